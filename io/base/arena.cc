@@ -1,0 +1,30 @@
+#include "io/base/arena.h"
+
+#include <bit>
+#include <cstdint>
+
+#include "io/base/check.h"
+
+namespace cellar {
+
+char* Arena::allocate_aligned(size_t n, size_t alignment) {
+  DCHECK(std::has_single_bit(alignment));
+  const size_t slop = (alignment - reinterpret_cast<uintptr_t>(next_) % alignment) % alignment;
+  if (n + slop > left_) return allocate_slow(n);  // a new block is aligned
+  return allocate(n + slop) + slop;
+}
+
+char* Arena::allocate_slow(size_t n) {
+  // A large request gets its own block, so that what is left of the current one stays usable.
+  const size_t size = n > kBlockBytes / 4 ? n : kBlockBytes;
+  blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
+  bytes_ += size;
+  char* p = blocks_.back().get();
+  if (size == kBlockBytes) {
+    next_ = p + n;
+    left_ = size - n;
+  }
+  return p;
+}
+
+}  // namespace cellar

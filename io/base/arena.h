@@ -1,0 +1,48 @@
+// Arena: bump allocation for one memtable. Nothing is freed before all of it is; it counts its
+// bytes. One thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "io/base/bytes.h"
+
+namespace cellar {
+
+class Arena {
+ public:
+  static constexpr size_t kBlockBytes = 256 * 1024;
+
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Uninitialised memory that lives as long as the arena. Larger requests get a block of their own.
+  char* allocate(size_t n) {
+    if (n > left_) return allocate_slow(n);
+    char* p = next_;
+    next_ += n;
+    left_ -= n;
+    return p;
+  }
+  // `alignment` is a power of two, at most alignof(std::max_align_t).
+  char* allocate_aligned(size_t n, size_t alignment = alignof(std::max_align_t));
+  Bytes copy(Bytes b) {
+    char* p = allocate(b.size());
+    std::memcpy(p, b.data(), b.size());
+    return {p, b.size()};
+  }
+  // Bytes taken from the allocator, used or not.
+  size_t bytes() const { return bytes_; }
+
+ private:
+  char* allocate_slow(size_t n);
+
+  char* next_ = nullptr;
+  size_t left_ = 0;
+  size_t bytes_ = 0;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+};
+
+}  // namespace cellar

@@ -1,0 +1,41 @@
+// The log: one line an event, key=value, to standard error through spdlog. Cold paths only.
+//
+//   log_info("tablet", "flushed tablet={} cells={} us={}", id, cells, us);
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace cellar {
+
+enum class LogLevel { debug, info, warn, error, off };
+
+// Process-wide; callable from any thread. The default is info.
+void set_log_level(LogLevel level);
+bool log_enabled(LogLevel level);
+void log_line(LogLevel level, std::string_view room, std::string_view text);
+
+template <class... Args>
+void log_at(LogLevel level, std::string_view room, fmt::format_string<Args...> format,
+            Args&&... args) {
+  if (log_enabled(level)) log_line(level, room, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void log_debug(std::string_view room, fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::debug, room, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void log_info(std::string_view room, fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::info, room, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void log_warn(std::string_view room, fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::warn, room, format, std::forward<Args>(args)...);
+}
+template <class... Args>
+void log_error(std::string_view room, fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::error, room, format, std::forward<Args>(args)...);
+}
+
+}  // namespace cellar
