@@ -21,13 +21,12 @@
 #include <string_view>
 #include <vector>
 
+#include "io/base/aligned_buffer.h"
+#include "io/base/io_class.h"
 #include "io/base/result.h"
 #include "io/runtime/async.h"
 
 namespace cellar {
-
-// Who asks; decides queueing depth and share where a body schedules.
-enum class IoClass : uint8_t { log, read, flush, compaction };
 
 struct IoOp {
   enum class Kind : uint8_t { read, write, sync };

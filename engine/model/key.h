@@ -1,0 +1,87 @@
+// How an entry of a tablet is named by bytes whose memcmp order is the order of SEMANTICS 1.
+//
+//   entry   := row 00 01 rest                      // row: 00 is written 00 FF, so a shorter row
+//   sorts first rest    := 01 stamp                            // row delete
+//            | 02 family 00 in_family
+//   in_family := 01 stamp                          // family delete
+//              | 02 qualifier 00 01 in_column      // qualifier escaped like the row
+//   in_column := 01 stamp start end                // column delete of timestamps [start, end)
+//              | 02 ts stamp                       // cell
+//   stamp, ts := 8 bytes big-endian, bits inverted // newest first
+//   start, end := 8 bytes big-endian
+//
+// So markers precede what they may cover, cells of a column come newest timestamp first, and of one
+// timestamp the latest commit first. Family names hold no 00 byte. These bytes are on disk: never
+// renumber.
+//
+// Values: a cell's is described in cell_value below; every marker's is empty.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/model/types.h"
+#include "io/base/bytes.h"
+
+namespace cellar {
+
+enum class EntryKind : uint8_t { row_delete, family_delete, column_delete, cell };
+
+// ---- building; each appends to `out` ----
+void append_row_prefix(std::string& out, Bytes row);  // row 00 01
+void append_column_prefix(std::string& out, Bytes row, Bytes family,
+                          Bytes qualifier);  // ... up to in_column
+void append_cell_suffix(std::string& out, int64_t timestamp_us, CommitStamp stamp);  // 02 ts stamp
+void append_row_delete(std::string& out, Bytes row, CommitStamp stamp);
+void append_family_delete(std::string& out, Bytes row, Bytes family, CommitStamp stamp);
+void append_column_delete(std::string& out, Bytes row, Bytes family, Bytes qualifier,
+                          CommitStamp stamp, int64_t start_us, int64_t end_us);
+void append_cell(std::string& out, Bytes row, Bytes family, Bytes qualifier, int64_t timestamp_us,
+                 CommitStamp stamp);
+
+std::string row_prefix(Bytes row);
+// The least key after every entry of the row whose encoded prefix (row 00 01) this is.
+std::string row_prefix_end(Bytes encoded_row_prefix);
+
+// ---- taking apart ----
+// Views into the key; row and qualifier are still escaped (see decode_segment).
+struct ParsedKey {
+  EntryKind kind = EntryKind::cell;
+  Bytes row_prefix;     // row 00 01
+  Bytes column_prefix;  // up to in_column; for a row delete empty, for a family delete up to
+                        // in_family
+  Bytes escaped_row;
+  Bytes family;
+  Bytes escaped_qualifier;
+  int64_t timestamp_us = 0;  // cell
+  int64_t start_us = 0;      // column delete
+  int64_t end_us = 0;
+  CommitStamp stamp;
+};
+// False when the bytes are not an entry key (corruption: the caller answers DATA_LOSS).
+bool parse_key(Bytes key, ParsedKey& out);
+
+// The length of `row 00 01` at the head of a key; 0 when there is none.
+size_t row_prefix_size(Bytes key);
+// Undoes the escaping. Answers a view of `escaped` when nothing was escaped, else of `scratch`.
+Bytes decode_segment(Bytes escaped, std::string& scratch);
+
+// ---- a cell's value ----
+//   flags: u8   bit 0: has its own expiry; the rest must be 0
+//   expire_at: zigzag varint of microseconds, when bit 0 is set
+//   value: the rest
+inline constexpr int64_t kNoExpiry = INT64_MAX;
+struct CellValue {
+  int64_t expire_at_us = kNoExpiry;
+  Bytes value;
+};
+void append_cell_value(std::string& out, Bytes value, int64_t expire_at_us = kNoExpiry);
+bool parse_cell_value(Bytes encoded, CellValue& out);
+
+// ---- bounds (SEMANTICS 1 and 2) ----
+inline constexpr size_t kMaxRowKeyBytes = 4096;
+inline constexpr size_t kMaxQualifierBytes = 16 * 1024;
+inline constexpr size_t kMaxFamilyNameBytes = 64;
+inline constexpr size_t kMaxTableNameBytes = 50;
+
+}  // namespace cellar

@@ -1,0 +1,88 @@
+// A row mutation as the caller states it (views, nothing owned), and as the log and the memtable
+// keep it (canonical).
+//
+// A whole mutation is one commit, applied in order (SEMANTICS 2). canonicalize() resolves the order
+// inside it once, so that everything below may treat a commit as a set: every delete in it covers
+// what was committed before, no set in it is covered by a delete of the same commit, and no
+// (column, timestamp) is set twice. Then "a delete covers cells with a lesser stamp" is the whole
+// rule. Example: set q@5=a, delete q, set q@5=b, set q@5=c  ->  delete q, set q@5=c.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/model/key.h"
+#include "engine/model/schema.h"
+#include "engine/model/types.h"
+#include "io/base/result.h"
+
+namespace cellar {
+
+inline constexpr size_t kMaxMutationsPerRow = 100'000;
+inline constexpr int64_t kServerStamped = INT64_MIN;  // SetCell without a timestamp
+
+struct Mutation {
+  enum class Kind : uint8_t {
+    set_cell = 1,
+    delete_from_column = 2,
+    delete_from_family = 3,
+    delete_from_row = 4
+  };
+
+  Kind kind = Kind::set_cell;
+  Bytes family;                           // not for delete_from_row
+  Bytes qualifier;                        // set_cell, delete_from_column
+  Bytes value;                            // set_cell
+  int64_t timestamp_us = kServerStamped;  // set_cell
+  int64_t expire_at_us = kNoExpiry;       // set_cell
+  int64_t start_us = 0;                   // delete_from_column: [start, end)
+  int64_t end_us = kMaxTimestampUs;       // kMaxTimestampUs: unbounded, that timestamp included
+};
+
+struct RowMutation {
+  Bytes row;
+  std::span<const Mutation> mutations;
+};
+
+struct MutationLimits {
+  size_t cell_bytes = 10u << 20;
+  size_t row_bytes = 32u << 20;  // of one row mutation
+};
+
+// Form first (INVALID_ARGUMENT), then existence (NOT_FOUND of a family); the first operation that
+// fails decides (cases/README, "precedence"). Names the operation by its index where there are
+// several.
+Result<void> validate_mutation(const RowMutation& mutation, const TableSchema& schema,
+                               const MutationLimits& limits);
+
+// The canonical form: deletes first, then sets. Server-stamped cells get `now_us` rounded down to
+// the granularity. Views into the original. O(n log n). REQUIRES: validate_mutation succeeded.
+void canonicalize(const RowMutation& mutation, const TableSchema& schema, int64_t now_us,
+                  std::vector<Mutation>& out);
+
+// ---- what the log carries: one commit ----
+//   kind: u8            1 row commit, 2 range delete
+//   row commit:   row: bytes, count: varint, then per operation
+//                 op: u8 (Mutation::Kind), family: bytes (not for 4), qualifier: bytes (1, 2),
+//                 1: timestamp zigzag varint, flags u8 (bit 0: expiry), [expire_at zigzag varint],
+//                 value: bytes 2: start zigzag varint, end zigzag varint
+//   range delete: start: bytes, end: bytes (empty: to the end of the tablet)
+struct RangeDelete {
+  Bytes start;  // first row deleted
+  Bytes end;    // first row kept; empty: unbounded
+};
+void encode_row_commit(std::string& out, Bytes row, std::span<const Mutation> canonical);
+void encode_range_delete(std::string& out, const RangeDelete& range);
+
+// Visits the entries that a commit puts into a memtable. DATA_LOSS when the payload is malformed.
+class CommitVisitor {
+ public:
+  virtual ~CommitVisitor() = default;
+  virtual void entry(Bytes key, Bytes value) = 0;  // encoded as in key.h; views die after the call
+  virtual void range_delete(const RangeDelete& range, CommitStamp stamp) = 0;
+};
+Result<void> visit_commit(Bytes payload, CommitStamp stamp, CommitVisitor& visitor);
+
+}  // namespace cellar

@@ -1,0 +1,74 @@
+// What a read asks for, and where its answer goes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/model/types.h"
+#include "io/base/bytes.h"
+#include "io/base/result.h"
+
+namespace cellar {
+
+// Rows [start, end); an empty end is unbounded. A single key k is [k, k 00).
+struct KeyRange {
+  std::string start;
+  std::string end;
+  bool contains(Bytes row) const { return row >= start && (end.empty() || row < end); }
+  bool empty() const { return !end.empty() && start >= end; }
+  static KeyRange single(Bytes row) { return {std::string(row), std::string(row) + '\0'}; }
+  static KeyRange prefix(Bytes p) { return {std::string(p), prefix_successor(p)}; }
+};
+
+// Sorted, disjoint, non-empty ranges. No ranges: no rows. everything() is one unbounded range.
+class RowSet {
+ public:
+  static RowSet everything();
+  void add(KeyRange range);  // any order, overlaps allowed; call normalize() once after the last
+  void normalize();
+  const std::vector<KeyRange>& ranges() const { return ranges_; }
+  // The part inside [start, end).
+  RowSet clip(Bytes start, Bytes end) const;
+
+ private:
+  std::vector<KeyRange> ranges_;
+};
+
+struct TimeRange {
+  int64_t start_us = 0;
+  int64_t end_us =
+      kMaxTimestampUs;  // exclusive, except that kMaxTimestampUs includes that timestamp
+  bool contains(int64_t t) const {
+    return t >= start_us && (t < end_us || end_us == kMaxTimestampUs);
+  }
+};
+
+struct ReadSpec {
+  RowSet rows;
+  bool reversed = false;
+  uint64_t row_limit = 0;  // 0: none
+  // Evaluated after deletes: first the time range, then the newest `versions` of each column.
+  TimeRange time_range;
+  uint32_t versions = 0;  // 0: all
+};
+
+struct CellView {
+  Bytes row;
+  Bytes family;
+  Bytes qualifier;
+  int64_t timestamp_us = 0;
+  Bytes value;
+};
+
+// Takes a read's answer, in order. Views die after the call. `pause` stops the reader after this
+// call; it resumes where it stopped. Cells of a row are provisional until end_row.
+class CellSink {
+ public:
+  enum class Flow : uint8_t { more, pause };
+  virtual ~CellSink() = default;
+  virtual Flow cell(const CellView& cell) = 0;
+  virtual Flow end_row(Bytes row) = 0;  // only for rows that gave at least one cell
+};
+
+}  // namespace cellar

@@ -1,0 +1,65 @@
+// The manifest store: what is true. It keeps one versioned entry per subject (a tablet, a table,
+// the node) and changes any number of them in one conditional edit: expected versions in, new
+// versions out, all or nothing, durable when answered. So a flush, a split, a move or the creation
+// of a table with many tablets is one step each.
+//
+// An entry is a small state plus items (a tablet's files, by number), so that a tablet with 10,000
+// files is edited by the files that change. Values are opaque here; engine/manifest gives them
+// meaning. The shape maps onto etcd transactions (compare version, put, delete) as well as onto the
+// local log of edits.
+//
+// One store serves the node and belongs to shard 0; other shards reach it by mailbox (see
+// RemoteManifestStore).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/base/result.h"
+#include "io/runtime/async.h"
+
+namespace cellar::engine {
+
+struct Subject {
+  enum class Kind : uint8_t { node = 0, table = 1, tablet = 2 };  // on disk
+  Kind kind = Kind::node;
+  uint64_t id = 0;
+  auto operator<=>(const Subject&) const = default;
+};
+
+inline constexpr uint64_t kAbsent = 0;  // the version of a subject that does not exist
+
+struct SubjectEdit {
+  Subject subject;
+  uint64_t expected_version = kAbsent;
+  bool remove = false;               // the subject and all its items
+  std::optional<std::string> state;  // absent: unchanged
+  std::vector<std::pair<uint64_t, std::string>> put_items;
+  std::vector<uint64_t> remove_items;
+};
+
+struct SubjectState {
+  uint64_t version = kAbsent;
+  std::string state;
+  std::map<uint64_t, std::string> items;
+};
+
+inline constexpr size_t kMaxEditBytes = 64u << 20;
+
+class ManifestStore {
+ public:
+  virtual ~ManifestStore() = default;
+  // Everything, as of now.
+  virtual Async<Result<std::map<Subject, SubjectState>>> load() = 0;
+  // All of the edit or none of it. Answers the new version of each subject, in order (a removed
+  // one: kAbsent). ABORTED naming the first subject whose version differs. After a failed write the
+  // store is poisoned: UNAVAILABLE, maybe applied.
+  virtual Async<Result<std::vector<uint64_t>>> commit(std::vector<SubjectEdit> edits) = 0;
+  virtual Async<Result<void>> close() = 0;
+};
+
+}  // namespace cellar::engine
