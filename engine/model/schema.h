@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/model/types.h"
+#include "io/base/bytes.h"
 #include "io/base/result.h"
 
 namespace cellar {
