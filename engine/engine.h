@@ -1,0 +1,85 @@
+// Engine: the tablets of one shard, their log, their memory. Lives on its shard and is called only
+// there; nothing in it is locked. Node (node.h) builds one per shard.
+//
+// Write: submit() validates, stamps, appends to the shard's log and inserts into the memtable, all
+// in one plain call; the commit becomes visible, and done runs, when the log says that it is
+// durable at its level and every earlier commit of its tablet is visible. Read: open_scan() gives a
+// cursor whose run() is one plain call while everything is in memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "engine/model/mutation.h"
+#include "engine/model/read_spec.h"
+#include "engine/model/types.h"
+#include "engine/store/log_store.h"
+#include "io/base/result.h"
+#include "io/runtime/async.h"
+
+namespace cellar::engine {
+
+class ScanCursor;  // engine/read/scan.h
+class Tablet;
+
+// One commit on its way, owned by whoever waits; stays put until `done` has run. `done` runs on the
+// shard, once; for a refusal it may run inside submit().
+struct Write {
+  TabletId tablet;
+  Epoch epoch;                       // 0: any; else must be the tablet's, or ABORTED
+  std::optional<Durability> level;   // absent: the table's
+  RowMutation mutation;              // viewed until submit() returns
+  std::optional<RangeDelete> range;  // instead of `mutation`: DropRowRange, clipped to the tablet
+  void (*done)(Write& write) = nullptr;
+  void* context = nullptr;
+
+  // Results.
+  std::optional<Error> error;
+  CommitStamp stamp;
+
+  // Of the engine.
+  LogAppend append;
+  Tablet* owner = nullptr;
+  Write* next = nullptr;
+};
+
+struct EngineStats {
+  uint64_t tablets = 0;
+  uint64_t tables_on_disk = 0;  // SSTables
+  uint64_t table_bytes = 0;     // of them
+  uint64_t log_bytes = 0;
+  uint64_t memtable_bytes = 0;
+  uint64_t cache_bytes = 0;
+  uint64_t metadata_bytes = 0;  // indexes and filters held in memory
+  uint64_t commits = 0;
+  uint64_t flushes = 0;
+  uint64_t compactions = 0;
+  uint64_t torn_tail_bytes = 0;  // found and discarded at the last start
+  uint64_t replayed_commits = 0;
+  bool read_only = false;  // the log is poisoned: reads go on, writes are UNAVAILABLE
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // See the head. Refusals: INVALID_ARGUMENT, NOT_FOUND (family), ABORTED (not here, or another
+  // epoch: ask for the table map again), RESOURCE_EXHAUSTED with a retry hint (memory or log full),
+  // UNAVAILABLE (read-only).
+  virtual void submit(Write& write) = 0;
+
+  // A cursor over the part of spec.rows that lies in the tablet. Pins what it reads; keep it no
+  // longer than needed. ABORTED when the tablet is not here.
+  virtual Result<std::unique_ptr<ScanCursor>> open_scan(TabletId tablet, Epoch epoch,
+                                                        const ReadSpec& spec) = 0;
+
+  // Resumes when everything committed before is in SSTables; an empty tablet flushes to nothing.
+  virtual Async<Result<void>> flush(TabletId tablet) = 0;
+  // Flushes, then merges everything into one run.
+  virtual Async<Result<void>> compact(TabletId tablet) = 0;
+
+  virtual EngineStats stats() const = 0;
+};
+
+}  // namespace cellar::engine
