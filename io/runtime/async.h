@@ -7,6 +7,9 @@
 // something that outlives them.
 #pragma once
 
+#include <type_traits>
+#include <utility>
+
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 
@@ -19,8 +22,25 @@ using ShardExecutor = asio::io_context::executor_type;
 template <class T = void>
 using Async = asio::awaitable<T, ShardExecutor>;
 
-// Starts a coroutine that nobody waits for. An exception that leaves it is a bug and aborts.
+// Starts a coroutine that nobody waits for. On the loop's own thread it runs to its first
+// suspension at once; else when the loop gets to it. An exception that leaves it is a bug and
+// aborts.
 void spawn(ShardExecutor executor, Async<void> work);
+
+namespace detail {
+template <class F>
+Async<void> run_owned(F fn) {
+  co_await fn();
+}
+}  // namespace detail
+
+// The same for a function object that makes the coroutine; it is kept until the coroutine is done,
+// so a lambda may capture.
+template <class F>
+  requires std::is_invocable_r_v<Async<void>, F&>
+void spawn(ShardExecutor executor, F fn) {
+  spawn(executor, detail::run_owned(std::move(fn)));
+}
 
 // Lets everything else that is ready on this loop run first.
 Async<void> yield_now();

@@ -1,5 +1,6 @@
-// Timers: caller-owned alarms on one loop. The real body is a timing wheel behind one Asio timer;
-// the simulated body runs on virtual time. Arming and cancelling are O(1) and allocate nothing.
+// Timers: caller-owned alarms on one loop. The real body is a timing wheel that the loop turns
+// (wheel_timers.h), the simulated body runs on virtual time (sim_loop.h). Arming and cancelling a
+// real one are O(1) and allocate nothing.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,8 @@ class Timer {
   void* context_;
   bool armed_ = false;
   int64_t deadline_us_ = 0;
-  Timer* prev_ = nullptr;  // links of the list that the body keeps it in
+  unsigned slot_ = 0;  // where the body keeps it
+  Timer* prev_ = nullptr;
   Timer* next_ = nullptr;
 };
 
