@@ -1,0 +1,105 @@
+// Calls that belong to one room. The machine (time, randomness, files, sockets, threads) is injected everywhere else, which is
+// what lets the engine run in a simulation.
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "tests/tidy/source_tree.h"
+
+namespace cellar::tidy {
+namespace {
+
+struct Rule {
+  const char* name;
+  const char* pattern;                // over code without comments and strings
+  std::vector<std::string> folders;   // where the rule holds
+  std::vector<std::string> excepted;  // path prefixes that may, by design
+};
+
+const std::vector<Rule>& rules() {
+  static const std::vector<Rule> kRules = {
+      {"system clocks", R"((steady_clock|system_clock|high_resolution_clock)::now|\bclock_gettime\b|\bgettimeofday\b)",
+       {"io", "engine", "net"}, {"io/base/clock.cc", "io/runtime/"}},
+      {"randomness", R"(random_device|\bmt19937|\brand\(|\bsrand\(|\bgetrandom\b)", {"io", "engine", "net"}, {"io/base/random"}},
+      {"raw file calls",
+       R"(::(open|openat|pread|pwrite|pwritev2|fsync|fdatasync|ftruncate|rename|renameat|unlink|unlinkat|mkdir|fallocate)\s*\(|\bfopen\b|\b[io]?fstream\b|std::filesystem)",
+       {"io", "engine", "net"},
+       // The command line reads and writes the user's own files; the configuration file is read before any shard exists.
+       {"io/disk/", "net/cli/", "net/server/config"}},
+      {"liburing", R"(liburing\.h|io_uring_)", {"io", "engine", "net"}, {"io/disk/"}},
+      {"sockets and Asio timers",
+       R"(ip::tcp|basic_stream_socket|basic_socket_acceptor|basic_waitable_timer|steady_timer|system_timer|posix::stream_descriptor|::socket\s*\(|::accept4?\s*\()",
+       {"io", "engine", "net"}, {"io/runtime/", "io/disk/uring"}},
+      {"threads and locks", R"(std::j?thread\b|std::mutex|std::shared_mutex|condition_variable|std::async\b|sleep_for|\busleep\()",
+       {"io", "engine", "net"},
+       {"io/runtime/", "io/disk/blocking_pool", "net/client/sync_client"}},
+      {"exceptions", R"(\bthrow\b|\bcatch\s*\()", {"io", "engine"},
+       // The coroutine runtime turns an escaped exception into an abort; aligned memory reports exhaustion as the allocator does.
+       {"io/runtime/", "io/base/aligned_buffer.h"}},
+      {"shared ownership", R"(\bshared_ptr\b|make_shared)", {"engine"}, {}},
+      {"FlatBuffers", R"(flatbuffers|_generated\.h)", {"io", "engine"}, {}},
+      {"leftovers", R"(\b(TODO|FIXME|XXX|HACK)\b)", {"io", "engine", "net", "bench"}, {}},
+  };
+  return kRules;
+}
+
+bool is_excepted(const Rule& rule, const std::string& path) {
+  for (const std::string& prefix : rule.excepted) {
+    if (path.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+class Calls : public testing::TestWithParam<size_t> {};
+
+TEST_P(Calls, StayInTheirRoom) {
+  const Rule& rule = rules()[GetParam()];
+  const std::regex pattern(rule.pattern);
+  // What a comment still promises to do is a leftover too.
+  const bool in_comments = std::string_view(rule.name) == "leftovers";
+  for (const SourceFile& file : read_sources(rule.folders)) {
+    if (is_excepted(rule, file.path)) continue;
+    const auto& lines = in_comments ? file.lines : file.code;
+    for (size_t i = 0; i < lines.size(); ++i) {
+      EXPECT_FALSE(std::regex_search(lines[i], pattern)) << file.path << ":" << i + 1 << " " << rule.name << ": " << file.lines[i];
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, Calls, testing::Range<size_t>(0, 10), [](const auto& info) {
+  std::string name = rules()[info.param].name;
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+});
+
+TEST(CallsTable, EveryRuleIsPlayed) { EXPECT_EQ(rules().size(), 10u); }
+
+// One co_await a statement, and nothing in it that some compiler copies bitwise into the frame.
+TEST(CoAwait, StandsAloneInItsStatement) {
+  static const std::regex kTwo(R"(co_await\b.*\bco_await\b)");
+  static const std::regex kConditional(R"(co_await\b[^;]*\?[^;:]*:[^:])");
+  static const std::regex kLambda(R"(co_await\b[^;{]*\[[^\]\s][^\]]*\]\s*(\(|\{|mutable))");
+  size_t seen = 0;
+  for (const SourceFile& file : read_sources({"io", "engine", "net"})) {
+    std::string statement;
+    for (size_t i = 0; i < file.code.size(); ++i) {
+      for (char c : file.code[i] + "\n") {
+        if (c != ';' && c != '{' && c != '}') {
+          statement += c == '\n' ? ' ' : c;
+          continue;
+        }
+        seen += statement.find("co_await") != std::string::npos;
+        EXPECT_FALSE(std::regex_search(statement, kTwo)) << file.path << ":" << i + 1 << " two co_await in one statement";
+        EXPECT_FALSE(std::regex_search(statement, kConditional)) << file.path << ":" << i + 1 << " ?: beside co_await";
+        EXPECT_FALSE(std::regex_search(statement, kLambda)) << file.path << ":" << i + 1 << " capturing lambda beside co_await";
+        statement.clear();
+      }
+    }
+  }
+  EXPECT_GT(seen, 10u);
+}
+
+}  // namespace
+}  // namespace cellar::tidy

@@ -1,0 +1,45 @@
+// Sizes that keep files readable: a file that grows past the bound hides a second noun.
+#include <gtest/gtest.h>
+
+#include "tests/tidy/source_tree.h"
+
+namespace cellar::tidy {
+namespace {
+
+constexpr size_t kMaxFileLines = 600;
+constexpr size_t kMaxFunctionLines = 90;  // a screen is 70; a table of cases or a flat switch may need more
+constexpr size_t kMaxLineBytes = 130;
+
+TEST(Sizes, NoFileIsLongerThanItsBound) {
+  for (const SourceFile& file : read_sources({"io", "engine", "net", "bench", "tests"})) {
+    EXPECT_LE(file.lines.size(), kMaxFileLines) << file.path;
+  }
+}
+
+TEST(Sizes, NoLineIsLongerThanItsBound) {
+  for (const SourceFile& file : read_sources({"io", "engine", "net"})) {
+    for (size_t i = 0; i < file.lines.size(); ++i) {
+      EXPECT_LE(file.lines[i].size(), kMaxLineBytes) << file.path << ":" << i + 1;
+    }
+  }
+}
+
+// The house format indents a body by two and closes a function at its own indentation, so a function at namespace level ends with a
+// line that is exactly "}".
+TEST(Sizes, NoFunctionIsLongerThanItsBound) {
+  for (const SourceFile& file : read_sources({"io", "engine", "net"})) {
+    size_t open = 0;
+    for (size_t i = 0; i < file.code.size(); ++i) {
+      const std::string& line = file.code[i];
+      const bool opens = !line.empty() && line.back() == '{' && line[0] != ' ' && line.find('(') != std::string::npos;
+      if (opens) open = i + 1;
+      if (line == "}" && open != 0) {
+        EXPECT_LE(i + 1 - open, kMaxFunctionLines) << file.path << ":" << open;
+        open = 0;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cellar::tidy
