@@ -19,12 +19,16 @@ struct FamilySchema {
   CommitStamp created;
 };
 
+inline constexpr size_t kMaxFamilies = 1000;
+inline constexpr uint32_t kMinBlockBytes = 1024;  // before compression
+inline constexpr uint32_t kMaxBlockBytes = 1u << 20;
+
 enum class Compression : uint8_t { none = 0, lz4 = 1 };  // on disk and on the wire
 
 struct TableOptions {
   Durability durability = Durability::sync;
   Compression compression = Compression::lz4;
-  uint32_t block_bytes = 4096;  // 1024 to 1 MiB, before compression
+  uint32_t block_bytes = 4096;  // kMinBlockBytes to kMaxBlockBytes, before compression
 };
 
 struct TableSchema {
