@@ -1,0 +1,54 @@
+// Bodies: FlatBuffers verified once, with bounds on what verifying may cost, then viewed in place.
+//
+//   const fb::PingRequest* ping = verified<fb::PingRequest>(frame.body);   // null: refuse
+#pragma once
+
+#include <flatbuffers/flatbuffers.h>
+
+#include <string_view>
+
+#include "io/base/bytes.h"
+#include "net/wire/body_id.h"
+
+namespace cellar::wire {
+
+inline constexpr size_t kMaxTableDepth = 8;
+// An honest table costs at least 8 bytes, so what a verifier visits is bounded by what was sent.
+constexpr size_t max_tables(size_t body_bytes) { return body_bytes / 8 + 16; }
+
+// The root of a body, or null when the bytes are not one. `body` must be 8-byte aligned; the root
+// views it.
+template <class Root>
+const Root* verified(Bytes body) {
+  static_assert(kBodyId<Root> != nullptr, "give the table an identifier in body_id.h");
+  if (body.size() < 16 || reinterpret_cast<uintptr_t>(body.data()) % 8 != 0) return nullptr;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(body.data());
+  flatbuffers::Verifier verifier(bytes, body.size(), kMaxTableDepth,
+                                 static_cast<flatbuffers::uoffset_t>(max_tables(body.size())));
+  if (!verifier.VerifyBuffer<Root>(kBodyId<Root>)) return nullptr;
+  return flatbuffers::GetRoot<Root>(bytes);
+}
+
+// Ends `builder` with `root` as a body of a multiple of 8 bytes, to be sent as it stands.
+template <class Root>
+Bytes finish_body(flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<Root> root) {
+  static_assert(kBodyId<Root> != nullptr, "give the table an identifier in body_id.h");
+  builder.ForceVectorAlignment(1, 1, 8);  // so that Finish pads to 8
+  builder.Finish(root, kBodyId<Root>);
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+inline std::string_view text(const flatbuffers::String* s) {
+  return s ? std::string_view(s->data(), s->size()) : std::string_view();
+}
+inline Bytes bytes_of(const flatbuffers::Vector<uint8_t>* v) {
+  return v ? Bytes(reinterpret_cast<const char*>(v->data()), v->size()) : Bytes();
+}
+// Where a span lies in its arena; false when it reaches past the end.
+inline bool view(const fb::Span& span, Bytes arena, Bytes& out) {
+  if (span.size() > arena.size() || span.at() > arena.size() - span.size()) return false;
+  out = {arena.data() + span.at(), span.size()};
+  return true;
+}
+
+}  // namespace cellar::wire

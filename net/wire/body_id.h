@@ -1,0 +1,86 @@
+// Which FlatBuffers identifier opens the body of which root table, so that a body is never taken
+// for another. On the wire: never change one.
+#pragma once
+
+#include "schema/admin_generated.h"
+#include "schema/data_generated.h"
+
+namespace cellar::wire {
+
+template <class Root>
+inline constexpr const char* kBodyId = nullptr;
+
+// Requests begin with Q, answers with R.
+template <>
+inline constexpr const char* kBodyId<fb::HelloRequest> = "QHEL";
+template <>
+inline constexpr const char* kBodyId<fb::PingRequest> = "QPNG";
+template <>
+inline constexpr const char* kBodyId<fb::ServerInfoRequest> = "QSIN";
+template <>
+inline constexpr const char* kBodyId<fb::MutateRowRequest> = "QMUR";
+template <>
+inline constexpr const char* kBodyId<fb::MutateRowsRequest> = "QMRS";
+template <>
+inline constexpr const char* kBodyId<fb::ReadRowRequest> = "QRDR";
+template <>
+inline constexpr const char* kBodyId<fb::ReadRowsRequest> = "QRRS";
+template <>
+inline constexpr const char* kBodyId<fb::CheckAndMutateRowRequest> = "QCAM";
+template <>
+inline constexpr const char* kBodyId<fb::ReadModifyWriteRowRequest> = "QRMW";
+template <>
+inline constexpr const char* kBodyId<fb::DropRowRangeRequest> = "QDRR";
+template <>
+inline constexpr const char* kBodyId<fb::SampleRowKeysRequest> = "QSRK";
+template <>
+inline constexpr const char* kBodyId<fb::CreateTableRequest> = "QCRT";
+template <>
+inline constexpr const char* kBodyId<fb::AlterTableRequest> = "QALT";
+template <>
+inline constexpr const char* kBodyId<fb::DropTableRequest> = "QDRT";
+template <>
+inline constexpr const char* kBodyId<fb::RestoreTableRequest> = "QRST";
+template <>
+inline constexpr const char* kBodyId<fb::ListTablesRequest> = "QLST";
+template <>
+inline constexpr const char* kBodyId<fb::DescribeTableRequest> = "QDSC";
+template <>
+inline constexpr const char* kBodyId<fb::PreviewRuleRequest> = "QPRV";
+template <>
+inline constexpr const char* kBodyId<fb::FlushTableRequest> = "QFLU";
+template <>
+inline constexpr const char* kBodyId<fb::CompactTableRequest> = "QCMP";
+template <>
+inline constexpr const char* kBodyId<fb::Credit> = "QCRD";
+
+template <>
+inline constexpr const char* kBodyId<fb::Status> = "RSTA";
+template <>
+inline constexpr const char* kBodyId<fb::HelloReply> = "RHEL";
+template <>
+inline constexpr const char* kBodyId<fb::PingReply> = "RPNG";
+template <>
+inline constexpr const char* kBodyId<fb::ServerInfoReply> = "RSIN";
+template <>
+inline constexpr const char* kBodyId<fb::MutateRowReply> = "RMUR";
+template <>
+inline constexpr const char* kBodyId<fb::MutateRowsReply> = "RMRS";
+template <>
+inline constexpr const char* kBodyId<fb::CheckAndMutateRowReply> = "RCAM";
+template <>
+inline constexpr const char* kBodyId<fb::DropRowRangeReply> = "RDRR";
+template <>
+inline constexpr const char* kBodyId<fb::ReadChunk> = "RCHK";
+template <>
+inline constexpr const char* kBodyId<fb::ReadEnd> = "REND";
+template <>
+inline constexpr const char* kBodyId<fb::SampleRowKeysReply> = "RSRK";
+template <>
+inline constexpr const char* kBodyId<fb::ListTablesReply> = "RLST";
+template <>
+inline constexpr const char* kBodyId<fb::TableDescription> = "RDSC";
+template <>
+inline constexpr const char* kBodyId<fb::PreviewRuleReply> = "RPRV";
+
+}  // namespace cellar::wire
