@@ -1,0 +1,36 @@
+// A case file, read and checked for form: an unknown key is an error, because a case that is played
+// without the part it states would pass for the wrong reason.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "io/base/result.h"
+#include "tests/cases/values.h"
+
+namespace cellar::cases {
+
+enum class Mode { plain, flush, compact, restart };
+inline constexpr Mode kAllModes[] = {Mode::plain, Mode::flush, Mode::compact, Mode::restart};
+std::string_view mode_name(Mode mode);
+
+struct Step {
+  std::string verb;                     // "mutate", "read", ...
+  json::value value;                    // what stands behind the verb
+  const json::value* expect = nullptr;  // borrowed from `object`
+  std::string error;                    // canonical status name, or empty
+  json::object object;
+};
+
+struct Case {
+  std::string name;
+  int64_t now_us = 0;
+  std::vector<Mode> modes;
+  std::vector<Step> steps;
+};
+
+Result<std::vector<Case>> read_case_file(const std::string& path);
+
+}  // namespace cellar::cases

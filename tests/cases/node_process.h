@@ -1,0 +1,43 @@
+// A real node as a child process, with the clock under our control. Killed without warning by the
+// destructor.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/base/result.h"
+
+namespace cellar::cases {
+
+class NodeProcess {
+ public:
+  // `program` is run with `arguments`, --data-dir and --listen 127.0.0.1:0 added; its log goes to
+  // DATA_DIR.log.
+  NodeProcess(std::string program, std::string data_dir, std::vector<std::string> arguments);
+  ~NodeProcess();
+  NodeProcess(const NodeProcess&) = delete;
+  NodeProcess& operator=(const NodeProcess&) = delete;
+
+  // Starts and waits for the ready line, up to timeout_ms. Extra arguments follow the
+  // constructor's.
+  Result<void> start(const std::vector<std::string>& extra = {}, int timeout_ms = 20'000);
+  void kill_now();                                         // SIGKILL, reaped
+  Result<int> terminate(int timeout_ms = 20'000);          // SIGTERM; the exit code
+  const std::string& address() const { return address_; }  // HOST:PORT
+  pid_t pid() const { return pid_; }
+  bool running() const { return pid_ > 0; }
+
+ private:
+  Result<void> wait_ready(int fd, int timeout_ms);
+
+  std::string program_;
+  std::string data_dir_;
+  std::vector<std::string> arguments_;
+  std::string address_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace cellar::cases
