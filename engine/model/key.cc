@@ -1,0 +1,217 @@
+#include "engine/model/key.h"
+
+#include <algorithm>
+
+#include "io/base/coding.h"
+
+namespace cellar {
+namespace {
+
+// Bytes of the grammar in key.h. On disk: never renumber.
+constexpr char kEscape = '\0';
+constexpr char kTerminator = '\x01';  // 00 01 ends a segment
+constexpr char kEscapedNul = '\xff';  // 00 FF stands for 00
+constexpr char kMarker = '\x01';
+constexpr char kContent = '\x02';
+constexpr size_t kStampBytes = 8;
+
+void append_segment(std::string& out, Bytes segment) {
+  while (true) {
+    const size_t nul = segment.find(kEscape);
+    if (nul == Bytes::npos) break;
+    out.append(segment.substr(0, nul + 1));
+    out.push_back(kEscapedNul);
+    segment.remove_prefix(nul + 1);
+  }
+  out.append(segment);
+  out.push_back(kEscape);
+  out.push_back(kTerminator);
+}
+
+void append_inverted(std::string& out, uint64_t v) { put_be64(out, ~v); }
+
+void append_family_prefix(std::string& out, Bytes row, Bytes family) {
+  append_row_prefix(out, row);
+  out.push_back(kContent);
+  out.append(family);
+  out.push_back(kEscape);
+}
+
+// The length of an escaped segment without its terminator; npos when it has none or holds a 00 that
+// is neither.
+size_t segment_size(Bytes in) {
+  const char* const begin = in.data();
+  const char* const end = begin + in.size();
+  const char* p = begin;
+  while (p < end) {
+    p = static_cast<const char*>(std::memchr(p, kEscape, static_cast<size_t>(end - p)));
+    if (p == nullptr || p + 1 == end) return Bytes::npos;
+    if (p[1] == kTerminator) return static_cast<size_t>(p - begin);
+    if (p[1] != kEscapedNul) return Bytes::npos;
+    p += 2;
+  }
+  return Bytes::npos;
+}
+
+uint64_t inverted_at(const char* p) { return ~load_be64(p); }
+
+bool parse_stamp_only(Bytes rest, EntryKind kind, ParsedKey& out) {
+  if (rest.size() != kStampBytes) return false;
+  out.kind = kind;
+  out.stamp = CommitStamp{inverted_at(rest.data())};
+  return true;
+}
+
+// Timestamps are never negative: a set top bit is no timestamp.
+bool to_timestamp(uint64_t raw, int64_t& out) {
+  out = static_cast<int64_t>(raw);
+  return out >= 0;
+}
+
+bool parse_in_column(Bytes rest, ParsedKey& out) {
+  if (rest.empty()) return false;
+  const char* p = rest.data() + 1;
+  if (rest[0] == kContent && rest.size() == 1 + 8 + kStampBytes) {
+    out.kind = EntryKind::cell;
+    out.stamp = CommitStamp{inverted_at(p + 8)};
+    return to_timestamp(inverted_at(p), out.timestamp_us);
+  }
+  if (rest[0] == kMarker && rest.size() == 1 + kStampBytes + 8 + 8) {
+    out.kind = EntryKind::column_delete;
+    out.stamp = CommitStamp{inverted_at(p)};
+    return to_timestamp(load_be64(p + 8), out.start_us) &&
+           to_timestamp(load_be64(p + 16), out.end_us);
+  }
+  return false;
+}
+
+}  // namespace
+
+void append_row_prefix(std::string& out, Bytes row) { append_segment(out, row); }
+
+void append_column_prefix(std::string& out, Bytes row, Bytes family, Bytes qualifier) {
+  append_family_prefix(out, row, family);
+  out.push_back(kContent);
+  append_segment(out, qualifier);
+}
+
+void append_cell_suffix(std::string& out, int64_t timestamp_us, CommitStamp stamp) {
+  out.push_back(kContent);
+  append_inverted(out, static_cast<uint64_t>(timestamp_us));
+  append_inverted(out, stamp.value());
+}
+
+void append_row_delete(std::string& out, Bytes row, CommitStamp stamp) {
+  append_row_prefix(out, row);
+  out.push_back(kMarker);
+  append_inverted(out, stamp.value());
+}
+
+void append_family_delete(std::string& out, Bytes row, Bytes family, CommitStamp stamp) {
+  append_family_prefix(out, row, family);
+  out.push_back(kMarker);
+  append_inverted(out, stamp.value());
+}
+
+void append_column_delete(std::string& out, Bytes row, Bytes family, Bytes qualifier,
+                          CommitStamp stamp, int64_t start_us, int64_t end_us) {
+  append_column_prefix(out, row, family, qualifier);
+  out.push_back(kMarker);
+  append_inverted(out, stamp.value());
+  put_be64(out, static_cast<uint64_t>(start_us));
+  put_be64(out, static_cast<uint64_t>(end_us));
+}
+
+void append_cell(std::string& out, Bytes row, Bytes family, Bytes qualifier, int64_t timestamp_us,
+                 CommitStamp stamp) {
+  append_column_prefix(out, row, family, qualifier);
+  append_cell_suffix(out, timestamp_us, stamp);
+}
+
+std::string row_prefix(Bytes row) {
+  std::string out;
+  append_row_prefix(out, row);
+  return out;
+}
+
+std::string row_prefix_end(Bytes encoded_row_prefix) {
+  // Entries go on after `row 00 01`; a longer row that starts with this one goes on with 00 FF.
+  std::string out(encoded_row_prefix);
+  out.back() = static_cast<char>(kTerminator + 1);
+  return out;
+}
+
+size_t row_prefix_size(Bytes key) {
+  const size_t n = segment_size(key);
+  return n == Bytes::npos ? 0 : n + 2;
+}
+
+bool parse_key(Bytes key, ParsedKey& out) {
+  const size_t row_size = segment_size(key);
+  if (row_size == Bytes::npos) return false;
+  out.escaped_row = key.substr(0, row_size);
+  out.row_prefix = key.substr(0, row_size + 2);
+  out.column_prefix = out.family = out.escaped_qualifier = {};
+  Bytes rest = key.substr(row_size + 2);
+  if (rest.empty()) return false;
+  if (rest[0] == kMarker) return parse_stamp_only(rest.substr(1), EntryKind::row_delete, out);
+  if (rest[0] != kContent) return false;
+  rest.remove_prefix(1);
+
+  const size_t family_size = rest.find(kEscape);
+  if (family_size == Bytes::npos) return false;
+  out.family = rest.substr(0, family_size);
+  rest.remove_prefix(family_size + 1);
+  if (rest.empty()) return false;
+  if (rest[0] == kMarker) {
+    out.column_prefix = key.substr(0, key.size() - rest.size());
+    return parse_stamp_only(rest.substr(1), EntryKind::family_delete, out);
+  }
+  if (rest[0] != kContent) return false;
+  rest.remove_prefix(1);
+
+  const size_t qualifier_size = segment_size(rest);
+  if (qualifier_size == Bytes::npos) return false;
+  out.escaped_qualifier = rest.substr(0, qualifier_size);
+  rest.remove_prefix(qualifier_size + 2);
+  out.column_prefix = key.substr(0, key.size() - rest.size());
+  return parse_in_column(rest, out);
+}
+
+Bytes decode_segment(Bytes escaped, std::string& scratch) {
+  size_t nul = escaped.find(kEscape);
+  if (nul == Bytes::npos) return escaped;
+  scratch.clear();
+  while (nul != Bytes::npos) {
+    scratch.append(escaped.substr(0, nul + 1));
+    escaped.remove_prefix(std::min(nul + 2, escaped.size()));  // the FF after it
+    nul = escaped.find(kEscape);
+  }
+  scratch.append(escaped);
+  return scratch;
+}
+
+void append_cell_value(std::string& out, Bytes value, int64_t expire_at_us) {
+  const bool expires = expire_at_us != kNoExpiry;
+  put_u8(out, expires ? 1 : 0);
+  if (expires) put_varint(out, zigzag(expire_at_us));
+  out.append(value);
+}
+
+bool parse_cell_value(Bytes encoded, CellValue& out) {
+  if (encoded.empty()) return false;
+  const auto flags = static_cast<uint8_t>(encoded[0]);
+  encoded.remove_prefix(1);
+  if (flags == 0) {
+    out.expire_at_us = kNoExpiry;
+    out.value = encoded;
+    return true;
+  }
+  if (flags != 1) return false;
+  Reader reader(encoded);
+  out.expire_at_us = reader.signed_varint();
+  out.value = reader.rest();
+  return reader.ok();
+}
+
+}  // namespace cellar
