@@ -1,0 +1,72 @@
+// One connection under load: sends what is due, matches answers, records latencies. Lives on one
+// loop.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/load/generator.h"
+#include "io/runtime/async.h"
+#include "io/runtime/loop.h"
+#include "io/runtime/transport.h"
+
+namespace cellar::bench {
+
+// What the connections of one thread share.
+struct ThreadTally {
+  LoadResult result;
+  uint64_t left = 0;  // operations still to start; UINT64_MAX: no bound
+  int64_t measure_from_us = 0;
+  int64_t stop_at_us = INT64_MAX;
+  uint32_t open = 0;  // connections that run
+};
+
+int64_t steady_us();
+
+class Connection final : ReplySink {
+ public:
+  Connection(const LoadOptions& options, std::unique_ptr<Protocol> protocol, Loop& loop,
+             ThreadTally& tally, uint64_t number);
+
+  // Runs the whole dialogue: greeting, load, close.
+  Async<void> run(std::unique_ptr<ByteStream> stream);
+
+ private:
+  struct Slot {
+    int64_t due_us = 0;
+    bool used = false;
+  };
+
+  void reply(uint64_t id, bool ok, Bytes error) override;
+  void send_one(int64_t due_us);
+  bool may_start(int64_t now_us) const { return tally_.left > 0 && now_us < tally_.stop_at_us; }
+  void fill(int64_t now_us);
+  Async<Result<void>> write_out();
+  Async<Result<void>> greet();
+  Async<Result<void>> closed_loop();
+  Async<Result<void>> open_loop();
+  Async<void> send_on_schedule(bool& done);
+  Async<Result<void>> receive();
+
+  const LoadOptions& options_;
+  std::unique_ptr<Protocol> protocol_;
+  ShardExecutor executor_;
+  Timers& timers_;
+  ThreadTally& tally_;
+  KeyChooser keys_;
+  std::unique_ptr<ByteStream> stream_;
+  std::string value_;
+  std::string out_;
+  std::string sending_;
+  std::string in_;
+  size_t in_used_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> free_;
+  uint32_t in_flight_ = 0;
+  uint64_t number_;
+  int greetings_left_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace cellar::bench

@@ -1,0 +1,40 @@
+// One connection's dialogue with a server under load: bytes out, bytes in. Stateful and per
+// connection; the same generator drives every server through it, so that what is compared is the
+// servers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "io/base/bytes.h"
+#include "io/base/result.h"
+
+namespace cellar::bench {
+
+// Told of every answer. `id` is the one that the request was encoded with.
+class ReplySink {
+ public:
+  virtual ~ReplySink() = default;
+  virtual void reply(uint64_t id, bool ok, Bytes error) = 0;
+};
+
+class Protocol {
+ public:
+  virtual ~Protocol() = default;
+  // What to send first; the first `greetings()` replies answer it and are not counted.
+  virtual void encode_greeting(std::string& out) = 0;
+  virtual int greetings() const = 0;
+  virtual void encode_write(std::string& out, uint64_t id, Bytes key, Bytes value) = 0;
+  virtual void encode_read(std::string& out, uint64_t id, Bytes key) = 0;
+  // Consumes whole answers from the head of `in`, answers how many bytes. An error ends the
+  // connection.
+  virtual Result<size_t> parse(Bytes in, ReplySink& sink) = 0;
+};
+
+// Writes and reads column f:q of the table, which must exist.
+std::unique_ptr<Protocol> make_cellar_protocol(uint64_t table_id);
+// SET and GET.
+std::unique_ptr<Protocol> make_redis_protocol();
+
+}  // namespace cellar::bench
