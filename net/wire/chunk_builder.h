@@ -1,0 +1,72 @@
+// ChunkBuilder: a read's answer, gathered into the body of a reply or chunk frame.
+//
+//   ChunkBuilder chunk(64 * 1024);
+//   cursor.run(chunk);                  // until it says pause
+//   send(chunk.finish());               // goes on where it stopped: a row may span chunks
+#pragma once
+
+#include <flatbuffers/flatbuffers.h>
+
+#include <string>
+#include <vector>
+
+#include "engine/model/read_spec.h"
+#include "net/wire/body.h"
+
+namespace cellar::wire {
+
+// Reusable: memory is kept from chunk to chunk, up to kKeepBytes. One shard.
+class ChunkBuilder final : public CellSink {
+ public:
+  static constexpr size_t kDefaultChunkBytes = 128 * 1024;
+  static constexpr size_t kKeepBytes = 1u << 20;
+
+  // A cell or row end that brings the chunk to `target_bytes` answers pause.
+  explicit ChunkBuilder(size_t target_bytes = kDefaultChunkBytes) : target_bytes_(target_bytes) {}
+
+  Flow cell(const CellView& cell) override;
+  Flow end_row(Bytes row) override;
+
+  bool empty() const { return rows_.empty(); }
+  bool full() const { return bytes_ >= target_bytes_; }
+  // A row was begun whose end has not come; the next chunk carries it on.
+  bool in_row() const { return in_row_; }
+  // Of all chunks since reset().
+  uint64_t rows() const { return rows_ended_; }
+  uint64_t cells() const { return cells_seen_; }
+
+  // The body; viewed until the next call. The builder is then empty and remembers the open row.
+  Bytes finish();
+  // Forgets everything.
+  void reset();
+  void set_target_bytes(size_t n) { target_bytes_ = n; }
+
+ private:
+  void begin_row(Bytes row);
+  uint32_t put(Bytes b);
+  void clear();
+
+  size_t target_bytes_;
+  size_t bytes_ = 0;
+  std::vector<fb::RowRec> rows_;
+  std::vector<fb::CellRec> cells_;
+  std::string arena_;
+  flatbuffers::FlatBufferBuilder builder_;
+
+  bool in_row_ = false;
+  bool continued_ = false;  // the open row has cells in an earlier chunk
+  uint32_t row_at_ = 0;     // of the row that is being gathered in this chunk
+  uint32_t row_size_ = 0;
+  uint32_t row_cells_ = 0;
+  bool row_begun_ = false;  // in this chunk
+
+  uint32_t family_at_ = 0;  // the last cell's, to be shared with the next
+  uint32_t family_size_ = 0;
+  uint32_t qualifier_at_ = 0;
+  uint32_t qualifier_size_ = 0;
+
+  uint64_t rows_ended_ = 0;
+  uint64_t cells_seen_ = 0;
+};
+
+}  // namespace cellar::wire

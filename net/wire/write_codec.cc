@@ -1,0 +1,196 @@
+#include "net/wire/write_codec.h"
+
+namespace cellar::wire {
+namespace {
+
+using Recs = flatbuffers::Vector<const fb::MutationRec*>;
+
+constexpr uint8_t bit(fb::MutationFlag flag) { return static_cast<uint8_t>(flag); }
+constexpr uint8_t kSetFlags = bit(fb::MutationFlag::HasTimestamp) |
+                              bit(fb::MutationFlag::HasExpireAt) | bit(fb::MutationFlag::HasTtl);
+constexpr uint8_t kDeleteColumnFlags =
+    bit(fb::MutationFlag::HasStart) | bit(fb::MutationFlag::HasEnd);
+
+// What a request may refer to: everything but family names counts against the arena once, so that a
+// small frame cannot stand for a large write.
+struct Arena {
+  Bytes bytes;
+  size_t left;
+
+  explicit Arena(Bytes b) : bytes(b), left(b.size()) {}
+  bool take(const fb::Span& span, Bytes& out) {
+    if (!view(span, bytes, out) || out.size() > left) return false;
+    left -= out.size();
+    return true;
+  }
+};
+
+std::unexpected<Error> bad_span(size_t index, std::string_view what) {
+  return fail(Errc::invalid_argument, "operation {}: the {} lies outside the arena", index, what);
+}
+
+std::optional<Durability> level_of(fb::Durability durability) {
+  if (durability == fb::Durability::TableDefault) return std::nullopt;
+  return static_cast<Durability>(durability);
+}
+
+Result<void> check_durability(fb::Durability durability) {
+  if (durability == fb::Durability::TableDefault || durability <= fb::Durability::Memory) return {};
+  return fail(Errc::invalid_argument, "durability {} does not exist", static_cast<int>(durability));
+}
+
+Result<void> decode_set(const fb::MutationRec& rec, size_t index, Arena& arena, Mutation& out,
+                        WriteFeature& feature) {
+  if (!arena.take(rec.value(), out.value)) return bad_span(index, "value");
+  if (rec.flags() & bit(fb::MutationFlag::HasTimestamp)) {
+    // kServerStamped is no timestamp that a client can give: it stays negative, and is refused.
+    out.timestamp_us = rec.at() == kServerStamped ? -1 : rec.at();
+  }
+  const bool expire_at = rec.flags() & bit(fb::MutationFlag::HasExpireAt);
+  const bool ttl = rec.flags() & bit(fb::MutationFlag::HasTtl);
+  if (expire_at && ttl) {
+    return fail(Errc::invalid_argument, "operation {}: both expire_at and ttl are given", index);
+  }
+  if (expire_at) out.expire_at_us = rec.until();
+  if (expire_at || ttl) feature = WriteFeature::expiry;
+  return {};
+}
+
+Result<void> decode_record(const fb::MutationRec& rec, size_t index, Arena& arena, Mutation& out,
+                           WriteFeature& feature) {
+  uint8_t allowed = 0;
+  switch (static_cast<fb::MutationKind>(rec.kind())) {
+    case fb::MutationKind::SetCell:
+      allowed = kSetFlags;
+      break;
+    case fb::MutationKind::DeleteFromColumn:
+      allowed = kDeleteColumnFlags;
+      break;
+    case fb::MutationKind::DeleteFromFamily:
+    case fb::MutationKind::DeleteFromRow:
+      break;
+    default:
+      return fail(Errc::invalid_argument, "operation {}: kind {} does not exist", index,
+                  rec.kind());
+  }
+  if ((rec.flags() & ~allowed) != 0) {
+    return fail(Errc::invalid_argument, "operation {}: flags {:#x} do not belong to kind {}", index,
+                rec.flags() & ~allowed, rec.kind());
+  }
+  out = Mutation();
+  out.kind = static_cast<Mutation::Kind>(rec.kind());
+  if (out.kind == Mutation::Kind::delete_from_row) return {};
+  if (!view(rec.family(), arena.bytes, out.family)) return bad_span(index, "family");
+  if (out.kind == Mutation::Kind::delete_from_family) return {};
+  if (!arena.take(rec.qualifier(), out.qualifier)) return bad_span(index, "qualifier");
+  if (out.kind == Mutation::Kind::set_cell) return decode_set(rec, index, arena, out, feature);
+  if (rec.flags() & bit(fb::MutationFlag::HasStart)) out.start_us = rec.at();
+  if (rec.flags() & bit(fb::MutationFlag::HasEnd)) out.end_us = rec.until();
+  return {};
+}
+
+// Appends `count` mutations from `first` on to out.mutations and ends `row` with them.
+Result<void> decode_records(const Recs& recs, size_t first, size_t count, Arena& arena,
+                            RowWrite& row, DecodedWrites& out) {
+  row.first = static_cast<uint32_t>(out.mutations.size());
+  row.count = static_cast<uint32_t>(count);
+  for (size_t i = 0; i < count; ++i) {
+    const auto index = static_cast<flatbuffers::uoffset_t>(first + i);
+    TRY_VOID(decode_record(*recs.Get(index), i, arena, out.mutations.emplace_back(), row.feature));
+  }
+  return {};
+}
+
+void clear(DecodedWrites& out) {
+  out.rows.clear();
+  out.mutations.clear();
+}
+
+}  // namespace
+
+std::string_view feature_name(WriteFeature feature) {
+  switch (feature) {
+    case WriteFeature::none:
+      return "";
+    case WriteFeature::expiry:
+      return "a cell's own expiry (ttl, expire_at)";
+    case WriteFeature::token:
+      return "an idempotency token";
+  }
+  return "";
+}
+
+Result<void> decode(const fb::MutateRowRequest& request, DecodedWrites& out) {
+  clear(out);
+  TRY_VOID(check_durability(request.durability()));
+  out.target = {text(request.table()), level_of(request.durability())};
+  Arena arena(bytes_of(request.arena()));
+  RowWrite row;
+  if (!arena.take(*request.row(), row.row)) {
+    return fail(Errc::invalid_argument, "the row key lies outside the arena");
+  }
+  TRY_VOID(decode_records(*request.mutations(), 0, request.mutations()->size(), arena, row, out));
+  if (request.token() != nullptr) row.feature = WriteFeature::token;
+  out.rows.push_back(row);
+  return {};
+}
+
+Result<void> decode(const fb::MutateRowsRequest& request, DecodedWrites& out) {
+  clear(out);
+  TRY_VOID(check_durability(request.durability()));
+  out.target = {text(request.table()), level_of(request.durability())};
+  if (request.entries()->size() == 0) {
+    return fail(Errc::invalid_argument, "the request has no entries");
+  }
+  Arena arena(bytes_of(request.arena()));
+  const Recs& recs = *request.mutations();
+  size_t taken = 0;
+  for (const fb::EntryRec* entry : *request.entries()) {
+    RowWrite row;
+    Bytes token;
+    if (!arena.take(entry->row(), row.row) || !arena.take(entry->token(), token)) {
+      return fail(Errc::invalid_argument, "entry {}: row key or token lies outside the arena",
+                  out.rows.size());
+    }
+    if (entry->mutation_count() > recs.size() - taken) {
+      return fail(Errc::invalid_argument, "entry {}: {} operations, but only {} are left",
+                  out.rows.size(), entry->mutation_count(), recs.size() - taken);
+    }
+    TRY_VOID(decode_records(recs, taken, entry->mutation_count(), arena, row, out));
+    if (!token.empty()) row.feature = WriteFeature::token;
+    taken += entry->mutation_count();
+    out.rows.push_back(row);
+  }
+  if (taken != recs.size()) {
+    return fail(Errc::invalid_argument, "{} operations belong to no entry", recs.size() - taken);
+  }
+  return {};
+}
+
+Result<void> decode(const fb::DropRowRangeRequest& request, DecodedDrop& out) {
+  out = DecodedDrop();
+  out.table = text(request.table());
+  if (request.prefix() != nullptr) {
+    if (request.start() != nullptr || request.end() != nullptr) {
+      return fail(Errc::invalid_argument, "a drop takes a prefix or bounds, not both");
+    }
+    const Bytes prefix = bytes_of(request.prefix());
+    if (prefix.empty()) {
+      return fail(Errc::invalid_argument, "an empty prefix would drop every row");
+    }
+    out.range = {std::string(prefix), prefix_successor(prefix)};
+    return {};
+  }
+  if (request.start() == nullptr && request.end() == nullptr) {
+    return fail(Errc::invalid_argument, "a drop needs a prefix or bounds");
+  }
+  out.range = {std::string(bytes_of(request.start())), std::string(bytes_of(request.end()))};
+  if (request.end() != nullptr && out.range.end < out.range.start) {
+    return fail(Errc::invalid_argument, "the range ends at '{}', before it starts at '{}'",
+                escape_bytes(out.range.end), escape_bytes(out.range.start));
+  }
+  out.nothing = request.end() != nullptr && out.range.end == out.range.start;
+  return {};
+}
+
+}  // namespace cellar::wire
