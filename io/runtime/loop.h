@@ -7,7 +7,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
 
 #include "io/runtime/async.h"
 #include "io/runtime/timers.h"
@@ -58,6 +61,8 @@ class Loop {
   std::vector<LoopHook*> hooks_;  // a removed hook leaves a null until the round is over
   bool in_hooks_ = false;
   std::unique_ptr<asio::io_context> context_;
+  // Without it Asio stops a context that runs out of work.
+  std::optional<asio::executor_work_guard<ShardExecutor>> awake_;
 };
 
 }  // namespace cellar

@@ -52,7 +52,7 @@ class Mailbox final : public LoopHook {
 
   ShardId self() const { return self_; }
 
-  // Runs `message` on shard `to`; to itself: in a later turn of this loop.
+  // Runs `message` on shard `to`, later even when that is this one, in the order sent.
   void send(ShardId to, MailboxMessage& message);
 
   // Runs the coroutine fn() on shard `target` and answers what it answers, back on this shard. `fn`
@@ -92,7 +92,7 @@ class Mailbox final : public LoopHook {
   Mailbox(Mailboxes& all, ShardId self, uint32_t shards);
   bool stage(Ring& ring, MailboxMessage& message);
   bool flush_to(uint32_t to);
-  bool has_room_for_overflow();
+  bool can_flush() const;  // something could leave now
   bool drain_from(uint32_t from);
   void wake();  // from any shard: gets this one out of its sleep
 
@@ -119,6 +119,7 @@ class Mailboxes {
   // On the shard's own thread (or before it runs): from here on its messages are delivered. Others
   // may have sent before.
   void attach(ShardId shard, Loop& loop);
+  // When no other shard sends to this one any more.
   void detach(ShardId shard);
 
  private:

@@ -45,8 +45,7 @@ class ShardLoop final : public Loop {
   const int64_t spin_us_;
   std::atomic<bool> stopping_{false};
   WheelTimers timers_;
-  int64_t began_us_ = 0;      // of the steady clock; timers count from here
-  int64_t last_work_us_ = 0;  // of timers_
+  int64_t last_work_us_ = 0;  // as timers_ count
   int64_t slept_us_ = 0;
   uint64_t turns_ = 0;
 };

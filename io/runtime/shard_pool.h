@@ -55,11 +55,11 @@ class ShardPool {
 
  private:
   struct Member;
-  void run_member(Member& member);
 
   Options options_;
   Mailboxes mailboxes_;
   std::vector<std::unique_ptr<Member>> members_;
+  Setup teardown_;
   bool running_ = false;
 };
 

@@ -44,12 +44,14 @@ class SimFabric {
  private:
   friend class SimListener;
   friend class SimNetwork;
+  SimListener* find(const std::string& host, uint16_t port);  // null when nobody listens
+
   SimWorld& world_;
   int64_t delay_us_;
   bool short_reads_ = true;
   LinkFaults faults_;
   uint16_t next_port_ = 40'000;
-  std::map<std::pair<std::string, uint16_t>, SimListener*> listeners_;
+  std::multimap<std::pair<std::string, uint16_t>, SimListener*> listeners_;
 };
 
 // The network as one loop sees it.
