@@ -12,13 +12,16 @@ namespace {
 // One direction of a connection. Its timer runs on the reader's loop.
 class Pipe {
  public:
-  Pipe(SimFabric& fabric, Loop& reader_loop)
-      : fabric_(fabric), arrival_(reader_loop.timers(), &Pipe::on_arrival, this) {}
+  Pipe(const SimFabric::State& fabric, Loop& reader_loop)
+      : world_(fabric.world),
+        delay_us_(fabric.delay_us),
+        short_reads_(fabric.short_reads),
+        arrival_(reader_loop.timers(), &Pipe::on_arrival, this) {}
 
   enum class Kind : uint8_t { bytes, end, broken };
 
   void send(Kind kind, std::string bytes) {
-    const int64_t due_us = std::max(fabric_.world().now_us() + fabric_.delay_us(), last_due_us_);
+    const int64_t due_us = std::max(world_.now_us() + delay_us_, last_due_us_);
     last_due_us_ = due_us;
     unread_ += bytes.size();
     flying_.push_back({kind, due_us, std::move(bytes)});
@@ -29,8 +32,8 @@ class Pipe {
   }
   size_t take(std::span<std::byte> into) {
     size_t n = std::min(into.size(), ready_.size());
-    if (n > 1 && fabric_.short_reads() && fabric_.world().random().one_in(4)) {
-      n = 1 + static_cast<size_t>(fabric_.world().random().below(n));
+    if (n > 1 && short_reads_ && world_.random().one_in(4)) {
+      n = 1 + static_cast<size_t>(world_.random().below(n));
     }
     std::memcpy(into.data(), ready_.data(), n);
     ready_.erase(0, n);
@@ -53,11 +56,11 @@ class Pipe {
     std::string bytes;
   };
 
-  void arm() { arrival_.arm_after_us(flying_.front().due_us - fabric_.world().now_us()); }
+  void arm() { arrival_.arm_after_us(flying_.front().due_us - world_.now_us()); }
 
   static void on_arrival(void* self) { static_cast<Pipe*>(self)->deliver(); }
   void deliver() {
-    while (!flying_.empty() && flying_.front().due_us <= fabric_.world().now_us()) {
+    while (!flying_.empty() && flying_.front().due_us <= world_.now_us()) {
       Chunk chunk = std::move(flying_.front());
       flying_.pop_front();
       ready_ += chunk.bytes;
@@ -69,7 +72,9 @@ class Pipe {
     if (!flying_.empty()) arm();
   }
 
-  SimFabric& fabric_;
+  SimWorld& world_;
+  const int64_t delay_us_;
+  const bool short_reads_;
   std::deque<Chunk> flying_;
   std::string ready_;
   size_t unread_ = 0;
@@ -79,9 +84,9 @@ class Pipe {
 
 // Both directions; the faults that the connection was made with.
 struct Link {
-  Link(SimFabric& fabric, Loop& client, Loop& server)
+  Link(const SimFabric::State& fabric, Loop& client, Loop& server)
       : to{std::make_unique<Pipe>(fabric, server), std::make_unique<Pipe>(fabric, client)},
-        faults(fabric.faults()) {}
+        faults(fabric.faults) {}
 
   std::array<std::unique_ptr<Pipe>, 2> to;  // [0] client to server, [1] back
   LinkFaults faults;
@@ -172,9 +177,9 @@ class SimStream final : public ByteStream {
 
 class SimListener final : public Listener {
  public:
-  SimListener(SimFabric& fabric, Loop& loop, std::string host, uint16_t port)
-      : fabric_(fabric), loop_(loop), host_(std::move(host)), port_(port) {
-    fabric_.listeners_.emplace(std::pair(host_, port_), this);
+  SimListener(std::shared_ptr<SimFabric::State> fabric, Loop& loop, std::string host, uint16_t port)
+      : fabric_(std::move(fabric)), loop_(loop), host_(std::move(host)), port_(port) {
+    fabric_->listeners.emplace(std::pair(host_, port_), this);
   }
   ~SimListener() override { close(); }
 
@@ -190,7 +195,7 @@ class SimListener final : public Listener {
   void close() override {
     if (closed_) return;
     closed_ = true;
-    std::erase_if(fabric_.listeners_, [this](const auto& entry) { return entry.second == this; });
+    std::erase_if(fabric_->listeners, [this](const auto& entry) { return entry.second == this; });
     waiting_.clear();
     arrived_.notify_all();
   }
@@ -202,7 +207,7 @@ class SimListener final : public Listener {
   Loop& loop() { return loop_; }
 
  private:
-  SimFabric& fabric_;
+  std::shared_ptr<SimFabric::State> fabric_;
   Loop& loop_;
   std::string host_;
   uint16_t port_;
@@ -211,17 +216,26 @@ class SimListener final : public Listener {
   Notify arrived_;
 };
 
-SimListener* SimFabric::find(const std::string& host, uint16_t port) {
-  const auto [begin, end] = listeners_.equal_range(std::pair(host, port));
+SimFabric::SimFabric(SimWorld& world, int64_t delay_us)
+    : state_(std::make_shared<State>(State{.world = world, .delay_us = delay_us})) {}
+
+namespace {
+
+// One of those who listen there, drawn; null when nobody does.
+SimListener* find_listener(SimFabric::State& fabric, const std::string& host, uint16_t port) {
+  const auto [begin, end] = fabric.listeners.equal_range(std::pair(host, port));
   const auto count = static_cast<uint64_t>(std::distance(begin, end));
   if (count == 0) return nullptr;
-  return std::next(begin, static_cast<std::ptrdiff_t>(world_.random().below(count)))->second;
+  const uint64_t drawn = count == 1 ? 0 : fabric.world.random().below(count);
+  return std::next(begin, static_cast<std::ptrdiff_t>(drawn))->second;
 }
+
+}  // namespace
 
 Async<Result<std::unique_ptr<Listener>>> SimNetwork::listen(std::string host, uint16_t port,
                                                             bool reuse_port) {
-  if (port == 0) port = fabric_.next_port_++;
-  if (!reuse_port && fabric_.listeners_.contains(std::pair(host, port))) {
+  if (port == 0) port = fabric_->next_port++;
+  if (!reuse_port && fabric_->listeners.contains(std::pair(host, port))) {
     co_return fail(Errc::unavailable, "listening on {}: address in use",
                    format_address(host, port));
   }
@@ -231,23 +245,23 @@ Async<Result<std::unique_ptr<Listener>>> SimNetwork::listen(std::string host, ui
 Async<Result<std::unique_ptr<ByteStream>>> SimNetwork::connect(std::string host, uint16_t port,
                                                                int64_t timeout_us) {
   const std::string server = format_address(host, port);
-  const bool unanswered = fabric_.faults().black_hole || 2 * fabric_.delay_us() > timeout_us;
+  const bool unanswered = fabric_->faults.black_hole || 2 * fabric_->delay_us > timeout_us;
   if (unanswered) {
     co_await sleep_us(loop_.timers(), timeout_us);
     co_return fail(Errc::deadline_exceeded, "connecting to {}: no answer within {} us", server,
                    timeout_us);
   }
-  co_await sleep_us(loop_.timers(), fabric_.delay_us());
-  SimListener* const listener = fabric_.find(host, port);
-  if (!listener || fabric_.faults().refuse) {
-    co_await sleep_us(loop_.timers(), fabric_.delay_us());
+  co_await sleep_us(loop_.timers(), fabric_->delay_us);
+  SimListener* const listener = find_listener(*fabric_, host, port);
+  if (!listener || fabric_->faults.refuse) {
+    co_await sleep_us(loop_.timers(), fabric_->delay_us);
     co_return fail(Errc::unavailable, "connecting to {}: connection refused", server);
   }
-  auto link = std::make_shared<Link>(fabric_, loop_, listener->loop());
-  const std::string client = format_address("client", fabric_.next_port_++);
+  auto link = std::make_shared<Link>(*fabric_, loop_, listener->loop());
+  const std::string client = format_address("client", fabric_->next_port++);
   listener->deliver(std::make_unique<SimStream>(link, 1, client));
   auto stream = std::make_unique<SimStream>(std::move(link), 0, server);
-  co_await sleep_us(loop_.timers(), fabric_.delay_us());
+  co_await sleep_us(loop_.timers(), fabric_->delay_us);
   co_return stream;
 }
 

@@ -24,40 +24,38 @@ struct LinkFaults {
   uint64_t half_open_after_bytes = kNever;  // then bytes vanish without a word
 };
 
-// Shared by all networks of a world; outlives them and their streams.
+// What all networks of a world share. Settings apply to connections made from then on.
 class SimFabric {
  public:
   static constexpr int64_t kDefaultDelayUs = 50;
   static constexpr size_t kWindowBytes = 256 * 1024;  // in flight per direction, then writers wait
 
-  explicit SimFabric(SimWorld& world, int64_t delay_us = kDefaultDelayUs)
-      : world_(world), delay_us_(delay_us) {}
+  explicit SimFabric(SimWorld& world, int64_t delay_us = kDefaultDelayUs);
 
-  SimWorld& world() { return world_; }
-  int64_t delay_us() const { return delay_us_; }
-  void set_delay_us(int64_t delay_us) { delay_us_ = delay_us; }
+  void set_delay_us(int64_t delay_us) { state_->delay_us = delay_us; }  // one way
   // Splits what is read at drawn places, as TCP may. On by default.
-  void set_short_reads(bool on) { short_reads_ = on; }
-  bool short_reads() const { return short_reads_; }
-  LinkFaults& faults() { return faults_; }
+  void set_short_reads(bool on) { state_->short_reads = on; }
+  LinkFaults& faults() { return state_->faults; }
+
+  // Kept by whatever is connected, so that it does not matter what goes first.
+  struct State {
+    SimWorld& world;
+    int64_t delay_us;
+    bool short_reads = true;
+    LinkFaults faults = {};
+    uint16_t next_port = 40'000;
+    std::multimap<std::pair<std::string, uint16_t>, SimListener*> listeners = {};
+  };
+  const std::shared_ptr<State>& state() { return state_; }
 
  private:
-  friend class SimListener;
-  friend class SimNetwork;
-  SimListener* find(const std::string& host, uint16_t port);  // null when nobody listens
-
-  SimWorld& world_;
-  int64_t delay_us_;
-  bool short_reads_ = true;
-  LinkFaults faults_;
-  uint16_t next_port_ = 40'000;
-  std::multimap<std::pair<std::string, uint16_t>, SimListener*> listeners_;
+  std::shared_ptr<State> state_;
 };
 
 // The network as one loop sees it.
 class SimNetwork final : public Network {
  public:
-  SimNetwork(SimFabric& fabric, Loop& loop) : fabric_(fabric), loop_(loop) {}
+  SimNetwork(SimFabric& fabric, Loop& loop) : fabric_(fabric.state()), loop_(loop) {}
 
   Async<Result<std::unique_ptr<Listener>>> listen(std::string host, uint16_t port,
                                                   bool reuse_port) override;
@@ -65,7 +63,7 @@ class SimNetwork final : public Network {
                                                      int64_t timeout_us) override;
 
  private:
-  SimFabric& fabric_;
+  std::shared_ptr<SimFabric::State> fabric_;
   Loop& loop_;
 };
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <vector>
 
 #include <boost/asio/as_tuple.hpp>
@@ -152,7 +151,8 @@ class TcpListener final : public Listener {
       auto [ec, socket] = co_await acceptor_.async_accept(kToken);
       if (!ec) co_return std::make_unique<TcpStream>(std::move(socket));
       if (ec == asio::error::operation_aborted) co_return cancelled(address());
-      if (!is_shortage(ec.value())) continue;  // that one connection broke before it was ours
+      if (ec == asio::error::connection_aborted) continue;  // it broke before it was ours
+      // Out of descriptors or memory, most likely: asking again at once would only burn the core.
       log_warn("runtime", "accept pauses listener={} pause_us={} error={}", address(),
                TcpNetwork::kAcceptPauseUs, ec.message());
       co_await sleep_us(timers_, TcpNetwork::kAcceptPauseUs);
@@ -166,10 +166,6 @@ class TcpListener final : public Listener {
   }
 
  private:
-  static bool is_shortage(int err) {
-    return err == EMFILE || err == ENFILE || err == ENOBUFS || err == ENOMEM;
-  }
-
   Acceptor acceptor_;
   Timers& timers_;
   Tcp::endpoint bound_;
