@@ -1,0 +1,177 @@
+#include "engine/iter/merging_iterator.h"
+
+#include <algorithm>
+
+#include "engine/iter/key_head.h"
+#include "io/base/check.h"
+
+namespace cellar::engine {
+
+void MergingIterator::add(std::unique_ptr<EntryIterator> source) {
+  add_borrowed(*source);
+  owned_.push_back(std::move(source));
+}
+
+void MergingIterator::add_borrowed(EntryIterator& source) {
+  sources_.push_back(&source);
+  heap_.clear();
+  moving_.clear();
+}
+
+void MergingIterator::clear() {
+  heap_.clear();
+  moving_.clear();
+  sources_.clear();
+  owned_.clear();
+  failed_ = kNone;
+  turned_ = false;
+}
+
+bool MergingIterator::before(const Node& a, const Node& b) {
+  if (a.head != b.head) return a.head < b.head;
+  const int order = a.key.compare(b.key);
+  return order != 0 ? order < 0 : a.source < b.source;
+}
+
+bool MergingIterator::same_key(const Node& a, const Node& b) {
+  return a.head == b.head && a.key == b.key;
+}
+
+Step MergingIterator::seek(Bytes key) {
+  turned_ = false;
+  return restart([](EntryIterator& it, Bytes k) { return it.seek(k); }, key);
+}
+
+Step MergingIterator::seek_before(Bytes key) {
+  turned_ = true;
+  bound_.assign(key);
+  return restart([](EntryIterator& it, Bytes k) { return it.seek_before(k); }, key);
+}
+
+Step MergingIterator::restart(Step (*move)(EntryIterator&, Bytes), Bytes key) {
+  heap_.clear();
+  moving_.clear();
+  failed_ = kNone;
+  for (uint32_t i = 0; i < sources_.size(); ++i) {
+    if (take(i, move(*sources_[i], key)) == Step::failed) return Step::failed;
+  }
+  return finish();
+}
+
+Step MergingIterator::next() {
+  DCHECK(!heap_.empty() && moving_.empty());
+  if (turned_) return turn_forward();
+  const size_t n = heap_.size();
+  if ((n > 1 && same_key(heap_[0], heap_[1])) || (n > 2 && same_key(heap_[0], heap_[2]))) {
+    return next_with_duplicates();
+  }
+  // The common case moves the top in place.
+  EntryIterator& source = *sources_[heap_[0].source];
+  const Step step = source.next();
+  if (step == Step::ready) {
+    heap_[0].key = source.key();
+    heap_[0].head = key_head(heap_[0].key);
+    sift_down(0);
+    return Step::ready;
+  }
+  const uint32_t moved = heap_[0].source;
+  pop();
+  if (take(moved, step) == Step::failed) return Step::failed;
+  return finish();
+}
+
+Step MergingIterator::next_with_duplicates() {
+  // Which sources share the key must be known before the first of them moves: its key dies then.
+  scratch_.clear();
+  const Node shown = heap_[0];
+  while (!heap_.empty() && same_key(heap_[0], shown)) {
+    scratch_.push_back(heap_[0].source);
+    pop();
+  }
+  for (uint32_t source : scratch_) {
+    if (take(source, sources_[source]->next()) == Step::failed) return Step::failed;
+  }
+  return finish();
+}
+
+// Every source stands on its last entry before bound_, or found none.
+Step MergingIterator::turn_forward() {
+  turned_ = false;
+  scratch_.assign(sources_.size(), 0);
+  for (const Node& node : heap_) scratch_[node.source] = 1;
+  heap_.clear();
+  for (uint32_t i = 0; i < sources_.size(); ++i) {
+    const Step step = scratch_[i] != 0 ? sources_[i]->next() : sources_[i]->seek(bound_);
+    if (take(i, step) == Step::failed) return Step::failed;
+  }
+  return finish();
+}
+
+Step MergingIterator::resume() {
+  DCHECK(!moving_.empty());
+  scratch_.swap(moving_);
+  moving_.clear();
+  for (uint32_t source : scratch_) {
+    if (take(source, sources_[source]->resume()) == Step::failed) return Step::failed;
+  }
+  return finish();
+}
+
+void MergingIterator::collect(std::vector<BlockWant*>& wants) {
+  for (uint32_t source : moving_) sources_[source]->collect(wants);
+}
+
+// Files a source under the place where its move left it.
+Step MergingIterator::take(uint32_t source, Step step) {
+  if (step == Step::ready) push(source);
+  if (step == Step::blocked) moving_.push_back(source);
+  if (step == Step::failed) failed_ = source;
+  return step;
+}
+
+Step MergingIterator::finish() {
+  if (!moving_.empty()) return Step::blocked;
+  if (heap_.empty()) return Step::end;
+  if (turned_) {
+    // before() puts the newest of equal keys first: that is the one to show.
+    auto shown = heap_.begin();
+    for (auto it = heap_.begin() + 1; it != heap_.end(); ++it) {
+      if (same_key(*shown, *it) ? before(*it, *shown) : before(*shown, *it)) shown = it;
+    }
+    std::iter_swap(heap_.begin(), shown);
+  }
+  return Step::ready;
+}
+
+void MergingIterator::push(uint32_t source) {
+  const Bytes key = sources_[source]->key();
+  heap_.push_back(Node{key_head(key), key, source});
+  size_t i = heap_.size() - 1;
+  while (i > 0) {
+    const size_t parent = (i - 1) / 2;
+    if (!before(heap_[i], heap_[parent])) return;
+    std::swap(heap_[i], heap_[parent]);
+    i = parent;
+  }
+}
+
+void MergingIterator::pop() {
+  heap_.front() = heap_.back();
+  heap_.pop_back();
+  if (!heap_.empty()) sift_down(0);
+}
+
+void MergingIterator::sift_down(size_t i) {
+  const size_t n = heap_.size();
+  while (true) {
+    size_t least = i;
+    for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < n; ++child) {
+      if (before(heap_[child], heap_[least])) least = child;
+    }
+    if (least == i) return;
+    std::swap(heap_[i], heap_[least]);
+    i = least;
+  }
+}
+
+}  // namespace cellar::engine

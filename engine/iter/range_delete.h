@@ -1,0 +1,30 @@
+// StampedRange: a range delete as memtables and tables keep it. It covers every entry of rows
+// [start, end) with a lesser stamp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/model/types.h"
+#include "io/base/bytes.h"
+#include "io/base/result.h"
+
+namespace cellar::engine {
+
+struct StampedRange {
+  std::string start;  // first row deleted
+  std::string end;    // first row kept; empty: unbounded
+  CommitStamp stamp;
+
+  bool covers(Bytes row) const { return row >= start && (end.empty() || row < end); }
+  bool operator==(const StampedRange&) const = default;
+};
+
+// The latest stamp of the ranges that cover the row; 0 when none does. `row` is not escaped.
+CommitStamp covering_stamp(const std::vector<StampedRange>& ranges, Bytes row);
+
+// count: varint, then start: bytes, end: bytes, stamp: u64. decode answers false for anything else.
+std::string encode_ranges(const std::vector<StampedRange>& ranges);
+bool decode_ranges(Bytes encoded, std::vector<StampedRange>& out);
+
+}  // namespace cellar::engine

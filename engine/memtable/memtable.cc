@@ -1,0 +1,92 @@
+#include "engine/memtable/memtable.h"
+
+#include <algorithm>
+
+#include "io/base/check.h"
+
+namespace cellar::engine {
+namespace {
+
+// A B-tree node of Abseil holds 15 slots of 16 bytes in 256 and is three quarters full at random
+// inserts.
+constexpr size_t kTreeBytesPerEntry = 24;
+
+}  // namespace
+
+bool Memtable::add(Bytes key, Bytes value) {
+  CHECK(!frozen_, "add to a frozen memtable");
+  ParsedKey parsed;
+  CHECK(parse_key(key, parsed), "malformed key {}", escape_bytes(key));
+  const Probe probe(key);
+  const auto place = tree_.lower_bound(probe);
+  if (place != tree_.end() && place->head == probe.head && place->key() == key) return false;
+
+  char* record = arena_.allocate(8 + key.size() + value.size());
+  store_le(record, static_cast<uint32_t>(key.size()));
+  store_le(record + 4, static_cast<uint32_t>(value.size()));
+  std::memcpy(record + 8, key.data(), key.size());
+  if (!value.empty()) std::memcpy(record + 8 + key.size(), value.data(), value.size());
+  tree_.insert(place, Slot{probe.head, record});
+
+  ++inserts_;
+  content_bytes_ += key.size() + value.size();
+  bounds_.add_entry(parsed, value);
+  note_stamp(parsed.stamp);
+  return true;
+}
+
+void Memtable::add_range_delete(const RangeDelete& range, CommitStamp stamp) {
+  CHECK(!frozen_, "range delete into a frozen memtable");
+  StampedRange owned{std::string(range.start), std::string(range.end), stamp};
+  // A log replayed twice must not grow the list.
+  if (std::find(ranges_.begin(), ranges_.end(), owned) != ranges_.end()) return;
+  range_bytes_ += sizeof owned + owned.start.size() + owned.end.size();
+  ranges_.push_back(std::move(owned));
+  bounds_.add_delete_of_everything();
+  note_stamp(stamp);
+}
+
+void Memtable::note_stamp(CommitStamp stamp) {
+  min_stamp_ = std::min(min_stamp_, stamp);
+  max_stamp_ = std::max(max_stamp_, stamp);
+}
+
+size_t Memtable::bytes() const {
+  return arena_.bytes() + entries() * kTreeBytesPerEntry + range_bytes_;
+}
+
+Step Memtable::Iterator::stand() {
+  inserts_seen_ = memtable_->inserts_;
+  if (place_ == memtable_->tree_.end()) return Step::end;
+  slot_ = *place_;
+  return Step::ready;
+}
+
+Step Memtable::Iterator::seek(Bytes key) {
+  place_ = memtable_->tree_.lower_bound(Probe(key));
+  return stand();
+}
+
+Step Memtable::Iterator::seek_before(Bytes key) {
+  place_ = memtable_->tree_.lower_bound(Probe(key));
+  if (place_ == memtable_->tree_.begin()) return Step::end;
+  --place_;
+  return stand();
+}
+
+Step Memtable::Iterator::next() {
+  if (inserts_seen_ != memtable_->inserts_) {
+    place_ = memtable_->tree_.upper_bound(slot_);
+  } else {
+    ++place_;
+  }
+  return stand();
+}
+
+Step Memtable::Iterator::resume() { UNREACHABLE("a memtable never blocks"); }
+void Memtable::Iterator::collect(std::vector<BlockWant*>& /*wants*/) {
+  UNREACHABLE("a memtable never blocks");
+}
+const Error& Memtable::Iterator::error() const { UNREACHABLE("a memtable never fails"); }
+
+}  // namespace cellar::engine

@@ -1,0 +1,119 @@
+// Memtable: the newest entries of one tablet, sorted, in memory.
+//
+// Keys and values lie together in an arena that is freed with the memtable; a B-tree of (head,
+// pointer) pairs orders them. One thread: writer and readers are the same shard.
+//
+// Iterators and inserts: an iterator may be kept across add(). The bytes of key() and value() live
+// as long as the memtable. Its position in the tree does not survive an insert, so the next move
+// finds the place again by the last key (one search). An entry added behind an iterator is not
+// seen by it, one added ahead is; a reader that wants neither bounds itself by stamp.
+#pragma once
+
+#include <absl/container/btree_set.h>
+
+#include <vector>
+
+#include "engine/iter/entry_iterator.h"
+#include "engine/iter/key_head.h"
+#include "engine/iter/range_delete.h"
+#include "engine/iter/time_bounds.h"
+#include "engine/model/mutation.h"
+#include "io/base/arena.h"
+
+namespace cellar::engine {
+
+class Memtable {
+ public:
+  class Iterator;
+
+  Memtable() = default;
+  Memtable(const Memtable&) = delete;
+  Memtable& operator=(const Memtable&) = delete;
+
+  // Copies. False, and nothing changes, when the key is there already (the same commit replayed
+  // twice). REQUIRES: not frozen; a well-formed key.
+  bool add(Bytes key, Bytes value);
+  void add_range_delete(const RangeDelete& range, CommitStamp stamp);  // REQUIRES: not frozen
+  // No more writes: what was handed to a flush stays as it is.
+  void freeze() { frozen_ = true; }
+  bool frozen() const { return frozen_; }
+
+  Iterator iterator() const;
+
+  bool empty() const { return entries() == 0 && ranges_.empty(); }
+  size_t entries() const { return tree_.size(); }
+  // Memory taken, the tree's included (an estimate), 256 KiB steps of the arena included.
+  size_t bytes() const;
+  // Of keys and values alone: what a flush will write, before compression.
+  size_t content_bytes() const { return content_bytes_; }
+  // Over entries and range deletes; max < min while empty.
+  CommitStamp min_stamp() const { return min_stamp_; }
+  CommitStamp max_stamp() const { return max_stamp_; }
+  const TimeBounds& time_bounds() const { return bounds_; }
+  const std::vector<StampedRange>& range_deletes() const { return ranges_; }
+
+ private:
+  // key size: u32, value size: u32, key, value; anywhere in the arena.
+  struct Slot {
+    uint64_t head;
+    const char* record;
+    Bytes key() const { return {record + 8, load_le<uint32_t>(record)}; }
+    Bytes value() const {
+      return {record + 8 + load_le<uint32_t>(record), load_le<uint32_t>(record + 4)};
+    }
+  };
+  struct Probe {
+    explicit Probe(Bytes k) : head(key_head(k)), bytes(k) {}
+    Bytes key() const { return bytes; }
+    uint64_t head;
+    Bytes bytes;
+  };
+  struct Less {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return a.head != b.head ? a.head < b.head : a.key() < b.key();
+    }
+  };
+  using Tree = absl::btree_set<Slot, Less>;
+
+  void note_stamp(CommitStamp stamp);
+
+  Arena arena_;
+  Tree tree_;
+  uint64_t inserts_ = 0;  // iterators compare it to know whether their place is stale
+  size_t content_bytes_ = 0;
+  size_t range_bytes_ = 0;
+  CommitStamp min_stamp_ = kMaxStamp;
+  CommitStamp max_stamp_;
+  TimeBounds bounds_;
+  std::vector<StampedRange> ranges_;
+  bool frozen_ = false;
+};
+
+// Never blocks, never fails. REQUIRES: the memtable outlives it.
+class Memtable::Iterator final : public EntryIterator {
+ public:
+  explicit Iterator(const Memtable& memtable) : memtable_(&memtable) {}
+
+  Step seek(Bytes key) override;
+  Step seek_before(Bytes key) override;
+  Step next() override;
+  Step resume() override;
+  void collect(std::vector<BlockWant*>& wants) override;
+  Bytes key() const override { return slot_.key(); }
+  Bytes value() const override { return slot_.value(); }
+  const Error& error() const override;
+
+ private:
+  Step stand();
+
+  const Memtable* memtable_;
+  Tree::const_iterator place_;
+  uint64_t inserts_seen_ = 0;
+  Slot slot_{};
+};
+
+inline Memtable::Iterator Memtable::iterator() const { return Iterator(*this); }
+
+}  // namespace cellar::engine
