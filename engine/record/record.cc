@@ -99,7 +99,7 @@ size_t BatchBuilder::add(RecordType type, uint8_t flags, uint64_t durable_mark, 
   return taken;
 }
 
-std::span<const std::byte> BatchBuilder::close(uint64_t durable_mark) {
+void BatchBuilder::close(uint64_t durable_mark) {
   size_t fill = align_up(used_) - used_;
   if (fill > 0) {
     if (fill < kRecordHeaderBytes) fill += kIoAlignment;
@@ -108,7 +108,6 @@ std::span<const std::byte> BatchBuilder::close(uint64_t durable_mark) {
     frame(RecordType::filler, kWhole, durable_mark, fill - kRecordHeaderBytes);
   }
   capacity_ = used_;
-  return buffer_.span(0, used_);
 }
 
 }  // namespace cellar::engine

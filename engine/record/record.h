@@ -95,9 +95,12 @@ class BatchBuilder {
   // kept, but for kLastFragment, which is set exactly when everything was taken.
   // REQUIRES: room() > 0.
   size_t add(RecordType type, uint8_t flags, uint64_t durable_mark, Bytes head, Bytes body);
-  // Fills up to the next block boundary; nothing is added afterwards. The bytes to write.
-  std::span<const std::byte> close(uint64_t durable_mark);
+  // Fills up to the next block boundary, so that contents() can be written; nothing is added
+  // afterwards.
+  void close(uint64_t durable_mark);
 
+  // What has been added so far.
+  std::span<const std::byte> contents() const { return buffer_.span(0, used_); }
   bool empty() const { return used_ == 0; }
   uint64_t position() const { return position_; }
   uint64_t end() const { return position_ + used_; }  // of the last record added

@@ -1,0 +1,255 @@
+#include "engine/store/group_commit.h"
+
+#include <algorithm>
+
+#include "engine/record/file_header.h"
+#include "io/base/check.h"
+#include "io/base/log.h"
+#include "io/runtime/waiter.h"
+
+namespace cellar::engine {
+
+GroupCommit::GroupCommit(LogSegments& segments, Runtime& runtime, LogId log,
+                         const LogOptions& options)
+    : segments_(segments),
+      options_(options),
+      owner_(record_owner(RecordFileKind::log, log.value())),
+      executor_(runtime.executor),
+      periodic_(
+          runtime.timers,
+          [](void* context) {
+            auto* self = static_cast<GroupCommit*>(context);
+            self->force_ = true;
+            self->work_.set();
+          },
+          this),
+      closing_mark_(
+          runtime.timers, [](void* self) { static_cast<GroupCommit*>(self)->write_closing_mark(); },
+          this) {
+  for (Write& write : ring_) {
+    write.owner = this;
+    write.done = &GroupCommit::on_write;
+  }
+}
+
+void GroupCommit::start() {
+  segments_.on_ready([](void* self) { static_cast<GroupCommit*>(self)->work_.set(); }, this);
+  spawn(executor_, pump());
+}
+
+Async<void> GroupCommit::stop() {
+  stopping_ = true;
+  periodic_.cancel();
+  closing_mark_.cancel();
+  work_.set();
+  co_await quiet_.wait();
+}
+
+void GroupCommit::give_up_waiting_for_space() {
+  impatient_ = true;
+  work_.set();
+}
+
+Result<void> GroupCommit::admit(size_t bytes) const {
+  if (failure_) {
+    Error refused = *failure_;
+    refused.applied = Applied::not_applied;
+    return std::unexpected(std::move(refused));
+  }
+  const uint64_t pending = appended_end_ > durable_end_ ? appended_end_ - durable_end_ : 0;
+  if (pending > options_.max_pending_bytes) {
+    return std::unexpected(Error(Errc::resource_exhausted,
+                                 fmt::format("{} bytes wait for the log's disk, the bound is {}",
+                                             pending, options_.max_pending_bytes))
+                               .retry_after(kOverloadRetryMs));
+  }
+  const Error* no_more = segments_.failure();
+  if (no_more == nullptr) return {};
+  // A batch costs at most a header more and a block of filler; marks and the like must fit behind.
+  const uint64_t batches = 2 + bytes / options_.batch_bytes;
+  const uint64_t reserve = std::min(kControlReserveBytes, options_.segment_bytes / 4);
+  const uint64_t worst_end = std::max(appended_end_, next_position_) + bytes +
+                             batches * (kRecordHeaderBytes + kIoAlignment) + reserve;
+  if (worst_end > segments_.ready_end()) return std::unexpected(*no_more);
+  return {};
+}
+
+Result<void> GroupCommit::append(Bytes head, Bytes body, LogAppend& waiter) {
+  TRY_VOID(admit(head.size() + body.size()));
+  add_record(RecordType::data, head, body);
+  enqueue(waiter);
+  if (waiter.level == Durability::periodic && !periodic_.armed()) {
+    periodic_.arm_after_us(options_.periodic_interval_us);
+  }
+  return {};
+}
+
+void GroupCommit::append_control(RecordType type, Bytes payload, LogAppend& waiter) {
+  if (!failure_) add_record(type, payload, Bytes());
+  waiter.level = Durability::sync;
+  enqueue(waiter);
+}
+
+void GroupCommit::open_batch() {
+  const uint64_t segment_bytes = segments_.segment_bytes();
+  if (next_position_ % segment_bytes == 0) next_position_ += kFileHeaderBlockBytes;
+  const uint64_t rest = segment_bytes - next_position_ % segment_bytes;
+  const auto capacity = static_cast<size_t>(std::min<uint64_t>(options_.batch_bytes, rest));
+  AlignedBuffer buffer;
+  if (pool_.empty()) {
+    buffer = AlignedBuffer(options_.batch_bytes);
+  } else {
+    buffer = std::move(pool_.back());
+    pool_.pop_back();
+  }
+  open_.emplace(Batch{BatchBuilder(std::move(buffer), capacity, owner_, next_position_), 0, false});
+}
+
+void GroupCommit::seal_batch() {
+  open_->bytes.close(durable_end_);
+  next_position_ = open_->bytes.end();
+  sealed_.push_back(*std::move(open_));
+  open_.reset();
+  force_ = false;
+  periodic_.cancel();
+}
+
+void GroupCommit::add_record(RecordType type, Bytes head, Bytes body) {
+  uint8_t flags = kFirstFragment;
+  for (;;) {
+    if (open_ && open_->bytes.room() == 0) seal_batch();
+    if (!open_) open_batch();
+    const size_t taken = open_->bytes.add(type, flags, durable_end_, head, body);
+    appended_end_ = open_->bytes.end();
+    open_->mark = durable_end_;
+    if (type != RecordType::mark) open_->has_data = true;
+    if (taken == head.size() + body.size()) return;
+    flags = 0;
+    const size_t of_head = std::min(taken, head.size());
+    head.remove_prefix(of_head);
+    body.remove_prefix(taken - of_head);
+    seal_batch();
+  }
+}
+
+void GroupCommit::enqueue(LogAppend& waiter) {
+  waiter.end = LogPosition{appended_end_};
+  waiter.failure = nullptr;
+  waiter.next = nullptr;
+  (waiting_last_ == nullptr ? waiting_first_ : waiting_last_->next) = &waiter;
+  waiting_last_ = &waiter;
+  // A sync append of the open batch asks for it to be written; see wants_write().
+  if (waiter.level == Durability::sync && open_) force_ = true;
+  work_.set();
+}
+
+Async<Result<void>> GroupCommit::flush() {
+  Waiter resumed;
+  LogAppend barrier;
+  barrier.level = Durability::sync;
+  barrier.context = &resumed;
+  barrier.done = [](LogAppend& self) { static_cast<Waiter*>(self.context)->resume(); };
+  enqueue(barrier);
+  co_await resumed.wait();
+  if (barrier.failure != nullptr) co_return std::unexpected(*barrier.failure);
+  co_return Result<void>();
+}
+
+Async<void> GroupCommit::pump() {
+  while (!stopping_ || writes_ > 0) {
+    co_await work_.wait();
+    work_.reset();
+    turn();
+  }
+  quiet_.set();
+}
+
+void GroupCommit::turn() {
+  settle_waiting();
+  if (failure_ || stopping_) return;
+  while (writes_ < kWritesInFlight && submit_next()) {
+  }
+  if (failure_) return settle_waiting();
+  if (idle() && owes_mark() && !closing_mark_.armed()) closing_mark_.arm_after_us(kClosingMarkUs);
+}
+
+void GroupCommit::settle_waiting() {
+  // done may append; what it appends lands behind and is looked at in this loop too.
+  while (waiting_first_ != nullptr) {
+    LogAppend& head = *waiting_first_;
+    const bool reached = head.level != Durability::sync || head.end.value() <= durable_end_;
+    if (!reached && !failure_) return;
+    waiting_first_ = head.next;
+    if (waiting_first_ == nullptr) waiting_last_ = nullptr;
+    head.next = nullptr;
+    if (failure_) head.failure = &*failure_;
+    head.done(head);
+  }
+}
+
+bool GroupCommit::submit_next() {
+  if (sealed_.empty()) {
+    if (!wants_write()) return false;
+    seal_batch();
+  }
+  Batch& batch = sealed_.front();
+  const uint64_t segment = batch.bytes.position() / segments_.segment_bytes();
+  File* file = segments_.ready(segment);
+  if (file == nullptr) {  // on_ready() wakes us
+    const Error* why = segments_.failure();
+    if (impatient_ && why != nullptr) poison(*why);
+    return false;
+  }
+  segments_.enter(segment);
+  marked_ = std::max(marked_, batch.mark);
+  if (batch.has_data) data_end_ = batch.bytes.end();
+  Write& write = ring_[(first_write_ + writes_) % kWritesInFlight];
+  ++writes_;
+  write.batch = std::move(batch.bytes);
+  sealed_.pop_front();
+  write.completed = false;
+  write.start(*file, write.batch.position() % segments_.segment_bytes(), write.batch.contents(),
+              IoClass::log, true);
+  closing_mark_.cancel();
+  return true;
+}
+
+void GroupCommit::on_write(FullWrite& full) {
+  auto& write = static_cast<Write&>(full);
+  GroupCommit& self = *write.owner;
+  write.completed = true;
+  if (write.error && !self.failure_) self.poison(*std::move(write.error));
+  self.retire_completed();
+  self.settle_waiting();
+  self.work_.set();
+}
+
+void GroupCommit::retire_completed() {
+  while (writes_ > 0 && ring_[first_write_].completed) {
+    Write& write = ring_[first_write_];
+    if (!failure_) durable_end_ = write.batch.end();
+    if (pool_.size() < kWritesInFlight) pool_.push_back(std::move(write.batch).take_buffer());
+    write.batch = BatchBuilder();
+    first_write_ = (first_write_ + 1) % kWritesInFlight;
+    --writes_;
+  }
+}
+
+void GroupCommit::poison(Error cause) {
+  log_error("store", "the log is poisoned, nothing more is acknowledged: {}", cause.to_string());
+  failure_ =
+      Error(Errc::unavailable, fmt::format("not durable, the log has failed: {}", cause.message))
+          .outcome(Applied::maybe_applied);
+  failure_->os_error = cause.os_error;
+  periodic_.cancel();
+  closing_mark_.cancel();
+}
+
+void GroupCommit::write_closing_mark() {
+  if (failure_ || stopping_ || !idle() || !owes_mark()) return;
+  add_record(RecordType::mark, Bytes(), Bytes());
+  force_ = true;
+  work_.set();
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,48 @@
+// LocalBlob: one open blob file and the range reads on it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/store/blob_store.h"
+#include "io/disk/file.h"
+
+namespace cellar::engine {
+
+// One shard.
+class LocalBlob final : public Blob {
+ public:
+  static constexpr int kReadRetries = 1;  // of a read that failed with EIO
+
+  LocalBlob(BlobId id, std::unique_ptr<File> file, uint64_t size)
+      : id_(id), file_(std::move(file)), size_(size) {}
+  ~LocalBlob() override;
+
+  BlobId id() const override { return id_; }
+  uint64_t size() const override { return size_; }
+  void submit(BlobRead& read) override;
+
+ private:
+  // A read under way. Pooled, so that a miss of the cache allocates only its buffer.
+  struct Reading {
+    IoOp op;
+    LocalBlob* owner = nullptr;
+    BlobRead* read = nullptr;
+    size_t have = 0;  // bytes of the aligned range that have arrived
+    int retries_left = 0;
+  };
+
+  static void on_io(IoOp& op);
+  void start(Reading& reading);
+  void issue(Reading& reading);
+  void arrived(Reading& reading);
+  void finish(Reading& reading);
+
+  const BlobId id_;
+  std::unique_ptr<File> file_;
+  const uint64_t size_;
+  std::vector<std::unique_ptr<Reading>> free_;
+  size_t in_flight_ = 0;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,31 @@
+// LocalBlobStore: blobs as files in `blob/` of a FileSystem: `<id, 16 hexadecimal digits>.sst`,
+// with
+// ".tmp" behind it until the blob is sealed. Direct I/O both ways; nothing is cached here.
+#pragma once
+
+#include <memory>
+
+#include "engine/store/blob_store.h"
+#include "io/disk/file.h"
+
+namespace cellar::engine {
+
+// One per shard; those of other shards may use the same directory. `fs` must outlive it and
+// everything it made.
+class LocalBlobStore final : public BlobStore {
+ public:
+  explicit LocalBlobStore(FileSystem& fs) : fs_(fs) {}
+
+  Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t expected_bytes,
+                                                    IoClass io_class) override;
+  Async<Result<std::unique_ptr<Blob>>> open(BlobId id) override;
+  // Leftovers of writers that a crash interrupted come with sealed = false; remove() takes them.
+  Async<Result<std::vector<BlobInfo>>> list() override;
+  Async<Result<void>> remove(BlobId id) override;
+
+ private:
+  FileSystem& fs_;
+  bool directory_made_ = false;
+};
+
+}  // namespace cellar::engine

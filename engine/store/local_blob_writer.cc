@@ -1,0 +1,122 @@
+#include "engine/store/local_blob_writer.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/store/blob_files.h"
+#include "io/base/check.h"
+
+namespace cellar::engine {
+
+LocalBlobWriter::LocalBlobWriter(FileSystem& fs, BlobId id, std::unique_ptr<File> file,
+                                 uint64_t reserved_bytes, IoClass io_class)
+    : fs_(fs),
+      id_(id),
+      file_(std::move(file)),
+      reserved_bytes_(reserved_bytes),
+      io_class_(io_class) {
+  for (Piece& piece : pieces_) {
+    piece.owner = this;
+    piece.done = &LocalBlobWriter::on_write;
+  }
+}
+
+LocalBlobWriter::~LocalBlobWriter() = default;
+
+Result<void> LocalBlobWriter::failed() const {
+  if (error_) return std::unexpected(*error_);
+  return {};
+}
+
+void LocalBlobWriter::on_write(FullWrite& write) {
+  auto& piece = static_cast<Piece&>(write);
+  LocalBlobWriter& self = *piece.owner;
+  piece.in_flight = false;
+  --self.in_flight_;
+  if (write.error && !self.error_) self.error_ = *std::move(write.error);
+  self.completed_.notify_all();
+}
+
+Async<LocalBlobWriter::Piece*> LocalBlobWriter::filling() {
+  Piece& piece = pieces_[current_];
+  while (piece.in_flight) co_await completed_.wait();
+  if (piece.buffer.size() == 0) piece.buffer = AlignedBuffer(kPieceBytes);
+  co_return &piece;
+}
+
+void LocalBlobWriter::submit(size_t bytes) {
+  Piece& piece = pieces_[current_];
+  piece.in_flight = true;
+  ++in_flight_;
+  const uint64_t at = written_;
+  written_ += bytes;
+  current_ = (current_ + 1) % kPiecesInFlight;
+  filled_ = 0;
+  piece.start(*file_, at, piece.buffer.span(0, bytes), io_class_, false);
+}
+
+Async<Result<void>> LocalBlobWriter::append(Bytes part) {
+  while (!part.empty()) {
+    Piece* piece = co_await filling();
+    CO_TRY_VOID(failed());
+    const size_t n = std::min(part.size(), kPieceBytes - filled_);
+    std::memcpy(piece->buffer.chars() + filled_, part.data(), n);
+    filled_ += n;
+    size_ += n;
+    part.remove_prefix(n);
+    if (filled_ == kPieceBytes) submit(kPieceBytes);
+  }
+  co_return failed();
+}
+
+Async<void> LocalBlobWriter::wait_for_all() {
+  while (in_flight_ > 0) co_await completed_.wait();
+}
+
+Async<Result<void>> LocalBlobWriter::finish() {
+  if (filled_ > 0) {
+    Piece* piece = co_await filling();
+    const size_t bytes = align_up(filled_);
+    std::memset(piece->buffer.chars() + filled_, 0, bytes - filled_);
+    if (!error_) submit(bytes);
+  }
+  co_await wait_for_all();
+  CO_TRY_VOID(failed());
+  if (std::max(written_, reserved_bytes_) != size_) CO_TRY_VOID(co_await file_->truncate(size_));
+  CO_TRY_VOID(co_await sync(*file_, io_class_));
+  co_return Result<void>();
+}
+
+Async<Result<void>> LocalBlobWriter::seal() {
+  CHECK(file_ != nullptr, "blob {:x} was sealed or abandoned already", id_.value());
+  Result<void> result = co_await finish();
+  auto closed = co_await file_->close();
+  file_.reset();
+  CO_TRY_VOID(std::move(result));
+  CO_TRY_VOID(std::move(closed));
+  const std::string from = unsealed_blob_path(id_);
+  const std::string to = blob_path(id_);
+  const std::string directory(kBlobDirectory);
+  CO_TRY_VOID(co_await fs_.rename(from, to));
+  CO_TRY_VOID(co_await fs_.sync_dir(directory));
+  co_return Result<void>();
+}
+
+Async<Result<void>> LocalBlobWriter::abandon() {
+  if (file_ != nullptr) {
+    co_await wait_for_all();
+    auto closed = co_await file_->close();
+    (void)closed;  // nobody will read it
+    file_.reset();
+  }
+  // After a seal that failed late the file may bear either name.
+  const std::string unsealed = unsealed_blob_path(id_);
+  const std::string sealed = blob_path(id_);
+  for (const std::string* path : {&unsealed, &sealed}) {
+    auto removed = co_await fs_.remove(*path);
+    if (!removed && removed.error().code != Errc::not_found) co_return removed;
+  }
+  co_return Result<void>();
+}
+
+}  // namespace cellar::engine

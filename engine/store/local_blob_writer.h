@@ -1,0 +1,63 @@
+// LocalBlobWriter: writes one blob in pieces of kPieceBytes, kPiecesInFlight of them at a time.
+//
+// The pieces are direct writes without dsync into reserved space; one sync at the end makes them
+// durable, and only then does the file get its final name. So whoever sees the name sees all of the
+// blob.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "engine/store/blob_store.h"
+#include "engine/store/full_write.h"
+#include "io/runtime/event.h"
+
+namespace cellar::engine {
+
+class LocalBlobWriter final : public BlobWriter {
+ public:
+  static constexpr size_t kPieceBytes = 256 * 1024;
+  static constexpr size_t kPiecesInFlight = 3;
+
+  // `file` is open under unsealed_blob_path(id).
+  LocalBlobWriter(FileSystem& fs, BlobId id, std::unique_ptr<File> file, uint64_t reserved_bytes,
+                  IoClass io_class);
+  ~LocalBlobWriter() override;
+
+  Async<Result<void>> append(Bytes part) override;
+  uint64_t size() const override { return size_; }
+  Async<Result<void>> seal() override;
+  Async<Result<void>> abandon() override;
+
+ private:
+  struct Piece : FullWrite {
+    LocalBlobWriter* owner = nullptr;
+    AlignedBuffer buffer;
+    bool in_flight = false;
+  };
+
+  static void on_write(FullWrite& write);
+  // The piece being filled; waits until one is free.
+  Async<Piece*> filling();
+  void submit(size_t bytes);
+  Async<void> wait_for_all();
+  Async<Result<void>> finish();
+  Result<void> failed() const;
+
+  FileSystem& fs_;
+  const BlobId id_;
+  std::unique_ptr<File> file_;
+  uint64_t reserved_bytes_;
+  const IoClass io_class_;
+  std::array<Piece, kPiecesInFlight> pieces_;
+  size_t current_ = 0;  // index of the piece being filled
+  size_t filled_ = 0;   // bytes in it
+  size_t in_flight_ = 0;
+  uint64_t written_ = 0;  // submitted so far
+  uint64_t size_ = 0;
+  std::optional<Error> error_;  // the first; nothing is written after it
+  Notify completed_;
+};
+
+}  // namespace cellar::engine

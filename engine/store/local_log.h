@@ -1,0 +1,54 @@
+// LocalLog: a Log over segment files. See group_commit.h for how appends become durable and
+// log_segments.h for the files.
+#pragma once
+
+#include <optional>
+
+#include "engine/store/group_commit.h"
+#include "engine/store/log_segments.h"
+#include "engine/store/log_store.h"
+
+namespace cellar::engine {
+
+// One shard. REQUIRES before it is destroyed: seal() has returned, or the loop runs no more.
+class LocalLog final : public Log {
+ public:
+  LocalLog(FileSystem& fs, Runtime& runtime, LogId id, const LogOptions& options);
+
+  // Makes the first segment ready.
+  Async<Result<void>> start();
+
+  LogId id() const override { return id_; }
+  Result<void> append(const LogEntry& entry, LogAppend& append) override;
+  LogPosition end() const override { return LogPosition{commits_.end()}; }
+  LogPosition durable_end() const override { return LogPosition{commits_.durable_end()}; }
+  Async<Result<void>> sync() override { return commits_.flush(); }
+  void trim(LogPosition position) override;
+  // Also stops the log's background work, whatever it answers.
+  Async<Result<LogPosition>> seal() override;
+  const Error* failure() const override { return commits_.failure(); }
+  uint64_t bytes_on_disk() const override { return segments_.bytes_on_disk(); }
+
+ private:
+  void write_trim();
+  void trim_written();
+
+  const LogId id_;
+  LogSegments segments_;
+  GroupCommit commits_;
+  bool sealed_ = false;
+
+  // A trim is itself a record: files go only after the log says durably that they may be missing.
+  uint64_t trim_wanted_ = 0;  // segments before it may go
+  uint64_t trim_writing_ = 0;
+  bool trim_in_flight_ = false;
+  LogAppend trim_append_;
+};
+
+// How an entry lies in records: these bytes, then its payload.
+inline constexpr size_t kLogEntryHeadBytes = 24;
+std::array<char, kLogEntryHeadBytes> encode_entry_head(const LogEntry& entry);
+// DATA_LOSS when too short. The payload borrows from `bytes`.
+Result<LogEntry> decode_entry(Bytes bytes);
+
+}  // namespace cellar::engine

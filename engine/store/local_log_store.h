@@ -1,0 +1,32 @@
+// LocalLogStore: the logs of one machine, in `log/` of a FileSystem.
+#pragma once
+
+#include <memory>
+
+#include "engine/store/log_options.h"
+#include "engine/store/log_store.h"
+#include "io/disk/file.h"
+#include "io/runtime/runtime.h"
+
+namespace cellar::engine {
+
+// One per shard; those of other shards may use the same directory, for other log ids. `fs` and
+// `runtime` must outlive it and the logs it made.
+class LocalLogStore final : public LogStore {
+ public:
+  LocalLogStore(FileSystem& fs, Runtime& runtime, LogOptions options);
+
+  Async<Result<std::unique_ptr<Log>>> create(LogId id) override;
+  Async<Result<std::vector<LogId>>> list() override;
+  Async<Result<LogReadReport>> read(LogId id, LogPosition from, LogVisitor& visitor) override;
+  Async<Result<void>> fence(LogId id) override;
+  // OK when absent. All or nothing as list() and read() see it, also across a crash.
+  Async<Result<void>> remove(LogId id) override;
+
+ private:
+  FileSystem& fs_;
+  Runtime& runtime_;
+  const LogOptions options_;
+};
+
+}  // namespace cellar::engine

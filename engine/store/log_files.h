@@ -1,0 +1,46 @@
+// Names and arithmetic of log files, shared by those who write and those who read them.
+//
+// A log is one line of positions cut into segments of equal size: segment s holds positions
+// [s * segment_bytes, (s + 1) * segment_bytes), its first 4 KiB being the file header. All files
+// lie flat in `log/`:
+//
+//   log/<log id>-<segment>.seg       a segment, 16 and 8 hexadecimal digits
+//   log/<log id>-<segment>.seg.tmp   one being prepared
+//   log/<log id>.gone                the log was removed; what is left of it is litter
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "engine/model/types.h"
+#include "io/disk/file.h"
+
+namespace cellar::engine {
+
+inline constexpr std::string_view kLogDirectory = "log";
+
+std::string segment_path(LogId log, uint64_t segment);
+std::string gone_path(LogId log);
+
+struct LogFileName {
+  enum class Kind : uint8_t { segment, temporary, gone };
+  Kind kind = Kind::segment;
+  LogId log;
+  uint64_t segment = 0;
+};
+// Of a name within kLogDirectory; nothing when it is not ours.
+std::optional<LogFileName> parse_log_file(std::string_view name);
+
+// What the directory holds, by log.
+struct LogFiles {
+  std::set<uint64_t> segments;
+  std::set<uint64_t> temporary;
+  bool gone = false;
+};
+// Empty when there is no directory yet.
+Async<Result<std::map<LogId, LogFiles>>> list_log_files(FileSystem& fs);
+
+}  // namespace cellar::engine

@@ -1,0 +1,109 @@
+#include "engine/store/log_segments.h"
+
+#include "engine/store/record_file.h"
+#include "io/base/log.h"
+
+namespace cellar::engine {
+
+LogSegments::LogSegments(FileSystem& fs, Runtime& runtime, LogId log, const LogOptions& options)
+    : fs_(fs),
+      log_(log),
+      options_(options),
+      executor_(runtime.executor),
+      retry_(
+          runtime.timers, [](void* self) { static_cast<LogSegments*>(self)->work_.set(); }, this) {}
+
+Async<Result<void>> LogSegments::start() {
+  CO_TRY_VOID(co_await prepare_next());
+  spawn(executor_, background());
+  co_return Result<void>();
+}
+
+Async<void> LogSegments::stop() {
+  stopping_ = true;
+  retry_.cancel();
+  work_.set();
+  co_await stopped_.wait();
+  for (auto& [number, file] : files_) {
+    auto closed = co_await file->close();
+    if (!closed) log_warn("store", "{}", closed.error().to_string());
+  }
+  files_.clear();
+}
+
+File* LogSegments::ready(uint64_t segment) const {
+  const auto it = files_.find(segment);
+  return it == files_.end() ? nullptr : it->second.get();
+}
+
+void LogSegments::enter(uint64_t segment) {
+  if (segment <= in_use_) return;
+  in_use_ = segment;
+  work_.set();
+}
+
+void LogSegments::trim(uint64_t segment) {
+  if (segment <= trimmed_) return;
+  trimmed_ = segment;
+  work_.set();
+}
+
+void LogSegments::on_ready(void (*callback)(void*), void* context) {
+  ready_callback_ = callback;
+  ready_context_ = context;
+}
+
+Async<void> LogSegments::background() {
+  while (!stopping_) {
+    if (wants_spare()) {
+      auto prepared = co_await prepare_next();
+      if (!prepared) retry_.arm_after_us(kPrepareRetryUs);
+      continue;
+    }
+    if (first_ < trimmed_ && first_ < in_use_) {
+      co_await remove_first();
+      continue;
+    }
+    work_.reset();
+    co_await work_.wait();
+  }
+  retry_.cancel();
+  stopped_.set();
+}
+
+Async<Result<void>> LogSegments::prepare_next() {
+  FileHeader header;
+  header.kind = RecordFileKind::log;
+  header.id = log_.value();
+  header.number = next_;
+  header.file_bytes = options_.segment_bytes;
+  const std::string path = segment_path(log_, next_);
+  auto file = co_await prepare_record_file(fs_, path, header, IoClass::log);
+  if (!file) {
+    if (!failure_) {
+      log_warn("store", "cannot prepare {}, will go on trying: {}", path, file.error().to_string());
+    }
+    failure_ = file.error();
+    failure_->retry_after(kNoSpaceRetryMs);
+    co_return std::unexpected(std::move(file).error());
+  }
+  failure_.reset();
+  files_[next_] = *std::move(file);
+  ++next_;
+  if (ready_callback_ != nullptr) ready_callback_(ready_context_);
+  co_return Result<void>();
+}
+
+Async<void> LogSegments::remove_first() {
+  // From the oldest on, so that a crash in between leaves no gap.
+  auto file = std::move(files_[first_]);
+  files_.erase(first_);
+  const std::string path = segment_path(log_, first_);
+  ++first_;
+  auto closed = co_await file->close();
+  auto removed = co_await fs_.remove(path);
+  if (!closed) log_warn("store", "{}", closed.error().to_string());
+  if (!removed) log_warn("store", "{}", removed.error().to_string());
+}
+
+}  // namespace cellar::engine

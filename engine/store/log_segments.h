@@ -1,0 +1,72 @@
+// LogSegments: the files of one open log. Keeps a spare ready ahead of the writer and removes what
+// was trimmed, both in one background coroutine.
+//
+// Preparing a segment may fail without harm, because nothing was lost: the log then goes on in what
+// is ready, failure() says why there is no more, and preparing is tried again every kPrepareRetryUs
+// until it succeeds.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "engine/store/log_files.h"
+#include "engine/store/log_options.h"
+#include "io/disk/file.h"
+#include "io/runtime/event.h"
+#include "io/runtime/runtime.h"
+
+namespace cellar::engine {
+
+// One shard. REQUIRES before it is destroyed: start() was not called or has failed, or stop() has
+// returned, or the loop runs no more.
+class LogSegments {
+ public:
+  LogSegments(FileSystem& fs, Runtime& runtime, LogId log, const LogOptions& options);
+
+  // Prepares segment 0 and starts the background work.
+  Async<Result<void>> start();
+  // Ends the background work and closes the files. REQUIRES: no operation in flight.
+  Async<void> stop();
+
+  // Null while it is not ready.
+  File* ready(uint64_t segment) const;
+  // The writer has come to `segment`: earlier ones are complete, later ones shall be prepared.
+  void enter(uint64_t segment);
+  // Segments before `segment` may go.
+  void trim(uint64_t segment);
+  // Called from the loop whenever a segment has become ready.
+  void on_ready(void (*callback)(void* context), void* context);
+
+  // Positions below this are in segments that are ready.
+  uint64_t ready_end() const { return next_ * options_.segment_bytes; }
+  // Why no further segment is ready; null while all is well.
+  const Error* failure() const { return failure_ ? &*failure_ : nullptr; }
+  uint64_t bytes_on_disk() const { return (next_ - first_) * options_.segment_bytes; }
+  uint64_t segment_bytes() const { return options_.segment_bytes; }
+
+ private:
+  Async<void> background();
+  Async<Result<void>> prepare_next();
+  Async<void> remove_first();
+  bool wants_spare() const { return !retry_.armed() && next_ <= in_use_ + kSpareSegments; }
+
+  FileSystem& fs_;
+  const LogId log_;
+  const LogOptions options_;
+  ShardExecutor executor_;
+  std::map<uint64_t, std::unique_ptr<File>> files_;
+  uint64_t first_ = 0;    // oldest segment that exists
+  uint64_t in_use_ = 0;   // the writer is here
+  uint64_t next_ = 0;     // to be prepared
+  uint64_t trimmed_ = 0;  // segments before it may go
+  std::optional<Error> failure_;
+  Event work_;
+  Event stopped_;
+  Timer retry_;
+  bool stopping_ = false;
+  void (*ready_callback_)(void*) = nullptr;
+  void* ready_context_ = nullptr;
+};
+
+}  // namespace cellar::engine

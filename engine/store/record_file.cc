@@ -1,0 +1,191 @@
+#include "engine/store/record_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "io/base/check.h"
+#include "io/disk/path.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr size_t kCarryBytes = align_up(kMaxRecordPayloadBytes + kRecordHeaderBytes);
+
+Async<Result<void>> fill_with_zeros(File& file, uint64_t size, IoClass io_class) {
+  CO_TRY_VOID(co_await file.allocate(0, size));
+  const AlignedBuffer zeros(kZeroPieceBytes);
+  std::memset(zeros.data(), 0, zeros.size());
+  for (uint64_t at = 0; at < size; at += kZeroPieceBytes) {
+    const auto n = static_cast<size_t>(std::min<uint64_t>(kZeroPieceBytes, size - at));
+    const std::span<const std::byte> piece = zeros.span(0, n);
+    CO_TRY_VOID(co_await write_at(file, at, piece, io_class));
+  }
+  CO_TRY_VOID(co_await sync(file, io_class));
+  co_return Result<void>();
+}
+
+Async<Result<void>> fill_and_name(FileSystem& fs, File& file, std::string path, FileHeader header,
+                                  IoClass io_class) {
+  CO_TRY_VOID(co_await fill_with_zeros(file, header.file_bytes, io_class));
+  const AlignedBuffer block = encode_file_header(header);
+  const std::span<const std::byte> bytes = block.span();
+  CO_TRY_VOID(co_await write_at(file, 0, bytes, io_class, true));
+  CO_TRY_VOID(co_await fs.rename(file.path(), path));
+  const std::string directory(path_parent(path));
+  CO_TRY_VOID(co_await fs.sync_dir(directory));
+  co_return Result<void>();
+}
+
+bool is_zero(Bytes b) {
+  return b.empty() || (b[0] == 0 && std::memcmp(b.data(), b.data() + 1, b.size() - 1) == 0);
+}
+
+}  // namespace
+
+Async<Result<std::unique_ptr<File>>> prepare_record_file(FileSystem& fs, std::string path,
+                                                         FileHeader header, IoClass io_class) {
+  const std::string temporary = path + std::string(kTemporarySuffix);
+  auto removed = co_await fs.remove(temporary);
+  if (!removed && removed.error().code != Errc::not_found) {
+    co_return std::unexpected(std::move(removed).error());
+  }
+  OpenOptions options;
+  options.mode = OpenOptions::Mode::create_new;
+  options.direct = true;
+  CO_TRY(auto file, co_await fs.open(temporary, options));
+  auto prepared = co_await fill_and_name(fs, *file, path, header, io_class);
+  if (prepared) co_return file;
+  // The space matters most when there is too little of it, so both names are given up.
+  auto closed = co_await file->close();
+  auto temporary_removed = co_await fs.remove(temporary);
+  auto named_removed = co_await fs.remove(path);
+  (void)closed, (void)temporary_removed, (void)named_removed;  // the first error is the answer
+  co_return std::unexpected(std::move(prepared).error());
+}
+
+Async<Result<void>> close_after(std::unique_ptr<File> file, Result<void> result) {
+  auto closed = co_await file->close();
+  if (!result) co_return result;
+  co_return closed;
+}
+
+namespace {
+
+Async<Result<FileHeader>> read_header(File& file, RecordFileKind kind) {
+  CO_TRY(const uint64_t size, co_await file.size());
+  const AlignedBuffer block(kFileHeaderBlockBytes);
+  const std::span<std::byte> into = block.span();
+  CO_TRY(const size_t got, co_await read_at(file, 0, into, IoClass::read));
+  auto header = decode_file_header(block.bytes(0, got), kind, file.path());
+  if (header && header->file_bytes != size) {
+    co_return fail(Errc::data_loss, "{} is {} bytes long instead of {}", file.path(), size,
+                   header->file_bytes);
+  }
+  co_return header;
+}
+
+}  // namespace
+
+Async<Result<OpenedRecordFile>> open_record_file(FileSystem& fs, std::string path,
+                                                 RecordFileKind kind) {
+  OpenOptions options;
+  options.direct = true;
+  OpenedRecordFile opened;
+  auto file = co_await fs.open(path, options);
+  if (!file) co_return std::unexpected(std::move(file).error());
+  opened.file = *std::move(file);
+  auto header = co_await read_header(*opened.file, kind);
+  if (!header) {
+    auto closed = co_await opened.file->close();
+    (void)closed;
+    co_return std::unexpected(std::move(header).error());
+  }
+  opened.header = *header;
+  co_return opened;
+}
+
+RecordFileScan::RecordFileScan(File& file, const FileHeader& header, uint64_t base)
+    : file_(file),
+      owner_(record_owner(header.kind, header.id)),
+      base_(base),
+      file_bytes_(header.file_bytes),
+      buffer_(kCarryBytes + kChunkBytes),
+      start_at_(kFileHeaderBlockBytes) {}
+
+RecordFileScan::Step RecordFileScan::next(RecordView& record) {
+  size_t need = 0;
+  const uint64_t read_to = start_at_ + (end_ - start_);
+  if (read_to == file_bytes_ && start_ == end_) return Step::end_of_file;
+  switch (parse_record(available(), owner_, position(), &record, &need)) {
+    case RecordStatus::whole:
+      advance(record.size());
+      return Step::record;
+    case RecordStatus::need_more:
+      return read_to == file_bytes_ ? Step::bad : Step::fill;
+    case RecordStatus::zeros:
+      return Step::zeros;
+    case RecordStatus::bad:
+      return Step::bad;
+  }
+  UNREACHABLE("record status");
+}
+
+Async<Result<void>> RecordFileScan::fill() {
+  const size_t carried = end_ - start_;
+  CHECK(carried <= kCarryBytes, "{} bytes carried over in {}", carried, file_.path());
+  std::memmove(buffer_.data() + kCarryBytes - carried, buffer_.data() + start_, carried);
+  const uint64_t at = start_at_ + carried;
+  const auto n = static_cast<size_t>(std::min<uint64_t>(kChunkBytes, file_bytes_ - at));
+  const std::span<std::byte> into = buffer_.span(kCarryBytes, n);
+  auto got = co_await read_at(file_, at, into, IoClass::read);
+  if (!got && got.error().os_error == EIO) got = co_await read_at(file_, at, into, IoClass::read);
+  if (!got) co_return std::unexpected(std::move(got).error());
+  if (*got != n) {
+    co_return fail(Errc::data_loss, "{} ends at {} instead of {}", file_.path(), at + *got,
+                   file_bytes_);
+  }
+  start_ = kCarryBytes - carried;
+  end_ = kCarryBytes + n;
+  co_return Result<void>();
+}
+
+RecordFileScan::Step RecordFileScan::next_of_rest(Rest& rest) {
+  const uint64_t read_to = start_at_ + (end_ - start_);
+  if (start_at_ == file_bytes_) return Step::end_of_file;
+  // Up to the next block boundary, where alone a batch can begin.
+  const auto stretch = static_cast<size_t>(kIoAlignment - start_at_ % kIoAlignment);
+  if (end_ - start_ < stretch) return Step::fill;
+  const bool used = !is_zero(available().substr(0, stretch));
+  if (used && (in_batch_ || stretch == kIoAlignment)) {
+    RecordView record;
+    size_t need = 0;
+    const RecordStatus status = parse_record(available(), owner_, position(), &record, &need);
+    if (status == RecordStatus::need_more && read_to < file_bytes_) return Step::fill;
+    if (status == RecordStatus::whole) {
+      rest.greatest_mark = std::max(rest.greatest_mark, record.durable_mark);
+      in_batch_ = true;
+      advance(record.size());
+      rest.used_end = position();
+      return Step::record;
+    }
+  }
+  in_batch_ = false;
+  advance(stretch);
+  if (used) rest.used_end = position();
+  return used ? Step::bad : Step::zeros;
+}
+
+Async<Result<RecordFileScan::Rest>> RecordFileScan::scan_rest() {
+  Rest rest;
+  in_batch_ = false;
+  for (;;) {
+    const Step step = next_of_rest(rest);
+    if (step == Step::end_of_file) co_return rest;
+    if (step == Step::fill) {
+      CO_TRY_VOID(co_await fill());
+    }
+  }
+}
+
+}  // namespace cellar::engine
