@@ -41,8 +41,8 @@ class ManualClock final : public Clock {
 // runs faster than the boot-time clock (plus 500 ppm) since its anchor, and never goes back. One
 // per shard, one thread.
 //
-// Invariants: (1) now_us() never decreases; (2) between two readings it grows by at most the
-// boot-time that passed plus 500 ppm. What is not here yet: the durable anchor that carries (1) and
+// Invariants: (1) now_us() never decreases; (2) it is never later than its anchor plus the boot
+// time that passed since then plus 500 ppm. What is not here yet: the durable anchor that carries (1) and
 // (2) over a restart.
 class TrustedClock {
  public:

@@ -1,0 +1,94 @@
+#include "io/base/clock.h"
+
+#include <gtest/gtest.h>
+
+#include "io/base/random.h"
+
+namespace cellar {
+namespace {
+
+constexpr int64_t kNow = 1'700'000'000'000'000;
+constexpr int64_t kHour = 3'600'000'000;
+
+TEST(SystemClock, ReadsThisCenturyAndDoesNotGoBack) {
+  const SystemClock clock;
+  EXPECT_GT(clock.wall_us(), 1'577'836'800'000'000);  // 2020
+  const int64_t first = clock.boot_us();
+  EXPECT_LE(first, clock.boot_us());
+}
+
+TEST(TrustedClock, FollowsTheWallWhileBothPassTogether) {
+  ManualClock machine(kNow, 5);
+  TrustedClock clock(machine);
+  EXPECT_EQ(clock.now_us(), kNow);
+  machine.advance_us(kHour);
+  EXPECT_EQ(clock.now_us(), kNow + kHour);
+  EXPECT_EQ(clock.held_us(), 0);
+}
+
+TEST(TrustedClock, WallJumpingAheadIsHeldBackToBootTimePlusDrift) {
+  ManualClock machine(kNow);
+  TrustedClock clock(machine);
+  machine.set_wall_us(kNow + 1'000 * kHour);
+  EXPECT_EQ(clock.now_us(), kNow);
+  EXPECT_EQ(clock.held_us(), 1'000 * kHour);
+  machine.advance_us(kHour);
+  EXPECT_EQ(clock.now_us(), kNow + kHour + kHour * TrustedClock::kDriftPpm / 1'000'000);
+}
+
+TEST(TrustedClock, WallJumpingBackStopsItUntilTheWallHasCaughtUp) {
+  ManualClock machine(kNow);
+  TrustedClock clock(machine);
+  machine.advance_us(kHour);
+  ASSERT_EQ(clock.now_us(), kNow + kHour);
+  machine.set_wall_us(kNow);
+  EXPECT_EQ(clock.now_us(), kNow + kHour);
+  machine.advance_us(kHour / 2);
+  EXPECT_EQ(clock.now_us(), kNow + kHour);
+  machine.advance_us(kHour);
+  EXPECT_EQ(clock.now_us(), kNow + kHour + kHour / 2);
+}
+
+TEST(TrustedClock, StartsNoEarlierThanItsFloor) {
+  ManualClock machine(kNow);
+  TrustedClock clock(machine, kNow + 10);
+  EXPECT_EQ(clock.now_us(), kNow + 10);
+}
+
+TEST(TrustedClock, RaisedFloorHoldsAndTimeGoesOnFromThere) {
+  ManualClock machine(kNow);
+  TrustedClock clock(machine);
+  clock.raise_floor_us(kNow + 500);
+  EXPECT_EQ(clock.now_us(), kNow + 500);
+  clock.raise_floor_us(kNow);
+  EXPECT_EQ(clock.now_us(), kNow + 500);
+  machine.advance_us(1'000);
+  EXPECT_EQ(clock.now_us(), kNow + 1'000);
+}
+
+TEST(TrustedClock, UnderRandomJumpsNeverGoesBackNorOutrunsBootTime) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    Random random(seed);
+    ManualClock machine(kNow, static_cast<int64_t>(random.below(1'000'000'000)));
+    TrustedClock clock(machine);
+    int64_t trusted = clock.now_us();
+    int64_t boot = machine.boot_us();
+    for (int step = 0; step < 200; ++step) {
+      if (random.one_in(3)) {
+        const auto jump = static_cast<int64_t>(random.below(20 * kHour)) - 10 * kHour;
+        machine.set_wall_us(machine.wall_us() + jump);
+      }
+      machine.advance_us(static_cast<int64_t>(random.below(kHour)));
+      const int64_t now = clock.now_us();
+      const int64_t passed = machine.boot_us() - boot;
+      ASSERT_GE(now, trusted) << "seed " << seed << " step " << step;
+      trusted = now;
+      // From its anchor, not from the last reading: it may make up for time that it was held.
+      ASSERT_LE(now, kNow + passed + passed * TrustedClock::kDriftPpm / 1'000'000 + 1)
+          << "seed " << seed << " step " << step;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cellar
