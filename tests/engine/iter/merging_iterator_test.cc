@@ -1,0 +1,93 @@
+#include "engine/iter/merging_iterator.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/model_script.h"
+#include "tests/support/random_entries.h"
+#include "tests/support/vector_iterator.h"
+
+namespace cellar::engine {
+namespace {
+
+std::string key_of(uint64_t n) { return fmt::format("key{:04}", n); }
+
+TEST(MergingIterator, WithoutSourcesThereIsNothing) {
+  MergingIterator merge;
+  EXPECT_EQ(merge.seek(""), Step::end);
+  EXPECT_EQ(merge.seek_before("x"), Step::end);
+}
+
+TEST(MergingIterator, OfEqualKeysTheNewestSourceIsShownOnce) {
+  MergingIterator merge;
+  merge.add(std::make_unique<VectorIterator>(EntryVector{{"a", "new"}, {"c", "new"}}));
+  merge.add(std::make_unique<VectorIterator>(EntryVector{{"a", "mid"}, {"b", "mid"}, {"c", "m"}}));
+  merge.add(std::make_unique<VectorIterator>(EntryVector{{"a", "old"}, {"c", "old"}}));
+  std::string seen;
+  for (Step s = merge.seek(""); s == Step::ready; s = merge.next()) {
+    seen += fmt::format("{}={} ", merge.key(), merge.value());
+  }
+  EXPECT_EQ(seen, "a=new b=mid c=new ");
+  ASSERT_EQ(merge.seek_before("c"), Step::ready);
+  EXPECT_EQ(merge.key(), "b");
+  ASSERT_EQ(merge.seek_before("b"), Step::ready);
+  EXPECT_EQ(merge.value(), "new");
+  ASSERT_EQ(merge.next(), Step::ready);
+  EXPECT_EQ(merge.key(), "b");
+}
+
+TEST(MergingIterator, AllBlockedSourcesAreWantedTogether) {
+  Random always(1);
+  MergingIterator merge;
+  for (int i = 0; i < 5; ++i) {
+    merge.add(std::make_unique<VectorIterator>(EntryVector{{key_of(i), ""}}, &always, 1));
+  }
+  ASSERT_EQ(merge.seek(""), Step::blocked);
+  std::vector<BlockWant*> wants;
+  merge.collect(wants);
+  EXPECT_EQ(wants.size(), 5u);
+}
+
+TEST(MergingIterator, AFailedSourceFailsTheMergeWithItsError) {
+  MergingIterator merge;
+  auto bad = std::make_unique<VectorIterator>(EntryVector{{"b", ""}, {"d", ""}});
+  VectorIterator* raw = bad.get();
+  merge.add(std::make_unique<VectorIterator>(EntryVector{{"a", ""}, {"c", ""}}));
+  merge.add(std::move(bad));
+  ASSERT_EQ(merge.seek("b"), Step::ready);
+  raw->fail_next(Error(Errc::data_loss, "block 7"));
+  ASSERT_EQ(merge.next(), Step::failed);
+  EXPECT_EQ(merge.error().message, "block 7");
+}
+
+TEST(MergingIterator, WalksAsTheMapOfAllSourcesWhateverBlocks) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const size_t sources = 1 + random.below(8);
+    const uint64_t keys = 1 + random.below(200);
+    std::vector<EntryMap> contents(sources);
+    EntryMap model;
+    for (size_t s = 0; s < sources; ++s) {
+      const uint64_t n = random.below(60);
+      for (uint64_t i = 0; i < n; ++i) {
+        const std::string key = key_of(random.below(keys));
+        contents[s][key] = fmt::format("source {}", s);
+      }
+    }
+    for (size_t s = sources; s-- > 0;) {
+      for (const auto& [key, value] : contents[s]) model[key] = value;
+    }
+    MergingIterator merge;
+    for (const EntryMap& content : contents) {
+      merge.add(std::make_unique<VectorIterator>(EntryVector(content.begin(), content.end()),
+                                                 seed % 2 == 0 ? &random : nullptr));
+    }
+    InstantLoader loader;
+    walk_against_model(
+        merge, model, random, 400, [&](Step s) { return loader.finish(merge, s); },
+        [&] { return key_of(random.below(keys + 2)); });
+  }
+}
+
+}  // namespace
+}  // namespace cellar::engine

@@ -1,0 +1,111 @@
+#include "engine/iter/time_bounds.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/iter/range_delete.h"
+#include "tests/support/random_entries.h"
+
+namespace cellar::engine {
+namespace {
+
+TEST(TimeBounds, HoldEveryEntryThatWasAddedAndSurviveTheirEncoding) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    TimeBounds parts[2];
+    std::vector<std::pair<std::string, std::string>> entries;
+    const uint64_t n = random.below(12);
+    for (uint64_t i = 0; i < n; ++i) {
+      const std::string key = random_key(random, CommitStamp{i});
+      const std::string value = random_value(random, key);
+      ParsedKey parsed;
+      ASSERT_TRUE(parse_key(key, parsed));
+      parts[random.below(2)].add_entry(parsed, value);
+      entries.emplace_back(key, value);
+    }
+    TimeBounds all = parts[0];
+    all.merge(parts[1]);
+    std::string encoded;
+    encode_time_bounds(encoded, all);
+    Reader reader(encoded);
+    TimeBounds decoded;
+    ASSERT_TRUE(decode_time_bounds(reader, decoded) && reader.at_end());
+    ASSERT_EQ(decoded, all);
+
+    bool cells = false, deletes = false;
+    for (const auto& [key, value] : entries) {
+      ParsedKey parsed;
+      ASSERT_TRUE(parse_key(key, parsed));
+      if (parsed.kind == EntryKind::cell) {
+        cells = true;
+        CellValue cell;
+        ASSERT_TRUE(parse_cell_value(value, cell));
+        ASSERT_LE(all.min_timestamp_us, parsed.timestamp_us);
+        ASSERT_GE(all.max_timestamp_us, parsed.timestamp_us);
+        if (cell.expire_at_us == kNoExpiry) {
+          ASSERT_TRUE(all.any_without_expiry);
+        } else {
+          ASSERT_GE(all.latest_expiry_us, cell.expire_at_us);
+        }
+      } else {
+        deletes = true;
+        ASSERT_LE(all.delete_start_us, parsed.start_us);
+        if (parsed.kind == EntryKind::column_delete) {
+          ASSERT_GE(all.delete_end_us, parsed.end_us);
+        } else {
+          ASSERT_EQ(all.delete_end_us, INT64_MAX);
+        }
+      }
+    }
+    ASSERT_EQ(all.has_cells(), cells);
+    ASSERT_EQ(all.has_deletes(), deletes);
+  }
+}
+
+TEST(TimeBounds, AValueThatIsNoneMakesThemUnknownAndUnknownSpreads) {
+  std::string key;
+  append_cell(key, "r", "f", "q", 5, CommitStamp{1});
+  ParsedKey parsed;
+  ASSERT_TRUE(parse_key(key, parsed));
+  TimeBounds bad;
+  bad.add_entry(parsed, "\x7f");
+  EXPECT_FALSE(bad.known);
+  TimeBounds good;
+  good.merge(bad);
+  EXPECT_FALSE(good.known);
+}
+
+TEST(TimeBounds, RandomBytesAreRefusedOrDecodedToSomethingOrdered) {
+  Random random(7);
+  for (int i = 0; i < 20000; ++i) {
+    std::string bytes;
+    for (uint64_t n = random.below(24); n > 0; --n) bytes += static_cast<char>(random.next() % 40);
+    Reader reader(bytes);
+    TimeBounds out;
+    if (!decode_time_bounds(reader, out) || !out.known) continue;
+    std::string again;
+    encode_time_bounds(again, out);
+    Reader second(again);
+    TimeBounds same;
+    ASSERT_TRUE(decode_time_bounds(second, same));
+    ASSERT_EQ(same, out);
+  }
+}
+
+TEST(RangeDeletes, TheLatestCoveringStampCountsAndTheEndIsKept) {
+  const std::vector<StampedRange> ranges = {{"b", "d", CommitStamp{5}}, {"c", "", CommitStamp{3}}};
+  EXPECT_EQ(covering_stamp(ranges, "a"), CommitStamp{0});
+  EXPECT_EQ(covering_stamp(ranges, "b"), CommitStamp{5});
+  EXPECT_EQ(covering_stamp(ranges, "c"), CommitStamp{5});
+  EXPECT_EQ(covering_stamp(ranges, "d"), CommitStamp{3});
+  std::vector<StampedRange> decoded;
+  const std::string encoded = encode_ranges(ranges);
+  ASSERT_TRUE(decode_ranges(encoded, decoded));
+  EXPECT_EQ(decoded, ranges);
+  for (size_t n = 0; n < encoded.size(); ++n) {
+    EXPECT_FALSE(decode_ranges(Bytes(encoded).substr(0, n), decoded));
+  }
+}
+
+}  // namespace
+}  // namespace cellar::engine

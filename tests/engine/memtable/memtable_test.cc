@@ -1,0 +1,116 @@
+#include "engine/memtable/memtable.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/model_script.h"
+#include "tests/support/random_entries.h"
+
+namespace cellar::engine {
+namespace {
+
+Step same(Step step) { return step; }
+
+std::string cell_key(Bytes row, uint64_t stamp) {
+  std::string key;
+  append_cell(key, row, "f", "q", 1000, CommitStamp{stamp});
+  return key;
+}
+
+TEST(Memtable, WalksAsAMap) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    Memtable memtable;
+    EntryMap model;
+    const uint64_t n = random.below(2000);
+    for (uint64_t i = 0; i < n; ++i) {
+      const std::string key = random_key(random, CommitStamp{random.below(500)});
+      const std::string value = random_value(random, key);
+      ASSERT_EQ(memtable.add(key, value), model.emplace(key, value).second);
+    }
+    ASSERT_EQ(memtable.entries(), model.size());
+    Memtable::Iterator it = memtable.iterator();
+    walk_against_model(it, model, random, 2000, same,
+                       [&] { return random_key(random, CommitStamp{random.below(500)}); });
+  }
+}
+
+TEST(Memtable, AnIteratorGoesOnAfterItsLastKeyWhileWritesGoOn) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    Memtable memtable;
+    EntryMap model;
+    Memtable::Iterator it = memtable.iterator();
+    std::string at;
+    Step step = Step::end;
+    for (uint64_t i = 0; i < 3000; ++i) {
+      const std::string key = random_key(random, CommitStamp{i});
+      const std::string value = random_value(random, key);
+      memtable.add(key, value);
+      model[key] = value;
+      if (random.one_in(3)) continue;
+      // A held view stays as it was, whatever was added meanwhile.
+      if (step == Step::ready) ASSERT_EQ(it.key(), at);
+      const auto expected = step == Step::ready ? model.upper_bound(at) : model.begin();
+      step = step == Step::ready ? it.next() : it.seek("");
+      ASSERT_EQ(step == Step::ready, expected != model.end());
+      if (step != Step::ready) continue;
+      ASSERT_EQ(it.key(), expected->first);
+      ASSERT_EQ(it.value(), expected->second);
+      at = std::string(it.key());
+    }
+  }
+}
+
+TEST(Memtable, TheSameKeyAgainChangesNothing) {
+  Memtable memtable;
+  EXPECT_TRUE(memtable.add(cell_key("r", 5), Bytes("\0one", 4)));
+  const size_t bytes = memtable.content_bytes();
+  EXPECT_FALSE(memtable.add(cell_key("r", 5), Bytes("\0two", 4)));
+  EXPECT_EQ(memtable.entries(), 1u);
+  EXPECT_EQ(memtable.content_bytes(), bytes);
+  Memtable::Iterator it = memtable.iterator();
+  ASSERT_EQ(it.seek(""), Step::ready);
+  EXPECT_EQ(it.value(), Bytes("\0one", 4));
+}
+
+TEST(Memtable, KnowsItsStampsTimesAndRangeDeletes) {
+  Memtable memtable;
+  EXPECT_TRUE(memtable.empty());
+  EXPECT_EQ(memtable.min_stamp(), kMaxStamp);
+  std::string value;
+  append_cell_value(value, "v", 77);
+  memtable.add(cell_key("r", 9), value);
+  memtable.add(cell_key("r", 4), Bytes("\0", 1));
+  EXPECT_EQ(memtable.min_stamp(), CommitStamp{4});
+  EXPECT_EQ(memtable.max_stamp(), CommitStamp{9});
+  EXPECT_EQ(memtable.time_bounds().latest_expiry_us, 77);
+  EXPECT_TRUE(memtable.time_bounds().any_without_expiry);
+  EXPECT_FALSE(memtable.time_bounds().has_deletes());
+
+  memtable.add_range_delete({"a", "b"}, CommitStamp{12});
+  memtable.add_range_delete({"a", "b"}, CommitStamp{12});
+  ASSERT_EQ(memtable.range_deletes().size(), 1u);
+  EXPECT_EQ(memtable.max_stamp(), CommitStamp{12});
+  EXPECT_TRUE(memtable.time_bounds().has_deletes());
+}
+
+TEST(Memtable, CountsTheMemoryItTakes) {
+  Memtable memtable;
+  EXPECT_EQ(memtable.bytes(), 0u);
+  const std::string value(100'001, '\0');
+  for (uint64_t i = 1; i <= 20; ++i) memtable.add(cell_key("r", i), value);
+  EXPECT_GE(memtable.bytes(), 20 * value.size());
+  EXPECT_LE(memtable.bytes(), 20 * value.size() + (1u << 20));
+}
+
+TEST(MemtableDeathTest, AFrozenOneTakesNoWrites) {
+  Memtable memtable;
+  memtable.freeze();
+  EXPECT_DEATH(memtable.add(cell_key("r", 1), "x"), "frozen");
+  EXPECT_DEATH(memtable.add_range_delete({"a", "b"}, CommitStamp{1}), "frozen");
+}
+
+}  // namespace
+}  // namespace cellar::engine
