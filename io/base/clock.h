@@ -42,8 +42,8 @@ class ManualClock final : public Clock {
 // per shard, one thread.
 //
 // Invariants: (1) now_us() never decreases; (2) it is never later than its anchor plus the boot
-// time that passed since then plus 500 ppm. What is not here yet: the durable anchor that carries (1) and
-// (2) over a restart.
+// time that passed since then plus 500 ppm. What is not here yet: the durable anchor that carries
+// (1) and (2) over a restart.
 class TrustedClock {
  public:
   static constexpr int64_t kDriftPpm = 500;
