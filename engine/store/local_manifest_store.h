@@ -1,0 +1,71 @@
+// LocalManifestStore: the manifest of one machine, a log of edits in `manifest/` of a FileSystem.
+//
+// Invariants
+//   1. manifest/CURRENT names a file that holds a whole snapshot. It is switched (one durable
+//      rename) only after that file is complete and durable; files it does not name are litter.
+//   2. state_ is what a start would load from disk now: an edit is applied here after its records
+//      and their closing mark are durable, before it is answered.
+//   3. Edits are carried out one at a time, first come, first served.
+//   4. After a failed write nothing is written any more (poisoned): whether the last edit is on
+//      disk is for the next start to find out.
+//
+// Every start writes a new file, so that no file is ever written by two lives of the process; so
+// does an edit that does not fit into what is left of the file.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "engine/store/manifest_file.h"
+#include "engine/store/manifest_store.h"
+#include "io/runtime/event.h"
+
+namespace cellar::engine {
+
+struct ManifestOptions {
+  // A file has room for this many times its snapshot in edits, but at least for min_edit_bytes. A
+  // restart reads no more than that, and rolling costs no more than a fraction of it.
+  uint64_t edits_per_snapshot = 4;
+  uint64_t min_edit_bytes = 4u << 20;
+};
+
+class LocalManifestStore final : public ManifestStore {
+ public:
+  // Loads what is there, or begins an empty manifest where nothing is, and starts a new file.
+  // DATA_LOSS naming file and offset; FAILED_PRECONDITION for a newer format; in both cases no file
+  // was changed. `fs` must outlive the store.
+  static Async<Result<std::unique_ptr<LocalManifestStore>>> open(FileSystem& fs,
+                                                                 ManifestOptions options);
+
+  Async<Result<std::map<Subject, SubjectState>>> load() override;
+  Async<Result<std::vector<uint64_t>>> commit(std::vector<SubjectEdit> edits) override;
+  Async<Result<void>> close() override;
+
+  // Of an edit that was never answered, found at the start.
+  uint64_t torn_tail_bytes() const { return torn_tail_bytes_; }
+  uint64_t file_number() const { return file_->number(); }
+
+ private:
+  LocalManifestStore(FileSystem& fs, ManifestOptions options) : fs_(fs), options_(options) {}
+
+  Async<Result<void>> start();
+  Async<Result<void>> load_current(std::vector<uint64_t> numbers, bool has_current);
+  // Writes the state to a new file with room for an edit of extra_bytes and makes it current.
+  Async<Result<void>> roll(uint64_t extra_bytes);
+  Async<Result<void>> write_edit(std::string entry);
+  Async<void> remove_litter();
+  Result<void> check(const std::vector<SubjectEdit>& edits) const;
+  std::unexpected<Error> poison(const Error& cause);
+
+  FileSystem& fs_;
+  const ManifestOptions options_;
+  ManifestState state_;
+  std::unique_ptr<ManifestFile> file_;
+  uint64_t greatest_number_ = 0;
+  uint64_t torn_tail_bytes_ = 0;
+  std::optional<Error> failure_;
+  AsyncMutex mutex_;
+  bool closed_ = false;
+};
+
+}  // namespace cellar::engine
