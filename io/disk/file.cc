@@ -19,10 +19,13 @@ Async<int64_t> transfer(File& file, IoOp& op) {
   co_return op.result;
 }
 
-std::unexpected<Error> transfer_error(int64_t result, const char* verb, const File& file,
-                                      uint64_t offset) {
-  return std::unexpected(os_error(static_cast<int>(-result),
-                                  fmt::format("{} of {} at {}", verb, file.path(), offset)));
+std::unexpected<Error> transfer_error(const IoOp& op, const char* verb, const File& file) {
+  const std::string what = op.kind == IoOp::Kind::sync
+                               ? fmt::format("{} of {}", verb, file.path())
+                               : fmt::format("{} of {} at {}", verb, file.path(), op.offset);
+  Error error = os_error(static_cast<int>(-op.result), what);
+  if (op.injected) error.message += " (injected)";
+  return std::unexpected(std::move(error));
 }
 
 }  // namespace
@@ -38,7 +41,7 @@ Async<Result<size_t>> read_at(File& file, uint64_t offset, std::span<std::byte> 
     op.data = into.data() + have;
     op.size = into.size() - have;
     const int64_t moved = co_await transfer(file, op);
-    if (moved < 0) co_return transfer_error(moved, "read", file, op.offset);
+    if (moved < 0) co_return transfer_error(op, "read", file);
     have += static_cast<size_t>(moved);
     // A direct read that ends inside a block has met the end of the file.
     if (moved == 0 || have % file.alignment() != 0) break;
@@ -58,7 +61,7 @@ Async<Result<void>> write_at(File& file, uint64_t offset, std::span<const std::b
     op.data = const_cast<std::byte*>(from.data() + done);  // a write only reads it
     op.size = from.size() - done;
     const int64_t moved = co_await transfer(file, op);
-    if (moved < 0) co_return transfer_error(moved, "write", file, op.offset);
+    if (moved < 0) co_return transfer_error(op, "write", file);
     // A direct file goes on from a block boundary, so a block that was written in part is
     // written again.
     const size_t total = done + static_cast<size_t>(moved);
@@ -77,10 +80,7 @@ Async<Result<void>> sync(File& file, IoClass io_class) {
   op.kind = IoOp::Kind::sync;
   op.io_class = io_class;
   const int64_t result = co_await transfer(file, op);
-  if (result < 0) {
-    co_return std::unexpected(
-        os_error(static_cast<int>(-result), fmt::format("sync of {}", file.path())));
-  }
+  if (result < 0) co_return transfer_error(op, "sync", file);
   co_return Result<void>();
 }
 

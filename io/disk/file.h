@@ -39,7 +39,8 @@ struct IoOp {
       nullptr;  // direct files: address, size and offset are multiples of File::alignment()
   size_t size = 0;
 
-  int64_t result = 0;  // bytes moved (may be short), 0 for a sync, or -errno
+  bool injected = false;  // the error in `result` is a test's
+  int64_t result = 0;     // bytes moved (may be short), 0 for a sync, or -errno
   void (*done)(IoOp& op) = nullptr;
   void* context = nullptr;  // the waiter's
 
@@ -110,6 +111,13 @@ class FileSystem {
   // Retries for up to kLockRetryMs, then FAILED_PRECONDITION naming the holder's pid.
   static constexpr int kLockRetryMs = 3000;
   virtual Async<Result<std::unique_ptr<FileLock>>> lock(std::string path) = 0;
+  // For every other shard's file system of the process that took the lock, before its first write:
+  // from now on its writes in flight hold the lock too. `lock` may belong to another shard; it is
+  // only read.
+  virtual Result<void> hold_lock(const FileLock& lock) {
+    static_cast<void>(lock);
+    return {};
+  }
 
   // "io_uring", "threads", "memory".
   virtual std::string_view name() const = 0;

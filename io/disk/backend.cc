@@ -1,0 +1,108 @@
+#include "io/disk/backend.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "io/base/check.h"
+#include "io/disk/pool_fs.h"
+#include "io/disk/uring_fs.h"
+
+namespace cellar {
+namespace {
+
+// The value of kernel.io_uring_disabled: 0 allowed, 1 only for a group, 2 for nobody; -1 when the
+// kernel (before 6.6) has no such switch.
+int io_uring_disabled() {
+  const Fd fd(::open("/proc/sys/kernel/io_uring_disabled", O_RDONLY | O_CLOEXEC));
+  char digit = 0;
+  if (!fd.valid() || ::read(fd.get(), &digit, 1) != 1 || digit < '0' || digit > '9') return -1;
+  return digit - '0';
+}
+
+std::string cause_of(int err) {
+  const int disabled = io_uring_disabled();
+  switch (err) {
+    case EPERM:
+      if (disabled > 0) {
+        return fmt::format(
+            "the sysctl kernel.io_uring_disabled is {}; set it to 0, or use io.backend = threads",
+            disabled);
+      }
+      return "most likely the seccomp profile of a container forbids it; allow io_uring_setup, "
+             "io_uring_enter and io_uring_register in the profile, or use io.backend = threads";
+    case ENOSYS:
+      return "this kernel has no io_uring that can read, write and sync (Linux 5.6 has), or a "
+             "sandbox hides it; use a newer kernel, or io.backend = threads";
+    case EINVAL:
+      return "this kernel refuses the set-up of the ring; use a newer kernel, or io.backend = "
+             "threads";
+    case ENOMEM: {
+      rlimit limit = {};
+      ::getrlimit(RLIMIT_MEMLOCK, &limit);
+      return fmt::format(
+          "the limit of locked memory ({} bytes) is too low; raise RLIMIT_MEMLOCK (LimitMEMLOCK= "
+          "in a systemd unit)",
+          limit.rlim_cur);
+    }
+    case EMFILE:
+    case ENFILE:
+      return "there are no file descriptors left; raise RLIMIT_NOFILE (LimitNOFILE= in a systemd "
+             "unit)";
+    default:
+      return "the cause is not known";
+  }
+}
+
+}  // namespace
+
+std::string_view io_backend_name(IoBackend backend) {
+  switch (backend) {
+    case IoBackend::automatic:
+      return "auto";
+    case IoBackend::io_uring:
+      return "io_uring";
+    case IoBackend::threads:
+      return "threads";
+  }
+  UNREACHABLE();
+}
+
+Result<IoBackend> parse_io_backend(std::string_view name) {
+  for (const IoBackend known : {IoBackend::automatic, IoBackend::io_uring, IoBackend::threads}) {
+    if (name == io_backend_name(known)) return known;
+  }
+  return fail(Errc::invalid_argument, "io backend '{}' is none of 'auto', 'io_uring' and 'threads'",
+              name);
+}
+
+Result<IoBackendChoice> probe_io_backend(IoBackend requested, int (*try_ring)()) {
+  if (requested == IoBackend::threads) {
+    return IoBackendChoice{IoBackend::threads, "threads were asked for"};
+  }
+  const int err = -(try_ring == nullptr ? probe_ring() : try_ring());
+  if (err == 0) return IoBackendChoice{IoBackend::io_uring, "io_uring is available"};
+  const std::string why =
+      fmt::format("io_uring is not available ({}): {}", ::strerror(err), cause_of(err));
+  const bool forbidden = err == EPERM || err == ENOSYS || err == EINVAL;
+  if (requested == IoBackend::automatic && forbidden) {
+    return IoBackendChoice{IoBackend::threads, why};
+  }
+  Error error(forbidden ? Errc::failed_precondition : Errc::resource_exhausted, why);
+  error.os_error = err;
+  return std::unexpected(std::move(error));
+}
+
+Result<std::unique_ptr<FileSystem>> make_file_system(IoBackend chosen, Loop& loop,
+                                                     const std::string& root_dir,
+                                                     BlockingPool& pool) {
+  CHECK(chosen != IoBackend::automatic, "probe_io_backend decides before");
+  if (chosen == IoBackend::threads) return PoolFs::create(loop, root_dir, pool);
+  TRY(std::unique_ptr<FileSystem> fs, UringFs::create(loop, root_dir, pool));
+  return fs;
+}
+
+}  // namespace cellar

@@ -1,0 +1,73 @@
+// FaultRules: which operations of a FaultyFs go wrong, as one line of text each, so that a failing
+// run can be replayed from what it printed.
+//
+//   write path=wal/* nth=3 error=EIO         the third write below wal fails
+//   sync path=* p=0.01 seed=7 error=EIO      one sync in a hundred, drawn from seed 7
+//   read p=0.05 short                        transfers fewer bytes than asked for
+//   write error=ENOSPC sticky nth=10         the tenth and every later one
+//   sync path=manifest/* drop                fails once; what was dirty never reaches the disk
+//   write path=wal/* delay_us=5000           starts late (needs Timers)
+//   sync nth=2 hang                          does not start until release_hung()
+//
+// The operation is one of read, write, sync, open, create, remove, rename, create_dir, sync_dir,
+// list, allocate, truncate, size, close, lock, free_bytes, or * for any. In a path '*' stands for
+// any run of bytes; a rename is known by its source. Without nth= and p= a rule applies every
+// time, with nth= once, with `drop` once. The first rule that applies wins.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/base/random.h"
+#include "io/base/result.h"
+
+namespace cellar {
+
+struct FaultEffect {
+  int error = 0;  // errno; 0 for none
+  bool cut = false;
+  bool drop = false;
+  bool hang = false;
+  int64_t delay_us = 0;
+  uint64_t draw = 0;  // random, for the length of a cut
+
+  bool any() const { return error != 0 || cut || hang || delay_us > 0; }
+};
+
+class FaultRules {
+ public:
+  static constexpr size_t kMaxRules = 64;
+
+  // INVALID_ARGUMENT names the word that it does not understand.
+  Result<void> add(std::string_view text);
+  void clear() { rules_.clear(); }
+
+  // Asked once for each operation; counts it.
+  FaultEffect decide(std::string_view operation, std::string_view path);
+
+  // How often rule number `rule` applied, and all of them.
+  uint64_t hits(size_t rule) const { return rules_.at(rule).hits; }
+  uint64_t hits() const;
+
+ private:
+  struct Rule {
+    std::string operation;
+    std::string path = "*";
+    FaultEffect effect;
+    uint64_t nth = 0;
+    double p = -1;
+    bool sticky = false;
+    Random random{1};
+    uint64_t seen = 0;
+    uint64_t hits = 0;
+
+    Result<void> set(std::string_view key, std::string_view value, std::string_view text);
+    bool applies();
+  };
+
+  std::vector<Rule> rules_;
+};
+
+}  // namespace cellar

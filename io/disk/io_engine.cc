@@ -1,0 +1,57 @@
+#include "io/disk/io_engine.h"
+
+#include <algorithm>
+
+namespace cellar {
+
+void IoQueues::push(IoOp& op) {
+  Queue& queue = queues_[static_cast<size_t>(op.io_class)];
+  op.next = nullptr;
+  (queue.head == nullptr ? queue.head : queue.tail->next) = &op;
+  queue.tail = &op;
+}
+
+void IoQueues::push_front(IoOp& op) {
+  Queue& queue = queues_[static_cast<size_t>(op.io_class)];
+  op.next = queue.head;
+  queue.head = &op;
+  if (op.next == nullptr) queue.tail = &op;
+}
+
+bool IoQueues::may_start(size_t io_class) const {
+  if (queues_[io_class].head == nullptr) return false;
+  return io_class != static_cast<size_t>(IoClass::compaction) ||
+         compaction_in_flight_ < kMaxCompactionInFlight;
+}
+
+bool IoQueues::may_start() const {
+  for (size_t i = 0; i < kClasses; ++i) {
+    if (may_start(i)) return true;
+  }
+  return false;
+}
+
+bool IoQueues::empty() const {
+  return std::all_of(queues_.begin(), queues_.end(),
+                     [](const Queue& queue) { return queue.head == nullptr; });
+}
+
+IoOp* IoQueues::pop() {
+  for (size_t i = 0; i < kClasses; ++i) {
+    if (!may_start(i)) continue;
+    IoOp* op = queues_[i].head;
+    queues_[i].head = op->next;
+    op->next = nullptr;
+    ++in_flight_;
+    if (op->io_class == IoClass::compaction) ++compaction_in_flight_;
+    return op;
+  }
+  return nullptr;
+}
+
+void IoQueues::finished(const IoOp& op) {
+  --in_flight_;
+  if (op.io_class == IoClass::compaction) --compaction_in_flight_;
+}
+
+}  // namespace cellar
