@@ -1,0 +1,50 @@
+// CellSelect: which of a row's visible cells a read wants: first the time range, then the newest
+// `versions` of each column. It also says where the next cell of interest can be, so that the
+// reader may seek over what it does not want.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/model/key.h"
+#include "engine/model/read_spec.h"
+
+namespace cellar::engine {
+
+class CellSelect {
+ public:
+  enum class Verdict : uint8_t {
+    take,    // wanted, if it is visible
+    newer,   // newer than the time range; older cells of the column may be wanted
+    column,  // nothing more of this column is wanted
+  };
+
+  CellSelect(const TimeRange& range, uint32_t versions) : range_(range), versions_(versions) {}
+
+  void begin_column() { taken_ = 0; }
+  Verdict look(int64_t timestamp_us) const {
+    if (versions_ != 0 && taken_ >= versions_) return Verdict::column;
+    if (timestamp_us < range_.start_us || range_.end_us <= range_.start_us) return Verdict::column;
+    return range_.contains(timestamp_us) ? Verdict::take : Verdict::newer;
+  }
+  // One visible cell was taken.
+  void took() { ++taken_; }
+
+  // The least key at which something wanted can follow a cell that was not taken.
+  void append_target(std::string& out, Bytes column_prefix, Verdict verdict) const {
+    out.append(column_prefix);
+    if (verdict == Verdict::newer)
+      append_cell_suffix(out, range_.end_us - 1, kMaxStamp);
+    else
+      out.push_back(kAfterColumn);
+  }
+
+ private:
+  static constexpr char kAfterColumn = 3;  // sorts after the tags of in_column (key.h)
+
+  TimeRange range_;
+  uint32_t versions_;
+  uint32_t taken_ = 0;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,25 @@
+// A memtable as a source of reads. The memtable outlives it (the cursor's pin sees to that).
+#pragma once
+
+#include "engine/memtable/memtable.h"
+#include "engine/read/source.h"
+
+namespace cellar::engine {
+
+class MemtableSource final : public ReadSource {
+ public:
+  explicit MemtableSource(const Memtable& memtable) : memtable_(memtable) {}
+
+  // A memtable is always looked at: it may yet grow, and a look costs little.
+  std::unique_ptr<EntryIterator> open(const ReadScope& /*scope*/) override {
+    return std::make_unique<Memtable::Iterator>(memtable_);
+  }
+  const std::vector<StampedRange>& range_deletes() const override {
+    return memtable_.range_deletes();
+  }
+
+ private:
+  const Memtable& memtable_;
+};
+
+}  // namespace cellar::engine

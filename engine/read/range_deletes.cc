@@ -1,0 +1,66 @@
+#include "engine/read/range_deletes.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+namespace cellar::engine {
+
+void RangeDeletes::clear() {
+  items_.clear();
+  fragments_.clear();
+  stamps_.clear();
+}
+
+void RangeDeletes::add(const StampedRange& range) {
+  if (range.end.empty() || range.start < range.end) items_.push_back(range);
+}
+
+void RangeDeletes::build(CommitStamp floor) {
+  fragments_.clear();
+  stamps_.clear();
+  struct Edge {
+    Bytes row;
+    bool opens;
+    CommitStamp stamp;
+  };
+  std::vector<Edge> edges;
+  edges.reserve(items_.size() * 2);
+  for (const StampedRange& item : items_) {
+    edges.push_back({item.start, true, item.stamp});
+    if (!item.end.empty()) edges.push_back({item.end, false, item.stamp});
+  }
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.row < b.row; });
+
+  std::multiset<CommitStamp, std::greater<>> active;
+  for (size_t i = 0; i < edges.size();) {
+    const Bytes row = edges[i].row;
+    for (; i < edges.size() && edges[i].row == row; ++i) {
+      if (edges[i].opens)
+        active.insert(edges[i].stamp);
+      else if (auto it = active.find(edges[i].stamp); it != active.end())
+        active.erase(it);
+    }
+    Fragment fragment{row, stamps_.size(), 0};
+    for (const CommitStamp stamp : active) {
+      stamps_.push_back(stamp);
+      if (stamp <= floor) break;
+    }
+    fragment.count = stamps_.size() - fragment.first;
+    fragments_.push_back(fragment);
+  }
+}
+
+CommitStamp RangeDeletes::covering(Bytes row, CommitStamp at) const {
+  if (fragments_.empty()) return CommitStamp{};
+  auto it = std::upper_bound(
+      fragments_.begin(), fragments_.end(), row,
+      [](Bytes wanted, const Fragment& fragment) { return wanted < fragment.start; });
+  if (it == fragments_.begin()) return CommitStamp{};
+  --it;
+  for (size_t i = it->first; i < it->first + it->count; ++i)
+    if (stamps_[i] <= at) return stamps_[i];
+  return CommitStamp{};
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,45 @@
+// RangeDeletes: the row-range deletes (DropRowRange) that a read or a compaction has to honour, cut
+// into disjoint fragments so that "what covers this row" is one binary search.
+//
+// A reader at stamp R must not see a delete committed after R. Readers never go back, so with R >=
+// `floor` the fragment needs the newest delete at or below the floor, and each one above it; those
+// are few (commits that are not yet visible, or that came while the reader was open).
+//
+// Example: [a, m) at 5 and [g, z) at 9, floor 9: fragments a..g -> 5, g..m -> 9, m..z -> 9.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/iter/range_delete.h"
+#include "engine/model/types.h"
+#include "io/base/bytes.h"
+
+namespace cellar::engine {
+
+class RangeDeletes {
+ public:
+  void clear();
+  // Copied. Any order. Call build() after the last.
+  void add(const StampedRange& range);
+  // O(n log n). REQUIRES: nobody will ask at a stamp below `floor`.
+  void build(CommitStamp floor = kMaxStamp);
+
+  bool empty() const { return items_.empty(); }
+  const std::vector<StampedRange>& items() const { return items_; }
+  // The newest delete of `row` committed at or before `at`; stamp 0 when there is none.
+  CommitStamp covering(Bytes row, CommitStamp at) const;
+
+ private:
+  struct Fragment {
+    Bytes start;  // up to the next fragment's start; of items_
+    size_t first = 0;
+    size_t count = 0;  // in stamps_, newest first
+  };
+
+  std::vector<StampedRange> items_;
+  std::vector<Fragment> fragments_;
+  std::vector<CommitStamp> stamps_;
+};
+
+}  // namespace cellar::engine

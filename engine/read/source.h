@@ -1,0 +1,54 @@
+// ReadSource: one place where a tablet's entries are: a memtable, or a run of tables. The reader
+// merges those that its request may concern.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/iter/entry_iterator.h"
+#include "engine/iter/range_delete.h"
+#include "engine/model/read_spec.h"
+#include "engine/model/types.h"
+
+namespace cellar::engine {
+
+// What a read will look at: rows [first_row, end_row), and within them a time range. Sources use it
+// to skip what cannot change the answer.
+struct ReadScope {
+  Bytes first_row;
+  Bytes end_row;            // empty: unbounded
+  bool single_row = false;  // first_row alone
+  TimeRange time_range;
+};
+
+class ReadSource {
+ public:
+  virtual ~ReadSource() = default;
+
+  // An iterator over at least every entry that can change the answer for `scope`; null when there
+  // is none. What is left out must be left out soundly: a table may be skipped by its time bounds
+  // only when it holds no delete, for a delete reaches cells of other tables; cells that share a
+  // timestamp share the verdict, so overwriting is not disturbed. The views in `scope` stay valid
+  // as long as the iterator.
+  virtual std::unique_ptr<EntryIterator> open(const ReadScope& scope) = 0;
+
+  // Row-range deletes count whatever else is skipped. Their number only grows.
+  virtual const std::vector<StampedRange>& range_deletes() const = 0;
+};
+
+// Where a reader takes its stamps: the newest commit of the tablet such that it and all before it
+// are durable at their level.
+class VisibleStamp {
+ public:
+  virtual ~VisibleStamp() = default;
+  virtual CommitStamp visible_stamp() const = 0;
+};
+
+// Keeps what a cursor reads from going away; let go when the cursor is destroyed.
+class ReadPin {
+ public:
+  virtual ~ReadPin() = default;
+};
+
+}  // namespace cellar::engine
