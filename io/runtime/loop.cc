@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <boost/asio/post.hpp>
+
 #include "io/base/check.h"
 
 namespace cellar {
@@ -38,10 +40,12 @@ void Loop::remove_hook(LoopHook& hook) {
 }
 
 size_t Loop::run_ready_handlers() {
-  // One by one instead of poll(): handlers that keep posting must not keep the hooks waiting.
-  size_t ran = 0;
-  while (ran < kMaxHandlersPerTurn && context_->poll_one() > 0) ++ran;
-  return ran;
+  // poll() alone goes on for as long as handlers post others or sockets bring more, and poll_one()
+  // gives Asio's recycled memory back after every handler. So: poll, with a mark in the queue.
+  asio::post(*context_, [this] { context_->stop(); });
+  const size_t ran = context_->poll();
+  context_->restart();
+  return ran - 1;
 }
 
 bool Loop::run_hooks() {

@@ -1,9 +1,10 @@
 // Loop: the event loop of one shard. One thread runs it; everything of the shard happens there.
 //
-// A turn: run the handlers that are ready (at most kMaxHandlersPerTurn), fire the timers that are
-// due, then ask every hook once. The ring submits its batch and looks at its completions in its
-// hook, a mailbox delivers, a session writes what it has gathered: work of one turn leaves
-// together. Bodies: ShardLoop (shard_loop.h) and SimLoop (sim_loop.h).
+// A turn: fire the timers that are due, run the handlers that are ready (what they post runs in the
+// next turn, so nobody can keep the loop to himself), then ask every hook once. The ring submits
+// its batch and looks at its completions in its hook, a mailbox delivers, a session writes what it
+// has gathered: work of one turn leaves together. Bodies: ShardLoop (shard_loop.h) and SimLoop
+// (sim_loop.h).
 #pragma once
 
 #include <memory>
@@ -31,8 +32,6 @@ class LoopHook {
 
 class Loop {
  public:
-  static constexpr int kMaxHandlersPerTurn = 256;
-
   virtual ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -48,7 +47,7 @@ class Loop {
 
  protected:
   Loop();
-  // Runs up to kMaxHandlersPerTurn ready handlers; the count of those that ran.
+  // Runs the handlers that are queued now and looks at the sockets once; the count of those run.
   size_t run_ready_handlers();
   // True when any hook did work.
   bool run_hooks();

@@ -227,6 +227,9 @@ TEST(TcpNetwork, ResolvesNamesAndRefusesToListenOnNonsense) {
 }
 
 TEST(TcpNetwork, AcceptOutlastsAShortageOfDescriptors) {
+#ifdef CELLAR_SANITIZED
+  GTEST_SKIP() << "the sanitizer's own checks open pipes, which this test forbids";
+#endif
   TcpBody body;
   auto listener = body.run(body.network.listen("127.0.0.1", 0, false)).value();
   auto client = body.run(body.network.connect("127.0.0.1", listener->port(), kTimeoutUs));
