@@ -37,6 +37,13 @@ Async<Result<void>> fill_and_name(FileSystem& fs, File& file, std::string path, 
   co_return Result<void>();
 }
 
+// A device may fail once and not again; a second failure is the answer.
+Async<Result<size_t>> read_twice(File& file, uint64_t offset, std::span<std::byte> into) {
+  auto got = co_await read_at(file, offset, into, IoClass::read);
+  if (got || got.error().os_error != EIO) co_return got;
+  co_return co_await read_at(file, offset, into, IoClass::read);
+}
+
 bool is_zero(Bytes b) {
   return b.empty() || (b[0] == 0 && std::memcmp(b.data(), b.data() + 1, b.size() - 1) == 0);
 }
@@ -55,12 +62,17 @@ Async<Result<std::unique_ptr<File>>> prepare_record_file(FileSystem& fs, std::st
   options.direct = true;
   CO_TRY(auto file, co_await fs.open(temporary, options));
   auto prepared = co_await fill_and_name(fs, *file, path, header, io_class);
-  if (prepared) co_return file;
-  // The space matters most when there is too little of it, so both names are given up.
   auto closed = co_await file->close();
+  if (prepared && !closed) prepared = closed;
+  if (prepared) {
+    // Opened again, so that errors name it as it is called now.
+    options.mode = OpenOptions::Mode::read_write;
+    co_return co_await fs.open(path, options);
+  }
+  // The space matters most when there is too little of it, so both names are given up.
   auto temporary_removed = co_await fs.remove(temporary);
   auto named_removed = co_await fs.remove(path);
-  (void)closed, (void)temporary_removed, (void)named_removed;  // the first error is the answer
+  (void)temporary_removed, (void)named_removed;  // the first error is the answer
   co_return std::unexpected(std::move(prepared).error());
 }
 
@@ -76,7 +88,7 @@ Async<Result<FileHeader>> read_header(File& file, RecordFileKind kind) {
   CO_TRY(const uint64_t size, co_await file.size());
   const AlignedBuffer block(kFileHeaderBlockBytes);
   const std::span<std::byte> into = block.span();
-  CO_TRY(const size_t got, co_await read_at(file, 0, into, IoClass::read));
+  CO_TRY(const size_t got, co_await read_twice(file, 0, into));
   auto header = decode_file_header(block.bytes(0, got), kind, file.path());
   if (header && header->file_bytes != size) {
     co_return fail(Errc::data_loss, "{} is {} bytes long instead of {}", file.path(), size,
@@ -138,11 +150,9 @@ Async<Result<void>> RecordFileScan::fill() {
   const uint64_t at = start_at_ + carried;
   const auto n = static_cast<size_t>(std::min<uint64_t>(kChunkBytes, file_bytes_ - at));
   const std::span<std::byte> into = buffer_.span(kCarryBytes, n);
-  auto got = co_await read_at(file_, at, into, IoClass::read);
-  if (!got && got.error().os_error == EIO) got = co_await read_at(file_, at, into, IoClass::read);
-  if (!got) co_return std::unexpected(std::move(got).error());
-  if (*got != n) {
-    co_return fail(Errc::data_loss, "{} ends at {} instead of {}", file_.path(), at + *got,
+  CO_TRY(const size_t got, co_await read_twice(file_, at, into));
+  if (got != n) {
+    co_return fail(Errc::data_loss, "{} ends at {} instead of {}", file_.path(), at + got,
                    file_bytes_);
   }
   start_ = kCarryBytes - carried;
