@@ -1,5 +1,5 @@
-// Calls that belong to one room. The machine (time, randomness, files, sockets, threads) is injected everywhere else, which is
-// what lets the engine run in a simulation.
+// Calls that belong to one room. The machine (time, randomness, files, sockets, threads) is
+// injected everywhere else, which is what lets the engine run in a simulation.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -18,23 +18,34 @@ struct Rule {
 
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> kRules = {
-      {"system clocks", R"((steady_clock|system_clock|high_resolution_clock)::now|\bclock_gettime\b|\bgettimeofday\b)",
-       {"io", "engine", "net"}, {"io/base/clock.cc", "io/runtime/"}},
-      {"randomness", R"(random_device|\bmt19937|\brand\(|\bsrand\(|\bgetrandom\b)", {"io", "engine", "net"}, {"io/base/random"}},
+      {"system clocks",
+       R"((steady_clock|system_clock|high_resolution_clock)::now|\bclock_gettime\b|\bgettimeofday\b)",
+       {"io", "engine", "net"},
+       {"io/base/clock.cc", "io/runtime/"}},
+      {"randomness",
+       R"(random_device|\bmt19937|\brand\(|\bsrand\(|\bgetrandom\b)",
+       {"io", "engine", "net"},
+       {"io/base/random"}},
       {"raw file calls",
        R"(::(open|openat|pread|pwrite|pwritev2|fsync|fdatasync|ftruncate|rename|renameat|unlink|unlinkat|mkdir|fallocate)\s*\(|\bfopen\b|\b[io]?fstream\b|std::filesystem)",
        {"io", "engine", "net"},
-       // The command line reads and writes the user's own files; the configuration file is read before any shard exists.
+       // The command line reads and writes the user's own files; the configuration file is read
+       // before any shard exists.
        {"io/disk/", "net/cli/", "net/server/config"}},
       {"liburing", R"(liburing\.h|io_uring_)", {"io", "engine", "net"}, {"io/disk/"}},
       {"sockets and Asio timers",
        R"(ip::tcp|basic_stream_socket|basic_socket_acceptor|basic_waitable_timer|steady_timer|system_timer|posix::stream_descriptor|::socket\s*\(|::accept4?\s*\()",
-       {"io", "engine", "net"}, {"io/runtime/", "io/disk/uring"}},
-      {"threads and locks", R"(std::j?thread\b|std::mutex|std::shared_mutex|condition_variable|std::async\b|sleep_for|\busleep\()",
+       {"io", "engine", "net"},
+       {"io/runtime/", "io/disk/uring"}},
+      {"threads and locks",
+       R"(std::j?thread\b|std::mutex|std::shared_mutex|condition_variable|std::async\b|sleep_for|\busleep\()",
        {"io", "engine", "net"},
        {"io/runtime/", "io/disk/blocking_pool", "net/client/sync_client"}},
-      {"exceptions", R"(\bthrow\b|\bcatch\s*\()", {"io", "engine"},
-       // The coroutine runtime turns an escaped exception into an abort; aligned memory reports exhaustion as the allocator does.
+      {"exceptions",
+       R"(\bthrow\b|\bcatch\s*\()",
+       {"io", "engine"},
+       // The coroutine runtime turns an escaped exception into an abort; aligned memory reports
+       // exhaustion as the allocator does.
        {"io/runtime/", "io/base/aligned_buffer.h"}},
       {"shared ownership", R"(\bshared_ptr\b|make_shared)", {"engine"}, {}},
       {"FlatBuffers", R"(flatbuffers|_generated\.h)", {"io", "engine"}, {}},
@@ -61,7 +72,8 @@ TEST_P(Calls, StayInTheirRoom) {
     if (is_excepted(rule, file.path)) continue;
     const auto& lines = in_comments ? file.lines : file.code;
     for (size_t i = 0; i < lines.size(); ++i) {
-      EXPECT_FALSE(std::regex_search(lines[i], pattern)) << file.path << ":" << i + 1 << " " << rule.name << ": " << file.lines[i];
+      EXPECT_FALSE(std::regex_search(lines[i], pattern))
+          << file.path << ":" << i + 1 << " " << rule.name << ": " << file.lines[i];
     }
   }
 }
@@ -91,9 +103,12 @@ TEST(CoAwait, StandsAloneInItsStatement) {
           continue;
         }
         seen += statement.find("co_await") != std::string::npos;
-        EXPECT_FALSE(std::regex_search(statement, kTwo)) << file.path << ":" << i + 1 << " two co_await in one statement";
-        EXPECT_FALSE(std::regex_search(statement, kConditional)) << file.path << ":" << i + 1 << " ?: beside co_await";
-        EXPECT_FALSE(std::regex_search(statement, kLambda)) << file.path << ":" << i + 1 << " capturing lambda beside co_await";
+        EXPECT_FALSE(std::regex_search(statement, kTwo))
+            << file.path << ":" << i + 1 << " two co_await in one statement";
+        EXPECT_FALSE(std::regex_search(statement, kConditional))
+            << file.path << ":" << i + 1 << " ?: beside co_await";
+        EXPECT_FALSE(std::regex_search(statement, kLambda))
+            << file.path << ":" << i + 1 << " capturing lambda beside co_await";
         statement.clear();
       }
     }

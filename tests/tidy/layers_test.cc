@@ -1,4 +1,5 @@
-// Rooms depend downwards only. The table is the architecture's; a room may include what it names and what those may.
+// Rooms depend downwards only. The table is the architecture's; a room may include what it names
+// and what those may.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -34,7 +35,8 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"net/cli", {"net/client"}},
 };
 
-// The engine reaches durable storage through engine/store alone; the server makes the file systems, and the inspector opens files.
+// The engine reaches durable storage through engine/store alone; the server makes the file systems,
+// and the inspector opens files.
 const std::set<std::string> kKnowDisk = {"io/disk", "engine/store", "engine/inspect", "net/server"};
 
 std::set<std::string> reachable(const std::string& room) {
@@ -83,7 +85,8 @@ TEST(Layers, NoIncludePointsUpwardsOrSideways) {
   ASSERT_GT(includes.size(), 50u);
   for (const Include& include : includes) {
     EXPECT_TRUE(reachable(include.from).contains(include.to))
-        << include.file << ":" << include.line << " " << include.from << " may not include " << include.to;
+        << include.file << ":" << include.line << " " << include.from << " may not include "
+        << include.to;
   }
 }
 
@@ -96,7 +99,8 @@ TEST(Layers, OnlyTheStorageSeamKnowsFiles) {
 
 TEST(Layers, TheTableHasNoCycle) {
   for (const auto& [room, deps] : kArrows) {
-    for (const std::string& dep : deps) EXPECT_FALSE(reachable(dep).contains(room)) << room << " <-> " << dep;
+    for (const std::string& dep : deps)
+      EXPECT_FALSE(reachable(dep).contains(room)) << room << " <-> " << dep;
   }
 }
 

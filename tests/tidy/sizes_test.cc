@@ -7,7 +7,8 @@ namespace cellar::tidy {
 namespace {
 
 constexpr size_t kMaxFileLines = 600;
-constexpr size_t kMaxFunctionLines = 90;  // a screen is 70; a table of cases or a flat switch may need more
+constexpr size_t kMaxFunctionLines =
+    90;  // a screen is 70; a table of cases or a flat switch may need more
 constexpr size_t kMaxLineBytes = 130;
 
 TEST(Sizes, NoFileIsLongerThanItsBound) {
@@ -24,14 +25,15 @@ TEST(Sizes, NoLineIsLongerThanItsBound) {
   }
 }
 
-// The house format indents a body by two and closes a function at its own indentation, so a function at namespace level ends with a
-// line that is exactly "}".
+// The house format indents a body by two and closes a function at its own indentation, so a
+// function at namespace level ends with a line that is exactly "}".
 TEST(Sizes, NoFunctionIsLongerThanItsBound) {
   for (const SourceFile& file : read_sources({"io", "engine", "net"})) {
     size_t open = 0;
     for (size_t i = 0; i < file.code.size(); ++i) {
       const std::string& line = file.code[i];
-      const bool opens = !line.empty() && line.back() == '{' && line[0] != ' ' && line.find('(') != std::string::npos;
+      const bool opens = !line.empty() && line.back() == '{' && line[0] != ' ' &&
+                         line.find('(') != std::string::npos;
       if (opens) open = i + 1;
       if (line == "}" && open != 0) {
         EXPECT_LE(i + 1 - open, kMaxFunctionLines) << file.path << ":" << open;

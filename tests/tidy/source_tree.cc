@@ -48,13 +48,16 @@ std::string strip(const std::string& text) {
           i = end + close.size() - 1;
         } else if (c == '"') {
           in = In::string;
-        } else if (c == '\'' && (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1])))) {
+        } else if (c == '\'' &&
+                   (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1])))) {
           in = In::character;
         }
         break;
       case In::line_comment:
-        if (c == '\n') in = In::code;
-        else out[i] = ' ';
+        if (c == '\n')
+          in = In::code;
+        else
+          out[i] = ' ';
         break;
       case In::block_comment:
         if (c == '*' && next == '/') {
@@ -107,7 +110,8 @@ std::vector<SourceFile> read_sources(const std::vector<std::string>& folders) {
       files.push_back(std::move(file));
     }
   }
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
   return files;
 }
 

@@ -1,5 +1,5 @@
-// The sources as text, for tests that hold rules no compiler checks. A rule that the tree does not obey fails with file and
-// line; the exceptions are named in the rule, with their reason.
+// The sources as text, for tests that hold rules no compiler checks. A rule that the tree does not
+// obey fails with file and line; the exceptions are named in the rule, with their reason.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,8 @@ struct SourceFile {
   std::string path;  // relative to the repository, "io/base/bytes.h"
   std::string room;  // "io/base", "engine", "net/server", ...
   std::vector<std::string> lines;
-  std::vector<std::string> code;  // the same lines without comments and without what stands in string literals
+  std::vector<std::string>
+      code;  // the same lines without comments and without what stands in string literals
 };
 
 std::filesystem::path source_root();
