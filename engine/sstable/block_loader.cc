@@ -1,0 +1,153 @@
+#include "engine/sstable/block_loader.h"
+
+#include <algorithm>
+
+#include "io/base/check.h"
+
+namespace cellar::engine {
+
+// One device read and those who wait for it.
+class BlockLoad {
+ public:
+  BlockLoad(BlockLoader& loader, Blob& blob, std::span<const BlockHandle> run, IoClass io_class)
+      : loader(loader), blob(blob), blocks(run.begin(), run.end()) {
+    read.offset = run.front().offset;
+    read.size = run.back().end() - run.front().offset;
+    read.io_class = io_class;
+    read.context = this;
+    read.done = [](BlobRead& r) {
+      std::unique_ptr<BlockLoad> load(static_cast<BlockLoad*>(r.context));
+      load->loader.finished(*load);
+    };
+  }
+
+  BlockLoader& loader;
+  Blob& blob;
+  BlobRead read;
+  std::vector<BlockHandle> blocks;
+  std::vector<BlockTicket*> tickets;
+};
+
+BlockTicket::~BlockTicket() {
+  CHECK(!under_way, "an iterator was destroyed while its block was on its way");
+}
+
+BlockLoader::~BlockLoader() {
+  CHECK(under_way_.empty() && tells_under_way_ == 0, "{} blocks are on their way",
+        under_way_.size());
+}
+
+void BlockLoader::start(Blob& blob, std::span<const BlockHandle> run, IoClass io_class,
+                        CacheUse use, BlockTicket& ticket, BlockWaiter& waiter) {
+  CHECK(!ticket.under_way && !run.empty());
+  ticket.blocks.clear();
+  ticket.error.reset();
+  ticket.waiter = &waiter;
+  ticket.blob = &blob;
+  ticket.handle = run.front();
+  ticket.io_class = io_class;
+  ticket.use = use;
+  ticket.under_way = true;
+
+  const BlockKey first{blob.id(), run.front().offset};
+  if (const auto it = under_way_.find(first); it != under_way_.end()) {
+    ++stats_.joined;
+    it->second->tickets.push_back(&ticket);
+    return;
+  }
+  // It may have come since the iterator looked.
+  if (cache_.contains(first)) {
+    ticket.blocks.push_back(cache_.find(first));
+    ++tells_under_way_;
+    spawn(executor_, tell_later(*this, ticket));
+    return;
+  }
+  size_t n = 1;
+  while (n < run.size() && !cache_.contains({blob.id(), run[n].offset}) &&
+         !under_way_.contains({blob.id(), run[n].offset})) {
+    ++n;
+  }
+  submit(blob, run.first(n), ticket);
+}
+
+void BlockLoader::submit(Blob& blob, std::span<const BlockHandle> run, BlockTicket& ticket) {
+  auto load = std::make_unique<BlockLoad>(*this, blob, run, ticket.io_class);
+  load->tickets.push_back(&ticket);
+  for (const BlockHandle& handle : run) under_way_[{blob.id(), handle.offset}] = load.get();
+  ++stats_.reads;
+  stats_.read_blocks += run.size();
+  stats_.read_bytes += load->read.size;
+  blob.submit(load.release()->read);  // `done` takes it back
+}
+
+void BlockLoader::finished(BlockLoad& load) {
+  const BlobId blob = load.blob.id();
+  for (const BlockHandle& handle : load.blocks) under_way_.erase({blob, handle.offset});
+  if (load.read.error) {
+    ++stats_.failed;
+    // Of several blocks one may be unreadable: each want gets its own answer.
+    if (load.blocks.size() > 1) return retry_alone(load);
+    settle(load, std::vector<Result<BlockRef>>(1, std::unexpected(*load.read.error)));
+    return;
+  }
+  std::vector<Result<BlockRef>> blocks;
+  for (const BlockHandle& handle : load.blocks) {
+    const Bytes stored = load.read.data.substr(handle.offset - load.read.offset, handle.size);
+    blocks.push_back(unpack(stored, blob, handle.offset));
+  }
+  settle(load, std::move(blocks));
+}
+
+Result<BlockRef> BlockLoader::unpack(Bytes stored, BlobId blob, uint64_t offset) {
+  Result<CheckedBlock> checked = check_block(stored, blob, offset);
+  if (checked) {
+    char* into = nullptr;
+    BlockRef block = make_block({blob, offset}, checked->raw_bytes, into);
+    Result<void> unpacked = unpack_block(*checked, into, blob, offset);
+    if (unpacked) return block;
+    checked = std::unexpected(std::move(unpacked).error());
+  }
+  ++stats_.damaged;
+  return std::unexpected(std::move(checked).error());
+}
+
+void BlockLoader::retry_alone(BlockLoad& load) {
+  for (BlockTicket* ticket : load.tickets) {
+    const BlockKey key{load.blob.id(), ticket->handle.offset};
+    if (const auto it = under_way_.find(key); it != under_way_.end()) {
+      it->second->tickets.push_back(ticket);
+    } else {
+      submit(load.blob, std::span(&ticket->handle, 1), *ticket);
+    }
+  }
+}
+
+void BlockLoader::settle(BlockLoad& load, std::vector<Result<BlockRef>> blocks) {
+  const bool keep = std::any_of(load.tickets.begin(), load.tickets.end(),
+                                [](BlockTicket* t) { return t->use == CacheUse::keep; });
+  for (Result<BlockRef>& block : blocks) {
+    if (keep && block) cache_.insert(*block);
+  }
+  for (BlockTicket* ticket : load.tickets) {
+    size_t i = 0;
+    while (load.blocks[i].offset != ticket->handle.offset) ++i;
+    if (!blocks[i]) ticket->error = blocks[i].error();
+    for (; i < blocks.size() && blocks[i]; ++i) ticket->blocks.push_back(*blocks[i]);
+  }
+  // Telling may start new loads or end iterators; nothing of this load is touched after it.
+  const std::vector<BlockTicket*> tickets = std::move(load.tickets);
+  for (BlockTicket* ticket : tickets) tell(*ticket);
+}
+
+void BlockLoader::tell(BlockTicket& ticket) {
+  ticket.under_way = false;
+  ticket.waiter->block_done();
+}
+
+Async<void> BlockLoader::tell_later(BlockLoader& loader, BlockTicket& ticket) {
+  co_await yield_now();
+  --loader.tells_under_way_;
+  loader.tell(ticket);
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,95 @@
+// BlockLoader: brings blocks from the device into the cache of one shard.
+//
+// A load is one device read of one or more blocks that lie back to back. Every block that is on its
+// way is known, so that a second reader who wants it joins the first one's load. Each block is
+// verified and unpacked by itself when the read is done: damage in one does not hide the others.
+// Nothing that failed is remembered: the next want asks the device again.
+//
+// Who waits holds a BlockTicket, which must not be destroyed while its load is under way.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/iter/entry_iterator.h"
+#include "engine/sstable/block_cache.h"
+#include "engine/sstable/format.h"
+#include "engine/store/blob_store.h"
+
+namespace cellar::engine {
+
+class BlockLoad;
+
+// Who may keep a loaded block in the cache.
+enum class CacheUse : uint8_t {
+  keep,  // reads
+  pass,  // compaction and verification: what they load is theirs alone
+};
+
+struct BlockTicket {
+  BlockTicket() = default;
+  BlockTicket(const BlockTicket&) = delete;
+  BlockTicket& operator=(const BlockTicket&) = delete;
+  ~BlockTicket();  // CHECKs that no load is under way
+
+  // Results: the wanted block and those behind it that came along; or why there is none.
+  std::vector<BlockRef> blocks;
+  std::optional<Error> error;
+
+  // Of the loader.
+  BlockWaiter* waiter = nullptr;
+  Blob* blob = nullptr;
+  BlockHandle handle;
+  IoClass io_class = IoClass::read;
+  CacheUse use = CacheUse::keep;
+  bool under_way = false;
+};
+
+class BlockLoader {
+ public:
+  // Both must outlive it.
+  BlockLoader(ShardExecutor executor, BlockCache& cache) : executor_(executor), cache_(cache) {}
+  ~BlockLoader();  // REQUIRES: no load under way
+  BlockLoader(const BlockLoader&) = delete;
+  BlockLoader& operator=(const BlockLoader&) = delete;
+
+  BlockCache& cache() { return cache_; }
+
+  // Wants run[0]; the rest of `run`, back to back, is read along as far as it is neither cached nor
+  // on its way. The waiter is told from the loop, never inside this call.
+  void start(Blob& blob, std::span<const BlockHandle> run, IoClass io_class, CacheUse use,
+             BlockTicket& ticket, BlockWaiter& waiter);
+
+  struct Stats {
+    uint64_t reads = 0;        // of the device
+    uint64_t read_blocks = 0;  // in them
+    uint64_t read_bytes = 0;
+    uint64_t joined = 0;   // wants that found their block on its way
+    uint64_t damaged = 0;  // blocks whose bytes were wrong
+    uint64_t failed = 0;   // device reads that failed
+  };
+  const Stats& stats() const { return stats_; }
+
+ private:
+  friend class BlockLoad;
+
+  void submit(Blob& blob, std::span<const BlockHandle> run, BlockTicket& ticket);
+  void finished(BlockLoad& load);
+  void settle(BlockLoad& load, std::vector<Result<BlockRef>> blocks);
+  void retry_alone(BlockLoad& load);
+  Result<BlockRef> unpack(Bytes stored, BlobId blob, uint64_t offset);
+  void tell(BlockTicket& ticket);
+  static Async<void> tell_later(BlockLoader& loader, BlockTicket& ticket);
+
+  ShardExecutor executor_;
+  BlockCache& cache_;
+  absl::flat_hash_map<BlockKey, BlockLoad*> under_way_;
+  size_t tells_under_way_ = 0;
+  Stats stats_;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,135 @@
+#include "engine/sstable/block_reader.h"
+
+#include "io/base/coding.h"
+
+namespace cellar::engine {
+namespace {
+
+struct EntryHead {
+  uint32_t shared;
+  uint32_t unshared;
+  uint32_t value;
+};
+
+// Null when there is no such number before `limit`.
+const char* get_varint32(const char* p, const char* limit, uint32_t& v) {
+  if (p < limit && static_cast<uint8_t>(*p) < 0x80) {
+    v = static_cast<uint8_t>(*p);
+    return p + 1;
+  }
+  v = 0;
+  for (unsigned shift = 0; shift < 35 && p < limit; shift += 7) {
+    const auto byte = static_cast<uint8_t>(*p++);
+    if (shift == 28 && byte > 0x0f) return nullptr;
+    v |= static_cast<uint32_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return p;
+  }
+  return nullptr;
+}
+
+// The place of the key's unshared bytes; null when the entry does not lie before `limit`.
+const char* decode_head(const char* p, const char* limit, EntryHead& head) {
+  if ((p = get_varint32(p, limit, head.shared)) == nullptr) return nullptr;
+  if ((p = get_varint32(p, limit, head.unshared)) == nullptr) return nullptr;
+  if ((p = get_varint32(p, limit, head.value)) == nullptr) return nullptr;
+  const uint64_t wanted = uint64_t{head.unshared} + head.value;
+  return wanted <= static_cast<uint64_t>(limit - p) ? p : nullptr;
+}
+
+}  // namespace
+
+bool BlockReader::open(Bytes contents) {
+  begin_ = limit_ = next_ = contents.data();
+  restarts_ = 0;
+  key_.clear();
+  if (contents.size() < sizeof(uint32_t)) return false;
+  const uint32_t count = load_le<uint32_t>(contents.data() + contents.size() - sizeof(uint32_t));
+  const uint64_t tail = (uint64_t{count} + 1) * sizeof(uint32_t);
+  if (count == 0 || tail > contents.size()) return false;
+  limit_ = begin_ + (contents.size() - tail);
+  restarts_ = count;
+  return true;
+}
+
+const char* BlockReader::restart(uint32_t i) const {
+  const auto offset = load_le<uint32_t>(limit_ + size_t{i} * sizeof(uint32_t));
+  return offset < static_cast<size_t>(limit_ - begin_) ? begin_ + offset : nullptr;
+}
+
+bool BlockReader::restart_key(uint32_t i, Bytes& key) const {
+  const char* p = restart(i);
+  if (p == nullptr) return false;
+  EntryHead head;
+  p = decode_head(p, limit_, head);
+  if (p == nullptr || head.shared != 0) return false;
+  key = Bytes(p, head.unshared);
+  return true;
+}
+
+bool BlockReader::find_restart(Bytes key, uint32_t& found) const {
+  uint32_t low = 0;
+  uint32_t high = restarts_;
+  while (high - low > 1) {
+    const uint32_t middle = low + (high - low) / 2;
+    Bytes at;
+    if (!restart_key(middle, at)) return false;
+    if (at < key) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  found = low;
+  return true;
+}
+
+void BlockReader::go_to_restart(uint32_t i) {
+  next_ = restart(i);
+  key_.clear();
+}
+
+BlockReader::Move BlockReader::next() {
+  if (next_ == limit_) return Move::end;
+  if (next_ == nullptr) return Move::corrupt;
+  EntryHead head;
+  const char* p = decode_head(next_, limit_, head);
+  if (p == nullptr || head.shared > key_.size()) return Move::corrupt;
+  key_.replace_tail(head.shared, Bytes(p, head.unshared));
+  value_ = Bytes(p + head.unshared, head.value);
+  next_ = p + head.unshared + head.value;
+  return Move::ready;
+}
+
+BlockReader::Move BlockReader::seek_first() {
+  go_to_restart(0);
+  return next();
+}
+
+BlockReader::Move BlockReader::seek(Bytes key) {
+  uint32_t from = 0;
+  if (!find_restart(key, from)) return Move::corrupt;
+  go_to_restart(from);
+  Move move = next();
+  while (move == Move::ready && key_.view() < key) move = next();
+  return move;
+}
+
+BlockReader::Move BlockReader::seek_before(Bytes key) {
+  uint32_t from = 0;
+  if (!find_restart(key, from)) return Move::corrupt;
+  // Keys are built forwards only: count how far the last lesser entry is, then go there.
+  size_t lesser = 0;
+  go_to_restart(from);
+  Move move = next();
+  while (move == Move::ready && key_.view() < key) {
+    ++lesser;
+    move = next();
+  }
+  if (move == Move::corrupt) return move;
+  if (lesser == 0) return Move::end;
+  go_to_restart(from);
+  for (; lesser > 0; --lesser) move = next();
+  return move;
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,85 @@
+#include "engine/sstable/filter.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "io/base/check.h"
+#include "io/base/coding.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr uint8_t kBlockedBloom = 1;
+constexpr size_t kHeaderBytes = 8;
+constexpr size_t kLineBits = Filter::kLineBytes * 8;
+constexpr uint32_t kMaxProbes = 16;
+constexpr uint32_t kMix = 0x9e3779b9;  // spreads the lower half over the probes
+
+size_t line_of(uint64_t hash, size_t lines) {
+  return static_cast<size_t>((hash >> 32) * lines >> 32);
+}
+
+// Calls f(bit) for each probe until it answers false.
+template <class F>
+bool for_each_bit(uint64_t hash, uint32_t probes, F f) {
+  auto h = static_cast<uint32_t>(hash);
+  for (uint32_t i = 0; i < probes; ++i) {
+    h = h * kMix + i;
+    if (!f(h >> 23)) return false;  // 9 bits: 0 to 511
+  }
+  return true;
+}
+static_assert(kLineBits == 512);
+
+}  // namespace
+
+uint64_t row_hash(Bytes row_prefix) { return XXH3_64bits(row_prefix.data(), row_prefix.size()); }
+
+std::string FilterBuilder::finish(uint32_t bits_per_row) const {
+  CHECK(bits_per_row >= 1 && bits_per_row <= 64, "{} bits a row", bits_per_row);
+  const size_t lines = (hashes_.size() * bits_per_row + kLineBits - 1) / kLineBits;
+  // ln 2 bits per row is best for a plain filter; a blocked one wants slightly fewer.
+  const uint32_t probes = std::clamp(bits_per_row * 6 / 10, 1u, kMaxProbes);
+  std::string out;
+  put_u8(out, kBlockedBloom);
+  put_u8(out, static_cast<uint8_t>(probes));
+  put_u16(out, 0);
+  put_u32(out, static_cast<uint32_t>(lines));
+  out.resize(kHeaderBytes + lines * Filter::kLineBytes, '\0');
+  for (uint64_t hash : hashes_) {
+    char* line = out.data() + kHeaderBytes + line_of(hash, lines) * Filter::kLineBytes;
+    for_each_bit(hash, probes, [line](uint32_t bit) {
+      line[bit / 8] = static_cast<char>(line[bit / 8] | 1 << bit % 8);
+      return true;
+    });
+  }
+  return out;
+}
+
+bool Filter::open(Bytes contents) {
+  Reader in(contents);
+  const uint8_t kind = in.u8();
+  const uint8_t probes = in.u8();
+  const uint16_t zero = in.u16();
+  const uint32_t lines = in.u32();
+  if (!in.ok() || kind != kBlockedBloom || probes == 0 || probes > kMaxProbes || zero != 0 ||
+      in.remaining() != size_t{lines} * kLineBytes) {
+    return false;
+  }
+  lines_.resize(lines);
+  if (lines > 0) std::memcpy(lines_.data(), in.rest().data(), in.remaining());
+  probes_ = probes;
+  open_ = true;
+  return true;
+}
+
+bool Filter::may_contain(uint64_t hash) const {
+  if (!open_) return true;
+  if (lines_.empty()) return false;
+  const Line& line = lines_[line_of(hash, lines_.size())];
+  return for_each_bit(
+      hash, probes_, [&line](uint32_t bit) { return (line.words[bit / 64] >> bit % 64 & 1) != 0; });
+}
+
+}  // namespace cellar::engine

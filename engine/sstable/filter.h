@@ -1,0 +1,55 @@
+// The filter of a table: a Bloom filter over row prefixes, blocked, so that a probe touches one
+// cache line. It answers "no entry of this row is here" without error and "maybe" with about 1 %
+// of error at 10 bits a row.
+//
+//   kind: u8 = 1, probes: u8, zero: u16, lines: u32, then lines of 64 bytes
+//
+// A row's line is chosen by the upper half of its hash, its bits in that line by the lower half.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/base/bytes.h"
+
+namespace cellar::engine {
+
+// XXH3-64 of `row 00 01`, the head of all keys of the row. On disk, in effect: never change.
+uint64_t row_hash(Bytes row_prefix);
+
+class FilterBuilder {
+ public:
+  // Rows come in order; the same hash twice in a row counts once.
+  void add(uint64_t hash) {
+    if (hashes_.empty() || hashes_.back() != hash) hashes_.push_back(hash);
+  }
+  size_t rows() const { return hashes_.size(); }
+  // bits_per_row: 1 to 64.
+  std::string finish(uint32_t bits_per_row) const;
+
+ private:
+  std::vector<uint64_t> hashes_;
+};
+
+class Filter {
+ public:
+  static constexpr size_t kLineBytes = 64;
+
+  // Copies. False when the bytes are no filter.
+  bool open(Bytes contents);
+  // A filter that was never opened says "maybe" to everything.
+  bool may_contain(uint64_t hash) const;
+  size_t memory_bytes() const { return lines_.size() * kLineBytes; }
+
+ private:
+  struct alignas(kLineBytes) Line {
+    std::array<uint64_t, kLineBytes / 8> words;
+  };
+  std::vector<Line> lines_;
+  uint8_t probes_ = 0;
+  bool open_ = false;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,85 @@
+// The bytes of a table that writer, reader and inspector share. See "SSTable" in FORMATS.md.
+//
+//   header         kTableHeaderBytes
+//   data block*    entries in order (block_writer.h)
+//   filter block   which rows there are (filter.h); may be missing
+//   range block    range deletes (engine/iter/range_delete.h); may be missing
+//   meta block     facts about the table (table_meta.h)
+//   index block    where the data blocks are (table_index.h)
+//   footer         kTableFooterBytes, the last bytes of the blob
+//
+// Every block ends with a trailer of its type and a checksum that is seeded with the blob's id and
+// the block's offset, so a right block in the wrong place or the wrong file is found.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/model/types.h"
+#include "io/base/bytes.h"
+#include "io/base/result.h"
+
+namespace cellar::engine {
+
+inline constexpr uint32_t kTableFormatVersion = 1;
+inline constexpr Bytes kTableMagic = "CELLRTAB";
+inline constexpr size_t kTableHeaderBytes = 24;
+inline constexpr size_t kTableFooterBytes = 72;
+inline constexpr size_t kBlockTrailerBytes = 5;  // type: u8, crc: u32
+// A block holds at least one entry, and an entry may be as large as its value (100 MiB at most).
+inline constexpr size_t kMaxBlockBytes = 256u << 20;
+// Compression that saves less than 1/8 (12 %) is not worth the time of every read.
+inline constexpr size_t kMinGainDivisor = 8;
+
+struct BlockHandle {
+  uint64_t offset = 0;
+  uint32_t size = 0;  // trailer included; 0: there is no such block
+  uint64_t end() const { return offset + size; }
+  bool operator==(const BlockHandle&) const = default;
+};
+
+// Numbers are on disk.
+enum class BlockType : uint8_t {
+  raw = 0,
+  lz4 = 1,  // size before compression: u32, then one LZ4 block
+};
+
+// "blob 000000000400001a at 4096": how every error names its place.
+std::string block_name(BlobId blob, uint64_t offset);
+
+// Appends `raw` as a stored block that will lie at `offset`; answers its size with trailer.
+uint32_t append_block(std::string& out, Bytes raw, bool compress, BlobId blob, uint64_t offset);
+
+// A stored block whose checksum was right. `payload` is borrowed from the stored bytes.
+struct CheckedBlock {
+  BlockType type = BlockType::raw;
+  Bytes payload;
+  size_t raw_bytes = 0;
+};
+// DATA_LOSS naming blob and offset unless the checksum is right.
+Result<CheckedBlock> check_block(Bytes stored, BlobId blob, uint64_t offset);
+// Into `into`, of block.raw_bytes bytes. DATA_LOSS when the compressed bytes are malformed.
+Result<void> unpack_block(const CheckedBlock& block, char* into, BlobId blob, uint64_t offset);
+// Both, into a string.
+Result<std::string> read_block(Bytes stored, BlobId blob, uint64_t offset);
+
+// ---- header and footer ----
+std::string encode_table_header(BlobId blob);
+// DATA_LOSS when damaged or of another blob; FAILED_PRECONDITION when of a newer format.
+Result<void> check_table_header(Bytes header, BlobId blob);
+
+struct TableFooter {
+  BlockHandle filter;
+  BlockHandle ranges;
+  BlockHandle meta;
+  BlockHandle index;
+  BlobId blob;
+  uint32_t version = kTableFormatVersion;
+};
+// `offset` is where the footer lies.
+std::string encode_table_footer(const TableFooter& footer, uint64_t offset);
+// The errors of check_table_header; DATA_LOSS also when the handles do not lie in order between
+// header and footer. `footer` are the last kTableFooterBytes of a blob of `blob_bytes`.
+Result<TableFooter> decode_table_footer(Bytes footer, BlobId blob, uint64_t blob_bytes);
+
+}  // namespace cellar::engine

@@ -1,0 +1,76 @@
+// TableIndex: where a table's data blocks are; one level, whole in memory.
+//
+// Block i holds the entries from its separator on, up to the next block's. A separator is the
+// shortest head of the block's first key that is greater than the last key before it, and empty
+// for block 0; so a row's first entry is never looked for in the block before it in vain.
+//
+//   count: varint, then per block
+//   shared: varint, unshared: bytes   the separator; `shared` bytes come from the one before
+//   size: varint                      stored, trailer included; blocks lie back to back
+//   raw size: varint                  after decompression
+//   bounds                            see "Time bounds"
+// The first block begins at kTableHeaderBytes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/iter/time_bounds.h"
+#include "engine/sstable/format.h"
+
+namespace cellar::engine {
+
+class TableIndexBuilder {
+ public:
+  // Blocks in order. `before` is the last key of the block before (empty for the first), `first`
+  // the block's first key.
+  void add(Bytes before, Bytes first, uint32_t stored_bytes, uint32_t raw_bytes,
+           const TimeBounds& bounds);
+  size_t blocks() const { return count_; }
+  std::string finish() const;
+
+ private:
+  std::string entries_;
+  std::string last_separator_;
+  size_t count_ = 0;
+};
+
+class TableIndex {
+ public:
+  // False when the bytes are no index, or name bytes at or past `data_end`.
+  bool open(Bytes contents, uint64_t data_end);
+
+  size_t blocks() const { return blocks_.size(); }
+  // The block in which the first entry >= key lies, if not at the beginning of the next one.
+  // 0 when there are no blocks.
+  size_t find(Bytes key) const;
+  // The same for the last entry < key: it lies in the block answered, or at the end of the one
+  // before.
+  size_t find_before(Bytes key) const;
+  Bytes separator(size_t i) const {
+    return {keys_.data() + blocks_[i].key_offset, blocks_[i].key_bytes};
+  }
+  BlockHandle handle(size_t i) const { return {blocks_[i].offset, blocks_[i].size}; }
+  uint32_t raw_bytes(size_t i) const { return blocks_[i].raw_bytes; }
+  const TimeBounds& bounds(size_t i) const { return bounds_[i]; }
+  size_t memory_bytes() const;
+
+ private:
+  struct Block {
+    uint64_t head;  // of the separator
+    uint64_t offset;
+    uint32_t size;
+    uint32_t raw_bytes;
+    uint32_t key_offset;
+    uint32_t key_bytes;
+  };
+  // The last block for which before(separator, key) holds; 0 when none.
+  template <class Before>
+  size_t last_block(Bytes key, Before before) const;
+
+  std::vector<Block> blocks_;
+  std::vector<TimeBounds> bounds_;
+  std::string keys_;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,78 @@
+// TableIterator: the entries of one table, in order, through the cache.
+//
+// A move walks from block to block; when a block is not in memory it stops there (blocked) and
+// resume() goes on from the same place: `goal_` says what is looked for in block `block_no_`. The
+// current block is pinned, so key() and value() are views into it and into the key buffer.
+//
+// Reading ahead: a want that comes from walking forward takes the following blocks along in the
+// same device read, twice as many each time, up to the options' bound. They are held here until
+// they are reached, cached or not.
+#pragma once
+
+#include <vector>
+
+#include "engine/iter/entry_iterator.h"
+#include "engine/sstable/block_reader.h"
+#include "engine/sstable/table_reader.h"
+
+namespace cellar::engine {
+
+struct TableIteratorOptions {
+  IoClass io_class = IoClass::read;
+  CacheUse cache = CacheUse::keep;
+  // At most this many stored bytes in one device read, unless one block is larger.
+  size_t read_ahead_bytes = 128 * 1024;
+  // The first device read is as large as that already: for those who will read it all.
+  bool whole_table = false;
+
+  static TableIteratorOptions for_compaction() {
+    return {IoClass::compaction, CacheUse::pass, 512 * 1024, true};
+  }
+};
+
+// REQUIRES: the reader outlives it; not destroyed, nor sought anew, between the start of a want's
+// load and its block_done().
+class TableIterator final : public EntryIterator, private BlockWant {
+ public:
+  explicit TableIterator(TableReader& table, TableIteratorOptions options = {});
+
+  Step seek(Bytes key) override;
+  Step seek_before(Bytes key) override;
+  Step next() override;
+  Step resume() override;
+  void collect(std::vector<BlockWant*>& wants) override;
+  Bytes key() const override { return cursor_.key(); }
+  Bytes value() const override { return cursor_.value(); }
+  const Error& error() const override { return *error_; }
+
+ private:
+  enum class Goal : uint8_t { at_or_after, before, first };
+
+  void load(BlockWaiter& waiter) override;
+  Step walk();
+  // True when block_no_ is under the cursor; else *stopped is blocked or failed.
+  bool stand_on_block(Step* stopped);
+  BlockRef take_ahead();
+  Step damaged();
+  size_t run_length() const;
+
+  TableReader* table_;
+  TableIteratorOptions options_;
+  BlockReader cursor_;
+  BlockRef block_;                // under the cursor
+  size_t open_block_ = SIZE_MAX;  // its number
+  size_t block_no_ = 0;           // where the move is
+  Goal goal_ = Goal::first;
+  KeyBuffer target_;  // of a seek that is not finished
+  bool blocked_ = false;
+  bool walked_ = false;  // the block wanted follows one that was read to its end
+  size_t ahead_bytes_ = 0;
+
+  BlockTicket ticket_;
+  std::vector<BlockRef> ahead_;  // loaded, not reached yet: blocks ahead_no_ and following
+  size_t ahead_no_ = 0;
+  std::vector<BlockHandle> run_;
+  std::optional<Error> error_;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,158 @@
+#include "engine/sstable/table_meta.h"
+
+#include "io/base/coding.h"
+
+namespace cellar::engine {
+namespace {
+
+// On disk: never renumber, never reuse. A field is tag: varint, then its content as bytes.
+enum Tag : uint64_t {
+  kBlob = 1,
+  kFileBytes = 2,
+  kTable = 3,
+  kTablet = 4,
+  kTabletStart = 5,
+  kTabletEnd = 6,
+  kRun = 7,
+  kEntries = 8,
+  kRows = 9,
+  kCells = 10,
+  kRowDeletes = 11,
+  kFamilyDeletes = 12,
+  kColumnDeletes = 13,
+  kRangeDeletes = 14,
+  kSmallestKey = 15,
+  kLargestKey = 16,
+  kEarliestStamp = 17,
+  kLatestStamp = 18,
+  kBounds = 19,
+  kBlocks = 20,
+  kDataBytes = 21,
+  kKeyBytes = 22,
+  kValueBytes = 23,
+  kBlockBytes = 24,
+  kCompression = 25,
+};
+
+// One list of fields serves both directions: `visit` gets (tag, field).
+template <class Meta, class Visit>
+void for_each_field(Meta& m, Visit&& visit) {
+  visit(kBlob, m.blob);
+  visit(kFileBytes, m.file_bytes);
+  visit(kTable, m.table);
+  visit(kTablet, m.tablet);
+  visit(kTabletStart, m.tablet_start);
+  visit(kTabletEnd, m.tablet_end);
+  visit(kRun, m.run);
+  visit(kEntries, m.entries);
+  visit(kRows, m.rows);
+  visit(kCells, m.cells);
+  visit(kRowDeletes, m.row_deletes);
+  visit(kFamilyDeletes, m.family_deletes);
+  visit(kColumnDeletes, m.column_deletes);
+  visit(kRangeDeletes, m.range_deletes);
+  visit(kSmallestKey, m.smallest_key);
+  visit(kLargestKey, m.largest_key);
+  visit(kEarliestStamp, m.min_stamp);
+  visit(kLatestStamp, m.max_stamp);
+  visit(kBounds, m.bounds);
+  visit(kBlocks, m.blocks);
+  visit(kDataBytes, m.data_bytes);
+  visit(kKeyBytes, m.key_bytes);
+  visit(kValueBytes, m.value_bytes);
+  visit(kBlockBytes, m.block_bytes);
+  visit(kCompression, m.compression);
+}
+
+std::string number(uint64_t v) {
+  std::string out;
+  put_varint(out, v);
+  return out;
+}
+
+std::string content(uint64_t v) { return number(v); }
+std::string content(uint32_t v) { return number(v); }
+std::string content(Compression v) { return number(static_cast<uint64_t>(v)); }
+std::string content(const std::string& v) { return v; }
+template <class T>
+std::string content(Strong<T, uint64_t> v) {
+  return number(v.value());
+}
+std::string content(const TimeBounds& v) {
+  std::string out;
+  encode_time_bounds(out, v);
+  return out;
+}
+
+bool parse(Bytes in, uint64_t& out) {
+  Reader reader(in);
+  out = reader.varint();
+  return reader.ok() && reader.at_end();
+}
+bool parse(Bytes in, uint32_t& out) {
+  uint64_t v = 0;
+  if (!parse(in, v) || v > UINT32_MAX) return false;
+  out = static_cast<uint32_t>(v);
+  return true;
+}
+bool parse(Bytes in, Compression& out) {
+  uint64_t v = 0;
+  if (!parse(in, v) || v > static_cast<uint64_t>(Compression::lz4)) return false;
+  out = static_cast<Compression>(v);
+  return true;
+}
+bool parse(Bytes in, std::string& out) {
+  out.assign(in);
+  return true;
+}
+template <class T>
+bool parse(Bytes in, Strong<T, uint64_t>& out) {
+  uint64_t v = 0;
+  if (!parse(in, v)) return false;
+  out = Strong<T, uint64_t>(v);
+  return true;
+}
+bool parse(Bytes in, TimeBounds& out) {
+  Reader reader(in);
+  return decode_time_bounds(reader, out) && reader.at_end();
+}
+
+}  // namespace
+
+bool TableMeta::key_range_touches(Bytes row_prefix) const {
+  if (entries == 0) return false;
+  // All keys of the row begin with its prefix, so only the heads need comparing.
+  return Bytes(smallest_key).substr(0, row_prefix.size()) <= row_prefix &&
+         row_prefix <= Bytes(largest_key).substr(0, row_prefix.size());
+}
+
+std::string encode_table_meta(const TableMeta& meta) {
+  std::string out;
+  for_each_field(meta, [&out](Tag tag, const auto& field) {
+    put_varint(out, tag);
+    put_bytes(out, content(field));
+  });
+  return out;
+}
+
+Result<TableMeta> decode_table_meta(Bytes encoded) {
+  TableMeta meta;
+  meta.bounds = TimeBounds::unknown();
+  Reader in(encoded);
+  bool good = true;
+  while (good && in.ok() && !in.at_end()) {
+    const uint64_t tag = in.varint();
+    const Bytes bytes = in.bytes();
+    if (!in.ok()) break;
+    for_each_field(meta, [&](Tag known, auto& field) {
+      if (tag == known) good = parse(bytes, field);
+    });
+  }
+  if (!good || !in.ok()) {
+    return fail(Errc::data_loss, "the facts about a table are malformed ({} bytes)",
+                encoded.size());
+  }
+  return meta;
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,59 @@
+// TableMeta: the facts about one table that its users plan with. The writer collects them, the
+// table carries them in its meta block, and the manifest keeps a copy.
+#pragma once
+
+#include <string>
+
+#include "engine/iter/time_bounds.h"
+#include "engine/model/schema.h"
+#include "engine/model/types.h"
+#include "io/base/bytes.h"
+#include "io/base/result.h"
+
+namespace cellar::engine {
+
+struct TableMeta {
+  BlobId blob;
+  uint64_t file_bytes = 0;  // not in the meta block itself: that is written before the end is known
+
+  // Given by whoever writes the table.
+  TableId table;
+  TabletId tablet;
+  std::string tablet_start;  // rows [start, end) of the tablet when it was written; end empty:
+  std::string tablet_end;    // unbounded
+  uint64_t run = 0;          // order among the tablet's tables: a higher run is newer
+
+  // What is inside.
+  uint64_t entries = 0;
+  uint64_t rows = 0;
+  uint64_t cells = 0;
+  uint64_t row_deletes = 0;
+  uint64_t family_deletes = 0;
+  uint64_t column_deletes = 0;
+  uint64_t range_deletes = 0;
+  std::string smallest_key;  // empty when there are no entries
+  std::string largest_key;
+  CommitStamp min_stamp = kMaxStamp;  // over entries and range deletes
+  CommitStamp max_stamp;
+  TimeBounds bounds;  // of entries and range deletes
+
+  // How it is stored.
+  uint64_t blocks = 0;
+  uint64_t data_bytes = 0;  // of the data blocks, stored
+  uint64_t key_bytes = 0;   // before any compression
+  uint64_t value_bytes = 0;
+  uint32_t block_bytes = 0;  // target, before compression
+  Compression compression = Compression::lz4;
+
+  uint64_t deletes() const { return row_deletes + family_deletes + column_deletes; }
+  // True when an entry of the row may lie between smallest and largest key.
+  bool key_range_touches(Bytes row_prefix) const;
+  bool operator==(const TableMeta&) const = default;
+};
+
+// Fields by tag; unknown tags are skipped, missing ones keep their defaults (bounds: unknown).
+// decode answers DATA_LOSS for bytes that are none.
+std::string encode_table_meta(const TableMeta& meta);
+Result<TableMeta> decode_table_meta(Bytes encoded);
+
+}  // namespace cellar::engine

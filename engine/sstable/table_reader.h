@@ -1,0 +1,63 @@
+// TableReader: an open table. Index, filter, range deletes and meta are in memory, verified;
+// data blocks come through the shard's loader and cache. One shard.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/iter/range_delete.h"
+#include "engine/sstable/block_loader.h"
+#include "engine/sstable/filter.h"
+#include "engine/sstable/table_index.h"
+#include "engine/sstable/table_meta.h"
+#include "engine/store/blob_store.h"
+
+namespace cellar::engine {
+
+class TableReader {
+ public:
+  // What the first read of the tail takes; larger tails take a second read.
+  static constexpr size_t kTailReadBytes = 64 * 1024;
+
+  // DATA_LOSS naming blob and offset when anything but the data blocks is damaged;
+  // FAILED_PRECONDITION when the table is of a newer format. `loader` must outlive the reader.
+  static Async<Result<std::unique_ptr<TableReader>>> open(std::unique_ptr<Blob> blob,
+                                                          BlockLoader& loader);
+  ~TableReader();  // REQUIRES: no iterator on it, no load of it under way
+  TableReader(const TableReader&) = delete;
+  TableReader& operator=(const TableReader&) = delete;
+
+  BlobId id() const { return blob_->id(); }
+  const TableMeta& meta() const { return meta_; }  // file_bytes set
+  const TableIndex& index() const { return index_; }
+  const TableFooter& footer() const { return footer_; }
+  const std::vector<StampedRange>& range_deletes() const { return ranges_; }
+  // False only when no entry of the row is here. `hash` is row_hash() of the row's prefix. Says
+  // nothing about range deletes.
+  bool may_contain_row(uint64_t hash) const { return filter_.may_contain(hash); }
+  // Index, filter and the rest; charged to the cache's budget while the reader lives.
+  size_t memory_bytes() const { return memory_bytes_; }
+
+  Blob& blob() { return *blob_; }
+  BlockLoader& loader() { return loader_; }
+
+ private:
+  TableReader(std::unique_ptr<Blob> blob, BlockLoader& loader)
+      : blob_(std::move(blob)), loader_(loader) {}
+  Result<void> load(Bytes tail, uint64_t tail_offset);
+  Result<std::string> block(const BlockHandle& handle, Bytes tail, uint64_t tail_offset) const;
+
+  std::unique_ptr<Blob> blob_;
+  BlockLoader& loader_;
+  TableFooter footer_;
+  TableMeta meta_;
+  TableIndex index_;
+  Filter filter_;
+  std::vector<StampedRange> ranges_;
+  size_t memory_bytes_ = 0;
+};
+
+// `size` bytes of a blob, awaited.
+Async<Result<std::string>> read_blob(Blob& blob, uint64_t offset, size_t size, IoClass io_class);
+
+}  // namespace cellar::engine

@@ -1,0 +1,135 @@
+#include "engine/sstable/table_writer.h"
+
+#include <algorithm>
+
+#include "io/base/check.h"
+
+namespace cellar::engine {
+
+TableWriter::TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter> out)
+    : options_(std::move(options)), out_(std::move(out)) {
+  meta_.blob = options_.blob;
+  meta_.table = options_.table;
+  meta_.tablet = options_.tablet;
+  meta_.tablet_start = options_.tablet_start;
+  meta_.tablet_end = options_.tablet_end;
+  meta_.run = options_.run;
+  meta_.block_bytes = options_.block_bytes;
+  meta_.compression = options_.compression;
+  pending_ = encode_table_header(options_.blob);
+  offset_ = pending_.size();
+}
+
+void TableWriter::add(Bytes key, Bytes value) {
+  CHECK(meta_.entries == 0 || last_key_ < key, "key {} after {}", escape_bytes(key),
+        escape_bytes(last_key_));
+  ParsedKey parsed;
+  CHECK(parse_key(key, parsed), "malformed key {}", escape_bytes(key));
+  // A block that would grow past its target with this entry is cut before it, so that small
+  // entries do not share a block with a large one.
+  if (!block_.empty() && block_.bytes() + key.size() + value.size() > options_.block_bytes) {
+    cut_block();
+  }
+  if (block_.empty()) block_first_key_.assign(key);
+  note(parsed, key, value);
+  block_.add(key, value);
+  last_key_.assign(key);
+  last_row_bytes_ = parsed.row_prefix.size();
+}
+
+void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
+  if (Bytes(last_key_).substr(0, last_row_bytes_) != parsed.row_prefix) {
+    ++meta_.rows;
+    filter_.add(row_hash(parsed.row_prefix));
+  }
+  if (meta_.entries == 0) meta_.smallest_key.assign(key);
+  ++meta_.entries;
+  meta_.key_bytes += key.size();
+  meta_.value_bytes += value.size();
+  meta_.min_stamp = std::min(meta_.min_stamp, parsed.stamp);
+  meta_.max_stamp = std::max(meta_.max_stamp, parsed.stamp);
+  block_bounds_.add_entry(parsed, value);
+  switch (parsed.kind) {
+    case EntryKind::cell:
+      ++meta_.cells;
+      break;
+    case EntryKind::row_delete:
+      ++meta_.row_deletes;
+      break;
+    case EntryKind::family_delete:
+      ++meta_.family_deletes;
+      break;
+    case EntryKind::column_delete:
+      ++meta_.column_deletes;
+  }
+}
+
+void TableWriter::add_range_delete(StampedRange range) {
+  meta_.min_stamp = std::min(meta_.min_stamp, range.stamp);
+  meta_.max_stamp = std::max(meta_.max_stamp, range.stamp);
+  meta_.bounds.add_delete_of_everything();
+  ranges_.push_back(std::move(range));
+}
+
+BlockHandle TableWriter::append(Bytes raw, bool compress) {
+  BlockHandle handle;
+  handle.offset = offset_;
+  handle.size = append_block(pending_, raw, compress, options_.blob, offset_);
+  offset_ += handle.size;
+  return handle;
+}
+
+void TableWriter::cut_block() {
+  const Bytes raw = block_.finish();
+  const BlockHandle handle = append(raw, options_.compression == Compression::lz4);
+  index_.add(previous_last_key_, block_first_key_, handle.size, static_cast<uint32_t>(raw.size()),
+             block_bounds_);
+  meta_.data_bytes += handle.size;
+  ++meta_.blocks;
+  meta_.bounds.merge(block_bounds_);
+  previous_last_key_ = last_key_;
+  block_bounds_ = TimeBounds();
+  block_.reset();
+}
+
+// Everything behind the data blocks.
+void TableWriter::append_tail() {
+  if (!block_.empty()) cut_block();
+  meta_.largest_key = last_key_;
+  meta_.range_deletes = ranges_.size();
+  TableFooter footer;
+  footer.blob = options_.blob;
+  if (options_.filter_bits_per_row > 0) {
+    footer.filter = append(filter_.finish(options_.filter_bits_per_row), false);
+  }
+  const bool compress = options_.compression == Compression::lz4;
+  if (!ranges_.empty()) {
+    std::sort(ranges_.begin(), ranges_.end(), [](const StampedRange& a, const StampedRange& b) {
+      return std::tie(a.start, a.end, b.stamp) < std::tie(b.start, b.end, a.stamp);
+    });
+    footer.ranges = append(encode_ranges(ranges_), compress);
+  }
+  footer.meta = append(encode_table_meta(meta_), compress);
+  footer.index = append(index_.finish(), compress);
+  pending_.append(encode_table_footer(footer, offset_));
+  offset_ += kTableFooterBytes;
+}
+
+Async<Result<void>> TableWriter::flush() {
+  if (pending_.empty()) co_return Result<void>();
+  CO_TRY_VOID(co_await out_->append(pending_));
+  pending_.clear();
+  co_return Result<void>();
+}
+
+Async<Result<TableMeta>> TableWriter::finish() {
+  append_tail();
+  CO_TRY_VOID(co_await flush());
+  CO_TRY_VOID(co_await out_->seal());
+  meta_.file_bytes = offset_;
+  co_return meta_;
+}
+
+Async<Result<void>> TableWriter::abandon() { co_return co_await out_->abandon(); }
+
+}  // namespace cellar::engine
