@@ -1,0 +1,136 @@
+// Tables and the node, as a client states and sees them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/model/types.h"
+
+namespace cellar::client {
+
+// When a cell dies (SEMANTICS 3). A tree.
+struct RetentionRule {
+  enum class Kind : uint8_t { max_versions = 1, max_age = 2, any = 3, all = 4 };  // as on the wire
+  Kind kind = Kind::max_versions;
+  int64_t value = 0;                 // versions, or microseconds
+  std::vector<RetentionRule> parts;  // any: the contract's union; all: its intersection
+
+  static RetentionRule max_versions(int64_t n) { return {Kind::max_versions, n, {}}; }
+  static RetentionRule max_age_us(int64_t us) { return {Kind::max_age, us, {}}; }
+  static RetentionRule any_of(std::vector<RetentionRule> p) { return {Kind::any, 0, std::move(p)}; }
+  static RetentionRule all_of(std::vector<RetentionRule> p) { return {Kind::all, 0, std::move(p)}; }
+};
+
+enum class TimestampMeaning : uint8_t { time = 0, expiry = 1, sequence = 2 };
+enum class BornDead : uint8_t { refuse = 0, accept = 1 };
+enum class Profile : uint8_t { none = 0, bigtable = 1, tablestore = 2 };
+enum class Compression : uint8_t { none = 0, lz4 = 1 };
+
+struct WriteWindow {
+  std::optional<int64_t> past_us, future_us;  // absent: no bound on that side
+  bool whole_seconds = false;
+};
+
+// What is absent takes the default at creation and stays as it is in an alteration.
+struct FamilySpec {
+  std::string name;
+  bool rule_given = false;
+  std::optional<RetentionRule> rule;  // with rule_given; absent: keep everything
+  std::optional<TimestampMeaning> timestamps;
+  std::optional<BornDead> born_dead;
+  std::optional<WriteWindow> window;
+  std::optional<int64_t> undo_window_us;
+};
+
+struct TableOptions {
+  std::optional<Durability> durability;
+  std::optional<Compression> compression;
+  std::optional<uint32_t> block_bytes;
+};
+
+struct TableSpec {
+  std::string name;
+  std::optional<Granularity> granularity;
+  Profile profile = Profile::none;
+  std::vector<FamilySpec> families;
+  TableOptions options;
+  std::vector<std::string> splits;  // rows at which tablets begin
+};
+
+struct TableChange {
+  std::string name;
+  std::vector<FamilySpec> add, alter;
+  std::vector<std::string> drop;
+  TableOptions options;
+  bool close_oldest_undo_window = false;
+};
+
+struct TabletDescription {
+  uint64_t tablet_id = 0;
+  uint64_t epoch = 0;
+  std::string start, end;  // empty: from the beginning, to the end
+  uint32_t shard = 0;
+};
+
+struct TableDescription {
+  std::string name;
+  uint64_t table_id = 0;
+  uint64_t version = 0;  // of the schema
+  Granularity granularity = Granularity::millis;
+  Profile profile = Profile::none;
+  std::vector<FamilySpec> families;  // by name
+  TableOptions options;
+  std::vector<TabletDescription> tablets;  // by start
+};
+
+struct TableSummary {
+  std::string name;
+  uint64_t table_id = 0;
+  uint32_t tablets = 0;
+  uint32_t families = 0;
+  bool dropped = false;
+};
+
+struct ListTables {
+  std::string prefix;
+  bool include_dropped = false;
+};
+
+struct PreviewReply {
+  uint64_t cells = 0;
+  uint64_t bytes = 0;
+  uint64_t rows = 0;
+  std::vector<std::string> samples;  // row keys
+};
+
+struct SplitPoint {
+  std::string key;  // empty: the end of the table
+  uint64_t bytes_before = 0;
+};
+
+struct Pong {
+  int64_t now_us = 0;  // the node's trusted clock
+};
+
+struct ShardStats {
+  uint64_t tablets = 0, tables_on_disk = 0, table_bytes = 0, log_bytes = 0, memtable_bytes = 0;
+  uint64_t cache_bytes = 0, metadata_bytes = 0, commits = 0, flushes = 0, compactions = 0;
+  uint64_t torn_tail_bytes = 0, replayed_commits = 0, requests = 0, requests_handed_over = 0;
+  uint32_t connections = 0;
+  bool read_only = false;
+};
+
+struct ServerInfo {
+  std::string version, data_dir, io_backend, io_reason;
+  uint32_t shards = 0;
+  int64_t uptime_us = 0, now_us = 0, wall_us = 0, held_us = 0;
+  std::vector<ShardStats> stats;  // one a shard
+  uint64_t memory_bytes = 0, memtable_limit_bytes = 0, cell_bytes = 0, row_bytes = 0,
+           frame_bytes = 0;
+  uint64_t replayed_commits = 0, replayed_bytes = 0, torn_tail_bytes = 0, orphans_removed = 0;
+  int64_t recovery_us = 0;  // how long the last start took to recover
+};
+
+}  // namespace cellar::client

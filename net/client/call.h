@@ -1,0 +1,226 @@
+// Call: one request from the moment it is asked until its answer has been handed over. The
+// connection keeps calls in its lists and knows nothing of what they carry; TypedCall adds the
+// decoder and the caller's completion handler, in one block from a pool.
+#pragma once
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/intrusive/list.hpp>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/base/result.h"
+#include "io/runtime/async.h"
+#include "io/runtime/timers.h"
+#include "net/wire/frame.h"
+
+namespace cellar::client {
+
+// A request as bytes, made by the Encoder.
+struct Request {
+  std::string frame;        // header, then body
+  int64_t deadline_us = 0;  // from the call; kNoDeadline: none
+  uint64_t affinity = 0;    // requests with one affinity share a connection
+  uint64_t argument = 0;    // for the decoder of the answer
+  bool writes = false;      // an outcome may be in doubt
+};
+
+// What a decoder gets to see, during its call only.
+struct Answer {
+  const wire::Frame& last;
+  const std::vector<std::string>& chunks;  // bodies of the frames before it
+  uint64_t argument = 0;
+};
+
+// Memory for calls and handlers: freed blocks are kept for the next ones. One loop.
+class BlockPool {
+ public:
+  static constexpr size_t kBlockBytes = 512;
+  static constexpr size_t kKeptBlocks = 1024;
+
+  BlockPool() = default;
+  ~BlockPool() {
+    for (void* block : free_) ::operator delete(block);
+  }
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
+
+  void* take(size_t bytes) {
+    if (bytes > kBlockBytes) return ::operator new(bytes);
+    if (free_.empty()) return ::operator new(kBlockBytes);
+    void* block = free_.back();
+    free_.pop_back();
+    return block;
+  }
+  void give_back(void* block, size_t bytes) {
+    if (bytes > kBlockBytes || free_.size() >= kKeptBlocks) {
+      ::operator delete(block);
+    } else {
+      free_.push_back(block);
+    }
+  }
+
+ private:
+  std::vector<void*> free_;
+};
+
+// How a completion handler is reached: at once when the caller is already in a loop's handler, or
+// through the queue when it is inside the very function that starts or cancels the operation.
+enum class Reach : uint8_t { now, queued };
+
+// A caller's completion handler for a Result<T>, its type forgotten. complete() is called exactly
+// once and destroys the object; abandon() destroys it without a call (the loop is gone).
+template <class T>
+class Completion {
+ public:
+  virtual void complete(Result<T> result, Reach reach) = 0;
+  virtual void abandon() = 0;
+
+ protected:
+  ~Completion() = default;
+};
+
+template <class T, class Handler>
+class HandlerCompletion final : public Completion<T> {
+ public:
+  static Completion<T>* make(std::shared_ptr<BlockPool> pool, ShardExecutor executor,
+                             Handler handler) {
+    void* block = pool->take(sizeof(HandlerCompletion));
+    return new (block) HandlerCompletion(std::move(pool), executor, std::move(handler));
+  }
+
+  void complete(Result<T> result, Reach reach) override {
+    if (slot_.is_connected()) slot_.clear();
+    Handler handler = std::move(handler_);
+    auto work = std::move(work_);
+    abandon();
+    auto executor = work.get_executor();
+    auto call = [handler = std::move(handler), result = std::move(result)]() mutable {
+      std::move(handler)(std::move(result));
+    };
+    if (reach == Reach::now) {
+      asio::dispatch(executor, std::move(call));
+    } else {
+      asio::post(executor, std::move(call));
+    }
+  }
+  void abandon() override {
+    const std::shared_ptr<BlockPool> pool = std::move(pool_);
+    this->~HandlerCompletion();
+    pool->give_back(this, sizeof(HandlerCompletion));
+  }
+
+ private:
+  using Executor = asio::associated_executor_t<Handler, ShardExecutor>;
+  HandlerCompletion(std::shared_ptr<BlockPool> pool, ShardExecutor executor, Handler handler)
+      : pool_(std::move(pool)),
+        work_(asio::get_associated_executor(handler, executor)),
+        slot_(asio::get_associated_cancellation_slot(handler)),
+        handler_(std::move(handler)) {}
+  ~HandlerCompletion() = default;
+
+  std::shared_ptr<BlockPool> pool_;
+  asio::executor_work_guard<Executor> work_;
+  asio::associated_cancellation_slot_t<Handler> slot_;
+  Handler handler_;
+};
+
+class Connection;
+
+class Call : public boost::intrusive::list_base_hook<> {
+ public:
+  explicit Call(Timers& timers, Request request)
+      : request_(std::move(request)), timer_(timers, &Call::on_timer, this) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // The last frame of the answer, or why there is none. Called once; the call may be gone after it.
+  virtual void finish(Result<wire::Frame> answer, Reach reach) = 0;
+  // A chunk of the answer, viewed during the call. False: this answer has no chunks.
+  virtual bool chunk(const wire::Frame& frame) = 0;
+  // The loop is gone: destroys the call without a word.
+  virtual void abandon() = 0;
+
+ protected:
+  virtual ~Call() = default;
+  const Request& request() const { return request_; }
+
+ private:
+  friend class Connection;
+  static void on_timer(void* context);
+
+  Request request_;
+  Connection* connection_ = nullptr;  // that it waits in or was sent by; null once it is finished
+  uint64_t request_id_ = 0;           // 0: not on the wire yet
+  uint64_t wire_end_ = 0;             // position in the connection's output at which it ends
+  int64_t deadline_us_ = INT64_MAX;   // of the loop's timers
+  int64_t sent_us_ = 0;
+  Timer timer_;
+};
+
+using CallList = boost::intrusive::list<Call>;
+
+// A call that has one answer. `decode` turns the last frame, and the chunks before it, into T.
+template <class T>
+class UnaryCall final : public Call {
+ public:
+  using Decode = Result<T> (*)(const Answer& answer);
+
+  static UnaryCall* make(std::shared_ptr<BlockPool> pool, Timers& timers, Request request,
+                         Decode decode, bool takes_chunks, Completion<T>* completion) {
+    void* block = pool->take(sizeof(UnaryCall));
+    return new (block) UnaryCall(std::move(pool), timers, std::move(request), decode, takes_chunks,
+                                 completion);
+  }
+
+  void finish(Result<wire::Frame> answer, Reach reach) override {
+    Completion<T>* completion = completion_;
+    std::vector<std::string> chunks = std::move(chunks_);
+    const Decode decode = decode_;
+    const uint64_t argument = request().argument;
+    abandon_memory();
+    if (!answer) {
+      completion->complete(std::unexpected(std::move(answer).error()), reach);
+    } else {
+      completion->complete(decode(Answer{*answer, chunks, argument}), reach);
+    }
+  }
+  bool chunk(const wire::Frame& frame) override {
+    if (takes_chunks_) chunks_.emplace_back(frame.body);
+    return takes_chunks_;
+  }
+  void abandon() override {
+    completion_->abandon();
+    abandon_memory();
+  }
+
+ private:
+  UnaryCall(std::shared_ptr<BlockPool> pool, Timers& timers, Request request, Decode decode,
+            bool takes_chunks, Completion<T>* completion)
+      : Call(timers, std::move(request)),
+        pool_(std::move(pool)),
+        decode_(decode),
+        takes_chunks_(takes_chunks),
+        completion_(completion) {}
+  ~UnaryCall() override = default;
+  void abandon_memory() {
+    const std::shared_ptr<BlockPool> pool = std::move(pool_);
+    this->~UnaryCall();
+    pool->give_back(this, sizeof(UnaryCall));
+  }
+
+  std::shared_ptr<BlockPool> pool_;
+  Decode decode_;
+  bool takes_chunks_;
+  std::vector<std::string> chunks_;
+  Completion<T>* completion_;
+};
+
+}  // namespace cellar::client

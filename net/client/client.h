@@ -1,0 +1,208 @@
+// Client: a node, from afar. Every operation is asynchronous, takes an Asio completion token
+// (use_awaitable, deferred, use_future, a callback, ...) and completes with one Result<T>:
+//
+//   Client client(env, {.address = "127.0.0.1:7420"});
+//   Mutation m("row");
+//   m.set("family", "qualifier", "value");
+//   Result<MutateReply> r = co_await client.async_mutate_row("table", m, asio::use_awaitable);
+//
+// Requests are pipelined over few connections, which are made at the first request and made again
+// by themselves. Arguments are read before the call returns and need not live longer.
+//
+// What an Error tells. `code` and `message` are the server's, or UNAVAILABLE, DEADLINE_EXCEEDED,
+// CANCELLED, RESOURCE_EXHAUSTED from here. `applied` is honest: not_applied when the request cannot
+// have had an effect, maybe_applied when nobody can know. `retryable()` says that a repetition may
+// work; repeating a write that may have been applied is safe only with a Token, or where it sets
+// explicit timestamps. The client repeats nothing by itself.
+//
+// Requests for one row share a connection, so writes to a row apply in the order of the calls.
+// One loop: call it there, and handlers that have no executor of their own run there. An operation
+// can be cancelled through its handler's cancellation slot; the server is told.
+#pragma once
+
+#include <boost/asio/async_result.hpp>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "net/client/admin.h"
+#include "net/client/cells.h"
+#include "net/client/connection.h"
+#include "net/client/decode.h"
+#include "net/client/encode.h"
+#include "net/client/options.h"
+#include "net/client/read_stream.h"
+#include "net/client/requests.h"
+
+namespace cellar::client {
+
+class Client {
+ public:
+  Client(ClientEnv env, ClientOptions options);
+  // As close(). Operations started through it must not be initiated later (deferred).
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Fails what is pending with CANCELLED and lets the connections go; the loop must still take a
+  // few turns for it. Nothing may follow.
+  void close();
+
+  const ClientOptions& options() const { return options_; }
+  ConnectionStats stats() const;  // of all connections together
+
+  // ---- data ----
+  template <class T>  // void(Result<MutateReply>)
+  auto async_mutate_row(std::string_view table, const Mutation& m, const CallOptions& o, T&& token) {
+    return data<MutateReply>(encoder_->mutate_row(table, m, o), o, &decode_mutate, token);
+  }
+  template <class T>
+  auto async_mutate_row(std::string_view table, const Mutation& m, T&& token) {
+    return async_mutate_row(table, m, CallOptions(), token);
+  }
+  // void(Result<EntryResults>): one result an entry. An error of the whole request goes for all.
+  template <class T>
+  auto async_mutate_rows(std::string_view table, const std::vector<Mutation>& entries,
+                         const CallOptions& o, T&& token) {
+    Request request = encoder_->mutate_rows(table, entries, o);
+    request.argument = entries.size();
+    return data<EntryResults>(std::move(request), o, &decode_entries, token);
+  }
+  // void(Result<std::optional<Row>>): no row when nothing of it is left or passes the filter.
+  template <class T>
+  auto async_read_row(std::string_view table, const ReadRow& r, const CallOptions& o, T&& token) {
+    return data<std::optional<Row>>(encoder_->read_row(table, r.row, r.filter, r.include_dead), o,
+                                    &decode_row, token, true);
+  }
+  template <class T>
+  auto async_read_row(std::string_view table, Bytes row, T&& token) {
+    return data<std::optional<Row>>(encoder_->read_row(table, row, {}, false), CallOptions(),
+                                    &decode_row, token, true);
+  }
+  // Not bound by ClientOptions::request_deadline_us: a scan takes its time.
+  ReadStream read_rows(std::string_view table, const ReadRows& r, const CallOptions& o = {});
+  // void(Result<uint32_t>): the number of tablets in which a delete was committed.
+  template <class T>
+  auto async_drop_row_range(std::string_view table, const DropRows& d, const CallOptions& o,
+                            T&& token) {
+    return data<uint32_t>(encoder_->drop_row_range(table, d), o, &decode_drop, token);
+  }
+  template <class T>  // void(Result<CheckAndMutateReply>)
+  auto async_check_and_mutate(std::string_view table, const CheckAndMutate& c,
+                              const CallOptions& o, T&& token) {
+    return data<CheckAndMutateReply>(encoder_->check_and_mutate(table, c, o), o, &decode_check,
+                                     token);
+  }
+  template <class T>  // void(Result<Row>): the new cells
+  auto async_read_modify_write(std::string_view table, const ReadModifyWrite& m,
+                               const CallOptions& o, T&& token) {
+    return data<Row>(encoder_->read_modify_write(table, m, o), o, &decode_modified, token, true);
+  }
+  template <class T>  // void(Result<std::vector<SplitPoint>>)
+  auto async_sample_row_keys(std::string_view table, T&& token) {
+    return data<std::vector<SplitPoint>>(encoder_->sample_row_keys(table), {}, &decode_samples,
+                                         token);
+  }
+
+  // ---- tables and the node; bound by ClientOptions::admin_deadline_us ----
+  template <class T>  // void(Result<TableDescription>)
+  auto async_create_table(const TableSpec& spec, T&& token) {
+    return admin<TableDescription>(encoder_->create_table(spec), &decode_table, token);
+  }
+  template <class T>  // void(Result<TableDescription>)
+  auto async_alter_table(const TableChange& change, T&& token) {
+    return admin<TableDescription>(encoder_->alter_table(change), &decode_table, token);
+  }
+  template <class T>  // void(Result<void>)
+  auto async_drop_table(std::string_view name, T&& token) {
+    return admin<void>(encoder_->drop_table(name), &decode_nothing, token);
+  }
+  template <class T>  // void(Result<TableDescription>)
+  auto async_restore_table(std::string_view name, T&& token) {
+    return admin<TableDescription>(encoder_->restore_table(name), &decode_table, token);
+  }
+  template <class T>  // void(Result<std::vector<TableSummary>>)
+  auto async_list_tables(const ListTables& list, T&& token) {
+    return admin<std::vector<TableSummary>>(encoder_->list_tables(list), &decode_list, token);
+  }
+  template <class T>  // void(Result<TableDescription>)
+  auto async_describe_table(std::string_view name, T&& token) {
+    return admin<TableDescription>(encoder_->describe_table(name), &decode_table, token);
+  }
+  // void(Result<PreviewReply>): what a rule would kill; an absent one keeps everything.
+  template <class T>
+  auto async_preview_rule(std::string_view table, std::string_view family,
+                          const std::optional<RetentionRule>& rule, uint32_t samples, T&& token) {
+    return admin<PreviewReply>(encoder_->preview_rule(table, family, rule, samples),
+                               &decode_preview, token);
+  }
+  template <class T>  // void(Result<void>)
+  auto async_flush_table(std::string_view name, T&& token) {
+    return admin<void>(encoder_->flush_table(name), &decode_nothing, token);
+  }
+  template <class T>  // void(Result<void>)
+  auto async_compact_table(std::string_view name, T&& token) {
+    return admin<void>(encoder_->compact_table(name), &decode_nothing, token);
+  }
+  template <class T>  // void(Result<ServerInfo>)
+  auto async_server_info(T&& token) {
+    return data<ServerInfo>(encoder_->server_info(), {}, &decode_info, token);
+  }
+  template <class T>  // void(Result<Pong>)
+  auto async_ping(T&& token) {
+    return data<Pong>(encoder_->ping(), {}, &decode_ping, token);
+  }
+
+ private:
+  template <class T>
+  using Decoder = Result<T> (*)(const Answer&);
+
+  template <class T, class Token>
+  auto data(Request request, const CallOptions& options, Decoder<T> decode, Token& token,
+            bool chunks = false) {
+    request.deadline_us = options.deadline_us == kDefaultDeadline ? options_.request_deadline_us
+                                                                  : options.deadline_us;
+    return start(std::move(request), decode, chunks, token);
+  }
+  template <class T, class Token>
+  auto admin(Request request, Decoder<T> decode, Token& token) {
+    request.deadline_us = options_.admin_deadline_us;
+    return start(std::move(request), decode, false, token);
+  }
+  template <class T, class Token>
+  auto start(Request request, Decoder<T> decode, bool chunks, Token& token) {
+    return asio::async_initiate<Token, void(Result<T>)>(
+        [this](auto handler, Request r, Decoder<T> d, bool c) {
+          this->launch(std::move(handler), std::move(r), d, c);
+        },
+        token, std::move(request), decode, chunks);
+  }
+  template <class T, class Handler>
+  void launch(Handler handler, Request request, Decoder<T> decode, bool chunks) {
+    auto slot = asio::get_associated_cancellation_slot(handler);
+    const uint64_t affinity = request.affinity;
+    Completion<T>* completion =
+        HandlerCompletion<T, Handler>::make(pool_, env_.executor, std::move(handler));
+    Call* call = UnaryCall<T>::make(pool_, env_.timers, std::move(request), decode, chunks,
+                                    completion);
+    if (slot.is_connected()) {
+      slot.assign([call](asio::cancellation_type) { cancel_call(call); });
+    }
+    submit(*call, affinity);
+  }
+  static void cancel_call(Call* call);
+  void submit(Call& call, uint64_t affinity);
+
+  ClientEnv env_;
+  ClientOptions options_;
+  std::shared_ptr<Encoder> encoder_;
+  std::shared_ptr<BlockPool> pool_;
+  std::vector<std::shared_ptr<Connection>> connections_;
+  std::optional<Error> refused_;  // the options cannot be: what every request gets
+  bool closed_ = false;
+};
+
+}  // namespace cellar::client

@@ -1,0 +1,139 @@
+// Connection: one connection to a node, kept alive, with many calls multiplexed over it.
+//
+// A call waits in `queue_` until the connection is ready and has a free slot, then its frame joins
+// `out_`; what has gathered there leaves in one write at the end of the loop's turn. Its id names
+// its slot, in `slots_`, until the last frame of its answer. A slot whose call has ended early
+// (deadline, cancel) stays taken, empty, for that frame: the server still counts the request.
+//
+// What became of a call when the connection is lost is known exactly: `handed_` counts the bytes
+// that the operating system took. A frame that did not leave whole was not applied; one that did may
+// have been.
+//
+// States: idle -> (connecting -> ready -> down)*. Attempts follow each other with growing, drawn
+// pauses. One loop; kept alive by its coroutines.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/base/random.h"
+#include "io/runtime/event.h"
+#include "io/runtime/transport.h"
+#include "net/client/call.h"
+#include "net/client/decode.h"
+#include "net/client/encode.h"
+#include "net/client/options.h"
+
+namespace cellar::client {
+
+// What a client uses of the machine. All must outlive the loop's last turn for the client.
+struct ClientEnv {
+  ShardExecutor executor;
+  Timers& timers;
+  Network& network;
+  uint64_t seed = 1;  // of jitter and client id
+};
+
+struct ConnectionStats {
+  uint64_t connects = 0;   // hellos answered
+  uint64_t requests = 0;   // put on the wire
+  uint64_t writes = 0;     // to the stream; requests / writes is the corking
+  uint64_t lost = 0;       // connections that broke or were given up
+};
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(ClientEnv env, const ClientOptions& options, Address address,
+             std::shared_ptr<Encoder> encoder);
+  ~Connection();
+
+  // Takes charge of the call: it is finished exactly once, never inside this function.
+  void submit(Call& call);
+  // Ends a call early. The server is told.
+  void cancel(Call& call, Error why, Reach reach);
+  // For a call in chunks: the server may send so many more.
+  void add_credits(Call& call, uint32_t chunks);
+  static Connection* of(const Call& call) { return call.connection_; }
+  // Fails everything with CANCELLED and ends the coroutines soon.
+  void close();
+
+  bool ready() const { return state_ == State::ready; }
+  size_t in_flight() const { return in_flight_; }
+  size_t queued() const { return queue_.size(); }
+  const ConnectionStats& stats() const { return stats_; }
+
+ private:
+  friend class Call;
+  enum class State : uint8_t { idle, connecting, ready, draining, down, closed };
+  struct Slot {
+    Call* call = nullptr;
+    uint32_t generation = 1;
+    bool taken = false;
+  };
+  static constexpr size_t kMaxOutBytes = 16u << 20;   // gathered and not yet written
+  static constexpr int64_t kSilenceUs = 1'000'000;    // a deadline after such a silence: it is dead
+
+  // ---- life of the connection (connection.cc) ----
+  static Async<void> run(std::shared_ptr<Connection> self);
+  Async<Error> serve();
+  Async<Result<void>> shake_hands(wire::FrameReader& reader);
+  Async<Result<void>> receive(wire::FrameReader& reader);
+  Result<void> handle(const wire::Frame& frame);
+  void lose(Error why);
+  void fail_queue(const Error& why, Reach reach);
+  void on_alarm();
+  int64_t next_pause_us();
+  Async<void> pause(int64_t us);
+  // Writes what the stream did not take at once, and what gathers meanwhile.
+  static Async<void> write_rest(std::shared_ptr<Connection> self,
+                                std::shared_ptr<ByteStream> stream, std::string bytes);
+
+  // ---- calls (connection_calls.cc) ----
+  void start();
+  void put_on_wire(Call& call);
+  void send_queued();
+  void send_control(uint64_t request_id, uint16_t op, wire::FrameKind kind, Bytes body);
+  void schedule_flush();
+  void flush();
+  bool has_room() const;
+  Slot* slot_of(uint64_t request_id);
+  void free_slot(Slot& slot);
+  void on_deadline(Call& call);
+  // Takes the call out of queue or slot and stops its timer; the caller finishes it.
+  void unhook(Call& call);
+  // What became of a call that ends without an answer while its connection lives.
+  Applied outcome_of(const Call& call) const;
+
+  ClientEnv env_;
+  const ClientOptions options_;
+  const Address address_;
+  std::shared_ptr<Encoder> encoder_;
+  Random random_;
+  State state_ = State::idle;
+
+  std::shared_ptr<ByteStream> stream_;
+  std::string out_;       // the next write
+  bool writing_ = false;  // write_rest() is under way
+  bool flush_posted_ = false;
+  uint64_t queued_end_ = 0;  // bytes ever put into out_ for this stream
+  uint64_t handed_ = 0;      // bytes of them that the stream took
+  int64_t last_received_us_ = 0;
+
+  CallList queue_;
+  size_t queued_bytes_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> free_slots_;
+  size_t in_flight_ = 0;
+  size_t max_in_flight_ = 1;
+  uint32_t max_frame_bytes_ = wire::kDefaultFrameBytes;
+
+  int64_t pause_us_ = 0;
+  Timer alarm_;  // of the pause, or of the hello
+  Waiter pause_waiter_;
+  bool hello_late_ = false;
+  ConnectionStats stats_;
+};
+
+}  // namespace cellar::client

@@ -1,0 +1,269 @@
+#include "net/client/decode.h"
+
+#include <utility>
+
+#include "net/wire/body.h"
+#include "net/wire/status.h"
+
+namespace cellar::client {
+
+namespace fb = wire::fb;
+
+namespace {
+
+// The root of a body; null with an error set aside when it is none. No body: every field at its
+// default, which is what `empty` is asked for.
+template <class Root>
+Result<const Root*> root_of(const wire::Frame& frame) {
+  if (frame.body.empty()) return static_cast<const Root*>(nullptr);
+  const Root* root = wire::verified<Root>(frame.body);
+  if (!root) {
+    return fail(Errc::internal, "the server's answer to operation {} cannot be read",
+                frame.header.op);
+  }
+  return root;
+}
+
+RetentionRule rule_of(const flatbuffers::Vector<const fb::RuleNode*>& nodes, uint32_t& next,
+                      int depth) {
+  RetentionRule rule;
+  const fb::RuleNode& node = *nodes.Get(next++);
+  rule.kind = static_cast<RetentionRule::Kind>(node.kind());
+  rule.value = node.value();
+  for (uint32_t i = 0; i < node.child_count() && next < nodes.size() && depth < 20; ++i) {
+    rule.parts.push_back(rule_of(nodes, next, depth + 1));
+  }
+  return rule;
+}
+
+FamilySpec family_of(const fb::FamilySpec& from) {
+  FamilySpec to;
+  to.name = std::string(wire::text(from.name()));
+  to.rule_given = from.rule_given();
+  if (from.rule() && from.rule()->size() > 0) {
+    uint32_t next = 0;
+    to.rule = rule_of(*from.rule(), next, 0);
+  }
+  if (const auto v = from.timestamps()) to.timestamps = static_cast<TimestampMeaning>(*v);
+  if (const auto v = from.born_dead()) to.born_dead = static_cast<BornDead>(*v);
+  if (from.window_given()) {
+    WriteWindow window;
+    if (const auto v = from.window_past_us()) window.past_us = *v;
+    if (const auto v = from.window_future_us()) window.future_us = *v;
+    window.whole_seconds = from.window_unit() == fb::WindowUnit::Seconds;
+    to.window = window;
+  }
+  if (const auto v = from.undo_window_us()) to.undo_window_us = *v;
+  return to;
+}
+
+Error bad_arena() { return Error(Errc::internal, "the server's answer names bytes it did not send"); }
+
+}  // namespace
+
+Result<void> decode_nothing(const Answer&) { return {}; }
+
+Result<ServerHello> decode_hello(const Answer& answer) {
+  TRY(const fb::HelloReply* reply, root_of<fb::HelloReply>(answer.last));
+  ServerHello hello;
+  if (!reply) return hello;
+  hello.server_version = std::string(wire::text(reply->server_version()));
+  hello.shard = reply->shard();
+  hello.shards = reply->shards();
+  if (const fb::Limits* limits = reply->limits()) {
+    hello.frame_bytes = limits->frame_bytes();
+    hello.in_flight = limits->in_flight();
+  }
+  return hello;
+}
+
+Result<Pong> decode_ping(const Answer& answer) {
+  TRY(const fb::PingReply* reply, root_of<fb::PingReply>(answer.last));
+  Pong pong;
+  if (reply) pong.now_us = reply->now_us();
+  return pong;
+}
+
+Result<ServerInfo> decode_info(const Answer& answer) {
+  TRY(const fb::ServerInfoReply* reply, root_of<fb::ServerInfoReply>(answer.last));
+  ServerInfo info;
+  if (!reply) return info;
+  info.version = std::string(wire::text(reply->version()));
+  info.data_dir = std::string(wire::text(reply->data_dir()));
+  info.io_backend = std::string(wire::text(reply->io_backend()));
+  info.io_reason = std::string(wire::text(reply->io_reason()));
+  info.shards = reply->shards();
+  info.uptime_us = reply->uptime_us();
+  info.now_us = reply->now_us();
+  info.wall_us = reply->wall_us();
+  info.held_us = reply->held_us();
+  for (uint32_t i = 0; reply->stats() && i < reply->stats()->size(); ++i) {
+    const fb::ShardStats& from = *reply->stats()->Get(i);
+    ShardStats& to = info.stats.emplace_back();
+    to.tablets = from.tablets();
+    to.tables_on_disk = from.tables_on_disk();
+    to.table_bytes = from.table_bytes();
+    to.log_bytes = from.log_bytes();
+    to.memtable_bytes = from.memtable_bytes();
+    to.cache_bytes = from.cache_bytes();
+    to.metadata_bytes = from.metadata_bytes();
+    to.commits = from.commits();
+    to.flushes = from.flushes();
+    to.compactions = from.compactions();
+    to.torn_tail_bytes = from.torn_tail_bytes();
+    to.replayed_commits = from.replayed_commits();
+    to.requests = from.requests();
+    to.requests_handed_over = from.requests_handed_over();
+    to.connections = from.connections();
+    to.read_only = from.read_only();
+  }
+  if (const fb::ServerLimits* limits = reply->limits()) {
+    info.memory_bytes = limits->memory_bytes();
+    info.memtable_limit_bytes = limits->memtable_bytes();
+    info.cell_bytes = limits->cell_bytes();
+    info.row_bytes = limits->row_bytes();
+    info.frame_bytes = limits->frame_bytes();
+  }
+  if (const fb::Recovery* recovery = reply->recovery()) {
+    info.replayed_commits = recovery->replayed_commits();
+    info.replayed_bytes = recovery->replayed_bytes();
+    info.torn_tail_bytes = recovery->torn_tail_bytes();
+    info.orphans_removed = recovery->orphans_removed();
+    info.recovery_us = recovery->elapsed_us();
+  }
+  return info;
+}
+
+Result<MutateReply> decode_mutate(const Answer& answer) {
+  TRY(const fb::MutateRowReply* reply, root_of<fb::MutateRowReply>(answer.last));
+  MutateReply out;
+  if (reply) out = {reply->repeated(), reply->answer_not_kept()};
+  return out;
+}
+
+Result<EntryResults> decode_entries(const Answer& answer) {
+  TRY(const fb::MutateRowsReply* reply, root_of<fb::MutateRowsReply>(answer.last));
+  EntryResults results(answer.argument);
+  if (!reply || !reply->failures()) return results;
+  const Bytes arena = wire::bytes_of(reply->arena());
+  for (uint32_t i = 0; i < reply->failures()->size(); ++i) {
+    const fb::EntryFailure& failure = *reply->failures()->Get(i);
+    Bytes message;
+    if (failure.index() >= results.size() || !wire::view(failure.message(), arena, message)) {
+      return std::unexpected(bad_arena().outcome(Applied::maybe_applied));
+    }
+    Error error(wire::errc_of(failure.code()), std::string(message));
+    error.applied = wire::applied_of(failure.applied());
+    error.retry_after_ms = failure.retry_after_ms();
+    results[failure.index()] = std::unexpected(std::move(error));
+  }
+  return results;
+}
+
+Result<std::optional<Row>> decode_row(const Answer& answer) {
+  std::vector<CellBlock> blocks;
+  for (const std::string& chunk : answer.chunks) {
+    TRY(CellBlock block, CellBlock::decode(chunk));
+    blocks.push_back(std::move(block));
+  }
+  if (answer.last.header.kind == wire::FrameKind::reply) {
+    TRY(CellBlock block, CellBlock::decode(answer.last.body));
+    blocks.push_back(std::move(block));
+  }
+  if (blocks.empty() || blocks.front().empty()) return std::optional<Row>();
+  return std::optional<Row>(Row(std::move(blocks)));
+}
+
+Result<Row> decode_modified(const Answer& answer) {
+  TRY(std::optional<Row> row, decode_row(answer));
+  if (!row) return Row();
+  return *std::move(row);
+}
+
+Result<uint32_t> decode_drop(const Answer& answer) {
+  TRY(const fb::DropRowRangeReply* reply, root_of<fb::DropRowRangeReply>(answer.last));
+  return reply ? reply->tablets() : 0;
+}
+
+Result<CheckAndMutateReply> decode_check(const Answer& answer) {
+  TRY(const fb::CheckAndMutateRowReply* reply, root_of<fb::CheckAndMutateRowReply>(answer.last));
+  CheckAndMutateReply out;
+  if (reply) out = {reply->matched(), reply->repeated(), reply->answer_not_kept()};
+  return out;
+}
+
+Result<std::vector<SplitPoint>> decode_samples(const Answer& answer) {
+  TRY(const fb::SampleRowKeysReply* reply, root_of<fb::SampleRowKeysReply>(answer.last));
+  std::vector<SplitPoint> points;
+  if (!reply || !reply->samples()) return points;
+  const Bytes arena = wire::bytes_of(reply->arena());
+  for (uint32_t i = 0; i < reply->samples()->size(); ++i) {
+    const fb::SampleRec& from = *reply->samples()->Get(i);
+    Bytes key;
+    if (!wire::view(from.key(), arena, key)) return std::unexpected(bad_arena());
+    points.push_back({std::string(key), from.bytes_before()});
+  }
+  return points;
+}
+
+Result<std::vector<TableSummary>> decode_list(const Answer& answer) {
+  TRY(const fb::ListTablesReply* reply, root_of<fb::ListTablesReply>(answer.last));
+  std::vector<TableSummary> tables;
+  for (uint32_t i = 0; reply && reply->tables() && i < reply->tables()->size(); ++i) {
+    const fb::TableSummary& from = *reply->tables()->Get(i);
+    tables.push_back({std::string(wire::text(from.name())), from.table_id(), from.tablets(),
+                      from.families(), from.dropped()});
+  }
+  return tables;
+}
+
+Result<TableDescription> decode_table(const Answer& answer) {
+  TRY(const fb::TableDescription* reply, root_of<fb::TableDescription>(answer.last));
+  TableDescription table;
+  if (!reply) return table;
+  table.name = std::string(wire::text(reply->name()));
+  table.table_id = reply->table_id();
+  table.version = reply->version();
+  table.granularity = static_cast<Granularity>(reply->granularity());
+  table.profile = static_cast<Profile>(reply->profile());
+  for (uint32_t i = 0; reply->families() && i < reply->families()->size(); ++i) {
+    table.families.push_back(family_of(*reply->families()->Get(i)));
+  }
+  if (const fb::TableOptions* options = reply->options()) {
+    if (const auto v = options->durability()) table.options.durability = static_cast<Durability>(*v);
+    if (const auto v = options->compression()) {
+      table.options.compression = static_cast<Compression>(*v);
+    }
+    if (const auto v = options->block_bytes()) table.options.block_bytes = *v;
+  }
+  const Bytes arena = wire::bytes_of(reply->arena());
+  for (uint32_t i = 0; reply->tablets() && i < reply->tablets()->size(); ++i) {
+    const fb::TabletRec& from = *reply->tablets()->Get(i);
+    Bytes start;
+    Bytes end;
+    if (!wire::view(from.start(), arena, start) || !wire::view(from.end(), arena, end)) {
+      return std::unexpected(bad_arena());
+    }
+    table.tablets.push_back(
+        {from.tablet_id(), from.epoch(), std::string(start), std::string(end), from.shard()});
+  }
+  return table;
+}
+
+Result<PreviewReply> decode_preview(const Answer& answer) {
+  TRY(const fb::PreviewRuleReply* reply, root_of<fb::PreviewRuleReply>(answer.last));
+  PreviewReply preview;
+  if (!reply) return preview;
+  preview.cells = reply->cells();
+  preview.bytes = reply->bytes();
+  preview.rows = reply->rows();
+  const Bytes arena = wire::bytes_of(reply->arena());
+  for (uint32_t i = 0; reply->samples() && i < reply->samples()->size(); ++i) {
+    Bytes key;
+    if (!wire::view(*reply->samples()->Get(i), arena, key)) return std::unexpected(bad_arena());
+    preview.samples.emplace_back(key);
+  }
+  return preview;
+}
+
+}  // namespace cellar::client

@@ -1,0 +1,40 @@
+// Answers, from the last frame (and the chunks before it) to the caller's value. INTERNAL when the
+// server sent what it should not.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "net/client/admin.h"
+#include "net/client/call.h"
+#include "net/client/cells.h"
+#include "net/client/requests.h"
+
+namespace cellar::client {
+
+struct ServerHello {
+  std::string server_version;
+  uint32_t shard = 0;
+  uint32_t shards = 0;
+  uint32_t frame_bytes = 0;  // 0: not said
+  uint32_t in_flight = 0;
+};
+
+Result<void> decode_nothing(const Answer& answer);
+Result<ServerHello> decode_hello(const Answer& answer);
+Result<Pong> decode_ping(const Answer& answer);
+Result<ServerInfo> decode_info(const Answer& answer);
+Result<MutateReply> decode_mutate(const Answer& answer);
+// answer.argument: how many entries there were.
+Result<EntryResults> decode_entries(const Answer& answer);
+Result<std::optional<Row>> decode_row(const Answer& answer);
+Result<Row> decode_modified(const Answer& answer);
+Result<uint32_t> decode_drop(const Answer& answer);
+Result<CheckAndMutateReply> decode_check(const Answer& answer);
+Result<std::vector<SplitPoint>> decode_samples(const Answer& answer);
+Result<std::vector<TableSummary>> decode_list(const Answer& answer);
+Result<TableDescription> decode_table(const Answer& answer);
+Result<PreviewReply> decode_preview(const Answer& answer);
+
+}  // namespace cellar::client

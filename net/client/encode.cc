@@ -1,0 +1,374 @@
+#include "net/client/encode.h"
+
+#include <functional>
+#include <utility>
+
+#include "net/client/encode_parts.h"
+#include "net/wire/frame.h"
+
+namespace cellar::client {
+
+namespace {
+
+constexpr uint16_t op_number(fb::Op op) { return static_cast<uint16_t>(op); }
+
+// Tables are few: a table's requests without a row share a connection with no harm.
+uint64_t row_affinity(Bytes row) { return std::hash<std::string_view>{}(row); }
+
+}  // namespace
+
+ReadRows ReadRows::prefix(Bytes p) {
+  ReadRows read;
+  RowRange range;
+  range.start = std::string(p);
+  std::string end = prefix_successor(p);
+  if (!end.empty()) range.end = std::move(end);
+  read.ranges.push_back(std::move(range));
+  return read;
+}
+
+flatbuffers::FlatBufferBuilder& Encoder::fresh() {
+  if (builder_bytes_ > kKeptBuilderBytes) {
+    builder_.Reset();
+    builder_bytes_ = 0;
+  }
+  builder_.Clear();
+  return builder_;
+}
+
+std::string Encoder::frame_string() {
+  if (spare_.empty()) return {};
+  std::string frame = std::move(spare_.back());
+  spare_.pop_back();
+  return frame;
+}
+
+void Encoder::give_back(std::string frame) {
+  if (spare_.size() >= kSpareFrames || frame.capacity() > kSpareFrameBytes) return;
+  frame.clear();
+  spare_.push_back(std::move(frame));
+}
+
+template <class Root>
+Request Encoder::finish(uint16_t op, flatbuffers::Offset<Root> root) {
+  const Bytes body = wire::finish_body(builder_, root);
+  builder_bytes_ = std::max<size_t>(builder_bytes_, body.size());
+  Request request;
+  request.frame = frame_string();
+  request.frame.reserve(wire::kHeaderBytes + body.size());
+  wire::FrameHeader header;
+  header.op = op;
+  header.body_bytes = static_cast<uint32_t>(body.size());
+  wire::append_header(request.frame, header);
+  request.frame.append(body);
+  return request;
+}
+
+template <class Root>
+Request Encoder::named(uint16_t op, std::string_view name) {
+  auto& b = fresh();
+  const auto text = string_of(b, name);
+  typename Root::Builder out(b);
+  out.add_name(text);
+  return finish(op, out.Finish());
+}
+
+Request Encoder::mutate_row(std::string_view table, const Mutation& mutation,
+                            const CallOptions& options) {
+  auto& b = fresh();
+  std::vector<fb::MutationRec> records;
+  records.reserve(mutation.operations().size());
+  append_records(mutation, 0, records);
+  const auto name = string_of(b, table);
+  const auto mutations = b.CreateVectorOfStructs(records);
+  const auto arena = byte_vector(b, mutation.arena());
+  const auto token = token_of(b, mutation.token());
+  const fb::Span row(0, static_cast<uint32_t>(mutation.row().size()));
+  Request request =
+      finish(op_number(fb::Op::MutateRow),
+             fb::CreateMutateRowRequest(b, name, &row, mutations, arena,
+                                        durability_of(options.durability), token));
+  request.affinity = row_affinity(mutation.row());
+  request.writes = true;
+  return request;
+}
+
+Request Encoder::mutate_rows(std::string_view table, const std::vector<Mutation>& entries,
+                             const CallOptions& options) {
+  auto& b = fresh();
+  ArenaBuilder bytes;
+  std::vector<fb::MutationRec> records;
+  std::vector<fb::EntryRec> rows;
+  rows.reserve(entries.size());
+  for (const Mutation& entry : entries) {
+    const fb::Span at = bytes.add(entry.arena());
+    append_records(entry, at.at(), records);
+    const fb::Span token = entry.token() ? bytes.add(entry.token()->token) : fb::Span(0, 0);
+    rows.emplace_back(fb::Span(at.at(), static_cast<uint32_t>(entry.row().size())), token,
+                      entry.token() ? entry.token()->issued_us : 0,
+                      static_cast<uint32_t>(entry.operations().size()), uint32_t{0});
+  }
+  const auto name = string_of(b, table);
+  const auto entry_vector = b.CreateVectorOfStructs(rows);
+  const auto mutations = b.CreateVectorOfStructs(records);
+  const auto arena = byte_vector(b, bytes.bytes());
+  Request request = finish(op_number(fb::Op::MutateRows),
+                           fb::CreateMutateRowsRequest(b, name, entry_vector, mutations, arena,
+                                                       durability_of(options.durability)));
+  request.affinity = entries.empty() ? 0 : row_affinity(entries.front().row());
+  request.writes = true;
+  return request;
+}
+
+Request Encoder::read_row(std::string_view table, Bytes row, const std::optional<Filter>& filter,
+                          bool include_dead) {
+  auto& b = fresh();
+  const auto name = string_of(b, table);
+  flatbuffers::Offset<flatbuffers::Vector<const fb::FilterNode*>> nodes = 0;
+  flatbuffers::Offset<flatbuffers::Vector<uint8_t>> arena;
+  fb::Span key(0, static_cast<uint32_t>(row.size()));
+  if (filter) {
+    ArenaBuilder bytes;
+    key = bytes.add(row);
+    std::vector<fb::FilterNode> records;
+    append_nodes(*filter, bytes, records);
+    nodes = b.CreateVectorOfStructs(records);
+    arena = byte_vector(b, bytes.bytes());
+  } else {
+    arena = byte_vector(b, row);
+  }
+  Request request =
+      finish(op_number(fb::Op::ReadRow),
+             fb::CreateReadRowRequest(b, name, &key, nodes, arena, false, include_dead));
+  request.affinity = row_affinity(row);
+  return request;
+}
+
+Request Encoder::read_rows(std::string_view table, const ReadRows& read) {
+  auto& b = fresh();
+  ArenaBuilder bytes;
+  std::vector<fb::Span> keys;
+  for (const std::string& key : read.keys) keys.push_back(bytes.add(key));
+  using Flag = fb::RangeFlag;
+  std::vector<fb::RangeRec> ranges;
+  for (const RowRange& range : read.ranges) {
+    const fb::Span start = range.start ? bytes.add(*range.start) : fb::Span(0, 0);
+    const fb::Span end = range.end ? bytes.add(*range.end) : fb::Span(0, 0);
+    unsigned flags = 0;
+    if (range.start) flags |= static_cast<unsigned>(Flag::HasStart);
+    if (range.end) flags |= static_cast<unsigned>(Flag::HasEnd);
+    if (range.start && range.start_open) flags |= static_cast<unsigned>(Flag::StartOpen);
+    if (range.end && range.end_closed) flags |= static_cast<unsigned>(Flag::EndClosed);
+    ranges.emplace_back(start, end, static_cast<uint8_t>(flags), uint8_t{0}, uint16_t{0});
+  }
+  std::vector<fb::FilterNode> nodes;
+  if (read.filter) append_nodes(*read.filter, bytes, nodes);
+
+  const auto name = string_of(b, table);
+  const auto key_vector = b.CreateVectorOfStructs(keys);
+  const auto range_vector = b.CreateVectorOfStructs(ranges);
+  const auto filter = b.CreateVectorOfStructs(nodes);
+  const auto arena = byte_vector(b, bytes.bytes());
+  fb::ReadRowsRequestBuilder out(b);
+  out.add_table(name);
+  if (!keys.empty()) out.add_keys(key_vector);
+  if (!ranges.empty()) out.add_ranges(range_vector);
+  if (!nodes.empty()) out.add_filter(filter);
+  out.add_arena(arena);
+  out.add_row_limit(read.row_limit);
+  out.add_reversed(read.reversed);
+  out.add_include_dead(read.include_dead);
+  out.add_credits(read.credits);
+  return finish(op_number(fb::Op::ReadRows), out.Finish());
+}
+
+Request Encoder::drop_row_range(std::string_view table, const DropRows& drop) {
+  auto& b = fresh();
+  const auto name = string_of(b, table);
+  flatbuffers::Offset<flatbuffers::Vector<uint8_t>> prefix = 0;
+  flatbuffers::Offset<flatbuffers::Vector<uint8_t>> start = 0;
+  flatbuffers::Offset<flatbuffers::Vector<uint8_t>> end = 0;
+  if (drop.prefix) prefix = byte_vector(b, *drop.prefix);
+  if (drop.start) start = byte_vector(b, *drop.start);
+  if (drop.end) end = byte_vector(b, *drop.end);
+  Request request = finish(op_number(fb::Op::DropRowRange),
+                           fb::CreateDropRowRangeRequest(b, name, prefix, start, end));
+  request.writes = true;
+  return request;
+}
+
+Request Encoder::check_and_mutate(std::string_view table, const CheckAndMutate& check,
+                                  const CallOptions& options) {
+  auto& b = fresh();
+  ArenaBuilder bytes;
+  const fb::Span row = bytes.add(check.row);
+  std::vector<fb::FilterNode> nodes;
+  if (check.filter) append_nodes(*check.filter, bytes, nodes);
+  std::vector<fb::MutationRec> then_records;
+  std::vector<fb::MutationRec> else_records;
+  append_records(check.then_mutation, bytes.add(check.then_mutation.arena()).at(), then_records);
+  append_records(check.else_mutation, bytes.add(check.else_mutation.arena()).at(), else_records);
+
+  const auto name = string_of(b, table);
+  const auto filter = b.CreateVectorOfStructs(nodes);
+  const auto then_vector = b.CreateVectorOfStructs(then_records);
+  const auto else_vector = b.CreateVectorOfStructs(else_records);
+  const auto arena = byte_vector(b, bytes.bytes());
+  const auto token = token_of(b, check.token);
+  fb::CheckAndMutateRowRequestBuilder out(b);
+  out.add_table(name);
+  out.add_row(&row);
+  if (check.filter) out.add_filter(filter);
+  out.add_then_mutations(then_vector);
+  out.add_else_mutations(else_vector);
+  out.add_arena(arena);
+  out.add_durability(durability_of(options.durability));
+  if (check.token) out.add_token(token);
+  Request request = finish(op_number(fb::Op::CheckAndMutateRow), out.Finish());
+  request.affinity = row_affinity(check.row);
+  request.writes = true;
+  return request;
+}
+
+Request Encoder::read_modify_write(std::string_view table, const ReadModifyWrite& modify,
+                                   const CallOptions& options) {
+  auto& b = fresh();
+  ArenaBuilder bytes;
+  const fb::Span row = bytes.add(modify.row);
+  std::vector<fb::ModifyRec> records;
+  for (const ModifyRule& rule : modify.rules) {
+    const fb::Span family = bytes.add(rule.family);
+    const fb::Span qualifier = bytes.add(rule.qualifier);
+    const fb::Span value = rule.append ? bytes.add(*rule.append) : fb::Span(0, 0);
+    const fb::ModifyKind kind = rule.append ? fb::ModifyKind::Append : fb::ModifyKind::Increment;
+    records.emplace_back(rule.increment_by, family, qualifier, value, static_cast<uint8_t>(kind),
+                         uint8_t{0}, uint16_t{0}, uint32_t{0});
+  }
+  const auto name = string_of(b, table);
+  const auto rules = b.CreateVectorOfStructs(records);
+  const auto arena = byte_vector(b, bytes.bytes());
+  const auto token = token_of(b, modify.token);
+  Request request =
+      finish(op_number(fb::Op::ReadModifyWriteRow),
+             fb::CreateReadModifyWriteRowRequest(b, name, &row, rules, arena,
+                                                 durability_of(options.durability), token));
+  request.affinity = row_affinity(modify.row);
+  request.writes = true;
+  return request;
+}
+
+Request Encoder::sample_row_keys(std::string_view table) {
+  auto& b = fresh();
+  return finish(op_number(fb::Op::SampleRowKeys),
+                fb::CreateSampleRowKeysRequest(b, string_of(b, table)));
+}
+
+Request Encoder::hello(const ClientOptions& options) {
+  auto& b = fresh();
+  const auto name = string_of(b, options.client_name);
+  const auto id = byte_vector(b, options.client_id);
+  fb::HelloRequestBuilder out(b);
+  out.add_client_name(name);
+  out.add_client_id(id);
+  return finish(op_number(fb::Op::Hello), out.Finish());
+}
+
+Request Encoder::ping() {
+  auto& b = fresh();
+  return finish(op_number(fb::Op::Ping), fb::CreatePingRequest(b));
+}
+
+Request Encoder::server_info() {
+  auto& b = fresh();
+  return finish(op_number(fb::Op::ServerInfo), fb::CreateServerInfoRequest(b));
+}
+
+Request Encoder::create_table(const TableSpec& spec) {
+  auto& b = fresh();
+  const auto name = string_of(b, spec.name);
+  std::vector<flatbuffers::Offset<fb::FamilySpec>> families;
+  for (const FamilySpec& family : spec.families) families.push_back(family_of(b, family));
+  const auto family_vector = b.CreateVector(families);
+  const auto options = options_of(b, spec.options);
+  ArenaBuilder bytes;
+  std::vector<fb::Span> splits;
+  for (const std::string& split : spec.splits) splits.push_back(bytes.add(split));
+  const auto split_vector = b.CreateVectorOfStructs(splits);
+  const auto arena = byte_vector(b, bytes.bytes());
+  fb::CreateTableRequestBuilder out(b);
+  out.add_name(name);
+  if (spec.granularity) out.add_granularity(static_cast<fb::Granularity>(*spec.granularity));
+  out.add_profile(static_cast<fb::Profile>(spec.profile));
+  out.add_families(family_vector);
+  out.add_options(options);
+  out.add_splits(split_vector);
+  out.add_arena(arena);
+  Request request = finish(op_number(fb::Op::CreateTable), out.Finish());
+  request.writes = true;
+  return request;
+}
+
+Request Encoder::alter_table(const TableChange& change) {
+  auto& b = fresh();
+  const auto name = string_of(b, change.name);
+  std::vector<flatbuffers::Offset<fb::FamilySpec>> added;
+  std::vector<flatbuffers::Offset<fb::FamilySpec>> altered;
+  std::vector<flatbuffers::Offset<flatbuffers::String>> dropped;
+  for (const FamilySpec& family : change.add) added.push_back(family_of(b, family));
+  for (const FamilySpec& family : change.alter) altered.push_back(family_of(b, family));
+  for (const std::string& family : change.drop) dropped.push_back(string_of(b, family));
+  const auto add = b.CreateVector(added);
+  const auto alter = b.CreateVector(altered);
+  const auto drop = b.CreateVector(dropped);
+  const auto options = options_of(b, change.options);
+  Request request = finish(op_number(fb::Op::AlterTable),
+                           fb::CreateAlterTableRequest(b, name, add, alter, drop, options,
+                                                       change.close_oldest_undo_window));
+  request.writes = true;
+  return request;
+}
+
+Request Encoder::drop_table(std::string_view name) {
+  Request request = named<fb::DropTableRequest>(op_number(fb::Op::DropTable), name);
+  request.writes = true;
+  return request;
+}
+
+Request Encoder::restore_table(std::string_view name) {
+  Request request = named<fb::RestoreTableRequest>(op_number(fb::Op::RestoreTable), name);
+  request.writes = true;
+  return request;
+}
+
+Request Encoder::list_tables(const ListTables& list) {
+  auto& b = fresh();
+  return finish(
+      op_number(fb::Op::ListTables),
+      fb::CreateListTablesRequest(b, string_of(b, list.prefix), list.include_dropped));
+}
+
+Request Encoder::describe_table(std::string_view name) {
+  return named<fb::DescribeTableRequest>(op_number(fb::Op::DescribeTable), name);
+}
+
+Request Encoder::preview_rule(std::string_view table, std::string_view family,
+                              const std::optional<RetentionRule>& rule, uint32_t samples) {
+  auto& b = fresh();
+  const auto table_name = string_of(b, table);
+  const auto family_name = string_of(b, family);
+  std::vector<fb::RuleNode> nodes;
+  if (rule) append_nodes(*rule, nodes);
+  return finish(op_number(fb::Op::PreviewRule),
+                fb::CreatePreviewRuleRequest(b, table_name, family_name,
+                                             b.CreateVectorOfStructs(nodes), samples));
+}
+
+Request Encoder::flush_table(std::string_view name) {
+  return named<fb::FlushTableRequest>(op_number(fb::Op::FlushTable), name);
+}
+
+Request Encoder::compact_table(std::string_view name) {
+  return named<fb::CompactTableRequest>(op_number(fb::Op::CompactTable), name);
+}
+
+}  // namespace cellar::client

@@ -1,0 +1,67 @@
+// Requests as bytes: header and body of a frame, built in a string that goes to the wire as it is.
+#pragma once
+
+#include <flatbuffers/flatbuffers.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/client/admin.h"
+#include "net/client/call.h"
+#include "net/client/options.h"
+#include "net/client/requests.h"
+
+namespace cellar::client {
+
+// Builds frames; keeps its builder and the strings of sent frames to use them again. One loop.
+class Encoder {
+ public:
+  Request mutate_row(std::string_view table, const Mutation& mutation, const CallOptions& options);
+  Request mutate_rows(std::string_view table, const std::vector<Mutation>& entries,
+                      const CallOptions& options);
+  Request read_row(std::string_view table, Bytes row, const std::optional<Filter>& filter,
+                   bool include_dead);
+  Request read_rows(std::string_view table, const ReadRows& read);
+  Request drop_row_range(std::string_view table, const DropRows& drop);
+  Request check_and_mutate(std::string_view table, const CheckAndMutate& check,
+                           const CallOptions& options);
+  Request read_modify_write(std::string_view table, const ReadModifyWrite& modify,
+                            const CallOptions& options);
+  Request sample_row_keys(std::string_view table);
+
+  Request hello(const ClientOptions& options);
+  Request ping();
+  Request server_info();
+  Request create_table(const TableSpec& spec);
+  Request alter_table(const TableChange& change);
+  Request drop_table(std::string_view name);
+  Request restore_table(std::string_view name);
+  Request list_tables(const ListTables& list);
+  Request describe_table(std::string_view name);
+  Request preview_rule(std::string_view table, std::string_view family,
+                       const std::optional<RetentionRule>& rule, uint32_t samples);
+  Request flush_table(std::string_view name);
+  Request compact_table(std::string_view name);
+
+  // A frame's string whose bytes are on their way; its memory is used again.
+  void give_back(std::string frame);
+
+ private:
+  static constexpr size_t kSpareFrames = 256;
+  static constexpr size_t kSpareFrameBytes = 4096;  // larger ones are let go
+  static constexpr size_t kKeptBuilderBytes = 1u << 20;
+
+  flatbuffers::FlatBufferBuilder& fresh();
+  template <class Root>
+  Request finish(uint16_t op, flatbuffers::Offset<Root> root);
+  template <class Root>
+  Request named(uint16_t op, std::string_view name);  // requests that are a name and no more
+  std::string frame_string();
+
+  flatbuffers::FlatBufferBuilder builder_;
+  size_t builder_bytes_ = 0;  // of the largest body since the builder was made
+  std::vector<std::string> spare_;
+};
+
+}  // namespace cellar::client

@@ -1,0 +1,74 @@
+// Mutation: what to change in one row. Owns its bytes; operations apply in the order of the calls.
+//
+//   Mutation m("com.example/index");
+//   m.set("page", "title", "Example").delete_column("page", "draft");
+//
+// Nothing is judged here: the server answers what is wrong with a mutation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/base/bytes.h"
+
+namespace cellar::client {
+
+// Makes the repetition of a write harmless (SEMANTICS 2).
+struct Token {
+  std::string token;      // 1 to 64 bytes
+  int64_t issued_us = 0;  // by the server's clock, see Pong
+};
+
+class Mutation {
+ public:
+  enum class Kind : uint8_t { set = 1, delete_column = 2, delete_family = 3, delete_row = 4 };
+  struct Part {
+    uint32_t at = 0;
+    uint32_t size = 0;
+  };
+  struct Operation {  // parts lie in arena()
+    Kind kind = Kind::set;
+    Part family;
+    Part qualifier;
+    Part value;
+    std::optional<int64_t> timestamp_us;           // set
+    std::optional<int64_t> ttl_us, expire_at_us;   // set: at most one of the two
+    std::optional<int64_t> start_us, end_us;       // delete_column: [start, end)
+  };
+
+  explicit Mutation(Bytes row) : row_bytes_(row.size()), arena_(row) {}
+
+  // The server stamps the cell with its time.
+  Mutation& set(Bytes family, Bytes qualifier, Bytes value);
+  Mutation& set(Bytes family, Bytes qualifier, Bytes value, int64_t timestamp_us);
+  // For the set() before it: the cell dies so long after the commit, or after that moment.
+  Mutation& with_ttl(int64_t ttl_us);
+  Mutation& with_expire_at(int64_t expire_at_us);
+  // Versions in [start, end); absent bounds are open.
+  Mutation& delete_column(Bytes family, Bytes qualifier, std::optional<int64_t> start_us = {},
+                          std::optional<int64_t> end_us = {});
+  Mutation& delete_family(Bytes family);
+  Mutation& delete_row();
+  Mutation& with_token(Token token);
+
+  Bytes row() const { return Bytes(arena_).substr(0, row_bytes_); }
+  Bytes bytes(Part part) const { return Bytes(arena_).substr(part.at, part.size); }
+  const std::vector<Operation>& operations() const { return operations_; }
+  const std::optional<Token>& token() const { return token_; }
+  Bytes arena() const { return arena_; }  // the row first
+  size_t memory_bytes() const { return arena_.size() + operations_.size() * sizeof(Operation); }
+
+ private:
+  Part keep(Bytes bytes);
+  Part keep_family(Bytes family);
+  Operation& add(Kind kind);
+
+  size_t row_bytes_;
+  std::string arena_;
+  std::vector<Operation> operations_;
+  std::optional<Token> token_;
+};
+
+}  // namespace cellar::client

@@ -1,0 +1,74 @@
+// SyncClient: the client for programs that do one thing after the other: the command line, tests,
+// scripts. It runs its own loop on the calling thread, inside each call.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "io/runtime/shard_loop.h"
+#include "io/runtime/tcp_transport.h"
+#include "net/client/client.h"
+
+namespace cellar::client {
+
+// One thread. Between calls nothing moves: connections are served only while a call waits.
+class SyncClient {
+ public:
+  explicit SyncClient(ClientOptions options);
+  ~SyncClient();
+  SyncClient(const SyncClient&) = delete;
+  SyncClient& operator=(const SyncClient&) = delete;
+
+  Result<MutateReply> mutate_row(std::string_view table, const Mutation& m,
+                                 const CallOptions& o = {});
+  Result<EntryResults> mutate_rows(std::string_view table, const std::vector<Mutation>& entries,
+                                   const CallOptions& o = {});
+  Result<std::optional<Row>> read_row(std::string_view table, const ReadRow& read,
+                                      const CallOptions& o = {});
+  Result<uint32_t> drop_row_range(std::string_view table, const DropRows& drop,
+                                  const CallOptions& o = {});
+  Result<CheckAndMutateReply> check_and_mutate(std::string_view table, const CheckAndMutate& check,
+                                               const CallOptions& o = {});
+  Result<Row> read_modify_write(std::string_view table, const ReadModifyWrite& modify,
+                                const CallOptions& o = {});
+  Result<std::vector<SplitPoint>> sample_row_keys(std::string_view table);
+
+  // Its blocks come from next() below.
+  ReadStream read_rows(std::string_view table, const ReadRows& read, const CallOptions& o = {});
+  // The next block, or an empty one at the end.
+  Result<CellBlock> next(ReadStream& stream);
+
+  Result<TableDescription> create_table(const TableSpec& spec);
+  Result<TableDescription> alter_table(const TableChange& change);
+  Result<void> drop_table(std::string_view name);
+  Result<TableDescription> restore_table(std::string_view name);
+  Result<std::vector<TableSummary>> list_tables(const ListTables& list = {});
+  Result<TableDescription> describe_table(std::string_view name);
+  Result<PreviewReply> preview_rule(std::string_view table, std::string_view family,
+                                    const std::optional<RetentionRule>& rule, uint32_t samples);
+  Result<void> flush_table(std::string_view name);
+  Result<void> compact_table(std::string_view name);
+  Result<ServerInfo> server_info();
+  Result<Pong> ping();
+
+  // For work that keeps several requests in flight: start them on client(), then take turns.
+  Client& client() { return *client_; }
+  ShardLoop& loop() { return loop_; }
+
+ private:
+  template <class T, class Start>
+  Result<T> wait(Start start) {
+    std::optional<Result<T>> result;
+    start([&result](Result<T> r) { result.emplace(std::move(r)); });
+    while (!result) loop_.turn(true);
+    return *std::move(result);
+  }
+
+  std::unique_ptr<TcpNetwork> network_;  // outlives what is suspended on the loop
+  ShardLoop loop_;
+  std::unique_ptr<Client> client_;
+};
+
+}  // namespace cellar::client
