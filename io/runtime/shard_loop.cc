@@ -1,5 +1,6 @@
 #include "io/runtime/shard_loop.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <boost/asio/post.hpp>
@@ -37,13 +38,24 @@ bool ShardLoop::turn(bool may_sleep) {
   bool worked = timers_.advance(steady_us()) > 0;
   if (run_ready_handlers() > 0) worked = true;
   if (run_hooks()) worked = true;
+  const int64_t now_us = timers_.now_us();
   if (worked) {
-    last_work_us_ = timers_.now_us();
+    note_work(now_us);
     return true;
   }
-  if (!may_sleep || timers_.now_us() - last_work_us_ < spin_us_) return false;
-  if (hooks_may_sleep()) sleep();
+  paused_ = true;
+  const bool spins = spin_credits_ == kAllCredits && now_us - last_work_us_ < spin_us_;
+  if (may_sleep && !spins && hooks_may_sleep()) sleep();
   return false;
+}
+
+void ShardLoop::note_work(int64_t now_us) {
+  if (paused_) {
+    const bool was_short = now_us - last_work_us_ <= spin_us_ + kWakeUs;
+    spin_credits_ = was_short ? std::min(spin_credits_ + 1, kAllCredits) : 0;
+    paused_ = false;
+  }
+  last_work_us_ = now_us;
 }
 
 void ShardLoop::sleep() {
@@ -57,7 +69,7 @@ void ShardLoop::sleep() {
   }
   const int64_t ended_us = steady_us();
   slept_us_ += ended_us - began_us;
-  if (ran > 0) last_work_us_ = ended_us;
+  if (ran > 0) note_work(ended_us);
 }
 
 void block_on(ShardLoop& loop, Async<void> work) {

@@ -1,9 +1,11 @@
 // ShardLoop: the real body of Loop, one io_context driven by one thread.
 //
 // A turn that found nothing to do puts the thread to sleep in epoll until a socket, a post from
-// another thread or the next timer. Waking a sleeping core costs tens of microseconds, so after
-// work the loop first looks around for a little while (spin_us) without sleeping. The spin starts
-// anew only with work: an idle loop sleeps and uses no CPU.
+// another thread or the next timer. Waking a sleeping core costs tens of microseconds, so where
+// work keeps coming at short intervals the loop first looks around for a while (spin_us) without
+// sleeping. Whether that pays is judged from the pauses themselves: every short one earns a credit,
+// a long one costs all of them, and only a full account spins. So an idle loop sleeps at
+// once, and so does one whose peer needs the very core that the spin would burn.
 #pragma once
 
 #include <atomic>
@@ -40,12 +42,19 @@ class ShardLoop final : public Loop {
   uint64_t turns() const { return turns_; }
 
  private:
+  static constexpr int64_t kWakeUs = 50;  // what a sleep and wake-up cost at most on a quiet core
+  static constexpr int kAllCredits = 16;
+
   void sleep();
+  // Work has come at `now_us`, after a pause when `paused_`.
+  void note_work(int64_t now_us);
 
   const int64_t spin_us_;
   std::atomic<bool> stopping_{false};
   WheelTimers timers_;
   int64_t last_work_us_ = 0;  // as timers_ count
+  bool paused_ = false;
+  int spin_credits_ = 0;
   int64_t slept_us_ = 0;
   uint64_t turns_ = 0;
 };

@@ -44,6 +44,16 @@ TEST(ShardLoop, IdleLoopSleepsAndUsesNoCpu) {
   EXPECT_LT(loop.turns(), 2'000u);
 }
 
+TEST(ShardLoop, TickingLoopDoesNotSpinBetweenItsTicks) {
+  ShardLoop loop(ShardLoop::kMaxSpinUs);
+  const auto tick = [&]() -> Async<void> {
+    for (int i = 0; i < 100; ++i) co_await sleep_us(loop.timers(), 4'000);
+  };
+  const int64_t cpu_before = cpu_us();
+  block_on(loop, tick());
+  EXPECT_LT(cpu_us() - cpu_before, 40'000) << "spinning 1 ms after every tick takes 100 ms";
+}
+
 TEST(ShardLoop, StopFromAnotherThreadWakesASleepingLoop) {
   ShardLoop loop;
   std::thread stopper([&] {
