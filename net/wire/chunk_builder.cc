@@ -19,6 +19,7 @@ void ChunkBuilder::begin_row(Bytes row) {
   if (!in_row_) {
     in_row_ = true;
     continued_ = false;
+    row_bytes_ = 0;
   }
   bytes_ += sizeof(fb::RowRec);
 }
@@ -43,6 +44,7 @@ CellSink::Flow ChunkBuilder::cell(const CellView& cell) {
                       static_cast<uint16_t>(qualifier_size_), static_cast<uint8_t>(family_size_), 0,
                       0, 0);
   bytes_ += sizeof(fb::CellRec);
+  row_bytes_ += sizeof(fb::CellRec) + cell.qualifier.size() + cell.value.size();
   ++row_cells_;
   ++cells_seen_;
   return full() ? Flow::pause : Flow::more;
@@ -62,6 +64,7 @@ Bytes ChunkBuilder::finish() {
   if (row_begun_) {
     rows_.emplace_back(fb::Span(row_at_, row_size_), row_cells_,
                        continued_ ? static_cast<uint16_t>(fb::RowFlag::Continued) : uint16_t{0}, 0);
+    open_row_.assign(arena_, row_at_, row_size_);
     row_begun_ = false;
     continued_ = true;
   }
@@ -91,6 +94,7 @@ void ChunkBuilder::reset() {
   clear();
   if (builder_.GetSize() > kKeepBytes) builder_.Reset();
   row_begun_ = in_row_ = continued_ = false;
+  open_row_.clear();
   rows_ended_ = cells_seen_ = 0;
 }
 

@@ -31,6 +31,9 @@ class ChunkBuilder final : public CellSink {
   bool full() const { return bytes_ >= target_bytes_; }
   // A row was begun whose end has not come; the next chunk carries it on.
   bool in_row() const { return in_row_; }
+  // The row that was begun and not ended: its key, and its bytes in this and earlier chunks.
+  Bytes open_row() const { return open_row_; }
+  uint64_t open_row_bytes() const { return in_row_ ? row_bytes_ : 0; }
   // Of all chunks since reset().
   uint64_t rows() const { return rows_ended_; }
   uint64_t cells() const { return cells_seen_; }
@@ -58,6 +61,8 @@ class ChunkBuilder final : public CellSink {
   uint32_t row_at_ = 0;     // of the row that is being gathered in this chunk
   uint32_t row_size_ = 0;
   uint32_t row_cells_ = 0;
+  uint64_t row_bytes_ = 0;   // of the open row, in all chunks
+  std::string open_row_;     // set when a chunk ends inside a row
   bool row_begun_ = false;  // in this chunk
 
   uint32_t family_at_ = 0;  // the last cell's, to be shared with the next

@@ -1,0 +1,58 @@
+// Admission: what a shard takes on before it says "not now". Every bound has a name here; a refusal
+// costs less than a microsecond, is RESOURCE_EXHAUSTED and says when to come again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "io/base/result.h"
+
+namespace cellar::server {
+
+// Bounds of one connection.
+inline constexpr size_t kMaxPendingReplyBytes = 1u << 20;  // then its socket is not read
+inline constexpr size_t kFlushBytes = 64 * 1024;           // then written before the turn ends
+inline constexpr int kMaxMalformedBodies = 3;              // the last of them closes it
+inline constexpr uint32_t kRetryAfterMs = 20;
+
+// Counters of one shard. One thread.
+class Admission {
+ public:
+  static constexpr uint32_t kMaxScans = 256;                  // streams of chunks at one time
+  static constexpr size_t kMaxHeldBytes = 256u << 20;         // request bodies kept beyond their read
+  static constexpr size_t kMaxPendingReplyBytesTotal = 64u << 20;
+
+  explicit Admission(uint32_t max_connections) : max_connections_(max_connections) {}
+
+  bool enter_connection() {
+    if (connections_ >= max_connections_) return false;
+    ++connections_;
+    return true;
+  }
+  void leave_connection() { --connections_; }
+
+  Result<void> begin_scan();
+  void end_scan() { --scans_; }
+
+  // A body that must outlive its receive buffer.
+  Result<void> hold_bytes(size_t n);
+  void release_bytes(size_t n) { held_bytes_ -= n; }
+
+  void pending_reply_bytes(ptrdiff_t change) {
+    pending_reply_bytes_ = static_cast<size_t>(static_cast<ptrdiff_t>(pending_reply_bytes_) + change);
+  }
+  // Reads wait for clients to take their answers.
+  Result<void> check_replies() const;
+
+  uint32_t connections() const { return connections_; }
+  uint32_t scans() const { return scans_; }
+
+ private:
+  uint32_t max_connections_;
+  uint32_t connections_ = 0;
+  uint32_t scans_ = 0;
+  size_t held_bytes_ = 0;
+  size_t pending_reply_bytes_ = 0;
+};
+
+}  // namespace cellar::server

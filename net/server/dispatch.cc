@@ -1,0 +1,65 @@
+#include "net/server/dispatch.h"
+
+#include <array>
+
+#include "net/server/extra_ops.h"
+#include "net/server/shard_server.h"
+
+namespace cellar::server {
+namespace {
+
+using wire::fb::Op;
+using Handler = void (*)(ShardServer&, Session&, const wire::Frame&);
+
+constexpr size_t kOps = static_cast<size_t>(Op::MAX) + 1;
+
+constexpr std::array<Handler, kOps> make_handlers() {
+  std::array<Handler, kOps> table{};
+  const auto set = [&](Op op, Handler handler) { table[static_cast<size_t>(op)] = handler; };
+  set(Op::Hello, handle_hello);
+  set(Op::Ping, handle_ping);
+  set(Op::ServerInfo, handle_server_info);
+  set(Op::MutateRow, handle_mutate_row);
+  set(Op::MutateRows, handle_mutate_rows);
+  set(Op::ReadRow, handle_read_row);
+  set(Op::ReadRows, handle_read_rows);
+  set(Op::CheckAndMutateRow, handle_check_and_mutate_row);
+  set(Op::ReadModifyWriteRow, handle_read_modify_write_row);
+  set(Op::DropRowRange, handle_drop_row_range);
+  set(Op::SampleRowKeys, handle_sample_row_keys);
+  set(Op::CreateTable, handle_create_table);
+  set(Op::AlterTable, handle_alter_table);
+  set(Op::DropTable, handle_drop_table);
+  set(Op::RestoreTable, handle_restore_table);
+  set(Op::ListTables, handle_list_tables);
+  set(Op::DescribeTable, handle_describe_table);
+  set(Op::PreviewRule, handle_preview_rule);
+  set(Op::FlushTable, handle_flush_table);
+  set(Op::CompactTable, handle_compact_table);
+  return table;
+}
+constexpr std::array<Handler, kOps> kHandlers = make_handlers();
+
+}  // namespace
+
+void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
+  const uint16_t op = frame.header.op;
+  const bool before_hello = op == static_cast<uint16_t>(Op::Hello) ||
+                            op == static_cast<uint16_t>(Op::Ping);
+  if (!session.greeted() && !before_hello) {
+    return session.reply_error(frame.header,
+                               Error(Errc::failed_precondition, "the first request is a hello"));
+  }
+  if (op >= kFirstExtraOp && shard.extra() != nullptr) return handle_extra(shard, session, frame);
+  if (op >= kOps || kHandlers[op] == nullptr) {
+    return session.reply_error(
+        frame.header, Error(Errc::unimplemented, fmt::format("operation {} does not exist", op)));
+  }
+  kHandlers[op](shard, session, frame);
+}
+
+Error unimplemented(std::string_view what) {
+  return Error(Errc::unimplemented, fmt::format("{} is not there yet", what));
+}
+
+}  // namespace cellar::server

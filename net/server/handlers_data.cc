@@ -1,0 +1,164 @@
+// Writes: MutateRow, MutateRows, DropRowRange, and the two with a condition.
+#include "net/server/dispatch.h"
+#include "net/server/router.h"
+#include "net/server/shard_server.h"
+
+namespace cellar::server {
+
+using engine::TableEntry;
+using engine::TabletDescriptor;
+using wire::Frame;
+
+namespace {
+
+// Form comes before existence: a row that is malformed is told so even where its table is unknown.
+Error existence_error(const RowMutation& row, const MutationLimits& limits, Error not_found) {
+  const TableSchema unknown;
+  auto form = validate_mutation(row, unknown, limits);
+  if (!form && form.error().code == Errc::invalid_argument) return std::move(form).error();
+  return not_found;
+}
+
+// Why a decoded row may not be handed to the engine; none for nearly all.
+std::optional<Error> refusal(const wire::DecodedWrites& decoded, size_t index,
+                             const TableEntry& table, const MutationLimits& limits) {
+  const wire::RowWrite& row = decoded.rows[index];
+  if (row.feature == wire::WriteFeature::none) return std::nullopt;
+  auto valid = validate_mutation(decoded.mutation(index), table.schema, limits);
+  if (!valid) return std::move(valid).error();
+  return unimplemented(wire::feature_name(row.feature));
+}
+
+// One row for another shard: the body goes there with it.
+void hand_over(ShardServer& shard, Session& session, const Frame& frame,
+               const TabletDescriptor& tablet) {
+  if (auto held = shard.admission().hold_bytes(frame.body.size()); !held) {
+    return session.reply_error(frame.header, held.error());
+  }
+  BatchWrite* batch = shard.batch_writes.take();
+  batch->begin(shard, session, frame.header, BatchWrite::Answer::one_row, 1);
+  const Bytes body = batch->keep_body(frame.body);
+  const auto* request = wire::verified<wire::fb::MutateRowRequest>(body);
+  const auto decoded = wire::decode(*request, batch->decoded());
+  CHECK(decoded, "a body that was decoded once is decoded again");
+  engine::Write& write = batch->add(0, tablet);
+  write.level = batch->decoded().target.level;
+  write.mutation = batch->decoded().mutation(0);
+  batch->start();
+}
+
+}  // namespace
+
+void handle_mutate_row(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::MutateRowRequest>(session, frame);
+  if (request == nullptr) return;
+  wire::DecodedWrites& decoded = shard.writes();
+  if (auto ok = wire::decode(*request, decoded); !ok) {
+    return session.reply_error(frame.header, ok.error());
+  }
+  const MutationLimits& limits = shard.options().engine.limits;
+  const RowMutation row = decoded.mutation(0);
+  const auto table = find_table(shard.tables(), frame.header, decoded.target.table);
+  if (!table) {
+    return session.reply_error(frame.header, existence_error(row, limits, table.error()));
+  }
+  if (auto refused = refusal(decoded, 0, **table, limits)) {
+    return session.reply_error(frame.header, *refused);
+  }
+  const TabletDescriptor& tablet = (*table)->locate(row.row);
+  if (!names_tablet(frame.header, tablet)) {
+    const wire::TabletHint hint = hint_of(tablet);
+    return session.reply_error(frame.header, stale_error(frame.header, tablet), &hint);
+  }
+  if (tablet.shard == shard.id()) {
+    return start_single_write(shard, session, frame.header, decoded, tablet);
+  }
+  hand_over(shard, session, frame, tablet);
+}
+
+void handle_mutate_rows(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::MutateRowsRequest>(session, frame);
+  if (request == nullptr) return;
+  if (auto ok = wire::decode(*request, shard.writes()); !ok) {
+    return session.reply_error(frame.header, ok.error());
+  }
+  const auto table = find_table(shard.tables(), frame.header, shard.writes().target.table);
+  if (!table) return session.reply_error(frame.header, table.error());
+  if (auto held = shard.admission().hold_bytes(frame.body.size()); !held) {
+    return session.reply_error(frame.header, held.error());
+  }
+  BatchWrite* batch = shard.batch_writes.take();
+  batch->begin(shard, session, frame.header, BatchWrite::Answer::many_rows,
+               shard.writes().rows.size());
+  const Bytes body = batch->keep_body(frame.body);
+  wire::DecodedWrites& decoded = batch->decoded();
+  CHECK(wire::decode(*wire::verified<wire::fb::MutateRowsRequest>(body), decoded).has_value());
+  for (size_t i = 0; i < decoded.rows.size(); ++i) {
+    if (auto refused = refusal(decoded, i, **table, shard.options().engine.limits)) {
+      batch->refuse(i, std::move(*refused));
+      continue;
+    }
+    const TabletDescriptor& tablet = (*table)->locate(decoded.rows[i].row);
+    if (!names_tablet(frame.header, tablet)) {
+      batch->refuse(i, stale_error(frame.header, tablet));
+      continue;
+    }
+    engine::Write& write = batch->add(i, tablet);
+    write.level = decoded.target.level;
+    write.mutation = decoded.mutation(i);
+  }
+  batch->start();
+}
+
+void handle_drop_row_range(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::DropRowRangeRequest>(session, frame);
+  if (request == nullptr) return;
+  wire::DecodedDrop drop;
+  if (auto ok = wire::decode(*request, drop); !ok) {
+    return session.reply_error(frame.header, ok.error());
+  }
+  const auto table = find_table(shard.tables(), frame.header, drop.table);
+  if (!table) return session.reply_error(frame.header, table.error());
+  std::vector<const TabletDescriptor*> tablets;
+  for (const TabletDescriptor& tablet : (*table)->tablets) {
+    const bool before = !tablet.end.empty() && tablet.end <= drop.range.start;
+    const bool after = !drop.range.end.empty() && tablet.start >= drop.range.end;
+    if (!before && !after && !drop.nothing) tablets.push_back(&tablet);
+  }
+  BatchWrite* batch = shard.batch_writes.take();
+  batch->begin(shard, session, frame.header, BatchWrite::Answer::drop, tablets.size());
+  for (size_t i = 0; i < tablets.size(); ++i) batch->add(i, *tablets[i]).range = drop.range;
+  batch->start();
+}
+
+void handle_check_and_mutate_row(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::CheckAndMutateRowRequest>(session, frame);
+  if (request == nullptr) return;
+  const auto size = [](const auto* list) { return list == nullptr ? 0u : list->size(); };
+  if (request->row()->size() == 0) {
+    return session.reply_error(frame.header,
+                               Error(Errc::invalid_argument, "the row key is empty"));
+  }
+  if (size(request->then_mutations()) == 0 && size(request->else_mutations()) == 0) {
+    return session.reply_error(
+        frame.header, Error(Errc::invalid_argument, "both lists of operations are empty"));
+  }
+  const auto table = find_table(shard.tables(), frame.header, wire::text(request->table()));
+  session.reply_error(frame.header, table ? unimplemented("check_and_mutate_row") : table.error());
+}
+
+void handle_read_modify_write_row(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::ReadModifyWriteRowRequest>(session, frame);
+  if (request == nullptr) return;
+  if (request->row()->size() == 0) {
+    return session.reply_error(frame.header,
+                               Error(Errc::invalid_argument, "the row key is empty"));
+  }
+  if (request->rules()->size() == 0) {
+    return session.reply_error(frame.header, Error(Errc::invalid_argument, "there are no rules"));
+  }
+  const auto table = find_table(shard.tables(), frame.header, wire::text(request->table()));
+  session.reply_error(frame.header, table ? unimplemented("read_modify_write_row") : table.error());
+}
+
+}  // namespace cellar::server

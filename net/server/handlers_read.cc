@@ -1,0 +1,103 @@
+// Reads: ReadRow, ReadRows, SampleRowKeys.
+#include <algorithm>
+
+#include "net/server/dispatch.h"
+#include "net/server/router.h"
+#include "net/server/shard_server.h"
+
+namespace cellar::server {
+
+using engine::TableEntry;
+using engine::TabletDescriptor;
+using wire::Frame;
+
+namespace {
+
+// A read from the pool that goes back unless it is started.
+class Taken {
+ public:
+  explicit Taken(ShardServer& shard) : shard_(shard), op_(shard.reads.take()) {}
+  ~Taken() {
+    if (op_ != nullptr) shard_.reads.give(op_);
+  }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+  ReadOp* operator->() const { return op_; }
+  ReadOp& operator*() const { return *op_; }
+  void start() { std::exchange(op_, nullptr)->start(); }
+
+ private:
+  ShardServer& shard_;
+  ReadOp* op_;
+};
+
+// Everything that must hold before a read may begin, in the order of precedence: form, existence,
+// then what is not there yet.
+Result<const TableEntry*> admit(ShardServer& shard, const Frame& frame,
+                                const wire::DecodedRead& read) {
+  TRY(const TableEntry* table, find_table(shard.tables(), frame.header, read.table));
+  TRY_VOID(wire::check_granularity(read.filter, table->schema.granularity));
+  if (!read.unimplemented.empty()) return std::unexpected(unimplemented(read.unimplemented));
+  TRY_VOID(shard.admission().check_replies());
+  return table;
+}
+
+ReadOp::Target target_of(const TabletDescriptor& tablet) {
+  return {tablet.id, tablet.epoch, tablet.shard};
+}
+
+}  // namespace
+
+void handle_read_row(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::ReadRowRequest>(session, frame);
+  if (request == nullptr) return;
+  Taken op(shard);
+  if (auto ok = wire::decode(*request, op->read); !ok) {
+    return session.reply_error(frame.header, ok.error());
+  }
+  const auto table = admit(shard, frame, op->read);
+  if (!table) return session.reply_error(frame.header, table.error());
+  const TabletDescriptor& tablet = (*table)->locate(op->read.spec.rows.ranges().front().start);
+  if (!names_tablet(frame.header, tablet)) {
+    const wire::TabletHint hint = hint_of(tablet);
+    return session.reply_error(frame.header, stale_error(frame.header, tablet), &hint);
+  }
+  op->begin(shard, session, frame.header, true);
+  op->targets.push_back(target_of(tablet));
+  op.start();
+}
+
+void handle_read_rows(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::ReadRowsRequest>(session, frame);
+  if (request == nullptr) return;
+  Taken op(shard);
+  if (auto ok = wire::decode(*request, op->read); !ok) {
+    return session.reply_error(frame.header, ok.error());
+  }
+  const auto table = admit(shard, frame, op->read);
+  if (!table) return session.reply_error(frame.header, table.error());
+  op->begin(shard, session, frame.header, false);
+  const RowSet& rows = op->read.spec.rows;
+  for (const TabletDescriptor& tablet : (*table)->tablets) {
+    if (rows.clip(tablet.start, tablet.end).ranges().empty()) continue;
+    if (!names_tablet(frame.header, tablet)) {
+      const wire::TabletHint hint = hint_of(tablet);
+      return session.reply_error(frame.header, stale_error(frame.header, tablet), &hint);
+    }
+    op->targets.push_back(target_of(tablet));
+  }
+  if (op->read.spec.reversed) std::reverse(op->targets.begin(), op->targets.end());
+  if (auto admitted = shard.admission().begin_scan(); !admitted) {
+    return session.reply_error(frame.header, admitted.error());
+  }
+  op.start();
+}
+
+void handle_sample_row_keys(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::SampleRowKeysRequest>(session, frame);
+  if (request == nullptr) return;
+  const auto table = find_table(shard.tables(), frame.header, wire::text(request->table()));
+  session.reply_error(frame.header, table ? unimplemented("sample_row_keys") : table.error());
+}
+
+}  // namespace cellar::server

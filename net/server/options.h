@@ -1,0 +1,47 @@
+// What a node is told at its start. Filled by config.h from the command line and a TOML file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/options.h"
+#include "net/wire/frame.h"
+
+namespace cellar::server {
+
+enum class IoBackend : uint8_t { automatic, io_uring, threads };
+
+struct NetOptions {
+  // Requests of one connection that are being worked on; then its socket is not read. 1 to 256.
+  uint32_t in_flight = wire::kMaxInFlight;
+  // Connections of one shard; more are closed at once. 1 to 1,000,000.
+  uint32_t connections = 10'000;
+  // A connection that says nothing for this long is closed; 0: never.
+  int64_t idle_timeout_us = 900'000'000;
+  // Until the preface and a hello must be complete.
+  int64_t handshake_timeout_us = 5'000'000;
+  // A frame that was begun, or an answer that is not taken, must move on within this.
+  int64_t stall_timeout_us = 30'000'000;
+  // What a stopping node waits for requests in flight.
+  int64_t drain_timeout_us = 10'000'000;
+};
+
+struct ServerOptions {
+  std::string data_dir;
+  std::string listen = "127.0.0.1:7420";
+  uint32_t shards = 0;  // 0: as many as cores
+  bool pin = true;
+  IoBackend io = IoBackend::automatic;
+  engine::EngineOptions engine;
+  NetOptions net;
+};
+
+// The largest body that a node with these limits accepts: a row mutation and what surrounds it.
+inline uint32_t frame_bytes(const engine::EngineOptions& engine) {
+  const size_t wanted = std::max<size_t>(engine.limits.row_bytes, engine.limits.cell_bytes) +
+                        (size_t{1} << 20);
+  return static_cast<uint32_t>(
+      std::min<size_t>(std::max<size_t>(wanted, 16u << 20), wire::kLargestFrameBytes));
+}
+
+}  // namespace cellar::server

@@ -1,0 +1,30 @@
+// Pool: objects that are taken and given back, so that a request on its way costs no allocation.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+namespace cellar::server {
+
+// One shard. T is default-constructible; what it holds is the user's to clear.
+template <class T>
+class Pool {
+ public:
+  static constexpr size_t kMaxIdle = 1024;
+
+  T* take() {
+    if (idle_.empty()) return new T();
+    T* object = idle_.back().release();
+    idle_.pop_back();
+    return object;
+  }
+  void give(T* object) {
+    std::unique_ptr<T> owned(object);
+    if (idle_.size() < kMaxIdle) idle_.push_back(std::move(owned));
+  }
+
+ private:
+  std::vector<std::unique_ptr<T>> idle_;
+};
+
+}  // namespace cellar::server

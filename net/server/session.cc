@@ -1,0 +1,308 @@
+#include "net/server/session.h"
+
+#include "io/base/log.h"
+#include "net/server/admission.h"
+#include "net/server/dispatch.h"
+#include "net/server/read_op.h"
+#include "net/server/shard_server.h"
+
+namespace cellar::server {
+
+using wire::Frame;
+using wire::FrameHeader;
+using wire::FrameKind;
+
+Session::Session(ShardServer& shard, std::unique_ptr<ByteStream> stream)
+    : shard_(shard),
+      stream_(std::move(stream)),
+      peer_(stream_->peer()),
+      frames_(wire::kHandshakeFrameBytes),
+      watch_(shard.timers(), [](void* self) { static_cast<Session*>(self)->watch(); }, this),
+      born_us_(shard.timers().now_us()),
+      heard_us_(born_us_) {
+  watch_.arm_after_us(kHandshakeWatchUs);
+}
+
+Session::~Session() {
+  CHECK(in_flight_ == 0 && !writer_active_, "session of {} destroyed in use", peer_);
+  shard_.admission().pending_reply_bytes(-static_cast<ptrdiff_t>(counted_bytes_));
+}
+
+Async<void> Session::run() {
+  bool more = co_await read_preface();
+  while (more) {
+    more = co_await handle_frames();
+    if (more) more = co_await fill();
+  }
+  for (ReadOp& read : reads_) read.abandon();
+  // What is in flight still gets its answer, unless the peer is gone.
+  while (in_flight_ > 0 || writer_active_ || (pending_bytes() > 0 && !broken_)) {
+    flush();
+    if (in_flight_ > 0 || writer_active_) co_await changed_.wait();
+  }
+  watch_.cancel();
+  stream_->close();
+  shard_.remove(*this);  // destroys this
+}
+
+Async<bool> Session::read_preface() {
+  wire::Preface preface;
+  while (frames_.unread().size() < wire::kPrefaceBytes) {
+    const bool more = co_await fill();
+    if (!more) co_return false;
+    const Bytes begun = frames_.unread().substr(0, wire::kPrefaceBytes);
+    if (auto ok = wire::parse_preface(begun, preface); !ok) {
+      garbage(ok.error());
+      co_return false;
+    }
+  }
+  frames_.consume(wire::kPrefaceBytes);
+  co_return true;
+}
+
+// Receives more bytes. False at the end of the connection.
+Async<bool> Session::fill() {
+  if (broken_) co_return false;
+  frames_.shrink();
+  const Result<size_t> n = co_await stream_->read_some(frames_.space());
+  if (!n) {
+    broken_ = true;
+    co_return false;
+  }
+  if (*n == 0) {
+    end_of_input_ = true;
+    co_return false;
+  }
+  heard_us_ = shard_.timers().now_us();
+  frames_.received(*n);
+  co_return true;
+}
+
+bool Session::has_room() const {
+  return in_flight_ < shard_.options().net.in_flight && pending_bytes() < kMaxPendingReplyBytes;
+}
+
+Async<bool> Session::wait_for_room() {
+  while (!has_room()) {
+    if (broken_) co_return false;
+    flush();
+    if (!has_room()) co_await changed_.wait();
+  }
+  co_return !broken_;
+}
+
+// Every complete frame that was received. False when the connection must end.
+Async<bool> Session::handle_frames() {
+  while (true) {
+    const Result<const Frame*> frame = frames_.next();
+    if (!frame) {
+      garbage(frame.error());
+      co_return false;
+    }
+    if (*frame == nullptr) {
+      if (frames_.unread().empty()) partial_since_us_ = 0;
+      else if (partial_since_us_ == 0) partial_since_us_ = heard_us_;
+      co_return !broken_;
+    }
+    partial_since_us_ = 0;
+    handle(**frame);
+    if (broken_) co_return false;
+    if (!has_room()) {
+      const bool open = co_await wait_for_room();
+      if (!open) co_return false;
+    }
+  }
+}
+
+void Session::handle(const Frame& frame) {
+  switch (frame.header.kind) {
+    case FrameKind::request:
+      return handle_request(frame);
+    case FrameKind::cancel:
+      return cancel(frame.header.request_id);
+    case FrameKind::credit:
+      return credit(frame);
+    default:
+      garbage(Error(Errc::invalid_argument, "a frame of a kind that only a server sends"));
+      broken_ = true;
+  }
+}
+
+void Session::handle_request(const Frame& frame) {
+  ++in_flight_;
+  shard_.count_request();
+  if (goaway_) {
+    Error error(Errc::unavailable, "the node is stopping");
+    return reply_error(frame.header, std::move(error).retry_after(1000));
+  }
+  // Received bytes may have waited for room.
+  const int64_t waited_us = shard_.timers().now_us() - heard_us_;
+  if (frame.header.deadline_ms != 0 && waited_us >= frame.header.deadline_ms * int64_t{1000}) {
+    return reply_error(frame.header, Error(Errc::deadline_exceeded,
+                                           fmt::format("the request waited {} us of its {} ms",
+                                                       waited_us, frame.header.deadline_ms)));
+  }
+  dispatch(shard_, *this, frame);
+  // After the hello the peer may send what the limits allow.
+  if (greeted_) frames_.set_max_body_bytes(shard_.frame_bytes());
+}
+
+void Session::cancel(uint64_t request_id) {
+  for (ReadOp& read : reads_) {
+    if (read.header.request_id == request_id) return read.cancel();
+  }
+}
+
+void Session::credit(const Frame& frame) {
+  const auto* body = wire::verified<wire::fb::Credit>(frame.body);
+  if (body == nullptr) {
+    garbage(Error(Errc::invalid_argument, "a credit frame without a Credit"));
+    broken_ = true;
+    return;
+  }
+  for (ReadOp& read : reads_) {
+    if (read.header.request_id == frame.header.request_id) return read.add_credits(body->chunks());
+  }
+}
+
+void Session::append(const FrameHeader& request, FrameKind kind, uint32_t flags, Bytes body) {
+  if (broken_) return;
+  FrameHeader header;
+  header.body_bytes = static_cast<uint32_t>(body.size());
+  header.kind = kind;
+  header.op = request.op;
+  header.flags = flags;
+  header.request_id = request.request_id;
+  wire::append_header(out_, header);
+  out_.append(body);
+  count_pending();
+  if (!flush_queued) shard_.queue_flush(*this);
+  if (out_.size() - out_begin_ >= kFlushBytes) flush();
+}
+
+void Session::finish_request() {
+  CHECK(in_flight_ > 0, "a request of {} was answered twice", peer_);
+  --in_flight_;
+  changed_.notify_all();
+}
+
+void Session::reply(const FrameHeader& request, Bytes body, FrameKind kind) {
+  append(request, kind, 0, body);
+  finish_request();
+}
+
+void Session::reply_error(const FrameHeader& request, const Error& error,
+                          const wire::TabletHint* hint) {
+  append(request, FrameKind::reply, wire::kFrameError,
+         wire::build_status(shard_.builder(), error, hint));
+  finish_request();
+}
+
+void Session::chunk(const FrameHeader& request, Bytes body) {
+  append(request, FrameKind::chunk, 0, body);
+}
+
+void Session::reply_malformed(const FrameHeader& request, const Error& error) {
+  reply_error(request, error);
+  if (++malformed_ < kMaxMalformedBodies) return;
+  flush();
+  garbage(error);
+  broken_ = true;
+}
+
+void Session::flush() {
+  if (writer_active_ || broken_ || out_.size() == out_begin_) return;
+  const Bytes part = Bytes(out_).substr(out_begin_);
+  const Result<size_t> n = stream_->try_write({&part, 1});
+  if (!n) return close();
+  out_begin_ += *n;
+  if (out_begin_ == out_.size()) {
+    out_.clear();
+    out_begin_ = 0;
+    if (out_.capacity() > kKeepOutputBytes) out_.shrink_to_fit();
+  } else {
+    writer_active_ = true;
+    written_us_ = shard_.timers().now_us();
+    spawn(shard_.executor(), write_rest());
+  }
+  count_pending();
+  changed_.notify_all();
+}
+
+// Writes what the peer did not take at once, a piece at a time so that progress can be seen.
+Async<void> Session::write_rest() {
+  while (!broken_ && out_.size() > out_begin_) {
+    const size_t n = std::min(out_.size() - out_begin_, kFlushBytes);
+    writing_.assign(out_, out_begin_, n);
+    out_begin_ += n;
+    if (out_begin_ == out_.size()) {
+      out_.clear();
+      out_begin_ = 0;
+    } else if (out_begin_ >= kMaxPendingReplyBytes) {
+      out_.erase(0, out_begin_);
+      out_begin_ = 0;
+    }
+    const Bytes part = writing_;
+    const Result<void> written = co_await stream_->write({&part, 1});
+    writing_.clear();
+    if (!written) close();
+    written_us_ = shard_.timers().now_us();
+    count_pending();
+    resume_reads();
+    changed_.notify_all();
+  }
+  writer_active_ = false;
+  changed_.notify_all();
+}
+
+void Session::count_pending() {
+  const size_t now = pending_bytes();
+  shard_.admission().pending_reply_bytes(static_cast<ptrdiff_t>(now) -
+                                         static_cast<ptrdiff_t>(counted_bytes_));
+  counted_bytes_ = now;
+}
+
+void Session::resume_reads() {
+  if (output_full()) return;
+  for (ReadOp& read : reads_) read.output_drained();
+}
+
+void Session::say_goaway() {
+  if (goaway_ || broken_) return;
+  goaway_ = true;
+  append(FrameHeader(), FrameKind::goaway, 0, {});
+}
+
+void Session::close() {
+  if (broken_) return;
+  broken_ = true;
+  out_.clear();
+  out_begin_ = 0;
+  count_pending();
+  stream_->close();
+  for (ReadOp& read : reads_) read.abandon();
+  changed_.notify_all();
+}
+
+// Now and then: everything that may not last.
+void Session::watch() {
+  const NetOptions& net = shard_.options().net;
+  const int64_t now_us = shard_.timers().now_us();
+  const int64_t partial_us = partial_since_us_ == 0 || !has_room() ? 0 : now_us - partial_since_us_;
+  const bool crawls = partial_us > net.stall_timeout_us &&
+                      static_cast<int64_t>(frames_.unread().size()) <
+                          partial_us / 1'000'000 * kSlowestFrameBytesPerS;
+  const bool silent = in_flight_ == 0 && net.idle_timeout_us != 0;
+  for (ReadOp& read : reads_) read.check_deadline();
+  if (!greeted_ && now_us - born_us_ > net.handshake_timeout_us) return close();
+  if (writer_active_ && now_us - written_us_ > net.stall_timeout_us) return close();
+  if (crawls) return close();
+  if (silent && now_us - heard_us_ > net.idle_timeout_us) return close();
+  watch_.arm_after_us(greeted_ ? kWatchUs : kHandshakeWatchUs);
+}
+
+void Session::garbage(const Error& error) {
+  shard_.log_garbage(peer_, error.message);
+}
+
+}  // namespace cellar::server

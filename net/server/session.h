@@ -1,0 +1,124 @@
+// Session: one connection on the shard that accepted it.
+//
+// A coroutine reads; every complete frame of one receive is handled before the next, and nothing
+// else of a request is a coroutine unless it has to wait. Answers are gathered in one buffer and
+// leave once a loop turn, or earlier when kFlushBytes are there; only when the peer does not take
+// them at once does a second coroutine write.
+//
+// The socket is not read while in_flight() requests are unanswered or kMaxPendingReplyBytes wait to
+// be written: TCP then slows the client down.
+//
+// Life: the reader ends (the peer's end, garbage, a timeout, stop()); requests in flight finish and
+// their answers are written if the peer still takes them; then the session leaves its shard, which
+// destroys it. A request on its way therefore may hold a plain Session*.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "io/runtime/event.h"
+#include "io/runtime/timers.h"
+#include "io/runtime/transport.h"
+#include "net/server/read_op.h"
+#include "net/wire/frame.h"
+#include "net/wire/status.h"
+
+namespace cellar::server {
+
+class ShardServer;
+
+// One shard.
+class Session {
+ public:
+  Session(ShardServer& shard, std::unique_ptr<ByteStream> stream);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // The connection, until it is over. Started once, by the shard.
+  Async<void> run();
+
+  // ---- answers: each of the first two ends the request ----
+  void reply(const wire::FrameHeader& request, Bytes body,
+             wire::FrameKind kind = wire::FrameKind::reply);
+  void reply_error(const wire::FrameHeader& request, const Error& error,
+                   const wire::TabletHint* hint = nullptr);
+  void chunk(const wire::FrameHeader& request, Bytes body);
+
+  // Of a body that could not be verified: answers, and closes the connection at the third.
+  void reply_malformed(const wire::FrameHeader& request, const Error& error);
+
+  // ---- reads in progress, for cancel and credit ----
+  using Reads = boost::intrusive::list<ReadOp, boost::intrusive::constant_time_size<false>>;
+  void add_read(ReadOp& read) { reads_.push_back(read); }
+  // True when answers wait that the peer does not take: a scan then pauses until output_drained.
+  bool output_full() const { return pending_bytes() >= kScanPauseBytes; }
+
+  // ---- the shard's ----
+  void flush();         // once a turn, after answers were gathered
+  void say_goaway();    // no new requests from here on
+  void close();         // now; requests in flight lose their listener
+  bool idle() const { return in_flight_ == 0 && pending_bytes() == 0; }
+  bool flush_queued = false;  // kept by the shard's flush list
+
+  ShardServer& shard() { return shard_; }
+  bool greeted() const { return greeted_; }
+  void greet() { greeted_ = true; }
+  bool open() const { return !broken_; }
+  const std::string& peer() const { return peer_; }
+
+ private:
+  static constexpr int64_t kHandshakeWatchUs = 1'000'000;
+  static constexpr int64_t kWatchUs = 5'000'000;
+  static constexpr int64_t kSlowestFrameBytesPerS = 1024;
+  static constexpr size_t kScanPauseBytes = 512 * 1024;
+  static constexpr size_t kKeepOutputBytes = 256 * 1024;
+
+  Async<bool> read_preface();
+  Async<bool> fill();
+  Async<bool> wait_for_room();
+  Async<bool> handle_frames();
+  void handle(const wire::Frame& frame);
+  void handle_request(const wire::Frame& frame);
+  void cancel(uint64_t request_id);
+  void credit(const wire::Frame& frame);
+  void append(const wire::FrameHeader& request, wire::FrameKind kind, uint32_t flags, Bytes body);
+  void finish_request();
+  Async<void> write_rest();
+  void watch();
+  void garbage(const Error& error);
+  size_t pending_bytes() const { return out_.size() - out_begin_ + writing_.size(); }
+  bool has_room() const;
+  void count_pending();
+  void resume_reads();
+
+  ShardServer& shard_;
+  std::unique_ptr<ByteStream> stream_;
+  std::string peer_;
+  wire::FrameReader frames_;
+  bool greeted_ = false;
+  bool goaway_ = false;
+  bool broken_ = false;        // nothing more is read or written
+  bool end_of_input_ = false;
+  int malformed_ = 0;
+
+  uint32_t in_flight_ = 0;
+  Reads reads_;
+  Notify changed_;             // room, an answer written, a request finished
+
+  std::string out_;            // gathered answers from out_begin_ on
+  size_t out_begin_ = 0;
+  std::string writing_;        // what write_rest() is at
+  bool writer_active_ = false;
+  size_t counted_bytes_ = 0;   // of pending_bytes(), known to admission
+
+  Timer watch_;
+  int64_t born_us_;
+  int64_t heard_us_;           // last bytes received
+  int64_t partial_since_us_ = 0;  // a frame has begun and is not complete; 0: none
+  int64_t written_us_ = 0;     // last progress of write_rest()
+};
+
+}  // namespace cellar::server

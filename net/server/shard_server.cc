@@ -1,0 +1,125 @@
+#include "net/server/shard_server.h"
+
+#include "io/base/log.h"
+
+namespace cellar::server {
+
+ShardServer::ShardServer(Shard& shard, engine::Node& node, const ServerOptions& options,
+                         const NodeFacts& facts, const std::vector<ShardServer*>& peers,
+                         const Clock& wall, ExtraOps* extra)
+    : shard_(shard),
+      node_(node),
+      engine_(node.engine(shard.id())),
+      options_(options),
+      facts_(facts),
+      peers_(peers),
+      wall_(wall),
+      extra_(extra),
+      frame_bytes_(server::frame_bytes(options.engine)),
+      started_us_(wall.boot_us()),
+      admission_(options.net.connections) {
+  shard_.loop().add_hook(*this);
+}
+
+ShardServer::~ShardServer() {
+  CHECK(sessions_.empty(), "shard {} stops with {} connections", id(), sessions_.size());
+  shard_.loop().remove_hook(*this);
+}
+
+void ShardServer::listen(std::unique_ptr<Listener> listener) {
+  listener_ = std::move(listener);
+  spawn(executor(), accept_loop());
+}
+
+Async<void> ShardServer::accept_loop() {
+  while (!stopping_) {
+    Result<std::unique_ptr<ByteStream>> stream = co_await listener_->accept();
+    if (!stream) {
+      if (stream.error().code == Errc::cancelled) break;
+      log_warn("server", "accept failed shard={} error=\"{}\"", id(), stream.error().message);
+      continue;
+    }
+    serve(std::move(*stream));
+  }
+  accept_ended_.set();
+}
+
+void ShardServer::serve(std::unique_ptr<ByteStream> stream) {
+  if (stopping_ || !admission_.enter_connection()) {
+    stream->close();
+    return;
+  }
+  auto* session = new Session(*this, std::move(stream));
+  sessions_.insert(session);
+  spawn(executor(), session->run());
+}
+
+void ShardServer::remove(Session& session) {
+  if (session.flush_queued) {
+    std::erase(flush_, &session);
+    std::replace(flushing_.begin(), flushing_.end(), &session, static_cast<Session*>(nullptr));
+  }
+  sessions_.erase(&session);
+  admission_.leave_connection();
+  delete &session;
+  session_left_.notify_all();
+}
+
+bool ShardServer::drained() const {
+  for (const Session* session : sessions_) {
+    if (!session->idle()) return false;
+  }
+  return true;
+}
+
+Async<void> ShardServer::stop() {
+  stopping_ = true;
+  if (listener_) {
+    listener_->close();
+    co_await accept_ended_.wait();
+  }
+  for (Session* session : sessions_) session->say_goaway();
+  constexpr int64_t kLookUs = 5'000;
+  const int64_t until_us = timers().now_us() + options_.net.drain_timeout_us;
+  while (!drained() && timers().now_us() < until_us) {
+    co_await sleep_us(timers(), kLookUs);
+  }
+  for (Session* session : sessions_) session->close();
+  while (!sessions_.empty()) co_await session_left_.wait();
+}
+
+void ShardServer::queue_flush(Session& session) {
+  session.flush_queued = true;
+  flush_.push_back(&session);
+}
+
+void ShardServer::continue_later(LaterWork& work) { later_.push_back(&work); }
+
+bool ShardServer::on_turn() {
+  if (flush_.empty() && later_.empty()) return false;
+  running_.swap(later_);
+  for (LaterWork* work : running_) work->go_on();
+  running_.clear();
+  flushing_.swap(flush_);
+  for (Session* session : flushing_) {
+    if (session == nullptr) continue;
+    session->flush_queued = false;
+    session->flush();
+  }
+  flushing_.clear();
+  return true;
+}
+
+void ShardServer::log_garbage(const std::string& peer, const std::string& what) {
+  const int64_t now_us = timers().now_us();
+  if (garbage_logged_us_ != 0 && now_us - garbage_logged_us_ < kGarbageLogUs) {
+    ++garbage_unlogged_;
+    return;
+  }
+  log_warn("server", "closed a connection peer={} reason=\"{}\" more_since_last_line={}", peer,
+           what, garbage_unlogged_);
+  garbage_logged_us_ = now_us;
+  garbage_unlogged_ = 0;
+}
+
+}  // namespace cellar::server

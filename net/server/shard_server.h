@@ -1,0 +1,134 @@
+// ShardServer: the serving side of one shard. It owns the shard's sessions and everything that
+// their requests take from pools, and it is what a request that was handed over from another shard
+// meets there.
+#pragma once
+
+#include <flatbuffers/flatbuffers.h>
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/node.h"
+#include "io/runtime/gate.h"
+#include "io/runtime/loop.h"
+#include "io/runtime/shard.h"
+#include "io/runtime/transport.h"
+#include "net/server/admission.h"
+#include "net/server/extra_ops.h"
+#include "net/server/options.h"
+#include "net/server/pool.h"
+#include "net/server/read_op.h"
+#include "net/server/session.h"
+#include "net/server/write_op.h"
+#include "net/wire/read_codec.h"
+#include "net/wire/write_codec.h"
+
+namespace cellar::server {
+
+// What ServerInfo tells beside the engine's own numbers; the same on every shard, immutable.
+struct NodeFacts {
+  std::string version;
+  std::string io_backend;
+  std::string io_reason;
+};
+
+class ShardServer final : public LoopHook {
+ public:
+  struct Counters {
+    uint64_t requests = 0;
+    uint64_t handed_over = 0;
+  };
+
+  // All references outlive it. `peers` holds the ShardServer of every shard by its number; it is
+  // filled before the first connection is accepted. `extra` may be null.
+  ShardServer(Shard& shard, engine::Node& node, const ServerOptions& options,
+              const NodeFacts& facts, const std::vector<ShardServer*>& peers, const Clock& wall,
+              ExtraOps* extra);
+  ~ShardServer() override;
+
+  // Serves what `listener` accepts until stop().
+  void listen(std::unique_ptr<Listener> listener);
+  // Accepts no more, says goaway, and returns when every request is answered or the drain's time is
+  // over; then every connection is closed.
+  Async<void> stop();
+  // Serves one stream; for tests too.
+  void serve(std::unique_ptr<ByteStream> stream);
+
+  // ---- of the shard ----
+  ShardId id() const { return shard_.id(); }
+  ShardExecutor executor() { return shard_.executor(); }
+  Timers& timers() { return shard_.timers(); }
+  Mailbox& mailbox() { return shard_.mailbox(); }
+  TrustedClock& clock() { return shard_.clock(); }
+  const Clock& wall() const { return wall_; }
+  engine::Node& node() { return node_; }
+  engine::Engine& engine() { return engine_; }
+  const engine::TableMap& tables() const { return node_.tables(shard_.id()); }
+  const ServerOptions& options() const { return options_; }
+  const NodeFacts& facts() const { return facts_; }
+  Admission& admission() { return admission_; }
+  ExtraOps* extra() { return extra_; }
+  ShardServer& peer(ShardId shard) { return *peers_[shard.value()]; }
+  uint32_t frame_bytes() const { return frame_bytes_; }
+  int64_t started_us() const { return started_us_; }
+
+  // ---- of the requests; scratch that one request uses within one call ----
+  flatbuffers::FlatBufferBuilder& builder() { return builder_; }
+  wire::DecodedWrites& writes() { return writes_; }
+  Pool<SingleWrite> single_writes;
+  Pool<BatchWrite> batch_writes;
+  Pool<ReadOp> reads;
+
+  // ---- sessions ----
+  void queue_flush(Session& session);
+  void remove(Session& session);
+  void log_garbage(const std::string& peer, const std::string& what);
+  void count_request() { ++counters_.requests; }
+  void count_handed_over() { ++counters_.handed_over; }
+  const Counters& counters() const { return counters_; }
+
+  // Work that goes on in the next loop turn.
+  void continue_later(LaterWork& work);
+
+  bool on_turn() override;
+  bool may_sleep() override { return flush_.empty() && later_.empty(); }
+
+ private:
+  static constexpr int64_t kGarbageLogUs = 60'000'000;
+
+  Async<void> accept_loop();
+  bool drained() const;
+
+  Shard& shard_;
+  engine::Node& node_;
+  engine::Engine& engine_;
+  const ServerOptions& options_;
+  const NodeFacts& facts_;
+  const std::vector<ShardServer*>& peers_;
+  const Clock& wall_;
+  ExtraOps* extra_;
+  const uint32_t frame_bytes_;
+  const int64_t started_us_;
+  Admission admission_;
+
+  std::unique_ptr<Listener> listener_;
+  Event accept_ended_;
+  std::unordered_set<Session*> sessions_;
+  Notify session_left_;
+  bool stopping_ = false;
+
+  std::vector<Session*> flush_;
+  std::vector<Session*> flushing_;
+  std::vector<LaterWork*> later_;
+  std::vector<LaterWork*> running_;
+  flatbuffers::FlatBufferBuilder builder_;
+  wire::DecodedWrites writes_;
+  Counters counters_;
+
+  int64_t garbage_logged_us_ = 0;
+  uint64_t garbage_unlogged_ = 0;
+};
+
+}  // namespace cellar::server

@@ -1,0 +1,188 @@
+#include "net/server/write_op.h"
+
+#include <cstring>
+
+#include "net/server/router.h"
+#include "net/server/session.h"
+#include "net/server/shard_server.h"
+
+namespace cellar::server {
+namespace {
+
+// Sentences of one answer; entries beyond it get their status alone.
+constexpr size_t kMaxFailureText = 1u << 20;
+
+void single_done(engine::Write& write) {
+  auto* op = static_cast<SingleWrite*>(write.context);
+  if (write.error) {
+    op->session->reply_error(op->header, *write.error);
+  } else {
+    op->session->reply(op->header, {});
+  }
+  op->shard->single_writes.give(op);
+}
+
+}  // namespace
+
+void start_single_write(ShardServer& shard, Session& session, const wire::FrameHeader& header,
+                        const wire::DecodedWrites& decoded,
+                        const engine::TabletDescriptor& tablet) {
+  SingleWrite* op = shard.single_writes.take();
+  op->shard = &shard;
+  op->session = &session;
+  op->header = header;
+  engine::Write& write = op->write;
+  write.tablet = tablet.id;
+  write.epoch = tablet.epoch;
+  write.level = decoded.target.level;
+  write.mutation = decoded.mutation(0);
+  write.error.reset();
+  write.done = single_done;
+  write.context = op;
+  shard.engine().submit(write);
+}
+
+void BatchWrite::begin(ShardServer& shard, Session& session, const wire::FrameHeader& header,
+                       Answer answer, size_t parts) {
+  home_ = &shard;
+  session_ = &session;
+  header_ = header;
+  answer_ = answer;
+  parts_ = parts;
+  shares_used_ = 0;
+  held_bytes_ = 0;
+  if (parts > writes_capacity_) {
+    writes_ = std::make_unique<engine::Write[]>(parts);
+    writes_capacity_ = parts;
+  }
+  for (size_t i = 0; i < parts; ++i) {
+    writes_[i].error.reset();
+    writes_[i].range.reset();
+    writes_[i].level.reset();
+    writes_[i].mutation = {};
+  }
+}
+
+Bytes BatchWrite::keep_body(Bytes body) {
+  held_bytes_ = body.size();
+  body_.resize((body.size() + 7) / 8);
+  std::memcpy(body_.data(), body.data(), body.size());
+  return {reinterpret_cast<const char*>(body_.data()), body.size()};
+}
+
+BatchWrite::Share& BatchWrite::share_of(ShardId shard) {
+  for (size_t i = 0; i < shares_used_; ++i) {
+    if (shares_[i]->server->id() == shard) return *shares_[i];
+  }
+  if (shares_used_ == shares_.size()) shares_.push_back(std::make_unique<Share>());
+  Share& share = *shares_[shares_used_++];
+  share.batch = this;
+  share.server = &home_->peer(shard);
+  share.parts.clear();
+  return share;
+}
+
+engine::Write& BatchWrite::add(size_t index, const engine::TabletDescriptor& tablet) {
+  Share& share = share_of(tablet.shard);
+  share.parts.push_back(static_cast<uint32_t>(index));
+  engine::Write& write = writes_[index];
+  write.tablet = tablet.id;
+  write.epoch = tablet.epoch;
+  write.done = part_done;
+  write.context = &share;
+  return write;
+}
+
+void BatchWrite::refuse(size_t index, Error error) { writes_[index].error = std::move(error); }
+
+void BatchWrite::start() {
+  // One more than the shares, so that the last to finish inside this loop does not end the batch.
+  shares_left_ = shares_used_ + 1;
+  for (size_t i = 0; i < shares_used_; ++i) {
+    Share& share = *shares_[i];
+    if (share.server == home_) {
+      submit(share);
+    } else {
+      home_->count_handed_over();
+      share.run = [](MailboxMessage& self) { submit(static_cast<Share&>(self)); };
+      home_->mailbox().send(share.server->id(), share);
+    }
+  }
+  finish_share();
+}
+
+// On the shard that serves the share.
+void BatchWrite::submit(Share& share) {
+  share.left = share.parts.size() + 1;
+  for (const uint32_t part : share.parts) share.server->engine().submit(share.batch->writes_[part]);
+  if (--share.left == 0) share_done(share);
+}
+
+void BatchWrite::part_done(engine::Write& write) {
+  auto& share = *static_cast<Share*>(write.context);
+  if (--share.left == 0) share_done(share);
+}
+
+void BatchWrite::share_done(Share& share) {
+  ShardServer* home = share.batch->home_;
+  if (share.server == home) return share.batch->finish_share();
+  share.run = [](MailboxMessage& self) { static_cast<Share&>(self).batch->finish_share(); };
+  share.server->mailbox().send(home->id(), share);
+}
+
+void BatchWrite::finish_share() {
+  if (--shares_left_ > 0) return;
+  answer();
+  home_->admission().release_bytes(held_bytes_);
+  home_->batch_writes.give(this);
+}
+
+void BatchWrite::answer() {
+  if (answer_ == Answer::many_rows) return answer_many();
+  // A drop that failed in one tablet may have been committed in others; it is safe to repeat.
+  size_t failed = 0;
+  const Error* first = nullptr;
+  for (size_t i = 0; i < parts_; ++i) {
+    if (!writes_[i].error) continue;
+    ++failed;
+    if (first == nullptr) first = &*writes_[i].error;
+  }
+  if (first != nullptr) {
+    Error error = *first;
+    if (failed < parts_ && error.applied == Applied::not_applied) {
+      error.applied = Applied::maybe_applied;
+    }
+    return session_->reply_error(header_, error);
+  }
+  if (answer_ == Answer::one_row) return session_->reply(header_, {});
+  auto& builder = home_->builder();
+  builder.Clear();
+  const auto reply = wire::fb::CreateDropRowRangeReply(builder, static_cast<uint32_t>(parts_));
+  session_->reply(header_, wire::finish_body(builder, reply));
+}
+
+void BatchWrite::answer_many() {
+  std::vector<wire::fb::EntryFailure> failures;
+  std::string arena;
+  for (size_t i = 0; i < parts_; ++i) {
+    if (!writes_[i].error) continue;
+    const Error& error = *writes_[i].error;
+    const bool room = arena.size() < kMaxFailureText;
+    const Bytes message = Bytes(error.message).substr(0, room ? wire::kMaxStatusMessageBytes : 0);
+    const wire::fb::Span span(static_cast<uint32_t>(arena.size()),
+                              static_cast<uint32_t>(message.size()));
+    arena.append(message);
+    failures.emplace_back(static_cast<uint32_t>(i), error.retry_after_ms, span,
+                          static_cast<uint8_t>(error.code), static_cast<uint8_t>(error.applied), 0);
+  }
+  if (failures.empty()) return session_->reply(header_, {});
+  auto& builder = home_->builder();
+  builder.Clear();
+  const auto list = builder.CreateVectorOfStructs(failures);
+  const auto bytes =
+      builder.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
+  session_->reply(header_, wire::finish_body(
+                               builder, wire::fb::CreateMutateRowsReply(builder, list, bytes)));
+}
+
+}  // namespace cellar::server

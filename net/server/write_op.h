@@ -1,0 +1,85 @@
+// Writes on their way. SingleWrite is the short way: one row whose tablet is on this shard.
+// BatchWrite is every other: rows of several tablets, or a tablet of another shard, or a range
+// delete over many. Both are pooled; neither is a coroutine.
+//
+// Order: rows are submitted, and handed to other shards, inside the call that handles the frame, in
+// the order in which they stand in it. A row's tablet is on one shard and a mailbox keeps the order
+// of a pair, so the writes of a connection to one row apply in the order sent.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/table_map.h"
+#include "io/runtime/mailbox.h"
+#include "net/wire/frame.h"
+#include "net/wire/write_codec.h"
+
+namespace cellar::server {
+
+class Session;
+class ShardServer;
+
+struct SingleWrite {
+  ShardServer* shard = nullptr;
+  Session* session = nullptr;
+  wire::FrameHeader header;
+  engine::Write write;
+};
+
+// Submits decoded row 0 to the tablet, which is on this shard. Answers the request.
+void start_single_write(ShardServer& shard, Session& session, const wire::FrameHeader& header,
+                        const wire::DecodedWrites& decoded, const engine::TabletDescriptor& tablet);
+
+class BatchWrite {
+ public:
+  enum class Answer : uint8_t { one_row, many_rows, drop };
+
+  // Begins empty: add() the parts in order, then start().
+  void begin(ShardServer& shard, Session& session, const wire::FrameHeader& header, Answer answer,
+             size_t parts);
+  // Keeps a copy of the body for the shards that must see it later; answers the copy.
+  Bytes keep_body(Bytes body);
+  wire::DecodedWrites& decoded() { return decoded_; }
+  // Part `index` goes to `tablet`; what it carries is set on the result before start().
+  engine::Write& add(size_t index, const engine::TabletDescriptor& tablet);
+  // Part `index` failed before it could be submitted.
+  void refuse(size_t index, Error error);
+  // Submits everything. Answers the request when the last part is done; may do so inside.
+  void start();
+
+ private:
+  // The parts that one shard serves: the message that carries them there and back.
+  struct Share : MailboxMessage {
+    BatchWrite* batch = nullptr;
+    ShardServer* server = nullptr;  // of the shard that serves it
+    std::vector<uint32_t> parts;
+    size_t left = 0;
+  };
+
+  Share& share_of(ShardId shard);
+  static void submit(Share& share);
+  static void part_done(engine::Write& write);
+  static void share_done(Share& share);
+  void finish_share();
+  void answer();
+  void answer_many();
+
+  ShardServer* home_ = nullptr;
+  Session* session_ = nullptr;
+  wire::FrameHeader header_;
+  Answer answer_ = Answer::one_row;
+  std::vector<uint64_t> body_;  // aligned
+  size_t held_bytes_ = 0;
+  wire::DecodedWrites decoded_;
+  std::unique_ptr<engine::Write[]> writes_;
+  size_t writes_capacity_ = 0;
+  size_t parts_ = 0;
+  std::vector<std::unique_ptr<Share>> shares_;
+  size_t shares_used_ = 0;
+  size_t shares_left_ = 0;
+};
+
+}  // namespace cellar::server
