@@ -1,0 +1,170 @@
+#include "engine/compaction/merge_job.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "engine/read/block_load.h"
+#include "io/base/check.h"
+#include "io/base/log.h"
+
+namespace cellar::engine {
+namespace {
+
+// What an entry of this many value bytes costs more than one without.
+constexpr size_t kValueBytesPerEntry = 512;
+
+// Of deletes of the same rows the newest does what all do.
+void drop_repeated(std::vector<StampedRange>& ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const StampedRange& a, const StampedRange& b) {
+    return std::tie(a.start, a.end, b.stamp) < std::tie(b.start, b.end, a.stamp);
+  });
+  const auto last =
+      std::unique(ranges.begin(), ranges.end(), [](const StampedRange& a, const StampedRange& b) {
+        return a.start == b.start && a.end == b.end;
+      });
+  ranges.erase(last, ranges.end());
+}
+
+}  // namespace
+
+MergeJob::MergeJob(BlobStore& store, BlobIds& ids, MergePlan plan)
+    : store_(store), ids_(ids), plan_(std::move(plan)), judge_(plan_.schema, range_deletes_) {
+  for (auto& input : plan_.inputs) merge_.add(std::move(input));
+  drop_repeated(plan_.range_deletes);
+  for (const StampedRange& range : plan_.range_deletes) range_deletes_.add(range);
+  range_deletes_.build();
+}
+
+Async<Result<std::vector<TableMeta>>> MergeJob::run() {
+  Result<void> merged = co_await merge();
+  if (!merged) {
+    co_await undo();
+    co_return std::unexpected(std::move(merged).error());
+  }
+  co_return std::move(outputs_);
+}
+
+Async<Result<void>> MergeJob::merge() {
+  if (!plan_.bottom && !plan_.range_deletes.empty()) {
+    CO_TRY_VOID(co_await open_writer());
+    for (StampedRange& range : plan_.range_deletes) writer_->add_range_delete(std::move(range));
+  }
+  Step step = merge_.seek("");
+  while (step != Step::end) {
+    if (cancelled_)
+      co_return fail(Errc::cancelled, "the merge of tablet {} was called off", plan_.tablet);
+    if (step == Step::failed) co_return std::unexpected(merge_.error());
+    if (step == Step::blocked) {
+      co_await load_blocks(merge_);
+      step = merge_.resume();
+      continue;
+    }
+    CO_TRY(step, merge_slice(step));
+    CO_TRY_VOID(co_await settle_writer());
+    if (step == Step::ready) co_await yield_now();
+  }
+  if (writer_ != nullptr) CO_TRY_VOID(co_await close_writer());
+  co_return Result<void>();
+}
+
+// Takes entries until the slice is used, the merge cannot go on, or the writer needs something.
+Result<Step> MergeJob::merge_slice(Step step) {
+  int64_t left = kSliceEntries;
+  while (step == Step::ready && left > 0) {
+    const Bytes key = merge_.key();
+    if (!judge_.in_row(key)) {
+      if (!judge_.begin_row(key, kMaxStamp))
+        return fail(Errc::data_loss, "'{}' is no entry key", escape_bytes(key));
+      cut_ = writer_ != nullptr && writer_->file_bytes() >= plan_.table_bytes;
+      judged_ = false;
+    }
+    if (!judged_) {
+      TRY(keep_, keep(key));
+      judged_ = true;
+      ++stats_.entries_in;
+    }
+    if (keep_) {
+      if (cut_ || writer_ == nullptr || writer_->wants_flush()) return step;
+      writer_->add(key, merge_.value());
+      ++stats_.entries_out;
+    }
+    left -= 1 + static_cast<int64_t>(merge_.value().size() / kValueBytesPerEntry);
+    judged_ = false;
+    step = merge_.next();
+  }
+  return step;
+}
+
+// Does the entry go into the output?
+Result<bool> MergeJob::keep(Bytes key) {
+  switch (judge_.judge(key)) {
+    case Fate::visible:
+      return true;
+    case Fate::marker:
+      return !plan_.bottom;
+    case Fate::overwritten:
+    case Fate::deleted:
+    case Fate::orphaned:
+    case Fate::redundant:
+      return false;
+    case Fate::unseen:
+      UNREACHABLE("a merge reads at the last stamp");
+    case Fate::malformed:
+      break;
+  }
+  return fail(Errc::data_loss, "'{}' is no entry key", escape_bytes(key));
+}
+
+// Gives the writer what it waits for, so that the next slice goes on.
+Async<Result<void>> MergeJob::settle_writer() {
+  if (cut_ && judged_ && keep_) {
+    CO_TRY_VOID(co_await close_writer());
+    cut_ = false;
+  }
+  if (writer_ == nullptr && judged_ && keep_) CO_TRY_VOID(co_await open_writer());
+  if (writer_ != nullptr && writer_->wants_flush()) CO_TRY_VOID(co_await writer_->flush());
+  co_return Result<void>();
+}
+
+Async<Result<void>> MergeJob::open_writer() {
+  TableWriterOptions options;
+  options.blob = ids_.next_blob_id();
+  options.table = plan_.schema.id;
+  options.tablet = plan_.tablet;
+  options.tablet_start = plan_.tablet_start;
+  options.tablet_end = plan_.tablet_end;
+  options.run = plan_.run;
+  options.compression = plan_.schema.options.compression;
+  options.block_bytes = plan_.schema.options.block_bytes;
+  CO_TRY(auto blob, co_await store_.create(options.blob, 0, plan_.io_class));
+  writer_ = std::make_unique<TableWriter>(std::move(options), std::move(blob));
+  co_return Result<void>();
+}
+
+Async<Result<void>> MergeJob::close_writer() {
+  CO_TRY(TableMeta meta, co_await writer_->finish());
+  writer_.reset();
+  stats_.bytes_out += meta.file_bytes;
+  outputs_.push_back(std::move(meta));
+  co_return Result<void>();
+}
+
+// Leaves nothing behind. What cannot be removed now is found by the owner as a blob that no
+// manifest names.
+Async<void> MergeJob::undo() {
+  if (writer_ != nullptr) {
+    Result<void> abandoned = co_await writer_->abandon();
+    if (!abandoned)
+      log_warn("compaction", "abandon tablet={} error={}", plan_.tablet,
+               abandoned.error().to_string());
+    writer_.reset();
+  }
+  for (const TableMeta& output : outputs_) {
+    Result<void> removed = co_await store_.remove(output.blob);
+    if (!removed)
+      log_warn("compaction", "remove blob={} error={}", output.blob, removed.error().to_string());
+  }
+  outputs_.clear();
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,81 @@
+// MergeJob: a flush or a compaction. Merges the inputs, leaves out what is dead, writes tables.
+//
+// What is dead is decided by FateJudge, as in a read; so an answer cannot depend on whether the job
+// has run. Kept entries are copied byte for byte. Left out are
+//   - cells that were overwritten, deleted or orphaned by what the inputs hold. Their older
+//   versions
+//     may lie in older runs: those are covered by the same delete, family creation or overwriting
+//     cell, which stays. What newer runs cover is not known here and stays.
+//   - delete markers that a newer marker of the inputs covers wholly;
+//   - at the bottom, all delete markers and row-range deletes: nothing older is left to cover, and
+//     what is newer they do not cover.
+//
+// It runs on its shard's loop in slices of kSliceEntries, each followed by a yield; what it holds
+// in memory is one block an input, the blocks being written (TableWriter::kFlushBytes) and the
+// write- behind of the blob writer. It ends with all outputs sealed, or with none: on failure or
+// cancel() every output is abandoned or removed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/compaction/plan.h"
+#include "engine/iter/merging_iterator.h"
+#include "engine/read/fate.h"
+#include "engine/sstable/table_writer.h"
+#include "engine/store/blob_store.h"
+#include "io/base/result.h"
+#include "io/runtime/async.h"
+
+namespace cellar::engine {
+
+// Entries looked at between two yields: about 300 us. Large values count as several.
+inline constexpr uint32_t kSliceEntries = 1024;
+
+struct MergeStats {
+  uint64_t entries_in = 0;
+  uint64_t entries_out = 0;
+  uint64_t bytes_out = 0;  // of finished tables
+};
+
+class MergeJob {
+ public:
+  // Both outlive the job.
+  MergeJob(BlobStore& store, BlobIds& ids, MergePlan plan);
+  MergeJob(const MergeJob&) = delete;
+  MergeJob& operator=(const MergeJob&) = delete;
+
+  // Once. The outputs in key order; none when nothing is left. CANCELLED after cancel().
+  Async<Result<std::vector<TableMeta>>> run();
+  // run() ends soon, with CANCELLED, unless it had all but ended.
+  void cancel() { cancelled_ = true; }
+  const MergeStats& stats() const { return stats_; }
+
+ private:
+  Async<Result<void>> merge();
+  Result<Step> merge_slice(Step step);
+  Result<bool> keep(Bytes key);
+  Async<Result<void>> settle_writer();
+  Async<Result<void>> open_writer();
+  Async<Result<void>> close_writer();
+  Async<void> undo();
+
+  BlobStore& store_;
+  BlobIds& ids_;
+  MergePlan plan_;
+  MergingIterator merge_;
+  RangeDeletes range_deletes_;
+  FateJudge judge_;
+  std::unique_ptr<TableWriter> writer_;
+  std::vector<TableMeta> outputs_;
+  MergeStats stats_;
+  bool cancelled_ = false;
+  // The entry at hand.
+  bool judged_ = false;
+  bool keep_ = false;  // if judged
+  bool cut_ = false;   // its row begins a new output
+};
+
+}  // namespace cellar::engine

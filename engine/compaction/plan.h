@@ -1,0 +1,46 @@
+// MergePlan: everything a flush or a compaction needs to know, fixed before it begins. The job
+// touches no tablet state, so it may run beside anything; the owner installs what it answers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/iter/entry_iterator.h"
+#include "engine/iter/range_delete.h"
+#include "engine/model/schema.h"
+#include "engine/model/types.h"
+#include "io/base/io_class.h"
+
+namespace cellar::engine {
+
+struct MergePlan {
+  // What goes in, newest first; what they read outlives the job. REQUIRES: neighbours in age, and
+  // every commit in them visible to every reader that may come to see the output.
+  std::vector<std::unique_ptr<EntryIterator>> inputs;
+  std::vector<StampedRange> range_deletes;  // of all inputs
+  // Nothing older than the inputs exists: delete markers have nothing left to cover.
+  bool bottom = false;
+
+  // One reading of each, for the whole job.
+  TableSchema schema;
+  int64_t trusted_now_us = 0;
+
+  // What comes out.
+  TabletId tablet;
+  std::string tablet_start;
+  std::string tablet_end;
+  uint64_t run = 0;                     // TableMeta::run of every output
+  uint64_t table_bytes = 256ull << 20;  // an output is closed at the first row boundary past this
+  IoClass io_class = IoClass::compaction;
+};
+
+// Where outputs get their names.
+class BlobIds {
+ public:
+  virtual ~BlobIds() = default;
+  virtual BlobId next_blob_id() = 0;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,49 @@
+#include "engine/read/run_iterator.h"
+
+#include <algorithm>
+
+namespace cellar::engine {
+
+void RunIterator::open(size_t index) {
+  if (at_ == index) return;
+  at_ = index;
+  current_.emplace(*tables_[index], options_);
+}
+
+Step RunIterator::seek(Bytes key) {
+  backward_ = false;
+  const auto it = std::partition_point(
+      tables_.begin(), tables_.end(),
+      [key](const TableReader* table) { return Bytes(table->meta().largest_key) < key; });
+  if (it == tables_.end()) return Step::end;
+  open(static_cast<size_t>(it - tables_.begin()));
+  return settle(current_->seek(key));
+}
+
+Step RunIterator::seek_before(Bytes key) {
+  backward_ = true;
+  const auto it = std::partition_point(
+      tables_.begin(), tables_.end(),
+      [key](const TableReader* table) { return Bytes(table->meta().smallest_key) < key; });
+  if (it == tables_.begin()) return Step::end;
+  open(static_cast<size_t>(it - tables_.begin()) - 1);
+  return settle(current_->seek_before(key));
+}
+
+Step RunIterator::next() {
+  backward_ = false;
+  return settle(current_->next());
+}
+
+Step RunIterator::resume() { return settle(current_->resume()); }
+
+// At the end of a table the move goes on in the next one.
+Step RunIterator::settle(Step step) {
+  while (step == Step::end && !backward_ && at_ + 1 < tables_.size()) {
+    open(at_ + 1);
+    step = current_->seek("");
+  }
+  return step;
+}
+
+}  // namespace cellar::engine

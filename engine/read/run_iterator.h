@@ -1,0 +1,40 @@
+// RunIterator: the tables of one run, in key order and disjoint, as one source. Only the table
+// under the cursor has an iterator open, so a run of many tables costs a merge one place.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/iter/entry_iterator.h"
+#include "engine/sstable/table_iterator.h"
+
+namespace cellar::engine {
+
+class RunIterator final : public EntryIterator {
+ public:
+  // Tables sorted by key, disjoint, each with at least one entry. They outlive this. A move may
+  // pass over tables that were left out as if they held nothing.
+  explicit RunIterator(std::vector<TableReader*> tables, TableIteratorOptions options = {})
+      : tables_(std::move(tables)), options_(options) {}
+
+  Step seek(Bytes key) override;
+  Step seek_before(Bytes key) override;
+  Step next() override;
+  Step resume() override;
+  void collect(std::vector<BlockWant*>& wants) override { current_->collect(wants); }
+  Bytes key() const override { return current_->key(); }
+  Bytes value() const override { return current_->value(); }
+  const Error& error() const override { return current_->error(); }
+
+ private:
+  void open(size_t index);
+  Step settle(Step step);
+
+  std::vector<TableReader*> tables_;
+  TableIteratorOptions options_;
+  std::optional<TableIterator> current_;
+  size_t at_ = SIZE_MAX;   // the table that current_ reads
+  bool backward_ = false;  // the move in progress is seek_before
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,34 @@
+// A run of tables as a source of reads: leaves out the tables that key range, row filter or time
+// bounds show to be without effect on the answer.
+#pragma once
+
+#include <vector>
+
+#include "engine/iter/range_delete.h"
+#include "engine/read/source.h"
+#include "engine/sstable/table_reader.h"
+
+namespace cellar::engine {
+
+// True when nothing in a set with these bounds can change what a read of `range` answers: all its
+// cells lie outside, and no delete in it reaches inside. Older tables may hold what it would have
+// overwritten, but only at timestamps that are outside too.
+bool outside_range(const TimeBounds& bounds, const TimeRange& range);
+
+class RunSource final : public ReadSource {
+ public:
+  // Tables sorted by key, disjoint. They outlive this (the cursor's pin sees to that). `prune` off
+  // looks into every table; the answers are the same.
+  explicit RunSource(std::vector<TableReader*> tables, bool prune = true);
+
+  std::unique_ptr<EntryIterator> open(const ReadScope& scope) override;
+  const std::vector<StampedRange>& range_deletes() const override;
+
+ private:
+  std::vector<TableReader*> tables_;
+  bool prune_;
+  std::vector<StampedRange> joined_;  // of several tables that hold range deletes
+  const std::vector<StampedRange>* ranges_ = nullptr;
+};
+
+}  // namespace cellar::engine
