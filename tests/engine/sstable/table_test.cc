@@ -1,0 +1,223 @@
+#include <gtest/gtest.h>
+
+#include "engine/iter/merging_iterator.h"
+#include "engine/memtable/memtable.h"
+#include "tests/support/model_script.h"
+#include "tests/support/random_entries.h"
+#include "tests/support/table_fixture.h"
+
+namespace cellar::engine {
+namespace {
+
+EntryMap random_entries(Random& random, uint64_t most) {
+  EntryMap entries;
+  for (uint64_t n = random.below(most + 1); n > 0; --n) {
+    const std::string key = random_key(random, CommitStamp{random.below(200)});
+    entries[key] = random_value(random, key);
+  }
+  return entries;
+}
+
+TEST(Table, WalksAsTheMapItWasWrittenFrom) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    TableFixture f(seed % 3 == 0 ? 4096 : 1u << 20);
+    const EntryMap model = random_entries(random, 1500);
+    TableWriterOptions options = small_blocks(128 + static_cast<uint32_t>(random.below(2000)));
+    options.compression = random.one_in(2) ? Compression::lz4 : Compression::none;
+    f.write(model, options);
+    const auto reader = f.open(kBlob);
+    TableIteratorOptions how;
+    if (random.one_in(2)) how = TableIteratorOptions::for_compaction();
+    TableIterator it(*reader, how);
+    walk_against_model(
+        it, model, random, 800, [&](Step s) { return f.finish(it, s); },
+        [&] { return random_key(random, CommitStamp{random.below(200)}); });
+  }
+}
+
+TEST(Table, MergedWithMemtablesAndOtherTablesWalksAsOneMap) {
+  for (uint64_t seed = 1; seed <= 25; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    TableFixture f(seed % 2 == 0 ? 8192 : 1u << 20);
+    Memtable memtable;
+    EntryMap model = random_entries(random, 300);
+    for (const auto& [key, value] : model) memtable.add(key, value);
+    MergingIterator merge;
+    Memtable::Iterator newest = memtable.iterator();
+    merge.add_borrowed(newest);
+    std::vector<std::unique_ptr<TableReader>> readers;
+    for (uint64_t t = 1; t <= 1 + random.below(4); ++t) {
+      const EntryMap entries = random_entries(random, 500);
+      f.write(entries, small_blocks(300, BlobId{t}));
+      model.insert(entries.begin(), entries.end());  // older: what is there already stays
+      readers.push_back(f.open(BlobId{t}));
+      merge.add(std::make_unique<TableIterator>(*readers.back()));
+    }
+    walk_against_model(
+        merge, model, random, 800, [&](Step s) { return f.finish(merge, s); },
+        [&] { return random_key(random, CommitStamp{random.below(200)}); });
+    merge.clear();
+  }
+}
+
+TEST(Table, MetaTellsWhatIsInside) {
+  TableFixture f;
+  EntryMap entries;
+  entries.insert(cell_of("a", 5000, 7));
+  entries.insert(cell_of("a", 2000, 9));
+  entries.insert(cell_of("b", 9000, 8));
+  std::string marker;
+  append_row_delete(marker, "c", CommitStamp{11});
+  entries[marker] = "";
+  TableWriterOptions options = small_blocks();
+  options.table = TableId{3};
+  options.tablet = TabletId{4};
+  options.tablet_start = "a";
+  options.tablet_end = "x";
+  options.run = 5;
+  const TableMeta written = f.write(entries, options, {{"d", "e", CommitStamp{20}}});
+  const auto reader = f.open(kBlob);
+  EXPECT_EQ(reader->meta(), written);
+  EXPECT_EQ(written.file_bytes, f.store.bytes(kBlob).size());
+  EXPECT_EQ(written.entries, 4u);
+  EXPECT_EQ(written.rows, 3u);
+  EXPECT_EQ(written.cells, 3u);
+  EXPECT_EQ(written.row_deletes, 1u);
+  EXPECT_EQ(written.range_deletes, 1u);
+  EXPECT_EQ(written.min_stamp, CommitStamp{7});
+  EXPECT_EQ(written.max_stamp, CommitStamp{20});
+  EXPECT_EQ(written.bounds.min_timestamp_us, 2000);
+  EXPECT_EQ(written.bounds.max_timestamp_us, 9000);
+  EXPECT_TRUE(written.bounds.has_deletes());
+  EXPECT_EQ(written.smallest_key, entries.begin()->first);
+  EXPECT_EQ(written.largest_key, marker);
+  EXPECT_TRUE(written.key_range_touches(row_prefix("b")));
+  EXPECT_TRUE(written.key_range_touches(row_prefix("a")));
+  EXPECT_TRUE(written.key_range_touches(row_prefix("c")));
+  EXPECT_FALSE(written.key_range_touches(row_prefix("cc")));
+  EXPECT_FALSE(written.key_range_touches(row_prefix("A")));
+  ASSERT_EQ(reader->range_deletes().size(), 1u);
+  EXPECT_EQ(reader->range_deletes()[0], (StampedRange{"d", "e", CommitStamp{20}}));
+  EXPECT_TRUE(reader->may_contain_row(row_hash(row_prefix("a"))));
+  EXPECT_FALSE(reader->may_contain_row(row_hash(row_prefix("zebra"))));
+  EXPECT_EQ(f.cache.charged_bytes(), reader->memory_bytes());
+}
+
+TEST(Table, MetaSurvivesItsEncodingAndUnknownFieldsAreSkipped) {
+  TableMeta meta;
+  meta.blob = BlobId{9};
+  meta.file_bytes = 12345;
+  meta.tablet_end = std::string("\0x", 2);
+  meta.bounds.add_cell(5, 6);
+  meta.compression = Compression::none;
+  std::string encoded = encode_table_meta(meta);
+  EXPECT_EQ(decode_table_meta(encoded).value(), meta);
+  put_varint(encoded, 9999);
+  put_bytes(encoded, "of a later version");
+  EXPECT_EQ(decode_table_meta(encoded).value(), meta);
+  EXPECT_FALSE(decode_table_meta(Bytes(encoded).substr(0, encoded.size() - 1)).has_value());
+  EXPECT_FALSE(decode_table_meta("")->bounds.known) << "missing bounds are unknown bounds";
+}
+
+TEST(Table, BoundsOfBlocksHoldWhatIsInThem) {
+  Random random(5);
+  TableFixture f;
+  const EntryMap model = random_entries(random, 1500);
+  f.write(model, small_blocks(200));
+  const auto reader = f.open(kBlob);
+  const TableIndex& index = reader->index();
+  ASSERT_GT(index.blocks(), 10u);
+  for (const auto& [key, value] : model) {
+    ParsedKey parsed;
+    ASSERT_TRUE(parse_key(key, parsed));
+    const TimeBounds& bounds = index.bounds(index.find(key));
+    if (parsed.kind == EntryKind::cell) {
+      ASSERT_LE(bounds.min_timestamp_us, parsed.timestamp_us);
+      ASSERT_GE(bounds.max_timestamp_us, parsed.timestamp_us);
+    } else {
+      ASSERT_TRUE(bounds.has_deletes());
+    }
+  }
+}
+
+TEST(Table, ARowsFirstEntryIsNeverLookedForInTheBlockBefore) {
+  TableFixture f;
+  EntryMap entries;
+  for (int i = 0; i < 300; ++i) entries.insert(cell_of(fmt::format("row{:05}", i)));
+  f.write(entries, small_blocks(200));
+  const auto reader = f.open(kBlob);
+  TableIterator it(*reader);
+  for (int i = 0; i < 300; ++i) {
+    const uint64_t before = f.loader.stats().read_blocks;
+    ASSERT_EQ(f.finish(it, it.seek(row_prefix(fmt::format("row{:05}", i)))), Step::ready);
+    ASSERT_LE(f.loader.stats().read_blocks, before + 1) << i;
+  }
+}
+
+TEST(Table, WithoutEntriesStillCarriesItsRangeDeletes) {
+  TableFixture f;
+  f.write({}, small_blocks(), {{"a", "", CommitStamp{1}}});
+  const auto reader = f.open(kBlob);
+  TableIterator it(*reader);
+  EXPECT_EQ(it.seek(""), Step::end);
+  EXPECT_EQ(it.seek_before("z"), Step::end);
+  EXPECT_EQ(reader->range_deletes().size(), 1u);
+  EXPECT_EQ(reader->meta().max_stamp, CommitStamp{1});
+}
+
+TEST(Table, ALargeTailTakesASecondRead) {
+  TableFixture f;
+  EntryMap entries;
+  for (int i = 0; i < 60000; ++i) entries.insert(cell_of(fmt::format("row{:07}", i)));
+  TableWriterOptions options = small_blocks(4096);
+  f.write(entries, options);
+  const uint64_t before = f.store.reads();
+  const auto reader = f.open(kBlob);
+  EXPECT_EQ(f.store.reads() - before, 2u);
+  EXPECT_EQ(reader->meta().entries, 60000u);
+}
+
+TEST(Table, ALargeValueGetsABlockOfItsOwn) {
+  TableFixture f;
+  EntryMap entries;
+  entries.insert(cell_of("a"));
+  entries.insert(cell_of("b", 1000, 1, std::string(3u << 20, 'L')));
+  entries.insert(cell_of("c"));
+  const TableMeta meta = f.write(entries, small_blocks(4096));
+  EXPECT_EQ(meta.blocks, 3u);
+  const auto reader = f.open(kBlob);
+  TableIterator it(*reader);
+  ASSERT_EQ(f.finish(it, it.seek(row_prefix("b"))), Step::ready);
+  EXPECT_EQ(it.value(), entries.lower_bound(row_prefix("b"))->second);
+}
+
+TEST(TableWriter, AFailedWriteIsAnErrorAndTheBlobCanBeAbandoned) {
+  TableFixture f;
+  f.store.fail_writes_after(10);
+  auto out = f.world.block_on(f.loop, f.store.create(kBlob, 0, IoClass::flush));
+  TableWriter writer(small_blocks(), std::move(*out));
+  const auto [key, value] = cell_of("a");
+  writer.add(key, value);
+  const auto meta = f.world.block_on(f.loop, writer.finish());
+  ASSERT_FALSE(meta.has_value());
+  EXPECT_EQ(meta.error().code, Errc::unavailable);
+  ASSERT_TRUE(f.world.block_on(f.loop, writer.abandon()).has_value());
+  EXPECT_EQ(f.store.open_writers(), 0u);
+}
+
+TEST(TableWriterDeathTest, KeysMustAscend) {
+  TableFixture f;
+  auto out = f.world.block_on(f.loop, f.store.create(kBlob, 0, IoClass::flush));
+  TableWriter writer(small_blocks(), std::move(*out));
+  const auto [key, value] = cell_of("a");
+  writer.add(key, value);
+  EXPECT_DEATH(writer.add(key, value), "after");
+  EXPECT_DEATH(writer.add("nonsense", value), "malformed");
+  ASSERT_TRUE(f.world.block_on(f.loop, writer.abandon()).has_value());
+}
+
+}  // namespace
+}  // namespace cellar::engine
