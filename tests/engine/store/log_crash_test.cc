@@ -29,6 +29,7 @@ struct Workload {
         store(*rig.fs, rig.runtime, tiny_log()) {
     log = value_of(rig.run(store.create(kLog)));
   }
+  ~Workload() { rig.world.crash(); }  // the process dies with the log as it is
 
   void step() {
     const size_t burst = 1 + random.below(4);

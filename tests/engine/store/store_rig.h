@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/store/local_stores.h"
+#include "io/base/log.h"
 #include "io/disk/faulty_fs.h"
 #include "io/disk/mem_fs.h"
 #include "io/runtime/runtime.h"
@@ -25,6 +26,7 @@ struct StoreRig {
       fs_options.random = &world.random();
       fs_options.timers = &loop.timers();
     }
+    set_log_level(LogLevel::off);  // thousands of recoveries, each with its line
     auto base = std::make_unique<MemFs>(loop.executor(), disk, fs_options);
     fs = std::make_unique<FaultyFs>(loop.executor(), std::move(base), rules, &loop.timers());
   }
