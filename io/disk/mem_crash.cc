@@ -92,7 +92,8 @@ class MemDisk::Copier {
     }
     image->size = image->durable_size = size_after(node, written_size);
     // Units past the end were kept in vain: a later extension reads zeros there.
-    image->durable.zero(image->size, std::max(node.size, kept_end_) + kUnit);
+    const uint64_t reach = std::max({node.size, node.durable_size, kept_end_});
+    image->durable.zero(image->size, reach + kUnit);
     image->now = image->durable;
     return image;
   }

@@ -283,14 +283,26 @@ Result<std::string> MemDisk::read_all(std::string_view path) const {
 Result<void> MemDisk::write_all(std::string_view path, std::string_view content) {
   const std::lock_guard guard(mutex_);
   TRY(const Node dir, find_parent(path));
-  Node& node = dir->entries[std::string(path_leaf(path))];
+  const std::string name(path_leaf(path));
+  Node& node = dir->entries[name];
   if (node == nullptr) node = std::make_shared<MemNode>(false);
   if (node->is_dir) return refuse(EISDIR, "write", path);
   node->resize(0);
   node->write(0, content.data(), content.size());
   const MemNode::DirtyUnits everything = node->dirty;
   node->make_durable(everything, content.size());
-  dir->durable_entries[std::string(path_leaf(path))] = node;
+  std::erase_if(pending_, [&](const DirChange& change) {
+    return change.dir == dir && change.name == name && change.kind != DirChange::Kind::rename;
+  });
+  Node parent = root_;
+  for (size_t at = 0; at < path.size();) {
+    const size_t end = std::min(path.find('/', at), path.size());
+    const std::string segment(path.substr(at, end - at));
+    const Node child = parent->entries[segment];
+    parent->durable_entries[segment] = child;
+    parent = child;
+    at = end + 1;
+  }
   return {};
 }
 

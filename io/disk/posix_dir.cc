@@ -106,6 +106,10 @@ Result<PosixDir::Opened> PosixDir::open(const std::string& path, OpenOptions opt
     errno = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
     return refuse("opening", path);
   }
+  // io_uring answers EAGAIN on a non-blocking descriptor where it would else use a worker.
+  if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK) != 0) {
+    return refuse("opening", path);
+  }
   const size_t alignment = options.direct ? direct_alignment(fd.get()) : 1;
   return Opened{std::move(fd), alignment};
 }

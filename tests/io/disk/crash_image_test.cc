@@ -240,6 +240,37 @@ TEST_F(CrashImage, ImageAndCloneAreIndependentOfTheDisk) {
   EXPECT_EQ(disk.read_all("a")->substr(0, 3), "yyy");
 }
 
+TEST_F(CrashImage, BytesBeyondALostOrKeptEndNeverComeBack) {
+  auto file = create("a");
+  write(*file, 0, std::string(9 * kUnit, 'x'));
+  sync_file(*file);
+  ASSERT_TRUE(run(file->truncate(kUnit)));
+  std::set<size_t> sizes;
+  for (int i = 0; i < 100; ++i) {
+    const auto image = crash(CrashPolicy::random_subset);
+    sizes.insert(image->read_all("a")->size());
+    MemFs after(loop.executor(), *image);
+    auto again = run(after.open("a", writing()));
+    const uint64_t size = *run((*again)->size());
+    ASSERT_TRUE(run((*again)->truncate(20 * kUnit)));
+    EXPECT_EQ(image->read_all("a")->find('x', size), std::string::npos);
+  }
+  EXPECT_EQ(lost("a"), std::string(9 * kUnit, 'x'));
+  EXPECT_THAT(sizes, testing::Contains(kUnit));
+  EXPECT_THAT(sizes, testing::Contains(9 * kUnit));
+}
+
+TEST_F(CrashImage, WriteAllOfATestIsDurableWhateverItsDirectory) {
+  ASSERT_TRUE(run(fs.create_dir("d")));
+  create("d/a", false);
+  ASSERT_TRUE(run(fs.remove("d/a")));
+  ASSERT_TRUE(disk.write_all("d/a", "text"));
+  EXPECT_EQ(lost("d/a"), "text");
+  ASSERT_TRUE(run(fs.sync_dir("d")));
+  EXPECT_EQ(lost("d/a"), "text");
+  EXPECT_FALSE(disk.write_all("nowhere/a", "text"));
+}
+
 TEST_F(CrashImage, GrowthBeyondTheLimitIsNoSpace) {
   disk.set_bytes_limit(8192);
   auto file = create("a");
