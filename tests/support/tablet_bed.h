@@ -67,10 +67,17 @@ class TabletBed final : public engine::VisibleStamp, private CommitVisitor {
     frozen_.clear();
   }
   std::vector<std::unique_ptr<EntryRun>>& runs() { return runs_; }  // oldest first
+  // What a flush of everything takes over: frozen memtables, oldest first.
+  std::vector<std::unique_ptr<engine::Memtable>> take_memtables() {
+    show_all();
+    if (!memtable_->empty()) freeze();
+    return std::exchange(frozen_, {});
+  }
   const engine::Memtable& memtable() const { return *memtable_; }
 
   // ---- reads
-  std::unique_ptr<engine::ScanCursor> open(const ReadSpec& spec, uint64_t block_one_in = 0) {
+  // Without runs: whoever keeps its own adds them.
+  engine::ScanSetup setup(const ReadSpec& spec) {
     engine::ScanSetup setup;
     setup.schema = &schema_;
     setup.visible = this;
@@ -78,6 +85,10 @@ class TabletBed final : public engine::VisibleStamp, private CommitVisitor {
     setup.sources.push_back(std::make_unique<engine::MemtableSource>(*memtable_));
     for (size_t i = frozen_.size(); i > 0; --i)
       setup.sources.push_back(std::make_unique<engine::MemtableSource>(*frozen_[i - 1]));
+    return setup;
+  }
+  std::unique_ptr<engine::ScanCursor> open(const ReadSpec& spec, uint64_t block_one_in = 0) {
+    engine::ScanSetup setup = this->setup(spec);
     for (size_t i = runs_.size(); i > 0; --i)
       setup.sources.push_back(std::make_unique<EntryRunSource>(
           *runs_[i - 1], block_one_in == 0 ? nullptr : &random_, block_one_in));
