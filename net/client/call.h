@@ -3,18 +3,19 @@
 // decoder and the caller's completion handler, in one block from a pool.
 #pragma once
 
-#include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/associated_executor.hpp>
-#include <boost/asio/dispatch.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/intrusive/list.hpp>
 
 #include "io/base/result.h"
 #include "io/runtime/async.h"
@@ -176,8 +177,8 @@ class UnaryCall final : public Call {
   static UnaryCall* make(std::shared_ptr<BlockPool> pool, Timers& timers, Request request,
                          Decode decode, bool takes_chunks, Completion<T>* completion) {
     void* block = pool->take(sizeof(UnaryCall));
-    return new (block) UnaryCall(std::move(pool), timers, std::move(request), decode, takes_chunks,
-                                 completion);
+    return new (block)
+        UnaryCall(std::move(pool), timers, std::move(request), decode, takes_chunks, completion);
   }
 
   void finish(Result<wire::Frame> answer, Reach reach) override {

@@ -20,13 +20,14 @@
 // can be cancelled through its handler's cancellation slot; the server is told.
 #pragma once
 
-#include <boost/asio/async_result.hpp>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include <boost/asio/async_result.hpp>
 
 #include "net/client/admin.h"
 #include "net/client/cells.h"
@@ -56,7 +57,8 @@ class Client {
 
   // ---- data ----
   template <class T>  // void(Result<MutateReply>)
-  auto async_mutate_row(std::string_view table, const Mutation& m, const CallOptions& o, T&& token) {
+  auto async_mutate_row(std::string_view table, const Mutation& m, const CallOptions& o,
+                        T&& token) {
     return data<MutateReply>(encoder_->mutate_row(table, m, o), o, &decode_mutate, token);
   }
   template <class T>
@@ -91,8 +93,8 @@ class Client {
     return data<uint32_t>(encoder_->drop_row_range(table, d), o, &decode_drop, token);
   }
   template <class T>  // void(Result<CheckAndMutateReply>)
-  auto async_check_and_mutate(std::string_view table, const CheckAndMutate& c,
-                              const CallOptions& o, T&& token) {
+  auto async_check_and_mutate(std::string_view table, const CheckAndMutate& c, const CallOptions& o,
+                              T&& token) {
     return data<CheckAndMutateReply>(encoder_->check_and_mutate(table, c, o), o, &decode_check,
                                      token);
   }
@@ -186,8 +188,8 @@ class Client {
     const uint64_t affinity = request.affinity;
     Completion<T>* completion =
         HandlerCompletion<T, Handler>::make(pool_, env_.executor, std::move(handler));
-    Call* call = UnaryCall<T>::make(pool_, env_.timers, std::move(request), decode, chunks,
-                                    completion);
+    Call* call =
+        UnaryCall<T>::make(pool_, env_.timers, std::move(request), decode, chunks, completion);
     if (slot.is_connected()) {
       slot.assign([call](asio::cancellation_type) { cancel_call(call); });
     }

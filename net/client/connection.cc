@@ -16,6 +16,13 @@ namespace {
 
 constexpr uint64_t kHelloId = UINT64_MAX;  // of no slot
 
+// Without the "connecting to ...: " that the sentence around it says already.
+std::string_view reason_of(std::string_view message) {
+  if (!message.starts_with("connecting to ")) return message;
+  const size_t colon = message.find(": ");
+  return colon == std::string_view::npos ? message : message.substr(colon + 2);
+}
+
 uint32_t milliseconds(int64_t us) { return static_cast<uint32_t>((us + 999) / 1000); }
 
 }  // namespace
@@ -59,12 +66,12 @@ Async<void> Connection::run(std::shared_ptr<Connection> self) {
 Async<Error> Connection::serve() {
   state_ = State::connecting;
   const int64_t began_us = env_.timers.now_us();
-  auto connected = co_await env_.network.connect(address_.host, address_.port,
-                                                 options_.connect_timeout_us);
+  auto connected =
+      co_await env_.network.connect(address_.host, address_.port, options_.connect_timeout_us);
   if (state_ == State::closed) co_return Error(Errc::cancelled, "the client was closed");
   if (!connected) {
     co_return Error(Errc::unavailable, fmt::format("cannot connect to {}: {}", options_.address,
-                                                   connected.error().message));
+                                                   reason_of(connected.error().message)));
   }
   stream_ = std::move(*connected);
   hello_late_ = false;
@@ -215,17 +222,16 @@ void Connection::lose(Error why) {
   for (auto& [call, left] : carried) unhook(*call);
 
   if (served && why.code != Errc::cancelled) {
-    why = Error(Errc::unavailable, fmt::format("the connection to {} was lost: {}",
-                                               options_.address, why.message));
+    why = Error(Errc::unavailable,
+                fmt::format("the connection to {} was lost: {}", options_.address, why.message));
   } else if (served && !closed) {
-    why = Error(Errc::unavailable, fmt::format("the connection to {} was given up",
-                                               options_.address));
+    why = Error(Errc::unavailable,
+                fmt::format("the connection to {} was given up", options_.address));
   }
   if (!closed) why.retry_after(milliseconds(pause_us_));
   for (auto& [call, left] : carried) {
     Error error = why;
-    error.applied =
-        left && call->request_.writes ? Applied::maybe_applied : Applied::not_applied;
+    error.applied = left && call->request_.writes ? Applied::maybe_applied : Applied::not_applied;
     call->finish(std::unexpected(std::move(error)), Reach::now);
   }
   if (closed || (!served && !options_.wait_for_connection)) fail_queue(why, Reach::now);

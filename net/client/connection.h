@@ -6,8 +6,8 @@
 // (deadline, cancel) stays taken, empty, for that frame: the server still counts the request.
 //
 // What became of a call when the connection is lost is known exactly: `handed_` counts the bytes
-// that the operating system took. A frame that did not leave whole was not applied; one that did may
-// have been.
+// that the operating system took. A frame that did not leave whole was not applied; one that did
+// may have been.
 //
 // States: idle -> (connecting -> ready -> down)*. Attempts follow each other with growing, drawn
 // pauses. One loop; kept alive by its coroutines.
@@ -37,10 +37,10 @@ struct ClientEnv {
 };
 
 struct ConnectionStats {
-  uint64_t connects = 0;   // hellos answered
-  uint64_t requests = 0;   // put on the wire
-  uint64_t writes = 0;     // to the stream; requests / writes is the corking
-  uint64_t lost = 0;       // connections that broke or were given up
+  uint64_t connects = 0;  // hellos answered
+  uint64_t requests = 0;  // put on the wire
+  uint64_t writes = 0;    // to the stream; requests / writes is the corking
+  uint64_t lost = 0;      // connections that broke or were given up
 };
 
 class Connection : public std::enable_shared_from_this<Connection> {
@@ -72,8 +72,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     uint32_t generation = 1;
     bool taken = false;
   };
-  static constexpr size_t kMaxOutBytes = 16u << 20;   // gathered and not yet written
-  static constexpr int64_t kSilenceUs = 1'000'000;    // a deadline after such a silence: it is dead
+  static constexpr size_t kMaxOutBytes = 16u << 20;  // gathered and not yet written
+  static constexpr int64_t kSilenceUs = 1'000'000;   // a deadline after such a silence: it is dead
 
   // ---- life of the connection (connection.cc) ----
   static Async<void> run(std::shared_ptr<Connection> self);

@@ -1,8 +1,8 @@
-#include <boost/asio/post.hpp>
-
 #include <algorithm>
 #include <array>
 #include <utility>
+
+#include <boost/asio/post.hpp>
 
 #include "net/client/connection.h"
 #include "net/wire/body.h"
@@ -68,10 +68,10 @@ void Connection::put_on_wire(Call& call) {
   if (body_bytes > max_frame_bytes_) {
     call.timer_.cancel();
     call.connection_ = nullptr;
-    call.finish(fail(Errc::invalid_argument,
-                     "the request has {} bytes, and {} takes at most {} in one", body_bytes,
-                     options_.address, max_frame_bytes_),
-                Reach::queued);
+    call.finish(
+        fail(Errc::invalid_argument, "the request has {} bytes, and {} takes at most {} in one",
+             body_bytes, options_.address, max_frame_bytes_),
+        Reach::queued);
     return;
   }
   if (free_slots_.empty()) {
@@ -202,8 +202,8 @@ void Connection::add_credits(Call& call, uint32_t chunks) {
 void Connection::on_deadline(Call& call) {
   const int64_t now_us = env_.timers.now_us();
   const bool sent = call.request_id_ != 0;
-  const bool silent = sent && last_received_us_ < call.sent_us_ &&
-                      now_us - call.sent_us_ >= kSilenceUs;
+  const bool silent =
+      sent && last_received_us_ < call.sent_us_ && now_us - call.sent_us_ >= kSilenceUs;
   const std::shared_ptr<Connection> self = shared_from_this();
   cancel(call,
          Error(Errc::deadline_exceeded,

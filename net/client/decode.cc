@@ -57,7 +57,9 @@ FamilySpec family_of(const fb::FamilySpec& from) {
   return to;
 }
 
-Error bad_arena() { return Error(Errc::internal, "the server's answer names bytes it did not send"); }
+Error bad_arena() {
+  return Error(Errc::internal, "the server's answer names bytes it did not send");
+}
 
 }  // namespace
 
@@ -230,7 +232,8 @@ Result<TableDescription> decode_table(const Answer& answer) {
     table.families.push_back(family_of(*reply->families()->Get(i)));
   }
   if (const fb::TableOptions* options = reply->options()) {
-    if (const auto v = options->durability()) table.options.durability = static_cast<Durability>(*v);
+    if (const auto v = options->durability())
+      table.options.durability = static_cast<Durability>(*v);
     if (const auto v = options->compression()) {
       table.options.compression = static_cast<Compression>(*v);
     }

@@ -84,10 +84,9 @@ Request Encoder::mutate_row(std::string_view table, const Mutation& mutation,
   const auto arena = byte_vector(b, mutation.arena());
   const auto token = token_of(b, mutation.token());
   const fb::Span row(0, static_cast<uint32_t>(mutation.row().size()));
-  Request request =
-      finish(op_number(fb::Op::MutateRow),
-             fb::CreateMutateRowRequest(b, name, &row, mutations, arena,
-                                        durability_of(options.durability), token));
+  Request request = finish(op_number(fb::Op::MutateRow),
+                           fb::CreateMutateRowRequest(b, name, &row, mutations, arena,
+                                                      durability_of(options.durability), token));
   request.affinity = row_affinity(mutation.row());
   request.writes = true;
   return request;
@@ -342,9 +341,8 @@ Request Encoder::restore_table(std::string_view name) {
 
 Request Encoder::list_tables(const ListTables& list) {
   auto& b = fresh();
-  return finish(
-      op_number(fb::Op::ListTables),
-      fb::CreateListTablesRequest(b, string_of(b, list.prefix), list.include_dropped));
+  return finish(op_number(fb::Op::ListTables),
+                fb::CreateListTablesRequest(b, string_of(b, list.prefix), list.include_dropped));
 }
 
 Request Encoder::describe_table(std::string_view name) {

@@ -51,8 +51,8 @@ void append_records(const Mutation& mutation, uint32_t arena_at,
     } else if (op.kind == Mutation::Kind::delete_column) {
       at = op.start_us.value_or(0);
       until = op.end_us.value_or(0);
-      flags = bit(Flag::HasStart, op.start_us.has_value()) |
-              bit(Flag::HasEnd, op.end_us.has_value());
+      flags =
+          bit(Flag::HasStart, op.start_us.has_value()) | bit(Flag::HasEnd, op.end_us.has_value());
     }
     records.emplace_back(at, until, moved(op.family, arena_at), moved(op.qualifier, arena_at),
                          moved(op.value, arena_at), static_cast<uint8_t>(op.kind), flags,

@@ -45,9 +45,9 @@ struct Filter {
   Kind kind = Kind::pass;
   std::vector<Filter> children;  // chain, interleave; condition: if, then what the flags announce
   bool has_then = false, has_else = false;
-  std::string text;     // regex, bitmask, label
-  std::string family;   // column_range
-  Bounds bounds;        // column_range, value_range
+  std::string text;                         // regex, bitmask, label
+  std::string family;                       // column_range
+  Bounds bounds;                            // column_range, value_range
   std::optional<int64_t> start_us, end_us;  // time_range: [start, end)
   int64_t count = 0;
   double sample = 0;

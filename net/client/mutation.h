@@ -33,9 +33,9 @@ class Mutation {
     Part family;
     Part qualifier;
     Part value;
-    std::optional<int64_t> timestamp_us;           // set
-    std::optional<int64_t> ttl_us, expire_at_us;   // set: at most one of the two
-    std::optional<int64_t> start_us, end_us;       // delete_column: [start, end)
+    std::optional<int64_t> timestamp_us;          // set
+    std::optional<int64_t> ttl_us, expire_at_us;  // set: at most one of the two
+    std::optional<int64_t> start_us, end_us;      // delete_column: [start, end)
   };
 
   explicit Mutation(Bytes row) : row_bytes_(row.size()), arena_(row) {}

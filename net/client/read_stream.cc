@@ -65,8 +65,7 @@ void StreamCall::next(Completion<CellBlock>* waiter) {
 void StreamCall::stop_waiting() {
   if (!waiter_) return;
   std::exchange(waiter_, nullptr)
-      ->complete(fail(Errc::cancelled, "the wait for the next block was cancelled"),
-                 Reach::queued);
+      ->complete(fail(Errc::cancelled, "the wait for the next block was cancelled"), Reach::queued);
 }
 
 void StreamCall::release() {

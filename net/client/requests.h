@@ -52,7 +52,7 @@ struct DropRows {
 
 struct CheckAndMutate {
   std::string row;
-  std::optional<Filter> filter;  // absent: does the row exist?
+  std::optional<Filter> filter;     // absent: does the row exist?
   Mutation then_mutation{Bytes()};  // its own row is not looked at
   Mutation else_mutation{Bytes()};
   std::optional<Token> token;

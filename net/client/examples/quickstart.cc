@@ -25,7 +25,8 @@ Async<Result<void>> session(client::Client& cellar) {
   m.set("page", "title", "Example").set("page", "lang", "en");
   CO_TRY_VOID(co_await cellar.async_mutate_row("quickstart", m, use_awaitable));
 
-  CO_TRY(auto row, co_await cellar.async_read_row("quickstart", "com.example/index", use_awaitable));
+  CO_TRY(auto row,
+         co_await cellar.async_read_row("quickstart", "com.example/index", use_awaitable));
   if (const client::Cell* title = row ? row->find("page", "title") : nullptr) {
     std::printf("title: %s\n", std::string(title->value).c_str());
   }
