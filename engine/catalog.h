@@ -1,0 +1,76 @@
+// Catalog: which tables and tablets exist, as shard 0 knows them, and the edits that change that.
+// It plans and remembers; Node (node.cc) carries plans out: manifest edit first, then the shards,
+// then the published map. Plans are made one at a time, under Node's catalog lock.
+//
+// Ids are never reused: a planned table takes its ids in the same edit that creates it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/node.h"
+#include "engine/table_map.h"
+#include "engine/tablet_seed.h"
+
+namespace cellar::engine {
+
+inline constexpr size_t kMaxSplits = 4096;    // of one table, at creation
+inline constexpr size_t kMaxTables = 10'000;  // of one node
+
+// The manifest as it was found, decoded and checked against itself.
+struct LoadedManifest {
+  struct Table {
+    TableSchema schema;
+    uint64_t version = kAbsent;
+  };
+  NodeState node;
+  uint64_t node_version = kAbsent;  // kAbsent: a new directory
+  std::map<TableId, Table> tables;
+  std::vector<TabletSeed> tablets;  // sorted by id
+};
+
+// DATA_LOSS when an entry cannot be read, names what does not exist, or tablets of a table leave a
+// gap; FAILED_PRECONDITION when it was written by a newer program.
+Result<LoadedManifest> decode_manifest(const std::map<Subject, SubjectState>& subjects);
+
+class Catalog {
+ public:
+  explicit Catalog(uint32_t shards) : shards_(shards) {}
+
+  // What the manifest said at this start.
+  void load(const LoadedManifest& manifest);
+
+  ShardId shard_of(uint32_t home) const { return ShardId{home % shards_}; }
+  const TableMap& map() const { return map_; }
+
+  struct Creation {
+    NodeState node;  // with the ids taken
+    TableEntry entry;
+    std::vector<TabletSeed> seeds;  // in the order of entry.tablets; versions not yet known
+    std::vector<SubjectEdit> edits;  // node, table, then the tablets
+  };
+  // INVALID_ARGUMENT, ALREADY_EXISTS, RESOURCE_EXHAUSTED (too many tables). Commits of the tablets
+  // will be stamped above `floor`; `log_of` names the open log of each shard.
+  Result<Creation> plan_create(TableSpec spec, CommitStamp floor,
+                               const std::vector<LogId>& log_of) const;
+  // The edit went through with these versions, which the seeds take.
+  void created(Creation& creation, const std::vector<uint64_t>& versions);
+
+  struct Drop {
+    TableEntry entry;
+    std::vector<SubjectEdit> edits;  // the table; the tablets' are added with their versions
+  };
+  Result<Drop> plan_drop(Bytes name) const;  // NOT_FOUND
+  void dropped(const Drop& drop);
+
+ private:
+  uint32_t shards_;
+  NodeState node_;
+  uint64_t node_version_ = kAbsent;
+  std::map<TableId, uint64_t> table_versions_;
+  TableMap map_;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,17 @@
+// Compacting: runs of a tablet are merged into one, so that reads look at fewer and dead cells leave
+// the disk. What is merged, and how, is engine/compaction's; here its result is installed.
+#pragma once
+
+#include "engine/tablet.h"
+#include "io/runtime/async.h"
+
+namespace cellar::engine {
+
+// One compaction, if the tablet is due for one. True when it may be due for another.
+// REQUIRES: the caller is inside tablet.gate().
+Async<Result<bool>> compact_step(Tablet& tablet);
+
+// Merges everything on disk into one run. REQUIRES: the caller is inside tablet.gate().
+Async<Result<void>> compact_fully(Tablet& tablet);
+
+}  // namespace cellar::engine

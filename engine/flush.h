@@ -1,0 +1,20 @@
+// Flushing: a tablet's memtable becomes a run of one table on disk, and the log before it is not
+// needed any more by this tablet.
+//
+// Order: freeze, wait until all of it is visible, write and seal the table, open it, one manifest
+// edit (table in, log spans forward), publish. Until the edit has gone through, nothing has
+// happened: the table is thrown away on any error before it. When it is not known whether the edit
+// went through, the table stays on disk for the next start to decide, and the shard takes no more
+// writes.
+#pragma once
+
+#include "engine/tablet.h"
+#include "io/runtime/async.h"
+
+namespace cellar::engine {
+
+// Resumes when everything committed before is in tables. One at a time a tablet, others wait.
+// REQUIRES: the caller is inside tablet.gate().
+Async<Result<void>> flush_tablet(Tablet& tablet);
+
+}  // namespace cellar::engine

@@ -1,0 +1,130 @@
+#include "engine/maintenance.h"
+
+#include <algorithm>
+
+#include "engine/compact.h"
+#include "engine/flush.h"
+#include "io/base/log.h"
+
+namespace cellar::engine {
+
+Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
+    : shard_(shard),
+      tablets_(tablets),
+      soft_bytes_(shard.memtable_hard_bytes / 4 * 3),
+      log_bound_(std::min<uint64_t>(kMaxLogBytes,
+                                    kMaxLogSegments * shard.options.log_segment_bytes)),
+      flush_(shard.runtime.timers),
+      compaction_(shard.runtime.timers) {}
+
+void Maintenance::start() {
+  spawn(shard_.runtime.executor, flush_loop());
+  spawn(shard_.runtime.executor, compaction_loop());
+}
+
+Async<void> Maintenance::stop() {
+  stopping_ = true;
+  flush_.wake.notify_all();
+  compaction_.wake.notify_all();
+  co_await loops_.close();
+}
+
+void Maintenance::runs_changed(TabletId tablet) {
+  to_compact_.insert(tablet);
+  compaction_.wake.notify_all();
+}
+
+bool Maintenance::waits(const LoopState& loop) const {
+  return loop.not_before_us > shard_.runtime.timers.now_us();
+}
+
+void Maintenance::back_off(LoopState& loop, std::string_view what, const Error& error) {
+  log_error("shard", "shard={} {} failed, next attempt in {} s: {}", shard_.shard, what,
+            kRetryUs / 1'000'000, error.to_string());
+  loop.not_before_us = shard_.runtime.timers.now_us() + kRetryUs;
+  loop.retry.arm_after_us(kRetryUs);
+}
+
+// ---- flushing
+
+Tablet* Maintenance::next_to_flush() const {
+  if (shard_.stopped) return nullptr;
+  const bool short_of_memory = shard_.memtables.bytes > soft_bytes_;
+  const bool log_is_long = shard_.log->bytes_on_disk() > log_bound_;
+  Tablet* biggest = nullptr;
+  Tablet* ready = nullptr;
+  Tablet* oldest = nullptr;
+  for (const auto& [id, tablet] : tablets_) {
+    if (!tablet->has_unflushed()) continue;
+    if (!biggest || tablet->memtable_bytes() > biggest->memtable_bytes()) biggest = tablet.get();
+    const bool full = tablet->active_bytes() >= shard_.options.memtable_bytes;
+    if ((full || tablet->has_frozen()) &&
+        (!ready || tablet->memtable_bytes() > ready->memtable_bytes())) {
+      ready = tablet.get();
+    }
+    if (!oldest || tablet->log_needed_from() < oldest->log_needed_from()) oldest = tablet.get();
+  }
+  if (short_of_memory && biggest) return biggest;
+  if (ready) return ready;
+  if (log_is_long && oldest && oldest->log_needed_from() < shard_.log->end()) return oldest;
+  return nullptr;
+}
+
+Async<Result<void>> Maintenance::flush_one(Tablet* tablet) {
+  auto pass = tablet->gate().enter();
+  if (!pass) co_return Result<void>{};  // it is being dropped
+  co_return co_await flush_tablet(*tablet);
+}
+
+Async<void> Maintenance::flush_loop() {
+  auto pass = loops_.enter();
+  while (pass && !stopping_) {
+    Tablet* tablet = waits(flush_) ? nullptr : next_to_flush();
+    if (tablet == nullptr) {
+      co_await flush_.wake.wait();
+      continue;
+    }
+    auto done = co_await flush_one(tablet);
+    if (!done && !shard_.stopped) back_off(flush_, "flush", done.error());
+    trim_log();
+  }
+}
+
+void Maintenance::trim_log() {
+  if (shard_.stopped || !shard_.log) return;
+  LogPosition needed = shard_.log->end();
+  for (const auto& [id, tablet] : tablets_) needed = std::min(needed, tablet->log_needed_from());
+  shard_.log->trim(needed);
+}
+
+// ---- compacting
+
+Async<Result<void>> Maintenance::compact_one(TabletId id) {
+  const auto it = tablets_.find(id);
+  if (it == tablets_.end()) co_return Result<void>{};
+  Tablet& tablet = *it->second;
+  auto pass = tablet.gate().enter();
+  if (!pass) co_return Result<void>{};
+  auto again = co_await compact_step(tablet);
+  if (!again) co_return std::unexpected(std::move(again).error());
+  if (*again) to_compact_.insert(id);
+  co_return Result<void>{};
+}
+
+Async<void> Maintenance::compaction_loop() {
+  auto pass = loops_.enter();
+  while (pass && !stopping_) {
+    if (waits(compaction_) || to_compact_.empty() || shard_.stopped) {
+      co_await compaction_.wake.wait();
+      continue;
+    }
+    const TabletId id = *to_compact_.begin();
+    to_compact_.erase(to_compact_.begin());
+    auto done = co_await compact_one(id);
+    if (done || shard_.stopped) continue;
+    to_compact_.insert(id);
+    back_off(compaction_, "compaction", done.error());
+  }
+}
+
+}  // namespace cellar::engine

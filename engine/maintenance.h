@@ -1,0 +1,85 @@
+// Maintenance: what a shard does by itself: flushing, compacting, trimming its log. Two loops, so
+// that a long compaction does not hold up a flush; each does one thing at a time.
+//
+// What is flushed next, in this order:
+//   1. the biggest memtable, while all of them take more than the soft bound;
+//   2. a tablet with a frozen memtable (replayed at the start, or left by a flush that failed), or
+//      whose active one is full;
+//   3. the tablet that holds the log back most, while the log is longer than its bound.
+//
+// A job that fails leaves everything as it was, is reported, and is tried again after kRetryUs: so a
+// full disk heals by itself. A stopped shard (its log or the manifest failed) flushes no more.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string_view>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "engine/shard_context.h"
+#include "engine/tablet.h"
+#include "io/runtime/event.h"
+#include "io/runtime/gate.h"
+#include "io/runtime/timers.h"
+
+namespace cellar::engine {
+
+using TabletTableOfShard = absl::flat_hash_map<TabletId, std::unique_ptr<Tablet>>;
+
+class Maintenance {
+ public:
+  // Between two attempts after a failure.
+  static constexpr int64_t kRetryUs = 10'000'000;
+  // The log is kept shorter than this many segments, and than this many bytes where segments are
+  // large.
+  static constexpr uint64_t kMaxLogSegments = 4;
+  static constexpr uint64_t kMaxLogBytes = 256u << 20;
+  // Appended bytes after which the length of the log is looked at.
+  static constexpr uint64_t kLogCheckBytes = 1u << 20;
+
+  // Both must outlive it.
+  Maintenance(ShardContext& shard, TabletTableOfShard& tablets);
+
+  void start();
+  // Resumes when the loops have ended; a job under way is finished first.
+  Async<void> stop();
+
+  // There may be something to flush.
+  void wake_flush() { flush_.wake.notify_all(); }
+  void runs_changed(TabletId tablet);
+  // Gives back the part of the log that no tablet needs.
+  void trim_log();
+  uint64_t log_bound() const { return log_bound_; }
+
+ private:
+  struct LoopState {
+    LoopState(Timers& timers) : retry(timers, &LoopState::on_timer, this) {}
+    static void on_timer(void* self) { static_cast<LoopState*>(self)->wake.notify_all(); }
+    Notify wake;
+    Timer retry;
+    int64_t not_before_us = 0;
+  };
+
+  Async<void> flush_loop();
+  Async<void> compaction_loop();
+  Async<Result<void>> flush_one(Tablet* tablet);
+  Async<Result<void>> compact_one(TabletId id);
+  Tablet* next_to_flush() const;
+  bool waits(const LoopState& loop) const;
+  void back_off(LoopState& loop, std::string_view what, const Error& error);
+
+  ShardContext& shard_;
+  TabletTableOfShard& tablets_;
+  const size_t soft_bytes_;
+  const uint64_t log_bound_;
+  LoopState flush_;
+  LoopState compaction_;
+  std::set<TabletId> to_compact_;
+  bool stopping_ = false;
+  Gate loops_{"maintenance"};
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,81 @@
+#include "engine/manifest/states.h"
+
+#include "engine/manifest/decode.h"
+#include "io/base/coding.h"
+
+namespace cellar::engine {
+namespace {
+
+// A tablet names one log a session; recovery empties old ones, so more than a few is damage.
+constexpr uint64_t kMaxSpans = 100'000;
+
+}  // namespace
+
+std::string encode_node_state(const NodeState& state) {
+  std::string out;
+  put_u8(out, NodeState::kVersion);
+  put_varint(out, state.session.value());
+  put_varint(out, state.next_table.value());
+  put_varint(out, state.next_tablet.value());
+  return out;
+}
+
+Result<NodeState> decode_node_state(Bytes encoded) {
+  Reader in(encoded);
+  TRY_VOID(check_version(in, NodeState::kVersion, "node state"));
+  NodeState state;
+  state.session = SessionEpoch{static_cast<uint32_t>(in.varint())};
+  state.next_table = TableId{in.varint()};
+  state.next_tablet = TabletId{in.varint()};
+  TRY_VOID(check_consumed(in, "node state"));
+  return state;
+}
+
+std::string encode_tablet_state(const TabletState& state) {
+  std::string out;
+  put_u8(out, TabletState::kVersion);
+  put_varint(out, state.table.value());
+  put_varint(out, state.epoch.value());
+  put_varint(out, state.home);
+  put_bytes(out, state.start);
+  put_bytes(out, state.end);
+  put_varint(out, state.created.value());
+  put_varint(out, state.last_flushed.value());
+  put_varint(out, state.next_run);
+  put_varint(out, state.spans.size());
+  for (const LogSpan& span : state.spans) {
+    put_varint(out, span.log.value());
+    put_varint(out, span.from.value());
+    // An open end is written as 0, which no closed one can be.
+    put_varint(out, span.to == kLogEnd ? 0 : span.to.value() + 1);
+  }
+  return out;
+}
+
+Result<TabletState> decode_tablet_state(Bytes encoded) {
+  Reader in(encoded);
+  TRY_VOID(check_version(in, TabletState::kVersion, "tablet state"));
+  TabletState state;
+  state.table = TableId{in.varint()};
+  state.epoch = Epoch{in.varint()};
+  state.home = static_cast<uint32_t>(in.varint());
+  state.start = in.bytes();
+  state.end = in.bytes();
+  state.created = CommitStamp{in.varint()};
+  state.last_flushed = CommitStamp{in.varint()};
+  state.next_run = in.varint();
+  const uint64_t spans = in.varint();
+  if (spans > kMaxSpans) return fail(Errc::data_loss, "tablet state names {} log spans", spans);
+  for (uint64_t i = 0; i < spans && in.ok(); ++i) {
+    LogSpan span;
+    span.log = LogId{in.varint()};
+    span.from = LogPosition{in.varint()};
+    const uint64_t to = in.varint();
+    span.to = to == 0 ? kLogEnd : LogPosition{to - 1};
+    state.spans.push_back(span);
+  }
+  TRY_VOID(check_consumed(in, "tablet state"));
+  return state;
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,193 @@
+#include "engine/node.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "engine/node_impl.h"
+#include "engine/recovery.h"
+#include "io/base/check.h"
+
+namespace cellar::engine {
+
+NodeImpl::NodeImpl(EngineOptions options, std::vector<ShardEnv> shards, ManifestStore& manifest,
+                   Mailboxes& mailboxes)
+    : options_(std::move(options)),
+      envs_(std::move(shards)),
+      manifest_(manifest),
+      mailboxes_(mailboxes),
+      old_logs_(envs_.front().runtime, envs_.front().logs),
+      parts_(envs_.size()),
+      catalog_(static_cast<uint32_t>(envs_.size())) {}
+
+NodeImpl::~NodeImpl() = default;
+
+Async<Result<std::unique_ptr<Node>>> Node::open(EngineOptions options, std::vector<ShardEnv> shards,
+                                                ManifestStore& manifest, Mailboxes& mailboxes) {
+  CHECK(!shards.empty() && shards.size() == mailboxes.shards(), "{} shards, {} mailboxes",
+        shards.size(), mailboxes.shards());
+  auto node = std::make_unique<NodeImpl>(std::move(options), std::move(shards), manifest, mailboxes);
+  Recovery recovery(*node);
+  CO_TRY_VOID(co_await recovery.run());
+  co_return node;
+}
+
+// ---- work on many shards
+
+Async<void> NodeImpl::run_on(ShardId shard, const ShardWork& work, Result<void>& outcome,
+                             size_t& left, Waiter& all_done) {
+  auto there = [&work, shard] { return work(shard); };
+  outcome = co_await mailbox(kHomeShard).call_on(shard, std::move(there));
+  if (--left == 0) all_done.resume();
+}
+
+Async<Result<void>> NodeImpl::on_every_shard(ShardWork work) {
+  std::vector<Result<void>> outcomes(shards());
+  size_t left = shards();
+  Waiter all_done;
+  for (uint32_t i = 0; i < shards(); ++i) {
+    spawn(envs_.front().runtime.executor, run_on(ShardId{i}, work, outcomes[i], left, all_done));
+  }
+  co_await all_done.wait();
+  for (Result<void>& outcome : outcomes) {
+    if (!outcome) co_return std::move(outcome);
+  }
+  co_return Result<void>{};
+}
+
+Async<Result<void>> NodeImpl::publish() {
+  auto install = [this](ShardId shard) -> Async<Result<void>> {
+    part(shard).tables = catalog_.map();
+    co_return Result<void>{};
+  };
+  co_return co_await on_every_shard(std::move(install));
+}
+
+// ---- the catalog
+
+Async<Result<TableEntry>> NodeImpl::create_table(ShardId from, TableSpec spec) {
+  auto there = [this, mine = std::move(spec)]() mutable { return create_here(std::move(mine)); };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+Async<Result<TableEntry>> NodeImpl::create_here(TableSpec spec) {
+  AsyncMutex::Lock lock = co_await catalog_lock_.lock();
+  const auto now_us = static_cast<uint64_t>(envs_.front().runtime.clock.now_us());
+  auto plan = catalog_.plan_create(std::move(spec), CommitStamp{now_us * 1000}, log_of_);
+  if (!plan) co_return std::unexpected(std::move(plan).error());
+  auto versions = co_await manifest_.commit(plan->edits);
+  if (!versions) co_return std::unexpected(std::move(versions).error());
+  catalog_.created(*plan, *versions);
+
+  std::vector<std::vector<TabletSeed>> seeds(shards());
+  for (TabletSeed& seed : plan->seeds) {
+    seeds[catalog_.shard_of(seed.state.home).value()].push_back(std::move(seed));
+  }
+  auto install = [this, &seeds](ShardId shard) -> Async<Result<void>> {
+    part(shard).engine.add(std::move(seeds[shard.value()]));
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on_every_shard(std::move(install)));
+  CO_TRY_VOID(co_await publish());
+  co_return std::move(plan->entry);
+}
+
+Async<Result<void>> NodeImpl::drop_table(ShardId from, std::string name) {
+  auto there = [this, mine = std::move(name)]() mutable { return drop_here(std::move(mine)); };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+Async<Result<void>> NodeImpl::drop_here(std::string name) {
+  AsyncMutex::Lock lock = co_await catalog_lock_.lock();
+  CO_TRY(Catalog::Drop drop, catalog_.plan_drop(name));
+  co_return co_await drop_planned(std::move(drop));
+}
+
+Async<Result<void>> NodeImpl::drop_planned(Catalog::Drop drop) {
+  std::vector<std::vector<TabletId>> ids(shards());
+  for (const TabletDescriptor& tablet : drop.entry.tablets) {
+    ids[tablet.shard.value()].push_back(tablet.id);
+  }
+  // No flush or compaction edits the tablets between here and the edit that removes them.
+  std::vector<std::vector<uint64_t>> versions(shards());
+  auto begin = [this, &ids, &versions](ShardId shard) -> Async<Result<void>> {
+    versions[shard.value()] = co_await part(shard).engine.begin_drop(ids[shard.value()]);
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on_every_shard(std::move(begin)));
+  for (uint32_t shard = 0; shard < shards(); ++shard) {
+    for (size_t i = 0; i < ids[shard].size(); ++i) {
+      drop.edits.push_back(remove_subject(subject_of(ids[shard][i]), versions[shard][i]));
+    }
+  }
+  auto edited = co_await manifest_.commit(drop.edits);
+  if (!edited) {
+    auto cancel = [this, &ids](ShardId shard) -> Async<Result<void>> {
+      part(shard).engine.cancel_drop(ids[shard.value()]);
+      co_return Result<void>{};
+    };
+    CO_TRY_VOID(co_await on_every_shard(std::move(cancel)));
+    co_return std::unexpected(std::move(edited).error());
+  }
+  catalog_.dropped(drop);
+  CO_TRY_VOID(co_await publish());
+  auto finish = [this, &ids](ShardId shard) -> Async<Result<void>> {
+    co_await part(shard).engine.finish_drop(ids[shard.value()]);
+    co_return Result<void>{};
+  };
+  co_return co_await on_every_shard(std::move(finish));
+}
+
+// ---- admin
+
+Async<Result<void>> NodeImpl::each_tablet(ShardId from, std::string name, TabletWork work) {
+  const TableEntry* entry = part(from).tables.find(Bytes(name));
+  if (entry == nullptr) {
+    co_return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(name));
+  }
+  const std::vector<TabletDescriptor> tablets = entry->tablets;  // the map may change meanwhile
+  for (const TabletDescriptor& tablet : tablets) {
+    auto there = [this, &work, shard = tablet.shard, id = tablet.id] {
+      return work(part(shard).engine, id);
+    };
+    CO_TRY_VOID(co_await mailbox(from).call_on(tablet.shard, std::move(there)));
+  }
+  co_return Result<void>{};
+}
+
+Async<Result<void>> NodeImpl::flush_table(ShardId from, std::string name) {
+  TabletWork work = [](ShardEngine& engine, TabletId id) { return engine.flush(id); };
+  co_return co_await each_tablet(from, std::move(name), std::move(work));
+}
+
+Async<Result<void>> NodeImpl::compact_table(ShardId from, std::string name) {
+  TabletWork work = [](ShardEngine& engine, TabletId id) { return engine.compact(id); };
+  co_return co_await each_tablet(from, std::move(name), std::move(work));
+}
+
+Async<std::vector<EngineStats>> NodeImpl::stats(ShardId from) {
+  std::vector<EngineStats> all;
+  for (uint32_t i = 0; i < shards(); ++i) {
+    auto there = [this, i]() -> Async<EngineStats> { co_return part(ShardId{i}).engine.stats(); };
+    all.push_back(co_await mailbox(from).call_on(ShardId{i}, std::move(there)));
+  }
+  co_return all;
+}
+
+// ---- the end
+
+Async<Result<void>> NodeImpl::close() {
+  auto end = [this](ShardId shard) { return part(shard).engine.close(); };
+  Result<void> outcome = co_await on_every_shard(std::move(end));
+  co_await old_logs_.drain();
+  auto destroy = [this](ShardId shard) -> Async<Result<void>> {
+    parts_[shard.value()].reset();
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on_every_shard(std::move(destroy)));
+  auto closed = co_await manifest_.close();
+  if (!closed && outcome) outcome = std::move(closed);
+  co_return outcome;
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,80 @@
+// NodeImpl: the body of Node. It owns one ShardPart a shard, each built, used and destroyed on its
+// own shard, and on shard 0 the catalog. Everything that changes which tables exist runs on shard 0
+// under the catalog lock, in this order: plan, manifest edit, the tablets on their shards, the new
+// map on every shard, the answer.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/catalog.h"
+#include "engine/node.h"
+#include "engine/old_logs.h"
+#include "engine/shard_engine.h"
+#include "io/runtime/event.h"
+
+namespace cellar::engine {
+
+// What lives on one shard.
+struct ShardPart {
+  ShardPart(const ShardEnv& env, ShardEngine::Setup setup) : engine(env, std::move(setup)) {}
+  ShardEngine engine;
+  TableMap tables;
+};
+
+class NodeImpl final : public Node {
+ public:
+  NodeImpl(EngineOptions options, std::vector<ShardEnv> shards, ManifestStore& manifest,
+           Mailboxes& mailboxes);
+  ~NodeImpl() override;
+
+  Engine& engine(ShardId shard) override { return part(shard).engine; }
+  const TableMap& tables(ShardId shard) const override {
+    return parts_[shard.value()]->tables;
+  }
+
+  Async<Result<TableEntry>> create_table(ShardId from, TableSpec spec) override;
+  Async<Result<void>> drop_table(ShardId from, std::string name) override;
+  Async<Result<void>> flush_table(ShardId from, std::string name) override;
+  Async<Result<void>> compact_table(ShardId from, std::string name) override;
+  Async<std::vector<EngineStats>> stats(ShardId from) override;
+  const RecoveryReport& recovery() const override { return report_; }
+  Async<Result<void>> close() override;
+
+ private:
+  friend class Recovery;
+
+  using ShardWork = std::function<Async<Result<void>>(ShardId)>;
+  using TabletWork = std::function<Async<Result<void>>(ShardEngine&, TabletId)>;
+
+  uint32_t shards() const { return static_cast<uint32_t>(envs_.size()); }
+  ShardPart& part(ShardId shard) { return *parts_[shard.value()]; }
+  Mailbox& mailbox(ShardId shard) { return mailboxes_.of(shard); }
+
+  // On shard 0: runs work(shard) on every shard at once; the first error, once all have ended.
+  Async<Result<void>> on_every_shard(ShardWork work);
+  Async<void> run_on(ShardId shard, const ShardWork& work, Result<void>& outcome, size_t& left,
+                     Waiter& all_done);
+  Async<Result<void>> each_tablet(ShardId from, std::string name, TabletWork work);
+
+  // On shard 0.
+  Async<Result<TableEntry>> create_here(TableSpec spec);
+  Async<Result<void>> drop_here(std::string name);
+  Async<Result<void>> drop_planned(Catalog::Drop drop);
+  Async<Result<void>> publish();
+
+  EngineOptions options_;
+  std::vector<ShardEnv> envs_;
+  ManifestStore& manifest_;
+  Mailboxes& mailboxes_;
+  OldLogs old_logs_;
+  std::vector<std::unique_ptr<ShardPart>> parts_;
+  std::vector<LogId> log_of_;  // the open log of each shard
+  Catalog catalog_;
+  AsyncMutex catalog_lock_;
+  RecoveryReport report_;
+};
+
+}  // namespace cellar::engine

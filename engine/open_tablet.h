@@ -1,0 +1,29 @@
+// How a tablet comes back at a start: its tables are opened, its logs are replayed into it, and
+// what it needs of the logs from now on is written down.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/shard_context.h"
+#include "engine/shard_engine.h"
+#include "engine/tablet.h"
+#include "engine/tablet_seed.h"
+#include "engine/wal/replay.h"
+
+namespace cellar::engine {
+
+// DATA_LOSS when a table that the manifest names is not there or cannot be read.
+Async<Result<std::unique_ptr<Tablet>>> open_tablet(ShardContext& shard, TabletSeed seed);
+
+// Opens one table of a tablet.
+Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableMeta meta);
+
+// What the tablet's manifest entry must say before it serves: the spans that were replayed, closed
+// where this start found their end, and the whole of the new log. Spans that gave nothing go.
+RecoveredTablet recovered_state(const Tablet& tablet, const ReplayReport& replay, LogId new_log);
+
+// The logs of earlier sessions that the state names.
+std::vector<LogId> old_logs_of(const TabletState& state, LogId current);
+
+}  // namespace cellar::engine

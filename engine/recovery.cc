@@ -1,0 +1,149 @@
+#include "engine/recovery.h"
+
+#include <absl/container/flat_hash_set.h>
+
+#include <algorithm>
+
+#include "io/base/check.h"
+#include "io/base/log.h"
+
+namespace cellar::engine {
+
+Async<Result<void>> Recovery::run() {
+  const Timers& timers = node_.envs_.front().runtime.timers;
+  const int64_t began_us = timers.now_us();
+  CO_TRY(const auto subjects, co_await node_.manifest_.load());
+  CO_TRY(manifest_, decode_manifest(subjects));
+  CO_TRY_VOID(co_await raise_session());
+  CO_TRY_VOID(co_await remove_orphan_blobs());
+  CO_TRY_VOID(co_await recover_shards());
+  CO_TRY_VOID(co_await name_spans());
+  CO_TRY_VOID(co_await remove_unnamed_logs());
+  CO_TRY_VOID(co_await serve());
+  report(timers.now_us() - began_us);
+  co_return Result<void>{};
+}
+
+Async<Result<void>> Recovery::raise_session() {
+  manifest_.node.session = SessionEpoch{manifest_.node.session.value() + 1};
+  std::vector<SubjectEdit> edits;
+  edits.push_back(
+      put_state(kNodeSubject, manifest_.node_version, encode_node_state(manifest_.node)));
+  CO_TRY(const auto versions, co_await node_.manifest_.commit(std::move(edits)));
+  manifest_.node_version = versions.front();
+  node_.catalog_.load(manifest_);
+  co_return Result<void>{};
+}
+
+Async<Result<void>> Recovery::remove_orphan_blobs() {
+  absl::flat_hash_set<BlobId> named;
+  for (const TabletSeed& seed : manifest_.tablets) {
+    for (const TableMeta& table : seed.tables) named.insert(table.blob);
+  }
+  BlobStore& blobs = node_.envs_.front().blobs;
+  CO_TRY(const auto found, co_await blobs.list());
+  for (const BlobInfo& blob : found) {
+    if (blob.sealed && named.contains(blob.id)) continue;
+    CO_TRY_VOID(co_await blobs.remove(blob.id));
+    ++orphans_;
+  }
+  co_return Result<void>{};
+}
+
+Async<Result<void>> Recovery::recover_shards() {
+  std::vector<std::vector<TabletSeed>> seeds(node_.shards());
+  for (TabletSeed& seed : manifest_.tablets) {
+    seeds[node_.catalog_.shard_of(seed.state.home).value()].push_back(std::move(seed));
+  }
+  manifest_.tablets.clear();
+  shards_.resize(node_.shards());
+  auto recover = [this, &seeds](ShardId shard) -> Async<Result<void>> {
+    ShardEngine::Setup setup{.shard = shard,
+                             .shards = node_.shards(),
+                             .options = node_.options_,
+                             .session = manifest_.node.session,
+                             .mailbox = node_.mailbox(shard),
+                             .manifest = node_.manifest_,
+                             .old_logs = node_.old_logs_};
+    auto part = std::make_unique<ShardPart>(node_.envs_[shard.value()], std::move(setup));
+    node_.parts_[shard.value()] = std::move(part);
+    ShardEngine& engine = node_.part(shard).engine;
+    CO_TRY(shards_[shard.value()], co_await engine.recover(std::move(seeds[shard.value()])));
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await node_.on_every_shard(std::move(recover)));
+  for (uint32_t i = 0; i < node_.shards(); ++i) {
+    node_.log_of_.push_back(make_log_id(manifest_.node.session, i));
+  }
+  co_return Result<void>{};
+}
+
+Async<Result<void>> Recovery::name_spans() {
+  std::vector<SubjectEdit> edits;
+  size_t bytes = 0;
+  for (const ShardRecovery& shard : shards_) {
+    for (const RecoveredTablet& tablet : shard.tablets) {
+      for (LogId log : tablet.old_logs) node_.old_logs_.name(log);
+      SubjectEdit edit =
+          put_state(subject_of(tablet.id), tablet.version, encode_tablet_state(tablet.state));
+      bytes += edit.state->size();
+      edits.push_back(std::move(edit));
+      if (bytes < kEditBytes) continue;
+      CO_TRY_VOID(co_await commit_spans(std::exchange(edits, {})));
+      bytes = 0;
+    }
+  }
+  co_return co_await commit_spans(std::move(edits));
+}
+
+Async<Result<void>> Recovery::commit_spans(std::vector<SubjectEdit> edits) {
+  if (edits.empty()) co_return Result<void>{};
+  CO_TRY(const auto versions, co_await node_.manifest_.commit(edits));
+  for (size_t i = 0; i < edits.size(); ++i) versions_[TabletId{edits[i].subject.id}] = versions[i];
+  co_return Result<void>{};
+}
+
+Async<Result<void>> Recovery::serve() {
+  auto begin = [this](ShardId shard) -> Async<Result<void>> {
+    ShardRecovery& recovery = shards_[shard.value()];
+    std::vector<std::pair<RecoveredTablet, uint64_t>> tablets;
+    for (RecoveredTablet& tablet : recovery.tablets) {
+      const uint64_t version = versions_.at(tablet.id);
+      tablets.emplace_back(std::move(tablet), version);
+    }
+    uint64_t torn_bytes = 0;
+    for (const auto& [log, replayed] : recovery.replay.logs) torn_bytes += replayed.torn_tail_bytes;
+    ShardPart& part = node_.part(shard);
+    part.tables = node_.catalog_.map();
+    part.engine.serve(std::move(tablets), torn_bytes);
+    co_return Result<void>{};
+  };
+  co_return co_await node_.on_every_shard(std::move(begin));
+}
+
+Async<Result<void>> Recovery::remove_unnamed_logs() {
+  CO_TRY(const auto logs, co_await node_.envs_.front().logs.list());
+  for (LogId log : logs) {
+    const bool ours = std::find(node_.log_of_.begin(), node_.log_of_.end(), log) != node_.log_of_.end();
+    if (!ours && !node_.old_logs_.named(log)) node_.old_logs_.remove(log);
+  }
+  co_return Result<void>{};
+}
+
+void Recovery::report(int64_t elapsed_us) {
+  RecoveryReport& report = node_.report_;
+  std::map<LogId, uint64_t> torn;  // several shards may have read one log
+  for (const ShardRecovery& shard : shards_) {
+    report.replayed_commits += shard.replay.commits;
+    report.replayed_bytes += shard.replay.bytes;
+    for (const auto& [log, replayed] : shard.replay.logs) torn[log] = replayed.torn_tail_bytes;
+  }
+  for (const auto& [log, bytes] : torn) report.torn_tail_bytes += bytes;
+  report.orphans_removed = orphans_;
+  report.elapsed_us = elapsed_us;
+  log_info("node", "open session={} tables={} commits={} torn_bytes={} orphans={} us={}",
+           manifest_.node.session, manifest_.tables.size(), report.replayed_commits,
+           report.torn_tail_bytes, orphans_, elapsed_us);
+}
+
+}  // namespace cellar::engine

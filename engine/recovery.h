@@ -1,0 +1,46 @@
+// Recovery: from what is on disk to a node that serves. Steps, each durable before the next begins:
+//
+//   1. raise the session in the manifest: from here on no id of ours was ever used before
+//   2. remove blobs that no tablet names, and what was never sealed
+//   3. on every shard at once: open its tablets, replay their spans of old logs, begin a new log
+//   4. one edit over all tablets (cut where it grows too big): the old spans that still hold
+//      something, closed where this start found the log's end, and the new log
+//   5. remove logs that no tablet names, publish the table map, serve
+//
+// A crash anywhere in between loses nothing, because until 4 the old entries stand, and after it the
+// old spans stay named until a flush has made them superfluous. So restarts may be restarted.
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "engine/node_impl.h"
+
+namespace cellar::engine {
+
+class Recovery {
+ public:
+  explicit Recovery(NodeImpl& node) : node_(node) {}
+  Async<Result<void>> run();
+
+ private:
+  static constexpr size_t kEditBytes = kMaxEditBytes / 4;
+
+  Async<Result<void>> raise_session();
+  Async<Result<void>> remove_orphan_blobs();
+  Async<Result<void>> recover_shards();
+  Async<Result<void>> name_spans();
+  Async<Result<void>> commit_spans(std::vector<SubjectEdit> edits);
+  Async<Result<void>> remove_unnamed_logs();
+  Async<Result<void>> serve();
+  void report(int64_t elapsed_us);
+
+  NodeImpl& node_;
+  LoadedManifest manifest_;
+  std::vector<ShardRecovery> shards_;
+  std::map<TabletId, uint64_t> versions_;  // after the edit of step 4
+  uint64_t orphans_ = 0;
+};
+
+}  // namespace cellar::engine

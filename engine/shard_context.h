@@ -1,0 +1,79 @@
+// ShardContext: what everything in one shard's engine shares. Owned by ShardEngine; lives as long.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/blob_reaper.h"
+#include "engine/manifest_client.h"
+#include "engine/options.h"
+#include "engine/sstable/block_loader.h"
+#include "engine/store/blob_store.h"
+#include "engine/store/log_store.h"
+#include "engine/version.h"
+#include "io/runtime/runtime.h"
+
+namespace cellar::engine {
+
+class Tablet;
+
+// What a tablet tells its shard. Called from inside plain calls: remembers and returns.
+class TabletWatcher {
+ public:
+  virtual ~TabletWatcher() = default;
+  // The tablet's active memtable is full.
+  virtual void memtable_full(Tablet& tablet) = 0;
+  // A write was refused because the shard's memtables take too much.
+  virtual void memory_short() = 0;
+  // A run was added.
+  virtual void runs_changed(Tablet& tablet) = 0;
+  // Durably, the tablet names these logs of earlier sessions no more.
+  virtual void logs_released(std::vector<LogId> logs) = 0;
+};
+
+// Hands out blob ids: the session is in them, so that none is ever used twice.
+class BlobIds {
+ public:
+  BlobIds(SessionEpoch session, ShardId shard) : session_(session), shard_(shard.value()) {}
+  BlobId next() { return make_blob_id(session_, shard_, counter_++); }
+
+ private:
+  SessionEpoch session_;
+  uint32_t shard_;
+  uint32_t counter_ = 0;
+};
+
+struct ShardContext {
+  ShardId shard;
+  Runtime runtime;
+  EngineOptions options;
+  BlobStore& blobs;
+  ManifestClient manifest;
+  BlobReaper& reaper;
+  BlockLoader& loader;
+  BlobIds ids;
+  MemtableGauge memtables;
+  size_t memtable_hard_bytes = 0;  // at which writes are refused
+  std::unique_ptr<Log> log;        // set once recovery has begun it
+  std::optional<Error> stopped;    // why the shard takes no more writes
+  TabletWatcher* watcher = nullptr;
+
+  uint64_t log_growth = 0;         // payload bytes appended since someone last looked
+
+  // Counters of EngineStats.
+  uint64_t commits = 0;
+  uint64_t flushes = 0;
+  uint64_t compactions = 0;
+
+  // From here on the shard is read-only. The first reason stays.
+  void stop_writes(std::string_view why, const Error& error);
+};
+
+// The refusal of a read-only shard.
+Error read_only_error(const ShardContext& shard);
+
+}  // namespace cellar::engine

@@ -1,0 +1,225 @@
+#include "engine/shard_engine.h"
+
+#include <algorithm>
+
+#include "engine/compact.h"
+#include "engine/flush.h"
+#include "engine/open_tablet.h"
+#include "engine/read/scan.h"
+#include "io/base/check.h"
+#include "io/base/log.h"
+
+namespace cellar::engine {
+namespace {
+
+// Of a shard's memory, at most half is for memtables and at least a quarter for blocks; what is
+// left is for indexes, filters and requests.
+constexpr size_t kMemtableShare = 2;
+constexpr size_t kCacheShare = 4;
+
+}  // namespace
+
+ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
+    : setup_(std::move(setup)),
+      logs_(env.logs),
+      reaper_(env.runtime, env.blobs),
+      cache_(setup_.options.memory_bytes / setup_.shards / kCacheShare),
+      loader_(env.runtime.executor, cache_),
+      context_{.shard = setup_.shard,
+               .runtime = env.runtime,
+               .options = setup_.options,
+               .blobs = env.blobs,
+               .manifest = ManifestClient(setup_.mailbox, setup_.manifest),
+               .reaper = reaper_,
+               .loader = loader_,
+               .ids = BlobIds(setup_.session, setup_.shard),
+               .memtables = {},
+               .memtable_hard_bytes =
+                   setup_.options.memory_bytes / setup_.shards / kMemtableShare,
+               .log = nullptr,
+               .stopped = {},
+               .watcher = this},
+      maintenance_(context_, tablets_) {}
+
+ShardEngine::~ShardEngine() = default;
+
+// ---- Engine
+
+Result<Tablet*> ShardEngine::find(TabletId id, Epoch epoch) const {
+  const auto it = tablets_.find(id);
+  if (it == tablets_.end()) {
+    return fail(Errc::aborted, "tablet {} is not on shard {}", id, setup_.shard);
+  }
+  if (epoch != Epoch{} && epoch != it->second->epoch()) {
+    return fail(Errc::aborted, "tablet {} has epoch {}, not {}", id, it->second->epoch(), epoch);
+  }
+  return it->second.get();
+}
+
+void ShardEngine::submit(Write& write) {
+  Result<void> taken;
+  auto tablet = find(write.tablet, write.epoch);
+  if (tablet) {
+    taken = (*tablet)->submit(write);
+  } else {
+    taken = std::unexpected(std::move(tablet).error());
+  }
+  if (!taken) {
+    write.error = std::move(taken).error();
+    write.done(write);
+    return;
+  }
+  if (context_.log_growth >= Maintenance::kLogCheckBytes) {
+    context_.log_growth = 0;
+    maintenance_.trim_log();
+    if (context_.log->bytes_on_disk() > maintenance_.log_bound()) maintenance_.wake_flush();
+  }
+}
+
+Result<std::unique_ptr<ScanCursor>> ShardEngine::open_scan(TabletId tablet, Epoch epoch,
+                                                           const ReadSpec& spec) {
+  TRY(Tablet * found, find(tablet, epoch));
+  return found->open_scan(spec);
+}
+
+Async<Result<void>> ShardEngine::flush(TabletId tablet) {
+  CO_TRY(Tablet * found, find(tablet, Epoch{}));
+  CO_TRY(Gate::Pass pass, found->gate().enter());
+  CO_TRY_VOID(co_await flush_tablet(*found));
+  maintenance_.trim_log();
+  co_return Result<void>{};
+}
+
+Async<Result<void>> ShardEngine::compact(TabletId tablet) {
+  CO_TRY(Tablet * found, find(tablet, Epoch{}));
+  CO_TRY(Gate::Pass pass, found->gate().enter());
+  CO_TRY_VOID(co_await flush_tablet(*found));
+  CO_TRY_VOID(co_await compact_fully(*found));
+  maintenance_.trim_log();
+  co_return Result<void>{};
+}
+
+EngineStats ShardEngine::stats() const {
+  EngineStats stats;
+  stats.tablets = tablets_.size();
+  for (const auto& [id, tablet] : tablets_) {
+    for (const TabletRun& run : tablet->version().runs) {
+      stats.tables_on_disk += run.tables.size();
+      for (const auto& table : run.tables) {
+        stats.table_bytes += table->meta().file_bytes;
+        stats.metadata_bytes += table->reader().memory_bytes();
+      }
+    }
+  }
+  if (context_.log) stats.log_bytes = context_.log->bytes_on_disk();
+  stats.memtable_bytes = context_.memtables.bytes;
+  stats.cache_bytes = cache_.bytes();
+  stats.commits = context_.commits;
+  stats.flushes = context_.flushes;
+  stats.compactions = context_.compactions;
+  stats.torn_tail_bytes = torn_tail_bytes_;
+  stats.replayed_commits = replayed_commits_;
+  stats.read_only = context_.stopped.has_value();
+  return stats;
+}
+
+// ---- what tablets tell
+
+void ShardEngine::memtable_full(Tablet& /*tablet*/) { maintenance_.wake_flush(); }
+
+void ShardEngine::logs_released(std::vector<LogId> logs) {
+  if (logs.empty()) return;
+  auto release = [&old = setup_.old_logs, mine = std::move(logs)] { old.release(mine); };
+  setup_.mailbox.post_on(kHomeShard, std::move(release));
+}
+
+// ---- for Node
+
+Async<Result<ShardRecovery>> ShardEngine::recover(std::vector<TabletSeed> seeds) {
+  ReplayPlan plan;
+  for (TabletSeed& seed : seeds) {
+    CO_TRY(std::unique_ptr<Tablet> tablet, co_await open_tablet(context_, std::move(seed)));
+    plan.add(tablet->id(), tablet->epoch(), tablet->state().spans, *tablet);
+    tablets_.emplace(tablet->id(), std::move(tablet));
+  }
+  ShardRecovery recovery;
+  CO_TRY(recovery.replay, co_await ReplayPlan::run(std::move(plan), logs_));
+  CO_TRY(context_.log, co_await logs_.create(log_id()));
+  int64_t newest_us = 0;
+  for (const auto& [id, tablet] : tablets_) {
+    recovery.tablets.push_back(recovered_state(*tablet, recovery.replay, log_id()));
+    newest_us = std::max(newest_us, static_cast<int64_t>(tablet->last_stamp().value() / 1000));
+  }
+  // What was stamped before the restart must not lie ahead of what is stamped after it.
+  context_.runtime.clock.raise_floor_us(newest_us);
+  replayed_commits_ = recovery.replay.commits;
+  co_return recovery;
+}
+
+void ShardEngine::serve(std::vector<std::pair<RecoveredTablet, uint64_t>> tablets,
+                        uint64_t torn_tail_bytes) {
+  for (auto& [recovered, version] : tablets) {
+    tablets_.at(recovered.id)->recovered(std::move(recovered.state.spans), version);
+    maintenance_.runs_changed(recovered.id);
+  }
+  torn_tail_bytes_ = torn_tail_bytes;
+  maintenance_.start();
+}
+
+void ShardEngine::add(std::vector<TabletSeed> seeds) {
+  for (TabletSeed& seed : seeds) {
+    const TabletId id = seed.id;
+    auto tablet = std::make_unique<Tablet>(context_, std::move(seed), std::vector<Ref<TabletTable>>());
+    const bool added = tablets_.emplace(id, std::move(tablet)).second;
+    CHECK(added, "tablet {} is on shard {} already", id, setup_.shard);
+  }
+}
+
+Async<std::vector<uint64_t>> ShardEngine::begin_drop(std::vector<TabletId> ids) {
+  std::vector<uint64_t> versions;
+  for (TabletId id : ids) {
+    Tablet& tablet = *tablets_.at(id);
+    co_await tablet.begin_drop();
+    versions.push_back(tablet.manifest_version());
+  }
+  co_return versions;
+}
+
+void ShardEngine::cancel_drop(const std::vector<TabletId>& ids) {
+  for (TabletId id : ids) tablets_.at(id)->cancel_drop();
+}
+
+Async<void> ShardEngine::finish_drop(std::vector<TabletId> ids) {
+  // Gone for new requests first, then for work under way.
+  std::vector<std::unique_ptr<Tablet>> dropped;
+  for (TabletId id : ids) {
+    const auto it = tablets_.find(id);
+    dropped.push_back(std::move(it->second));
+    tablets_.erase(it);
+    dropped.back()->condemn();
+  }
+  for (const auto& tablet : dropped) {
+    co_await tablet->gate().close();
+    co_await tablet->commits().drained();
+    logs_released(old_logs_of(tablet->state(), log_id()));
+  }
+  maintenance_.trim_log();
+}
+
+Async<Result<void>> ShardEngine::close() {
+  co_await maintenance_.stop();
+  Result<void> outcome;
+  for (const auto& [id, tablet] : tablets_) {
+    if (context_.stopped) break;
+    auto flushed = co_await flush_tablet(*tablet);
+    if (!flushed && outcome) outcome = std::move(flushed);
+  }
+  if (context_.log) {
+    auto sealed = co_await context_.log->seal();
+    if (!sealed && outcome) outcome = std::unexpected(std::move(sealed).error());
+  }
+  co_await reaper_.drain();
+  co_return outcome;
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,93 @@
+// ShardEngine: the engine of one shard. Built by Node on its shard, and used, closed and destroyed
+// there.
+//
+// Life: recover() opens tablets and replays old logs; serve() takes the manifest versions of the
+// edit that named the new log, and from then on writes are taken; add() and the drop calls follow
+// the catalog; close() ends it in order. A crash needs nothing: destroy it after its loop.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/blob_reaper.h"
+#include "engine/engine.h"
+#include "engine/maintenance.h"
+#include "engine/node.h"
+#include "engine/old_logs.h"
+#include "engine/shard_context.h"
+#include "engine/tablet.h"
+#include "engine/tablet_seed.h"
+
+namespace cellar::engine {
+
+// What recovery found out about one tablet.
+struct RecoveredTablet {
+  TabletId id;
+  uint64_t version = kAbsent;   // of its manifest entry, before the edit
+  TabletState state;            // with the spans that it needs from now on
+  std::vector<LogId> old_logs;  // of earlier sessions that it still names
+};
+
+struct ShardRecovery {
+  std::vector<RecoveredTablet> tablets;
+  ReplayReport replay;
+};
+
+class ShardEngine final : public Engine, private TabletWatcher {
+ public:
+  struct Setup {
+    ShardId shard;
+    uint32_t shards = 1;
+    EngineOptions options;
+    SessionEpoch session;
+    Mailbox& mailbox;         // this shard's
+    ManifestStore& manifest;  // shard 0's
+    OldLogs& old_logs;        // shard 0's
+  };
+  ShardEngine(const ShardEnv& env, Setup setup);
+  ~ShardEngine() override;
+
+  // ---- Engine ----
+  void submit(Write& write) override;
+  Result<std::unique_ptr<ScanCursor>> open_scan(TabletId tablet, Epoch epoch,
+                                                const ReadSpec& spec) override;
+  Async<Result<void>> flush(TabletId tablet) override;
+  Async<Result<void>> compact(TabletId tablet) override;
+  EngineStats stats() const override;
+
+  // ---- for Node ----
+  // Opens the tablets, replays their spans, begins this session's log.
+  Async<Result<ShardRecovery>> recover(std::vector<TabletSeed> seeds);
+  // The edit with the recovered states went through. From here on writes are taken.
+  void serve(std::vector<std::pair<RecoveredTablet, uint64_t>> tablets, uint64_t torn_tail_bytes);
+  LogId log_id() const { return make_log_id(setup_.session, setup_.shard.value()); }
+  // New tablets, empty.
+  void add(std::vector<TabletSeed> seeds);
+  // See Tablet. begin_drop answers the manifest versions, in order.
+  Async<std::vector<uint64_t>> begin_drop(std::vector<TabletId> ids);
+  void cancel_drop(const std::vector<TabletId>& ids);
+  Async<void> finish_drop(std::vector<TabletId> ids);
+  // Flushes everything and seals the log. No call may be in flight or follow.
+  Async<Result<void>> close();
+
+ private:
+  void memtable_full(Tablet& tablet) override;
+  void memory_short() override { maintenance_.wake_flush(); }
+  void runs_changed(Tablet& tablet) override { maintenance_.runs_changed(tablet.id()); }
+  void logs_released(std::vector<LogId> logs) override;
+  Result<Tablet*> find(TabletId id, Epoch epoch) const;
+
+  Setup setup_;
+  LogStore& logs_;
+  BlobReaper reaper_;
+  BlockCache cache_;
+  BlockLoader loader_;
+  ShardContext context_;
+  TabletTableOfShard tablets_;
+  Maintenance maintenance_;
+  uint64_t torn_tail_bytes_ = 0;
+  uint64_t replayed_commits_ = 0;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,259 @@
+#include "engine/tablet.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/read/scan.h"
+#include "io/base/check.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr uint32_t kMemoryRetryMs = 100;  // after which a write refused for memory may be tried again
+
+// Puts a commit's entries into a memtable.
+class Insert final : public CommitVisitor {
+ public:
+  explicit Insert(Memtable& to) : to_(to) {}
+  void entry(Bytes key, Bytes value) override { to_.add(key, value); }
+  void range_delete(const RangeDelete& range, CommitStamp stamp) override {
+    to_.add_range_delete(range, stamp);
+  }
+
+ private:
+  Memtable& to_;
+};
+
+}  // namespace
+
+Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable>> tables)
+    : shard_(shard),
+      id_(seed.id),
+      state_(std::move(seed.state)),
+      manifest_version_(seed.version),
+      facts_(new TabletFacts),
+      last_stamp_(std::max(state_.created, state_.last_flushed)),
+      commits_(*facts_) {
+  facts_->schema = std::move(seed.schema);
+  facts_->visible = last_stamp_;
+  publish(make_runs(std::move(tables)));
+}
+
+Tablet::~Tablet() = default;
+
+// ---- recovery
+
+Result<void> Tablet::replay(CommitStamp stamp, Bytes payload) {
+  if (stamp <= state_.last_flushed) return {};
+  TabletMemtable& memtable = active();
+  Insert insert(memtable.entries);
+  TRY_VOID(visit_commit(payload, stamp, insert));
+  memtable.count();
+  last_stamp_ = std::max(last_stamp_, stamp);
+  replayed_ = true;
+  return {};
+}
+
+void Tablet::recovered(std::vector<LogSpan> spans, uint64_t manifest_version) {
+  state_.spans = std::move(spans);
+  manifest_version_ = manifest_version;
+  facts_->visible = last_stamp_;
+  if (!active_) return;
+  // It holds nothing of the open log, so it does not keep it from being trimmed.
+  active_->log_begin = kLogEnd;
+  active_->log_end = kLogBegin;
+  active_->entries.freeze();
+  frozen_.push_back(std::exchange(active_, nullptr));
+}
+
+// ---- commits
+
+bool Tablet::in_range(Bytes row) const {
+  return row >= state_.start && (state_.end.empty() || row < state_.end);
+}
+
+RangeDelete Tablet::clip(const RangeDelete& range) const {
+  RangeDelete clipped = range;
+  if (clipped.start < Bytes(state_.start)) clipped.start = state_.start;
+  if (!state_.end.empty() && (clipped.end.empty() || clipped.end > Bytes(state_.end))) {
+    clipped.end = state_.end;
+  }
+  return clipped;
+}
+
+Result<void> Tablet::check(const Write& write) const {
+  if (shard_.stopped) return std::unexpected(read_only_error(shard_));
+  if (!write.range) {
+    TRY_VOID(validate_mutation(write.mutation, facts_->schema, shard_.options.limits));
+    if (!in_range(write.mutation.row)) {
+      return fail(Errc::aborted, "row '{}' is not in tablet {}", escape_bytes(write.mutation.row),
+                  id_);
+    }
+  }
+  return {};
+}
+
+void Tablet::encode(Write& write) {
+  const auto now = CommitStamp{static_cast<uint64_t>(shard_.runtime.clock.now_us()) * 1000};
+  write.stamp = std::max(now, CommitStamp{last_stamp_.value() + 1});
+  payload_.clear();
+  if (write.range) {
+    encode_range_delete(payload_, *write.range);
+    return;
+  }
+  const auto now_us = static_cast<int64_t>(write.stamp.value() / 1000);
+  canonicalize(write.mutation, facts_->schema, now_us, canonical_);
+  encode_row_commit(payload_, write.mutation.row, canonical_);
+}
+
+Result<void> Tablet::submit(Write& write) {
+  TRY_VOID(check(write));
+  if (write.range) {
+    write.range = clip(*write.range);
+    if (!write.range->end.empty() && write.range->start >= write.range->end) {
+      write.done(write);  // nothing of the range lies here
+      return {};
+    }
+  }
+  encode(write);
+  const size_t in_use = shard_.memtables.bytes;
+  if (in_use != 0 && in_use + payload_.size() > shard_.memtable_hard_bytes) {
+    shard_.watcher->memory_short();
+    return std::unexpected(
+        Error(Errc::resource_exhausted,
+              fmt::format("the memtables of shard {} take {} of {} bytes", shard_.shard, in_use,
+                          shard_.memtable_hard_bytes))
+            .retry_after(kMemoryRetryMs));
+  }
+  write.owner = this;
+  write.append.level = write.level.value_or(facts_->schema.options.durability);
+  write.append.context = &write;
+  write.append.done = [](LogAppend& append) {
+    auto& reported = *static_cast<Write*>(append.context);
+    reported.owner->commits_.reported(reported);
+  };
+  TabletMemtable& memtable = active();  // before the append: it remembers where the log stood
+  TRY_VOID(shard_.log->append({.tablet = id_,
+                               .epoch = state_.epoch,
+                               .stamp = write.stamp,
+                               .payload = payload_},
+                              write.append));
+  last_stamp_ = write.stamp;
+  Insert insert(memtable.entries);
+  const auto inserted = visit_commit(payload_, write.stamp, insert);
+  CHECK(inserted, "a commit just encoded does not decode: {}", inserted.error().message);
+  memtable.count();
+  commits_.push(write);
+  ++shard_.commits;
+  shard_.log_growth += payload_.size();
+  if (!full_reported_ && memtable.counted >= shard_.options.memtable_bytes) {
+    full_reported_ = true;
+    shard_.watcher->memtable_full(*this);
+  }
+  return {};
+}
+
+TabletMemtable& Tablet::active() {
+  if (!active_) {
+    active_ = new TabletMemtable(shard_.memtables, shard_.log ? shard_.log->end() : kLogBegin);
+    full_reported_ = false;
+    publish(version_->runs);
+  }
+  return *active_;
+}
+
+// ---- reads
+
+Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec) {
+  ScanSetup setup;
+  setup.spec = spec;
+  setup.spec.rows = spec.rows.clip(state_.start, state_.end);
+  setup.schema = &facts_->schema;
+  setup.visible = facts_.get();
+  setup.sources = read_sources(*version_);
+  setup.pin = std::make_unique<VersionPin>(version_, facts_);
+  return std::make_unique<ScanCursor>(std::move(setup));
+}
+
+// ---- versions
+
+void Tablet::publish(std::vector<TabletRun> runs) {
+  Ref<Version> next(new Version);
+  if (active_) next->memtables.push_back(active_);
+  for (auto it = frozen_.rbegin(); it != frozen_.rend(); ++it) next->memtables.push_back(*it);
+  next->runs = std::move(runs);
+  version_ = std::move(next);
+}
+
+void Tablet::freeze() {
+  if (!active_ || active_->entries.empty()) return;
+  active_->log_end = shard_.log->end();
+  active_->entries.freeze();
+  frozen_.push_back(std::exchange(active_, nullptr));
+}
+
+Ref<TabletMemtable> Tablet::oldest_frozen() const {
+  return frozen_.empty() ? nullptr : frozen_.front();
+}
+
+void Tablet::flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<TabletTable>> tables,
+                     TabletState state, uint64_t manifest_version) {
+  CHECK(!frozen_.empty() && frozen_.front() == memtable, "tablet {} flushed out of order", id_);
+  frozen_.pop_front();
+  state_ = std::move(state);
+  manifest_version_ = manifest_version;
+  std::vector<TabletRun> runs = make_runs(std::move(tables));
+  runs.insert(runs.end(), version_->runs.begin(), version_->runs.end());
+  publish(std::move(runs));
+}
+
+void Tablet::compacted(const std::vector<Ref<TabletTable>>& inputs,
+                       std::vector<Ref<TabletTable>> outputs, TabletState state,
+                       uint64_t manifest_version) {
+  state_ = std::move(state);
+  manifest_version_ = manifest_version;
+  std::vector<Ref<TabletTable>> tables = std::move(outputs);
+  for (const TabletRun& run : version_->runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      if (std::find(inputs.begin(), inputs.end(), table) == inputs.end()) tables.push_back(table);
+    }
+  }
+  publish(make_runs(std::move(tables)));
+  for (const Ref<TabletTable>& input : inputs) input->condemn();
+}
+
+// ---- dropping
+
+Async<void> Tablet::begin_drop() {
+  AsyncMutex::Lock lock = co_await edit_lock_.lock();
+  drop_lock_ = std::move(lock);
+}
+
+void Tablet::condemn() {
+  condemned_ = true;
+  for (const TabletRun& run : version_->runs) {
+    for (const Ref<TabletTable>& table : run.tables) table->condemn();
+  }
+  drop_lock_.reset();
+}
+
+// ---- figures
+
+size_t Tablet::memtable_bytes() const {
+  size_t sum = active_bytes();
+  for (const auto& memtable : frozen_) sum += memtable->counted;
+  return sum;
+}
+
+bool Tablet::has_unflushed() const {
+  return !frozen_.empty() || (active_ && !active_->entries.empty());
+}
+
+LogPosition Tablet::log_needed_from() const {
+  const bool written = active_ && !active_->entries.empty();
+  LogPosition needed = written ? active_->log_begin : kLogEnd;
+  for (const auto& memtable : frozen_) needed = std::min(needed, memtable->log_begin);
+  return needed;
+}
+
+}  // namespace cellar::engine

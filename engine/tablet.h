@@ -1,0 +1,127 @@
+// Tablet: one tablet's data and order of events. It sequences; the work is done by its nouns:
+// CommitQueue (when a commit is seen), Version (what there is), flush.h and compact.h (how that
+// changes), open_tablet.h (how it comes back).
+//
+// Life: opened from a seed (tablet_seed.h), perhaps with replayed commits in its memtable; serves
+// until the shard closes it or the table is dropped. Whoever works on it across an await is inside
+// its gate; drop closes the gate and waits, then lets go.
+//
+// Invariants
+//   1. Stamps rise by at least one from commit to commit, over restarts too.
+//   2. Everything up to state().last_flushed is in the tables that the manifest names; everything
+//      after it is in a memtable, and in the log inside state().spans.
+//   3. What a reader may see is at or below facts().visible, and does not change except by commits.
+//   4. A memtable is written to a table only when all of it is visible: what a table holds was
+//      durable at its level, so a poisoned log's leftovers never become data.
+//   5. Manifest edits of the tablet are made one at a time, under edit_lock().
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/commit_queue.h"
+#include "engine/engine.h"
+#include "engine/shard_context.h"
+#include "engine/tablet_seed.h"
+#include "engine/version.h"
+#include "engine/wal/replay.h"
+#include "io/runtime/event.h"
+#include "io/runtime/gate.h"
+
+namespace cellar::engine {
+
+class Tablet final : public ReplayTarget {
+ public:
+  // `tables` are the seed's, open. Visible from the start: what the tables and the replay give.
+  Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable>> tables);
+  ~Tablet() override;
+  Tablet(const Tablet&) = delete;
+  Tablet& operator=(const Tablet&) = delete;
+
+  TabletId id() const { return id_; }
+  Epoch epoch() const { return state_.epoch; }
+  const TableSchema& schema() const { return facts_->schema; }
+  const TabletState& state() const { return state_; }
+  const Version& version() const { return *version_; }
+  Ref<const Version> pin() const { return version_; }
+  CommitStamp last_stamp() const { return last_stamp_; }
+
+  // ---- recovery, before it serves ----
+  Result<void> replay(CommitStamp stamp, Bytes payload) override;
+  // What was replayed is visible, and lies in `spans` from now on; manifest version of that edit.
+  void recovered(std::vector<LogSpan> spans, uint64_t manifest_version);
+  bool has_replayed() const { return replayed_; }
+
+  // ---- commits and reads: plain calls ----
+  // Answers the write by its `done`, or refuses it (then `done` never runs).
+  Result<void> submit(Write& write);
+  Result<std::unique_ptr<ScanCursor>> open_scan(const ReadSpec& spec);
+
+  // ---- for flush.cc and compact.cc ----
+  Gate& gate() { return gate_; }
+  AsyncMutex& flush_lock() { return flush_lock_; }
+  AsyncMutex& edit_lock() { return edit_lock_; }
+  CommitQueue& commits() { return commits_; }
+  ShardContext& shard() { return shard_; }
+  // Ends the active memtable, if there is anything in it; commits go to a new one.
+  void freeze();
+  // The frozen memtable that must be flushed next; null when there is none.
+  Ref<TabletMemtable> oldest_frozen() const;
+  // A new version without the flushed memtable and with the new tables (perhaps none).
+  void flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<TabletTable>> tables,
+               TabletState state, uint64_t manifest_version);
+  // A new version with `inputs` replaced by `outputs`; the inputs are condemned.
+  void compacted(const std::vector<Ref<TabletTable>>& inputs,
+                 std::vector<Ref<TabletTable>> outputs, TabletState state,
+                 uint64_t manifest_version);
+  uint64_t manifest_version() const { return manifest_version_; }
+
+  // ---- dropping: between begin and cancel no edit of the tablet starts ----
+  Async<void> begin_drop();  // waits for the edit under way
+  void cancel_drop() { drop_lock_.reset(); }
+  // The manifest does not name the tablet any more: its blobs go when the last reader lets go.
+  void condemn();
+  bool condemned() const { return condemned_; }
+
+  // ---- figures ----
+  size_t memtable_bytes() const;
+  size_t active_bytes() const { return active_ ? active_->counted : 0; }
+  bool has_unflushed() const;
+  bool has_frozen() const { return !frozen_.empty(); }
+  // Commits of the open log up to here are not needed by this tablet.
+  LogPosition log_needed_from() const;
+
+ private:
+  Result<void> check(const Write& write) const;
+  void encode(Write& write);
+  void apply(CommitStamp stamp, Bytes payload);
+  TabletMemtable& active();
+  void publish(std::vector<TabletRun> runs);
+  bool in_range(Bytes row) const;
+  RangeDelete clip(const RangeDelete& range) const;
+
+  ShardContext& shard_;
+  const TabletId id_;
+  TabletState state_;
+  uint64_t manifest_version_;
+  Ref<TabletFacts> facts_;
+  CommitStamp last_stamp_;
+  CommitQueue commits_;
+  Ref<TabletMemtable> active_;              // null until the first commit after a freeze
+  std::deque<Ref<TabletMemtable>> frozen_;  // oldest first
+  Ref<Version> version_;
+  std::string payload_;  // scratch of submit
+  std::vector<Mutation> canonical_;
+  bool replayed_ = false;
+  bool full_reported_ = false;
+  bool condemned_ = false;
+  Gate gate_{"tablet"};
+  AsyncMutex flush_lock_;
+  AsyncMutex edit_lock_;
+  std::optional<AsyncMutex::Lock> drop_lock_;
+};
+
+}  // namespace cellar::engine

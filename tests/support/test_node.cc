@@ -1,0 +1,390 @@
+#include "tests/support/test_node.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "engine/read/scan.h"
+#include "io/base/check.h"
+
+namespace cellar::support {
+namespace {
+
+std::pair<std::string, std::string> split_column(const std::string& column) {
+  const size_t colon = column.find(':');
+  CHECK(colon != std::string::npos, "column '{}' has no colon", column);
+  return {column.substr(0, colon), column.substr(colon + 1)};
+}
+
+class Collect final : public CellSink {
+ public:
+  explicit Collect(std::vector<OwnedCell>& out) : out_(out) {}
+  Flow cell(const CellView& cell) override {
+    out_.push_back({std::string(cell.row), std::string(cell.family), std::string(cell.qualifier),
+                    cell.timestamp_us, std::string(cell.value)});
+    return Flow::more;
+  }
+  Flow end_row(Bytes /*row*/) override { return Flow::more; }
+
+ private:
+  std::vector<OwnedCell>& out_;
+};
+
+Async<Result<void>> run_scan(engine::ScanCursor& cursor, CellSink& sink) {
+  while (true) {
+    switch (cursor.run(sink)) {
+      case engine::ScanStep::blocked:
+        co_await cursor.load();
+        break;
+      case engine::ScanStep::yielded:
+      case engine::ScanStep::paused:
+        co_await yield_now();
+        break;
+      case engine::ScanStep::failed:
+        co_return std::unexpected(cursor.error());
+      case engine::ScanStep::done:
+        co_return Result<void>{};
+    }
+  }
+}
+
+}  // namespace
+
+OwnedMutation set_cell(std::string column, int64_t timestamp_us, std::string value) {
+  OwnedMutation op;
+  op.kind = Mutation::Kind::set_cell;
+  std::tie(op.family, op.qualifier) = split_column(column);
+  op.value = std::move(value);
+  op.timestamp_us = timestamp_us;
+  return op;
+}
+OwnedMutation delete_row() {
+  OwnedMutation op;
+  op.kind = Mutation::Kind::delete_from_row;
+  return op;
+}
+OwnedMutation delete_family(std::string family) {
+  OwnedMutation op;
+  op.kind = Mutation::Kind::delete_from_family;
+  op.family = std::move(family);
+  return op;
+}
+OwnedMutation delete_column(std::string column, int64_t start_us, int64_t end_us) {
+  OwnedMutation op;
+  op.kind = Mutation::Kind::delete_from_column;
+  std::tie(op.family, op.qualifier) = split_column(column);
+  op.start_us = start_us;
+  op.end_us = end_us;
+  return op;
+}
+
+TestNodeOptions::TestNodeOptions() {
+  engine.memory_bytes = 64u << 20;
+  engine.memtable_bytes = 1u << 20;
+  engine.table_bytes = 1u << 20;
+  engine.log_segment_bytes = 256u << 10;
+  log.segment_bytes = 256u << 10;
+  log.batch_bytes = 64u << 10;
+  log.max_pending_bytes = 1u << 20;
+}
+
+// One life of the process: everything in it dies together. Members are destroyed from the last to
+// the first, and the world before all of them (crash()).
+struct TestNode::Life {
+  struct OneShard {
+    SimLoop* loop = nullptr;
+    std::unique_ptr<Shard> shard;
+    std::optional<Runtime> runtime;
+    std::unique_ptr<FileSystem> fs;
+    std::unique_ptr<engine::LogStore> logs;
+    std::unique_ptr<engine::BlobStore> blobs;
+  };
+  Life(uint64_t seed, uint32_t count) : world(seed), mailboxes(count), shards(count) {}
+
+  SimWorld world;
+  Mailboxes mailboxes;
+  std::vector<OneShard> shards;
+  std::unique_ptr<engine::ManifestStore> manifest;
+  std::unique_ptr<engine::Node> node;
+};
+
+TestNode::TestNode(TestNodeOptions options)
+    : TestNode(std::move(options), std::make_unique<MemDisk>()) {}
+
+TestNode::TestNode(TestNodeOptions options, std::unique_ptr<MemDisk> disk)
+    : options_(std::move(options)), disk_(std::move(disk)), random_(options_.seed) {
+  auto opened = open();
+  if (!opened) open_error_ = std::move(opened).error();
+}
+
+TestNode::~TestNode() { leave(); }
+
+// ---- life
+
+Result<void> TestNode::open() {
+  CHECK(!life_, "the node is open");
+  life_ = std::make_unique<Life>(options_.seed + ++lives_ * 1'000'003, options_.shards);
+  SimWorld& world = life_->world;
+  if (wall_us_ != 0) world.clock().set_wall_us(wall_us_);
+  for (uint32_t i = 0; i < options_.shards; ++i) {
+    auto& one = life_->shards[i];
+    one.loop = &world.add_loop();
+    life_->mailboxes.attach(ShardId{i}, *one.loop);
+    one.shard = std::make_unique<Shard>(ShardId{i}, *one.loop, life_->mailboxes.of(ShardId{i}),
+                                        world.clock(), random_.next());
+    one.runtime.emplace(one.shard->runtime());
+    one.fs = std::make_unique<MemFs>(
+        one.loop->executor(), *disk_,
+        MemFsOptions{.random = options_.shuffle_io ? &one.shard->random() : nullptr,
+                     .timers = &one.loop->timers(),
+                     .min_latency_us = options_.min_latency_us,
+                     .max_latency_us = options_.max_latency_us});
+    if (options_.wrap) one.fs = options_.wrap(std::move(one.fs), *disk_, *one.loop);
+    one.logs = engine::make_local_log_store(*one.fs, *one.runtime, options_.log);
+    one.blobs = engine::make_local_blob_store(*one.fs);
+  }
+  auto opened = world.block_on(*life_->shards[0].loop, open_stores());
+  if (!opened) end_life();
+  return opened;
+}
+
+Async<Result<void>> TestNode::open_stores() {
+  CO_TRY(life_->manifest, co_await engine::open_local_manifest_store(*life_->shards[0].fs, {}));
+  std::vector<engine::ShardEnv> envs;
+  for (auto& one : life_->shards) envs.push_back({*one.runtime, *one.logs, *one.blobs});
+  CO_TRY(life_->node, co_await engine::Node::open(options_.engine, std::move(envs),
+                                                  *life_->manifest, life_->mailboxes));
+  co_return Result<void>{};
+}
+
+void TestNode::end_life() {
+  if (!life_) return;
+  wall_us_ = life_->world.clock().wall_us();
+  life_->world.crash();
+  life_.reset();
+}
+
+Result<void> TestNode::reopen() {
+  auto opened = open();
+  open_error_.reset();
+  if (!opened) open_error_ = opened.error();
+  return opened;
+}
+
+Result<void> TestNode::reopen(uint32_t shards) {
+  options_.shards = shards;
+  return reopen();
+}
+
+Result<void> TestNode::close() {
+  auto closed = life_->world.block_on(*life_->shards[0].loop, life_->node->close());
+  end_life();
+  return closed;
+}
+
+void TestNode::crash(CrashPolicy policy) {
+  std::unique_ptr<MemDisk> after = crash_image(policy);
+  leave();
+  disk_ = std::move(after);
+}
+
+void TestNode::kill() {
+  std::unique_ptr<MemDisk> after = disk_->clone();
+  leave();
+  disk_ = std::move(after);
+}
+
+// What follows happens to a disk that nobody will look at any more; ending in order spares every
+// object the question of how to be destroyed amid its work.
+void TestNode::leave() {
+  if (is_open()) (void)life_->world.block_on(*life_->shards[0].loop, life_->node->close());
+  end_life();
+}
+
+std::unique_ptr<MemDisk> TestNode::crash_image(CrashPolicy policy) {
+  return disk_->crash_image(policy, random_);
+}
+
+bool TestNode::is_open() const { return life_ && life_->node; }
+
+// ---- tables
+
+Result<engine::TableEntry> TestNode::create_table(std::string name,
+                                                  std::vector<std::string> families,
+                                                  std::vector<std::string> splits,
+                                                  TableOptions options, Granularity granularity) {
+  engine::TableSpec spec;
+  spec.name = std::move(name);
+  spec.granularity = granularity;
+  spec.options = options;
+  for (std::string& family : families) spec.families.push_back({std::move(family)});
+  spec.splits = std::move(splits);
+  return world().block_on(*life_->shards[0].loop, node().create_table(ShardId{0}, std::move(spec)));
+}
+
+Result<void> TestNode::drop_table(std::string name) {
+  return world().block_on(*life_->shards[0].loop, node().drop_table(ShardId{0}, std::move(name)));
+}
+Result<void> TestNode::flush(std::string table) {
+  return world().block_on(*life_->shards[0].loop, node().flush_table(ShardId{0}, std::move(table)));
+}
+Result<void> TestNode::compact(std::string table) {
+  return world().block_on(*life_->shards[0].loop,
+                          node().compact_table(ShardId{0}, std::move(table)));
+}
+
+// ---- writing
+
+std::unique_ptr<PendingWrite> TestNode::begin_write(const std::string& table_name, std::string row,
+                                                    std::vector<OwnedMutation> ops,
+                                                    std::optional<Durability> level) {
+  const engine::TableEntry* entry = table(table_name);
+  CHECK(entry != nullptr, "table '{}' does not exist", table_name);
+  auto pending = std::make_unique<PendingWrite>();
+  pending->row = std::move(row);
+  pending->ops = std::move(ops);
+  for (const OwnedMutation& op : pending->ops) pending->views.push_back(op.view());
+  const engine::TabletDescriptor& tablet = entry->locate(pending->row);
+  engine::Write& write = pending->write;
+  write.tablet = tablet.id;
+  write.epoch = tablet.epoch;
+  write.level = level;
+  write.mutation = {.row = pending->row, .mutations = pending->views};
+  write.context = pending.get();
+  write.done = [](engine::Write& w) { static_cast<PendingWrite*>(w.context)->finished = true; };
+  engine_of(tablet).submit(write);
+  return pending;
+}
+
+std::unique_ptr<PendingWrite> TestNode::begin_drop_rows(const engine::TabletDescriptor& tablet,
+                                                        std::string start, std::string end) {
+  auto pending = std::make_unique<PendingWrite>();
+  pending->range_start = std::move(start);
+  pending->range_end = std::move(end);
+  engine::Write& write = pending->write;
+  write.tablet = tablet.id;
+  write.epoch = tablet.epoch;
+  write.range = RangeDelete{.start = pending->range_start, .end = pending->range_end};
+  write.context = pending.get();
+  write.done = [](engine::Write& w) { static_cast<PendingWrite*>(w.context)->finished = true; };
+  engine_of(tablet).submit(write);
+  return pending;
+}
+
+void TestNode::wait(const PendingWrite& write) {
+  const bool finished = world().run_until([&] { return write.finished; });
+  CHECK(finished, "a write was never answered (seed {})", options_.seed);
+}
+
+Result<CommitStamp> TestNode::write(const std::string& table_name, std::string row,
+                                    std::vector<OwnedMutation> ops,
+                                    std::optional<Durability> level) {
+  const auto pending = begin_write(table_name, std::move(row), std::move(ops), level);
+  wait(*pending);
+  if (pending->write.error) return std::unexpected(*pending->write.error);
+  return pending->write.stamp;
+}
+
+Result<CommitStamp> TestNode::set(const std::string& table_name, std::string row,
+                                  std::string column, int64_t timestamp_us, std::string value) {
+  std::vector<OwnedMutation> ops;
+  ops.push_back(set_cell(std::move(column), timestamp_us, std::move(value)));
+  return write(table_name, std::move(row), std::move(ops));
+}
+
+Result<void> TestNode::drop_rows(const std::string& table_name, std::string start,
+                                 std::string end) {
+  const std::vector<engine::TabletDescriptor> tablets = table(table_name)->tablets;
+  for (const engine::TabletDescriptor& tablet : tablets) {
+    const auto pending = begin_drop_rows(tablet, start, end);
+    wait(*pending);
+    if (pending->write.error) return std::unexpected(*pending->write.error);
+  }
+  return {};
+}
+
+// ---- reading
+
+Result<void> TestNode::read_tablet(const engine::TabletDescriptor& tablet, const ReadSpec& spec,
+                                   std::vector<OwnedCell>& out) {
+  TRY(auto cursor, engine_of(tablet).open_scan(tablet.id, tablet.epoch, spec));
+  Collect sink(out);
+  return world().block_on(*life_->shards[tablet.shard.value()].loop, run_scan(*cursor, sink));
+}
+
+Result<std::vector<OwnedCell>> TestNode::read(const std::string& table_name, const ReadSpec& spec) {
+  CHECK(spec.row_limit == 0, "a limit over several tablets is the router's business");
+  const engine::TableEntry* entry = table(table_name);
+  if (entry == nullptr) return fail(Errc::not_found, "table '{}' does not exist", table_name);
+  std::vector<engine::TabletDescriptor> tablets = entry->tablets;
+  if (spec.reversed) std::reverse(tablets.begin(), tablets.end());
+  std::vector<OwnedCell> out;
+  for (const engine::TabletDescriptor& tablet : tablets) {
+    TRY_VOID(read_tablet(tablet, spec, out));
+  }
+  return out;
+}
+
+Result<std::vector<OwnedCell>> TestNode::read_row(const std::string& table_name,
+                                                  const std::string& row) {
+  ReadSpec spec;
+  spec.rows.add(KeyRange::single(row));
+  spec.rows.normalize();
+  return read(table_name, spec);
+}
+
+std::vector<OwnedCell> TestNode::cells(const std::string& table_name) {
+  ReadSpec spec;
+  spec.rows = RowSet::everything();
+  auto all = read(table_name, spec);
+  if (!all) {
+    ADD_FAILURE() << "seed " << options_.seed << ": " << all.error().to_string();
+    return {};
+  }
+  return *std::move(all);
+}
+
+// ---- underneath
+
+engine::Node& TestNode::node() {
+  CHECK(is_open(), "the node is not open: {}", open_error_ ? open_error_->to_string() : "closed");
+  return *life_->node;
+}
+
+SimWorld& TestNode::world() {
+  CHECK(life_, "the node is not open: {}", open_error_ ? open_error_->to_string() : "closed");
+  return life_->world;
+}
+
+const engine::TableEntry* TestNode::table(const std::string& name) {
+  return node().tables(ShardId{0}).find(Bytes(name));
+}
+
+engine::Engine& TestNode::engine_of(const engine::TabletDescriptor& tablet) {
+  return node().engine(tablet.shard);
+}
+
+engine::EngineStats TestNode::stats() {
+  engine::EngineStats sum;
+  for (uint32_t i = 0; i < options_.shards; ++i) {
+    const engine::EngineStats s = node().engine(ShardId{i}).stats();
+    sum.tablets += s.tablets;
+    sum.tables_on_disk += s.tables_on_disk;
+    sum.table_bytes += s.table_bytes;
+    sum.log_bytes += s.log_bytes;
+    sum.memtable_bytes += s.memtable_bytes;
+    sum.cache_bytes += s.cache_bytes;
+    sum.metadata_bytes += s.metadata_bytes;
+    sum.commits += s.commits;
+    sum.flushes += s.flushes;
+    sum.compactions += s.compactions;
+    sum.torn_tail_bytes += s.torn_tail_bytes;
+    sum.replayed_commits += s.replayed_commits;
+    sum.read_only = sum.read_only || s.read_only;
+  }
+  return sum;
+}
+
+}  // namespace cellar::support

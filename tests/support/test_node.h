@@ -1,0 +1,146 @@
+// TestNode: a whole node in memory, on simulated time, in a few lines.
+//
+//   TestNode node({.shards = 2, .seed = 7});
+//   ASSERT_TRUE(node.create_table("t", {"f"}, {"m"}));
+//   ASSERT_TRUE(node.set("t", "row", "f:q", 5, "value"));
+//   node.crash(CrashPolicy::random_subset);
+//   ASSERT_TRUE(node.reopen());
+//   EXPECT_EQ(node.cells("t"), ...);
+//
+// Calls look synchronous: each runs the simulated world until its answer is there. begin_write()
+// and world() are for tests about what happens in between. The disk outlives crashes and reopenings,
+// and so does the clock.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/node.h"
+#include "engine/store/local_stores.h"
+#include "io/disk/mem_disk.h"
+#include "io/disk/mem_fs.h"
+#include "io/runtime/shard.h"
+#include "io/runtime/sim_loop.h"
+#include "tests/support/row_model.h"
+
+namespace cellar::support {
+
+struct TestNodeOptions {
+  uint32_t shards = 1;
+  uint64_t seed = 1;
+  engine::EngineOptions engine;
+  engine::LogOptions log;
+  // Wraps each shard's file system, for faults; the result must keep `inner` alive by itself.
+  std::function<std::unique_ptr<FileSystem>(std::unique_ptr<FileSystem> inner, MemDisk& disk,
+                                            SimLoop& loop)>
+      wrap;
+  // Completions of one turn come back in an order drawn from the seed.
+  bool shuffle_io = true;
+  // Of every disk operation.
+  int64_t min_latency_us = 0;
+  int64_t max_latency_us = 0;
+
+  TestNodeOptions();  // a small engine: 64 KiB memtables, 64 KiB log segments
+};
+
+// A write on its way, with the bytes it needs.
+struct PendingWrite {
+  engine::Write write;
+  std::string row;
+  std::vector<OwnedMutation> ops;
+  std::vector<Mutation> views;
+  std::string range_start;
+  std::string range_end;
+  bool finished = false;
+  bool acked() const { return finished && !write.error; }
+};
+
+OwnedMutation set_cell(std::string column, int64_t timestamp_us, std::string value);
+OwnedMutation delete_row();
+OwnedMutation delete_family(std::string family);
+OwnedMutation delete_column(std::string column, int64_t start_us = 0,
+                            int64_t end_us = kMaxTimestampUs);
+
+class TestNode {
+ public:
+  // Opens, too; a failure to open is kept for open_error().
+  explicit TestNode(TestNodeOptions options = {});
+  // On a disk that a test has prepared.
+  TestNode(TestNodeOptions options, std::unique_ptr<MemDisk> disk);
+  ~TestNode();
+  TestNode(const TestNode&) = delete;
+  TestNode& operator=(const TestNode&) = delete;
+
+  // ---- life ----
+  Result<void> reopen();                   // after close(), crash() or kill()
+  Result<void> reopen(uint32_t shards);    // with another number of them
+  Result<void> close();                    // in order
+  void crash(CrashPolicy policy);          // the power fails
+  void kill();                             // kill -9: what the kernel has taken stays
+  // What the disk would hold if the power failed now; the node goes on.
+  std::unique_ptr<MemDisk> crash_image(CrashPolicy policy);
+  bool is_open() const;
+  const std::optional<Error>& open_error() const { return open_error_; }
+
+  // ---- tables ----
+  Result<engine::TableEntry> create_table(std::string name, std::vector<std::string> families,
+                                          std::vector<std::string> splits = {},
+                                          TableOptions options = {},
+                                          Granularity granularity = Granularity::micros);
+  Result<void> drop_table(std::string name);
+  Result<void> flush(std::string table);
+  Result<void> compact(std::string table);
+
+  // ---- writing: the commit stamp, once it is acknowledged ----
+  Result<CommitStamp> write(const std::string& table, std::string row,
+                            std::vector<OwnedMutation> ops,
+                            std::optional<Durability> level = std::nullopt);
+  Result<CommitStamp> set(const std::string& table, std::string row, std::string column,
+                          int64_t timestamp_us, std::string value);
+  // In every tablet that the range touches.
+  Result<void> drop_rows(const std::string& table, std::string start, std::string end);
+  // Submitted; `finished` is set when the answer comes (perhaps before this returns).
+  std::unique_ptr<PendingWrite> begin_write(const std::string& table, std::string row,
+                                            std::vector<OwnedMutation> ops,
+                                            std::optional<Durability> level = std::nullopt);
+  std::unique_ptr<PendingWrite> begin_drop_rows(const engine::TabletDescriptor& tablet,
+                                                std::string start, std::string end);
+  void wait(const PendingWrite& write);  // until finished
+
+  // ---- reading ----
+  Result<std::vector<OwnedCell>> read(const std::string& table, const ReadSpec& spec);
+  Result<std::vector<OwnedCell>> read_row(const std::string& table, const std::string& row);
+  // Everything; a failed read fails the test.
+  std::vector<OwnedCell> cells(const std::string& table);
+
+  // ---- underneath ----
+  engine::Node& node();
+  engine::EngineStats stats();  // summed over the shards
+  SimWorld& world();
+  MemDisk& disk() { return *disk_; }
+  const engine::TableEntry* table(const std::string& name);
+  uint64_t seed() const { return options_.seed; }
+
+ private:
+  struct Life;
+  Result<void> open();
+  Async<Result<void>> open_stores();
+  void leave();
+  void end_life();
+  engine::Engine& engine_of(const engine::TabletDescriptor& tablet);
+  Result<void> read_tablet(const engine::TabletDescriptor& tablet, const ReadSpec& spec,
+                           std::vector<OwnedCell>& out);
+
+  TestNodeOptions options_;
+  std::unique_ptr<MemDisk> disk_;
+  Random random_;
+  int64_t wall_us_ = 0;  // when the last life ended; 0: none did
+  uint64_t lives_ = 0;
+  std::unique_ptr<Life> life_;
+  std::optional<Error> open_error_;
+};
+
+}  // namespace cellar::support
