@@ -25,6 +25,8 @@ class BlockReader {
   Move next();                  // REQUIRES: ready
   Bytes key() const { return key_.view(); }
   Bytes value() const { return value_; }
+  // Where the entry after the current one begins.
+  size_t position() const { return static_cast<size_t>(next_ - begin_); }
 
  private:
   const char* restart(uint32_t i) const;

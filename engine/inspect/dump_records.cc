@@ -1,0 +1,198 @@
+#include "engine/inspect/dump_records.h"
+
+#include "engine/model/mutation.h"
+#include "engine/sstable/table_meta.h"
+#include "engine/store/local_log.h"
+#include "engine/store/manifest_entries.h"
+#include "engine/store/record_file.h"
+#include "io/base/coding.h"
+
+namespace cellar::engine {
+namespace {
+
+Bytes type_name(RecordType type) {
+  switch (type) {
+    case RecordType::data:
+      return "data";
+    case RecordType::filler:
+      return "filler";
+    case RecordType::mark:
+      return "mark";
+    case RecordType::seal:
+      return "seal";
+    case RecordType::trim:
+      return "trim";
+  }
+  return "unknown";
+}
+
+class ShowCommit final : public CommitVisitor {
+ public:
+  explicit ShowCommit(Dump& dump) : dump_(dump) {}
+  void entry(Bytes key, Bytes value) override { dump_.field(0, {}, describe_entry(key, value)); }
+  void range_delete(const RangeDelete& range, CommitStamp stamp) override {
+    dump_.field(0, {},
+                fmt::format("range delete [\"{}\", \"{}\") stamp {}", escape_bytes(range.start),
+                            escape_bytes(range.end), stamp));
+  }
+
+ private:
+  Dump& dump_;
+};
+
+// One change of a manifest entry; see manifest_entries.h for the grammar.
+bool show_change(Reader& in, Dump& dump) {
+  static constexpr Bytes kKinds[] = {"node", "table", "tablet"};
+  const uint8_t kind = in.u8();
+  const uint64_t id = in.varint();
+  const uint64_t version = in.varint();
+  const bool has_state = in.u8() != 0;
+  const Bytes state = has_state ? in.bytes() : Bytes();
+  if (!in.ok() || kind >= std::size(kKinds)) return false;
+  dump.field(0, state,
+             fmt::format("{} {} version {}{}", kKinds[kind], id, version,
+                         version == kAbsent ? ": removed"
+                         : has_state        ? ": state"
+                                            : ""));
+  for (uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
+    const uint64_t item = in.varint();
+    const Bytes value = in.bytes();
+    const Result<TableMeta> meta = decode_table_meta(value);
+    const bool is_table = meta && meta->blob.value() == item;
+    dump.field(0, value,
+               fmt::format("  item {:016x}{}", item,
+                           is_table ? fmt::format(": run {}, {} entries, {} bytes", meta->run,
+                                                  meta->entries, meta->file_bytes)
+                                    : ""));
+  }
+  for (uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
+    dump.field(0, {}, fmt::format("  item {:016x} removed", in.varint()));
+  }
+  return in.ok();
+}
+
+bool show_manifest_entry(Bytes entry, Dump& dump) {
+  Reader in(entry);
+  const uint8_t kind = in.u8();
+  if (kind == 2) {
+    const uint64_t next_version = in.varint();
+    const uint64_t subjects = in.varint();
+    dump.field(
+        0, {},
+        fmt::format("end of the snapshot: {} subjects, next version {}", subjects, next_version));
+    return in.ok() && in.at_end();
+  }
+  if (kind == 3) dump.field(0, {}, fmt::format("edit, next version {}", in.varint()));
+  if (kind != 1 && kind != 3) return false;
+  for (uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
+    if (!show_change(in, dump)) return false;
+  }
+  return in.ok() && in.at_end();
+}
+
+class RecordDump {
+ public:
+  RecordDump(File& file, const FileHeader& header, DumpOptions options, Dump& dump)
+      : header_(header),
+        base_(header.kind == RecordFileKind::log ? header.number * header.file_bytes : 0),
+        options_(options),
+        dump_(dump),
+        scan_(file, header, base_) {}
+
+  Async<Result<void>> run() {
+    using Step = RecordFileScan::Step;
+    dump_.section(0, kFileHeaderBytes,
+                  fmt::format("header: id {:x}, number {}, {} bytes", header_.id, header_.number,
+                              header_.file_bytes));
+    for (;;) {
+      RecordView record;
+      switch (scan_.next(record)) {
+        case Step::record:
+          show(record);
+          break;
+        case Step::fill:
+          CO_TRY_VOID(co_await scan_.fill());
+          break;
+        case Step::end_of_file:
+          co_return Result<void>();
+        case Step::zeros:
+        case Step::bad:
+          co_return co_await judge_rest();
+      }
+    }
+  }
+
+ private:
+  Async<Result<void>> judge_rest() {
+    const uint64_t at = scan_.position();
+    const uint64_t offset = scan_.offset();
+    CO_TRY(const RecordFileScan::Rest rest, co_await scan_.scan_rest());
+    if (rest.greatest_mark > at) {
+      dump_.problem(
+          fmt::format("{} is damaged at {}: everything before position {} was on disk once",
+                      scan_.path(), offset, rest.greatest_mark));
+    } else if (rest.used_end > at) {
+      dump_.section(offset, rest.used_end - at, "torn tail: no record, never acknowledged");
+    } else {
+      dump_.section(offset, header_.file_bytes - offset, "not written yet");
+    }
+    co_return Result<void>();
+  }
+
+  void show(const RecordView& record) {
+    dump_.section(scan_.offset() - record.size(), record.size(),
+                  fmt::format("{} record{}{}, durable before {}", type_name(record.type),
+                              (record.flags & kFirstFragment) != 0 ? "" : ", continued",
+                              (record.flags & kLastFragment) != 0 ? "" : ", to be continued",
+                              record.durable_mark));
+    if (record.type != RecordType::data) return;
+    if ((record.flags & kFirstFragment) != 0) {
+      entry_.clear();
+      whole_ = true;
+    }
+    entry_.append(record.payload);
+    // The first fragment may lie in the segment before this one.
+    if ((record.flags & kLastFragment) != 0 && whole_) show_entry();
+  }
+
+  void show_entry() {
+    whole_ = false;
+    if (header_.kind == RecordFileKind::manifest) {
+      if (options_.entries && !show_manifest_entry(entry_, dump_)) {
+        dump_.problem(
+            fmt::format("{}: the entry before {} is malformed", scan_.path(), scan_.offset()));
+      }
+      return;
+    }
+    const Result<LogEntry> entry = decode_entry(entry_);
+    if (!entry) return dump_.problem(entry.error().message);
+    dump_.field(
+        0, Bytes(entry_).substr(0, kLogEntryHeadBytes),
+        fmt::format("tablet {} epoch {} stamp {}", entry->tablet, entry->epoch, entry->stamp));
+    if (!options_.entries) return;
+    ShowCommit visitor(dump_);
+    if (auto ok = visit_commit(entry->payload, entry->stamp, visitor); !ok) {
+      dump_.problem(ok.error().message);
+    }
+  }
+
+  const FileHeader header_;
+  const uint64_t base_;
+  const DumpOptions options_;
+  Dump& dump_;
+  RecordFileScan scan_;
+  std::string entry_;
+  bool whole_ = false;  // entry_ begins with a first fragment
+};
+
+}  // namespace
+
+Async<Result<void>> dump_record_file(FileSystem& fs, std::string path, RecordFileKind kind,
+                                     DumpOptions options, Dump& dump) {
+  CO_TRY(OpenedRecordFile opened, co_await open_record_file(fs, path, kind));
+  RecordDump records(*opened.file, opened.header, options, dump);
+  Result<void> result = co_await records.run();
+  co_return co_await close_after(std::move(opened.file), std::move(result));
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,262 @@
+#include "engine/inspect/dump_table.h"
+
+#include "engine/iter/range_delete.h"
+#include "engine/sstable/block_reader.h"
+#include "engine/sstable/filter.h"
+#include "engine/sstable/format.h"
+#include "engine/sstable/table_index.h"
+#include "engine/sstable/table_meta.h"
+#include "io/base/coding.h"
+
+namespace cellar::engine {
+namespace {
+
+std::string describe_bounds(const TimeBounds& b) {
+  if (!b.known) return "times unknown";
+  std::string out = "times";
+  if (b.has_cells()) out += fmt::format(" {} to {}", b.min_timestamp_us, b.max_timestamp_us);
+  if (b.latest_expiry_us != INT64_MIN) out += fmt::format(", expiry to {}", b.latest_expiry_us);
+  if (b.any_without_expiry) out += ", some without expiry";
+  if (b.has_deletes()) {
+    out += fmt::format(", deletes of {} to {}", b.delete_start_us, b.delete_end_us);
+  }
+  return out;
+}
+
+// One file under inspection; holds what later parts are checked against.
+class TableDump {
+ public:
+  TableDump(File& file, DumpOptions options, Dump& dump)
+      : file_(file), options_(options), dump_(dump) {}
+
+  Async<Result<void>> run(std::optional<BlobId> blob) {
+    CO_TRY(size_, co_await file_.size());
+    if (size_ < kTableHeaderBytes + kTableFooterBytes) {
+      dump_.problem(fmt::format("{} bytes are too few for a table", size_));
+      co_return Result<void>();
+    }
+    CO_TRY_VOID(co_await read(size_ - kTableFooterBytes, kTableFooterBytes));
+    const std::string footer = bytes_;
+    blob_ = blob.value_or(BlobId{load_le<uint64_t>(footer.data() + 48)});
+    CO_TRY_VOID(co_await read(0, kTableHeaderBytes));
+    show_header();
+    if (!show_footer(footer)) co_return Result<void>();
+    CO_TRY_VOID(co_await read(footer_.index.offset, footer_.index.size));
+    show_index();
+    for (size_t i = 0; i < index_.blocks(); ++i) {
+      const BlockHandle handle = index_.handle(i);
+      CO_TRY_VOID(co_await read(handle.offset, handle.size));
+      show_data_block(i);
+    }
+    if (footer_.filter.size != 0) {
+      CO_TRY_VOID(co_await read(footer_.filter.offset, footer_.filter.size));
+      show_filter();
+    }
+    if (footer_.ranges.size != 0) {
+      CO_TRY_VOID(co_await read(footer_.ranges.offset, footer_.ranges.size));
+      show_ranges();
+    }
+    CO_TRY_VOID(co_await read(footer_.meta.offset, footer_.meta.size));
+    show_meta();
+    co_return Result<void>();
+  }
+
+ private:
+  Async<Result<void>> read(uint64_t offset, size_t size) {
+    bytes_.assign(size, '\0');
+    const std::span<std::byte> into = std::as_writable_bytes(std::span(bytes_));
+    CO_TRY(const size_t got, co_await read_at(file_, offset, into, IoClass::read));
+    if (got < size) dump_.problem(fmt::format("the file ends at {}", offset + got));
+    co_return Result<void>();
+  }
+
+  void show_header() {
+    dump_.section(0, kTableHeaderBytes, "header");
+    dump_.field(0, Bytes(bytes_).substr(0, 8), "magic");
+    dump_.field(8, Bytes(bytes_).substr(8, 4),
+                fmt::format("format {}", load_le<uint32_t>(bytes_.data() + 8)));
+    dump_.field(12, Bytes(bytes_).substr(12, 4), "checksum");
+    dump_.field(16, Bytes(bytes_).substr(16, 8),
+                fmt::format("blob {:016x}", load_le<uint64_t>(bytes_.data() + 16)));
+    if (auto ok = check_table_header(bytes_, blob_); !ok) dump_.problem(ok.error().message);
+  }
+
+  bool show_footer(const std::string& footer) {
+    const uint64_t at = size_ - kTableFooterBytes;
+    dump_.section(at, kTableFooterBytes, "footer");
+    static constexpr Bytes kNames[] = {"filter", "range deletes", "meta", "index"};
+    for (size_t i = 0; i < 4; ++i) {
+      const char* p = footer.data() + i * 12;
+      dump_.field(at + i * 12, Bytes(p, 12),
+                  fmt::format("{}: {} bytes at {}", kNames[i], load_le<uint32_t>(p + 8),
+                              load_le<uint64_t>(p)));
+    }
+    dump_.field(at + 48, Bytes(footer).substr(48, 8),
+                fmt::format("blob {:016x}", load_le<uint64_t>(footer.data() + 48)));
+    dump_.field(at + 56, Bytes(footer).substr(56, 4), "format");
+    dump_.field(at + 60, Bytes(footer).substr(60, 4), "checksum");
+    dump_.field(at + 64, Bytes(footer).substr(64, 8), "magic");
+    Result<TableFooter> decoded = decode_table_footer(footer, blob_, size_);
+    if (!decoded) {
+      dump_.problem(decoded.error().message);
+      return false;
+    }
+    footer_ = *decoded;
+    data_end_ = footer_.index.offset;
+    for (const BlockHandle& h : {footer_.meta, footer_.ranges, footer_.filter}) {
+      if (h.size != 0) data_end_ = h.offset;
+    }
+    return true;
+  }
+
+  // The contents of the block in bytes_, after naming it; nothing, and a problem, when damaged.
+  std::optional<std::string> open_block(uint64_t offset, const std::string& name) {
+    Result<CheckedBlock> checked = check_block(bytes_, blob_, offset);
+    const bool packed = checked && checked->type == BlockType::lz4;
+    dump_.section(
+        offset, bytes_.size(),
+        packed ? fmt::format("{} (lz4; offsets in the {} bytes unpacked)", name, checked->raw_bytes)
+               : name);
+    in_file_ = packed ? 0 : offset;
+    Result<std::string> contents = read_block(bytes_, blob_, offset);
+    if (!contents) {
+      dump_.problem(contents.error().message);
+      return std::nullopt;
+    }
+    return *std::move(contents);
+  }
+  void show_trailer(uint64_t offset) {
+    const Bytes trailer = Bytes(bytes_).substr(bytes_.size() - kBlockTrailerBytes);
+    dump_.field(offset + bytes_.size() - kBlockTrailerBytes, trailer, "type, checksum");
+  }
+
+  void show_index() {
+    const auto contents = open_block(footer_.index.offset, "index");
+    if (!contents) return;
+    show_trailer(footer_.index.offset);
+    if (!index_.open(*contents, data_end_)) dump_.problem("the index is malformed");
+  }
+
+  void show_data_block(size_t i) {
+    const uint64_t offset = index_.handle(i).offset;
+    const std::string name =
+        fmt::format("data block {} from {}: {}", i, escape_bytes(index_.separator(i)),
+                    describe_bounds(index_.bounds(i)));
+    const auto contents = open_block(offset, name);
+    if (!contents) return;
+    if (contents->size() != index_.raw_bytes(i)) {
+      dump_.problem(fmt::format("block {} unpacks to {} bytes, the index says {}", i,
+                                contents->size(), index_.raw_bytes(i)));
+    }
+    BlockReader reader;
+    BlockReader::Move move = BlockReader::Move::corrupt;
+    if (reader.open(*contents)) move = reader.seek_first();
+    size_t begin = 0;
+    while (move == BlockReader::Move::ready) {
+      const Bytes entry = Bytes(*contents).substr(begin, reader.position() - begin);
+      show_entry(i, begin, entry, reader.key(), reader.value());
+      begin = reader.position();
+      move = reader.next();
+    }
+    if (move == BlockReader::Move::corrupt) {
+      dump_.problem(fmt::format("{} is malformed", block_name(blob_, offset)));
+      return;
+    }
+    if (options_.entries) {
+      dump_.field(in_file_ + begin, Bytes(*contents).substr(begin), "restarts, their count");
+    }
+    show_trailer(offset);
+  }
+
+  void show_entry(size_t block, size_t at, Bytes entry, Bytes key, Bytes value) {
+    ParsedKey parsed;
+    if (!parse_key(key, parsed)) dump_.problem(fmt::format("block {}: malformed key", block));
+    if (entries_ > 0 && key <= last_key_) {
+      dump_.problem(fmt::format("block {}: a key is not greater than the one before it", block));
+    }
+    const bool above = block + 1 < index_.blocks() && key >= index_.separator(block + 1);
+    if (key < index_.separator(block) || above) {
+      dump_.problem(fmt::format("block {}: a key lies outside its separators", block));
+    }
+    if (entries_ == 0) first_key_.assign(key);
+    last_key_.assign(key);
+    ++entries_;
+    if (options_.entries) dump_.field(in_file_ + at, entry, describe_entry(key, value));
+  }
+
+  void show_filter() {
+    const auto contents = open_block(footer_.filter.offset, "filter");
+    if (!contents) return;
+    Filter filter;
+    if (!filter.open(*contents)) return dump_.problem("the filter is malformed");
+    dump_.field(in_file_, Bytes(*contents).substr(0, 8),
+                fmt::format("kind, {} probes, {} lines", static_cast<int>((*contents)[1]),
+                            load_le<uint32_t>(contents->data() + 4)));
+    show_trailer(footer_.filter.offset);
+  }
+
+  void show_ranges() {
+    const auto contents = open_block(footer_.ranges.offset, "range deletes");
+    if (!contents) return;
+    std::vector<StampedRange> ranges;
+    if (!decode_ranges(*contents, ranges)) return dump_.problem("the range deletes are malformed");
+    for (const StampedRange& r : ranges) {
+      dump_.field(
+          in_file_, {},
+          fmt::format("rows [\"{}\", {}) stamp {}", escape_bytes(r.start),
+                      r.end.empty() ? "end" : fmt::format("\"{}\"", escape_bytes(r.end)), r.stamp));
+    }
+    show_trailer(footer_.ranges.offset);
+  }
+
+  void show_meta() {
+    const auto contents = open_block(footer_.meta.offset, "meta");
+    if (!contents) return;
+    const Result<TableMeta> meta = decode_table_meta(*contents);
+    if (!meta) return dump_.problem(meta.error().message);
+    const auto line = [this](const std::string& text) { dump_.field(in_file_, {}, text); };
+    line(fmt::format("table {} tablet {} rows [\"{}\", \"{}\") run {}", meta->table, meta->tablet,
+                     escape_bytes(meta->tablet_start), escape_bytes(meta->tablet_end), meta->run));
+    line(fmt::format("{} entries in {} rows: {} cells, {} row, {} family and {} column deletes",
+                     meta->entries, meta->rows, meta->cells, meta->row_deletes,
+                     meta->family_deletes, meta->column_deletes));
+    line(fmt::format("{} range deletes; stamps {} to {}", meta->range_deletes, meta->min_stamp,
+                     meta->max_stamp));
+    line(fmt::format("keys {} to {}", escape_bytes(meta->smallest_key),
+                     escape_bytes(meta->largest_key)));
+    line(describe_bounds(meta->bounds));
+    line(fmt::format("{} blocks, {} bytes; before compression {} of keys, {} of values",
+                     meta->blocks, meta->data_bytes, meta->key_bytes, meta->value_bytes));
+    show_trailer(footer_.meta.offset);
+    if (dump_.problems() > 0) return;  // what was damaged was not counted
+    if (meta->entries != entries_ || meta->smallest_key != first_key_ ||
+        meta->largest_key != last_key_ || meta->blocks != index_.blocks()) {
+      dump_.problem(fmt::format("the meta block tells of {} entries in {} blocks, {} in {} found",
+                                meta->entries, meta->blocks, entries_, index_.blocks()));
+    }
+  }
+
+  File& file_;
+  const DumpOptions options_;
+  Dump& dump_;
+  BlobId blob_;
+  uint64_t size_ = 0;
+  std::string bytes_;     // of the part that was read last
+  uint64_t in_file_ = 0;  // where the contents of the open block begin, 0 when unpacked
+  TableFooter footer_;
+  uint64_t data_end_ = 0;
+  TableIndex index_;
+  uint64_t entries_ = 0;
+  std::string first_key_;
+  std::string last_key_;
+};
+
+}  // namespace
+
+Async<Result<void>> dump_table(File& file, std::optional<BlobId> blob, DumpOptions options,
+                               Dump& dump) {
+  TableDump table(file, options, dump);
+  co_return co_await table.run(blob);
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,18 @@
+// Prints and verifies one table file (SSTable).
+#pragma once
+
+#include <optional>
+
+#include "engine/inspect/dump.h"
+#include "engine/model/types.h"
+#include "io/base/result.h"
+#include "io/disk/file.h"
+
+namespace cellar::engine {
+
+// Reads every byte. Damage is told to `dump` and does not stop the rest; an error is one of the
+// device. `blob` is what the file's name says; without it, what the footer says.
+Async<Result<void>> dump_table(File& file, std::optional<BlobId> blob, DumpOptions options,
+                               Dump& dump);
+
+}  // namespace cellar::engine
