@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -103,6 +104,16 @@ Result<std::unique_ptr<FileSystem>> make_file_system(IoBackend chosen, Loop& loo
   if (chosen == IoBackend::threads) return PoolFs::create(loop, root_dir, pool);
   TRY(std::unique_ptr<FileSystem> fs, UringFs::create(loop, root_dir, pool));
   return fs;
+}
+
+Result<void> make_root_directory(const std::string& root_dir) {
+  for (size_t end = root_dir.find('/', 1); ; end = root_dir.find('/', end + 1)) {
+    const std::string path = root_dir.substr(0, end);
+    if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST && errno != EISDIR) {
+      return std::unexpected(os_error(errno, fmt::format("making directory {}", path)));
+    }
+    if (end == std::string::npos) return {};
+  }
 }
 
 }  // namespace cellar

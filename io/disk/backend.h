@@ -35,4 +35,8 @@ Result<std::unique_ptr<FileSystem>> make_file_system(IoBackend chosen, Loop& loo
                                                      const std::string& root_dir,
                                                      BlockingPool& pool);
 
+// Makes the directory `root_dir`, for its owner alone, and what is missing above it; OK when it is
+// there. Blocks: for the start of a program.
+Result<void> make_root_directory(const std::string& root_dir);
+
 }  // namespace cellar

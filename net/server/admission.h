@@ -18,8 +18,8 @@ inline constexpr uint32_t kRetryAfterMs = 20;
 // Counters of one shard. One thread.
 class Admission {
  public:
-  static constexpr uint32_t kMaxScans = 256;                  // streams of chunks at one time
-  static constexpr size_t kMaxHeldBytes = 256u << 20;         // request bodies kept beyond their read
+  static constexpr uint32_t kMaxScans = 256;           // streams of chunks at one time
+  static constexpr size_t kMaxHeldBytes = 256u << 20;  // request bodies kept beyond their read
   static constexpr size_t kMaxPendingReplyBytesTotal = 64u << 20;
 
   explicit Admission(uint32_t max_connections) : max_connections_(max_connections) {}
@@ -39,7 +39,8 @@ class Admission {
   void release_bytes(size_t n) { held_bytes_ -= n; }
 
   void pending_reply_bytes(ptrdiff_t change) {
-    pending_reply_bytes_ = static_cast<size_t>(static_cast<ptrdiff_t>(pending_reply_bytes_) + change);
+    pending_reply_bytes_ =
+        static_cast<size_t>(static_cast<ptrdiff_t>(pending_reply_bytes_) + change);
   }
   // Reads wait for clients to take their answers.
   Result<void> check_replies() const;

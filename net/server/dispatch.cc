@@ -44,8 +44,8 @@ constexpr std::array<Handler, kOps> kHandlers = make_handlers();
 
 void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
   const uint16_t op = frame.header.op;
-  const bool before_hello = op == static_cast<uint16_t>(Op::Hello) ||
-                            op == static_cast<uint16_t>(Op::Ping);
+  const bool before_hello =
+      op == static_cast<uint16_t>(Op::Hello) || op == static_cast<uint16_t>(Op::Ping);
   if (!session.greeted() && !before_hello) {
     return session.reply_error(frame.header,
                                Error(Errc::failed_precondition, "the first request is a hello"));

@@ -33,8 +33,8 @@ Async<void> create_table(ShardServer& shard, Session& session, FrameHeader heade
 
 enum class TableWork : uint8_t { drop, flush, compact };
 
-Async<void> work_on_table(ShardServer& shard, Session& session, FrameHeader header,
-                          TableWork work, std::string name) {
+Async<void> work_on_table(ShardServer& shard, Session& session, FrameHeader header, TableWork work,
+                          std::string name) {
   Result<void> done;
   switch (work) {
     case TableWork::drop:

@@ -136,12 +136,11 @@ void handle_check_and_mutate_row(ShardServer& shard, Session& session, const Fra
   if (request == nullptr) return;
   const auto size = [](const auto* list) { return list == nullptr ? 0u : list->size(); };
   if (request->row()->size() == 0) {
-    return session.reply_error(frame.header,
-                               Error(Errc::invalid_argument, "the row key is empty"));
+    return session.reply_error(frame.header, Error(Errc::invalid_argument, "the row key is empty"));
   }
   if (size(request->then_mutations()) == 0 && size(request->else_mutations()) == 0) {
-    return session.reply_error(
-        frame.header, Error(Errc::invalid_argument, "both lists of operations are empty"));
+    return session.reply_error(frame.header,
+                               Error(Errc::invalid_argument, "both lists of operations are empty"));
   }
   const auto table = find_table(shard.tables(), frame.header, wire::text(request->table()));
   session.reply_error(frame.header, table ? unimplemented("check_and_mutate_row") : table.error());
@@ -151,8 +150,7 @@ void handle_read_modify_write_row(ShardServer& shard, Session& session, const Fr
   const auto* request = body_of<wire::fb::ReadModifyWriteRowRequest>(session, frame);
   if (request == nullptr) return;
   if (request->row()->size() == 0) {
-    return session.reply_error(frame.header,
-                               Error(Errc::invalid_argument, "the row key is empty"));
+    return session.reply_error(frame.header, Error(Errc::invalid_argument, "the row key is empty"));
   }
   if (request->rules()->size() == 0) {
     return session.reply_error(frame.header, Error(Errc::invalid_argument, "there are no rules"));

@@ -67,8 +67,7 @@ fb::ShardStats shard_stats(const engine::EngineStats& e, const Served& served) {
   return fb::ShardStats(e.tablets, e.tables_on_disk, e.table_bytes, e.log_bytes, e.memtable_bytes,
                         e.cache_bytes, e.metadata_bytes, e.commits, e.flushes, e.compactions,
                         e.torn_tail_bytes, e.replayed_commits, e.read_only, 0, 0,
-                        served.connections, served.counters.requests,
-                        served.counters.handed_over);
+                        served.connections, served.counters.requests, served.counters.handed_over);
 }
 
 Async<void> answer_server_info(ShardServer& shard, Session& session, wire::FrameHeader header) {
@@ -85,10 +84,9 @@ Async<void> answer_server_info(ShardServer& shard, Session& session, wire::Frame
   const auto backend = builder.CreateString(shard.facts().io_backend);
   const auto reason = builder.CreateString(shard.facts().io_reason);
   const auto list = builder.CreateVectorOfStructs(stats);
-  const auto limits =
-      fb::CreateServerLimits(builder, options.memory_bytes, options.memtable_bytes,
-                             options.limits.cell_bytes, options.limits.row_bytes,
-                             shard.frame_bytes());
+  const auto limits = fb::CreateServerLimits(builder, options.memory_bytes, options.memtable_bytes,
+                                             options.limits.cell_bytes, options.limits.row_bytes,
+                                             shard.frame_bytes());
   const auto recovery =
       fb::CreateRecovery(builder, found.replayed_commits, found.replayed_bytes,
                          found.torn_tail_bytes, found.orphans_removed, found.elapsed_us);

@@ -1,15 +1,15 @@
 // What a node is told at its start. Filled by config.h from the command line and a TOML file.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
 #include "engine/options.h"
+#include "io/disk/backend.h"
 #include "net/wire/frame.h"
 
 namespace cellar::server {
-
-enum class IoBackend : uint8_t { automatic, io_uring, threads };
 
 struct NetOptions {
   // Requests of one connection that are being worked on; then its socket is not read. 1 to 256.
@@ -38,8 +38,8 @@ struct ServerOptions {
 
 // The largest body that a node with these limits accepts: a row mutation and what surrounds it.
 inline uint32_t frame_bytes(const engine::EngineOptions& engine) {
-  const size_t wanted = std::max<size_t>(engine.limits.row_bytes, engine.limits.cell_bytes) +
-                        (size_t{1} << 20);
+  const size_t wanted =
+      std::max<size_t>(engine.limits.row_bytes, engine.limits.cell_bytes) + (size_t{1} << 20);
   return static_cast<uint32_t>(
       std::min<size_t>(std::max<size_t>(wanted, 16u << 20), wire::kLargestFrameBytes));
 }

@@ -8,11 +8,12 @@
 // slice; between slices it is the op's.
 #pragma once
 
-#include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
+
+#include <boost/intrusive/list.hpp>
 
 #include "engine/engine.h"
 #include "engine/read/scan.h"

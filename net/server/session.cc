@@ -17,7 +17,8 @@ Session::Session(ShardServer& shard, std::unique_ptr<ByteStream> stream)
       stream_(std::move(stream)),
       peer_(stream_->peer()),
       frames_(wire::kHandshakeFrameBytes),
-      watch_(shard.timers(), [](void* self) { static_cast<Session*>(self)->watch(); }, this),
+      watch_(
+          shard.timers(), [](void* self) { static_cast<Session*>(self)->watch(); }, this),
       born_us_(shard.timers().now_us()),
       heard_us_(born_us_) {
   watch_.arm_after_us(kHandshakeWatchUs);
@@ -100,8 +101,10 @@ Async<bool> Session::handle_frames() {
       co_return false;
     }
     if (*frame == nullptr) {
-      if (frames_.unread().empty()) partial_since_us_ = 0;
-      else if (partial_since_us_ == 0) partial_since_us_ = heard_us_;
+      if (frames_.unread().empty())
+        partial_since_us_ = 0;
+      else if (partial_since_us_ == 0)
+        partial_since_us_ = heard_us_;
       co_return !broken_;
     }
     partial_since_us_ = 0;
@@ -289,9 +292,9 @@ void Session::watch() {
   const NetOptions& net = shard_.options().net;
   const int64_t now_us = shard_.timers().now_us();
   const int64_t partial_us = partial_since_us_ == 0 || !has_room() ? 0 : now_us - partial_since_us_;
-  const bool crawls = partial_us > net.stall_timeout_us &&
-                      static_cast<int64_t>(frames_.unread().size()) <
-                          partial_us / 1'000'000 * kSlowestFrameBytesPerS;
+  const bool crawls =
+      partial_us > net.stall_timeout_us && static_cast<int64_t>(frames_.unread().size()) <
+                                               partial_us / 1'000'000 * kSlowestFrameBytesPerS;
   const bool silent = in_flight_ == 0 && net.idle_timeout_us != 0;
   for (ReadOp& read : reads_) read.check_deadline();
   if (!greeted_ && now_us - born_us_ > net.handshake_timeout_us) return close();
@@ -301,8 +304,6 @@ void Session::watch() {
   watch_.arm_after_us(greeted_ ? kWatchUs : kHandshakeWatchUs);
 }
 
-void Session::garbage(const Error& error) {
-  shard_.log_garbage(peer_, error.message);
-}
+void Session::garbage(const Error& error) { shard_.log_garbage(peer_, error.message); }
 
 }  // namespace cellar::server

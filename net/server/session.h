@@ -13,10 +13,11 @@
 // destroys it. A request on its way therefore may hold a plain Session*.
 #pragma once
 
-#include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
+
+#include <boost/intrusive/list.hpp>
 
 #include "io/runtime/event.h"
 #include "io/runtime/timers.h"
@@ -57,9 +58,9 @@ class Session {
   bool output_full() const { return pending_bytes() >= kScanPauseBytes; }
 
   // ---- the shard's ----
-  void flush();         // once a turn, after answers were gathered
-  void say_goaway();    // no new requests from here on
-  void close();         // now; requests in flight lose their listener
+  void flush();       // once a turn, after answers were gathered
+  void say_goaway();  // no new requests from here on
+  void close();       // now; requests in flight lose their listener
   bool idle() const { return in_flight_ == 0 && pending_bytes() == 0; }
   bool flush_queued = false;  // kept by the shard's flush list
 
@@ -100,25 +101,25 @@ class Session {
   wire::FrameReader frames_;
   bool greeted_ = false;
   bool goaway_ = false;
-  bool broken_ = false;        // nothing more is read or written
+  bool broken_ = false;  // nothing more is read or written
   bool end_of_input_ = false;
   int malformed_ = 0;
 
   uint32_t in_flight_ = 0;
   Reads reads_;
-  Notify changed_;             // room, an answer written, a request finished
+  Notify changed_;  // room, an answer written, a request finished
 
-  std::string out_;            // gathered answers from out_begin_ on
+  std::string out_;  // gathered answers from out_begin_ on
   size_t out_begin_ = 0;
-  std::string writing_;        // what write_rest() is at
+  std::string writing_;  // what write_rest() is at
   bool writer_active_ = false;
-  size_t counted_bytes_ = 0;   // of pending_bytes(), known to admission
+  size_t counted_bytes_ = 0;  // of pending_bytes(), known to admission
 
   Timer watch_;
   int64_t born_us_;
-  int64_t heard_us_;           // last bytes received
+  int64_t heard_us_;              // last bytes received
   int64_t partial_since_us_ = 0;  // a frame has begun and is not complete; 0: none
-  int64_t written_us_ = 0;     // last progress of write_rest()
+  int64_t written_us_ = 0;        // last progress of write_rest()
 };
 
 }  // namespace cellar::server

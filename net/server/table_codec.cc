@@ -100,8 +100,8 @@ Result<void> check_family(const fb::FamilySpec& family) {
     TRY_VOID(check_enum(*born_dead <= fb::BornDead::MAX, "born_dead"));
   }
   TRY_VOID(check_enum(family.window_unit() <= fb::WindowUnit::MAX, "window_unit"));
-  for (const auto us : {family.window_past_us(), family.window_future_us(),
-                        family.undo_window_us()}) {
+  for (const auto us :
+       {family.window_past_us(), family.window_future_us(), family.undo_window_us()}) {
     if (us && *us < 0) {
       return fail(Errc::invalid_argument, "family '{}': a duration of {} us is negative",
                   wire::text(family.name()), *us);
@@ -160,10 +160,10 @@ Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::T
   const auto tablet_list = builder.CreateVectorOfStructs(tablets);
   const auto bytes =
       builder.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
-  const auto description = fb::CreateTableDescription(
-      builder, name, schema.id.value(), schema.version,
-      static_cast<fb::Granularity>(schema.granularity), fb::Profile::None, family_list,
-      option_table, tablet_list, bytes);
+  const auto description =
+      fb::CreateTableDescription(builder, name, schema.id.value(), schema.version,
+                                 static_cast<fb::Granularity>(schema.granularity),
+                                 fb::Profile::None, family_list, option_table, tablet_list, bytes);
   return wire::finish_body(builder, description);
 }
 

@@ -181,8 +181,8 @@ void BatchWrite::answer_many() {
   const auto list = builder.CreateVectorOfStructs(failures);
   const auto bytes =
       builder.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
-  session_->reply(header_, wire::finish_body(
-                               builder, wire::fb::CreateMutateRowsReply(builder, list, bytes)));
+  session_->reply(
+      header_, wire::finish_body(builder, wire::fb::CreateMutateRowsReply(builder, list, bytes)));
 }
 
 }  // namespace cellar::server

@@ -61,8 +61,8 @@ class ChunkBuilder final : public CellSink {
   uint32_t row_at_ = 0;     // of the row that is being gathered in this chunk
   uint32_t row_size_ = 0;
   uint32_t row_cells_ = 0;
-  uint64_t row_bytes_ = 0;   // of the open row, in all chunks
-  std::string open_row_;     // set when a chunk ends inside a row
+  uint64_t row_bytes_ = 0;  // of the open row, in all chunks
+  std::string open_row_;    // set when a chunk ends inside a row
   bool row_begun_ = false;  // in this chunk
 
   uint32_t family_at_ = 0;  // the last cell's, to be shared with the next

@@ -1,0 +1,20 @@
+// cellard: the storage node.
+#include <cstdio>
+
+#include "net/server/program.h"
+
+int main(int argc, char** argv) {
+  using namespace cellar;
+  server::hold_stop_signals();
+  auto config = server::parse_command_line(argc, argv);
+  if (!config) {
+    fmt::print(stderr, "cellard: {}\n", config.error().message);
+    return server::kExitUsage;
+  }
+  if (!config->print.empty()) {
+    fmt::print("{}", config->print);
+    return 0;
+  }
+  const SystemClock clock;
+  return server::run_node(config->options, clock, nullptr);
+}

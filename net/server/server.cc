@@ -1,0 +1,206 @@
+#include "net/server/server.h"
+
+#include "io/base/log.h"
+
+namespace cellar::server {
+namespace {
+
+ServerOptions with_shards(ServerOptions options) {
+  if (options.shards == 0) options.shards = ShardPool::cores();
+  return options;
+}
+
+constexpr std::string_view kLockName = "LOCK";
+
+}  // namespace
+
+std::string_view version() { return "0.1.0"; }
+
+Server::Server(ServerOptions options, const Clock& clock, ExtraOps* extra)
+    : options_(with_shards(std::move(options))),
+      clock_(clock),
+      extra_(extra),
+      pool_(clock, {.shards = options_.shards, .pin = options_.pin}),
+      states_(options_.shards),
+      servers_(options_.shards) {
+  facts_.version = version();
+}
+
+Server::~Server() { (void)stop(); }
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options, const Clock& clock,
+                                              ExtraOps* extra) {
+  std::unique_ptr<Server> server(new Server(std::move(options), clock, extra));
+  if (auto opened = server->open(); !opened) {
+    server->end();
+    return std::unexpected(std::move(opened).error());
+  }
+  return server;
+}
+
+Result<void> Server::open() {
+  TRY_VOID(make_root_directory(options_.data_dir));
+  TRY(io_, probe_io_backend(options_.io));
+  facts_.io_backend = io_backend_name(io_.chosen);
+  facts_.io_reason = io_.reason;
+  log_info("server", "io backend={} reason=\"{}\" shards={}", facts_.io_backend, io_.reason,
+           options_.shards);
+  running_ = true;
+  TRY_VOID(open_disk());
+  TRY_VOID(open_node());
+  return open_listeners();
+}
+
+Result<void> Server::first_error() {
+  for (ShardState& one : states_) {
+    if (!one.outcome) return std::exchange(one.outcome, {});
+  }
+  return {};
+}
+
+// Every shard's file system, and the lock in all of them before anything is written.
+Result<void> Server::open_disk() {
+  pool_.start([this](Shard& shard) {
+    ShardState& mine = state(shard);
+    auto fs = make_file_system(io_.chosen, shard.loop(), options_.data_dir, blocking_);
+    if (fs) {
+      mine.fs = std::move(*fs);
+    } else {
+      mine.outcome = std::unexpected(std::move(fs).error());
+    }
+  });
+  TRY_VOID(first_error());
+  pool_.run_on(ShardId{0}, [this](Shard& shard) { return lock_directory(shard); });
+  TRY_VOID(first_error());
+  pool_.run_on_all([this](Shard& shard) -> Async<void> {
+    if (shard.id() != ShardId{0}) state(shard).outcome = state(shard).fs->hold_lock(*lock_);
+    co_return;
+  });
+  return first_error();
+}
+
+Async<void> Server::lock_directory(Shard& shard) {
+  auto locked = co_await state(shard).fs->lock(std::string(kLockName));
+  if (locked) {
+    lock_ = std::move(*locked);
+  } else {
+    state(shard).outcome = std::unexpected(std::move(locked).error());
+  }
+}
+
+Result<void> Server::open_node() {
+  const engine::EngineOptions& engine = options_.engine;
+  engine::LogOptions log;
+  log.segment_bytes = engine.log_segment_bytes;
+  log.periodic_interval_us = engine.periodic_interval_us;
+  pool_.run_on_all([this, log](Shard& shard) -> Async<void> {
+    ShardState& mine = state(shard);
+    mine.runtime.emplace(shard.runtime());
+    mine.logs = engine::make_local_log_store(*mine.fs, *mine.runtime, log);
+    mine.blobs = engine::make_local_blob_store(*mine.fs);
+    mine.network = std::make_unique<TcpNetwork>(shard.executor(), shard.timers());
+    co_return;
+  });
+  pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_engine(shard); });
+  TRY_VOID(first_error());
+  pool_.run_on_all([this](Shard& shard) -> Async<void> {
+    state(shard).server =
+        std::make_unique<ShardServer>(shard, *node_, options_, facts_, servers_, clock_, extra_);
+    servers_[shard.id().value()] = state(shard).server.get();
+    co_return;
+  });
+  return {};
+}
+
+Async<void> Server::open_engine(Shard& shard) {
+  ShardState& mine = state(shard);
+  auto manifest = co_await engine::open_local_manifest_store(*mine.fs, engine::ManifestOptions());
+  if (!manifest) {
+    mine.outcome = std::unexpected(std::move(manifest).error());
+    co_return;
+  }
+  manifest_ = std::move(*manifest);
+  std::vector<engine::ShardEnv> envs;
+  for (ShardState& one : states_) envs.push_back({*one.runtime, *one.logs, *one.blobs});
+  auto node =
+      co_await engine::Node::open(options_.engine, std::move(envs), *manifest_, pool_.mailboxes());
+  if (!node) {
+    mine.outcome = std::unexpected(std::move(node).error());
+    co_return;
+  }
+  node_ = std::move(*node);
+  const engine::RecoveryReport& found = node_->recovery();
+  log_info("server", "recovered commits={} bytes={} torn_tail_bytes={} orphans={} us={}",
+           found.replayed_commits, found.replayed_bytes, found.torn_tail_bytes,
+           found.orphans_removed, found.elapsed_us);
+}
+
+// Shard 0 first: with port 0 it chooses the port for all.
+Result<void> Server::open_listeners() {
+  TRY(Address address, parse_address(options_.listen));
+  for (uint32_t i = 0; i < options_.shards; ++i) {
+    pool_.run_on(ShardId{i}, [this, &address](Shard& shard) { return bind(shard, address); });
+    TRY_VOID(first_error());
+    address.port = states_[i].listener->port();
+  }
+  address_ = states_[0].listener->address();
+  pool_.run_on_all([this](Shard& shard) -> Async<void> {
+    state(shard).server->listen(std::move(state(shard).listener));
+    co_return;
+  });
+  return {};
+}
+
+Async<void> Server::bind(Shard& shard, Address address) {
+  ShardState& mine = state(shard);
+  auto listener = co_await mine.network->listen(address.host, address.port, true);
+  if (listener) {
+    mine.listener = std::move(*listener);
+  } else {
+    mine.outcome = std::unexpected(std::move(listener).error());
+  }
+}
+
+Result<void> Server::stop() {
+  if (!running_) return {};
+  Result<void> closed;
+  if (node_) {
+    pool_.run_on_all([this](Shard& shard) -> Async<void> {
+      if (state(shard).server) co_await state(shard).server->stop();
+    });
+    pool_.run_on(ShardId{0},
+                 [this, &closed](Shard&) -> Async<void> { closed = co_await node_->close(); });
+  }
+  end();
+  if (!closed) log_error("server", "close failed error=\"{}\"", closed.error().to_string());
+  return closed;
+}
+
+// Takes apart what open() got to, each part on its own thread.
+void Server::end() {
+  if (!running_) return;
+  running_ = false;
+  pool_.run_on_all([this](Shard& shard) -> Async<void> {
+    if (state(shard).listener) state(shard).listener->close();
+    state(shard).listener.reset();
+    state(shard).server.reset();
+    co_return;
+  });
+  pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
+    node_.reset();
+    manifest_.reset();
+    co_return;
+  });
+  pool_.stop({}, [this](Shard& shard) {
+    ShardState& mine = state(shard);
+    mine.logs.reset();
+    mine.blobs.reset();
+    mine.network.reset();
+    if (shard.id() != ShardId{0}) mine.fs.reset();
+  });
+  lock_.reset();
+  states_[0].fs.reset();
+  blocking_.stop();
+}
+
+}  // namespace cellar::server

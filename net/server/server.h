@@ -1,0 +1,87 @@
+// Server: a whole node in one process: shards, disk, engine, listeners. Made, stopped and destroyed
+// by the program's main thread.
+//
+//   Result<std::unique_ptr<Server>> server = Server::start(options, clock);
+//   ... print (*server)->address() ...
+//   (*server)->stop();
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/node.h"
+#include "engine/store/local_stores.h"
+#include "io/base/clock.h"
+#include "io/disk/backend.h"
+#include "io/disk/blocking_pool.h"
+#include "io/disk/file.h"
+#include "io/runtime/shard_pool.h"
+#include "io/runtime/tcp_transport.h"
+#include "net/server/shard_server.h"
+
+namespace cellar::server {
+
+std::string_view version();
+
+class Server {
+ public:
+  // Returns when the node is open and every shard listens. `clock` and `extra` (may be null)
+  // outlive it. Errors are sentences for an operator: the directory is in use, the address is
+  // taken, io_uring is not to be had, the log is damaged.
+  static Result<std::unique_ptr<Server>> start(ServerOptions options, const Clock& clock,
+                                               ExtraOps* extra = nullptr);
+  ~Server();  // stops when that was not done
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  const std::string& address() const { return address_; }  // HOST:PORT, as bound
+  const NodeFacts& facts() const { return facts_; }
+
+  // Accepts no more, answers what is in flight, flushes, and ends the shards.
+  Result<void> stop();
+
+ private:
+  // What one shard keeps; made and destroyed on its thread.
+  struct ShardState {
+    std::unique_ptr<FileSystem> fs;
+    std::optional<Runtime> runtime;
+    std::unique_ptr<engine::LogStore> logs;
+    std::unique_ptr<engine::BlobStore> blobs;
+    std::unique_ptr<TcpNetwork> network;
+    std::unique_ptr<ShardServer> server;
+    std::unique_ptr<Listener> listener;
+    Result<void> outcome;
+  };
+
+  Server(ServerOptions options, const Clock& clock, ExtraOps* extra);
+  Result<void> open();
+  Result<void> open_disk();
+  Result<void> open_node();
+  Result<void> open_listeners();
+  void end();
+
+  Async<void> lock_directory(Shard& shard);
+  Async<void> open_engine(Shard& shard);
+  Async<void> bind(Shard& shard, Address address);
+  ShardState& state(const Shard& shard) { return states_[shard.id().value()]; }
+  Result<void> first_error();
+
+  const ServerOptions options_;
+  const Clock& clock_;
+  ExtraOps* extra_;
+  NodeFacts facts_;
+  IoBackendChoice io_;
+  std::string address_;
+
+  ShardPool pool_;
+  BlockingPool blocking_;  // ends before the loops
+  std::vector<ShardState> states_;
+  std::vector<ShardServer*> servers_;
+  std::unique_ptr<FileLock> lock_;
+  std::unique_ptr<engine::ManifestStore> manifest_;
+  std::unique_ptr<engine::Node> node_;
+  bool running_ = false;
+};
+
+}  // namespace cellar::server

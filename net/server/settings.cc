@@ -1,0 +1,256 @@
+#include "net/server/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <vector>
+
+#include "io/runtime/mailbox.h"
+
+namespace cellar::server {
+namespace {
+
+using Kind = Setting::Kind;
+constexpr int64_t kKiB = 1024;
+constexpr int64_t kMiB = 1024 * kKiB;
+constexpr int64_t kGiB = 1024 * kMiB;
+constexpr int64_t kTiB = 1024 * kGiB;
+constexpr int64_t kMs = 1000;
+constexpr int64_t kSecond = 1000 * kMs;
+constexpr int64_t kDay = 86'400 * kSecond;
+
+struct Unit {
+  std::string_view name;
+  int64_t factor;
+};
+constexpr Unit kSizes[] = {{"TiB", kTiB}, {"GiB", kGiB}, {"MiB", kMiB}, {"KiB", kKiB}, {"B", 1}};
+constexpr Unit kDurations[] = {{"d", kDay},    {"h", 3600 * kSecond}, {"m", 60 * kSecond},
+                               {"s", kSecond}, {"ms", kMs},           {"us", 1}};
+
+Result<int64_t> parse_units(std::string_view text, std::span<const Unit> units,
+                            std::string_view what) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view suffix(end, static_cast<size_t>(text.data() + text.size() - end));
+  if (error == std::errc() && number >= 0) {
+    if (suffix.empty() && (number == 0 || units.back().name == "B")) return number;
+    for (const Unit& unit : units) {
+      int64_t value = 0;
+      if (suffix == unit.name && !__builtin_mul_overflow(number, unit.factor, &value)) return value;
+    }
+  }
+  return fail(Errc::invalid_argument, "'{}' is no {}", text, what);
+}
+
+std::string format_units(int64_t value, std::span<const Unit> units) {
+  for (const Unit& unit : units) {
+    if (value != 0 && value % unit.factor == 0) {
+      return fmt::format("{}{}", value / unit.factor, unit.name);
+    }
+  }
+  return fmt::format("{}", value);
+}
+
+template <class Field>
+Setting number(std::string_view name, Kind kind, int64_t min, int64_t max, Field field,
+               std::string_view help) {
+  Setting s{name, kind, help, min, max, {}, {}, {}, {}};
+  s.number_of = [field](const ServerOptions& o) {
+    return static_cast<int64_t>(field(const_cast<ServerOptions&>(o)));
+  };
+  s.set_number = [field](ServerOptions& o, int64_t value) {
+    auto& target = field(o);
+    target = static_cast<std::remove_reference_t<decltype(target)>>(value);
+  };
+  return s;
+}
+
+template <class Field>
+Setting text(std::string_view name, Field field, std::string_view help) {
+  Setting s{name, Kind::text, help, 0, 0, {}, {}, {}, {}};
+  s.text_of = [field](const ServerOptions& o) { return field(const_cast<ServerOptions&>(o)); };
+  s.set_text = [field](ServerOptions& o, std::string_view value) -> Result<void> {
+    field(o) = value;
+    return {};
+  };
+  return s;
+}
+
+Setting io_backend() {
+  Setting s{"io.backend",
+            Kind::text,
+            "how files are read and written: auto, io_uring, threads",
+            0,
+            0,
+            {},
+            {},
+            {},
+            {}};
+  s.text_of = [](const ServerOptions& o) { return std::string(io_backend_name(o.io)); };
+  s.set_text = [](ServerOptions& o, std::string_view value) -> Result<void> {
+    TRY(o.io, parse_io_backend(value));
+    return {};
+  };
+  return s;
+}
+
+#define FIELD(member) [](ServerOptions& o) -> auto& { return o.member; }
+
+std::vector<Setting> make_settings() {
+  std::vector<Setting> all;
+  all.push_back(
+      text("data_dir", FIELD(data_dir), "directory that holds the data; made when absent"));
+  all.push_back(text("listen", FIELD(listen), "HOST:PORT to serve; port 0 takes a free one"));
+  all.push_back(number("shards", Kind::count, 0, Mailbox::kMaxShards, FIELD(shards),
+                       "shards, one core each; 0: one for every core"));
+  all.push_back(number("pin", Kind::flag, 0, 1, FIELD(pin),
+                       "keep each shard on a core of its own where there are enough"));
+  all.push_back(io_backend());
+  all.push_back(number("memory.total", Kind::bytes, 64 * kMiB, kTiB, FIELD(engine.memory_bytes),
+                       "memory for memtables, caches and table metadata"));
+  all.push_back(number("memory.memtable", Kind::bytes, 64 * kKiB, kGiB,
+                       FIELD(engine.memtable_bytes), "a memtable that reaches this is flushed"));
+  all.push_back(number("log.periodic_interval", Kind::duration, kMs, 60 * kSecond,
+                       FIELD(engine.periodic_interval_us),
+                       "'periodic' writes are on disk within this"));
+  all.push_back(number("log.segment", Kind::bytes, kMiB, kGiB, FIELD(engine.log_segment_bytes),
+                       "size of a log segment"));
+  all.push_back(number("tables.bytes", Kind::bytes, kMiB, 16 * kGiB, FIELD(engine.table_bytes),
+                       "compaction cuts tables on disk at this size"));
+  all.push_back(number("limits.cell", Kind::bytes, kKiB, 100 * kMiB,
+                       FIELD(engine.limits.cell_bytes), "largest value of a cell"));
+  all.push_back(number("limits.row", Kind::bytes, kKiB, 120 * kMiB, FIELD(engine.limits.row_bytes),
+                       "largest mutation of a row"));
+  all.push_back(number("limits.in_flight", Kind::count, 1, wire::kMaxInFlight, FIELD(net.in_flight),
+                       "unanswered requests of a connection"));
+  all.push_back(number("limits.connections", Kind::count, 1, 1'000'000, FIELD(net.connections),
+                       "connections of a shard"));
+  all.push_back(number("timeouts.idle", Kind::duration, 0, 30 * kDay, FIELD(net.idle_timeout_us),
+                       "a silent connection is closed after this; 0: never"));
+  all.push_back(number("timeouts.handshake", Kind::duration, kMs, 600 * kSecond,
+                       FIELD(net.handshake_timeout_us), "time for preface and hello"));
+  all.push_back(number("timeouts.stall", Kind::duration, kMs, 600 * kSecond,
+                       FIELD(net.stall_timeout_us),
+                       "time for a begun frame to go on and for answers to be taken"));
+  all.push_back(number("timeouts.drain", Kind::duration, 0, 600 * kSecond,
+                       FIELD(net.drain_timeout_us), "what a stopping node waits for requests"));
+  return all;
+}
+
+#undef FIELD
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string format_number(Kind kind, int64_t value) {
+  switch (kind) {
+    case Kind::bytes:
+      return format_size(value);
+    case Kind::duration:
+      return format_duration(value);
+    case Kind::flag:
+      return value != 0 ? "true" : "false";
+    default:
+      return fmt::format("{}", value);
+  }
+}
+
+Result<int64_t> parse_number(Kind kind, std::string_view value) {
+  switch (kind) {
+    case Kind::bytes:
+      return parse_size(value);
+    case Kind::duration:
+      return parse_duration_us(value);
+    case Kind::flag:
+      if (value == "true" || value == "false") return value == "true" ? 1 : 0;
+      return fail(Errc::invalid_argument, "'{}' is neither true nor false", value);
+    default: {
+      int64_t number = 0;
+      const char* const last = value.data() + value.size();
+      const auto [end, error] = std::from_chars(value.data(), last, number);
+      if (error == std::errc() && end == last) return number;
+      return fail(Errc::invalid_argument, "'{}' is no number", value);
+    }
+  }
+}
+
+}  // namespace
+
+std::span<const Setting> settings() {
+  static const std::vector<Setting> all = make_settings();
+  return all;
+}
+
+const Setting* find_setting(std::string_view name) {
+  for (const Setting& setting : settings()) {
+    if (setting.name == name) return &setting;
+  }
+  return nullptr;
+}
+
+std::string_view nearest_setting(std::string_view name) {
+  const auto all = settings();
+  return std::min_element(all.begin(), all.end(),
+                          [name](const Setting& a, const Setting& b) {
+                            return edit_distance(a.name, name) < edit_distance(b.name, name);
+                          })
+      ->name;
+}
+
+std::string flag_of(const Setting& setting) {
+  std::string flag = "--";
+  for (const char c : setting.name) flag.push_back(c == '.' || c == '_' ? '-' : c);
+  return flag;
+}
+
+std::string default_of(const Setting& setting) {
+  const ServerOptions defaults;
+  if (setting.kind == Kind::text) return setting.text_of(defaults);
+  return format_number(setting.kind, setting.number_of(defaults));
+}
+
+Result<void> apply(const Setting& setting, std::string_view value, ServerOptions& options) {
+  if (setting.kind == Kind::text) {
+    auto set = setting.set_text(options, value);
+    if (set) return set;
+    return fail(Errc::invalid_argument, "{}: {}", setting.name, set.error().message);
+  }
+  const Result<int64_t> number = parse_number(setting.kind, value);
+  if (!number) {
+    return fail(Errc::invalid_argument, "{}: {}", setting.name, number.error().message);
+  }
+  return apply(setting, *number, options);
+}
+
+Result<void> apply(const Setting& setting, int64_t value, ServerOptions& options) {
+  if (value < setting.min || value > setting.max) {
+    return fail(Errc::invalid_argument, "{}: {} is outside {} to {}", setting.name,
+                format_number(setting.kind, value), format_number(setting.kind, setting.min),
+                format_number(setting.kind, setting.max));
+  }
+  setting.set_number(options, value);
+  return {};
+}
+
+Result<int64_t> parse_size(std::string_view text) {
+  return parse_units(text, kSizes, "size (as in 64MiB)");
+}
+Result<int64_t> parse_duration_us(std::string_view text) {
+  return parse_units(text, kDurations, "duration (as in 100ms)");
+}
+std::string format_size(int64_t bytes) { return format_units(bytes, kSizes); }
+std::string format_duration(int64_t us) { return format_units(us, kDurations); }
+
+}  // namespace cellar::server
