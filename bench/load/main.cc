@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/load/report.h"
+#include "net/client/sync_client.h"
 
 namespace {
 
@@ -80,6 +81,22 @@ void settle(Arguments& a) {
   if (a.name.empty()) a.name = a.workload;
 }
 
+// The id of the table, which is made when it is absent.
+cellar::Result<uint64_t> ensure_table(const std::string& address, const std::string& name) {
+  cellar::client::ClientOptions options;
+  options.address = address;
+  cellar::client::SyncClient client(options);
+  cellar::client::TableSpec spec;
+  spec.name = name;
+  spec.families.resize(1);
+  spec.families[0].name = "f";
+  const auto made = client.create_table(spec);
+  if (!made && made.error().code != cellar::Errc::already_exists)
+    return std::unexpected(made.error());
+  TRY(const auto table, client.describe_table(name));
+  return table.table_id;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -100,8 +117,17 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "\r%s: %llu operations", a.name.c_str(),
                    static_cast<unsigned long long>(done));
   };
-  const auto make = [&] {
-    return a.server == "redis" ? make_redis_protocol() : make_cellar_protocol(a.table);
+  uint64_t table_id = 0;
+  if (a.server == "cellar") {
+    const auto table = ensure_table(a.load.address, a.table);
+    if (!table) {
+      std::fprintf(stderr, "cellar-bench: %s\n", table.error().to_string().c_str());
+      return 1;
+    }
+    table_id = *table;
+  }
+  const auto make = [&]() -> std::unique_ptr<Protocol> {
+    return a.server == "redis" ? make_redis_protocol() : make_cellar_protocol(table_id);
   };
   const auto result = run_load(a.load, make, progress);
   if (tty) std::fprintf(stderr, "\r\033[K");
