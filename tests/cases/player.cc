@@ -18,7 +18,8 @@ bool is_read(const Step& step) {
 
 std::vector<std::string> node_arguments() {
   // Small, so that a node starts in milliseconds.
-  return {"--shards", "2", "--log-segment", "1MiB", "--memory", "64MiB", "--memtable", "4MiB"};
+  return {"--shards",       "2",     "--log-segment",     "1MiB",
+          "--memory-total", "64MiB", "--memory-memtable", "4MiB"};
 }
 
 }  // namespace

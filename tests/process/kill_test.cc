@@ -55,8 +55,8 @@ class Kill : public testing::Test {
     fs::remove_all(data_dir());
     node_ = std::make_unique<cases::NodeProcess>(
         fs::read_symlink("/proc/self/exe").parent_path() / "cellard", data_dir(),
-        std::vector<std::string>{"--shards", "2", "--memory", "128MiB", "--memtable", "2MiB",
-                                 "--log-segment", "4MiB"});
+        std::vector<std::string>{"--shards", "2", "--memory-total", "128MiB", "--memory-memtable",
+                                 "2MiB", "--log-segment", "4MiB"});
     const auto started = node_->start();
     ASSERT_TRUE(started) << started.error().message;
     const auto made = create_kill_table(node_->address());

@@ -33,7 +33,8 @@ class Node : public testing::Test {
   }
 
   std::unique_ptr<cases::NodeProcess> make(std::vector<std::string> extra = {}) {
-    extra.insert(extra.end(), {"--shards", "2", "--memory", "128MiB", "--log-segment", "4MiB"});
+    extra.insert(extra.end(),
+                 {"--shards", "2", "--memory-total", "128MiB", "--log-segment", "4MiB"});
     return std::make_unique<cases::NodeProcess>(
         fs::read_symlink("/proc/self/exe").parent_path() / "cellard", data_dir(), extra);
   }
@@ -123,7 +124,7 @@ TEST_F(Node, TheNumberOfShardsMayChangeBetweenRuns) {
   for (const char* shards : {"1", "3", "2"}) {
     auto node = std::make_unique<cases::NodeProcess>(
         fs::read_symlink("/proc/self/exe").parent_path() / "cellard", data_dir(),
-        std::vector<std::string>{"--shards", shards, "--memory", "128MiB", "--log-segment",
+        std::vector<std::string>{"--shards", shards, "--memory-total", "128MiB", "--log-segment",
                                  "4MiB"});
     ASSERT_TRUE(node->start()) << log();
     auto client = connect(*node);
