@@ -92,8 +92,8 @@ size_t BatchBuilder::add(RecordType type, uint8_t flags, uint64_t durable_mark, 
   const size_t taken = std::min(wanted, room_now);
   char* payload = buffer_.chars() + used_ + kRecordHeaderBytes;
   const size_t of_head = std::min(taken, head.size());
-  std::memcpy(payload, head.data(), of_head);
-  std::memcpy(payload + of_head, body.data(), taken - of_head);
+  std::copy_n(head.data(), of_head, payload);
+  std::copy_n(body.data(), taken - of_head, payload + of_head);
   const auto last = static_cast<uint8_t>(taken == wanted ? kLastFragment : 0);
   frame(type, static_cast<uint8_t>((flags & ~kLastFragment) | last), durable_mark, taken);
   return taken;

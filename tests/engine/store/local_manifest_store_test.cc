@@ -199,6 +199,19 @@ TEST_F(ManifestTest, AFullDiskAtRollingRefusesTheEditAndTheNextOneWorks) {
   EXPECT_EQ(value_of(reopened(*disk.clone())).size(), 2u);
 }
 
+TEST_F(ManifestTest, BytesAreThoseOfTheWorkedExample) {
+  SubjectEdit edit = edit_of(tablet(7), 4, "s");
+  edit.put_items = {{1, "x"}};
+  edit.remove_items = {2};
+  const std::string bytes = encode_edit({edit}, {5}, 6);
+  EXPECT_EQ(bytes, std::string("\x03\x06\x01\x02\x07\x05\x01\x01s\x01\x01\x01x\x01\x02", 15));
+  ManifestState state;
+  expect_ok(apply_entry(bytes, state));
+  EXPECT_EQ(state.next_version, 6u);
+  EXPECT_EQ(state.subjects.at(tablet(7)).items.at(1), "x");
+  EXPECT_EQ(encode_current(12).substr(0, 25), "cellar manifest 0000000c ");
+}
+
 // S6: every byte of the file and of the pointer.
 TEST_F(ManifestTest, DamageIsDataLossNamingTheFileOrHarmless) {
   State expected;
