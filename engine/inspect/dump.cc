@@ -11,7 +11,7 @@ namespace cellar::engine {
 namespace {
 
 constexpr size_t kBytesPerLine = 16;
-constexpr size_t kMaxShownBytes = 64;  // of one field, in text
+constexpr size_t kMaxShownBytes = 256;  // of one field, in text
 
 std::string hex(Bytes bytes) {
   std::string out;

@@ -125,6 +125,9 @@ class TableDump {
     }
     return *std::move(contents);
   }
+  void show_contents(Bytes contents, Bytes label) {
+    if (options_.entries) dump_.field(in_file_, contents, label);
+  }
   void show_trailer(uint64_t offset) {
     const Bytes trailer = Bytes(bytes_).substr(bytes_.size() - kBlockTrailerBytes);
     dump_.field(offset + bytes_.size() - kBlockTrailerBytes, trailer, "type, checksum");
@@ -133,6 +136,7 @@ class TableDump {
   void show_index() {
     const auto contents = open_block(footer_.index.offset, "index");
     if (!contents) return;
+    show_contents(*contents, "blocks: how many, then each");
     show_trailer(footer_.index.offset);
     if (!index_.open(*contents, data_end_)) dump_.problem("the index is malformed");
   }
@@ -140,7 +144,7 @@ class TableDump {
   void show_data_block(size_t i) {
     const uint64_t offset = index_.handle(i).offset;
     const std::string name =
-        fmt::format("data block {} from {}: {}", i, escape_bytes(index_.separator(i)),
+        fmt::format("data block {} from \"{}\": {}", i, escape_bytes(index_.separator(i)),
                     describe_bounds(index_.bounds(i)));
     const auto contents = open_block(offset, name);
     if (!contents) return;
@@ -192,6 +196,7 @@ class TableDump {
     dump_.field(in_file_, Bytes(*contents).substr(0, 8),
                 fmt::format("kind, {} probes, {} lines", static_cast<int>((*contents)[1]),
                             load_le<uint32_t>(contents->data() + 4)));
+    if (options_.entries) dump_.field(in_file_ + 8, Bytes(*contents).substr(8), "lines");
     show_trailer(footer_.filter.offset);
   }
 
@@ -200,6 +205,7 @@ class TableDump {
     if (!contents) return;
     std::vector<StampedRange> ranges;
     if (!decode_ranges(*contents, ranges)) return dump_.problem("the range deletes are malformed");
+    show_contents(*contents, "how many, then each");
     for (const StampedRange& r : ranges) {
       dump_.field(
           in_file_, {},
@@ -214,6 +220,7 @@ class TableDump {
     if (!contents) return;
     const Result<TableMeta> meta = decode_table_meta(*contents);
     if (!meta) return dump_.problem(meta.error().message);
+    show_contents(*contents, "fields: tag, size, content");
     const auto line = [this](const std::string& text) { dump_.field(in_file_, {}, text); };
     line(fmt::format("table {} tablet {} rows [\"{}\", \"{}\") run {}", meta->table, meta->tablet,
                      escape_bytes(meta->tablet_start), escape_bytes(meta->tablet_end), meta->run));

@@ -1,0 +1,211 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "engine/inspect/inspect_file.h"
+#include "engine/model/mutation.h"
+#include "engine/sstable/table_iterator.h"
+#include "engine/sstable/table_writer.h"
+#include "engine/store/blob_files.h"
+#include "engine/store/local_blob_store.h"
+#include "engine/store/local_log_store.h"
+#include "io/disk/mem_fs.h"
+#include "io/runtime/runtime.h"
+#include "io/runtime/sim_loop.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr BlobId kBlob{0x400001a};
+
+// A data directory in memory with real stores over it.
+class InspectTest : public testing::Test {
+ protected:
+  // The example of FORMATS.md: two rows, a marker, a range delete, two blocks.
+  void write_example(Compression compression) {
+    LocalBlobStore store(fs);
+    auto out = world.block_on(loop, store.create(kBlob, 0, IoClass::flush));
+    ASSERT_TRUE(out.has_value());
+    TableWriterOptions options;
+    options.blob = kBlob;
+    options.table = TableId{1};
+    options.tablet = TabletId{2};
+    options.tablet_end = "x";
+    options.run = 3;
+    options.compression = compression;
+    options.block_bytes = 96;
+    TableWriter writer(options, std::move(*out));
+    std::string key;
+    std::string value;
+    append_cell(key, "r1", "f", "q", 2000, CommitStamp{8});
+    append_cell_value(value, "new");
+    writer.add(key, value);
+    key.clear();
+    value.clear();
+    append_cell(key, "r1", "f", "q", 1000, CommitStamp{7});
+    append_cell_value(value, "old", 9000);
+    writer.add(key, value);
+    key.clear();
+    append_row_delete(key, "r2", CommitStamp{9});
+    writer.add(key, "");
+    key.clear();
+    value.clear();
+    append_cell(key, "r2", "f", std::string(1, '\0'), 3000, CommitStamp{10});
+    append_cell_value(value, std::string(40, 'z'));
+    writer.add(key, value);
+    writer.add_range_delete({"s", "t", CommitStamp{11}});
+    ASSERT_TRUE(world.block_on(loop, writer.finish()).has_value());
+  }
+
+  // What the inspector prints; problems_ counts.
+  std::string inspect(const std::string& path, DumpForm form = DumpForm::text) {
+    std::ostringstream out;
+    const auto dump = make_dump(form, out);
+    DumpOptions options;
+    options.entries = true;
+    const auto done = world.block_on(loop, inspect_file(fs, path, options, *dump));
+    problems_ = dump->problems();
+    if (!done) return done.error().to_string();
+    return out.str();
+  }
+
+  SimWorld world;
+  SimLoop& loop = world.add_loop();
+  MemDisk disk;
+  MemFs fs{loop.executor(), disk};
+  size_t problems_ = 0;
+};
+
+// CELLAR_REGENERATE=1 writes the file anew; review the difference.
+void expect_golden(const std::string& name, const std::string& text) {
+  const std::string path = std::string(CELLAR_SOURCE_DIR) + "/tests/testdata/sstable/" + name;
+  if (std::getenv("CELLAR_REGENERATE") != nullptr) std::ofstream(path) << text;
+  std::ifstream in(path);
+  std::stringstream golden;
+  golden << in.rdbuf();
+  EXPECT_EQ(text, golden.str()) << "differs from " << path;
+}
+
+TEST_F(InspectTest, TheBytesOfATinyTableAreTheGoldenOnes) {
+  write_example(Compression::none);
+  expect_golden("tiny_table.txt", inspect(blob_path(kBlob)));
+  EXPECT_EQ(problems_, 0u);
+}
+
+TEST_F(InspectTest, ACompressedTableIsPrintedUnpacked) {
+  write_example(Compression::lz4);
+  const std::string text = inspect(blob_path(kBlob));
+  EXPECT_EQ(problems_, 0u);
+  EXPECT_NE(text.find("unpacked"), std::string::npos) << text;
+  EXPECT_NE(text.find("row delete \"r2\" stamp 9"), std::string::npos) << text;
+}
+
+TEST_F(InspectTest, EveryFlippedBitOfATableIsAProblem) {
+  write_example(Compression::none);
+  const std::string path = blob_path(kBlob);
+  const size_t size = disk.read_all(path).value().size();
+  for (size_t byte = 0; byte < size; ++byte) {
+    for (int bit = 0; bit < 8; ++bit) {
+      const auto mask = static_cast<uint8_t>(1 << bit);
+      ASSERT_TRUE(disk.corrupt(path, byte, mask).has_value());
+      const std::string text = inspect(path, DumpForm::problems_only);
+      ASSERT_GT(problems_, 0u) << "bit " << bit << " of byte " << byte << "\n" << text;
+      ASSERT_TRUE(disk.corrupt(path, byte, mask).has_value());
+    }
+  }
+}
+
+TEST_F(InspectTest, AWholeTableIsSilentUnderVerifyAndJsonIsOneObjectALine) {
+  write_example(Compression::lz4);
+  EXPECT_EQ(inspect(blob_path(kBlob), DumpForm::problems_only),
+            "blob/000000000400001a.sst: table\n");
+  const std::string json = inspect(blob_path(kBlob), DumpForm::json);
+  std::istringstream lines(json);
+  std::string line;
+  size_t n = 0;
+  while (std::getline(lines, line)) {
+    ++n;
+    EXPECT_EQ(line.front(), '{');
+    EXPECT_EQ(line.back(), '}');
+  }
+  EXPECT_GT(n, 10u);
+}
+
+TEST_F(InspectTest, ALogSegmentIsPrintedAndItsDamageFound) {
+  TrustedClock clock(world.clock());
+  Runtime runtime{loop.executor(), loop.timers(), clock, world.random()};
+  LogOptions log_options;
+  log_options.segment_bytes = 64u << 10;
+  LocalLogStore logs(fs, runtime, log_options);
+  auto log = world.block_on(loop, logs.create(LogId{5}));
+  ASSERT_TRUE(log.has_value()) << log.error().to_string();
+  std::string payload;
+  Mutation set;
+  set.family = "f";
+  set.qualifier = "q";
+  set.value = "hello";
+  set.timestamp_us = 1000;
+  encode_row_commit(payload, "row", std::span(&set, 1));
+  LogAppend append;
+  bool done = false;
+  append.context = &done;
+  append.done = [](LogAppend& a) { *static_cast<bool*>(a.context) = true; };
+  const LogEntry entry{TabletId{1}, Epoch{1}, CommitStamp{77}, payload};
+  ASSERT_TRUE((*log)->append(entry, append).has_value());
+  ASSERT_TRUE(world.run_until([&] { return done; }));
+  ASSERT_TRUE(world.block_on(loop, (*log)->seal()).has_value());
+  log->reset();
+  std::string path;
+  for (const std::string& file : disk.all_files()) {
+    if (file.ends_with("-00000000.seg")) path = file;
+  }
+  const std::string text = inspect(path);
+  EXPECT_EQ(problems_, 0u) << text;
+  EXPECT_NE(text.find("tablet 1 epoch 1 stamp 77"), std::string::npos) << text;
+  EXPECT_NE(text.find("cell \"row\" f:\"q\" at 1000 stamp 77 = \"hello\""), std::string::npos)
+      << text;
+  ASSERT_TRUE(disk.corrupt(path, 4096 + 30, 1).has_value());
+  (void)inspect(path, DumpForm::problems_only);
+  EXPECT_EQ(problems_, 1u);
+}
+
+TEST_F(InspectTest, AFileOfNoneOfTheKindsIsRefused) {
+  ASSERT_TRUE(disk.write_all("notes.txt", "hello world, more").has_value());
+  EXPECT_NE(inspect("notes.txt").find("INVALID_ARGUMENT"), std::string::npos);
+}
+
+TEST_F(InspectTest, ATableWrittenThroughTheLocalStoreIsReadThroughIt) {
+  write_example(Compression::lz4);
+  LocalBlobStore store(fs);
+  BlockCache cache(1u << 20);
+  BlockLoader loader(loop.executor(), cache);
+  auto blob = world.block_on(loop, store.open(kBlob));
+  ASSERT_TRUE(blob.has_value());
+  auto reader = world.block_on(loop, TableReader::open(std::move(*blob), loader));
+  ASSERT_TRUE(reader.has_value()) << reader.error().to_string();
+  struct Waiter final : BlockWaiter {
+    void block_done() override {}
+  } waiter;
+  TableIterator it(**reader);
+  size_t seen = 0;
+  Step step = it.seek("");
+  while (step == Step::ready || step == Step::blocked) {
+    if (step == Step::ready) {
+      ++seen;
+      step = it.next();
+      continue;
+    }
+    std::vector<BlockWant*> wants;
+    it.collect(wants);
+    wants[0]->load(waiter);
+    world.run_until_idle();
+    step = it.resume();
+  }
+  EXPECT_EQ(step, Step::end);
+  EXPECT_EQ(seen, 4u);
+}
+
+}  // namespace
+}  // namespace cellar::engine
