@@ -69,7 +69,7 @@ Result<void> check_cover(const TableEntry& entry) {
 }
 
 Result<TabletSeed> decode_tablet(TabletId id, const SubjectState& subject,
-                                 const std::map<TableId, LoadedManifest::Table>& tables) {
+                                 const std::map<TableId, ManifestContents::Table>& tables) {
   TabletSeed seed;
   seed.id = id;
   seed.version = subject.version;
@@ -93,8 +93,8 @@ Result<TabletSeed> decode_tablet(TabletId id, const SubjectState& subject,
 
 }  // namespace
 
-Result<LoadedManifest> decode_manifest(const std::map<Subject, SubjectState>& subjects) {
-  LoadedManifest loaded;
+Result<ManifestContents> decode_manifest(const std::map<Subject, SubjectState>& subjects) {
+  ManifestContents loaded;
   // Subjects are sorted by kind: the node, then tables, then tablets.
   for (const auto& [subject, state] : subjects) {
     switch (subject.kind) {
@@ -124,7 +124,7 @@ Result<LoadedManifest> decode_manifest(const std::map<Subject, SubjectState>& su
   return loaded;
 }
 
-void Catalog::load(const LoadedManifest& manifest) {
+void Catalog::load(const ManifestContents& manifest) {
   node_ = manifest.node;
   node_version_ = manifest.node_version;
   std::map<TableId, TableEntry> entries;

@@ -20,7 +20,7 @@ inline constexpr size_t kMaxSplits = 4096;    // of one table, at creation
 inline constexpr size_t kMaxTables = 10'000;  // of one node
 
 // The manifest as it was found, decoded and checked against itself.
-struct LoadedManifest {
+struct ManifestContents {
   struct Table {
     TableSchema schema;
     uint64_t version = kAbsent;
@@ -33,14 +33,14 @@ struct LoadedManifest {
 
 // DATA_LOSS when an entry cannot be read, names what does not exist, or tablets of a table leave a
 // gap; FAILED_PRECONDITION when it was written by a newer program.
-Result<LoadedManifest> decode_manifest(const std::map<Subject, SubjectState>& subjects);
+Result<ManifestContents> decode_manifest(const std::map<Subject, SubjectState>& subjects);
 
 class Catalog {
  public:
   explicit Catalog(uint32_t shards) : shards_(shards) {}
 
   // What the manifest said at this start.
-  void load(const LoadedManifest& manifest);
+  void load(const ManifestContents& manifest);
 
   ShardId shard_of(uint32_t home) const { return ShardId{home % shards_}; }
   const TableMap& map() const { return map_; }

@@ -1,8 +1,111 @@
 #include "engine/compact.h"
 
-namespace cellar::engine {
+#include <algorithm>
+#include <utility>
+#include <vector>
 
-Async<Result<bool>> compact_step(Tablet& /*tablet*/) { co_return false; }
-Async<Result<void>> compact_fully(Tablet& /*tablet*/) { co_return Result<void>{}; }
+#include "engine/compaction/picker.h"
+#include "engine/install.h"
+#include "engine/plan_merge.h"
+#include "engine/read/run_iterator.h"
+
+namespace cellar::engine {
+namespace {
+
+// Neighbours of a version, newest first.
+using Runs = std::vector<TabletRun>;
+
+void add_input(MergePlan& plan, const TabletRun& run) {
+  std::vector<TableReader*> readers;
+  for (const Ref<TabletTable>& table : run.tables) {
+    if (table->meta().entries > 0) readers.push_back(&table->reader());
+    const std::vector<StampedRange>& ranges = table->reader().range_deletes();
+    plan.range_deletes.insert(plan.range_deletes.end(), ranges.begin(), ranges.end());
+  }
+  if (readers.empty()) return;
+  plan.inputs.push_back(std::make_unique<RunIterator>(std::move(readers),
+                                                      TableIteratorOptions::for_compaction()));
+}
+
+// Announces the running job, so that closing and dropping may cancel it.
+class Running {
+ public:
+  Running(Tablet& tablet, MergeJob& job) : shard_(tablet.shard()) {
+    shard_.compaction = &job;
+    shard_.compacting = &tablet;
+  }
+  ~Running() {
+    shard_.compaction = nullptr;
+    shard_.compacting = nullptr;
+  }
+
+ private:
+  ShardContext& shard_;
+};
+
+// REQUIRES: the compaction lock is held; `version` is the tablet's, so a flush may add newer runs
+// meanwhile but nobody else takes these away.
+Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs) {
+  ShardContext& shard = tablet.shard();
+  MergePlan plan = plan_merge(tablet);
+  for (const TabletRun& run : runs) add_input(plan, run);
+  plan.bottom = runs.back().number == version->runs.back().number;
+  plan.run = runs.front().number;
+  std::vector<Ref<TabletTable>> inputs;
+  for (const TabletRun& run : runs) {
+    inputs.insert(inputs.end(), run.tables.begin(), run.tables.end());
+  }
+  MergeJob job(shard.blobs, shard.ids, std::move(plan));
+  Running running(tablet, job);
+  CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
+  CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
+  TabletState state = tablet.state();
+  CO_TRY(const uint64_t manifest_version, co_await installation.commit(state, inputs));
+  tablet.compacted(inputs, installation.tables(), std::move(state), manifest_version);
+  ++shard.compactions;
+  co_return Result<void>{};
+}
+
+std::optional<RunWindow> pick(const Version& version) {
+  std::vector<uint64_t> oldest_first;
+  for (auto run = version.runs.rbegin(); run != version.runs.rend(); ++run) {
+    uint64_t bytes = 0;
+    for (const Ref<TabletTable>& table : run->tables) bytes += table->meta().file_bytes;
+    oldest_first.push_back(bytes);
+  }
+  return pick_merge(oldest_first);
+}
+
+// One run without anything to drop is as merged as it gets.
+bool is_merged(const Version& version) {
+  if (version.runs.size() != 1) return version.runs.empty();
+  const auto& tables = version.runs.front().tables;
+  return std::all_of(tables.begin(), tables.end(), [](const Ref<TabletTable>& table) {
+    return table->meta().deletes() == 0 && table->meta().range_deletes == 0;
+  });
+}
+
+}  // namespace
+
+Async<Result<bool>> compact_step(Tablet& tablet) {
+  AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
+  if (tablet.condemned()) co_return false;
+  const Ref<const Version> version = tablet.pin();
+  const std::optional<RunWindow> window = pick(*version);
+  if (!window) co_return false;
+  // The window counts from the oldest, which is the version's last.
+  const auto end = version->runs.end() - static_cast<ptrdiff_t>(window->first);
+  Runs runs(end - static_cast<ptrdiff_t>(window->count), end);
+  CO_TRY_VOID(co_await merge_runs(tablet, version, std::move(runs)));
+  co_return true;
+}
+
+Async<Result<void>> compact_fully(Tablet& tablet) {
+  AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
+  if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  const Ref<const Version> version = tablet.pin();
+  if (is_merged(*version)) co_return Result<void>{};
+  co_return co_await merge_runs(tablet, version, version->runs);
+}
 
 }  // namespace cellar::engine

@@ -121,7 +121,9 @@ Async<void> Maintenance::compaction_loop() {
     const TabletId id = *to_compact_.begin();
     to_compact_.erase(to_compact_.begin());
     auto done = co_await compact_one(id);
-    if (done || shard_.stopped) continue;
+    const bool given_up = !done && (done.error().code == Errc::cancelled ||
+                                    done.error().code == Errc::aborted);
+    if (done || given_up || shard_.stopped) continue;
     to_compact_.insert(id);
     back_off(compaction_, "compaction", done.error());
   }

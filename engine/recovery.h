@@ -37,7 +37,7 @@ class Recovery {
   void report(int64_t elapsed_us);
 
   NodeImpl& node_;
-  LoadedManifest manifest_;
+  ManifestContents manifest_;
   std::vector<ShardRecovery> shards_;
   std::map<TabletId, uint64_t> versions_;  // after the edit of step 4
   uint64_t orphans_ = 0;

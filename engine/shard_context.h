@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "engine/blob_reaper.h"
+#include "engine/compaction/merge_job.h"
 #include "engine/manifest_client.h"
 #include "engine/options.h"
 #include "engine/sstable/block_loader.h"
 #include "engine/store/blob_store.h"
 #include "engine/store/log_store.h"
 #include "engine/version.h"
+#include "io/runtime/event.h"
 #include "io/runtime/runtime.h"
 
 namespace cellar::engine {
@@ -36,10 +38,10 @@ class TabletWatcher {
 };
 
 // Hands out blob ids: the session is in them, so that none is ever used twice.
-class BlobIds {
+class SessionBlobIds final : public BlobIds {
  public:
-  BlobIds(SessionEpoch session, ShardId shard) : session_(session), shard_(shard.value()) {}
-  BlobId next() { return make_blob_id(session_, shard_, counter_++); }
+  SessionBlobIds(SessionEpoch session, ShardId shard) : session_(session), shard_(shard.value()) {}
+  BlobId next_blob_id() override { return make_blob_id(session_, shard_, counter_++); }
 
  private:
   SessionEpoch session_;
@@ -55,12 +57,15 @@ struct ShardContext {
   ManifestClient manifest;
   BlobReaper& reaper;
   BlockLoader& loader;
-  BlobIds ids;
+  SessionBlobIds ids;
   MemtableGauge memtables;
   size_t memtable_hard_bytes = 0;  // at which writes are refused
   std::unique_ptr<Log> log;        // set once recovery has begun it
   std::optional<Error> stopped;    // why the shard takes no more writes
   TabletWatcher* watcher = nullptr;
+  AsyncMutex compaction_lock{};         // one compaction at a time
+  MergeJob* compaction = nullptr;       // the one that runs now,
+  const Tablet* compacting = nullptr;   // and whose it is
 
   uint64_t log_growth = 0;         // payload bytes appended since someone last looked
 

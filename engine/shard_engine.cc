@@ -32,7 +32,7 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
                .manifest = ManifestClient(setup_.mailbox, setup_.manifest),
                .reaper = reaper_,
                .loader = loader_,
-               .ids = BlobIds(setup_.session, setup_.shard),
+               .ids = SessionBlobIds(setup_.session, setup_.shard),
                .memtables = {},
                .memtable_hard_bytes =
                    setup_.options.memory_bytes / setup_.shards / kMemtableShare,
@@ -197,6 +197,7 @@ Async<void> ShardEngine::finish_drop(std::vector<TabletId> ids) {
     dropped.push_back(std::move(it->second));
     tablets_.erase(it);
     dropped.back()->condemn();
+    if (context_.compacting == dropped.back().get()) context_.compaction->cancel();
   }
   for (const auto& tablet : dropped) {
     co_await tablet->gate().close();
@@ -207,6 +208,7 @@ Async<void> ShardEngine::finish_drop(std::vector<TabletId> ids) {
 }
 
 Async<Result<void>> ShardEngine::close() {
+  if (context_.compaction != nullptr) context_.compaction->cancel();
   co_await maintenance_.stop();
   Result<void> outcome;
   for (const auto& [id, tablet] : tablets_) {

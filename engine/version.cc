@@ -1,29 +1,14 @@
 #include "engine/version.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
 #include "engine/read/memtable_source.h"
-#include "engine/sstable/table_iterator.h"
+#include "engine/read/run_source.h"
 
 namespace cellar::engine {
-namespace {
-
-class TableSource final : public ReadSource {
- public:
-  explicit TableSource(TableReader& table) : table_(table) {}
-  std::unique_ptr<EntryIterator> open(const ReadScope& /*scope*/) override {
-    return std::make_unique<TableIterator>(table_);
-  }
-  const std::vector<StampedRange>& range_deletes() const override { return table_.range_deletes(); }
-
- private:
-  TableReader& table_;
-};
-
-}  // namespace
-
 std::vector<TabletRun> make_runs(std::vector<Ref<TabletTable>> tables) {
   std::map<uint64_t, TabletRun, std::greater<>> by_number;
   for (Ref<TabletTable>& table : tables) {
@@ -47,9 +32,9 @@ std::vector<std::unique_ptr<ReadSource>> read_sources(const Version& version) {
     sources.push_back(std::make_unique<MemtableSource>(memtable->entries));
   }
   for (const TabletRun& run : version.runs) {
-    for (const auto& table : run.tables) {
-      sources.push_back(std::make_unique<TableSource>(table->reader()));
-    }
+    std::vector<TableReader*> readers;
+    for (const auto& table : run.tables) readers.push_back(&table->reader());
+    sources.push_back(std::make_unique<RunSource>(std::move(readers)));
   }
   return sources;
 }
