@@ -160,6 +160,24 @@ TEST_F(LogTest, AClosingMarkFollowsWithin100MsOfTheLastWriteAndTheLogThenRests) 
   (void)value_of(rig.run(log->seal()));
 }
 
+TEST_F(LogTest, AMarkInTheMiddleOfABatchCountsWhenTheBytesBeforeItAreDamaged) {
+  StoreRig rig(disk, 1, {.min_latency_us = 1000, .max_latency_us = 1000});
+  auto log = create(rig);
+  Append& first = append(*log, "first");
+  rig.world.run_for_us(500);
+  // Opens the next batch while nothing is durable yet, so that batch begins with a mark of 0.
+  append(*log, "second", Durability::memory);
+  ASSERT_TRUE(rig.world.run_until([&] { return first.is_done; }));
+  rig.world.run_for_us(100'000);
+  auto image = disk.clone();
+  expect_ok(image->corrupt("log/0000000000030001-00000000.seg", 4096 + 30, 1));
+  Collector seen;
+  const auto damaged = read(*image, seen);
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().code, Errc::data_loss);
+  (void)value_of(rig.run(log->seal()));
+}
+
 TEST_F(LogTest, TheFirstFailedWritePoisons) {
   StoreRig rig(disk, 1, {.min_latency_us = 100, .max_latency_us = 100});
   auto log = create(rig);

@@ -95,6 +95,15 @@ void expect_recovered(MemDisk& image, const Workload& work, size_t promised) {
     ASSERT_EQ(seen.seen[i].end, work.appends[number].end);
     ASSERT_EQ(seen.seen[i].stamp, CommitStamp{1000 + number});
   }
+  // From the beginning: whatever the trims have left of it, and the log says that they did.
+  Collector all;
+  const auto from_begin = rig.run(store.read(kLog, kLogBegin, all));
+  ASSERT_TRUE(from_begin) << from_begin.error().to_string();
+  ASSERT_LE(all.seen.size(), have);
+  ASSERT_GE(all.seen.size(), seen.seen.size());
+  for (size_t i = 0; i < all.seen.size(); ++i) {
+    ASSERT_EQ(all.seen[i].payload, work.payloads[have - all.seen.size() + i]);
+  }
 }
 
 // Runs the workload; at every step of the world the disk is looked at as a power cut would leave
