@@ -1,0 +1,61 @@
+// The arguments of a command: positional ones, and KEY=VALUE ones that may also be written --KEY
+// VALUE. A table of CommandSpec says what a command takes; parsing, help and did-you-mean all come
+// from it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/base/result.h"
+
+namespace cellar::cli {
+
+struct KeySpec {
+  std::string name;
+  std::string value;  // what stands for the value in the help; empty: a flag
+  std::string help;
+  bool is_flag() const { return value.empty(); }
+};
+
+struct Session;
+class Arguments;
+
+struct CommandSpec {
+  std::string name;
+  std::string group;
+  std::string positional;  // as in the usage line
+  size_t least = 0;        // so many positional arguments at least; they are taken as they stand
+  size_t most = 0;
+  bool all_positional = false;  // whatever follows is positional too (`set` has cells with '=')
+  std::string summary;          // one line
+  std::string details;          // paragraphs, may be empty
+  std::vector<KeySpec> keys;
+  std::vector<std::string> examples;
+  int (*run)(Session& session, const Arguments& arguments) = nullptr;
+};
+
+class Arguments {
+ public:
+  // `words` is what follows the command's name but for the options, which are in `options`.
+  // INVALID_ARGUMENT: what is wrong, with a hint.
+  static Result<Arguments> parse(const CommandSpec& spec, const std::vector<std::string>& words,
+                                 const std::map<std::string, std::string>& options);
+
+  size_t count() const { return positional_.size(); }
+  const std::string& operator[](size_t i) const { return positional_[i]; }
+  const std::vector<std::string>& positional() const { return positional_; }
+  const std::string* find(std::string_view key) const;
+  std::string get(std::string_view key, std::string_view otherwise = {}) const;
+  bool has(std::string_view key) const { return find(key) != nullptr; }
+  Result<bool> flag(std::string_view key) const;  // absent: false
+  Result<uint64_t> number(std::string_view key, uint64_t otherwise) const;
+
+ private:
+  std::vector<std::string> positional_;
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+}  // namespace cellar::cli

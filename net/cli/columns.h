@@ -1,0 +1,50 @@
+// Columns and cells as they are written on the command line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/base/bytes.h"
+#include "io/base/result.h"
+
+namespace cellar::cli {
+
+struct Column {
+  std::string family;
+  std::string qualifier;
+};
+// "family:qualifier", split at the first colon; the qualifier may be empty or hold colons.
+Result<Column> parse_column(std::string_view text);
+
+struct CellText {
+  Column column;
+  std::string value;
+  std::optional<int64_t> timestamp_us;
+};
+// "family:qualifier=value[@TIME]". The qualifier ends at the first '=' after the colon. What follows
+// the last '@' is a time if it can be one, else it belongs to the value; with `whole_value` it
+// always does.
+Result<CellText> parse_cell(std::string_view text, int64_t now_us, bool whole_value);
+
+// "f1,f2:q": families and columns of which a read shows the cells. Empty: all.
+class ColumnChoice {
+ public:
+  static Result<ColumnChoice> parse(std::string_view text);
+  bool everything() const { return columns_.empty(); }
+  bool has(Bytes family, Bytes qualifier) const;
+
+ private:
+  struct Entry {
+    std::string family;
+    std::optional<std::string> qualifier;
+  };
+  std::vector<Entry> columns_;
+};
+
+// At commas; no empty parts.
+std::vector<std::string> split_list(std::string_view text);
+
+}  // namespace cellar::cli

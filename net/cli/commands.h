@@ -1,0 +1,32 @@
+// The commands: each does its work with a session and answers an exit code.
+#pragma once
+
+#include "net/cli/app.h"
+
+namespace cellar::cli {
+
+// commands_admin.cc
+int create_table(Session& session, const Arguments& arguments);
+int create_family(Session& session, const Arguments& arguments);
+int drop_family(Session& session, const Arguments& arguments);
+int delete_table(Session& session, const Arguments& arguments);
+int list(Session& session, const Arguments& arguments);
+int flush(Session& session, const Arguments& arguments);
+int compact(Session& session, const Arguments& arguments);
+int info(Session& session, const Arguments& arguments);
+int ping(Session& session, const Arguments& arguments);
+
+// commands_data.cc
+int set(Session& session, const Arguments& arguments);
+int lookup(Session& session, const Arguments& arguments);
+int read(Session& session, const Arguments& arguments);
+int count(Session& session, const Arguments& arguments);
+int delete_row(Session& session, const Arguments& arguments);
+int delete_column(Session& session, const Arguments& arguments);
+int delete_family(Session& session, const Arguments& arguments);
+int drop_rows(Session& session, const Arguments& arguments);
+
+// commands_import.cc
+int import(Session& session, const Arguments& arguments);
+
+}  // namespace cellar::cli

@@ -1,0 +1,27 @@
+#include "net/cli/console.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace cellar::cli {
+
+Console Console::of_process() {
+  Console console;
+  console.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  console.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool dumb = term == nullptr || std::strcmp(term, "dumb") == 0;
+  console.colour = console.out_is_terminal && !dumb && (no_color == nullptr || *no_color == '\0');
+  return console;
+}
+
+std::string Console::styled(Style style, std::string_view text) const {
+  if (!colour || style == Style::plain) return std::string(text);
+  const char* code = style == Style::bold ? "1" : style == Style::dim ? "2" : "31";
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+}  // namespace cellar::cli

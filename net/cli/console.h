@@ -1,0 +1,41 @@
+// Console: where output goes and how it may look there.
+#pragma once
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cellar::cli {
+
+enum class Style : uint8_t { plain, bold, dim, red };
+
+struct Console {
+  std::FILE* out = stdout;
+  std::FILE* err = stderr;
+  std::FILE* in = stdin;
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  bool colour = false;  // a terminal, and NO_COLOR is not set
+
+  static Console of_process();
+
+  std::string styled(Style style, std::string_view text) const;
+  void write(std::string_view text) const { std::fwrite(text.data(), 1, text.size(), out); }
+  template <class... Args>
+  void print(fmt::format_string<Args...> format, Args&&... args) const {
+    write(fmt::format(format, std::forward<Args>(args)...));
+  }
+  template <class... Args>
+  void complain(fmt::format_string<Args...> format, Args&&... args) const {
+    const std::string line = fmt::format(format, std::forward<Args>(args)...);
+    std::fflush(out);
+    std::fprintf(err, "cellar: %s\n", line.c_str());
+  }
+};
+
+}  // namespace cellar::cli

@@ -1,0 +1,101 @@
+#include "net/cli/json_rows.h"
+
+#include <boost/json.hpp>
+
+#include "net/cli/text.h"
+
+namespace cellar::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+// Bytes under `name` or its base64 twin.
+Result<std::optional<std::string>> find_bytes(const json::object& object, std::string_view name) {
+  if (const json::value* plain = object.if_contains({name.data(), name.size()})) {
+    if (const json::string* text = plain->if_string()) {
+      return std::optional<std::string>(std::string(text->data(), text->size()));
+    }
+    return fail(Errc::invalid_argument, "\"{}\" is not a string", name);
+  }
+  const std::string twin = std::string(name) + "_base64";
+  if (const json::value* encoded = object.if_contains(twin)) {
+    if (const json::string* text = encoded->if_string()) {
+      TRY(std::string bytes, from_base64({text->data(), text->size()}));
+      return std::optional<std::string>(std::move(bytes));
+    }
+    return fail(Errc::invalid_argument, "\"{}\" is not a string", twin);
+  }
+  return std::optional<std::string>();
+}
+
+Result<std::string> need_bytes(const json::object& object, std::string_view name) {
+  TRY(std::optional<std::string> bytes, find_bytes(object, name));
+  if (!bytes) return fail(Errc::invalid_argument, "\"{}\" is missing", name);
+  return *std::move(bytes);
+}
+
+Result<void> add_cell(const json::value& value, std::optional<int64_t> at_us,
+                      client::Mutation& mutation) {
+  const json::object* cell = value.if_object();
+  if (!cell) return fail(Errc::invalid_argument, "a cell is not an object");
+  TRY(const std::string family, need_bytes(*cell, "family"));
+  TRY(const std::optional<std::string> qualifier, find_bytes(*cell, "qualifier"));
+  TRY(const std::string bytes, need_bytes(*cell, "value"));
+  std::optional<int64_t> timestamp = at_us;
+  if (const json::value* given = cell->if_contains("timestamp"); given && !given->is_null()) {
+    if (!given->is_int64()) {
+      return fail(Errc::invalid_argument, "\"timestamp\" is not a whole number of microseconds");
+    }
+    timestamp = given->as_int64();
+  }
+  if (timestamp) {
+    mutation.set(family, qualifier.value_or(""), bytes, *timestamp);
+  } else {
+    mutation.set(family, qualifier.value_or(""), bytes);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string json_string(std::string_view text) {
+  return json::serialize(json::string_view(text.data(), text.size()));
+}
+
+std::string json_field(std::string_view name, Bytes bytes) {
+  if (is_utf8(bytes)) return fmt::format("\"{}\":{}", name, json_string(bytes));
+  return fmt::format("\"{}_base64\":\"{}\"", name, to_base64(bytes));
+}
+
+std::string json_row(Bytes key, std::span<const client::Cell> cells) {
+  std::string out = "{" + json_field("row", key) + ",\"cells\":[";
+  for (const client::Cell& cell : cells) {
+    if (out.back() != '[') out += ',';
+    out += fmt::format("{{{},{},\"timestamp\":{},{}", json_field("family", cell.family),
+                       json_field("qualifier", cell.qualifier), cell.timestamp_us,
+                       json_field("value", cell.value));
+    if (!cell.labels.empty()) out += "," + json_field("labels", cell.labels);
+    out += '}';
+  }
+  return out + "]}";
+}
+
+Result<client::Mutation> parse_json_row(std::string_view line, std::optional<int64_t> at_us) {
+  json::error_code error;
+  const json::value value = json::parse({line.data(), line.size()}, error);
+  if (error) return fail(Errc::invalid_argument, "not JSON: {}", error.message());
+  const json::object* object = value.if_object();
+  if (!object) return fail(Errc::invalid_argument, "not a JSON object");
+  TRY(const std::string row, need_bytes(*object, "row"));
+  const json::value* cells = object->if_contains("cells");
+  if (!cells || !cells->is_array()) {
+    return fail(Errc::invalid_argument, "\"cells\" is not an array");
+  }
+  if (cells->get_array().empty()) return fail(Errc::invalid_argument, "\"cells\" is empty");
+  client::Mutation mutation(row);
+  for (const json::value& cell : cells->get_array()) TRY_VOID(add_cell(cell, at_us, mutation));
+  return mutation;
+}
+
+}  // namespace cellar::cli

@@ -1,0 +1,14 @@
+// Words of the command line that stand for values of the model. INVALID_ARGUMENT names the word.
+#pragma once
+
+#include <string>
+
+#include "engine/model/types.h"
+#include "io/base/result.h"
+
+namespace cellar::cli {
+
+Result<Granularity> parse_granularity(const std::string& name);
+Result<Durability> parse_durability(const std::string& name);
+
+}  // namespace cellar::cli

@@ -1,0 +1,300 @@
+#include "net/cli/printer.h"
+
+#include <algorithm>
+
+#include "net/cli/json_rows.h"
+#include "net/cli/times.h"
+
+namespace cellar::cli {
+
+namespace {
+
+constexpr size_t kWidestColumn = 48;  // a longer name pushes its own line only
+
+std::string padded(const std::string& text, size_t width) {
+  const size_t own = display_width(text);
+  return own >= width ? text : text + std::string(width - own, ' ');
+}
+
+std::string_view name_of(Durability d) {
+  return d == Durability::sync ? "sync" : d == Durability::periodic ? "periodic" : "memory";
+}
+
+std::string_view name_of(Granularity g) { return g == Granularity::millis ? "millis" : "micros"; }
+
+std::string rule_text(const client::RetentionRule& rule) {
+  using Kind = client::RetentionRule::Kind;
+  if (rule.kind == Kind::max_versions) return fmt::format("max_versions({})", rule.value);
+  if (rule.kind == Kind::max_age) return fmt::format("max_age({})", format_duration(rule.value));
+  std::string text = rule.kind == Kind::any ? "union(" : "intersection(";
+  for (size_t i = 0; i < rule.parts.size(); ++i) {
+    text += (i > 0 ? ", " : "") + rule_text(rule.parts[i]);
+  }
+  return text + ")";
+}
+
+}  // namespace
+
+std::string aligned(const std::vector<std::vector<std::string>>& lines, size_t indent) {
+  std::vector<size_t> widths;
+  for (const auto& line : lines) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (size_t i = 0; i < line.size(); ++i) {
+      const size_t width = display_width(line[i]);
+      if (width <= kWidestColumn) widths[i] = std::max(widths[i], width);
+    }
+  }
+  std::string out;
+  for (const auto& line : lines) {
+    out.append(indent, ' ');
+    for (size_t i = 0; i < line.size(); ++i) {
+      out += i + 1 == line.size() ? line[i] : padded(line[i], widths[i]) + "  ";
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+// ---- rows ----
+
+bool RowPrinter::block(const client::CellBlock& block, uint64_t limit) {
+  for (const client::RowPart& one : block.rows()) {
+    if (limit != 0 && rows_ >= limit) return false;
+    part(one);
+  }
+  return limit == 0 || rows_ < limit;
+}
+
+void RowPrinter::part(const client::RowPart& part) {
+  if (!part.continued && part.complete) {
+    row(part.key, part.cells);
+    return;
+  }
+  if (!part.continued) {
+    open_row_ = std::string(part.key);
+    open_cells_.clear();
+  }
+  for (const client::Cell& cell : part.cells) {
+    open_cells_.push_back({std::string(cell.family), std::string(cell.qualifier),
+                           std::string(cell.value), std::string(cell.labels), cell.timestamp_us});
+  }
+  if (!part.complete) return;
+  std::vector<client::Cell> cells;
+  for (const OwnCell& cell : open_cells_) {
+    cells.push_back({cell.family, cell.qualifier, cell.timestamp_us, cell.value, cell.labels});
+  }
+  row(open_row_, cells);
+  open_cells_.clear();
+}
+
+void RowPrinter::row(Bytes key, std::span<const client::Cell> cells) {
+  std::vector<const client::Cell*> chosen;
+  for (const client::Cell& cell : cells) {
+    if (choice_.has(cell.family, cell.qualifier)) chosen.push_back(&cell);
+  }
+  if (chosen.empty()) return;
+  ++rows_;
+  cells_ += chosen.size();
+  const Console& console = session_.console;
+  if (session_.json) {
+    if (keys_only_) {
+      console.print("{{{}}}\n", json_field("row", key));
+    } else {
+      std::vector<client::Cell> copies;
+      for (const client::Cell* cell : chosen) copies.push_back(*cell);
+      console.print("{}\n", json_row(key, copies));
+    }
+  } else if (keys_only_) {
+    console.print("{}\n", session_.show(key));
+  } else {
+    print_plain(key, chosen);
+  }
+}
+
+// The key, then a line a version: the column (once), when, what.
+void RowPrinter::print_plain(Bytes key, const std::vector<const client::Cell*>& cells) {
+  const Console& console = session_.console;
+  std::vector<std::vector<std::string>> lines;
+  const client::Cell* last = nullptr;
+  for (const client::Cell* cell : cells) {
+    const bool same =
+        last && last->family == cell->family && last->qualifier == cell->qualifier;
+    std::string column = same ? "" : session_.show(cell->family) + ":" + session_.show(cell->qualifier);
+    std::string value = session_.show(cell->value);
+    if (!cell->labels.empty()) value += fmt::format("  [{}]", session_.show(cell->labels));
+    lines.push_back({std::move(column), format_time(cell->timestamp_us), std::move(value)});
+    last = cell;
+  }
+  size_t column_width = 0;
+  size_t time_width = 0;
+  for (const auto& line : lines) {
+    const size_t width = display_width(line[0]);
+    if (width <= kWidestColumn) column_width = std::max(column_width, width);
+    time_width = std::max(time_width, line[1].size());
+  }
+  std::string out = console.styled(Style::bold, session_.show(key)) + "\n";
+  for (const auto& line : lines) {
+    out += "  " + padded(line[0], column_width) + "  " +
+           console.styled(Style::dim, padded(line[1], time_width)) + "  " + line[2] + "\n";
+  }
+  console.write(out);
+}
+
+// ---- tables ----
+
+void print_tables(const Session& session, const std::vector<client::TableSummary>& tables) {
+  if (session.json) {
+    for (const client::TableSummary& table : tables) {
+      session.console.print("{{\"table\":{},\"id\":{},\"families\":{},\"tablets\":{}}}\n",
+                            json_string(table.name), table.table_id, table.families,
+                            table.tablets);
+    }
+    return;
+  }
+  if (tables.empty()) {
+    if (session.console.out_is_terminal) session.console.print("no tables\n");
+    return;
+  }
+  std::vector<std::vector<std::string>> lines = {{"TABLE", "FAMILIES", "TABLETS"}};
+  for (const client::TableSummary& table : tables) {
+    lines.push_back(
+        {table.name, fmt::format("{}", table.families), fmt::format("{}", table.tablets)});
+  }
+  session.console.write(aligned(lines, 0));
+}
+
+namespace {
+
+void print_table_json(const Session& session, const client::TableDescription& table) {
+  std::string out = fmt::format(
+      "{{\"table\":{},\"id\":{},\"version\":{},\"granularity\":\"{}\",\"families\":[",
+      json_string(table.name), table.table_id, table.version, name_of(table.granularity));
+  for (const client::FamilySpec& family : table.families) {
+    if (out.back() != '[') out += ',';
+    out += fmt::format("{{\"name\":{}", json_string(family.name));
+    if (family.rule) out += fmt::format(",\"rule\":{}", json_string(rule_text(*family.rule)));
+    out += '}';
+  }
+  out += "]";
+  if (table.options.durability) {
+    out += fmt::format(",\"durability\":\"{}\"", name_of(*table.options.durability));
+  }
+  out += ",\"tablets\":[";
+  for (const client::TabletDescription& tablet : table.tablets) {
+    if (out.back() != '[') out += ',';
+    out += fmt::format("{{\"id\":{},\"epoch\":{},\"shard\":{},{},{}}}", tablet.tablet_id,
+                       tablet.epoch, tablet.shard, json_field("start", tablet.start),
+                       json_field("end", tablet.end));
+  }
+  session.console.print("{}]}}\n", out);
+}
+
+}  // namespace
+
+void print_table(const Session& session, const client::TableDescription& table) {
+  if (session.json) return print_table_json(session, table);
+  const Console& console = session.console;
+  console.print("{}\n", console.styled(Style::bold, table.name));
+  std::string families;
+  for (const client::FamilySpec& family : table.families) {
+    if (!families.empty()) families += ", ";
+    families += family.name;
+    if (family.rule) families += " [" + rule_text(*family.rule) + "]";
+  }
+  std::vector<std::vector<std::string>> lines = {
+      {"families", families.empty() ? "none" : families},
+      {"granularity", std::string(name_of(table.granularity))}};
+  if (table.options.durability) {
+    lines.push_back({"durability", std::string(name_of(*table.options.durability))});
+  }
+  if (table.options.compression) {
+    const bool lz4 = *table.options.compression == client::Compression::lz4;
+    std::string text = lz4 ? "lz4" : "none";
+    if (table.options.block_bytes) {
+      text += fmt::format(", blocks of {}", human_bytes(*table.options.block_bytes));
+    }
+    lines.push_back({"compression", text});
+  }
+  lines.push_back({"schema", fmt::format("table {}, version {}", table.table_id, table.version)});
+  lines.push_back({"tablets", fmt::format("{}", table.tablets.size())});
+  console.write(aligned(lines, 2));
+  std::vector<std::vector<std::string>> tablets = {{"FROM", "TO", "SHARD", "TABLET", "EPOCH"}};
+  for (const client::TabletDescription& tablet : table.tablets) {
+    tablets.push_back({tablet.start.empty() ? "(first row)" : session.show(tablet.start),
+                       tablet.end.empty() ? "(last row)" : session.show(tablet.end),
+                       fmt::format("{}", tablet.shard), fmt::format("{}", tablet.tablet_id),
+                       fmt::format("{}", tablet.epoch)});
+  }
+  if (table.tablets.size() > 1) console.write(aligned(tablets, 4));
+}
+
+// ---- the node ----
+
+namespace {
+
+void print_info_json(const Session& session, const client::ServerInfo& info) {
+  std::string out = fmt::format(
+      "{{\"version\":{},\"data_dir\":{},\"shards\":{},\"io_backend\":{},\"io_reason\":{},"
+      "\"uptime_us\":{},\"now_us\":{},\"wall_us\":{},\"held_us\":{},"
+      "\"recovery\":{{\"replayed_commits\":{},\"replayed_bytes\":{},\"torn_tail_bytes\":{},"
+      "\"orphans_removed\":{},\"elapsed_us\":{}}},\"stats\":[",
+      json_string(info.version), json_string(info.data_dir), info.shards,
+      json_string(info.io_backend), json_string(info.io_reason), info.uptime_us, info.now_us,
+      info.wall_us, info.held_us, info.replayed_commits, info.replayed_bytes,
+      info.torn_tail_bytes, info.orphans_removed, info.recovery_us);
+  for (const client::ShardStats& s : info.stats) {
+    if (out.back() != '[') out += ',';
+    out += fmt::format(
+        "{{\"tablets\":{},\"files\":{},\"table_bytes\":{},\"log_bytes\":{},\"memtable_bytes\":{},"
+        "\"cache_bytes\":{},\"metadata_bytes\":{},\"commits\":{},\"flushes\":{},"
+        "\"compactions\":{},\"connections\":{},\"requests\":{},\"requests_handed_over\":{},"
+        "\"read_only\":{}}}",
+        s.tablets, s.tables_on_disk, s.table_bytes, s.log_bytes, s.memtable_bytes, s.cache_bytes,
+        s.metadata_bytes, s.commits, s.flushes, s.compactions, s.connections, s.requests,
+        s.requests_handed_over, s.read_only);
+  }
+  session.console.print("{}]}}\n", out);
+}
+
+}  // namespace
+
+void print_info(const Session& session, const client::ServerInfo& info) {
+  if (session.json) return print_info_json(session, info);
+  const Console& console = session.console;
+  console.print("{}\n", console.styled(Style::bold, fmt::format("cellard {} at {}", info.version,
+                                                                 session.options.address)));
+  std::vector<std::vector<std::string>> lines = {
+      {"data", info.data_dir},
+      {"up", format_duration(info.uptime_us)},
+      {"i/o", info.io_reason.empty() ? info.io_backend
+                                     : fmt::format("{} ({})", info.io_backend, info.io_reason)},
+      {"time", fmt::format("{}{}", format_time(info.now_us),
+                           info.held_us > 0
+                               ? fmt::format(", {} held back", format_duration(info.held_us))
+                               : std::string())},
+      {"memory", fmt::format("budget {}, memtables up to {}", human_bytes(info.memory_bytes),
+                             human_bytes(info.memtable_limit_bytes))},
+      {"limits", fmt::format("cell {}, row mutation {}, request {}", human_bytes(info.cell_bytes),
+                             human_bytes(info.row_bytes), human_bytes(info.frame_bytes))},
+      {"last start",
+       fmt::format("{} commits ({}) replayed in {}, torn tail of {}, {} orphans removed",
+                   with_commas(info.replayed_commits), human_bytes(info.replayed_bytes),
+                   format_duration(info.recovery_us), human_bytes(info.torn_tail_bytes),
+                   info.orphans_removed)}};
+  console.write(aligned(lines, 2));
+  std::vector<std::vector<std::string>> shards = {{"SHARD", "TABLETS", "FILES", "ON DISK", "LOG",
+                                                   "MEMTABLES", "CACHE", "COMMITS", "FLUSHES",
+                                                   "COMPACTIONS", "CONNECTIONS", "REQUESTS"}};
+  for (size_t i = 0; i < info.stats.size(); ++i) {
+    const client::ShardStats& s = info.stats[i];
+    shards.push_back({fmt::format("{}{}", i, s.read_only ? " (read-only)" : ""),
+                      with_commas(s.tablets), with_commas(s.tables_on_disk),
+                      human_bytes(s.table_bytes), human_bytes(s.log_bytes),
+                      human_bytes(s.memtable_bytes), human_bytes(s.cache_bytes),
+                      with_commas(s.commits), with_commas(s.flushes), with_commas(s.compactions),
+                      with_commas(s.connections), with_commas(s.requests)});
+  }
+  console.print("\n{}", aligned(shards, 2));
+}
+
+}  // namespace cellar::cli

@@ -1,0 +1,32 @@
+// Bytes as text and back.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "io/base/bytes.h"
+#include "io/base/result.h"
+
+namespace cellar::cli {
+
+// How bytes are shown: utf8 prints valid UTF-8 as it is and escapes the rest as C does.
+enum class BytesForm : uint8_t { utf8, hex, base64 };
+
+bool is_utf8(Bytes b);  // well-formed, shortest form, no surrogates
+// Control characters, the backslash and whatever is no UTF-8 as \n, \t, \r, \\, \xHH; never cut.
+std::string escaped(Bytes b);
+// The inverse; INVALID_ARGUMENT for an escape that does not exist.
+Result<std::string> unescaped(std::string_view text);
+std::string shown(Bytes b, BytesForm form);
+
+std::string to_hex(Bytes b);
+std::string to_base64(Bytes b);
+Result<std::string> from_base64(std::string_view text);
+
+// The columns of a terminal that valid UTF-8 takes, one a code point.
+size_t display_width(std::string_view text);
+
+std::string with_commas(uint64_t n);      // 12,345
+std::string human_bytes(uint64_t bytes);  // 12.3 MiB
+
+}  // namespace cellar::cli

@@ -1,0 +1,30 @@
+// Times as people write and read them. Microseconds since the Unix epoch inside.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "io/base/result.h"
+
+namespace cellar::cli {
+
+// A whole number of microseconds, "now", "now-1h", "-1h", "+5m" (units us ms s m h d w), or
+// RFC 3339 as "2026-11-21T08:00:00.5Z", "2026-11-21 08:00:00+01:00", "2026-11-21T08:00" or
+// "2026-11-21". Without a zone it is UTC. What is relative is rounded down to a millisecond, which
+// every table takes. INVALID_ARGUMENT names the text.
+Result<int64_t> parse_time(std::string_view text, int64_t now_us);
+
+// "500us", "10ms", "1s", "5m", "1h", "2d", "1w".
+Result<int64_t> parse_duration(std::string_view text);
+
+// "2026-11-21T08:00:00Z", with milli- or microseconds where there are any; outside of the years 0
+// to 9999 the number.
+std::string format_time(int64_t us);
+// "850 us", "1.25 ms", "3.2 s", "4 min 05 s", "2 h 10 min", "3 d 4 h".
+std::string format_duration(int64_t us);
+
+// Days since 1970-01-01 of a date of the Gregorian calendar.
+int64_t days_from_civil(int64_t year, unsigned month, unsigned day);
+
+}  // namespace cellar::cli
