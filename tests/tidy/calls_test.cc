@@ -27,7 +27,7 @@ const std::vector<Rule>& rules() {
        {"io", "engine", "net"},
        {"io/base/random"}},
       {"raw file calls",
-       R"(::(open|openat|pread|pwrite|pwritev2|fsync|fdatasync|ftruncate|rename|renameat|unlink|unlinkat|mkdir|fallocate)\s*\(|\bfopen\b|\b[io]?fstream\b|std::filesystem)",
+       R"((^|[^\w>])::(open|openat|pread|pwrite|pwritev2|fsync|fdatasync|ftruncate|rename|renameat|unlink|unlinkat|mkdir|fallocate)\s*\(|\bfopen\b|\b[io]?fstream\b|std::filesystem)",
        {"io", "engine", "net"},
        // The command line reads and writes the user's own files; the configuration file is read
        // before any shard exists.
