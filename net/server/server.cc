@@ -84,7 +84,9 @@ Async<void> Server::lock_directory(Shard& shard) {
   if (locked) {
     lock_ = std::move(*locked);
   } else {
-    state(shard).outcome = std::unexpected(std::move(locked).error());
+    Error error = std::move(locked).error();
+    error.message = fmt::format("data directory '{}': {}", options_.data_dir, error.message);
+    state(shard).outcome = std::unexpected(std::move(error));
   }
 }
 
@@ -196,10 +198,9 @@ void Server::end() {
     mine.logs.reset();
     mine.blobs.reset();
     mine.network.reset();
-    if (shard.id() != ShardId{0}) mine.fs.reset();
+    if (shard.id() == ShardId{0}) lock_.reset();  // a ring lets go of it on its own thread only
+    mine.fs.reset();
   });
-  lock_.reset();
-  states_[0].fs.reset();
   blocking_.stop();
 }
 
