@@ -1,6 +1,6 @@
 // BlobReaper: removes the blobs that nobody names or reads any more, one after the other, in the
-// background of its shard. What it does not get to, because the process ends or the disk refuses, is
-// an orphan and goes at the next start.
+// background of its shard. What it does not get to, because the process ends or the disk refuses,
+// is an orphan and goes at the next start.
 #pragma once
 
 #include <deque>

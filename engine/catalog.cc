@@ -56,7 +56,8 @@ Result<void> check_cover(const TableEntry& entry) {
   bool open_end = false;
   for (const TabletDescriptor& tablet : entry.tablets) {
     if (open_end || tablet.start != expected) {
-      return fail(Errc::data_loss, "manifest: table '{}' is not covered around row '{}' (tablet {})",
+      return fail(Errc::data_loss,
+                  "manifest: table '{}' is not covered around row '{}' (tablet {})",
                   entry.schema.name, escape_bytes(tablet.start), tablet.id);
     }
     expected = tablet.end;
@@ -77,15 +78,15 @@ Result<TabletSeed> decode_tablet(TabletId id, const SubjectState& subject,
   for (const auto& [number, bytes] : subject.items) {
     TRY(TableMeta meta, decode_table_meta(bytes));
     if (meta.blob.value() != number) {
-      return fail(Errc::data_loss, "manifest: item {:x} of tablet {} describes blob {:x}", number, id,
-                  meta.blob.value());
+      return fail(Errc::data_loss, "manifest: item {:x} of tablet {} describes blob {:x}", number,
+                  id, meta.blob.value());
     }
     seed.tables.push_back(std::move(meta));
   }
   const auto table = tables.find(seed.state.table);
   if (table == tables.end()) {
-    return fail(Errc::data_loss, "manifest: tablet {} belongs to table {}, which does not exist", id,
-                seed.state.table);
+    return fail(Errc::data_loss, "manifest: tablet {} belongs to table {}, which does not exist",
+                id, seed.state.table);
   }
   seed.schema = table->second.schema;
   return seed;

@@ -48,7 +48,7 @@ class Catalog {
   struct Creation {
     NodeState node;  // with the ids taken
     TableEntry entry;
-    std::vector<TabletSeed> seeds;  // in the order of entry.tablets; versions not yet known
+    std::vector<TabletSeed> seeds;   // in the order of entry.tablets; versions not yet known
     std::vector<SubjectEdit> edits;  // node, table, then the tablets
   };
   // INVALID_ARGUMENT, ALREADY_EXISTS, RESOURCE_EXHAUSTED (too many tables). Commits of the tablets

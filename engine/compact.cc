@@ -23,8 +23,8 @@ void add_input(MergePlan& plan, const TabletRun& run) {
     plan.range_deletes.insert(plan.range_deletes.end(), ranges.begin(), ranges.end());
   }
   if (readers.empty()) return;
-  plan.inputs.push_back(std::make_unique<RunIterator>(std::move(readers),
-                                                      TableIteratorOptions::for_compaction()));
+  plan.inputs.push_back(
+      std::make_unique<RunIterator>(std::move(readers), TableIteratorOptions::for_compaction()));
 }
 
 // Announces the running job, so that closing and dropping may cancel it.

@@ -1,5 +1,5 @@
-// Compacting: runs of a tablet are merged into one, so that reads look at fewer and dead cells leave
-// the disk. What is merged, and how, is engine/compaction's; here its result is installed.
+// Compacting: runs of a tablet are merged into one, so that reads look at fewer and dead cells
+// leave the disk. What is merged, and how, is engine/compaction's; here its result is installed.
 #pragma once
 
 #include "engine/tablet.h"

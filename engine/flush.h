@@ -1,10 +1,11 @@
-// Flushing: what is alive in a tablet's memtable becomes a run of tables on disk, and the log before
-// it is not needed any more by this tablet.
+// Flushing: what is alive in a tablet's memtable becomes a run of tables on disk, and the log
+// before it is not needed any more by this tablet.
 //
 // Order: freeze, wait until all of it is visible, write and seal the tables, open them, one
-// manifest edit (tables in, log spans forward), publish. Until the edit has gone through, nothing has
-// happened: the tables are thrown away on any error before it. When it is not known whether the edit
-// went through, they stay on disk for the next start to decide, and the shard takes no more writes.
+// manifest edit (tables in, log spans forward), publish. Until the edit has gone through, nothing
+// has happened: the tables are thrown away on any error before it. When it is not known whether the
+// edit went through, they stay on disk for the next start to decide, and the shard takes no more
+// writes.
 #pragma once
 
 #include "engine/tablet.h"

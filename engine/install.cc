@@ -27,8 +27,8 @@ Async<Result<Installation>> Installation::begin(Tablet& tablet, std::vector<Tabl
 
 Async<Result<uint64_t>> Installation::commit(TabletState state,
                                              std::vector<Ref<TabletTable>> inputs) {
-  SubjectEdit edit = put_state(subject_of(tablet_->id()), tablet_->manifest_version(),
-                               encode_tablet_state(state));
+  SubjectEdit edit =
+      put_state(subject_of(tablet_->id()), tablet_->manifest_version(), encode_tablet_state(state));
   for (const Ref<TabletTable>& table : tables_) {
     edit.put_items.emplace_back(table->meta().blob.value(), encode_table_meta(table->meta()));
   }

@@ -12,8 +12,8 @@ Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
     : shard_(shard),
       tablets_(tablets),
       soft_bytes_(shard.memtable_hard_bytes / 4 * 3),
-      log_bound_(std::min<uint64_t>(kMaxLogBytes,
-                                    kMaxLogSegments * shard.options.log_segment_bytes)),
+      log_bound_(
+          std::min<uint64_t>(kMaxLogBytes, kMaxLogSegments * shard.options.log_segment_bytes)),
       flush_(shard.runtime.timers),
       compaction_(shard.runtime.timers) {}
 
@@ -48,7 +48,7 @@ void Maintenance::back_off(LoopState& loop, std::string_view what, const Error& 
 // ---- flushing
 
 Tablet* Maintenance::next_to_flush() const {
-  if (shard_.stopped) return nullptr;
+  if (shard_.is_stopped()) return nullptr;
   const bool short_of_memory = shard_.memtables.bytes > soft_bytes_;
   const bool log_is_long = shard_.log->bytes_on_disk() > log_bound_;
   Tablet* biggest = nullptr;
@@ -85,13 +85,13 @@ Async<void> Maintenance::flush_loop() {
       continue;
     }
     auto done = co_await flush_one(tablet);
-    if (!done && !shard_.stopped) back_off(flush_, "flush", done.error());
+    if (!done && !shard_.is_stopped()) back_off(flush_, "flush", done.error());
     trim_log();
   }
 }
 
 void Maintenance::trim_log() {
-  if (shard_.stopped || !shard_.log) return;
+  if (shard_.is_stopped() || !shard_.log) return;
   LogPosition needed = shard_.log->end();
   for (const auto& [id, tablet] : tablets_) needed = std::min(needed, tablet->log_needed_from());
   shard_.log->trim(needed);
@@ -114,16 +114,16 @@ Async<Result<void>> Maintenance::compact_one(TabletId id) {
 Async<void> Maintenance::compaction_loop() {
   auto pass = loops_.enter();
   while (pass && !stopping_) {
-    if (waits(compaction_) || to_compact_.empty() || shard_.stopped) {
+    if (waits(compaction_) || to_compact_.empty() || shard_.is_stopped()) {
       co_await compaction_.wake.wait();
       continue;
     }
     const TabletId id = *to_compact_.begin();
     to_compact_.erase(to_compact_.begin());
     auto done = co_await compact_one(id);
-    const bool given_up = !done && (done.error().code == Errc::cancelled ||
-                                    done.error().code == Errc::aborted);
-    if (done || given_up || shard_.stopped) continue;
+    const bool given_up =
+        !done && (done.error().code == Errc::cancelled || done.error().code == Errc::aborted);
+    if (done || given_up || shard_.is_stopped()) continue;
     to_compact_.insert(id);
     back_off(compaction_, "compaction", done.error());
   }

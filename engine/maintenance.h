@@ -7,17 +7,17 @@
 //      whose active one is full;
 //   3. the tablet that holds the log back most, while the log is longer than its bound.
 //
-// A job that fails leaves everything as it was, is reported, and is tried again after kRetryUs: so a
-// full disk heals by itself. A stopped shard (its log or the manifest failed) flushes no more.
+// A job that fails leaves everything as it was, is reported, and is tried again after kRetryUs: so
+// a full disk heals by itself. A stopped shard (its log or the manifest failed) flushes no more.
 #pragma once
+
+#include <absl/container/flat_hash_map.h>
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <set>
 #include <string_view>
-
-#include <absl/container/flat_hash_map.h>
 
 #include "engine/shard_context.h"
 #include "engine/tablet.h"

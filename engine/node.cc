@@ -7,6 +7,7 @@
 #include "engine/node_impl.h"
 #include "engine/recovery.h"
 #include "io/base/check.h"
+#include "io/base/log.h"
 
 namespace cellar::engine {
 
@@ -26,9 +27,14 @@ Async<Result<std::unique_ptr<Node>>> Node::open(EngineOptions options, std::vect
                                                 ManifestStore& manifest, Mailboxes& mailboxes) {
   CHECK(!shards.empty() && shards.size() == mailboxes.shards(), "{} shards, {} mailboxes",
         shards.size(), mailboxes.shards());
-  auto node = std::make_unique<NodeImpl>(std::move(options), std::move(shards), manifest, mailboxes);
+  auto node =
+      std::make_unique<NodeImpl>(std::move(options), std::move(shards), manifest, mailboxes);
   Recovery recovery(*node);
-  CO_TRY_VOID(co_await recovery.run());
+  auto ran = co_await recovery.run();
+  if (!ran) {
+    co_await node->discard(ran.error());
+    co_return std::unexpected(std::move(ran).error());
+  }
   co_return node;
 }
 
@@ -175,6 +181,20 @@ Async<std::vector<EngineStats>> NodeImpl::stats(ShardId from) {
 }
 
 // ---- the end
+
+Async<void> NodeImpl::discard(const Error& why) {
+  auto end = [this, &why](ShardId shard) -> Async<Result<void>> {
+    if (!parts_[shard.value()]) co_return Result<void>{};
+    ShardEngine& engine = part(shard).engine;
+    engine.stop_writes(why);
+    auto closed = co_await engine.close();
+    parts_[shard.value()].reset();
+    co_return closed;
+  };
+  auto ended = co_await on_every_shard(std::move(end));
+  co_await old_logs_.drain();
+  if (!ended) log_warn("node", "closing after a failed start: {}", ended.error().to_string());
+}
 
 Async<Result<void>> NodeImpl::close() {
   auto end = [this](ShardId shard) { return part(shard).engine.close(); };

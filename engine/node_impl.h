@@ -31,9 +31,7 @@ class NodeImpl final : public Node {
   ~NodeImpl() override;
 
   Engine& engine(ShardId shard) override { return part(shard).engine; }
-  const TableMap& tables(ShardId shard) const override {
-    return parts_[shard.value()]->tables;
-  }
+  const TableMap& tables(ShardId shard) const override { return parts_[shard.value()]->tables; }
 
   Async<Result<TableEntry>> create_table(ShardId from, TableSpec spec) override;
   Async<Result<void>> drop_table(ShardId from, std::string name) override;
@@ -42,6 +40,8 @@ class NodeImpl final : public Node {
   Async<std::vector<EngineStats>> stats(ShardId from) override;
   const RecoveryReport& recovery() const override { return report_; }
   Async<Result<void>> close() override;
+  // Ends a start that failed: what the shards hold is put down on the shards.
+  Async<void> discard(const Error& why);
 
  private:
   friend class Recovery;

@@ -13,8 +13,7 @@ Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableMeta meta) 
   }
   auto reader = co_await TableReader::open(std::move(*blob), shard.loader);
   if (!reader) co_return std::unexpected(std::move(reader).error());
-  co_return Ref<TabletTable>(
-      new TabletTable(std::move(meta), std::move(*reader), shard.reaper));
+  co_return Ref<TabletTable>(new TabletTable(std::move(meta), std::move(*reader), shard.reaper));
 }
 
 Async<Result<std::unique_ptr<Tablet>>> open_tablet(ShardContext& shard, TabletSeed seed) {

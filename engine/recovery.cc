@@ -124,7 +124,8 @@ Async<Result<void>> Recovery::serve() {
 Async<Result<void>> Recovery::remove_unnamed_logs() {
   CO_TRY(const auto logs, co_await node_.envs_.front().logs.list());
   for (LogId log : logs) {
-    const bool ours = std::find(node_.log_of_.begin(), node_.log_of_.end(), log) != node_.log_of_.end();
+    const bool ours =
+        std::find(node_.log_of_.begin(), node_.log_of_.end(), log) != node_.log_of_.end();
     if (!ours && !node_.old_logs_.named(log)) node_.old_logs_.remove(log);
   }
   co_return Result<void>{};

@@ -7,8 +7,8 @@
 //      something, closed where this start found the log's end, and the new log
 //   5. remove logs that no tablet names, publish the table map, serve
 //
-// A crash anywhere in between loses nothing, because until 4 the old entries stand, and after it the
-// old spans stay named until a flush has made them superfluous. So restarts may be restarted.
+// A crash anywhere in between loses nothing, because until 4 the old entries stand, and after it
+// the old spans stay named until a flush has made them superfluous. So restarts may be restarted.
 #pragma once
 
 #include <map>

@@ -10,9 +10,15 @@ void ShardContext::stop_writes(std::string_view why, const Error& error) {
   log_error("shard", "shard={} read-only: {}", shard, stopped->message);
 }
 
+bool ShardContext::is_stopped() {
+  if (!stopped && log && log->failure() != nullptr) stop_writes("the log failed", *log->failure());
+  return stopped.has_value();
+}
+
 Error read_only_error(const ShardContext& shard) {
-  return Error(Errc::unavailable, fmt::format("shard {} is read-only until the node is restarted: {}",
-                                              shard.shard, shard.stopped->message));
+  return Error(Errc::unavailable,
+               fmt::format("shard {} is read-only until the node is restarted: {}", shard.shard,
+                           shard.stopped->message));
 }
 
 }  // namespace cellar::engine

@@ -63,17 +63,19 @@ struct ShardContext {
   std::unique_ptr<Log> log;        // set once recovery has begun it
   std::optional<Error> stopped;    // why the shard takes no more writes
   TabletWatcher* watcher = nullptr;
-  AsyncMutex compaction_lock{};         // one compaction at a time
-  MergeJob* compaction = nullptr;       // the one that runs now,
-  const Tablet* compacting = nullptr;   // and whose it is
+  AsyncMutex compaction_lock{};        // one compaction at a time
+  MergeJob* compaction = nullptr;      // the one that runs now,
+  const Tablet* compacting = nullptr;  // and whose it is
 
-  uint64_t log_growth = 0;         // payload bytes appended since someone last looked
+  uint64_t log_growth = 0;  // payload bytes appended since someone last looked
 
   // Counters of EngineStats.
   uint64_t commits = 0;
   uint64_t flushes = 0;
   uint64_t compactions = 0;
 
+  // True when the shard takes no more writes; notices a log that has failed meanwhile.
+  bool is_stopped();
   // From here on the shard is read-only. The first reason stays.
   void stop_writes(std::string_view why, const Error& error);
 };

@@ -34,8 +34,7 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
                .loader = loader_,
                .ids = SessionBlobIds(setup_.session, setup_.shard),
                .memtables = {},
-               .memtable_hard_bytes =
-                   setup_.options.memory_bytes / setup_.shards / kMemtableShare,
+               .memtable_hard_bytes = setup_.options.memory_bytes / setup_.shards / kMemtableShare,
                .log = nullptr,
                .stopped = {},
                .watcher = this},
@@ -119,7 +118,7 @@ EngineStats ShardEngine::stats() const {
   stats.compactions = context_.compactions;
   stats.torn_tail_bytes = torn_tail_bytes_;
   stats.replayed_commits = replayed_commits_;
-  stats.read_only = context_.stopped.has_value();
+  stats.read_only = context_.stopped.has_value() || (context_.log && context_.log->failure());
   return stats;
 }
 
@@ -169,7 +168,8 @@ void ShardEngine::serve(std::vector<std::pair<RecoveredTablet, uint64_t>> tablet
 void ShardEngine::add(std::vector<TabletSeed> seeds) {
   for (TabletSeed& seed : seeds) {
     const TabletId id = seed.id;
-    auto tablet = std::make_unique<Tablet>(context_, std::move(seed), std::vector<Ref<TabletTable>>());
+    auto tablet =
+        std::make_unique<Tablet>(context_, std::move(seed), std::vector<Ref<TabletTable>>());
     const bool added = tablets_.emplace(id, std::move(tablet)).second;
     CHECK(added, "tablet {} is on shard {} already", id, setup_.shard);
   }
@@ -212,7 +212,7 @@ Async<Result<void>> ShardEngine::close() {
   co_await maintenance_.stop();
   Result<void> outcome;
   for (const auto& [id, tablet] : tablets_) {
-    if (context_.stopped) break;
+    if (context_.is_stopped()) break;
     auto flushed = co_await flush_tablet(*tablet);
     if (!flushed && outcome) outcome = std::move(flushed);
   }

@@ -68,6 +68,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   Async<std::vector<uint64_t>> begin_drop(std::vector<TabletId> ids);
   void cancel_drop(const std::vector<TabletId>& ids);
   Async<void> finish_drop(std::vector<TabletId> ids);
+  // No write is taken any more, and close() will not flush.
+  void stop_writes(const Error& why) { context_.stopped = why; }
   // Flushes everything and seals the log. No call may be in flight or follow.
   Async<Result<void>> close();
 

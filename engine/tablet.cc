@@ -9,7 +9,8 @@
 namespace cellar::engine {
 namespace {
 
-constexpr uint32_t kMemoryRetryMs = 100;  // after which a write refused for memory may be tried again
+constexpr uint32_t kMemoryRetryMs =
+    100;  // after which a write refused for memory may be tried again
 
 // Puts a commit's entries into a memtable.
 class Insert final : public CommitVisitor {
@@ -81,8 +82,8 @@ RangeDelete Tablet::clip(const RangeDelete& range) const {
   return clipped;
 }
 
-Result<void> Tablet::check(const Write& write) const {
-  if (shard_.stopped) return std::unexpected(read_only_error(shard_));
+Result<void> Tablet::check(const Write& write) {
+  if (shard_.is_stopped()) return std::unexpected(read_only_error(shard_));
   if (!write.range) {
     TRY_VOID(validate_mutation(write.mutation, facts_->schema, shard_.options.limits));
     if (!in_range(write.mutation.row)) {
@@ -119,25 +120,23 @@ Result<void> Tablet::submit(Write& write) {
   const size_t in_use = shard_.memtables.bytes;
   if (in_use != 0 && in_use + payload_.size() > shard_.memtable_hard_bytes) {
     shard_.watcher->memory_short();
-    return std::unexpected(
-        Error(Errc::resource_exhausted,
-              fmt::format("the memtables of shard {} take {} of {} bytes", shard_.shard, in_use,
-                          shard_.memtable_hard_bytes))
-            .retry_after(kMemoryRetryMs));
+    return std::unexpected(Error(Errc::resource_exhausted,
+                                 fmt::format("the memtables of shard {} take {} of {} bytes",
+                                             shard_.shard, in_use, shard_.memtable_hard_bytes))
+                               .retry_after(kMemoryRetryMs));
   }
   write.owner = this;
   write.append.level = write.level.value_or(facts_->schema.options.durability);
   write.append.context = &write;
   write.append.done = [](LogAppend& append) {
     auto& reported = *static_cast<Write*>(append.context);
+    if (append.failure != nullptr) (void)reported.owner->shard_.is_stopped();
     reported.owner->commits_.reported(reported);
   };
   TabletMemtable& memtable = active();  // before the append: it remembers where the log stood
-  TRY_VOID(shard_.log->append({.tablet = id_,
-                               .epoch = state_.epoch,
-                               .stamp = write.stamp,
-                               .payload = payload_},
-                              write.append));
+  TRY_VOID(shard_.log->append(
+      {.tablet = id_, .epoch = state_.epoch, .stamp = write.stamp, .payload = payload_},
+      write.append));
   last_stamp_ = write.stamp;
   Insert insert(memtable.entries);
   const auto inserted = visit_commit(payload_, write.stamp, insert);

@@ -74,9 +74,8 @@ class Tablet final : public ReplayTarget {
   void flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<TabletTable>> tables,
                TabletState state, uint64_t manifest_version);
   // A new version with `inputs` replaced by `outputs`; the inputs are condemned.
-  void compacted(const std::vector<Ref<TabletTable>>& inputs,
-                 std::vector<Ref<TabletTable>> outputs, TabletState state,
-                 uint64_t manifest_version);
+  void compacted(const std::vector<Ref<TabletTable>>& inputs, std::vector<Ref<TabletTable>> outputs,
+                 TabletState state, uint64_t manifest_version);
   uint64_t manifest_version() const { return manifest_version_; }
 
   // ---- dropping: between begin and cancel no edit of the tablet starts ----
@@ -95,7 +94,7 @@ class Tablet final : public ReplayTarget {
   LogPosition log_needed_from() const;
 
  private:
-  Result<void> check(const Write& write) const;
+  Result<void> check(const Write& write);
   void encode(Write& write);
   void apply(CommitStamp stamp, Bytes payload);
   TabletMemtable& active();

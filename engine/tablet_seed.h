@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/manifest/states.h"
-#include "engine/sstable/table_meta.h"
 #include "engine/model/schema.h"
+#include "engine/sstable/table_meta.h"
 
 namespace cellar::engine {
 

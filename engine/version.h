@@ -1,7 +1,7 @@
 // Version: what a tablet consists of at one moment: its memtables and its runs of tables. Immutable
 // once published; a freeze, a flush and a compaction each publish a new one. A cursor pins the
-// version that it reads, and with it the memory and the blobs, for as long as it likes; so a blob is
-// removed when it has been condemned (no manifest names it any more) and the last version that
+// version that it reads, and with it the memory and the blobs, for as long as it likes; so a blob
+// is removed when it has been condemned (no manifest names it any more) and the last version that
 // holds it is gone.
 //
 // Everything here belongs to one shard, hence plain counters.
@@ -10,17 +10,17 @@
 // for one row at least; keys carry stamps, so only pruning depends on it.
 #pragma once
 
-#include <boost/smart_ptr/intrusive_ptr.hpp>
-#include <boost/smart_ptr/intrusive_ref_counter.hpp>
-
 #include <memory>
 #include <vector>
 
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
 #include "engine/blob_reaper.h"
-#include "engine/sstable/table_meta.h"
 #include "engine/memtable/memtable.h"
 #include "engine/model/schema.h"
 #include "engine/read/source.h"
+#include "engine/sstable/table_meta.h"
 #include "engine/sstable/table_reader.h"
 #include "engine/store/log_store.h"
 

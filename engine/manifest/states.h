@@ -21,8 +21,8 @@ namespace cellar::engine {
 struct NodeState {
   static constexpr uint8_t kVersion = 1;
 
-  SessionEpoch session;            // of the latest start
-  TableId next_table{1};           // ids are never reused
+  SessionEpoch session;   // of the latest start
+  TableId next_table{1};  // ids are never reused
   TabletId next_tablet{1};
 
   bool operator==(const NodeState&) const = default;
@@ -34,13 +34,13 @@ struct TabletState {
 
   TableId table;
   Epoch epoch{1};
-  uint32_t home = 0;          // served by shard home % shards, however many there are now
-  std::string start;          // first row
-  std::string end;            // first row after it; empty: to the end
-  CommitStamp created;        // every stamp of the tablet lies above it
-  CommitStamp last_flushed;   // commits up to here are in tables on disk
-  uint64_t next_run = 1;      // runs are numbered upwards: a greater number holds newer commits
-  std::vector<LogSpan> spans; // where later commits lie, oldest log first
+  uint32_t home = 0;           // served by shard home % shards, however many there are now
+  std::string start;           // first row
+  std::string end;             // first row after it; empty: to the end
+  CommitStamp created;         // every stamp of the tablet lies above it
+  CommitStamp last_flushed;    // commits up to here are in tables on disk
+  uint64_t next_run = 1;       // runs are numbered upwards: a greater number holds newer commits
+  std::vector<LogSpan> spans;  // where later commits lie, oldest log first
 
   bool operator==(const TabletState&) const = default;
 };
@@ -57,7 +57,8 @@ inline constexpr Subject kNodeSubject{Subject::Kind::node, 0};
 inline Subject subject_of(TableId id) { return {Subject::Kind::table, id.value()}; }
 inline Subject subject_of(TabletId id) { return {Subject::Kind::tablet, id.value()}; }
 
-// The edits of one subject: its state set (created, when the version is kAbsent), or all of it gone.
+// The edits of one subject: its state set (created, when the version is kAbsent), or all of it
+// gone.
 inline SubjectEdit put_state(Subject subject, uint64_t expected_version, std::string state) {
   SubjectEdit edit;
   edit.subject = subject;

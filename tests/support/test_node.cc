@@ -115,6 +115,7 @@ TestNode::TestNode(TestNodeOptions options)
 
 TestNode::TestNode(TestNodeOptions options, std::unique_ptr<MemDisk> disk)
     : options_(std::move(options)), disk_(std::move(disk)), random_(options_.seed) {
+  wall_us_ = options_.start_wall_us;
   auto opened = open();
   if (!opened) open_error_ = std::move(opened).error();
 }
@@ -145,9 +146,25 @@ Result<void> TestNode::open() {
     one.logs = engine::make_local_log_store(*one.fs, *one.runtime, options_.log);
     one.blobs = engine::make_local_blob_store(*one.fs);
   }
-  auto opened = world.block_on(*life_->shards[0].loop, open_stores());
+  auto opened = block_on(0, open_stores());
   if (!opened) end_life();
   return opened;
+}
+
+bool TestNode::run_until(const std::function<bool()>& done) {
+  return life_->world.run_until([&] {
+    if (options_.on_round) options_.on_round(*this);
+    return done();
+  });
+}
+
+template <class T>
+T TestNode::block_on(uint32_t shard, Async<T> work) {
+  std::optional<T> result;
+  spawn(life_->shards[shard].loop->executor(), detail::run_into(std::move(work), result));
+  const bool done = run_until([&] { return result.has_value(); });
+  CHECK(done, "the world went idle before the work was done (seed {})", options_.seed);
+  return std::move(*result);
 }
 
 Async<Result<void>> TestNode::open_stores() {
@@ -179,7 +196,7 @@ Result<void> TestNode::reopen(uint32_t shards) {
 }
 
 Result<void> TestNode::close() {
-  auto closed = life_->world.block_on(*life_->shards[0].loop, life_->node->close());
+  auto closed = block_on(0, life_->node->close());
   end_life();
   return closed;
 }
@@ -221,14 +238,14 @@ Result<engine::TableEntry> TestNode::create_table(std::string name,
   spec.options = options;
   for (std::string& family : families) spec.families.push_back({std::move(family)});
   spec.splits = std::move(splits);
-  return world().block_on(*life_->shards[0].loop, node().create_table(ShardId{0}, std::move(spec)));
+  return block_on(0, node().create_table(ShardId{0}, std::move(spec)));
 }
 
 Result<void> TestNode::drop_table(std::string name) {
-  return world().block_on(*life_->shards[0].loop, node().drop_table(ShardId{0}, std::move(name)));
+  return block_on(0, node().drop_table(ShardId{0}, std::move(name)));
 }
 Result<void> TestNode::flush(std::string table) {
-  return world().block_on(*life_->shards[0].loop, node().flush_table(ShardId{0}, std::move(table)));
+  return block_on(0, node().flush_table(ShardId{0}, std::move(table)));
 }
 Result<void> TestNode::compact(std::string table) {
   return world().block_on(*life_->shards[0].loop,
@@ -274,7 +291,7 @@ std::unique_ptr<PendingWrite> TestNode::begin_drop_rows(const engine::TabletDesc
 }
 
 void TestNode::wait(const PendingWrite& write) {
-  const bool finished = world().run_until([&] { return write.finished; });
+  const bool finished = run_until([&] { return write.finished; });
   CHECK(finished, "a write was never answered (seed {})", options_.seed);
 }
 
@@ -311,7 +328,7 @@ Result<void> TestNode::read_tablet(const engine::TabletDescriptor& tablet, const
                                    std::vector<OwnedCell>& out) {
   TRY(auto cursor, engine_of(tablet).open_scan(tablet.id, tablet.epoch, spec));
   Collect sink(out);
-  return world().block_on(*life_->shards[tablet.shard.value()].loop, run_scan(*cursor, sink));
+  return block_on(tablet.shard.value(), run_scan(*cursor, sink));
 }
 
 Result<std::vector<OwnedCell>> TestNode::read(const std::string& table_name, const ReadSpec& spec) {

@@ -8,8 +8,8 @@
 //   EXPECT_EQ(node.cells("t"), ...);
 //
 // Calls look synchronous: each runs the simulated world until its answer is there. begin_write()
-// and world() are for tests about what happens in between. The disk outlives crashes and reopenings,
-// and so does the clock.
+// and world() are for tests about what happens in between. The disk outlives crashes and
+// reopenings, and so does the clock.
 #pragma once
 
 #include <functional>
@@ -28,6 +28,8 @@
 
 namespace cellar::support {
 
+class TestNode;
+
 struct TestNodeOptions {
   uint32_t shards = 1;
   uint64_t seed = 1;
@@ -37,6 +39,10 @@ struct TestNodeOptions {
   std::function<std::unique_ptr<FileSystem>(std::unique_ptr<FileSystem> inner, MemDisk& disk,
                                             SimLoop& loop)>
       wrap;
+  // Called between any two rounds of the world, whatever the node is doing: the place to take a
+  // crash image amid the work.
+  std::function<void(TestNode&)> on_round;
+  int64_t start_wall_us = 0;  // of the clock; 0: SimWorld's own
   // Completions of one turn come back in an order drawn from the seed.
   bool shuffle_io = true;
   // Of every disk operation.
@@ -75,11 +81,11 @@ class TestNode {
   TestNode& operator=(const TestNode&) = delete;
 
   // ---- life ----
-  Result<void> reopen();                   // after close(), crash() or kill()
-  Result<void> reopen(uint32_t shards);    // with another number of them
-  Result<void> close();                    // in order
-  void crash(CrashPolicy policy);          // the power fails
-  void kill();                             // kill -9: what the kernel has taken stays
+  Result<void> reopen();                 // after close(), crash() or kill()
+  Result<void> reopen(uint32_t shards);  // with another number of them
+  Result<void> close();                  // in order
+  void crash(CrashPolicy policy);        // the power fails
+  void kill();                           // kill -9: what the kernel has taken stays
   // What the disk would hold if the power failed now; the node goes on.
   std::unique_ptr<MemDisk> crash_image(CrashPolicy policy);
   bool is_open() const;
@@ -130,6 +136,9 @@ class TestNode {
   Async<Result<void>> open_stores();
   void leave();
   void end_life();
+  bool run_until(const std::function<bool()>& done);
+  template <class T>
+  T block_on(uint32_t shard, Async<T> work);
   engine::Engine& engine_of(const engine::TabletDescriptor& tablet);
   Result<void> read_tablet(const engine::TabletDescriptor& tablet, const ReadSpec& spec,
                            std::vector<OwnedCell>& out);

@@ -1,0 +1,100 @@
+// The states of node and tablet as bytes: round trips, the golden bytes of FORMATS.md, damage.
+#include "engine/manifest/states.h"
+
+#include <gtest/gtest.h>
+
+#include "io/base/random.h"
+
+namespace cellar::engine {
+namespace {
+
+TabletState example_tablet() {
+  TabletState state;
+  state.table = TableId{3};
+  state.epoch = Epoch{1};
+  state.home = 9;
+  state.start = "m";
+  state.created = CommitStamp{1000};
+  state.last_flushed = CommitStamp{2000};
+  state.next_run = 4;
+  state.spans = {{.log = LogId{0x20001}, .from = LogPosition{4096}, .to = LogPosition{8192}},
+                 {.log = LogId{0x30001}}};
+  return state;
+}
+
+std::string hex(Bytes bytes) {
+  std::string out;
+  for (const char c : bytes) out += fmt::format("{:02x} ", static_cast<unsigned char>(c));
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
+TEST(NodeState, HasTheBytesOfFormatsMd) {
+  const NodeState state{
+      .session = SessionEpoch{2}, .next_table = TableId{4}, .next_tablet = TabletId{300}};
+  const std::string encoded = encode_node_state(state);
+  EXPECT_EQ(hex(encoded), "01 02 04 ac 02");
+  EXPECT_EQ(*decode_node_state(encoded), state);
+}
+
+TEST(TabletState, HasTheBytesOfFormatsMd) {
+  const std::string encoded = encode_tablet_state(example_tablet());
+  EXPECT_EQ(hex(encoded),
+            "01 03 01 09 01 6d 00 e8 07 d0 0f 04 02 81 80 08 80 20 81 40 81 80 0c 00 00");
+  const auto decoded = decode_tablet_state(encoded);
+  ASSERT_TRUE(decoded) << decoded.error().to_string();
+  EXPECT_EQ(*decoded, example_tablet());
+}
+
+TEST(TabletState, AnyStateComesBackAsItWas) {
+  Random random(11);
+  for (int i = 0; i < 1000; ++i) {
+    TabletState state;
+    state.table = TableId{random.next()};
+    state.epoch = Epoch{random.next() >> random.below(64)};
+    state.home = static_cast<uint32_t>(random.next());
+    state.start = std::string(random.below(20), static_cast<char>(random.next()));
+    state.end = std::string(random.below(20), static_cast<char>(random.next()));
+    state.created = CommitStamp{random.next()};
+    state.last_flushed = CommitStamp{random.next()};
+    state.next_run = random.next();
+    for (uint64_t n = random.below(4); n > 0; --n) {
+      LogSpan span{.log = LogId{random.next()}, .from = LogPosition{random.next()}};
+      if (random.one_in(2)) span.to = LogPosition{random.next() >> 1};
+      state.spans.push_back(span);
+    }
+    const auto decoded = decode_tablet_state(encode_tablet_state(state));
+    ASSERT_TRUE(decoded) << decoded.error().to_string();
+    EXPECT_EQ(*decoded, state);
+  }
+}
+
+TEST(TabletState, CutShortAtAnyByteItIsDataLoss) {
+  const std::string encoded = encode_tablet_state(example_tablet());
+  for (size_t n = 0; n < encoded.size(); ++n) {
+    const auto decoded = decode_tablet_state(Bytes(encoded).substr(0, n));
+    ASSERT_FALSE(decoded) << n;
+    EXPECT_EQ(decoded.error().code, Errc::data_loss) << n;
+  }
+  EXPECT_EQ(decode_tablet_state(encoded + "x").error().code, Errc::data_loss);
+}
+
+TEST(States, OfANewerFormatAreRefusedNotMisread) {
+  std::string tablet = encode_tablet_state(example_tablet());
+  tablet[0] = 2;
+  EXPECT_EQ(decode_tablet_state(tablet).error().code, Errc::failed_precondition);
+  std::string node = encode_node_state({});
+  node[0] = 2;
+  EXPECT_EQ(decode_node_state(node).error().code, Errc::failed_precondition);
+}
+
+TEST(LogSpan, HoldsEntriesThatEndAfterItsBeginningAndNotAfterItsEnd) {
+  const LogSpan span{.log = LogId{1}, .from = LogPosition{10}, .to = LogPosition{20}};
+  EXPECT_FALSE(span.contains(LogPosition{10}));
+  EXPECT_TRUE(span.contains(LogPosition{11}));
+  EXPECT_TRUE(span.contains(LogPosition{20}));
+  EXPECT_FALSE(span.contains(LogPosition{21}));
+}
+
+}  // namespace
+}  // namespace cellar::engine
