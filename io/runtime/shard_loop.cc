@@ -61,6 +61,7 @@ void ShardLoop::note_work(int64_t now_us) {
 void ShardLoop::sleep() {
   const int64_t began_us = steady_us();
   const int64_t due_us = timers_.next_due_us();
+  timers_.begin_sleep(&steady_us);
   size_t ran = 0;
   if (due_us == WheelTimers::kNever) {
     ran = context().run_one();

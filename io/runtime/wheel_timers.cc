@@ -65,6 +65,7 @@ bool WheelTimers::next_event(uint64_t& tick, unsigned& slot) const {
 }
 
 size_t WheelTimers::advance(int64_t now_us) {
+  asleep_ = nullptr;
   now_us_ = std::max(now_us_, now_us);
   const auto now_tick = static_cast<uint64_t>(now_us_ / kTickUs);
   size_t fired = 0;

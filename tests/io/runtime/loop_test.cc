@@ -54,6 +54,22 @@ TEST(ShardLoop, TickingLoopDoesNotSpinBetweenItsTicks) {
   EXPECT_LT(cpu_us() - cpu_before, 40'000) << "spinning 1 ms after every tick takes 100 ms";
 }
 
+// The handler that ends a sleep runs before the loop's next turn.
+TEST(ShardLoop, ATimerArmedByTheHandlerThatEndsASleepCountsFromThatMoment) {
+  ShardLoop loop(0);
+  bool fired = false;
+  Timer timer(loop.timers(), [](void* f) { *static_cast<bool*>(f) = true; }, &fired);
+  std::thread poster([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    asio::post(loop.context(), [&] { timer.arm_after_us(150'000); });
+  });
+  while (!timer.armed()) loop.turn(true);
+  loop.turn(false);
+  loop.turn(false);
+  EXPECT_FALSE(fired);
+  poster.join();
+}
+
 TEST(ShardLoop, StopFromAnotherThreadWakesASleepingLoop) {
   ShardLoop loop;
   std::thread stopper([&] {
