@@ -54,10 +54,12 @@ void add_commands(CLI::App& app, std::vector<Chosen>& chosen) {
       if (key.is_flag()) {
         one.app->add_flag_callback("--" + key.name, [value] { *value = "true"; });
       } else {
-        one.app->add_option_function<std::vector<std::string>>(
-            "--" + key.name, [value](const std::vector<std::string>& given) {
-              for (const std::string& g : given) *value += (value->empty() ? "" : ",") + g;
-            });
+        const auto join = [value](const std::vector<std::string>& given) {
+          for (const std::string& g : given) *value += (value->empty() ? "" : ",") + g;
+        };
+        // One word after the option, however often the option stands.
+        one.app->add_option_function<std::vector<std::string>>("--" + key.name, join)
+            ->allow_extra_args(false);
       }
     }
   }

@@ -193,12 +193,12 @@ int read(Session& session, const Arguments& arguments) {
     if (block->empty() || !printer.block(*block, *limit)) break;
   }
   if (!session.json && session.console.out_is_terminal) {
-    session.console.print(
-        "{}\n", session.console.styled(
-                    Style::dim, *keys_only
-                                    ? fmt::format("{} rows", with_commas(printer.rows()))
-                                    : fmt::format("{} rows, {} cells", with_commas(printer.rows()),
-                                                  with_commas(printer.cells()))));
+    const auto counted = [](uint64_t n, std::string_view what) {
+      return fmt::format("{} {}{}", with_commas(n), what, n == 1 ? "" : "s");
+    };
+    std::string total = counted(printer.rows(), "row");
+    if (!*keys_only) total += ", " + counted(printer.cells(), "cell");
+    session.console.print("{}\n", session.console.styled(Style::dim, total));
   }
   return kDone;
 }

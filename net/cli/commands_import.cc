@@ -156,14 +156,19 @@ void summarise(const Session& session, const Plan& plan, const ImportStats& stat
         stats.bytes, stats.elapsed_us);
     return;
   }
-  const double seconds = std::max(static_cast<double>(stats.elapsed_us) / 1e6, 1e-6);
-  session.console.print(
-      "{} records ({}) into {}: {} cells written in {}, {} records/s{}\n",
-      with_commas(stats.records), human_bytes(stats.bytes), plan.table, with_commas(stats.cells),
-      format_duration(stats.elapsed_us),
-      with_commas(static_cast<uint64_t>(static_cast<double>(stats.records) / seconds)),
-      stats.rejected > 0 ? fmt::format("; {} rejected", with_commas(stats.rejected))
-                         : std::string());
+  std::string rate;
+  if (stats.elapsed_us > 0 && stats.cells > 0) {
+    const double seconds = static_cast<double>(stats.elapsed_us) / 1e6;
+    rate = fmt::format(
+        " in {}, {} records/s", format_duration(stats.elapsed_us),
+        with_commas(static_cast<uint64_t>(static_cast<double>(stats.records) / seconds)));
+  }
+  session.console.print("{} records ({}) into {}: {} cells written{}{}\n",
+                        with_commas(stats.records), human_bytes(stats.bytes), plan.table,
+                        with_commas(stats.cells), rate,
+                        stats.rejected > 0
+                            ? fmt::format("; {} rejected", with_commas(stats.rejected))
+                            : std::string());
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ class SyncClient {
   template <class T, class Start>
   Result<T> wait(Start start) {
     std::optional<Result<T>> result;
+    loop_.turn(false);  // tells the loop the time, and what became of idle connections
     start([&result](Result<T> r) { result.emplace(std::move(r)); });
     while (!result) loop_.turn(true);
     return *std::move(result);
