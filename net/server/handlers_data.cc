@@ -121,13 +121,14 @@ void handle_drop_row_range(ShardServer& shard, Session& session, const Frame& fr
   if (!table) return session.reply_error(frame.header, table.error());
   std::vector<const TabletDescriptor*> tablets;
   for (const TabletDescriptor& tablet : (*table)->tablets) {
-    const bool before = !tablet.end.empty() && tablet.end <= drop.range.start;
-    const bool after = !drop.range.end.empty() && tablet.start >= drop.range.end;
+    const bool before = !tablet.end.empty() && tablet.end <= drop.start;
+    const bool after = !drop.end.empty() && tablet.start >= drop.end;
     if (!before && !after && !drop.nothing) tablets.push_back(&tablet);
   }
   BatchWrite* batch = shard.batch_writes.take();
   batch->begin(shard, session, frame.header, BatchWrite::Answer::drop, tablets.size());
-  for (size_t i = 0; i < tablets.size(); ++i) batch->add(i, *tablets[i]).range = drop.range;
+  const RangeDelete range = batch->keep_range(std::move(drop.start), std::move(drop.end));
+  for (size_t i = 0; i < tablets.size(); ++i) batch->add(i, *tablets[i]).range = range;
   batch->start();
 }
 

@@ -70,6 +70,12 @@ Bytes BatchWrite::keep_body(Bytes body) {
   return {reinterpret_cast<const char*>(body_.data()), body.size()};
 }
 
+RangeDelete BatchWrite::keep_range(std::string start, std::string end) {
+  range_start_ = std::move(start);
+  range_end_ = std::move(end);
+  return {range_start_, range_end_};
+}
+
 BatchWrite::Share& BatchWrite::share_of(ShardId shard) {
   for (size_t i = 0; i < shares_used_; ++i) {
     if (shares_[i]->server->id() == shard) return *shares_[i];

@@ -42,6 +42,8 @@ class BatchWrite {
              size_t parts);
   // Keeps a copy of the body for the shards that must see it later; answers the copy.
   Bytes keep_body(Bytes body);
+  // The bounds of a range delete, viewed until the answer.
+  RangeDelete keep_range(std::string start, std::string end);
   wire::DecodedWrites& decoded() { return decoded_; }
   // Part `index` goes to `tablet`; what it carries is set on the result before start().
   engine::Write& add(size_t index, const engine::TabletDescriptor& tablet);
@@ -72,6 +74,8 @@ class BatchWrite {
   wire::FrameHeader header_;
   Answer answer_ = Answer::one_row;
   std::vector<uint64_t> body_;  // aligned
+  std::string range_start_;
+  std::string range_end_;
   size_t held_bytes_ = 0;
   wire::DecodedWrites decoded_;
   std::unique_ptr<engine::Write[]> writes_;

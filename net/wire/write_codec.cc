@@ -178,18 +178,20 @@ Result<void> decode(const fb::DropRowRangeRequest& request, DecodedDrop& out) {
     if (prefix.empty()) {
       return fail(Errc::invalid_argument, "an empty prefix would drop every row");
     }
-    out.range = {std::string(prefix), prefix_successor(prefix)};
+    out.start = prefix;
+    out.end = prefix_successor(prefix);
     return {};
   }
   if (request.start() == nullptr && request.end() == nullptr) {
     return fail(Errc::invalid_argument, "a drop needs a prefix or bounds");
   }
-  out.range = {std::string(bytes_of(request.start())), std::string(bytes_of(request.end()))};
-  if (request.end() != nullptr && out.range.end < out.range.start) {
+  out.start = bytes_of(request.start());
+  out.end = bytes_of(request.end());
+  if (request.end() != nullptr && out.end < out.start) {
     return fail(Errc::invalid_argument, "the range ends at '{}', before it starts at '{}'",
-                escape_bytes(out.range.end), escape_bytes(out.range.start));
+                escape_bytes(out.end), escape_bytes(out.start));
   }
-  out.nothing = request.end() != nullptr && out.range.end == out.range.start;
+  out.nothing = request.end() != nullptr && out.end == out.start;
   return {};
 }
 

@@ -51,7 +51,8 @@ Result<void> decode(const fb::MutateRowsRequest& request, DecodedWrites& out);
 
 struct DecodedDrop {
   std::string_view table;
-  RangeDelete range;  // an empty end: to the end
+  std::string start;  // first row deleted
+  std::string end;    // first row kept; empty: to the end
   bool nothing = false;
 };
 // INVALID_ARGUMENT for a prefix beside bounds, neither, an empty prefix, an end before the start.
