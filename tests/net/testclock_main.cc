@@ -58,10 +58,10 @@ int main(int argc, char** argv) {
   server::hold_stop_signals();
   std::string wall = "1700000000000000";
   std::string boot = "1000000000";
-  const auto config = server::parse_command_line(
-      argc, argv,
-      {{"--test-wall-us", "reading of the wall clock", &wall},
-       {"--test-boot-us", "reading of the boot-time clock", &boot}});
+  const auto config =
+      server::parse_command_line(argc, argv,
+                                 {{"--test-wall-us", "reading of the wall clock", &wall},
+                                  {"--test-boot-us", "reading of the boot-time clock", &boot}});
   int64_t wall_us = 0;
   int64_t boot_us = 0;
   if (!config || !tests::parse(wall, wall_us) || !tests::parse(boot, boot_us)) {

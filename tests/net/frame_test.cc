@@ -1,0 +1,121 @@
+#include "net/wire/frame.h"
+
+#include <gtest/gtest.h>
+
+#include "io/base/coding.h"
+#include "io/base/random.h"
+#include "tests/net/wire_bodies.h"
+
+namespace cellar::wire {
+namespace {
+
+void feed(FrameReader& reader, Bytes bytes) {
+  while (!bytes.empty()) {
+    const std::span<std::byte> space = reader.space();
+    const size_t n = std::min(space.size(), bytes.size());
+    std::memcpy(space.data(), bytes.data(), n);
+    reader.received(n);
+    bytes.remove_prefix(n);
+  }
+}
+
+TEST(Preface, IsReadBackWithItsHint) {
+  std::string bytes;
+  append_preface(bytes, {.routing_hint = 0x1122334455667788, .version = 1});
+  ASSERT_EQ(bytes.size(), kPrefaceBytes);
+  Preface preface;
+  ASSERT_TRUE(parse_preface(bytes, preface));
+  EXPECT_EQ(preface.routing_hint, 0x1122334455667788u);
+  EXPECT_EQ(preface.version, 1);
+}
+
+TEST(Preface, OfAnotherProtocolIsRefusedAtTheFirstWrongByte) {
+  Preface preface;
+  EXPECT_TRUE(parse_preface("GET / HT", preface));
+  EXPECT_FALSE(parse_preface("GET / HTT", preface));
+  EXPECT_FALSE(parse_preface("12345678CELLARS!", preface).has_value() &&
+               preface.version == kProtocolVersion);
+  const std::string tls("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03", 10);
+  EXPECT_FALSE(parse_preface(tls, preface));
+}
+
+TEST(Header, ThatCannotBeIsRefused) {
+  const auto refused = [](auto change) {
+    FrameHeader header;
+    change(header);
+    std::string bytes;
+    append_header(bytes, header);
+    return !parse_header(bytes, 64).has_value();
+  };
+  EXPECT_FALSE(refused([](FrameHeader&) {}));
+  EXPECT_FALSE(refused([](FrameHeader& h) { h.body_bytes = 64; }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.body_bytes = 72; }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.body_bytes = 63; }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.version = 2; }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.kind = static_cast<FrameKind>(0); }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.kind = static_cast<FrameKind>(8); }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.flags = 2; }));
+}
+
+TEST(FrameReader, GivesFramesInOrderHoweverTheyAreCut) {
+  Random random(11);
+  std::string stream;
+  std::vector<std::string> bodies;
+  for (uint64_t i = 0; i < 200; ++i) {
+    bodies.emplace_back(8 * random.below(i % 20 == 0 ? 20'000 : 64),
+                        static_cast<char>('a' + i % 26));
+    stream += request_frame(fb::Op::Ping, i, bodies.back());
+  }
+  FrameReader reader(1 << 20);
+  size_t at = 0;
+  size_t seen = 0;
+  while (at < stream.size()) {
+    const size_t n = std::min<size_t>(1 + random.below(30'000), stream.size() - at);
+    feed(reader, Bytes(stream).substr(at, n));
+    at += n;
+    while (true) {
+      const auto frame = reader.next();
+      ASSERT_TRUE(frame) << frame.error().message;
+      if (*frame == nullptr) break;
+      EXPECT_EQ((*frame)->header.request_id, seen);
+      ASSERT_EQ((*frame)->body, bodies[seen]);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>((*frame)->body.data()) % 8, 0u);
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, bodies.size());
+}
+
+TEST(FrameReader, TakesMemoryForBytesNotForDeclaredLengths) {
+  FrameHeader header;
+  header.body_bytes = 64u << 20;
+  std::string bytes;
+  append_header(bytes, header);
+  FrameReader reader(128u << 20);
+  feed(reader, bytes);
+  ASSERT_TRUE(reader.next().has_value());
+  feed(reader, std::string(1000, 'x'));
+  EXPECT_EQ(reader.buffer_bytes(), FrameReader::kInitialBytes);
+}
+
+TEST(FrameReader, GivesLargeBuffersBackWhenTheyAreEmpty) {
+  FrameReader reader(1 << 20);
+  feed(reader, request_frame(fb::Op::Ping, 1, std::string(512 * 1024, 'x')));
+  ASSERT_NE(*reader.next(), nullptr);
+  EXPECT_GT(reader.buffer_bytes(), FrameReader::kInitialBytes);
+  reader.shrink();
+  EXPECT_LE(reader.buffer_bytes(), FrameReader::kInitialBytes);
+}
+
+TEST(FrameReader, RefusesABodyOneStepOverTheBound) {
+  FrameReader reader(4096);
+  feed(reader, request_frame(fb::Op::Ping, 1, std::string(4096, 'x')));
+  ASSERT_TRUE(reader.next());
+  feed(reader, request_frame(fb::Op::Ping, 2, std::string(4104, 'x')));
+  const auto refused = reader.next();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::invalid_argument);
+}
+
+}  // namespace
+}  // namespace cellar::wire

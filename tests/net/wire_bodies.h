@@ -1,0 +1,147 @@
+// Bodies of requests for tests, made with the generated builders alone, so that a test can make
+// what no honest client would.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/wire/body.h"
+#include "net/wire/frame.h"
+
+namespace cellar::wire {
+
+// Bytes for an arena, and the spans that name them.
+struct ArenaText {
+  std::string bytes;
+  fb::Span put(std::string_view s) {
+    const fb::Span span(static_cast<uint32_t>(bytes.size()), static_cast<uint32_t>(s.size()));
+    bytes += s;
+    return span;
+  }
+};
+
+inline flatbuffers::Offset<flatbuffers::Vector<uint8_t>> bytes_vector(
+    flatbuffers::FlatBufferBuilder& builder, std::string_view s) {
+  return builder.CreateVector(reinterpret_cast<const uint8_t*>(s.data()), s.size());
+}
+
+inline fb::MutationRec set_rec(ArenaText& arena, std::string_view family,
+                               std::string_view qualifier, std::string_view value,
+                               int64_t timestamp_us) {
+  const fb::Span f = arena.put(family);
+  const fb::Span q = arena.put(qualifier);
+  const fb::Span v = arena.put(value);
+  return fb::MutationRec(timestamp_us, 0, f, q, v, static_cast<uint8_t>(fb::MutationKind::SetCell),
+                         static_cast<uint8_t>(fb::MutationFlag::HasTimestamp), 0, 0);
+}
+
+inline std::string mutate_row_body(std::string_view table, std::string_view row, ArenaText arena,
+                                   const std::vector<fb::MutationRec>& recs,
+                                   fb::Durability durability = fb::Durability::TableDefault) {
+  flatbuffers::FlatBufferBuilder builder;
+  const fb::Span key = arena.put(row);
+  const auto name = builder.CreateString(table.data(), table.size());
+  const auto list = builder.CreateVectorOfStructs(recs);
+  const auto bytes = bytes_vector(builder, arena.bytes);
+  const auto root = fb::CreateMutateRowRequest(builder, name, &key, list, bytes, durability);
+  return std::string(finish_body(builder, root));
+}
+
+// One cell.
+inline std::string set_body(std::string_view table, std::string_view row, std::string_view family,
+                            std::string_view qualifier, std::string_view value,
+                            int64_t timestamp_us) {
+  ArenaText arena;
+  const fb::MutationRec rec = set_rec(arena, family, qualifier, value, timestamp_us);
+  return mutate_row_body(table, row, std::move(arena), {rec});
+}
+
+inline std::string read_row_body(std::string_view table, std::string_view row,
+                                 const std::vector<fb::FilterNode>& filter = {}) {
+  flatbuffers::FlatBufferBuilder builder;
+  ArenaText arena;
+  const fb::Span key = arena.put(row);
+  const auto name = builder.CreateString(table.data(), table.size());
+  const auto nodes = builder.CreateVectorOfStructs(filter);
+  const auto bytes = bytes_vector(builder, arena.bytes);
+  return std::string(
+      finish_body(builder, fb::CreateReadRowRequest(builder, name, &key, nodes, bytes)));
+}
+
+struct ReadRowsShape {
+  std::vector<std::pair<std::string, std::string>> ranges = {};  // [start, end), "" is unbounded
+  std::vector<fb::FilterNode> filter = {};
+  uint64_t limit = 0;
+  bool reversed = false;
+  uint32_t credits = 0;
+};
+inline std::string read_rows_body(std::string_view table, const ReadRowsShape& shape = {}) {
+  flatbuffers::FlatBufferBuilder builder;
+  ArenaText arena;
+  std::vector<fb::RangeRec> ranges;
+  for (const auto& [start, end] : shape.ranges) {
+    uint8_t flags = 0;
+    if (!start.empty()) flags |= static_cast<uint8_t>(fb::RangeFlag::HasStart);
+    if (!end.empty()) flags |= static_cast<uint8_t>(fb::RangeFlag::HasEnd);
+    const fb::Span from = arena.put(start);
+    ranges.emplace_back(from, arena.put(end), flags, 0, 0);
+  }
+  const auto name = builder.CreateString(table.data(), table.size());
+  flatbuffers::Offset<flatbuffers::Vector<const fb::RangeRec*>> list;
+  if (!ranges.empty()) list = builder.CreateVectorOfStructs(ranges);
+  const auto nodes = builder.CreateVectorOfStructs(shape.filter);
+  const auto bytes = bytes_vector(builder, arena.bytes);
+  return std::string(finish_body(
+      builder, fb::CreateReadRowsRequest(builder, name, 0, list, nodes, bytes, shape.limit,
+                                         shape.reversed, false, false, shape.credits)));
+}
+
+inline std::string create_table_body(std::string_view table,
+                                     const std::vector<std::string>& families,
+                                     const std::vector<std::string>& splits = {}) {
+  flatbuffers::FlatBufferBuilder builder;
+  ArenaText arena;
+  const auto name = builder.CreateString(table.data(), table.size());
+  std::vector<flatbuffers::Offset<fb::FamilySpec>> specs;
+  for (const std::string& family : families) {
+    specs.push_back(fb::CreateFamilySpec(builder, builder.CreateString(family)));
+  }
+  std::vector<fb::Span> spans;
+  for (const std::string& split : splits) spans.push_back(arena.put(split));
+  const auto family_list = builder.CreateVector(specs);
+  const auto split_list = builder.CreateVectorOfStructs(spans);
+  const auto bytes = bytes_vector(builder, arena.bytes);
+  return std::string(finish_body(
+      builder, fb::CreateCreateTableRequest(builder, name, flatbuffers::nullopt, fb::Profile::None,
+                                            family_list, 0, split_list, bytes)));
+}
+
+inline std::string drop_rows_body(std::string_view table, std::string_view prefix) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto name = builder.CreateString(table.data(), table.size());
+  const auto bytes = bytes_vector(builder, prefix);
+  return std::string(finish_body(builder, fb::CreateDropRowRangeRequest(builder, name, bytes)));
+}
+
+// A whole frame.
+inline std::string request_frame(fb::Op op, uint64_t id, std::string_view body,
+                                 FrameKind kind = FrameKind::request) {
+  FrameHeader header;
+  header.body_bytes = static_cast<uint32_t>(body.size());
+  header.kind = kind;
+  header.op = static_cast<uint16_t>(op);
+  header.request_id = id;
+  std::string frame;
+  append_header(frame, header);
+  frame += body;
+  return frame;
+}
+
+inline fb::FilterNode filter_node(fb::FilterKind kind, int64_t start = 0, int64_t end = 0,
+                                  uint8_t flags = 0, uint32_t children = 0, double sample = 0) {
+  return fb::FilterNode(start, end, sample, fb::Span(0, 0), fb::Span(0, 0), fb::Span(0, 0),
+                        children, static_cast<uint8_t>(kind), flags, 0);
+}
+
+}  // namespace cellar::wire
