@@ -11,7 +11,6 @@ namespace cellar::engine {
 Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
     : shard_(shard),
       tablets_(tablets),
-      soft_bytes_(shard.memtable_hard_bytes / 4 * 3),
       log_bound_(
           std::min<uint64_t>(kMaxLogBytes, kMaxLogSegments * shard.options.log_segment_bytes)),
       flush_(shard.runtime.timers),
@@ -49,7 +48,9 @@ void Maintenance::back_off(LoopState& loop, std::string_view what, const Error& 
 
 Tablet* Maintenance::next_to_flush() const {
   if (shard_.is_stopped()) return nullptr;
-  const bool short_of_memory = shard_.memtables.bytes > soft_bytes_;
+  const bool short_of_memory =
+      shard_.memtables.bytes > shard_.memtable_soft_bytes ||
+      shard_.memtables.bytes + shard_.refused_bytes > shard_.memtable_hard_bytes;
   const bool log_is_long = shard_.log->bytes_on_disk() > log_bound_;
   Tablet* biggest = nullptr;
   Tablet* ready = nullptr;
@@ -81,6 +82,7 @@ Async<void> Maintenance::flush_loop() {
   while (pass && !stopping_) {
     Tablet* tablet = waits(flush_) ? nullptr : next_to_flush();
     if (tablet == nullptr) {
+      if (!waits(flush_)) shard_.refused_bytes = 0;  // there is room now, or nothing to flush
       co_await flush_.wake.wait();
       continue;
     }

@@ -73,7 +73,6 @@ class Maintenance {
 
   ShardContext& shard_;
   TabletTableOfShard& tablets_;
-  const size_t soft_bytes_;
   const uint64_t log_bound_;
   LoopState flush_;
   LoopState compaction_;

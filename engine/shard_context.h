@@ -29,7 +29,7 @@ class TabletWatcher {
   virtual ~TabletWatcher() = default;
   // The tablet's active memtable is full.
   virtual void memtable_full(Tablet& tablet) = 0;
-  // A write was refused because the shard's memtables take too much.
+  // The shard's memtables take more than the soft bound.
   virtual void memory_short() = 0;
   // A run was added.
   virtual void runs_changed(Tablet& tablet) = 0;
@@ -60,6 +60,8 @@ struct ShardContext {
   SessionBlobIds ids;
   MemtableGauge memtables;
   size_t memtable_hard_bytes = 0;  // at which writes are refused
+  size_t memtable_soft_bytes = 0;  // at which the biggest is flushed
+  size_t refused_bytes = 0;        // what a write wanted that was refused for memory
   std::unique_ptr<Log> log;        // set once recovery has begun it
   std::optional<Error> stopped;    // why the shard takes no more writes
   TabletWatcher* watcher = nullptr;

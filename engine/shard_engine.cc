@@ -35,10 +35,16 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
                .ids = SessionBlobIds(setup_.session, setup_.shard),
                .memtables = {},
                .memtable_hard_bytes = setup_.options.memory_bytes / setup_.shards / kMemtableShare,
+               .memtable_soft_bytes =
+                   setup_.options.memory_bytes / setup_.shards / kMemtableShare / 4 * 3,
                .log = nullptr,
                .stopped = {},
                .watcher = this},
-      maintenance_(context_, tablets_) {}
+      maintenance_(context_, tablets_) {
+  // While one memtable is flushed, two more can fill before writes are refused.
+  context_.options.memtable_bytes =
+      std::min(context_.options.memtable_bytes, context_.memtable_hard_bytes / 3);
+}
 
 ShardEngine::~ShardEngine() = default;
 
@@ -128,6 +134,10 @@ void ShardEngine::memtable_full(Tablet& /*tablet*/) { maintenance_.wake_flush();
 
 void ShardEngine::logs_released(std::vector<LogId> logs) {
   if (logs.empty()) return;
+  if (setup_.shard == kHomeShard) {
+    setup_.old_logs.release(logs);
+    return;
+  }
   auto release = [&old = setup_.old_logs, mine = std::move(logs)] { old.release(mine); };
   setup_.mailbox.post_on(kHomeShard, std::move(release));
 }

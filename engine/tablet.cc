@@ -119,6 +119,7 @@ Result<void> Tablet::submit(Write& write) {
   encode(write);
   const size_t in_use = shard_.memtables.bytes;
   if (in_use != 0 && in_use + payload_.size() > shard_.memtable_hard_bytes) {
+    shard_.refused_bytes = payload_.size();
     shard_.watcher->memory_short();
     return std::unexpected(Error(Errc::resource_exhausted,
                                  fmt::format("the memtables of shard {} take {} of {} bytes",
@@ -149,6 +150,7 @@ Result<void> Tablet::submit(Write& write) {
     full_reported_ = true;
     shard_.watcher->memtable_full(*this);
   }
+  if (shard_.memtables.bytes > shard_.memtable_soft_bytes) shard_.watcher->memory_short();
   return {};
 }
 

@@ -83,6 +83,22 @@ TEST(Pressure, WritesAreRefusedAtTheMemoryBoundWithAHintAndTakenAgainAfterwards)
   EXPECT_GT(node.stats().flushes, 0u);
 }
 
+TEST(Pressure, AWriteTooLargeForWhatIsLeftIsTakenAfterAFlush) {
+  TestNodeOptions options;
+  options.engine.memory_bytes = 8u << 20;  // 4 MiB for memtables
+  options.engine.memtable_bytes = 4u << 20;
+  options.log.max_pending_bytes = 8u << 20;
+  TestNode node(options);
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  ASSERT_TRUE(node.write("t", "small", put(500'000)));
+  const auto refused = node.write("t", "large", put(3'900'000));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::resource_exhausted) << refused.error().to_string();
+  node.world().run_for_us(1'000'000);
+  const auto taken = node.write("t", "large", put(3'900'000));
+  EXPECT_TRUE(taken) << taken.error().to_string();
+}
+
 TEST(Pressure, AFailedFlushLeavesNothingOnTheDisk) {
   FaultRules faults;
   TestNode node(with_faults(faults));
