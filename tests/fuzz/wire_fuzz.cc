@@ -1,0 +1,128 @@
+#include "tests/fuzz/wire_fuzz.h"
+
+#include <cstring>
+
+#include "io/base/check.h"
+#include "net/wire/read_codec.h"
+#include "net/wire/rule_codec.h"
+#include "net/wire/write_codec.h"
+#include "tests/net/wire_bodies.h"
+
+namespace cellar::fuzz {
+
+using wire::Frame;
+using wire::FrameReader;
+namespace fb = wire::fb;
+
+namespace {
+
+bool inside(Bytes part, Bytes whole) {
+  return part.empty() ||
+         (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
+}
+
+// Touches every byte that a handler would, so that a sanitizer sees it.
+void use_writes(const wire::DecodedWrites& writes, Bytes body) {
+  for (size_t i = 0; i < writes.rows.size(); ++i) {
+    const RowMutation row = writes.mutation(i);
+    CHECK(inside(row.row, body));
+    for (const Mutation& m : row.mutations) {
+      CHECK(inside(m.family, body) && inside(m.qualifier, body) && inside(m.value, body));
+    }
+  }
+}
+
+template <class Request>
+void decode_write(Bytes body) {
+  const auto* request = wire::verified<Request>(body);
+  if (request == nullptr) return;
+  wire::DecodedWrites writes;
+  if (wire::decode(*request, writes)) use_writes(writes, body);
+}
+
+template <class Request>
+void decode_read(Bytes body) {
+  const auto* request = wire::verified<Request>(body);
+  if (request == nullptr) return;
+  wire::DecodedRead read;
+  if (!wire::decode(*request, read)) return;
+  const KeyRange* last = nullptr;
+  for (const KeyRange& range : read.spec.rows.ranges()) {
+    CHECK(!range.empty() && (last == nullptr || last->end <= range.start));
+    last = &range;
+  }
+}
+
+void decode_drop(Bytes body) {
+  const auto* request = wire::verified<fb::DropRowRangeRequest>(body);
+  wire::DecodedDrop drop;
+  if (request != nullptr) (void)wire::decode(*request, drop);
+}
+
+void decode_families(Bytes body) {
+  const auto* request = wire::verified<fb::CreateTableRequest>(body);
+  if (request == nullptr || request->families() == nullptr) return;
+  for (const fb::FamilySpec* family : *request->families()) {
+    (void)wire::check_rule(family->rule());
+  }
+}
+
+void decode(const Frame& frame) {
+  switch (static_cast<fb::Op>(frame.header.op)) {
+    case fb::Op::MutateRow:
+      return decode_write<fb::MutateRowRequest>(frame.body);
+    case fb::Op::MutateRows:
+      return decode_write<fb::MutateRowsRequest>(frame.body);
+    case fb::Op::ReadRow:
+      return decode_read<fb::ReadRowRequest>(frame.body);
+    case fb::Op::ReadRows:
+      return decode_read<fb::ReadRowsRequest>(frame.body);
+    case fb::Op::DropRowRange:
+      return decode_drop(frame.body);
+    default:
+      return decode_families(frame.body);
+  }
+}
+
+}  // namespace
+
+void fuzz_wire(const uint8_t* data, size_t size) {
+  wire::Preface preface;
+  (void)wire::parse_preface({reinterpret_cast<const char*>(data), size}, preface);
+  constexpr uint32_t kMaxBody = 1u << 16;
+  FrameReader frames(kMaxBody);
+  size_t fed = 0;
+  while (true) {
+    const auto frame = frames.next();
+    if (!frame) return;
+    if (*frame != nullptr) {
+      decode(**frame);
+      continue;
+    }
+    if (fed == size) return;
+    const auto space = frames.space();
+    const size_t n = std::min(space.size(), size - fed);
+    std::memcpy(space.data(), data + fed, n);
+    frames.received(n);
+    fed += n;
+    CHECK(frames.buffer_bytes() <= 4 * (kMaxBody + FrameReader::kInitialBytes));
+  }
+}
+
+std::vector<std::string> wire_seeds() {
+  const auto range = wire::filter_node(fb::FilterKind::TimestampRange, 1000, 2000, 5);
+  const auto newest = wire::filter_node(fb::FilterKind::CellsPerColumnLimit, 2);
+  const auto chain = wire::filter_node(fb::FilterKind::Chain, 0, 0, 0, 2);
+  const wire::ReadRowsShape shape{
+      .ranges = {{"a", "c"}, {"b", ""}}, .filter = {chain, range, newest}, .limit = 3};
+  return {
+      wire::request_frame(fb::Op::Hello, 1, ""),
+      wire::request_frame(fb::Op::MutateRow, 2, wire::set_body("t", "r", "f", "q", "v", 1000)),
+      wire::request_frame(fb::Op::ReadRow, 3, wire::read_row_body("t", "r", {newest})),
+      wire::request_frame(fb::Op::ReadRows, 4, wire::read_rows_body("t", shape)),
+      wire::request_frame(fb::Op::DropRowRange, 5, wire::drop_rows_body("t", "p")),
+      wire::request_frame(fb::Op::CreateTable, 6, wire::create_table_body("t", {"f"}, {"m"})),
+  };
+}
+
+}  // namespace cellar::fuzz
