@@ -375,6 +375,8 @@ SimWorld& TestNode::world() {
   return life_->world;
 }
 
+SimLoop& TestNode::loop(uint32_t shard) { return *life_->shards.at(shard).loop; }
+
 const engine::TableEntry* TestNode::table(const std::string& name) {
   return node().tables(ShardId{0}).find(Bytes(name));
 }

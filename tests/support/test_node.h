@@ -126,6 +126,7 @@ class TestNode {
   engine::Node& node();
   engine::EngineStats stats();  // summed over the shards
   SimWorld& world();
+  SimLoop& loop(uint32_t shard);
   MemDisk& disk() { return *disk_; }
   const engine::TableEntry* table(const std::string& name);
   uint64_t seed() const { return options_.seed; }

@@ -10,7 +10,12 @@ namespace {
 
 // What recovering an image is checked with, and the images taken meanwhile.
 struct Reopened {
-  Reopened(CrashImage& image, uint64_t seed, uint64_t one_in) : random(seed), period(one_in) {
+  static constexpr uint64_t kRoundsOfAStart = 400;
+
+  // `again`: the power fails once more, somewhere between the start and the end of the flushes that
+  // follow it.
+  Reopened(CrashImage& image, uint64_t seed, bool again)
+      : random(seed), rounds_left(again ? 1 + random.below(kRoundsOfAStart) : 0) {
     TestNodeOptions options;
     options.seed = seed;
     options.shards = 1 + static_cast<uint32_t>(random.below(3));
@@ -18,14 +23,14 @@ struct Reopened {
     options.max_latency_us = 400;
     options.start_wall_us = image.wall_us;
     options.on_round = [this](TestNode& reopening) {
-      if (period == 0 || second || !random.one_in(period)) return;
+      if (rounds_left == 0 || --rounds_left != 0) return;
       second = reopening.crash_image(static_cast<CrashPolicy>(random.below(4)));
     };
     node = std::make_unique<TestNode>(options, std::move(image.disk));
   }
 
   Random random;
-  uint64_t period;
+  uint64_t rounds_left;
   std::unique_ptr<MemDisk> second;
   std::unique_ptr<TestNode> node;
 };
@@ -51,13 +56,13 @@ TEST_P(Crash, LosesNothingAcknowledgedAndLeavesAPrefixOfEachTablet) {
     for (CrashImage& image : workload.images()) {
       ++images;
       // One in three fails again while it recovers.
-      Reopened first(image, seed, images % 3 == 0 ? 20 : 0);
+      Reopened first(image, seed + images, images % 3 == 0);
       check(workload, image, *first.node);
       if (HasFailure()) return;
       if (!first.second) continue;
       image.disk = std::move(first.second);
       image.note += " and again amid recovery";
-      Reopened second(image, seed + 1, 0);
+      Reopened second(image, seed + 1, false);
       check(workload, image, *second.node);
       if (HasFailure()) return;
     }
@@ -92,7 +97,7 @@ TEST_P(DiskError, AtAnyPlaceLosesNothingAcknowledged) {
     image.wall_us = workload.node().world().clock().wall_us();
     image.disk = workload.node().crash_image(CrashPolicy::none);
     faults.clear();
-    Reopened after(image, seed, 0);
+    Reopened after(image, seed, false);
     check(workload, image, *after.node);
     if (HasFailure()) return;
   }

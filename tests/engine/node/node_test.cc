@@ -151,6 +151,24 @@ TEST(Node, ManyFlushesAreCompactedInTheBackground) {
   EXPECT_EQ(node.cells("t").size(), 10u);
 }
 
+TEST(Node, ADeleteThatWasMergedWithNewerRunsStillHidesWhatLiesInOlderOnes) {
+  TestNode node;
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  fill(node, 0, 200, std::string(2'000, 'v'));  // one large, old run
+  ASSERT_TRUE(node.flush("t"));
+  for (int i = 0; i < 40; ++i) {
+    std::vector<OwnedMutation> ops;
+    ops.push_back(delete_row());
+    ASSERT_TRUE(node.write("t", key_of(i), std::move(ops)));
+    ASSERT_TRUE(node.drop_rows("t", key_of(100 + i), key_of(101 + i)));
+    ASSERT_TRUE(node.flush("t"));
+  }
+  node.world().run_for_us(1'000'000);
+  ASSERT_GT(node.stats().compactions, 0u);
+  ASSERT_GT(node.stats().tables_on_disk, 1u) << "the old run was merged too; make it larger";
+  EXPECT_EQ(node.cells("t").size(), 120u);
+}
+
 TEST(Node, ADroppedTableIsGoneItsBlobsTooAndItsNameIsFree) {
   TestNode node({});
   ASSERT_TRUE(node.create_table("t", {"f"}, {"r00005"}));

@@ -1,6 +1,7 @@
 // Levels of durability: when a commit is seen, and in which order.
 #include <gtest/gtest.h>
 
+#include "io/disk/faulty_fs.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
@@ -49,6 +50,38 @@ TEST_F(Visibility, AMemoryWriteAloneIsSeenWithoutTheDisk) {
   node_.world().run_until_idle();
   EXPECT_TRUE(write->acked());
   EXPECT_EQ(node_.cells("t").size(), 1u);
+}
+
+// A flush leaves out what a newer commit has overwritten; were the newer one not yet visible, a
+// reader would find neither.
+TEST(VisibilityOfAFlush, WaitsForCommitsWhoseLogWriteIsUnderWay) {
+  FaultRules faults;
+  FaultyFs* fs = nullptr;
+  TestNodeOptions options;
+  options.wrap = [&](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop& loop) {
+    auto faulty =
+        std::make_unique<FaultyFs>(loop.executor(), std::move(inner), faults, &loop.timers());
+    fs = faulty.get();
+    return faulty;
+  };
+  TestNode node(options);
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  ASSERT_TRUE(node.write("t", "r", put(1, "old")));
+  ASSERT_TRUE(faults.add("write path=log/* hang nth=1"));
+  const auto write = node.begin_write("t", "r", put(1, "new"));
+  std::optional<Result<void>> flushed;
+  spawn(node.loop(0).executor(),
+        detail::run_into(node.node().flush_table(ShardId{0}, "t"), flushed));
+  node.world().run_for_us(1'000'000);
+  EXPECT_FALSE(flushed);
+  ASSERT_EQ(node.cells("t").size(), 1u);
+  EXPECT_EQ(node.cells("t")[0].value, "old");
+  EXPECT_EQ(fs->release_hung(), 1u);
+  node.wait(*write);
+  node.world().run_for_us(1'000'000);
+  ASSERT_TRUE(flushed && *flushed);
+  ASSERT_EQ(node.cells("t").size(), 1u);
+  EXPECT_EQ(node.cells("t")[0].value, "new");
 }
 
 TEST_F(Visibility, APowerCutLosesUnsyncedCommitsFromTheEndOnly) {
