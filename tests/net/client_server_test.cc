@@ -1,0 +1,254 @@
+// The client and a real node, both on simulated time, with a network between them that can be cut.
+#include <gtest/gtest.h>
+
+
+#include "net/client/client.h"
+#include "tests/net/server_bed.h"
+
+namespace cellar::client {
+namespace {
+
+class ClientServerTest : public testing::Test {
+ protected:
+  ClientServerTest() : bed_(2), network_(bed_.fabric(), bed_.client_loop()) { connect(); }
+  ~ClientServerTest() override {
+    client_.reset();
+    bed_.world().run_for_us(1'000'000);
+    bed_.stop();
+  }
+  void connect() {
+    ClientOptions options;
+    options.address = fmt::format("node:{}", server::ServerBed::kPort);
+    SimLoop& loop = bed_.client_loop();
+    client_ = std::make_unique<Client>(
+        ClientEnv{loop.executor(), loop.timers(), network_, bed_.world().random().next()}, options);
+  }
+  // Runs the simulated world until the operation that `start` begins is done.
+  template <class T, class Start>
+  Result<T> wait(Start start) {
+    std::optional<Result<T>> result;
+    start([&](Result<T> r) { result.emplace(std::move(r)); });
+    const bool done = bed_.world().run_until([&] { return result.has_value(); });
+    CHECK(done, "the operation never ended");
+    return *std::move(result);
+  }
+  Result<TableDescription> create(const std::string& name, std::vector<std::string> splits = {}) {
+    TableSpec spec;
+    spec.name = name;
+    spec.splits = std::move(splits);
+    for (const char* family : {"f", "g"}) spec.families.emplace_back().name = family;
+    return wait<TableDescription>(
+        [&](auto done) { client_->async_create_table(spec, std::move(done)); });
+  }
+  Result<MutateReply> write(const Mutation& m) {
+    return wait<MutateReply>(
+        [&](auto done) { client_->async_mutate_row("t", m, std::move(done)); });
+  }
+  Result<std::optional<Row>> read(const std::string& row, std::optional<Filter> filter = {}) {
+    const ReadRow request{row, std::move(filter), false};
+    return wait<std::optional<Row>>(
+        [&](auto done) { client_->async_read_row("t", request, {}, std::move(done)); });
+  }
+  static Mutation cell(Bytes row, Bytes value, int64_t timestamp_us = 1000) {
+    Mutation m(row);
+    m.set("f", "q", value, timestamp_us);
+    return m;
+  }
+
+  server::ServerBed bed_;
+  SimNetwork network_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(ClientServerTest, WhatIsWrittenIsReadBack) {
+  ASSERT_TRUE(create("t").has_value());
+  Mutation m("row");
+  m.set("f", "q", "old", 1000).set("f", "q", "new", 2000).set("g", "", std::string("\0\xff", 2), 0);
+  ASSERT_TRUE(write(m).has_value());
+  const auto row = read("row");
+  ASSERT_TRUE(row && *row);
+  ASSERT_EQ((*row)->cells().size(), 3u);
+  EXPECT_EQ((*row)->key(), "row");
+  EXPECT_EQ((*row)->find("f", "q")->value, "new");
+  EXPECT_EQ((*row)->find("f", "q")->timestamp_us, 2000);
+  EXPECT_EQ((*row)->find("g", "")->value, Bytes("\0\xff", 2));
+  const auto absent = read("other");
+  ASSERT_TRUE(absent.has_value());
+  EXPECT_FALSE(absent->has_value());
+}
+
+TEST_F(ClientServerTest, FiltersChooseTimeAndVersions) {
+  ASSERT_TRUE(create("t").has_value());
+  Mutation m("row");
+  for (int64_t t = 1; t <= 5; ++t) m.set("f", "q", fmt::format("v{}", t), t * 1000);
+  ASSERT_TRUE(write(m).has_value());
+  const auto row =
+      read("row", Filter::chain({Filter::time_range(2000, 5000), Filter::cells_per_column(2)}));
+  ASSERT_TRUE(row && *row) << row.error().to_string();
+  ASSERT_EQ((*row)->cells().size(), 2u);
+  EXPECT_EQ((*row)->cells()[0].value, "v4");
+  EXPECT_EQ((*row)->cells()[1].value, "v3");
+}
+
+TEST_F(ClientServerTest, ABadRowOfABatchFailsAlone) {
+  ASSERT_TRUE(create("t").has_value());
+  std::vector<Mutation> entries = {cell("a", "1"), cell("b", "2", 1001), cell("c", "3")};
+  const auto results = wait<EntryResults>(
+      [&](auto done) { client_->async_mutate_rows("t", entries, {}, std::move(done)); });
+  ASSERT_TRUE(results.has_value());
+  EXPECT_TRUE((*results)[0] && (*results)[2]);
+  EXPECT_EQ((*results)[1].error().code, Errc::invalid_argument);
+  EXPECT_TRUE(read("a")->has_value());
+  EXPECT_FALSE(read("b")->has_value());
+}
+
+TEST_F(ClientServerTest, AScanOverManyChunksAndTabletsIsWholeAndInOrder) {
+  ASSERT_TRUE(create("t", {"row0500", "row1500"}).has_value());
+  const std::string value(700, 'x');
+  for (int batch = 0; batch < 20; ++batch) {
+    std::vector<Mutation> entries;
+    for (int i = 0; i < 100; ++i) {
+      entries.push_back(cell(fmt::format("row{:04}", batch * 100 + i), value));
+    }
+    const auto results = wait<EntryResults>(
+        [&](auto done) { client_->async_mutate_rows("t", entries, {}, std::move(done)); });
+    ASSERT_TRUE(results.has_value());
+  }
+  ReadRows request;
+  request.credits = 2;
+  ReadStream stream = client_->read_rows("t", request);
+  int rows = 0;
+  int blocks = 0;
+  while (true) {
+    const auto block = wait<CellBlock>([&](auto done) { stream.async_next(std::move(done)); });
+    ASSERT_TRUE(block.has_value()) << block.error().to_string();
+    if (block->empty()) break;
+    ++blocks;
+    for (const RowPart& part : block->rows()) {
+      if (!part.continued) {
+        ASSERT_EQ(part.key, fmt::format("row{:04}", rows++));
+      }
+    }
+  }
+  EXPECT_EQ(rows, 2000);
+  EXPECT_GT(blocks, 5);
+}
+
+TEST_F(ClientServerTest, ARowOfManyChunksIsReadAtOnce) {
+  ASSERT_TRUE(create("t").has_value());
+  Mutation m("wide");
+  for (int i = 0; i < 3000; ++i) m.set("f", fmt::format("q{:04}", i), std::string(300, 'v'), 1000);
+  ASSERT_TRUE(write(m).has_value());
+  const auto row = read("wide");
+  ASSERT_TRUE(row && *row);
+  ASSERT_EQ((*row)->cells().size(), 3000u);
+  EXPECT_EQ((*row)->cells()[2999].qualifier, "q2999");
+}
+
+TEST_F(ClientServerTest, TablesAreListedDescribedAndDropped) {
+  const auto made = create("t", {"m"});
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(made->tablets.size(), 2u);
+  EXPECT_EQ(made->families.size(), 2u);
+  const auto list = wait<std::vector<TableSummary>>(
+      [&](auto done) { client_->async_list_tables({}, std::move(done)); });
+  ASSERT_TRUE(list.has_value());
+  ASSERT_EQ(list->size(), 1u);
+  EXPECT_EQ(list->front().tablets, 2u);
+  ASSERT_TRUE(write(cell("a", "1")).has_value());
+  DropRows drop;
+  drop.prefix = "a";
+  EXPECT_EQ(*wait<uint32_t>(
+                [&](auto done) { client_->async_drop_row_range("t", drop, {}, std::move(done)); }),
+            1u);
+  EXPECT_FALSE(read("a")->has_value());
+  EXPECT_TRUE(wait<void>([&](auto done) { client_->async_flush_table("t", std::move(done)); }));
+  EXPECT_TRUE(wait<void>([&](auto done) { client_->async_compact_table("t", std::move(done)); }));
+  EXPECT_EQ(wait<ServerInfo>([&](auto done) { client_->async_server_info(std::move(done)); })
+                ->stats.size(),
+            2u);
+  EXPECT_TRUE(wait<void>([&](auto done) { client_->async_drop_table("t", std::move(done)); }));
+  EXPECT_EQ(read("a").error().code, Errc::not_found);
+}
+
+// What this node does not have is refused, never ignored, and changes nothing.
+TEST_F(ClientServerTest, WhatIsNotBuiltYetIsRefusedAsSuch) {
+  ASSERT_TRUE(create("t").has_value());
+  ASSERT_TRUE(write(cell("row", "v")).has_value());
+  const auto code = [](const auto& result) {
+    return result.has_value() ? Errc::ok : result.error().code;
+  };
+  using Kind = Filter::Kind;
+  EXPECT_EQ(code(read("row", Filter::interleave({Filter::pass(), Filter::strip_value()}))),
+            Errc::unimplemented);
+  EXPECT_EQ(code(read("row", Filter::regex(Kind::family_regex, "f"))), Errc::unimplemented);
+  Mutation with_ttl = cell("row", "w");
+  with_ttl.with_ttl(1'000'000);
+  EXPECT_EQ(code(write(with_ttl)), Errc::unimplemented);
+  Mutation with_token = cell("row", "w");
+  with_token.with_token({"token", 1});
+  EXPECT_EQ(code(write(with_token)), Errc::unimplemented);
+  CheckAndMutate check{"row", std::nullopt, cell("", "w"), Mutation(Bytes()), std::nullopt};
+  EXPECT_EQ(code(wait<CheckAndMutateReply>([&](auto done) {
+              client_->async_check_and_mutate("t", check, {}, std::move(done));
+            })),
+            Errc::unimplemented);
+  ReadModifyWrite modify{"row", {{"f", "q", "more", 0}}, std::nullopt};
+  EXPECT_EQ(code(wait<Row>([&](auto done) {
+              client_->async_read_modify_write("t", modify, {}, std::move(done));
+            })),
+            Errc::unimplemented);
+  TableChange change;
+  change.name = "t";
+  change.add.emplace_back().name = "h";
+  EXPECT_EQ(code(wait<TableDescription>(
+                [&](auto done) { client_->async_alter_table(change, std::move(done)); })),
+            Errc::unimplemented);
+  EXPECT_EQ(code(wait<PreviewReply>([&](auto done) {
+              client_->async_preview_rule("t", "f", RetentionRule::max_versions(1), 5,
+                                          std::move(done));
+            })),
+            Errc::unimplemented);
+  EXPECT_EQ((*read("row"))->find("f", "q")->value, "v");
+}
+
+// The outcome that the client tells is what a later read finds.
+TEST_F(ClientServerTest, ACutAtAnyByteIsToldAsItIs) {
+  ASSERT_TRUE(create("t").has_value());
+  size_t ok = 0;
+  size_t not_applied = 0;
+  size_t maybe = 0;
+  for (uint64_t at = 0; at < 1200; at += 3) {
+    client_.reset();
+    bed_.fabric().faults().cut_after_bytes = at;
+    connect();
+    const std::string row = fmt::format("row{}", at);
+    const auto reply = write(cell(row, "v"));
+    bed_.fabric().faults().cut_after_bytes = LinkFaults::kNever;
+    bed_.world().run_for_us(50'000);
+    connect();
+    const auto found = read(row);
+    ASSERT_TRUE(found.has_value()) << found.error().to_string();
+    if (reply) {
+      ++ok;
+      ASSERT_TRUE(found->has_value()) << at;
+    } else if (reply.error().applied == Applied::not_applied) {
+      ++not_applied;
+      ASSERT_FALSE(found->has_value()) << at;
+    } else {
+      ++maybe;
+    }
+  }
+  EXPECT_GT(ok, 0u);
+  EXPECT_GT(not_applied, 0u);
+  EXPECT_GT(maybe, 0u);
+}
+
+TEST_F(ClientServerTest, AnIdleConnectionServesAgainAfterAnHour) {
+  ASSERT_TRUE(create("t").has_value());
+  bed_.world().run_for_us(int64_t{3600} * 1'000'000);
+  EXPECT_TRUE(write(cell("row", "v")).has_value());
+}
+
+}  // namespace
+}  // namespace cellar::client
