@@ -1,8 +1,8 @@
 #include "net/cli/app.h"
 
-#include <CLI/CLI.hpp>
-
 #include <cstdlib>
+
+#include <CLI/CLI.hpp>
 
 #include "io/base/log.h"
 #include "net/cli/suggest.h"
@@ -97,8 +97,9 @@ Error unknown_command(const std::string& word) {
   for (const CommandSpec& spec : commands()) names.push_back(spec.name);
   const std::string near = nearest(word, names);
   return Error(Errc::invalid_argument,
-               near.empty() ? fmt::format("there is no command '{}'; see cellar --help", word)
-                            : fmt::format("there is no command '{}'; did you mean {}?", word, near));
+               near.empty()
+                   ? fmt::format("there is no command '{}'; see cellar --help", word)
+                   : fmt::format("there is no command '{}'; did you mean {}?", word, near));
 }
 
 // What CLI11 found wrong, in our words: an option of the command that does not exist, mostly.

@@ -30,8 +30,7 @@ Result<Arguments> Arguments::parse(const CommandSpec& spec, const std::vector<st
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     const bool known = equals != std::string::npos && find_key(spec, name);
-    const bool verbatim =
-        out.positional_.size() < spec.least || (spec.all_positional && !known);
+    const bool verbatim = out.positional_.size() < spec.least || (spec.all_positional && !known);
     if (verbatim || equals == std::string::npos || !is_key(name)) {
       out.positional_.push_back(word);
       continue;
@@ -79,8 +78,7 @@ Result<uint64_t> Arguments::number(std::string_view key, uint64_t otherwise) con
   const std::string* value = find(key);
   if (!value) return otherwise;
   uint64_t number = 0;
-  const auto [end, error] =
-      std::from_chars(value->data(), value->data() + value->size(), number);
+  const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
   if (error != std::errc() || end != value->data() + value->size()) {
     return fail(Errc::invalid_argument, "{}={} is not a whole number", key, *value);
   }

@@ -1,5 +1,5 @@
-#include "net/cli/commands.h"
 #include "net/cli/columns.h"
+#include "net/cli/commands.h"
 #include "net/cli/json_rows.h"
 #include "net/cli/parse_words.h"
 #include "net/cli/printer.h"

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <set>
 
-#include "net/cli/commands.h"
 #include "net/cli/columns.h"
+#include "net/cli/commands.h"
 #include "net/cli/importer.h"
 #include "net/cli/json_rows.h"
 #include "net/cli/parse_words.h"
@@ -131,19 +131,20 @@ std::string progress_line(const ImportStats& stats, uint64_t file_bytes) {
   std::string line = "  ";
   std::string eta;
   if (file_bytes > 0) {
-    const double share = std::min(
-        1.0, static_cast<double>(stats.bytes) / static_cast<double>(file_bytes));
+    const double share =
+        std::min(1.0, static_cast<double>(stats.bytes) / static_cast<double>(file_bytes));
     const auto full = static_cast<size_t>(share * kBarCells);
     line += fmt::format("[{}{}] {:3.0f}%", std::string(full, '#'),
                         std::string(kBarCells - full, ' '), share * 100);
     if (share > 0.01 && share < 1) {
-      eta = "   ETA " + format_duration(static_cast<int64_t>(
-                            static_cast<double>(stats.elapsed_us) * (1 - share) / share));
+      eta = "   ETA " + format_duration(static_cast<int64_t>(static_cast<double>(stats.elapsed_us) *
+                                                             (1 - share) / share));
     }
   }
-  line += fmt::format("   {} lines   {}/s   {}{}", with_commas(stats.records),
-                      with_commas(static_cast<uint64_t>(static_cast<double>(stats.records) / seconds)),
-                      human_bytes(stats.bytes), eta);
+  line +=
+      fmt::format("   {} lines   {}/s   {}{}", with_commas(stats.records),
+                  with_commas(static_cast<uint64_t>(static_cast<double>(stats.records) / seconds)),
+                  human_bytes(stats.bytes), eta);
   return line;
 }
 
@@ -163,12 +164,11 @@ void summarise(const Session& session, const Plan& plan, const ImportStats& stat
         " in {}, {} records/s", format_duration(stats.elapsed_us),
         with_commas(static_cast<uint64_t>(static_cast<double>(stats.records) / seconds)));
   }
-  session.console.print("{} records ({}) into {}: {} cells written{}{}\n",
-                        with_commas(stats.records), human_bytes(stats.bytes), plan.table,
-                        with_commas(stats.cells), rate,
-                        stats.rejected > 0
-                            ? fmt::format("; {} rejected", with_commas(stats.rejected))
-                            : std::string());
+  session.console.print(
+      "{} records ({}) into {}: {} cells written{}{}\n", with_commas(stats.records),
+      human_bytes(stats.bytes), plan.table, with_commas(stats.cells), rate,
+      stats.rejected > 0 ? fmt::format("; {} rejected", with_commas(stats.rejected))
+                         : std::string());
 }
 
 }  // namespace

@@ -8,8 +8,9 @@
 
 namespace cellar::cli {
 
-// The fields of the next record, which may take several lines; nothing at the end. INVALID_ARGUMENT:
-// a quote that does not end or stands inside a plain field; reading goes on with the next line.
+// The fields of the next record, which may take several lines; nothing at the end.
+// INVALID_ARGUMENT: a quote that does not end or stands inside a plain field; reading goes on with
+// the next line.
 Result<std::optional<std::vector<std::string>>> read_csv(LineReader& lines);
 
 std::unique_ptr<RecordSource> csv_source(LineReader lines, const SourceOptions& options);

@@ -51,9 +51,8 @@ Result<void> Importer::send(std::shared_ptr<Batch> batch) {
   ++in_flight_;
   ++batch->attempts;
   client_.client().async_mutate_rows(
-      table_, batch->rows, {}, [this, batch](Result<client::EntryResults> results) {
-        answered(batch, std::move(results));
-      });
+      table_, batch->rows, {},
+      [this, batch](Result<client::EntryResults> results) { answered(batch, std::move(results)); });
   return {};
 }
 
@@ -98,8 +97,8 @@ void Importer::answered(std::shared_ptr<Batch> batch, Result<client::EntryResult
 void Importer::send_again(std::shared_ptr<Batch> batch, uint32_t after_ms) {
   const int64_t growing_us = int64_t{10'000} << std::min(batch->attempts, 6);
   const int64_t pause_us = std::max<int64_t>(int64_t{after_ms} * 1000, growing_us);
-  again_.push_back({std::move(batch), client_.loop().timers().now_us() +
-                                          std::min(pause_us, kLongestPauseUs)});
+  again_.push_back(
+      {std::move(batch), client_.loop().timers().now_us() + std::min(pause_us, kLongestPauseUs)});
 }
 
 Result<void> Importer::drain(size_t down_to) {
@@ -112,10 +111,10 @@ Result<void> Importer::drain(size_t down_to) {
       const std::shared_ptr<Batch> batch = std::move(again_[i].batch);
       again_.erase(again_.begin() + static_cast<ptrdiff_t>(i));
       ++batch->attempts;
-      client_.client().async_mutate_rows(
-          table_, batch->rows, {}, [this, batch](Result<client::EntryResults> results) {
-            answered(batch, std::move(results));
-          });
+      client_.client().async_mutate_rows(table_, batch->rows, {},
+                                         [this, batch](Result<client::EntryResults> results) {
+                                           answered(batch, std::move(results));
+                                         });
       break;
     }
     tell_progress(false);

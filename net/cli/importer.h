@@ -22,7 +22,7 @@ struct ImportStats {
   uint64_t rows = 0;     // row mutations acknowledged
   uint64_t cells = 0;    // in them
   uint64_t rejected = 0;
-  uint64_t bytes = 0;    // read
+  uint64_t bytes = 0;  // read
   int64_t elapsed_us = 0;
 };
 
@@ -36,7 +36,7 @@ class Importer {
   static constexpr size_t kBatchRows = 500;
   static constexpr size_t kBatchBytes = 512 * 1024;
   static constexpr size_t kBatchesInFlight = 8;
-  static constexpr int kAttempts = 8;  // of a batch
+  static constexpr int kAttempts = 8;                    // of a batch
   static constexpr int64_t kLongestPauseUs = 1'000'000;  // between two of them
 
   Importer(client::SyncClient& client, std::string table, ImportEvents events);

@@ -78,8 +78,7 @@ class DpkgLogSource final : public RecordSource {
       second_us_ = event.time_us;
       seen_.clear();
     }
-    const int64_t nth =
-        seen_[event.row + '\0' + event.family + '\0' + event.qualifier]++;
+    const int64_t nth = seen_[event.row + '\0' + event.family + '\0' + event.qualifier]++;
     return event.time_us + std::min<int64_t>(nth, 999) * 1000;
   }
 
@@ -105,8 +104,8 @@ class PackageListSource final : public RecordSource {
         return fail(Errc::invalid_argument, "not package, architecture, version between tabs");
       }
       client::Mutation mutation(line->substr(0, first));
-      mutation.set("install", line->substr(first + 1, second - first - 1),
-                   line->substr(second + 1), at_us_);
+      mutation.set("install", line->substr(first + 1, second - first - 1), line->substr(second + 1),
+                   at_us_);
       return std::optional<client::Mutation>(std::move(mutation));
     }
   }
@@ -149,8 +148,9 @@ Result<DpkgEvent> parse_dpkg_line(std::string_view line, bool utc) {
     event.qualifier = std::string(package.architecture);
     event.value = versions(words[2], words[3]);
   } else {
-    return fail(Errc::invalid_argument, "not 'ACTION PACKAGE OLD NEW' nor 'status STATE PACKAGE "
-                                        "VERSION' nor 'startup TYPE COMMAND'");
+    return fail(Errc::invalid_argument,
+                "not 'ACTION PACKAGE OLD NEW' nor 'status STATE PACKAGE "
+                "VERSION' nor 'startup TYPE COMMAND'");
   }
   if (event.row.empty()) return fail(Errc::invalid_argument, "without a package");
   return event;

@@ -14,8 +14,9 @@ namespace cellar::cli {
 //   2025-06-24 14:36:25 install libc6:amd64 <none> 2.36-9        row libc6, install:amd64 = 2.36-9
 //   2025-06-24 14:36:25 upgrade libc6:amd64 2.36-9 2.36-10       upgrade:amd64 = 2.36-9 -> 2.36-10
 //   2025-06-24 14:36:25 status unpacked libc6:amd64 2.36-9       status:unpacked = 2.36-9
-//   2025-06-24 14:36:25 startup archives unpack                  row dpkg, startup:archives = unpack
-//   2025-06-24 14:36:25 conffile /etc/motd keep                  row /etc/motd, conffile: = keep
+//   2025-06-24 14:36:25 startup archives unpack                  row dpkg, startup:archives =
+//   unpack 2025-06-24 14:36:25 conffile /etc/motd keep                  row /etc/motd, conffile: =
+//   keep
 struct DpkgEvent {
   std::string row;
   std::string family;

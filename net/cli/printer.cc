@@ -117,9 +117,9 @@ void RowPrinter::print_plain(Bytes key, const std::vector<const client::Cell*>& 
   std::vector<std::vector<std::string>> lines;
   const client::Cell* last = nullptr;
   for (const client::Cell* cell : cells) {
-    const bool same =
-        last && last->family == cell->family && last->qualifier == cell->qualifier;
-    std::string column = same ? "" : session_.show(cell->family) + ":" + session_.show(cell->qualifier);
+    const bool same = last && last->family == cell->family && last->qualifier == cell->qualifier;
+    std::string column =
+        same ? "" : session_.show(cell->family) + ":" + session_.show(cell->qualifier);
     std::string value = session_.show(cell->value);
     if (!cell->labels.empty()) value += fmt::format("  [{}]", session_.show(cell->labels));
     lines.push_back({std::move(column), format_time(cell->timestamp_us), std::move(value)});
@@ -146,8 +146,7 @@ void print_tables(const Session& session, const std::vector<client::TableSummary
   if (session.json) {
     for (const client::TableSummary& table : tables) {
       session.console.print("{{\"table\":{},\"id\":{},\"families\":{},\"tablets\":{}}}\n",
-                            json_string(table.name), table.table_id, table.families,
-                            table.tablets);
+                            json_string(table.name), table.table_id, table.families, table.tablets);
     }
     return;
   }
@@ -182,9 +181,9 @@ void print_table_json(const Session& session, const client::TableDescription& ta
   out += ",\"tablets\":[";
   for (const client::TabletDescription& tablet : table.tablets) {
     if (out.back() != '[') out += ',';
-    out += fmt::format("{{\"id\":{},\"epoch\":{},\"shard\":{},{},{}}}", tablet.tablet_id,
-                       tablet.epoch, tablet.shard, json_field("start", tablet.start),
-                       json_field("end", tablet.end));
+    out +=
+        fmt::format("{{\"id\":{},\"epoch\":{},\"shard\":{},{},{}}}", tablet.tablet_id, tablet.epoch,
+                    tablet.shard, json_field("start", tablet.start), json_field("end", tablet.end));
   }
   session.console.print("{}]}}\n", out);
 }
@@ -240,8 +239,8 @@ void print_info_json(const Session& session, const client::ServerInfo& info) {
       "\"orphans_removed\":{},\"elapsed_us\":{}}},\"stats\":[",
       json_string(info.version), json_string(info.data_dir), info.shards,
       json_string(info.io_backend), json_string(info.io_reason), info.uptime_us, info.now_us,
-      info.wall_us, info.held_us, info.replayed_commits, info.replayed_bytes,
-      info.torn_tail_bytes, info.orphans_removed, info.recovery_us);
+      info.wall_us, info.held_us, info.replayed_commits, info.replayed_bytes, info.torn_tail_bytes,
+      info.orphans_removed, info.recovery_us);
   for (const client::ShardStats& s : info.stats) {
     if (out.back() != '[') out += ',';
     out += fmt::format(
@@ -262,16 +261,16 @@ void print_info(const Session& session, const client::ServerInfo& info) {
   if (session.json) return print_info_json(session, info);
   const Console& console = session.console;
   console.print("{}\n", console.styled(Style::bold, fmt::format("cellard {} at {}", info.version,
-                                                                 session.options.address)));
+                                                                session.options.address)));
   std::vector<std::vector<std::string>> lines = {
       {"data", info.data_dir},
       {"up", format_duration(info.uptime_us)},
       {"i/o", info.io_reason.empty() ? info.io_backend
                                      : fmt::format("{} ({})", info.io_backend, info.io_reason)},
-      {"time", fmt::format("{}{}", format_time(info.now_us),
-                           info.held_us > 0
-                               ? fmt::format(", {} held back", format_duration(info.held_us))
-                               : std::string())},
+      {"time",
+       fmt::format("{}{}", format_time(info.now_us),
+                   info.held_us > 0 ? fmt::format(", {} held back", format_duration(info.held_us))
+                                    : std::string())},
       {"memory", fmt::format("budget {}, memtables up to {}", human_bytes(info.memory_bytes),
                              human_bytes(info.memtable_limit_bytes))},
       {"limits", fmt::format("cell {}, row mutation {}, request {}", human_bytes(info.cell_bytes),

@@ -62,8 +62,8 @@ Result<Format> parse_format(std::string_view name) {
   if (name == "jsonl" || name == "json") return Format::jsonl;
   if (name == "dpkg-log") return Format::dpkg_log;
   if (name == "package-list") return Format::package_list;
-  return fail(Errc::invalid_argument,
-              "format={} is none of csv, jsonl, dpkg-log, package-list", name);
+  return fail(Errc::invalid_argument, "format={} is none of csv, jsonl, dpkg-log, package-list",
+              name);
 }
 
 Result<Format> guess_format(std::string_view file) {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "net/client/mutation.h"
 #include "io/base/result.h"
+#include "net/client/mutation.h"
 
 namespace cellar::cli {
 

@@ -148,18 +148,16 @@ std::string format_time(int64_t us) {
   const int64_t shifted = day + 719'468;
   const int64_t era = (shifted >= 0 ? shifted : shifted - 146'096) / 146'097;
   const int64_t of_era = shifted - era * 146'097;
-  const int64_t year_of_era =
-      (of_era - of_era / 1460 + of_era / 36'524 - of_era / 146'096) / 365;
+  const int64_t year_of_era = (of_era - of_era / 1460 + of_era / 36'524 - of_era / 146'096) / 365;
   const int64_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
   const int64_t month_index = (5 * of_year + 2) / 153;
   const int64_t month = month_index < 10 ? month_index + 3 : month_index - 9;
   const int64_t year = year_of_era + era * 400 + (month <= 2 ? 1 : 0);
   const int64_t seconds = rest / kSecond;
   const int64_t micros = rest % kSecond;
-  std::string text =
-      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", year, month,
-                  of_year - (153 * month_index + 2) / 5 + 1, seconds / 3600, seconds / 60 % 60,
-                  seconds % 60);
+  std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", year, month,
+                                 of_year - (153 * month_index + 2) / 5 + 1, seconds / 3600,
+                                 seconds / 60 % 60, seconds % 60);
   if (micros % 1000 != 0) {
     text += fmt::format(".{:06}", micros);
   } else if (micros != 0) {

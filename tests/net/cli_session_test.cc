@@ -250,8 +250,9 @@ TEST_F(SessionTest, WhatReadPrintsAsJsonImportTakesBack) {
 
 TEST_F(SessionTest, ImportNamesTheLinesThatItRejectsAndLoadsTheRest) {
   good({"createtable", "partial", "families=f"});
-  const Outcome outcome = cellar({"import", "partial", "-", "--format=csv", "max-errors=3"},
-                                 "id,f:a,g:b\nr1,1,\nr2,1,x\nr3\nr4,\"1\n2\",\n,1,\nr6,,y\nr7,1,\n");
+  const Outcome outcome =
+      cellar({"import", "partial", "-", "--format=csv", "max-errors=3"},
+             "id,f:a,g:b\nr1,1,\nr2,1,x\nr3\nr4,\"1\n2\",\n,1,\nr6,,y\nr7,1,\n");
   EXPECT_EQ(outcome.code, kPartial);
   EXPECT_NE(outcome.err.find("line 4: INVALID_ARGUMENT: 1 fields where the header has 3"),
             std::string::npos)

@@ -295,8 +295,8 @@ std::vector<std::string> described(RecordSource& source) {
     const client::Mutation& m = **record;
     std::string text = std::string(m.row());
     for (const auto& op : m.operations()) {
-      text += fmt::format(" {}:{}={}", m.bytes(op.family), m.bytes(op.qualifier),
-                          m.bytes(op.value));
+      text +=
+          fmt::format(" {}:{}={}", m.bytes(op.family), m.bytes(op.qualifier), m.bytes(op.value));
       if (op.timestamp_us) text += fmt::format("@{}", *op.timestamp_us);
     }
     out.push_back(text);
@@ -306,11 +306,11 @@ std::vector<std::string> described(RecordSource& source) {
 TEST(Csv, TheHeaderNamesTheColumns) {
   TextFile text("\xef\xbb\xbfid,f:a,f:b@5000\nr1,1,2\nr2,,3\n\nr3,,\nr4,1\nr5,1,2,3\n");
   const auto source = open_source(Format::csv, text.file, {});
-  EXPECT_EQ(described(*source),
-            (std::vector<std::string>{"r1 f:a=1 f:b=2@5000", "r2 f:b=3@5000",
-                                      "line 5: every field but the row key is empty",
-                                      "line 6: 2 fields where the header has 3",
-                                      "line 7: 4 fields where the header has 3"}));
+  EXPECT_EQ(
+      described(*source),
+      (std::vector<std::string>{
+          "r1 f:a=1 f:b=2@5000", "r2 f:b=3@5000", "line 5: every field but the row key is empty",
+          "line 6: 2 fields where the header has 3", "line 7: 4 fields where the header has 3"}));
 }
 
 TEST(Csv, ABadHeaderEndsTheImport) {
@@ -352,13 +352,11 @@ TEST(DpkgLog, EveryKindOfLine) {
 }
 
 TEST(DpkgLog, OddLinesAreRefused) {
-  for (const char* line : {"", "garbage", "2025-06-24 14:36:25", "2025-06-24 14:36:25 ",
-                           "2025-06-24 14:36:25 install", "2025-06-24 14:36:25 install a b",
-                           "2025-06-24 14:36:25 install :amd64 <none> 1",
-                           "2025-06-31 14:36:25 install a:b <none> 1",
-                           "2025-06-24T14:36:25 install a:b <none> 1",
-                           "2025-06-24 14:36:25 install a:b <none> 1 2",
-                           "2025-06-24 14:36:25 startup a b c"}) {
+  for (const char* line :
+       {"", "garbage", "2025-06-24 14:36:25", "2025-06-24 14:36:25 ", "2025-06-24 14:36:25 install",
+        "2025-06-24 14:36:25 install a b", "2025-06-24 14:36:25 install :amd64 <none> 1",
+        "2025-06-31 14:36:25 install a:b <none> 1", "2025-06-24T14:36:25 install a:b <none> 1",
+        "2025-06-24 14:36:25 install a:b <none> 1 2", "2025-06-24 14:36:25 startup a b c"}) {
     EXPECT_FALSE(parse_dpkg_line(line, true).has_value()) << line;
   }
 }
@@ -382,12 +380,12 @@ TEST(DpkgLog, EventsOfOneCellInOneSecondAreSpread) {
   SourceOptions options;
   options.utc = true;
   const auto source = open_source(Format::dpkg_log, text.file, options);
-  EXPECT_EQ(described(*source),
-            (std::vector<std::string>{"a status:unpacked=1@1750775785000000",
-                                      "a status:unpacked=2@1750775785001000",
-                                      "b status:unpacked=1@1750775785000000",
-                                      "line 4: does not begin with a date and a time",
-                                      "a status:unpacked=3@1750775786000000"}));
+  EXPECT_EQ(
+      described(*source),
+      (std::vector<std::string>{
+          "a status:unpacked=1@1750775785000000", "a status:unpacked=2@1750775785001000",
+          "b status:unpacked=1@1750775785000000", "line 4: does not begin with a date and a time",
+          "a status:unpacked=3@1750775786000000"}));
 }
 
 TEST(PackageList, EveryPackageIsAnInstallation) {

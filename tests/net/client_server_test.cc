@@ -1,7 +1,6 @@
 // The client and a real node, both on simulated time, with a network between them that can be cut.
 #include <gtest/gtest.h>
 
-
 #include "net/client/client.h"
 #include "tests/net/server_bed.h"
 
@@ -164,8 +163,9 @@ TEST_F(ClientServerTest, TablesAreListedDescribedAndDropped) {
   EXPECT_FALSE(read("a")->has_value());
   EXPECT_TRUE(wait<void>([&](auto done) { client_->async_flush_table("t", std::move(done)); }));
   EXPECT_TRUE(wait<void>([&](auto done) { client_->async_compact_table("t", std::move(done)); }));
-  EXPECT_EQ(wait<ServerInfo>([&](auto done) { client_->async_server_info(std::move(done)); })
-                ->stats.size(),
+  EXPECT_EQ(wait<ServerInfo>([&](auto done) {
+              client_->async_server_info(std::move(done));
+            })->stats.size(),
             2u);
   EXPECT_TRUE(wait<void>([&](auto done) { client_->async_drop_table("t", std::move(done)); }));
   EXPECT_EQ(read("a").error().code, Errc::not_found);
