@@ -142,6 +142,11 @@ std::vector<CommandSpec> row_commands() {
        joined(kRowBounds, {kCellChoice[1], kCellChoice[2]}),
        {"cellar count packages prefix=lib"},
        &count},
+  };
+}
+
+std::vector<CommandSpec> delete_commands() {
+  return {
       {"deleterow",
        "Rows",
        "TABLE ROW",
@@ -188,6 +193,11 @@ std::vector<CommandSpec> row_commands() {
        kRowBounds,
        {"cellar droprows packages prefix=linux-image-5."},
        &drop_rows},
+  };
+}
+
+std::vector<CommandSpec> load_commands() {
+  return {
       {"import",
        "Rows",
        "TABLE FILE|-",
@@ -288,7 +298,7 @@ const char* kGlobalHelp =
 const std::vector<CommandSpec>& commands() {
   static const std::vector<CommandSpec> kCommands = [] {
     std::vector<CommandSpec> all = table_commands();
-    for (auto& more : {row_commands(), node_commands()}) {
+    for (auto& more : {row_commands(), delete_commands(), load_commands(), node_commands()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;
