@@ -34,6 +34,7 @@ struct ClientEnv {
   Timers& timers;
   Network& network;
   uint64_t seed = 1;  // of jitter and client id
+  std::shared_ptr<void> keeper = nullptr;  // of the above, where nobody else keeps it
 };
 
 struct ConnectionStats {
