@@ -100,6 +100,25 @@ TEST_F(Visibility, APowerCutLosesUnsyncedCommitsFromTheEndOnly) {
   }
 }
 
+// What a start reads after a kill may never have reached the disk; what that start writes down must
+// not depend on it.
+TEST_F(Visibility, APowerCutAfterAKillLosesAtMostWhatWasNeverDurable) {
+  for (const int64_t delay_us : {0, 500, 2'000, 200'000}) {
+    ASSERT_TRUE(node_.write("t", "kept", put(1, "v")));
+    for (int i = 0; i < 50; ++i) {
+      const auto write = node_.begin_write("t", "r", put(i, std::string(3'000, 'v')),
+                                           i % 2 == 0 ? Durability::memory : Durability::periodic);
+      node_.world().run_until_idle();
+    }
+    node_.world().run_for_us(delay_us);
+    node_.kill();
+    ASSERT_TRUE(node_.reopen()) << delay_us << " us: " << node_.open_error()->to_string();
+    node_.crash(CrashPolicy::none);
+    ASSERT_TRUE(node_.reopen()) << delay_us << " us: " << node_.open_error()->to_string();
+    EXPECT_EQ(node_.read_row("t", "kept")->size(), 1u);
+  }
+}
+
 TEST_F(Visibility, StampsRiseWithinATabletEvenWhenManyCommitsShareAnInstant) {
   CommitStamp last;
   for (int i = 0; i < 50; ++i) {
