@@ -19,7 +19,7 @@ constexpr size_t kMinGhosts = 1024;
 
 BlockRef make_block(BlockKey key, size_t size, char*& into) {
   void* memory = std::malloc(sizeof(Block) + size);
-  if (memory == nullptr) throw std::bad_alloc();
+  CHECK(memory != nullptr, "no memory for a block");
   auto* block = new (memory) Block(key, size);
   into = block->data();
   return BlockRef(block);

@@ -29,9 +29,9 @@ const std::vector<Rule>& rules() {
       {"raw file calls",
        R"((^|[^\w>])::(open|openat|pread|pwrite|pwritev2|fsync|fdatasync|ftruncate|rename|renameat|unlink|unlinkat|mkdir|fallocate)\s*\(|\bfopen\b|\b[io]?fstream\b|std::filesystem)",
        {"io", "engine", "net"},
-       // The command line reads and writes the user's own files; the configuration file is read
-       // before any shard exists.
-       {"io/disk/", "net/cli/", "net/server/config"}},
+       // The command line and the inspector take the user's own paths; the configuration file is
+       // read before any shard exists.
+       {"io/disk/", "net/cli/", "net/server/config", "engine/inspect/main.cc"}},
       {"liburing", R"(liburing\.h|io_uring_)", {"io", "engine", "net"}, {"io/disk/"}},
       {"sockets and Asio timers",
        R"(ip::tcp|basic_stream_socket|basic_socket_acceptor|basic_waitable_timer|steady_timer|system_timer|posix::stream_descriptor|::socket\s*\(|::accept4?\s*\()",
@@ -40,7 +40,7 @@ const std::vector<Rule>& rules() {
       {"threads and locks",
        R"(std::j?thread\b|std::mutex|std::shared_mutex|condition_variable|std::async\b|sleep_for|\busleep\()",
        {"io", "engine", "net"},
-       {"io/runtime/", "io/disk/blocking_pool", "net/client/sync_client"}},
+       {"io/runtime/", "io/disk/blocking_pool", "io/disk/mem_disk", "net/client/sync_client"}},
       {"exceptions",
        R"(\bthrow\b|\bcatch\s*\()",
        {"io", "engine"},
