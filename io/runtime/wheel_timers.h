@@ -10,8 +10,10 @@
 // until when it may sleep (next_due_us).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "io/runtime/timers.h"
 
@@ -25,12 +27,15 @@ class WheelTimers final : public Timers {
   WheelTimers() = default;
   ~WheelTimers() override;
 
-  int64_t now_us() const override { return asleep_ ? asleep_() : now_us_; }
+  int64_t now_us() const override {
+    if (asleep_) now_us_ = std::max(now_us_, std::exchange(asleep_, nullptr)());
+    return now_us_;
+  }
   void arm(Timer& timer, int64_t deadline_us) override;
   void cancel(Timer& timer) override;
 
-  // From now until the next advance() now_us() asks `clock`: the handler that ends a sleep runs
-  // before the loop has told the time, and what it arms must not count from before the sleep.
+  // The next now_us(), unless an advance() comes first, asks `clock`: the handler that ends a sleep
+  // runs before the loop has told the time, and what it arms must not count from before the sleep.
   void begin_sleep(int64_t (*clock)()) { asleep_ = clock; }
   // Time moves on to `now_us` (never back) and what is due fires; the count of timers fired.
   size_t advance(int64_t now_us);
@@ -53,8 +58,8 @@ class WheelTimers final : public Timers {
   // The tick at which the next occupied slot begins; false when nothing is armed.
   bool next_event(uint64_t& tick, unsigned& slot) const;
 
-  int64_t now_us_ = 0;
-  int64_t (*asleep_)() = nullptr;
+  mutable int64_t now_us_ = 0;
+  mutable int64_t (*asleep_)() = nullptr;
   uint64_t tick_ = 0;  // everything due at or before it has fired
   size_t armed_ = 0;
   std::array<uint64_t, kLevels> occupied_{};
