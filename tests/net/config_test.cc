@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "net/server/settings.h"
 
 namespace cellar::server {
@@ -45,6 +48,27 @@ TEST(Settings, EachTakesItsBoundsAndNothingBeyond) {
     EXPECT_EQ(setting.number_of(options), setting.max) << setting.name;
     EXPECT_FALSE(apply(setting, setting.min - 1, options)) << setting.name;
     EXPECT_FALSE(apply(setting, setting.max + 1, options)) << setting.name;
+  }
+}
+
+// The sample names every setting, and each at its default.
+TEST(Toml, TheSampleFileIsWhatCellardDoesWithoutOne) {
+  std::ifstream in(CELLAR_SOURCE_DIR "/deploy/cellard.toml");
+  std::ostringstream sample;
+  sample << in.rdbuf();
+  ServerOptions options;
+  const auto applied = apply_toml(sample.str(), "cellard.toml", options);
+  ASSERT_TRUE(applied) << applied.error().message;
+  const ServerOptions defaults;
+  for (const Setting& setting : settings()) {
+    const std::string key(setting.name.substr(setting.name.find('.') + 1));
+    EXPECT_NE(sample.str().find("\n" + key + " = "), std::string::npos) << setting.name;
+    if (setting.name == "data_dir") continue;
+    if (setting.kind == Setting::Kind::text) {
+      EXPECT_EQ(setting.text_of(options), setting.text_of(defaults)) << setting.name;
+    } else {
+      EXPECT_EQ(setting.number_of(options), setting.number_of(defaults)) << setting.name;
+    }
   }
 }
 
