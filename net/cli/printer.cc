@@ -255,6 +255,27 @@ void print_info_json(const Session& session, const client::ServerInfo& info) {
   session.console.print("{}]}}\n", out);
 }
 
+// What is shown of a shard, a line each.
+struct ShardLine {
+  const char* name;
+  uint64_t client::ShardStats::* value;
+  bool is_bytes;
+};
+using Stats = client::ShardStats;
+constexpr ShardLine kShardLines[] = {
+    {"tablets", &Stats::tablets, false},
+    {"memtables", &Stats::memtable_bytes, true},
+    {"log", &Stats::log_bytes, true},
+    {"files", &Stats::tables_on_disk, false},
+    {"bytes in files", &Stats::table_bytes, true},
+    {"block cache", &Stats::cache_bytes, true},
+    {"commits", &Stats::commits, false},
+    {"flushes", &Stats::flushes, false},
+    {"compactions", &Stats::compactions, false},
+    {"requests", &Stats::requests, false},
+    {"handed to others", &Stats::requests_handed_over, false},
+};
+
 }  // namespace
 
 void print_info(const Session& session, const client::ServerInfo& info) {
@@ -281,17 +302,18 @@ void print_info(const Session& session, const client::ServerInfo& info) {
                    format_duration(info.recovery_us), human_bytes(info.torn_tail_bytes),
                    info.orphans_removed)}};
   console.write(aligned(lines, 2));
-  std::vector<std::vector<std::string>> shards = {{"SHARD", "TABLETS", "FILES", "ON DISK", "LOG",
-                                                   "MEMTABLES", "CACHE", "COMMITS", "FLUSHES",
-                                                   "COMPACTIONS", "CONNECTIONS", "REQUESTS"}};
+  std::vector<std::vector<std::string>> shards = {{""}};
   for (size_t i = 0; i < info.stats.size(); ++i) {
-    const client::ShardStats& s = info.stats[i];
-    shards.push_back({fmt::format("{}{}", i, s.read_only ? " (read-only)" : ""),
-                      with_commas(s.tablets), with_commas(s.tables_on_disk),
-                      human_bytes(s.table_bytes), human_bytes(s.log_bytes),
-                      human_bytes(s.memtable_bytes), human_bytes(s.cache_bytes),
-                      with_commas(s.commits), with_commas(s.flushes), with_commas(s.compactions),
-                      with_commas(s.connections), with_commas(s.requests)});
+    shards[0].push_back(
+        fmt::format("SHARD {}{}", i, info.stats[i].read_only ? " (read-only)" : ""));
+  }
+  for (const ShardLine& line : kShardLines) {
+    std::vector<std::string>& cells = shards.emplace_back();
+    cells.push_back(line.name);
+    for (const client::ShardStats& stats : info.stats) {
+      const uint64_t value = stats.*line.value;
+      cells.push_back(line.is_bytes ? human_bytes(value) : with_commas(value));
+    }
   }
   console.print("\n{}", aligned(shards, 2));
 }
