@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "io/base/check.h"
@@ -194,6 +195,79 @@ void Catalog::created(Creation& creation, const std::vector<uint64_t>& versions)
   map_.put(creation.entry);
   ++map_.version;
 }
+
+// ---- alterations
+
+void OptionsChange::apply_to(TableOptions& options) const {
+  if (durability) options.durability = *durability;
+  if (compression) options.compression = *compression;
+  if (block_bytes) options.block_bytes = *block_bytes;
+}
+
+Result<void> validate_change(const TableChange& change) {
+  std::set<std::string_view> named;
+  std::vector<std::string_view> names;
+  for (const FamilySpec& family : change.add) names.push_back(family.name);
+  names.insert(names.end(), change.alter.begin(), change.alter.end());
+  names.insert(names.end(), change.drop.begin(), change.drop.end());
+  for (const std::string_view name : names) {
+    TRY_VOID(validate_family_name(name));
+    if (named.insert(name).second) continue;
+    return fail(Errc::invalid_argument, "family '{}' is named twice in one change", name);
+  }
+  TableOptions options;  // every bound stands for itself, so the others may be the defaults
+  change.options.apply_to(options);
+  return validate_options(options);
+}
+
+Result<Catalog::Alteration> Catalog::plan_alter(const TableChange& change) const {
+  TRY_VOID(validate_change(change));
+  const TableEntry* before = map_.find(Bytes(change.name));
+  if (before == nullptr) {
+    return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(change.name));
+  }
+  for (const auto* list : {&change.alter, &change.drop}) {
+    for (const std::string& name : *list) {
+      if (before->schema.find_family(name) != nullptr) continue;
+      return fail(Errc::not_found, "table '{}' has no family '{}'", change.name, name);
+    }
+  }
+  Alteration alteration;
+  alteration.entry = *before;
+  TableSchema& schema = alteration.entry.schema;
+  std::erase_if(schema.families, [&change](const FamilySchema& family) {
+    return std::find(change.drop.begin(), change.drop.end(), family.name) != change.drop.end();
+  });
+  for (const FamilySpec& family : change.add) {
+    if (before->schema.find_family(family.name) != nullptr) {
+      return fail(Errc::already_exists, "table '{}' has a family '{}' already", change.name,
+                  family.name);
+    }
+    schema.families.push_back({.name = family.name, .created = CommitStamp{}});
+    alteration.added.push_back(family.name);
+  }
+  std::sort(schema.families.begin(), schema.families.end(),
+            [](const FamilySchema& a, const FamilySchema& b) { return a.name < b.name; });
+  change.options.apply_to(schema.options);
+  TRY_VOID(validate_schema(schema));
+  alteration.empty =
+      change.add.empty() && change.drop.empty() && schema.options == before->schema.options;
+  if (!alteration.empty) ++schema.version;
+  return alteration;
+}
+
+SubjectEdit Catalog::edit_of(const Alteration& alteration) const {
+  const TableSchema& schema = alteration.entry.schema;
+  return put_state(subject_of(schema.id), table_versions_.at(schema.id), encode_schema(schema));
+}
+
+void Catalog::altered(const Alteration& alteration, uint64_t version) {
+  table_versions_.at(alteration.entry.schema.id) = version;
+  map_.put(alteration.entry);
+  ++map_.version;
+}
+
+// ---- drops
 
 Result<Catalog::Drop> Catalog::plan_drop(Bytes name) const {
   const TableEntry* entry = map_.find(name);

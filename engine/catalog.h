@@ -58,6 +58,17 @@ class Catalog {
   // The edit went through with these versions, which the seeds take.
   void created(Creation& creation, const std::vector<uint64_t>& versions);
 
+  struct Alteration {
+    TableEntry entry;                // with the new schema
+    std::vector<std::string> added;  // families whose `created` is still to be set
+    bool empty = true;               // nothing differs
+  };
+  // See Node::alter_table.
+  Result<Alteration> plan_alter(const TableChange& change) const;
+  SubjectEdit edit_of(const Alteration& alteration) const;
+  // The edit went through with this version.
+  void altered(const Alteration& alteration, uint64_t version);
+
   struct Drop {
     TableEntry entry;
     std::vector<SubjectEdit> edits;  // the table; the tablets' are added with their versions

@@ -51,6 +51,8 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   for (const TabletRun& run : runs) add_input(plan, run);
   plan.bottom = runs.back().number == version->runs.back().number;
   plan.run = runs.front().number;
+  const uint64_t schema_version = plan.schema.version;
+  const bool whole = runs.size() == version->runs.size();
   std::vector<Ref<TabletTable>> inputs;
   for (const TabletRun& run : runs) {
     inputs.insert(inputs.end(), run.tables.begin(), run.tables.end());
@@ -62,6 +64,7 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   TabletState state = tablet.state();
   CO_TRY(const uint64_t manifest_version, co_await installation.commit(state, inputs));
   tablet.compacted(inputs, installation.tables(), std::move(state), manifest_version);
+  if (whole) tablet.orphans_merged_away(schema_version);
   ++shard.compactions;
   co_return Result<void>{};
 }
@@ -104,7 +107,8 @@ Async<Result<void>> compact_fully(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   const Ref<const Version> version = tablet.pin();
-  if (is_merged(*version)) co_return Result<void>{};
+  const bool orphans = tablet.may_hold_orphans() && !version->runs.empty();
+  if (is_merged(*version) && !orphans) co_return Result<void>{};
   co_return co_await merge_runs(tablet, version, version->runs);
 }
 

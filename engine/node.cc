@@ -109,11 +109,16 @@ Async<Result<void>> NodeImpl::drop_here(std::string name) {
   co_return co_await drop_planned(std::move(drop));
 }
 
-Async<Result<void>> NodeImpl::drop_planned(Catalog::Drop drop) {
+std::vector<std::vector<TabletId>> NodeImpl::tablets_of(const TableEntry& entry) const {
   std::vector<std::vector<TabletId>> ids(shards());
-  for (const TabletDescriptor& tablet : drop.entry.tablets) {
+  for (const TabletDescriptor& tablet : entry.tablets) {
     ids[tablet.shard.value()].push_back(tablet.id);
   }
+  return ids;
+}
+
+Async<Result<void>> NodeImpl::drop_planned(Catalog::Drop drop) {
+  const std::vector<std::vector<TabletId>> ids = tablets_of(drop.entry);
   // No flush or compaction edits the tablets between here and the edit that removes them.
   std::vector<std::vector<uint64_t>> versions(shards());
   auto begin = [this, &ids, &versions](ShardId shard) -> Async<Result<void>> {
@@ -169,6 +174,25 @@ Async<Result<void>> NodeImpl::flush_table(ShardId from, std::string name) {
 Async<Result<void>> NodeImpl::compact_table(ShardId from, std::string name) {
   TabletWork work = [](ShardEngine& engine, TabletId id) { return engine.compact(id); };
   co_return co_await each_tablet(from, std::move(name), std::move(work));
+}
+
+Async<Result<std::vector<TabletSize>>> NodeImpl::tablet_sizes(ShardId from, TableId table) {
+  const TableEntry* entry = part(from).tables.find(table);
+  if (entry == nullptr) co_return fail(Errc::not_found, "table {} does not exist", table);
+  const std::vector<TabletDescriptor> tablets = entry->tablets;  // the map may change meanwhile
+  std::vector<TabletSize> sizes(tablets.size());
+  for (uint32_t i = 0; i < shards(); ++i) {
+    auto there = [this, &tablets, &sizes, shard = ShardId{i}]() -> Async<Result<void>> {
+      for (size_t t = 0; t < tablets.size(); ++t) {
+        if (tablets[t].shard != shard) continue;
+        sizes[t].end = tablets[t].end;
+        CO_TRY(sizes[t].bytes, part(shard).engine.tablet_bytes(tablets[t].id));
+      }
+      co_return Result<void>{};
+    };
+    CO_TRY_VOID(co_await mailbox(from).call_on(ShardId{i}, std::move(there)));
+  }
+  co_return sizes;
 }
 
 Async<std::vector<EngineStats>> NodeImpl::stats(ShardId from) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,31 @@ struct TableSpec {
       splits;  // rows at which tablets begin; sorted and distinct after validation
 };
 
+// What is absent stays as it is.
+struct OptionsChange {
+  std::optional<Durability> durability;
+  std::optional<Compression> compression;  // of tables written from now on
+  std::optional<uint32_t> block_bytes;     // likewise
+  void apply_to(TableOptions& options) const;
+};
+
+struct TableChange {
+  std::string name;
+  std::vector<FamilySpec> add;
+  std::vector<std::string> alter;  // families that must exist; nothing of them can be changed yet
+  std::vector<std::string> drop;   // their cells are dead at once
+  OptionsChange options;
+};
+
+// INVALID_ARGUMENT: a name or an option that cannot be, a family named twice.
+Result<void> validate_change(const TableChange& change);
+
+// A part of a table, in the order of its rows.
+struct TabletSize {
+  std::string end;  // first row after it; empty: to the end of the table
+  uint64_t bytes = 0;
+};
+
 struct RecoveryReport {
   uint64_t replayed_commits = 0;
   uint64_t replayed_bytes = 0;
@@ -65,10 +91,18 @@ class Node {
 
   // ---- catalog and admin; `from` is the shard that asks and on which the answer resumes ----
   virtual Async<Result<TableEntry>> create_table(ShardId from,
-                                                 TableSpec spec) = 0;          // ALREADY_EXISTS
+                                                 TableSpec spec) = 0;  // ALREADY_EXISTS
+  // All of it or nothing, durable in one manifest edit and in force in every tablet before the
+  // answer: the table as it is then. A change of nothing succeeds and changes no version. Refusals,
+  // in this order: INVALID_ARGUMENT (validate_change), NOT_FOUND (table, family to drop or alter),
+  // ALREADY_EXISTS (family to add). A family that was dropped and is added again is empty.
+  virtual Async<Result<TableEntry>> alter_table(ShardId from, TableChange change) = 0;
   virtual Async<Result<void>> drop_table(ShardId from, std::string name) = 0;  // NOT_FOUND
   virtual Async<Result<void>> flush_table(ShardId from, std::string name) = 0;
   virtual Async<Result<void>> compact_table(ShardId from, std::string name) = 0;
+  // The tablets of a table and about how many bytes each takes. NOT_FOUND; ABORTED when the table
+  // is dropped meanwhile.
+  virtual Async<Result<std::vector<TabletSize>>> tablet_sizes(ShardId from, TableId table) = 0;
   virtual Async<std::vector<EngineStats>> stats(ShardId from) = 0;  // one a shard
   virtual const RecoveryReport& recovery() const = 0;
 

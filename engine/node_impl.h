@@ -34,9 +34,11 @@ class NodeImpl final : public Node {
   const TableMap& tables(ShardId shard) const override { return parts_[shard.value()]->tables; }
 
   Async<Result<TableEntry>> create_table(ShardId from, TableSpec spec) override;
+  Async<Result<TableEntry>> alter_table(ShardId from, TableChange change) override;
   Async<Result<void>> drop_table(ShardId from, std::string name) override;
   Async<Result<void>> flush_table(ShardId from, std::string name) override;
   Async<Result<void>> compact_table(ShardId from, std::string name) override;
+  Async<Result<std::vector<TabletSize>>> tablet_sizes(ShardId from, TableId table) override;
   Async<std::vector<EngineStats>> stats(ShardId from) override;
   const RecoveryReport& recovery() const override { return report_; }
   Async<Result<void>> close() override;
@@ -61,8 +63,14 @@ class NodeImpl final : public Node {
 
   // On shard 0.
   Async<Result<TableEntry>> create_here(TableSpec spec);
+  // alter_table.cc
+  Async<Result<TableEntry>> alter_here(TableChange change);
+  Async<Result<void>> stamp_added(Catalog::Alteration& alteration,
+                                  const std::vector<std::vector<TabletId>>& ids);
   Async<Result<void>> drop_here(std::string name);
   Async<Result<void>> drop_planned(Catalog::Drop drop);
+  // By shard.
+  std::vector<std::vector<TabletId>> tablets_of(const TableEntry& entry) const;
   Async<Result<void>> publish();
 
   EngineOptions options_;

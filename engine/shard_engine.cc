@@ -104,6 +104,15 @@ Async<Result<void>> ShardEngine::compact(TabletId tablet) {
   co_return Result<void>{};
 }
 
+Result<uint64_t> ShardEngine::tablet_bytes(TabletId tablet) const {
+  TRY(Tablet * found, find(tablet, Epoch{}));
+  uint64_t bytes = found->memtable_bytes();
+  for (const TabletRun& run : found->version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) bytes += table->meta().file_bytes;
+  }
+  return bytes;
+}
+
 EngineStats ShardEngine::stats() const {
   EngineStats stats;
   stats.tablets = tablets_.size();
@@ -183,6 +192,16 @@ void ShardEngine::add(std::vector<TabletSeed> seeds) {
     const bool added = tablets_.emplace(id, std::move(tablet)).second;
     CHECK(added, "tablet {} is on shard {} already", id, setup_.shard);
   }
+}
+
+CommitStamp ShardEngine::last_stamp(const std::vector<TabletId>& ids) const {
+  CommitStamp last;
+  for (TabletId id : ids) last = std::max(last, tablets_.at(id)->last_stamp());
+  return last;
+}
+
+void ShardEngine::alter(const std::vector<TabletId>& ids, const TableSchema& schema) {
+  for (TabletId id : ids) tablets_.at(id)->alter(schema);
 }
 
 Async<std::vector<uint64_t>> ShardEngine::begin_drop(std::vector<TabletId> ids) {

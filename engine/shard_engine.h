@@ -54,6 +54,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
                                                 const ReadSpec& spec) override;
   Async<Result<void>> flush(TabletId tablet) override;
   Async<Result<void>> compact(TabletId tablet) override;
+  Result<uint64_t> tablet_bytes(TabletId tablet) const override;
   EngineStats stats() const override;
 
   // ---- for Node ----
@@ -64,10 +65,16 @@ class ShardEngine final : public Engine, private TabletWatcher {
   LogId log_id() const { return make_log_id(setup_.session, setup_.shard.value()); }
   // New tablets, empty.
   void add(std::vector<TabletSeed> seeds);
+  // The newest stamp that any of the tablets has given to a commit.
+  CommitStamp last_stamp(const std::vector<TabletId>& ids) const;
+  // See Tablet.
+  void alter(const std::vector<TabletId>& ids, const TableSchema& schema);
   // See Tablet. begin_drop answers the manifest versions, in order.
   Async<std::vector<uint64_t>> begin_drop(std::vector<TabletId> ids);
   void cancel_drop(const std::vector<TabletId>& ids);
   Async<void> finish_drop(std::vector<TabletId> ids);
+  // The manifest may or may not hold an edit: only the next start can tell.
+  void manifest_failed(const Error& error) { context_.stop_writes("the manifest failed", error); }
   // No write is taken any more, and close() will not flush.
   void stop_writes(const Error& why) { context_.stopped = why; }
   // Flushes everything and seals the log. No call may be in flight or follow.

@@ -12,6 +12,13 @@ namespace {
 constexpr uint32_t kMemoryRetryMs =
     100;  // after which a write refused for memory may be tried again
 
+// The creation of the youngest family: commits are stamped above it.
+CommitStamp newest_family(const TableSchema& schema) {
+  CommitStamp newest;
+  for (const FamilySchema& family : schema.families) newest = std::max(newest, family.created);
+  return newest;
+}
+
 // Puts a commit's entries into a memtable.
 class Insert final : public CommitVisitor {
  public:
@@ -33,9 +40,10 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
       state_(std::move(seed.state)),
       manifest_version_(seed.version),
       facts_(new TabletFacts),
-      last_stamp_(std::max(state_.created, state_.last_flushed)),
-      commits_(*facts_) {
-  facts_->schema = std::move(seed.schema);
+      schema_(new SchemaSnapshot(std::move(seed.schema))),
+      last_stamp_(std::max({state_.created, state_.last_flushed, newest_family(schema())})),
+      commits_(*facts_),
+      may_hold_orphans_(!tables.empty() && schema().version > 1) {
   facts_->visible = last_stamp_;
   publish(make_runs(std::move(tables)));
 }
@@ -85,7 +93,7 @@ RangeDelete Tablet::clip(const RangeDelete& range) const {
 Result<void> Tablet::check(const Write& write) {
   if (shard_.is_stopped()) return std::unexpected(read_only_error(shard_));
   if (!write.range) {
-    TRY_VOID(validate_mutation(write.mutation, facts_->schema, shard_.options.limits));
+    TRY_VOID(validate_mutation(write.mutation, schema(), shard_.options.limits));
     if (!in_range(write.mutation.row)) {
       return fail(Errc::aborted, "row '{}' is not in tablet {}", escape_bytes(write.mutation.row),
                   id_);
@@ -103,7 +111,7 @@ void Tablet::encode(Write& write) {
     return;
   }
   const auto now_us = static_cast<int64_t>(write.stamp.value() / 1000);
-  canonicalize(write.mutation, facts_->schema, now_us, canonical_);
+  canonicalize(write.mutation, schema(), now_us, canonical_);
   encode_row_commit(payload_, write.mutation.row, canonical_);
 }
 
@@ -127,7 +135,7 @@ Result<void> Tablet::submit(Write& write) {
                                .retry_after(kMemoryRetryMs));
   }
   write.owner = this;
-  write.append.level = write.level.value_or(facts_->schema.options.durability);
+  write.append.level = write.level.value_or(schema().options.durability);
   write.append.context = &write;
   write.append.done = [](LogAppend& append) {
     auto& reported = *static_cast<Write*>(append.context);
@@ -169,10 +177,10 @@ Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec) {
   ScanSetup setup;
   setup.spec = spec;
   setup.spec.rows = spec.rows.clip(state_.start, state_.end);
-  setup.schema = &facts_->schema;
+  setup.schema = &schema();
   setup.visible = facts_.get();
   setup.sources = read_sources(*version_);
-  setup.pin = std::make_unique<VersionPin>(version_, facts_);
+  setup.pin = std::make_unique<VersionPin>(version_, facts_, schema_);
   return std::make_unique<ScanCursor>(std::move(setup));
 }
 
@@ -221,6 +229,22 @@ void Tablet::compacted(const std::vector<Ref<TabletTable>>& inputs,
   }
   publish(make_runs(std::move(tables)));
   for (const Ref<TabletTable>& input : inputs) input->condemn();
+}
+
+// ---- altering the table
+
+void Tablet::alter(TableSchema schema) {
+  const auto gone = [&schema](const FamilySchema& family) {
+    return schema.find_family(family.name) == nullptr;
+  };
+  const std::vector<FamilySchema>& before = schema_->value.families;
+  if (std::any_of(before.begin(), before.end(), gone)) may_hold_orphans_ = true;
+  last_stamp_ = std::max(last_stamp_, newest_family(schema));
+  schema_ = new SchemaSnapshot(std::move(schema));
+}
+
+void Tablet::orphans_merged_away(uint64_t schema_version) {
+  if (schema_version == schema().version) may_hold_orphans_ = false;
 }
 
 // ---- dropping

@@ -43,7 +43,7 @@ class Tablet final : public ReplayTarget {
 
   TabletId id() const { return id_; }
   Epoch epoch() const { return state_.epoch; }
-  const TableSchema& schema() const { return facts_->schema; }
+  const TableSchema& schema() const { return schema_->value; }
   const TabletState& state() const { return state_; }
   const Version& version() const { return *version_; }
   Ref<const Version> pin() const { return version_; }
@@ -78,6 +78,16 @@ class Tablet final : public ReplayTarget {
                  TabletState state, uint64_t manifest_version);
   uint64_t manifest_version() const { return manifest_version_; }
 
+  // ---- altering the table ----
+  // From here on writes and new cursors go by `schema`, and commits are stamped above every
+  // family's creation (alter_table.cc says why). Cursors and merges under way keep what they have.
+  void alter(TableSchema schema);
+  // Tables may hold cells of families that were dropped: a full merge has something to do even
+  // where there is one run without deletes.
+  bool may_hold_orphans() const { return may_hold_orphans_; }
+  // A full merge that was planned under this version of the schema is installed.
+  void orphans_merged_away(uint64_t schema_version);
+
   // ---- dropping: between begin and cancel no edit of the tablet starts ----
   Async<void> begin_drop();  // waits for the edit under way
   void cancel_drop() { drop_lock_.reset(); }
@@ -107,6 +117,7 @@ class Tablet final : public ReplayTarget {
   TabletState state_;
   uint64_t manifest_version_;
   Ref<TabletFacts> facts_;
+  Ref<const SchemaSnapshot> schema_;
   CommitStamp last_stamp_;
   CommitQueue commits_;
   Ref<TabletMemtable> active_;              // null until the first commit after a freeze
@@ -117,6 +128,7 @@ class Tablet final : public ReplayTarget {
   bool replayed_ = false;
   bool full_reported_ = false;
   bool condemned_ = false;
+  bool may_hold_orphans_ = false;
   Gate gate_{"tablet"};
   AsyncMutex flush_lock_;
   AsyncMutex edit_lock_;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -31,9 +32,15 @@ using ShardCounted = boost::intrusive_ref_counter<T, boost::thread_unsafe_counte
 template <class T>
 using Ref = boost::intrusive_ptr<T>;
 
+// A schema as it was when someone began to work with it: an alteration installs another snapshot
+// and leaves this one alone.
+struct SchemaSnapshot final : ShardCounted<SchemaSnapshot> {
+  explicit SchemaSnapshot(TableSchema schema) : value(std::move(schema)) {}
+  const TableSchema value;
+};
+
 // What a cursor needs of a tablet that may be dropped meanwhile.
 struct TabletFacts final : ShardCounted<TabletFacts>, VisibleStamp {
-  TableSchema schema;
   CommitStamp visible;
   CommitStamp visible_stamp() const override { return visible; }
 };
@@ -100,10 +107,11 @@ std::vector<TabletRun> make_runs(std::vector<Ref<TabletTable>> tables);
 
 // What a cursor holds.
 struct VersionPin final : ReadPin {
-  VersionPin(Ref<const Version> v, Ref<const TabletFacts> f)
-      : version(std::move(v)), facts(std::move(f)) {}
+  VersionPin(Ref<const Version> v, Ref<const TabletFacts> f, Ref<const SchemaSnapshot> s)
+      : version(std::move(v)), facts(std::move(f)), schema(std::move(s)) {}
   Ref<const Version> version;
   Ref<const TabletFacts> facts;
+  Ref<const SchemaSnapshot> schema;
 };
 
 // The sources of a version, newest first. The version must outlive them.

@@ -15,6 +15,8 @@ bool is_alphanumeric_or_underscore(char c) {
 }
 bool is_name_character(char c) { return is_alphanumeric_or_underscore(c) || c == '-' || c == '.'; }
 
+}  // namespace
+
 Result<void> validate_options(const TableOptions& options) {
   if (options.durability > Durability::memory)
     return fail(Errc::invalid_argument, "durability {} is none of sync, periodic and memory",
@@ -27,8 +29,6 @@ Result<void> validate_options(const TableOptions& options) {
                 options.block_bytes, kMinBlockBytes, kMaxBlockBytes);
   return {};
 }
-
-}  // namespace
 
 const FamilySchema* TableSchema::find_family(Bytes family_name) const {
   const auto it = std::lower_bound(

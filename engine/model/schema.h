@@ -29,6 +29,8 @@ struct TableOptions {
   Durability durability = Durability::sync;
   Compression compression = Compression::lz4;
   uint32_t block_bytes = 4096;  // kMinBlockBytes to kMaxBlockBytes, before compression
+
+  bool operator==(const TableOptions&) const = default;
 };
 
 struct TableSchema {
@@ -46,6 +48,7 @@ struct TableSchema {
 // [-_.a-zA-Z0-9]{1,64} (cases/README), options outside their bounds, a family named twice.
 Result<void> validate_table_name(Bytes name);
 Result<void> validate_family_name(Bytes name);
+Result<void> validate_options(const TableOptions& options);
 Result<void> validate_schema(const TableSchema& schema);
 
 // For the manifest; see FORMATS.md. decode answers DATA_LOSS for bytes that are no schema.

@@ -241,6 +241,10 @@ Result<engine::TableEntry> TestNode::create_table(std::string name,
   return block_on(0, node().create_table(ShardId{0}, std::move(spec)));
 }
 
+Result<engine::TableEntry> TestNode::alter_table(engine::TableChange change) {
+  return block_on(0, node().alter_table(ShardId{0}, std::move(change)));
+}
+
 Result<void> TestNode::drop_table(std::string name) {
   return block_on(0, node().drop_table(ShardId{0}, std::move(name)));
 }

@@ -96,6 +96,7 @@ class TestNode {
                                           std::vector<std::string> splits = {},
                                           TableOptions options = {},
                                           Granularity granularity = Granularity::micros);
+  Result<engine::TableEntry> alter_table(engine::TableChange change);
   Result<void> drop_table(std::string name);
   Result<void> flush(std::string table);
   Result<void> compact(std::string table);

@@ -1,0 +1,98 @@
+// Altering a table: its schema changes in one manifest edit and is then installed in every tablet.
+//
+//   plan -> stamp of the added families -> manifest edit -> every tablet -> every map -> answer
+//
+// All under the catalog lock, so one change of the catalog runs at a time.
+//
+// What a tablet does. It installs a schema in a plain call, between two commits: a commit is judged
+// and inserted in one plain call too, so each goes wholly by the schema before or by the one after.
+// From there on writes to a dropped family are NOT_FOUND and reads do not show it.
+//
+// Why a family that is added again is empty. Its cells are dead where their stamp is at or below
+// FamilySchema::created (read/fate.h). Say that it was dropped by edit D and is added by edit A.
+//   1. No tablet takes a write to the family between the installation of D and that of A. So every
+//      old cell of a tablet, those still on their way to the disk included, has a stamp that the
+//      tablet had given out when D was installed, which is before A was planned.
+//   2. `created` is the greatest of all tablets' last stamps, asked for after A was planned. By (1)
+//      it is at or above every old cell's stamp. It is one number for the table, hence the
+//      greatest.
+//   3. A tablet raises its last stamp to `created` when it installs A, so new cells lie above it.
+//
+// A crash at any point changes nothing of this.
+//   Before the edit is durable: the table is as it was.
+//   After it, before all tablets have installed it: the start opens every tablet with the schema of
+//      the manifest. Of a drop: what was written to the family meanwhile was committed before the
+//      change was answered, and is hidden with the rest; (1) holds with "the start" for "the
+//      installation". Of an addition: nothing was written to the family, no tablet took it.
+//   Any time later: a tablet begins with a last stamp of at least the newest `created` of its
+//      schema, whether or not a commit with a greater one has reached the disk, so (3) holds.
+//   An edit of unknown outcome stops the writes of every shard until the next start: a write to a
+//      family whose drop may be durable must not be acknowledged, it would vanish with the restart.
+//
+// Who works with the schema before. A cursor pins its snapshot together with what it reads: it
+// began before the answer and sees the table as it was. A merge that was planned before a drop
+// keeps the cells of the family, which the new schema hides all the same. One that was planned
+// while the family did not exist leaves its cells out, and all of its inputs were written before
+// the family could be added again, so nothing of the new one is among them.
+#include <algorithm>
+#include <utility>
+
+#include "engine/node_impl.h"
+
+namespace cellar::engine {
+
+Async<Result<TableEntry>> NodeImpl::alter_table(ShardId from, TableChange change) {
+  auto there = [this, mine = std::move(change)]() mutable { return alter_here(std::move(mine)); };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+// Sets `created` of the families that the alteration adds.
+Async<Result<void>> NodeImpl::stamp_added(Catalog::Alteration& alteration,
+                                          const std::vector<std::vector<TabletId>>& ids) {
+  std::vector<CommitStamp> last(shards());
+  auto ask = [this, &ids, &last](ShardId shard) -> Async<Result<void>> {
+    last[shard.value()] = part(shard).engine.last_stamp(ids[shard.value()]);
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on_every_shard(std::move(ask)));
+  const CommitStamp created = *std::max_element(last.begin(), last.end());
+  for (FamilySchema& family : alteration.entry.schema.families) {
+    const auto& added = alteration.added;
+    if (std::find(added.begin(), added.end(), family.name) != added.end()) family.created = created;
+  }
+  co_return Result<void>{};
+}
+
+Async<Result<TableEntry>> NodeImpl::alter_here(TableChange change) {
+  AsyncMutex::Lock lock = co_await catalog_lock_.lock();
+  CO_TRY(Catalog::Alteration alteration, catalog_.plan_alter(change));
+  if (alteration.empty) co_return std::move(alteration.entry);
+  const std::vector<std::vector<TabletId>> ids = tablets_of(alteration.entry);
+  if (!alteration.added.empty()) CO_TRY_VOID(co_await stamp_added(alteration, ids));
+
+  std::vector<SubjectEdit> edits;
+  edits.push_back(catalog_.edit_of(alteration));
+  auto versions = co_await manifest_.commit(edits);
+  if (!versions) {
+    const Error error = std::move(versions).error();
+    if (error.applied == Applied::maybe_applied) {
+      auto stop = [this, &error](ShardId shard) -> Async<Result<void>> {
+        part(shard).engine.manifest_failed(error);
+        co_return Result<void>{};
+      };
+      CO_TRY_VOID(co_await on_every_shard(std::move(stop)));
+    }
+    co_return std::unexpected(error);
+  }
+  catalog_.altered(alteration, versions->front());
+  auto install = [this, &ids,
+                  &schema = alteration.entry.schema](ShardId shard) -> Async<Result<void>> {
+    part(shard).engine.alter(ids[shard.value()], schema);
+    part(shard).tables = catalog_.map();
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on_every_shard(std::move(install)));
+  co_return std::move(alteration.entry);
+}
+
+}  // namespace cellar::engine
