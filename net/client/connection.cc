@@ -15,6 +15,7 @@ namespace fb = wire::fb;
 namespace {
 
 constexpr uint64_t kHelloId = UINT64_MAX;  // of no slot
+constexpr uint64_t kPingId = UINT64_MAX - 1;
 
 // Without the "connecting to ...: " that the sentence around it says already.
 std::string_view reason_of(std::string_view message) {
@@ -34,7 +35,10 @@ Connection::Connection(ClientEnv env, const ClientOptions& options, Address addr
       address_(std::move(address)),
       encoder_(std::move(encoder)),
       random_(env.seed),
-      alarm_(env.timers, [](void* self) { static_cast<Connection*>(self)->on_alarm(); }, this) {}
+      alarm_(
+          env.timers, [](void* self) { static_cast<Connection*>(self)->on_alarm(); }, this),
+      keepalive_(
+          env.timers, [](void* self) { static_cast<Connection*>(self)->on_keepalive(); }, this) {}
 
 // The loop has been destroyed with calls inside, or nothing is left.
 Connection::~Connection() {
@@ -93,6 +97,10 @@ Async<Error> Connection::serve() {
   state_ = State::ready;
   pause_us_ = 0;
   ++stats_.connects;
+  last_received_us_ = env_.timers.now_us();
+  pinged_us_ = 0;
+  given_up_ = {};
+  if (options_.keepalive_us > 0) keepalive_.arm_after_us(options_.keepalive_us);
   send_queued();
   auto ended = co_await receive(reader);
   co_return std::move(ended).error();
@@ -166,6 +174,7 @@ Result<void> Connection::handle(const wire::Frame& frame) {
     if (in_flight_ == 0) stream_->close();
     return {};
   }
+  if (header.request_id == kPingId) return {};
   Slot* slot = slot_of(header.request_id);
   if (!slot) {
     return fail(Errc::internal, "{} answered request {:#x}, which is not open", options_.address,
@@ -205,6 +214,7 @@ void Connection::lose(Error why) {
   const bool served = state_ == State::ready || state_ == State::draining;
   const bool closed = state_ == State::closed;
   alarm_.cancel();
+  keepalive_.cancel();
   if (stream_) stream_->close();
   stream_ = nullptr;
   if (!closed) state_ = State::down;
@@ -226,7 +236,8 @@ void Connection::lose(Error why) {
                 fmt::format("the connection to {} was lost: {}", options_.address, why.message));
   } else if (served && !closed) {
     why = Error(Errc::unavailable,
-                fmt::format("the connection to {} was given up", options_.address));
+                fmt::format("the connection to {} was ended: {}", options_.address,
+                            given_up_.empty() ? "the node is stopping" : given_up_));
   }
   if (!closed) why.retry_after(milliseconds(pause_us_));
   for (auto& [call, left] : carried) {
@@ -280,6 +291,25 @@ void Connection::on_alarm() {
   }
 }
 
+void Connection::give_up(std::string_view why) {
+  given_up_ = why;
+  stream_->close();
+}
+
+void Connection::on_keepalive() {
+  const int64_t now_us = env_.timers.now_us();
+  const bool silent = last_received_us_ + options_.keepalive_us <= now_us;
+  if (in_flight_ > 0 && silent) {
+    if (pinged_us_ > last_received_us_) {
+      give_up("it has gone silent");
+      return;
+    }
+    send_control(kPingId, static_cast<uint16_t>(fb::Op::Ping), wire::FrameKind::request, {});
+    pinged_us_ = now_us;
+  }
+  keepalive_.arm_after_us(options_.keepalive_us);
+}
+
 int64_t Connection::next_pause_us() {
   if (pause_us_ == 0) {
     pause_us_ = options_.backoff_min_us;
@@ -303,7 +333,7 @@ Async<void> Connection::write_rest(std::shared_ptr<Connection> self,
     auto written = co_await stream->write(parts);
     if (self->stream_ != stream) co_return;  // lost meanwhile
     if (!written) {
-      stream->close();  // the reader finds out and ends this connection
+      self->give_up("it takes no more bytes");
       co_return;
     }
     self->send_queued();

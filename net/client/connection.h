@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/base/random.h"
@@ -33,7 +34,7 @@ struct ClientEnv {
   ShardExecutor executor;
   Timers& timers;
   Network& network;
-  uint64_t seed = 1;  // of jitter and client id
+  uint64_t seed = 1;                       // of jitter and client id
   std::shared_ptr<void> keeper = nullptr;  // of the above, where nobody else keeps it
 };
 
@@ -85,6 +86,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void lose(Error why);
   void fail_queue(const Error& why, Reach reach);
   void on_alarm();
+  void on_keepalive();
+  // The reader finds out and ends this connection.
+  void give_up(std::string_view why);
   int64_t next_pause_us();
   Async<void> pause(int64_t us);
   // Writes what the stream did not take at once, and what gathers meanwhile.
@@ -134,6 +138,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Timer alarm_;  // of the pause, or of the hello
   Waiter pause_waiter_;
   bool hello_late_ = false;
+  std::string_view given_up_;  // why this side ended the connection; empty: it did not
+  Timer keepalive_;
+  int64_t pinged_us_ = 0;  // 0: no ping is out
   ConnectionStats stats_;
 };
 

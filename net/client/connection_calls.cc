@@ -131,7 +131,7 @@ void Connection::flush() {
   ++stats_.writes;
   auto taken = stream_->try_write(parts);
   if (!taken) {
-    stream_->close();  // the reader finds out and ends this connection
+    give_up("it takes no more bytes");
     return;
   }
   handed_ += *taken;
@@ -212,7 +212,7 @@ void Connection::on_deadline(Call& call) {
                            sent ? "" : " (there was no connection to send it on)")),
          Reach::now);
   // A peer that says nothing at all for so long is dead, whatever TCP believes.
-  if (silent && stream_) stream_->close();
+  if (silent && stream_) give_up("it has gone silent");
 }
 
 }  // namespace cellar::client

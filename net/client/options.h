@@ -25,6 +25,10 @@ struct ClientOptions {
   int64_t request_deadline_us = 10'000'000;  // of data operations; kNoDeadline: none
   int64_t admin_deadline_us = 300'000'000;   // of create, drop, flush, compact and the like
 
+  // Requests wait and nothing has come for so long: the node is pinged. Nothing for as long again:
+  // the connection is given up. So a scan, which has no deadline, does not wait for a dead machine.
+  int64_t keepalive_us = 15'000'000;
+
   // What one connection carries: requests on the wire (the server may allow fewer), and behind them
   // a queue in this client. Past its bounds a request is refused with RESOURCE_EXHAUSTED.
   size_t max_in_flight = 128;

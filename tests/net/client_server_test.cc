@@ -198,12 +198,6 @@ TEST_F(ClientServerTest, WhatIsNotBuiltYetIsRefusedAsSuch) {
               client_->async_read_modify_write("t", modify, {}, std::move(done));
             })),
             Errc::unimplemented);
-  TableChange change;
-  change.name = "t";
-  change.add.emplace_back().name = "h";
-  EXPECT_EQ(code(wait<TableDescription>(
-                [&](auto done) { client_->async_alter_table(change, std::move(done)); })),
-            Errc::unimplemented);
   EXPECT_EQ(code(wait<PreviewReply>([&](auto done) {
               client_->async_preview_rule("t", "f", RetentionRule::max_versions(1), 5,
                                           std::move(done));

@@ -269,6 +269,24 @@ TEST_F(ClientTest, PausesBetweenAttemptsGrowToTheirBound) {
   EXPECT_EQ(server_.connections, 1u);
 }
 
+TEST_F(ClientTest, AMachineThatHasVanishedDoesNotHoldAScanForEver) {
+  const auto only_pings = [](const Received& r) {
+    return r.header.op == static_cast<uint16_t>(fb::Op::Ping) ? mutate_reply(r) : std::string();
+  };
+  server_.script = only_pings;
+  client();
+  ReadStream stream = client_->read_rows("t", {});
+  std::optional<Error> error;
+  stream.async_next([&](Result<CellBlock> block) { error = block.error(); });
+  settle(300'000'000);
+  EXPECT_FALSE(error.has_value()) << "a slow node answers pings";
+  server_.swallow = true;
+  settle(60'000'000);
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code, Errc::unavailable);
+  server_.swallow = false;
+}
+
 // Whatever byte the connection dies at, the outcome is the truth.
 TEST_F(ClientTest, ACutAtAnyByteIsToldHonestly) {
   size_t ok = 0;
