@@ -206,7 +206,6 @@ TEST_F(SessionTest, RefusalsOfTheNodeArePassedOnWithTheirCode) {
   refused({"set", "strict", "r", "g:q=v"}, kNotFound, "family 'g'");
   refused({"set", "strict", "r", "f:q=v@1"}, kFailed, "INVALID_ARGUMENT");
   refused({"set", "strict", "", "f:q=v"}, kFailed, "row key is empty");
-  refused({"createfamily", "absent", "g"}, kNotFound, "NOT_FOUND");
   refused({"deletetable", "absent"}, kNotFound, "NOT_FOUND");
 }
 

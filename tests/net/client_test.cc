@@ -1,74 +1,16 @@
 // The client against a scripted server, on virtual time and a network that cuts where it is told.
-#include "net/client/client.h"
-
-#include <gtest/gtest.h>
-
 #include <set>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/deferred.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
-#include "io/runtime/sim_loop.h"
-#include "tests/net/client_fake_server.h"
+#include "tests/net/client_bed.h"
 
 namespace cellar::client {
 namespace {
 
-constexpr uint16_t kPort = 7420;
-constexpr auto use_awaitable = asio::use_awaitable_t<ShardExecutor>();
-
-class ClientTest : public testing::Test {
- protected:
-  ClientTest()
-      : world_(seed()),
-        loop_(world_.add_loop()),
-        server_loop_(world_.add_loop()),
-        fabric_(world_),
-        network_(fabric_, loop_),
-        server_(fabric_, server_loop_) {
-    server_.script = mutate_reply;
-    server_.listen(kPort);
-    world_.run_until_idle();
-  }
-  ~ClientTest() override {
-    client_.reset();
-    server_.stop_listening();
-    server_.cut();
-    world_.run_for_us(10'000'000);
-  }
-  static uint64_t seed() { return 20261121; }
-
-  Client& client(ClientOptions options = {}) {
-    options.address = "127.0.0.1:7420";
-    client_ = std::make_unique<Client>(
-        ClientEnv{loop_.executor(), loop_.timers(), network_, world_.random().next()}, options);
-    return *client_;
-  }
-  static Mutation one_cell(Bytes row) {
-    Mutation m(row);
-    m.set("f", "q", "v", 1000);
-    return m;
-  }
-  // Starts a write; its result appears in the optional.
-  using Outcome = std::optional<Result<MutateReply>>;
-  std::shared_ptr<Outcome> write(Bytes row, CallOptions options = {}) {
-    auto outcome = std::make_shared<Outcome>();
-    client_->async_mutate_row("t", one_cell(row), options,
-                              [outcome](Result<MutateReply> r) { outcome->emplace(std::move(r)); });
-    return outcome;
-  }
-  void settle(int64_t us = 60'000'000) { world_.run_for_us(us); }
-
-  SimWorld world_;
-  SimLoop& loop_;
-  SimLoop& server_loop_;
-  SimFabric fabric_;
-  SimNetwork network_;
-  FakeServer server_;
-  std::unique_ptr<Client> client_;
-};
+using ClientTest = ClientBed;
 
 TEST_F(ClientTest, AWriteCarriesItsRowOperationsAndDeadline) {
   client();
@@ -475,133 +417,6 @@ TEST_F(ClientTest, GarbageFromTheServerEndsTheConnectionAndItsRequests) {
   ASSERT_TRUE(*outcome && !**outcome);
   EXPECT_EQ((*outcome)->error().code, Errc::unavailable);
   EXPECT_EQ((*outcome)->error().applied, Applied::maybe_applied);
-}
-
-// ---- streams ----
-
-class StreamTest : public ClientTest {
- protected:
-  // Sends as many chunks as there are credits, `total` in all.
-  void serve_rows(size_t total) {
-    server_.script = [this, total](const Received& r) {
-      using Kind = wire::FrameKind;
-      if (r.header.kind == Kind::cancel) {
-        return error_frame(r.header, Errc::cancelled, "cancelled by the client");
-      }
-      if (r.header.kind == Kind::request) credits_ = 4;
-      if (r.header.kind == Kind::credit) {
-        std::vector<uint64_t> aligned(r.body.size() / 8);
-        std::memcpy(aligned.data(), r.body.data(), r.body.size());
-        credits_ += wire::verified<fb::Credit>(
-                        Bytes(reinterpret_cast<const char*>(aligned.data()), r.body.size()))
-                        ->chunks();
-      }
-      std::string out;
-      for (; credits_ > 0 && sent_ < total; --credits_, ++sent_) {
-        out += frame(Kind::chunk, r.header, chunk_body(fmt::format("row{:04}", sent_), "v"));
-        if (sent_ + 1 == total) out += frame(Kind::end, r.header, {});
-      }
-      return out;
-    };
-  }
-  static ReadRows with_credits(uint32_t n) {
-    ReadRows read;
-    read.credits = n;
-    return read;
-  }
-  Result<CellBlock> next(ReadStream& stream) {
-    const auto call = [&]() -> Async<Result<CellBlock>> {
-      co_return co_await stream.async_next(use_awaitable);
-    };
-    return world_.block_on(loop_, call());
-  }
-  size_t credits_ = 0;
-  size_t sent_ = 0;
-};
-
-TEST_F(StreamTest, GivesEveryBlockInOrderAndThenAnEmptyOne) {
-  serve_rows(50);
-  client();
-  ReadStream stream = client_->read_rows("t", with_credits(4));
-  for (size_t i = 0; i < 50; ++i) {
-    auto block = next(stream);
-    ASSERT_TRUE(block.has_value());
-    ASSERT_EQ(block->rows().size(), 1u);
-    EXPECT_EQ(block->rows()[0].key, fmt::format("row{:04}", i));
-    EXPECT_TRUE(block->rows()[0].complete);
-  }
-  auto end = next(stream);
-  ASSERT_TRUE(end.has_value());
-  EXPECT_TRUE(end->empty());
-}
-
-TEST_F(StreamTest, AReaderThatDoesNotReadHoldsTheServerBack) {
-  serve_rows(1000);
-  client();
-  ReadStream stream = client_->read_rows("t", with_credits(4));
-  settle(1'000'000);
-  EXPECT_EQ(sent_, 4u);
-  ASSERT_TRUE(next(stream).has_value());
-  ASSERT_TRUE(next(stream).has_value());
-  settle(1'000'000);
-  EXPECT_EQ(sent_, 6u);
-}
-
-TEST_F(StreamTest, LettingGoCancelsTheReadAndFreesItsPlace) {
-  serve_rows(1000);
-  client();
-  {
-    ReadStream stream = client_->read_rows("t", with_credits(4));
-    ASSERT_TRUE(next(stream).has_value());
-  }
-  settle(1'000'000);
-  EXPECT_EQ(server_.requests.back().header.kind, wire::FrameKind::cancel);
-  server_.script = mutate_reply;
-  const auto outcome = write("row");
-  settle(1'000'000);
-  EXPECT_TRUE(*outcome && **outcome);
-  EXPECT_EQ(server_.connections, 1u);
-}
-
-TEST_F(StreamTest, ALostConnectionEndsTheStreamAfterTheBlocksThatCame) {
-  serve_rows(1000);
-  client();
-  ReadStream stream = client_->read_rows("t", with_credits(4));
-  settle(1'000'000);
-  server_.cut();
-  settle(10'000);
-  size_t blocks = 0;
-  Result<CellBlock> last;
-  while (true) {
-    last = next(stream);
-    if (!last) break;
-    ++blocks;
-    ASSERT_LE(blocks, 4u);
-  }
-  EXPECT_EQ(blocks, 4u);
-  EXPECT_EQ(last.error().code, Errc::unavailable);
-  EXPECT_TRUE(last.error().retryable());
-}
-
-TEST_F(StreamTest, CancellingAWaitLeavesTheStreamWhole) {
-  serve_rows(0);
-  server_.script = nullptr;
-  client();
-  ReadStream stream = client_->read_rows("t", with_credits(4));
-  asio::cancellation_signal signal;
-  std::optional<Error> error;
-  stream.async_next(
-      asio::bind_cancellation_slot(signal.slot(), [&](Result<CellBlock> r) { error = r.error(); }));
-  settle(1'000'000);
-  signal.emit(asio::cancellation_type::terminal);
-  settle(10'000);
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->code, Errc::cancelled);
-  const wire::FrameHeader request = server_.requests[0].header;
-  server_.send(frame(wire::FrameKind::chunk, request, chunk_body("k", "v")));
-  auto block = next(stream);
-  ASSERT_TRUE(block.has_value());
-  EXPECT_EQ(block->rows()[0].key, "k");
 }
 
 }  // namespace
