@@ -17,7 +17,8 @@ bool Memtable::add(Bytes key, Bytes value) {
   CHECK(!frozen_, "add to a frozen memtable");
   ParsedKey parsed;
   CHECK(parse_key(key, parsed), "malformed key {}", escape_bytes(key));
-  const Probe probe(key);
+  share(key);
+  const Probe probe(key, shared_.size());
   const auto place = tree_.lower_bound(probe);
   if (place != tree_.end() && place->head == probe.head && place->key() == key) return false;
 
@@ -33,6 +34,23 @@ bool Memtable::add(Bytes key, Bytes value) {
   bounds_.add_entry(parsed, value);
   note_stamp(parsed.stamp);
   return true;
+}
+
+void Memtable::share(Bytes key) {
+  if (tree_.empty()) shared_.assign(key);
+  size_t common = common_prefix(key, shared_);
+  if (common == shared_.size()) return;
+  const bool cheap = entries() < kCheapCutEntries || entries() >= 2 * entries_at_cut_;
+  if (!cheap) common = std::min(common, shared_.size() / 2);
+  shared_.resize(common);
+  entries_at_cut_ = entries();
+  for (const Slot& slot : tree_) slot.head = key_head(slot.key().substr(common));
+}
+
+Memtable::Tree::const_iterator Memtable::lower_bound(Bytes key) const {
+  if (key.starts_with(shared_)) return tree_.lower_bound(Probe(key, shared_.size()));
+  // Then it lies on one side of all of them.
+  return key < shared_ ? tree_.begin() : tree_.end();
 }
 
 void Memtable::add_range_delete(const RangeDelete& range, CommitStamp stamp) {
@@ -63,12 +81,12 @@ Step Memtable::Iterator::stand() {
 }
 
 Step Memtable::Iterator::seek(Bytes key) {
-  place_ = memtable_->tree_.lower_bound(Probe(key));
+  place_ = memtable_->lower_bound(key);
   return stand();
 }
 
 Step Memtable::Iterator::seek_before(Bytes key) {
-  place_ = memtable_->tree_.lower_bound(Probe(key));
+  place_ = memtable_->lower_bound(key);
   if (place_ == memtable_->tree_.begin()) return Step::end;
   --place_;
   return stand();
@@ -76,7 +94,7 @@ Step Memtable::Iterator::seek_before(Bytes key) {
 
 Step Memtable::Iterator::next() {
   if (inserts_seen_ != memtable_->inserts_) {
-    place_ = memtable_->tree_.upper_bound(slot_);
+    place_ = memtable_->tree_.upper_bound(Probe(slot_.key(), memtable_->shared_.size()));
   } else {
     ++place_;
   }

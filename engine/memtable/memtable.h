@@ -3,6 +3,16 @@
 // Keys and values lie together in an arena that is freed with the memtable; a B-tree of (head,
 // pointer) pairs orders them. One thread: writer and readers are the same shard.
 //
+// A head spares most comparisons the way to the key, which is a cache miss. Keys of a tablet often
+// begin alike for longer than a head reaches, so heads are taken from where the keys begin to
+// differ: behind shared_, which every key begins with. A key that does not begin so cuts shared_
+// short, and all heads are made anew; their order stays, it is the keys'. A cut takes only what it
+// must while the memtable is small or has doubled since the last one, else it takes half of what
+// was left too, so all cuts together cost a constant per entry and a few rounds more.
+//
+//   keys user0017, user0018                shared_ "user001", heads of "7", "8"
+//   add  user0420                          shared_ "user0",   heads of "017", "018", "420"
+//
 // Iterators and inserts: an iterator may be kept across add(). The bytes of key() and value() live
 // as long as the memtable. Its position in the tree does not survive an insert, so the next move
 // finds the place again by the last key (one search). An entry added behind an iterator is not
@@ -11,6 +21,7 @@
 
 #include <absl/container/btree_set.h>
 
+#include <string>
 #include <vector>
 
 #include "engine/iter/entry_iterator.h"
@@ -55,7 +66,7 @@ class Memtable {
  private:
   // key size: u32, value size: u32, key, value; anywhere in the arena.
   struct Slot {
-    uint64_t head;
+    mutable uint64_t head;  // made anew at a cut, which does not touch the order
     const char* record;
     Bytes key() const { return {record + 8, load_le<uint32_t>(record)}; }
     Bytes value() const {
@@ -63,7 +74,7 @@ class Memtable {
     }
   };
   struct Probe {
-    explicit Probe(Bytes k) : head(key_head(k)), bytes(k) {}
+    Probe(Bytes k, size_t shared) : head(key_head(k.substr(shared))), bytes(k) {}
     Bytes key() const { return bytes; }
     uint64_t head;
     Bytes bytes;
@@ -77,11 +88,20 @@ class Memtable {
   };
   using Tree = absl::btree_set<Slot, Less>;
 
+  // A cut of a memtable with fewer entries costs little.
+  static constexpr size_t kCheapCutEntries = 1024;
+
+  // The first entry whose key is not less.
+  Tree::const_iterator lower_bound(Bytes key) const;
+  // Cuts shared_ to what `key` begins with too.
+  void share(Bytes key);
   void note_stamp(CommitStamp stamp);
 
   Arena arena_;
   Tree tree_;
-  uint64_t inserts_ = 0;  // iterators compare it to know whether their place is stale
+  std::string shared_;         // every key in tree_ begins with it
+  size_t entries_at_cut_ = 0;  // of the last time that it was cut
+  uint64_t inserts_ = 0;       // iterators compare it to know whether their place is stale
   size_t content_bytes_ = 0;
   size_t range_bytes_ = 0;
   CommitStamp min_stamp_ = kMaxStamp;

@@ -35,6 +35,35 @@ TEST(Memtable, WalksAsAMap) {
   }
 }
 
+// Rows share long beginnings, which ever shorter ones cut: before and after heads are made anew,
+// searches and iterators on their way find what a map finds.
+TEST(Memtable, KeysThatBeginAlikeForLongAndThenLessAreInOrder) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const auto some_key = [&](uint64_t round) {
+      const size_t shared = 60 - std::min<size_t>(60, round / 64 + random.below(4));
+      const std::string row = std::string(shared, 'k') + std::to_string(random.below(100'000));
+      return cell_key(row, random.below(3));
+    };
+    Memtable memtable;
+    EntryMap model;
+    Memtable::Iterator it = memtable.iterator();
+    std::string at;
+    Step step = Step::end;
+    for (uint64_t round = 0; round < 5000; ++round) {
+      const std::string key = some_key(round);
+      ASSERT_EQ(memtable.add(key, "v"), model.emplace(key, "v").second);
+      const auto expected = step == Step::ready ? model.upper_bound(at) : model.begin();
+      step = step == Step::ready ? it.next() : it.seek("");
+      ASSERT_EQ(step == Step::ready, expected != model.end());
+      if (step == Step::ready) at.assign(it.key());
+      if (step == Step::ready) ASSERT_EQ(at, expected->first);
+    }
+    walk_against_model(it, model, random, 2000, same, [&] { return some_key(random.below(5000)); });
+  }
+}
+
 TEST(Memtable, AnIteratorGoesOnAfterItsLastKeyWhileWritesGoOn) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
