@@ -10,6 +10,7 @@
 #include "io/base/random.h"
 #include "tests/cases/node_process.h"
 #include "tests/process/writers.h"
+#include "tests/support/seeds.h"
 
 namespace cellar::process {
 namespace {
@@ -19,11 +20,6 @@ constexpr int kWriters = 4;
 constexpr int64_t kReadyMs = 2'000;  // plus 1 s per GiB of log
 constexpr uint64_t kRowsPerWriter =
     60'000;  // then the directory is begun anew, so that checking stays cheap
-
-uint64_t number_from(const char* variable, uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::stoull(text);
-}
 
 int64_t steady_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -101,8 +97,8 @@ class Kill : public testing::Test {
 };
 
 TEST_F(Kill, NoAcknowledgedWriteIsLostAndNoRowIsHalfApplied) {
-  const uint64_t kills = number_from("CELLAR_KILLS", 60);
-  const uint64_t seed = number_from("CELLAR_SEED", entropy_seed());
+  const uint64_t kills = number_from_environment("CELLAR_KILLS", 60);
+  const uint64_t seed = number_from_environment("CELLAR_SEED", entropy_seed());
   Random random(seed);
   SCOPED_TRACE(fmt::format("CELLAR_SEED={} CELLAR_KILLS={}", seed, kills));
   begin_anew();
@@ -122,7 +118,7 @@ TEST_F(Kill, NoAcknowledgedWriteIsLostAndNoRowIsHalfApplied) {
 
 // Recovery that is killed again and again must not lose, grow or slow down.
 TEST_F(Kill, ARestartStormLosesNothing) {
-  const uint64_t seed = number_from("CELLAR_SEED", entropy_seed());
+  const uint64_t seed = number_from_environment("CELLAR_SEED", entropy_seed());
   Random random(seed);
   SCOPED_TRACE(fmt::format("CELLAR_SEED={}", seed));
   begin_anew();

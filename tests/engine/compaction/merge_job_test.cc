@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/seeds.h"
 #include "tests/support/table_bed.h"
 
 namespace cellar::engine {
@@ -191,7 +192,7 @@ TEST_F(Merge, TimeBoundsPruneOnlyWhatCannotMatter) {
 }
 
 TEST_F(Merge, RandomHistoriesReadTheSameThroughEveryFlushAndCompaction) {
-  for (uint64_t seed = 1; seed <= 120; ++seed) {
+  for (const uint64_t seed : test_seeds(120)) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     TableBed bed(random, random.one_in(2) ? 2000 : 8u << 20);

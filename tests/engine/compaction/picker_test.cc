@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/base/random.h"
+#include "tests/support/seeds.h"
 
 namespace cellar::engine {
 namespace {
@@ -94,7 +95,7 @@ TEST(Picker, TenThousandFlushesWriteEachByteAFewTimesAndLeaveFewRuns) {
 }
 
 TEST(Picker, AnySequenceOfSizesStaysWithinTheBoundOnRuns) {
-  for (uint64_t seed = 1; seed <= 200; ++seed) {
+  for (const uint64_t seed : test_seeds(200)) {
     Random random(seed);
     const Outcome outcome =
         simulate(300, [&](size_t) { return random.next() >> (4 + random.below(60)); });

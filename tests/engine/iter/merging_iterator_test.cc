@@ -4,6 +4,7 @@
 
 #include "tests/support/model_script.h"
 #include "tests/support/random_entries.h"
+#include "tests/support/seeds.h"
 #include "tests/support/vector_iterator.h"
 
 namespace cellar::engine {
@@ -60,7 +61,7 @@ TEST(MergingIterator, AFailedSourceFailsTheMergeWithItsError) {
 }
 
 TEST(MergingIterator, WalksAsTheMapOfAllSourcesWhateverBlocks) {
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const uint64_t seed : test_seeds(60)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const size_t sources = 1 + random.below(8);

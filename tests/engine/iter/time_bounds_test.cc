@@ -4,12 +4,13 @@
 
 #include "engine/iter/range_delete.h"
 #include "tests/support/random_entries.h"
+#include "tests/support/seeds.h"
 
 namespace cellar::engine {
 namespace {
 
 TEST(TimeBounds, HoldEveryEntryThatWasAddedAndSurviveTheirEncoding) {
-  for (uint64_t seed = 1; seed <= 200; ++seed) {
+  for (const uint64_t seed : test_seeds(200)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     TimeBounds parts[2];

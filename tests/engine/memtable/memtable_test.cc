@@ -4,6 +4,7 @@
 
 #include "tests/support/model_script.h"
 #include "tests/support/random_entries.h"
+#include "tests/support/seeds.h"
 
 namespace cellar::engine {
 namespace {
@@ -17,7 +18,7 @@ std::string cell_key(Bytes row, uint64_t stamp) {
 }
 
 TEST(Memtable, WalksAsAMap) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const uint64_t seed : test_seeds(20)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     Memtable memtable;
@@ -38,7 +39,7 @@ TEST(Memtable, WalksAsAMap) {
 // Rows share long beginnings, which ever shorter ones cut: before and after heads are made anew,
 // searches and iterators on their way find what a map finds.
 TEST(Memtable, KeysThatBeginAlikeForLongAndThenLessAreInOrder) {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (const uint64_t seed : test_seeds(10)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const auto some_key = [&](uint64_t round) {
@@ -65,7 +66,7 @@ TEST(Memtable, KeysThatBeginAlikeForLongAndThenLessAreInOrder) {
 }
 
 TEST(Memtable, AnIteratorGoesOnAfterItsLastKeyWhileWritesGoOn) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const uint64_t seed : test_seeds(20)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     Memtable memtable;

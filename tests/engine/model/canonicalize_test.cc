@@ -7,6 +7,7 @@
 #include "engine/model/mutation.h"
 #include "io/base/random.h"
 #include "tests/support/row_model.h"
+#include "tests/support/seeds.h"
 
 namespace cellar {
 namespace {
@@ -129,7 +130,7 @@ OwnedMutation random_op(Random& random) {
 
 // A canonical commit is a set: its deletes apply to what was there, then its sets, in any order.
 TEST(Canonicalize, RandomMutationsEqualTheirReplayInOrder) {
-  for (uint64_t seed = 1; seed <= 3000; ++seed) {
+  for (const uint64_t seed : test_seeds(3000)) {
     Random random(seed);
     std::vector<OwnedMutation> before;
     for (int i = 0; i < 10; ++i) {

@@ -7,6 +7,7 @@
 
 #include "engine/read/column_deletes.h"
 #include "io/base/random.h"
+#include "tests/support/seeds.h"
 
 namespace cellar::engine {
 namespace {
@@ -35,7 +36,7 @@ TEST(RangeDeletes, AReaderDoesNotSeeADeleteCommittedAfterIt) {
 }
 
 TEST(RangeDeletes, RandomSetsEqualALinearSearch) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const uint64_t seed : test_seeds(300)) {
     Random random(seed);
     RangeDeletes deletes;
     std::vector<StampedRange> all;
@@ -69,7 +70,7 @@ TEST(ColumnDeletes, RandomSetsEqualALinearSearch) {
     int64_t end;
     CommitStamp stamp;
   };
-  for (uint64_t seed = 1; seed <= 500; ++seed) {
+  for (const uint64_t seed : test_seeds(500)) {
     Random random(seed);
     ColumnDeletes deletes;
     std::vector<Item> all;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/scan_driver.h"
+#include "tests/support/seeds.h"
 #include "tests/support/tablet_bed.h"
 
 namespace cellar::engine {
@@ -184,7 +185,7 @@ TEST_F(Scan, MalformedBytesAreDataLossNotAnAnswer) {
 }
 
 TEST_F(Scan, RandomHistoriesEqualTheModelHoweverTheReadIsInterrupted) {
-  for (uint64_t seed = 1; seed <= 400; ++seed) {
+  for (const uint64_t seed : test_seeds(400)) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     TabletBed bed(random);
@@ -212,7 +213,7 @@ TEST_F(Scan, RandomHistoriesEqualTheModelHoweverTheReadIsInterrupted) {
 // Writers go on while the scan is open. Each row must be what some single stamp between opening and
 // end would show.
 TEST_F(Scan, EveryRowIsReadAsOfOneStampWhileWritersGoOn) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const uint64_t seed : test_seeds(300)) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     TabletBed bed(random);

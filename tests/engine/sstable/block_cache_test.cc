@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "io/base/random.h"
+#include "tests/support/seeds.h"
 
 namespace cellar::engine {
 namespace {
@@ -17,7 +18,7 @@ BlockRef block_of(uint64_t offset, size_t size = 1000, char fill = 'b') {
 BlockRef get(BlockCache& cache, uint64_t offset) { return cache.find({BlobId{1}, offset}); }
 
 TEST(BlockCache, KeepsWithinItsBudgetWhateverComes) {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (const uint64_t seed : test_seeds(10)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     BlockCache cache(100'000);

@@ -7,6 +7,7 @@
 #include "io/base/random.h"
 #include "tests/support/model_script.h"
 #include "tests/support/random_entries.h"
+#include "tests/support/seeds.h"
 
 namespace cellar::engine {
 namespace {
@@ -31,7 +32,7 @@ EntryMap random_map(Random& random, size_t most) {
 }
 
 TEST(Block, EverySeekInBothDirectionsAnswersAsTheMap) {
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const uint64_t seed : test_seeds(60)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const EntryMap model = random_map(random, 80);

@@ -4,6 +4,7 @@
 #include "engine/memtable/memtable.h"
 #include "tests/support/model_script.h"
 #include "tests/support/random_entries.h"
+#include "tests/support/seeds.h"
 #include "tests/support/table_fixture.h"
 
 namespace cellar::engine {
@@ -19,7 +20,7 @@ EntryMap random_entries(Random& random, uint64_t most) {
 }
 
 TEST(Table, WalksAsTheMapItWasWrittenFrom) {
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const uint64_t seed : test_seeds(40)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     TableFixture f(seed % 3 == 0 ? 4096 : 1u << 20);
@@ -38,7 +39,7 @@ TEST(Table, WalksAsTheMapItWasWrittenFrom) {
 }
 
 TEST(Table, MergedWithMemtablesAndOtherTablesWalksAsOneMap) {
-  for (uint64_t seed = 1; seed <= 25; ++seed) {
+  for (const uint64_t seed : test_seeds(25)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     TableFixture f(seed % 2 == 0 ? 8192 : 1u << 20);

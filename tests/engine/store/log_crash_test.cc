@@ -4,6 +4,7 @@
 
 #include "engine/store/local_log_store.h"
 #include "tests/engine/store/store_rig.h"
+#include "tests/support/seeds.h"
 
 namespace cellar::engine {
 namespace {
@@ -149,7 +150,7 @@ TEST(LogCrash, TrimmingIsSafeAtEveryStep) {
 }
 
 TEST(LogCrash, ALogThatWasBeingMadeOrRemovedIsWholeOrGone) {
-  for (uint64_t seed = 1; seed <= 8; ++seed) {
+  for (const uint64_t seed : test_seeds(8)) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     MemDisk disk;
     Random policies(seed);

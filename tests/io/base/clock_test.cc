@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "io/base/random.h"
+#include "tests/support/seeds.h"
 
 namespace cellar {
 namespace {
@@ -67,7 +68,7 @@ TEST(TrustedClock, RaisedFloorHoldsAndTimeGoesOnFromThere) {
 }
 
 TEST(TrustedClock, UnderRandomJumpsNeverGoesBackNorOutrunsBootTime) {
-  for (uint64_t seed = 1; seed <= 50; ++seed) {
+  for (const uint64_t seed : test_seeds(50)) {
     Random random(seed);
     ManualClock machine(kNow, static_cast<int64_t>(random.below(1'000'000'000)));
     TrustedClock clock(machine);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/base/random.h"
+#include "tests/support/seeds.h"
 
 namespace cellar {
 namespace {
@@ -22,7 +23,7 @@ uint64_t nearest_rank(const std::vector<uint64_t>& sorted, double percent) {
 }
 
 TEST(Histogram, PercentilesAgreeWithTheSortedValuesToThreeDigits) {
-  for (uint64_t seed = 1; seed <= 5; ++seed) {
+  for (const uint64_t seed : test_seeds(5)) {
     Random random(seed);
     Histogram histogram;
     std::vector<uint64_t> values;

@@ -5,6 +5,7 @@
 
 #include "io/runtime/sim_loop.h"
 #include "tests/io/disk/disk_bodies.h"
+#include "tests/support/seeds.h"
 
 namespace cellar::test {
 namespace {
@@ -311,7 +312,7 @@ TEST_F(CrashImage, HaltedFileSystemForgetsWhatIsInFlight) {
 // The way a simulated machine loses its power: image first, then the world is destroyed with
 // everything that was waiting in it.
 TEST(MemFsInSimWorldTest, CrashInTheMiddleOfWorkLeavesNothingBehind) {
-  for (uint64_t seed = 1; seed <= 30; ++seed) {
+  for (const uint64_t seed : test_seeds(30)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     MemDisk disk;

@@ -11,6 +11,7 @@
 #include "io/base/random.h"
 #include "io/runtime/sim_loop.h"
 #include "io/runtime/wheel_timers.h"
+#include "tests/support/seeds.h"
 
 namespace cellar {
 namespace {
@@ -137,7 +138,7 @@ struct Tracked {
 };
 
 TEST(WheelTimers, RandomArmsCancelsAndLeapsAgreeWithASortedList) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const uint64_t seed : test_seeds(20)) {
     Random random(seed);
     WheelTimers wheel;
     int64_t now = static_cast<int64_t>(random.below(1'000'000'000'000));
