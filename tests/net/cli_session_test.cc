@@ -163,6 +163,54 @@ TEST_F(SessionTest, ARowIsWrittenReadAndDeletedColumnByColumn) {
   EXPECT_EQ(gone.err, "cellar: NOT_FOUND: row 'today' of table 'notes' has no cells\n");
 }
 
+TEST_F(SessionTest, FamiliesComeAndGoAndOptionsChange) {
+  good({"createtable", "change", "families=f", "splits=m"});
+  const auto lookup = [] { return good({"lookup", "change", "a"}); };
+  EXPECT_EQ(cellar({"set", "change", "a", "g:q=1"}).code, kNotFound);
+  good({"createfamily", "change", "g"});
+  good({"set", "change", "a", "--at", "1000", "f:q=1", "g:q=2"});
+  EXPECT_EQ(lookup(),
+            "a\n  f:q  1970-01-01T00:00:00.001Z  1\n  g:q  1970-01-01T00:00:00.001Z  2\n");
+  good({"dropfamily", "change", "g"});
+  EXPECT_EQ(lookup(), "a\n  f:q  1970-01-01T00:00:00.001Z  1\n");
+  EXPECT_EQ(good({"createfamily", "change", "g", "--json"}),
+            "{\"ok\":true,\"table\":\"change\"}\n");
+  EXPECT_EQ(lookup(), "a\n  f:q  1970-01-01T00:00:00.001Z  1\n") << "it comes back empty";
+  good(
+      {"altertable", "change", "durability=periodic", "--compression", "none", "block-bytes=8192"});
+  const std::string table = good({"ls", "change"});
+  EXPECT_NE(table.find("durability   periodic"), std::string::npos) << table;
+  EXPECT_NE(table.find("none, blocks of 8"), std::string::npos) << table;
+  EXPECT_NE(table.find("version 5"), std::string::npos) << table;
+
+  const auto refused = [](std::vector<std::string> words, int code, std::string_view expected) {
+    const Outcome outcome = cellar(std::move(words));
+    EXPECT_EQ(outcome.code, code) << outcome.err;
+    EXPECT_NE(outcome.err.find(expected), std::string::npos) << outcome.err;
+  };
+  refused({"createfamily", "change", "g"}, kFailed, "ALREADY_EXISTS");
+  refused({"createfamily", "absent", "g"}, kNotFound, "NOT_FOUND");
+  refused({"dropfamily", "change", "h"}, kNotFound, "no family 'h'");
+  refused({"altertable", "change"}, kUsage, "durability=, compression= or block-bytes=");
+  refused({"altertable", "change", "durability=never"}, kUsage, "durability=never");
+  refused({"altertable", "change", "compression=zip"}, kUsage, "compression=zip");
+  refused({"altertable", "change", "block-bytes=1"}, kFailed, "INVALID_ARGUMENT");
+  refused({"deletefamily", "change", "g"}, kUsage, "deletefamily needs TABLE ROW FAMILY");
+}
+
+TEST_F(SessionTest, SampleKeysShowsWhereATableIsCut) {
+  good({"createtable", "cuts", "families=f", "splits=g,p"});
+  EXPECT_EQ(good({"samplekeys", "cuts"}),
+            "UP TO       BYTES BEFORE\ng           0\np           0\n(last row)  0\n");
+  good({"set", "cuts", "h", "f:q=" + std::string(3'000, 'x')});
+  const std::string lines = good({"samplekeys", "cuts", "--json"});
+  EXPECT_NE(lines.find("{\"key\":\"g\",\"bytes_before\":0}\n{\"key\":\"p\",\"bytes_before\":"),
+            std::string::npos)
+      << lines;
+  EXPECT_EQ(lines.find("\"p\",\"bytes_before\":0}"), std::string::npos) << lines;
+  EXPECT_EQ(cellar({"samplekeys", "absent"}).code, kNotFound);
+}
+
 TEST_F(SessionTest, RowsAreReadByPrefixRangeCountAndBackwards) {
   good({"createtable", "walk", "--family", "f", "--family", "g", "splits=b"});
   for (const char* row : {"a1", "a2", "b1", "b2", "c1"}) {
@@ -207,6 +255,15 @@ TEST_F(SessionTest, RefusalsOfTheNodeArePassedOnWithTheirCode) {
   refused({"set", "strict", "r", "f:q=v@1"}, kFailed, "INVALID_ARGUMENT");
   refused({"set", "strict", "", "f:q=v"}, kFailed, "row key is empty");
   refused({"deletetable", "absent"}, kNotFound, "NOT_FOUND");
+}
+
+TEST_F(SessionTest, AFamilyIsAddedAndRemoved) {
+  good({"createtable", "grows", "families=a"});
+  good({"createfamily", "grows", "b"});
+  good({"set", "grows", "r", "b:q=v", "a:q=w", "--at", "1000"});
+  good({"dropfamily", "grows", "a"});
+  EXPECT_EQ(good({"read", "grows"}), "r\n  b:q  1970-01-01T00:00:00.001Z  v\n");
+  EXPECT_EQ(cellar({"set", "grows", "r", "a:q=w"}).code, kNotFound);
 }
 
 TEST_F(SessionTest, TablesAndTheNodeDescribeThemselves) {
