@@ -220,29 +220,36 @@ Result<void> validate_change(const TableChange& change) {
   return validate_options(options);
 }
 
-Result<Catalog::Alteration> Catalog::plan_alter(const TableChange& change) const {
-  TRY_VOID(validate_change(change));
-  const TableEntry* before = map_.find(Bytes(change.name));
-  if (before == nullptr) {
+Result<void> check_exists(const TableChange& change, const TableMap& tables) {
+  const TableEntry* table = tables.find(Bytes(change.name));
+  if (table == nullptr) {
     return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(change.name));
   }
   for (const auto* list : {&change.alter, &change.drop}) {
     for (const std::string& name : *list) {
-      if (before->schema.find_family(name) != nullptr) continue;
+      if (table->schema.find_family(name) != nullptr) continue;
       return fail(Errc::not_found, "table '{}' has no family '{}'", change.name, name);
     }
   }
+  for (const FamilySpec& family : change.add) {
+    if (table->schema.find_family(family.name) == nullptr) continue;
+    return fail(Errc::already_exists, "table '{}' has a family '{}' already", change.name,
+                family.name);
+  }
+  return {};
+}
+
+Result<Catalog::Alteration> Catalog::plan_alter(const TableChange& change) const {
+  TRY_VOID(validate_change(change));
+  TRY_VOID(check_exists(change, map_));
   Alteration alteration;
-  alteration.entry = *before;
+  alteration.entry = *map_.find(Bytes(change.name));
   TableSchema& schema = alteration.entry.schema;
+  const TableOptions options_before = schema.options;
   std::erase_if(schema.families, [&change](const FamilySchema& family) {
     return std::find(change.drop.begin(), change.drop.end(), family.name) != change.drop.end();
   });
   for (const FamilySpec& family : change.add) {
-    if (before->schema.find_family(family.name) != nullptr) {
-      return fail(Errc::already_exists, "table '{}' has a family '{}' already", change.name,
-                  family.name);
-    }
     schema.families.push_back({.name = family.name, .created = CommitStamp{}});
     alteration.added.push_back(family.name);
   }
@@ -250,8 +257,7 @@ Result<Catalog::Alteration> Catalog::plan_alter(const TableChange& change) const
             [](const FamilySchema& a, const FamilySchema& b) { return a.name < b.name; });
   change.options.apply_to(schema.options);
   TRY_VOID(validate_schema(schema));
-  alteration.empty =
-      change.add.empty() && change.drop.empty() && schema.options == before->schema.options;
+  alteration.empty = change.add.empty() && change.drop.empty() && schema.options == options_before;
   if (!alteration.empty) ++schema.version;
   return alteration;
 }

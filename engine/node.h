@@ -59,6 +59,9 @@ struct TableChange {
 // INVALID_ARGUMENT: a name or an option that cannot be, a family named twice.
 Result<void> validate_change(const TableChange& change);
 
+// NOT_FOUND: the table, or a family to alter or drop. ALREADY_EXISTS: a family to add.
+Result<void> check_exists(const TableChange& change, const TableMap& tables);
+
 // A part of a table, in the order of its rows.
 struct TabletSize {
   std::string end;  // first row after it; empty: to the end of the table

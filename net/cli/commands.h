@@ -9,8 +9,10 @@ namespace cellar::cli {
 int create_table(Session& session, const Arguments& arguments);
 int create_family(Session& session, const Arguments& arguments);
 int drop_family(Session& session, const Arguments& arguments);
+int alter_table(Session& session, const Arguments& arguments);
 int delete_table(Session& session, const Arguments& arguments);
 int list(Session& session, const Arguments& arguments);
+int sample_keys(Session& session, const Arguments& arguments);
 int flush(Session& session, const Arguments& arguments);
 int compact(Session& session, const Arguments& arguments);
 int info(Session& session, const Arguments& arguments);

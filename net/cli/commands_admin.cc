@@ -20,6 +20,12 @@ Result<Durability> parse_durability(const std::string& name) {
   return fail(Errc::invalid_argument, "durability={} is none of sync, periodic, memory", name);
 }
 
+Result<client::Compression> parse_compression(const std::string& name) {
+  if (name == "none") return client::Compression::none;
+  if (name == "lz4") return client::Compression::lz4;
+  return fail(Errc::invalid_argument, "compression={} is neither none nor lz4", name);
+}
+
 namespace {
 
 // What a command that changes something says when it worked.
@@ -53,6 +59,29 @@ Result<client::TableSpec> table_spec(const Session& session, const Arguments& ar
   return spec;
 }
 
+Result<client::TableChange> option_change(const Arguments& arguments) {
+  client::TableChange change;
+  change.name = arguments[0];
+  if (const std::string* name = arguments.find("durability")) {
+    TRY(change.options.durability, parse_durability(*name));
+  }
+  if (const std::string* name = arguments.find("compression")) {
+    TRY(change.options.compression, parse_compression(*name));
+  }
+  if (arguments.has("block-bytes")) {
+    TRY(const uint64_t bytes, arguments.number("block-bytes", 0));
+    if (bytes > UINT32_MAX) {
+      return fail(Errc::invalid_argument, "block-bytes={} is too large", bytes);
+    }
+    change.options.block_bytes = static_cast<uint32_t>(bytes);
+  }
+  if (!change.options.durability && !change.options.compression && !change.options.block_bytes) {
+    return fail(Errc::invalid_argument,
+                "altertable needs durability=, compression= or block-bytes=");
+  }
+  return change;
+}
+
 }  // namespace
 
 int create_table(Session& session, const Arguments& arguments) {
@@ -81,6 +110,14 @@ int drop_family(Session& session, const Arguments& arguments) {
   return done(session, "changed", arguments[0]);
 }
 
+int alter_table(Session& session, const Arguments& arguments) {
+  const auto change = option_change(arguments);
+  if (!change) return session.usage(change.error());
+  const auto changed = session.client().alter_table(*change);
+  if (!changed) return session.fail(changed.error());
+  return done(session, "changed", arguments[0]);
+}
+
 int delete_table(Session& session, const Arguments& arguments) {
   const auto dropped = session.client().drop_table(arguments[0]);
   if (!dropped) return session.fail(dropped.error());
@@ -97,6 +134,13 @@ int list(Session& session, const Arguments& arguments) {
   const auto tables = session.client().list_tables();
   if (!tables) return session.fail(tables.error());
   print_tables(session, *tables);
+  return kDone;
+}
+
+int sample_keys(Session& session, const Arguments& arguments) {
+  const auto samples = session.client().sample_row_keys(arguments[0]);
+  if (!samples) return session.fail(samples.error());
+  print_samples(session, *samples);
   return kDone;
 }
 

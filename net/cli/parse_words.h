@@ -5,10 +5,12 @@
 
 #include "engine/model/types.h"
 #include "io/base/result.h"
+#include "net/client/admin.h"
 
 namespace cellar::cli {
 
 Result<Granularity> parse_granularity(const std::string& name);
 Result<Durability> parse_durability(const std::string& name);
+Result<client::Compression> parse_compression(const std::string& name);
 
 }  // namespace cellar::cli

@@ -227,6 +227,20 @@ void print_table(const Session& session, const client::TableDescription& table) 
   if (table.tablets.size() > 1) console.write(aligned(tablets, 4));
 }
 
+void print_samples(const Session& session, const std::vector<client::SplitPoint>& samples) {
+  std::vector<std::vector<std::string>> lines = {{"UP TO", "BYTES BEFORE"}};
+  for (const client::SplitPoint& sample : samples) {
+    if (session.json) {
+      session.console.print("{{{},\"bytes_before\":{}}}\n", json_field("key", sample.key),
+                            sample.bytes_before);
+      continue;
+    }
+    lines.push_back({sample.key.empty() ? "(last row)" : session.show(sample.key),
+                     fmt::format("{}", sample.bytes_before)});
+  }
+  if (!session.json) session.console.write(aligned(lines, 0));
+}
+
 // ---- the node ----
 
 namespace {

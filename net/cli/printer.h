@@ -42,6 +42,7 @@ class RowPrinter {
 
 void print_tables(const Session& session, const std::vector<client::TableSummary>& tables);
 void print_table(const Session& session, const client::TableDescription& table);
+void print_samples(const Session& session, const std::vector<client::SplitPoint>& samples);
 void print_info(const Session& session, const client::ServerInfo& info);
 
 // Left-aligned columns, two blanks apart; the last one is not padded.

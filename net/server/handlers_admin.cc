@@ -31,6 +31,16 @@ Async<void> create_table(ShardServer& shard, Session& session, FrameHeader heade
   session.reply(header, build_description(shard.builder(), *made));
 }
 
+Async<void> alter_table(ShardServer& shard, Session& session, FrameHeader header,
+                        engine::TableChange change) {
+  const Result<TableEntry> table = co_await shard.node().alter_table(shard.id(), std::move(change));
+  if (!table) {
+    session.reply_error(header, table.error());
+    co_return;
+  }
+  session.reply(header, build_description(shard.builder(), *table));
+}
+
 enum class TableWork : uint8_t { drop, flush, compact };
 
 Async<void> work_on_table(ShardServer& shard, Session& session, FrameHeader header, TableWork work,
@@ -77,16 +87,11 @@ void handle_create_table(ShardServer& shard, Session& session, const Frame& fram
 void handle_alter_table(ShardServer& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<fb::AlterTableRequest>(session, frame);
   if (request == nullptr) return;
-  for (const auto* list : {request->add(), request->alter()}) {
-    if (list == nullptr) continue;
-    for (const fb::FamilySpec* family : *list) {
-      if (auto ok = check_family(*family); !ok) {
-        return session.reply_error(frame.header, ok.error());
-      }
-    }
+  engine::TableChange change;
+  if (auto ok = decode_alter(*request, shard.tables(), change); !ok) {
+    return session.reply_error(frame.header, ok.error());
   }
-  const auto table = table_named(shard, frame.header, request->name());
-  session.reply_error(frame.header, table ? unimplemented("alter_table") : table.error());
+  spawn(shard.executor(), alter_table(shard, session, frame.header, std::move(change)));
 }
 
 void handle_drop_table(ShardServer& shard, Session& session, const Frame& frame) {

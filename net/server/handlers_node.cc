@@ -19,7 +19,9 @@ constexpr std::string_view kFeatures[] = {"filter.pass",
                                           "filter.chain(time_range,cells_per_column)",
                                           "splits",
                                           "reversed",
-                                          "drop_row_range"};
+                                          "drop_row_range",
+                                          "alter_table",
+                                          "sample_row_keys"};
 
 Result<void> check_hello(const fb::HelloRequest& hello) {
   if (hello.min_version() > wire::kProtocolVersion ||

@@ -4,6 +4,7 @@
 #include "net/server/dispatch.h"
 #include "net/server/router.h"
 #include "net/server/shard_server.h"
+#include "net/server/table_codec.h"
 
 namespace cellar::server {
 
@@ -40,6 +41,15 @@ Result<const TableEntry*> admit(ShardServer& shard, const Frame& frame,
   if (!read.unimplemented.empty()) return std::unexpected(unimplemented(read.unimplemented));
   TRY_VOID(shard.admission().check_replies());
   return table;
+}
+
+Async<void> sample(ShardServer& shard, Session& session, wire::FrameHeader header, TableId table) {
+  const auto sizes = co_await shard.node().tablet_sizes(shard.id(), table);
+  if (!sizes) {
+    session.reply_error(header, sizes.error());
+    co_return;
+  }
+  session.reply(header, build_samples(shard.builder(), *sizes));
 }
 
 ReadOp::Target target_of(const TabletDescriptor& tablet) {
@@ -97,7 +107,8 @@ void handle_sample_row_keys(ShardServer& shard, Session& session, const Frame& f
   const auto* request = body_of<wire::fb::SampleRowKeysRequest>(session, frame);
   if (request == nullptr) return;
   const auto table = find_table(shard.tables(), frame.header, wire::text(request->table()));
-  session.reply_error(frame.header, table ? unimplemented("sample_row_keys") : table.error());
+  if (!table) return session.reply_error(frame.header, table.error());
+  spawn(shard.executor(), sample(shard, session, frame.header, (*table)->schema.id));
 }
 
 }  // namespace cellar::server

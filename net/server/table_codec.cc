@@ -21,23 +21,54 @@ std::string_view beyond(const fb::FamilySpec& family) {
   return {};
 }
 
-std::string_view beyond(const fb::CreateTableRequest& request) {
-  if (request.profile() != fb::Profile::None) return "a profile";
-  if (const fb::TableOptions* options = request.options()) {
-    if (options->reclaim_within_us()) return "reclaim_within";
-    if (options->dead_slack()) return "dead_slack";
-    if (options->reclaim_share()) return "reclaim_share";
-  }
-  if (request.families() == nullptr) return {};
-  for (const fb::FamilySpec* family : *request.families()) {
+std::string_view beyond(const fb::TableOptions* options) {
+  if (options == nullptr) return {};
+  if (options->reclaim_within_us()) return "reclaim_within";
+  if (options->dead_slack()) return "dead_slack";
+  if (options->reclaim_share()) return "reclaim_share";
+  return {};
+}
+
+using Families = flatbuffers::Vector<flatbuffers::Offset<fb::FamilySpec>>;
+
+std::string_view beyond(const Families* families) {
+  if (families == nullptr) return {};
+  for (const fb::FamilySpec* family : *families) {
     if (const std::string_view what = beyond(*family); !what.empty()) return what;
   }
   return {};
 }
 
+std::string_view beyond(const fb::CreateTableRequest& request) {
+  if (request.profile() != fb::Profile::None) return "a profile";
+  if (const auto what = beyond(request.options()); !what.empty()) return what;
+  return beyond(request.families());
+}
+
+std::string_view beyond(const fb::AlterTableRequest& request) {
+  if (request.close_oldest_undo_window()) return "an undo window";
+  if (const auto what = beyond(request.options()); !what.empty()) return what;
+  if (const auto what = beyond(request.add()); !what.empty()) return what;
+  return beyond(request.alter());
+}
+
 Result<void> check_enum(bool exists, std::string_view what) {
   if (exists) return {};
   return fail(Errc::invalid_argument, "{} has a value that does not exist", what);
+}
+
+Result<void> decode_options(const fb::TableOptions* options, engine::OptionsChange& out) {
+  if (options == nullptr) return {};
+  if (const auto durability = options->durability()) {
+    TRY_VOID(check_enum(*durability <= fb::Durability::Memory, "durability"));
+    out.durability = static_cast<Durability>(*durability);
+  }
+  if (const auto compression = options->compression()) {
+    TRY_VOID(check_enum(*compression <= fb::Compression::MAX, "compression"));
+    out.compression = static_cast<Compression>(*compression);
+  }
+  if (const auto block_bytes = options->block_bytes()) out.block_bytes = *block_bytes;
+  return {};
 }
 
 Result<void> decode_options(const fb::CreateTableRequest& request, engine::TableSpec& out) {
@@ -46,18 +77,10 @@ Result<void> decode_options(const fb::CreateTableRequest& request, engine::Table
     TRY_VOID(check_enum(*granularity <= fb::Granularity::MAX, "granularity"));
     out.granularity = static_cast<Granularity>(*granularity);
   }
-  const fb::TableOptions* options = request.options();
-  if (options == nullptr) return {};
-  if (const auto durability = options->durability()) {
-    TRY_VOID(check_enum(*durability <= fb::Durability::Memory, "durability"));
-    out.options.durability = static_cast<Durability>(*durability);
-  }
-  if (const auto compression = options->compression()) {
-    TRY_VOID(check_enum(*compression <= fb::Compression::MAX, "compression"));
-    out.options.compression = static_cast<Compression>(*compression);
-  }
-  if (const auto block_bytes = options->block_bytes()) out.options.block_bytes = *block_bytes;
-  return {};
+  engine::OptionsChange options;
+  TRY_VOID(decode_options(request.options(), options));
+  options.apply_to(out.options);
+  return validate_options(out.options);
 }
 
 Result<void> decode_splits(const fb::CreateTableRequest& request, engine::TableSpec& out) {
@@ -129,6 +152,52 @@ Result<void> decode_create(const fb::CreateTableRequest& request, const engine::
     return std::unexpected(unimplemented(what));
   }
   return {};
+}
+
+Result<void> decode_alter(const fb::AlterTableRequest& request, const engine::TableMap& tables,
+                          engine::TableChange& out) {
+  out.name = wire::text(request.name());
+  TRY_VOID(decode_options(request.options(), out.options));
+  if (request.add() != nullptr) {
+    for (const fb::FamilySpec* family : *request.add()) {
+      TRY_VOID(check_family(*family));
+      out.add.push_back({std::string(wire::text(family->name()))});
+    }
+  }
+  if (request.alter() != nullptr) {
+    for (const fb::FamilySpec* family : *request.alter()) {
+      TRY_VOID(check_family(*family));
+      out.alter.emplace_back(wire::text(family->name()));
+    }
+  }
+  if (request.drop() != nullptr) {
+    for (const auto* name : *request.drop()) out.drop.emplace_back(wire::text(name));
+  }
+  TRY_VOID(engine::validate_change(out));
+  TRY_VOID(engine::check_exists(out, tables));
+  if (const std::string_view what = beyond(request); !what.empty()) {
+    return std::unexpected(unimplemented(what));
+  }
+  return {};
+}
+
+Bytes build_samples(flatbuffers::FlatBufferBuilder& builder,
+                    const std::vector<engine::TabletSize>& tablets) {
+  builder.Clear();
+  std::string arena;
+  uint64_t bytes_before = 0;
+  std::vector<fb::SampleRec> samples;
+  for (const engine::TabletSize& tablet : tablets) {
+    bytes_before += tablet.bytes;
+    const fb::Span key(static_cast<uint32_t>(arena.size()),
+                       static_cast<uint32_t>(tablet.end.size()));
+    arena += tablet.end;
+    samples.emplace_back(key, bytes_before);
+  }
+  const auto list = builder.CreateVectorOfStructs(samples);
+  const auto bytes =
+      builder.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
+  return wire::finish_body(builder, fb::CreateSampleRowKeysReply(builder, list, bytes));
 }
 
 Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::TableEntry& table) {

@@ -14,8 +14,18 @@ namespace cellar::server {
 Result<void> decode_create(const wire::fb::CreateTableRequest& request,
                            const engine::TableMap& tables, engine::TableSpec& out);
 
+// Precedence: form, existence (NOT_FOUND, ALREADY_EXISTS), then UNIMPLEMENTED as above. What is
+// asked for and holds already is no change.
+Result<void> decode_alter(const wire::fb::AlterTableRequest& request,
+                          const engine::TableMap& tables, engine::TableChange& out);
+
 // The form of a family: its name, its rule, its durations.
 Result<void> check_family(const wire::fb::FamilySpec& family);
+
+// A SampleRowKeysReply in `builder`, which is cleared first: every boundary of a tablet with the
+// bytes before it, then the end.
+Bytes build_samples(flatbuffers::FlatBufferBuilder& builder,
+                    const std::vector<engine::TabletSize>& tablets);
 
 // A TableDescription in `builder`, which is cleared first.
 Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::TableEntry& table);

@@ -206,6 +206,33 @@ TEST_F(ClientServerTest, WhatIsNotBuiltYetIsRefusedAsSuch) {
   EXPECT_EQ((*read("row"))->find("f", "q")->value, "v");
 }
 
+TEST_F(ClientServerTest, ATableIsAlteredAndItsBoundariesAreTold) {
+  ASSERT_TRUE(create("t").has_value());
+  TableChange change;
+  change.name = "t";
+  change.add.emplace_back().name = "h";
+  change.options.durability = Durability::periodic;
+  const auto altered = wait<TableDescription>(
+      [&](auto done) { client_->async_alter_table(change, std::move(done)); });
+  ASSERT_TRUE(altered.has_value()) << altered.error().to_string();
+  EXPECT_EQ(altered->families.back().name, "h");
+  EXPECT_EQ(altered->options.durability, Durability::periodic);
+  EXPECT_EQ(altered->version, 2u);
+  const auto samples = wait<std::vector<SplitPoint>>(
+      [&](auto done) { client_->async_sample_row_keys("t", std::move(done)); });
+  ASSERT_TRUE(samples.has_value()) << samples.error().to_string();
+  ASSERT_EQ(samples->size(), altered->tablets.size());
+  for (size_t i = 0; i < samples->size(); ++i) {
+    EXPECT_EQ(samples->at(i).key, altered->tablets[i].end);
+  }
+  change.add.back().rule_given = true;
+  change.add.back().rule = RetentionRule::max_versions(1);
+  change.add.back().name = "i";
+  EXPECT_EQ(code(wait<TableDescription>(
+                [&](auto done) { client_->async_alter_table(change, std::move(done)); })),
+            Errc::unimplemented);
+}
+
 // The outcome that the client tells is what a later read finds.
 TEST_F(ClientServerTest, ACutAtAnyByteIsToldAsItIs) {
   ASSERT_TRUE(create("t").has_value());
