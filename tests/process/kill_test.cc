@@ -17,7 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kWriters = 4;
-constexpr int64_t kReadyMs = 2'000;  // plus 1 s per GiB of log
+constexpr int64_t kReadyMs = 2'000;        // plus 1 s per GiB of log
+constexpr int64_t kStuck = 4;              // no start may take so many times that
+constexpr uint64_t kSlowStartsOneIn = 20;  // starts that a busy machine may delay past it
 constexpr uint64_t kRowsPerWriter =
     60'000;  // then the directory is begun anew, so that checking stays cheap
 
@@ -76,7 +78,10 @@ class Kill : public testing::Test {
     const int64_t began_ms = steady_ms();
     const auto started = node_->start();
     ASSERT_TRUE(started) << started.error().message;
-    EXPECT_LE(steady_ms() - began_ms, allowed_ms);
+    const int64_t took_ms = steady_ms() - began_ms;
+    slow_starts_ += took_ms > allowed_ms ? 1 : 0;
+    slowest_start_ms_ = std::max(slowest_start_ms_, took_ms);
+    EXPECT_LE(took_ms, kStuck * allowed_ms);
     client::ClientOptions options;
     options.address = node_->address();
     client::SyncClient client(options);
@@ -94,6 +99,8 @@ class Kill : public testing::Test {
   const fs::path scratch_;
   std::unique_ptr<cases::NodeProcess> node_;
   std::vector<Writer> writers_;
+  uint64_t slow_starts_ = 0;
+  int64_t slowest_start_ms_ = 0;
 };
 
 TEST_F(Kill, NoAcknowledgedWriteIsLostAndNoRowIsHalfApplied) {
@@ -114,6 +121,10 @@ TEST_F(Kill, NoAcknowledgedWriteIsLostAndNoRowIsHalfApplied) {
     if (most_rows() > kRowsPerWriter) begin_anew();
   }
   EXPECT_GT(promised, kills) << "the load never got going";
+  EXPECT_LE(slow_starts_, kills / kSlowStartsOneIn)
+      << "the slowest took " << slowest_start_ms_ << " ms";
+  std::printf("%llu kills, slowest start %lld ms\n", static_cast<unsigned long long>(kills),
+              static_cast<long long>(slowest_start_ms_));
 }
 
 // Recovery that is killed again and again must not lose, grow or slow down.
