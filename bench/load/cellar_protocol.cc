@@ -73,12 +73,17 @@ RequestTemplate write_template(uint64_t table_id, Bytes key, Bytes value) {
   return RequestTemplate(fb::Op::MutateRow, table_id, body, key, value);
 }
 
+// The newest value alone: writes leave versions behind, which no other store would be asked for.
 RequestTemplate read_template(uint64_t table_id, Bytes key) {
   const fb::Span row(0, static_cast<uint32_t>(key.size()));
+  const fb::FilterNode newest(1, 0, 0, {}, {}, {}, 0,
+                              static_cast<uint8_t>(fb::FilterKind::CellsPerColumnLimit), 0, 0);
   flatbuffers::FlatBufferBuilder builder;
+  const auto filter = builder.CreateVectorOfStructs(&newest, 1);
   const auto bytes = builder.CreateVector(reinterpret_cast<const uint8_t*>(key.data()), key.size());
   fb::ReadRowRequestBuilder request(builder);
   request.add_row(&row);
+  request.add_filter(filter);
   request.add_arena(bytes);
   const Bytes body = wire::finish_body(builder, request.Finish());
   return RequestTemplate(fb::Op::ReadRow, table_id, body, key, {});

@@ -5,7 +5,7 @@
 // A job's memory belongs to whoever submits it and must stay put until its run() has posted the
 // answer back to the loop. Hence the order at the end of a process: stop() the pool, then destroy
 // the loops. What is queued is bounded by those who submit: one job a waiting coroutine, and
-// PoolFs::kMaxInFlight a shard.
+// PoolEngine::kMaxInFlight a shard.
 #pragma once
 
 #include <condition_variable>

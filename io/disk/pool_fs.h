@@ -13,8 +13,6 @@ class PoolEngine;
 
 class PoolFs final : public PosixFs {
  public:
-  static constexpr int kMaxInFlight = 32;  // of one shard; more wait in IoQueues
-
   // REQUIRES of the destructor: every file closed, nothing in flight.
   static Result<std::unique_ptr<FileSystem>> create(Loop& loop, const std::string& root,
                                                     BlockingPool& pool);

@@ -9,12 +9,20 @@
 //   shard 0:  auto lock = co_await fs0.lock("LOCK");
 //   shard n:  fsn.hold_lock(*lock);
 //
+// Durable writes do not go through the ring. Where the device has no FUA, the kernel ends a direct
+// durable write of a ring in a work item bound to the core that took the interrupt, and that core
+// is a shard's, busy: the work item waits for its turn, milliseconds when others want the core too.
+// A blocking call ends in the thread that made it, which runs wherever there is room. So such a
+// write is made by a thread of the pool: two thread switches more, but measured twice as many
+// commits a second on a loaded machine. Its writes end with the process, so they need no lock.
+//
 // A ring lets go of the lock when it is destroyed (shard 0: when the FileLock is), so close every
 // file first.
 #pragma once
 
 #include <memory>
 
+#include "io/disk/pool_engine.h"
 #include "io/disk/posix_fs.h"
 #include "io/disk/uring.h"
 
@@ -36,10 +44,28 @@ class UringFs final : public PosixFs {
  private:
   UringFs(Loop& loop, BlockingPool& pool, std::unique_ptr<PosixDir> root,
           std::unique_ptr<Uring> ring)
-      : PosixFs(loop, pool, std::move(root)), ring_(std::move(ring)) {}
-  IoEngine& engine() override { return *ring_; }
+      : PosixFs(loop, pool, std::move(root)),
+        ring_(std::move(ring)),
+        threads_(loop, pool),
+        engine_(*ring_, threads_) {}
+  IoEngine& engine() override { return engine_; }
+
+  class Engine final : public IoEngine {
+   public:
+    Engine(IoEngine& ring, IoEngine& threads) : ring_(ring), threads_(threads) {}
+    void submit(IoOp& op) override {
+      const bool durable = op.kind == IoOp::Kind::write && op.dsync;
+      (durable ? threads_ : ring_).submit(op);
+    }
+
+   private:
+    IoEngine& ring_;
+    IoEngine& threads_;
+  };
 
   const std::shared_ptr<Uring> ring_;  // locks refer to it weakly, to let go
+  PoolEngine threads_;
+  Engine engine_;
 };
 
 }  // namespace cellar

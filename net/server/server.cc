@@ -1,5 +1,7 @@
 #include "net/server/server.h"
 
+#include <algorithm>
+
 #include "io/base/log.h"
 
 namespace cellar::server {
@@ -8,6 +10,13 @@ namespace {
 ServerOptions with_shards(ServerOptions options) {
   if (options.shards == 0) options.shards = ShardPool::cores();
   return options;
+}
+
+// Enough that the durable writes of every shard do not queue behind calls on names.
+int blocking_threads(uint32_t shards) {
+  constexpr uint32_t kPerShard = 2;
+  const uint32_t wanted = BlockingPool::kDefaultThreads + kPerShard * shards;
+  return static_cast<int>(std::min<uint32_t>(wanted, BlockingPool::kMaxThreads));
 }
 
 constexpr std::string_view kLockName = "LOCK";
@@ -21,6 +30,7 @@ Server::Server(ServerOptions options, const Clock& clock, ExtraOps* extra)
       clock_(clock),
       extra_(extra),
       pool_(clock, {.shards = options_.shards, .pin = options_.pin}),
+      blocking_(blocking_threads(options_.shards)),
       states_(options_.shards),
       servers_(options_.shards) {
   facts_.version = version();

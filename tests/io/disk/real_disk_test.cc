@@ -169,7 +169,7 @@ TEST_F(UringTest, IdleLoopIsWokenByACompletion) {
   AlignedBuffer buffer(kIoAlignment);
   const uint64_t turns_before = loop.turns();
   for (int i = 0; i < 50; ++i) {
-    ASSERT_TRUE(run(write_at(**file, 0, buffer.span(), IoClass::log, true)));
+    ASSERT_TRUE(run(write_at(**file, 0, buffer.span(), IoClass::log)));
   }
   EXPECT_TRUE(run((*file)->close()));
   RecordProperty("turns", static_cast<int>(loop.turns() - turns_before));

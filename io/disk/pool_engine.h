@@ -1,0 +1,44 @@
+// PoolEngine: reads, writes and syncs of one shard, each a blocking call on a thread of the pool.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include <boost/asio/executor_work_guard.hpp>
+
+#include "io/disk/blocking_pool.h"
+#include "io/disk/io_engine.h"
+#include "io/runtime/loop.h"
+
+namespace cellar {
+
+// One shard; the pool is shared. REQUIRES of the destructor: nothing in flight.
+class PoolEngine final : public IoEngine {
+ public:
+  static constexpr int kMaxInFlight = 32;  // of one shard; more wait in IoQueues
+
+  PoolEngine(Loop& loop, BlockingPool& pool);
+  ~PoolEngine() override;
+
+  void submit(IoOp& op) override;
+
+ private:
+  struct Slot : BlockingPool::Job {
+    PoolEngine* engine = nullptr;
+    IoOp* op = nullptr;
+    Slot* next_free = nullptr;
+    std::optional<asio::executor_work_guard<ShardExecutor>> work;
+  };
+
+  static void run_slot(BlockingPool::Job& job);
+  void start();
+  void finish(Slot& slot);
+
+  const ShardExecutor executor_;
+  BlockingPool& pool_;
+  IoQueues queues_;
+  std::array<Slot, kMaxInFlight> slots_;
+  Slot* free_ = nullptr;
+};
+
+}  // namespace cellar
