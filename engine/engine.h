@@ -79,7 +79,8 @@ class Engine {
   // Flushes, then merges everything into one run.
   virtual Async<Result<void>> compact(TabletId tablet) = 0;
 
-  // About how many bytes the tablet takes: its tables and its memtables. ABORTED when not here.
+  // About how many bytes the tablet holds: of its tables on disk, and what was written since.
+  // ABORTED when not here.
   virtual Result<uint64_t> tablet_bytes(TabletId tablet) const = 0;
 
   virtual EngineStats stats() const = 0;

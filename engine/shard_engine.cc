@@ -106,7 +106,10 @@ Async<Result<void>> ShardEngine::compact(TabletId tablet) {
 
 Result<uint64_t> ShardEngine::tablet_bytes(TabletId tablet) const {
   TRY(Tablet * found, find(tablet, Epoch{}));
-  uint64_t bytes = found->memtable_bytes();
+  uint64_t bytes = 0;
+  for (const auto& memtable : found->version().memtables) {
+    bytes += memtable->entries.content_bytes();
+  }
   for (const TabletRun& run : found->version().runs) {
     for (const Ref<TabletTable>& table : run.tables) bytes += table->meta().file_bytes;
   }
