@@ -1,0 +1,127 @@
+// What the operating system counts, held against the budget that the operator gave: more data than
+// memory goes in and is read again, and the resident set stays below the budget and a tenth.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "io/base/random.h"
+#include "net/client/sync_client.h"
+#include "tests/cases/node_process.h"
+
+namespace cellar::process {
+namespace {
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+#ifdef CELLAR_SANITIZED
+constexpr bool kSanitized = true;  // its shadow memory is no part of the budget
+#else
+constexpr bool kSanitized = false;
+#endif
+
+constexpr size_t kBudgetBytes = 128u << 20;
+constexpr size_t kWrittenBytes = 300u << 20;
+constexpr size_t kValueBytes = 1000;
+constexpr size_t kRowsPerBatch = 500;
+constexpr auto kFlushPause = 100ms;
+
+size_t resident_bytes(pid_t pid) {
+  std::ifstream in(fmt::format("/proc/{}/statm", pid));
+  size_t total = 0;
+  size_t resident = 0;
+  in >> total >> resident;
+  return resident * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Looks at the resident set while it lives.
+class Watch {
+ public:
+  explicit Watch(pid_t pid) : thread_([this, pid] { run(pid); }) {}
+  ~Watch() {
+    done_ = true;
+    thread_.join();
+  }
+  size_t most() const { return most_; }
+
+ private:
+  static constexpr auto kEvery = 20ms;
+
+  void run(pid_t pid) {
+    while (!done_) {
+      most_ = std::max<size_t>(most_, resident_bytes(pid));
+      std::this_thread::sleep_for(kEvery);
+    }
+  }
+
+  std::atomic<bool> done_ = false;
+  std::atomic<size_t> most_ = 0;
+  std::thread thread_;
+};
+
+TEST(Memory, StaysWithinTheBudgetWhileMoreThanTwiceOfItIsWrittenAndRead) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory is not the node's";
+  const fs::path scratch = fs::temp_directory_path() / fmt::format("memory_test.{}", getpid());
+  fs::remove_all(scratch);
+  fs::create_directories(scratch);
+  cases::NodeProcess node(fs::read_symlink("/proc/self/exe").parent_path() / "cellard",
+                          scratch / "data",
+                          {"--shards", "2", "--memory-total", "128MiB", "--log-segment", "8MiB"});
+  const auto started = node.start();
+  ASSERT_TRUE(started) << started.error().message;
+  EXPECT_LT(resident_bytes(node.pid()), 64u << 20) << "an idle node";
+  const Watch watch(node.pid());
+
+  client::ClientOptions options;
+  options.address = node.address();
+  client::SyncClient client(options);
+  client::TableSpec spec;
+  spec.name = "t";
+  spec.families.resize(1);
+  spec.families[0].name = "f";
+  ASSERT_TRUE(client.create_table(spec));
+
+  Random random(1);
+  const auto row_of = [](uint64_t i) { return fmt::format("row{:016x}", i * 0x9e3779b97f4a7c15); };
+  size_t taken_bytes = 0;
+  constexpr uint64_t kBatches = kWrittenBytes / kValueBytes / kRowsPerBatch;
+  std::string value(kValueBytes, '\0');
+  for (uint64_t batch = 0; batch < kBatches; ++batch) {
+    std::vector<client::Mutation> rows;
+    for (uint64_t i = 0; i < kRowsPerBatch; ++i) {
+      for (size_t at = 0; at < kValueBytes; at += sizeof(uint64_t)) {
+        const uint64_t bits = random.next();  // nothing that compresses
+        std::memcpy(value.data() + at, &bits, sizeof bits);
+      }
+      rows.emplace_back(row_of(batch * kRowsPerBatch + i)).set("f", "q", value, 1000);
+    }
+    const auto done = client.mutate_rows("t", rows);
+    ASSERT_TRUE(done) << done.error().message;
+    // A refusal for want of memory is an answer too; then there is time to flush.
+    const auto refused = std::ranges::count_if(*done, [](const auto& one) { return !one; });
+    taken_bytes += (kRowsPerBatch - static_cast<size_t>(refused)) * kValueBytes;
+    if (refused > 0) std::this_thread::sleep_for(kFlushPause);
+  }
+  for (int i = 0; i < 20'000; ++i) {
+    client::ReadRow read;
+    read.row = row_of(random.below(kBatches * kRowsPerBatch));
+    ASSERT_TRUE(client.read_row("t", read));
+  }
+
+  RecordProperty("resident_mib", static_cast<int>(watch.most() >> 20));
+  EXPECT_GE(taken_bytes, kBudgetBytes) << "what was refused tells nothing about memory";
+  EXPECT_LE(watch.most(), kBudgetBytes + kBudgetBytes / 10);
+  const auto code = node.terminate();
+  EXPECT_TRUE(code && *code == 0);
+  if (!testing::Test::HasFailure()) fs::remove_all(scratch);
+}
+
+}  // namespace
+}  // namespace cellar::process
