@@ -107,7 +107,7 @@ Result<std::unique_ptr<FileSystem>> make_file_system(IoBackend chosen, Loop& loo
 }
 
 Result<void> make_root_directory(const std::string& root_dir) {
-  for (size_t end = root_dir.find('/', 1); ; end = root_dir.find('/', end + 1)) {
+  for (size_t end = root_dir.find('/', 1);; end = root_dir.find('/', end + 1)) {
     const std::string path = root_dir.substr(0, end);
     if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST && errno != EISDIR) {
       return std::unexpected(os_error(errno, fmt::format("making directory {}", path)));

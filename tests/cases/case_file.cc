@@ -108,7 +108,8 @@ Result<std::vector<Case>> read_case_file(const std::string& path) {
   std::ostringstream text;
   text << in.rdbuf();
   boost::system::error_code ec;
-  json::parse_options deep;  // a filter at the contract's depth nests deeper than the parser's default
+  json::parse_options
+      deep;  // a filter at the contract's depth nests deeper than the parser's default
   deep.max_depth = 1024;
   const json::value root = json::parse(text.str(), ec, {}, deep);
   if (ec) return fail(Errc::invalid_argument, "{}: not JSON: {}", path, ec.message());
