@@ -42,7 +42,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, const Clock
                                               ExtraOps* extra) {
   std::unique_ptr<Server> server(new Server(std::move(options), clock, extra));
   if (auto opened = server->open(); !opened) {
-    server->end();
+    (void)server->stop();
     return std::unexpected(std::move(opened).error());
   }
   return server;
@@ -111,6 +111,7 @@ Result<void> Server::open_node() {
     mine.logs = engine::make_local_log_store(*mine.fs, *mine.runtime, log);
     mine.blobs = engine::make_local_blob_store(*mine.fs);
     mine.network = std::make_unique<TcpNetwork>(shard.executor(), shard.timers());
+    mine.stalls = std::make_unique<StallWatch>(shard.loop(), clock_);
     co_return;
   });
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_engine(shard); });
@@ -147,7 +148,9 @@ Async<void> Server::open_engine(Shard& shard) {
            found.orphans_removed, found.elapsed_us);
 }
 
-// Shard 0 first: with port 0 it chooses the port for all.
+// Shard 0 first: with port 0 it chooses the port for all. The shards share one port, and the kernel
+// would let another process of this user share it too and take half of the connections; so the port
+// is first taken alone.
 Result<void> Server::open_listeners() {
   TRY(Address address, parse_address(options_.listen));
   for (uint32_t i = 0; i < options_.shards; ++i) {
@@ -165,6 +168,14 @@ Result<void> Server::open_listeners() {
 
 Async<void> Server::bind(Shard& shard, Address address) {
   ShardState& mine = state(shard);
+  if (shard.id() == ShardId{0} && address.port != 0) {
+    auto alone = co_await mine.network->listen(address.host, address.port, false);
+    if (!alone) {
+      mine.outcome = std::unexpected(std::move(alone).error());
+      co_return;
+    }
+    (*alone)->close();
+  }
   auto listener = co_await mine.network->listen(address.host, address.port, true);
   if (listener) {
     mine.listener = std::move(*listener);
@@ -208,6 +219,7 @@ void Server::end() {
     mine.logs.reset();
     mine.blobs.reset();
     mine.network.reset();
+    mine.stalls.reset();
     if (shard.id() == ShardId{0}) lock_.reset();  // a ring lets go of it on its own thread only
     mine.fs.reset();
   });

@@ -17,6 +17,7 @@
 #include "io/disk/blocking_pool.h"
 #include "io/disk/file.h"
 #include "io/runtime/shard_pool.h"
+#include "io/runtime/stall_watch.h"
 #include "io/runtime/tcp_transport.h"
 #include "net/server/shard_server.h"
 
@@ -49,6 +50,7 @@ class Server {
     std::unique_ptr<engine::LogStore> logs;
     std::unique_ptr<engine::BlobStore> blobs;
     std::unique_ptr<TcpNetwork> network;
+    std::unique_ptr<StallWatch> stalls;  // logs turns that take too long
     std::unique_ptr<ShardServer> server;
     std::unique_ptr<Listener> listener;
     Result<void> outcome;

@@ -24,15 +24,16 @@ int64_t now_ms() {
 }  // namespace
 
 NodeProcess::NodeProcess(std::string program, std::string data_dir,
-                         std::vector<std::string> arguments)
+                         std::vector<std::string> arguments, std::string listen)
     : program_(std::move(program)),
       data_dir_(std::move(data_dir)),
-      arguments_(std::move(arguments)) {}
+      arguments_(std::move(arguments)),
+      listen_(std::move(listen)) {}
 
 NodeProcess::~NodeProcess() { kill_now(); }
 
 Result<void> NodeProcess::start(const std::vector<std::string>& extra, int timeout_ms) {
-  std::vector<std::string> words = {program_, "--data-dir", data_dir_, "--listen", "127.0.0.1:0"};
+  std::vector<std::string> words = {program_, "--data-dir", data_dir_, "--listen", listen_};
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   words.insert(words.end(), extra.begin(), extra.end());
   std::vector<char*> argv;

@@ -14,9 +14,10 @@ namespace cellar::cases {
 
 class NodeProcess {
  public:
-  // `program` is run with `arguments`, --data-dir and --listen 127.0.0.1:0 added; its log goes to
+  // `program` is run with `arguments`, --data-dir and --listen added; its log goes to
   // DATA_DIR.log.
-  NodeProcess(std::string program, std::string data_dir, std::vector<std::string> arguments);
+  NodeProcess(std::string program, std::string data_dir, std::vector<std::string> arguments,
+              std::string listen = "127.0.0.1:0");
   ~NodeProcess();
   NodeProcess(const NodeProcess&) = delete;
   NodeProcess& operator=(const NodeProcess&) = delete;
@@ -36,6 +37,7 @@ class NodeProcess {
   std::string program_;
   std::string data_dir_;
   std::vector<std::string> arguments_;
+  std::string listen_;
   std::string address_;
   pid_t pid_ = -1;
 };

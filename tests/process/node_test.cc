@@ -101,6 +101,19 @@ TEST_F(Node, ASecondNodeOnTheSameDirectoryRefusesWithASentence) {
   put(*client, 0, 3);
 }
 
+// The shards share their port, so the kernel alone would let a second node have half of the
+// connections.
+TEST_F(Node, ASecondNodeOnTheSamePortRefusesWithASentence) {
+  auto first = make();
+  ASSERT_TRUE(first->start());
+  cases::NodeProcess second(fs::read_symlink("/proc/self/exe").parent_path() / "cellard",
+                            data_dir() + "2", {}, first->address());
+  EXPECT_FALSE(second.start());
+  const std::string said = read_all(data_dir() + "2.log");
+  EXPECT_NE(said.find(first->address().substr(first->address().rfind(':'))), std::string::npos)
+      << said;
+}
+
 TEST_F(Node, BothIoBackendsServeAndAreReported) {
   for (const char* backend : {"threads", "auto"}) {
     fs::remove_all(data_dir());
