@@ -24,7 +24,9 @@ Result<CellBlock> CellBlock::decode(Bytes body) {
   char* copy = reinterpret_cast<char*>(block.buffer_.get());
   std::memcpy(copy, body.data(), body.size());
   const auto* chunk = wire::verified<fb::ReadChunk>(Bytes(copy, body.size()));
-  if (!chunk) return fail(Errc::internal, "the server sent a chunk of cells that cannot be read");
+  if (!chunk || !wire::well_aligned(chunk->cells())) {
+    return fail(Errc::internal, "the server sent a chunk of cells that cannot be read");
+  }
   const Bytes arena = wire::bytes_of(chunk->arena());
   block.answer_not_kept_ = chunk->answer_not_kept();
   block.repeated_ = chunk->repeated();

@@ -40,7 +40,7 @@ FamilySpec family_of(const fb::FamilySpec& from) {
   FamilySpec to;
   to.name = std::string(wire::text(from.name()));
   to.rule_given = from.rule_given();
-  if (from.rule() && from.rule()->size() > 0) {
+  if (from.rule() && from.rule()->size() > 0 && wire::well_aligned(from.rule())) {
     uint32_t next = 0;
     to.rule = rule_of(*from.rule(), next, 0);
   }
@@ -99,6 +99,7 @@ Result<ServerInfo> decode_info(const Answer& answer) {
   info.now_us = reply->now_us();
   info.wall_us = reply->wall_us();
   info.held_us = reply->held_us();
+  if (!wire::well_aligned(reply->stats())) return std::unexpected(bad_arena());
   for (uint32_t i = 0; reply->stats() && i < reply->stats()->size(); ++i) {
     const fb::ShardStats& from = *reply->stats()->Get(i);
     ShardStats& to = info.stats.emplace_back();
@@ -198,6 +199,7 @@ Result<std::vector<SplitPoint>> decode_samples(const Answer& answer) {
   TRY(const fb::SampleRowKeysReply* reply, root_of<fb::SampleRowKeysReply>(answer.last));
   std::vector<SplitPoint> points;
   if (!reply || !reply->samples()) return points;
+  if (!wire::well_aligned(reply->samples())) return std::unexpected(bad_arena());
   const Bytes arena = wire::bytes_of(reply->arena());
   for (uint32_t i = 0; i < reply->samples()->size(); ++i) {
     const fb::SampleRec& from = *reply->samples()->Get(i);
@@ -239,6 +241,7 @@ Result<TableDescription> decode_table(const Answer& answer) {
     }
     if (const auto v = options->block_bytes()) table.options.block_bytes = *v;
   }
+  if (!wire::well_aligned(reply->tablets())) return std::unexpected(bad_arena());
   const Bytes arena = wire::bytes_of(reply->arena());
   for (uint32_t i = 0; reply->tablets() && i < reply->tablets()->size(); ++i) {
     const fb::TabletRec& from = *reply->tablets()->Get(i);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "io/base/bytes.h"
+#include "io/base/result.h"
 #include "net/wire/body_id.h"
 
 namespace cellar::wire {
@@ -36,6 +37,21 @@ Bytes finish_body(flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<R
   builder.ForceVectorAlignment(1, 1, 8);  // so that Finish pads to 8
   builder.Finish(root, kBodyId<Root>);
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+// Whether the structs of a vector lie as their type demands (an absent vector does). The verifier
+// looks at the vector's own alignment only, and a hostile body may put 8-byte structs at an odd
+// multiple of 4.
+template <class T>
+bool well_aligned(const flatbuffers::Vector<const T*>* v) {
+  return v == nullptr || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0;
+}
+
+template <class T>
+Result<void> check_aligned(const flatbuffers::Vector<const T*>* v, std::string_view what) {
+  if (well_aligned(v)) return {};
+  return fail(Errc::invalid_argument, "the {} of the request do not lie at a multiple of {} bytes",
+              what, alignof(T));
 }
 
 inline std::string_view text(const flatbuffers::String* s) {

@@ -242,6 +242,7 @@ void reduce(const Nodes& nodes, DecodedFilter& out) {
 Result<void> decode_filter(const Nodes* nodes, Bytes arena, DecodedFilter& out) {
   out = DecodedFilter();
   if (nodes == nullptr || nodes->size() == 0) return {};
+  TRY_VOID(check_aligned(nodes, "filter"));
   TRY_VOID(FilterCheck(*nodes, arena).run());
   reduce(*nodes, out);
   return {};

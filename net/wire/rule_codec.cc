@@ -53,6 +53,7 @@ Result<void> check_node(const Nodes& nodes, uint32_t& next, size_t depth) {
 
 Result<void> check_rule(const Nodes* nodes) {
   if (nodes == nullptr || nodes->size() == 0) return {};
+  TRY_VOID(check_aligned(nodes, "rule"));
   uint32_t next = 0;
   TRY_VOID(check_node(*nodes, next, 0));
   if (next != nodes->size()) {

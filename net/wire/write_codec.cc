@@ -123,6 +123,7 @@ std::string_view feature_name(WriteFeature feature) {
 Result<void> decode(const fb::MutateRowRequest& request, DecodedWrites& out) {
   clear(out);
   TRY_VOID(check_durability(request.durability()));
+  TRY_VOID(check_aligned(request.mutations(), "operations"));
   out.target = {text(request.table()), level_of(request.durability())};
   Arena arena(bytes_of(request.arena()));
   RowWrite row;
@@ -138,6 +139,8 @@ Result<void> decode(const fb::MutateRowRequest& request, DecodedWrites& out) {
 Result<void> decode(const fb::MutateRowsRequest& request, DecodedWrites& out) {
   clear(out);
   TRY_VOID(check_durability(request.durability()));
+  TRY_VOID(check_aligned(request.mutations(), "operations"));
+  TRY_VOID(check_aligned(request.entries(), "entries"));
   out.target = {text(request.table()), level_of(request.durability())};
   if (request.entries()->size() == 0) {
     return fail(Errc::invalid_argument, "the request has no entries");
