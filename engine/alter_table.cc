@@ -1,6 +1,6 @@
 // Altering a table: its schema changes in one manifest edit and is then installed in every tablet.
 //
-//   plan -> stamp of the added families -> manifest edit -> every tablet -> every map -> answer
+//   plan -> stamp of the changes -> manifest edit -> every tablet -> every map -> answer
 //
 // All under the catalog lock, so one change of the catalog runs at a time.
 //
@@ -29,6 +29,12 @@
 //   An edit of unknown outcome stops the writes of every shard until the next start: a write to a
 //      family whose drop may be durable must not be acknowledged, it would vanish with the restart.
 //
+// Another rule. The change has one stamp E for all tablets, above all that was committed when the
+// tablets were asked, and is in force from E on: a rule is a matter of the timeline
+// (retention/family_retention.h), so it makes no difference when a tablet learns of it, except to a
+// merge that was planned later than E and judges by the rules before. Such a merge is not installed
+// (is_outdated() in plan_merge.h).
+//
 // Who works with the schema before. A cursor pins its snapshot together with what it reads: it
 // began before the answer and sees the table as it was. A merge that was planned before a drop
 // keeps the cells of the family, which the new schema hides all the same. One that was planned
@@ -38,6 +44,7 @@
 #include <utility>
 
 #include "engine/node_impl.h"
+#include "engine/retention/change_rule.h"
 
 namespace cellar::engine {
 
@@ -46,12 +53,39 @@ Async<Result<TableEntry>> NodeImpl::alter_table(ShardId from, TableChange change
   co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
 }
 
-// Sets `created` of the families that the alteration adds.
-Async<Result<void>> NodeImpl::stamp_added(Catalog::Alteration& alteration,
-                                          const std::vector<std::vector<TabletId>>& ids) {
+namespace {
+
+// Gives the families that get another rule their history.
+Result<void> replace_rules(Catalog::Alteration& alteration, CommitStamp stamp, CommitStamp settled,
+                           bool close_oldest_undo_window) {
+  TableSchema& schema = alteration.entry.schema;
+  const auto now_us = static_cast<int64_t>(stamp.value() / 1000);
+  for (FamilySchema& family : schema.families) forget_rules(family, settled, now_us);
+  for (const FamilySchema& before : alteration.ruled) {
+    FamilySchema& family = *schema.find_family(before.name);
+    RuleChange change;
+    change.rule = std::exchange(family.rule, before.rule);
+    change.stamp = stamp;
+    change.now_us = now_us;
+    change.close_oldest_undo_window = close_oldest_undo_window;
+    TRY(family, change_rule(family, change));
+  }
+  return {};
+}
+
+}  // namespace
+
+// Sets `created` of the families that the alteration adds, and the history of those that get
+// another rule: one stamp for the table, above everything that its tablets have committed and not
+// before any shard's clock.
+Async<Result<void>> NodeImpl::stamp_changes(Catalog::Alteration& alteration,
+                                            const std::vector<std::vector<TabletId>>& ids,
+                                            bool close_oldest_undo_window) {
   std::vector<CommitStamp> last(shards());
-  auto ask = [this, &ids, &last](ShardId shard) -> Async<Result<void>> {
+  std::vector<CommitStamp> settled(shards());
+  auto ask = [this, &ids, &last, &settled](ShardId shard) -> Async<Result<void>> {
     last[shard.value()] = part(shard).engine.last_stamp(ids[shard.value()]);
+    settled[shard.value()] = part(shard).engine.settled(ids[shard.value()]);
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await on_every_shard(std::move(ask)));
@@ -60,7 +94,10 @@ Async<Result<void>> NodeImpl::stamp_added(Catalog::Alteration& alteration,
     const auto& added = alteration.added;
     if (std::find(added.begin(), added.end(), family.name) != added.end()) family.created = created;
   }
-  co_return Result<void>{};
+  if (alteration.ruled.empty()) co_return Result<void>{};
+  co_return replace_rules(alteration, CommitStamp{created.value() + 1},
+                          *std::min_element(settled.begin(), settled.end()),
+                          close_oldest_undo_window);
 }
 
 Async<Result<TableEntry>> NodeImpl::alter_here(TableChange change) {
@@ -68,7 +105,9 @@ Async<Result<TableEntry>> NodeImpl::alter_here(TableChange change) {
   CO_TRY(Catalog::Alteration alteration, catalog_.plan_alter(change));
   if (alteration.empty) co_return std::move(alteration.entry);
   const std::vector<std::vector<TabletId>> ids = tablets_of(alteration.entry);
-  if (!alteration.added.empty()) CO_TRY_VOID(co_await stamp_added(alteration, ids));
+  if (!alteration.added.empty() || !alteration.ruled.empty()) {
+    CO_TRY_VOID(co_await stamp_changes(alteration, ids, change.close_oldest_undo_window));
+  }
 
   std::vector<SubjectEdit> edits;
   edits.push_back(catalog_.edit_of(alteration));
@@ -88,7 +127,7 @@ Async<Result<TableEntry>> NodeImpl::alter_here(TableChange change) {
   auto install = [this, &ids,
                   &schema = alteration.entry.schema](ShardId shard) -> Async<Result<void>> {
     part(shard).engine.alter(ids[shard.value()], schema);
-    part(shard).tables = catalog_.map();
+    part(shard).install(catalog_.map());
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await on_every_shard(std::move(install)));

@@ -1,8 +1,6 @@
 #include "engine/catalog.h"
 
 #include <algorithm>
-#include <optional>
-#include <set>
 #include <utility>
 
 #include "io/base/check.h"
@@ -33,9 +31,10 @@ TableSchema schema_of(const TableSpec& spec, TableId id) {
   schema.id = id;
   schema.name = spec.name;
   schema.granularity = spec.granularity;
+  schema.profile = spec.profile;
   schema.options = spec.options;
   for (const FamilySpec& family : spec.families) {
-    schema.families.push_back({.name = family.name, .created = CommitStamp{}});
+    schema.families.push_back(family.under(spec.profile));
   }
   std::sort(schema.families.begin(), schema.families.end(),
             [](const FamilySchema& a, const FamilySchema& b) { return a.name < b.name; });
@@ -48,7 +47,8 @@ TabletDescriptor descriptor_of(const TabletSeed& seed, ShardId shard) {
           .epoch = seed.state.epoch,
           .shard = shard,
           .start = seed.state.start,
-          .end = seed.state.end};
+          .end = seed.state.end,
+          .held = false};
 }
 
 // The tablets of a table, sorted, cover every row exactly once.
@@ -77,12 +77,12 @@ Result<TabletSeed> decode_tablet(TabletId id, const SubjectState& subject,
   seed.version = subject.version;
   TRY(seed.state, decode_tablet_state(subject.state));
   for (const auto& [number, bytes] : subject.items) {
-    TRY(TableMeta meta, decode_table_meta(bytes));
-    if (meta.blob.value() != number) {
+    TRY(TableItem item, decode_table_item(bytes));
+    if (item.meta.blob.value() != number) {
       return fail(Errc::data_loss, "manifest: item {:x} of tablet {} describes blob {:x}", number,
-                  id, meta.blob.value());
+                  id, item.meta.blob.value());
     }
-    seed.tables.push_back(std::move(meta));
+    seed.tables.push_back(std::move(item));
   }
   const auto table = tables.find(seed.state.table);
   if (table == tables.end()) {
@@ -115,6 +115,11 @@ Result<ManifestContents> decode_manifest(const std::map<Subject, SubjectState>& 
         loaded.tablets.push_back(std::move(seed));
         break;
       }
+      case Subject::Kind::clock: {
+        TRY(loaded.clock, decode_clock_state(state.state));
+        loaded.clock_version = state.version;
+        break;
+      }
     }
   }
   if (loaded.node_version == kAbsent && !subjects.empty()) {
@@ -122,7 +127,7 @@ Result<ManifestContents> decode_manifest(const std::map<Subject, SubjectState>& 
   }
   Catalog probe(1);
   probe.load(loaded);
-  for (const auto& [name, entry] : probe.map().tables()) TRY_VOID(check_cover(entry));
+  for (const auto& [name, entry] : probe.map().tables()) TRY_VOID(check_cover(*entry));
   return loaded;
 }
 
@@ -137,11 +142,13 @@ void Catalog::load(const ManifestContents& manifest) {
   for (const TabletSeed& seed : manifest.tablets) {
     entries[seed.state.table].tablets.push_back(descriptor_of(seed, shard_of(seed.state.home)));
   }
+  std::vector<TableEntry> sorted;
   for (auto& [id, entry] : entries) {
     std::sort(entry.tablets.begin(), entry.tablets.end(),
               [](const auto& a, const auto& b) { return a.start < b.start; });
-    map_.put(std::move(entry));
+    sorted.push_back(std::move(entry));
   }
+  map_.put_all(std::move(sorted));
   map_.version = 1;
 }
 
@@ -198,66 +205,30 @@ void Catalog::created(Creation& creation, const std::vector<uint64_t>& versions)
 
 // ---- alterations
 
-void OptionsChange::apply_to(TableOptions& options) const {
-  if (durability) options.durability = *durability;
-  if (compression) options.compression = *compression;
-  if (block_bytes) options.block_bytes = *block_bytes;
-}
-
-Result<void> validate_change(const TableChange& change) {
-  std::set<std::string_view> named;
-  std::vector<std::string_view> names;
-  for (const FamilySpec& family : change.add) names.push_back(family.name);
-  names.insert(names.end(), change.alter.begin(), change.alter.end());
-  names.insert(names.end(), change.drop.begin(), change.drop.end());
-  for (const std::string_view name : names) {
-    TRY_VOID(validate_family_name(name));
-    if (named.insert(name).second) continue;
-    return fail(Errc::invalid_argument, "family '{}' is named twice in one change", name);
-  }
-  TableOptions options;  // every bound stands for itself, so the others may be the defaults
-  change.options.apply_to(options);
-  return validate_options(options);
-}
-
-Result<void> check_exists(const TableChange& change, const TableMap& tables) {
-  const TableEntry* table = tables.find(Bytes(change.name));
-  if (table == nullptr) {
-    return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(change.name));
-  }
-  for (const auto* list : {&change.alter, &change.drop}) {
-    for (const std::string& name : *list) {
-      if (table->schema.find_family(name) != nullptr) continue;
-      return fail(Errc::not_found, "table '{}' has no family '{}'", change.name, name);
-    }
-  }
-  for (const FamilySpec& family : change.add) {
-    if (table->schema.find_family(family.name) == nullptr) continue;
-    return fail(Errc::already_exists, "table '{}' has a family '{}' already", change.name,
-                family.name);
-  }
-  return {};
-}
-
 Result<Catalog::Alteration> Catalog::plan_alter(const TableChange& change) const {
   TRY_VOID(validate_change(change));
   TRY_VOID(check_exists(change, map_));
   Alteration alteration;
   alteration.entry = *map_.find(Bytes(change.name));
   TableSchema& schema = alteration.entry.schema;
-  const TableOptions options_before = schema.options;
+  const TableSchema before = schema;
   std::erase_if(schema.families, [&change](const FamilySchema& family) {
     return std::find(change.drop.begin(), change.drop.end(), family.name) != change.drop.end();
   });
+  for (const FamilySpec& family : change.alter) family.apply_to(*schema.find_family(family.name));
   for (const FamilySpec& family : change.add) {
-    schema.families.push_back({.name = family.name, .created = CommitStamp{}});
+    schema.families.push_back(family.under(schema.profile));
     alteration.added.push_back(family.name);
   }
   std::sort(schema.families.begin(), schema.families.end(),
             [](const FamilySchema& a, const FamilySchema& b) { return a.name < b.name; });
+  for (const FamilySpec& family : change.alter) {
+    const FamilySchema& old = *before.find_family(family.name);
+    if (schema.find_family(family.name)->rule != old.rule) alteration.ruled.push_back(old);
+  }
   change.options.apply_to(schema.options);
   TRY_VOID(validate_schema(schema));
-  alteration.empty = change.add.empty() && change.drop.empty() && schema.options == options_before;
+  alteration.empty = schema.families == before.families && schema.options == before.options;
   if (!alteration.empty) ++schema.version;
   return alteration;
 }
@@ -290,6 +261,45 @@ Result<Catalog::Drop> Catalog::plan_drop(Bytes name) const {
 void Catalog::dropped(const Drop& drop) {
   table_versions_.erase(drop.entry.schema.id);
   map_.erase(drop.entry.schema.name);
+  ++map_.version;
+}
+
+// ---- reshapes
+
+Result<Catalog::Place> Catalog::place_of(TabletId id) const {
+  for (const auto& [name, entry] : map_.tables()) {
+    for (size_t i = 0; i < entry->tablets.size(); ++i) {
+      if (entry->tablets[i].id == id) return Place{entry.get(), i};
+    }
+  }
+  return fail(Errc::not_found, "tablet {} does not exist", id);
+}
+
+void Catalog::hold(TableId table, size_t first, size_t count, bool held) {
+  TableEntry entry = *map_.find(table);
+  for (size_t i = first; i < first + count; ++i) entry.tablets[i].held = held;
+  map_.put(std::move(entry));
+  ++map_.version;
+}
+
+void Catalog::reshaped(TableId table, size_t first, size_t count,
+                       const std::vector<TabletSeed>& children, const NodeState& node,
+                       uint64_t node_version) {
+  if (node_version != kAbsent) {
+    node_ = node;
+    node_version_ = node_version;
+  }
+  TableEntry entry = *map_.find(table);
+  std::vector<TabletDescriptor> placed;
+  for (const TabletSeed& child : children) {
+    placed.push_back(descriptor_of(child, shard_of(child.state.home)));
+    placed.back().held = true;
+  }
+  const auto at = entry.tablets.begin() + static_cast<ptrdiff_t>(first);
+  entry.tablets.erase(at, at + static_cast<ptrdiff_t>(count));
+  entry.tablets.insert(entry.tablets.begin() + static_cast<ptrdiff_t>(first), placed.begin(),
+                       placed.end());
+  map_.put(std::move(entry));
   ++map_.version;
 }
 

@@ -7,17 +7,20 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/clock_state.h"
 #include "engine/node.h"
 #include "engine/table_map.h"
 #include "engine/tablet_seed.h"
 
 namespace cellar::engine {
 
-inline constexpr size_t kMaxSplits = 4096;    // of one table, at creation
-inline constexpr size_t kMaxTables = 10'000;  // of one node
+inline constexpr size_t kMaxSplits = 4096;     // of one table, at creation
+inline constexpr size_t kMaxTables = 10'000;   // of one node
+inline constexpr size_t kMaxTablets = 65'536;  // of one table, however it came to them
 
 // The manifest as it was found, decoded and checked against itself.
 struct ManifestContents {
@@ -29,6 +32,8 @@ struct ManifestContents {
   uint64_t node_version = kAbsent;  // kAbsent: a new directory
   std::map<TableId, Table> tables;
   std::vector<TabletSeed> tablets;  // sorted by id
+  std::optional<ClockState> clock;
+  uint64_t clock_version = kAbsent;
 };
 
 // DATA_LOSS when an entry cannot be read, names what does not exist, or tablets of a table leave a
@@ -44,6 +49,8 @@ class Catalog {
 
   ShardId shard_of(uint32_t home) const { return ShardId{home % shards_}; }
   const TableMap& map() const { return map_; }
+  const NodeState& node() const { return node_; }
+  uint64_t node_version() const { return node_version_; }
 
   struct Creation {
     NodeState node;  // with the ids taken
@@ -61,7 +68,9 @@ class Catalog {
   struct Alteration {
     TableEntry entry;                // with the new schema
     std::vector<std::string> added;  // families whose `created` is still to be set
-    bool empty = true;               // nothing differs
+    // Families that get another rule: as they were. Their history is still to be written.
+    std::vector<FamilySchema> ruled;
+    bool empty = true;  // nothing differs
   };
   // See Node::alter_table.
   Result<Alteration> plan_alter(const TableChange& change) const;
@@ -75,6 +84,21 @@ class Catalog {
   };
   Result<Drop> plan_drop(Bytes name) const;  // NOT_FOUND
   void dropped(const Drop& drop);
+
+  // ---- reshapes (reshape.h)
+  // Where a tablet stands in its table. NOT_FOUND.
+  struct Place {
+    const TableEntry* entry = nullptr;
+    size_t index = 0;  // in entry->tablets
+    const TabletDescriptor& tablet() const { return entry->tablets[index]; }
+  };
+  Result<Place> place_of(TabletId id) const;
+  // Marks the tablets [first, first + count) of the table, or takes the mark away.
+  void hold(TableId table, size_t first, size_t count, bool held);
+  // The edit went through: `children`, held, stand in the place of the table's tablets
+  // [first, first + count). The node's entry has a new version, unless that is kAbsent.
+  void reshaped(TableId table, size_t first, size_t count, const std::vector<TabletSeed>& children,
+                const NodeState& node, uint64_t node_version);
 
  private:
   uint32_t shards_;

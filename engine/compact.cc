@@ -16,15 +16,15 @@ namespace {
 using Runs = std::vector<TabletRun>;
 
 void add_input(MergePlan& plan, const TabletRun& run) {
-  std::vector<TableReader*> readers;
+  std::vector<const TableSlice*> slices;
   for (const Ref<TabletTable>& table : run.tables) {
-    if (table->meta().entries > 0) readers.push_back(&table->reader());
-    const std::vector<StampedRange>& ranges = table->reader().range_deletes();
+    if (table->slice().may_have_entries()) slices.push_back(&table->slice());
+    const std::vector<StampedRange>& ranges = table->slice().range_deletes();
     plan.range_deletes.insert(plan.range_deletes.end(), ranges.begin(), ranges.end());
   }
-  if (readers.empty()) return;
+  if (slices.empty()) return;
   plan.inputs.push_back(
-      std::make_unique<RunIterator>(std::move(readers), TableIteratorOptions::for_compaction()));
+      std::make_unique<RunIterator>(std::move(slices), TableIteratorOptions::for_compaction()));
 }
 
 // Announces the running job, so that closing and dropping may cancel it.
@@ -47,10 +47,14 @@ class Running {
 // meanwhile but nobody else takes these away.
 Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs) {
   ShardContext& shard = tablet.shard();
-  MergePlan plan = plan_merge(tablet);
+  const auto is_first = [&runs](const TabletRun& run) { return run.number == runs.front().number; };
+  const auto first = std::find_if(version->runs.begin(), version->runs.end(), is_first);
+  const auto newer_runs = static_cast<size_t>(first - version->runs.begin());
+  MergePlan plan =
+      plan_merge(tablet, *version, version->memtables.size() + newer_runs, runs.size());
   for (const TabletRun& run : runs) add_input(plan, run);
-  plan.bottom = runs.back().number == version->runs.back().number;
   plan.run = runs.front().number;
+  const MergeFacts facts = plan.facts;
   const uint64_t schema_version = plan.schema.version;
   const bool whole = runs.size() == version->runs.size();
   std::vector<Ref<TabletTable>> inputs;
@@ -61,6 +65,9 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   Running running(tablet, job);
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
   CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
+  if (is_outdated(facts, tablet)) {
+    co_return fail(Errc::aborted, "a rule of tablet {} was changed meanwhile", tablet.id());
+  }
   TabletState state = tablet.state();
   CO_TRY(const uint64_t manifest_version, co_await installation.commit(state, inputs));
   tablet.compacted(inputs, installation.tables(), std::move(state), manifest_version);
@@ -73,18 +80,32 @@ std::optional<RunWindow> pick(const Version& version) {
   std::vector<uint64_t> oldest_first;
   for (auto run = version.runs.rbegin(); run != version.runs.rend(); ++run) {
     uint64_t bytes = 0;
-    for (const Ref<TabletTable>& table : run->tables) bytes += table->meta().file_bytes;
+    for (const Ref<TabletTable>& table : run->tables) bytes += table->slice().bytes();
     oldest_first.push_back(bytes);
   }
   return pick_merge(oldest_first);
 }
 
-// One run without anything to drop is as merged as it gets.
-bool is_merged(const Version& version) {
+// Some cell may have died by itself, or may have been pushed out.
+bool may_age(const TableSchema& schema, const Version& version) {
+  const auto& tables = version.runs.front().tables;
+  return std::any_of(schema.families.begin(), schema.families.end(),
+                     [](const FamilySchema& f) {
+                       return !f.rule.keeps_everything() || !f.history.empty();
+                     }) ||
+         std::any_of(tables.begin(), tables.end(), [](const Ref<TabletTable>& table) {
+           return table->meta().bounds.latest_expiry_us != INT64_MIN;
+         });
+}
+
+// One run without anything to drop, the rows of other tablets included, is as merged as it gets.
+bool is_merged(const TableSchema& schema, const Version& version) {
   if (version.runs.size() != 1) return version.runs.empty();
+  if (may_age(schema, version)) return false;
   const auto& tables = version.runs.front().tables;
   return std::all_of(tables.begin(), tables.end(), [](const Ref<TabletTable>& table) {
-    return table->meta().deletes() == 0 && table->meta().range_deletes == 0;
+    return !table->slice().is_cut() && table->meta().deletes() == 0 &&
+           table->meta().range_deletes == 0;
   });
 }
 
@@ -103,12 +124,24 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
   co_return true;
 }
 
+Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
+  AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
+  if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  const Ref<const Version> version = tablet.pin();
+  const size_t all = version->runs.size();
+  if (all == 0) co_return Result<void>{};
+  const auto begin = version->runs.begin() + static_cast<ptrdiff_t>(first % all);
+  const size_t most = all - first % all;
+  Runs runs(begin, begin + static_cast<ptrdiff_t>(1 + count % most));
+  co_return co_await merge_runs(tablet, version, std::move(runs));
+}
+
 Async<Result<void>> compact_fully(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   const Ref<const Version> version = tablet.pin();
   const bool orphans = tablet.may_hold_orphans() && !version->runs.empty();
-  if (is_merged(*version) && !orphans) co_return Result<void>{};
+  if (is_merged(tablet.schema(), *version) && !orphans) co_return Result<void>{};
   co_return co_await merge_runs(tablet, version, version->runs);
 }
 

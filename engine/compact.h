@@ -11,6 +11,10 @@ namespace cellar::engine {
 // REQUIRES: the caller is inside tablet.gate().
 Async<Result<bool>> compact_step(Tablet& tablet);
 
+// Merges `count` neighbours among the tablet's runs, from the first-newest on; both are brought
+// into the range that there is. For tests. REQUIRES: as above.
+Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count);
+
 // Merges everything on disk into one run. REQUIRES: the caller is inside tablet.gate().
 Async<Result<void>> compact_fully(Tablet& tablet);
 

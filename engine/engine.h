@@ -10,7 +10,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "engine/model/modify.h"
 #include "engine/model/mutation.h"
 #include "engine/model/read_spec.h"
 #include "engine/model/types.h"
@@ -22,6 +26,7 @@ namespace cellar::engine {
 
 class ScanCursor;  // engine/read/scan.h
 class Tablet;
+struct FilterPlan;  // engine/filter/compiled_filter.h
 
 // One commit on its way, owned by whoever waits; stays put until `done` has run. `done` runs on the
 // shard, once; for a refusal it may run inside submit().
@@ -44,6 +49,32 @@ struct Write {
   Write* next = nullptr;
 };
 
+// One row, read and then written as one commit: CheckAndMutateRow (`rules` empty) or
+// ReadModifyWriteRow. Owned by whoever waits; it and what it views stay put until `done` has run,
+// once, perhaps inside submit(). It may build on commits that are not durable yet; the answer waits
+// for them, refusals that rest on what was read included.
+struct ConditionalWrite {
+  TabletId tablet;
+  Epoch epoch;                      // as of Write
+  std::optional<Durability> level;  // as of Write
+  Bytes row;
+  const FilterPlan* filter = nullptr;  // does it let any cell of the row pass? null: pass all
+  std::span<const Mutation> then_mutations;
+  std::span<const Mutation> else_mutations;
+  std::span<const ModifyRule> rules;
+  void (*done)(ConditionalWrite& write) = nullptr;
+  void* context = nullptr;
+
+  // Results.
+  std::optional<Error> error;
+  bool matched = false;             // a cell passed
+  std::vector<Mutation> new_cells;  // of the rules, one a column, by column; views into `values`
+  std::string values;
+
+  // Of the engine.
+  Write commit;
+};
+
 struct EngineStats {
   uint64_t tablets = 0;
   uint64_t tables_on_disk = 0;  // SSTables
@@ -64,10 +95,14 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  // See the head. Refusals: INVALID_ARGUMENT, NOT_FOUND (family), ABORTED (not here, or another
-  // epoch: ask for the table map again), RESOURCE_EXHAUSTED with a retry hint (memory or log full),
-  // UNAVAILABLE (read-only).
+  // See the head. Refusals: INVALID_ARGUMENT, NOT_FOUND (family), OUT_OF_RANGE (guards.h), ABORTED
+  // (not here, or another epoch: ask for the table map again), RESOURCE_EXHAUSTED with a retry hint
+  // (memory or log full), UNAVAILABLE (read-only).
   virtual void submit(Write& write) = 0;
+
+  // As above; moreover FAILED_PRECONDITION (a value to increment that is not 8 bytes), OUT_OF_RANGE
+  // (an increment that overflows). The list that is not taken is checked for form and families.
+  virtual void submit(ConditionalWrite& write) = 0;
 
   // A cursor over the part of spec.rows that lies in the tablet. Pins what it reads; keep it no
   // longer than needed. ABORTED when the tablet is not here.

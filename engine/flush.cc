@@ -1,5 +1,6 @@
 #include "engine/flush.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -11,10 +12,13 @@ namespace cellar::engine {
 namespace {
 
 MergePlan plan_flush(Tablet& tablet, const Memtable& memtable) {
-  MergePlan plan = plan_merge(tablet);
+  const Version& version = tablet.version();
+  const auto is_it = [&memtable](const auto& other) { return &other->entries == &memtable; };
+  const auto place = std::find_if(version.memtables.begin(), version.memtables.end(), is_it);
+  MergePlan plan =
+      plan_merge(tablet, version, static_cast<size_t>(place - version.memtables.begin()), 1);
   plan.inputs.push_back(std::make_unique<Memtable::Iterator>(memtable));
   plan.range_deletes = memtable.range_deletes();
-  plan.bottom = tablet.version().runs.empty();
   plan.run = tablet.state().next_run;
   plan.io_class = IoClass::flush;
   return plan;
@@ -31,9 +35,12 @@ TabletState state_after(const Tablet& tablet, const TabletMemtable& memtable) {
 Async<Result<void>> flush_oldest(Tablet& tablet, Ref<TabletMemtable> memtable) {
   CO_TRY_VOID(co_await tablet.commits().visible(memtable->entries.max_stamp()));
   ShardContext& shard = tablet.shard();
-  MergeJob job(shard.blobs, shard.ids, plan_flush(tablet, memtable->entries));
+  MergePlan plan = plan_flush(tablet, memtable->entries);
+  const MergeFacts facts = plan.facts;
+  MergeJob job(shard.blobs, shard.ids, std::move(plan));
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
   CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
+  if (is_outdated(facts, tablet)) co_return Result<void>{};  // it is still frozen: once more
   TabletState state = state_after(tablet, *memtable);
   ++state.next_run;
   CO_TRY(const uint64_t version, co_await installation.commit(state, {}));

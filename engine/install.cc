@@ -13,9 +13,11 @@ Async<Result<Installation>> Installation::begin(Tablet& tablet, std::vector<Tabl
   ShardContext& shard = tablet.shard();
   Installation installation(tablet);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    auto table = co_await open_table(shard, outputs[i]);
+    TableItem item;
+    item.meta = outputs[i];
+    auto table = co_await open_table(shard, std::move(item));
     if (!table) {
-      for (; i < outputs.size(); ++i) shard.reaper.remove(outputs[i].blob);
+      for (; i < outputs.size(); ++i) shard.blob_ends.remove(outputs[i].blob);
       co_return std::unexpected(std::move(table).error());
     }
     installation.tables_.push_back(std::move(*table));
@@ -30,10 +32,10 @@ Async<Result<uint64_t>> Installation::commit(TabletState state,
   SubjectEdit edit =
       put_state(subject_of(tablet_->id()), tablet_->manifest_version(), encode_tablet_state(state));
   for (const Ref<TabletTable>& table : tables_) {
-    edit.put_items.emplace_back(table->meta().blob.value(), encode_table_meta(table->meta()));
+    edit.put_items.emplace_back(table->blob().value(), encode_table_item(table->item()));
   }
   for (const Ref<TabletTable>& table : inputs) {
-    edit.remove_items.push_back(table->meta().blob.value());
+    edit.remove_items.push_back(table->blob().value());
   }
   std::vector<SubjectEdit> edits;
   edits.push_back(std::move(edit));

@@ -4,6 +4,7 @@
 
 #include "engine/compact.h"
 #include "engine/flush.h"
+#include "engine/reclaim.h"
 #include "io/base/log.h"
 
 namespace cellar::engine {
@@ -14,23 +15,27 @@ Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
       log_bound_(
           std::min<uint64_t>(kMaxLogBytes, kMaxLogSegments * shard.options.log_segment_bytes)),
       flush_(shard.runtime.timers),
-      compaction_(shard.runtime.timers) {}
+      compaction_(shard.runtime.timers),
+      reclaim_(shard.runtime.timers) {}
 
 void Maintenance::start() {
   spawn(shard_.runtime.executor, flush_loop());
   spawn(shard_.runtime.executor, compaction_loop());
+  spawn(shard_.runtime.executor, reclaim_loop());
 }
 
 Async<void> Maintenance::stop() {
   stopping_ = true;
   flush_.wake.notify_all();
   compaction_.wake.notify_all();
+  reclaim_.wake.notify_all();
   co_await loops_.close();
 }
 
 void Maintenance::runs_changed(TabletId tablet) {
   to_compact_.insert(tablet);
   compaction_.wake.notify_all();
+  reclaim_.wake.notify_all();
 }
 
 bool Maintenance::waits(const LoopState& loop) const {
@@ -128,6 +133,56 @@ Async<void> Maintenance::compaction_loop() {
     if (done || given_up || shard_.is_stopped()) continue;
     to_compact_.insert(id);
     back_off(compaction_, "compaction", done.error());
+  }
+}
+
+// ---- reclaiming
+
+TabletId Maintenance::next_to_reclaim(int64_t& due_us) {
+  TabletId next;
+  due_us = INT64_MAX;
+  for (const auto& [id, tablet] : tablets_) {
+    int64_t due = reclaim_due_us(*tablet);
+    const auto tried = reclaim_not_before_us_.find(id);
+    if (tried != reclaim_not_before_us_.end()) due = std::max(due, tried->second);
+    if (due >= due_us) continue;
+    due_us = due;
+    next = id;
+  }
+  return next;
+}
+
+Async<Result<void>> Maintenance::reclaim_one(TabletId id) {
+  const auto it = tablets_.find(id);
+  if (it == tablets_.end()) co_return Result<void>{};
+  Tablet& tablet = *it->second;
+  reclaim_not_before_us_[id] =
+      shard_.runtime.clock.now_us() +
+      std::max(kLeastReclaimWaitUs, tablet.schema().options.reclaim_within_us / 4);
+  auto pass = tablet.gate().enter();
+  if (!pass) co_return Result<void>{};
+  co_return co_await reclaim(tablet);
+}
+
+Async<void> Maintenance::reclaim_loop() {
+  auto pass = loops_.enter();
+  while (pass && !stopping_) {
+    int64_t due_us = INT64_MAX;
+    TabletId next;
+    if (!shard_.is_stopped() && !waits(reclaim_)) next = next_to_reclaim(due_us);
+    const int64_t now_us = shard_.runtime.clock.now_us();
+    if (due_us > now_us) {
+      if (due_us != INT64_MAX) {
+        reclaim_.retry.arm_after_us(
+            std::clamp(due_us - now_us, kLeastReclaimWaitUs, kMostReclaimWaitUs));
+      }
+      co_await reclaim_.wake.wait();
+      continue;
+    }
+    auto done = co_await reclaim_one(next);
+    const bool given_up =
+        !done && (done.error().code == Errc::cancelled || done.error().code == Errc::aborted);
+    if (!done && !given_up && !shard_.is_stopped()) back_off(reclaim_, "reclaim", done.error());
   }
 }
 

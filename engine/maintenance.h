@@ -1,11 +1,14 @@
-// Maintenance: what a shard does by itself: flushing, compacting, trimming its log. Two loops, so
-// that a long compaction does not hold up a flush; each does one thing at a time.
+// Maintenance: what a shard does by itself: flushing, compacting, reclaiming, trimming its log.
+// Three loops, so that a long compaction does not hold up a flush; each does one thing at a time.
 //
 // What is flushed next, in this order:
 //   1. the biggest memtable, while all of them take more than the soft bound;
 //   2. a tablet with a frozen memtable (replayed at the start, or left by a flush that failed), or
 //      whose active one is full;
 //   3. the tablet that holds the log back most, while the log is longer than its bound.
+//
+// Reclaiming (reclaim.h) sleeps until the first death that gives it something to do, and looks
+// again when tables come or go.
 //
 // A job that fails leaves everything as it was, is reported, and is tried again after kRetryUs: so
 // a full disk heals by itself. A stopped shard (its log or the manifest failed) flushes no more.
@@ -39,6 +42,10 @@ class Maintenance {
   static constexpr uint64_t kMaxLogBytes = 256u << 20;
   // Appended bytes after which the length of the log is looked at.
   static constexpr uint64_t kLogCheckBytes = 1u << 20;
+  // Reclaiming looks again after so long at most, for trusted time may lag behind the timers'; and
+  // a tablet is not tried again sooner than after the least.
+  static constexpr int64_t kMostReclaimWaitUs = 600'000'000;
+  static constexpr int64_t kLeastReclaimWaitUs = 1'000'000;
 
   // Both must outlive it.
   Maintenance(ShardContext& shard, TabletTableOfShard& tablets);
@@ -50,6 +57,8 @@ class Maintenance {
   // There may be something to flush.
   void wake_flush() { flush_.wake.notify_all(); }
   void runs_changed(TabletId tablet);
+  // Rules were changed: something may be due sooner or later.
+  void rules_changed() { reclaim_.wake.notify_all(); }
   // Gives back the part of the log that no tablet needs.
   void trim_log();
   uint64_t log_bound() const { return log_bound_; }
@@ -65,6 +74,9 @@ class Maintenance {
 
   Async<void> flush_loop();
   Async<void> compaction_loop();
+  Async<void> reclaim_loop();
+  Async<Result<void>> reclaim_one(TabletId id);
+  TabletId next_to_reclaim(int64_t& due_us);
   Async<Result<void>> flush_one(Tablet* tablet);
   Async<Result<void>> compact_one(TabletId id);
   Tablet* next_to_flush() const;
@@ -76,6 +88,8 @@ class Maintenance {
   const uint64_t log_bound_;
   LoopState flush_;
   LoopState compaction_;
+  LoopState reclaim_;
+  absl::flat_hash_map<TabletId, int64_t> reclaim_not_before_us_;  // trusted
   std::set<TabletId> to_compact_;
   bool stopping_ = false;
   Gate loops_{"maintenance"};

@@ -18,6 +18,12 @@ NodeImpl::NodeImpl(EngineOptions options, std::vector<ShardEnv> shards, Manifest
       manifest_(manifest),
       mailboxes_(mailboxes),
       old_logs_(envs_.front().runtime, envs_.front().logs),
+      home_reaper_(envs_.front().runtime, envs_.front().blobs),
+      shared_blobs_(home_reaper_),
+      clock_(envs_.front().runtime, manifest_,
+             {.max_trusted_gap_us = options_.max_trusted_gap_us,
+              .permit_us = options_.clock_permit_us},
+             options_.clock_renew_us, [this](ClockAnchor anchor) { return spread(anchor); }),
       parts_(envs_.size()),
       catalog_(static_cast<uint32_t>(envs_.size())) {}
 
@@ -63,7 +69,7 @@ Async<Result<void>> NodeImpl::on_every_shard(ShardWork work) {
 
 Async<Result<void>> NodeImpl::publish() {
   auto install = [this](ShardId shard) -> Async<Result<void>> {
-    part(shard).tables = catalog_.map();
+    part(shard).install(catalog_.map());
     co_return Result<void>{};
   };
   co_return co_await on_every_shard(std::move(install));
@@ -151,19 +157,28 @@ Async<Result<void>> NodeImpl::drop_planned(Catalog::Drop drop) {
 
 // ---- admin
 
+// What finds a tablet gone because it was split, merged or moved begins again with the map of now.
+constexpr int kMapAttempts = 8;
+
 Async<Result<void>> NodeImpl::each_tablet(ShardId from, std::string name, TabletWork work) {
-  const TableEntry* entry = part(from).tables.find(Bytes(name));
-  if (entry == nullptr) {
-    co_return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(name));
+  Result<void> done;
+  for (int attempt = 0; attempt < kMapAttempts; ++attempt) {
+    const TableEntry* entry = part(from).tables.find(Bytes(name));
+    if (entry == nullptr) {
+      co_return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(name));
+    }
+    const std::vector<TabletDescriptor> tablets = entry->tablets;  // the map may change meanwhile
+    done = {};
+    for (const TabletDescriptor& tablet : tablets) {
+      auto there = [this, &work, shard = tablet.shard, id = tablet.id] {
+        return work(part(shard).engine, id);
+      };
+      done = co_await mailbox(from).call_on(tablet.shard, std::move(there));
+      if (!done) break;
+    }
+    if (done || done.error().code != Errc::aborted) break;
   }
-  const std::vector<TabletDescriptor> tablets = entry->tablets;  // the map may change meanwhile
-  for (const TabletDescriptor& tablet : tablets) {
-    auto there = [this, &work, shard = tablet.shard, id = tablet.id] {
-      return work(part(shard).engine, id);
-    };
-    CO_TRY_VOID(co_await mailbox(from).call_on(tablet.shard, std::move(there)));
-  }
-  co_return Result<void>{};
+  co_return done;
 }
 
 Async<Result<void>> NodeImpl::flush_table(ShardId from, std::string name) {
@@ -177,21 +192,28 @@ Async<Result<void>> NodeImpl::compact_table(ShardId from, std::string name) {
 }
 
 Async<Result<std::vector<TabletSize>>> NodeImpl::tablet_sizes(ShardId from, TableId table) {
-  const TableEntry* entry = part(from).tables.find(table);
-  if (entry == nullptr) co_return fail(Errc::not_found, "table {} does not exist", table);
-  const std::vector<TabletDescriptor> tablets = entry->tablets;  // the map may change meanwhile
-  std::vector<TabletSize> sizes(tablets.size());
-  for (uint32_t i = 0; i < shards(); ++i) {
-    auto there = [this, &tablets, &sizes, shard = ShardId{i}]() -> Async<Result<void>> {
-      for (size_t t = 0; t < tablets.size(); ++t) {
-        if (tablets[t].shard != shard) continue;
-        sizes[t].end = tablets[t].end;
-        CO_TRY(sizes[t].bytes, part(shard).engine.tablet_bytes(tablets[t].id));
-      }
-      co_return Result<void>{};
-    };
-    CO_TRY_VOID(co_await mailbox(from).call_on(ShardId{i}, std::move(there)));
+  std::vector<TabletSize> sizes;
+  Result<void> done;
+  for (int attempt = 0; attempt < kMapAttempts; ++attempt) {
+    const TableEntry* entry = part(from).tables.find(table);
+    if (entry == nullptr) co_return fail(Errc::not_found, "table {} does not exist", table);
+    const std::vector<TabletDescriptor> tablets = entry->tablets;  // the map may change meanwhile
+    sizes.assign(tablets.size(), TabletSize{});
+    for (uint32_t i = 0; i < shards(); ++i) {
+      auto there = [this, &tablets, &sizes, shard = ShardId{i}]() -> Async<Result<void>> {
+        for (size_t t = 0; t < tablets.size(); ++t) {
+          if (tablets[t].shard != shard) continue;
+          sizes[t].end = tablets[t].end;
+          CO_TRY(sizes[t].bytes, part(shard).engine.tablet_bytes(tablets[t].id));
+        }
+        co_return Result<void>{};
+      };
+      done = co_await mailbox(from).call_on(ShardId{i}, std::move(there));
+      if (!done) break;
+    }
+    if (done || done.error().code != Errc::aborted) break;
   }
+  if (!done) co_return std::unexpected(std::move(done).error());
   co_return sizes;
 }
 
@@ -204,9 +226,35 @@ Async<std::vector<EngineStats>> NodeImpl::stats(ShardId from) {
   co_return all;
 }
 
+// ---- time
+
+Async<Result<void>> NodeImpl::spread(ClockAnchor anchor) {
+  auto install = [this, anchor](ShardId shard) -> Async<Result<void>> {
+    envs_[shard.value()].runtime.clock.anchor(anchor);
+    co_return Result<void>{};
+  };
+  co_return co_await on_every_shard(std::move(install));
+}
+
+Async<ClockReport> NodeImpl::clock_report(ShardId from) {
+  auto there = [this]() -> Async<ClockReport> { co_return clock_.report(); };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+Async<Result<void>> NodeImpl::renew_clock(ShardId from) {
+  auto there = [this] { return clock_.renew(); };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+Async<Result<ClockReport>> NodeImpl::release_held_time(ShardId from) {
+  auto there = [this] { return clock_.release(); };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
 // ---- the end
 
 Async<void> NodeImpl::discard(const Error& why) {
+  co_await clock_.stop();
   auto end = [this, &why](ShardId shard) -> Async<Result<void>> {
     if (!parts_[shard.value()]) co_return Result<void>{};
     ShardEngine& engine = part(shard).engine;
@@ -217,10 +265,12 @@ Async<void> NodeImpl::discard(const Error& why) {
   };
   auto ended = co_await on_every_shard(std::move(end));
   co_await old_logs_.drain();
+  co_await home_reaper_.drain();
   if (!ended) log_warn("node", "closing after a failed start: {}", ended.error().to_string());
 }
 
 Async<Result<void>> NodeImpl::close() {
+  co_await clock_.stop();
   auto end = [this](ShardId shard) { return part(shard).engine.close(); };
   Result<void> outcome = co_await on_every_shard(std::move(end));
   co_await old_logs_.drain();
@@ -229,6 +279,7 @@ Async<Result<void>> NodeImpl::close() {
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await on_every_shard(std::move(destroy)));
+  co_await home_reaper_.drain();
   auto closed = co_await manifest_.close();
   if (!closed && outcome) outcome = std::move(closed);
   co_return outcome;

@@ -9,12 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "engine/clock_keeper.h"
 #include "engine/engine.h"
 #include "engine/options.h"
 #include "engine/store/blob_store.h"
 #include "engine/store/log_store.h"
 #include "engine/store/manifest_store.h"
+#include "engine/table_change.h"
 #include "engine/table_map.h"
+#include "engine/tablet_figures.h"
 #include "io/runtime/mailbox.h"
 #include "io/runtime/runtime.h"
 
@@ -26,41 +29,6 @@ struct ShardEnv {
   LogStore& logs;
   BlobStore& blobs;
 };
-
-struct FamilySpec {
-  std::string name;
-};
-
-struct TableSpec {
-  std::string name;
-  Granularity granularity = Granularity::millis;
-  TableOptions options;
-  std::vector<FamilySpec> families;
-  std::vector<std::string>
-      splits;  // rows at which tablets begin; sorted and distinct after validation
-};
-
-// What is absent stays as it is.
-struct OptionsChange {
-  std::optional<Durability> durability;
-  std::optional<Compression> compression;  // of tables written from now on
-  std::optional<uint32_t> block_bytes;     // likewise
-  void apply_to(TableOptions& options) const;
-};
-
-struct TableChange {
-  std::string name;
-  std::vector<FamilySpec> add;
-  std::vector<std::string> alter;  // families that must exist; nothing of them can be changed yet
-  std::vector<std::string> drop;   // their cells are dead at once
-  OptionsChange options;
-};
-
-// INVALID_ARGUMENT: a name or an option that cannot be, a family named twice.
-Result<void> validate_change(const TableChange& change);
-
-// NOT_FOUND: the table, or a family to alter or drop. ALREADY_EXISTS: a family to add.
-Result<void> check_exists(const TableChange& change, const TableMap& tables);
 
 // A part of a table, in the order of its rows.
 struct TabletSize {
@@ -91,6 +59,8 @@ class Node {
   // ---- on the shard that asks ----
   virtual Engine& engine(ShardId shard) = 0;                // call only on that shard
   virtual const TableMap& tables(ShardId shard) const = 0;  // that shard's copy
+  // Called on that shard, and told there; it must outlive the node or be unset with null.
+  virtual void watch_tables(ShardId shard, TableMapWatcher* watcher) = 0;
 
   // ---- catalog and admin; `from` is the shard that asks and on which the answer resumes ----
   virtual Async<Result<TableEntry>> create_table(ShardId from,
@@ -106,7 +76,39 @@ class Node {
   // The tablets of a table and about how many bytes each takes. NOT_FOUND; ABORTED when the table
   // is dropped meanwhile.
   virtual Async<Result<std::vector<TabletSize>>> tablet_sizes(ShardId from, TableId table) = 0;
+  // ---- reshaping: how a table is cut, and where its tablets live (reshape.h). One at a time, also
+  // with changes of the catalog; reads go on, writes to the tablet wait for at most
+  // Reshape::kHoldUs. Each is durable in one manifest edit and known to every shard before it is
+  // answered. NOT_FOUND: no such tablet; ABORTED or DEADLINE_EXCEEDED: nothing was changed, try
+  // again later; UNAVAILABLE: the shard or the manifest takes no changes.
+
+  // Cuts it before `row`; empty: where the engine sees about half of its bytes, or else of its use,
+  // on either side. Both parts stay on its shard, and no data is copied. OUT_OF_RANGE: the row is
+  // the tablet's first or not in it. FAILED_PRECONDITION: no row is known to split at, or the table
+  // has kMaxTablets already.
+  virtual Async<Result<std::vector<TabletDescriptor>>> split_tablet(ShardId from, TabletId tablet,
+                                                                    std::string row) = 0;
+  // Makes one of two neighbours of a table, on the left one's shard; the right one is moved there
+  // first where it must. INVALID_ARGUMENT: they are no neighbours, in this order.
+  virtual Async<Result<TabletDescriptor>> merge_tablets(ShardId from, TabletId left,
+                                                        TabletId right) = 0;
+  // Serves it on another shard; the same id, the next epoch. One that is there already stays as it
+  // is. INVALID_ARGUMENT: no such shard.
+  virtual Async<Result<TabletDescriptor>> move_tablet(ShardId from, TabletId tablet,
+                                                      ShardId to) = 0;
+  // Of a table, or of all with TableId{}; by table, then start. NOT_FOUND.
+  virtual Async<Result<std::vector<TabletFigures>>> tablet_figures(ShardId from, TableId table) = 0;
+
   virtual Async<std::vector<EngineStats>> stats(ShardId from) = 0;  // one a shard
+
+  // ---- time (clock_keeper.h)
+  virtual Async<ClockReport> clock_report(ShardId from) = 0;
+  // The machine's clocks have moved in a way that they do not by themselves (tests, a resume):
+  // resumes when the trusted clocks have taken it in. UNAVAILABLE: the manifest takes no edits.
+  virtual Async<Result<void>> renew_clock(ShardId from) = 0;
+  // An operator says that the wall clock is right: trusted time goes there.
+  virtual Async<Result<ClockReport>> release_held_time(ShardId from) = 0;
+
   virtual const RecoveryReport& recovery() const = 0;
 
   // Flushes every memtable, seals the logs, closes the manifest. No call may be in flight or

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/catalog.h"
+#include "engine/clock_keeper.h"
 #include "engine/node.h"
 #include "engine/old_logs.h"
 #include "engine/shard_engine.h"
@@ -22,6 +23,12 @@ struct ShardPart {
   ShardPart(const ShardEnv& env, ShardEngine::Setup setup) : engine(env, std::move(setup)) {}
   ShardEngine engine;
   TableMap tables;
+  TableMapWatcher* watcher = nullptr;
+
+  void install(const TableMap& newer) {
+    tables = newer;
+    if (watcher != nullptr) watcher->table_map_changed();
+  }
 };
 
 class NodeImpl final : public Node {
@@ -32,6 +39,9 @@ class NodeImpl final : public Node {
 
   Engine& engine(ShardId shard) override { return part(shard).engine; }
   const TableMap& tables(ShardId shard) const override { return parts_[shard.value()]->tables; }
+  void watch_tables(ShardId shard, TableMapWatcher* watcher) override {
+    part(shard).watcher = watcher;
+  }
 
   Async<Result<TableEntry>> create_table(ShardId from, TableSpec spec) override;
   Async<Result<TableEntry>> alter_table(ShardId from, TableChange change) override;
@@ -39,7 +49,17 @@ class NodeImpl final : public Node {
   Async<Result<void>> flush_table(ShardId from, std::string name) override;
   Async<Result<void>> compact_table(ShardId from, std::string name) override;
   Async<Result<std::vector<TabletSize>>> tablet_sizes(ShardId from, TableId table) override;
+  // reshape.cc
+  Async<Result<std::vector<TabletDescriptor>>> split_tablet(ShardId from, TabletId tablet,
+                                                            std::string row) override;
+  Async<Result<TabletDescriptor>> merge_tablets(ShardId from, TabletId left,
+                                                TabletId right) override;
+  Async<Result<TabletDescriptor>> move_tablet(ShardId from, TabletId tablet, ShardId to) override;
+  Async<Result<std::vector<TabletFigures>>> tablet_figures(ShardId from, TableId table) override;
   Async<std::vector<EngineStats>> stats(ShardId from) override;
+  Async<ClockReport> clock_report(ShardId from) override;
+  Async<Result<void>> renew_clock(ShardId from) override;
+  Async<Result<ClockReport>> release_held_time(ShardId from) override;
   const RecoveryReport& recovery() const override { return report_; }
   Async<Result<void>> close() override;
   // Ends a start that failed: what the shards hold is put down on the shards.
@@ -47,6 +67,7 @@ class NodeImpl final : public Node {
 
  private:
   friend class Recovery;
+  friend class Reshape;
 
   using ShardWork = std::function<Async<Result<void>>(ShardId)>;
   using TabletWork = std::function<Async<Result<void>>(ShardEngine&, TabletId)>;
@@ -65,23 +86,29 @@ class NodeImpl final : public Node {
   Async<Result<TableEntry>> create_here(TableSpec spec);
   // alter_table.cc
   Async<Result<TableEntry>> alter_here(TableChange change);
-  Async<Result<void>> stamp_added(Catalog::Alteration& alteration,
-                                  const std::vector<std::vector<TabletId>>& ids);
+  Async<Result<void>> stamp_changes(Catalog::Alteration& alteration,
+                                    const std::vector<std::vector<TabletId>>& ids,
+                                    bool close_oldest_undo_window);
   Async<Result<void>> drop_here(std::string name);
   Async<Result<void>> drop_planned(Catalog::Drop drop);
   // By shard.
   std::vector<std::vector<TabletId>> tablets_of(const TableEntry& entry) const;
   Async<Result<void>> publish();
+  Async<Result<void>> spread(ClockAnchor anchor);
 
   EngineOptions options_;
   std::vector<ShardEnv> envs_;
   ManifestStore& manifest_;
   Mailboxes& mailboxes_;
   OldLogs old_logs_;
+  BlobReaper home_reaper_;  // for blobs that several shards have held
+  SharedBlobs shared_blobs_;
+  ClockKeeper clock_;
   std::vector<std::unique_ptr<ShardPart>> parts_;
   std::vector<LogId> log_of_;  // the open log of each shard
   Catalog catalog_;
   AsyncMutex catalog_lock_;
+  AsyncMutex reshape_lock_;  // taken before the catalog lock
   RecoveryReport report_;
 };
 

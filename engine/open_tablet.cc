@@ -1,25 +1,33 @@
 #include "engine/open_tablet.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
+
+#include "io/runtime/waiter.h"
 
 namespace cellar::engine {
 
-Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableMeta meta) {
-  auto blob = co_await shard.blobs.open(meta.blob);
-  if (!blob) {
-    Error error = std::move(blob).error();
-    if (error.code == Errc::not_found) error.code = Errc::data_loss;
-    co_return std::unexpected(std::move(error));
+Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item) {
+  Ref<OpenTable> table = shard.open_tables.find(item.meta.blob);
+  if (!table) {
+    auto blob = co_await shard.blobs.open(item.meta.blob);
+    if (!blob) {
+      Error error = std::move(blob).error();
+      if (error.code == Errc::not_found) error.code = Errc::data_loss;
+      co_return std::unexpected(std::move(error));
+    }
+    auto reader = co_await TableReader::open(std::move(*blob), shard.loader);
+    if (!reader) co_return std::unexpected(std::move(reader).error());
+    table = shard.open_tables.add(std::move(*reader));
   }
-  auto reader = co_await TableReader::open(std::move(*blob), shard.loader);
-  if (!reader) co_return std::unexpected(std::move(reader).error());
-  co_return Ref<TabletTable>(new TabletTable(std::move(meta), std::move(*reader), shard.reaper));
+  co_return Ref<TabletTable>(new TabletTable(std::move(item), std::move(table), shard.blob_ends));
 }
 
 Async<Result<std::unique_ptr<Tablet>>> open_tablet(ShardContext& shard, TabletSeed seed) {
   std::vector<Ref<TabletTable>> tables;
-  for (const TableMeta& meta : seed.tables) {
-    auto table = co_await open_table(shard, meta);
+  for (const TableItem& item : seed.tables) {
+    auto table = co_await open_table(shard, item);
     if (!table) {
       Error error = std::move(table).error();
       error.message = fmt::format("tablet {}: {}", seed.id, error.message);
@@ -28,6 +36,47 @@ Async<Result<std::unique_ptr<Tablet>>> open_tablet(ShardContext& shard, TabletSe
     tables.push_back(std::move(*table));
   }
   co_return std::make_unique<Tablet>(shard, std::move(seed), std::move(tables));
+}
+
+namespace {
+
+// Tablets that are being opened at a time: enough to keep the device busy.
+constexpr size_t kOpensAtOnce = 32;
+
+struct Opening {
+  ShardContext& shard;
+  std::vector<TabletSeed> seeds;
+  size_t next = 0;
+  std::vector<std::unique_ptr<Tablet>> opened{};
+  std::optional<Error> error{};  // the first
+  size_t working = 0;
+  Waiter done{};
+};
+
+Async<void> open_next(Opening& opening) {
+  while (opening.next < opening.seeds.size() && !opening.error) {
+    TabletSeed seed = std::move(opening.seeds[opening.next++]);
+    auto tablet = co_await open_tablet(opening.shard, std::move(seed));
+    if (tablet) {
+      opening.opened.push_back(std::move(*tablet));
+    } else if (!opening.error) {
+      opening.error = std::move(tablet).error();
+    }
+  }
+  if (--opening.working == 0) opening.done.resume();
+}
+
+}  // namespace
+
+Async<Result<std::vector<std::unique_ptr<Tablet>>>> open_tablets(ShardContext& shard,
+                                                                 std::vector<TabletSeed> seeds) {
+  if (seeds.empty()) co_return std::vector<std::unique_ptr<Tablet>>();
+  Opening opening{.shard = shard, .seeds = std::move(seeds)};
+  opening.working = std::min(kOpensAtOnce, opening.seeds.size());
+  for (size_t i = opening.working; i > 0; --i) spawn(shard.runtime.executor, open_next(opening));
+  co_await opening.done.wait();
+  if (opening.error) co_return std::unexpected(*std::move(opening.error));
+  co_return std::move(opening.opened);
 }
 
 RecoveredTablet recovered_state(const Tablet& tablet, const ReplayReport& replay, LogId new_log) {

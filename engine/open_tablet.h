@@ -16,8 +16,12 @@ namespace cellar::engine {
 // DATA_LOSS when a table that the manifest names is not there or cannot be read.
 Async<Result<std::unique_ptr<Tablet>>> open_tablet(ShardContext& shard, TabletSeed seed);
 
-// Opens one table of a tablet.
-Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableMeta meta);
+// All of them, several at a time.
+Async<Result<std::vector<std::unique_ptr<Tablet>>>> open_tablets(ShardContext& shard,
+                                                                 std::vector<TabletSeed> seeds);
+
+// Opens one table of a tablet, unless the shard has it open already.
+Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item);
 
 // What the tablet's manifest entry must say before it serves: the spans that were replayed, closed
 // where this start found their end, and the whole of the new log. Spans that gave nothing go.

@@ -27,6 +27,18 @@ struct EngineOptions {
   // Compaction cuts its output here. 1 MiB to 16 GiB.
   uint64_t table_bytes = 256u << 20;
 
+  // Cells that died by age leave the disk this much later (SEMANTICS 3). 0 to 1 h.
+  int64_t removal_margin_us = 300'000'000;
+
+  // ---- the trusted clock (SEMANTICS 3)
+  // How much of the time that has passed over a boot of the machine is believed at once. 0 to 10
+  // years.
+  int64_t max_trusted_gap_us = 72 * 3'600'000'000LL;
+  // How far ahead of an anchor trusted time may go before the next one is durable, and how often
+  // there is one (0: only when asked).
+  int64_t clock_permit_us = 10'000'000;
+  int64_t clock_renew_us = 4'000'000;
+
   // ---- limits (SEMANTICS 2)
   MutationLimits limits;
 };

@@ -6,16 +6,13 @@
 
 namespace cellar::engine {
 
-// A plan without inputs.
-inline MergePlan plan_merge(Tablet& tablet) {
-  MergePlan plan;
-  plan.schema = tablet.schema();
-  plan.trusted_now_us = tablet.shard().runtime.clock.now_us();
-  plan.tablet = tablet.id();
-  plan.tablet_start = tablet.state().start;
-  plan.tablet_end = tablet.state().end;
-  plan.table_bytes = tablet.shard().options.table_bytes;
-  return plan;
-}
+// A plan without inputs, for a merge of some neighbours among the sources of `version`, which is
+// the tablet's: so many of the newest are not among them, then so many are. Sources are the
+// memtables and then the runs, newest first.
+MergePlan plan_merge(Tablet& tablet, const Version& version, size_t newer, size_t inputs);
+
+// A rule was changed at an instant that such a plan took for past: what came of it is not
+// installed.
+bool is_outdated(const MergeFacts& facts, const Tablet& tablet);
 
 }  // namespace cellar::engine

@@ -1,6 +1,6 @@
 #include "engine/recovery.h"
 
-#include <absl/container/flat_hash_set.h>
+#include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
 
@@ -15,11 +15,13 @@ Async<Result<void>> Recovery::run() {
   CO_TRY(const auto subjects, co_await node_.manifest_.load());
   CO_TRY(manifest_, decode_manifest(subjects));
   CO_TRY_VOID(co_await raise_session());
+  CO_TRY_VOID(co_await node_.clock_.start(manifest_.clock, manifest_.clock_version));
   CO_TRY_VOID(co_await remove_orphan_blobs());
   CO_TRY_VOID(co_await recover_shards());
   CO_TRY_VOID(co_await name_spans());
   CO_TRY_VOID(co_await remove_unnamed_logs());
   CO_TRY_VOID(co_await serve());
+  node_.clock_.serve();
   report(timers.now_us() - began_us);
   co_return Result<void>{};
 }
@@ -36,9 +38,16 @@ Async<Result<void>> Recovery::raise_session() {
 }
 
 Async<Result<void>> Recovery::remove_orphan_blobs() {
-  absl::flat_hash_set<BlobId> named;
+  absl::flat_hash_map<BlobId, uint64_t> named;
   for (const TabletSeed& seed : manifest_.tablets) {
-    for (const TableMeta& table : seed.tables) named.insert(table.blob);
+    for (const TableItem& table : seed.tables) ++named[table.meta.blob];
+  }
+  for (TabletSeed& seed : manifest_.tablets) {
+    for (TableItem& table : seed.tables) {
+      const uint64_t names = named.at(table.meta.blob);
+      table.shared = names > 1;
+      if (table.shared) node_.shared_blobs_.found(table.meta.blob, names);
+    }
   }
   BlobStore& blobs = node_.envs_.front().blobs;
   CO_TRY(const auto found, co_await blobs.list());
@@ -64,7 +73,8 @@ Async<Result<void>> Recovery::recover_shards() {
                              .session = manifest_.node.session,
                              .mailbox = node_.mailbox(shard),
                              .manifest = node_.manifest_,
-                             .old_logs = node_.old_logs_};
+                             .old_logs = node_.old_logs_,
+                             .shared_blobs = node_.shared_blobs_};
     auto part = std::make_unique<ShardPart>(node_.envs_[shard.value()], std::move(setup));
     node_.parts_[shard.value()] = std::move(part);
     ShardEngine& engine = node_.part(shard).engine;

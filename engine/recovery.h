@@ -1,6 +1,7 @@
 // Recovery: from what is on disk to a node that serves. Steps, each durable before the next begins:
 //
-//   1. raise the session in the manifest: from here on no id of ours was ever used before
+//   1. raise the session in the manifest: from here on no id of ours was ever used before; then
+//      anchor the trusted clock, which nothing has been answered by yet
 //   2. remove blobs that no tablet names, and what was never sealed
 //   3. on every shard at once: open its tablets, replay their spans of old logs, begin a new log
 //   4. one edit over all tablets (cut where it grows too big): the old spans that still hold

@@ -1,6 +1,38 @@
 cellar_library(cellar_engine
-  SRCS alter_table.cc blob_reaper.cc catalog.cc commit_queue.cc compact.cc flush.cc install.cc maintenance.cc node.cc
-       old_logs.cc open_tablet.cc recovery.cc shard_context.cc shard_engine.cc table_map.cc tablet.cc
-       version.cc
-  DEPS cellar_wal cellar_manifest cellar_compaction cellar_memtable cellar_sstable cellar_read cellar_store cellar_runtime
-       absl::flat_hash_map absl::flat_hash_set)
+  SRCS
+    alter_table.cc
+    blob_reaper.cc
+    catalog.cc
+    clock_keeper.cc
+    clock_state.cc
+    commit_queue.cc
+    compact.cc
+    conditional.cc
+    flush.cc
+    guards.cc
+    install.cc
+    maintenance.cc
+    node.cc
+    old_logs.cc
+    open_tablet.cc
+    plan_merge.cc
+    reclaim.cc
+    recovery.cc
+    reshape.cc
+    reshape_plan.cc
+    row_conditions.cc
+    row_modify.cc
+    seal.cc
+    shard_context.cc
+    shard_engine.cc
+    shard_reshape.cc
+    shared_blobs.cc
+    split_point.cc
+    table_change.cc
+    table_map.cc
+    tablet.cc
+    tablet_figures.cc
+    version.cc
+  DEPS
+    cellar_wal cellar_manifest cellar_compaction cellar_memtable cellar_sstable cellar_read cellar_store cellar_runtime
+    absl::flat_hash_map absl::flat_hash_set)

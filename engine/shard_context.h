@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/blob_reaper.h"
+#include "engine/blob_ends.h"
 #include "engine/compaction/merge_job.h"
 #include "engine/manifest_client.h"
 #include "engine/options.h"
@@ -55,15 +55,16 @@ struct ShardContext {
   EngineOptions options;
   BlobStore& blobs;
   ManifestClient manifest;
-  BlobReaper& reaper;
+  BlobEnds blob_ends;
   BlockLoader& loader;
   SessionBlobIds ids;
   MemtableGauge memtables;
   size_t memtable_hard_bytes = 0;  // at which writes are refused
   size_t memtable_soft_bytes = 0;  // at which the biggest is flushed
   size_t refused_bytes = 0;        // what a write wanted that was refused for memory
-  std::unique_ptr<Log> log;        // set once recovery has begun it
-  std::optional<Error> stopped;    // why the shard takes no more writes
+  OpenTables open_tables{};
+  std::unique_ptr<Log> log;      // set once recovery has begun it
+  std::optional<Error> stopped;  // why the shard takes no more writes
   TabletWatcher* watcher = nullptr;
   AsyncMutex compaction_lock{};        // one compaction at a time
   MergeJob* compaction = nullptr;      // the one that runs now,

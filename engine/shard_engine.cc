@@ -30,7 +30,7 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
                .options = setup_.options,
                .blobs = env.blobs,
                .manifest = ManifestClient(setup_.mailbox, setup_.manifest),
-               .reaper = reaper_,
+               .blob_ends = BlobEnds(reaper_, setup_.shared_blobs, setup_.mailbox),
                .loader = loader_,
                .ids = SessionBlobIds(setup_.session, setup_.shard),
                .memtables = {},
@@ -40,7 +40,8 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
                .log = nullptr,
                .stopped = {},
                .watcher = this},
-      maintenance_(context_, tablets_) {
+      maintenance_(context_, tablets_),
+      reshape_(context_, tablets_) {
   // While one memtable is flushed, two more can fill before writes are refused.
   context_.options.memtable_bytes =
       std::min(context_.options.memtable_bytes, context_.memtable_hard_bytes / 3);
@@ -74,6 +75,26 @@ void ShardEngine::submit(Write& write) {
     write.done(write);
     return;
   }
+  watch_log();
+}
+
+void ShardEngine::submit(ConditionalWrite& write) {
+  Result<void> taken;
+  auto tablet = find(write.tablet, write.epoch);
+  if (tablet) {
+    taken = (*tablet)->submit(write);
+  } else {
+    taken = std::unexpected(std::move(tablet).error());
+  }
+  if (!taken) {
+    write.error = std::move(taken).error();
+    write.done(write);
+    return;
+  }
+  watch_log();
+}
+
+void ShardEngine::watch_log() {
   if (context_.log_growth >= Maintenance::kLogCheckBytes) {
     context_.log_growth = 0;
     maintenance_.trim_log();
@@ -104,6 +125,12 @@ Async<Result<void>> ShardEngine::compact(TabletId tablet) {
   co_return Result<void>{};
 }
 
+Async<Result<void>> ShardEngine::compact_window(TabletId tablet, size_t first, size_t count) {
+  CO_TRY(Tablet * found, find(tablet, Epoch{}));
+  CO_TRY(Gate::Pass pass, found->gate().enter());
+  co_return co_await engine::compact_window(*found, first, count);
+}
+
 Result<uint64_t> ShardEngine::tablet_bytes(TabletId tablet) const {
   TRY(Tablet * found, find(tablet, Epoch{}));
   uint64_t bytes = 0;
@@ -111,7 +138,7 @@ Result<uint64_t> ShardEngine::tablet_bytes(TabletId tablet) const {
     bytes += memtable->entries.content_bytes();
   }
   for (const TabletRun& run : found->version().runs) {
-    for (const Ref<TabletTable>& table : run.tables) bytes += table->meta().file_bytes;
+    for (const Ref<TabletTable>& table : run.tables) bytes += table->slice().bytes();
   }
   return bytes;
 }
@@ -122,12 +149,10 @@ EngineStats ShardEngine::stats() const {
   for (const auto& [id, tablet] : tablets_) {
     for (const TabletRun& run : tablet->version().runs) {
       stats.tables_on_disk += run.tables.size();
-      for (const auto& table : run.tables) {
-        stats.table_bytes += table->meta().file_bytes;
-        stats.metadata_bytes += table->reader().memory_bytes();
-      }
+      for (const auto& table : run.tables) stats.table_bytes += table->slice().bytes();
     }
   }
+  stats.metadata_bytes = context_.open_tables.metadata_bytes();
   if (context_.log) stats.log_bytes = context_.log->bytes_on_disk();
   stats.memtable_bytes = context_.memtables.bytes;
   stats.cache_bytes = cache_.bytes();
@@ -158,8 +183,8 @@ void ShardEngine::logs_released(std::vector<LogId> logs) {
 
 Async<Result<ShardRecovery>> ShardEngine::recover(std::vector<TabletSeed> seeds) {
   ReplayPlan plan;
-  for (TabletSeed& seed : seeds) {
-    CO_TRY(std::unique_ptr<Tablet> tablet, co_await open_tablet(context_, std::move(seed)));
+  CO_TRY(auto opened, co_await open_tablets(context_, std::move(seeds)));
+  for (std::unique_ptr<Tablet>& tablet : opened) {
     plan.add(tablet->id(), tablet->epoch(), tablet->state().spans, *tablet);
     tablets_.emplace(tablet->id(), std::move(tablet));
   }
@@ -198,13 +223,22 @@ void ShardEngine::add(std::vector<TabletSeed> seeds) {
 }
 
 CommitStamp ShardEngine::last_stamp(const std::vector<TabletId>& ids) const {
-  CommitStamp last;
+  CommitStamp last{static_cast<uint64_t>(context_.runtime.clock.now_us()) * 1000};
   for (TabletId id : ids) last = std::max(last, tablets_.at(id)->last_stamp());
   return last;
 }
 
+CommitStamp ShardEngine::settled(const std::vector<TabletId>& ids) const {
+  CommitStamp settled = kMaxStamp;
+  for (TabletId id : ids) {
+    settled = std::min(settled, settled_of(tablets_.at(id)->version()));
+  }
+  return settled;
+}
+
 void ShardEngine::alter(const std::vector<TabletId>& ids, const TableSchema& schema) {
   for (TabletId id : ids) tablets_.at(id)->alter(schema);
+  maintenance_.rules_changed();
 }
 
 Async<std::vector<uint64_t>> ShardEngine::begin_drop(std::vector<TabletId> ids) {
@@ -222,26 +256,14 @@ void ShardEngine::cancel_drop(const std::vector<TabletId>& ids) {
 }
 
 Async<void> ShardEngine::finish_drop(std::vector<TabletId> ids) {
-  // Gone for new requests first, then for work under way.
-  std::vector<std::unique_ptr<Tablet>> dropped;
-  for (TabletId id : ids) {
-    const auto it = tablets_.find(id);
-    dropped.push_back(std::move(it->second));
-    tablets_.erase(it);
-    dropped.back()->condemn();
-    if (context_.compacting == dropped.back().get()) context_.compaction->cancel();
-  }
-  for (const auto& tablet : dropped) {
-    co_await tablet->gate().close();
-    co_await tablet->commits().drained();
-    logs_released(old_logs_of(tablet->state(), log_id()));
-  }
+  co_await reshape_.finish(reshape_.take_out(ids), log_id());
   maintenance_.trim_log();
 }
 
 Async<Result<void>> ShardEngine::close() {
   if (context_.compaction != nullptr) context_.compaction->cancel();
   co_await maintenance_.stop();
+  for (const auto& [id, tablet] : tablets_) co_await tablet->gate().close();
   Result<void> outcome;
   for (const auto& [id, tablet] : tablets_) {
     if (context_.is_stopped()) break;

@@ -16,6 +16,8 @@
 #include "engine/node.h"
 #include "engine/old_logs.h"
 #include "engine/shard_context.h"
+#include "engine/shard_reshape.h"
+#include "engine/shared_blobs.h"
 #include "engine/tablet.h"
 #include "engine/tablet_seed.h"
 
@@ -41,15 +43,17 @@ class ShardEngine final : public Engine, private TabletWatcher {
     uint32_t shards = 1;
     EngineOptions options;
     SessionEpoch session;
-    Mailbox& mailbox;         // this shard's
-    ManifestStore& manifest;  // shard 0's
-    OldLogs& old_logs;        // shard 0's
+    Mailbox& mailbox;           // this shard's
+    ManifestStore& manifest;    // shard 0's
+    OldLogs& old_logs;          // shard 0's
+    SharedBlobs& shared_blobs;  // shard 0's
   };
   ShardEngine(const ShardEnv& env, Setup setup);
   ~ShardEngine() override;
 
   // ---- Engine ----
   void submit(Write& write) override;
+  void submit(ConditionalWrite& write) override;
   Result<std::unique_ptr<ScanCursor>> open_scan(TabletId tablet, Epoch epoch,
                                                 const ReadSpec& spec) override;
   Async<Result<void>> flush(TabletId tablet) override;
@@ -67,12 +71,20 @@ class ShardEngine final : public Engine, private TabletWatcher {
   void add(std::vector<TabletSeed> seeds);
   // The newest stamp that any of the tablets has given to a commit.
   CommitStamp last_stamp(const std::vector<TabletId>& ids) const;
+  // See compact.h: for tests.
+  Async<Result<void>> compact_window(TabletId tablet, size_t first, size_t count);
+  // Up to where everything that they hold is settled (TableMeta::settled).
+  CommitStamp settled(const std::vector<TabletId>& ids) const;
   // See Tablet.
   void alter(const std::vector<TabletId>& ids, const TableSchema& schema);
   // See Tablet. begin_drop answers the manifest versions, in order.
   Async<std::vector<uint64_t>> begin_drop(std::vector<TabletId> ids);
   void cancel_drop(const std::vector<TabletId>& ids);
   Async<void> finish_drop(std::vector<TabletId> ids);
+  ShardReshape& reshape() { return reshape_; }
+  // Of those that are here, in the order asked for; of the descriptor only the id.
+  // tablet_figures.cc
+  std::vector<TabletFigures> figures(const std::vector<TabletId>& ids) const;
   // The manifest may or may not hold an edit: only the next start can tell.
   void manifest_failed(const Error& error) { context_.stop_writes("the manifest failed", error); }
   // No write is taken any more, and close() will not flush.
@@ -85,6 +97,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   void memory_short() override { maintenance_.wake_flush(); }
   void runs_changed(Tablet& tablet) override { maintenance_.runs_changed(tablet.id()); }
   void logs_released(std::vector<LogId> logs) override;
+  void watch_log();
   Result<Tablet*> find(TabletId id, Epoch epoch) const;
 
   Setup setup_;
@@ -95,6 +108,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   ShardContext context_;
   TabletTableOfShard tablets_;
   Maintenance maintenance_;
+  ShardReshape reshape_;
   uint64_t torn_tail_bytes_ = 0;
   uint64_t replayed_commits_ = 0;
 };

@@ -16,26 +16,39 @@ const TabletDescriptor& TableEntry::locate(Bytes row) const {
 }
 
 const TableEntry* TableMap::find(Bytes name) const {
-  const auto it = by_name_.find(name);
-  return it == by_name_.end() ? nullptr : &it->second;
+  const auto it = maps_->by_name.find(name);
+  return it == maps_->by_name.end() ? nullptr : it->second.get();
 }
 
 const TableEntry* TableMap::find(TableId id) const {
-  const auto it = names_.find(id);
-  return it == names_.end() ? nullptr : find(Bytes(it->second));
+  const auto it = maps_->by_id.find(id);
+  return it == maps_->by_id.end() ? nullptr : it->second.get();
 }
 
 void TableMap::put(TableEntry entry) {
-  names_[entry.schema.id] = entry.schema.name;
-  std::string name = entry.schema.name;
-  by_name_.insert_or_assign(std::move(name), std::move(entry));
+  std::vector<TableEntry> entries;
+  entries.push_back(std::move(entry));
+  put_all(std::move(entries));
+}
+
+void TableMap::put_all(std::vector<TableEntry> entries) {
+  auto next = std::make_shared<Maps>(*maps_);
+  for (TableEntry& entry : entries) {
+    auto shared = std::make_shared<const TableEntry>(std::move(entry));
+    next->by_name.insert_or_assign(shared->schema.name, shared);
+    next->by_id.insert_or_assign(shared->schema.id, shared);
+  }
+  maps_ = std::move(next);
 }
 
 void TableMap::erase(Bytes name) {
-  const auto it = by_name_.find(name);
-  if (it == by_name_.end()) return;
-  names_.erase(it->second.schema.id);
-  by_name_.erase(it);
+  const TableEntry* entry = find(name);
+  if (entry == nullptr) return;
+  const TableId id = entry->schema.id;
+  auto next = std::make_shared<Maps>(*maps_);
+  next->by_name.erase(next->by_name.find(name));
+  next->by_id.erase(id);
+  maps_ = std::move(next);
 }
 
 }  // namespace cellar::engine

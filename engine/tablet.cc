@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/conditional.h"
 #include "engine/read/scan.h"
 #include "io/base/check.h"
 
@@ -12,9 +13,15 @@ namespace {
 constexpr uint32_t kMemoryRetryMs =
     100;  // after which a write refused for memory may be tried again
 
-// The creation of the youngest family: commits are stamped above it.
-CommitStamp newest_family(const TableSchema& schema) {
-  CommitStamp newest;
+// After which a write refused by a sealed tablet finds the new ones, as a rule.
+constexpr uint32_t kSealRetryMs = 10;
+
+// What a tablet keeps of its scratch for the next commit.
+constexpr size_t kKeepPayloadBytes = 64 * 1024;
+
+// The last change of the schema that has a stamp: commits are stamped above it.
+CommitStamp newest_change(const TableSchema& schema) {
+  CommitStamp newest = last_rule_change(schema);
   for (const FamilySchema& family : schema.families) newest = std::max(newest, family.created);
   return newest;
 }
@@ -41,7 +48,7 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
       manifest_version_(seed.version),
       facts_(new TabletFacts),
       schema_(new SchemaSnapshot(std::move(seed.schema))),
-      last_stamp_(std::max({state_.created, state_.last_flushed, newest_family(schema())})),
+      last_stamp_(std::max({state_.created, state_.last_flushed, newest_change(schema())})),
       commits_(*facts_),
       may_hold_orphans_(!tables.empty() && schema().version > 1) {
   facts_->visible = last_stamp_;
@@ -67,6 +74,7 @@ void Tablet::recovered(std::vector<LogSpan> spans, uint64_t manifest_version) {
   state_.spans = std::move(spans);
   manifest_version_ = manifest_version;
   facts_->visible = last_stamp_;
+  renew_retention();
   if (!active_) return;
   // It holds nothing of the open log, so it does not keep it from being trimmed.
   active_->log_begin = kLogEnd;
@@ -92,6 +100,11 @@ RangeDelete Tablet::clip(const RangeDelete& range) const {
 
 Result<void> Tablet::check(const Write& write) {
   if (shard_.is_stopped()) return std::unexpected(read_only_error(shard_));
+  if (condemned_) return fail(Errc::aborted, "tablet {} is gone", id_);
+  if (refuses_writes_) {
+    return std::unexpected(Error(Errc::aborted, fmt::format("tablet {} is being reshaped", id_))
+                               .retry_after(kSealRetryMs));
+  }
   if (!write.range) {
     TRY_VOID(validate_mutation(write.mutation, schema(), shard_.options.limits));
     if (!in_range(write.mutation.row)) {
@@ -102,21 +115,66 @@ Result<void> Tablet::check(const Write& write) {
   return {};
 }
 
-void Tablet::encode(Write& write) {
+CommitStamp Tablet::next_stamp() const {
   const auto now = CommitStamp{static_cast<uint64_t>(shard_.runtime.clock.now_us()) * 1000};
-  write.stamp = std::max(now, CommitStamp{last_stamp_.value() + 1});
+  return std::max(now, CommitStamp{last_stamp_.value() + 1});
+}
+
+// At write.stamp.
+Result<void> Tablet::encode(Write& write, bool judged) {
   payload_.clear();
   if (write.range) {
     encode_range_delete(payload_, *write.range);
-    return;
+    return {};
   }
   const auto now_us = static_cast<int64_t>(write.stamp.value() / 1000);
+  if (judged) TRY_VOID(schema_->guards.check(write.mutation, now_us));
   canonicalize(write.mutation, schema(), now_us, canonical_);
   encode_row_commit(payload_, write.mutation.row, canonical_);
+  return {};
 }
 
 Result<void> Tablet::submit(Write& write) {
   TRY_VOID(check(write));
+  if (!conditions_.idle()) {
+    TRY(const bool waits, conditions_.delay(write));
+    if (waits) return {};
+  }
+  return commit(write, next_stamp(), true);
+}
+
+Result<void> Tablet::submit(ConditionalWrite& write) {
+  if (shard_.is_stopped()) return std::unexpected(read_only_error(shard_));
+  TRY_VOID(validate(write, schema(), shard_.options.limits));
+  if (!in_range(write.row)) {
+    return fail(Errc::aborted, "row '{}' is not in tablet {}", escape_bytes(write.row), id_);
+  }
+  if (!conditions_.idle()) {
+    TRY(const bool waits, conditions_.delay(write));
+    if (waits) return {};
+  }
+  const std::string row(write.row);  // the write may be gone afterwards
+  if (!begin_conditional(*this, write)) conditions_.open(row);
+  return {};
+}
+
+void Tablet::submit_waiting(Write& write) {
+  auto taken = check(write);
+  if (taken) taken = commit(write, next_stamp(), true);
+  if (taken) return;
+  write.error = std::move(taken).error();
+  write.done(write);
+}
+
+bool Tablet::submit_waiting(ConditionalWrite& write) {
+  auto valid = validate(write, schema(), shard_.options.limits);
+  if (valid) return begin_conditional(*this, write);
+  write.error = std::move(valid).error();
+  write.done(write);
+  return true;
+}
+
+Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
   if (write.range) {
     write.range = clip(*write.range);
     if (!write.range->end.empty() && write.range->start >= write.range->end) {
@@ -124,7 +182,8 @@ Result<void> Tablet::submit(Write& write) {
       return {};
     }
   }
-  encode(write);
+  write.stamp = stamp;
+  TRY_VOID(encode(write, judged));
   const size_t in_use = shard_.memtables.bytes;
   if (in_use != 0 && in_use + payload_.size() > shard_.memtable_hard_bytes) {
     shard_.refused_bytes = payload_.size();
@@ -147,13 +206,17 @@ Result<void> Tablet::submit(Write& write) {
       {.tablet = id_, .epoch = state_.epoch, .stamp = write.stamp, .payload = payload_},
       write.append));
   last_stamp_ = write.stamp;
+  last_commit_ = write.stamp;
   Insert insert(memtable.entries);
   const auto inserted = visit_commit(payload_, write.stamp, insert);
   CHECK(inserted, "a commit just encoded does not decode: {}", inserted.error().message);
   memtable.count();
   commits_.push(write);
   ++shard_.commits;
+  ++writes_;
+  if (!write.range) samples_.note(write.mutation.row);
   shard_.log_growth += payload_.size();
+  if (payload_.capacity() > kKeepPayloadBytes) std::string().swap(payload_);
   if (!full_reported_ && memtable.counted >= shard_.options.memtable_bytes) {
     full_reported_ = true;
     shard_.watcher->memtable_full(*this);
@@ -173,12 +236,17 @@ TabletMemtable& Tablet::active() {
 
 // ---- reads
 
-Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec) {
+Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
+                                                      const VisibleStamp* as_of) {
+  ++reads_;
+  if (!spec.rows.ranges().empty()) samples_.note(spec.rows.ranges().front().start);
   ScanSetup setup;
   setup.spec = spec;
   setup.spec.rows = spec.rows.clip(state_.start, state_.end);
   setup.schema = &schema();
-  setup.visible = facts_.get();
+  setup.retention = &schema_->retention;
+  setup.now = &shard_.runtime.clock;
+  setup.visible = as_of != nullptr ? as_of : facts_.get();
   setup.sources = read_sources(*version_);
   setup.pin = std::make_unique<VersionPin>(version_, facts_, schema_);
   return std::make_unique<ScanCursor>(std::move(setup));
@@ -214,6 +282,7 @@ void Tablet::flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<Tablet
   std::vector<TabletRun> runs = make_runs(std::move(tables));
   runs.insert(runs.end(), version_->runs.begin(), version_->runs.end());
   publish(std::move(runs));
+  renew_retention();
 }
 
 void Tablet::compacted(const std::vector<Ref<TabletTable>>& inputs,
@@ -228,6 +297,7 @@ void Tablet::compacted(const std::vector<Ref<TabletTable>>& inputs,
     }
   }
   publish(make_runs(std::move(tables)));
+  renew_retention();
   for (const Ref<TabletTable>& input : inputs) input->condemn();
 }
 
@@ -239,8 +309,17 @@ void Tablet::alter(TableSchema schema) {
   };
   const std::vector<FamilySchema>& before = schema_->value.families;
   if (std::any_of(before.begin(), before.end(), gone)) may_hold_orphans_ = true;
-  last_stamp_ = std::max(last_stamp_, newest_family(schema));
+  last_stamp_ = std::max(last_stamp_, newest_change(schema));
   schema_ = new SchemaSnapshot(std::move(schema));
+  renew_retention();
+}
+
+// Forgets past rules once nothing on hand is older than the last change.
+void Tablet::renew_retention() {
+  if (!schema_->retention.remembers()) return;
+  const CommitStamp settled = settled_of(*version_);
+  if (settled < last_rule_change(schema())) return;
+  schema_ = new SchemaSnapshot(schema(), settled);
 }
 
 void Tablet::orphans_merged_away(uint64_t schema_version) {
@@ -252,6 +331,12 @@ void Tablet::orphans_merged_away(uint64_t schema_version) {
 Async<void> Tablet::begin_drop() {
   AsyncMutex::Lock lock = co_await edit_lock_.lock();
   drop_lock_ = std::move(lock);
+}
+
+void Tablet::share_tables() {
+  for (const TabletRun& run : version_->runs) {
+    for (const Ref<TabletTable>& table : run.tables) table->share();
+  }
 }
 
 void Tablet::condemn() {

@@ -24,6 +24,8 @@
 
 #include "engine/commit_queue.h"
 #include "engine/engine.h"
+#include "engine/row_conditions.h"
+#include "engine/row_samples.h"
 #include "engine/shard_context.h"
 #include "engine/tablet_seed.h"
 #include "engine/version.h"
@@ -33,7 +35,7 @@
 
 namespace cellar::engine {
 
-class Tablet final : public ReplayTarget {
+class Tablet final : public ReplayTarget, private ConditionHost {
  public:
   // `tables` are the seed's, open. Visible from the start: what the tables and the replay give.
   Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable>> tables);
@@ -48,17 +50,32 @@ class Tablet final : public ReplayTarget {
   const Version& version() const { return *version_; }
   Ref<const Version> pin() const { return version_; }
   CommitStamp last_stamp() const { return last_stamp_; }
+  // Of the last commit that was appended since it was opened.
+  CommitStamp last_commit() const { return last_commit_; }
 
   // ---- recovery, before it serves ----
   Result<void> replay(CommitStamp stamp, Bytes payload) override;
   // What was replayed is visible, and lies in `spans` from now on; manifest version of that edit.
   void recovered(std::vector<LogSpan> spans, uint64_t manifest_version);
   bool has_replayed() const { return replayed_; }
+  // The edit that made it went through with this manifest version.
+  void installed(uint64_t manifest_version) { manifest_version_ = manifest_version; }
 
   // ---- commits and reads: plain calls ----
   // Answers the write by its `done`, or refuses it (then `done` never runs).
   Result<void> submit(Write& write);
-  Result<std::unique_ptr<ScanCursor>> open_scan(const ReadSpec& spec);
+  Result<void> submit(ConditionalWrite& write);
+  // As of what is visible, or of `as_of`, which outlives the cursor.
+  Result<std::unique_ptr<ScanCursor>> open_scan(const ReadSpec& spec,
+                                                const VisibleStamp* as_of = nullptr);
+
+  // ---- for conditional.cc ----
+  RowConditions& conditions() { return conditions_; }
+  // That a commit would get now.
+  CommitStamp next_stamp() const;
+  // Appends a validated write under a stamp from next_stamp() of the same call; `judged` by the
+  // guards.
+  Result<void> commit(Write& write, CommitStamp stamp, bool judged);
 
   // ---- for flush.cc and compact.cc ----
   Gate& gate() { return gate_; }
@@ -88,6 +105,12 @@ class Tablet final : public ReplayTarget {
   // A full merge that was planned under this version of the schema is installed.
   void orphans_merged_away(uint64_t schema_version);
 
+  // ---- sealing (seal.h)
+  void set_sealing(bool yes) { sealing_ = yes; }
+  bool sealing() const { return sealing_; }
+  // Writes are ABORTED; the server keeps them waiting until it knows where they go.
+  void refuse_writes(bool refuse) { refuses_writes_ = refuse; }
+
   // ---- dropping: between begin and cancel no edit of the tablet starts ----
   Async<void> begin_drop();  // waits for the edit under way
   void cancel_drop() { drop_lock_.reset(); }
@@ -95,7 +118,13 @@ class Tablet final : public ReplayTarget {
   void condemn();
   bool condemned() const { return condemned_; }
 
+  // Other tablets name its tables, too, and SharedBlobs knows; before condemn().
+  void share_tables();
+
   // ---- figures ----
+  uint64_t reads() const { return reads_; }
+  uint64_t writes() const { return writes_; }
+  const RowSamples& samples() const { return samples_; }
   size_t memtable_bytes() const;
   size_t active_bytes() const { return active_ ? active_->counted : 0; }
   bool has_unflushed() const;
@@ -105,10 +134,13 @@ class Tablet final : public ReplayTarget {
 
  private:
   Result<void> check(const Write& write);
-  void encode(Write& write);
+  Result<void> encode(Write& write, bool judged);
+  void submit_waiting(Write& write) override;
+  bool submit_waiting(ConditionalWrite& write) override;
   void apply(CommitStamp stamp, Bytes payload);
   TabletMemtable& active();
   void publish(std::vector<TabletRun> runs);
+  void renew_retention();
   bool in_range(Bytes row) const;
   RangeDelete clip(const RangeDelete& range) const;
 
@@ -119,7 +151,9 @@ class Tablet final : public ReplayTarget {
   Ref<TabletFacts> facts_;
   Ref<const SchemaSnapshot> schema_;
   CommitStamp last_stamp_;
+  CommitStamp last_commit_;
   CommitQueue commits_;
+  RowConditions conditions_{*this};
   Ref<TabletMemtable> active_;              // null until the first commit after a freeze
   std::deque<Ref<TabletMemtable>> frozen_;  // oldest first
   Ref<Version> version_;
@@ -128,6 +162,11 @@ class Tablet final : public ReplayTarget {
   bool replayed_ = false;
   bool full_reported_ = false;
   bool condemned_ = false;
+  bool refuses_writes_ = false;
+  uint64_t reads_ = 0;
+  uint64_t writes_ = 0;
+  RowSamples samples_;
+  bool sealing_ = false;
   bool may_hold_orphans_ = false;
   Gate gate_{"tablet"};
   AsyncMutex flush_lock_;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/manifest/states.h"
+#include "engine/manifest/table_item.h"
 #include "engine/model/schema.h"
-#include "engine/sstable/table_meta.h"
 
 namespace cellar::engine {
 
@@ -15,7 +15,7 @@ struct TabletSeed {
   TabletId id;
   TabletState state;
   uint64_t version = kAbsent;  // of the manifest entry
-  std::vector<TableMeta> tables;
+  std::vector<TableItem> tables;
   TableSchema schema;
 };
 

@@ -18,12 +18,23 @@ std::vector<TabletRun> make_runs(std::vector<Ref<TabletTable>> tables) {
   }
   std::vector<TabletRun> runs;
   for (auto& [number, run] : by_number) {
-    std::sort(run.tables.begin(), run.tables.end(), [](const auto& a, const auto& b) {
-      return a->meta().smallest_key < b->meta().smallest_key;
-    });
+    std::sort(run.tables.begin(), run.tables.end(),
+              [](const auto& a, const auto& b) { return a->slice().first() < b->slice().first(); });
     runs.push_back(std::move(run));
   }
   return runs;
+}
+
+CommitStamp settled_of(const Version& version) {
+  CommitStamp settled = kMaxStamp;
+  for (const auto& memtable : version.memtables) {
+    const uint64_t first = memtable->entries.min_stamp().value();
+    settled = std::min(settled, CommitStamp{first == 0 ? 0 : first - 1});
+  }
+  for (const TabletRun& run : version.runs) {
+    for (const auto& table : run.tables) settled = std::min(settled, table->meta().settled_to());
+  }
+  return settled;
 }
 
 std::vector<std::unique_ptr<ReadSource>> read_sources(const Version& version) {
@@ -32,9 +43,9 @@ std::vector<std::unique_ptr<ReadSource>> read_sources(const Version& version) {
     sources.push_back(std::make_unique<MemtableSource>(memtable->entries));
   }
   for (const TabletRun& run : version.runs) {
-    std::vector<TableReader*> readers;
-    for (const auto& table : run.tables) readers.push_back(&table->reader());
-    sources.push_back(std::make_unique<RunSource>(std::move(readers)));
+    std::vector<const TableSlice*> slices;
+    for (const auto& table : run.tables) slices.push_back(&table->slice());
+    sources.push_back(std::make_unique<RunSource>(std::move(slices)));
   }
   return sources;
 }

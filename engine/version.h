@@ -14,29 +14,25 @@
 #include <utility>
 #include <vector>
 
-#include <boost/smart_ptr/intrusive_ptr.hpp>
-#include <boost/smart_ptr/intrusive_ref_counter.hpp>
-
-#include "engine/blob_reaper.h"
+#include "engine/guards.h"
 #include "engine/memtable/memtable.h"
 #include "engine/model/schema.h"
 #include "engine/read/source.h"
-#include "engine/sstable/table_meta.h"
-#include "engine/sstable/table_reader.h"
+#include "engine/retention/family_retention.h"
 #include "engine/store/log_store.h"
+#include "engine/tablet_table.h"
 
 namespace cellar::engine {
-
-template <class T>
-using ShardCounted = boost::intrusive_ref_counter<T, boost::thread_unsafe_counter>;
-template <class T>
-using Ref = boost::intrusive_ptr<T>;
 
 // A schema as it was when someone began to work with it: an alteration installs another snapshot
 // and leaves this one alone.
 struct SchemaSnapshot final : ShardCounted<SchemaSnapshot> {
-  explicit SchemaSnapshot(TableSchema schema) : value(std::move(schema)) {}
+  // What the reader will meet is settled up to there.
+  explicit SchemaSnapshot(TableSchema schema, CommitStamp settled = {})
+      : value(std::move(schema)), guards(value), retention(value, settled) {}
   const TableSchema value;
+  const WriteGuards guards;
+  const TableRetention retention;
 };
 
 // What a cursor needs of a tablet that may be dropped meanwhile.
@@ -69,28 +65,6 @@ struct TabletMemtable final : ShardCounted<TabletMemtable> {
   LogPosition log_end;    // set when frozen: and not after this
 };
 
-// An open table of a tablet.
-class TabletTable final : public ShardCounted<TabletTable> {
- public:
-  TabletTable(TableMeta meta, std::unique_ptr<TableReader> reader, BlobReaper& reaper)
-      : meta_(std::move(meta)), reader_(std::move(reader)), reaper_(reaper) {}
-  ~TabletTable() {
-    reader_.reset();
-    if (condemned_) reaper_.remove(meta_.blob);
-  }
-
-  const TableMeta& meta() const { return meta_; }
-  TableReader& reader() const { return *reader_; }
-  // No manifest names it any more: the blob goes with the last version that holds it.
-  void condemn() { condemned_ = true; }
-
- private:
-  TableMeta meta_;
-  std::unique_ptr<TableReader> reader_;
-  BlobReaper& reaper_;
-  bool condemned_ = false;
-};
-
 // Tables that do not overlap, sorted by row.
 struct TabletRun {
   uint64_t number = 0;  // a greater number holds newer commits
@@ -104,6 +78,9 @@ struct Version final : ShardCounted<Version> {
 
 // Groups tables by run number, newest run first, each sorted by row.
 std::vector<TabletRun> make_runs(std::vector<Ref<TabletTable>> tables);
+
+// Up to where every cell in the version is settled (TableMeta::settled); kMaxStamp: there is none.
+CommitStamp settled_of(const Version& version);
 
 // What a cursor holds.
 struct VersionPin final : ReadPin {

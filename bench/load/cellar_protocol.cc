@@ -91,7 +91,12 @@ RequestTemplate read_template(uint64_t table_id, Bytes key) {
 
 class CellarProtocol final : public Protocol {
  public:
-  explicit CellarProtocol(uint64_t table_id) : table_id_(table_id) {}
+  CellarProtocol(uint64_t table_id, Route route, ShardOf shard_of)
+      : table_id_(table_id), route_(route), shard_of_(std::move(shard_of)) {}
+
+  bool wants(Bytes key) const override {
+    return route_ == Route::any || (shard_of_(key) == shard_) == (route_ == Route::direct);
+  }
 
   void encode_greeting(std::string& out) override {
     wire::append_preface(out, {});
@@ -131,18 +136,25 @@ class CellarProtocol final : public Protocol {
         return fail(Errc::unavailable, "the server sends a frame of kind {}",
                     static_cast<int>(header.kind));
       const bool ok = (header.flags & wire::kFrameError) == 0;
+      if (ok && header.request_id == kGreetingId) learn_shard(body);
       sink.reply(header.request_id, ok, ok ? Bytes() : describe(body));
     }
     return consumed;
   }
 
  private:
-  // The receive buffer gives no alignment, so a refusal is copied before it is read.
+  // The receive buffer gives no alignment, so what is read is copied before.
+  Bytes aligned(Bytes body) {
+    copy_.assign((body.size() + 7) / 8, 0);
+    std::memcpy(copy_.data(), body.data(), body.size());
+    return {reinterpret_cast<const char*>(copy_.data()), body.size()};
+  }
+  void learn_shard(Bytes body) {
+    const auto* hello = wire::verified<fb::HelloReply>(aligned(body));
+    if (hello != nullptr) shard_ = hello->shard();
+  }
   Bytes describe(Bytes body) {
-    error_copy_.assign((body.size() + 7) / 8, 0);
-    std::memcpy(error_copy_.data(), body.data(), body.size());
-    const auto* status = wire::verified<fb::Status>(
-        {reinterpret_cast<const char*>(error_copy_.data()), body.size()});
+    const auto* status = wire::verified<fb::Status>(aligned(body));
     return status == nullptr ? Bytes("an answer that cannot be read")
                              : Bytes(wire::text(status->message()));
   }
@@ -150,13 +162,16 @@ class CellarProtocol final : public Protocol {
   const uint64_t table_id_;
   std::optional<RequestTemplate> write_;
   std::optional<RequestTemplate> read_;
-  std::vector<uint64_t> error_copy_;
+  std::vector<uint64_t> copy_;
+  const Route route_;
+  const ShardOf shard_of_;
+  uint32_t shard_ = 0;  // that serves this connection
 };
 
 }  // namespace
 
-std::unique_ptr<Protocol> make_cellar_protocol(uint64_t table_id) {
-  return std::make_unique<CellarProtocol>(table_id);
+std::unique_ptr<Protocol> make_cellar_protocol(uint64_t table_id, Route route, ShardOf shard_of) {
+  return std::make_unique<CellarProtocol>(table_id, route, std::move(shard_of));
 }
 
 }  // namespace cellar::bench

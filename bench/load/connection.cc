@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kReceiveBytes = 256 * 1024;
 constexpr int64_t kLateUs = 1000;
+constexpr int kMaxDraws = 1000;
 
 }  // namespace
 
@@ -63,7 +64,11 @@ void Connection::send_one(int64_t due_us) {
   slots_[id] = {due_us, true};
   ++in_flight_;
   if (tally_.left != UINT64_MAX) --tally_.left;
-  const std::string key = key_name(keys_.next());
+  std::string key = key_name(keys_.next());
+  // A connection whose shard has none of the keys takes what comes.
+  for (int draws = 1; draws < kMaxDraws && !protocol_->wants(key); ++draws) {
+    key = key_name(keys_.next());
+  }
   if (keys_.is_read()) {
     protocol_->encode_read(out_, id, key);
   } else {

@@ -8,6 +8,7 @@
 
 #include "bench/load/report.h"
 #include "net/client/sync_client.h"
+#include "net/client/tablet_map.h"
 
 namespace {
 
@@ -20,6 +21,8 @@ struct Arguments {
   std::string distribution = "uniform";
   std::string table = "bench";
   std::string name;
+  std::string route = "any";
+  uint32_t tablets = 1;
   double seconds = 10;
   double warmup_seconds = 0;
   bool json = false;
@@ -38,6 +41,15 @@ void declare(CLI::App& app, Arguments& a) {
       ->capture_default_str();
   app.add_option("--table", a.table,
                  "Table to use; family f, qualifier q; made when absent (cellar)")
+      ->capture_default_str();
+  app.add_option("--tablets", a.tablets,
+                 "Tablets that a table is made with, by equal shares of the keys")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option(
+         "--route", a.route,
+         "Keys of a connection: any, direct (served by its own shard), forwarded (by others)")
+      ->check(CLI::IsMember({"any", "direct", "forwarded"}))
       ->capture_default_str();
   app.add_option("--connections", a.load.connections, "Connections")
       ->check(CLI::Range(1, 10'000))
@@ -81,8 +93,10 @@ void settle(Arguments& a) {
   if (a.name.empty()) a.name = a.workload;
 }
 
-// The id of the table, which is made when it is absent.
-cellar::Result<uint64_t> ensure_table(const std::string& address, const std::string& name) {
+// The table, which is made when it is absent.
+cellar::Result<cellar::client::TableDescription> ensure_table(const Arguments& a) {
+  const std::string& address = a.load.address;
+  const std::string& name = a.table;
   cellar::client::ClientOptions options;
   options.address = address;
   cellar::client::SyncClient client(options);
@@ -90,11 +104,13 @@ cellar::Result<uint64_t> ensure_table(const std::string& address, const std::str
   spec.name = name;
   spec.families.resize(1);
   spec.families[0].name = "f";
+  for (uint32_t i = 1; i < a.tablets; ++i) {
+    spec.splits.push_back(key_name(a.load.workload.keys * i / a.tablets));
+  }
   const auto made = client.create_table(spec);
   if (!made && made.error().code != cellar::Errc::already_exists)
     return std::unexpected(made.error());
-  TRY(const auto table, client.describe_table(name));
-  return table.table_id;
+  return client.describe_table(name);
 }
 
 }  // namespace
@@ -118,16 +134,23 @@ int main(int argc, char** argv) {
                    static_cast<unsigned long long>(done));
   };
   uint64_t table_id = 0;
+  cellar::client::TabletMap map;
   if (a.server == "cellar") {
-    const auto table = ensure_table(a.load.address, a.table);
+    const auto table = ensure_table(a);
     if (!table) {
       std::fprintf(stderr, "cellar-bench: %s\n", table.error().to_string().c_str());
       return 1;
     }
-    table_id = *table;
+    table_id = table->table_id;
+    map.assign(table->tablets);
   }
+  const Route route = a.route == "direct"      ? Route::direct
+                      : a.route == "forwarded" ? Route::forwarded
+                                               : Route::any;
+  const ShardOf shard_of = [&map](cellar::Bytes key) { return map.locate(key).shard; };
   const auto make = [&]() -> std::unique_ptr<Protocol> {
-    return a.server == "redis" ? make_redis_protocol() : make_cellar_protocol(table_id);
+    return a.server == "redis" ? make_redis_protocol()
+                               : make_cellar_protocol(table_id, route, shard_of);
   };
   const auto result = run_load(a.load, make, progress);
   if (tty) std::fprintf(stderr, "\r\033[K");

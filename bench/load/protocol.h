@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,8 @@ class Protocol {
   // What to send first; the first `greetings()` replies answer it and are not counted.
   virtual void encode_greeting(std::string& out) = 0;
   virtual int greetings() const = 0;
+  // Whether this connection asks for that key at all; known once it has been greeted.
+  virtual bool wants(Bytes) const { return true; }
   virtual void encode_write(std::string& out, uint64_t id, Bytes key, Bytes value) = 0;
   virtual void encode_read(std::string& out, uint64_t id, Bytes key) = 0;
   // Consumes whole answers from the head of `in`, answers how many bytes. An error ends the
@@ -32,8 +35,14 @@ class Protocol {
   virtual Result<size_t> parse(Bytes in, ReplySink& sink) = 0;
 };
 
+// Which keys a connection asks for: any; those whose tablet is served by the connection's own
+// shard; or only those of other shards, which its shard hands over.
+enum class Route { any, direct, forwarded };
+// The shard that serves a key.
+using ShardOf = std::function<uint32_t(Bytes key)>;
+
 // Writes and reads column f:q of the table, which must exist.
-std::unique_ptr<Protocol> make_cellar_protocol(uint64_t table_id);
+std::unique_ptr<Protocol> make_cellar_protocol(uint64_t table_id, Route route, ShardOf shard_of);
 // SET and GET.
 std::unique_ptr<Protocol> make_redis_protocol();
 

@@ -28,9 +28,14 @@ void drop_repeated(std::vector<StampedRange>& ranges) {
 }  // namespace
 
 MergeJob::MergeJob(BlobStore& store, BlobIds& ids, MergePlan plan)
-    : store_(store), ids_(ids), plan_(std::move(plan)), judge_(plan_.schema, range_deletes_) {
+    : store_(store),
+      ids_(ids),
+      plan_(std::move(plan)),
+      cut_off_(plan_.schema, plan_.tablet_settled, plan_.facts),
+      judge_(plan_.schema, cut_off_.retention(), range_deletes_) {
+  judge_.want_deaths(cut_off_.exact());
   for (auto& input : plan_.inputs) merge_.add(std::move(input));
-  drop_repeated(plan_.range_deletes);
+  if (!cut_off_.retention().any_counts()) drop_repeated(plan_.range_deletes);
   for (const StampedRange& range : plan_.range_deletes) range_deletes_.add(range);
   range_deletes_.build();
 }
@@ -45,7 +50,10 @@ Async<Result<std::vector<TableMeta>>> MergeJob::run() {
 }
 
 Async<Result<void>> MergeJob::merge() {
-  if (!plan_.bottom && !plan_.range_deletes.empty()) {
+  std::erase_if(plan_.range_deletes, [this](const StampedRange& range) {
+    return !cut_off_.keeps_delete(range.stamp, false);
+  });
+  if (!plan_.range_deletes.empty()) {
     CO_TRY_VOID(co_await open_writer());
     for (StampedRange& range : plan_.range_deletes) writer_->add_range_delete(std::move(range));
   }
@@ -73,7 +81,7 @@ Result<Step> MergeJob::merge_slice(Step step) {
   while (step == Step::ready && left > 0) {
     const Bytes key = merge_.key();
     if (!judge_.in_row(key)) {
-      if (!judge_.begin_row(key, kMaxStamp))
+      if (!judge_.begin_row(key, kMaxStamp, cut_off_.now_us(), cut_off_.counted_now_us()))
         return fail(Errc::data_loss, "'{}' is no entry key", escape_bytes(key));
       cut_ = writer_ != nullptr && writer_->file_bytes() >= plan_.table_bytes;
       judged_ = false;
@@ -85,8 +93,9 @@ Result<Step> MergeJob::merge_slice(Step step) {
     }
     if (keep_) {
       if (cut_ || writer_ == nullptr || writer_->wants_flush()) return step;
-      writer_->add(key, merge_.value());
+      writer_->add(key, husk_ ? Bytes(husk_value_) : merge_.value());
       ++stats_.entries_out;
+      stats_.husks_out += husk_;
     }
     left -= 1 + static_cast<int64_t>(merge_.value().size() / kValueBytesPerEntry);
     judged_ = false;
@@ -95,24 +104,38 @@ Result<Step> MergeJob::merge_slice(Step step) {
   return step;
 }
 
-// Does the entry go into the output?
+// Does the entry go into the output, and as what?
 Result<bool> MergeJob::keep(Bytes key) {
-  switch (judge_.judge(key)) {
-    case Fate::visible:
-      return true;
+  const Fate fate = judge_.judge(key, merge_.value());
+  husk_ = false;
+  switch (fate) {
     case Fate::marker:
-      return !plan_.bottom;
-    case Fate::overwritten:
-    case Fate::deleted:
-    case Fate::orphaned:
     case Fate::redundant:
+      return cut_off_.keeps_delete(judge_.stamp(), fate == Fate::redundant);
+    case Fate::orphaned:
       return false;
     case Fate::unseen:
       UNREACHABLE("a merge reads at the last stamp");
     case Fate::malformed:
+      return fail(Errc::data_loss, "entry '{}' is malformed", escape_bytes(key));
+    default:
       break;
   }
-  return fail(Errc::data_loss, "'{}' is no entry key", escape_bytes(key));
+  const CellValue& value = judge_.value();
+  MergeCut::Verdict verdict;
+  if (judge_.counts()) {
+    const bool clean = judge_.clean();
+    verdict = cut_off_.counted_cell(judge_.family_retention(), fate, clean,
+                                    clean ? kNever : judge_.died());
+  } else {
+    verdict = cut_off_.single_cell(fate, judge_.timestamp_us(), value.expire_at_us != kNoExpiry);
+  }
+  husk_ = verdict == MergeCut::Verdict::husk;
+  if (husk_) {
+    husk_value_.clear();
+    append_husk(husk_value_, value.expire_at_us);
+  }
+  return verdict != MergeCut::Verdict::drop;
 }
 
 // Gives the writer what it waits for, so that the next slice goes on.
@@ -134,6 +157,7 @@ Async<Result<void>> MergeJob::open_writer() {
   options.tablet_start = plan_.tablet_start;
   options.tablet_end = plan_.tablet_end;
   options.run = plan_.run;
+  options.settled = std::max(cut_off_.settled(), plan_.inputs_settled);
   options.compression = plan_.schema.options.compression;
   options.block_bytes = plan_.schema.options.block_bytes;
   CO_TRY(auto blob, co_await store_.create(options.blob, 0, plan_.io_class));

@@ -1,14 +1,14 @@
 // MergeJob: a flush or a compaction. Merges the inputs, leaves out what is dead, writes tables.
 //
-// What is dead is decided by FateJudge, as in a read; so an answer cannot depend on whether the job
-// has run. Kept entries are copied byte for byte. Left out are
-//   - cells that were overwritten, deleted or orphaned by what the inputs hold. Their older
-//   versions
-//     may lie in older runs: those are covered by the same delete, family creation or overwriting
-//     cell, which stays. What newer runs cover is not known here and stays.
-//   - delete markers that a newer marker of the inputs covers wholly;
-//   - at the bottom, all delete markers and row-range deletes: nothing older is left to cover, and
-//     what is newer they do not cover.
+// What is dead is decided by FateJudge, as in a read, and what follows from that by MergeCut
+// (engine/retention/merge_cut.h): so an answer cannot depend on whether the job has run. Kept
+// entries are copied byte for byte, husks excepted. Left out are
+//   - cells that are dead by what the inputs hold and that nothing outside them needs any more. Of
+//   a
+//     cell that something may need, its husk stays: key and expiry without the value;
+//   - delete markers that a newer marker of the inputs covers wholly, and at the bottom all delete
+//     markers and row-range deletes: nothing older is left to cover, and what is newer they do not
+//     cover. Where some family counts versions, only those behind the cut.
 //
 // It runs on its shard's loop in slices of kSliceEntries, each followed by a yield; what it holds
 // in memory is one block an input, the blocks being written (TableWriter::kFlushBytes) and the
@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/compaction/plan.h"
@@ -37,6 +38,7 @@ inline constexpr uint32_t kSliceEntries = 1024;
 struct MergeStats {
   uint64_t entries_in = 0;
   uint64_t entries_out = 0;
+  uint64_t husks_out = 0;  // of them
   uint64_t bytes_out = 0;  // of finished tables
 };
 
@@ -65,6 +67,7 @@ class MergeJob {
   BlobStore& store_;
   BlobIds& ids_;
   MergePlan plan_;
+  const MergeCut cut_off_;
   MergingIterator merge_;
   RangeDeletes range_deletes_;
   FateJudge judge_;
@@ -76,6 +79,8 @@ class MergeJob {
   bool judged_ = false;
   bool keep_ = false;  // if judged
   bool cut_ = false;   // its row begins a new output
+  bool husk_ = false;  // if kept: what is kept of it
+  std::string husk_value_;
 };
 
 }  // namespace cellar::engine

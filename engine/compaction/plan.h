@@ -11,6 +11,7 @@
 #include "engine/iter/range_delete.h"
 #include "engine/model/schema.h"
 #include "engine/model/types.h"
+#include "engine/retention/merge_cut.h"
 #include "io/base/io_class.h"
 
 namespace cellar::engine {
@@ -20,12 +21,12 @@ struct MergePlan {
   // every commit in them visible to every reader that may come to see the output.
   std::vector<std::unique_ptr<EntryIterator>> inputs;
   std::vector<StampedRange> range_deletes;  // of all inputs
-  // Nothing older than the inputs exists: delete markers have nothing left to cover.
-  bool bottom = false;
 
   // One reading of each, for the whole job.
   TableSchema schema;
-  int64_t trusted_now_us = 0;
+  MergeFacts facts;            // facts.bottom: nothing older than the inputs exists
+  CommitStamp tablet_settled;  // of everything in the tablet; TableMeta::settled says what that is
+  CommitStamp inputs_settled;  // of all inputs
 
   // What comes out.
   TabletId tablet;

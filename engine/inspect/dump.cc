@@ -39,6 +39,7 @@ class TextDump : public Dump {
                           cut ? " ..." : "");
     }
   }
+  void note(Bytes sentence) override { out_ << "note: " << sentence << "\n"; }
 
  protected:
   void show_problem(Bytes sentence) override { out_ << "PROBLEM: " << sentence << "\n"; }
@@ -58,6 +59,7 @@ class JsonDump : public Dump {
   void field(uint64_t offset, Bytes bytes, Bytes label) override {
     line({{"field", view(label)}, {"offset", offset}, {"hex", hex(bytes)}});
   }
+  void note(Bytes sentence) override { line({{"note", view(sentence)}}); }
 
  protected:
   void show_problem(Bytes sentence) override { line({{"problem", view(sentence)}}); }
@@ -119,6 +121,9 @@ std::string describe_entry(Bytes key, Bytes value) {
   }
   const std::string expiry =
       cell.expire_at_us == kNoExpiry ? "" : fmt::format(" expires {}", cell.expire_at_us);
+  if (cell.husk) {
+    return fmt::format("husk {} at {} stamp {}{}", place, k.timestamp_us, k.stamp, expiry);
+  }
   return fmt::format("cell {} at {} stamp {}{} = \"{}\"", place, k.timestamp_us, k.stamp, expiry,
                      escape_bytes(cell.value));
 }

@@ -24,6 +24,8 @@ class Dump {
     ++problems_;
     show_problem(sentence);
   }
+  // Worth knowing, and no damage. Verifications tell it too.
+  virtual void note(Bytes sentence) = 0;
   size_t problems() const { return problems_; }
 
  protected:

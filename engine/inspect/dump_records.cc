@@ -1,7 +1,7 @@
 #include "engine/inspect/dump_records.h"
 
+#include "engine/manifest/table_item.h"
 #include "engine/model/mutation.h"
-#include "engine/sstable/table_meta.h"
 #include "engine/store/local_log.h"
 #include "engine/store/manifest_entries.h"
 #include "engine/store/record_file.h"
@@ -40,9 +40,20 @@ class ShowCommit final : public CommitVisitor {
   Dump& dump_;
 };
 
+// What a tablet's item says about its table; nothing when it is none.
+std::string describe_item(uint64_t item, Bytes value) {
+  const Result<TableItem> table = decode_table_item(value);
+  if (!table || table->meta.blob.value() != item) return {};
+  std::string text = fmt::format(": run {}, {} entries, {} bytes", table->meta.run,
+                                 table->meta.entries, table->meta.file_bytes);
+  if (table->rows == KeyRange{}) return text;
+  return text + fmt::format(", of it rows [\"{}\", \"{}\")", escape_bytes(table->rows.start),
+                            escape_bytes(table->rows.end));
+}
+
 // One change of a manifest entry; see manifest_entries.h for the grammar.
 bool show_change(Reader& in, Dump& dump) {
-  static constexpr Bytes kKinds[] = {"node", "table", "tablet"};
+  static constexpr Bytes kKinds[] = {"node", "table", "tablet", "clock"};
   const uint8_t kind = in.u8();
   const uint64_t id = in.varint();
   const uint64_t version = in.varint();
@@ -57,13 +68,7 @@ bool show_change(Reader& in, Dump& dump) {
   for (uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
     const uint64_t item = in.varint();
     const Bytes value = in.bytes();
-    const Result<TableMeta> meta = decode_table_meta(value);
-    const bool is_table = meta && meta->blob.value() == item;
-    dump.field(0, value,
-               fmt::format("  item {:016x}{}", item,
-                           is_table ? fmt::format(": run {}, {} entries, {} bytes", meta->run,
-                                                  meta->entries, meta->file_bytes)
-                                    : ""));
+    dump.field(0, value, fmt::format("  item {:016x}{}", item, describe_item(item, value)));
   }
   for (uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
     dump.field(0, {}, fmt::format("  item {:016x} removed", in.varint()));

@@ -232,6 +232,7 @@ class TableDump {
     line(fmt::format("keys {} to {}", escape_bytes(meta->smallest_key),
                      escape_bytes(meta->largest_key)));
     line(describe_bounds(meta->bounds));
+    if (meta->settled != CommitStamp{}) line(fmt::format("settled up to {}", meta->settled));
     line(fmt::format("{} blocks, {} bytes; before compression {} of keys, {} of values",
                      meta->blocks, meta->data_bytes, meta->key_bytes, meta->value_bytes));
     show_trailer(footer_.meta.offset);

@@ -1,5 +1,7 @@
 #include "engine/inspect/inspect_file.h"
 
+#include "engine/export/export_format.h"
+#include "engine/inspect/dump_export.h"
 #include "engine/inspect/dump_records.h"
 #include "engine/inspect/dump_table.h"
 #include "engine/sstable/format.h"
@@ -14,12 +16,15 @@ namespace {
 
 constexpr Bytes kLogMagic = "CELLRLOG";
 constexpr Bytes kManifestMagic = "CELLRMAN";
+constexpr std::string_view kCurrentName = "CURRENT";
+constexpr std::string_view kExportSuffix = ".cellar";
 constexpr size_t kMagicBytes = 8;
 
-enum class FileKind : uint8_t { unknown, table, log, manifest };
+enum class FileKind : uint8_t { unknown, table, log, manifest, exported };
 
 // The magic decides; where it is damaged, the name.
 FileKind kind_of(Bytes magic, std::string_view name) {
+  if (magic == kExportMagic || name.ends_with(kExportSuffix)) return FileKind::exported;
   if (magic == kTableMagic ||
       (magic != kLogMagic && magic != kManifestMagic && parse_blob_file(name).has_value())) {
     return FileKind::table;
@@ -35,6 +40,13 @@ Async<Result<void>> inspect_open_file(FileSystem& fs, File& file, std::string pa
   const std::span<std::byte> into = std::as_writable_bytes(std::span(magic));
   CO_TRY_VOID(co_await read_at(file, 0, into, IoClass::read));
   const std::string name(path_leaf(path));
+  if (name == kCurrentName) {
+    dump.begin_file(path, "manifest pointer");
+    CO_TRY(const std::string content, co_await read_file(fs, path));
+    CO_TRY(const uint64_t number, decode_current(content));
+    dump.field(0, content, fmt::format("manifest {:08x} is true", number));
+    co_return Result<void>();
+  }
   switch (kind_of(magic, name)) {
     case FileKind::table: {
       dump.begin_file(path, "table");
@@ -48,11 +60,14 @@ Async<Result<void>> inspect_open_file(FileSystem& fs, File& file, std::string pa
     case FileKind::manifest:
       dump.begin_file(path, "manifest");
       co_return co_await dump_record_file(fs, path, RecordFileKind::manifest, options, dump);
+    case FileKind::exported:
+      dump.begin_file(path, "export");
+      co_return co_await dump_export(file, options, dump);
     case FileKind::unknown:
       break;
   }
   co_return fail(Errc::invalid_argument,
-                 "{} is no table, log segment or manifest: its first bytes are '{}'", path,
+                 "{} is no table, log segment, manifest or export: its first bytes are '{}'", path,
                  escape_bytes(magic));
 }
 

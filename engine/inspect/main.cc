@@ -1,10 +1,11 @@
-// cellar-inspect: prints and verifies the files of a data directory.
+// cellar-inspect: prints and verifies the files of a data directory, and export files.
 #include <filesystem>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
 
 #include "engine/inspect/inspect_file.h"
+#include "engine/inspect/verify_directory.h"
 #include "io/disk/blocking_pool.h"
 #include "io/disk/pool_fs.h"
 #include "io/runtime/shard_loop.h"
@@ -15,77 +16,120 @@ using cellar::engine::Dump;
 using cellar::engine::DumpForm;
 using cellar::engine::DumpOptions;
 
-constexpr int kExitOk = 0;
-constexpr int kExitFailed = 1;   // a file could not be read, or is none of ours
-constexpr int kExitDamaged = 8;  // damage was found
+constexpr int kExitWhole = 0;
+constexpr int kExitDamaged = 1;  // damage was found, or a file could not be read to its end
+constexpr int kExitUsage = 2;    // also: no such file, or none of Cellar's
 
 struct Arguments {
-  std::vector<std::string> files;
-  bool verify = false;
+  std::vector<std::string> paths;
   bool json = false;
   bool entries = false;
 };
 
 constexpr auto kAbout =
-    "Prints the files of a Cellar data directory, labelled: tables (blob/*.sst), log segments\n"
-    "(log/*.seg) and manifests (manifest/*.manifest). Every checksum is verified on the way.\n"
-    "Only reads; safe beside a running server, whose newest writes it may see in part.\n\n"
-    "What the bytes mean is described in engine/FORMATS.md.";
+    "Prints and verifies the files of a Cellar data directory: tables (blob/*.sst), log segments\n"
+    "(log/*.seg), manifests (manifest/*.manifest) and their pointer (manifest/CURRENT); and what\n"
+    "`cellar export` writes (*.cellar). Only reads. engine/FORMATS.md describes the bytes.";
+constexpr auto kDumpAbout =
+    "Print a file, every part labelled. Checksums are verified on the way; damage is told where it "
+    "is\nmet. Safe beside a running node, whose newest writes may be seen in part.";
+constexpr auto kVerifyAbout =
+    "Say nothing but what is damaged. A directory is a whole data directory, and its node must "
+    "not\n"
+    "run: every file is verified, then that the manifest's tables are there and of their size,\n"
+    "that logs have no gap, and that the tablets of each table cover its rows. Files that no "
+    "tablet\nnames are told as notes and are no damage.";
 constexpr auto kExits =
-    "Exit status: 0 all files whole; 1 a file could not be read or is none of Cellar's;\n"
-    "8 damage was found (each finding is a line that begins with PROBLEM, or an object\n"
-    "with a \"problem\" under --json).\n\n"
+    "Exit status: 0 whole; 1 damage was found (each finding is a line that begins with PROBLEM, "
+    "or\n"
+    "an object with a \"problem\" under --json); 2 usage, no such file, or none of Cellar's.\n\n"
     "Examples:\n"
-    "  cellar-inspect --entries blob/000000000400001a.sst\n"
-    "  cellar-inspect --verify blob/*.sst log/*.seg manifest/*.manifest";
+    "  cellar-inspect dump --entries blob/000000000400001a.sst\n"
+    "  cellar-inspect verify /var/lib/cellar\n"
+    "  cellar-inspect verify --json packages.cellar";
 
-DumpForm form_of(const Arguments& arguments) {
-  if (arguments.verify) return arguments.json ? DumpForm::problems_json : DumpForm::problems_only;
-  return arguments.json ? DumpForm::json : DumpForm::text;
-}
-
-cellar::Result<void> inspect(cellar::ShardLoop& loop, cellar::BlockingPool& pool,
-                             const std::string& name, DumpOptions options, Dump& dump) {
-  const std::filesystem::path path(name);
+// One file system for the directory that a path lies in.
+cellar::Result<void> on_path(cellar::ShardLoop& loop, cellar::BlockingPool& pool,
+                             const std::filesystem::path& path, DumpOptions options, Dump& dump) {
+  if (std::filesystem::is_directory(path)) {
+    TRY(auto fs, cellar::PoolFs::create(loop, path.string(), pool));
+    return cellar::block_on(loop, cellar::engine::verify_directory(*fs, dump));
+  }
   const std::string parent = path.has_parent_path() ? path.parent_path().string() : ".";
   TRY(auto fs, cellar::PoolFs::create(loop, parent, pool));
   return cellar::block_on(
       loop, cellar::engine::inspect_file(*fs, path.filename().string(), options, dump));
 }
 
-int run(const Arguments& arguments) {
+int exit_of(const cellar::Error& error) {
+  switch (error.code) {
+    case cellar::Errc::invalid_argument:
+    case cellar::Errc::not_found:
+    case cellar::Errc::failed_precondition:
+      return kExitUsage;
+    default:
+      return kExitDamaged;
+  }
+}
+
+int run(const Arguments& arguments, bool verify) {
+  int exit = kExitWhole;
+  const auto complain = [&](const std::string& path, std::string_view why, int code) {
+    std::cout.flush();
+    std::cerr << "cellar-inspect: " << path << ": " << why << "\n";
+    exit = std::max(exit, code);
+  };
+  DumpForm form = arguments.json ? DumpForm::json : DumpForm::text;
+  if (verify) form = arguments.json ? DumpForm::problems_json : DumpForm::problems_only;
+  const auto dump = cellar::engine::make_dump(form, std::cout);
+  const DumpOptions options{.entries = arguments.entries || verify};
   cellar::BlockingPool pool(1);
-  int exit = kExitOk;
   {
     cellar::ShardLoop loop;
-    const auto dump = cellar::engine::make_dump(form_of(arguments), std::cout);
-    const DumpOptions options{.entries = arguments.entries || arguments.verify};
-    for (const std::string& file : arguments.files) {
-      if (auto done = inspect(loop, pool, file, options, *dump); !done) {
-        std::cout.flush();
-        std::cerr << "cellar-inspect: " << file << ": " << done.error().to_string() << "\n";
-        exit = kExitFailed;
+    for (const std::string& path : arguments.paths) {
+      std::error_code missing;
+      if (!std::filesystem::exists(path, missing)) {
+        complain(path, "there is no such file", kExitUsage);
+      } else if (!verify && std::filesystem::is_directory(path)) {
+        complain(path, "is a directory; verify takes one", kExitUsage);
+      } else if (auto done = on_path(loop, pool, path, options, *dump); !done) {
+        complain(path, done.error().to_string(), exit_of(done.error()));
       }
     }
-    if (dump->problems() > 0) exit = kExitDamaged;
     pool.stop();
   }
   std::cout.flush();
-  return exit;
+  return dump->problems() > 0 ? kExitDamaged : exit;
+}
+
+constexpr int kParsed = -1;
+
+// Else what the program ends with: 0 after --help.
+int parse(CLI::App& app, int argc, char** argv) {
+  CLI11_PARSE(app, argc, argv);
+  return kParsed;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{kAbout, "cellar-inspect"};
-  Arguments arguments;
   app.footer(kExits);
-  app.add_option("FILE", arguments.files, "Files to look at")->required();
-  app.add_flag("--entries", arguments.entries,
-               "Every entry of every block and record, with its bytes");
-  app.add_flag("--verify", arguments.verify, "Say nothing but what is damaged");
-  app.add_flag("--json", arguments.json,
-               "One JSON object a line: a file, a section, a field or a problem");
-  CLI11_PARSE(app, argc, argv);
-  return run(arguments);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+  Arguments arguments;
+  CLI::App* dump = app.add_subcommand("dump", kDumpAbout);
+  CLI::App* verify = app.add_subcommand("verify", kVerifyAbout);
+  dump->add_option("FILE", arguments.paths, "Files to print")->required();
+  verify->add_option("DIR|FILE", arguments.paths, "Data directories and files")->required();
+  dump->add_flag("--entries", arguments.entries,
+                 "Every entry of every block and record, with its bytes");
+  for (CLI::App* command : {dump, verify}) {
+    command->footer(kExits);
+    command->add_flag("--json", arguments.json,
+                      "One JSON object a line: a file, a section, a field, a note or a problem");
+  }
+  const int code = parse(app, argc, argv);
+  if (code != kParsed) return code == 0 ? kExitWhole : kExitUsage;
+  return run(arguments, verify->parsed());
 }

@@ -21,8 +21,9 @@ constexpr size_t kPairwise = 8;
 
 class Canonicalizer {
  public:
-  Canonicalizer(std::span<const Mutation> ops, int64_t server_us, std::vector<Mutation>& out)
-      : ops_(ops), server_us_(server_us), out_(out) {}
+  Canonicalizer(std::span<const Mutation> ops, int64_t now_us, int64_t server_us,
+                std::vector<Mutation>& out)
+      : ops_(ops), now_us_(now_us), server_us_(server_us), out_(out) {}
 
   void run() {
     size_t first = 0;
@@ -52,9 +53,13 @@ class Canonicalizer {
   int64_t stamp_of(const Mutation& op) const {
     return op.timestamp_us == kServerStamped ? server_us_ : op.timestamp_us;
   }
+  int64_t expiry_of(int64_t ttl_us) const {
+    return ttl_us > kLastExpiryUs - now_us_ ? kLastExpiryUs : now_us_ + ttl_us;
+  }
   void put_set(const Mutation& op, std::vector<Mutation>& to) const {
     to.push_back(op);
     to.back().timestamp_us = stamp_of(op);
+    if (op.ttl_us != kNoTtl) to.back().expire_at_us = expiry_of(op.ttl_us);
   }
 
   bool distinct_cells() const {
@@ -153,6 +158,7 @@ class Canonicalizer {
   }
 
   std::span<const Mutation> ops_;
+  int64_t now_us_;
   int64_t server_us_;
   std::vector<Mutation>& out_;
   std::vector<Mutation> sets_;
@@ -167,7 +173,7 @@ void canonicalize(const RowMutation& mutation, const TableSchema& schema, int64_
                   std::vector<Mutation>& out) {
   out.clear();
   const int64_t server_us = now_us - now_us % granule_us(schema.granularity);
-  Canonicalizer(mutation.mutations, server_us, out).run();
+  Canonicalizer(mutation.mutations, now_us, server_us, out).run();
 }
 
 }  // namespace cellar

@@ -134,6 +134,23 @@ std::string row_prefix(Bytes row) {
   return out;
 }
 
+void append_column_end(std::string& out, Bytes column_prefix) {
+  out.append(column_prefix);
+  out.push_back(kContent + 1);
+}
+
+void append_family_start(std::string& out, Bytes encoded_row_prefix, Bytes family) {
+  out.append(encoded_row_prefix);
+  out.push_back(kContent);
+  out.append(family);
+  out.push_back(kEscape);
+}
+
+void append_family_end(std::string& out, Bytes encoded_row_prefix, Bytes family) {
+  append_family_start(out, encoded_row_prefix, family);
+  out.back() = kEscape + 1;
+}
+
 std::string row_prefix_end(Bytes encoded_row_prefix) {
   // Entries go on after `row 00 01`; a longer row that starts with this one goes on with 00 FF.
   std::string out(encoded_row_prefix);
@@ -191,12 +208,25 @@ Bytes decode_segment(Bytes escaped, std::string& scratch) {
   return scratch;
 }
 
-void append_cell_value(std::string& out, Bytes value, int64_t expire_at_us) {
+namespace {
+
+constexpr uint8_t kHasExpiry = 1;
+constexpr uint8_t kHusk = 2;
+
+void put_head(std::string& out, uint8_t flags, int64_t expire_at_us) {
   const bool expires = expire_at_us != kNoExpiry;
-  put_u8(out, expires ? 1 : 0);
+  put_u8(out, flags | (expires ? kHasExpiry : 0));
   if (expires) put_varint(out, zigzag(expire_at_us));
+}
+
+}  // namespace
+
+void append_cell_value(std::string& out, Bytes value, int64_t expire_at_us) {
+  put_head(out, 0, expire_at_us);
   out.append(value);
 }
+
+void append_husk(std::string& out, int64_t expire_at_us) { put_head(out, kHusk, expire_at_us); }
 
 bool parse_cell_value(Bytes encoded, CellValue& out) {
   if (encoded.empty()) return false;
@@ -205,13 +235,15 @@ bool parse_cell_value(Bytes encoded, CellValue& out) {
   if (flags == 0) {
     out.expire_at_us = kNoExpiry;
     out.value = encoded;
+    out.husk = false;
     return true;
   }
-  if (flags != 1) return false;
+  if ((flags & ~(kHasExpiry | kHusk)) != 0) return false;
   Reader reader(encoded);
-  out.expire_at_us = reader.signed_varint();
+  out.expire_at_us = (flags & kHasExpiry) != 0 ? reader.signed_varint() : kNoExpiry;
   out.value = reader.rest();
-  return reader.ok();
+  out.husk = (flags & kHusk) != 0;
+  return reader.ok() && (!out.husk || out.value.empty());
 }
 
 }  // namespace cellar

@@ -38,10 +38,15 @@ void append_column_delete(std::string& out, Bytes row, Bytes family, Bytes quali
                           CommitStamp stamp, int64_t start_us, int64_t end_us);
 void append_cell(std::string& out, Bytes row, Bytes family, Bytes qualifier, int64_t timestamp_us,
                  CommitStamp stamp);
+// The least key after every entry of the column.
+void append_column_end(std::string& out, Bytes column_prefix);
 
 std::string row_prefix(Bytes row);
 // The least key after every entry of the row whose encoded prefix (row 00 01) this is.
 std::string row_prefix_end(Bytes encoded_row_prefix);
+// The least key of a family in that row, and the least after it. REQUIRES: no 00 in `family`.
+void append_family_start(std::string& out, Bytes encoded_row_prefix, Bytes family);
+void append_family_end(std::string& out, Bytes encoded_row_prefix, Bytes family);
 
 // ---- taking apart ----
 // Views into the key; row and qualifier are still escaped (see decode_segment).
@@ -67,15 +72,19 @@ size_t row_prefix_size(Bytes key);
 Bytes decode_segment(Bytes escaped, std::string& scratch);
 
 // ---- a cell's value ----
-//   flags: u8   bit 0: has its own expiry; the rest must be 0
+//   flags: u8   bit 0: has its own expiry; bit 1: a husk; the rest must be 0
 //   expire_at: zigzag varint of microseconds, when bit 0 is set
-//   value: the rest
+//   value: the rest; nothing in a husk
+// A husk is what a merge leaves of a dead cell that still matters to others: it overwrites what is
+// older, as the cell did, and is never visible.
 inline constexpr int64_t kNoExpiry = INT64_MAX;
 struct CellValue {
   int64_t expire_at_us = kNoExpiry;
   Bytes value;
+  bool husk = false;
 };
 void append_cell_value(std::string& out, Bytes value, int64_t expire_at_us = kNoExpiry);
+void append_husk(std::string& out, int64_t expire_at_us);
 bool parse_cell_value(Bytes encoded, CellValue& out);
 
 // ---- bounds (SEMANTICS 1 and 2) ----

@@ -21,7 +21,9 @@
 namespace cellar {
 
 inline constexpr size_t kMaxMutationsPerRow = 100'000;
-inline constexpr int64_t kServerStamped = INT64_MIN;  // SetCell without a timestamp
+inline constexpr int64_t kServerStamped = INT64_MIN;     // SetCell without a timestamp
+inline constexpr int64_t kNoTtl = INT64_MIN;             // SetCell without a time to live
+inline constexpr int64_t kLastExpiryUs = kNoExpiry - 1;  // later ones are kept as this one
 
 struct Mutation {
   enum class Kind : uint8_t {
@@ -36,7 +38,8 @@ struct Mutation {
   Bytes qualifier;                        // set_cell, delete_from_column
   Bytes value;                            // set_cell
   int64_t timestamp_us = kServerStamped;  // set_cell
-  int64_t expire_at_us = kNoExpiry;       // set_cell
+  int64_t expire_at_us = kNoExpiry;       // set_cell; not beside ttl_us
+  int64_t ttl_us = kNoTtl;                // set_cell: expires so long after the commit
   int64_t start_us = 0;                   // delete_from_column: [start, end)
   int64_t end_us = kMaxTimestampUs;       // kMaxTimestampUs: unbounded, that timestamp included
 };
@@ -51,14 +54,16 @@ struct MutationLimits {
   size_t row_bytes = 32u << 20;  // of one row mutation
 };
 
-// Form first (INVALID_ARGUMENT), then existence (NOT_FOUND of a family); the first operation that
+// Form first (INVALID_ARGUMENT; also for a cell that the server is to stamp in a family whose
+// timestamps are the writer's), then existence (NOT_FOUND of a family); the first operation that
 // fails decides (cases/README, "precedence"). Names the operation by its index where there are
 // several.
 Result<void> validate_mutation(const RowMutation& mutation, const TableSchema& schema,
                                const MutationLimits& limits);
 
 // The canonical form: deletes first, then sets. Server-stamped cells get `now_us` rounded down to
-// the granularity. Views into the original. O(n log n). REQUIRES: validate_mutation succeeded.
+// the granularity, a time to live becomes an expiry. Views into the original. O(n log n). REQUIRES:
+// validate_mutation succeeded.
 void canonicalize(const RowMutation& mutation, const TableSchema& schema, int64_t now_us,
                   std::vector<Mutation>& out);
 

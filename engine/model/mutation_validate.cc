@@ -21,13 +21,28 @@ Result<void> check_aligned(const std::string& where, const char* what, int64_t v
   return {};
 }
 
+Result<void> check_server_stamp(const RowMutation& mutation, size_t index,
+                                const TableSchema& schema) {
+  const FamilySchema* family = schema.find_family(mutation.mutations[index].family);
+  if (family == nullptr || family->timestamps == TimestampMeaning::time) return {};
+  return fail(Errc::invalid_argument,
+              "{}a cell of family '{}' needs a timestamp: the family's timestamps mean {}",
+              place(mutation, index), family->name,
+              family->timestamps == TimestampMeaning::expiry ? "expiry" : "sequence");
+}
+
 Result<void> check_set(const RowMutation& mutation, size_t index, const TableSchema& schema,
                        const MutationLimits& limits) {
   const Mutation& op = mutation.mutations[index];
   if (op.value.size() > limits.cell_bytes)
     return fail(Errc::invalid_argument, "{}value of {} bytes is over the limit of {} bytes",
                 place(mutation, index), op.value.size(), limits.cell_bytes);
-  if (op.timestamp_us == kServerStamped) return {};
+  if (op.ttl_us != kNoTtl && op.ttl_us < 0)
+    return fail(Errc::invalid_argument, "{}ttl {} is negative", place(mutation, index), op.ttl_us);
+  if (op.expire_at_us < 0)
+    return fail(Errc::invalid_argument, "{}expire_at {} is negative", place(mutation, index),
+                op.expire_at_us);
+  if (op.timestamp_us == kServerStamped) return check_server_stamp(mutation, index, schema);
   if (op.timestamp_us >= 0 && op.timestamp_us % granule_us(schema.granularity) == 0) return {};
   return check_aligned(place(mutation, index), "timestamp", op.timestamp_us, schema.granularity);
 }

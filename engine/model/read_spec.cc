@@ -13,6 +13,10 @@ bool ends_before(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+KeyRange intersect(const KeyRange& a, const KeyRange& b) {
+  return {std::max(a.start, b.start), ends_before(a.end, b.end) ? a.end : b.end};
+}
+
 RowSet RowSet::everything() {
   RowSet set;
   set.ranges_.push_back(KeyRange{});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "io/base/result.h"
 
 namespace cellar {
+namespace engine {
+class CompiledFilter;
+}
 
 // Rows [start, end); an empty end is unbounded. A single key k is [k, k 00).
 struct KeyRange {
@@ -17,9 +21,13 @@ struct KeyRange {
   std::string end;
   bool contains(Bytes row) const { return row >= start && (end.empty() || row < end); }
   bool empty() const { return !end.empty() && start >= end; }
+  bool operator==(const KeyRange&) const = default;
   static KeyRange single(Bytes row) { return {std::string(row), std::string(row) + '\0'}; }
   static KeyRange prefix(Bytes p) { return {std::string(p), prefix_successor(p)}; }
 };
+
+// The rows of both; empty() when there are none.
+KeyRange intersect(const KeyRange& a, const KeyRange& b);
 
 // Sorted, disjoint, non-empty ranges. No ranges: no rows. everything() is one unbounded range.
 class RowSet {
@@ -48,9 +56,11 @@ struct ReadSpec {
   RowSet rows;
   bool reversed = false;
   uint64_t row_limit = 0;  // 0: none
-  // Evaluated after deletes: first the time range, then the newest `versions` of each column.
+  // Evaluated after deletes: first the time range, then the newest `versions` of each column, then
+  // the filter. What a FilterPlan (engine/filter) could not say with the others is in `filter`.
   TimeRange time_range;
-  uint32_t versions = 0;  // 0: all
+  uint32_t versions = 0;                                 // 0: all
+  std::shared_ptr<const engine::CompiledFilter> filter;  // null: pass all
 };
 
 struct CellView {
@@ -59,10 +69,12 @@ struct CellView {
   Bytes qualifier;
   int64_t timestamp_us = 0;
   Bytes value;
+  Bytes label = {};  // empty: none
 };
 
-// Takes a read's answer, in order. Views die after the call. `pause` stops the reader after this
-// call; it resumes where it stopped. Cells of a row are provisional until end_row.
+// Takes a read's answer, in order. Views die after the call. `pause` stops the reader: it gives no
+// further cell, at most the row's end, and goes on there later. Cells of a row are provisional
+// until end_row.
 class CellSink {
  public:
   enum class Flow : uint8_t { more, pause };

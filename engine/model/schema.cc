@@ -1,6 +1,8 @@
 #include "engine/model/schema.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "engine/model/key.h"
 #include "io/base/coding.h"
@@ -8,7 +10,14 @@
 namespace cellar {
 namespace {
 
-constexpr uint8_t kSchemaFormat = 1;
+constexpr uint8_t kSchemaFormat = 3;
+constexpr uint8_t kFormatWithoutProfile = 2;  // and without the options of reclaim
+constexpr uint8_t kFormatWithoutRetention = 1;
+
+// Bits of a family's flags byte.
+constexpr uint8_t kHasPast = 1;
+constexpr uint8_t kHasFuture = 2;
+constexpr uint8_t kWholeSeconds = 4;
 
 bool is_alphanumeric_or_underscore(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -27,6 +36,15 @@ Result<void> validate_options(const TableOptions& options) {
   if (options.block_bytes < kMinBlockBytes || options.block_bytes > kMaxBlockBytes)
     return fail(Errc::invalid_argument, "block size {} lies outside {} to {} bytes",
                 options.block_bytes, kMinBlockBytes, kMaxBlockBytes);
+  if (options.reclaim_within_us < kMinReclaimWithinUs)
+    return fail(Errc::invalid_argument, "reclaim_within of {} us is below {} us",
+                options.reclaim_within_us, kMinReclaimWithinUs);
+  // Written so that what is not a number is refused too.
+  if (!(options.dead_slack >= 0 && options.dead_slack <= 1))
+    return fail(Errc::invalid_argument, "dead_slack {} lies outside 0 to 1", options.dead_slack);
+  if (!(options.reclaim_share > 0 && options.reclaim_share <= 1))
+    return fail(Errc::invalid_argument, "reclaim_share {} does not lie above 0 and up to 1",
+                options.reclaim_share);
   return {};
 }
 
@@ -35,6 +53,10 @@ const FamilySchema* TableSchema::find_family(Bytes family_name) const {
       families.begin(), families.end(), family_name,
       [](const FamilySchema& family, Bytes wanted) { return Bytes(family.name) < wanted; });
   return it != families.end() && it->name == family_name ? &*it : nullptr;
+}
+
+FamilySchema* TableSchema::find_family(Bytes family_name) {
+  return const_cast<FamilySchema*>(std::as_const(*this).find_family(family_name));
 }
 
 Result<void> validate_table_name(Bytes name) {
@@ -56,17 +78,74 @@ Result<void> validate_family_name(Bytes name) {
               escape_bytes(name), name.size());
 }
 
+namespace {
+
+Result<void> validate_history(const FamilySchema& family) {
+  if (family.history.size() > kMaxPastRules)
+    return fail(Errc::invalid_argument, "family '{}' remembers {} rules; at most {} are kept",
+                family.name, family.history.size(), kMaxPastRules);
+  CommitStamp last;
+  for (const PastRule& past : family.history) {
+    TRY_VOID(validate_rule(past.rule));
+    if (past.until <= last || past.undo_until_us < 0)
+      return fail(Errc::invalid_argument, "family '{}': its past rules are out of order",
+                  family.name);
+    last = past.until;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> validate_family(const FamilySchema& family) {
+  TRY_VOID(validate_family_name(family.name));
+  if (auto valid = validate_rule(family.rule); !valid)
+    return fail(Errc::invalid_argument, "family '{}': {}", family.name, valid.error().message);
+  if (family.timestamps > TimestampMeaning::sequence)
+    return fail(Errc::invalid_argument,
+                "family '{}': timestamps {} is none of time, expiry, sequence", family.name,
+                static_cast<int>(family.timestamps));
+  if (family.born_dead > BornDead::accept)
+    return fail(Errc::invalid_argument, "family '{}': born_dead {} is neither refuse nor accept",
+                family.name, static_cast<int>(family.born_dead));
+  if (family.window.unit > WriteWindow::Unit::seconds)
+    return fail(Errc::invalid_argument, "family '{}': window unit {} is neither exact nor seconds",
+                family.name, static_cast<int>(family.window.unit));
+  const bool by_age = family.rule.has(RuleNode::Kind::max_age);
+  if (family.timestamps == TimestampMeaning::expiry && !by_age)
+    return fail(Errc::invalid_argument,
+                "family '{}': timestamps = expiry needs a rule with max_age, not '{}'", family.name,
+                describe_rule(family.rule));
+  if (family.timestamps == TimestampMeaning::sequence && by_age)
+    return fail(Errc::invalid_argument,
+                "family '{}': timestamps = sequence forbids max_age, which the rule '{}' has",
+                family.name, describe_rule(family.rule));
+  if (family.timestamps == TimestampMeaning::expiry && family.born_dead == BornDead::accept)
+    return fail(Errc::invalid_argument,
+                "family '{}': born_dead = accept is not for timestamps = expiry", family.name);
+  for (const int64_t us : {family.window.past_us.value_or(0), family.window.future_us.value_or(0),
+                           family.undo_window_us}) {
+    if (us < 0)
+      return fail(Errc::invalid_argument, "family '{}': a duration of {} us is negative",
+                  family.name, us);
+  }
+  return validate_history(family);
+}
+
 Result<void> validate_schema(const TableSchema& schema) {
   TRY_VOID(validate_table_name(schema.name));
   if (schema.granularity > Granularity::micros)
     return fail(Errc::invalid_argument, "granularity {} is none of millis and micros",
                 static_cast<int>(schema.granularity));
+  if (schema.profile > Profile::tablestore)
+    return fail(Errc::invalid_argument, "profile {} is none of none, bigtable and tablestore",
+                static_cast<int>(schema.profile));
   TRY_VOID(validate_options(schema.options));
   if (schema.families.size() > kMaxFamilies)
     return fail(Errc::invalid_argument, "table '{}' has {} families; at most {} are allowed",
                 schema.name, schema.families.size(), kMaxFamilies);
   for (size_t i = 0; i < schema.families.size(); ++i) {
-    TRY_VOID(validate_family_name(schema.families[i].name));
+    TRY_VOID(validate_family(schema.families[i]));
     if (i == 0 || schema.families[i - 1].name < schema.families[i].name) continue;
     if (schema.families[i - 1].name == schema.families[i].name)
       return fail(Errc::invalid_argument, "family '{}' is named twice", schema.families[i].name);
@@ -75,6 +154,56 @@ Result<void> validate_schema(const TableSchema& schema) {
   }
   return {};
 }
+
+namespace {
+
+void put_family(std::string& out, const FamilySchema& family) {
+  put_bytes(out, family.name);
+  put_u64(out, family.created.value());
+  put_rule(out, family.rule);
+  put_u8(out, static_cast<uint8_t>(family.timestamps));
+  put_u8(out, static_cast<uint8_t>(family.born_dead));
+  const WriteWindow& window = family.window;
+  put_u8(out, static_cast<uint8_t>(
+                  (window.past_us ? kHasPast : 0) | (window.future_us ? kHasFuture : 0) |
+                  (window.unit == WriteWindow::Unit::seconds ? kWholeSeconds : 0)));
+  if (window.past_us) put_varint(out, static_cast<uint64_t>(*window.past_us));
+  if (window.future_us) put_varint(out, static_cast<uint64_t>(*window.future_us));
+  put_varint(out, static_cast<uint64_t>(family.undo_window_us));
+  put_varint(out, family.history.size());
+  for (const PastRule& past : family.history) {
+    put_rule(out, past.rule);
+    put_u64(out, past.until.value());
+    put_varint(out, static_cast<uint64_t>(past.undo_until_us));
+  }
+}
+
+FamilySchema read_family(Reader& in, uint8_t format) {
+  FamilySchema family;
+  family.name = in.bytes();
+  family.created = CommitStamp{in.u64()};
+  if (format == kFormatWithoutRetention) return family;
+  family.rule = read_rule(in);
+  family.timestamps = static_cast<TimestampMeaning>(in.u8());
+  family.born_dead = static_cast<BornDead>(in.u8());
+  const uint8_t flags = in.u8();
+  if ((flags & kHasPast) != 0) family.window.past_us = static_cast<int64_t>(in.varint());
+  if ((flags & kHasFuture) != 0) family.window.future_us = static_cast<int64_t>(in.varint());
+  if ((flags & kWholeSeconds) != 0) family.window.unit = WriteWindow::Unit::seconds;
+  family.undo_window_us = static_cast<int64_t>(in.varint());
+  if (format <= kFormatWithoutProfile) return family;
+  const uint64_t past_rules = in.varint();
+  for (uint64_t i = 0; i < past_rules && in.ok(); ++i) {
+    PastRule past;
+    past.rule = read_rule(in);
+    past.until = CommitStamp{in.u64()};
+    past.undo_until_us = static_cast<int64_t>(in.varint());
+    if (in.ok()) family.history.push_back(std::move(past));
+  }
+  return family;
+}
+
+}  // namespace
 
 std::string encode_schema(const TableSchema& schema) {
   std::string out;
@@ -86,20 +215,23 @@ std::string encode_schema(const TableSchema& schema) {
   put_u8(out, static_cast<uint8_t>(schema.options.durability));
   put_u8(out, static_cast<uint8_t>(schema.options.compression));
   put_u32(out, schema.options.block_bytes);
+  put_u8(out, static_cast<uint8_t>(schema.profile));
+  put_varint(out, static_cast<uint64_t>(schema.options.reclaim_within_us));
+  put_u64(out, std::bit_cast<uint64_t>(schema.options.dead_slack));
+  put_u64(out, std::bit_cast<uint64_t>(schema.options.reclaim_share));
   put_varint(out, schema.families.size());
-  for (const FamilySchema& family : schema.families) {
-    put_bytes(out, family.name);
-    put_u64(out, family.created.value());
-  }
+  for (const FamilySchema& family : schema.families) put_family(out, family);
   return out;
 }
 
 Result<TableSchema> decode_schema(Bytes encoded) {
   Reader in(encoded);
   const uint8_t format = in.u8();
-  if (in.ok() && format != kSchemaFormat)
-    return fail(Errc::data_loss, "table schema has format {}; this build reads {}", format,
-                kSchemaFormat);
+  if (in.ok() && format > kSchemaFormat)
+    return fail(Errc::failed_precondition,
+                "table schema has format {}; this program reads up to {}", format, kSchemaFormat);
+  if (in.ok() && format < kFormatWithoutRetention)
+    return fail(Errc::data_loss, "table schema has format {}, which never was", format);
   TableSchema schema;
   schema.id = TableId{in.u64()};
   schema.version = in.u64();
@@ -108,11 +240,15 @@ Result<TableSchema> decode_schema(Bytes encoded) {
   schema.options.durability = static_cast<Durability>(in.u8());
   schema.options.compression = static_cast<Compression>(in.u8());
   schema.options.block_bytes = in.u32();
+  if (format > kFormatWithoutProfile) {
+    schema.profile = static_cast<Profile>(in.u8());
+    schema.options.reclaim_within_us = static_cast<int64_t>(in.varint());
+    schema.options.dead_slack = std::bit_cast<double>(in.u64());
+    schema.options.reclaim_share = std::bit_cast<double>(in.u64());
+  }
   const uint64_t families = in.varint();
   for (uint64_t i = 0; i < families && in.ok(); ++i) {
-    FamilySchema family;
-    family.name = in.bytes();
-    family.created = CommitStamp{in.u64()};
+    FamilySchema family = read_family(in, format);
     if (in.ok()) schema.families.push_back(std::move(family));
   }
   if (!in.ok() || !in.at_end())

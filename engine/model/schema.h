@@ -3,20 +3,64 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/model/retention_rule.h"
 #include "engine/model/types.h"
 #include "io/base/bytes.h"
 #include "io/base/result.h"
 
 namespace cellar {
 
+// What a timestamp means in a family (SEMANTICS 4). Numbers are on disk and on the wire.
+enum class TimestampMeaning : uint8_t { time = 0, expiry = 1, sequence = 2 };
+// What becomes of a write that would be dead on arrival.
+enum class BornDead : uint8_t { refuse = 0, accept = 1 };
+
+// Which timestamps a write may carry, relative to now; an absent side has no bound.
+struct WriteWindow {
+  enum class Unit : uint8_t { exact = 0, seconds = 1 };
+  std::optional<int64_t> past_us;
+  std::optional<int64_t> future_us;
+  Unit unit = Unit::exact;  // seconds: both sides are compared in whole seconds, rounded down
+
+  bool operator==(const WriteWindow&) const = default;
+};
+
+inline constexpr int64_t kDefaultUndoWindowUs = 86'400'000'000;  // 24 h
+
+// A rule that another one replaced.
+struct PastRule {
+  RetentionRule rule;
+  CommitStamp until;  // the change: from this stamp on the next rule was in force
+  // The change may be undone up to this trusted time; 0: it may not. See retention/change_rule.h.
+  int64_t undo_until_us = 0;
+
+  bool can_be_undone(int64_t now_us) const { return undo_until_us != 0 && now_us <= undo_until_us; }
+  bool operator==(const PastRule&) const = default;
+};
+
+inline constexpr size_t kMaxUndoWindows = 8;  // of one family, open at a time
+inline constexpr size_t kMaxPastRules = 64;   // of one family, that are still remembered
+
 // One family. `created` hides cells of an earlier family of the same name: what was committed at or
 // before it is dead.
+//
+// What is below `created` is its retention: the rule, what a timestamp means, and what is refused
+// (SEMANTICS 3 to 5).
 struct FamilySchema {
   std::string name;
   CommitStamp created;
+  RetentionRule rule = {};
+  TimestampMeaning timestamps = TimestampMeaning::time;
+  BornDead born_dead = BornDead::refuse;
+  WriteWindow window = {};
+  int64_t undo_window_us = kDefaultUndoWindowUs;
+  std::vector<PastRule> history = {};  // oldest first; `until` rises
+
+  bool operator==(const FamilySchema&) const = default;
 };
 
 inline constexpr size_t kMaxFamilies = 1000;
@@ -25,23 +69,34 @@ inline constexpr uint32_t kMaxBlockBytes = 1u << 20;
 
 enum class Compression : uint8_t { none = 0, lz4 = 1 };  // on disk and on the wire
 
+inline constexpr int64_t kMinReclaimWithinUs = 1'000'000;
+
 struct TableOptions {
   Durability durability = Durability::sync;
   Compression compression = Compression::lz4;
   uint32_t block_bytes = 4096;  // kMinBlockBytes to kMaxBlockBytes, before compression
+  // How fast dead bytes leave the disk (SEMANTICS 3).
+  int64_t reclaim_within_us = 3'600'000'000;  // kMinReclaimWithinUs at least
+  double dead_slack = 0.1;                    // a share of live bytes: 0 to 1
+  double reclaim_share = 0.25;                // of the disk's write rate: above 0, to 1
 
   bool operator==(const TableOptions&) const = default;
 };
+
+// What families take where nothing is said (SEMANTICS 8). Numbers are on disk and on the wire.
+enum class Profile : uint8_t { none = 0, bigtable = 1, tablestore = 2 };
 
 struct TableSchema {
   TableId id;
   std::string name;
   uint64_t version = 1;
   Granularity granularity = Granularity::millis;
+  Profile profile = Profile::none;
   TableOptions options;
   std::vector<FamilySchema> families;  // sorted by name
 
   const FamilySchema* find_family(Bytes family_name) const;
+  FamilySchema* find_family(Bytes family_name);
 };
 
 // INVALID_ARGUMENT naming what is wrong: names outside [_a-zA-Z0-9][-_.a-zA-Z0-9]{0,49} and
@@ -49,6 +104,8 @@ struct TableSchema {
 Result<void> validate_table_name(Bytes name);
 Result<void> validate_family_name(Bytes name);
 Result<void> validate_options(const TableOptions& options);
+// And a rule that is malformed or that the family's `timestamps` forbid, a negative duration.
+Result<void> validate_family(const FamilySchema& family);
 Result<void> validate_schema(const TableSchema& schema);
 
 // For the manifest; see FORMATS.md. decode answers DATA_LOSS for bytes that are no schema.

@@ -32,16 +32,12 @@ class CellSelect {
 
   // The least key at which something wanted can follow a cell that was not taken.
   void append_target(std::string& out, Bytes column_prefix, Verdict verdict) const {
+    if (verdict != Verdict::newer) return append_column_end(out, column_prefix);
     out.append(column_prefix);
-    if (verdict == Verdict::newer)
-      append_cell_suffix(out, range_.end_us - 1, kMaxStamp);
-    else
-      out.push_back(kAfterColumn);
+    append_cell_suffix(out, range_.end_us - 1, kMaxStamp);
   }
 
  private:
-  static constexpr char kAfterColumn = 3;  // sorts after the tags of in_column (key.h)
-
   TimeRange range_;
   uint32_t versions_;
   uint32_t taken_ = 0;

@@ -1,6 +1,6 @@
 // FateJudge: what becomes of each entry of a row. The one place that decides whether a cell is
-// dead; reads hide what it condemns, compaction leaves it out, so the two cannot disagree.
-// Retention (rules by age and rank) will be one more reason in judge(), and nothing else changes.
+// dead; reads hide what it condemns, merges leave it out as far as that changes no answer
+// (retention/merge_cut.h), so they cannot disagree.
 //
 // Fed with the merged entries of one row in key order, it needs no look-ahead, because the order of
 // keys puts every delete before what it may cover (key.h):
@@ -15,11 +15,14 @@
 //   2. a delete covers cells with a lesser stamp, whatever their timestamps;
 //   3. of one column and timestamp the newest commit stands, the others were overwritten;
 //   4. a cell of a family that the table does not have, or committed at or before the family's
-//      creation, is dead.
+//      creation, is dead;
+//   5. what is left dies by its family's rule and its own expiry, as of one `now` a row.
 //
-// (2) and (4) are kept as one number per scope, "dead below this stamp". A marker that a newer
-// marker covers wholly is `redundant`: dropping it alone changes no answer, as long as the newer
-// one stays at least as long, which holds when both go through the same judge.
+// (2) and (4) are kept as one number per scope, "dead below this stamp". (5) is one comparison for
+// a family that does not count versions, and ColumnJudge's for one that does; only then are all
+// deletes remembered, and none is redundant. Otherwise a marker that a newer marker covers wholly
+// is `redundant`: dropping it alone changes no answer, as long as the newer one stays at least as
+// long, which holds when both go through the same judge.
 //
 // Example, reader at 9: cells of f:q  t=5 s=10 (unseen), t=5 s=8 (visible), t=5 s=3 (overwritten),
 // t=4 s=6 under a family delete at 7 (deleted).
@@ -30,39 +33,41 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/model/key.h"
 #include "engine/model/schema.h"
 #include "engine/model/types.h"
 #include "engine/read/column_deletes.h"
 #include "engine/read/range_deletes.h"
+#include "engine/retention/column_judge.h"
+#include "engine/retention/family_retention.h"
+#include "engine/retention/fate.h"
 
 namespace cellar::engine {
 
-enum class Fate : uint8_t {
-  visible,      // a cell that a reader sees
-  unseen,       // committed after the reader's stamp
-  overwritten,  // a cell; a later commit wrote the same column and timestamp
-  deleted,      // a cell under a row, family, column or range delete
-  orphaned,     // a cell of a family that does not exist, or no longer the same one
-  marker,       // a delete marker that may still cover something
-  redundant,    // a delete marker that newer ones cover wholly
-  malformed,    // no entry key: DATA_LOSS
-};
-
 class FateJudge {
  public:
-  // Both must outlive this; `ranges` is built.
-  FateJudge(const TableSchema& schema, const RangeDeletes& ranges)
-      : schema_(schema), ranges_(ranges) {}
+  // All must outlive this; `retention` is the schema's, `ranges` is built.
+  FateJudge(const TableSchema& schema, const TableRetention& retention, const RangeDeletes& ranges)
+      : schema_(schema), retention_(retention), ranges_(ranges) {}
+
+  // Columns that a delete reaches are judged exactly, and so is every column if `all`: then died()
+  // is known wherever clean() is not. For merges.
+  void want_deaths(bool all) { deaths_ = all ? Deaths::of_all : Deaths::of_deleted; }
 
   // Forgets the row.
   void reset() { row_prefix_.clear(); }
   bool in_row(Bytes key) const { return !row_prefix_.empty() && key.starts_with(row_prefix_); }
-  // Starts the row of `key`, as of `at`. False when the key is malformed.
-  bool begin_row(Bytes key, CommitStamp at);
-  // REQUIRES: in_row(key); keys of a row rise from call to call.
-  Fate judge(Bytes key);
+  // Starts the row of `key`: commits up to `at`, time up to `now_us`, which is not before them.
+  // False when the key is malformed.
+  bool begin_row(Bytes key, CommitStamp at, int64_t now_us) {
+    return begin_row(key, at, now_us, now_us);
+  }
+  // `counted_now_us`: in families that count versions.
+  bool begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t counted_now_us);
+  // REQUIRES: in_row(key); keys of a row rise from call to call; `value` is the entry's.
+  Fate judge(Bytes key, Bytes value);
 
   // The row; valid after begin_row().
   Bytes row() const { return row_; }
@@ -76,6 +81,19 @@ class FateJudge {
   Bytes column_prefix() const { return column_prefix_; }
   // Rises with every column begun.
   uint64_t column_number() const { return column_number_; }
+  const CellValue& value() const {
+    return value_;
+  }  // of a cell that is neither unseen nor orphaned
+  bool counts() const { return counted_; }  // the family at hand counts versions
+  // The family of a cell that is not orphaned.
+  const FamilyRetention& family_retention() const { return *family_retention_; }
+  // Its fate was decided without looking at when anything happened, and no delete reaches it.
+  // REQUIRES: the family counts; want_deaths().
+  bool clean() const { return !column_judge_.exact(); }
+  Instant died() const { return column_judge_.died(); }  // REQUIRES: !clean()
+  const ColumnJudge& column_judge() const { return column_judge_; }
+  // No cell still to come in this column can be visible.
+  bool column_is_full() const { return counted_ && column_judge_.is_full(); }
 
  private:
   bool parse_suffix(Bytes suffix);
@@ -84,12 +102,21 @@ class FateJudge {
   Fate judge_row_delete();
   Fate judge_family_delete();
   Fate judge_column_delete();
-  Fate judge_cell();
+  Fate judge_cell(Bytes value);
+  Fate judge_alone(bool same_timestamp, bool covered) const;
+  Fate judge_counted(bool covered);
+  bool reached_by_delete() const;
+
+  enum class Deaths : uint8_t { of_none, of_deleted, of_all };
 
   const TableSchema& schema_;
+  const TableRetention& retention_;
   const RangeDeletes& ranges_;
 
+  Deaths deaths_ = Deaths::of_none;
   CommitStamp at_;
+  int64_t now_us_ = 0;
+  int64_t counted_now_us_ = 0;
   std::string row_prefix_;
   std::string row_;
   std::string family_;
@@ -104,10 +131,20 @@ class FateJudge {
   bool in_family_ = false;
   bool family_exists_ = false;
   CommitStamp family_created_;
+  const FamilyRetention* family_retention_ = nullptr;
+  bool counted_ = false;  // the family at hand counts versions
   ColumnDeletes column_deletes_;
   bool has_last_ = false;
   int64_t last_timestamp_us_ = 0;  // of the last cell that was not unseen
 
+  // Where versions count: every delete, newest first.
+  std::vector<CommitStamp> row_deletes_;
+  std::vector<CommitStamp> family_deletes_;
+  std::vector<DeleteSweep::Range> all_column_deletes_;
+  ColumnJudge column_judge_;
+  bool judging_column_ = false;  // column_judge_ is about the column at hand
+
+  CellValue value_;
   EntryKind kind_ = EntryKind::cell;
   int64_t timestamp_us_ = 0;
   int64_t start_us_ = 0;

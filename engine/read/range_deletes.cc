@@ -63,4 +63,12 @@ CommitStamp RangeDeletes::covering(Bytes row, CommitStamp at) const {
   return CommitStamp{};
 }
 
+void RangeDeletes::all_covering(Bytes row, CommitStamp at, std::vector<CommitStamp>& stamps) const {
+  stamps.clear();
+  for (const StampedRange& item : items_) {
+    if (item.stamp <= at && item.covers(row)) stamps.push_back(item.stamp);
+  }
+  std::sort(stamps.begin(), stamps.end(), std::greater<>());
+}
+
 }  // namespace cellar::engine

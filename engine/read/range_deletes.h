@@ -29,6 +29,8 @@ class RangeDeletes {
   const std::vector<StampedRange>& items() const { return items_; }
   // The newest delete of `row` committed at or before `at`; stamp 0 when there is none.
   CommitStamp covering(Bytes row, CommitStamp at) const;
+  // All of them, newest first, whatever the floor. Linear in the number of deletes.
+  void all_covering(Bytes row, CommitStamp at, std::vector<CommitStamp>& stamps) const;
 
  private:
   struct Fragment {

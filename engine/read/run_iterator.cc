@@ -12,9 +12,9 @@ void RunIterator::open(size_t index) {
 
 Step RunIterator::seek(Bytes key) {
   backward_ = false;
-  const auto it = std::partition_point(
-      tables_.begin(), tables_.end(),
-      [key](const TableReader* table) { return Bytes(table->meta().largest_key) < key; });
+  const auto it =
+      std::partition_point(tables_.begin(), tables_.end(),
+                           [key](const TableSlice* table) { return table->ends_before(key); });
   if (it == tables_.end()) return Step::end;
   open(static_cast<size_t>(it - tables_.begin()));
   return settle(current_->seek(key));
@@ -22,9 +22,9 @@ Step RunIterator::seek(Bytes key) {
 
 Step RunIterator::seek_before(Bytes key) {
   backward_ = true;
-  const auto it = std::partition_point(
-      tables_.begin(), tables_.end(),
-      [key](const TableReader* table) { return Bytes(table->meta().smallest_key) < key; });
+  const auto it =
+      std::partition_point(tables_.begin(), tables_.end(),
+                           [key](const TableSlice* table) { return table->begins_before(key); });
   if (it == tables_.begin()) return Step::end;
   open(static_cast<size_t>(it - tables_.begin()) - 1);
   return settle(current_->seek_before(key));
@@ -37,11 +37,18 @@ Step RunIterator::next() {
 
 Step RunIterator::resume() { return settle(current_->resume()); }
 
-// At the end of a table the move goes on in the next one.
+// At the end of a table the move goes on in the next one. Backwards that is met too: a slice may
+// begin later than it is known to.
 Step RunIterator::settle(Step step) {
   while (step == Step::end && !backward_ && at_ + 1 < tables_.size()) {
     open(at_ + 1);
     step = current_->seek("");
+  }
+  while (step == Step::end && backward_ && at_ > 0) {
+    // All of the table before lies before what is sought.
+    const Bytes end = tables_[at_]->first();
+    open(at_ - 1);
+    step = current_->seek_before(end);
   }
   return step;
 }

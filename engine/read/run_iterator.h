@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "engine/iter/entry_iterator.h"
-#include "engine/sstable/table_iterator.h"
+#include "engine/sstable/slice_iterator.h"
 
 namespace cellar::engine {
 
 class RunIterator final : public EntryIterator {
  public:
-  // Tables sorted by key, disjoint, each with at least one entry. They outlive this. A move may
-  // pass over tables that were left out as if they held nothing.
-  explicit RunIterator(std::vector<TableReader*> tables, TableIteratorOptions options = {})
+  // Slices sorted by key, disjoint, of tables with at least one entry. They outlive this. A move
+  // may pass over tables that were left out as if they held nothing.
+  explicit RunIterator(std::vector<const TableSlice*> tables, TableIteratorOptions options = {})
       : tables_(std::move(tables)), options_(options) {}
 
   Step seek(Bytes key) override;
@@ -30,9 +30,9 @@ class RunIterator final : public EntryIterator {
   void open(size_t index);
   Step settle(Step step);
 
-  std::vector<TableReader*> tables_;
+  std::vector<const TableSlice*> tables_;
   TableIteratorOptions options_;
-  std::optional<TableIterator> current_;
+  std::optional<SliceIterator> current_;
   size_t at_ = SIZE_MAX;   // the table that current_ reads
   bool backward_ = false;  // the move in progress is seek_before
 };

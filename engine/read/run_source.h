@@ -6,26 +6,29 @@
 
 #include "engine/iter/range_delete.h"
 #include "engine/read/source.h"
-#include "engine/sstable/table_reader.h"
+#include "engine/sstable/table_slice.h"
 
 namespace cellar::engine {
 
 // True when nothing in a set with these bounds can change what a read of `range` answers: all its
 // cells lie outside, and no delete in it reaches inside. Older tables may hold what it would have
 // overwritten, but only at timestamps that are outside too.
-bool outside_range(const TimeBounds& bounds, const TimeRange& range);
+// Where versions count (`newer_cells_count`), newer cells and deletes matter too, and only a set
+// that is all older than the range is outside.
+bool outside_range(const TimeBounds& bounds, const TimeRange& range,
+                   bool newer_cells_count = false);
 
 class RunSource final : public ReadSource {
  public:
-  // Tables sorted by key, disjoint. They outlive this (the cursor's pin sees to that). `prune` off
+  // Slices sorted by key, disjoint. They outlive this (the cursor's pin sees to that). `prune` off
   // looks into every table; the answers are the same.
-  explicit RunSource(std::vector<TableReader*> tables, bool prune = true);
+  explicit RunSource(std::vector<const TableSlice*> tables, bool prune = true);
 
   std::unique_ptr<EntryIterator> open(const ReadScope& scope) override;
   const std::vector<StampedRange>& range_deletes() const override;
 
  private:
-  std::vector<TableReader*> tables_;
+  std::vector<const TableSlice*> tables_;
   bool prune_;
   std::vector<StampedRange> joined_;  // of several tables that hold range deletes
   const std::vector<StampedRange>* ranges_ = nullptr;

@@ -1,6 +1,7 @@
 #include "engine/read/scan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/read/block_load.h"
 #include "io/base/check.h"
@@ -14,6 +15,31 @@ constexpr uint32_t kStepsBeforeSeek = 8;
 constexpr size_t kValueBytesPerEntry = 1024;
 constexpr int64_t kSeekCost = 8;
 
+// The least key at which something can follow that the filter wants.
+std::string next_wanted(const CompiledFilter& filter, ColumnVerdict verdict,
+                        const FateJudge& judge) {
+  std::string target;
+  switch (verdict) {
+    case ColumnVerdict::skip_column:
+      append_column_end(target, judge.column_prefix());
+      return target;
+    case ColumnVerdict::skip_to_start:
+      append_column_prefix(target, judge.row(), judge.family(), filter.range_start());
+      return target;
+    case ColumnVerdict::skip_family:
+      append_family_end(target, judge.row_prefix(), judge.family());
+      return target;
+    case ColumnVerdict::skip_to_family:
+      append_family_start(target, judge.row_prefix(), filter.range_family());
+      return target;
+    case ColumnVerdict::skip_row:
+      return row_prefix_end(judge.row_prefix());
+    case ColumnVerdict::take:
+      break;
+  }
+  UNREACHABLE("a cell that is wanted is passed over");
+}
+
 // Greater than every entry key: no row has so many bytes.
 std::string after_every_row() { return std::string(kMaxRowKeyBytes + 1, '\xff'); }
 
@@ -22,13 +48,16 @@ std::string after_every_row() { return std::string(kMaxRowKeyBytes + 1, '\xff');
 ScanCursor::ScanCursor(ScanSetup setup)
     : setup_(std::move(setup)),
       reversed_(setup_.spec.reversed),
-      judge_(*setup_.schema, range_deletes_),
+      own_retention_(setup_.retention == nullptr ? std::optional(TableRetention(*setup_.schema))
+                                                 : std::nullopt),
+      judge_(*setup_.schema, own_retention_ ? *own_retention_ : *setup_.retention, range_deletes_),
       select_(setup_.spec.time_range, setup_.spec.versions) {
   const auto& ranges = setup_.spec.rows.ranges();
   if (ranges.empty()) {
     place_ = Place::finished;
     return;
   }
+  if (setup_.spec.filter) filter_.emplace(setup_.spec.filter, setup_.filtered_row_bytes);
   for (const KeyRange& range : ranges)
     bounds_.push_back(
         {row_prefix(range.start), range.end.empty() ? after_every_row() : row_prefix(range.end)});
@@ -40,6 +69,8 @@ ScanCursor::ScanCursor(ScanSetup setup)
   scope.single_row = ranges.size() == 1 && scope.end_row.size() == scope.first_row.size() + 1 &&
                      scope.end_row.back() == '\0' && scope.end_row.starts_with(scope.first_row);
   scope.time_range = setup_.spec.time_range;
+  scope.newer_cells_count =
+      own_retention_ ? own_retention_->any_counts() : setup_.retention->any_counts();
   for (const auto& source : setup_.sources)
     if (auto it = source->open(scope)) merge_.add(std::move(it));
 }
@@ -50,8 +81,11 @@ ScanStep ScanCursor::run(CellSink& sink, uint32_t entries) {
   if (error_) return ScanStep::failed;
   if (place_ == Place::finished) return ScanStep::done;
   slice_left_ = entries;
+  look_at_ = slice_left_ - kEntriesPerLook;
+  slice_began_us_ = 0;
   leave_.reset();
-  Step step = go_on();
+  Step step = Step::end;
+  if (!filtering_ || filter_go_on(sink)) step = go_on();
   while (true) {
     if (error_) return ScanStep::failed;
     if (place_ == Place::finished) return ScanStep::done;
@@ -68,6 +102,16 @@ ScanStep ScanCursor::run(CellSink& sink, uint32_t entries) {
   }
 }
 
+// The slice is used up, by entries or by time.
+bool ScanCursor::slice_over() {
+  if (slice_left_ <= 0) return true;
+  if (slice_left_ > look_at_ || clock_ == nullptr) return false;
+  look_at_ = slice_left_ - kEntriesPerLook;
+  const int64_t now_us = clock_->boot_us();
+  if (slice_began_us_ == 0) slice_began_us_ = now_us;
+  return now_us - slice_began_us_ >= kSliceUs;
+}
+
 Async<void> ScanCursor::load() { return load_blocks(merge_); }
 
 // The first move of a run().
@@ -77,6 +121,8 @@ Step ScanCursor::go_on() {
       return place_fresh();
     case Place::in_row:
       return merge_.next();
+    case Place::ahead:
+      return Step::ready;
     case Place::moving:
       return merge_.resume();
     case Place::between:
@@ -100,7 +146,10 @@ Step ScanCursor::place_again() {
     const bool entered = !row_prefix_.empty() && row_prefix_ < upper;
     return seek(Aim::row_before, entered ? row_prefix_ : upper);
   }
-  if (setup_.visible->visible_stamp() == stamp_) return stood_;
+  if (setup_.visible->visible_stamp() == stamp_) {
+    renew_now();
+    return stood_;
+  }
   renew_stamp();
   const std::string& lower = bounds_[range_].lower;
   const bool entered = !row_prefix_.empty() && row_prefix_ >= lower;
@@ -118,6 +167,7 @@ Step ScanCursor::yield_between(Step step) {
 // Takes the visible stamp. REQUIRES: a seek follows before any entry is looked at.
 void ScanCursor::renew_stamp() {
   stamp_ = setup_.visible->visible_stamp();
+  renew_now();
   size_t count = 0;
   for (const auto& source : setup_.sources) count += source->range_deletes().size();
   if (count == range_delete_count_) return;
@@ -131,6 +181,14 @@ void ScanCursor::renew_stamp() {
       if (!ends_before && !starts_after) range_deletes_.add(range);
     }
   range_deletes_.build(stamp_);
+}
+
+// Reads the trusted clock. REQUIRES: no row is open.
+void ScanCursor::renew_now() {
+  const int64_t clock_us = setup_.now != nullptr ? setup_.now->now_us() : 0;
+  const TableRetention& retention = own_retention_ ? *own_retention_ : *setup_.retention;
+  now_us_ =
+      std::max({clock_us, static_cast<int64_t>(stamp_.value() / 1000), retention.not_before_us()});
 }
 
 Step ScanCursor::seek(Aim aim, Bytes key) {
@@ -150,6 +208,12 @@ Step ScanCursor::take(Step step, CellSink& sink) {
     place_ = rows_ == setup_.spec.row_limit && rows_ != 0 ? Place::finished : Place::between;
     return step;
   }
+  if (here && pause_asked_) {
+    pause_asked_ = false;
+    place_ = Place::ahead;
+    leave(ScanStep::paused);
+    return step;
+  }
   if (here) return take_entry(sink);
   if (reversed_ && (step == Step::end || !merge_.key().starts_with(row_prefix_)))
     return after_row();
@@ -158,27 +222,57 @@ Step ScanCursor::take(Step step, CellSink& sink) {
   while (key >= bounds_[range_].upper)
     if (++range_ == bounds_.size()) return finish();
   if (key < bounds_[range_].lower) {
-    if (slice_left_ <= 0) return yield_between(step);
+    if (slice_over()) return yield_between(step);
     return seek(Aim::entry, bounds_[range_].lower);
   }
   const Step entered = enter_row();
   return error_ ? entered : take_entry(sink);
 }
 
-// False when run() must end now: the sink asked for a pause, or the row limit is reached.
+// False when run() must end now: the sink asked for a pause, or the row limit is reached, or the
+// filter has not finished the row.
 bool ScanCursor::close_row(CellSink& sink) {
   row_open_ = false;
-  if (!row_gave_) return true;
+  if (filter_) {
+    closing_ = true;
+    if (!settle_filter(filter_->end_row(sink, slice_left_), sink)) return false;
+  }
+  return end_row(sink);
+}
+
+bool ScanCursor::end_row(CellSink& sink) {
+  closing_ = false;
+  if (filter_ ? !filter_->row_gave() : !row_gave_) return true;
   ++rows_;
-  const bool pause = sink.end_row(judge_.row()) == CellSink::Flow::pause;
+  bool pause = sink.end_row(judge_.row()) == CellSink::Flow::pause;
+  pause |= std::exchange(pause_asked_, false);
   const bool last = rows_ == setup_.spec.row_limit;
   if (pause) leave(ScanStep::paused);
   return !pause && !last;
 }
 
+// Lets the filter go on with a cell or a row's end. False when run() must end now.
+bool ScanCursor::filter_go_on(CellSink& sink) {
+  if (!settle_filter(filter_->go_on(sink, slice_left_), sink)) return false;
+  if (!closing_ || end_row(sink)) return true;
+  if (rows_ == setup_.spec.row_limit) place_ = Place::finished;
+  return false;
+}
+
+// False when the filter stopped before it was done: run() must end now.
+bool ScanCursor::settle_filter(FilterStep step, CellSink& sink) {
+  while (step == FilterStep::yielded && !slice_over()) step = filter_->go_on(sink, slice_left_);
+  filtering_ = step == FilterStep::paused || step == FilterStep::yielded;
+  if (step == FilterStep::paused) leave(ScanStep::paused);
+  if (step == FilterStep::yielded) leave(ScanStep::yielded);
+  if (step == FilterStep::failed) error_ = filter_->error();
+  if (step == FilterStep::done) pause_asked_ |= filter_->take_pause();
+  return step == FilterStep::done;
+}
+
 // Reversed: goes to the row before the one just read.
 Step ScanCursor::after_row() {
-  if (slice_left_ <= 0) return yield_between(Step::end);
+  if (slice_over()) return yield_between(Step::end);
   return seek(Aim::row_before, row_prefix_);
 }
 
@@ -189,7 +283,7 @@ Step ScanCursor::take_row_before(Step step) {
   while (key < bounds_[range_].lower)
     if (++range_ == bounds_.size()) return finish();
   if (key >= bounds_[range_].upper) {
-    if (slice_left_ <= 0) return yield_between(step);
+    if (slice_over()) return yield_between(step);
     return seek(Aim::row_before, bounds_[range_].upper);
   }
   const size_t size = row_prefix_size(key);
@@ -202,13 +296,15 @@ Step ScanCursor::take_row_before(Step step) {
 
 Step ScanCursor::enter_row() {
   const Bytes key = merge_.key();
-  if (!judge_.begin_row(key, stamp_))
+  if (!judge_.begin_row(key, stamp_, now_us_))
     return fail_with(
         Error(Errc::data_loss, fmt::format("'{}' is no entry key", escape_bytes(key))));
   row_prefix_.assign(judge_.row_prefix());
   row_open_ = true;
   row_gave_ = false;
   misses_ = 0;
+  passed_over_ = 0;
+  if (filter_) filter_->begin_row(judge_.row());
   return Step::ready;
 }
 
@@ -216,12 +312,12 @@ Step ScanCursor::take_entry(CellSink& sink) {
   ++entries_read_;
   --slice_left_;
   place_ = Place::in_row;
-  const Fate fate = judge_.judge(merge_.key());
+  const Fate fate = judge_.judge(merge_.key(), merge_.value());
   if (fate == Fate::malformed)
     return fail_with(
-        Error(Errc::data_loss, fmt::format("'{}' is no entry key", escape_bytes(merge_.key()))));
+        Error(Errc::data_loss, fmt::format("entry '{}' is malformed", escape_bytes(merge_.key()))));
   if (judge_.kind() == EntryKind::cell) return take_cell(sink, fate);
-  if (slice_left_ <= 0) {
+  if (slice_over()) {
     leave(ScanStep::yielded);
     return Step::ready;
   }
@@ -233,28 +329,32 @@ Step ScanCursor::take_cell(CellSink& sink, Fate fate) {
     column_ = judge_.column_number();
     select_.begin_column();
     misses_ = 0;
+    if (filter_) wanted_ = filter_->begin_column(judge_.family(), judge_.qualifier());
   }
-  const CellSelect::Verdict verdict = select_.look(judge_.timestamp_us());
+  if (filter_ && (filter_->row_over() || wanted_ != ColumnVerdict::take)) return pass_over();
+  CellSelect::Verdict verdict = select_.look(judge_.timestamp_us());
   if (verdict == CellSelect::Verdict::take && fate == Fate::visible) {
-    CellValue value;
-    if (!parse_cell_value(merge_.value(), value))
-      return fail_with(Error(Errc::data_loss, fmt::format("the value of '{}' is malformed",
-                                                          escape_bytes(merge_.key()))));
+    const CellValue& value = judge_.value();
     select_.took();
     row_gave_ = true;
     slice_left_ -= static_cast<int64_t>(value.value.size() / kValueBytesPerEntry);
     const CellView cell{judge_.row(), judge_.family(), judge_.qualifier(), judge_.timestamp_us(),
                         value.value};
-    if (sink.cell(cell) == CellSink::Flow::pause) {
-      leave(ScanStep::paused);
-      return Step::ready;
+    passed_over_ = 0;
+    if (filter_) {
+      if (!settle_filter(filter_->cell(cell, sink, slice_left_), sink)) return Step::ready;
+    } else if (sink.cell(cell) == CellSink::Flow::pause) {
+      pause_asked_ = true;
     }
   }
-  if (slice_left_ <= 0) {
+  if (slice_over()) {
     leave(ScanStep::yielded);
     return Step::ready;
   }
-  if (verdict == CellSelect::Verdict::take) {
+  if (judge_.column_is_full()) verdict = CellSelect::Verdict::column;
+  // Where versions count, those that are newer than what is wanted must be seen.
+  const bool seen = verdict == CellSelect::Verdict::newer && judge_.counts();
+  if (verdict == CellSelect::Verdict::take || seen) {
     misses_ = 0;
     return merge_.next();
   }
@@ -263,6 +363,19 @@ Step ScanCursor::take_cell(CellSink& sink, Fate fate) {
   std::string target;
   select_.append_target(target, judge_.column_prefix(), verdict);
   return seek(Aim::entry, target);
+}
+
+// The filter does not want the cell at hand: goes to the next that it may want.
+Step ScanCursor::pass_over() {
+  if (slice_over()) {
+    leave(ScanStep::yielded);
+    return Step::ready;
+  }
+  const ColumnVerdict verdict = filter_->row_over() ? ColumnVerdict::skip_row : wanted_;
+  uint32_t& passed = verdict == ColumnVerdict::skip_column ? misses_ : passed_over_;
+  if (++passed < kStepsBeforeSeek) return merge_.next();
+  passed = 0;
+  return seek(Aim::entry, next_wanted(filter_->compiled(), verdict, judge_));
 }
 
 Step ScanCursor::finish() {

@@ -16,6 +16,9 @@
 // Between two calls of run(), between two rows, the cursor places itself anew when the visible
 // stamp has risen; in a row, and after load(), it goes on where it stood.
 //
+// A sink that asks for a pause at a cell is obeyed before the next cell of that row; when there is
+// none, the row is ended first. So a pause falls inside a row only where the row goes on.
+//
 // What is pinned at opening is what is read: commits that come into a memtable begun later are not
 // seen, which is the same as reading at an older stamp.
 //
@@ -23,6 +26,11 @@
 // range lies ahead of where it stands. Reversed, it finds the last row before a bound with
 // seek_before, seeks to the row's first entry, reads the row forwards, and repeats with that row as
 // the bound.
+//
+// With a filter (engine/filter) the cursor asks it about rows and columns and seeks over what
+// cannot pass, and hands it the living cells. What the filter has to give may take longer than a
+// slice, or the sink may pause it: then `filtering_` is set, and the next run() first lets it go
+// on; at a row's end `closing_` too.
 //
 // Belongs to one shard. Not movable while load() is pending; outlives it.
 #pragma once
@@ -33,6 +41,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/filter/row_filter.h"
 #include "engine/iter/merging_iterator.h"
 #include "engine/model/read_spec.h"
 #include "engine/model/schema.h"
@@ -40,6 +49,8 @@
 #include "engine/read/fate.h"
 #include "engine/read/range_deletes.h"
 #include "engine/read/source.h"
+#include "io/base/clock.h"
+#include "io/base/trusted_clock.h"
 #include "io/runtime/async.h"
 
 namespace cellar::engine {
@@ -54,13 +65,20 @@ enum class ScanStep : uint8_t {
 
 // What one slice may cost, in entries looked at; large values count as several. About 300 us.
 inline constexpr uint32_t kEntriesPerSlice = 2048;
+// And in time, where a clock is given: the machine may be slow, or the entries dear. Looked at
+// every kEntriesPerLook entries, so that a short read never looks.
+inline constexpr int64_t kSliceUs = 300;
+inline constexpr int64_t kEntriesPerLook = 64;
 
 struct ScanSetup {
   const TableSchema* schema = nullptr;               // kept alive by `pin`
+  const TableRetention* retention = nullptr;         // likewise; null: made from `schema`
+  TrustedClock* now = nullptr;                       // outlives the cursor; null: no time passes
   const VisibleStamp* visible = nullptr;             // outlives the cursor
   std::vector<std::unique_ptr<ReadSource>> sources;  // newest first
   std::unique_ptr<ReadPin> pin;                      // may be null
   ReadSpec spec;                                     // rows clipped to the tablet
+  size_t filtered_row_bytes = kMaxFilteredRowBytes;  // what filtering a row may hold
 };
 
 class ScanCursor {
@@ -70,12 +88,20 @@ class ScanCursor {
   ScanCursor(const ScanCursor&) = delete;
   ScanCursor& operator=(const ScanCursor&) = delete;
 
+  // Slices end by this clock too. It outlives the cursor.
+  void watch(const Clock& clock) { clock_ = &clock; }
   ScanStep run(CellSink& sink, uint32_t entries = kEntriesPerSlice);
   // REQUIRES: run() answered blocked.
   Async<void> load();
   // What load() would load, for a driver of its own. REQUIRES: as load().
   void collect(std::vector<BlockWant*>& wants) { merge_.collect(wants); }
   const Error& error() const { return *error_; }  // REQUIRES: failed
+
+  // No row is open: a cursor over the rows behind last_row() gives what this one would still give.
+  bool between_rows() const { return !row_open_ && !closing_ && place_ != Place::moving; }
+  // The last row that was looked at to its end, whether or not it gave a cell; empty: none yet.
+  // REQUIRES: between_rows().
+  Bytes last_row() const { return judge_.row(); }
 
   uint64_t rows() const { return rows_; }  // rows that gave a cell, so far
   uint64_t entries_read() const { return entries_read_; }
@@ -84,6 +110,7 @@ class ScanCursor {
   enum class Place : uint8_t {
     fresh,    // nothing is placed
     in_row,   // merge_ stands on an entry that was looked at
+    ahead,    // merge_ stands on an entry of the open row that was not looked at yet
     between,  // the last row is closed; stood_ tells where merge_ stands (forwards)
     moving,   // merge_'s last move was blocked
     finished,
@@ -112,21 +139,29 @@ class ScanCursor {
   Step enter_row();
   Step after_row();
   bool close_row(CellSink& sink);
+  bool end_row(CellSink& sink);
+  Step pass_over();
+  bool filter_go_on(CellSink& sink);
+  bool settle_filter(FilterStep step, CellSink& sink);
   Step finish();
   Step fail_with(Error error);
   void renew_stamp();
+  void renew_now();
   // Ends run() after the entry at hand.
   void leave(ScanStep how) { leave_ = how; }
+  bool slice_over();
 
   ScanSetup setup_;
   const bool reversed_;
   std::vector<Bound> bounds_;  // in the order of reading
   size_t range_ = 0;           // into bounds_
   MergingIterator merge_;
+  std::optional<TableRetention> own_retention_;
   RangeDeletes range_deletes_;
   size_t range_delete_count_ = SIZE_MAX;
   FateJudge judge_;
   CellSelect select_;
+  std::optional<RowFilter> filter_;
 
   Place place_ = Place::fresh;
   Aim aim_ = Aim::entry;
@@ -136,11 +171,20 @@ class ScanCursor {
   std::string row_prefix_;  // of the row begun last, or sought (reversed)
   std::string target_;      // of the last seek; a blocked one refers to it
   CommitStamp stamp_;
-  uint64_t column_ = 0;  // the judge's column that select_ is about
-  uint32_t misses_ = 0;  // cells in sequence that select_ did not want
+  int64_t now_us_ = 0;                          // as of which rows are judged; never before stamp_
+  uint64_t column_ = 0;                         // the judge's column that select_ is about
+  uint32_t misses_ = 0;                         // cells in sequence that select_ did not want
+  ColumnVerdict wanted_ = ColumnVerdict::take;  // what filter_ says about column_
+  uint32_t passed_over_ = 0;                    // cells in sequence that it does not want
+  bool filtering_ = false;
+  bool closing_ = false;
   uint64_t rows_ = 0;
   uint64_t entries_read_ = 0;
   int64_t slice_left_ = 0;
+  int64_t look_at_ = 0;         // of slice_left_: when the clock is looked at next
+  int64_t slice_began_us_ = 0;  // at the first look; 0: there was none in this slice
+  const Clock* clock_ = nullptr;
+  bool pause_asked_ = false;  // by the sink, at a cell of the open row
   std::optional<ScanStep> leave_;
   std::optional<Error> error_;
 };

@@ -20,6 +20,8 @@ struct ReadScope {
   Bytes end_row;            // empty: unbounded
   bool single_row = false;  // first_row alone
   TimeRange time_range;
+  // Some family counts versions: what is newer than the time range says what lives inside it.
+  bool newer_cells_count = false;
 };
 
 class ReadSource {

@@ -32,6 +32,7 @@ enum Tag : uint64_t {
   kValueBytes = 23,
   kBlockBytes = 24,
   kCompression = 25,
+  kSettled = 26,
 };
 
 // One list of fields serves both directions: `visit` gets (tag, field).
@@ -62,6 +63,7 @@ void for_each_field(Meta& m, Visit&& visit) {
   visit(kValueBytes, m.value_bytes);
   visit(kBlockBytes, m.block_bytes);
   visit(kCompression, m.compression);
+  visit(kSettled, m.settled);
 }
 
 std::string number(uint64_t v) {
@@ -128,7 +130,8 @@ bool TableMeta::key_range_touches(Bytes row_prefix) const {
 
 std::string encode_table_meta(const TableMeta& meta) {
   std::string out;
-  for_each_field(meta, [&out](Tag tag, const auto& field) {
+  for_each_field(meta, [&](Tag tag, const auto& field) {
+    if (tag == kSettled && meta.settled == CommitStamp{}) return;
     put_varint(out, tag);
     put_bytes(out, content(field));
   });

@@ -2,6 +2,7 @@
 // table carries them in its meta block, and the manifest keeps a copy.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "engine/iter/time_bounds.h"
@@ -36,6 +37,9 @@ struct TableMeta {
   CommitStamp min_stamp = kMaxStamp;  // over entries and range deletes
   CommitStamp max_stamp;
   TimeBounds bounds;  // of entries and range deletes
+  // Every cell in it that was committed at or before this was alive then (retention/merge_cut.h);
+  // 0: nothing is known.
+  CommitStamp settled;
 
   // How it is stored.
   uint64_t blocks = 0;
@@ -45,6 +49,11 @@ struct TableMeta {
   uint32_t block_bytes = 0;  // target, before compression
   Compression compression = Compression::lz4;
 
+  // As `settled`, or because nothing in it is so old.
+  CommitStamp settled_to() const {
+    const uint64_t before = min_stamp.value() == 0 ? 0 : min_stamp.value() - 1;
+    return std::max(settled, CommitStamp{before});
+  }
   uint64_t deletes() const { return row_deletes + family_deletes + column_deletes; }
   // True when an entry of the row may lie between smallest and largest key.
   bool key_range_touches(Bytes row_prefix) const;

@@ -14,6 +14,7 @@ TableWriter::TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter>
   meta_.tablet_start = options_.tablet_start;
   meta_.tablet_end = options_.tablet_end;
   meta_.run = options_.run;
+  meta_.settled = options_.settled;
   meta_.block_bytes = options_.block_bytes;
   meta_.compression = options_.compression;
   pending_ = encode_table_header(options_.blob);

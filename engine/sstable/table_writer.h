@@ -32,6 +32,7 @@ struct TableWriterOptions {
   std::string tablet_start;
   std::string tablet_end;
   uint64_t run = 0;
+  CommitStamp settled;  // TableMeta::settled
   Compression compression = Compression::lz4;
   uint32_t block_bytes = 4096;
   uint32_t filter_bits_per_row = 10;  // 0: no filter

@@ -18,6 +18,8 @@ std::string_view kind_name(Subject::Kind kind) {
       return "table";
     case Subject::Kind::tablet:
       return "tablet";
+    case Subject::Kind::clock:
+      return "clock";
   }
   return "subject";
 }

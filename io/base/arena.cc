@@ -1,11 +1,19 @@
 #include "io/base/arena.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
 #include "io/base/check.h"
 
 namespace cellar {
+namespace {
+
+// A block is as large as all before it together, from this up to kBlockBytes: ten thousand arenas
+// that hold a few entries each must not take ten thousand full blocks.
+constexpr size_t kFirstBlockBytes = 2048;
+
+}  // namespace
 
 char* Arena::allocate_aligned(size_t n, size_t alignment) {
   DCHECK(std::has_single_bit(alignment));
@@ -16,11 +24,13 @@ char* Arena::allocate_aligned(size_t n, size_t alignment) {
 
 char* Arena::allocate_slow(size_t n) {
   // A large request gets its own block, so that what is left of the current one stays usable.
-  const size_t size = n > kBlockBytes / 4 ? n : kBlockBytes;
+  const size_t block = std::clamp(bytes_, kFirstBlockBytes, kBlockBytes);
+  const bool alone = n > block / 4;
+  const size_t size = alone ? n : block;
   blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
   bytes_ += size;
   char* p = blocks_.back().get();
-  if (size == kBlockBytes) {
+  if (!alone) {
     next_ = p + n;
     left_ = size - n;
   }

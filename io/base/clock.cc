@@ -1,7 +1,9 @@
 #include "io/base/clock.h"
 
-#include <algorithm>
+#include <sys/timex.h>
+
 #include <ctime>
+#include <fstream>
 
 namespace cellar {
 namespace {
@@ -17,31 +19,16 @@ int64_t read_us(clockid_t id) {
 int64_t SystemClock::wall_us() const { return read_us(CLOCK_REALTIME); }
 int64_t SystemClock::boot_us() const { return read_us(CLOCK_BOOTTIME); }
 
-TrustedClock::TrustedClock(const Clock& clock, int64_t floor_us)
-    : clock_(clock),
-      anchor_us_(std::max(clock.wall_us(), floor_us)),
-      anchor_boot_us_(clock.boot_us()),
-      last_us_(anchor_us_) {}
-
-int64_t TrustedClock::now_us() {
-  const int64_t elapsed_us = std::max<int64_t>(0, clock_.boot_us() - anchor_boot_us_);
-  const int64_t drift_us =
-      elapsed_us / 1'000'000 * kDriftPpm + elapsed_us % 1'000'000 * kDriftPpm / 1'000'000;
-  const int64_t bound_us = anchor_us_ + elapsed_us + drift_us;
-  last_us_ = std::max(last_us_, std::min(clock_.wall_us(), bound_us));
-  return last_us_;
+std::string SystemClock::boot_id() const {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  file >> id;
+  return id;
 }
 
-void TrustedClock::raise_floor_us(int64_t floor_us) {
-  if (floor_us <= last_us_) return;
-  last_us_ = floor_us;
-  anchor_us_ = floor_us;
-  anchor_boot_us_ = clock_.boot_us();
-}
-
-int64_t TrustedClock::held_us() {
-  const int64_t now = now_us();
-  return std::max<int64_t>(0, clock_.wall_us() - now);
+bool SystemClock::synchronised() const {
+  timex reading{};  // modes 0: reads, changes nothing
+  return adjtimex(&reading) >= 0 && (reading.status & STA_UNSYNC) == 0;
 }
 
 }  // namespace cellar

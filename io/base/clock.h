@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
 
 namespace cellar {
 
@@ -13,13 +15,19 @@ class Clock {
   virtual int64_t wall_us() const = 0;
   // Microseconds since boot, suspends included; never goes back within a boot.
   virtual int64_t boot_us() const = 0;
+  // Names the life of the kernel that boot_us() counts from; empty when it is not known.
+  virtual std::string boot_id() const { return {}; }
+  // The kernel says that something (NTP, PTP) keeps its wall clock right.
+  virtual bool synchronised() const { return true; }
 };
 
-// CLOCK_REALTIME and CLOCK_BOOTTIME.
+// CLOCK_REALTIME and CLOCK_BOOTTIME; /proc/sys/kernel/random/boot_id; adjtimex.
 class SystemClock final : public Clock {
  public:
   int64_t wall_us() const override;
   int64_t boot_us() const override;
+  std::string boot_id() const override;
+  bool synchronised() const override;
 };
 
 // Set by tests and by simulations. One thread.
@@ -31,38 +39,17 @@ class ManualClock final : public Clock {
   int64_t boot_us() const override { return boot_us_; }
   void advance_us(int64_t by_us) { wall_us_ += by_us, boot_us_ += by_us; }  // time passes
   void set_wall_us(int64_t to_us) { wall_us_ = to_us; }                     // the wall clock jumps
+  std::string boot_id() const override { return boot_id_; }
+  bool synchronised() const override { return synchronised_; }
+  void set_synchronised(bool yes) { synchronised_ = yes; }
+  // Another life of the kernel, or the same one gone on.
+  void set_boot(std::string id, int64_t boot_us) { boot_id_ = std::move(id), boot_us_ = boot_us; }
 
  private:
   int64_t wall_us_;
   int64_t boot_us_;
-};
-
-// The trusted clock of SEMANTICS 3: a lower bound of real time. It follows the wall clock, never
-// runs faster than the boot-time clock (plus 500 ppm) since its anchor, and never goes back. One
-// per shard, one thread.
-//
-// Invariants: (1) now_us() never decreases; (2) it is never later than its anchor plus the boot
-// time that passed since then plus 500 ppm. What is not here yet: the durable anchor that carries
-// (1) and (2) over a restart.
-class TrustedClock {
- public:
-  static constexpr int64_t kDriftPpm = 500;
-
-  // `clock` must outlive this. The wall clock is believed once, at construction; `floor_us` is a
-  // reading that must not be undercut (the last commit stamp found on disk).
-  explicit TrustedClock(const Clock& clock, int64_t floor_us = 0);
-
-  int64_t now_us();
-  // Raises the bound below which now_us() may not fall.
-  void raise_floor_us(int64_t floor_us);
-  // How far the wall clock is ahead of trusted time: held time.
-  int64_t held_us();
-
- private:
-  const Clock& clock_;
-  int64_t anchor_us_;
-  int64_t anchor_boot_us_;
-  int64_t last_us_;
+  std::string boot_id_ = "simulated";
+  bool synchronised_ = true;
 };
 
 }  // namespace cellar

@@ -3,8 +3,8 @@
 // to one shard.
 #pragma once
 
-#include "io/base/clock.h"
 #include "io/base/random.h"
+#include "io/base/trusted_clock.h"
 #include "io/runtime/async.h"
 #include "io/runtime/timers.h"
 

@@ -1,8 +1,8 @@
 // Shard: one core's worth of everything that the code on it may use.
 #pragma once
 
-#include "io/base/clock.h"
 #include "io/base/random.h"
+#include "io/base/trusted_clock.h"
 #include "io/runtime/loop.h"
 #include "io/runtime/mailbox.h"
 #include "io/runtime/runtime.h"

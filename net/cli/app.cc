@@ -2,82 +2,44 @@
 
 #include <cstdlib>
 
-#include <CLI/CLI.hpp>
-
 #include "io/base/log.h"
-#include "net/cli/suggest.h"
+#include "net/cli/complete.h"
+#include "net/cli/shell.h"
 #include "net/cli/times.h"
 
 namespace cellar::cli {
 
 namespace {
 
-struct Globals {
-  std::string address;
-  std::string bytes = "utf8";
-  std::string timeout = "30s";
-  bool json = false;
-  bool escaped = false;
-  bool help = false;
-  bool version = false;
-};
+constexpr const char* kDefaultTimeout = "30s";
+constexpr int64_t kConnectTimeoutUs = 5'000'000;
+constexpr int64_t kAdminDeadlineUs = 300'000'000;
 
-struct Chosen {
-  const CommandSpec* spec = nullptr;
-  CLI::App* app = nullptr;
-  std::vector<std::string> words;
-  std::map<std::string, std::string> values;  // of keys written as options
-};
-
-void add_globals(CLI::App& app, Globals& globals) {
-  app.add_option("--addr", globals.address);
-  app.add_option("--bytes", globals.bytes);
-  app.add_option("--timeout", globals.timeout);
-  app.add_flag("--json", globals.json);
-  app.add_flag("--escaped", globals.escaped);
-  app.add_flag("-h,--help", globals.help);
-  app.add_flag("--version", globals.version);
-}
-
-// One subcommand each, whose options are the keys of the table.
-void add_commands(CLI::App& app, std::vector<Chosen>& chosen) {
-  chosen.reserve(commands().size());
-  for (const CommandSpec& spec : commands()) {
-    Chosen& one = chosen.emplace_back();
-    one.spec = &spec;
-    one.app = app.add_subcommand(spec.name);
-    one.app->set_help_flag();
-    one.app->fallthrough();
-    one.app->add_option("words", one.words);
-    for (const KeySpec& key : spec.keys) {
-      std::string* value = &one.values[key.name];
-      if (key.is_flag()) {
-        one.app->add_flag_callback("--" + key.name, [value] { *value = "true"; });
-      } else {
-        const auto join = [value](const std::vector<std::string>& given) {
-          for (const std::string& g : given) *value += (value->empty() ? "" : ",") + g;
-        };
-        // One word after the option, however often the option stands.
-        one.app->add_option_function<std::vector<std::string>>("--" + key.name, join)
-            ->allow_extra_args(false);
-      }
-    }
+Result<void> set_forms(const GlobalOptions& globals, Session& session) {
+  if (!globals.bytes.empty()) {
+    TRY(session.other_form, parse_bytes_form("--bytes", globals.bytes));
+    session.key_form = session.value_form = session.other_form;
   }
+  if (!globals.key_format.empty()) {
+    TRY(session.key_form, parse_bytes_form("--key-format", globals.key_format));
+  }
+  if (!globals.value_format.empty()) {
+    TRY(session.value_form, parse_bytes_form("--value-format", globals.value_format));
+  }
+  return {};
 }
 
-Result<Session> make_session(const Globals& globals, const Console& console) {
+}  // namespace
+
+Result<Session> make_session(const GlobalOptions& globals, const Console& console) {
   Session session;
   session.console = console;
   session.json = globals.json;
   session.escaped_input = globals.escaped;
-  if (globals.bytes == "hex") {
-    session.bytes = BytesForm::hex;
-  } else if (globals.bytes == "base64") {
-    session.bytes = BytesForm::base64;
-  } else if (globals.bytes != "utf8") {
-    return fail(Errc::invalid_argument, "--bytes {} is none of utf8, hex, base64", globals.bytes);
-  }
-  TRY(const int64_t timeout_us, parse_duration(globals.timeout));
+  session.globals = globals;
+  TRY_VOID(set_forms(globals, session));
+  TRY(const int64_t timeout_us,
+      parse_duration(globals.timeout.empty() ? kDefaultTimeout : globals.timeout));
   const char* from_environment = std::getenv("CELLAR_ADDR");
   if (!globals.address.empty()) {
     session.options.address = globals.address;
@@ -87,46 +49,24 @@ Result<Session> make_session(const Globals& globals, const Console& console) {
   TRY_VOID(parse_address(session.options.address));
   session.options.client_name = "cellar 0.1";
   session.options.request_deadline_us = timeout_us;
-  session.options.connect_timeout_us = std::min<int64_t>(timeout_us, 5'000'000);
-  session.options.admin_deadline_us = std::max<int64_t>(timeout_us, 300'000'000);
+  session.options.connect_timeout_us = std::min<int64_t>(timeout_us, kConnectTimeoutUs);
+  session.options.admin_deadline_us = std::max<int64_t>(timeout_us, kAdminDeadlineUs);
   return session;
 }
-
-Error unknown_command(const std::string& word) {
-  std::vector<std::string> names;
-  for (const CommandSpec& spec : commands()) names.push_back(spec.name);
-  const std::string near = nearest(word, names);
-  return Error(Errc::invalid_argument,
-               near.empty()
-                   ? fmt::format("there is no command '{}'; see cellar --help", word)
-                   : fmt::format("there is no command '{}'; did you mean {}?", word, near));
-}
-
-// What CLI11 found wrong, in our words: an option of the command that does not exist, mostly.
-Error bad_option(const CLI::ParseError& error, const Chosen* chosen) {
-  std::string message = error.what();
-  if (chosen) message += fmt::format("; see cellar {} --help", chosen->spec->name);
-  return Error(Errc::invalid_argument, message);
-}
-
-std::map<std::string, std::string> given_options(const Chosen& chosen) {
-  std::map<std::string, std::string> given;
-  for (const auto& [name, value] : chosen.values) {
-    if (chosen.app->count("--" + name) > 0) given[name] = value;
-  }
-  return given;
-}
-
-}  // namespace
 
 client::SyncClient& Session::client() {
   if (!made) made = std::make_unique<client::SyncClient>(options);
   return *made;
 }
 
+void Session::take_client(Session& other) {
+  const bool same = options.address == other.options.address &&
+                    options.request_deadline_us == other.options.request_deadline_us;
+  if (same && other.made) made = std::move(other.made);
+}
+
 Result<std::string> Session::input(const std::string& word) const {
-  if (!escaped_input) return word;
-  return unescaped(word);
+  return parse_bytes(word, escaped_input);
 }
 
 int Session::fail(const Error& error) const {
@@ -151,6 +91,8 @@ int exit_code_of(const Error& error) {
     case Errc::unavailable:
     case Errc::deadline_exceeded:
       return kUnreachable;
+    case Errc::data_loss:
+      return kDamaged;
     default:
       return kFailed;
   }
@@ -158,62 +100,31 @@ int exit_code_of(const Error& error) {
 
 int run(const std::vector<std::string>& words, const Console& console) {
   set_log_level(LogLevel::off);
-  Globals globals;
-  CLI::App app;
-  app.set_help_flag();
-  app.allow_extras();
-  add_globals(app, globals);
-  std::vector<Chosen> all;
-  add_commands(app, all);
-
-  const Chosen* chosen = nullptr;
+  if (!words.empty() && words[0] == "__complete") {
+    return complete_for_shell({words.begin() + 1, words.end()}, console);
+  }
   Session usage_session;
   usage_session.console = console;
-  std::vector<std::string> reversed(words.rbegin(), words.rend());
-  std::optional<Error> wrong;
-  try {
-    app.parse(reversed);
-  } catch (const CLI::ParseError& error) {
-    wrong = Error(Errc::invalid_argument, error.what());
-    for (const Chosen& one : all) {
-      if (one.app->parsed()) wrong = bad_option(error, &one);
-    }
-  }
-  for (const Chosen& one : all) {
-    if (one.app->parsed()) chosen = &one;
-  }
-  if (globals.version) {
+  auto invocation = parse_invocation(words);
+  if (!invocation) return usage_session.usage(invocation.error());
+  if (invocation->globals.version) {
     console.print("cellar 0.1.0\n");
     return kDone;
   }
-  if (chosen && globals.help) {
-    console.write(command_help(*chosen->spec));
+  if (invocation->spec && invocation->globals.help) {
+    console.write(command_help(*invocation->spec));
     return kDone;
   }
-  if (wrong) return usage_session.usage(*wrong);
-  if (!chosen) {
-    const std::vector<std::string> extras = app.remaining();
-    if (!extras.empty() && extras[0] != "help") {
-      const bool option = extras[0].starts_with("-");
-      return usage_session.usage(
-          option ? Error(Errc::invalid_argument,
-                         fmt::format("there is no option {}; see cellar --help", extras[0]))
-                 : unknown_command(extras[0]));
-    }
+  const bool interactive = console.in_is_terminal && console.out_is_terminal;
+  const bool bare = !invocation->spec && words.empty();
+  if (!invocation->spec && !(bare && interactive)) {
     console.write(overview_help());
-    return words.empty() ? kUsage : kDone;
+    return invocation->any_word ? kDone : kUsage;
   }
-  const std::vector<std::string> extras = app.remaining(true);
-  if (!extras.empty()) {
-    return usage_session.usage(Error(
-        Errc::invalid_argument, fmt::format("{} takes no {}; see cellar {} --help",
-                                            chosen->spec->name, extras[0], chosen->spec->name)));
-  }
-  auto session = make_session(globals, console);
+  auto session = make_session(invocation->globals, console);
   if (!session) return usage_session.usage(session.error());
-  auto arguments = Arguments::parse(*chosen->spec, chosen->words, given_options(*chosen));
-  if (!arguments) return usage_session.usage(arguments.error());
-  const int code = chosen->spec->run(*session, *arguments);
+  const int code = invocation->spec ? invocation->spec->run(*session, invocation->arguments)
+                                    : shell(*session, Arguments());
   std::fflush(console.out);
   return code;
 }

@@ -9,7 +9,8 @@
 #include "io/base/clock.h"
 #include "net/cli/arguments.h"
 #include "net/cli/console.h"
-#include "net/cli/text.h"
+#include "net/cli/invocation.h"
+#include "net/cli/json_rows.h"
 #include "net/client/sync_client.h"
 
 namespace cellar::cli {
@@ -20,7 +21,9 @@ enum ExitCode : int {
   kUsage = 2,
   kNotFound = 3,
   kUnreachable = 5,  // cannot connect, or the deadline passed
-  kPartial = 7,      // an import with rejected lines
+  kPartial = 7,      // an import with rejected lines, a script with failed commands
+  kDamaged = 8,      // DATA_LOSS: damage in a file, here or on the node
+  kInterrupted = 130,
 };
 
 // What every command gets.
@@ -29,24 +32,35 @@ struct Session {
   client::ClientOptions options;
   bool json = false;
   bool escaped_input = false;
-  BytesForm bytes = BytesForm::utf8;
+  BytesForm key_form = BytesForm::utf8;    // of row keys
+  BytesForm value_form = BytesForm::utf8;  // of values
+  BytesForm other_form = BytesForm::utf8;  // of families, qualifiers and labels
 
   client::SyncClient& client();  // connects with its first request
+  // Goes on with the connections of `other` when they are to the same node.
+  void take_client(Session& other);
   int64_t now_us() const { return clock.wall_us(); }
   // A row key, qualifier or value from the command line.
   Result<std::string> input(const std::string& word) const;
-  std::string show(Bytes b) const { return shown(b, bytes); }
+  std::string show_key(Bytes b) const { return shown(b, key_form); }
+  std::string show_value(Bytes b) const { return shown(b, value_form); }
+  std::string show(Bytes b) const { return shown(b, other_form); }
+  JsonForms json_forms() const { return {key_form, other_form, value_form}; }
   // Says what is wrong on standard error; answers the exit code that fits it.
   int fail(const Error& error) const;
   int usage(const Error& error) const;
 
+  GlobalOptions globals;
   SystemClock clock;
   std::unique_ptr<client::SyncClient> made;
 };
 
+// INVALID_ARGUMENT, for a usage message. Reads CELLAR_ADDR.
+Result<Session> make_session(const GlobalOptions& globals, const Console& console);
+
 int exit_code_of(const Error& error);
 
-// `words` are the program's arguments without its name. Reads CELLAR_ADDR.
+// `words` are the program's arguments without its name.
 int run(const std::vector<std::string>& words, const Console& console);
 
 const std::vector<CommandSpec>& commands();

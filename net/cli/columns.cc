@@ -1,5 +1,6 @@
 #include "net/cli/columns.h"
 
+#include "net/cli/byte_forms.h"
 #include "net/cli/times.h"
 
 namespace cellar::cli {
@@ -55,7 +56,9 @@ Result<ColumnChoice> ColumnChoice::parse(std::string_view text) {
       return fail(Errc::invalid_argument, "'{}' is neither family nor family:qualifier", part);
     }
     Entry entry{part.substr(0, colon), std::nullopt};
-    if (colon != std::string::npos) entry.qualifier = part.substr(colon + 1);
+    if (colon != std::string::npos) {
+      TRY(entry.qualifier, parse_bytes(part.substr(colon + 1), false));
+    }
     choice.columns_.push_back(std::move(entry));
   }
   return choice;

@@ -1,6 +1,8 @@
 #include <algorithm>
 
 #include "net/cli/commands.h"
+#include "net/cli/complete.h"
+#include "net/cli/shell.h"
 
 namespace cellar::cli {
 
@@ -16,6 +18,12 @@ const std::vector<KeySpec> kCellChoice = {
     {"since", "TIME", "cells with this timestamp or a later one"},
     {"until", "TIME", "cells with an earlier timestamp"},
     {"columns", "LIST", "show these only: family or family:qualifier, separated by commas"},
+    {"values", "REGEX", "cells whose whole value matches (RE2)"},
+    {"filter", "JSON",
+     "what passes this filter: {\"cells_per_row\": 3}; see the README of net/cli"},
+};
+const std::vector<KeySpec> kRowRegex = {
+    {"regex", "REGEX", "rows whose whole key matches (RE2)"},
 };
 const std::vector<KeySpec> kDurability = {
     {"durability", "LEVEL", "sync, periodic or memory (default: the table's)"},
@@ -40,7 +48,9 @@ std::vector<CommandSpec> table_commands() {
         {"family", "NAME", "one column family; may be repeated"},
         {"splits", "LIST", "rows at which the table is cut into tablets"},
         {"granularity", "UNIT", "of timestamps: millis (default) or micros"},
-        {"durability", "LEVEL", "when a write is answered: sync (default), periodic or memory"}},
+        {"durability", "LEVEL", "when a write is answered: sync (default), periodic or memory"},
+        {"compression", "NAME", "of files: lz4 (default) or none"},
+        {"block-bytes", "N", "size of their blocks: 1024 to 1048576 (default: 4096)"}},
        {"cellar createtable packages families=install,remove splits=g,n,t"},
        &create_table},
       {"deletetable",
@@ -103,6 +113,11 @@ std::vector<CommandSpec> table_commands() {
        {},
        {"cellar ls", "cellar ls packages"},
        &list},
+  };
+}
+
+std::vector<CommandSpec> cut_commands() {
+  return {
       {"samplekeys",
        "Tables",
        "TABLE",
@@ -154,9 +169,11 @@ std::vector<CommandSpec> row_commands() {
        joined(joined(kRowBounds, {{"count", "N", "at most N rows"},
                                   {"reversed", "BOOL", "last row first"},
                                   {"keys-only", "BOOL", "show the row keys only"}}),
-              kCellChoice),
+              joined(kRowRegex, kCellChoice)),
        {"cellar read packages prefix=lib count=5 versions=1",
-        "cellar read packages since=-1h --json"},
+        "cellar read packages since=-1h --json",
+        "cellar read packages filter='{\"chain\": [{\"family_regex\": \"install\"}, "
+        "{\"cells_per_row\": 3}]}'"},
        &read},
       {"count",
        "Rows",
@@ -166,8 +183,9 @@ std::vector<CommandSpec> row_commands() {
        false,
        "Count rows.",
        "",
-       joined(kRowBounds, {kCellChoice[1], kCellChoice[2]}),
-       {"cellar count packages prefix=lib"},
+       joined(joined(kRowBounds, kRowRegex),
+              {kCellChoice[1], kCellChoice[2], kCellChoice[4], kCellChoice[5]}),
+       {"cellar count packages prefix=lib", "cellar count packages regex='lib.*-dev'"},
        &count},
   };
 }
@@ -226,15 +244,18 @@ std::vector<CommandSpec> delete_commands() {
 std::vector<CommandSpec> load_commands() {
   return {
       {"import",
-       "Rows",
+       "Files",
        "TABLE FILE|-",
        2,
        2,
        false,
        "Load a file, or standard input.",
        "csv           a header; the first column is the row key, the others are named\n"
-       "              family:qualifier or family:qualifier@time; an empty field is no cell\n"
-       "jsonl         one row a line, as `cellar read --json` prints it\n"
+       "              family:qualifier or family:qualifier@time; an empty field is no cell.\n"
+       "              With the header row,family,qualifier,timestamp,value: a line a cell, as\n"
+       "              export writes it\n"
+       "jsonl         one row a line, as export and `read --json` print it\n"
+       "cellar        the binary form of export, which loses nothing\n"
        "dpkg-log      /var/log/dpkg.log: row = package, family = action, qualifier =\n"
        "              architecture (of a status: the state), value = version or 'old -> new',\n"
        "              timestamp = the event's; the n-th event of one cell within a second is put\n"
@@ -243,17 +264,51 @@ std::vector<CommandSpec> load_commands() {
        "              dpkg-query -W -f '${Package}\\t${Architecture}\\t${Version}\\n' prints "
        "them;\n"
        "              family = install, timestamp = now\n\n"
-       "Lines that cannot be loaded are named and skipped; the exit code is then 7.",
-       {{"format", "NAME", "csv, jsonl, dpkg-log or package-list (default: by the file's name)"},
+       "Lines that cannot be loaded are named and skipped; the exit code is then 7.\n"
+       "While it runs, FILE.TABLE.checkpoint tells up to where the node has acknowledged\n"
+       "everything. After a kill or an error, the same command with --resume goes on from there.",
+       {{"format", "NAME",
+         "csv, jsonl, cellar, dpkg-log or package-list (default: by the file's name)"},
         {"create", "", "make the table first if there is none, with the families of the file"},
+        {"family", "NAME", "csv: the family of columns whose name says none"},
         {"families", "LIST", "with --create: more families"},
         {"granularity", "UNIT", "with --create: millis or micros (default: what the file needs)"},
-        {"at", "TIME", "timestamp of cells that have none (default: the node stamps them)"},
+        {"at", "TIME",
+         "timestamp of cells that have none (default: when the import began); node: stamped there"},
         {"tz", "ZONE", "of dpkg-log's times: local (default) or utc"},
-        {"max-errors", "N", "name at most N rejected lines (default: 20)"}},
+        {"resume", "", "go on where an earlier import of this file stopped"},
+        {"checkpoint", "PATH", "where to keep that (default: FILE.TABLE.checkpoint)"},
+        {"name-errors", "N", "name at most N rejected lines (default: 20)"},
+        {"max-errors", "N", "stop after more than N of them (default: 1000; 0: never)"},
+        {"progress", "", "tell how far it is, also where standard error is no terminal"}},
        {"cellar import packages /var/log/dpkg.log --create",
+        "cellar import cities cities.csv family=city --create",
+        "cellar import packages packages.cellar --resume",
         "cellar read packages --json | cellar --addr other:7420 import packages - --format=jsonl"},
        &import},
+      {"export",
+       "Files",
+       "TABLE [FILE|-]",
+       1,
+       2,
+       false,
+       "Write rows into a file, or to standard output.",
+       "cellar  binary, with checksums; keeps every byte, timestamp and the table's schema\n"
+       "jsonl   a row a line\n"
+       "csv     a line a cell: row,family,qualifier,timestamp,value\n\n"
+       "Text escapes what is no UTF-8, or has it in the forms of --key-format and --value-format;\n"
+       "import takes all of it back. The file grows as FILE.part and gets its name when it is\n"
+       "complete and on disk. After a kill or an error, the same command with --resume goes on\n"
+       "after the last whole row of FILE.part; the file becomes what it would have been.",
+       joined(joined({{"format", "NAME",
+                       "cellar, jsonl or csv (default: by the file's name; jsonl without one)"}},
+                     joined(kRowBounds, kCellChoice)),
+              {{"resume", "", "go on where an earlier export into this file stopped"},
+               {"overwrite", "", "replace FILE"},
+               {"progress", "", "tell how far it is, also where standard error is no terminal"}}),
+       {"cellar export packages packages.cellar", "cellar export packages packages.cellar --resume",
+        "cellar export packages prefix=lib versions=1 format=csv > lib.csv"},
+       &export_table},
   };
 }
 
@@ -306,74 +361,48 @@ std::vector<CommandSpec> node_commands() {
   };
 }
 
-// Two columns; `width` is that of the first.
-std::string entry(std::string_view left, std::string_view right, size_t width) {
-  return fmt::format("  {:<{}}  {}\n", left, width, right);
+std::vector<CommandSpec> shell_commands() {
+  return {
+      {"shell",
+       "Shell",
+       "",
+       0,
+       0,
+       false,
+       "Run commands one after the other, over one connection.",
+       "At a terminal with editing, history (in $XDG_STATE_HOME/cellar/history) and completion\n"
+       "with Tab; Ctrl-C ends the command that runs, Ctrl-D the shell. Else the lines of standard\n"
+       "input are a script, in which # begins a comment; it goes on after a command that failed,\n"
+       "and the exit code is then 7.",
+       {{"stop-on-error", "", "end a script with its first failed command, and with its code"}},
+       {"cellar shell", "printf 'ls\\ncount packages\\n' | cellar shell --stop-on-error"},
+       &shell},
+      {"completion",
+       "Shell",
+       "bash|zsh",
+       1,
+       1,
+       false,
+       "Print the completion script for a shell.",
+       "It completes commands, options, and the names of tables and families by asking the node.",
+       {},
+       {"source <(cellar completion bash)", "cellar completion zsh > ~/.zfunc/_cellar"},
+       &completion},
+  };
 }
-
-const char* kGlobalHelp =
-    "  --addr HOST:PORT      of the node (default: $CELLAR_ADDR, else 127.0.0.1:7420)\n"
-    "  --json                one JSON object a line; bytes that are no UTF-8 as NAME_base64\n"
-    "  --bytes FORM          show bytes as utf8 (escaped as C does), hex or base64\n"
-    "  --escaped             keys and values on the command line are escaped as they are shown\n"
-    "  --timeout DURATION    for one request (default: 30s)\n"
-    "  -h, --help            this, or a command's help\n"
-    "  --version\n";
 
 }  // namespace
 
 const std::vector<CommandSpec>& commands() {
   static const std::vector<CommandSpec> kCommands = [] {
     std::vector<CommandSpec> all = table_commands();
-    for (auto& more : {row_commands(), delete_commands(), load_commands(), node_commands()}) {
+    for (auto& more : {cut_commands(), tablet_commands(), row_commands(), delete_commands(),
+                       load_commands(), node_commands(), stats_commands(), shell_commands()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;
   }();
   return kCommands;
-}
-
-std::string overview_help() {
-  std::string text =
-      "cellar: the command line of Cellar, a storage node for cells that age\n\n"
-      "Usage: cellar [OPTIONS] COMMAND [ARGUMENTS]\n";
-  std::string group;
-  for (const CommandSpec& spec : commands()) {
-    if (spec.group != group) text += fmt::format("\n{}:\n", spec.group);
-    group = spec.group;
-    text += entry(spec.name, spec.summary, 12);
-  }
-  text += "\nOptions:\n";
-  text += kGlobalHelp;
-  text +=
-      "\nArguments like count=5 may also be written --count 5. A TIME is microseconds since 1970,\n"
-      "2026-11-21T08:00:00Z, -1h or now. Exit codes: 0 done, 1 failed, 2 usage, 3 not found,\n"
-      "5 cannot connect or too late, 7 an import with rejected lines.\n\n"
-      "Example: cellar read packages prefix=lib count=5 versions=1\n"
-      "More: cellar COMMAND --help\n";
-  return text;
-}
-
-std::string command_help(const CommandSpec& spec) {
-  std::string text = spec.summary + "\n\nUsage: cellar " + spec.name;
-  if (!spec.positional.empty()) text += " " + spec.positional;
-  if (!spec.keys.empty()) text += " [KEY=VALUE...]";
-  text += "\n";
-  if (!spec.details.empty()) text += "\n" + spec.details + "\n";
-  if (!spec.keys.empty()) {
-    text += "\nArguments (key=value or --key value):\n";
-    size_t width = 0;
-    const auto label = [](const KeySpec& key) {
-      return key.is_flag() ? "--" + key.name : key.name + "=" + key.value;
-    };
-    for (const KeySpec& key : spec.keys) width = std::max(width, label(key).size());
-    for (const KeySpec& key : spec.keys) text += entry(label(key), key.help, width);
-  }
-  text += "\nOptions of every command:\n";
-  text += kGlobalHelp;
-  text += spec.examples.size() == 1 ? "\nExample:\n" : "\nExamples:\n";
-  for (const std::string& example : spec.examples) text += "  " + example + "\n";
-  return text;
 }
 
 }  // namespace cellar::cli

@@ -28,7 +28,16 @@ int delete_column(Session& session, const Arguments& arguments);
 int delete_family(Session& session, const Arguments& arguments);
 int drop_rows(Session& session, const Arguments& arguments);
 
+// commands_export.cc
+int export_table(Session& session, const Arguments& arguments);
+
 // commands_import.cc
 int import(Session& session, const Arguments& arguments);
+
+// commands_stats.cc
+std::vector<CommandSpec> stats_commands();
+
+// commands_tablets.cc
+std::vector<CommandSpec> tablet_commands();
 
 }  // namespace cellar::cli

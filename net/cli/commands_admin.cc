@@ -38,6 +38,24 @@ int done(const Session& session, std::string_view sentence, const std::string& n
   return kDone;
 }
 
+Result<client::TableOptions> table_options(const Arguments& arguments) {
+  client::TableOptions options;
+  if (const std::string* name = arguments.find("durability")) {
+    TRY(options.durability, parse_durability(*name));
+  }
+  if (const std::string* name = arguments.find("compression")) {
+    TRY(options.compression, parse_compression(*name));
+  }
+  if (arguments.has("block-bytes")) {
+    TRY(const uint64_t bytes, arguments.number("block-bytes", 0));
+    if (bytes > UINT32_MAX) {
+      return fail(Errc::invalid_argument, "block-bytes={} is too large", bytes);
+    }
+    options.block_bytes = static_cast<uint32_t>(bytes);
+  }
+  return options;
+}
+
 Result<client::TableSpec> table_spec(const Session& session, const Arguments& arguments) {
   client::TableSpec spec;
   spec.name = arguments[0];
@@ -53,28 +71,14 @@ Result<client::TableSpec> table_spec(const Session& session, const Arguments& ar
   if (const std::string* name = arguments.find("granularity")) {
     TRY(spec.granularity, parse_granularity(*name));
   }
-  if (const std::string* name = arguments.find("durability")) {
-    TRY(spec.options.durability, parse_durability(*name));
-  }
+  TRY(spec.options, table_options(arguments));
   return spec;
 }
 
 Result<client::TableChange> option_change(const Arguments& arguments) {
   client::TableChange change;
   change.name = arguments[0];
-  if (const std::string* name = arguments.find("durability")) {
-    TRY(change.options.durability, parse_durability(*name));
-  }
-  if (const std::string* name = arguments.find("compression")) {
-    TRY(change.options.compression, parse_compression(*name));
-  }
-  if (arguments.has("block-bytes")) {
-    TRY(const uint64_t bytes, arguments.number("block-bytes", 0));
-    if (bytes > UINT32_MAX) {
-      return fail(Errc::invalid_argument, "block-bytes={} is too large", bytes);
-    }
-    change.options.block_bytes = static_cast<uint32_t>(bytes);
-  }
+  TRY(change.options, table_options(arguments));
   if (!change.options.durability && !change.options.compression && !change.options.block_bytes) {
     return fail(Errc::invalid_argument,
                 "altertable needs durability=, compression= or block-bytes=");

@@ -4,67 +4,13 @@
 #include "net/cli/json_rows.h"
 #include "net/cli/parse_words.h"
 #include "net/cli/printer.h"
+#include "net/cli/read_request.h"
 #include "net/cli/text.h"
 #include "net/cli/times.h"
 
 namespace cellar::cli {
 
 namespace {
-
-// The newest versions within a time range, as a filter; absent when everything is asked for.
-Result<std::optional<client::Filter>> cell_filter(const Session& session,
-                                                  const Arguments& arguments) {
-  using client::Filter;
-  std::vector<Filter> parts;
-  if (arguments.has("since") || arguments.has("until")) {
-    std::optional<int64_t> since;
-    std::optional<int64_t> until;
-    if (const std::string* text = arguments.find("since")) {
-      TRY(since, parse_time(*text, session.now_us()));
-    }
-    if (const std::string* text = arguments.find("until")) {
-      TRY(until, parse_time(*text, session.now_us()));
-    }
-    parts.push_back(Filter::time_range(since, until));
-  }
-  if (arguments.has("versions")) {
-    TRY(const uint64_t versions, arguments.number("versions", 0));
-    if (versions < 1 || versions > INT32_MAX) {
-      return fail(Errc::invalid_argument, "versions={} is not between 1 and {}", versions,
-                  INT32_MAX);
-    }
-    parts.push_back(Filter::cells_per_column(static_cast<int64_t>(versions)));
-  }
-  if (parts.empty()) return std::optional<Filter>();
-  if (parts.size() == 1) return std::optional<Filter>(std::move(parts[0]));
-  return std::optional<Filter>(Filter::chain(std::move(parts)));
-}
-
-Result<std::optional<std::string>> key_argument(const Session& session, const Arguments& arguments,
-                                                std::string_view name) {
-  const std::string* text = arguments.find(name);
-  if (!text) return std::optional<std::string>();
-  TRY(std::string key, session.input(*text));
-  return std::optional<std::string>(std::move(key));
-}
-
-Result<client::ReadRows> row_set(const Session& session, const Arguments& arguments) {
-  TRY(const auto prefix, key_argument(session, arguments, "prefix"));
-  TRY(const auto start, key_argument(session, arguments, "start"));
-  TRY(const auto end, key_argument(session, arguments, "end"));
-  if (prefix && (start || end)) {
-    return fail(Errc::invalid_argument, "give either prefix= or start= and end=");
-  }
-  client::ReadRows read;
-  if (prefix) read = client::ReadRows::prefix(*prefix);
-  if (start || end) {
-    client::RowRange& range = read.ranges.emplace_back();
-    range.start = start;
-    range.end = end;
-  }
-  TRY(read.filter, cell_filter(session, arguments));
-  return read;
-}
 
 Result<client::CallOptions> call_options(const Arguments& arguments) {
   client::CallOptions options;
@@ -165,13 +111,13 @@ int lookup(Session& session, const Arguments& arguments) {
   if (*row) printer.row((*row)->key(), (*row)->cells());
   if (printer.rows() > 0) return kDone;
   const bool chosen = read.filter.has_value() || arguments.has("columns");
-  return session.fail(Error(
-      Errc::not_found, fmt::format("row '{}' of table '{}' has no {}cells", session.show(read.row),
-                                   arguments[0], chosen ? "such " : "")));
+  return session.fail(Error(Errc::not_found, fmt::format("row '{}' of table '{}' has no {}cells",
+                                                         session.show_key(read.row), arguments[0],
+                                                         chosen ? "such " : "")));
 }
 
 int read(Session& session, const Arguments& arguments) {
-  auto request = row_set(session, arguments);
+  auto request = read_request(session, arguments);
   if (!request) return session.usage(request.error());
   const auto limit = arguments.number("count", 0);
   const auto reversed = arguments.flag("reversed");
@@ -204,7 +150,7 @@ int read(Session& session, const Arguments& arguments) {
 }
 
 int count(Session& session, const Arguments& arguments) {
-  auto request = row_set(session, arguments);
+  auto request = read_request(session, arguments);
   if (!request) return session.usage(request.error());
   // One version a column is all that counting needs.
   client::Filter newest = client::Filter::cells_per_column(1);

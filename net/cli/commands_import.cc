@@ -1,15 +1,9 @@
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <set>
 
-#include "net/cli/columns.h"
 #include "net/cli/commands.h"
-#include "net/cli/importer.h"
-#include "net/cli/json_rows.h"
-#include "net/cli/parse_words.h"
+#include "net/cli/import_plan.h"
+#include "net/cli/pause.h"
+#include "net/cli/progress.h"
 #include "net/cli/text.h"
 #include "net/cli/times.h"
 
@@ -17,138 +11,7 @@ namespace cellar::cli {
 
 namespace {
 
-struct FileCloser {
-  void operator()(std::FILE* file) const {
-    if (file && file != stdin) std::fclose(file);
-  }
-};
-using File = std::unique_ptr<std::FILE, FileCloser>;
-
-struct Plan {
-  std::string table;
-  std::string path;
-  Format format = Format::csv;
-  SourceOptions source;
-  bool create = false;
-  std::set<std::string> families;
-  std::optional<Granularity> granularity;
-  uint64_t max_errors = 20;
-  uint64_t file_bytes = 0;  // 0: not known
-};
-
-Result<Plan> make_plan(const Session& session, const Arguments& arguments) {
-  Plan plan;
-  plan.table = arguments[0];
-  plan.path = arguments[1];
-  if (const std::string* name = arguments.find("format")) {
-    TRY(plan.format, parse_format(*name));
-  } else {
-    TRY(plan.format, guess_format(plan.path));
-  }
-  plan.source.now_us = session.now_us();
-  if (const std::string* text = arguments.find("at")) {
-    TRY(plan.source.at_us, parse_time(*text, session.now_us()));
-  }
-  const std::string zone = arguments.get("tz", "local");
-  if (zone != "local" && zone != "utc") {
-    return fail(Errc::invalid_argument, "tz={} is neither local nor utc", zone);
-  }
-  plan.source.utc = zone == "utc";
-  TRY(plan.create, arguments.flag("create"));
-  for (std::string& name : split_list(arguments.get("families"))) {
-    plan.families.insert(std::move(name));
-  }
-  if (const std::string* name = arguments.find("granularity")) {
-    TRY(plan.granularity, parse_granularity(*name));
-  }
-  TRY(plan.max_errors, arguments.number("max-errors", plan.max_errors));
-  return plan;
-}
-
-Result<File> open_input(const Session& session, Plan& plan) {
-  if (plan.path == "-") return File(session.console.in);
-  File file(std::fopen(plan.path.c_str(), "rb"));
-  if (!file) {
-    return fail(Errc::not_found, "cannot open {}: {}", plan.path, std::strerror(errno));
-  }
-  struct stat status{};
-  if (::fstat(::fileno(file.get()), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) {
-      return fail(Errc::invalid_argument, "{} is a directory", plan.path);
-    }
-    if (S_ISREG(status.st_mode)) plan.file_bytes = static_cast<uint64_t>(status.st_size);
-  }
-  return file;
-}
-
-// Reads the whole file once, to know the families and the granularity that its cells need.
-void survey(Plan& plan, std::FILE* file) {
-  bool micros = false;
-  const auto source = open_source(plan.format, file, plan.source);
-  while (true) {
-    auto record = source->next();
-    if (!record) {
-      if (record.error().code == Errc::failed_precondition) break;
-      continue;
-    }
-    if (!*record) break;
-    for (const auto& operation : (*record)->operations()) {
-      const Bytes family = (*record)->bytes(operation.family);
-      if (!plan.families.contains(std::string(family))) plan.families.emplace(family);
-      micros |= operation.timestamp_us.value_or(0) % 1000 != 0;
-    }
-  }
-  if (!plan.granularity && micros) plan.granularity = Granularity::micros;
-  std::rewind(file);
-}
-
-// Standard input cannot be read twice: what the format always has.
-void assume_families(Plan& plan) {
-  if (plan.format == Format::dpkg_log) {
-    for (const char* action : {"configure", "conffile", "disappear", "install", "purge", "remove",
-                               "startup", "status", "trigproc", "upgrade"}) {
-      plan.families.insert(action);
-    }
-  } else if (plan.format == Format::package_list) {
-    plan.families.insert("install");
-  }
-}
-
-Result<void> create_if_absent(Session& session, const Plan& plan) {
-  client::TableSpec spec;
-  spec.name = plan.table;
-  spec.granularity = plan.granularity;
-  for (const std::string& name : plan.families) spec.families.emplace_back().name = name;
-  const auto created = session.client().create_table(spec);
-  if (created || created.error().code == Errc::already_exists) return {};
-  return std::unexpected(created.error());
-}
-
-// "  import  [##########          ]  51%   12,345 lines   41,200/s   3.2 MiB   ETA 0.3 s"
-std::string progress_line(const ImportStats& stats, uint64_t file_bytes) {
-  constexpr size_t kBarCells = 24;
-  const double seconds = std::max(static_cast<double>(stats.elapsed_us) / 1e6, 1e-3);
-  std::string line = "  ";
-  std::string eta;
-  if (file_bytes > 0) {
-    const double share =
-        std::min(1.0, static_cast<double>(stats.bytes) / static_cast<double>(file_bytes));
-    const auto full = static_cast<size_t>(share * kBarCells);
-    line += fmt::format("[{}{}] {:3.0f}%", std::string(full, '#'),
-                        std::string(kBarCells - full, ' '), share * 100);
-    if (share > 0.01 && share < 1) {
-      eta = "   ETA " + format_duration(static_cast<int64_t>(static_cast<double>(stats.elapsed_us) *
-                                                             (1 - share) / share));
-    }
-  }
-  line +=
-      fmt::format("   {} lines   {}/s   {}{}", with_commas(stats.records),
-                  with_commas(static_cast<uint64_t>(static_cast<double>(stats.records) / seconds)),
-                  human_bytes(stats.bytes), eta);
-  return line;
-}
-
-void summarise(const Session& session, const Plan& plan, const ImportStats& stats) {
+void summarise(const Session& session, const ImportPlan& plan, const ImportStats& stats) {
   if (session.json) {
     session.console.print(
         "{{\"table\":{},\"records\":{},\"rows\":{},\"cells\":{},\"rejected\":{},\"bytes\":{},"
@@ -171,59 +34,166 @@ void summarise(const Session& session, const Plan& plan, const ImportStats& stat
                          : std::string());
 }
 
+// One import: what it tells while it runs, and where it goes on when the node was away.
+class ImportRun {
+ public:
+  ImportRun(Session& session, const ImportPlan& plan)
+      : session_(session), plan_(plan), line_(session.console, plan.progress) {}
+
+  // Where an earlier run ended, when it is to go on from there; else a hint that it could.
+  Result<void> know_checkpoint(ImportPlan& plan) {
+    if (plan_.checkpoint.empty()) return {};
+    auto found = read_checkpoint(plan_.checkpoint, plan_.identity);
+    if (!plan_.resume) {
+      if (found && *found) {
+        session_.console.complain(
+            "an earlier import of this file stopped at byte {} of {}; --resume goes on from there",
+            with_commas((*found)->at.offset), with_commas(plan_.file_bytes));
+      }
+      return {};
+    }
+    TRY(const std::optional<Checkpoint> checkpoint, std::move(found));
+    if (!checkpoint) return {};  // nothing was acknowledged, or all of it
+    from_ = checkpoint->at;
+    before_ = stats_ = checkpoint->stats;
+    if (!plan.at_given) plan.source.at_us = checkpoint->at_us;
+    return {};
+  }
+
+  Result<void> run(std::FILE* file) {
+    Patience patience;
+    while (true) {
+      std::rewind(file);
+      const uint64_t before = from_.offset;
+      auto result = attempt(file);
+      if (result || !passes(result.error()) || plan_.file_bytes == 0) return result;
+      if (from_.offset > before) patience.progressed();
+      line_.clear();
+      if (!patience.wait(session_.client())) return result;
+    }
+  }
+
+  const ImportStats& stats() const { return stats_; }
+  uint64_t line() const { return at_line_; }
+  bool checkpointed() const { return checkpointed_; }
+  void clear_line() { line_.clear(); }
+
+ private:
+  // From `from_` on; afterwards that is where everything before is acknowledged.
+  Result<void> attempt(std::FILE* file) {
+    const auto source = open_source(plan_.format, file, plan_.source);
+    if (from_.offset > 0) TRY_VOID(source->seek(from_));
+    Importer importer(session_.client(), plan_.table, plan_.max_errors, stats_, events());
+    auto result = importer.run(*source);
+    const int64_t elapsed_us = stats_.elapsed_us;
+    stats_ = importer.stats();
+    stats_.elapsed_us += elapsed_us;
+    at_line_ = source->line();
+    return result;
+  }
+
+  ImportEvents events() {
+    ImportEvents events;
+    events.rejected = [this](uint64_t line, const Error& why) { name_rejected(line, why); };
+    events.progress = [this](const ImportStats& stats) { show_progress(stats); };
+    events.acknowledged = [this](Position at, const ImportStats& stats) { keep(at, stats); };
+    return events;
+  }
+
+  void name_rejected(uint64_t line, const Error& why) {
+    if (named_++ >= plan_.named_errors) return;
+    line_.clear();
+    session_.console.complain("line {}: {}", line, why.to_string());
+    if (named_ == plan_.named_errors) {
+      session_.console.complain("further lines are only counted");
+    }
+  }
+
+  void show_progress(const ImportStats& stats) {
+    if (!line_.due(stats.elapsed_us)) return;
+    Progress progress;
+    progress.unit = "lines";
+    progress.units = stats.records;
+    progress.bytes = stats.bytes;
+    progress.units_before = std::min(before_.records, stats.records);
+    progress.bytes_before = std::min(before_.bytes, stats.bytes);
+    if (plan_.file_bytes > 0) {
+      const auto all = static_cast<double>(plan_.file_bytes);
+      progress.share = static_cast<double>(stats.bytes) / all;
+      progress.share_before = static_cast<double>(progress.bytes_before) / all;
+    }
+    progress.elapsed_us = stats.elapsed_us;
+    line_.show(progress);
+  }
+
+  void keep(Position at, const ImportStats& stats) {
+    if (at.offset <= from_.offset) return;
+    from_ = at;
+    if (plan_.checkpoint.empty() || at.offset >= plan_.file_bytes) return;
+    ImportStats counted = stats;
+    counted.records = std::min(stats.records, at.line);  // later ones were read, not acknowledged
+    const auto written =
+        write_checkpoint(plan_.checkpoint, plan_.identity, {at, counted, plan_.source.at_us});
+    checkpointed_ |= written.has_value();
+    if (!written && !std::exchange(told_no_checkpoint_, true)) {
+      line_.clear();
+      session_.console.complain("this import cannot be resumed: {}; see checkpoint=",
+                                written.error().message);
+    }
+  }
+
+  Session& session_;
+  const ImportPlan& plan_;
+  ProgressLine line_;
+  Position from_;
+  ImportStats before_;  // of earlier runs
+  ImportStats stats_;
+  uint64_t named_ = 0;
+  uint64_t at_line_ = 0;
+  bool checkpointed_ = false;
+  bool told_no_checkpoint_ = false;
+};
+
+// Cells without a timestamp get one for all, so that writing them again changes nothing.
+Result<void> choose_time(Session& session, ImportPlan& plan) {
+  if (plan.at_node || plan.source.at_us) return {};
+  TRY(const client::Pong pong, session.client().ping());
+  plan.source.at_us = pong.now_us / 1000 * 1000;
+  return {};
+}
+
 }  // namespace
 
 int import(Session& session, const Arguments& arguments) {
-  auto plan = make_plan(session, arguments);
+  auto plan = make_import_plan(session, arguments);
   if (!plan) return session.usage(plan.error());
   auto file = open_input(session, *plan);
   if (!file) {
     session.console.complain("{}", file.error().message);
     return kFailed;
   }
+  ImportRun run(session, *plan);
+  if (auto known = run.know_checkpoint(*plan); !known) return session.fail(known.error());
+  if (auto chosen = choose_time(session, *plan); !chosen) return session.fail(chosen.error());
   if (plan->create) {
-    if (plan->file_bytes > 0) {
-      survey(*plan, file->get());
-    } else {
-      assume_families(*plan);
-    }
-    const auto created = create_if_absent(session, *plan);
+    const auto created = create_for_import(session, *plan, file->get());
     if (!created) return session.fail(created.error());
   }
+  const auto table = session.client().describe_table(plan->table);
+  if (!table) return session.fail(table.error());
 
-  const bool show_progress = session.console.err_is_terminal;
-  bool line_open = false;
-  uint64_t named = 0;
-  const auto clear_line = [&] {
-    if (std::exchange(line_open, false)) std::fputs("\r\x1b[K", session.console.err);
-  };
-  ImportEvents events;
-  events.rejected = [&](uint64_t line, const Error& why) {
-    if (named++ >= plan->max_errors) return;
-    clear_line();
-    session.console.complain("line {}: {}", line, why.to_string());
-    if (named == plan->max_errors) session.console.complain("further lines are only counted");
-  };
-  if (show_progress) {
-    events.progress = [&](const ImportStats& stats) {
-      std::fprintf(session.console.err, "\r\x1b[K%s",
-                   progress_line(stats, plan->file_bytes).c_str());
-      std::fflush(session.console.err);
-      line_open = true;
-    };
-  }
-  Importer importer(session.client(), plan->table, std::move(events));
-  const auto source = open_source(plan->format, file->get(), plan->source);
-  const auto imported = importer.run(*source);
-  clear_line();
+  const auto imported = run.run(file->get());
+  run.clear_line();
   if (!imported) {
     const int code = session.fail(imported.error());
-    session.console.complain("stopped at line {} after {} rows", source->line(),
-                             importer.stats().rows);
+    session.console.complain("stopped at line {} after {} rows{}", run.line(),
+                             with_commas(run.stats().rows),
+                             run.checkpointed() ? "; --resume goes on from there" : "");
     return code;
   }
-  summarise(session, *plan, importer.stats());
-  return importer.stats().rejected > 0 ? kPartial : kDone;
+  if (!plan->checkpoint.empty()) remove_checkpoint(plan->checkpoint);
+  summarise(session, *plan, run.stats());
+  return run.stats().rejected > 0 ? kPartial : kDone;
 }
 
 }  // namespace cellar::cli

@@ -9,6 +9,7 @@ namespace cellar::cli {
 
 Console Console::of_process() {
   Console console;
+  console.in_is_terminal = ::isatty(STDIN_FILENO) == 1;
   console.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
   console.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
   const char* no_color = std::getenv("NO_COLOR");

@@ -18,6 +18,7 @@ struct Console {
   std::FILE* out = stdout;
   std::FILE* err = stderr;
   std::FILE* in = stdin;
+  bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   bool colour = false;  // a terminal, and NO_COLOR is not set

@@ -1,5 +1,8 @@
 #include "net/cli/csv.h"
 
+#include <utility>
+
+#include "net/cli/cell_csv.h"
 #include "net/cli/columns.h"
 #include "net/cli/times.h"
 
@@ -59,19 +62,13 @@ struct HeaderColumn {
   std::optional<int64_t> timestamp_us;
 };
 
-class CsvSource final : public RecordSource {
+class CsvSource final : public LineSource {
  public:
-  CsvSource(LineReader lines, const SourceOptions& options)
-      : lines_(std::move(lines)), options_(options) {}
+  using LineSource::LineSource;
 
   Result<std::optional<client::Mutation>> next() override {
-    if (!header_read_) {
-      header_read_ = true;
-      auto header = read_header();
-      if (!header) {
-        return fail(Errc::failed_precondition, "the header: {}", header.error().message);
-      }
-    }
+    TRY_VOID(know_header());
+    if (cells_) return cells_->next();
     began_ = lines_.line() + 1;
     TRY(const auto fields, read_csv(lines_));
     if (!fields) return std::optional<client::Mutation>();
@@ -97,13 +94,29 @@ class CsvSource final : public RecordSource {
     }
     return std::optional<client::Mutation>(std::move(mutation));
   }
-  uint64_t line() const override { return began_; }
-  uint64_t bytes() const override { return lines_.bytes(); }
+  uint64_t line() const override { return cells_ ? cells_->line() : began_; }
+  uint64_t bytes() const override { return cells_ ? cells_->bytes() : lines_.bytes(); }
+  Position position() const override { return cells_ ? cells_->position() : lines_.position(); }
+  Result<void> seek(Position to) override {
+    TRY_VOID(know_header());
+    if (to.offset <= bytes()) return {};
+    return cells_ ? cells_->seek(to) : lines_.seek(to);
+  }
 
  private:
+  Result<void> know_header() {
+    if (std::exchange(header_read_, true)) return {};
+    const auto header = read_header();
+    if (header) return {};
+    return fail(Errc::failed_precondition, "the header: {}", header.error().message);
+  }
   Result<void> read_header() {
     TRY(const auto fields, read_csv(lines_));
     if (!fields) return fail(Errc::invalid_argument, "the file is empty");
+    if (const auto forms = cell_csv_forms(*fields)) {
+      cells_ = cell_csv_source(std::move(lines_), options_, *forms);
+      return {};
+    }
     if (fields->size() < 2) {
       return fail(Errc::invalid_argument, "no columns beside the row key");
     }
@@ -118,15 +131,22 @@ class CsvSource final : public RecordSource {
           name = name.substr(0, at);
         }
       }
-      TRY(column.column, parse_column(name));
+      if (name.find(':') == name.npos && !options_.family.empty()) {
+        column.column = {options_.family, std::string(name)};
+      } else {
+        auto parsed = parse_column(name);
+        if (!parsed) {
+          return fail(Errc::invalid_argument, "{}, or give family=NAME", parsed.error().message);
+        }
+        column.column = *std::move(parsed);
+      }
       columns_.push_back(std::move(column));
     }
     return {};
   }
 
-  LineReader lines_;
-  SourceOptions options_;
   std::vector<HeaderColumn> columns_;
+  std::unique_ptr<RecordSource> cells_;  // the file has a line a cell
   bool header_read_ = false;
   uint64_t began_ = 0;
 };
@@ -148,6 +168,14 @@ Result<std::optional<std::vector<std::string>>> read_csv(LineReader& lines) {
   }
   fields.end_field();
   return std::optional<std::vector<std::string>>(std::move(fields.done));
+}
+
+Result<std::vector<std::string>> split_csv(std::string_view line) {
+  Fields fields;
+  TRY_VOID(fields.take(line));
+  if (fields.quoted) return fail(Errc::invalid_argument, "a quote is not closed");
+  fields.end_field();
+  return std::move(fields.done);
 }
 
 std::unique_ptr<RecordSource> csv_source(LineReader lines, const SourceOptions& options) {

@@ -13,6 +13,9 @@ namespace cellar::cli {
 // the next line.
 Result<std::optional<std::vector<std::string>>> read_csv(LineReader& lines);
 
+// The fields of one line. INVALID_ARGUMENT as above, also for a quote that is not closed.
+Result<std::vector<std::string>> split_csv(std::string_view line);
+
 std::unique_ptr<RecordSource> csv_source(LineReader lines, const SourceOptions& options);
 
 }  // namespace cellar::cli

@@ -1,140 +1,196 @@
 #include "net/cli/importer.h"
 
-#include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace cellar::cli {
 
-Importer::Importer(client::SyncClient& client, std::string table, ImportEvents events)
+namespace {
+
+client::BatchWriterOptions writer_options(size_t batch_bytes, size_t pending_bytes,
+                                          int64_t patience_us) {
+  client::BatchWriterOptions options;
+  options.batch_bytes = batch_bytes;
+  options.max_pending_bytes = pending_bytes;
+  options.call.deadline_us = patience_us;
+  return options;
+}
+
+// What no other line would fare better with.
+bool ends_import(const Error& error) {
+  return error.retryable() || error.code == Errc::unavailable ||
+         error.code == Errc::deadline_exceeded || error.code == Errc::cancelled ||
+         error.code == Errc::data_loss || error.code == Errc::unauthenticated ||
+         error.code == Errc::permission_denied;
+}
+
+void copy_set(const client::Mutation& from, const client::Mutation::Operation& operation,
+              client::Mutation& to) {
+  const Bytes family = from.bytes(operation.family);
+  const Bytes qualifier = from.bytes(operation.qualifier);
+  const Bytes value = from.bytes(operation.value);
+  if (operation.timestamp_us) {
+    to.set(family, qualifier, value, *operation.timestamp_us);
+  } else {
+    to.set(family, qualifier, value);
+  }
+  if (operation.expire_at_us) to.with_expire_at(*operation.expire_at_us);
+  if (operation.ttl_us) to.with_ttl(*operation.ttl_us);
+}
+
+}  // namespace
+
+void Importer::Tally::answered(Span& span, uint64_t line, size_t cells,
+                               const Result<void>& result) {
+  if (abandoned) return;
+  if (result) {
+    ++stats.rows;
+    stats.cells += cells;
+  } else if (ends_import(result.error())) {
+    if (!broken) broken = result.error();
+    return;  // never acknowledged
+  } else {
+    reject(line, result.error());
+  }
+  --span.left;
+  pop_done();
+}
+
+void Importer::Tally::pop_done() {
+  while (!spans.empty() && spans.front()->closed && spans.front()->left == 0) spans.pop_front();
+  if (!spans.empty()) acknowledged = spans.front()->begin;
+}
+
+void Importer::Tally::reject(uint64_t line, const Error& why) {
+  ++stats.rejected;
+  if (events.rejected) events.rejected(line, why);
+  if (max_rejected != 0 && stats.rejected > max_rejected && !broken) {
+    broken = Error(Errc::resource_exhausted,
+                   fmt::format("more than {} lines were rejected", max_rejected));
+  }
+}
+
+Importer::Importer(client::SyncClient& client, std::string table, uint64_t max_rejected,
+                   const ImportStats& before, ImportEvents events)
     : client_(client),
-      table_(std::move(table)),
-      events_(std::move(events)),
-      open_(std::make_shared<Batch>()) {}
+      tally_(std::make_shared<Tally>()),
+      writer_(client.client(), std::move(table),
+              writer_options(kBatchBytes, kPendingBytes, kPatienceUs)) {
+  tally_->stats = before;
+  tally_->events = std::move(events);
+  tally_->max_rejected = max_rejected;
+}
+
+Importer::~Importer() { tally_->abandoned = true; }
 
 Result<void> Importer::run(RecordSource& source) {
   client_.loop().turn(false);  // brings the loop's clock up to now
-  began_us_ = client_.loop().timers().now_us();
+  began_us_ = acknowledged_us_ = client_.loop().timers().now_us();
+  tally_->acknowledged = source.position();
+  next_span(source.position());
+  Result<void> result = read_all(source);
+  // What was read before the file turned out to be damaged is written all the same.
+  if (result || !tally_->broken) {
+    Result<void> drained = drain();
+    if (result) result = std::move(drained);
+  }
+  if (result) tally_->acknowledged = source.position();
+  tally_->stats.bytes = source.bytes();
+  tell(true);
+  return result;
+}
+
+Result<void> Importer::read_all(RecordSource& source) {
   while (true) {
+    const Position before = source.position();
+    if (span_records_ >= kSpanRecords) next_span(before);
     auto record = source.next();
-    stats_.bytes = source.bytes();
+    tally_->stats.bytes = source.bytes();
     if (!record) {
-      if (record.error().code == Errc::failed_precondition) return std::unexpected(record.error());
-      ++stats_.records;
-      reject(source.line(), record.error());
+      const Errc code = record.error().code;
+      if (code == Errc::failed_precondition || code == Errc::data_loss) {
+        return std::unexpected(record.error());
+      }
+      ++tally_->stats.records;
+      tally_->reject(source.line(), record.error());
+      if (tally_->broken) return std::unexpected(*tally_->broken);
       continue;
     }
-    if (!*record) break;
-    ++stats_.records;
+    if (!*record) return {};
+    ++tally_->stats.records;
     TRY_VOID(add(**std::move(record), source.line()));
   }
-  if (!open_->rows.empty()) {
-    TRY_VOID(send(std::exchange(open_, std::make_shared<Batch>())));
-  }
-  TRY_VOID(drain(0));
-  tell_progress(true);
-  return {};
 }
 
 Result<void> Importer::add(client::Mutation mutation, uint64_t line) {
-  for (const auto& operation : mutation.operations()) {
-    open_->repeatable &= operation.timestamp_us.has_value();
+  if (++span_records_ % 32 == 0) {
+    client_.loop().turn(false);
+    tell(false);
   }
-  open_->bytes += mutation.memory_bytes();
-  open_->rows.push_back(std::move(mutation));
-  open_->lines.push_back(line);
-  if (open_->rows.size() < kBatchRows && open_->bytes < kBatchBytes) return {};
-  return send(std::exchange(open_, std::make_shared<Batch>()));
+  const auto& operations = mutation.operations();
+  if (operations.size() <= kPieceOperations && mutation.memory_bytes() <= kPieceBytes) {
+    return add_piece(std::move(mutation), line);
+  }
+  client::Mutation piece(mutation.row());
+  for (const auto& operation : operations) {
+    const size_t bytes = piece.memory_bytes() + operation.value.size;
+    const bool full = piece.operations().size() >= kPieceOperations || bytes > kPieceBytes;
+    if (full && !piece.operations().empty()) {
+      TRY_VOID(add_piece(std::exchange(piece, client::Mutation(mutation.row())), line));
+    }
+    copy_set(mutation, operation, piece);
+  }
+  return add_piece(std::move(piece), line);
 }
 
-Result<void> Importer::send(std::shared_ptr<Batch> batch) {
-  TRY_VOID(drain(kBatchesInFlight - 1));
-  ++in_flight_;
-  ++batch->attempts;
-  client_.client().async_mutate_rows(
-      table_, batch->rows, {},
-      [this, batch](Result<client::EntryResults> results) { answered(batch, std::move(results)); });
-  return {};
-}
-
-void Importer::answered(std::shared_ptr<Batch> batch, Result<client::EntryResults> results) {
-  const auto may_repeat = [&](const Error& error) {
-    return error.retryable() && batch->attempts < kAttempts &&
-           (batch->repeatable || error.applied == Applied::not_applied);
+Result<void> Importer::add_piece(client::Mutation mutation, uint64_t line) {
+  ++span_->left;
+  const auto done = [tally = tally_, span = span_, line,
+                     cells = mutation.operations().size()](const Result<void>& result) {
+    tally->answered(*span, line, cells, result);
   };
-  if (!results) {
-    if (may_repeat(results.error())) {
-      send_again(std::move(batch), results.error().retry_after_ms);
-      return;
-    }
-    --in_flight_;
-    if (!broken_) broken_ = results.error();
-    return;
+  while (!tally_->broken) {
+    if (writer_.try_add(mutation, done)) return {};
+    client_.loop().turn(true);
+    tell(false);
   }
-  auto left = std::make_shared<Batch>();
-  left->attempts = batch->attempts;
-  left->repeatable = batch->repeatable;
-  uint32_t after_ms = 0;
-  for (size_t i = 0; i < results->size(); ++i) {
-    const Result<void>& result = (*results)[i];
-    if (result) {
-      ++stats_.rows;
-      stats_.cells += batch->rows[i].operations().size();
-    } else if (may_repeat(result.error())) {
-      left->rows.push_back(std::move(batch->rows[i]));
-      left->lines.push_back(batch->lines[i]);
-      after_ms = std::max(after_ms, result.error().retry_after_ms);
-    } else {
-      reject(batch->lines[i], result.error());
-    }
-  }
-  if (left->rows.empty()) {
-    --in_flight_;
-  } else {
-    send_again(std::move(left), after_ms);
-  }
+  return std::unexpected(*tally_->broken);
 }
 
-void Importer::send_again(std::shared_ptr<Batch> batch, uint32_t after_ms) {
-  const int64_t growing_us = int64_t{10'000} << std::min(batch->attempts, 6);
-  const int64_t pause_us = std::max<int64_t>(int64_t{after_ms} * 1000, growing_us);
-  again_.push_back(
-      {std::move(batch), client_.loop().timers().now_us() + std::min(pause_us, kLongestPauseUs)});
-}
-
-Result<void> Importer::drain(size_t down_to) {
-  while (in_flight_ > down_to && !broken_) {
-    // While a batch waits for its time the loop must not sleep past it.
-    client_.loop().turn(again_.empty());
-    const int64_t now_us = client_.loop().timers().now_us();
-    for (size_t i = 0; i < again_.size(); ++i) {
-      if (again_[i].due_us > now_us) continue;
-      const std::shared_ptr<Batch> batch = std::move(again_[i].batch);
-      again_.erase(again_.begin() + static_cast<ptrdiff_t>(i));
-      ++batch->attempts;
-      client_.client().async_mutate_rows(table_, batch->rows, {},
-                                         [this, batch](Result<client::EntryResults> results) {
-                                           answered(batch, std::move(results));
-                                         });
-      break;
-    }
-    tell_progress(false);
+Result<void> Importer::drain() {
+  bool flushed = false;
+  writer_.async_flush([tally = tally_, &flushed](const Result<void>&) {
+    if (!tally->abandoned) flushed = true;
+  });
+  while (!flushed && !tally_->broken) {
+    client_.loop().turn(true);
+    tell(false);
   }
-  tell_progress(false);
-  if (broken_) return std::unexpected(*broken_);
+  if (tally_->broken) return std::unexpected(*tally_->broken);
   return {};
 }
 
-void Importer::reject(uint64_t line, const Error& why) {
-  ++stats_.rejected;
-  if (events_.rejected) events_.rejected(line, why);
+void Importer::next_span(Position begin) {
+  if (span_) span_->closed = true;
+  span_ = std::make_shared<Span>();
+  span_->begin = begin;
+  span_records_ = 0;
+  tally_->spans.push_back(span_);
+  tally_->pop_done();
 }
 
-void Importer::tell_progress(bool always) {
+void Importer::tell(bool always) {
   const int64_t now_us = client_.loop().timers().now_us();
-  stats_.elapsed_us = now_us - began_us_;
-  if (!always && now_us - told_us_ < kProgressEveryUs) return;
-  told_us_ = now_us;
-  if (events_.progress) events_.progress(stats_);
+  tally_->stats.elapsed_us = now_us - began_us_;
+  const ImportEvents& events = tally_->events;
+  if (events.progress && (always || now_us - told_us_ >= kProgressEveryUs)) {
+    told_us_ = now_us;
+    events.progress(tally_->stats);
+  }
+  if (events.acknowledged && (always || now_us - acknowledged_us_ >= kAcknowledgeEveryUs)) {
+    acknowledged_us_ = now_us;
+    events.acknowledged(tally_->acknowledged, tally_->stats);
+  }
 }
 
 }  // namespace cellar::cli

@@ -1,18 +1,21 @@
-// Importer: records of a source into a table, in batches of MutateRows, several in flight.
+// Importer: records of a source into a table, through the client's batching writer.
 //
-// Memory is bounded by kBatchesInFlight * kBatchBytes. Rows of one batch are each atomic; a batch
-// of which the fate is unknown (the connection broke) is sent again when that is harmless: when
-// every cell in it has a timestamp of its own, so that a second write changes nothing.
+// Memory is bounded by the writer's `max_pending_bytes` and one record. Cells that carry their own
+// timestamp may be written again without harm, so the client repeats what failed in passing, and an
+// import that was cut off goes on from the position before which everything was acknowledged.
+//
+// A row with more than kPieceOperations cells or kPieceBytes is written in pieces, each atomic.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "net/cli/record_source.h"
+#include "net/client/batch_writer.h"
 #include "net/client/sync_client.h"
 
 namespace cellar::cli {
@@ -29,54 +32,72 @@ struct ImportStats {
 struct ImportEvents {
   std::function<void(uint64_t line, const Error& why)> rejected;
   std::function<void(const ImportStats& so_far)> progress;  // now and then
+  // Every record before this position is acknowledged or rejected. About once a second, and when
+  // the import ends, however it does.
+  std::function<void(Position at, const ImportStats& so_far)> acknowledged;
 };
 
 class Importer {
  public:
-  static constexpr size_t kBatchRows = 500;
-  static constexpr size_t kBatchBytes = 512 * 1024;
-  static constexpr size_t kBatchesInFlight = 8;
-  static constexpr int kAttempts = 8;                    // of a batch
-  static constexpr int64_t kLongestPauseUs = 1'000'000;  // between two of them
+  static constexpr size_t kPieceOperations = 10'000;
+  static constexpr size_t kPieceBytes = 4u << 20;
+  static constexpr size_t kPendingBytes = 16u << 20;
+  static constexpr size_t kBatchBytes = 1u << 20;
+  static constexpr int64_t kAcknowledgeEveryUs = 1'000'000;
 
-  Importer(client::SyncClient& client, std::string table, ImportEvents events);
+  // `before`: the counts of an earlier run that this one continues. Stops with RESOURCE_EXHAUSTED
+  // once more than `max_rejected` records were (0: never).
+  Importer(client::SyncClient& client, std::string table, uint64_t max_rejected,
+           const ImportStats& before, ImportEvents events);
+  ~Importer();
+  Importer(const Importer&) = delete;
+  Importer& operator=(const Importer&) = delete;
 
   // To the end of the source. An error ends the import early; stats() tells how far it came.
   Result<void> run(RecordSource& source);
-  const ImportStats& stats() const { return stats_; }
+  const ImportStats& stats() const { return tally_->stats; }
 
  private:
-  struct Batch {
-    std::vector<client::Mutation> rows;
-    std::vector<uint64_t> lines;
-    size_t bytes = 0;
-    int attempts = 0;
-    bool repeatable = true;
-  };
+  static constexpr size_t kSpanRecords = 256;
   static constexpr int64_t kProgressEveryUs = 100'000;
+  // The longest that a batch is tried again: a restart of the node is outlived.
+  static constexpr int64_t kPatienceUs = 120'000'000;
 
+  // Consecutive records; done in the order of the file.
+  struct Span {
+    Position begin;
+    size_t left = 0;  // not answered
+    bool closed = false;
+  };
+  // What answers change, which may come when the importer is gone.
+  struct Tally {
+    ImportStats stats;
+    ImportEvents events;
+    uint64_t max_rejected = 0;
+    std::deque<std::shared_ptr<Span>> spans;
+    Position acknowledged;
+    std::optional<Error> broken;
+    bool abandoned = false;
+    void answered(Span& span, uint64_t line, size_t cells, const Result<void>& result);
+    void reject(uint64_t line, const Error& why);
+    void pop_done();
+  };
+
+  Result<void> read_all(RecordSource& source);
   Result<void> add(client::Mutation mutation, uint64_t line);
-  Result<void> send(std::shared_ptr<Batch> batch);
-  void answered(std::shared_ptr<Batch> batch, Result<client::EntryResults> results);
-  void send_again(std::shared_ptr<Batch> batch, uint32_t after_ms);
-  Result<void> drain(size_t down_to);  // takes turns until so few batches are in flight
-  void reject(uint64_t line, const Error& why);
-  void tell_progress(bool always);
+  Result<void> add_piece(client::Mutation mutation, uint64_t line);
+  Result<void> drain();
+  void next_span(Position begin);
+  void tell(bool always);
 
   client::SyncClient& client_;
-  std::string table_;
-  ImportEvents events_;
-  ImportStats stats_;
-  std::shared_ptr<Batch> open_;
-  struct Waiting {
-    std::shared_ptr<Batch> batch;
-    int64_t due_us;
-  };
-  std::vector<Waiting> again_;  // batches that wait for their next attempt
-  size_t in_flight_ = 0;        // those included
-  std::optional<Error> broken_;
+  std::shared_ptr<Tally> tally_;
+  client::BatchWriter writer_;
+  std::shared_ptr<Span> span_;
+  size_t span_records_ = 0;
   int64_t began_us_ = 0;
   int64_t told_us_ = 0;
+  int64_t acknowledged_us_ = 0;
 };
 
 }  // namespace cellar::cli

@@ -1,5 +1,7 @@
 #include "net/cli/json_rows.h"
 
+#include <utility>
+
 #include <boost/json.hpp>
 
 #include "net/cli/text.h"
@@ -10,7 +12,7 @@ namespace json = boost::json;
 
 namespace {
 
-// Bytes under `name` or its base64 twin.
+// Bytes under `name` or one of its twins.
 Result<std::optional<std::string>> find_bytes(const json::object& object, std::string_view name) {
   if (const json::value* plain = object.if_contains({name.data(), name.size()})) {
     if (const json::string* text = plain->if_string()) {
@@ -18,13 +20,21 @@ Result<std::optional<std::string>> find_bytes(const json::object& object, std::s
     }
     return fail(Errc::invalid_argument, "\"{}\" is not a string", name);
   }
-  const std::string twin = std::string(name) + "_base64";
-  if (const json::value* encoded = object.if_contains(twin)) {
-    if (const json::string* text = encoded->if_string()) {
-      TRY(std::string bytes, from_base64({text->data(), text->size()}));
-      return std::optional<std::string>(std::move(bytes));
+  for (const BytesForm form : {BytesForm::base64, BytesForm::hex}) {
+    const std::string twin = fmt::format("{}_{}", name, form_name(form));
+    const json::value* encoded = object.if_contains(twin);
+    if (!encoded) continue;
+    const json::string* text = encoded->if_string();
+    if (!text) return fail(Errc::invalid_argument, "\"{}\" is not a string", twin);
+    TRY(std::string bytes, from_form({text->data(), text->size()}, form));
+    return std::optional<std::string>(std::move(bytes));
+  }
+  const std::string number = fmt::format("{}_int64", name);
+  if (const json::value* value = object.if_contains(number)) {
+    if (!value->is_int64()) {
+      return fail(Errc::invalid_argument, "\"{}\" is not a 64-bit number", number);
     }
-    return fail(Errc::invalid_argument, "\"{}\" is not a string", twin);
+    return std::optional<std::string>(be64(value->as_int64()));
   }
   return std::optional<std::string>();
 }
@@ -63,27 +73,45 @@ std::string json_string(std::string_view text) {
   return json::serialize(json::string_view(text.data(), text.size()));
 }
 
-std::string json_field(std::string_view name, Bytes bytes) {
-  if (is_utf8(bytes)) return fmt::format("\"{}\":{}", name, json_string(bytes));
+std::string json_field(std::string_view name, Bytes bytes, BytesForm form) {
+  if (form == BytesForm::int64 && bytes.size() == sizeof(int64_t)) {
+    return fmt::format("\"{}_int64\":{}", name, shown(bytes, form));
+  }
+  if (form == BytesForm::hex) return fmt::format("\"{}_hex\":\"{}\"", name, to_hex(bytes));
+  if (form == BytesForm::utf8 && is_utf8(bytes)) {
+    return fmt::format("\"{}\":{}", name, json_string(bytes));
+  }
   return fmt::format("\"{}_base64\":\"{}\"", name, to_base64(bytes));
 }
 
-std::string json_row(Bytes key, std::span<const client::Cell> cells) {
-  std::string out = "{" + json_field("row", key) + ",\"cells\":[";
+void begin_json_row(std::string& out, Bytes key, const JsonForms& forms) {
+  out += "{" + json_field("row", key, forms.key) + ",\"cells\":[";
+}
+
+void add_json_cell(std::string& out, const client::Cell& cell, bool first, const JsonForms& forms) {
+  if (!first) out += ',';
+  out += fmt::format("{{{},{},\"timestamp\":{},{}", json_field("family", cell.family),
+                     json_field("qualifier", cell.qualifier, forms.other), cell.timestamp_us,
+                     json_field("value", cell.value, forms.value));
+  if (!cell.labels.empty()) out += "," + json_field("labels", cell.labels);
+  out += '}';
+}
+
+std::string json_row(Bytes key, std::span<const client::Cell> cells, const JsonForms& forms) {
+  std::string out;
+  begin_json_row(out, key, forms);
+  bool first = true;
   for (const client::Cell& cell : cells) {
-    if (out.back() != '[') out += ',';
-    out += fmt::format("{{{},{},\"timestamp\":{},{}", json_field("family", cell.family),
-                       json_field("qualifier", cell.qualifier), cell.timestamp_us,
-                       json_field("value", cell.value));
-    if (!cell.labels.empty()) out += "," + json_field("labels", cell.labels);
-    out += '}';
+    add_json_cell(out, cell, std::exchange(first, false), forms);
   }
   return out + "]}";
 }
 
 Result<client::Mutation> parse_json_row(std::string_view line, std::optional<int64_t> at_us) {
   json::error_code error;
-  const json::value value = json::parse({line.data(), line.size()}, error);
+  // The line's own memory, given back at once and as a whole.
+  json::monotonic_resource memory(std::max<size_t>(4 * line.size(), 1024));
+  const json::value value = json::parse({line.data(), line.size()}, error, &memory);
   if (error) return fail(Errc::invalid_argument, "not JSON: {}", error.message());
   const json::object* object = value.if_object();
   if (!object) return fail(Errc::invalid_argument, "not a JSON object");

@@ -51,24 +51,26 @@ std::string versions(std::string_view before, std::string_view after) {
   return has_after ? std::string(after) : std::string();
 }
 
-class DpkgLogSource final : public RecordSource {
+class DpkgLogSource final : public LineSource {
  public:
-  DpkgLogSource(LineReader lines, const SourceOptions& options)
-      : lines_(std::move(lines)), options_(options) {}
+  using LineSource::LineSource;
 
   Result<std::optional<client::Mutation>> next() override {
-    while (true) {
-      TRY(const std::optional<std::string_view> line, lines_.next());
-      if (!line) return std::optional<client::Mutation>();
-      if (line->find_first_not_of(" \t") == line->npos) continue;
-      TRY(const DpkgEvent event, parse_dpkg_line(*line, options_.utc));
-      client::Mutation mutation(event.row);
-      mutation.set(event.family, event.qualifier, event.value, spread(event));
-      return std::optional<client::Mutation>(std::move(mutation));
-    }
+    const Position before = lines_.position();
+    TRY(const std::optional<std::string_view> line, next_line());
+    if (!line) return std::optional<client::Mutation>();
+    TRY(const DpkgEvent event, parse_dpkg_line(*line, options_.utc));
+    if (event.time_us != second_us_) second_began_ = before;
+    client::Mutation mutation(event.row);
+    mutation.set(event.family, event.qualifier, event.value, spread(event));
+    return std::optional<client::Mutation>(std::move(mutation));
   }
-  uint64_t line() const override { return lines_.line(); }
-  uint64_t bytes() const override { return lines_.bytes(); }
+  // Events are counted within their second, so a second is read whole.
+  Position position() const override { return second_began_; }
+  Result<void> seek(Position to) override {
+    second_began_ = to;
+    return LineSource::seek(to);
+  }
 
  private:
   // The log counts seconds; several events of one cell in one second keep their order and their
@@ -82,39 +84,28 @@ class DpkgLogSource final : public RecordSource {
     return event.time_us + std::min<int64_t>(nth, 999) * 1000;
   }
 
-  LineReader lines_;
-  SourceOptions options_;
   int64_t second_us_ = -1;
+  Position second_began_;
   std::unordered_map<std::string, int64_t> seen_;  // of that second
 };
 
-class PackageListSource final : public RecordSource {
+class PackageListSource final : public LineSource {
  public:
-  PackageListSource(LineReader lines, const SourceOptions& options)
-      : lines_(std::move(lines)), at_us_(options.at_us.value_or(options.now_us / 1000 * 1000)) {}
+  using LineSource::LineSource;
 
   Result<std::optional<client::Mutation>> next() override {
-    while (true) {
-      TRY(const std::optional<std::string_view> line, lines_.next());
-      if (!line) return std::optional<client::Mutation>();
-      if (line->empty()) continue;
-      const size_t first = line->find('\t');
-      const size_t second = first == line->npos ? first : line->find('\t', first + 1);
-      if (second == line->npos || line->find('\t', second + 1) != line->npos || first == 0) {
-        return fail(Errc::invalid_argument, "not package, architecture, version between tabs");
-      }
-      client::Mutation mutation(line->substr(0, first));
-      mutation.set("install", line->substr(first + 1, second - first - 1), line->substr(second + 1),
-                   at_us_);
-      return std::optional<client::Mutation>(std::move(mutation));
+    TRY(const std::optional<std::string_view> line, next_line());
+    if (!line) return std::optional<client::Mutation>();
+    const size_t first = line->find('\t');
+    const size_t second = first == line->npos ? first : line->find('\t', first + 1);
+    if (second == line->npos || line->find('\t', second + 1) != line->npos || first == 0) {
+      return fail(Errc::invalid_argument, "not package, architecture, version between tabs");
     }
+    client::Mutation mutation(line->substr(0, first));
+    mutation.set("install", line->substr(first + 1, second - first - 1), line->substr(second + 1),
+                 options_.at_us.value_or(options_.now_us / 1000 * 1000));
+    return std::optional<client::Mutation>(std::move(mutation));
   }
-  uint64_t line() const override { return lines_.line(); }
-  uint64_t bytes() const override { return lines_.bytes(); }
-
- private:
-  LineReader lines_;
-  int64_t at_us_;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "net/cli/json_rows.h"
+#include "net/cli/table_json.h"
+#include "net/cli/text.h"
 #include "net/cli/times.h"
 
 namespace cellar::cli {
@@ -21,17 +23,6 @@ std::string_view name_of(Durability d) {
 }
 
 std::string_view name_of(Granularity g) { return g == Granularity::millis ? "millis" : "micros"; }
-
-std::string rule_text(const client::RetentionRule& rule) {
-  using Kind = client::RetentionRule::Kind;
-  if (rule.kind == Kind::max_versions) return fmt::format("max_versions({})", rule.value);
-  if (rule.kind == Kind::max_age) return fmt::format("max_age({})", format_duration(rule.value));
-  std::string text = rule.kind == Kind::any ? "union(" : "intersection(";
-  for (size_t i = 0; i < rule.parts.size(); ++i) {
-    text += (i > 0 ? ", " : "") + rule_text(rule.parts[i]);
-  }
-  return text + ")";
-}
 
 }  // namespace
 
@@ -98,14 +89,14 @@ void RowPrinter::row(Bytes key, std::span<const client::Cell> cells) {
   const Console& console = session_.console;
   if (session_.json) {
     if (keys_only_) {
-      console.print("{{{}}}\n", json_field("row", key));
+      console.print("{{{}}}\n", json_field("row", key, session_.key_form));
     } else {
       std::vector<client::Cell> copies;
       for (const client::Cell* cell : chosen) copies.push_back(*cell);
-      console.print("{}\n", json_row(key, copies));
+      console.print("{}\n", json_row(key, copies, session_.json_forms()));
     }
   } else if (keys_only_) {
-    console.print("{}\n", session_.show(key));
+    console.print("{}\n", session_.show_key(key));
   } else {
     print_plain(key, chosen);
   }
@@ -120,7 +111,7 @@ void RowPrinter::print_plain(Bytes key, const std::vector<const client::Cell*>& 
     const bool same = last && last->family == cell->family && last->qualifier == cell->qualifier;
     std::string column =
         same ? "" : session_.show(cell->family) + ":" + session_.show(cell->qualifier);
-    std::string value = session_.show(cell->value);
+    std::string value = session_.show_value(cell->value);
     if (!cell->labels.empty()) value += fmt::format("  [{}]", session_.show(cell->labels));
     lines.push_back({std::move(column), format_time(cell->timestamp_us), std::move(value)});
     last = cell;
@@ -132,7 +123,7 @@ void RowPrinter::print_plain(Bytes key, const std::vector<const client::Cell*>& 
     if (width <= kWidestColumn) column_width = std::max(column_width, width);
     time_width = std::max(time_width, line[1].size());
   }
-  std::string out = console.styled(Style::bold, session_.show(key)) + "\n";
+  std::string out = console.styled(Style::bold, session_.show_key(key)) + "\n";
   for (const auto& line : lines) {
     out += "  " + padded(line[0], column_width) + "  " +
            console.styled(Style::dim, padded(line[1], time_width)) + "  " + line[2] + "\n";
@@ -165,16 +156,9 @@ void print_tables(const Session& session, const std::vector<client::TableSummary
 namespace {
 
 void print_table_json(const Session& session, const client::TableDescription& table) {
-  std::string out = fmt::format(
-      "{{\"table\":{},\"id\":{},\"version\":{},\"granularity\":\"{}\",\"families\":[",
-      json_string(table.name), table.table_id, table.version, name_of(table.granularity));
-  for (const client::FamilySpec& family : table.families) {
-    if (out.back() != '[') out += ',';
-    out += fmt::format("{{\"name\":{}", json_string(family.name));
-    if (family.rule) out += fmt::format(",\"rule\":{}", json_string(rule_text(*family.rule)));
-    out += '}';
-  }
-  out += "]";
+  std::string out =
+      fmt::format("{{\"table\":{},\"id\":{},\"version\":{},{}", json_string(table.name),
+                  table.table_id, table.version, schema_members(table));
   if (table.options.durability) {
     out += fmt::format(",\"durability\":\"{}\"", name_of(*table.options.durability));
   }
@@ -219,8 +203,8 @@ void print_table(const Session& session, const client::TableDescription& table) 
   console.write(aligned(lines, 2));
   std::vector<std::vector<std::string>> tablets = {{"FROM", "TO", "SHARD", "TABLET", "EPOCH"}};
   for (const client::TabletDescription& tablet : table.tablets) {
-    tablets.push_back({tablet.start.empty() ? "(first row)" : session.show(tablet.start),
-                       tablet.end.empty() ? "(last row)" : session.show(tablet.end),
+    tablets.push_back({tablet.start.empty() ? "(first row)" : session.show_key(tablet.start),
+                       tablet.end.empty() ? "(last row)" : session.show_key(tablet.end),
                        fmt::format("{}", tablet.shard), fmt::format("{}", tablet.tablet_id),
                        fmt::format("{}", tablet.epoch)});
   }
@@ -235,7 +219,7 @@ void print_samples(const Session& session, const std::vector<client::SplitPoint>
                             sample.bytes_before);
       continue;
     }
-    lines.push_back({sample.key.empty() ? "(last row)" : session.show(sample.key),
+    lines.push_back({sample.key.empty() ? "(last row)" : session.show_key(sample.key),
                      fmt::format("{}", sample.bytes_before)});
   }
   if (!session.json) session.console.write(aligned(lines, 0));

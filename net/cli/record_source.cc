@@ -1,5 +1,8 @@
 #include "net/cli/record_source.h"
 
+#include <utility>
+
+#include "net/cli/binary_source.h"
 #include "net/cli/csv.h"
 #include "net/cli/json_rows.h"
 #include "net/cli/log_formats.h"
@@ -8,62 +11,98 @@ namespace cellar::cli {
 
 namespace {
 
-class JsonSource final : public RecordSource {
+class JsonSource final : public LineSource {
  public:
-  JsonSource(LineReader lines, const SourceOptions& options)
-      : lines_(std::move(lines)), options_(options) {}
+  using LineSource::LineSource;
 
   Result<std::optional<client::Mutation>> next() override {
-    while (true) {
-      TRY(const std::optional<std::string_view> line, lines_.next());
-      if (!line) return std::optional<client::Mutation>();
-      if (line->find_first_not_of(" \t") == line->npos) continue;
-      TRY(client::Mutation mutation, parse_json_row(*line, options_.at_us));
-      return std::optional<client::Mutation>(std::move(mutation));
-    }
+    TRY(const std::optional<std::string_view> line, next_line());
+    if (!line) return std::optional<client::Mutation>();
+    TRY(client::Mutation mutation, parse_json_row(*line, options_.at_us));
+    return std::optional<client::Mutation>(std::move(mutation));
   }
-  uint64_t line() const override { return lines_.line(); }
-  uint64_t bytes() const override { return lines_.bytes(); }
-
- private:
-  LineReader lines_;
-  SourceOptions options_;
 };
+
+constexpr std::pair<Format, std::string_view> kFormats[] = {{Format::csv, "csv"},
+                                                            {Format::jsonl, "jsonl"},
+                                                            {Format::dpkg_log, "dpkg-log"},
+                                                            {Format::package_list, "package-list"},
+                                                            {Format::cellar, "cellar"}};
 
 }  // namespace
 
+bool LineReader::fill() {
+  piece_.resize(kPieceBytes);
+  const size_t n = std::fread(piece_.data(), 1, piece_.size(), file_);
+  piece_.resize(n);
+  next_ = 0;
+  return n > 0;
+}
+
 Result<std::optional<std::string_view>> LineReader::next() {
-  buffer_.clear();
+  line_.clear();
+  ended_ = false;
   bool any = false;
   bool too_long = false;
-  while (true) {
-    const int c = std::getc(file_);
-    if (c == EOF) break;
+  std::string_view line;
+  while (!ended_) {
+    if (next_ == piece_.size() && !fill()) break;
     any = true;
-    ++bytes_;
-    if (c == '\n') break;
-    if (buffer_.size() >= kMaxLineBytes) {
-      too_long = true;
-      continue;
+    const std::string_view rest = std::string_view(piece_).substr(next_);
+    const size_t end = rest.find('\n');
+    ended_ = end != rest.npos;
+    const std::string_view part = rest.substr(0, end);
+    const size_t taken = part.size() + (ended_ ? 1 : 0);
+    next_ += taken;
+    at_.offset += taken;
+    if (line_.empty() && ended_ && !too_long) {
+      line = part;
+      break;
     }
-    buffer_.push_back(static_cast<char>(c));
+    too_long |= line_.size() + part.size() > kMaxLineBytes;
+    if (!too_long) line_ += part;
+    line = line_;
   }
   if (!any) return std::optional<std::string_view>();
-  ++line_;
+  ++at_.line;
   if (too_long) {
     return fail(Errc::resource_exhausted, "the line is longer than {} bytes", kMaxLineBytes);
   }
-  if (buffer_.ends_with('\r')) buffer_.pop_back();
-  return std::optional<std::string_view>(buffer_);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return std::optional<std::string_view>(line);
+}
+
+Result<void> LineReader::seek(Position to) {
+  if (::fseeko(file_, static_cast<off_t>(to.offset), SEEK_SET) != 0) {
+    return fail(Errc::invalid_argument, "the input cannot be read from its middle");
+  }
+  piece_.clear();
+  next_ = 0;
+  at_ = to;
+  return {};
+}
+
+Result<std::optional<std::string_view>> LineSource::next_line() {
+  while (true) {
+    TRY(const std::optional<std::string_view> line, lines_.next());
+    if (!line || line->find_first_not_of(" \t") != line->npos) return line;
+  }
 }
 
 Result<Format> parse_format(std::string_view name) {
-  if (name == "csv") return Format::csv;
-  if (name == "jsonl" || name == "json") return Format::jsonl;
-  if (name == "dpkg-log") return Format::dpkg_log;
-  if (name == "package-list") return Format::package_list;
-  return fail(Errc::invalid_argument, "format={} is none of csv, jsonl, dpkg-log, package-list",
-              name);
+  for (const auto& [format, known] : kFormats) {
+    if (name == known) return format;
+  }
+  if (name == "json") return Format::jsonl;
+  return fail(Errc::invalid_argument,
+              "format={} is none of csv, jsonl, cellar, dpkg-log, package-list", name);
+}
+
+std::string_view format_name(Format format) {
+  for (const auto& [known, name] : kFormats) {
+    if (known == format) return name;
+  }
+  return {};
 }
 
 Result<Format> guess_format(std::string_view file) {
@@ -72,10 +111,11 @@ Result<Format> guess_format(std::string_view file) {
   if (name.ends_with(".jsonl") || name.ends_with(".json") || name.ends_with(".ndjson")) {
     return Format::jsonl;
   }
+  if (name.ends_with(".cellar")) return Format::cellar;
   if (name.starts_with("dpkg.log")) return Format::dpkg_log;
   return fail(Errc::invalid_argument,
-              "the name '{}' does not say what is in it; add format=csv, jsonl, dpkg-log or "
-              "package-list",
+              "the name '{}' does not say what is in it; add format=csv, jsonl, cellar, dpkg-log "
+              "or package-list",
               file);
 }
 
@@ -87,6 +127,8 @@ std::unique_ptr<RecordSource> open_source(Format format, std::FILE* file,
       return csv_source(std::move(lines), options);
     case Format::jsonl:
       return std::make_unique<JsonSource>(std::move(lines), options);
+    case Format::cellar:
+      return binary_source(file);
     case Format::dpkg_log:
       return dpkg_log_source(std::move(lines), options);
     case Format::package_list:

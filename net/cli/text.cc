@@ -1,6 +1,7 @@
 #include "net/cli/text.h"
 
 #include <array>
+#include <cstring>
 
 namespace cellar::cli {
 
@@ -46,6 +47,15 @@ int hex_digit(char c) {
 
 bool is_utf8(Bytes b) {
   while (!b.empty()) {
+    // Eight bytes of ASCII at a time: most of what there is.
+    uint64_t eight = 0;
+    if (b.size() >= sizeof eight) {
+      std::memcpy(&eight, b.data(), sizeof eight);
+      if ((eight & 0x8080808080808080) == 0) {
+        b.remove_prefix(sizeof eight);
+        continue;
+      }
+    }
     const size_t n = character(b);
     if (n == 0) return false;
     b.remove_prefix(n);
@@ -104,15 +114,14 @@ Result<std::string> unescaped(std::string_view text) {
   return out;
 }
 
-std::string shown(Bytes b, BytesForm form) {
-  if (form == BytesForm::hex) return to_hex(b);
-  if (form == BytesForm::base64) return to_base64(b);
-  return escaped(b);
-}
-
 std::string to_hex(Bytes b) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
-  for (const char c : b) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  out.reserve(2 * b.size());
+  for (const char c : b) {
+    out += kDigits[static_cast<unsigned char>(c) >> 4];
+    out += kDigits[static_cast<unsigned char>(c) & 15];
+  }
   return out;
 }
 
@@ -132,16 +141,26 @@ std::string to_base64(Bytes b) {
 }
 
 Result<std::string> from_base64(std::string_view text) {
+  // The value of each digit; 64: none.
+  static const std::array<uint8_t, 256> kValues = [] {
+    std::array<uint8_t, 256> values;
+    values.fill(64);
+    for (size_t i = 0; i < kBase64.size(); ++i) {
+      values[static_cast<unsigned char>(kBase64[i])] = static_cast<uint8_t>(i);
+    }
+    return values;
+  }();
   while (text.ends_with('=')) text.remove_suffix(1);
   std::string out;
+  out.reserve(text.size() * 3 / 4);
   uint32_t group = 0;
   unsigned bits = 0;
   for (const char c : text) {
-    const size_t value = kBase64.find(c);
-    if (value == std::string_view::npos) {
+    const uint32_t value = kValues[static_cast<unsigned char>(c)];
+    if (value == 64) {
       return fail(Errc::invalid_argument, "'{}' is not base64", text.substr(0, 40));
     }
-    group = group << 6 | static_cast<uint32_t>(value);
+    group = group << 6 | value;
     bits += 6;
     if (bits >= 8) {
       bits -= 8;

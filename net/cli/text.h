@@ -9,15 +9,11 @@
 
 namespace cellar::cli {
 
-// How bytes are shown: utf8 prints valid UTF-8 as it is and escapes the rest as C does.
-enum class BytesForm : uint8_t { utf8, hex, base64 };
-
 bool is_utf8(Bytes b);  // well-formed, shortest form, no surrogates
 // Control characters, the backslash and whatever is no UTF-8 as \n, \t, \r, \\, \xHH; never cut.
 std::string escaped(Bytes b);
 // The inverse; INVALID_ARGUMENT for an escape that does not exist.
 Result<std::string> unescaped(std::string_view text);
-std::string shown(Bytes b, BytesForm form);
 
 std::string to_hex(Bytes b);
 std::string to_base64(Bytes b);

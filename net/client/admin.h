@@ -48,6 +48,9 @@ struct TableOptions {
   std::optional<Durability> durability;
   std::optional<Compression> compression;
   std::optional<uint32_t> block_bytes;
+  std::optional<int64_t> reclaim_within_us;  // dead bytes leave the disk within
+  std::optional<double> dead_slack;          // a share of live bytes that may stay dead
+  std::optional<double> reclaim_share;       // of the disk's write rate
 };
 
 struct TableSpec {
@@ -96,6 +99,36 @@ struct TableSummary {
 struct ListTables {
   std::string prefix;
   bool include_dropped = false;
+};
+
+// A tablet with what is known of it.
+struct TabletInfo : TabletDescription {
+  std::string table;
+  uint64_t bytes = 0;            // on disk within its rows, about, and what was written since
+  uint64_t unflushed_bytes = 0;  // of these, in memory alone
+  uint64_t tables = 0, runs = 0;
+  uint64_t reads = 0, writes = 0;  // since it was opened on its shard
+  int64_t last_commit_us = 0;      // 0: none is known
+  bool held = false;               // writes wait for the end of a split, merge or move
+};
+
+// Comes in pages: asked again with next_table and next_row until next_table is 0.
+struct ListTablets {
+  std::string table;  // empty: of all tables
+  uint64_t from_table = 0;
+  std::string from_row;
+  uint32_t limit = 1000;  // 1 to 10,000
+};
+struct TabletPage {
+  std::vector<TabletInfo> tablets;  // by table, then start
+  uint64_t next_table = 0;
+  std::string next_row;
+};
+
+struct SplitTablet {
+  std::string table;       // empty: whichever the tablet is of
+  uint64_t tablet_id = 0;  // 0: the one that holds `row`
+  std::string row;         // the right part's first row; empty: the node chooses
 };
 
 struct PreviewReply {

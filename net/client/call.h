@@ -1,6 +1,7 @@
-// Call: one request from the moment it is asked until its answer has been handed over. The
-// connection keeps calls in its lists and knows nothing of what they carry; TypedCall adds the
-// decoder and the caller's completion handler, in one block from a pool.
+// Call: one request from the moment it is asked until its answer has been handed over, over as many
+// attempts as it takes. A connection keeps calls in its lists and knows nothing of what they carry;
+// between attempts they are with their owner, the dispatcher. UnaryCall adds the decoder and the
+// caller's completion handler, in one block from a pool.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,9 @@
 #include "io/base/result.h"
 #include "io/runtime/async.h"
 #include "io/runtime/timers.h"
+#include "net/client/retry_policy.h"
 #include "net/wire/frame.h"
+#include "net/wire/status.h"
 
 namespace cellar::client {
 
@@ -31,6 +34,23 @@ struct Request {
   uint64_t affinity = 0;    // requests with one affinity share a connection
   uint64_t argument = 0;    // for the decoder of the answer
   bool writes = false;      // an outcome may be in doubt
+  Repeat repeat = Repeat::always;
+  bool wait = false;        // for a connection, where none can be made at once
+  bool keep_frame = false;  // the call looks at it once more when it has been answered
+  bool by_row = false;      // `row` alone decides where it goes, and tablet and epoch are named
+  // Parts of the frame: the table's name, and the row (or the first one).
+  struct Part {
+    uint32_t at = 0;
+    uint32_t size = 0;
+  };
+  Part table, row;
+  // Where moments of issue of tokens stand that are 0 until the first attempt: the first of them,
+  // how many, and how far apart.
+  uint32_t token_times_at = 0;
+  uint32_t token_times = 0;
+  uint32_t token_times_apart = 0;
+
+  Bytes part(Part p) const { return Bytes(frame).substr(p.at, p.size); }
 };
 
 // What a decoder gets to see, during its call only.
@@ -134,16 +154,47 @@ class HandlerCompletion final : public Completion<T> {
 };
 
 class Connection;
+class Call;
+
+// How an attempt ended without success.
+enum class Ending : uint8_t {
+  answered,     // the node refused it
+  lost,         // the connection was lost
+  unreachable,  // no connection could be made, and the request does not wait for one
+  here,         // deadline, cancel, close: nothing may follow
+};
+
+// What has calls between their attempts.
+class CallOwner {
+ public:
+  // An attempt has failed. True: the owner has taken the call, and it is not finished.
+  virtual bool takes_back(Call& call, const Error& error, Ending ending,
+                          const wire::TabletHint* hint) = 0;
+  // The call is about to be finished.
+  virtual void settled(Call& call, bool answered) = 0;
+  virtual void on_call_timer(Call& call) = 0;
+  virtual void cancel_waiting(Call& call, Error why, Reach reach) = 0;
+
+ protected:
+  ~CallOwner() = default;
+};
 
 class Call : public boost::intrusive::list_base_hook<> {
  public:
-  explicit Call(Timers& timers, Request request)
-      : request_(std::move(request)), timer_(timers, &Call::on_timer, this) {}
+  Call(Timers& timers, Request request)
+      : timers_(timers), request_(std::move(request)), timer_(timers, &Call::on_timer, this) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
+  // Ends an attempt: the owner takes the call back, or it is finished. The call may be gone after
+  // it.
+  void end(Result<wire::Frame> answer, Ending ending, Reach reach,
+           const wire::TabletHint* hint = nullptr);
   // The last frame of the answer, or why there is none. Called once; the call may be gone after it.
   virtual void finish(Result<wire::Frame> answer, Reach reach) = 0;
+  // Before another attempt: forgets what came of the last one. False: nothing is left to ask for,
+  // and finish() gets an empty answer.
+  virtual bool renew() { return true; }
   // A chunk of the answer, viewed during the call. False: this answer has no chunks.
   virtual bool chunk(const wire::Frame& frame) = 0;
   // The loop is gone: destroys the call without a word.
@@ -152,12 +203,30 @@ class Call : public boost::intrusive::list_base_hook<> {
  protected:
   virtual ~Call() = default;
   const Request& request() const { return request_; }
+  Request& request() { return request_; }
+  CallOwner* owner() const { return owner_; }
+  uint32_t attempts() const { return attempts_; }
+  // An attempt got somewhere: what fails later begins to count anew.
+  void made_progress() { attempts_ = 1; }
+  // An attempt may have been applied, whatever the last one was told.
+  bool in_doubt() const { return in_doubt_; }
+  Ending ending() const { return ending_; }  // of the last attempt
+  int64_t left_us() const;                   // to the deadline
 
  private:
   friend class Connection;
+  friend class Dispatcher;
   static void on_timer(void* context);
 
+  Timers& timers_;
   Request request_;
+  CallOwner* owner_ = nullptr;
+  uint32_t attempts_ = 0;
+  uint32_t redirects_ = 0;
+  Ending ending_ = Ending::here;
+  bool in_doubt_ = false;             // an attempt may have been applied
+  uint64_t sticky_row_ = 0;           // key of the row whose writes keep to one connection; 0: none
+  size_t charged_bytes_ = 0;          // of the client's bounds; 0: not charged
   Connection* connection_ = nullptr;  // that it waits in or was sent by; null once it is finished
   uint64_t request_id_ = 0;           // 0: not on the wire yet
   uint64_t wire_end_ = 0;             // position in the connection's output at which it ends
@@ -183,7 +252,7 @@ class UnaryCall final : public Call {
 
   void finish(Result<wire::Frame> answer, Reach reach) override {
     Completion<T>* completion = completion_;
-    std::vector<std::string> chunks = std::move(chunks_);
+    const std::vector<std::string> chunks = std::move(chunks_);
     const Decode decode = decode_;
     const uint64_t argument = request().argument;
     abandon_memory();
@@ -192,6 +261,10 @@ class UnaryCall final : public Call {
     } else {
       completion->complete(decode(Answer{*answer, chunks, argument}), reach);
     }
+  }
+  bool renew() override {
+    chunks_.clear();
+    return true;
   }
   bool chunk(const wire::Frame& frame) override {
     if (takes_chunks_) chunks_.emplace_back(frame.body);

@@ -66,6 +66,19 @@ Result<CellBlock> CellBlock::decode(Bytes body) {
   return block;
 }
 
+CellBlock CellBlock::split_last() {
+  CellBlock last;
+  last.buffer_ = buffer_;
+  last.bytes_ = bytes_;
+  RowPart part = rows_.back();
+  rows_.pop_back();
+  last.cells_.assign(part.cells.begin(), part.cells.end());
+  part.cells = last.cells_;
+  last.rows_.push_back(part);
+  cells_.resize(cells_.size() - last.cells_.size());
+  return last;
+}
+
 Row::Row(std::vector<CellBlock> blocks) : blocks_(std::move(blocks)) {
   for (const CellBlock& block : blocks_) {
     if (key_.empty() && !block.empty()) key_ = block.rows().front().key;

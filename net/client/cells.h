@@ -46,8 +46,11 @@ class CellBlock {
   bool answer_not_kept() const { return answer_not_kept_; }
   bool repeated() const { return repeated_; }
 
+  // Takes the last row out, as a block of its own over the same bytes. REQUIRES: there is one.
+  CellBlock split_last();
+
  private:
-  std::unique_ptr<uint64_t[]> buffer_;  // 8-byte aligned, so that the body is viewed in place
+  std::shared_ptr<uint64_t[]> buffer_;  // 8-byte aligned, so that the body is viewed in place
   size_t bytes_ = 0;
   std::vector<Cell> cells_;
   std::vector<RowPart> rows_;

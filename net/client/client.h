@@ -11,11 +11,15 @@
 //
 // What an Error tells. `code` and `message` are the server's, or UNAVAILABLE, DEADLINE_EXCEEDED,
 // CANCELLED, RESOURCE_EXHAUSTED from here. `applied` is honest: not_applied when the request cannot
-// have had an effect, maybe_applied when nobody can know. `retryable()` says that a repetition may
-// work; repeating a write that may have been applied is safe only with a Token, or where it sets
-// explicit timestamps. The client repeats nothing by itself.
+// have had an effect, maybe_applied when nobody can know.
 //
-// Requests for one row share a connection, so writes to a row apply in the order of the calls.
+// What is repeated. A request that failed in passing is sent again within its deadline where that
+// is safe: retry_policy.h says when, ClientOptions::retry how often. What comes back is final.
+//
+// Order. Writes of one row (async_mutate_row, check-and-mutate, read-modify-write) that are under
+// way at the same time share a connection and apply in the order of the calls, unless one had to be
+// sent again. Between a MutateRows and other writes of its rows there is no order but by waiting.
+//
 // One loop: call it there, and handlers that have no executor of their own run there. An operation
 // can be cancelled through its handler's cancellation slot; the server is told.
 #pragma once
@@ -33,7 +37,9 @@
 #include "net/client/cells.h"
 #include "net/client/connection.h"
 #include "net/client/decode.h"
+#include "net/client/dispatcher.h"
 #include "net/client/encode.h"
+#include "net/client/mutate_rows.h"
 #include "net/client/options.h"
 #include "net/client/read_stream.h"
 #include "net/client/requests.h"
@@ -53,7 +59,12 @@ class Client {
   void close();
 
   const ClientOptions& options() const { return options_; }
-  ConnectionStats stats() const;  // of all connections together
+  ClientStats stats() const;
+
+  // For what is built on a client and shares its loop.
+  ShardExecutor executor() const { return env_.executor; }
+  Timers& timers() const { return env_.timers; }
+  const std::shared_ptr<BlockPool>& pool() const { return pool_; }
 
   // ---- data ----
   template <class T>  // void(Result<MutateReply>)
@@ -69,9 +80,12 @@ class Client {
   template <class T>
   auto async_mutate_rows(std::string_view table, const std::vector<Mutation>& entries,
                          const CallOptions& o, T&& token) {
-    Request request = encoder_->mutate_rows(table, entries, o);
-    request.argument = entries.size();
-    return data<EntryResults>(std::move(request), o, &decode_entries, token);
+    return asio::async_initiate<T, void(Result<EntryResults>)>(
+        [this](auto handler, std::shared_ptr<MutateRowsOp> op) {
+          this->launch_rows(std::move(handler), std::move(op));
+        },
+        token,
+        std::make_shared<MutateRowsOp>(*dispatcher_, table, entries, o, deadline_of(o), waits(o)));
   }
   // void(Result<std::optional<Row>>): no row when nothing of it is left or passes the filter.
   template <class T>
@@ -149,6 +163,28 @@ class Client {
   auto async_compact_table(std::string_view name, T&& token) {
     return admin<void>(encoder_->compact_table(name), &decode_nothing, token);
   }
+  // void(Result<std::vector<TabletDescription>>): the parts, by start.
+  template <class T>
+  auto async_split_tablet(const SplitTablet& split, T&& token) {
+    return admin<std::vector<TabletDescription>>(encoder_->split_tablet(split), &decode_reshape,
+                                                 token);
+  }
+  // void(Result<std::vector<TabletDescription>>): the one that came of the two neighbours.
+  template <class T>
+  auto async_merge_tablets(std::string_view table, uint64_t left, uint64_t right, T&& token) {
+    return admin<std::vector<TabletDescription>>(encoder_->merge_tablets(table, left, right),
+                                                 &decode_reshape, token);
+  }
+  // void(Result<std::vector<TabletDescription>>): the tablet where it is served now.
+  template <class T>
+  auto async_move_tablet(std::string_view table, uint64_t tablet_id, uint32_t shard, T&& token) {
+    return admin<std::vector<TabletDescription>>(encoder_->move_tablet(table, tablet_id, shard),
+                                                 &decode_reshape, token);
+  }
+  template <class T>  // void(Result<TabletPage>)
+  auto async_list_tablets(const ListTablets& list, T&& token) {
+    return admin<TabletPage>(encoder_->list_tablets(list), &decode_tablets, token);
+  }
   template <class T>  // void(Result<ServerInfo>)
   auto async_server_info(T&& token) {
     return data<ServerInfo>(encoder_->server_info(), {}, &decode_info, token);
@@ -165,13 +201,14 @@ class Client {
   template <class T, class Token>
   auto data(Request request, const CallOptions& options, Decoder<T> decode, Token& token,
             bool chunks = false) {
-    request.deadline_us = options.deadline_us == kDefaultDeadline ? options_.request_deadline_us
-                                                                  : options.deadline_us;
+    request.deadline_us = deadline_of(options);
+    request.wait = waits(options);
     return start(std::move(request), decode, chunks, token);
   }
   template <class T, class Token>
   auto admin(Request request, Decoder<T> decode, Token& token) {
     request.deadline_us = options_.admin_deadline_us;
+    request.wait = options_.wait_for_connection;
     return start(std::move(request), decode, false, token);
   }
   template <class T, class Token>
@@ -185,26 +222,38 @@ class Client {
   template <class T, class Handler>
   void launch(Handler handler, Request request, Decoder<T> decode, bool chunks) {
     auto slot = asio::get_associated_cancellation_slot(handler);
-    const uint64_t affinity = request.affinity;
     Completion<T>* completion =
         HandlerCompletion<T, Handler>::make(pool_, env_.executor, std::move(handler));
     Call* call =
         UnaryCall<T>::make(pool_, env_.timers, std::move(request), decode, chunks, completion);
     if (slot.is_connected()) {
-      slot.assign([call](asio::cancellation_type) { cancel_call(call); });
+      slot.assign([call](asio::cancellation_type) { Dispatcher::cancel(*call); });
     }
-    submit(*call, affinity);
+    dispatcher_->submit(*call);
   }
-  static void cancel_call(Call* call);
-  void submit(Call& call, uint64_t affinity);
+  template <class Handler>
+  void launch_rows(Handler handler, std::shared_ptr<MutateRowsOp> op) {
+    auto slot = asio::get_associated_cancellation_slot(handler);
+    auto* completion =
+        HandlerCompletion<EntryResults, Handler>::make(pool_, env_.executor, std::move(handler));
+    if (slot.is_connected()) {
+      slot.assign([op](asio::cancellation_type) { op->cancel(); });
+    }
+    op->start(completion);
+  }
+  int64_t deadline_of(const CallOptions& options) const {
+    return options.deadline_us == kDefaultDeadline ? options_.request_deadline_us
+                                                   : options.deadline_us;
+  }
+  bool waits(const CallOptions& options) const {
+    return options.wait_for_connection.value_or(options_.wait_for_connection);
+  }
 
   ClientEnv env_;
   ClientOptions options_;
   std::shared_ptr<Encoder> encoder_;
   std::shared_ptr<BlockPool> pool_;
-  std::vector<std::shared_ptr<Connection>> connections_;
-  std::optional<Error> refused_;  // the options cannot be: what every request gets
-  bool closed_ = false;
+  std::optional<Dispatcher> dispatcher_;  // made when options_ is complete
 };
 
 }  // namespace cellar::client

@@ -29,11 +29,12 @@ uint32_t milliseconds(int64_t us) { return static_cast<uint32_t>((us + 999) / 10
 }  // namespace
 
 Connection::Connection(ClientEnv env, const ClientOptions& options, Address address,
-                       std::shared_ptr<Encoder> encoder)
+                       std::shared_ptr<Encoder> encoder, ConnectionOwner* owner)
     : env_(env),
       options_(options),
       address_(std::move(address)),
       encoder_(std::move(encoder)),
+      owner_(owner),
       random_(env.seed),
       alarm_(
           env.timers, [](void* self) { static_cast<Connection*>(self)->on_alarm(); }, this),
@@ -61,6 +62,7 @@ Async<void> Connection::run(std::shared_ptr<Connection> self) {
   while (self->state_ != State::closed) {
     Error why = co_await self->serve();
     self->lose(std::move(why));
+    if (self->retired_) self->close();
     if (self->state_ == State::closed) break;
     co_await self->pause(self->pause_us_);
   }
@@ -101,6 +103,7 @@ Async<Error> Connection::serve() {
   pinged_us_ = 0;
   given_up_ = {};
   if (options_.keepalive_us > 0) keepalive_.arm_after_us(options_.keepalive_us);
+  if (owner_) owner_->on_ready(*this);
   send_queued();
   auto ended = co_await receive(reader);
   co_return std::move(ended).error();
@@ -132,7 +135,10 @@ Async<Result<void>> Connection::shake_hands(wire::FrameReader& reader) {
         co_return fail(Errc::internal, "{} refused the hello without a word", options_.address);
       }
       CO_TRY(const ServerHello server, decode_hello(Answer{*frame, none, 0}));
+      server_ = server;
+      greeted_us_ = env_.timers.now_us();
       if (server.frame_bytes != 0) max_frame_bytes_ = server.frame_bytes;
+      reader.set_max_body_bytes(max_frame_bytes_);
       // Below the server's bound, so that it goes on reading our credits and cancels.
       max_in_flight_ = std::max<size_t>(options_.max_in_flight, 1);
       if (server.in_flight > 1) {
@@ -171,6 +177,7 @@ Result<void> Connection::handle(const wire::Frame& frame) {
   const wire::FrameHeader& header = frame.header;
   if (header.kind == wire::FrameKind::goaway) {
     state_ = State::draining;
+    if (owner_) owner_->on_goaway(*this);
     if (in_flight_ == 0) stream_->close();
     return {};
   }
@@ -199,11 +206,14 @@ Result<void> Connection::handle(const wire::Frame& frame) {
       const auto* status = wire::verified<fb::Status>(frame.body);
       Error error = status ? wire::error_of(*status)
                            : Error(Errc::internal, "the server refused without a word");
-      call->finish(std::unexpected(std::move(error)), Reach::now);
+      const auto hint = status ? wire::hint_of(*status) : std::nullopt;
+      call->end(std::unexpected(std::move(error)), Ending::answered, Reach::now,
+                hint ? &*hint : nullptr);
     } else {
-      call->finish(frame, Reach::now);
+      call->end(frame, Ending::answered, Reach::now);
     }
   }
+  if (state_ == State::closed) return {};
   if (state_ == State::draining && in_flight_ == 0) stream_->close();
   send_queued();
   return {};
@@ -240,43 +250,83 @@ void Connection::lose(Error why) {
                             given_up_.empty() ? "the node is stopping" : given_up_));
   }
   if (!closed) why.retry_after(milliseconds(pause_us_));
+  if (owner_) owner_->on_down(*this);
+  const Ending ending = closed ? Ending::here : Ending::lost;
   for (auto& [call, left] : carried) {
     Error error = why;
     error.applied = left && call->request_.writes ? Applied::maybe_applied : Applied::not_applied;
-    call->finish(std::unexpected(std::move(error)), Reach::now);
+    call->end(std::unexpected(std::move(error)), ending, Reach::now);
   }
-  if (closed || (!served && !options_.wait_for_connection)) fail_queue(why, Reach::now);
+  if (closed || !served) {
+    fail_queue(why, closed ? Ending::here : Ending::unreachable, Reach::now, closed);
+  }
 }
 
-void Connection::fail_queue(const Error& why, Reach reach) {
+void Connection::fail_queue(const Error& why, Ending ending, Reach reach, bool all) {
+  CallList patient;
   CallList failed;
-  failed.swap(queue_);
-  queued_bytes_ = 0;
-  for (Call& call : failed) {
-    call.timer_.cancel();
-    call.connection_ = nullptr;
+  CallList queued = take_queue();
+  while (!queued.empty()) {
+    Call& call = queued.front();
+    queued.pop_front();
+    (all || !call.request_.wait ? failed : patient).push_back(call);
+  }
+  while (!patient.empty()) {
+    Call& call = patient.front();
+    patient.pop_front();
+    enqueue(call);
   }
   while (!failed.empty()) {
     Call& call = failed.front();
     failed.pop_front();
     Error error = why;
     error.applied = Applied::not_applied;
-    call.finish(std::unexpected(std::move(error)), reach);
+    call.end(std::unexpected(std::move(error)), ending, reach);
   }
+}
+
+CallList Connection::take_queue() {
+  CallList taken;
+  taken.swap(queue_);
+  for (Call& call : taken) {
+    call.timer_.cancel();
+    call.connection_ = nullptr;
+  }
+  return taken;
+}
+
+void Connection::open() {
+  if (state_ == State::idle) start();
+}
+
+void Connection::retire() {
+  retired_ = true;
+  const bool serving = state_ == State::ready || state_ == State::draining;
+  if (serving && in_flight_ > 0) {
+    state_ = State::draining;
+  } else {
+    close();
+  }
+}
+
+int64_t Connection::server_now_us() const {
+  if (server_.now_us == 0) return 0;
+  return server_.now_us + env_.timers.now_us() - greeted_us_;
 }
 
 void Connection::close() {
   if (state_ == State::closed) return;
   state_ = State::closed;
+  owner_ = nullptr;
   const Error why(Errc::cancelled, "the client was closed");
-  fail_queue(why, Reach::queued);
+  fail_queue(why, Ending::here, Reach::queued, true);
   for (Slot& slot : slots_) {
     Call* call = slot.call;
     if (!call) continue;
     Error error = why;
     error.applied = outcome_of(*call);
     unhook(*call);
-    call->finish(std::unexpected(std::move(error)), Reach::queued);
+    call->end(std::unexpected(std::move(error)), Ending::here, Reach::queued);
   }
   if (stream_) stream_->close();
   pause_waiter_.resume();

@@ -5,6 +5,10 @@
 // its slot, in `slots_`, until the last frame of its answer. A slot whose call has ended early
 // (deadline, cancel) stays taken, empty, for that frame: the server still counts the request.
 //
+// An attempt that fails is ended with call.end(), and the call's owner may send it again, here or
+// elsewhere. A node that says goodbye is asked nothing more: the owner takes what is queued, and
+// the connection ends with its last answer.
+//
 // What became of a call when the connection is lost is known exactly: `handed_` counts the bytes
 // that the operating system took. A frame that did not leave whole was not applied; one that did
 // may have been.
@@ -45,14 +49,32 @@ struct ConnectionStats {
   uint64_t lost = 0;      // connections that broke or were given up
 };
 
+// What is told of a connection's life. None of it after close().
+class ConnectionOwner {
+ public:
+  virtual void on_ready(Connection& connection) = 0;   // the hello was answered
+  virtual void on_down(Connection& connection) = 0;    // lost, or no connection could be made
+  virtual void on_goaway(Connection& connection) = 0;  // it takes nothing more
+
+ protected:
+  ~ConnectionOwner() = default;
+};
+
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(ClientEnv env, const ClientOptions& options, Address address,
-             std::shared_ptr<Encoder> encoder);
+             std::shared_ptr<Encoder> encoder, ConnectionOwner* owner);
   ~Connection();
 
-  // Takes charge of the call: it is finished exactly once, never inside this function.
+  // Takes charge of an attempt: it is ended exactly once, never inside this function. `call.timer_`
+  // is armed for its deadline here.
   void submit(Call& call);
+  // Connects though nothing is asked yet.
+  void open();
+  // No more attempts to connect; ends with the last answer that is due.
+  void retire();
+  // What has not been sent yet, in its order; the caller submits it elsewhere.
+  CallList take_queue();
   // Ends a call early. The server is told.
   void cancel(Call& call, Error why, Reach reach);
   // For a call in chunks: the server may send so many more.
@@ -62,6 +84,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void close();
 
   bool ready() const { return state_ == State::ready; }
+  bool closed() const { return state_ == State::closed; }
+  const ServerHello& server() const { return server_; }  // of the last hello
+  // The node's trusted clock, by the last hello and this loop's timers; 0: no hello yet.
+  int64_t server_now_us() const;
   size_t in_flight() const { return in_flight_; }
   size_t queued() const { return queue_.size(); }
   const ConnectionStats& stats() const { return stats_; }
@@ -84,7 +110,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Async<Result<void>> receive(wire::FrameReader& reader);
   Result<void> handle(const wire::Frame& frame);
   void lose(Error why);
-  void fail_queue(const Error& why, Reach reach);
+  // Those that wait for a connection are left, unless `all`.
+  void fail_queue(const Error& why, Ending ending, Reach reach, bool all);
   void on_alarm();
   void on_keepalive();
   // The reader finds out and ends this connection.
@@ -97,7 +124,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // ---- calls (connection_calls.cc) ----
   void start();
+  void enqueue(Call& call);
+  void arm_deadline(Call& call);
   void put_on_wire(Call& call);
+  void stamp_tokens(Request& request);
   void send_queued();
   void send_control(uint64_t request_id, uint16_t op, wire::FrameKind kind, Bytes body);
   void schedule_flush();
@@ -115,7 +145,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const ClientOptions options_;
   const Address address_;
   std::shared_ptr<Encoder> encoder_;
+  ConnectionOwner* owner_;  // null once closed
   Random random_;
+  ServerHello server_;
+  int64_t greeted_us_ = 0;  // when it came, by the timers
+  bool retired_ = false;
   State state_ = State::idle;
 
   std::shared_ptr<ByteStream> stream_;
@@ -127,7 +161,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   int64_t last_received_us_ = 0;
 
   CallList queue_;
-  size_t queued_bytes_ = 0;
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;
   size_t in_flight_ = 0;

@@ -19,34 +19,55 @@ constexpr size_t kKeptOutBytes = 1u << 20;
 
 void Call::on_timer(void* context) {
   Call& call = *static_cast<Call*>(context);
-  call.connection_->on_deadline(call);
+  if (call.connection_) {
+    call.connection_->on_deadline(call);
+  } else {
+    call.owner_->on_call_timer(call);
+  }
+}
+
+void Call::end(Result<wire::Frame> answer, Ending ending, Reach reach,
+               const wire::TabletHint* hint) {
+  ending_ = ending;
+  if (!answer && owner_ && owner_->takes_back(*this, answer.error(), ending, hint)) return;
+  if (!answer && in_doubt_ && answer.error().applied == Applied::not_applied) {
+    answer.error().applied = Applied::maybe_applied;
+  }
+  if (!answer && attempts_ > 1) {
+    answer.error().message += fmt::format(" (after {} attempts)", attempts_);
+  }
+  if (owner_) owner_->settled(*this, ending == Ending::answered);
+  finish(std::move(answer), reach);
+}
+
+int64_t Call::left_us() const {
+  return deadline_us_ == INT64_MAX ? INT64_MAX : deadline_us_ - timers_.now_us();
 }
 
 void Connection::submit(Call& call) {
   if (state_ == State::closed) {
-    call.finish(fail(Errc::cancelled, "the client was closed"), Reach::queued);
+    call.end(fail(Errc::cancelled, "the client was closed"), Ending::here, Reach::queued);
     return;
-  }
-  if (queue_.size() >= options_.max_queued ||
-      queued_bytes_ + call.request_.frame.size() > options_.max_queued_bytes) {
-    Error error(Errc::resource_exhausted,
-                fmt::format("{} requests of {} bytes already wait for the connection to {}",
-                            queue_.size(), queued_bytes_, options_.address));
-    call.finish(std::unexpected(std::move(error).retry_after(10)), Reach::queued);
-    return;
-  }
-  call.connection_ = this;
-  if (call.request_.deadline_us > 0) {
-    call.deadline_us_ = env_.timers.now_us() + call.request_.deadline_us;
-    call.timer_.arm_after_us(call.request_.deadline_us);
   }
   if (state_ == State::ready && queue_.empty() && has_room()) {
+    call.connection_ = this;
+    arm_deadline(call);
     put_on_wire(call);
     return;
   }
-  queued_bytes_ += call.request_.frame.size();
-  queue_.push_back(call);
+  enqueue(call);
   if (state_ == State::idle) start();
+}
+
+void Connection::enqueue(Call& call) {
+  call.connection_ = this;
+  arm_deadline(call);
+  queue_.push_back(call);
+}
+
+void Connection::arm_deadline(Call& call) {
+  if (call.deadline_us_ == INT64_MAX) return;
+  call.timer_.arm_after_us(std::max<int64_t>(call.deadline_us_ - env_.timers.now_us(), 0));
 }
 
 bool Connection::has_room() const {
@@ -57,7 +78,6 @@ void Connection::send_queued() {
   while (state_ == State::ready && !queue_.empty() && has_room()) {
     Call& call = queue_.front();
     queue_.pop_front();
-    queued_bytes_ -= call.request_.frame.size();
     put_on_wire(call);
   }
 }
@@ -68,10 +88,10 @@ void Connection::put_on_wire(Call& call) {
   if (body_bytes > max_frame_bytes_) {
     call.timer_.cancel();
     call.connection_ = nullptr;
-    call.finish(
+    call.end(
         fail(Errc::invalid_argument, "the request has {} bytes, and {} takes at most {} in one",
              body_bytes, options_.address, max_frame_bytes_),
-        Reach::queued);
+        Ending::here, Reach::queued);
     return;
   }
   if (free_slots_.empty()) {
@@ -85,6 +105,8 @@ void Connection::put_on_wire(Call& call) {
   slot.call = &call;
   ++in_flight_;
   ++stats_.requests;
+  ++call.attempts_;
+  stamp_tokens(call.request_);
   call.request_id_ = static_cast<uint64_t>(slot.generation) << 32 | index;
   call.sent_us_ = env_.timers.now_us();
 
@@ -100,7 +122,6 @@ void Connection::put_on_wire(Call& call) {
   out_.append(frame);
   queued_end_ += frame.size();
   call.wire_end_ = queued_end_;
-  encoder_->give_back(std::move(frame));
   schedule_flush();
 }
 
@@ -114,6 +135,18 @@ void Connection::send_control(uint64_t request_id, uint16_t op, wire::FrameKind 
   out_.append(body);
   queued_end_ += wire::kHeaderBytes + body.size();
   schedule_flush();
+}
+
+// A token's window is counted by the node's clock from its first attempt.
+void Connection::stamp_tokens(Request& request) {
+  const int64_t now_us = server_now_us();
+  for (uint32_t i = 0; i < request.token_times; ++i) {
+    char* at = request.frame.data() + request.token_times_at + i * request.token_times_apart;
+    int64_t issued_us = 0;
+    std::memcpy(&issued_us, at, sizeof issued_us);
+    if (issued_us == 0) std::memcpy(at, &now_us, sizeof now_us);
+  }
+  request.token_times = 0;
 }
 
 // Everything asked for in this turn of the loop leaves in one write.
@@ -167,13 +200,11 @@ void Connection::unhook(Call& call) {
   call.timer_.cancel();
   call.connection_ = nullptr;
   if (call.request_id_ == 0) {
-    if (call.is_linked()) {
-      queued_bytes_ -= call.request_.frame.size();
-      queue_.erase(CallList::s_iterator_to(call));
-    }
+    if (call.is_linked()) queue_.erase(CallList::s_iterator_to(call));
   } else if (Slot* slot = slot_of(call.request_id_)) {
     slot->call = nullptr;
   }
+  call.request_id_ = 0;
 }
 
 Applied Connection::outcome_of(const Call& call) const {
@@ -184,11 +215,11 @@ Applied Connection::outcome_of(const Call& call) const {
 
 void Connection::cancel(Call& call, Error why, Reach reach) {
   why.applied = outcome_of(call);
-  if (slot_of(call.request_id_) && state_ == State::ready) {
+  if (slot_of(call.request_id_) && (state_ == State::ready || state_ == State::draining)) {
     send_control(call.request_id_, 0, wire::FrameKind::cancel, {});
   }
   unhook(call);
-  call.finish(std::unexpected(std::move(why)), reach);
+  call.end(std::unexpected(std::move(why)), Ending::here, reach);
 }
 
 void Connection::add_credits(Call& call, uint32_t chunks) {

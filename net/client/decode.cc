@@ -1,5 +1,6 @@
 #include "net/client/decode.h"
 
+#include <map>
 #include <utility>
 
 #include "net/wire/body.h"
@@ -72,6 +73,7 @@ Result<ServerHello> decode_hello(const Answer& answer) {
   hello.server_version = std::string(wire::text(reply->server_version()));
   hello.shard = reply->shard();
   hello.shards = reply->shards();
+  hello.now_us = reply->now_us();
   if (const fb::Limits* limits = reply->limits()) {
     hello.frame_bytes = limits->frame_bytes();
     hello.in_flight = limits->in_flight();
@@ -240,6 +242,9 @@ Result<TableDescription> decode_table(const Answer& answer) {
       table.options.compression = static_cast<Compression>(*v);
     }
     if (const auto v = options->block_bytes()) table.options.block_bytes = *v;
+    if (const auto v = options->reclaim_within_us()) table.options.reclaim_within_us = *v;
+    if (const auto v = options->dead_slack()) table.options.dead_slack = *v;
+    if (const auto v = options->reclaim_share()) table.options.reclaim_share = *v;
   }
   if (!wire::well_aligned(reply->tablets())) return std::unexpected(bad_arena());
   const Bytes arena = wire::bytes_of(reply->arena());
@@ -254,6 +259,67 @@ Result<TableDescription> decode_table(const Answer& answer) {
         {from.tablet_id(), from.epoch(), std::string(start), std::string(end), from.shard()});
   }
   return table;
+}
+
+Result<std::vector<TabletDescription>> decode_reshape(const Answer& answer) {
+  TRY(const fb::ReshapeReply* reply, root_of<fb::ReshapeReply>(answer.last));
+  std::vector<TabletDescription> tablets;
+  if (!reply || !reply->tablets()) return tablets;
+  if (!wire::well_aligned(reply->tablets())) return std::unexpected(bad_arena());
+  const Bytes arena = wire::bytes_of(reply->arena());
+  for (const fb::TabletRec* from : *reply->tablets()) {
+    Bytes start;
+    Bytes end;
+    if (!wire::view(from->start(), arena, start) || !wire::view(from->end(), arena, end)) {
+      return std::unexpected(bad_arena());
+    }
+    tablets.push_back(
+        {from->tablet_id(), from->epoch(), std::string(start), std::string(end), from->shard()});
+  }
+  return tablets;
+}
+
+Result<TabletPage> decode_tablets(const Answer& answer) {
+  TRY(const fb::ListTabletsReply* reply, root_of<fb::ListTabletsReply>(answer.last));
+  TabletPage page;
+  if (!reply) return page;
+  const Bytes arena = wire::bytes_of(reply->arena());
+  page.next_table = reply->next_table();
+  Bytes next;
+  if (reply->next_row() && !wire::view(*reply->next_row(), arena, next)) {
+    return std::unexpected(bad_arena());
+  }
+  page.next_row = next;
+  std::map<uint64_t, std::string> names;
+  for (uint32_t i = 0; reply->tables() && i < reply->tables()->size(); ++i) {
+    const fb::TableSummary& table = *reply->tables()->Get(i);
+    names[table.table_id()] = wire::text(table.name());
+  }
+  if (!wire::well_aligned(reply->tablets())) return std::unexpected(bad_arena());
+  for (uint32_t i = 0; reply->tablets() && i < reply->tablets()->size(); ++i) {
+    const fb::TabletFiguresRec& from = *reply->tablets()->Get(i);
+    Bytes start;
+    Bytes end;
+    if (!wire::view(from.start(), arena, start) || !wire::view(from.end(), arena, end)) {
+      return std::unexpected(bad_arena());
+    }
+    TabletInfo& to = page.tablets.emplace_back();
+    to.tablet_id = from.tablet_id();
+    to.epoch = from.epoch();
+    to.start = start;
+    to.end = end;
+    to.shard = from.shard();
+    to.table = names[from.table_id()];
+    to.bytes = from.bytes();
+    to.unflushed_bytes = from.unflushed_bytes();
+    to.tables = from.tables();
+    to.runs = from.runs();
+    to.reads = from.reads();
+    to.writes = from.writes();
+    to.last_commit_us = static_cast<int64_t>(from.last_stamp_ns() / 1000);
+    to.held = from.held();
+  }
+  return page;
 }
 
 Result<PreviewReply> decode_preview(const Answer& answer) {

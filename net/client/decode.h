@@ -19,6 +19,7 @@ struct ServerHello {
   uint32_t shards = 0;
   uint32_t frame_bytes = 0;  // 0: not said
   uint32_t in_flight = 0;
+  int64_t now_us = 0;  // the node's trusted clock
 };
 
 Result<void> decode_nothing(const Answer& answer);
@@ -35,6 +36,8 @@ Result<CheckAndMutateReply> decode_check(const Answer& answer);
 Result<std::vector<SplitPoint>> decode_samples(const Answer& answer);
 Result<std::vector<TableSummary>> decode_list(const Answer& answer);
 Result<TableDescription> decode_table(const Answer& answer);
+Result<std::vector<TabletDescription>> decode_reshape(const Answer& answer);
+Result<TabletPage> decode_tablets(const Answer& answer);
 Result<PreviewReply> decode_preview(const Answer& answer);
 
 }  // namespace cellar::client

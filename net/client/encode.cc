@@ -1,9 +1,11 @@
 #include "net/client/encode.h"
 
+#include <array>
 #include <functional>
 #include <utility>
 
 #include "net/client/encode_parts.h"
+#include "net/client/frame_parts.h"
 #include "net/wire/frame.h"
 
 namespace cellar::client {
@@ -16,16 +18,6 @@ constexpr uint16_t op_number(fb::Op op) { return static_cast<uint16_t>(op); }
 uint64_t row_affinity(Bytes row) { return std::hash<std::string_view>{}(row); }
 
 }  // namespace
-
-ReadRows ReadRows::prefix(Bytes p) {
-  ReadRows read;
-  RowRange range;
-  range.start = std::string(p);
-  std::string end = prefix_successor(p);
-  if (!end.empty()) range.end = std::move(end);
-  read.ranges.push_back(std::move(range));
-  return read;
-}
 
 flatbuffers::FlatBufferBuilder& Encoder::fresh() {
   if (builder_bytes_ > kKeptBuilderBytes) {
@@ -73,6 +65,13 @@ Request Encoder::named(uint16_t op, std::string_view name) {
   return finish(op, out.Finish());
 }
 
+std::optional<Token> Encoder::token_for(const std::optional<Token>& given,
+                                        const CallOptions& options) {
+  if (given || !options.draw_tokens) return given;
+  const std::array<uint64_t, 2> drawn = {random_.next(), random_.next()};
+  return Token{std::string(reinterpret_cast<const char*>(drawn.data()), sizeof drawn), 0};
+}
+
 Request Encoder::mutate_row(std::string_view table, const Mutation& mutation,
                             const CallOptions& options) {
   auto& b = fresh();
@@ -82,29 +81,34 @@ Request Encoder::mutate_row(std::string_view table, const Mutation& mutation,
   const auto name = string_of(b, table);
   const auto mutations = b.CreateVectorOfStructs(records);
   const auto arena = byte_vector(b, mutation.arena());
-  const auto token = token_of(b, mutation.token());
+  const auto token = token_of(b, token_for(mutation.token(), options));
   const fb::Span row(0, static_cast<uint32_t>(mutation.row().size()));
   Request request = finish(op_number(fb::Op::MutateRow),
                            fb::CreateMutateRowRequest(b, name, &row, mutations, arena,
                                                       durability_of(options.durability), token));
   request.affinity = row_affinity(mutation.row());
   request.writes = true;
+  request.repeat = mutation.safe_to_repeat() ? Repeat::always : Repeat::unless_applied;
+  mark_row<fb::MutateRowRequest>(request);
+  mark_token<fb::MutateRowRequest>(request);
   return request;
 }
 
 Request Encoder::mutate_rows(std::string_view table, const std::vector<Mutation>& entries,
-                             const CallOptions& options) {
+                             const std::vector<uint32_t>& chosen, const CallOptions& options) {
   auto& b = fresh();
   ArenaBuilder bytes;
   std::vector<fb::MutationRec> records;
   std::vector<fb::EntryRec> rows;
-  rows.reserve(entries.size());
-  for (const Mutation& entry : entries) {
+  rows.reserve(chosen.size());
+  for (const uint32_t index : chosen) {
+    const Mutation& entry = entries[index];
     const fb::Span at = bytes.add(entry.arena());
     append_records(entry, at.at(), records);
-    const fb::Span token = entry.token() ? bytes.add(entry.token()->token) : fb::Span(0, 0);
-    rows.emplace_back(fb::Span(at.at(), static_cast<uint32_t>(entry.row().size())), token,
-                      entry.token() ? entry.token()->issued_us : 0,
+    const std::optional<Token> token = token_for(entry.token(), options);
+    const fb::Span token_span = token ? bytes.add(token->token) : fb::Span(0, 0);
+    rows.emplace_back(fb::Span(at.at(), static_cast<uint32_t>(entry.row().size())), token_span,
+                      token ? token->issued_us : 0,
                       static_cast<uint32_t>(entry.operations().size()), uint32_t{0});
   }
   const auto name = string_of(b, table);
@@ -114,8 +118,9 @@ Request Encoder::mutate_rows(std::string_view table, const std::vector<Mutation>
   Request request = finish(op_number(fb::Op::MutateRows),
                            fb::CreateMutateRowsRequest(b, name, entry_vector, mutations, arena,
                                                        durability_of(options.durability)));
-  request.affinity = entries.empty() ? 0 : row_affinity(entries.front().row());
+  request.affinity = chosen.empty() ? 0 : row_affinity(entries[chosen.front()].row());
   request.writes = true;
+  mark_entries(request);
   return request;
 }
 
@@ -140,6 +145,7 @@ Request Encoder::read_row(std::string_view table, Bytes row, const std::optional
       finish(op_number(fb::Op::ReadRow),
              fb::CreateReadRowRequest(b, name, &key, nodes, arena, false, include_dead));
   request.affinity = row_affinity(row);
+  mark_row<fb::ReadRowRequest>(request);
   return request;
 }
 
@@ -178,7 +184,25 @@ Request Encoder::read_rows(std::string_view table, const ReadRows& read) {
   out.add_reversed(read.reversed);
   out.add_include_dead(read.include_dead);
   out.add_credits(read.credits);
-  return finish(op_number(fb::Op::ReadRows), out.Finish());
+  Request request = finish(op_number(fb::Op::ReadRows), out.Finish());
+  mark_scan(request, read);
+  return request;
+}
+
+// A scan begins where its first row lies; it names no tablet, for it may cross many.
+void Encoder::mark_scan(Request& request, const ReadRows& read) {
+  const auto& body = body_of<fb::ReadRowsRequest>(request);
+  request.table = part_of(request, body.table()->data(), body.table()->size());
+  const std::string* first = nullptr;
+  if (!read.keys.empty()) {
+    first = &read.keys.front();
+  } else if (!read.ranges.empty() && !read.reversed && read.ranges.front().start) {
+    first = &*read.ranges.front().start;
+  }
+  if (first == nullptr || first->empty()) return;
+  const Bytes arena = wire::bytes_of(body.arena());
+  const size_t at = arena.find(*first);
+  if (at != Bytes::npos) request.row = part_of(request, arena.data() + at, first->size());
 }
 
 Request Encoder::drop_row_range(std::string_view table, const DropRows& drop) {
@@ -192,7 +216,7 @@ Request Encoder::drop_row_range(std::string_view table, const DropRows& drop) {
   if (drop.end) end = byte_vector(b, *drop.end);
   Request request = finish(op_number(fb::Op::DropRowRange),
                            fb::CreateDropRowRangeRequest(b, name, prefix, start, end));
-  request.writes = true;
+  request.writes = true;  // and safe to repeat, by the contract
   return request;
 }
 
@@ -213,7 +237,8 @@ Request Encoder::check_and_mutate(std::string_view table, const CheckAndMutate& 
   const auto then_vector = b.CreateVectorOfStructs(then_records);
   const auto else_vector = b.CreateVectorOfStructs(else_records);
   const auto arena = byte_vector(b, bytes.bytes());
-  const auto token = token_of(b, check.token);
+  const auto given = token_for(check.token, options);
+  const auto token = token_of(b, given);
   fb::CheckAndMutateRowRequestBuilder out(b);
   out.add_table(name);
   out.add_row(&row);
@@ -222,10 +247,13 @@ Request Encoder::check_and_mutate(std::string_view table, const CheckAndMutate& 
   out.add_else_mutations(else_vector);
   out.add_arena(arena);
   out.add_durability(durability_of(options.durability));
-  if (check.token) out.add_token(token);
+  if (given) out.add_token(token);
   Request request = finish(op_number(fb::Op::CheckAndMutateRow), out.Finish());
   request.affinity = row_affinity(check.row);
   request.writes = true;
+  request.repeat = Repeat::unless_applied;
+  mark_row<fb::CheckAndMutateRowRequest>(request);
+  mark_token<fb::CheckAndMutateRowRequest>(request);
   return request;
 }
 
@@ -246,13 +274,16 @@ Request Encoder::read_modify_write(std::string_view table, const ReadModifyWrite
   const auto name = string_of(b, table);
   const auto rules = b.CreateVectorOfStructs(records);
   const auto arena = byte_vector(b, bytes.bytes());
-  const auto token = token_of(b, modify.token);
+  const auto token = token_of(b, token_for(modify.token, options));
   Request request =
       finish(op_number(fb::Op::ReadModifyWriteRow),
              fb::CreateReadModifyWriteRowRequest(b, name, &row, rules, arena,
                                                  durability_of(options.durability), token));
   request.affinity = row_affinity(modify.row);
   request.writes = true;
+  request.repeat = Repeat::unless_applied;
+  mark_row<fb::ReadModifyWriteRowRequest>(request);
+  mark_token<fb::ReadModifyWriteRowRequest>(request);
   return request;
 }
 
@@ -304,6 +335,7 @@ Request Encoder::create_table(const TableSpec& spec) {
   out.add_arena(arena);
   Request request = finish(op_number(fb::Op::CreateTable), out.Finish());
   request.writes = true;
+  request.repeat = Repeat::unless_applied;
   return request;
 }
 
@@ -324,18 +356,21 @@ Request Encoder::alter_table(const TableChange& change) {
                            fb::CreateAlterTableRequest(b, name, add, alter, drop, options,
                                                        change.close_oldest_undo_window));
   request.writes = true;
+  request.repeat = Repeat::unless_applied;
   return request;
 }
 
 Request Encoder::drop_table(std::string_view name) {
   Request request = named<fb::DropTableRequest>(op_number(fb::Op::DropTable), name);
   request.writes = true;
+  request.repeat = Repeat::unless_applied;
   return request;
 }
 
 Request Encoder::restore_table(std::string_view name) {
   Request request = named<fb::RestoreTableRequest>(op_number(fb::Op::RestoreTable), name);
   request.writes = true;
+  request.repeat = Repeat::unless_applied;
   return request;
 }
 
@@ -367,6 +402,40 @@ Request Encoder::flush_table(std::string_view name) {
 
 Request Encoder::compact_table(std::string_view name) {
   return named<fb::CompactTableRequest>(op_number(fb::Op::CompactTable), name);
+}
+
+Request Encoder::split_tablet(const SplitTablet& split) {
+  auto& b = fresh();
+  const auto table = string_of(b, split.table);
+  const auto row = split.row.empty() ? 0 : byte_vector(b, split.row);
+  Request request = finish(op_number(fb::Op::SplitTablet),
+                           fb::CreateSplitTabletRequest(b, table, split.tablet_id, row));
+  request.writes = true;
+  return request;
+}
+
+Request Encoder::merge_tablets(std::string_view table, uint64_t left, uint64_t right) {
+  auto& b = fresh();
+  Request request = finish(op_number(fb::Op::MergeTablets),
+                           fb::CreateMergeTabletsRequest(b, string_of(b, table), left, right));
+  request.writes = true;
+  return request;
+}
+
+Request Encoder::move_tablet(std::string_view table, uint64_t tablet_id, uint32_t shard) {
+  auto& b = fresh();
+  Request request = finish(op_number(fb::Op::MoveTablet),
+                           fb::CreateMoveTabletRequest(b, string_of(b, table), tablet_id, shard));
+  request.writes = true;
+  return request;
+}
+
+Request Encoder::list_tablets(const ListTablets& list) {
+  auto& b = fresh();
+  const auto table = string_of(b, list.table);
+  const auto row = byte_vector(b, list.from_row);
+  return finish(op_number(fb::Op::ListTablets),
+                fb::CreateListTabletsRequest(b, table, list.from_table, row, list.limit));
 }
 
 }  // namespace cellar::client

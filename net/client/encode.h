@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/base/random.h"
 #include "net/client/admin.h"
 #include "net/client/call.h"
 #include "net/client/options.h"
@@ -17,9 +18,12 @@ namespace cellar::client {
 // Builds frames; keeps its builder and the strings of sent frames to use them again. One loop.
 class Encoder {
  public:
+  explicit Encoder(uint64_t seed) : random_(seed) {}
+
   Request mutate_row(std::string_view table, const Mutation& mutation, const CallOptions& options);
+  // Those of the entries that `chosen` names, by position.
   Request mutate_rows(std::string_view table, const std::vector<Mutation>& entries,
-                      const CallOptions& options);
+                      const std::vector<uint32_t>& chosen, const CallOptions& options);
   Request read_row(std::string_view table, Bytes row, const std::optional<Filter>& filter,
                    bool include_dead);
   Request read_rows(std::string_view table, const ReadRows& read);
@@ -43,6 +47,13 @@ class Encoder {
                        const std::optional<RetentionRule>& rule, uint32_t samples);
   Request flush_table(std::string_view name);
   Request compact_table(std::string_view name);
+  Request split_tablet(const SplitTablet& split);
+  Request merge_tablets(std::string_view table, uint64_t left, uint64_t right);
+  Request move_tablet(std::string_view table, uint64_t tablet_id, uint32_t shard);
+  Request list_tablets(const ListTablets& list);
+
+  // The token to send: the one given, or where the options ask for it a drawn one.
+  std::optional<Token> token_for(const std::optional<Token>& given, const CallOptions& options);
 
   // A frame's string whose bytes are on their way; its memory is used again.
   void give_back(std::string frame);
@@ -58,7 +69,9 @@ class Encoder {
   template <class Root>
   Request named(uint16_t op, std::string_view name);  // requests that are a name and no more
   std::string frame_string();
+  static void mark_scan(Request& request, const ReadRows& read);
 
+  Random random_;  // of tokens
   flatbuffers::FlatBufferBuilder builder_;
   size_t builder_bytes_ = 0;  // of the largest body since the builder was made
   std::vector<std::string> spare_;

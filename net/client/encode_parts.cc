@@ -28,7 +28,12 @@ flatbuffers::Offset<flatbuffers::String> string_of(flatbuffers::FlatBufferBuilde
 flatbuffers::Offset<fb::Token> token_of(flatbuffers::FlatBufferBuilder& builder,
                                         const std::optional<Token>& token) {
   if (!token) return 0;
-  return fb::CreateToken(builder, byte_vector(builder, token->token), token->issued_us);
+  const auto bytes = byte_vector(builder, token->token);
+  // A moment of 0 must have its place: it is filled in at the first attempt.
+  builder.ForceDefaults(true);
+  const auto made = fb::CreateToken(builder, bytes, token->issued_us);
+  builder.ForceDefaults(false);
+  return made;
 }
 
 fb::Durability durability_of(const std::optional<Durability>& durability) {
@@ -119,6 +124,9 @@ flatbuffers::Offset<fb::TableOptions> options_of(flatbuffers::FlatBufferBuilder&
   if (options.durability) out.add_durability(static_cast<fb::Durability>(*options.durability));
   if (options.compression) out.add_compression(static_cast<fb::Compression>(*options.compression));
   if (options.block_bytes) out.add_block_bytes(*options.block_bytes);
+  if (options.reclaim_within_us) out.add_reclaim_within_us(*options.reclaim_within_us);
+  if (options.dead_slack) out.add_dead_slack(*options.dead_slack);
+  if (options.reclaim_share) out.add_reclaim_share(*options.reclaim_share);
   return out.Finish();
 }
 

@@ -79,6 +79,14 @@ Mutation& Mutation::delete_row() {
   return *this;
 }
 
+bool Mutation::safe_to_repeat() const {
+  if (token_) return true;
+  for (const Operation& operation : operations_) {
+    if (operation.kind != Kind::set || !operation.timestamp_us) return false;
+  }
+  return true;
+}
+
 Mutation& Mutation::with_token(Token token) {
   token_ = std::move(token);
   return *this;

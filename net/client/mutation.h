@@ -17,8 +17,9 @@ namespace cellar::client {
 
 // Makes the repetition of a write harmless (SEMANTICS 2).
 struct Token {
-  std::string token;      // 1 to 64 bytes
-  int64_t issued_us = 0;  // by the server's clock, see Pong
+  std::string token;  // 1 to 64 bytes
+  // By the server's clock, see Pong; 0: the client fills it in when it first sends the write.
+  int64_t issued_us = 0;
 };
 
 class Mutation {
@@ -57,6 +58,9 @@ class Mutation {
   Bytes bytes(Part part) const { return Bytes(arena_).substr(part.at, part.size); }
   const std::vector<Operation>& operations() const { return operations_; }
   const std::optional<Token>& token() const { return token_; }
+  // Whether writing it twice leaves what writing it once leaves, whoever else writes between
+  // (retry_policy.h): cells with explicit timestamps alone, or a token.
+  bool safe_to_repeat() const;
   Bytes arena() const { return arena_; }  // the row first
   size_t memory_bytes() const { return arena_.size() + operations_.size() * sizeof(Operation); }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/model/types.h"
+#include "net/client/retry_policy.h"
 
 namespace cellar::client {
 
@@ -15,9 +16,11 @@ inline constexpr size_t kMaxConnections = 64;
 inline constexpr int64_t kNoDeadline = 0;
 inline constexpr int64_t kDefaultDeadline = -1;  // the one in ClientOptions
 
+enum class WhenFull : uint8_t { refuse, wait };
+
 struct ClientOptions {
   std::string address = kDefaultAddress;  // "HOST:PORT"
-  size_t connections = 1;                 // 1 to kMaxConnections; requests of one row share one
+  size_t connections = 1;                 // 1 to kMaxConnections; those of one row share one
   std::string client_name = "cellar-client";
   std::string client_id;  // identity of idempotency tokens, at most 64 bytes; empty: drawn
 
@@ -29,23 +32,37 @@ struct ClientOptions {
   // the connection is given up. So a scan, which has no deadline, does not wait for a dead machine.
   int64_t keepalive_us = 15'000'000;
 
-  // What one connection carries: requests on the wire (the server may allow fewer), and behind them
-  // a queue in this client. Past its bounds a request is refused with RESOURCE_EXHAUSTED.
+  // Requests of one connection that are on the wire at one time; the server may allow fewer.
   size_t max_in_flight = 128;
-  size_t max_queued = 65'536;
-  size_t max_queued_bytes = 256u << 20;
+  // Requests of the whole client that were taken and are not finished, those between two attempts
+  // included (one larger than all room is taken alone). Past the bounds a request is refused at
+  // once with RESOURCE_EXHAUSTED, or waits for its turn until its deadline.
+  size_t max_pending = 65'536;
+  size_t max_pending_bytes = 256u << 20;
+  WhenFull when_full = WhenFull::refuse;
 
   // Pause before the next attempt to connect: doubles from min to max, each drawn from [1/2, 1].
   int64_t backoff_min_us = 10'000;
   int64_t backoff_max_us = 2'000'000;
-  // false: an attempt that fails also fails the requests that wait for it (UNAVAILABLE, not
-  // applied). true: they wait on until their deadline.
+  // false: an attempt to connect that fails also fails the requests that wait for it (UNAVAILABLE,
+  // not applied), whatever attempts they have left. true: they wait on until their deadline, and so
+  // outlive a restart of the node.
   bool wait_for_connection = false;
+
+  RetryOptions retry;  // see retry_policy.h
+
+  // true: once a table is used more than now and then, its tablets are asked for, connections are
+  // made until every shard of the node has one, and a row's requests go where its tablet is served.
+  bool route_by_shard = true;
 };
 
 struct CallOptions {
-  int64_t deadline_us = kDefaultDeadline;  // from the call; also told to the server
-  std::optional<Durability> durability;    // of a write; absent: the table's
+  int64_t deadline_us = kDefaultDeadline;     // from the call; also told to the server
+  std::optional<Durability> durability = {};  // of a write; absent: the table's
+  // Gives each row mutation without a token one of its own, so that it may be sent again whatever
+  // it does (SEMANTICS 2). A node without tokens refuses it with UNIMPLEMENTED.
+  bool draw_tokens = false;
+  std::optional<bool> wait_for_connection = {};  // absent: as in ClientOptions
 };
 
 }  // namespace cellar::client

@@ -1,12 +1,18 @@
 #include "net/client/read_stream.h"
 
-#include "net/client/connection.h"
+#include <algorithm>
+
+#include "net/client/dispatcher.h"
 
 namespace cellar::client {
 
 void StreamCall::finish(Result<wire::Frame> answer, Reach reach) {
   open_ = false;
   if (!answer) end_ = std::unexpected(std::move(answer).error());
+  if (answer && !unfinished_.empty()) {
+    end_ = fail(Errc::internal, "the read ended in the middle of a row");
+  }
+  unfinished_.clear();
   if (waiter_) {
     // A waiter means that every block was taken.
     Completion<CellBlock>* waiter = std::exchange(waiter_, nullptr);
@@ -24,27 +30,70 @@ bool StreamCall::chunk(const wire::Frame& frame) {
   if (!held_) return true;
   auto block = CellBlock::decode(frame.body);
   if (!block) return false;
-  if (block->empty()) {
-    ++owed_;
-    return true;
+  note_rows(*block);
+  CellBlock rest;
+  if (!read_.provisional_rows && !block->empty() && !block->rows().back().complete) {
+    rest = block->split_last();
   }
-  blocks_.push_back(*std::move(block));
-  if (waiter_) {
+  if (block->empty()) {
+    // Nothing of this chunk will be taken: it makes room for another at once.
+    ++owed_;
+  } else {
+    // A row that went on from the last chunks ends here.
+    for (CellBlock& part : std::exchange(unfinished_, {}))
+      blocks_.push_back({std::move(part), false});
+    blocks_.push_back({*std::move(block), true});
+  }
+  if (!rest.empty()) unfinished_.push_back(std::move(rest));
+  repay_credits();
+  if (waiter_ && !blocks_.empty()) {
     Completion<CellBlock>* waiter = std::exchange(waiter_, nullptr);
     waiter->complete(take_block(), Reach::now);
   }
   return true;
 }
 
-CellBlock StreamCall::take_block() {
-  CellBlock block = std::move(blocks_.front());
-  blocks_.pop_front();
-  if (++owed_ * 2 >= credits_ && open_) {
-    if (Connection* connection = Connection::of(*this)) {
-      connection->add_credits(*this, std::exchange(owed_, 0));
-    }
+// The rows that have come whole, and where a resumption would begin.
+void StreamCall::note_rows(const CellBlock& block) {
+  for (const RowPart& row : block.rows()) {
+    if (!row.complete) continue;
+    ++rows_;
+    last_row_ = row.key;
   }
-  return block;
+  if (rows_ > 0) made_progress();
+}
+
+// In bulk, for half a window at a time.
+void StreamCall::repay_credits() {
+  if (owed_ * 2 < credits_ || owed_ == 0 || !open_) return;
+  if (Connection* connection = Connection::of(*this)) {
+    connection->add_credits(*this, std::exchange(owed_, 0));
+  }
+}
+
+bool StreamCall::renew() {
+  unfinished_.clear();
+  if (rows_ > 0 && !read_.resume_after(last_row_, rows_)) return false;
+  rows_ = 0;
+  // What waits here already has its place in the window.
+  const auto waiting = static_cast<uint32_t>(
+      std::count_if(blocks_.begin(), blocks_.end(), [](const Waiting& w) { return w.credit; }));
+  ReadRows rest = read_;
+  rest.credits = credits_ > waiting ? credits_ - waiting : 1;
+  owed_ = 0;
+  Request renewed = encoder_->read_rows(table_, rest);
+  request().frame = std::move(renewed.frame);
+  request().table = renewed.table;
+  request().row = renewed.row;
+  return true;
+}
+
+CellBlock StreamCall::take_block() {
+  Waiting next = std::move(blocks_.front());
+  blocks_.pop_front();
+  if (next.credit) ++owed_;
+  repay_credits();
+  return std::move(next.block);
 }
 
 void StreamCall::next(Completion<CellBlock>* waiter) {
@@ -77,9 +126,7 @@ void StreamCall::release() {
     return;
   }
   // Ends in finish(), which lets go of the memory.
-  if (Connection* connection = Connection::of(*this)) {
-    connection->cancel(*this, Error(Errc::cancelled, "the read was cancelled"), Reach::queued);
-  }
+  Dispatcher::cancel(*this);
 }
 
 void StreamCall::abandon() {

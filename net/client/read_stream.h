@@ -7,6 +7,10 @@
 //     for (const RowPart& row : block.rows()) ...
 //   }
 //
+// A lost connection or a node in passing trouble does not end it: the read goes on after the last
+// complete row, with the row limit that is left, as often as ClientOptions::retry allows without a
+// row in between. Rows are handed over whole; see ReadRows::provisional_rows for very large ones.
+//
 // The server sends ahead as many chunks as ReadRows::credits says, and no more until blocks are
 // taken: a slow reader costs that much memory, here and nowhere else. Letting go of a stream
 // cancels it. One async_next at a time. Same loop as its client.
@@ -14,20 +18,30 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "net/client/call.h"
 #include "net/client/cells.h"
+#include "net/client/encode.h"
+#include "net/client/requests.h"
 
 namespace cellar::client {
 
 class StreamCall final : public Call {
  public:
-  StreamCall(Timers& timers, Request request, uint32_t credits)
-      : Call(timers, std::move(request)), credits_(credits == 0 ? 1 : credits) {}
+  StreamCall(Timers& timers, Request request, std::shared_ptr<Encoder> encoder,
+             std::string_view table, ReadRows read)
+      : Call(timers, std::move(request)),
+        encoder_(std::move(encoder)),
+        table_(table),
+        read_(std::move(read)),
+        credits_(read_.credits == 0 ? 1 : read_.credits) {}
 
   void finish(Result<wire::Frame> answer, Reach reach) override;
   bool chunk(const wire::Frame& frame) override;
+  bool renew() override;
   void abandon() override;
 
   void next(Completion<CellBlock>* waiter);
@@ -37,12 +51,24 @@ class StreamCall final : public Call {
  private:
   ~StreamCall() override = default;
   CellBlock take_block();
+  void note_rows(const CellBlock& block);
+  void repay_credits();
 
+  std::shared_ptr<Encoder> encoder_;
+  const std::string table_;
+  ReadRows read_;                      // what this attempt asks for
+  std::string last_row_;               // of the last complete row of this attempt
+  uint64_t rows_ = 0;                  // complete ones of this attempt
+  std::vector<CellBlock> unfinished_;  // parts of the row that has no end mark yet
   uint32_t credits_;
   uint32_t owed_ = 0;  // blocks taken and not yet told to the server
-  std::deque<CellBlock> blocks_;
-  bool open_ = true;  // the connection refers to this
-  bool held_ = true;  // a handle does
+  struct Waiting {
+    CellBlock block;
+    bool credit;  // its being taken lets the server send another chunk
+  };
+  std::deque<Waiting> blocks_;  // complete rows
+  bool open_ = true;            // the connection refers to this
+  bool held_ = true;            // a handle does
   Result<void> end_;
   Completion<CellBlock>* waiter_ = nullptr;
 };
@@ -64,7 +90,7 @@ class ReadStream {
   ~ReadStream() { cancel(); }
 
   // void(Result<CellBlock>): the next block, or an empty one at the end. After an error only the
-  // rows that were complete before it count; resume after the last of them.
+  // rows that were complete before it count; a new read may begin after the last of them.
   template <class Token>
   auto async_next(Token&& token) {
     return asio::async_initiate<Token, void(Result<CellBlock>)>(

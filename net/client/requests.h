@@ -41,8 +41,15 @@ struct ReadRows {
   bool reversed = false;
   bool include_dead = false;
   uint32_t credits = 8;  // chunks of about 64 KiB that may wait in this client, at least 1
+  // false: rows are handed over once they are complete, so a row larger than a chunk is gathered in
+  // this client. true: parts as they come; a part that is not `continued` begins its row anew, and
+  // what came of that row before is void.
+  bool provisional_rows = false;
 
   static ReadRows prefix(Bytes p);
+  // What is left to read after `last`, which came complete as the `rows`-th of this read: false
+  // when that is nothing.
+  bool resume_after(Bytes last, uint64_t rows);
 };
 
 // A prefix, or bounds of which each may be absent.

@@ -73,6 +73,18 @@ Result<CellBlock> SyncClient::next(ReadStream& stream) {
   return wait<CellBlock>([&](auto token) { stream.async_next(std::move(token)); });
 }
 
+Result<void> SyncClient::add(BatchWriter& writer, Mutation m) {
+  return wait<void>([&](auto token) { writer.async_add(std::move(m), std::move(token)); });
+}
+
+Result<void> SyncClient::flush(BatchWriter& writer) {
+  return wait<void>([&](auto token) { writer.async_flush(std::move(token)); });
+}
+
+Result<void> SyncClient::close(BatchWriter& writer) {
+  return wait<void>([&](auto token) { writer.async_close(std::move(token)); });
+}
+
 Result<TableDescription> SyncClient::create_table(const TableSpec& spec) {
   return wait<TableDescription>(
       [&](auto token) { client_->async_create_table(spec, std::move(token)); });
@@ -116,6 +128,27 @@ Result<void> SyncClient::flush_table(std::string_view name) {
 
 Result<void> SyncClient::compact_table(std::string_view name) {
   return wait<void>([&](auto token) { client_->async_compact_table(name, std::move(token)); });
+}
+
+Result<std::vector<TabletDescription>> SyncClient::split_tablet(const SplitTablet& split) {
+  return wait<std::vector<TabletDescription>>(
+      [&](auto token) { client_->async_split_tablet(split, std::move(token)); });
+}
+
+Result<std::vector<TabletDescription>> SyncClient::merge_tablets(std::string_view table,
+                                                                 uint64_t left, uint64_t right) {
+  return wait<std::vector<TabletDescription>>(
+      [&](auto token) { client_->async_merge_tablets(table, left, right, std::move(token)); });
+}
+
+Result<std::vector<TabletDescription>> SyncClient::move_tablet(std::string_view table,
+                                                               uint64_t tablet_id, uint32_t shard) {
+  return wait<std::vector<TabletDescription>>(
+      [&](auto token) { client_->async_move_tablet(table, tablet_id, shard, std::move(token)); });
+}
+
+Result<TabletPage> SyncClient::list_tablets(const ListTablets& list) {
+  return wait<TabletPage>([&](auto token) { client_->async_list_tablets(list, std::move(token)); });
 }
 
 Result<ServerInfo> SyncClient::server_info() {

@@ -9,6 +9,7 @@
 
 #include "io/runtime/shard_loop.h"
 #include "io/runtime/tcp_transport.h"
+#include "net/client/batch_writer.h"
 #include "net/client/client.h"
 
 namespace cellar::client {
@@ -40,6 +41,11 @@ class SyncClient {
   // The next block, or an empty one at the end.
   Result<CellBlock> next(ReadStream& stream);
 
+  // A writer on client(). Batches travel only while a call of this class waits.
+  Result<void> add(BatchWriter& writer, Mutation m);  // waits for room
+  Result<void> flush(BatchWriter& writer);
+  Result<void> close(BatchWriter& writer);
+
   Result<TableDescription> create_table(const TableSpec& spec);
   Result<TableDescription> alter_table(const TableChange& change);
   Result<void> drop_table(std::string_view name);
@@ -50,6 +56,12 @@ class SyncClient {
                                     const std::optional<RetentionRule>& rule, uint32_t samples);
   Result<void> flush_table(std::string_view name);
   Result<void> compact_table(std::string_view name);
+  Result<std::vector<TabletDescription>> split_tablet(const SplitTablet& split);
+  Result<std::vector<TabletDescription>> merge_tablets(std::string_view table, uint64_t left,
+                                                       uint64_t right);
+  Result<std::vector<TabletDescription>> move_tablet(std::string_view table, uint64_t tablet_id,
+                                                     uint32_t shard);
+  Result<TabletPage> list_tablets(const ListTablets& list);
   Result<ServerInfo> server_info();
   Result<Pong> ping();
 

@@ -36,6 +36,10 @@ constexpr std::array<Handler, kOps> make_handlers() {
   set(Op::PreviewRule, handle_preview_rule);
   set(Op::FlushTable, handle_flush_table);
   set(Op::CompactTable, handle_compact_table);
+  set(Op::SplitTablet, handle_split_tablet);
+  set(Op::MergeTablets, handle_merge_tablets);
+  set(Op::MoveTablet, handle_move_tablet);
+  set(Op::ListTablets, handle_list_tablets);
   return table;
 }
 constexpr std::array<Handler, kOps> kHandlers = make_handlers();

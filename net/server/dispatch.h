@@ -22,6 +22,7 @@ void handle_extra(ShardServer& shard, Session& session, const wire::Frame& frame
 void handle_mutate_row(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_mutate_rows(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_drop_row_range(ShardServer& shard, Session& session, const wire::Frame& frame);
+// ---- handlers_conditional.cc ----
 void handle_check_and_mutate_row(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_read_modify_write_row(ShardServer& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_read.cc ----
@@ -38,6 +39,11 @@ void handle_describe_table(ShardServer& shard, Session& session, const wire::Fra
 void handle_preview_rule(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_flush_table(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_compact_table(ShardServer& shard, Session& session, const wire::Frame& frame);
+// ---- handlers_tablets.cc ----
+void handle_split_tablet(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_merge_tablets(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_move_tablet(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_list_tablets(ShardServer& shard, Session& session, const wire::Frame& frame);
 
 // ---- for the handlers ----
 

@@ -3,6 +3,7 @@
 #include "net/server/router.h"
 #include "net/server/shard_server.h"
 #include "net/server/table_codec.h"
+#include "net/wire/rule_codec.h"
 
 namespace cellar::server {
 
@@ -119,9 +120,9 @@ void handle_list_tables(ShardServer& shard, Session& session, const Frame& frame
   for (const auto& [name, entry] : shard.tables().tables()) {
     if (!name.starts_with(prefix)) continue;
     const auto text = builder.CreateString(name);
-    tables.push_back(fb::CreateTableSummary(builder, text, entry.schema.id.value(),
-                                            static_cast<uint32_t>(entry.tablets.size()),
-                                            static_cast<uint32_t>(entry.schema.families.size())));
+    tables.push_back(fb::CreateTableSummary(builder, text, entry->schema.id.value(),
+                                            static_cast<uint32_t>(entry->tablets.size()),
+                                            static_cast<uint32_t>(entry->schema.families.size())));
   }
   const auto list = builder.CreateVector(tables);
   session.reply(frame.header, wire::finish_body(builder, fb::CreateListTablesReply(builder, list)));
@@ -138,8 +139,8 @@ void handle_describe_table(ShardServer& shard, Session& session, const Frame& fr
 void handle_preview_rule(ShardServer& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<fb::PreviewRuleRequest>(session, frame);
   if (request == nullptr) return;
-  if (auto ok = wire::check_rule(request->rule()); !ok) {
-    return session.reply_error(frame.header, ok.error());
+  if (auto rule = wire::decode_rule(request->rule()); !rule) {
+    return session.reply_error(frame.header, rule.error());
   }
   const auto table = table_named(shard, frame.header, request->table());
   session.reply_error(frame.header, table ? unimplemented("preview") : table.error());

@@ -1,4 +1,4 @@
-// Writes: MutateRow, MutateRows, DropRowRange, and the two with a condition.
+// Writes without a condition: MutateRow, MutateRows, DropRowRange.
 #include "net/server/dispatch.h"
 #include "net/server/router.h"
 #include "net/server/shard_server.h"
@@ -70,6 +70,7 @@ void handle_mutate_row(ShardServer& shard, Session& session, const Frame& frame)
     const wire::TabletHint hint = hint_of(tablet);
     return session.reply_error(frame.header, stale_error(frame.header, tablet), &hint);
   }
+  if (tablet.held) return session.hold();
   if (tablet.shard == shard.id()) {
     return start_single_write(shard, session, frame.header, decoded, tablet);
   }
@@ -103,6 +104,10 @@ void handle_mutate_rows(ShardServer& shard, Session& session, const Frame& frame
       batch->refuse(i, stale_error(frame.header, tablet));
       continue;
     }
+    if (tablet.held) {
+      batch->forget();
+      return session.hold();
+    }
     engine::Write& write = batch->add(i, tablet);
     write.level = decoded.target.level;
     write.mutation = decoded.mutation(i);
@@ -123,41 +128,15 @@ void handle_drop_row_range(ShardServer& shard, Session& session, const Frame& fr
   for (const TabletDescriptor& tablet : (*table)->tablets) {
     const bool before = !tablet.end.empty() && tablet.end <= drop.start;
     const bool after = !drop.end.empty() && tablet.start >= drop.end;
-    if (!before && !after && !drop.nothing) tablets.push_back(&tablet);
+    if (before || after || drop.nothing) continue;
+    if (tablet.held) return session.hold();
+    tablets.push_back(&tablet);
   }
   BatchWrite* batch = shard.batch_writes.take();
   batch->begin(shard, session, frame.header, BatchWrite::Answer::drop, tablets.size());
   const RangeDelete range = batch->keep_range(std::move(drop.start), std::move(drop.end));
   for (size_t i = 0; i < tablets.size(); ++i) batch->add(i, *tablets[i]).range = range;
   batch->start();
-}
-
-void handle_check_and_mutate_row(ShardServer& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<wire::fb::CheckAndMutateRowRequest>(session, frame);
-  if (request == nullptr) return;
-  const auto size = [](const auto* list) { return list == nullptr ? 0u : list->size(); };
-  if (request->row()->size() == 0) {
-    return session.reply_error(frame.header, Error(Errc::invalid_argument, "the row key is empty"));
-  }
-  if (size(request->then_mutations()) == 0 && size(request->else_mutations()) == 0) {
-    return session.reply_error(frame.header,
-                               Error(Errc::invalid_argument, "both lists of operations are empty"));
-  }
-  const auto table = find_table(shard.tables(), frame.header, wire::text(request->table()));
-  session.reply_error(frame.header, table ? unimplemented("check_and_mutate_row") : table.error());
-}
-
-void handle_read_modify_write_row(ShardServer& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<wire::fb::ReadModifyWriteRowRequest>(session, frame);
-  if (request == nullptr) return;
-  if (request->row()->size() == 0) {
-    return session.reply_error(frame.header, Error(Errc::invalid_argument, "the row key is empty"));
-  }
-  if (request->rules()->size() == 0) {
-    return session.reply_error(frame.header, Error(Errc::invalid_argument, "there are no rules"));
-  }
-  const auto table = find_table(shard.tables(), frame.header, wire::text(request->table()));
-  session.reply_error(frame.header, table ? unimplemented("read_modify_write_row") : table.error());
 }
 
 }  // namespace cellar::server

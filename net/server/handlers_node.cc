@@ -13,15 +13,8 @@ constexpr size_t kMaxClientIdBytes = 64;
 constexpr size_t kMaxEchoBytes = 1024;
 
 // Parts of the contract that this node has, by the names of PROTOCOL.md.
-constexpr std::string_view kFeatures[] = {"filter.pass",
-                                          "filter.time_range",
-                                          "filter.cells_per_column",
-                                          "filter.chain(time_range,cells_per_column)",
-                                          "splits",
-                                          "reversed",
-                                          "drop_row_range",
-                                          "alter_table",
-                                          "sample_row_keys"};
+constexpr std::string_view kFeatures[] = {
+    "filters", "splits", "reversed", "drop_row_range", "alter_table", "sample_row_keys", "tablets"};
 
 Result<void> check_hello(const fb::HelloRequest& hello) {
   if (hello.min_version() > wire::kProtocolVersion ||
@@ -109,6 +102,16 @@ Async<void> answer_server_info(ShardServer& shard, Session& session, wire::Frame
   session.reply(header, wire::finish_body(builder, reply.Finish()));
 }
 
+// The operation may have moved the clock.
+Async<void> answer_extra(ShardServer& shard, Session& session, wire::FrameHeader header) {
+  const Result<void> renewed = co_await shard.node().renew_clock(shard.id());
+  if (!renewed) {
+    session.reply_error(header, renewed.error());
+  } else {
+    session.reply(header, {});
+  }
+}
+
 }  // namespace
 
 void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
@@ -167,7 +170,7 @@ void handle_server_info(ShardServer& shard, Session& session, const Frame& frame
 void handle_extra(ShardServer& shard, Session& session, const Frame& frame) {
   const Result<void> done = shard.extra()->handle(frame.header.op, frame.body);
   if (!done) return session.reply_error(frame.header, done.error());
-  session.reply(frame.header, {});
+  spawn(shard.executor(), answer_extra(shard, session, frame.header));
 }
 
 }  // namespace cellar::server

@@ -1,6 +1,5 @@
 // Reads: ReadRow, ReadRows, SampleRowKeys.
-#include <algorithm>
-
+#include "engine/filter/compiled_filter.h"
 #include "net/server/dispatch.h"
 #include "net/server/router.h"
 #include "net/server/shard_server.h"
@@ -33,11 +32,14 @@ class Taken {
 };
 
 // Everything that must hold before a read may begin, in the order of precedence: form, existence,
-// then what is not there yet.
+// then what is not there yet. `plan` says how the filter is spread over the read.
 Result<const TableEntry*> admit(ShardServer& shard, const Frame& frame,
-                                const wire::DecodedRead& read) {
+                                const wire::DecodedRead& read, engine::FilterPlan& plan) {
+  if (!read.filter.empty()) {
+    TRY(plan, engine::plan_filter(read.filter));
+  }
   TRY(const TableEntry* table, find_table(shard.tables(), frame.header, read.table));
-  TRY_VOID(wire::check_granularity(read.filter, table->schema.granularity));
+  TRY_VOID(check_granularity(read.filter, table->schema.granularity));
   if (!read.unimplemented.empty()) return std::unexpected(unimplemented(read.unimplemented));
   TRY_VOID(shard.admission().check_replies());
   return table;
@@ -52,8 +54,18 @@ Async<void> sample(ShardServer& shard, Session& session, wire::FrameHeader heade
   session.reply(header, build_samples(shard.builder(), *sizes));
 }
 
-ReadOp::Target target_of(const TabletDescriptor& tablet) {
-  return {tablet.id, tablet.epoch, tablet.shard};
+// The first of the tablets to be read that the header does not name; null: it names them all. So a
+// client with a stale map is told so before the first chunk.
+const TabletDescriptor* first_unnamed(const Frame& frame, const TableEntry& table,
+                                      const ReadSpec& spec) {
+  if (frame.header.tablet_id == 0 && frame.header.epoch == 0) return nullptr;
+  RowSet rows = spec.rows;
+  ReadPlan plan;
+  for (plan.begin(rows, spec.reversed); plan.more(); plan.passed()) {
+    const TabletDescriptor& tablet = plan.next(table);
+    if (!names_tablet(frame.header, tablet)) return &tablet;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -65,15 +77,11 @@ void handle_read_row(ShardServer& shard, Session& session, const Frame& frame) {
   if (auto ok = wire::decode(*request, op->read); !ok) {
     return session.reply_error(frame.header, ok.error());
   }
-  const auto table = admit(shard, frame, op->read);
+  engine::FilterPlan plan;
+  const auto table = admit(shard, frame, op->read, plan);
   if (!table) return session.reply_error(frame.header, table.error());
-  const TabletDescriptor& tablet = (*table)->locate(op->read.spec.rows.ranges().front().start);
-  if (!names_tablet(frame.header, tablet)) {
-    const wire::TabletHint hint = hint_of(tablet);
-    return session.reply_error(frame.header, stale_error(frame.header, tablet), &hint);
-  }
-  op->begin(shard, session, frame.header, true);
-  op->targets.push_back(target_of(tablet));
+  plan.narrow(op->read.spec);
+  op->begin(shard, session, frame.header, (*table)->schema.id, true);
   op.start();
 }
 
@@ -84,19 +92,15 @@ void handle_read_rows(ShardServer& shard, Session& session, const Frame& frame) 
   if (auto ok = wire::decode(*request, op->read); !ok) {
     return session.reply_error(frame.header, ok.error());
   }
-  const auto table = admit(shard, frame, op->read);
+  engine::FilterPlan plan;
+  const auto table = admit(shard, frame, op->read, plan);
   if (!table) return session.reply_error(frame.header, table.error());
-  op->begin(shard, session, frame.header, false);
-  const RowSet& rows = op->read.spec.rows;
-  for (const TabletDescriptor& tablet : (*table)->tablets) {
-    if (rows.clip(tablet.start, tablet.end).ranges().empty()) continue;
-    if (!names_tablet(frame.header, tablet)) {
-      const wire::TabletHint hint = hint_of(tablet);
-      return session.reply_error(frame.header, stale_error(frame.header, tablet), &hint);
-    }
-    op->targets.push_back(target_of(tablet));
+  plan.narrow(op->read.spec);
+  if (const TabletDescriptor* tablet = first_unnamed(frame, **table, op->read.spec)) {
+    const wire::TabletHint hint = hint_of(*tablet);
+    return session.reply_error(frame.header, stale_error(frame.header, *tablet), &hint);
   }
-  if (op->read.spec.reversed) std::reverse(op->targets.begin(), op->targets.end());
+  op->begin(shard, session, frame.header, (*table)->schema.id, false);
   if (auto admitted = shard.admission().begin_scan(); !admitted) {
     return session.reply_error(frame.header, admitted.error());
   }

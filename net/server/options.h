@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/balance/options.h"
 #include "engine/options.h"
 #include "io/disk/backend.h"
 #include "net/wire/frame.h"
@@ -33,6 +34,7 @@ struct ServerOptions {
   bool pin = true;
   IoBackend io = IoBackend::automatic;
   engine::EngineOptions engine;
+  engine::BalanceOptions balance;
   NetOptions net;
 };
 

@@ -2,104 +2,98 @@
 
 #include <algorithm>
 
+#include "net/server/router.h"
 #include "net/server/session.h"
 #include "net/server/shard_server.h"
 
 namespace cellar::server {
 
 using engine::ScanStep;
+using Task = ReadSlice::Task;
 
-// ---- the slice, on the tablet's shard ----
-
-void ReadSlice::go_on() {
-  if (abandon) return end(ScanStep::done);
-  if (!cursor) {
-    auto opened = server->engine().open_scan(tablet, epoch, op->read.spec);
-    if (!opened) {
-      error = std::move(opened).error();
-      return end(ScanStep::failed);
-    }
-    cursor = std::move(*opened);
-  }
-  const ScanStep how = cursor->run(op->builder);
-  switch (how) {
-    case ScanStep::blocked:
-      return spawn(server->executor(), load_and_go_on(*this));
-    case ScanStep::yielded:
-      if (server != op->home && ++yields < kYieldsAway) return server->continue_later(*this);
-      break;
-    case ScanStep::failed:
-      error = cursor->error();
-      break;
-    default:
-      break;
-  }
-  end(how);
-}
-
-Async<void> ReadSlice::load_and_go_on(ReadSlice& slice) {
-  co_await slice.cursor->load();
-  slice.go_on();
-}
-
-void ReadSlice::end(ScanStep how) {
-  step = how;
-  yields = 0;
-  if (how == ScanStep::done || how == ScanStep::failed) cursor.reset();
-  if (server == op->home) return op->slice_done();
-  run = [](MailboxMessage& self) { static_cast<ReadSlice&>(self).op->slice_done(); };
-  server->mailbox().send(op->home->id(), *this);
-}
-
-// ---- the op, at home ----
-
-void ReadOp::begin(ShardServer& shard, Session& of, const wire::FrameHeader& request,
+void ReadOp::begin(ShardServer& shard, Session& of, const wire::FrameHeader& request, TableId table,
                    bool is_single) {
   home = &shard;
   session = &of;
   header = request;
   single_ = is_single;
-  targets.clear();
-  at = 0;
+  table_ = table;
+  plan_.begin(read.spec.rows, read.spec.reversed);
   builder.reset();
   row_limit_ = read.spec.row_limit;
   credits_ = is_single ? UINT32_MAX : read.credits;
-  deadline_us_ =
-      request.deadline_ms == 0 ? 0 : shard.timers().now_us() + request.deadline_ms * int64_t{1000};
+  deadline_us_ = of.deadline_us(request);
   waiting_ = Waiting::no;
-  cancelled_ = finishing_ = chunk_sent_ = false;
+  away_ = cancelled_ = finishing_ = chunk_sent_ = false;
   slice_.op = this;
-  slice_.abandon = false;
   slice_.error.reset();
-  slice_.yields = 0;
+  slice_.gone = false;
+  slice_.step = ScanStep::done;
+  if (!alarm_) {
+    alarm_.emplace(shard.timers(), [](void* self) { static_cast<ReadOp*>(self)->ring(); }, this);
+  }
 }
 
 void ReadOp::start() {
   session->add_read(*this);
-  if (targets.empty()) return finish();
   next_tablet();
 }
 
-// Begins with targets[at].
+// Begins with the tablet that holds the next rows by now.
 void ReadOp::next_tablet() {
-  const Target& target = targets[at];
-  slice_.server = &home->peer(target.shard);
-  slice_.tablet = target.tablet;
-  slice_.epoch = target.epoch;
-  if (row_limit_ != 0) read.spec.row_limit = row_limit_ - builder.rows();
-  run_slice();
+  if (!plan_.more()) return finish();
+  const engine::TableMap& tables = home->tables();
+  const engine::TableEntry* table = tables.find(table_);
+  if (table == nullptr) {
+    return fail_with(Error(Errc::not_found, fmt::format("table {} was dropped", table_)));
+  }
+  map_version_ = tables.version;
+  const engine::TabletDescriptor& tablet = plan_.next(*table);
+  if (!names_tablet(header, tablet)) {
+    const wire::TabletHint hint = hint_of(tablet);
+    session->reply_error(header, stale_error(header, tablet), &hint);
+    return release();
+  }
+  slice_.server = &home->peer(tablet.shard);
+  slice_.tablet = tablet.id;
+  slice_.epoch = tablet.epoch;
+  run_slice(Task::read);
 }
 
-void ReadOp::run_slice() {
-  if (slice_.server == home) return slice_.go_on();
-  home->count_handed_over();
-  slice_.run = [](MailboxMessage& self) { static_cast<ReadSlice&>(self).go_on(); };
-  home->mailbox().send(slice_.server->id(), slice_);
+void ReadOp::run_slice(Task task) {
+  if (row_limit_ != 0 && !slice_.cursor) read.spec.row_limit = row_limit_ - builder.rows();
+  slice_.task = task;
+  away_ = true;
+  slice_.send();
+}
+
+// What the tablet would have given is asked for again by a newer map.
+void ReadOp::tablet_gone() {
+  slice_.gone = false;
+  slice_.step = ScanStep::done;
+  if (must_stop()) return fail_with(stop_reason());
+  if (home->tables().version != map_version_) {
+    slice_.error.reset();
+    return home->continue_later(*this);
+  }
+  home->map_waiters().wait(*this, home->timers().now_us() + MapWaiters::kMaxWaitUs);
+  wait_for(Waiting::map);
+}
+
+void ReadOp::map_wait_over() {
+  if (must_stop()) return wake();
+  // Without a newer map the error stands.
+  if (home->tables().version == map_version_) return fail_with(*slice_.error);
+  slice_.error.reset();
+  wake();
 }
 
 void ReadOp::slice_done() {
+  away_ = false;
+  if (slice_.gone) return tablet_gone();
   if (slice_.error) return fail_with(*slice_.error);
-  if (slice_.abandon) return fail_with(stop_reason());
+  if (slice_.task == Task::abandon) return fail_with(stop_reason());
+  if (slice_.task == Task::release) return released();
   if (builder.open_row_bytes() > kMaxRowBytes) {
     slice_.error = Error(Errc::failed_precondition,
                          fmt::format("row '{}' is larger than {} bytes as returned",
@@ -108,24 +102,22 @@ void ReadOp::slice_done() {
   }
   if (slice_.step == ScanStep::done) {
     const bool enough = row_limit_ != 0 && builder.rows() >= row_limit_;
-    if (enough || ++at == targets.size()) return finish();
+    plan_.passed();
+    if (enough || !plan_.more()) return finish();
     if (must_stop()) return fail_with(stop_reason());
     return home->continue_later(*this);  // not from inside: a table may have many empty tablets
   }
   if (must_stop()) return close_cursor();
   if (slice_.step == ScanStep::paused) send_chunk();
+  if (slice_.no_memory) return wait_for(Waiting::memory);
   proceed();
 }
 
 // Between two slices, or two tablets.
 void ReadOp::proceed() {
-  if (credits_ == 0) {
-    waiting_ = Waiting::credit;
-  } else if (session->output_full()) {
-    waiting_ = Waiting::output;
-  } else {
-    home->continue_later(*this);
-  }
+  if (credits_ == 0) return wait_for(Waiting::credit);
+  if (session->output_full()) return wait_for(Waiting::output);
+  home->continue_later(*this);
 }
 
 void ReadOp::go_on() {
@@ -133,12 +125,11 @@ void ReadOp::go_on() {
   const bool between_tablets = slice_.step == ScanStep::done;
   if (must_stop()) return between_tablets ? fail_with(stop_reason()) : close_cursor();
   if (between_tablets) return next_tablet();
-  run_slice();
+  run_slice(Task::read);
 }
 
 bool ReadOp::must_stop() const {
-  return cancelled_ || !session->open() ||
-         (deadline_us_ != 0 && home->timers().now_us() >= deadline_us_);
+  return cancelled_ || !session->open() || is_overdue(home->timers().now_us());
 }
 
 Error ReadOp::stop_reason() const {
@@ -148,12 +139,14 @@ Error ReadOp::stop_reason() const {
 }
 
 void ReadOp::close_cursor() {
-  slice_.abandon = true;
-  run_slice();
+  if (!slice_.cursor) return fail_with(slice_.error ? *slice_.error : stop_reason());
+  run_slice(Task::abandon);
 }
 
 void ReadOp::send_chunk() {
   session->chunk(header, builder.finish());
+  builder.trim();
+  count_memory(home->memory());
   chunk_sent_ = true;
   if (credits_ != UINT32_MAX) --credits_;
 }
@@ -167,8 +160,7 @@ void ReadOp::finish() {
   if (!builder.empty()) {
     if (credits_ == 0) {
       finishing_ = true;
-      waiting_ = Waiting::credit;
-      return;
+      return wait_for(Waiting::credit);
     }
     send_chunk();
   }
@@ -185,16 +177,90 @@ void ReadOp::fail_with(const Error& error) {
 }
 
 void ReadOp::release() {
-  unlink();
+  alarm_->cancel();
+  builder.reset();
+  builder.trim(kKeepBytes);
+  count_memory(home->memory());
+  MapWaiters::stop(*this);
+  ReadHook::unlink();
   if (!single_) home->admission().end_scan();
+  read.spec.filter.reset();  // may be large, and the op waits in a pool
   home->reads.give(this);
 }
 
+// ---- waiting
+
+// What is gathered, after it has changed.
+void ReadOp::count_memory(NodeMemory& memory) {
+  const size_t now = builder.bytes();
+  memory.count_answers(static_cast<ptrdiff_t>(now) - static_cast<ptrdiff_t>(counted_bytes_));
+  counted_bytes_ = now;
+}
+
+void ReadOp::wait_for(Waiting what) {
+  waiting_ = what;
+  waits_since_us_ = home->timers().now_us();
+  in_row_ = false;
+  arm();
+}
+
+void ReadOp::arm() {
+  int64_t until_us = deadline_us_ == 0 ? INT64_MAX : deadline_us_;
+  if (slice_.cursor) {
+    const bool many = home->admission().scans() > kManyStreams;
+    const int64_t keep_us = in_row_ ? kKeepRowUs : many ? kKeepCursorOfManyUs : kKeepCursorUs;
+    until_us = std::min(until_us, waits_since_us_ + keep_us);
+  }
+  if (waiting_ == Waiting::memory) {
+    until_us = std::min(until_us, waits_since_us_ + NodeMemory::kLookAgainUs);
+  }
+  if (until_us == INT64_MAX) return;
+  alarm_->arm_after_us(std::max<int64_t>(until_us - home->timers().now_us(), 0));
+}
+
 void ReadOp::wake() {
-  if (waiting_ == Waiting::no) return;
+  if (waiting_ == Waiting::no || away_) return;
   waiting_ = Waiting::no;
+  alarm_->cancel();
+  MapWaiters::stop(*this);
   home->continue_later(*this);
 }
+
+// The alarm, in a stream that waits.
+void ReadOp::ring() {
+  if (waiting_ == Waiting::no || away_) return;
+  if (must_stop() || waiting_ == Waiting::memory) return wake();
+  if (in_row_) return waited_long();
+  run_slice(Task::release);
+}
+
+void ReadOp::waited_long() {
+  Error error(Errc::unavailable,
+              fmt::format("row '{}' waited longer than {} s for its reader; resume behind the last "
+                          "row that was complete",
+                          escape_bytes(builder.open_row()), kKeepRowUs / 1'000'000));
+  slice_.error = std::move(error).retry_after(0);
+  waiting_ = Waiting::no;
+  close_cursor();
+}
+
+// While it waits: the cursor is gone, or it stands inside a row.
+void ReadOp::released() {
+  in_row_ = slice_.cursor != nullptr;
+  if (!in_row_) {
+    home->count_released_cursor();
+    if (builder.empty()) builder.trim(kKeepBytes);
+    if (!slice_.last_row.empty()) {
+      read.spec.rows = read.spec.reversed ? read.spec.rows.clip("", slice_.last_row)
+                                          : read.spec.rows.clip(slice_.last_row + '\0', "");
+    }
+  }
+  const bool served = waiting_ == Waiting::credit ? credits_ > 0 : !session->output_full();
+  if (served || must_stop()) return wake();
+  arm();
+}
+
+// ---- from the session
 
 void ReadOp::cancel() {
   cancelled_ = true;
@@ -211,10 +277,6 @@ void ReadOp::add_credits(uint32_t chunks) {
 
 void ReadOp::output_drained() {
   if (waiting_ == Waiting::output) wake();
-}
-
-void ReadOp::check_deadline() {
-  if (must_stop()) wake();
 }
 
 }  // namespace cellar::server

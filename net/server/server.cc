@@ -163,7 +163,24 @@ Result<void> Server::open_listeners() {
     state(shard).server->listen(std::move(state(shard).listener));
     co_return;
   });
+  start_balancer();
   return {};
+}
+
+void Server::start_balancer() {
+  pool_.run_on(ShardId{0}, [this](Shard& shard) -> Async<void> {
+    balancer_ = std::make_unique<engine::Balancer>(shard.runtime(), *node_, options_.shards,
+                                                   options_.balance);
+    balancer_->start();
+    co_return;
+  });
+}
+
+void Server::stop_balancer() {
+  pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
+    if (balancer_) co_await balancer_->stop();
+    balancer_.reset();
+  });
 }
 
 Async<void> Server::bind(Shard& shard, Address address) {
@@ -188,6 +205,7 @@ Result<void> Server::stop() {
   if (!running_) return {};
   Result<void> closed;
   if (node_) {
+    stop_balancer();
     pool_.run_on_all([this](Shard& shard) -> Async<void> {
       if (state(shard).server) co_await state(shard).server->stop();
     });

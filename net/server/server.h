@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/balance/balancer.h"
 #include "engine/node.h"
 #include "engine/store/local_stores.h"
 #include "io/base/clock.h"
@@ -66,6 +67,8 @@ class Server {
   Async<void> lock_directory(Shard& shard);
   Async<void> open_engine(Shard& shard);
   Async<void> bind(Shard& shard, Address address);
+  void start_balancer();
+  void stop_balancer();
   ShardState& state(const Shard& shard) { return states_[shard.id().value()]; }
   Result<void> first_error();
 
@@ -83,6 +86,7 @@ class Server {
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<engine::ManifestStore> manifest_;
   std::unique_ptr<engine::Node> node_;
+  std::unique_ptr<engine::Balancer> balancer_;  // on shard 0, while the node serves
   bool running_ = false;
 };
 

@@ -27,6 +27,8 @@ Session::Session(ShardServer& shard, std::unique_ptr<ByteStream> stream)
 Session::~Session() {
   CHECK(in_flight_ == 0 && !writer_active_, "session of {} destroyed in use", peer_);
   shard_.admission().pending_reply_bytes(-static_cast<ptrdiff_t>(counted_bytes_));
+  shard_.memory().count_answers(-static_cast<ptrdiff_t>(counted_bytes_));
+  release_frame();
 }
 
 Async<void> Session::run() {
@@ -65,6 +67,9 @@ Async<bool> Session::read_preface() {
 Async<bool> Session::fill() {
   if (broken_) co_return false;
   frames_.shrink();
+  if (frames_.buffer_bytes() <= wire::FrameReader::kInitialBytes) release_frame();
+  const bool room = co_await reserve_frame();
+  if (!room) co_return false;
   const Result<size_t> n = co_await stream_->read_some(frames_.space());
   if (!n) {
     broken_ = true;
@@ -79,6 +84,30 @@ Async<bool> Session::fill() {
   co_return true;
 }
 
+// Room for the whole of a large frame, before more of it is received. False when the connection is
+// over.
+Async<bool> Session::reserve_frame() {
+  const size_t wanted = frames_.begun_bytes();
+  if (wanted <= NodeMemory::kLargeFrameBytes || wanted <= reserved_bytes_) co_return true;
+  release_frame();
+  if (!shard_.memory().reserve_request(wanted)) {
+    waits_for_memory_ = true;
+    while (!broken_ && !shard_.memory().reserve_request(wanted)) {
+      co_await sleep_us(shard_.timers(), NodeMemory::kLookAgainUs);
+    }
+    waits_for_memory_ = false;
+    partial_since_us_ = shard_.timers().now_us();
+    if (broken_) co_return false;
+  }
+  reserved_bytes_ = wanted;
+  co_return true;
+}
+
+void Session::release_frame() {
+  shard_.memory().count_requests(-static_cast<ptrdiff_t>(reserved_bytes_));
+  reserved_bytes_ = 0;
+}
+
 bool Session::has_room() const {
   return in_flight_ < shard_.options().net.in_flight && pending_bytes() < kMaxPendingReplyBytes;
 }
@@ -88,6 +117,13 @@ Async<bool> Session::wait_for_room() {
     if (broken_) co_return false;
     flush();
     if (!has_room()) co_await changed_.wait();
+  }
+  // While the node holds as many bytes of requests as it may, no more are begun.
+  while (!broken_ && shard_.memory().requests_full() && in_flight_ > 0) {
+    flush();
+    waits_for_memory_ = true;
+    co_await sleep_us(shard_.timers(), NodeMemory::kLookAgainUs);
+    waits_for_memory_ = false;
   }
   co_return !broken_;
 }
@@ -109,8 +145,9 @@ Async<bool> Session::handle_frames() {
     }
     partial_since_us_ = 0;
     handle(**frame);
+    if (held_) co_await serve_held(**frame);
     if (broken_) co_return false;
-    if (!has_room()) {
+    if (!has_room() || shard_.memory().requests_full()) {
       const bool open = co_await wait_for_room();
       if (!open) co_return false;
     }
@@ -132,22 +169,70 @@ void Session::handle(const Frame& frame) {
 }
 
 void Session::handle_request(const Frame& frame) {
-  ++in_flight_;
   shard_.count_request();
+  if (!ids_.insert(frame.header.request_id).second) return refuse_duplicate(frame.header);
+  ++in_flight_;
   if (goaway_) {
     Error error(Errc::unavailable, "the node is stopping");
     return reply_error(frame.header, std::move(error).retry_after(1000));
   }
-  // Received bytes may have waited for room.
-  const int64_t waited_us = shard_.timers().now_us() - heard_us_;
-  if (frame.header.deadline_ms != 0 && waited_us >= frame.header.deadline_ms * int64_t{1000}) {
+  serve(frame);
+}
+
+// Received bytes may have waited for room, or for a map.
+bool Session::past_deadline(const Frame& frame) const {
+  return frame.header.deadline_ms != 0 &&
+         shard_.timers().now_us() - heard_us_ >= frame.header.deadline_ms * int64_t{1000};
+}
+
+void Session::serve(const Frame& frame) {
+  if (past_deadline(frame)) {
     return reply_error(frame.header, Error(Errc::deadline_exceeded,
                                            fmt::format("the request waited {} us of its {} ms",
-                                                       waited_us, frame.header.deadline_ms)));
+                                                       shard_.timers().now_us() - heard_us_,
+                                                       frame.header.deadline_ms)));
   }
   dispatch(shard_, *this, frame);
   // After the hello the peer may send what the limits allow.
   if (greeted_) frames_.set_max_body_bytes(shard_.frame_bytes());
+}
+
+// The answer may be taken for that of the request which came first, so it tells nothing about what
+// became of either.
+void Session::refuse_duplicate(const FrameHeader& request) {
+  Error error(Errc::invalid_argument,
+              fmt::format("request id {} is that of a request that is not answered yet",
+                          request.request_id));
+  error.applied = Applied::maybe_applied;
+  append(request, FrameKind::reply, wire::kFrameError,
+         wire::build_status(shard_.builder(), error, nullptr));
+  count_malformed(error);
+}
+
+// Until the request is taken or answered. Several reshapes may follow one another.
+Async<void> Session::serve_held(const Frame& frame) {
+  const int64_t deadline_us = this->deadline_us(frame.header);
+  const int64_t last_us = shard_.timers().now_us() + MapWaiters::kMaxWaitUs;
+  const int64_t until_us = deadline_us == 0 ? last_us : std::min(last_us, deadline_us);
+  while (held_) {
+    const uint64_t version = shard_.tables().version;
+    shard_.map_waiters().wait(*this, until_us);
+    while (MapWaitHook::is_linked() && !broken_) co_await changed_.wait();
+    MapWaiters::stop(*this);
+    held_ = false;
+    if (broken_ || (shard_.tables().version == version && !past_deadline(frame))) {
+      reply_error(frame.header, held_too_long(frame));
+    } else {
+      serve(frame);
+    }
+  }
+}
+
+Error Session::held_too_long(const Frame& frame) const {
+  Error error(Errc::unavailable,
+              fmt::format("the rows of this {} wait for their tablet to be split, merged or moved",
+                          wire::fb::EnumNameOp(wire::fb::Op(frame.header.op))));
+  return std::move(error).retry_after(kRetryAfterMs);
 }
 
 void Session::cancel(uint64_t request_id) {
@@ -183,22 +268,22 @@ void Session::append(const FrameHeader& request, FrameKind kind, uint32_t flags,
   if (out_.size() - out_begin_ >= kFlushBytes) flush();
 }
 
-void Session::finish_request() {
-  CHECK(in_flight_ > 0, "a request of {} was answered twice", peer_);
+void Session::finish_request(uint64_t request_id) {
+  CHECK(in_flight_ > 0 && ids_.erase(request_id) == 1, "a request of {} was answered twice", peer_);
   --in_flight_;
   changed_.notify_all();
 }
 
 void Session::reply(const FrameHeader& request, Bytes body, FrameKind kind) {
   append(request, kind, 0, body);
-  finish_request();
+  finish_request(request.request_id);
 }
 
 void Session::reply_error(const FrameHeader& request, const Error& error,
                           const wire::TabletHint* hint) {
   append(request, FrameKind::reply, wire::kFrameError,
          wire::build_status(shard_.builder(), error, hint));
-  finish_request();
+  finish_request(request.request_id);
 }
 
 void Session::chunk(const FrameHeader& request, Bytes body) {
@@ -207,6 +292,10 @@ void Session::chunk(const FrameHeader& request, Bytes body) {
 
 void Session::reply_malformed(const FrameHeader& request, const Error& error) {
   reply_error(request, error);
+  count_malformed(error);
+}
+
+void Session::count_malformed(const Error& error) {
   if (++malformed_ < kMaxMalformedBodies) return;
   flush();
   garbage(error);
@@ -241,7 +330,9 @@ Async<void> Session::write_rest() {
     if (out_begin_ == out_.size()) {
       out_.clear();
       out_begin_ = 0;
-    } else if (out_begin_ >= kMaxPendingReplyBytes) {
+      if (out_.capacity() > kKeepOutputBytes) out_.shrink_to_fit();
+    } else if (out_begin_ >= kMaxPendingReplyBytes && out_begin_ >= out_.size() / 2) {
+      // Moves no more than was written since the last time.
       out_.erase(0, out_begin_);
       out_begin_ = 0;
     }
@@ -260,8 +351,9 @@ Async<void> Session::write_rest() {
 
 void Session::count_pending() {
   const size_t now = pending_bytes();
-  shard_.admission().pending_reply_bytes(static_cast<ptrdiff_t>(now) -
-                                         static_cast<ptrdiff_t>(counted_bytes_));
+  const auto change = static_cast<ptrdiff_t>(now) - static_cast<ptrdiff_t>(counted_bytes_);
+  shard_.admission().pending_reply_bytes(change);
+  shard_.memory().count_answers(change);
   counted_bytes_ = now;
 }
 
@@ -291,12 +383,12 @@ void Session::close() {
 void Session::watch() {
   const NetOptions& net = shard_.options().net;
   const int64_t now_us = shard_.timers().now_us();
-  const int64_t partial_us = partial_since_us_ == 0 || !has_room() ? 0 : now_us - partial_since_us_;
+  const bool waits = partial_since_us_ == 0 || !has_room() || waits_for_memory_;
+  const int64_t partial_us = waits ? 0 : now_us - partial_since_us_;
   const bool crawls =
       partial_us > net.stall_timeout_us && static_cast<int64_t>(frames_.unread().size()) <
                                                partial_us / 1'000'000 * kSlowestFrameBytesPerS;
   const bool silent = in_flight_ == 0 && net.idle_timeout_us != 0;
-  for (ReadOp& read : reads_) read.check_deadline();
   if (!greeted_ && now_us - born_us_ > net.handshake_timeout_us) return close();
   if (writer_active_ && now_us - written_us_ > net.stall_timeout_us) return close();
   if (crawls) return close();

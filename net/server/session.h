@@ -8,10 +8,16 @@
 // The socket is not read while in_flight() requests are unanswered or kMaxPendingReplyBytes wait to
 // be written: TCP then slows the client down.
 //
+// A write whose tablet is held for a reshape holds the whole session: its frame stays where it is
+// and nothing behind it is looked at, so that what was sent later cannot overtake it. It is handled
+// again, from its first byte, when there is a newer table map.
+//
 // Life: the reader ends (the peer's end, garbage, a timeout, stop()); requests in flight finish and
 // their answers are written if the peer still takes them; then the session leaves its shard, which
 // destroys it. A request on its way therefore may hold a plain Session*.
 #pragma once
+
+#include <absl/container/flat_hash_set.h>
 
 #include <cstdint>
 #include <memory>
@@ -22,6 +28,7 @@
 #include "io/runtime/event.h"
 #include "io/runtime/timers.h"
 #include "io/runtime/transport.h"
+#include "net/server/map_wait.h"
 #include "net/server/read_op.h"
 #include "net/wire/frame.h"
 #include "net/wire/status.h"
@@ -31,7 +38,7 @@ namespace cellar::server {
 class ShardServer;
 
 // One shard.
-class Session {
+class Session final : private MapWaiter {
  public:
   Session(ShardServer& shard, std::unique_ptr<ByteStream> stream);
   ~Session();
@@ -51,6 +58,9 @@ class Session {
   // Of a body that could not be verified: answers, and closes the connection at the third.
   void reply_malformed(const wire::FrameHeader& request, const Error& error);
 
+  // Instead of an answer: nothing of the request was done, and it is to be handled again.
+  void hold() { held_ = true; }
+
   // ---- reads in progress, for cancel and credit ----
   using Reads = boost::intrusive::list<ReadOp, boost::intrusive::constant_time_size<false>>;
   void add_read(ReadOp& read) { reads_.push_back(read); }
@@ -61,6 +71,10 @@ class Session {
   void flush();       // once a turn, after answers were gathered
   void say_goaway();  // no new requests from here on
   void close();       // now; requests in flight lose their listener
+  // When the request that is being handled must be answered, on every shard's loop; 0: no matter.
+  int64_t deadline_us(const wire::FrameHeader& request) const {
+    return request.deadline_ms == 0 ? 0 : heard_us_ + request.deadline_ms * int64_t{1000};
+  }
   bool idle() const { return in_flight_ == 0 && pending_bytes() == 0; }
   bool flush_queued = false;  // kept by the shard's flush list
 
@@ -80,13 +94,22 @@ class Session {
   Async<bool> read_preface();
   Async<bool> fill();
   Async<bool> wait_for_room();
+  Async<bool> reserve_frame();
+  void release_frame();
   Async<bool> handle_frames();
   void handle(const wire::Frame& frame);
   void handle_request(const wire::Frame& frame);
+  void refuse_duplicate(const wire::FrameHeader& request);
+  void count_malformed(const Error& error);
+  void serve(const wire::Frame& frame);
+  Async<void> serve_held(const wire::Frame& frame);
+  Error held_too_long(const wire::Frame& frame) const;
+  bool past_deadline(const wire::Frame& frame) const;
+  void map_wait_over() override { changed_.notify_all(); }
   void cancel(uint64_t request_id);
   void credit(const wire::Frame& frame);
   void append(const wire::FrameHeader& request, wire::FrameKind kind, uint32_t flags, Bytes body);
-  void finish_request();
+  void finish_request(uint64_t request_id);
   Async<void> write_rest();
   void watch();
   void garbage(const Error& error);
@@ -103,9 +126,11 @@ class Session {
   bool goaway_ = false;
   bool broken_ = false;  // nothing more is read or written
   bool end_of_input_ = false;
+  bool held_ = false;  // the frame at hand waits for a newer table map
   int malformed_ = 0;
 
   uint32_t in_flight_ = 0;
+  absl::flat_hash_set<uint64_t> ids_;  // of the requests in flight
   Reads reads_;
   Notify changed_;  // room, an answer written, a request finished
 
@@ -114,6 +139,9 @@ class Session {
   std::string writing_;  // what write_rest() is at
   bool writer_active_ = false;
   size_t counted_bytes_ = 0;  // of pending_bytes(), known to admission
+
+  size_t reserved_bytes_ = 0;  // of the node's memory, for the frame that is being received
+  bool waits_for_memory_ = false;
 
   Timer watch_;
   int64_t born_us_;

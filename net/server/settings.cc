@@ -96,6 +96,26 @@ Setting io_backend() {
 
 #define FIELD(member) [](ServerOptions& o) -> auto& { return o.member; }
 
+void add_balance(std::vector<Setting>& all) {
+  all.push_back(number("balance.enabled", Kind::flag, 0, 1, FIELD(balance.enabled),
+                       "tablets split, merge and move between shards by themselves"));
+  all.push_back(number("balance.interval", Kind::duration, 10 * kMs, 3600 * kSecond,
+                       FIELD(balance.interval_us), "how often it is seen whether they should"));
+  all.push_back(number("balance.split", Kind::bytes, kMiB, kTiB, FIELD(balance.split_bytes),
+                       "a tablet that holds this is split"));
+  all.push_back(number("balance.early_split", Kind::bytes, 64 * kKiB, kTiB,
+                       FIELD(balance.early_split_bytes),
+                       "a table with fewer tablets than shards is split once it holds this"));
+  all.push_back(number("balance.early_load", Kind::count, 1, 1'000'000'000,
+                       FIELD(balance.early_split_load),
+                       "or once it is asked so many requests a second"));
+  all.push_back(number("balance.merge_after", Kind::duration, kSecond, 365 * kDay,
+                       FIELD(balance.merge_idle_us),
+                       "a tablet whose data is gone is merged with a neighbour after this"));
+  all.push_back(number("balance.per_minute", Kind::count, 1, 6000, FIELD(balance.per_minute),
+                       "splits, merges and moves a minute, at most"));
+}
+
 std::vector<Setting> make_settings() {
   std::vector<Setting> all;
   all.push_back(
@@ -117,6 +137,10 @@ std::vector<Setting> make_settings() {
                        "size of a log segment"));
   all.push_back(number("tables.bytes", Kind::bytes, kMiB, 16 * kGiB, FIELD(engine.table_bytes),
                        "compaction cuts tables on disk at this size"));
+  all.push_back(number("clock.max_trusted_gap", Kind::duration, 0, 3650 * kDay,
+                       FIELD(engine.max_trusted_gap_us),
+                       "time over a boot of the machine that is believed at once"));
+  add_balance(all);
   all.push_back(number("limits.cell", Kind::bytes, kKiB, 100 * kMiB,
                        FIELD(engine.limits.cell_bytes), "largest value of a cell"));
   all.push_back(number("limits.row", Kind::bytes, kKiB, 120 * kMiB, FIELD(engine.limits.row_bytes),

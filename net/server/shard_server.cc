@@ -17,13 +17,21 @@ ShardServer::ShardServer(Shard& shard, engine::Node& node, const ServerOptions& 
       extra_(extra),
       frame_bytes_(server::frame_bytes(options.engine)),
       started_us_(wall.boot_us()),
-      admission_(options.net.connections) {
+      admission_(options.net.connections),
+      memory_(options.engine.memory_bytes, frame_bytes_),
+      map_waiters_(shard.timers()) {
   shard_.loop().add_hook(*this);
+  node_.watch_tables(id(), this);
 }
 
 ShardServer::~ShardServer() {
   CHECK(sessions_.empty(), "shard {} stops with {} connections", id(), sessions_.size());
+  unwatch();
   shard_.loop().remove_hook(*this);
+}
+
+void ShardServer::unwatch() {
+  if (std::exchange(watching_, false)) node_.watch_tables(id(), nullptr);
 }
 
 void ShardServer::listen(std::unique_ptr<Listener> listener) {
@@ -86,6 +94,7 @@ Async<void> ShardServer::stop() {
   }
   for (Session* session : sessions_) session->close();
   while (!sessions_.empty()) co_await session_left_.wait();
+  unwatch();  // the node may be closed from here on
 }
 
 void ShardServer::queue_flush(Session& session) {
@@ -95,11 +104,20 @@ void ShardServer::queue_flush(Session& session) {
 
 void ShardServer::continue_later(LaterWork& work) { later_.push_back(&work); }
 
+void ShardServer::run_later() {
+  const int64_t began_us = wall_.boot_us();
+  for (size_t left = later_.size(); left > 0; --left) {
+    LaterWork* work = later_.front();
+    later_.pop_front();
+    work->go_on();
+    if (wall_.boot_us() - began_us >= kLaterShareUs) return;
+  }
+}
+
 bool ShardServer::on_turn() {
-  if (flush_.empty() && later_.empty()) return false;
-  running_.swap(later_);
-  for (LaterWork* work : running_) work->go_on();
-  running_.clear();
+  if (may_sleep()) return false;
+  if (std::exchange(map_changed_, false)) map_waiters_.wake_all();
+  if (!later_.empty()) run_later();
   flushing_.swap(flush_);
   for (Session* session : flushing_) {
     if (session == nullptr) continue;

@@ -5,6 +5,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -16,7 +17,10 @@
 #include "io/runtime/shard.h"
 #include "io/runtime/transport.h"
 #include "net/server/admission.h"
+#include "net/server/conditional_op.h"
 #include "net/server/extra_ops.h"
+#include "net/server/map_wait.h"
+#include "net/server/node_memory.h"
 #include "net/server/options.h"
 #include "net/server/pool.h"
 #include "net/server/read_op.h"
@@ -34,11 +38,13 @@ struct NodeFacts {
   std::string io_reason;
 };
 
-class ShardServer final : public LoopHook {
+class ShardServer final : public LoopHook, private engine::TableMapWatcher {
  public:
   struct Counters {
     uint64_t requests = 0;
     uint64_t handed_over = 0;
+    uint64_t slices = 0;            // of reads, on this shard's tablets
+    uint64_t released_cursors = 0;  // of streams that waited
   };
 
   // All references outlive it. `peers` holds the ShardServer of every shard by its number; it is
@@ -69,6 +75,8 @@ class ShardServer final : public LoopHook {
   const ServerOptions& options() const { return options_; }
   const NodeFacts& facts() const { return facts_; }
   Admission& admission() { return admission_; }
+  MapWaiters& map_waiters() { return map_waiters_; }
+  NodeMemory& memory() { return peers_.front()->memory_; }
   ExtraOps* extra() { return extra_; }
   ShardServer& peer(ShardId shard) { return *peers_[shard.value()]; }
   uint32_t frame_bytes() const { return frame_bytes_; }
@@ -79,6 +87,7 @@ class ShardServer final : public LoopHook {
   wire::DecodedWrites& writes() { return writes_; }
   Pool<SingleWrite> single_writes;
   Pool<BatchWrite> batch_writes;
+  Pool<ConditionalOp> conditional_ops;
   Pool<ReadOp> reads;
 
   // ---- sessions ----
@@ -87,19 +96,27 @@ class ShardServer final : public LoopHook {
   void log_garbage(const std::string& peer, const std::string& what);
   void count_request() { ++counters_.requests; }
   void count_handed_over() { ++counters_.handed_over; }
+  void count_slice() { ++counters_.slices; }
+  void count_released_cursor() { ++counters_.released_cursors; }
   const Counters& counters() const { return counters_; }
 
-  // Work that goes on in the next loop turn.
+  // Work that goes on in the next loop turn, first come first served; what a turn has no time for
+  // (kLaterShareUs) waits for the one after it.
   void continue_later(LaterWork& work);
 
   bool on_turn() override;
-  bool may_sleep() override { return flush_.empty() && later_.empty(); }
+  bool may_sleep() override { return flush_.empty() && later_.empty() && !map_changed_; }
 
  private:
   static constexpr int64_t kGarbageLogUs = 60'000'000;
+  // Of a turn, for work that was put off; a piece that has begun is finished.
+  static constexpr int64_t kLaterShareUs = 300;
 
   Async<void> accept_loop();
   bool drained() const;
+  void run_later();
+  void table_map_changed() override { map_changed_ = true; }
+  void unwatch();
 
   Shard& shard_;
   engine::Node& node_;
@@ -112,6 +129,7 @@ class ShardServer final : public LoopHook {
   const uint32_t frame_bytes_;
   const int64_t started_us_;
   Admission admission_;
+  NodeMemory memory_;  // the first shard's is the node's
 
   std::unique_ptr<Listener> listener_;
   Event accept_ended_;
@@ -121,8 +139,10 @@ class ShardServer final : public LoopHook {
 
   std::vector<Session*> flush_;
   std::vector<Session*> flushing_;
-  std::vector<LaterWork*> later_;
-  std::vector<LaterWork*> running_;
+  std::deque<LaterWork*> later_;
+  MapWaiters map_waiters_;
+  bool watching_ = true;      // the table map
+  bool map_changed_ = false;  // and nobody was told yet
   flatbuffers::FlatBufferBuilder builder_;
   wire::DecodedWrites writes_;
   Counters counters_;

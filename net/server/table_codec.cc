@@ -1,56 +1,10 @@
 #include "net/server/table_codec.h"
 
-#include "net/server/dispatch.h"
+#include "net/wire/rule_codec.h"
 
 namespace cellar::server {
 namespace fb = wire::fb;
 namespace {
-
-// Names the first part of the contract that the family uses and this node does not have; empty when
-// there is none.
-std::string_view beyond(const fb::FamilySpec& family) {
-  if (family.rule() != nullptr && family.rule()->size() > 0) return "a retention rule";
-  if (family.timestamps() && *family.timestamps() != fb::TimestampMeaning::Time) {
-    return "timestamps = expiry or sequence";
-  }
-  if (family.born_dead() && *family.born_dead() != fb::BornDead::Refuse) {
-    return "born_dead = accept";
-  }
-  if (family.window_past_us() || family.window_future_us()) return "a write window";
-  if (family.undo_window_us()) return "an undo window";
-  return {};
-}
-
-std::string_view beyond(const fb::TableOptions* options) {
-  if (options == nullptr) return {};
-  if (options->reclaim_within_us()) return "reclaim_within";
-  if (options->dead_slack()) return "dead_slack";
-  if (options->reclaim_share()) return "reclaim_share";
-  return {};
-}
-
-using Families = flatbuffers::Vector<flatbuffers::Offset<fb::FamilySpec>>;
-
-std::string_view beyond(const Families* families) {
-  if (families == nullptr) return {};
-  for (const fb::FamilySpec* family : *families) {
-    if (const std::string_view what = beyond(*family); !what.empty()) return what;
-  }
-  return {};
-}
-
-std::string_view beyond(const fb::CreateTableRequest& request) {
-  if (request.profile() != fb::Profile::None) return "a profile";
-  if (const auto what = beyond(request.options()); !what.empty()) return what;
-  return beyond(request.families());
-}
-
-std::string_view beyond(const fb::AlterTableRequest& request) {
-  if (request.close_oldest_undo_window()) return "an undo window";
-  if (const auto what = beyond(request.options()); !what.empty()) return what;
-  if (const auto what = beyond(request.add()); !what.empty()) return what;
-  return beyond(request.alter());
-}
 
 Result<void> check_enum(bool exists, std::string_view what) {
   if (exists) return {};
@@ -68,11 +22,15 @@ Result<void> decode_options(const fb::TableOptions* options, engine::OptionsChan
     out.compression = static_cast<Compression>(*compression);
   }
   if (const auto block_bytes = options->block_bytes()) out.block_bytes = *block_bytes;
+  if (const auto us = options->reclaim_within_us()) out.reclaim_within_us = *us;
+  if (const auto share = options->dead_slack()) out.dead_slack = *share;
+  if (const auto share = options->reclaim_share()) out.reclaim_share = *share;
   return {};
 }
 
 Result<void> decode_options(const fb::CreateTableRequest& request, engine::TableSpec& out) {
   TRY_VOID(check_enum(request.profile() <= fb::Profile::MAX, "profile"));
+  out.profile = static_cast<Profile>(request.profile());
   if (const auto granularity = request.granularity()) {
     TRY_VOID(check_enum(*granularity <= fb::Granularity::MAX, "granularity"));
     out.granularity = static_cast<Granularity>(*granularity);
@@ -103,34 +61,69 @@ Result<void> decode_splits(const fb::CreateTableRequest& request, engine::TableS
 flatbuffers::Offset<fb::FamilySpec> describe(flatbuffers::FlatBufferBuilder& builder,
                                              const FamilySchema& family) {
   const auto name = builder.CreateString(family.name);
+  const auto rule = builder.CreateVectorOfStructs(wire::encode_rule(family.rule));
   fb::FamilySpecBuilder spec(builder);
   spec.add_name(name);
   spec.add_rule_given(true);
-  spec.add_timestamps(fb::TimestampMeaning::Time);
+  spec.add_rule(rule);
+  spec.add_timestamps(static_cast<fb::TimestampMeaning>(family.timestamps));
+  spec.add_born_dead(static_cast<fb::BornDead>(family.born_dead));
   spec.add_window_given(true);
+  if (family.window.past_us) spec.add_window_past_us(*family.window.past_us);
+  if (family.window.future_us) spec.add_window_future_us(*family.window.future_us);
+  spec.add_window_unit(static_cast<fb::WindowUnit>(family.window.unit));
+  spec.add_undo_window_us(family.undo_window_us);
   return spec.Finish();
+}
+
+using Families = flatbuffers::Vector<flatbuffers::Offset<fb::FamilySpec>>;
+
+Result<void> decode_families(const Families* families, std::vector<engine::FamilySpec>& out) {
+  if (families == nullptr) return {};
+  for (const fb::FamilySpec* family : *families) {
+    TRY(engine::FamilySpec spec, decode_family(*family));
+    out.push_back(std::move(spec));
+  }
+  return {};
+}
+
+// A part of a family that is there, but not marked as given, would be ignored.
+Result<void> check_given(const fb::FamilySpec& family) {
+  if (!family.rule_given() && family.rule() != nullptr && family.rule()->size() > 0)
+    return fail(Errc::invalid_argument, "family '{}': a rule without rule_given",
+                wire::text(family.name()));
+  if (!family.window_given() && (family.window_past_us() || family.window_future_us()))
+    return fail(Errc::invalid_argument, "family '{}': a write window without window_given",
+                wire::text(family.name()));
+  return {};
 }
 
 }  // namespace
 
-Result<void> check_family(const fb::FamilySpec& family) {
-  TRY_VOID(validate_family_name(wire::text(family.name())));
-  TRY_VOID(wire::check_rule(family.rule()));
+Result<engine::FamilySpec> decode_family(const fb::FamilySpec& family) {
+  engine::FamilySpec out;
+  out.name = wire::text(family.name());
+  TRY_VOID(validate_family_name(out.name));
+  TRY_VOID(check_given(family));
+  if (family.rule_given()) {
+    auto rule = wire::decode_rule(family.rule());
+    if (!rule)
+      return fail(Errc::invalid_argument, "family '{}': {}", out.name, rule.error().message);
+    out.rule = std::move(*rule);
+  }
   if (const auto timestamps = family.timestamps()) {
-    TRY_VOID(check_enum(*timestamps <= fb::TimestampMeaning::MAX, "timestamps"));
+    out.timestamps = static_cast<TimestampMeaning>(*timestamps);
   }
-  if (const auto born_dead = family.born_dead()) {
-    TRY_VOID(check_enum(*born_dead <= fb::BornDead::MAX, "born_dead"));
+  if (const auto born_dead = family.born_dead()) out.born_dead = static_cast<BornDead>(*born_dead);
+  if (family.window_given()) {
+    WriteWindow& window = out.window.emplace();
+    if (const auto us = family.window_past_us()) window.past_us = *us;
+    if (const auto us = family.window_future_us()) window.future_us = *us;
+    window.unit = static_cast<WriteWindow::Unit>(family.window_unit());
   }
-  TRY_VOID(check_enum(family.window_unit() <= fb::WindowUnit::MAX, "window_unit"));
-  for (const auto us :
-       {family.window_past_us(), family.window_future_us(), family.undo_window_us()}) {
-    if (us && *us < 0) {
-      return fail(Errc::invalid_argument, "family '{}': a duration of {} us is negative",
-                  wire::text(family.name()), *us);
-    }
-  }
-  return {};
+  if (const auto us = family.undo_window_us()) out.undo_window_us = *us;
+  TRY_VOID(engine::validate_spec(out));
+  return out;
 }
 
 Result<void> decode_create(const fb::CreateTableRequest& request, const engine::TableMap& tables,
@@ -138,18 +131,13 @@ Result<void> decode_create(const fb::CreateTableRequest& request, const engine::
   out.name = wire::text(request.name());
   TRY_VOID(validate_table_name(out.name));
   TRY_VOID(decode_options(request, out));
-  if (request.families() != nullptr) {
-    for (const fb::FamilySpec* family : *request.families()) {
-      TRY_VOID(check_family(*family));
-      out.families.push_back({std::string(wire::text(family->name()))});
-    }
+  TRY_VOID(decode_families(request.families(), out.families));
+  for (const engine::FamilySpec& family : out.families) {
+    TRY_VOID(validate_family(family.under(out.profile)));
   }
   TRY_VOID(decode_splits(request, out));
   if (tables.find(Bytes(out.name)) != nullptr) {
     return fail(Errc::already_exists, "table '{}' exists already", out.name);
-  }
-  if (const std::string_view what = beyond(request); !what.empty()) {
-    return std::unexpected(unimplemented(what));
   }
   return {};
 }
@@ -158,27 +146,14 @@ Result<void> decode_alter(const fb::AlterTableRequest& request, const engine::Ta
                           engine::TableChange& out) {
   out.name = wire::text(request.name());
   TRY_VOID(decode_options(request.options(), out.options));
-  if (request.add() != nullptr) {
-    for (const fb::FamilySpec* family : *request.add()) {
-      TRY_VOID(check_family(*family));
-      out.add.push_back({std::string(wire::text(family->name()))});
-    }
-  }
-  if (request.alter() != nullptr) {
-    for (const fb::FamilySpec* family : *request.alter()) {
-      TRY_VOID(check_family(*family));
-      out.alter.emplace_back(wire::text(family->name()));
-    }
-  }
+  TRY_VOID(decode_families(request.add(), out.add));
+  TRY_VOID(decode_families(request.alter(), out.alter));
   if (request.drop() != nullptr) {
     for (const auto* name : *request.drop()) out.drop.emplace_back(wire::text(name));
   }
+  out.close_oldest_undo_window = request.close_oldest_undo_window();
   TRY_VOID(engine::validate_change(out));
-  TRY_VOID(engine::check_exists(out, tables));
-  if (const std::string_view what = beyond(request); !what.empty()) {
-    return std::unexpected(unimplemented(what));
-  }
-  return {};
+  return engine::check_exists(out, tables);
 }
 
 Bytes build_samples(flatbuffers::FlatBufferBuilder& builder,
@@ -211,6 +186,9 @@ Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::T
   options.add_durability(static_cast<fb::Durability>(schema.options.durability));
   options.add_compression(static_cast<fb::Compression>(schema.options.compression));
   options.add_block_bytes(schema.options.block_bytes);
+  options.add_reclaim_within_us(schema.options.reclaim_within_us);
+  options.add_dead_slack(schema.options.dead_slack);
+  options.add_reclaim_share(schema.options.reclaim_share);
   const auto option_table = options.Finish();
 
   std::string arena;
@@ -229,10 +207,10 @@ Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::T
   const auto tablet_list = builder.CreateVectorOfStructs(tablets);
   const auto bytes =
       builder.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
-  const auto description =
-      fb::CreateTableDescription(builder, name, schema.id.value(), schema.version,
-                                 static_cast<fb::Granularity>(schema.granularity),
-                                 fb::Profile::None, family_list, option_table, tablet_list, bytes);
+  const auto description = fb::CreateTableDescription(
+      builder, name, schema.id.value(), schema.version,
+      static_cast<fb::Granularity>(schema.granularity), static_cast<fb::Profile>(schema.profile),
+      family_list, option_table, tablet_list, bytes);
   return wire::finish_body(builder, description);
 }
 

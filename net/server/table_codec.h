@@ -5,22 +5,20 @@
 
 #include "engine/node.h"
 #include "net/wire/body.h"
-#include "net/wire/rule_codec.h"
 
 namespace cellar::server {
 
-// Precedence: form (INVALID_ARGUMENT), existence (ALREADY_EXISTS), then UNIMPLEMENTED for parts of
-// the contract that are not there yet.
+// Precedence: form (INVALID_ARGUMENT), then existence (ALREADY_EXISTS).
 Result<void> decode_create(const wire::fb::CreateTableRequest& request,
                            const engine::TableMap& tables, engine::TableSpec& out);
 
-// Precedence: form, existence (NOT_FOUND, ALREADY_EXISTS), then UNIMPLEMENTED as above. What is
-// asked for and holds already is no change.
+// Precedence: form, then existence (NOT_FOUND, ALREADY_EXISTS). What is asked for and holds already
+// is no change.
 Result<void> decode_alter(const wire::fb::AlterTableRequest& request,
                           const engine::TableMap& tables, engine::TableChange& out);
 
-// The form of a family: its name, its rule, its durations.
-Result<void> check_family(const wire::fb::FamilySpec& family);
+// INVALID_ARGUMENT as engine::validate_spec says, and for a part without the mark that it is given.
+Result<engine::FamilySpec> decode_family(const wire::fb::FamilySpec& family);
 
 // A SampleRowKeysReply in `builder`, which is cleared first: every boundary of a tablet with the
 // bytes before it, then the end.

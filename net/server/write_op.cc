@@ -12,9 +12,25 @@ namespace {
 // Sentences of one answer; entries beyond it get their status alone.
 constexpr size_t kMaxFailureText = 1u << 20;
 
+Error overdue_error(const wire::FrameHeader& header, Applied applied) {
+  Error error(Errc::deadline_exceeded,
+              fmt::format("the write was not done within its {} ms", header.deadline_ms));
+  error.applied = applied;
+  return error;
+}
+
+void single_overdue(void* context) {
+  auto* op = static_cast<SingleWrite*>(context);
+  op->answered = true;
+  op->session->reply_error(op->header, overdue_error(op->header, Applied::maybe_applied));
+}
+
 void single_done(engine::Write& write) {
   auto* op = static_cast<SingleWrite*>(write.context);
-  if (write.error) {
+  if (op->alarm) op->alarm->cancel();
+  if (op->answered) {
+    // Nobody listens any more.
+  } else if (write.error) {
     op->session->reply_error(op->header, *write.error);
   } else {
     op->session->reply(op->header, {});
@@ -31,6 +47,11 @@ void start_single_write(ShardServer& shard, Session& session, const wire::FrameH
   op->shard = &shard;
   op->session = &session;
   op->header = header;
+  op->answered = false;
+  if (header.deadline_ms != 0) {
+    if (!op->alarm) op->alarm.emplace(shard.timers(), single_overdue, op);
+    op->alarm->arm_after_us(session.deadline_us(header) - shard.timers().now_us());
+  }
   engine::Write& write = op->write;
   write.tablet = tablet.id;
   write.epoch = tablet.epoch;
@@ -51,6 +72,8 @@ void BatchWrite::begin(ShardServer& shard, Session& session, const wire::FrameHe
   parts_ = parts;
   shares_used_ = 0;
   held_bytes_ = 0;
+  answered_ = false;
+  deadline_us_ = session.deadline_us(header);
   if (parts > writes_capacity_) {
     writes_ = std::make_unique<engine::Write[]>(parts);
     writes_capacity_ = parts;
@@ -65,6 +88,7 @@ void BatchWrite::begin(ShardServer& shard, Session& session, const wire::FrameHe
 
 Bytes BatchWrite::keep_body(Bytes body) {
   held_bytes_ = body.size();
+  home_->memory().count_requests(static_cast<ptrdiff_t>(held_bytes_));
   body_.resize((body.size() + 7) / 8);
   std::memcpy(body_.data(), body.data(), body.size());
   return {reinterpret_cast<const char*>(body_.data()), body.size()};
@@ -101,9 +125,23 @@ engine::Write& BatchWrite::add(size_t index, const engine::TabletDescriptor& tab
 
 void BatchWrite::refuse(size_t index, Error error) { writes_[index].error = std::move(error); }
 
+void BatchWrite::forget() {
+  home_->admission().release_bytes(held_bytes_);
+  home_->memory().count_requests(-static_cast<ptrdiff_t>(held_bytes_));
+  trim();
+  home_->batch_writes.give(this);
+}
+
 void BatchWrite::start() {
   // One more than the shares, so that the last to finish inside this loop does not end the batch.
   shares_left_ = shares_used_ + 1;
+  if (deadline_us_ != 0) {
+    if (!alarm_) {
+      alarm_.emplace(
+          home_->timers(), [](void* self) { static_cast<BatchWrite*>(self)->ring(); }, this);
+    }
+    alarm_->arm_after_us(deadline_us_ - home_->timers().now_us());
+  }
   for (size_t i = 0; i < shares_used_; ++i) {
     Share& share = *shares_[i];
     if (share.server == home_) {
@@ -119,9 +157,39 @@ void BatchWrite::start() {
 
 // On the shard that serves the share.
 void BatchWrite::submit(Share& share) {
+  const int64_t deadline_us = share.batch->deadline_us_;
+  if (deadline_us != 0 && share.server->timers().now_us() >= deadline_us) {
+    share.batch->refuse_overdue(share);
+    return share_done(share);
+  }
   share.left = share.parts.size() + 1;
   for (const uint32_t part : share.parts) share.server->engine().submit(share.batch->writes_[part]);
   if (--share.left == 0) share_done(share);
+}
+
+void BatchWrite::refuse_overdue(Share& share) {
+  for (const uint32_t part : share.parts) {
+    writes_[part].error = overdue_error(header_, Applied::not_applied);
+  }
+}
+
+// At home: not everything was done in time.
+void BatchWrite::ring() {
+  answered_ = true;
+  session_->reply_error(header_, overdue_error(header_, Applied::maybe_applied));
+}
+
+// Gives back what a large batch took, so that the pool does not gather it.
+void BatchWrite::trim() {
+  if (body_.capacity() * sizeof(uint64_t) <= kKeepBytes && writes_capacity_ <= kKeepParts &&
+      decoded_.mutations.capacity() <= kKeepParts) {
+    return;
+  }
+  std::vector<uint64_t>().swap(body_);
+  writes_.reset();
+  writes_capacity_ = 0;
+  decoded_ = wire::DecodedWrites();
+  shares_.clear();
 }
 
 void BatchWrite::part_done(engine::Write& write) {
@@ -138,9 +206,9 @@ void BatchWrite::share_done(Share& share) {
 
 void BatchWrite::finish_share() {
   if (--shares_left_ > 0) return;
-  answer();
-  home_->admission().release_bytes(held_bytes_);
-  home_->batch_writes.give(this);
+  if (alarm_) alarm_->cancel();
+  if (!answered_) answer();
+  forget();
 }
 
 void BatchWrite::answer() {

@@ -2,18 +2,28 @@
 // BatchWrite is every other: rows of several tablets, or a tablet of another shard, or a range
 // delete over many. Both are pooled; neither is a coroutine.
 //
+// A row whose tablet is held for a reshape (engine/table_map.h) is not submitted: the request goes
+// back to its session as a whole, before anything of it was done (Session::hold). What was handed
+// to another shard before its tablet was held arrives there before it is sealed; so nothing of a
+// batch, and no part of a range delete, meets a tablet that is gone.
+//
 // Order: rows are submitted, and handed to other shards, inside the call that handles the frame, in
 // the order in which they stand in it. A row's tablet is on one shard and a mailbox keeps the order
 // of a pair, so the writes of a connection to one row apply in the order sent.
+//
+// Deadline: what another shard gets too late is not applied there; a write that the engine has
+// taken is not taken back, and one that is not durable in time is answered "maybe applied".
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/engine.h"
 #include "engine/table_map.h"
 #include "io/runtime/mailbox.h"
+#include "io/runtime/timers.h"
 #include "net/wire/frame.h"
 #include "net/wire/write_codec.h"
 
@@ -27,6 +37,8 @@ struct SingleWrite {
   Session* session = nullptr;
   wire::FrameHeader header;
   engine::Write write;
+  std::optional<Timer> alarm;  // at the deadline, where there is one
+  bool answered = false;       // by the alarm; the engine has it still
 };
 
 // Submits decoded row 0 to the tablet, which is on this shard. Answers the request.
@@ -49,6 +61,8 @@ class BatchWrite {
   engine::Write& add(size_t index, const engine::TabletDescriptor& tablet);
   // Part `index` failed before it could be submitted.
   void refuse(size_t index, Error error);
+  // Instead of start(): as though it had not begun.
+  void forget();
   // Submits everything. Answers the request when the last part is done; may do so inside.
   void start();
 
@@ -65,6 +79,12 @@ class BatchWrite {
   static void submit(Share& share);
   static void part_done(engine::Write& write);
   static void share_done(Share& share);
+  static constexpr size_t kKeepBytes = 16 * 1024;
+  static constexpr size_t kKeepParts = 128;
+
+  void refuse_overdue(Share& share);
+  void trim();
+  void ring();
   void finish_share();
   void answer();
   void answer_many();
@@ -84,6 +104,9 @@ class BatchWrite {
   std::vector<std::unique_ptr<Share>> shares_;
   size_t shares_used_ = 0;
   size_t shares_left_ = 0;
+  int64_t deadline_us_ = 0;  // on every shard's loop; 0: none
+  std::optional<Timer> alarm_;
+  bool answered_ = false;  // by the alarm
 };
 
 }  // namespace cellar::server

@@ -39,12 +39,12 @@ Bytes finish_body(flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<R
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
-// Whether the structs of a vector lie as their type demands (an absent vector does). The verifier
-// looks at the vector's own alignment only, and a hostile body may put 8-byte structs at an odd
-// multiple of 4.
+// Whether the structs of a vector lie as their type demands. The verifier looks at the vector's own
+// alignment only, and a hostile body may put 8-byte structs at an odd multiple of 4. An absent
+// vector lies well, and so does an empty one, which builders do not align.
 template <class T>
 bool well_aligned(const flatbuffers::Vector<const T*>* v) {
-  return v == nullptr || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0;
+  return v == nullptr || v->size() == 0 || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0;
 }
 
 template <class T>

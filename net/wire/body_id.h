@@ -52,6 +52,14 @@ inline constexpr const char* kBodyId<fb::FlushTableRequest> = "QFLU";
 template <>
 inline constexpr const char* kBodyId<fb::CompactTableRequest> = "QCMP";
 template <>
+inline constexpr const char* kBodyId<fb::SplitTabletRequest> = "QSPL";
+template <>
+inline constexpr const char* kBodyId<fb::MergeTabletsRequest> = "QMRG";
+template <>
+inline constexpr const char* kBodyId<fb::MoveTabletRequest> = "QMOV";
+template <>
+inline constexpr const char* kBodyId<fb::ListTabletsRequest> = "QLTB";
+template <>
 inline constexpr const char* kBodyId<fb::Credit> = "QCRD";
 
 template <>
@@ -82,5 +90,9 @@ template <>
 inline constexpr const char* kBodyId<fb::TableDescription> = "RDSC";
 template <>
 inline constexpr const char* kBodyId<fb::PreviewRuleReply> = "RPRV";
+template <>
+inline constexpr const char* kBodyId<fb::ReshapeReply> = "RRSH";
+template <>
+inline constexpr const char* kBodyId<fb::ListTabletsReply> = "RLTB";
 
 }  // namespace cellar::wire

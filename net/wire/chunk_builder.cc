@@ -42,12 +42,25 @@ CellSink::Flow ChunkBuilder::cell(const CellView& cell) {
   cells_.emplace_back(cell.timestamp_us, family_at_, qualifier_at_, value_at,
                       static_cast<uint32_t>(cell.value.size()),
                       static_cast<uint16_t>(qualifier_size_), static_cast<uint8_t>(family_size_), 0,
-                      0, 0);
+                      cell.label.empty() ? uint16_t{0} : label_set(cell.label), 0);
   bytes_ += sizeof(fb::CellRec);
   row_bytes_ += sizeof(fb::CellRec) + cell.qualifier.size() + cell.value.size();
   ++row_cells_;
   ++cells_seen_;
   return full() ? Flow::pause : Flow::more;
+}
+
+// The number of the label's set in this chunk; most often the last one's.
+uint16_t ChunkBuilder::label_set(Bytes label) {
+  if (last_label_ != 0 && label_sets_[last_label_ - 1u] == label) return last_label_;
+  auto known = label_numbers_.find(label);
+  if (known == label_numbers_.end()) {
+    CHECK(label_sets_.size() < UINT16_MAX, "a filter has fewer labels");
+    label_sets_.emplace_back(label);
+    bytes_ += label.size() + sizeof(uint32_t);
+    known = label_numbers_.emplace(label, static_cast<uint16_t>(label_sets_.size())).first;
+  }
+  return last_label_ = known->second;
 }
 
 CellSink::Flow ChunkBuilder::end_row(Bytes row) {
@@ -73,10 +86,13 @@ Bytes ChunkBuilder::finish() {
       builder_.CreateVector(reinterpret_cast<const uint8_t*>(arena_.data()), arena_.size());
   const auto cells = builder_.CreateVectorOfStructs(cells_);
   const auto rows = builder_.CreateVectorOfStructs(rows_);
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels;
+  if (!label_sets_.empty()) labels = builder_.CreateVectorOfStrings(label_sets_);
   fb::ReadChunkBuilder chunk(builder_);
   chunk.add_rows(rows);
   chunk.add_cells(cells);
   chunk.add_arena(arena);
+  if (!label_sets_.empty()) chunk.add_label_sets(labels);
   const Bytes body = finish_body(builder_, chunk.Finish());
   clear();
   return body;
@@ -86,13 +102,21 @@ void ChunkBuilder::clear() {
   rows_.clear();
   cells_.clear();
   arena_.clear();
-  if (arena_.capacity() > kKeepBytes) arena_.shrink_to_fit();
+  label_sets_.clear();
+  label_numbers_.clear();
+  last_label_ = 0;
   bytes_ = 0;
+}
+
+void ChunkBuilder::trim(size_t keep) {
+  if (arena_.capacity() > keep) std::string().swap(arena_);
+  if (cells_.capacity() * sizeof(fb::CellRec) > keep) std::vector<fb::CellRec>().swap(cells_);
+  if (rows_.capacity() * sizeof(fb::RowRec) > keep) std::vector<fb::RowRec>().swap(rows_);
+  if (builder_.GetSize() > keep) builder_.Reset();
 }
 
 void ChunkBuilder::reset() {
   clear();
-  if (builder_.GetSize() > kKeepBytes) builder_.Reset();
   row_begun_ = in_row_ = continued_ = false;
   open_row_.clear();
   rows_ended_ = cells_seen_ = 0;

@@ -7,6 +7,8 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,7 @@ namespace cellar::wire {
 class ChunkBuilder final : public CellSink {
  public:
   static constexpr size_t kDefaultChunkBytes = 128 * 1024;
-  static constexpr size_t kKeepBytes = 1u << 20;
+  static constexpr size_t kKeepBytes = 256 * 1024;
 
   // A cell or row end that brings the chunk to `target_bytes` answers pause.
   explicit ChunkBuilder(size_t target_bytes = kDefaultChunkBytes) : target_bytes_(target_bytes) {}
@@ -29,6 +31,7 @@ class ChunkBuilder final : public CellSink {
 
   bool empty() const { return rows_.empty(); }
   bool full() const { return bytes_ >= target_bytes_; }
+  size_t bytes() const { return bytes_; }  // gathered since the last chunk
   // A row was begun whose end has not come; the next chunk carries it on.
   bool in_row() const { return in_row_; }
   // The row that was begun and not ended: its key, and its bytes in this and earlier chunks.
@@ -42,10 +45,13 @@ class ChunkBuilder final : public CellSink {
   Bytes finish();
   // Forgets everything.
   void reset();
+  // Gives memory back: all beyond `keep` bytes. REQUIRES: empty().
+  void trim(size_t keep = kKeepBytes);
   void set_target_bytes(size_t n) { target_bytes_ = n; }
 
  private:
   void begin_row(Bytes row);
+  uint16_t label_set(Bytes label);
   uint32_t put(Bytes b);
   void clear();
 
@@ -54,6 +60,9 @@ class ChunkBuilder final : public CellSink {
   std::vector<fb::RowRec> rows_;
   std::vector<fb::CellRec> cells_;
   std::string arena_;
+  std::vector<std::string> label_sets_;                         // of this chunk
+  std::map<std::string, uint16_t, std::less<>> label_numbers_;  // 1 is label_sets_[0]
+  uint16_t last_label_ = 0;
   flatbuffers::FlatBufferBuilder builder_;
 
   bool in_row_ = false;

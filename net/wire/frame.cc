@@ -76,7 +76,10 @@ std::span<std::byte> FrameReader::space() {
       end_ -= begin_;
       begin_ = 0;
     } else {
-      grow_to(std::max(kInitialBytes, capacity_ * 2));
+      size_t capacity = capacity_ * 2;
+      const size_t enough = pad_to_8(begun_bytes_ + 2 * kMinSpaceBytes);
+      if (begun_bytes_ != 0 && enough > capacity_) capacity = std::min(capacity, enough);
+      grow_to(std::max(kInitialBytes, capacity));
     }
   }
   return {reinterpret_cast<std::byte*>(data()) + end_, capacity_ - end_};
@@ -97,10 +100,14 @@ void FrameReader::received(size_t n) {
 }
 
 Result<const Frame*> FrameReader::next() {
+  begun_bytes_ = 0;
   if (end_ - begin_ < kHeaderBytes) return nullptr;
   TRY(frame_.header, parse_header(unread(), max_body_bytes_));
   const size_t size = kHeaderBytes + frame_.header.body_bytes;
-  if (end_ - begin_ < size) return nullptr;
+  if (end_ - begin_ < size) {
+    begun_bytes_ = size;
+    return nullptr;
+  }
   frame_.body = {data() + begin_ + kHeaderBytes, frame_.header.body_bytes};
   begin_ += size;
   return &frame_;

@@ -86,7 +86,8 @@ struct Frame {
 };
 
 // Turns received bytes into frames. The buffer starts at kInitialBytes and grows to hold a frame
-// only as that frame's bytes arrive (it doubles), so a declared length costs nothing.
+// only as that frame's bytes arrive (it doubles, and ends with the frame), so a declared length
+// costs nothing.
 //
 //   span = reader.space();  n = read into span;  reader.received(n);
 //   while (auto frame = reader.next(); frame && *frame) use(**frame);   // error: close
@@ -104,6 +105,8 @@ class FrameReader {
   // The next complete frame, a null pointer when more bytes are needed, or INVALID_ARGUMENT when
   // the stream cannot be understood from here on. The frame is viewed until the next space().
   Result<const Frame*> next();
+  // The size of the frame that has begun and is not complete; 0: not known yet. As next() found.
+  size_t begun_bytes() const { return begun_bytes_; }
   // The bytes that were received and not yet consumed.
   Bytes unread() const { return {data() + begin_, end_ - begin_}; }
   // Consumes a preface. REQUIRES: unread().size() >= n and n a multiple of 8.
@@ -123,6 +126,7 @@ class FrameReader {
   size_t capacity_ = 0;
   size_t begin_ = 0;  // a multiple of 8
   size_t end_ = 0;
+  size_t begun_bytes_ = 0;
   Frame frame_;
 };
 

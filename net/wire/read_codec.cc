@@ -33,6 +33,9 @@ Result<void> add_range(const fb::RangeRec& rec, size_t index, Bytes arena, RowSe
     return fail(Errc::invalid_argument, "range {}: flags {:#x} do not exist", index,
                 rec.flags() & ~kRangeFlags);
   }
+  if (rec.reserved8() != 0 || rec.reserved16() != 0) {
+    return fail(Errc::invalid_argument, "range {}: a reserved field is not 0", index);
+  }
   if (start.size() > kMaxRowKeyBytes || end.size() > kMaxRowKeyBytes) {
     return fail(Errc::invalid_argument, "range {}: a bound of {} bytes is over the limit of {}",
                 index, std::max(start.size(), end.size()), kMaxRowKeyBytes);
@@ -54,9 +57,6 @@ Result<void> add_range(const fb::RangeRec& rec, size_t index, Bytes arena, RowSe
 }
 
 void finish(bool explain, bool include_dead, DecodedRead& out) {
-  out.spec.time_range = out.filter.time_range;
-  out.spec.versions = out.filter.versions;
-  out.unimplemented = out.filter.unimplemented;
   if (include_dead) out.unimplemented = "include_dead";
   if (explain) out.unimplemented = "explain";
 }

@@ -12,8 +12,8 @@ namespace cellar::wire {
 
 struct DecodedRead {
   std::string_view table;  // empty: named by id in the header
-  ReadSpec spec;           // time range and versions are taken from `filter`
-  DecodedFilter filter;
+  ReadSpec spec;           // rows, order and row limit; the filter is apart
+  FilterSpec filter;
   std::string_view unimplemented;  // names a part that this node does not have, else empty
   uint32_t credits = 0;            // at least 1 for a stream
 };

@@ -1,66 +1,38 @@
 #include "net/wire/rule_codec.h"
 
 namespace cellar::wire {
-namespace {
 
-using Nodes = flatbuffers::Vector<const fb::RuleNode*>;
+using Kind = cellar::RuleNode::Kind;
+static_assert(static_cast<int>(Kind::max_versions) == static_cast<int>(fb::RuleKind::MaxVersions));
+static_assert(static_cast<int>(Kind::max_age) == static_cast<int>(fb::RuleKind::MaxAge));
+static_assert(static_cast<int>(Kind::union_of) == static_cast<int>(fb::RuleKind::Union));
+static_assert(static_cast<int>(Kind::intersection_of) ==
+              static_cast<int>(fb::RuleKind::Intersection));
 
-Result<void> check_node(const Nodes& nodes, uint32_t& next, size_t depth) {
-  if (next == nodes.size()) {
-    return fail(Errc::invalid_argument, "the rule's tree needs more than its {} nodes",
-                nodes.size());
+Result<RetentionRule> decode_rule(const flatbuffers::Vector<const fb::RuleNode*>* nodes) {
+  RetentionRule rule;
+  if (nodes == nullptr || nodes->size() == 0) return rule;  // an empty vector may lie anywhere
+  TRY_VOID(check_aligned(nodes, "rule's nodes"));
+  if (nodes->size() > kMaxRuleNodes)
+    return fail(Errc::invalid_argument, "the rule has {} nodes; at most {} are allowed",
+                nodes->size(), kMaxRuleNodes);
+  for (const fb::RuleNode* node : *nodes) {
+    if (node->reserved8() != 0 || node->reserved16() != 0)
+      return fail(Errc::invalid_argument, "rule node {}: a reserved field is not 0",
+                  rule.nodes.size());
+    rule.nodes.push_back({static_cast<Kind>(node->kind()), node->child_count(), node->value()});
   }
-  const uint32_t index = next++;
-  const fb::RuleNode& node = *nodes.Get(index);
-  switch (static_cast<fb::RuleKind>(node.kind())) {
-    case fb::RuleKind::MaxVersions:
-      if (node.value() < 1) {
-        return fail(Errc::invalid_argument, "rule node {}: max_versions of {} is below 1", index,
-                    node.value());
-      }
-      break;
-    case fb::RuleKind::MaxAge:
-      if (node.value() < kMinRuleAgeUs) {
-        return fail(Errc::invalid_argument, "rule node {}: max_age of {} us is below 1 ms", index,
-                    node.value());
-      }
-      break;
-    case fb::RuleKind::Union:
-    case fb::RuleKind::Intersection:
-      if (node.child_count() == 0) {
-        return fail(Errc::invalid_argument, "rule node {}: an empty {}", index,
-                    fb::EnumNameRuleKind(static_cast<fb::RuleKind>(node.kind())));
-      }
-      if (depth == kMaxRuleDepth) {
-        return fail(Errc::invalid_argument, "the rule is nested deeper than {}", kMaxRuleDepth);
-      }
-      for (uint32_t i = 0; i < node.child_count(); ++i) {
-        TRY_VOID(check_node(nodes, next, depth + 1));
-      }
-      return {};
-    default:
-      return fail(Errc::invalid_argument, "rule node {}: kind {} does not exist", index,
-                  node.kind());
-  }
-  if (node.child_count() != 0) {
-    return fail(Errc::invalid_argument, "rule node {} takes no parts, not {}", index,
-                node.child_count());
-  }
-  return {};
+  TRY_VOID(validate_rule(rule));
+  return rule;
 }
 
-}  // namespace
-
-Result<void> check_rule(const Nodes* nodes) {
-  if (nodes == nullptr || nodes->size() == 0) return {};
-  TRY_VOID(check_aligned(nodes, "rule"));
-  uint32_t next = 0;
-  TRY_VOID(check_node(*nodes, next, 0));
-  if (next != nodes->size()) {
-    return fail(Errc::invalid_argument, "the rule has {} nodes beside its tree",
-                nodes->size() - next);
+std::vector<fb::RuleNode> encode_rule(const RetentionRule& rule) {
+  std::vector<fb::RuleNode> nodes;
+  for (const cellar::RuleNode& node : rule.nodes) {
+    nodes.emplace_back(node.value, node.children, static_cast<uint8_t>(node.kind), uint8_t{0},
+                       uint16_t{0});
   }
-  return {};
+  return nodes;
 }
 
 }  // namespace cellar::wire

@@ -1,16 +1,18 @@
-// A retention rule from the wire, checked for form.
+// A retention rule between the wire and the model.
 #pragma once
 
+#include <vector>
+
+#include "engine/model/retention_rule.h"
 #include "io/base/result.h"
 #include "net/wire/body.h"
 
 namespace cellar::wire {
 
-inline constexpr size_t kMaxRuleDepth = 16;     // of union and intersection inside one another
-inline constexpr int64_t kMinRuleAgeUs = 1000;  // 1 ms
+// Null or empty is "keep everything". INVALID_ARGUMENT as validate_rule says.
+Result<RetentionRule> decode_rule(const flatbuffers::Vector<const fb::RuleNode*>* nodes);
 
-// INVALID_ARGUMENT: a count below 1, an age below 1 ms, an empty union or intersection, a tree that
-// is too deep or whose nodes do not fit together. Null or empty is "keep everything".
-Result<void> check_rule(const flatbuffers::Vector<const fb::RuleNode*>* nodes);
+// In pre-order, as RuleNode says.
+std::vector<fb::RuleNode> encode_rule(const RetentionRule& rule);
 
 }  // namespace cellar::wire

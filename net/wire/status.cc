@@ -32,6 +32,12 @@ Applied applied_of(uint8_t applied) {
                                                            : Applied::maybe_applied;
 }
 
+std::optional<TabletHint> hint_of(const fb::Status& status) {
+  if (errc_of(status.code()) != Errc::aborted || status.tablet_id() == 0) return std::nullopt;
+  return TabletHint{TableId{status.table_id()}, TabletId{status.tablet_id()}, Epoch{status.epoch()},
+                    status.shard()};
+}
+
 Error error_of(const fb::Status& status) {
   Error error(errc_of(status.code()), std::string(text(status.message())));
   error.applied = applied_of(static_cast<uint8_t>(status.applied()));

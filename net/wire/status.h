@@ -3,6 +3,8 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <optional>
+
 #include "engine/model/types.h"
 #include "io/base/result.h"
 #include "net/wire/body.h"
@@ -26,6 +28,8 @@ Bytes build_status(flatbuffers::FlatBufferBuilder& builder, const Error& error,
 
 // What a client makes of it. Numbers that do not exist read as unknown and maybe applied.
 Error error_of(const fb::Status& status);
+// Of a refusal for a stale tablet or epoch.
+std::optional<TabletHint> hint_of(const fb::Status& status);
 Errc errc_of(uint8_t code);
 Applied applied_of(uint8_t applied);
 

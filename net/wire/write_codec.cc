@@ -1,5 +1,7 @@
 #include "net/wire/write_codec.h"
 
+#include <algorithm>
+
 namespace cellar::wire {
 namespace {
 
@@ -39,8 +41,7 @@ Result<void> check_durability(fb::Durability durability) {
   return fail(Errc::invalid_argument, "durability {} does not exist", static_cast<int>(durability));
 }
 
-Result<void> decode_set(const fb::MutationRec& rec, size_t index, Arena& arena, Mutation& out,
-                        WriteFeature& feature) {
+Result<void> decode_set(const fb::MutationRec& rec, size_t index, Arena& arena, Mutation& out) {
   if (!arena.take(rec.value(), out.value)) return bad_span(index, "value");
   if (rec.flags() & bit(fb::MutationFlag::HasTimestamp)) {
     // kServerStamped is no timestamp that a client can give: it stays negative, and is refused.
@@ -51,13 +52,13 @@ Result<void> decode_set(const fb::MutationRec& rec, size_t index, Arena& arena, 
   if (expire_at && ttl) {
     return fail(Errc::invalid_argument, "operation {}: both expire_at and ttl are given", index);
   }
-  if (expire_at) out.expire_at_us = rec.until();
-  if (expire_at || ttl) feature = WriteFeature::expiry;
+  if (expire_at) out.expire_at_us = std::min(rec.until(), kLastExpiryUs);
+  // kNoTtl is none that a client can give: it stays negative, and is refused.
+  if (ttl) out.ttl_us = rec.until() == kNoTtl ? -1 : rec.until();
   return {};
 }
 
-Result<void> decode_record(const fb::MutationRec& rec, size_t index, Arena& arena, Mutation& out,
-                           WriteFeature& feature) {
+Result<void> decode_record(const fb::MutationRec& rec, size_t index, Arena& arena, Mutation& out) {
   uint8_t allowed = 0;
   switch (static_cast<fb::MutationKind>(rec.kind())) {
     case fb::MutationKind::SetCell:
@@ -77,13 +78,16 @@ Result<void> decode_record(const fb::MutationRec& rec, size_t index, Arena& aren
     return fail(Errc::invalid_argument, "operation {}: flags {:#x} do not belong to kind {}", index,
                 rec.flags() & ~allowed, rec.kind());
   }
+  if (rec.reserved16() != 0 || rec.reserved32() != 0) {
+    return fail(Errc::invalid_argument, "operation {}: a reserved field is not 0", index);
+  }
   out = Mutation();
   out.kind = static_cast<Mutation::Kind>(rec.kind());
   if (out.kind == Mutation::Kind::delete_from_row) return {};
   if (!view(rec.family(), arena.bytes, out.family)) return bad_span(index, "family");
   if (out.kind == Mutation::Kind::delete_from_family) return {};
   if (!arena.take(rec.qualifier(), out.qualifier)) return bad_span(index, "qualifier");
-  if (out.kind == Mutation::Kind::set_cell) return decode_set(rec, index, arena, out, feature);
+  if (out.kind == Mutation::Kind::set_cell) return decode_set(rec, index, arena, out);
   if (rec.flags() & bit(fb::MutationFlag::HasStart)) out.start_us = rec.at();
   if (rec.flags() & bit(fb::MutationFlag::HasEnd)) out.end_us = rec.until();
   return {};
@@ -96,7 +100,7 @@ Result<void> decode_records(const Recs& recs, size_t first, size_t count, Arena&
   row.count = static_cast<uint32_t>(count);
   for (size_t i = 0; i < count; ++i) {
     const auto index = static_cast<flatbuffers::uoffset_t>(first + i);
-    TRY_VOID(decode_record(*recs.Get(index), i, arena, out.mutations.emplace_back(), row.feature));
+    TRY_VOID(decode_record(*recs.Get(index), i, arena, out.mutations.emplace_back()));
   }
   return {};
 }
@@ -112,8 +116,6 @@ std::string_view feature_name(WriteFeature feature) {
   switch (feature) {
     case WriteFeature::none:
       return "";
-    case WriteFeature::expiry:
-      return "a cell's own expiry (ttl, expire_at)";
     case WriteFeature::token:
       return "an idempotency token";
   }
@@ -166,6 +168,67 @@ Result<void> decode(const fb::MutateRowsRequest& request, DecodedWrites& out) {
   }
   if (taken != recs.size()) {
     return fail(Errc::invalid_argument, "{} operations belong to no entry", recs.size() - taken);
+  }
+  return {};
+}
+
+namespace {
+
+Result<void> decode_list(const Recs* recs, Arena& arena, std::vector<Mutation>& out) {
+  out.clear();
+  if (recs == nullptr || recs->size() == 0) return {};  // an empty vector may lie anywhere
+  TRY_VOID(check_aligned(recs, "operations"));
+  for (uint32_t i = 0; i < recs->size(); ++i) {
+    TRY_VOID(decode_record(*recs->Get(i), i, arena, out.emplace_back()));
+  }
+  return {};
+}
+
+Result<void> decode_rule(const fb::ModifyRec& rec, size_t index, Arena& arena, ModifyRule& out) {
+  if (rec.kind() != static_cast<uint8_t>(fb::ModifyKind::Append) &&
+      rec.kind() != static_cast<uint8_t>(fb::ModifyKind::Increment)) {
+    return fail(Errc::invalid_argument, "rule {}: kind {} does not exist", index, rec.kind());
+  }
+  if (rec.reserved8() != 0 || rec.reserved16() != 0 || rec.reserved32() != 0) {
+    return fail(Errc::invalid_argument, "rule {}: a reserved field is not 0", index);
+  }
+  out.kind = static_cast<ModifyRule::Kind>(rec.kind());
+  out.by = rec.by();
+  if (!view(rec.family(), arena.bytes, out.family) || !arena.take(rec.qualifier(), out.qualifier) ||
+      !arena.take(rec.value(), out.value)) {
+    return fail(Errc::invalid_argument, "rule {}: a part of it lies outside the arena", index);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> decode(const fb::CheckAndMutateRowRequest& request, DecodedConditional& out) {
+  TRY_VOID(check_durability(request.durability()));
+  out.target = {text(request.table()), level_of(request.durability())};
+  out.rules.clear();
+  Arena arena(bytes_of(request.arena()));
+  if (!arena.take(*request.row(), out.row)) {
+    return fail(Errc::invalid_argument, "the row key lies outside the arena");
+  }
+  TRY_VOID(decode_list(request.then_mutations(), arena, out.then_mutations));
+  return decode_list(request.else_mutations(), arena, out.else_mutations);
+}
+
+Result<void> decode(const fb::ReadModifyWriteRowRequest& request, DecodedConditional& out) {
+  TRY_VOID(check_durability(request.durability()));
+  TRY_VOID(check_aligned(request.rules(), "rules"));
+  out.target = {text(request.table()), level_of(request.durability())};
+  out.then_mutations.clear();
+  out.else_mutations.clear();
+  out.rules.clear();
+  Arena arena(bytes_of(request.arena()));
+  if (!arena.take(*request.row(), out.row)) {
+    return fail(Errc::invalid_argument, "the row key lies outside the arena");
+  }
+  if (request.rules()->size() == 0) return fail(Errc::invalid_argument, "there are no rules");
+  for (uint32_t i = 0; i < request.rules()->size(); ++i) {
+    TRY_VOID(decode_rule(*request.rules()->Get(i), i, arena, out.rules.emplace_back()));
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/model/modify.h"
 #include "engine/model/mutation.h"
 #include "engine/model/read_spec.h"
 #include "io/base/result.h"
@@ -19,7 +20,7 @@ namespace cellar::wire {
 
 // Parts of the contract that a write uses and this node does not have yet; the least comes first in
 // what a refusal names.
-enum class WriteFeature : uint8_t { none, expiry, token };
+enum class WriteFeature : uint8_t { none, token };
 std::string_view feature_name(WriteFeature feature);
 
 struct WriteTarget {
@@ -48,6 +49,17 @@ struct DecodedWrites {
 Result<void> decode(const fb::MutateRowRequest& request, DecodedWrites& out);
 // INVALID_ARGUMENT too for no entries.
 Result<void> decode(const fb::MutateRowsRequest& request, DecodedWrites& out);
+
+// CheckAndMutateRow, but for its filter, or ReadModifyWriteRow.
+struct DecodedConditional {
+  WriteTarget target;
+  Bytes row;
+  std::vector<Mutation> then_mutations;
+  std::vector<Mutation> else_mutations;
+  std::vector<ModifyRule> rules;
+};
+Result<void> decode(const fb::CheckAndMutateRowRequest& request, DecodedConditional& out);
+Result<void> decode(const fb::ReadModifyWriteRowRequest& request, DecodedConditional& out);
 
 struct DecodedDrop {
   std::string_view table;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "engine/filter/row_filter.h"
 #include "io/base/check.h"
 #include "net/wire/read_codec.h"
 #include "net/wire/rule_codec.h"
@@ -40,12 +41,55 @@ void decode_write(Bytes body) {
   if (wire::decode(*request, writes)) use_writes(writes, body);
 }
 
+// What passes a filter of small rows. The sink stops where it likes.
+class CountingSink final : public CellSink {
+ public:
+  Flow cell(const CellView& cell) override {
+    bytes += cell.value.size() + cell.label.size();
+    return ++cells % 3 == 0 ? Flow::pause : Flow::more;
+  }
+  Flow end_row(Bytes) override { return Flow::more; }
+  uint64_t cells = 0;
+  uint64_t bytes = 0;
+};
+
+// Compiles and runs whatever was accepted: a row of a few columns, in small slices and little
+// memory.
+void run_filter(const FilterSpec& spec) {
+  constexpr size_t kRowBytes = 1u << 20;
+  const auto plan = engine::plan_filter(spec);
+  if (!plan || !plan->filter) return;
+  engine::RowFilter filter(plan->filter, kRowBytes);
+  CountingSink sink;
+  const auto finish = [&](engine::FilterStep step) {
+    while (step == engine::FilterStep::yielded || step == engine::FilterStep::paused) {
+      int64_t budget = 1 + static_cast<int64_t>(sink.cells % 50);
+      step = filter.go_on(sink, budget);
+    }
+    return step == engine::FilterStep::done;
+  };
+  filter.begin_row("r");
+  for (const Bytes family : {"e", "f"}) {
+    for (const Bytes qualifier : {"", "q", "r"}) {
+      if (filter.begin_column(family, qualifier) != engine::ColumnVerdict::take) continue;
+      for (const int64_t timestamp_us : {2000, 1000}) {
+        int64_t budget = 3;
+        if (!finish(filter.cell({"r", family, qualifier, timestamp_us, "rvalue"}, sink, budget)))
+          return;
+      }
+    }
+  }
+  int64_t budget = 1;
+  if (finish(filter.end_row(sink, budget))) CHECK(filter.row_gave() == (sink.cells > 0));
+}
+
 template <class Request>
 void decode_read(Bytes body) {
   const auto* request = wire::verified<Request>(body);
   if (request == nullptr) return;
   wire::DecodedRead read;
   if (!wire::decode(*request, read)) return;
+  run_filter(read.filter);
   const KeyRange* last = nullptr;
   for (const KeyRange& range : read.spec.rows.ranges()) {
     CHECK(!range.empty() && (last == nullptr || last->end <= range.start));
@@ -63,7 +107,7 @@ void decode_families(Bytes body) {
   const auto* request = wire::verified<fb::CreateTableRequest>(body);
   if (request == nullptr || request->families() == nullptr) return;
   for (const fb::FamilySpec* family : *request->families()) {
-    (void)wire::check_rule(family->rule());
+    (void)wire::decode_rule(family->rule());
   }
 }
 
@@ -115,7 +159,32 @@ std::vector<std::string> wire_seeds() {
   const auto chain = wire::filter_node(fb::FilterKind::Chain, 0, 0, 0, 2);
   const wire::ReadRowsShape shape{
       .ranges = {{"a", "c"}, {"b", ""}}, .filter = {chain, range, newest}, .limit = 3};
+  // A tree of every shape, whose expressions are the row's key.
+  const auto regex = [](fb::FilterKind kind) {
+    return fb::FilterNode(0, 0, 0, fb::Span(0, 1), fb::Span(0, 0), fb::Span(0, 0), 0,
+                          static_cast<uint8_t>(kind), 0, 0);
+  };
+  using K = fb::FilterKind;
+  const auto node = [](K kind, uint32_t children, uint8_t flags = 0) {
+    return wire::filter_node(kind, 0, 0, flags, children);
+  };
+  const std::vector<fb::FilterNode> tree = {node(K::Chain, 4),
+                                            regex(K::RowRegex),
+                                            node(K::Interleave, 3),
+                                            node(K::PassAll, 0),
+                                            node(K::Chain, 2),
+                                            newest,
+                                            node(K::Sink, 0),
+                                            node(K::Condition, 3, 48),
+                                            regex(K::QualifierRegex),
+                                            node(K::StripValue, 0),
+                                            regex(K::ApplyLabel),
+                                            node(K::Chain, 2),
+                                            range,
+                                            newest,
+                                            node(K::PassAll, 0)};
   return {
+      wire::request_frame(fb::Op::ReadRow, 7, wire::read_row_body("t", "r", tree)),
       wire::request_frame(fb::Op::Hello, 1, ""),
       wire::request_frame(fb::Op::MutateRow, 2, wire::set_body("t", "r", "f", "q", "v", 1000)),
       wire::request_frame(fb::Op::ReadRow, 3, wire::read_row_body("t", "r", {newest})),

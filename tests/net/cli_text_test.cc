@@ -317,8 +317,8 @@ TEST(Csv, ABadHeaderEndsTheImport) {
   TextFile text("id,nofamily\nr,1\n");
   const auto source = open_source(Format::csv, text.file, {});
   EXPECT_EQ(described(*source),
-            (std::vector<std::string>{
-                "line 0: the header: 'nofamily' is not a column; write it as family:qualifier"}));
+            (std::vector<std::string>{"line 0: the header: 'nofamily' is not a column; write it as "
+                                      "family:qualifier, or give family=NAME"}));
 }
 
 // ---- the package log ----

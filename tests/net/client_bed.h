@@ -39,7 +39,13 @@ class ClientBed : public testing::Test {
   }
   static uint64_t seed() { return 20261121; }
 
-  Client& client(ClientOptions options = {}) {
+  // One attempt a request, unless the options are given: what an attempt is told is seen then.
+  static ClientOptions one_attempt() {
+    ClientOptions options;
+    options.retry.max_attempts = 1;
+    return options;
+  }
+  Client& client(ClientOptions options = one_attempt()) {
     options.address = "127.0.0.1:7420";
     client_ = std::make_unique<Client>(
         ClientEnv{loop_.executor(), loop_.timers(), network_, world_.random().next()}, options);

@@ -26,12 +26,14 @@ void FakeServer::cut() {
   }
 }
 
-void FakeServer::send(std::string bytes) {
+void FakeServer::send(std::string bytes) { send_on(streams_.size(), std::move(bytes)); }
+
+void FakeServer::send_on(size_t connection, std::string bytes) {
   auto write = [](std::shared_ptr<ByteStream> stream, std::string text) -> Async<void> {
     const std::array<Bytes, 1> parts = {Bytes(text)};
     (void)co_await stream->write(parts);
   };
-  if (auto stream = streams_.back().lock()) {
+  if (auto stream = streams_[connection - 1].lock()) {
     spawn(loop_.executor(), write(std::move(stream), std::move(bytes)));
   }
 }
@@ -51,7 +53,9 @@ std::string FakeServer::answer(const Received& received) {
     if (!answer_hello) return {};
     flatbuffers::FlatBufferBuilder b;
     const auto limits = fb::CreateLimits(b, 1u << 20, 0, 0, 0, 0, 0, in_flight_limit);
-    const Bytes body = wire::finish_body(b, fb::CreateHelloReply(b, 1, 0, 0, 1, limits));
+    const auto shard = static_cast<uint32_t>(received.connection - 1) % shards;
+    const Bytes body = wire::finish_body(
+        b, fb::CreateHelloReply(b, 1, 0, shard, shards, limits, fb::Compression::None, now_us));
     return frame(wire::FrameKind::reply, received.header, body);
   }
   requests.push_back(received);

@@ -37,13 +37,16 @@ class FakeServer {
   void stop_listening();
   // Cuts every connection.
   void cut();
-  // Sends to the last connection made.
+  // Sends to the last connection made, or to one by its number.
   void send(std::string bytes);
+  void send_on(size_t connection, std::string bytes);
 
   Script script;  // requests after the hello
   bool answer_hello = true;
   bool swallow = false;  // take in bytes and see none of them
   uint32_t in_flight_limit = 256;
+  uint32_t shards = 1;  // connection n is served by shard (n - 1) % shards
+  int64_t now_us = 0;
   std::vector<Received> requests;  // hello left out; cancel and credit frames included
   size_t connections = 0;
 

@@ -15,8 +15,9 @@ class ClientServerTest : public testing::Test {
     bed_.world().run_for_us(1'000'000);
     bed_.stop();
   }
-  void connect() {
+  void connect(uint32_t attempts = 1) {
     ClientOptions options;
+    options.retry.max_attempts = attempts;  // what a test breaks is told, not mended
     options.address = fmt::format("node:{}", server::ServerBed::kPort);
     SimLoop& loop = bed_.client_loop();
     client_ = std::make_unique<Client>(
@@ -171,6 +172,26 @@ TEST_F(ClientServerTest, TablesAreListedDescribedAndDropped) {
   EXPECT_EQ(read("a").error().code, Errc::not_found);
 }
 
+TEST_F(ClientServerTest, FiltersRunOnTheNodeAndLabelsComeBack) {
+  ASSERT_TRUE(create("t").has_value());
+  ASSERT_TRUE(write(cell("row", "v")).has_value());
+  using Kind = Filter::Kind;
+  const auto both = read("row", Filter::interleave({Filter::label("kept"), Filter::strip_value()}));
+  ASSERT_TRUE(both.has_value()) << both.error().to_string();
+  ASSERT_TRUE(both->has_value());
+  ASSERT_EQ((*both)->cells().size(), 2u);
+  EXPECT_EQ((*both)->cells()[0].value, "v");
+  EXPECT_EQ((*both)->cells()[0].labels, "kept");
+  EXPECT_EQ((*both)->cells()[1].value, "");
+  EXPECT_EQ((*both)->cells()[1].labels, "");
+  const auto other = read("row", Filter::regex(Kind::family_regex, "g"));
+  ASSERT_TRUE(other.has_value());
+  EXPECT_FALSE(other->has_value());
+  const auto bad = read("row", Filter::regex(Kind::value_regex, "["));
+  ASSERT_FALSE(bad.has_value());
+  EXPECT_EQ(bad.error().code, Errc::invalid_argument);
+}
+
 // What this node does not have is refused, never ignored, and changes nothing.
 TEST_F(ClientServerTest, WhatIsNotBuiltYetIsRefusedAsSuch) {
   ASSERT_TRUE(create("t").has_value());
@@ -178,32 +199,41 @@ TEST_F(ClientServerTest, WhatIsNotBuiltYetIsRefusedAsSuch) {
   const auto code = [](const auto& result) {
     return result.has_value() ? Errc::ok : result.error().code;
   };
-  using Kind = Filter::Kind;
-  EXPECT_EQ(code(read("row", Filter::interleave({Filter::pass(), Filter::strip_value()}))),
-            Errc::unimplemented);
-  EXPECT_EQ(code(read("row", Filter::regex(Kind::family_regex, "f"))), Errc::unimplemented);
-  Mutation with_ttl = cell("row", "w");
-  with_ttl.with_ttl(1'000'000);
-  EXPECT_EQ(code(write(with_ttl)), Errc::unimplemented);
   Mutation with_token = cell("row", "w");
   with_token.with_token({"token", 1});
   EXPECT_EQ(code(write(with_token)), Errc::unimplemented);
-  CheckAndMutate check{"row", std::nullopt, cell("", "w"), Mutation(Bytes()), std::nullopt};
-  EXPECT_EQ(code(wait<CheckAndMutateReply>([&](auto done) {
-              client_->async_check_and_mutate("t", check, {}, std::move(done));
-            })),
-            Errc::unimplemented);
-  ReadModifyWrite modify{"row", {{"f", "q", "more", 0}}, std::nullopt};
-  EXPECT_EQ(code(wait<Row>([&](auto done) {
-              client_->async_read_modify_write("t", modify, {}, std::move(done));
-            })),
-            Errc::unimplemented);
   EXPECT_EQ(code(wait<PreviewReply>([&](auto done) {
               client_->async_preview_rule("t", "f", RetentionRule::max_versions(1), 5,
                                           std::move(done));
             })),
             Errc::unimplemented);
   EXPECT_EQ((*read("row"))->find("f", "q")->value, "v");
+}
+
+TEST_F(ClientServerTest, ConditionalWritesAnswerWhatTheySaw) {
+  ASSERT_TRUE(create("t").has_value());
+  const auto check = [&](const char* row, const char* value) {
+    CheckAndMutate asked{row, std::nullopt, Mutation(Bytes()), cell("", value), std::nullopt};
+    const auto reply = wait<CheckAndMutateReply>(
+        [&](auto done) { client_->async_check_and_mutate("t", asked, {}, std::move(done)); });
+    return !reply ? std::string(errc_name(reply.error().code)) : reply->matched ? "then" : "else";
+  };
+  for (const char* row : {"a", "zz"}) {  // on either shard
+    EXPECT_EQ(check(row, "v"), "else");
+    ReadModifyWrite modify{row, {{"f", "q", "more", 0}, {"f", "n", std::nullopt, 7}}, std::nullopt};
+    const auto made = wait<Row>(
+        [&](auto done) { client_->async_read_modify_write("t", modify, {}, std::move(done)); });
+    ASSERT_TRUE(made.has_value()) << made.error().to_string();
+    EXPECT_EQ(made->find("f", "q")->value, "vmore");
+    EXPECT_EQ(made->find("f", "n")->value, std::string("\0\0\0\0\0\0\0\7", 8));
+    EXPECT_EQ(check(row, "w"), "then");
+    EXPECT_EQ((*read(row))->find("f", "q")->value, "vmore") << "at the server's time";
+    modify.rules = {{"f", "q", std::nullopt, 1}};
+    const auto refused = wait<Row>(
+        [&](auto done) { client_->async_read_modify_write("t", modify, {}, std::move(done)); });
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, Errc::failed_precondition);
+  }
 }
 
 TEST_F(ClientServerTest, ATableIsAlteredAndItsBoundariesAreTold) {
@@ -225,13 +255,74 @@ TEST_F(ClientServerTest, ATableIsAlteredAndItsBoundariesAreTold) {
   for (size_t i = 0; i < samples->size(); ++i) {
     EXPECT_EQ(samples->at(i).key, altered->tablets[i].end);
   }
-  change.add.back().rule_given = true;
-  change.add.back().rule = RetentionRule::max_versions(1);
-  change.add.back().name = "i";
+}
+
+TEST_F(ClientServerTest, WhatATableIsMadeWithIsWhatItsDescriptionTells) {
+  TableSpec spec;
+  spec.name = "p";
+  spec.profile = Profile::tablestore;
+  spec.families.emplace_back().name = "a";
+  FamilySpec& b = spec.families.emplace_back();
+  b.name = "b";
+  b.rule_given = true;
+  b.rule = RetentionRule::any_of(
+      {RetentionRule::max_age_us(5'000'000),
+       RetentionRule::all_of({RetentionRule::max_versions(2), RetentionRule::max_age_us(1000)})});
+  b.timestamps = TimestampMeaning::expiry;
+  b.undo_window_us = 0;
+  FamilySpec& c = spec.families.emplace_back();
+  c.name = "c";
+  c.rule_given = true;  // keep everything, whatever the profile says
+  c.window.emplace().past_us = 7;
+  c.born_dead = BornDead::accept;
+  spec.options.reclaim_within_us = 60'000'000;
+  spec.options.dead_slack = 0.0;
+  spec.options.reclaim_share = 1.0;
+  const auto made = wait<TableDescription>(
+      [&](auto done) { client_->async_create_table(spec, std::move(done)); });
+  ASSERT_TRUE(made.has_value()) << made.error().to_string();
+  EXPECT_EQ(made->profile, Profile::tablestore);
+  EXPECT_EQ(made->options.reclaim_within_us, 60'000'000);
+  EXPECT_EQ(made->options.dead_slack, 0.0);
+  EXPECT_EQ(made->options.reclaim_share, 1.0);
+  ASSERT_EQ(made->families.size(), 3u);
+  ASSERT_TRUE(made->families[0].rule);
+  EXPECT_EQ(made->families[0].rule->value, 1);
+  EXPECT_EQ(made->families[0].window->past_us, 86'400'000'000);
+  EXPECT_TRUE(made->families[0].window->whole_seconds);
+  EXPECT_EQ(made->families[0].undo_window_us, 86'400'000'000);
+  ASSERT_TRUE(made->families[1].rule);
+  EXPECT_EQ(made->families[1].rule->parts[1].parts[1].value, 1000);
+  EXPECT_EQ(made->families[1].timestamps, TimestampMeaning::expiry);
+  EXPECT_FALSE(made->families[1].window->past_us) << "a window is for times";
+  EXPECT_EQ(made->families[1].undo_window_us, 0);
+  EXPECT_FALSE(made->families[2].rule);
+  EXPECT_EQ(made->families[2].window->past_us, 7);
+  EXPECT_FALSE(made->families[2].window->future_us);
+  EXPECT_EQ(made->families[2].born_dead, BornDead::accept);
+
+  // An alteration changes what it names; a family that is added takes the profile's parts.
+  TableChange change;
+  change.name = "p";
+  change.alter.emplace_back().name = "b";
+  change.alter.back().undo_window_us = 5;
+  change.add.emplace_back().name = "d";
+  const auto altered = wait<TableDescription>(
+      [&](auto done) { client_->async_alter_table(change, std::move(done)); });
+  ASSERT_TRUE(altered.has_value()) << altered.error().to_string();
+  EXPECT_EQ(altered->families[1].undo_window_us, 5);
+  EXPECT_EQ(altered->families[1].rule->parts[0].value, 5'000'000);
+  EXPECT_EQ(altered->families[3].rule->value, 1);
+
+  // What the family's timestamps forbid is refused whether it is the rule or they that change.
+  change = {};
+  change.name = "p";
+  change.alter.emplace_back().name = "b";
+  change.alter.back().timestamps = TimestampMeaning::sequence;
   const auto refused = wait<TableDescription>(
       [&](auto done) { client_->async_alter_table(change, std::move(done)); });
   ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().code, Errc::unimplemented);
+  EXPECT_EQ(refused.error().code, Errc::invalid_argument);
 }
 
 // The outcome that the client tells is what a later read finds.

@@ -174,7 +174,7 @@ TEST_F(ClientTest, WhereNobodyListensARequestFailsAtOnceAndNamesTheAddress) {
 TEST_F(ClientTest, WithWaitForConnectionARequestOutlastsTheServersAbsence) {
   server_.stop_listening();
   world_.run_until_idle();
-  ClientOptions options;
+  ClientOptions options = one_attempt();
   options.wait_for_connection = true;
   client(options);
   const auto outcome = write("row");
@@ -237,7 +237,7 @@ TEST_F(ClientTest, ACutAtAnyByteIsToldHonestly) {
   for (uint64_t at = 0; at < 900; ++at) {
     server_.requests.clear();
     fabric_.faults().cut_after_bytes = at;
-    ClientOptions options;
+    ClientOptions options = one_attempt();
     options.connect_timeout_us = 1'000'000;
     client(options);
     const auto outcome = write("row");
@@ -323,7 +323,7 @@ TEST_F(ClientTest, AConnectionThatHasGoneSilentIsGivenUpAfterADeadline) {
 
 TEST_F(ClientTest, AHelloWithoutAnswerEndsAtTheConnectTimeout) {
   server_.answer_hello = false;
-  ClientOptions options;
+  ClientOptions options = one_attempt();
   options.connect_timeout_us = 500'000;
   client(options);
   const auto outcome = write("row");
@@ -340,15 +340,16 @@ TEST_F(ClientTest, AServerThatSaysGoodbyeAnswersWhatItHasAndIsAskedNothingMore) 
   settle(1'000'000);
   server_.send(frame(wire::FrameKind::goaway, {}, {}));
   settle(10'000);
+  server_.script = mutate_reply;
   const auto second = write("b");
   settle(10'000);
-  EXPECT_EQ(server_.requests.size(), 1u);
-  server_.script = mutate_reply;
-  server_.send(mutate_reply(server_.requests[0]));
+  EXPECT_EQ(server_.connections, 2u);
+  EXPECT_TRUE(*second && **second) << "it does not wait for the end of the old connection";
+  EXPECT_FALSE(first->has_value());
+  server_.send_on(1, mutate_reply(server_.requests[0]));
   settle(1'000'000);
   EXPECT_TRUE(*first && **first);
-  EXPECT_TRUE(*second && **second);  // on a new connection
-  EXPECT_EQ(server_.connections, 2u);
+  EXPECT_EQ(client_->stats().lost, 1u) << "the old connection has ended";
 }
 
 TEST_F(ClientTest, CancellingARequestTellsTheServer) {
@@ -397,7 +398,7 @@ TEST_F(ClientTest, ARequestLargerThanTheServerTakesIsRefusedHere) {
 }
 
 TEST_F(ClientTest, RowsSpreadOverTheConnectionsAndOneRowStaysOnOne) {
-  ClientOptions options;
+  ClientOptions options = one_attempt();
   options.connections = 4;
   client(options);
   for (int i = 0; i < 200; ++i) (void)write(fmt::format("row{}", i % 50));

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "io/base/random.h"
 #include "net/wire/chunk_builder.h"
 #include "net/wire/read_codec.h"
@@ -73,11 +75,10 @@ fb::MutationRec rec(fb::MutationKind kind, uint8_t flags = 0, int64_t at = 0, in
   return fb::MutationRec(at, until, none, none, none, static_cast<uint8_t>(kind), flags, 0, 0);
 }
 
-Errc code_of(const std::vector<fb::MutationRec>& recs, WriteFeature* feature = nullptr) {
+Errc code_of(const std::vector<fb::MutationRec>& recs) {
   std::vector<uint64_t> aligned;
   DecodedWrites out;
   const auto decoded = decode_row(mutate_row_body("t", "r", ArenaText(), recs), out, aligned);
-  if (decoded && feature != nullptr) *feature = out.rows[0].feature;
   return decoded ? Errc::ok : decoded.error().code;
 }
 
@@ -118,10 +119,24 @@ TEST(MutateRow, ASmallFrameCannotStandForALargeWrite) {
   EXPECT_FALSE(decode_row(mutate_row_body("t", "r", arena, recs), out, aligned));
 }
 
-TEST(MutateRow, OwnExpiryIsMarkedAndTheSentinelOfServerTimeCannotBeSent) {
-  WriteFeature feature = WriteFeature::none;
-  EXPECT_EQ(code_of({rec(fb::MutationKind::SetCell, 1 << 2, 0, 1000)}, &feature), Errc::ok);
-  EXPECT_EQ(feature, WriteFeature::expiry);
+TEST(MutateRow, OwnExpiryIsDecodedAndTheSentinelsCannotBeSent) {
+  const auto sent = [](uint8_t flags, int64_t until) {
+    ArenaText arena;
+    std::vector<fb::MutationRec> recs{rec(fb::MutationKind::SetCell, flags, 0, until)};
+    std::vector<uint64_t> bytes;
+    DecodedWrites decoded;
+    EXPECT_TRUE(decode_row(mutate_row_body("t", "", arena, recs), decoded, bytes));
+    return decoded.mutations[0];
+  };
+  constexpr uint8_t kExpireAt = 1 << 1;
+  constexpr uint8_t kTtl = 1 << 2;
+  EXPECT_EQ(sent(kExpireAt, 1000).expire_at_us, 1000);
+  EXPECT_EQ(sent(kExpireAt, 1000).ttl_us, kNoTtl);
+  EXPECT_EQ(sent(kExpireAt, INT64_MAX).expire_at_us, kLastExpiryUs);
+  EXPECT_EQ(sent(kTtl, 1000).ttl_us, 1000);
+  EXPECT_EQ(sent(kTtl, 1000).expire_at_us, kNoExpiry);
+  EXPECT_EQ(sent(kTtl, kNoTtl).ttl_us, -1) << "refused for form later";
+  EXPECT_EQ(sent(0, 1000).expire_at_us, kNoExpiry);
   std::vector<uint64_t> aligned;
   DecodedWrites out;
   ASSERT_TRUE(decode_row(set_body("t", "r", "f", "q", "v", kServerStamped), out, aligned));
@@ -164,7 +179,7 @@ TEST(MutateRows, EntriesShareOutAllOperationsAndNoMore) {
   EXPECT_EQ(code({0xffffffff}, 1), Errc::invalid_argument);
 }
 
-Errc filter_code(const std::vector<fb::FilterNode>& nodes, DecodedFilter* out = nullptr,
+Errc filter_code(const std::vector<fb::FilterNode>& nodes, FilterSpec* out = nullptr,
                  std::string_view arena = "UPabz") {
   flatbuffers::FlatBufferBuilder builder;
   const auto list = builder.CreateVectorOfStructs(nodes);
@@ -172,7 +187,7 @@ Errc filter_code(const std::vector<fb::FilterNode>& nodes, DecodedFilter* out = 
   const fb::Span key(0, 1);
   builder.Finish(fb::CreateReadRowRequest(builder, 0, &key, list, bytes));
   const auto* root = flatbuffers::GetRoot<fb::ReadRowRequest>(builder.GetBufferPointer());
-  DecodedFilter filter;
+  FilterSpec filter;
   const auto decoded = decode_filter(root->filter(), bytes_of(root->arena()), filter);
   if (out != nullptr) *out = filter;
   return decoded ? Errc::ok : decoded.error().code;
@@ -181,31 +196,31 @@ Errc filter_code(const std::vector<fb::FilterNode>& nodes, DecodedFilter* out = 
 constexpr uint8_t kStart = static_cast<uint8_t>(fb::RangeFlag::HasStart);
 constexpr uint8_t kEnd = static_cast<uint8_t>(fb::RangeFlag::HasEnd);
 
-TEST(Filter, WhatAReadCanDoIsReduced) {
+TEST(Filter, IsATreeOfTheModel) {
   using K = fb::FilterKind;
-  DecodedFilter filter;
+  FilterSpec filter;
   EXPECT_EQ(filter_code({filter_node(K::PassAll)}, &filter), Errc::ok);
-  EXPECT_TRUE(filter.unimplemented.empty());
-  EXPECT_EQ(filter_code({filter_node(K::Chain, 0, 0, 0, 2),
+  ASSERT_EQ(filter.nodes.size(), 1u);
+  EXPECT_EQ(filter.nodes[0].kind, FilterKind::pass);
+  EXPECT_EQ(filter_code({filter_node(K::Chain, 0, 0, 0, 3),
                          filter_node(K::TimestampRange, 1000, 2000, kStart | kEnd),
-                         filter_node(K::CellsPerColumnLimit, 3)},
+                         filter_node(K::CellsPerColumnLimit, 3),
+                         fb::FilterNode(0, 0, 0, fb::Span(2, 1), fb::Span(3, 2), fb::Span(0, 2), 0,
+                                        static_cast<uint8_t>(K::ColumnRange), kStart | kEnd, 0)},
                         &filter),
             Errc::ok);
-  EXPECT_TRUE(filter.unimplemented.empty());
-  EXPECT_EQ(filter.time_range.start_us, 1000);
-  EXPECT_EQ(filter.time_range.end_us, 2000);
-  EXPECT_EQ(filter.versions, 3u);
-  // The other order means something else.
-  EXPECT_EQ(filter_code({filter_node(K::Chain, 0, 0, 0, 2), filter_node(K::CellsPerColumnLimit, 3),
-                         filter_node(K::TimestampRange, 1000, 2000, kStart | kEnd)},
-                        &filter),
-            Errc::ok);
-  EXPECT_EQ(filter.unimplemented, "chain");
-  EXPECT_EQ(filter_code({filter_node(K::StripValue)}, &filter), Errc::ok);
-  EXPECT_EQ(filter.unimplemented, "strip_value");
+  ASSERT_EQ(filter.nodes.size(), 4u);
+  EXPECT_EQ(filter.nodes[0].child_count, 3u);
+  EXPECT_TRUE(filter.nodes[1].has_start && filter.nodes[1].has_end);
+  EXPECT_EQ(filter.nodes[1].start, 1000);
+  EXPECT_EQ(filter.nodes[1].end, 2000);
+  EXPECT_EQ(filter.nodes[2].start, 3);
+  EXPECT_EQ(filter.nodes[3].text, "a");
+  EXPECT_EQ(filter.nodes[3].end_text, "bz");
+  EXPECT_EQ(filter.nodes[3].family, "UP");
 }
 
-TEST(Filter, FormErrorsComeBeforeWhatIsMissing) {
+TEST(Filter, FormErrorsAreRefused) {
   using K = fb::FilterKind;
   const auto bad = Errc::invalid_argument;
   EXPECT_EQ(filter_code({filter_node(K::Chain, 0, 0, 0, 1), filter_node(K::PassAll)}), bad);
@@ -232,6 +247,20 @@ TEST(Filter, FormErrorsComeBeforeWhatIsMissing) {
   const fb::FilterNode range(0, 0, 0, fb::Span(4, 1), fb::Span(2, 1), fb::Span(0, 0), 0,
                              static_cast<uint8_t>(K::ValueRange), kStart | kEnd, 0);
   EXPECT_EQ(filter_code({range}), bad);
+  // One label a cell: a chain that would give two is refused, interleaved copies are not.
+  const fb::FilterNode good_label(0, 0, 0, fb::Span(2, 1), fb::Span(0, 0), fb::Span(0, 0), 0,
+                                  static_cast<uint8_t>(K::ApplyLabel), 0, 0);
+  EXPECT_EQ(filter_code({filter_node(K::Chain, 0, 0, 0, 2), good_label, good_label}), bad);
+  EXPECT_EQ(filter_code({filter_node(K::Interleave, 0, 0, 0, 2), good_label, good_label}),
+            Errc::ok);
+  EXPECT_EQ(filter_code({filter_node(K::Condition, 0, 0, 0, 1), filter_node(K::PassAll)}), bad);
+  // Flags of another kind, bytes outside the arena, a count of children that is a lie.
+  EXPECT_EQ(filter_code({filter_node(K::PassAll, 0, 0, kStart)}), bad);
+  const fb::FilterNode outside(0, 0, 0, fb::Span(4, 2), fb::Span(0, 0), fb::Span(0, 0), 0,
+                               static_cast<uint8_t>(K::ValueRegex), 0, 0);
+  EXPECT_EQ(filter_code({outside}), bad);
+  EXPECT_EQ(filter_code({filter_node(K::Chain, 0, 0, 0, 0xffffffff), filter_node(K::PassAll)}),
+            bad);
 }
 
 TEST(Filter, DepthAndSizeAreBounded) {
@@ -254,9 +283,11 @@ TEST(Filter, DepthAndSizeAreBounded) {
 }
 
 TEST(Filter, BoundsAreHeldAgainstTheGranularity) {
-  DecodedFilter filter;
-  filter.has_time_range = true;
-  filter.time_range.start_us = 1500;
+  FilterSpec filter;
+  filter.nodes.resize(1);
+  filter.nodes[0].kind = FilterKind::time_range;
+  filter.nodes[0].has_start = true;
+  filter.nodes[0].start = 1500;
   EXPECT_FALSE(check_granularity(filter, Granularity::millis));
   EXPECT_TRUE(check_granularity(filter, Granularity::micros));
 }
@@ -333,7 +364,12 @@ TEST(Rule, FormIsChecked) {
     const auto name = builder.CreateString("f");
     builder.Finish(fb::CreateFamilySpec(builder, name, true, list));
     const auto* root = flatbuffers::GetRoot<fb::FamilySpec>(builder.GetBufferPointer());
-    return check_rule(root->rule()) ? Errc::ok : Errc::invalid_argument;
+    const auto rule = decode_rule(root->rule());
+    if (!rule) return rule.error().code;
+    const auto again = encode_rule(*rule);
+    EXPECT_EQ(again.size(), nodes.size());
+    EXPECT_EQ(std::memcmp(again.data(), nodes.data(), nodes.size() * sizeof(fb::RuleNode)), 0);
+    return Errc::ok;
   };
   const auto node = [](fb::RuleKind kind, int64_t value, uint32_t children = 0) {
     return fb::RuleNode(value, children, static_cast<uint8_t>(kind), 0, 0);
@@ -394,6 +430,21 @@ TEST(ChunkBuilder, ARowMaySpanChunksAndSharesItsNames) {
                                                  static_cast<uint16_t>(fb::RowFlag::Complete));
   EXPECT_EQ(chunk.rows(), 1u);
   EXPECT_EQ(chunk.cells(), 3u);
+}
+
+TEST(ChunkBuilder, ARowEndWithoutCellsIsAChunkThatCanBeRead) {
+  for (size_t size = 1; size <= 16; ++size) {
+    const std::string row(size, 'r');
+    ChunkBuilder chunk(1);
+    chunk.cell({row, "f", "q", 1, "v"});
+    chunk.finish();
+    chunk.end_row(row);
+    const auto* body = verified<fb::ReadChunk>(chunk.finish());
+    ASSERT_NE(body, nullptr) << size;
+    EXPECT_EQ(body->cells()->size(), 0u);
+    EXPECT_TRUE(well_aligned(body->cells())) << size;
+    EXPECT_EQ(body->rows()->Get(0)->flags(), 3) << size;
+  }
 }
 
 TEST(ChunkBuilder, ARowThatEndsWithAChunkIsEndedInTheNext) {

@@ -7,7 +7,7 @@ namespace cellar::server {
 using wire::FrameKind;
 namespace fb = wire::fb;
 
-ServerBed::ServerBed(uint32_t shards, ServerOptions options, uint64_t seed)
+ServerBed::ServerBed(uint32_t shards, ServerOptions options, uint64_t seed, int64_t disk_latency_us)
     : options_(std::move(options)),
       world_(seed),
       fabric_(world_),
@@ -25,9 +25,10 @@ ServerBed::ServerBed(uint32_t shards, ServerOptions options, uint64_t seed)
     part.shard = std::make_unique<Shard>(ShardId{i}, *part.loop, mailboxes_.of(ShardId{i}),
                                          world_.clock(), seed + i);
     part.runtime.emplace(part.shard->runtime());
-    part.fs = std::make_unique<MemFs>(
-        part.loop->executor(), disk_,
-        MemFsOptions{.timers = &part.loop->timers(), .min_latency_us = 100, .max_latency_us = 100});
+    part.fs = std::make_unique<MemFs>(part.loop->executor(), disk_,
+                                      MemFsOptions{.timers = &part.loop->timers(),
+                                                   .min_latency_us = disk_latency_us,
+                                                   .max_latency_us = disk_latency_us});
     engine::LogOptions log;
     log.segment_bytes = options_.engine.log_segment_bytes;
     part.logs = engine::make_local_log_store(*part.fs, *part.runtime, log);
@@ -55,6 +56,12 @@ Async<Result<void>> ServerBed::open() {
     part.server->listen(std::move(listener));
   }
   co_return Result<void>();
+}
+
+size_t ServerBed::blobs_on_disk() {
+  const auto blobs = world_.block_on(*parts_[0].loop, parts_[0].blobs->list());
+  CHECK(blobs, "the blobs cannot be listed: {}", blobs.error().message);
+  return blobs->size();
 }
 
 void ServerBed::stop() {

@@ -23,7 +23,7 @@ class ServerBed {
   static constexpr uint16_t kPort = 7420;
 
   explicit ServerBed(uint32_t shards = 2, ServerOptions options = ServerOptions(),
-                     uint64_t seed = 1);
+                     uint64_t seed = 1, int64_t disk_latency_us = 100);
   ~ServerBed();
 
   SimWorld& world() { return world_; }
@@ -31,6 +31,8 @@ class ServerBed {
   SimLoop& client_loop() { return *client_loop_; }
   ShardServer& shard(uint32_t i) { return *parts_[i].server; }
   engine::Node& node() { return *node_; }
+  Loop& loop(uint32_t i) { return *parts_[i].loop; }
+  size_t blobs_on_disk();
   void stop();  // in order, as SIGTERM does
 
  private:

@@ -16,6 +16,7 @@ class AdjustableClock final : public Clock, public server::ExtraOps {
   AdjustableClock(int64_t wall_us, int64_t boot_us) : wall_us_(wall_us), boot_us_(boot_us) {}
   int64_t wall_us() const override { return wall_us_.load(); }
   int64_t boot_us() const override { return boot_us_.load(); }
+  std::string boot_id() const override { return "testclock"; }
 
   Result<void> handle(uint16_t op, Bytes body) override {
     const bool two = static_cast<ClockOp>(op) == ClockOp::set_both;

@@ -117,6 +117,22 @@ inline std::string create_table_body(std::string_view table,
                                             family_list, 0, split_list, bytes)));
 }
 
+// Of the requests that name a table and nothing else.
+template <class Root>
+std::string table_body(std::string_view table, flatbuffers::Offset<Root> (*create)(
+                                                   flatbuffers::FlatBufferBuilder&,
+                                                   flatbuffers::Offset<flatbuffers::String>)) {
+  flatbuffers::FlatBufferBuilder builder;
+  return std::string(
+      finish_body(builder, create(builder, builder.CreateString(table.data(), table.size()))));
+}
+inline std::string flush_body(std::string_view table) {
+  return table_body(table, fb::CreateFlushTableRequest);
+}
+inline std::string compact_body(std::string_view table) {
+  return table_body(table, fb::CreateCompactTableRequest);
+}
+
 inline std::string drop_rows_body(std::string_view table, std::string_view prefix) {
   flatbuffers::FlatBufferBuilder builder;
   const auto name = builder.CreateString(table.data(), table.size());
@@ -126,12 +142,13 @@ inline std::string drop_rows_body(std::string_view table, std::string_view prefi
 
 // A whole frame.
 inline std::string request_frame(fb::Op op, uint64_t id, std::string_view body,
-                                 FrameKind kind = FrameKind::request) {
+                                 FrameKind kind = FrameKind::request, uint32_t deadline_ms = 0) {
   FrameHeader header;
   header.body_bytes = static_cast<uint32_t>(body.size());
   header.kind = kind;
   header.op = static_cast<uint16_t>(op);
   header.request_id = id;
+  header.deadline_ms = deadline_ms;
   std::string frame;
   append_header(frame, header);
   frame += body;

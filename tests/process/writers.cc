@@ -68,6 +68,7 @@ void Writer::write_until_failure(const std::string& address, int depth) {
   client::ClientOptions options;
   options.address = address;
   options.request_deadline_us = 20'000'000;
+  options.retry.max_attempts = 1;  // the first failure ends the load
   client::SyncClient sync(options);
   bool failed = false;
   int in_flight = 0;

@@ -13,14 +13,16 @@ Mutation OwnedMutation::view() const {
   m.timestamp_us = timestamp_us;
   m.start_us = start_us;
   m.end_us = end_us;
+  m.expire_at_us = expire_at_us;
   return m;
 }
 
 std::string to_text(const std::vector<OwnedCell>& cells) {
   std::string out;
   for (const OwnedCell& cell : cells)
-    out += fmt::format("{} {}:{} @{} = {}\n", escape_bytes(cell.row), cell.family,
-                       escape_bytes(cell.qualifier), cell.timestamp_us, escape_bytes(cell.value));
+    out += fmt::format("{} {}:{} @{} = {}{}{}\n", escape_bytes(cell.row), cell.family,
+                       escape_bytes(cell.qualifier), cell.timestamp_us, escape_bytes(cell.value),
+                       cell.label.empty() ? "" : " ", cell.label);
   return out;
 }
 

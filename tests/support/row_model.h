@@ -1,5 +1,6 @@
 // RowModel: what a table holds, by the letter of SEMANTICS 1, 2 and 6: a list of commits, replayed
-// operation by operation into a map. It shares no code with the engine beyond the types of
+// operation by operation into a map. Nothing in it dies by time or by a rule: that is
+// retention_model.h. It shares no code with the engine beyond the types of
 // requests, so that the two can be held against each other. Slow on purpose.
 #pragma once
 
@@ -25,6 +26,7 @@ struct OwnedMutation {
   int64_t timestamp_us = kServerStamped;
   int64_t start_us = 0;
   int64_t end_us = kMaxTimestampUs;
+  int64_t expire_at_us = kNoExpiry;
 
   Mutation view() const;
 };
@@ -35,6 +37,7 @@ struct OwnedCell {
   std::string qualifier;
   int64_t timestamp_us = 0;
   std::string value;
+  std::string label = {};
 
   bool operator==(const OwnedCell&) const = default;
 };

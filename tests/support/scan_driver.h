@@ -19,7 +19,8 @@ class CollectingSink final : public CellSink {
 
   Flow cell(const CellView& cell) override {
     pending_.push_back({std::string(cell.row), std::string(cell.family),
-                        std::string(cell.qualifier), cell.timestamp_us, std::string(cell.value)});
+                        std::string(cell.qualifier), cell.timestamp_us, std::string(cell.value),
+                        std::string(cell.label)});
     return flow();
   }
   Flow end_row(Bytes row) override {

@@ -2,6 +2,7 @@
 // that flush and compact a node.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -48,7 +49,7 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
   void flush(uint64_t table_bytes = 1u << 30) {
     const auto memtables = bed.take_memtables();
     engine::MergePlan plan = this->plan(table_bytes);
-    plan.bottom = runs.empty();
+    plan.facts.bottom = runs.empty();
     plan.run = ++last_run_;
     for (size_t i = memtables.size(); i > 0; --i) {
       plan.inputs.push_back(std::make_unique<engine::Memtable::Iterator>(*memtables[i - 1]));
@@ -62,7 +63,7 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
 
   engine::MergePlan window(size_t first, size_t count, uint64_t table_bytes) {
     engine::MergePlan plan = this->plan(table_bytes);
-    plan.bottom = first == 0;
+    plan.facts.bottom = first == 0;
     plan.run = runs[first + count - 1].front()->meta().run;
     for (size_t i = first + count; i > first; --i)
       for (const auto& table : runs[i - 1]) {
@@ -96,8 +97,8 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
   std::unique_ptr<engine::ScanCursor> open_scan(const ReadSpec& spec, bool prune) {
     engine::ScanSetup setup = bed.setup(spec);
     for (size_t i = runs.size(); i > 0; --i) {
-      std::vector<engine::TableReader*> tables;
-      for (const auto& table : runs[i - 1]) tables.push_back(table.get());
+      std::vector<const engine::TableSlice*> tables;
+      for (const auto& table : runs[i - 1]) tables.push_back(&slices_.emplace_back(*table));
       setup.sources.push_back(std::make_unique<engine::RunSource>(std::move(tables), prune));
     }
     return std::make_unique<engine::ScanCursor>(std::move(setup));
@@ -124,6 +125,7 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
  private:
   uint64_t last_blob_ = 0;
   uint64_t last_run_ = 0;
+  std::deque<engine::TableSlice> slices_;  // of every scan that was opened
 };
 
 }  // namespace cellar::support

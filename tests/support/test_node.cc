@@ -85,6 +85,9 @@ TestNodeOptions::TestNodeOptions() {
   engine.memtable_bytes = 1u << 20;
   engine.table_bytes = 1u << 20;
   engine.log_segment_bytes = 256u << 10;
+  // Trusted time is exactly what the world's clock says, and nothing is written between calls.
+  engine.clock_permit_us = INT64_MAX;
+  engine.clock_renew_us = 0;
   log.segment_bytes = 256u << 10;
   log.batch_bytes = 64u << 10;
   log.max_pending_bytes = 1u << 20;
@@ -129,6 +132,7 @@ Result<void> TestNode::open() {
   life_ = std::make_unique<Life>(options_.seed + ++lives_ * 1'000'003, options_.shards);
   SimWorld& world = life_->world;
   if (wall_us_ != 0) world.clock().set_wall_us(wall_us_);
+  if (lives_ > 1) world.clock().set_boot(boot_id_, boot_us_);
   for (uint32_t i = 0; i < options_.shards; ++i) {
     auto& one = life_->shards[i];
     one.loop = &world.add_loop();
@@ -179,6 +183,8 @@ Async<Result<void>> TestNode::open_stores() {
 void TestNode::end_life() {
   if (!life_) return;
   wall_us_ = life_->world.clock().wall_us();
+  boot_us_ = life_->world.clock().boot_us();
+  boot_id_ = life_->world.clock().boot_id();
   life_->world.crash();
   life_.reset();
 }
@@ -238,6 +244,10 @@ Result<engine::TableEntry> TestNode::create_table(std::string name,
   spec.options = options;
   for (std::string& family : families) spec.families.push_back({std::move(family)});
   spec.splits = std::move(splits);
+  return create_table(std::move(spec));
+}
+
+Result<engine::TableEntry> TestNode::create_table(engine::TableSpec spec) {
   return block_on(0, node().create_table(ShardId{0}, std::move(spec)));
 }
 
@@ -250,6 +260,20 @@ Result<void> TestNode::drop_table(std::string name) {
 }
 Result<void> TestNode::flush(std::string table) {
   return block_on(0, node().flush_table(ShardId{0}, std::move(table)));
+}
+Result<std::vector<engine::TabletDescriptor>> TestNode::split(TabletId tablet, std::string row) {
+  return block_on(0, node().split_tablet(ShardId{0}, tablet, std::move(row)));
+}
+Result<engine::TabletDescriptor> TestNode::merge(TabletId left, TabletId right) {
+  return block_on(0, node().merge_tablets(ShardId{0}, left, right));
+}
+Result<engine::TabletDescriptor> TestNode::move(TabletId tablet, uint32_t to) {
+  return block_on(0, node().move_tablet(ShardId{0}, tablet, ShardId{to}));
+}
+std::vector<engine::TabletFigures> TestNode::figures(std::string table_name) {
+  auto all = block_on(0, node().tablet_figures(ShardId{0}, table(table_name)->schema.id));
+  CHECK(all.has_value(), "no figures: {}", all.error().to_string());
+  return *std::move(all);
 }
 Result<void> TestNode::compact(std::string table) {
   return world().block_on(*life_->shards[0].loop,
@@ -368,6 +392,16 @@ std::vector<OwnedCell> TestNode::cells(const std::string& table_name) {
 }
 
 // ---- underneath
+
+engine::ClockReport TestNode::clock_report() {
+  return block_on(0, life_->node->clock_report(ShardId{0}));
+}
+
+Result<void> TestNode::renew_clock() { return block_on(0, life_->node->renew_clock(ShardId{0})); }
+
+Result<engine::ClockReport> TestNode::release_held_time() {
+  return block_on(0, life_->node->release_held_time(ShardId{0}));
+}
 
 engine::Node& TestNode::node() {
   CHECK(is_open(), "the node is not open: {}", open_error_ ? open_error_->to_string() : "closed");

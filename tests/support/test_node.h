@@ -96,9 +96,14 @@ class TestNode {
                                           std::vector<std::string> splits = {},
                                           TableOptions options = {},
                                           Granularity granularity = Granularity::micros);
+  Result<engine::TableEntry> create_table(engine::TableSpec spec);
   Result<engine::TableEntry> alter_table(engine::TableChange change);
   Result<void> drop_table(std::string name);
   Result<void> flush(std::string table);
+  Result<std::vector<engine::TabletDescriptor>> split(TabletId tablet, std::string row = "");
+  Result<engine::TabletDescriptor> merge(TabletId left, TabletId right);
+  Result<engine::TabletDescriptor> move(TabletId tablet, uint32_t to);
+  std::vector<engine::TabletFigures> figures(std::string table);
   Result<void> compact(std::string table);
 
   // ---- writing: the commit stamp, once it is acknowledged ----
@@ -122,6 +127,11 @@ class TestNode {
   Result<std::vector<OwnedCell>> read_row(const std::string& table, const std::string& row);
   // Everything; a failed read fails the test.
   std::vector<OwnedCell> cells(const std::string& table);
+
+  // ---- time ----
+  engine::ClockReport clock_report();
+  Result<void> renew_clock();
+  Result<engine::ClockReport> release_held_time();
 
   // ---- underneath ----
   engine::Node& node();
@@ -149,6 +159,8 @@ class TestNode {
   std::unique_ptr<MemDisk> disk_;
   Random random_;
   int64_t wall_us_ = 0;  // when the last life ended; 0: none did
+  int64_t boot_us_ = 0;
+  std::string boot_id_;
   uint64_t lives_ = 0;
   std::unique_ptr<Life> life_;
   std::optional<Error> open_error_;

@@ -202,10 +202,22 @@ TEST(CellValueCoding, RoundTripsWithAndWithoutExpiry) {
   }
 }
 
+TEST(CellValueCoding, AHuskHasAnExpiryPerhapsAndNoValue) {
+  for (const int64_t expire_at_us : {kNoExpiry, int64_t{9000}}) {
+    std::string encoded;
+    append_husk(encoded, expire_at_us);
+    CellValue out;
+    ASSERT_TRUE(parse_cell_value(encoded, out));
+    EXPECT_TRUE(out.husk);
+    EXPECT_EQ(out.expire_at_us, expire_at_us);
+  }
+}
+
 TEST(CellValueCoding, RefusesUnknownFlagsAndCutExpiries) {
   CellValue out;
   EXPECT_FALSE(parse_cell_value("", out));
-  EXPECT_FALSE(parse_cell_value("\x02", out));
+  EXPECT_FALSE(parse_cell_value("\x04", out));
+  EXPECT_FALSE(parse_cell_value("\x02value", out));
   EXPECT_FALSE(parse_cell_value("\x01", out));
   EXPECT_FALSE(parse_cell_value("\x01\x80", out));
 }

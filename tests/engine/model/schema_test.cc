@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "engine/model/read_spec.h"
 
 namespace cellar {
@@ -83,10 +85,112 @@ TEST(Schema, BytesAreTheOnesOfTheWorkedExample) {
   TableSchema schema;
   schema.id = TableId{7};
   schema.name = "t";
-  schema.families = {{"f", CommitStamp{5}}};
-  const unsigned char want[] = {0x01, 7, 0, 0, 0,    0, 0, 0, 0, 1,   0, 0, 0, 0, 0, 0, 0, 1, 't',
-                                0,    0, 1, 0, 0x10, 0, 0, 1, 1, 'f', 5, 0, 0, 0, 0, 0, 0, 0};
+  FamilySchema family;
+  family.name = "f";
+  family.created = CommitStamp{5};
+  family.rule = RetentionRule::max_age_us(172'800'000'000);
+  family.window.past_us = 3'600'000'000;
+  family.history = {{RetentionRule::max_versions(3), CommitStamp{9}, 1000}};
+  schema.families = {family};
+  const unsigned char want[] = {
+      0x03, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00,
+      0x00, 0x00, 0x00, 0x01, 0x74, 0x00, 0x00, 0x01, 0x00, 0x10, 0x00, 0x00, 0x00, 0x80,
+      0xc8, 0xce, 0xb4, 0x0d, 0x9a, 0x99, 0x99, 0x99, 0x99, 0x99, 0xb9, 0x3f, 0x00, 0x00,
+      0x00, 0x00, 0x00, 0x00, 0xd0, 0x3f, 0x01, 0x01, 0x66, 0x05, 0x00, 0x00, 0x00, 0x00,
+      0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x80, 0x80, 0xbb, 0xdd, 0x83, 0x05, 0x00, 0x00,
+      0x01, 0x80, 0xc8, 0xce, 0xb4, 0x0d, 0x80, 0xc0, 0xdd, 0xee, 0xc1, 0x02, 0x01, 0x01,
+      0x01, 0x00, 0x03, 0x09, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xe8, 0x07};
+  const auto back = decode_schema(encode_schema(schema));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->families[0], family);
   EXPECT_EQ(encode_schema(schema), std::string(reinterpret_cast<const char*>(want), sizeof want));
+}
+
+TEST(Schema, TheFormatWithoutRetentionIsStillRead) {
+  const unsigned char old[] = {0x01, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01,
+                               0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x74, 0x00,
+                               0x00, 0x01, 0x00, 0x10, 0x00, 0x00, 0x01, 0x01, 0x66, 0x05,
+                               0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
+  const auto back = decode_schema(Bytes(reinterpret_cast<const char*>(old), sizeof old));
+  ASSERT_TRUE(back) << back.error().message;
+  ASSERT_EQ(back->families.size(), 1U);
+  FamilySchema plain;
+  plain.name = "f";
+  plain.created = CommitStamp{5};
+  EXPECT_EQ(back->families[0], plain);
+}
+
+TEST(Schema, TheFormatWithoutProfileIsStillRead) {
+  const unsigned char old[] = {
+      0x02, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00,
+      0x00, 0x00, 0x01, 0x74, 0x00, 0x00, 0x01, 0x00, 0x10, 0x00, 0x00, 0x01, 0x01, 0x66, 0x05,
+      0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x80, 0x80, 0xbb, 0xdd, 0x83,
+      0x05, 0x00, 0x00, 0x01, 0x80, 0xc8, 0xce, 0xb4, 0x0d, 0x80, 0xc0, 0xdd, 0xee, 0xc1, 0x02};
+  const auto back = decode_schema(Bytes(reinterpret_cast<const char*>(old), sizeof old));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->profile, Profile::none);
+  EXPECT_EQ(back->options, TableOptions());
+  ASSERT_EQ(back->families.size(), 1U);
+  EXPECT_EQ(back->families[0].window.past_us, 3'600'000'000);
+}
+
+TEST(Schema, OptionsAreHeldToTheirBounds) {
+  const auto good = [](auto set) {
+    TableOptions options;
+    set(options);
+    return validate_options(options).has_value();
+  };
+  for (const double share : {0.0, 1.0})
+    EXPECT_TRUE(good([&](auto& o) { o.dead_slack = share; })) << share;
+  for (const double share : {-0.001, 1.001, std::nan("")})
+    EXPECT_FALSE(good([&](auto& o) { o.dead_slack = share; })) << share;
+  for (const double share : {0.001, 1.0})
+    EXPECT_TRUE(good([&](auto& o) { o.reclaim_share = share; })) << share;
+  for (const double share : {0.0, 1.001, std::nan("")})
+    EXPECT_FALSE(good([&](auto& o) { o.reclaim_share = share; })) << share;
+  EXPECT_TRUE(good([](auto& o) { o.reclaim_within_us = kMinReclaimWithinUs; }));
+  EXPECT_FALSE(good([](auto& o) { o.reclaim_within_us = kMinReclaimWithinUs - 1; }));
+}
+
+TEST(Schema, RulesThatTheTimestampsForbidAreRefused) {
+  FamilySchema family;
+  family.name = "f";
+  family.timestamps = TimestampMeaning::expiry;
+  EXPECT_FALSE(validate_family(family));
+  family.rule = RetentionRule::max_age_us(1'000'000);
+  EXPECT_TRUE(validate_family(family));
+  family.born_dead = BornDead::accept;
+  EXPECT_FALSE(validate_family(family));
+  family.born_dead = BornDead::refuse;
+  family.timestamps = TimestampMeaning::sequence;
+  EXPECT_FALSE(validate_family(family));
+  family.rule = RetentionRule::max_versions(3);
+  EXPECT_TRUE(validate_family(family));
+}
+
+TEST(RetentionRule, FormIsChecked) {
+  const auto age = RetentionRule::max_age_us(kMinRuleAgeUs);
+  EXPECT_TRUE(validate_rule(age));
+  EXPECT_FALSE(validate_rule(RetentionRule::max_age_us(kMinRuleAgeUs - 1)));
+  EXPECT_FALSE(validate_rule(RetentionRule::max_versions(0)));
+  EXPECT_FALSE(validate_rule(RetentionRule::union_of({})));
+  RetentionRule deep = age;
+  for (size_t i = 0; i < kMaxRuleDepth; ++i) deep = RetentionRule::union_of({deep});
+  EXPECT_TRUE(validate_rule(deep));
+  EXPECT_FALSE(validate_rule(RetentionRule::union_of({deep})));
+  RetentionRule loose = age;
+  loose.nodes.push_back(age.nodes.front());
+  EXPECT_FALSE(validate_rule(loose));
+}
+
+TEST(RetentionRule, IsDescribedInWords) {
+  const auto age = RetentionRule::max_age_us(172'800'000'000);
+  const auto newest = RetentionRule::max_versions(3);
+  EXPECT_EQ(describe_rule({}), "keep everything");
+  EXPECT_EQ(describe_rule(RetentionRule::union_of({age, newest})), "max_age 2d or max_versions 3");
+  EXPECT_EQ(describe_rule(RetentionRule::intersection_of(
+                {newest, RetentionRule::union_of({age, RetentionRule::max_age_us(1'500'000)})})),
+            "max_versions 3 and (max_age 2d or max_age 1500ms)");
 }
 
 TEST(Schema, TruncatedOrUnknownBytesAreDataLoss) {
@@ -97,7 +201,7 @@ TEST(Schema, TruncatedOrUnknownBytesAreDataLoss) {
     EXPECT_EQ(back.error().code, Errc::data_loss);
   }
   std::string newer = bytes;
-  newer[0] = 2;
+  newer[0] = 4;
   EXPECT_FALSE(decode_schema(newer));
 }
 

@@ -104,7 +104,7 @@ TEST(Alter, WhatIsRefusedNamesItsReasonAndChangesNothing) {
   change.drop = {"x"};
   EXPECT_EQ(code(change), Errc::invalid_argument) << "added and dropped at once";
   change = adding({"x"});
-  change.alter = {"none"};
+  change.alter.emplace_back().name = "none";
   EXPECT_EQ(code(change), Errc::not_found);
   change = adding({"x"});
   change.options.block_bytes = 1;
@@ -118,11 +118,44 @@ TEST(Alter, WhatIsRefusedNamesItsReasonAndChangesNothing) {
   EXPECT_EQ(node.table("t")->schema.version, 1u);
 }
 
+TEST(Alter, WhatOnlyItsFamilyForbidsIsRefusedAfterExistence) {
+  TestNode node;
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  const auto code = [&](const TableChange& change) {
+    const auto altered = node.alter_table(change);
+    return altered ? Errc::ok : altered.error().code;
+  };
+  TableChange change = of_table();
+  engine::FamilySpec& family = change.alter.emplace_back();
+  family.name = "f";
+  family.timestamps = TimestampMeaning::expiry;
+  EXPECT_EQ(code(change), Errc::invalid_argument) << "no max_age";
+  family.rule = RetentionRule::max_age_us(1000);
+  family.born_dead = BornDead::accept;
+  change.name = "none";
+  EXPECT_EQ(code(change), Errc::invalid_argument) << "whatever the family is";
+  family.born_dead = {};
+  EXPECT_EQ(code(change), Errc::not_found);
+  change.name = "t";
+  EXPECT_EQ(code(change), Errc::ok);
+  family = {};
+  family.name = "f";
+  family.rule = RetentionRule{};
+  EXPECT_EQ(code(change), Errc::invalid_argument) << "expiry needs its max_age";
+  family.rule = RetentionRule::max_age_us(2000);
+  EXPECT_EQ(code(change), Errc::ok);
+  node.crash(CrashPolicy::none);
+  ASSERT_TRUE(node.reopen());
+  const FamilySchema& now = node.table("t")->schema.families[0];
+  EXPECT_EQ(now.rule, RetentionRule::max_age_us(2000));
+  EXPECT_EQ(now.timestamps, TimestampMeaning::expiry);
+}
+
 TEST(Alter, AChangeOfNothingSucceedsAndMakesNoVersion) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}));
   TableChange change = of_table();
-  change.alter = {"f"};
+  change.alter.emplace_back().name = "f";
   change.options.durability = Durability::sync;
   const auto altered = node.alter_table(change);
   ASSERT_TRUE(altered) << altered.error().to_string();

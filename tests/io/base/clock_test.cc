@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "io/base/random.h"
+#include "io/base/trusted_clock.h"
 #include "tests/support/seeds.h"
 
 namespace cellar {
@@ -65,6 +66,21 @@ TEST(TrustedClock, RaisedFloorHoldsAndTimeGoesOnFromThere) {
   EXPECT_EQ(clock.now_us(), kNow + 500);
   machine.advance_us(1'000);
   EXPECT_EQ(clock.now_us(), kNow + 1'000);
+}
+
+TEST(TrustedClock, GoesOnFromAnAnchorAndNotPastWhatItPermits) {
+  ManualClock machine(kNow, 0);
+  TrustedClock clock(machine);
+  machine.set_wall_us(kNow + 3 * kHour);
+  clock.anchor({.trusted_us = kNow + kHour, .boot_us = 0, .permitted_us = kNow + kHour + 10});
+  EXPECT_EQ(clock.now_us(), kNow + kHour);
+  EXPECT_EQ(clock.held_us(), 2 * kHour);
+  machine.advance_us(4);
+  EXPECT_EQ(clock.now_us(), kNow + kHour + 4);
+  machine.advance_us(kHour);
+  EXPECT_EQ(clock.now_us(), kNow + kHour + 10);
+  clock.anchor({.trusted_us = kNow, .boot_us = 0, .permitted_us = kNow + 1});
+  EXPECT_EQ(clock.now_us(), kNow + kHour + 10) << "an older anchor does not turn it back";
 }
 
 TEST(TrustedClock, UnderRandomJumpsNeverGoesBackNorOutrunsBootTime) {

@@ -1,0 +1,40 @@
+// A table's tablets as the rules look at them: the sums over the table, and where its tablets lie.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/balance/options.h"
+#include "engine/balance/view.h"
+
+namespace cellar::engine {
+
+struct TableView {
+  std::span<const TabletLoad> tablets;  // by start
+  uint64_t bytes = 0;
+  double load = 0;
+
+  uint32_t on(ShardId shard) const;
+  bool is_loaded(const BalanceOptions& options) const { return load >= options.early_split_load; }
+  // It is large or busy enough to be served by every shard.
+  bool wants_spread(const BalanceOptions& options) const {
+    return bytes >= options.early_split_bytes || is_loaded(options);
+  }
+};
+
+// In the view's order; they refer to it.
+std::vector<TableView> tables_of(const BalanceView& view);
+
+// Sums by shard.
+struct ShardSums {
+  explicit ShardSums(const BalanceView& view);
+  std::vector<double> load;
+  std::vector<double> bytes;
+
+  double load_on(ShardId shard) const { return load[shard.value()]; }
+};
+ShardId most(const std::vector<double>& of_shards);
+ShardId least(const std::vector<double>& of_shards);
+double mean(const std::vector<double>& of_shards);
+
+}  // namespace cellar::engine

@@ -1,0 +1,141 @@
+#include "engine/clock_state.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "engine/manifest/decode.h"
+#include "io/base/coding.h"
+
+namespace cellar::engine {
+namespace {
+
+int64_t saturating_add(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+ClockState stated(const ClockReading& now, int64_t trusted_us, const ClockRules& rules) {
+  ClockState state;
+  state.boot_id = now.boot_id;
+  state.boot_us = now.boot_us;
+  state.wall_us = now.wall_us;
+  state.trusted_us = trusted_us;
+  state.permitted_us = saturating_add(trusted_us, rules.permit_us);
+  if (now.synchronised) {
+    state.steady_since_us = now.boot_us;
+    state.steady_offset_us = now.wall_us - now.boot_us;
+  }
+  return state;
+}
+
+bool same_boot(const ClockState& saved, const ClockReading& now) {
+  return !now.boot_id.empty() && saved.boot_id == now.boot_id && now.boot_us >= saved.boot_us;
+}
+
+// `next` was stated just now: has the clock been steady for longer than that?
+void carry_steadiness(const ClockState& before, const ClockReading& now, ClockState& next) {
+  if (before.steady_since_us < 0 || next.steady_since_us < 0) return;
+  const int64_t elapsed_us = now.boot_us - before.steady_since_us;
+  const int64_t drift_us = with_drift_us(elapsed_us) - elapsed_us;
+  const int64_t off_us = next.steady_offset_us - before.steady_offset_us;
+  if (std::abs(off_us) > kSteadyToleranceUs + drift_us) return;
+  next.steady_since_us = before.steady_since_us;
+  next.steady_offset_us = before.steady_offset_us;
+}
+
+// As if the node had gone on running: at most the bound, and nothing that was answered is undercut.
+ClockState continued(const ClockState& saved, const ClockReading& now, const ClockRules& rules) {
+  const int64_t elapsed_us = now.boot_us - saved.boot_us;
+  const int64_t bound_us = saturating_add(saved.trusted_us, with_drift_us(elapsed_us));
+  const int64_t drift_us = with_drift_us(elapsed_us) - elapsed_us;
+  // A wall clock that went back, or had gone back already, says nothing about what was answered
+  // before it did. (One that went ahead and back again since the anchor, unseen, can have been
+  // answered by for twice the drift of that time: milliseconds.)
+  const bool went_back =
+      saved.wall_us < saved.trusted_us || now.wall_us < saved.wall_us + elapsed_us - drift_us;
+  const int64_t answered_us = went_back ? std::min(saved.permitted_us, bound_us) : saved.trusted_us;
+  ClockState state = stated(now, std::max(answered_us, std::min(now.wall_us, bound_us)), rules);
+  state.believable_us = saved.believable_us == 0 ? 0 : saved.believable_us + elapsed_us;
+  carry_steadiness(saved, now, state);
+  return state;
+}
+
+}  // namespace
+
+ClockReading ClockReading::of(const Clock& machine) {
+  return {.boot_id = machine.boot_id(),
+          .boot_us = machine.boot_us(),
+          .wall_us = machine.wall_us(),
+          .synchronised = machine.synchronised()};
+}
+
+std::string encode_clock_state(const ClockState& state) {
+  std::string out;
+  put_u8(out, ClockState::kVersion);
+  put_bytes(out, state.boot_id);
+  for (const int64_t us : {state.boot_us, state.wall_us, state.trusted_us, state.permitted_us,
+                           state.believable_us, state.steady_since_us, state.steady_offset_us}) {
+    put_u64(out, static_cast<uint64_t>(us));
+  }
+  return out;
+}
+
+Result<ClockState> decode_clock_state(Bytes encoded) {
+  Reader in(encoded);
+  TRY_VOID(check_version(in, ClockState::kVersion, "clock state"));
+  ClockState state;
+  state.boot_id = in.bytes();
+  for (int64_t* us : {&state.boot_us, &state.wall_us, &state.trusted_us, &state.permitted_us,
+                      &state.believable_us, &state.steady_since_us, &state.steady_offset_us}) {
+    *us = static_cast<int64_t>(in.u64());
+  }
+  TRY_VOID(check_consumed(in, "clock state"));
+  return state;
+}
+
+ClockState first_state(const ClockReading& now, const ClockRules& rules) {
+  return stated(now, now.wall_us, rules);
+}
+
+ClockState state_after_start(const ClockState& saved, const ClockReading& now,
+                             const ClockRules& rules) {
+  if (same_boot(saved, now)) {
+    // What was to be believed may have become believable meanwhile.
+    const ClockState state = continued(saved, now, rules);
+    return renewed(state, state.trusted_us, now, rules);
+  }
+  // The boot-time clock has begun anew: all that is known of the past is the permission.
+  const int64_t believable_us = saturating_add(saved.trusted_us, rules.max_trusted_gap_us);
+  // Without a bound (tests) the anchor itself is the best that is known.
+  const bool bounded = saved.permitted_us != INT64_MAX;
+  ClockState state = stated(now, bounded ? saved.permitted_us : saved.trusted_us, rules);
+  if (now.wall_us > state.trusted_us) state.believable_us = believable_us;
+  return renewed(state, state.trusted_us, now, rules);
+}
+
+ClockState renewed(const ClockState& state, int64_t trusted_us, const ClockReading& now,
+                   const ClockRules& rules) {
+  ClockState next = stated(now, trusted_us, rules);
+  const int64_t elapsed_us = now.boot_us - state.boot_us;
+  next.believable_us = state.believable_us == 0 ? 0 : state.believable_us + elapsed_us;
+  if (now.synchronised && next.believable_us != 0) {
+    next = stated(now, std::max(trusted_us, std::min(now.wall_us, next.believable_us)), rules);
+  }
+  if (next.steady_since_us < 0) return next;
+  carry_steadiness(state, now, next);
+  const bool long_enough = now.boot_us - next.steady_since_us >= rules.release_after_us;
+  return long_enough && now.wall_us > next.trusted_us ? released(next, now, rules) : next;
+}
+
+ClockState released(const ClockState& state, const ClockReading& now, const ClockRules& rules) {
+  ClockState next = stated(now, std::max(state.trusted_us, now.wall_us), rules);
+  carry_steadiness(state, now, next);
+  return next;
+}
+
+ClockAnchor anchor_of(const ClockState& state) {
+  return {
+      .trusted_us = state.trusted_us, .boot_us = state.boot_us, .permitted_us = state.permitted_us};
+}
+
+}  // namespace cellar::engine

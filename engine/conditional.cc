@@ -1,0 +1,194 @@
+#include "engine/conditional.h"
+
+#include <utility>
+
+#include "engine/filter/compiled_filter.h"
+#include "engine/tablet.h"
+
+namespace cellar::engine {
+namespace {
+
+// Rounds in which a reading that had to wait is done again.
+constexpr int kFreshReadings = 3;
+
+void finish(ConditionalWrite& write, std::optional<Error> error) {
+  write.error = std::move(error);
+  write.done(write);  // it may be gone afterwards
+}
+
+// Answers once everything that the reading may have seen is durable.
+Async<void> finish_when_durable(Tablet& tablet, ConditionalWrite& write, CommitStamp stamp,
+                                std::optional<Error> error, Gate::Pass pass) {
+  auto durable = co_await tablet.commits().visible(stamp);
+  if (!durable) error = Error(Errc::unavailable, durable.error().message);
+  finish(write, std::move(error));
+}
+
+void finish_without_commit(Tablet& tablet, ConditionalWrite& write, std::optional<Error> error) {
+  // Of a log that has failed, what was read may be lost.
+  if (tablet.shard().is_stopped()) return finish(write, read_only_error(tablet.shard()));
+  if (tablet.commits().empty()) return finish(write, std::move(error));
+  auto pass = tablet.gate().enter();
+  if (!pass) return finish(write, std::move(pass).error());
+  spawn(tablet.shard().runtime.executor, finish_when_durable(tablet, write, tablet.last_commit(),
+                                                             std::move(error), std::move(*pass)));
+}
+
+// The new cells, kept in the write: they are the answer.
+void keep_cells(ConditionalWrite& write, const std::vector<Mutation>& made) {
+  size_t size = 0;
+  for (const Mutation& cell : made) size += cell.value.size();
+  write.values.clear();
+  write.values.reserve(size);
+  write.new_cells = made;
+  for (Mutation& cell : write.new_cells) {
+    const size_t at = write.values.size();
+    write.values.append(cell.value);
+    cell.value = Bytes(write.values.data() + at, cell.value.size());
+  }
+}
+
+void commit_done(Write& commit) {
+  auto& write = *static_cast<ConditionalWrite*>(commit.context);
+  write.error = std::move(commit.error);
+  write.done(write);
+}
+
+// The row is read: what follows from it.
+void settle(Tablet& tablet, ConditionalWrite& write, RowReading& reading) {
+  if (tablet.condemned()) {
+    return finish(write, Error(Errc::aborted, fmt::format("tablet {} is gone", tablet.id())));
+  }
+  if (tablet.shard().is_stopped()) return finish(write, read_only_error(tablet.shard()));
+  const CommitStamp stamp = tablet.next_stamp();
+  write.commit.mutation = {write.row, {}};
+  if (RowModify* modify = reading.modify()) {
+    const auto now_us = static_cast<int64_t>(stamp.value() / 1000);
+    const int64_t server_us = now_us - now_us % granule_us(tablet.schema().granularity);
+    auto made = modify->make(server_us, tablet.shard().options.limits);
+    if (!made) return finish_without_commit(tablet, write, std::move(made).error());
+    keep_cells(write, modify->mutations());
+    write.commit.mutation.mutations = write.new_cells;
+    auto valid =
+        validate_mutation(write.commit.mutation, tablet.schema(), tablet.shard().options.limits);
+    if (!valid) return finish_without_commit(tablet, write, std::move(valid).error());
+  } else {
+    write.matched = reading.matched();
+    write.commit.mutation.mutations = write.matched ? write.then_mutations : write.else_mutations;
+    if (write.commit.mutation.mutations.empty()) {
+      return finish_without_commit(tablet, write, std::nullopt);
+    }
+  }
+  write.commit.tablet = write.tablet;
+  write.commit.level = write.level;
+  write.commit.error.reset();
+  write.commit.context = &write;
+  write.commit.done = commit_done;
+  const bool judged = write.rules.empty();
+  auto taken = tablet.commit(write.commit, stamp, judged);
+  if (!taken) finish_without_commit(tablet, write, std::move(taken).error());
+}
+
+// Reads until it is known, waiting for blocks; true when it had to wait.
+Async<bool> read_through(RowReading& reading, ScanStep& step) {
+  bool waited = false;
+  while (step == ScanStep::blocked || step == ScanStep::yielded) {
+    waited = true;
+    if (step == ScanStep::blocked) {
+      co_await reading.load();
+    } else {
+      co_await yield_now();
+    }
+    step = reading.run();
+  }
+  co_return waited;
+}
+
+Async<void> go_on(Tablet& tablet, ConditionalWrite& write, std::unique_ptr<RowReading> reading,
+                  ScanStep step, Gate::Pass pass) {
+  const std::string row(write.row);
+  co_await yield_now();  // the row is open before anything follows
+  std::optional<Error> error;
+  std::unique_ptr<RowReading> before;  // keeps its blocks until the next is through
+  for (int left = kFreshReadings;; --left) {
+    const bool waited = co_await read_through(*reading, step);
+    if (step == ScanStep::failed) error = reading->error();
+    if (error || !waited || left == 0) break;
+    before = std::move(reading);
+    reading = std::make_unique<RowReading>(tablet, write);
+    auto opened = reading->open();
+    if (!opened) {
+      error = std::move(opened).error();
+      break;
+    }
+    step = reading->run();
+  }
+  // The families may have changed meanwhile.
+  if (!error) {
+    auto valid = validate(write, tablet.schema(), tablet.shard().options.limits);
+    if (!valid) error = std::move(valid).error();
+  }
+  if (error) {
+    finish(write, std::move(error));
+  } else {
+    settle(tablet, write, *reading);
+  }
+  tablet.conditions().close(row);
+}
+
+}  // namespace
+
+RowReading::RowReading(Tablet& tablet, ConditionalWrite& write) : tablet_(tablet), write_(write) {
+  if (!write.rules.empty()) modify_.emplace(write.rules);
+}
+
+Result<void> RowReading::open() {
+  ReadSpec spec;
+  spec.rows.add(KeyRange::single(write_.row));
+  spec.rows.normalize();
+  if (modify_) spec.versions = 1;
+  if (!modify_ && write_.filter != nullptr) write_.filter->narrow(spec);
+  as_of_.stamp = tablet_.last_stamp();
+  TRY(cursor_, tablet_.open_scan(spec, &as_of_));
+  return {};
+}
+
+ScanStep RowReading::run() {
+  CellSink* sink = &exists_;
+  if (modify_) sink = &*modify_;
+  const ScanStep step = cursor_->run(*sink);
+  return step == ScanStep::paused ? ScanStep::done : step;
+}
+
+Result<void> validate(const ConditionalWrite& write, const TableSchema& schema,
+                      const MutationLimits& limits) {
+  if (!write.rules.empty()) return validate_modify(write.row, write.rules, schema, limits);
+  return validate_check(write.row, write.then_mutations, write.else_mutations, schema, limits);
+}
+
+bool begin_conditional(Tablet& tablet, ConditionalWrite& write) {
+  auto reading = std::make_unique<RowReading>(tablet, write);
+  if (auto opened = reading->open(); !opened) {
+    finish(write, std::move(opened).error());
+    return true;
+  }
+  const ScanStep step = reading->run();
+  if (step == ScanStep::done) {
+    settle(tablet, write, *reading);
+    return true;
+  }
+  if (step == ScanStep::failed) {
+    finish(write, reading->error());
+    return true;
+  }
+  auto pass = tablet.gate().enter();
+  if (!pass) {
+    finish(write, std::move(pass).error());
+    return true;
+  }
+  spawn(tablet.shard().runtime.executor,
+        go_on(tablet, write, std::move(reading), step, std::move(*pass)));
+  return false;
+}
+
+}  // namespace cellar::engine

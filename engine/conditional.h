@@ -1,0 +1,74 @@
+// Conditional writes: what happens between the reading of a row and the commit that follows from
+// it.
+//
+//   begin: checked; the row is read as of the tablet's last stamp, in one plain call
+//     everything in memory -> the commit, in the same call
+//     blocks missing       -> the row is open (row_conditions.h); load, read on; then the commit;
+//                             the row is closed
+//
+// Why it is atomic. Every write to the row since the reading began waits behind the open row, so
+// that nothing has changed it but time. Since time may pass, and the schema may change, while
+// blocks are loaded, the row is read again from its beginning, in one call, before the commit; with
+// the blocks at hand that rarely waits again. Where it does (a cache too small, a row too long for
+// one call), the reading of the last round stands.
+//
+// What was read need not be durable yet: all levels enter one log in order, so the commit becomes
+// durable after what it builds on. An answer that comes without a commit waits for that by itself.
+#pragma once
+
+#include <memory>
+
+#include "engine/engine.h"
+#include "engine/read/scan.h"
+#include "engine/row_modify.h"
+#include "io/runtime/async.h"
+#include "io/runtime/gate.h"
+
+namespace cellar::engine {
+
+class Tablet;
+
+// As submit() of Engine says: form, then existence.
+Result<void> validate(const ConditionalWrite& write, const TableSchema& schema,
+                      const MutationLimits& limits);
+
+// One reading of the row.
+class RowReading {
+ public:
+  RowReading(Tablet& tablet, ConditionalWrite& write);
+  Result<void> open();
+  // done: what it was read for is known. blocked, yielded, failed as of ScanCursor.
+  ScanStep run();
+  Async<void> load() { return cursor_->load(); }
+  const Error& error() const { return cursor_->error(); }
+  bool matched() const { return exists_.found; }
+  RowModify* modify() { return modify_ ? &*modify_ : nullptr; }
+
+ private:
+  // Content with one cell.
+  struct Exists final : CellSink {
+    bool found = false;
+    Flow cell(const CellView&) override {
+      found = true;
+      return Flow::pause;
+    }
+    Flow end_row(Bytes) override { return Flow::pause; }
+  };
+  struct AsOf final : VisibleStamp {
+    CommitStamp stamp;
+    CommitStamp visible_stamp() const override { return stamp; }
+  };
+
+  Tablet& tablet_;
+  ConditionalWrite& write_;
+  AsOf as_of_;
+  Exists exists_;
+  std::optional<RowModify> modify_;
+  std::unique_ptr<ScanCursor> cursor_;
+};
+
+// True: the write is through (committed, refused or answered). False: it goes on by itself, with
+// the row open, and closes it. REQUIRES: the row is not open for another; the write was validated.
+bool begin_conditional(Tablet& tablet, ConditionalWrite& write);
+
+}  // namespace cellar::engine

@@ -1,0 +1,50 @@
+// Rows to the bytes of an export file. Deterministic: the same rows give the same bytes, also when
+// the writing was interrupted at a block's end and went on from there.
+//
+//   ExportEncoder out;
+//   write(out.begin(description));
+//   for each row: out.begin_row(key); out.add(cell)...; out.end_row();
+//                 if (out.block_full()) write(out.take_block());
+//   write(out.finish());
+#pragma once
+
+#include <string>
+
+#include "engine/export/export_format.h"
+
+namespace cellar::engine {
+
+class ExportEncoder {
+ public:
+  // File head and description, which is text (JSON) that this room does not look into.
+  std::string begin(Bytes description);
+  // Goes on behind frames that are there already, as ExportCheck knows them.
+  void resume(uint32_t chain, const ExportCounts& counts);
+
+  // A row that was begun and not ended leaves nothing behind.
+  void begin_row(Bytes key);
+  void add(const ExportCell& cell);
+  void end_row();
+
+  bool block_full() const { return rows_.size() >= kExportBlockBytes; }
+  // The open block as a frame; empty when there is no row in it.
+  std::string take_block();
+  // What is left of the rows, and the end.
+  std::string finish();
+  const ExportCounts& counts() const { return counts_; }  // of all rows that were ended
+
+ private:
+  std::string rows_;   // of the open block
+  std::string cells_;  // of the open row
+  std::string key_;
+  uint64_t row_cells_ = 0;
+  uint64_t row_value_bytes_ = 0;
+  uint64_t block_rows_ = 0;
+  uint64_t block_cells_ = 0;
+  std::string family_;  // of the cell before, in this row
+  std::string qualifier_;
+  ExportCounts counts_;
+  uint32_t chain_ = 0;
+};
+
+}  // namespace cellar::engine

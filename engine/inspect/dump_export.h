@@ -1,0 +1,13 @@
+// Prints and verifies one export file (engine/export).
+#pragma once
+
+#include "engine/inspect/dump.h"
+#include "io/base/result.h"
+#include "io/disk/file.h"
+
+namespace cellar::engine {
+
+// Reads every byte. Damage, and a missing end, are told to `dump`; an error is one of the device.
+Async<Result<void>> dump_export(File& file, DumpOptions options, Dump& dump);
+
+}  // namespace cellar::engine

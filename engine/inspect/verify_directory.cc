@@ -1,0 +1,296 @@
+#include "engine/inspect/verify_directory.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/inspect/inspect_file.h"
+#include "engine/manifest/states.h"
+#include "engine/manifest/table_item.h"
+#include "engine/model/key.h"
+#include "engine/model/schema.h"
+#include "engine/store/blob_files.h"
+#include "engine/store/log_files.h"
+#include "engine/store/manifest_file.h"
+#include "engine/store/record_file.h"
+
+namespace cellar::engine {
+namespace {
+
+using std::string;
+
+string joined(std::string_view directory, std::string_view name) {
+  return fmt::format("{}{}{}", directory, directory.empty() ? "" : "/", name);
+}
+
+class DirectoryCheck {
+ public:
+  DirectoryCheck(FileSystem& fs, Dump& dump) : fs_(fs), dump_(dump) {}
+
+  Async<Result<void>> run() {
+    CO_TRY_VOID(co_await list_files());
+    if (!sizes_.contains(string(kCurrentPath)) && !any_of_ours_) {
+      co_return fail(Errc::failed_precondition, "no data directory: there is no {}", kCurrentPath);
+    }
+    CO_TRY_VOID(co_await check_files());
+    CO_TRY_VOID(co_await load_state());
+    if (loaded_) {
+      read_subjects();
+      check_coverage();
+      check_blobs();
+      check_logs();
+      name_orphans();
+    }
+    co_return Result<void>();
+  }
+
+ private:
+  Async<Result<void>> list_files() {
+    std::vector<string> directories = {""};
+    while (!directories.empty()) {
+      const string directory = std::move(directories.back());
+      directories.pop_back();
+      CO_TRY(const std::vector<DirEntry> entries, co_await fs_.list(directory));
+      for (const DirEntry& entry : entries) {
+        const string path = joined(directory, entry.name);
+        if (entry.is_dir) {
+          directories.push_back(path);
+          continue;
+        }
+        sizes_[path] = 0;
+        if (is_blob(path)) {
+          CO_TRY(sizes_[path], co_await size_of(path));
+        }
+      }
+    }
+    for (const auto& [path, size] : sizes_) any_of_ours_ |= is_ours(path);
+    co_return Result<void>();
+  }
+
+  Async<Result<uint64_t>> size_of(string path) {
+    const OpenOptions how;
+    CO_TRY(auto file, co_await fs_.open(path, how));
+    CO_TRY(const uint64_t size, co_await file->size());
+    CO_TRY_VOID(co_await file->close());
+    co_return size;
+  }
+
+  static std::string_view leaf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+  static std::string_view parent(std::string_view path) {
+    return path.substr(0, std::min(path.rfind('/'), path.size()));
+  }
+  static bool is_blob(std::string_view path) {
+    const auto name = parent(path) == kBlobDirectory ? parse_blob_file(leaf(path)) : std::nullopt;
+    return name && name->sealed;
+  }
+  static bool is_segment(std::string_view path) {
+    const auto name = parent(path) == kLogDirectory ? parse_log_file(leaf(path)) : std::nullopt;
+    return name && name->kind == LogFileName::Kind::segment;
+  }
+  static bool is_manifest(std::string_view path) {
+    return parent(path) == kManifestDirectory && parse_manifest_name(leaf(path)).has_value();
+  }
+  static bool is_ours(std::string_view path) {
+    return is_blob(path) || is_segment(path) || is_manifest(path) || path == kCurrentPath;
+  }
+
+  Async<Result<void>> check_files() {
+    for (const auto& [path, size] : sizes_) {
+      if (!is_blob(path) && !is_segment(path) && !is_manifest(path)) continue;
+      const Result<void> done =
+          co_await inspect_file(fs_, path, DumpOptions{.entries = true}, dump_);
+      if (!done) dump_.problem(fmt::format("{}: {}", path, done.error().to_string()));
+    }
+    co_return Result<void>();
+  }
+
+  Async<Result<void>> load_state() {
+    if (!sizes_.contains(string(kCurrentPath))) {
+      dump_.problem(
+          fmt::format("{} is missing: nothing tells which manifest is true", kCurrentPath));
+      co_return Result<void>();
+    }
+    CO_TRY(const string content, co_await read_file(fs_, string(kCurrentPath)));
+    const Result<uint64_t> number = decode_current(content);
+    if (!number) {
+      dump_.problem(fmt::format("{}: {}", kCurrentPath, number.error().message));
+      co_return Result<void>();
+    }
+    current_ = manifest_path(*number);
+    if (!sizes_.contains(current_)) {
+      dump_.problem(fmt::format("{} names {}, which is missing", kCurrentPath, current_));
+      co_return Result<void>();
+    }
+    Result<LoadedManifest> loaded = co_await load_manifest(fs_, *number);
+    if (!loaded) {
+      dump_.problem(fmt::format("{}: {}", current_, loaded.error().message));
+    } else if (!loaded->state.complete) {
+      dump_.problem(fmt::format("{}: its snapshot has no end", current_));
+    } else {
+      state_ = std::move(loaded->state);
+      loaded_ = true;
+    }
+    co_return Result<void>();
+  }
+
+  void read_subjects() {
+    for (const auto& [subject, held] : state_.subjects) {
+      if (subject.kind == Subject::Kind::node) {
+        if (const auto node = decode_node_state(held.state); !node) complain("node", node.error());
+      } else if (subject.kind == Subject::Kind::table) {
+        const auto schema = decode_schema(held.state);
+        if (schema) {
+          tables_[subject.id] = schema->name;
+        } else {
+          complain(fmt::format("table {}", subject.id), schema.error());
+        }
+      } else {
+        read_tablet(subject.id, held);
+      }
+    }
+  }
+
+  void read_tablet(uint64_t id, const SubjectState& held) {
+    const auto tablet = decode_tablet_state(held.state);
+    if (!tablet) return complain(fmt::format("tablet {}", id), tablet.error());
+    tablets_[tablet->table.value()].emplace_back(id, *tablet);
+    for (const auto& [blob, value] : held.items) {
+      const auto item = decode_table_item(value);
+      if (!item) {
+        complain(fmt::format("tablet {}, table on disk {:016x}", id, blob), item.error());
+        continue;
+      }
+      if (item->meta.blob.value() != blob) {
+        dump_.problem(fmt::format("{}: tablet {}: the entry of blob {:016x} is about blob {:016x}",
+                                  current_, id, blob, item->meta.blob.value()));
+      }
+      named_[blob_path(BlobId{blob})].emplace_back(id, item->meta.file_bytes);
+    }
+  }
+
+  // The tablets of each table, by their rows: from the beginning to the end, no gap, no overlap.
+  void check_coverage() {
+    for (const auto& [table, name] : tables_) {
+      if (!tablets_.contains(table)) {
+        dump_.problem(fmt::format("{}: table '{}' ({}) has no tablet", current_, name, table));
+      }
+    }
+    for (auto& [table, tablets] : tablets_) {
+      if (!tables_.contains(table)) {
+        dump_.problem(fmt::format("{}: tablet {} is of table {}, which does not exist", current_,
+                                  tablets[0].first, table));
+        continue;
+      }
+      std::ranges::sort(tablets, {}, [](const auto& t) { return t.second.start; });
+      string at;
+      bool open = true;  // rows from `at` on are not covered yet
+      for (const auto& [id, tablet] : tablets) {
+        if (!open || tablet.start != at) {
+          dump_.problem(fmt::format(
+              "{}: table '{}': tablet {} begins at \"{}\", the one before it ends at {}", current_,
+              tables_[table], id, escape_bytes(tablet.start),
+              open ? fmt::format("\"{}\"", escape_bytes(at)) : "the end"));
+        }
+        at = tablet.end;
+        open = !tablet.end.empty();
+      }
+      if (open) {
+        dump_.problem(fmt::format("{}: table '{}': no tablet has the rows from \"{}\" on", current_,
+                                  tables_[table], escape_bytes(at)));
+      }
+    }
+  }
+
+  void check_blobs() {
+    for (const auto& [path, users] : named_) {
+      const auto file = sizes_.find(path);
+      for (const auto& [tablet, bytes] : users) {
+        if (file == sizes_.end()) {
+          dump_.problem(fmt::format("{} is missing: tablet {} names it", path, tablet));
+        } else if (file->second != bytes) {
+          dump_.problem(
+              fmt::format("{} has {} bytes, tablet {} says {}", path, file->second, tablet, bytes));
+        }
+      }
+    }
+  }
+
+  // Segments may be missing from the front of a log, where they were trimmed; and a log that a
+  // tablet still needs has at least one.
+  void check_logs() {
+    std::map<uint64_t, std::set<uint64_t>> logs;
+    std::set<uint64_t> gone;
+    for (const auto& [path, size] : sizes_) {
+      if (parent(path) != kLogDirectory) continue;
+      const auto name = parse_log_file(leaf(path));
+      if (!name) continue;
+      if (name->kind == LogFileName::Kind::segment) logs[name->log.value()].insert(name->segment);
+      if (name->kind == LogFileName::Kind::gone) gone.insert(name->log.value());
+    }
+    for (const auto& [log, segments] : logs) {
+      if (gone.contains(log)) continue;
+      uint64_t expected = *segments.begin();
+      for (const uint64_t segment : segments) {
+        for (; expected < segment; ++expected) {
+          dump_.problem(fmt::format("{} is missing: the log goes on behind it",
+                                    segment_path(LogId{log}, expected)));
+        }
+        ++expected;
+      }
+    }
+    for (const auto& [table, tablets] : tablets_) {
+      for (const auto& [id, tablet] : tablets) {
+        for (const LogSpan& span : tablet.spans) {
+          const bool there = logs.contains(span.log.value()) && !gone.contains(span.log.value());
+          if (there || span.from == span.to) continue;
+          dump_.problem(fmt::format("log {:016x} is missing: tablet {} has commits in it",
+                                    span.log.value(), id));
+        }
+      }
+    }
+  }
+
+  void name_orphans() {
+    for (const auto& [path, size] : sizes_) {
+      if (path == kCurrentPath || path == current_ || is_segment(path)) continue;
+      if (is_blob(path)) {
+        if (!named_.contains(path)) {
+          dump_.note(
+              fmt::format("{} is an orphan: no tablet names it; the next start removes it", path));
+        }
+      } else if (path.ends_with(kTemporarySuffix)) {
+        dump_.note(fmt::format("{} was being made; the next start removes it", path));
+      } else if (is_manifest(path)) {
+        dump_.note(fmt::format("{} is not the current manifest", path));
+      } else if (path != "LOCK" && !path.ends_with(".gone")) {
+        dump_.note(fmt::format("{} is none of Cellar's files", path));
+      }
+    }
+  }
+
+  void complain(const string& what, const Error& error) {
+    dump_.problem(fmt::format("{}: {}: {}", current_, what, error.message));
+  }
+
+  FileSystem& fs_;
+  Dump& dump_;
+  std::map<string, uint64_t> sizes_;  // all files, by path; of blobs how large they are
+  bool any_of_ours_ = false;
+  string current_;  // the manifest that is true
+  bool loaded_ = false;
+  ManifestState state_;
+  std::map<uint64_t, string> tables_;                                          // names
+  std::map<uint64_t, std::vector<std::pair<uint64_t, TabletState>>> tablets_;  // by table
+  // Blob paths, and each tablet that names one with the bytes it should have.
+  std::map<string, std::vector<std::pair<uint64_t, uint64_t>>> named_;
+};
+
+}  // namespace
+
+Async<Result<void>> verify_directory(FileSystem& fs, Dump& dump) {
+  dump.begin_file(".", "data directory");
+  DirectoryCheck check(fs, dump);
+  co_return co_await check.run();
+}
+
+}  // namespace cellar::engine

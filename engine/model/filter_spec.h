@@ -1,0 +1,81 @@
+// FilterSpec: a filter as stated (SEMANTICS 6): the nodes of a tree in pre-order, as data.
+// engine/filter compiles one.
+//
+//   chain(family_regex "f", cells_per_column 1)  =  {chain, 2 children} {family_regex "f"}
+//                                                   {cells_per_column 1}
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/model/types.h"
+#include "io/base/result.h"
+
+namespace cellar {
+
+// The numbers are the wire's.
+enum class FilterKind : uint8_t {
+  pass = 1,
+  block = 2,
+  sink = 3,
+  chain = 4,
+  interleave = 5,
+  condition = 6,
+  row_regex = 7,
+  row_sample = 8,
+  family_regex = 9,
+  qualifier_regex = 10,
+  column_range = 11,
+  time_range = 12,
+  value_regex = 13,
+  value_range = 14,
+  value_bitmask = 15,
+  cells_per_row_offset = 16,
+  cells_per_row = 17,
+  cells_per_column = 18,
+  strip_value = 19,
+  label = 20,
+};
+// As in a chain of words: "cells_per_row".
+std::string_view filter_kind_name(FilterKind kind);
+
+struct FilterNode {
+  FilterKind kind = FilterKind::pass;
+  // column_range, value_range, time_range: which bounds there are, and how they stand.
+  bool has_start = false;
+  bool start_open = false;
+  bool has_end = false;
+  bool end_closed = false;
+  // condition: its children are the predicate, then what these announce.
+  bool has_then = false;
+  bool has_else = false;
+  uint32_t child_count = 0;
+  int64_t start = 0;     // time_range: microseconds; of the kinds that count: the count
+  int64_t end = 0;       // time_range: microseconds, exclusive
+  double sample = 0;     // row_sample
+  std::string text;      // a regular expression, bitmask or label; a range's start
+  std::string end_text;  // a range's end
+  std::string family;    // column_range
+};
+
+struct FilterSpec {
+  std::vector<FilterNode> nodes;  // empty: pass all
+  bool empty() const { return nodes.empty(); }
+};
+
+inline constexpr size_t kMaxFilterDepth = 20;
+// Of a filter as a person writes it: the bytes it names, and kFilterNodeBytes for each node.
+inline constexpr size_t kMaxFilterBytes = 20 * 1024;
+inline constexpr size_t kFilterNodeBytes = 8;
+inline constexpr size_t kMaxFilterNodes = kMaxFilterBytes / kFilterNodeBytes;
+inline constexpr size_t kMaxLabelBytes = 15;
+
+// Everything about the form but the regular expressions, which engine/filter compiles.
+// INVALID_ARGUMENT names the node by its index and the bound it broke.
+Result<void> validate_filter(const FilterSpec& spec);
+
+// INVALID_ARGUMENT where a bound of a time range is no multiple of the table's granularity.
+Result<void> check_granularity(const FilterSpec& spec, Granularity granularity);
+
+}  // namespace cellar

@@ -1,0 +1,116 @@
+#include "engine/reclaim.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "engine/compact.h"
+#include "engine/flush.h"
+#include "engine/install.h"
+#include "engine/retention/dead_table.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
+
+int64_t add_saturating(int64_t a, int64_t b) { return a > kNeverUs - b ? kNeverUs : a + b; }
+
+bool holds_deletes(const TableMeta& meta) { return meta.deletes() + meta.range_deletes != 0; }
+
+TableRetention firm_rules(Tablet& tablet, int64_t now_us) {
+  return TableRetention::firm(tablet.schema(), settled_of(tablet.version()), now_us);
+}
+
+// When the past rules can be forgotten: no change can be undone any more, and the margin has
+// passed.
+int64_t rules_due_us(Tablet& tablet) {
+  const TableSchema& schema = tablet.schema();
+  const CommitStamp changed = last_rule_change(schema);
+  if (changed == CommitStamp{} || settled_of(tablet.version()) >= changed) return kNeverUs;
+  int64_t last_us = static_cast<int64_t>(changed.value() / 1000);
+  for (const FamilySchema& family : schema.families) {
+    for (const PastRule& past : family.history) last_us = std::max(last_us, past.undo_until_us);
+  }
+  return add_saturating(last_us, schema.options.reclaim_within_us / 4);
+}
+
+void add_older(Beside& beside, const TimeBounds& bounds) {
+  beside.older_min_us = std::min(beside.older_min_us, bounds.known ? bounds.min_timestamp_us : 0);
+  beside.older_max_us =
+      std::max(beside.older_max_us, bounds.known ? bounds.max_timestamp_us : kNeverUs);
+}
+
+// What lies beside `table`, which is of run `at`.
+Beside beside(const Version& version, const TabletTable& table, size_t at) {
+  Beside result{false, kNeverUs, std::numeric_limits<int64_t>::min()};
+  const auto note = [&result](const TimeBounds& bounds) {
+    result.any_expiry |= !bounds.known || bounds.latest_expiry_us != INT64_MIN;
+  };
+  for (const auto& memtable : version.memtables) note(memtable->entries.time_bounds());
+  for (size_t i = 0; i < version.runs.size(); ++i) {
+    for (const Ref<TabletTable>& other : version.runs[i].tables) {
+      if (other.get() == &table) continue;
+      note(other->meta().bounds);
+      if (i > at) add_older(result, other->meta().bounds);
+    }
+  }
+  return result;
+}
+
+// Wholly dead tables that mask nothing. One at a time: each changes what lies beside the others.
+Ref<TabletTable> dead_table(Tablet& tablet, int64_t now_us) {
+  const TableRetention firm = firm_rules(tablet, now_us);
+  const Version& version = tablet.version();
+  for (size_t i = 0; i < version.runs.size(); ++i) {
+    for (const Ref<TabletTable>& table : version.runs[i].tables) {
+      const TableMeta& meta = table->meta();
+      if (holds_deletes(meta) || dead_from_us(firm, meta.bounds) > now_us) continue;
+      if (masks_nothing(firm, meta.bounds, beside(version, *table, i), now_us)) return table;
+    }
+  }
+  return nullptr;
+}
+
+Async<Result<bool>> take_away_one(Tablet& tablet) {
+  AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
+  CO_TRY(Installation installation, co_await Installation::begin(tablet, {}));
+  const ShardContext& shard = tablet.shard();
+  const int64_t now_us = shard.runtime.clock.now_us() - shard.options.removal_margin_us;
+  const Ref<TabletTable> table = dead_table(tablet, now_us);
+  if (!table) co_return false;
+  TabletState state = tablet.state();
+  std::vector<Ref<TabletTable>> inputs{table};
+  CO_TRY(const uint64_t version, co_await installation.commit(state, inputs));
+  tablet.compacted(inputs, {}, std::move(state), version);
+  co_return true;
+}
+
+}  // namespace
+
+int64_t reclaim_due_us(Tablet& tablet) {
+  const ShardContext& shard = tablet.shard();
+  int64_t due_us = rules_due_us(tablet);
+  const TableRetention firm = firm_rules(tablet, shard.runtime.clock.now_us());
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      // Deletes alone do not die; they go in merges.
+      if (!table->meta().bounds.has_cells()) continue;
+      due_us = std::min(due_us, dead_from_us(firm, table->meta().bounds));
+    }
+  }
+  return add_saturating(due_us, shard.options.removal_margin_us);
+}
+
+Async<Result<void>> reclaim(Tablet& tablet) {
+  while (true) {
+    CO_TRY(const bool taken, co_await take_away_one(tablet));
+    if (!taken) break;
+  }
+  if (reclaim_due_us(tablet) > tablet.shard().runtime.clock.now_us()) co_return Result<void>{};
+  CO_TRY_VOID(co_await flush_tablet(tablet));
+  co_return co_await compact_fully(tablet);
+}
+
+}  // namespace cellar::engine

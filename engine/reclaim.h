@@ -1,0 +1,20 @@
+// Reclaiming: what has died by itself leaves the disk though nothing else happens to its tablet.
+//
+// A table that is wholly dead and masks nothing is taken away by one edit of the manifest, unread.
+// One that masks something, and past rules that are remembered for what is older than their end,
+// are dealt with by a merge of all runs, after which neither is there any more.
+#pragma once
+
+#include "engine/tablet.h"
+#include "io/runtime/async.h"
+
+namespace cellar::engine {
+
+// The trusted time at which there is something to reclaim next; INT64_MAX when nothing will be
+// unless something changes.
+int64_t reclaim_due_us(Tablet& tablet);
+
+// Does what is due. REQUIRES: the caller is inside tablet.gate().
+Async<Result<void>> reclaim(Tablet& tablet);
+
+}  // namespace cellar::engine

@@ -1,0 +1,101 @@
+#include "engine/retention/change_rule.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "engine/retention/step_rule.h"
+
+namespace cellar::engine {
+namespace {
+
+// Takes back every open change whose rule `wanted` loosens.
+void take_back(FamilySchema& family, const StepRule& wanted, int64_t now_us) {
+  std::vector<PastRule>& history = family.history;
+  // rules[i + 1] came into force with the change history[i].
+  std::vector<RetentionRule> rules;
+  for (const PastRule& past : history) rules.push_back(past.rule);
+  rules.push_back(family.rule);
+
+  std::vector<bool> taken_back(history.size());
+  for (size_t i = 0; i < history.size(); ++i) {
+    const StepRule came(rules[i + 1]);
+    taken_back[i] =
+        history[i].can_be_undone(now_us) && wanted.keeps_all_of(came) && !came.keeps_all_of(wanted);
+  }
+  for (size_t i = 0; i < history.size(); ++i) {
+    if (taken_back[i]) rules[i + 1] = rules[i];
+  }
+  // A change that changes nothing any more is none.
+  std::vector<PastRule> left;
+  for (size_t i = 0; i < history.size(); ++i) {
+    if (taken_back[i] || StepRule(rules[i]) == StepRule(rules[i + 1])) continue;
+    history[i].rule = rules[i];
+    left.push_back(std::move(history[i]));
+  }
+  history = std::move(left);
+  family.rule = std::move(rules.back());
+}
+
+std::vector<PastRule*> open_windows(FamilySchema& family, int64_t now_us) {
+  std::vector<PastRule*> open;
+  for (PastRule& past : family.history) {
+    if (past.can_be_undone(now_us)) open.push_back(&past);
+  }
+  return open;
+}
+
+Result<void> make_room(FamilySchema& family, const RuleChange& change) {
+  std::vector<PastRule*> open = open_windows(family, change.now_us);
+  if (open.size() < kMaxUndoWindows) return {};
+  if (!change.close_oldest_undo_window)
+    return fail(Errc::failed_precondition,
+                "family '{}' has {} undo windows open, the most there may be; wait until one ends, "
+                "or close the oldest",
+                family.name, open.size());
+  open.front()->undo_until_us = 0;
+  return {};
+}
+
+}  // namespace
+
+Result<FamilySchema> change_rule(const FamilySchema& family, const RuleChange& change) {
+  FamilySchema changed = family;
+  const StepRule wanted(change.rule);
+  if (wanted == StepRule(family.rule)) {
+    changed.rule = change.rule;
+    return changed;
+  }
+  take_back(changed, wanted, change.now_us);
+  const StepRule replaced(changed.rule);
+  if (wanted != replaced) {
+    PastRule past{std::move(changed.rule), change.stamp, 0};
+    const bool tightens = !wanted.keeps_all_of(replaced);
+    if (tightens && family.undo_window_us > 0) {
+      TRY_VOID(make_room(changed, change));
+      constexpr int64_t kLastUs = std::numeric_limits<int64_t>::max();
+      past.undo_until_us = change.now_us > kLastUs - family.undo_window_us
+                               ? kLastUs
+                               : change.now_us + family.undo_window_us;
+    }
+    if (changed.history.size() == kMaxPastRules)
+      return fail(Errc::failed_precondition,
+                  "family '{}' remembers {} rules, the most there may be, until compaction has "
+                  "rewritten what is older",
+                  family.name, kMaxPastRules);
+    changed.history.push_back(std::move(past));
+  }
+  changed.rule = change.rule;
+  return changed;
+}
+
+void forget_rules(FamilySchema& family, CommitStamp settled, int64_t now_us) {
+  const auto needed = std::find_if(family.history.begin(), family.history.end(),
+                                   [settled, now_us](const PastRule& past) {
+                                     return past.until > settled || past.can_be_undone(now_us);
+                                   });
+  family.history.erase(family.history.begin(), needed);
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,122 @@
+#include "engine/retention/column_judge.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/model/key.h"
+
+namespace cellar::engine {
+namespace {
+
+// When a cell of that timestamp is older than that.
+Instant crossing(int64_t timestamp_us, int64_t older_than_us) {
+  if (timestamp_us > std::numeric_limits<int64_t>::max() - older_than_us) return kNever;
+  return instant_after_us(timestamp_us + older_than_us);
+}
+
+}  // namespace
+
+void ColumnJudge::begin(const FamilyRetention& family, int64_t now_us, bool exact,
+                        const DeleteSweep::Stamps& of_row, const DeleteSweep::Stamps& of_family,
+                        const std::vector<DeleteSweep::Range>& of_column) {
+  family_ = &family;
+  now_us_ = now_us;
+  end_ = instant_after_us(now_us);
+  of_row_ = &of_row;
+  of_family_ = &of_family;
+  of_column_ = &of_column;
+  wants_deaths_ = exact;
+  exact_ = exact || !family.single();
+  started_ = false;
+  has_last_ = false;
+  alive_ = 0;
+  seen_.clear();
+}
+
+Fate ColumnJudge::judge(const Cell& cell, bool deleted) {
+  const bool overwritten = has_last_ && last_.timestamp_us == cell.timestamp_us;
+  if (!wants_deaths_ && is_full()) {  // it is out, and so will all the others be
+    rank_ = alive_;
+    has_last_ = true;
+    last_ = cell;
+    return overwritten ? Fate::overwritten : deleted ? Fate::deleted : Fate::ruled_out;
+  }
+  if (!exact_ && (deleted || cell.expire_at_us != kNoExpiry)) go_exact();
+  if (exact_) return replay(cell);
+  seen_.push_back(cell);
+  rank_ = alive_;
+  has_last_ = true;
+  last_ = cell;
+  if (overwritten) return Fate::overwritten;
+  if (alive_ >= family_->rule().rank_at(now_us_ - cell.timestamp_us)) return Fate::ruled_out;
+  ++alive_;
+  return Fate::visible;
+}
+
+void ColumnJudge::go_exact() {
+  exact_ = true;
+  has_last_ = false;
+  alive_ = 0;
+  for (const Cell& cell : seen_) replay(cell);
+}
+
+Fate ColumnJudge::replay(const Cell& cell) {
+  if (!started_) {
+    started_ = true;
+    timeline_.clear();
+    sweep_.begin(*of_row_, *of_family_, *of_column_);
+  }
+  const Instant born = instant_of(cell.born);
+  Fate fate = Fate::visible;
+  died_ = sweep_.first_after(cell.born, cell.timestamp_us);
+  if (died_ != kNever) fate = Fate::deleted;
+  if (has_last_ && last_.timestamp_us == cell.timestamp_us && instant_of(last_.born) <= died_) {
+    died_ = instant_of(last_.born);
+    fate = Fate::overwritten;
+  }
+  has_last_ = true;
+  last_ = cell;
+  if (cell.expire_at_us != kNoExpiry) {
+    const Instant expires = std::max(born, instant_after_us(cell.expire_at_us));
+    if (expires < std::min(end_, died_)) {
+      died_ = expires;
+      fate = Fate::expired;
+    }
+  }
+  const Instant due = first_due(cell, std::min(end_, died_));
+  if (due != kNever) {
+    died_ = due;
+    fate = Fate::ruled_out;
+  }
+  rank_ = alive_;
+  if (died_ == kNever) ++alive_;
+  timeline_.add(born, died_);
+  return fate;
+}
+
+Instant ColumnJudge::first_due(const Cell& cell, Instant to) const {
+  const auto& eras = family_->eras();
+  for (size_t i = 0; i < eras.size(); ++i) {
+    const StepRule& rule = eras[i].rule;
+    Instant from = std::max(eras[i].since, instant_of(cell.born));
+    const Instant until = i + 1 < eras.size() ? std::min(eras[i + 1].since, to) : to;
+    if (from >= until) continue;
+    uint64_t rank = rule.young_rank();
+    if (cell.expire_at_us == kNoExpiry) {
+      for (const StepRule::Step& step : rule.steps()) {
+        const Instant cross = std::min(crossing(cell.timestamp_us, step.older_than_us), until);
+        if (cross > from) {
+          const Instant due = timeline_.first_with(rank, from, cross);
+          if (due != kNever) return due;
+          from = cross;
+        }
+        rank = step.rank;
+      }
+    }
+    const Instant due = timeline_.first_with(rank, from, until);
+    if (due != kNever) return due;
+  }
+  return kNever;
+}
+
+}  // namespace cellar::engine

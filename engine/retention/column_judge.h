@@ -1,0 +1,96 @@
+// ColumnJudge: which cells of one column are alive, when versions count. It equals the reference
+// model of SEMANTICS 3: the column's commits replayed in order on a timeline, where at each instant
+// time passes, the commit applies, and what is due is removed, newest version first.
+//
+// Cells come in key order: newest timestamp first, of one timestamp the latest commit first. That
+// order is enough. Whether a cell is due depends on its own age and on its *rank*, the number of
+// living versions with newer timestamps; so the fate of a cell depends on nothing that comes after
+// it, and the replay may run version by version instead of instant by instant:
+//
+//   born   the commit that wrote the cell
+//   ends   the earliest of: the first delete after it that covers it, the commit that overwrote it,
+//          its own expiry
+//   due    the first instant in [born, ends) at which as many newer versions are alive as the rule
+//          in force then asks at the age that the cell has then (0: by age alone)
+//   died   the earlier of the two; [born, died) is added to the timeline for the versions after it
+//
+// Nothing is buffered but intervals: the newest cells are answered before older ones are read.
+//
+// Example, max_versions 1: cell 5 written at instant 10 and deleted at 30, cell 4 written at 20,
+// cell 3 at 40. Cell 5 lived [10, 30). Cell 4 met it at 20 and died at its birth. Cell 3 met
+// nobody.
+//
+// The fast path. In a column where no cell so far has an expiry of its own or was deleted, under a
+// single era, the living are a prefix of the versions: a cell that is out stays out, and all older
+// ones are out too, for thresholds fall with age and ranks only grow. So the rank of a cell is the
+// number of cells before it that are alive now, and the replay would answer the same as "newest N
+// by timestamp, then age". The judge counts, remembers stamp and timestamp of each cell (24 bytes),
+// and when it meets the first cell with an expiry or under a delete it feeds what it remembers to
+// the timeline and goes on exactly. When as many live as any cell may have before it (is_full()),
+// nothing is remembered or replayed any more: whatever comes is out. A cell costs one comparison on
+// the fast path and O(log n) on the other; deletes cost O(log n) each.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/retention/delete_sweep.h"
+#include "engine/retention/family_retention.h"
+#include "engine/retention/fate.h"
+#include "engine/retention/timeline.h"
+
+namespace cellar::engine {
+
+class ColumnJudge {
+ public:
+  struct Cell {
+    int64_t timestamp_us;
+    CommitStamp born;
+    int64_t expire_at_us;  // kNoExpiry: none
+  };
+
+  // Begins a column as of `now_us`. All are borrowed until the next begin(); the deletes need not
+  // be complete before the first cell(). `exact` forgoes the fast path, so that died() is known.
+  void begin(const FamilyRetention& family, int64_t now_us, bool exact,
+             const DeleteSweep::Stamps& of_row, const DeleteSweep::Stamps& of_family,
+             const std::vector<DeleteSweep::Range>& of_column);
+
+  // `deleted`: some later delete covers it. Answers visible, overwritten, deleted, expired or
+  // ruled_out. REQUIRES: key order.
+  Fate judge(const Cell& cell, bool deleted);
+
+  // When the cell judged last died; kNever: it has not, as of now. REQUIRES: exact().
+  Instant died() const { return died_; }
+  bool exact() const { return exact_; }
+  // How many newer versions are alive now. Of the cell judged last.
+  uint64_t rank() const { return rank_; }
+  // No cell that is still to come can be alive: the rule asks for fewer newer versions than there
+  // are, at any age.
+  bool is_full() const { return alive_ >= family_->rule().young_rank(); }
+
+ private:
+  Fate replay(const Cell& cell);
+  void go_exact();
+  Instant first_due(const Cell& cell, Instant to) const;
+
+  const FamilyRetention* family_ = nullptr;
+  int64_t now_us_ = 0;
+  Instant end_ = 0;  // the first instant behind now
+  const DeleteSweep::Stamps* of_row_ = nullptr;
+  const DeleteSweep::Stamps* of_family_ = nullptr;
+  const std::vector<DeleteSweep::Range>* of_column_ = nullptr;
+
+  bool exact_ = false;
+  bool wants_deaths_ = false;
+  bool started_ = false;  // exact: sweep and timeline are this column's
+  bool has_last_ = false;
+  Cell last_{};
+  uint64_t alive_ = 0;
+  uint64_t rank_ = 0;
+  Instant died_ = kNever;
+  std::vector<Cell> seen_;  // on the fast path
+  Timeline timeline_;
+  DeleteSweep sweep_;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,64 @@
+#include "engine/retention/explain.h"
+
+#include <algorithm>
+
+#include "engine/model/key.h"
+
+namespace cellar::engine {
+namespace {
+
+using Kind = RuleNode::Kind;
+
+std::optional<size_t> condemning(const RetentionRule& rule, size_t& next,
+                                 const RuleQuestion& question) {
+  const size_t index = next++;
+  const RuleNode& node = rule.nodes[index];
+  const auto answer = [index](bool due) { return due ? std::optional(index) : std::nullopt; };
+  if (node.kind == Kind::max_versions)
+    return answer(question.rank >= static_cast<uint64_t>(node.value));
+  if (node.kind == Kind::max_age)
+    return answer(!question.own_expiry && question.age_us > node.value);
+  std::optional<size_t> first;
+  bool every = true;
+  for (uint32_t i = 0; i < node.children; ++i) {
+    const auto part = condemning(rule, next, question);
+    if (part && !first) first = part;
+    every = every && part.has_value();
+  }
+  if (node.kind == Kind::union_of) return first;
+  return node.children == 1 ? first : answer(every);
+}
+
+}  // namespace
+
+std::optional<size_t> condemning_clause(const RetentionRule& rule, const RuleQuestion& question) {
+  if (rule.nodes.empty()) return std::nullopt;
+  size_t next = 0;
+  return condemning(rule, next, question);
+}
+
+LoneDeath death_alone(const FamilyRetention& family, int64_t timestamp_us, CommitStamp born,
+                      int64_t expire_at_us) {
+  const Instant birth = instant_of(born);
+  if (expire_at_us != kNoExpiry)
+    return {std::max(birth, instant_after_us(expire_at_us)), Fate::expired};
+  const auto& eras = family.eras();
+  for (size_t i = 0; i < eras.size(); ++i) {
+    const auto fatal_us = eras[i].rule.fatal_age_us();
+    if (!fatal_us || timestamp_us > INT64_MAX - *fatal_us) continue;
+    const Instant until = i + 1 < eras.size() ? eras[i + 1].since : kNever;
+    const Instant due =
+        std::max({birth, eras[i].since, instant_after_us(timestamp_us + *fatal_us)});
+    if (due < until) return {due, Fate::ruled_out};
+  }
+  return {};
+}
+
+const RetentionRule& rule_at(const FamilySchema& family, Instant instant) {
+  for (const PastRule& past : family.history) {
+    if (instant < instant_of(past.until)) return past.rule;
+  }
+  return family.rule;
+}
+
+}  // namespace cellar::engine

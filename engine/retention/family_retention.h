@@ -1,0 +1,94 @@
+// FamilyRetention, TableRetention: the rules of a family, or of all of a table's, compiled for the
+// judge: the rule in force and those before it that may still matter, as eras on the timeline.
+//
+// An era begins with a change of the rule and ends with the next one; the last is in force. A
+// change that everything on hand is settled beyond (TableMeta::settled) has nothing left to say and
+// is left out with all before it.
+//
+// Reads and merges look differently at changes that may still be undone (SEMANTICS 5). A read goes
+// by the rules as they are. A merge must drop only what is dead whichever of those changes is
+// undone later: from the first of them on it goes by the *firm* rule, which condemns a cell only by
+// an age that is fatal under every rule since, the one before that change included. Before that
+// change all possible histories agree.
+//
+//   versions 5, at 100 lowered to 3 (undone until 900), at 200 to 1 (undone until 1000)
+//   a read:            [0, 100) versions 5   [100, 200) versions 3   [200, ..) versions 1
+//   a merge at 500:    [0, 100) versions 5   [100, ..) keep everything
+//   a merge at 950:    [0, 100) versions 5   [100, 200) versions 3   [200, ..) keep everything
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/model/schema.h"
+#include "engine/retention/step_rule.h"
+#include "engine/retention/timeline.h"
+
+namespace cellar::engine {
+
+class FamilyRetention {
+ public:
+  struct Era {
+    Instant since = 0;
+    StepRule rule;
+  };
+
+  // For reads. Changes at or below `settled` are left out.
+  explicit FamilyRetention(const FamilySchema& family, CommitStamp settled = {});
+  // For a merge at `now_us`: firm.
+  static FamilyRetention firm(const FamilySchema& family, CommitStamp settled, int64_t now_us);
+
+  const std::vector<Era>& eras() const { return eras_; }  // oldest first, never empty
+  const StepRule& rule() const { return eras_.back().rule; }
+  bool single() const { return eras_.size() == 1; }
+  // Some rule has a limit on versions: the fate of a cell depends on its column. Else only on the
+  // cell itself, and dead_by_age() is the whole rule.
+  bool counts() const { return counts_; }
+  // Histories may differ from here on; kNever when no change can be undone. Of firm() only.
+  Instant firm_until() const { return firm_until_; }
+
+  // REQUIRES: !counts(); a cell without an expiry of its own.
+  bool dead_by_age(int64_t timestamp_us, CommitStamp born, int64_t now_us) const {
+    if (has_fatal_age_ && now_us - timestamp_us > fatal_age_us_) return true;
+    return !single() && dead_before_last_era(timestamp_us, born);
+  }
+
+ private:
+  FamilyRetention() = default;
+  void finish();
+  bool dead_before_last_era(int64_t timestamp_us, CommitStamp born) const;
+
+  std::vector<Era> eras_;
+  bool counts_ = false;
+  bool has_fatal_age_ = false;
+  int64_t fatal_age_us_ = 0;
+  Instant firm_until_ = kNever;
+};
+
+class TableRetention {
+ public:
+  explicit TableRetention(const TableSchema& schema, CommitStamp settled = {});
+  static TableRetention firm(const TableSchema& schema, CommitStamp settled, int64_t now_us);
+
+  // Of schema.families[i].
+  const FamilyRetention& family(size_t i) const { return families_[i]; }
+  size_t size() const { return families_.size(); }
+  bool any_counts() const { return any_counts_; }
+  // Some family has more than one era.
+  bool remembers() const { return last_change_ != 0; }
+  // Time in which the rule in force last is in force: nobody judges as of an earlier one.
+  int64_t not_before_us() const { return static_cast<int64_t>(last_change_ / 1000); }
+
+ private:
+  TableRetention() = default;
+  void add(FamilyRetention family);
+
+  std::vector<FamilyRetention> families_;
+  bool any_counts_ = false;
+  Instant last_change_ = 0;
+};
+
+// The change of a rule made last; 0 when there was none that the schema remembers.
+CommitStamp last_rule_change(const TableSchema& schema);
+
+}  // namespace cellar::engine

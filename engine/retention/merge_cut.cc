@@ -1,0 +1,66 @@
+#include "engine/retention/merge_cut.h"
+
+#include <algorithm>
+
+namespace cellar::engine {
+namespace {
+
+Instant before(Instant instant) { return instant == 0 ? 0 : instant - 1; }
+
+}  // namespace
+
+MergeCut::MergeCut(const TableSchema& schema, CommitStamp settled, const MergeFacts& facts)
+    : facts_(facts),
+      retention_(TableRetention::firm(schema, settled, facts.now_us)),
+      now_us_(std::max<int64_t>(0, facts.now_us - facts.margin_us)) {
+  // A commit to come may carry the very microsecond of `now`.
+  const Instant horizon =
+      before(std::min(instant_of_us(facts.now_us), instant_of(facts.newer_from)));
+  counted_us_ = std::min<int64_t>(now_us_, static_cast<int64_t>(horizon / 1000));
+  cut_ = std::min(horizon, before(instant_after_us(counted_us_)));
+  settled_ = cut_;
+  for (size_t i = 0; i < retention_.size(); ++i) {
+    settled_ = std::min(settled_, cut(retention_.family(i)));
+  }
+}
+
+Instant MergeCut::cut(const FamilyRetention& family) const {
+  return std::min(cut_, before(family.firm_until()));
+}
+
+MergeCut::Verdict MergeCut::single_cell(Fate fate, int64_t timestamp_us, bool has_expiry) const {
+  switch (fate) {
+    case Fate::overwritten:
+    case Fate::deleted:
+    case Fate::orphaned:
+      return Verdict::drop;
+    case Fate::expired:
+    case Fate::ruled_out:
+      break;
+    default:
+      return Verdict::keep;
+  }
+  if (facts_.bottom) return Verdict::drop;
+  if (timestamp_us < facts_.older_min_us || timestamp_us > facts_.older_max_us) {
+    return Verdict::drop;
+  }
+  // What is older at that timestamp is as old, so it is dead too unless an expiry lengthens it.
+  if (!has_expiry && !facts_.older_expiry) return Verdict::drop;
+  return Verdict::husk;
+}
+
+MergeCut::Verdict MergeCut::counted_cell(const FamilyRetention& family, Fate fate, bool clean,
+                                         Instant died) const {
+  if (fate == Fate::orphaned) return Verdict::drop;
+  if (fate == Fate::visible) return Verdict::keep;
+  if (clean) return Verdict::drop;
+  if (facts_.bottom) return died <= cut(family) ? Verdict::drop : Verdict::keep;
+  return fate == Fate::ruled_out ? Verdict::keep : Verdict::husk;
+}
+
+bool MergeCut::keeps_delete(CommitStamp stamp, bool redundant) const {
+  if (!retention_.any_counts()) return !facts_.bottom && !redundant;
+  return !facts_.bottom || instant_of(stamp) > settled_;
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,57 @@
+// StepRule: a retention rule compiled to what it says about a cell of a given age: the *rank* from
+// which on the cell is due, where the rank of a cell is the number of living versions of its column
+// with newer timestamps.
+//
+// Under a fixed age every max_age in the tree is true or false, so the tree is a threshold on the
+// rank: max_versions(N) is N, an age that is due is 0, one that is not is kNoRank; a union is the
+// least of its parts, an intersection the greatest. Ages only become true, so the threshold falls
+// with age, in at most as many steps as the tree has distinct ages.
+//
+//   union(max_age 2 d, max_versions 2)         up to 2 d: rank 2    beyond: rank 0
+//   intersection(max_age 2 d, max_versions 2)  up to 2 d: never     beyond: rank 2
+//
+// For a cell with its own expiry that date stands for every max_age: until then its threshold is
+// that of an age at which nothing is due, young_rank(); afterwards it is dead.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/model/retention_rule.h"
+
+namespace cellar::engine {
+
+inline constexpr uint64_t kNoRank = UINT64_MAX;  // not due, whatever the rank
+
+class StepRule {
+ public:
+  // From `older_than_us` on (exclusively: an age equal to it is not meant).
+  struct Step {
+    int64_t older_than_us = 0;
+    uint64_t rank = kNoRank;  // below that of the step before
+    bool operator==(const Step&) const = default;
+  };
+
+  StepRule() = default;  // keeps everything
+  // REQUIRES: validate_rule succeeded. O(ages * nodes).
+  explicit StepRule(const RetentionRule& rule);
+
+  uint64_t young_rank() const { return young_rank_; }
+  const std::vector<Step>& steps() const { return steps_; }  // ages rise, ranks fall
+  uint64_t rank_at(int64_t age_us) const;
+  // The age beyond which a cell is due whatever its rank; absent when there is none.
+  std::optional<int64_t> fatal_age_us() const;
+  // Some age has a threshold that depends on the rank.
+  bool counts() const;
+  bool keeps_everything() const { return young_rank_ == kNoRank && steps_.empty(); }
+  // No cell that `other` keeps would be due under this.
+  bool keeps_all_of(const StepRule& other) const;
+  bool operator==(const StepRule&) const = default;  // the same rule, however it is written
+
+ private:
+  uint64_t young_rank_ = kNoRank;
+  std::vector<Step> steps_;
+};
+
+}  // namespace cellar::engine

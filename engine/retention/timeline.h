@@ -1,0 +1,73 @@
+// Timeline: how many versions of a column are alive at every instant, as a step function that grows
+// by intervals. The judge feeds it newest version first, so at any moment it counts exactly the
+// versions that are newer than the one to be judged next.
+//
+// An instant is a commit stamp, nanoseconds. What happens by time alone happens at the first
+// nanosecond of its microsecond; what is true at an instant is what is true when everything of that
+// instant has happened.
+//
+// The breakpoints are the nodes of a treap, each with the count from its instant up to the next;
+// sums are pushed down lazily, every node knows the greatest count below it. So adding an interval
+// and finding the first instant with a given count cost O(log n), in whatever order versions came.
+// Memory: two nodes of 40 bytes an interval, kept for the next column.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/model/types.h"
+
+namespace cellar::engine {
+
+using Instant = uint64_t;
+inline constexpr Instant kNever = UINT64_MAX;
+
+constexpr Instant instant_of(CommitStamp stamp) { return stamp.value(); }
+// The first instant of a microsecond; saturates at both ends.
+constexpr Instant instant_of_us(int64_t us) {
+  constexpr auto kLastUs = static_cast<int64_t>(kNever / 1000 - 1);
+  return us <= 0 ? 0 : us > kLastUs ? kNever : static_cast<Instant>(us) * 1000;
+}
+// The first instant behind a microsecond: kNever for the last one.
+constexpr Instant instant_after_us(int64_t us) {
+  return us == INT64_MAX ? kNever : instant_of_us(us + 1);
+}
+
+class Timeline {
+ public:
+  void clear();
+  // One more version is alive in [from, to); an empty interval changes nothing.
+  void add(Instant from, Instant to);
+  // The first instant in [from, to) with at least `rank` versions alive; kNever when there is none.
+  Instant first_with(uint64_t rank, Instant from, Instant to) const;
+  uint64_t count_at(Instant instant) const;
+
+ private:
+  using Index = uint32_t;
+  static constexpr Index kNone = UINT32_MAX;
+  struct Node {
+    Instant at;
+    uint64_t count;  // without what `added` of the nodes above will bring
+    uint64_t most;   // in the subtree, likewise
+    uint64_t added;  // to the subtrees below, not yet pushed down
+    uint32_t priority;
+    Index left = kNone;
+    Index right = kNone;
+  };
+
+  void ensure(Instant at);
+  void push_down(Index node);
+  void pull_up(Index node);
+  void raise(Index node);
+  // Nodes before `at` go left, the others right.
+  void split(Index node, Instant at, Index& left, Index& right);
+  Index join(Index left, Index right);
+  Instant find(Index node, uint64_t rank, Instant after, uint64_t added) const;
+  uint32_t draw();
+
+  std::vector<Node> nodes_;
+  Index root_ = kNone;
+  uint32_t random_ = 0x9e3779b9;
+};
+
+}  // namespace cellar::engine

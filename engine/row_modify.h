@@ -1,0 +1,50 @@
+// RowModify: what the rules of a ReadModifyWriteRow make of a row. As a sink it gathers the newest
+// live cell of each column that a rule touches; make() then applies the rules.
+//
+// The new cell of a column is written at the server's time, or, where the newest cell lies ahead of
+// that, at that cell's timestamp, which it replaces (SEMANTICS 2). It has no expiry of its own.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/model/modify.h"
+#include "engine/model/read_spec.h"
+
+namespace cellar::engine {
+
+class RowModify final : public CellSink {
+ public:
+  // `rules` are viewed.
+  explicit RowModify(std::span<const ModifyRule> rules);
+
+  Flow cell(const CellView& cell) override;
+  Flow end_row(Bytes row) override;
+
+  // One cell for each column, by column, in mutations(). FAILED_PRECONDITION: a value to increment
+  // that is not 8 bytes; OUT_OF_RANGE: an increment that overflows; INVALID_ARGUMENT: a value that
+  // grows over its limit.
+  Result<void> make(int64_t server_us, const MutationLimits& limits);
+  // Of make(); views this.
+  const std::vector<Mutation>& mutations() const { return mutations_; }
+
+ private:
+  struct Column {
+    Bytes family;
+    Bytes qualifier;
+    std::vector<size_t> rules;
+    bool has_cell = false;
+    int64_t timestamp_us = 0;
+    std::string value;
+  };
+  Result<void> apply(const ModifyRule& rule, Column& column, const MutationLimits& limits) const;
+
+  std::span<const ModifyRule> rules_;
+  std::vector<Column> columns_;  // sorted
+  size_t next_ = 0;              // of columns_: none before it can still be met
+  std::vector<Mutation> mutations_;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,72 @@
+// What a table is made of and what changes it, as it is asked for: families with the parts that are
+// named, the rest taken from the table's profile or left as it is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/model/schema.h"
+#include "engine/table_map.h"
+
+namespace cellar::engine {
+
+// A family to be made, where what is absent takes the default of the table's profile (SEMANTICS 8);
+// or changes of one, where what is absent stays.
+struct FamilySpec {
+  std::string name;
+  std::optional<RetentionRule> rule = {};  // an empty one: keep everything
+  std::optional<TimestampMeaning> timestamps = {};
+  std::optional<BornDead> born_dead = {};
+  std::optional<WriteWindow> window = {};  // both sides and the unit
+  std::optional<int64_t> undo_window_us = {};
+
+  // Named parts replace those of `family`; its name stays.
+  void apply_to(FamilySchema& family) const;
+  // The family that this makes in a table with the profile. The profiles' write window is for
+  // timestamps that are times, and an expiry family refuses what is born dead whatever the profile.
+  FamilySchema under(Profile profile) const;
+};
+
+struct TableSpec {
+  std::string name;
+  Granularity granularity = Granularity::millis;
+  Profile profile = Profile::none;
+  TableOptions options;
+  std::vector<FamilySpec> families;
+  std::vector<std::string>
+      splits;  // rows at which tablets begin; sorted and distinct after validation
+};
+
+// What is absent stays as it is.
+struct OptionsChange {
+  std::optional<Durability> durability;
+  std::optional<Compression> compression;  // of tables written from now on
+  std::optional<uint32_t> block_bytes;     // likewise
+  std::optional<int64_t> reclaim_within_us;
+  std::optional<double> dead_slack;
+  std::optional<double> reclaim_share;
+  void apply_to(TableOptions& options) const;
+};
+
+struct TableChange {
+  std::string name;
+  std::vector<FamilySpec> add;
+  std::vector<FamilySpec> alter;
+  std::vector<std::string> drop;  // their cells are dead at once
+  OptionsChange options;
+  bool close_oldest_undo_window = false;  // where a tightening would open one too many
+};
+
+// INVALID_ARGUMENT for what cannot be whatever the family was before: its name, the form of its
+// rule, a negative duration, parts that are named together and forbid each other.
+Result<void> validate_spec(const FamilySpec& family);
+
+// INVALID_ARGUMENT: a family or an option that cannot be, a family named twice.
+Result<void> validate_change(const TableChange& change);
+
+// NOT_FOUND: the table, or a family to alter or drop. ALREADY_EXISTS: a family to add.
+Result<void> check_exists(const TableChange& change, const TableMap& tables);
+
+}  // namespace cellar::engine

@@ -1,0 +1,76 @@
+#include "engine/tablet_figures.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/node_impl.h"
+
+namespace cellar::engine {
+namespace {
+
+TabletFigures figures_of(const Tablet& tablet) {
+  TabletFigures figures;
+  figures.tablet.id = tablet.id();
+  for (const auto& memtable : tablet.version().memtables) {
+    figures.unflushed_bytes += memtable->entries.content_bytes();
+  }
+  for (const TabletRun& run : tablet.version().runs) {
+    figures.tables += run.tables.size();
+    for (const Ref<TabletTable>& table : run.tables) figures.bytes += table->slice().bytes();
+  }
+  figures.bytes += figures.unflushed_bytes;
+  figures.runs = tablet.version().runs.size();
+  figures.reads = tablet.reads();
+  figures.writes = tablet.writes();
+  figures.last_stamp = tablet.last_stamp();
+  figures.has_held_data = tablet.writes() > 0 || tablet.has_unflushed() || figures.runs > 0;
+  figures.sampled_rows = tablet.samples().rows();
+  return figures;
+}
+
+}  // namespace
+
+std::vector<TabletFigures> ShardEngine::figures(const std::vector<TabletId>& ids) const {
+  std::vector<TabletFigures> all;
+  for (TabletId id : ids) {
+    if (const auto it = tablets_.find(id); it != tablets_.end()) {
+      all.push_back(figures_of(*it->second));
+    }
+  }
+  return all;
+}
+
+Async<Result<std::vector<TabletFigures>>> NodeImpl::tablet_figures(ShardId from, TableId table) {
+  const TableMap map = part(from).tables;  // as it is now, whatever happens meanwhile
+  if (table != TableId{} && map.find(table) == nullptr) {
+    co_return fail(Errc::not_found, "table {} does not exist", table);
+  }
+  std::vector<std::vector<TabletId>> ids(shards());
+  absl::flat_hash_map<TabletId, const TabletDescriptor*> wanted;
+  for (const auto& [name, entry] : map.tables()) {
+    if (table != TableId{} && entry->schema.id != table) continue;
+    for (const TabletDescriptor& tablet : entry->tablets) {
+      ids[tablet.shard.value()].push_back(tablet.id);
+      wanted[tablet.id] = &tablet;
+    }
+  }
+  std::vector<TabletFigures> all;
+  for (uint32_t i = 0; i < shards(); ++i) {
+    auto there = [this, &ids, shard = ShardId{i}]() -> Async<std::vector<TabletFigures>> {
+      co_return part(shard).engine.figures(ids[shard.value()]);
+    };
+    auto some = co_await mailbox(from).call_on(ShardId{i}, std::move(there));
+    for (TabletFigures& figures : some) {
+      figures.tablet = *wanted.at(figures.tablet.id);
+      all.push_back(std::move(figures));
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const TabletFigures& a, const TabletFigures& b) {
+    return std::tie(a.tablet.table, a.tablet.start) < std::tie(b.tablet.table, b.tablet.start);
+  });
+  co_return all;
+}
+
+}  // namespace cellar::engine

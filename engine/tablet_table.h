@@ -1,0 +1,50 @@
+// TabletTable: a table on disk as one tablet has it: its slice, and the tablet's name for the blob.
+// Versions hold it. Condemned, because no manifest entry of this tablet names it any more, it gives
+// its name back when the last of them is gone: then the blob goes, or the count of those that name
+// it falls (shared_blobs.h).
+#pragma once
+
+#include <utility>
+
+#include "engine/blob_ends.h"
+#include "engine/manifest/table_item.h"
+#include "engine/open_tables.h"
+#include "engine/sstable/table_slice.h"
+
+namespace cellar::engine {
+
+class TabletTable final : public ShardCounted<TabletTable> {
+ public:
+  TabletTable(TableItem item, Ref<OpenTable> table, BlobEnds& ends)
+      : item_(std::move(item)),
+        table_(std::move(table)),
+        slice_(table_->reader(), item_.rows),
+        ends_(ends) {}
+  ~TabletTable() {
+    table_.reset();
+    if (!condemned_) return;
+    if (item_.shared) {
+      ends_.release_shared(item_.meta.blob);
+    } else {
+      ends_.remove(item_.meta.blob);
+    }
+  }
+
+  const TableItem& item() const { return item_; }
+  const TableMeta& meta() const { return item_.meta; }
+  BlobId blob() const { return item_.meta.blob; }
+  const TableSlice& slice() const { return slice_; }
+  const Ref<OpenTable>& table() const { return table_; }
+  // Another tablet is about to name the blob, and SharedBlobs knows.
+  void share() { item_.shared = true; }
+  void condemn() { condemned_ = true; }
+
+ private:
+  TableItem item_;
+  Ref<OpenTable> table_;
+  TableSlice slice_;
+  BlobEnds& ends_;
+  bool condemned_ = false;
+};
+
+}  // namespace cellar::engine

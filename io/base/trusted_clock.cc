@@ -1,0 +1,45 @@
+#include "io/base/trusted_clock.h"
+
+#include <algorithm>
+
+namespace cellar {
+
+int64_t with_drift_us(int64_t elapsed_us) {
+  const int64_t elapsed = std::max<int64_t>(0, elapsed_us);
+  constexpr int64_t kMillion = 1'000'000;
+  return elapsed + elapsed / kMillion * TrustedClock::kDriftPpm +
+         elapsed % kMillion * TrustedClock::kDriftPpm / kMillion;
+}
+
+TrustedClock::TrustedClock(const Clock& machine, int64_t floor_us)
+    : machine_(machine),
+      anchor_{.trusted_us = std::max(machine.wall_us(), floor_us), .boot_us = machine.boot_us()},
+      last_us_(anchor_.trusted_us) {}
+
+int64_t TrustedClock::now_us() {
+  const int64_t bound_us = anchor_.trusted_us + with_drift_us(machine_.boot_us() - anchor_.boot_us);
+  const int64_t now_us = std::min({machine_.wall_us(), bound_us, anchor_.permitted_us});
+  last_us_ = std::max(last_us_, now_us);
+  return last_us_;
+}
+
+void TrustedClock::anchor(const ClockAnchor& anchor) {
+  if (!anchored_) last_us_ = anchor.trusted_us;
+  anchored_ = true;
+  anchor_ = anchor;
+}
+
+void TrustedClock::raise_floor_us(int64_t floor_us) {
+  if (floor_us <= last_us_) return;
+  last_us_ = floor_us;
+  anchor_.trusted_us = floor_us;
+  anchor_.boot_us = machine_.boot_us();
+  anchor_.permitted_us = std::max(anchor_.permitted_us, floor_us);
+}
+
+int64_t TrustedClock::held_us() {
+  const int64_t now = now_us();
+  return std::max<int64_t>(0, machine_.wall_us() - now);
+}
+
+}  // namespace cellar

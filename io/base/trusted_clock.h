@@ -1,0 +1,57 @@
+// The trusted clock of SEMANTICS 3: a lower bound of real time, by which everything dies.
+//
+// One per shard, one thread. It follows the wall clock, but
+//   1. it never goes back;
+//   2. it is never later than its anchor plus the boot time that passed since then plus 500 ppm, so
+//      a wall clock that jumps ahead hides nothing;
+//   3. it never passes what the anchor permits: that much is durable, so that a later start can
+//      begin no earlier than any answer that was given (engine/clock_keeper.h renews it).
+// When (3) holds it up, because no anchor came, it stands still, and nothing dies.
+//
+// Until the first anchor comes it believes the wall clock as it found it at construction; nothing
+// may be answered by that, since the first anchor may be earlier.
+//
+// Example: anchored at 12:00:00, permitted to 12:00:10; the wall clock jumps to 15:00. Five seconds
+// later now_us() is 12:00:05.0025 at most, and held_us() just under three hours.
+#pragma once
+
+#include <cstdint>
+
+#include "io/base/clock.h"
+
+namespace cellar {
+
+struct ClockAnchor {
+  int64_t trusted_us = 0;  // trusted time
+  int64_t boot_us = 0;     // when the boot-time clock read this
+  int64_t permitted_us = INT64_MAX;
+};
+
+// What `elapsed_us` of the boot-time clock may be in real time at most.
+int64_t with_drift_us(int64_t elapsed_us);
+
+class TrustedClock {
+ public:
+  static constexpr int64_t kDriftPpm = 500;
+
+  // `machine` must outlive this. `floor_us` is a reading that must not be undercut.
+  explicit TrustedClock(const Clock& machine, int64_t floor_us = 0);
+
+  int64_t now_us();
+  // From now on time goes on from there. An anchor before the present reading does not turn it
+  // back.
+  void anchor(const ClockAnchor& anchor);
+  // Raises the bound below which now_us() may not fall (a commit stamp found on disk).
+  void raise_floor_us(int64_t floor_us);
+  // How far the wall clock is ahead of trusted time: held time.
+  int64_t held_us();
+  const Clock& machine() const { return machine_; }
+
+ private:
+  const Clock& machine_;
+  ClockAnchor anchor_;
+  int64_t last_us_;
+  bool anchored_ = false;
+};
+
+}  // namespace cellar

@@ -1,0 +1,31 @@
+// CSV with a line a cell, as `cellar export` writes it:
+//
+//   row,family,qualifier,timestamp,value
+//   libc6,install,amd64,1763712000000000,2.36-9
+//
+// The header names the forms: "row/hex", "qualifier/base64", "value/int64"; without one a field is
+// text in which the backslash escapes (\n, \\, \xHH). So a line is a line, whatever the bytes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "net/cli/json_rows.h"
+#include "net/cli/record_source.h"
+
+namespace cellar::cli {
+
+inline constexpr size_t kCellCsvFields = 5;
+
+std::string cell_csv_header(const JsonForms& forms);
+// The forms that a header names; nothing when it is another header.
+std::optional<JsonForms> cell_csv_forms(std::span<const std::string> header);
+
+// Behind the header. Lines of one row that follow one another become one mutation.
+std::unique_ptr<RecordSource> cell_csv_source(LineReader lines, const SourceOptions& options,
+                                              const JsonForms& forms);
+
+}  // namespace cellar::cli

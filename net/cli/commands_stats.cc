@@ -1,0 +1,138 @@
+// How busy the shards are.
+#include "net/cli/commands.h"
+#include "net/cli/pause.h"
+#include "net/cli/printer.h"
+#include "net/cli/text.h"
+#include "net/cli/times.h"
+
+namespace cellar::cli {
+
+namespace {
+
+using Lines = std::vector<std::vector<std::string>>;
+using Stats = client::ShardStats;
+
+// Of one shard, or summed over all.
+Stats sum_of(const std::vector<Stats>& all) {
+  Stats sum;
+  for (const Stats& one : all) {
+    for (const auto field :
+         {&Stats::tablets, &Stats::tables_on_disk, &Stats::table_bytes, &Stats::log_bytes,
+          &Stats::memtable_bytes, &Stats::cache_bytes, &Stats::metadata_bytes, &Stats::commits,
+          &Stats::flushes, &Stats::compactions, &Stats::requests, &Stats::requests_handed_over}) {
+      sum.*field += one.*field;
+    }
+    sum.connections += one.connections;
+    sum.read_only |= one.read_only;
+  }
+  return sum;
+}
+
+double rate(uint64_t before, uint64_t now, int64_t us) {
+  if (us <= 0 || now < before) return 0;
+  return static_cast<double>(now - before) * 1e6 / static_cast<double>(us);
+}
+
+std::vector<std::string> stats_line(std::string name, const Stats& was, const Stats& is,
+                                    int64_t us) {
+  const auto per_second = [us](uint64_t before, uint64_t now) {
+    return with_commas(static_cast<uint64_t>(rate(before, now, us)));
+  };
+  if (is.read_only) name += " (read-only)";
+  return {std::move(name),
+          per_second(was.requests, is.requests),
+          per_second(was.commits, is.commits),
+          with_commas(is.connections),
+          with_commas(is.tablets),
+          human_bytes(is.memtable_bytes),
+          human_bytes(is.cache_bytes),
+          human_bytes(is.metadata_bytes),
+          human_bytes(is.log_bytes),
+          human_bytes(is.table_bytes),
+          with_commas(is.flushes),
+          with_commas(is.compactions)};
+}
+
+std::string stats_json(const Stats& was, const Stats& is, int64_t us) {
+  return fmt::format(
+      "\"requests_per_s\":{:.0f},\"commits_per_s\":{:.0f},\"connections\":{},\"tablets\":{},"
+      "\"memtable_bytes\":{},\"cache_bytes\":{},\"metadata_bytes\":{},\"log_bytes\":{},"
+      "\"table_bytes\":{},\"flushes\":{},\"compactions\":{},\"requests\":{},"
+      "\"requests_handed_over\":{},\"read_only\":{}",
+      rate(was.requests, is.requests, us), rate(was.commits, is.commits, us), is.connections,
+      is.tablets, is.memtable_bytes, is.cache_bytes, is.metadata_bytes, is.log_bytes,
+      is.table_bytes, is.flushes, is.compactions, is.requests, is.requests_handed_over,
+      is.read_only);
+}
+
+void print_stats(const Session& session, const client::ServerInfo& was,
+                 const client::ServerInfo& is) {
+  const int64_t us = is.uptime_us - was.uptime_us;
+  if (session.json) {
+    std::string out = fmt::format("{{\"now_us\":{},\"over_us\":{},{},\"shards\":[", is.now_us, us,
+                                  stats_json(sum_of(was.stats), sum_of(is.stats), us));
+    for (size_t i = 0; i < is.stats.size(); ++i) {
+      out += fmt::format("{}{{\"shard\":{},{}}}", i == 0 ? "" : ",", i,
+                         stats_json(was.stats[i], is.stats[i], us));
+    }
+    session.console.print("{}]}}\n", out);
+    return;
+  }
+  Lines lines = {{"SHARD", "REQUESTS/S", "COMMITS/S", "CONNECTIONS", "TABLETS", "MEMTABLES",
+                  "CACHE", "METADATA", "LOG", "FILES", "FLUSHES", "COMPACTIONS"}};
+  for (size_t i = 0; i < is.stats.size(); ++i) {
+    lines.push_back(stats_line(fmt::format("{}", i), was.stats[i], is.stats[i], us));
+  }
+  if (is.stats.size() > 1) {
+    lines.push_back(stats_line("all", sum_of(was.stats), sum_of(is.stats), us));
+  }
+  session.console.write(aligned(lines, 0));
+}
+
+int stats(Session& session, const Arguments& arguments) {
+  const auto watch = arguments.flag("watch");
+  if (!watch) return session.usage(watch.error());
+  const auto count = arguments.number("count", *watch ? UINT64_MAX : 1);
+  if (!count) return session.usage(count.error());
+  int64_t interval_us = 1'000'000;
+  if (const std::string* word = arguments.find("interval")) {
+    const auto parsed = parse_duration(*word);
+    if (!parsed) return session.usage(parsed.error());
+    interval_us = *parsed;
+  }
+  auto was = session.client().server_info();
+  if (!was) return session.fail(was.error());
+  for (uint64_t i = 0; i < *count; ++i) {
+    pause_us(session.client(), interval_us);
+    auto is = session.client().server_info();
+    if (!is) return session.fail(is.error());
+    if (i > 0 && !session.json) session.console.print("\n");
+    // A node that was started again counts from nothing.
+    const bool restarted = is->uptime_us < was->uptime_us || is->stats.size() != was->stats.size();
+    print_stats(session, restarted ? *is : *was, *is);
+    was = std::move(is);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+std::vector<CommandSpec> stats_commands() {
+  return {
+      {"stats",
+       "Node",
+       "",
+       0,
+       0,
+       false,
+       "Show how busy each shard is.",
+       "Rates are those of the interval.",
+       {{"watch", "", "again and again, until interrupted"},
+        {"interval", "DURATION", "between two looks (default: 1s)"},
+        {"count", "N", "so many times (default: 1)"}},
+       {"cellar stats", "cellar stats --watch interval=5s"},
+       &stats},
+  };
+}
+
+}  // namespace cellar::cli

@@ -1,0 +1,138 @@
+#include "net/cli/invocation.h"
+
+#include <CLI/CLI.hpp>
+
+#include "net/cli/app.h"
+#include "net/cli/suggest.h"
+
+namespace cellar::cli {
+
+namespace {
+
+struct Chosen {
+  const CommandSpec* spec = nullptr;
+  CLI::App* app = nullptr;
+  std::vector<std::string> words;
+  std::map<std::string, std::string> values;  // of keys written as options
+};
+
+void add_globals(CLI::App& app, GlobalOptions& globals) {
+  app.add_option("--addr", globals.address);
+  app.add_option("--bytes", globals.bytes);
+  app.add_option("--key-format", globals.key_format);
+  app.add_option("--value-format", globals.value_format);
+  app.add_option("--timeout", globals.timeout);
+  app.add_flag("--json", globals.json);
+  app.add_flag("--escaped", globals.escaped);
+  app.add_flag("-h,--help", globals.help);
+  app.add_flag("--version", globals.version);
+}
+
+// One subcommand each, whose options are the keys of the table.
+void add_commands(CLI::App& app, std::vector<Chosen>& chosen) {
+  chosen.reserve(commands().size());
+  for (const CommandSpec& spec : commands()) {
+    Chosen& one = chosen.emplace_back();
+    one.spec = &spec;
+    one.app = app.add_subcommand(spec.name);
+    one.app->set_help_flag();
+    one.app->fallthrough();
+    one.app->add_option("words", one.words);
+    for (const KeySpec& key : spec.keys) {
+      std::string* value = &one.values[key.name];
+      if (key.is_flag()) {
+        one.app->add_flag_callback("--" + key.name, [value] { *value = "true"; });
+      } else {
+        const auto join = [value](const std::vector<std::string>& given) {
+          for (const std::string& g : given) *value += (value->empty() ? "" : ",") + g;
+        };
+        // One word after the option, however often the option stands.
+        one.app->add_option_function<std::vector<std::string>>("--" + key.name, join)
+            ->allow_extra_args(false);
+      }
+    }
+  }
+}
+
+Error unknown_command(const std::string& word) {
+  std::vector<std::string> names;
+  for (const CommandSpec& spec : commands()) names.push_back(spec.name);
+  const std::string near = nearest(word, names);
+  return Error(Errc::invalid_argument,
+               near.empty()
+                   ? fmt::format("there is no command '{}'; see cellar --help", word)
+                   : fmt::format("there is no command '{}'; did you mean {}?", word, near));
+}
+
+std::map<std::string, std::string> given_options(const Chosen& chosen) {
+  std::map<std::string, std::string> given;
+  for (const auto& [name, value] : chosen.values) {
+    if (chosen.app->count("--" + name) > 0) given[name] = value;
+  }
+  return given;
+}
+
+// What stands where a command should.
+Result<void> check_no_command(const std::vector<std::string>& extras) {
+  if (extras.empty() || extras[0] == "help") return {};
+  if (!extras[0].starts_with("-")) return std::unexpected(unknown_command(extras[0]));
+  return fail(Errc::invalid_argument, "there is no option {}; see cellar --help", extras[0]);
+}
+
+}  // namespace
+
+GlobalOptions GlobalOptions::over(const GlobalOptions& outer) const {
+  GlobalOptions all = *this;
+  const auto take = [](std::string& own, const std::string& other) {
+    if (own.empty()) own = other;
+  };
+  take(all.address, outer.address);
+  take(all.timeout, outer.timeout);
+  take(all.bytes, outer.bytes);
+  take(all.key_format, outer.key_format);
+  take(all.value_format, outer.value_format);
+  all.json |= outer.json;
+  all.escaped |= outer.escaped;
+  return all;
+}
+
+Result<Invocation> parse_invocation(const std::vector<std::string>& words) {
+  Invocation out;
+  out.any_word = !words.empty();
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  add_globals(app, out.globals);
+  std::vector<Chosen> all;
+  add_commands(app, all);
+  std::vector<std::string> reversed(words.rbegin(), words.rend());
+  std::optional<std::string> wrong;
+  try {
+    app.parse(reversed);
+  } catch (const CLI::ParseError& error) {
+    wrong = error.what();
+  }
+  const Chosen* chosen = nullptr;
+  for (const Chosen& one : all) {
+    if (one.app->parsed()) chosen = &one;
+  }
+  if (chosen) out.spec = chosen->spec;
+  if (out.globals.version || (chosen && out.globals.help)) return out;
+  if (wrong) {
+    if (chosen) *wrong += fmt::format("; see cellar {} --help", chosen->spec->name);
+    return fail(Errc::invalid_argument, "{}", *wrong);
+  }
+  if (!chosen) {
+    TRY_VOID(check_no_command(app.remaining()));
+    return out;
+  }
+  const std::vector<std::string> extras = app.remaining(true);
+  if (!extras.empty()) {
+    return fail(Errc::invalid_argument, "{} takes no {}; see cellar {} --help", chosen->spec->name,
+                extras[0], chosen->spec->name);
+  }
+  TRY(out.arguments, Arguments::parse(*chosen->spec, chosen->words, given_options(*chosen)));
+  return out;
+}
+
+}  // namespace cellar::cli

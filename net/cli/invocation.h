@@ -1,0 +1,39 @@
+// One command line, taken apart: the options of every command, the command, its arguments.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "net/cli/arguments.h"
+
+namespace cellar::cli {
+
+// As they were written; empty: not given.
+struct GlobalOptions {
+  std::string address;
+  std::string timeout;
+  std::string bytes;
+  std::string key_format;
+  std::string value_format;
+  bool json = false;
+  bool escaped = false;
+  bool help = false;
+  bool version = false;
+
+  // These, and where they say nothing, `outer`.
+  GlobalOptions over(const GlobalOptions& outer) const;
+};
+
+struct Invocation {
+  GlobalOptions globals;
+  const CommandSpec* spec = nullptr;  // null: no command was named
+  Arguments arguments;
+  bool any_word = false;
+};
+
+// INVALID_ARGUMENT, for a usage message: unknown command or option, arguments that do not fit. With
+// --help or --version what else is wrong does not matter.
+Result<Invocation> parse_invocation(const std::vector<std::string>& words);
+
+}  // namespace cellar::cli

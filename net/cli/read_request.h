@@ -1,0 +1,24 @@
+// What the arguments of a reading command choose: rows, versions, times.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "net/cli/app.h"
+
+namespace cellar::cli {
+
+// The newest versions within a time range (versions=, since=, until=), as a filter; absent when
+// everything is asked for.
+Result<std::optional<client::Filter>> cell_filter(const Session& session,
+                                                  const Arguments& arguments);
+
+// The key that an argument like prefix=KEY holds.
+Result<std::optional<std::string>> key_argument(const Session& session, const Arguments& arguments,
+                                                std::string_view name);
+
+// prefix=, start=, end= and the above.
+Result<client::ReadRows> read_request(const Session& session, const Arguments& arguments);
+
+}  // namespace cellar::cli

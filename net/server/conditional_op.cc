@@ -1,0 +1,117 @@
+#include "net/server/conditional_op.h"
+
+#include <cstring>
+
+#include "net/server/session.h"
+#include "net/server/shard_server.h"
+#include "net/wire/chunk_builder.h"
+
+namespace cellar::server {
+namespace {
+
+Error overdue(const wire::FrameHeader& header, Applied applied) {
+  Error error(Errc::deadline_exceeded,
+              fmt::format("the write was not done within its {} ms", header.deadline_ms));
+  error.applied = applied;
+  return error;
+}
+
+}  // namespace
+
+void ConditionalOp::begin(ShardServer& shard, Session& session, const wire::FrameHeader& header) {
+  home_ = &shard;
+  session_ = &session;
+  header_ = header;
+  answered_ = false;
+  deadline_us_ = session.deadline_us(header);
+  write_ = {};
+  filter_.reset();
+}
+
+Bytes ConditionalOp::keep_body(Bytes body) {
+  held_bytes_ = body.size();
+  body_.resize((body.size() + 7) / 8);
+  std::memcpy(body_.data(), body.data(), body.size());
+  return {reinterpret_cast<const char*>(body_.data()), body.size()};
+}
+
+void ConditionalOp::forget() {
+  home_->admission().release_bytes(held_bytes_);
+  home_->conditional_ops.give(this);
+}
+
+void ConditionalOp::start(const engine::TabletDescriptor& tablet) {
+  server_ = &home_->peer(tablet.shard);
+  write_.tablet = tablet.id;
+  write_.epoch = tablet.epoch;
+  write_.level = decoded_.target.level;
+  write_.row = decoded_.row;
+  write_.then_mutations = decoded_.then_mutations;
+  write_.else_mutations = decoded_.else_mutations;
+  write_.rules = decoded_.rules;
+  write_.filter = filter_ ? &*filter_ : nullptr;
+  write_.done = engine_done;
+  write_.context = this;
+  if (deadline_us_ != 0) {
+    if (!alarm_) {
+      alarm_.emplace(
+          home_->timers(), [](void* self) { static_cast<ConditionalOp*>(self)->ring(); }, this);
+    }
+    alarm_->arm_after_us(deadline_us_ - home_->timers().now_us());
+  }
+  if (server_ == home_) return submit();
+  home_->count_handed_over();
+  run = [](MailboxMessage& self) { static_cast<ConditionalOp&>(self).submit(); };
+  home_->mailbox().send(server_->id(), *this);
+}
+
+// On the shard that has the tablet.
+void ConditionalOp::submit() {
+  if (deadline_us_ != 0 && server_->timers().now_us() >= deadline_us_) {
+    write_.error = overdue(header_, Applied::not_applied);
+    return come_home();
+  }
+  server_->engine().submit(write_);
+}
+
+void ConditionalOp::engine_done(engine::ConditionalWrite& write) {
+  static_cast<ConditionalOp*>(write.context)->come_home();
+}
+
+void ConditionalOp::come_home() {
+  if (server_ == home_) return finish();
+  run = [](MailboxMessage& self) { static_cast<ConditionalOp&>(self).finish(); };
+  server_->mailbox().send(home_->id(), *this);
+}
+
+// At home: it was not done in time.
+void ConditionalOp::ring() {
+  answered_ = true;
+  session_->reply_error(header_, overdue(header_, Applied::maybe_applied));
+}
+
+void ConditionalOp::finish() {
+  if (alarm_) alarm_->cancel();
+  if (!answered_) answer();
+  forget();
+}
+
+void ConditionalOp::answer() {
+  if (write_.error) return session_->reply_error(header_, *write_.error);
+  if (!write_.rules.empty()) return answer_cells();
+  auto& builder = home_->builder();
+  builder.Clear();
+  session_->reply(header_, wire::finish_body(builder, wire::fb::CreateCheckAndMutateRowReply(
+                                                          builder, write_.matched)));
+}
+
+void ConditionalOp::answer_cells() {
+  wire::ChunkBuilder chunk(SIZE_MAX);
+  for (const Mutation& cell : write_.new_cells) {
+    chunk.cell({write_.row, cell.family, cell.qualifier, cell.timestamp_us, cell.value});
+  }
+  chunk.end_row(write_.row);
+  session_->reply(header_, chunk.finish());
+}
+
+}  // namespace cellar::server

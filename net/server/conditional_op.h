@@ -1,0 +1,61 @@
+// ConditionalOp: one CheckAndMutateRow or ReadModifyWriteRow on its way. Pooled; no coroutine. It
+// keeps the body, since the engine may have to wait for the row; where the tablet lives on another
+// shard, it goes there as a message and comes back as one.
+//
+// Order and deadline are as of write_op.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/filter/compiled_filter.h"
+#include "engine/table_map.h"
+#include "io/runtime/mailbox.h"
+#include "io/runtime/timers.h"
+#include "net/wire/frame.h"
+#include "net/wire/write_codec.h"
+
+namespace cellar::server {
+
+class Session;
+class ShardServer;
+
+class ConditionalOp final : private MailboxMessage {
+ public:
+  void begin(ShardServer& shard, Session& session, const wire::FrameHeader& header);
+  // A copy of the body, to be decoded into decoded().
+  Bytes keep_body(Bytes body);
+  wire::DecodedConditional& decoded() { return decoded_; }
+  // Of a CheckAndMutateRow, where it has one.
+  void set_filter(engine::FilterPlan plan) { filter_ = std::move(plan); }
+  // As though it had not begun.
+  void forget();
+  // Submits it. Answers the request, perhaps inside.
+  void start(const engine::TabletDescriptor& tablet);
+
+ private:
+  void submit();
+  static void engine_done(engine::ConditionalWrite& write);
+  void come_home();
+  void ring();
+  void finish();
+  void answer();
+  void answer_cells();
+
+  ShardServer* home_ = nullptr;
+  ShardServer* server_ = nullptr;  // of the shard that has the tablet
+  Session* session_ = nullptr;
+  wire::FrameHeader header_;
+  std::vector<uint64_t> body_;  // aligned
+  size_t held_bytes_ = 0;
+  wire::DecodedConditional decoded_;
+  std::optional<engine::FilterPlan> filter_;
+  engine::ConditionalWrite write_;
+  int64_t deadline_us_ = 0;  // 0: none
+  std::optional<Timer> alarm_;
+  bool answered_ = false;  // by the alarm
+};
+
+}  // namespace cellar::server

@@ -1,0 +1,96 @@
+// CheckAndMutateRow and ReadModifyWriteRow.
+#include <type_traits>
+
+#include "engine/filter/compiled_filter.h"
+#include "net/server/conditional_op.h"
+#include "net/server/dispatch.h"
+#include "net/server/router.h"
+#include "net/server/shard_server.h"
+#include "net/wire/filter_codec.h"
+
+namespace cellar::server {
+
+using engine::TableEntry;
+using engine::TabletDescriptor;
+using wire::Frame;
+
+namespace {
+
+// Form comes before existence: what is malformed is told so even where its table is unknown.
+Error existence_error(const wire::DecodedConditional& decoded, bool modify,
+                      const MutationLimits& limits, Error not_found) {
+  const TableSchema unknown;
+  auto form = modify ? validate_modify(decoded.row, decoded.rules, unknown, limits)
+                     : validate_check(decoded.row, decoded.then_mutations, decoded.else_mutations,
+                                      unknown, limits);
+  if (!form && form.error().code == Errc::invalid_argument) return std::move(form).error();
+  return not_found;
+}
+
+template <class Request>
+void start(ShardServer& shard, Session& session, const Frame& frame, const FilterSpec& filter) {
+  if (auto held = shard.admission().hold_bytes(frame.body.size()); !held) {
+    return session.reply_error(frame.header, held.error());
+  }
+  constexpr bool kModify = std::is_same_v<Request, wire::fb::ReadModifyWriteRowRequest>;
+  ConditionalOp* op = shard.conditional_ops.take();
+  op->begin(shard, session, frame.header);
+  const Bytes body = op->keep_body(frame.body);
+  const auto refuse = [&](const Error& error, const wire::TabletHint* hint = nullptr) {
+    session.reply_error(frame.header, error, hint);
+    op->forget();
+  };
+  if (auto ok = wire::decode(*wire::verified<Request>(body), op->decoded()); !ok) {
+    return refuse(ok.error());
+  }
+  if (!filter.empty()) {
+    auto plan = engine::plan_filter(filter);
+    if (!plan) return refuse(plan.error());
+    op->set_filter(std::move(*plan));
+  }
+  const auto table = find_table(shard.tables(), frame.header, op->decoded().target.table);
+  if (!table) {
+    return refuse(
+        existence_error(op->decoded(), kModify, shard.options().engine.limits, table.error()));
+  }
+  if (auto ok = check_granularity(filter, (*table)->schema.granularity); !ok) {
+    return refuse(ok.error());
+  }
+  const TabletDescriptor& tablet = (*table)->locate(op->decoded().row);
+  if (tablet.held) {
+    op->forget();
+    return session.hold();
+  }
+  if (!names_tablet(frame.header, tablet)) {
+    const wire::TabletHint hint = hint_of(tablet);
+    return refuse(stale_error(frame.header, tablet), &hint);
+  }
+  op->start(tablet);
+}
+
+}  // namespace
+
+void handle_check_and_mutate_row(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::CheckAndMutateRowRequest>(session, frame);
+  if (request == nullptr) return;
+  FilterSpec filter;
+  if (auto ok = wire::decode_filter(request->filter(), wire::bytes_of(request->arena()), filter);
+      !ok) {
+    return session.reply_error(frame.header, ok.error());
+  }
+  if (request->token() != nullptr) {
+    return session.reply_error(frame.header, unimplemented("an idempotency token"));
+  }
+  start<wire::fb::CheckAndMutateRowRequest>(shard, session, frame, filter);
+}
+
+void handle_read_modify_write_row(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::ReadModifyWriteRowRequest>(session, frame);
+  if (request == nullptr) return;
+  if (request->token() != nullptr) {
+    return session.reply_error(frame.header, unimplemented("an idempotency token"));
+  }
+  start<wire::fb::ReadModifyWriteRowRequest>(shard, session, frame, {});
+}
+
+}  // namespace cellar::server

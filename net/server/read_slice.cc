@@ -1,0 +1,92 @@
+#include "net/server/read_slice.h"
+
+#include "net/server/read_op.h"
+#include "net/server/shard_server.h"
+
+namespace cellar::server {
+
+using engine::ScanStep;
+
+// At home.
+void ReadSlice::send() {
+  yields_ = 0;
+  if (server == op->home) return arrive();
+  op->home->count_handed_over();
+  run = [](MailboxMessage& self) { static_cast<ReadSlice&>(self).arrive(); };
+  op->home->mailbox().send(server->id(), *this);
+}
+
+void ReadSlice::arrive() {
+  if (task == Task::read && !op->single()) return server->continue_later(*this);
+  go_on();
+}
+
+void ReadSlice::go_on() {
+  switch (task) {
+    case Task::read:
+      return read();
+    case Task::release:
+      return release();
+    case Task::abandon:
+      return end(ScanStep::done);
+  }
+}
+
+bool ReadSlice::open_cursor() {
+  auto opened = server->engine().open_scan(tablet, epoch, op->read.spec);
+  if (opened) {
+    cursor = std::move(*opened);
+    cursor->watch(server->wall());
+    return true;
+  }
+  error = std::move(opened).error();
+  gone = error->code == Errc::aborted;
+  end(ScanStep::failed);
+  return false;
+}
+
+void ReadSlice::read() {
+  if (op->is_overdue(server->timers().now_us())) return end(ScanStep::yielded);
+  no_memory = !op->single() && op->builder.empty() && server->memory().answers_full();
+  if (no_memory) return end(ScanStep::yielded);
+  if (!cursor && !open_cursor()) return;
+  const ScanStep how = cursor->run(op->builder);
+  server->count_slice();
+  op->count_memory(server->memory());
+  switch (how) {
+    case ScanStep::blocked:
+      return spawn(server->executor(), load_and_go_on(*this));
+    case ScanStep::yielded:
+      if (server != op->home && ++yields_ < kYieldsAway) return server->continue_later(*this);
+      break;
+    case ScanStep::failed:
+      error = cursor->error();
+      break;
+    default:
+      break;
+  }
+  end(how);
+}
+
+void ReadSlice::release() {
+  if (cursor && cursor->between_rows()) {
+    last_row.assign(cursor->last_row());
+    cursor.reset();
+  }
+  end(ScanStep::yielded);
+}
+
+Async<void> ReadSlice::load_and_go_on(ReadSlice& slice) {
+  co_await slice.cursor->load();
+  slice.go_on();
+}
+
+void ReadSlice::end(ScanStep how) {
+  step = how;
+  if (how == ScanStep::done || how == ScanStep::failed) cursor.reset();
+  if (server == op->home) return op->slice_done();
+  run = [](MailboxMessage& self) { static_cast<ReadSlice&>(self).op->slice_done(); };
+  server->mailbox().send(op->home->id(), *this);
+}
+
+}  // namespace cellar::server

@@ -1,0 +1,152 @@
+// What moves out of a filter's tree, and what must not.
+#include <gtest/gtest.h>
+
+#include "engine/filter/compiled_filter.h"
+#include "tests/support/filter_model.h"
+
+namespace cellar::engine {
+namespace {
+
+using support::filter_leaf;
+using support::filter_of;
+using support::filter_tree;
+using K = FilterKind;
+
+FilterSpec leaf(K kind, std::string text = {}, int64_t count = 0) {
+  return filter_of(filter_leaf(kind, std::move(text), count));
+}
+FilterSpec chain(const std::vector<FilterSpec>& parts) { return filter_tree(K::chain, parts); }
+FilterSpec times(int64_t start_us, int64_t end_us) {
+  FilterNode n = filter_leaf(K::time_range);
+  n.has_start = n.has_end = true;
+  n.start = start_us;
+  n.end = end_us;
+  return filter_of(n);
+}
+FilterSpec columns(std::string family, std::string start, std::string end) {
+  FilterNode n = filter_leaf(K::column_range, std::move(start));
+  n.has_start = n.has_end = true;
+  n.end_text = std::move(end);
+  n.family = std::move(family);
+  return filter_of(n);
+}
+FilterPlan plan(const FilterSpec& spec) {
+  auto made = plan_filter(spec);
+  EXPECT_TRUE(made.has_value()) << made.error().to_string();
+  return made ? *std::move(made) : FilterPlan();
+}
+
+TEST(FilterPlan, WhatAReadCanDoLeavesNoFilter) {
+  EXPECT_FALSE(plan(FilterSpec()).filter);
+  EXPECT_FALSE(plan(leaf(K::pass)).filter);
+  const FilterPlan both =
+      plan(chain({times(1, 9), chain({leaf(K::pass), times(3, 12)}),
+                  leaf(K::cells_per_column, {}, 4), leaf(K::cells_per_column, {}, 2)}));
+  EXPECT_FALSE(both.filter);
+  EXPECT_EQ(both.time_range.start_us, 3);
+  EXPECT_EQ(both.time_range.end_us, 9);
+  EXPECT_EQ(both.versions, 2u);
+  EXPECT_TRUE(plan(chain({leaf(K::pass), leaf(K::block)})).nothing);
+  EXPECT_TRUE(plan(chain({times(1, 3), times(3, 5)})).nothing);
+}
+
+TEST(FilterPlan, WhatDoesNotCommuteStays) {
+  const FilterPlan newest_first = plan(chain({leaf(K::cells_per_column, {}, 1), times(1, 9)}));
+  EXPECT_EQ(newest_first.versions, 1u);
+  EXPECT_EQ(newest_first.time_range.end_us, kMaxTimestampUs);
+  ASSERT_TRUE(newest_first.filter);
+  EXPECT_EQ(newest_first.filter->head().size(), 1u);
+
+  const FilterPlan value_first =
+      plan(chain({leaf(K::value_regex, "v"), leaf(K::cells_per_column, {}, 1), times(1, 9)}));
+  EXPECT_EQ(value_first.versions, 0u);
+  EXPECT_EQ(value_first.time_range.end_us, kMaxTimestampUs);
+  EXPECT_EQ(value_first.filter->head().size(), 3u);
+
+  const FilterPlan times_kept = plan(
+      chain({leaf(K::cells_per_column, {}, 3), times(1, 9), leaf(K::cells_per_column, {}, 1)}));
+  EXPECT_EQ(times_kept.versions, 3u);
+  EXPECT_EQ(times_kept.filter->head().size(), 2u);
+
+  const FilterPlan counted =
+      plan(chain({leaf(K::cells_per_row, {}, 3), leaf(K::family_regex, "f"), columns("f", "a", "b"),
+                  times(1, 9), leaf(K::cells_per_column, {}, 1)}));
+  EXPECT_EQ(counted.versions, 0u);
+  EXPECT_FALSE(counted.filter->has_column_gate());
+  EXPECT_FALSE(counted.filter->has_range());
+  EXPECT_EQ(counted.filter->head().size(), 5u);
+}
+
+TEST(FilterPlan, RowsAndColumnsMoveAhead) {
+  const FilterPlan moved =
+      plan(chain({leaf(K::value_regex, "v.*"), leaf(K::strip_value), columns("f", "b", "y"),
+                  leaf(K::qualifier_regex, "x.*"), columns("f", "a", "c"),
+                  leaf(K::row_regex, "user#.*"), leaf(K::label, "l")}));
+  const CompiledFilter& f = *moved.filter;
+  EXPECT_EQ(f.head().size(), 3u);
+  EXPECT_TRUE(f.has_range());
+  EXPECT_EQ(f.range_family(), "f");
+  EXPECT_EQ(f.range_start(), "b");
+  EXPECT_TRUE(f.in_range_end("bzz"));
+  EXPECT_FALSE(f.in_range_end("c"));
+  EXPECT_EQ(f.column_gate().size(), 1u);
+  EXPECT_EQ(f.row_gate().size(), 1u);
+  EXPECT_EQ(moved.rows.start, "user#");
+  EXPECT_TRUE(f.tail().empty());
+  // No key can be the start of such a family, and none of its cells exists.
+  EXPECT_TRUE(plan(columns(std::string("f\0\1", 3), "a", "b")).nothing);
+  EXPECT_TRUE(plan(chain({columns("f", "a", "b"), columns("g", "a", "b")})).nothing);
+  EXPECT_TRUE(plan(columns("f", "a", "a")).nothing);
+}
+
+TEST(FilterPlan, TheTailBeginsWithTheFirstBranch) {
+  const FilterSpec both = filter_tree(K::interleave, {leaf(K::pass), leaf(K::strip_value)});
+  const FilterPlan cut =
+      plan(chain({leaf(K::family_regex, "f"), both, leaf(K::cells_per_column, {}, 1)}));
+  EXPECT_EQ(cut.versions, 0u);
+  EXPECT_TRUE(cut.filter->has_column_gate());
+  EXPECT_EQ(cut.filter->tail().size(), 5u);
+  EXPECT_FALSE(cut.filter->needs_row());
+  const FilterSpec pass = leaf(K::pass);
+  EXPECT_TRUE(plan(support::filter_condition(pass, &pass, nullptr)).filter->needs_row());
+  const auto all = plan_filter(chain({times(1, 2), leaf(K::pass)}), PushDown::no);
+  ASSERT_TRUE(all.has_value());
+  EXPECT_EQ(all->filter->tail().size(), 3u);
+  EXPECT_EQ(all->time_range.end_us, kMaxTimestampUs);
+}
+
+TEST(FilterPlan, BadExpressionsAreRefusedWhereverTheyStand) {
+  const FilterSpec bad = leaf(K::value_regex, "[");
+  const FilterSpec pass = leaf(K::pass);
+  const std::vector<FilterSpec> trees = {
+      bad,
+      chain({leaf(K::block), bad}),
+      chain({times(1, 2), times(3, 4), bad}),
+      filter_tree(K::interleave, {pass, chain({pass, bad})}),
+      support::filter_condition(bad, &pass, &pass),
+      support::filter_condition(pass, &pass, &bad),
+      leaf(K::row_regex, "("),
+      leaf(K::family_regex, "f:g"),
+      leaf(K::qualifier_regex, "\\"),
+  };
+  for (const FilterSpec& spec : trees) {
+    const auto made = plan_filter(spec);
+    ASSERT_FALSE(made.has_value()) << support::to_text(spec);
+    EXPECT_EQ(made.error().code, Errc::invalid_argument);
+  }
+}
+
+TEST(FilterPlan, NarrowsAReadOnce) {
+  ReadSpec spec;
+  spec.rows = RowSet::everything();
+  plan(chain({leaf(K::row_regex, "b.*"), leaf(K::cells_per_column, {}, 2)})).narrow(spec);
+  EXPECT_EQ(spec.versions, 2u);
+  ASSERT_EQ(spec.rows.ranges().size(), 1u);
+  EXPECT_EQ(spec.rows.ranges()[0].start, "b");
+  EXPECT_TRUE(spec.filter);
+  plan(leaf(K::block)).narrow(spec = ReadSpec());
+  EXPECT_TRUE(spec.rows.ranges().empty());
+}
+
+}  // namespace
+}  // namespace cellar::engine

@@ -1,0 +1,74 @@
+// Trusted time over restarts of a whole node.
+#include <gtest/gtest.h>
+
+#include "tests/support/test_node.h"
+
+namespace cellar::engine {
+namespace {
+
+using support::TestNode;
+using support::TestNodeOptions;
+
+constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kHour = 3'600 * kSecond;
+
+TestNodeOptions real_permission() {
+  TestNodeOptions options;
+  options.shards = 2;
+  options.engine.clock_permit_us = 10 * kSecond;
+  return options;
+}
+
+TEST(NodeClock, AKillDoesNotTurnItBackAndTheBootClockCarriesItOn) {
+  TestNode node(real_permission());
+  const int64_t start_us = node.clock_report().trusted_us;
+  node.world().clock().advance_us(kHour);
+  EXPECT_EQ(node.clock_report().trusted_us, start_us + 10 * kSecond) << "no anchor permits more";
+  ASSERT_TRUE(node.renew_clock());
+  EXPECT_EQ(node.clock_report().trusted_us, start_us + kHour);
+  node.world().clock().advance_us(kHour);
+  node.kill();
+  ASSERT_TRUE(node.reopen());
+  EXPECT_EQ(node.clock_report().trusted_us, start_us + 2 * kHour);
+}
+
+TEST(NodeClock, AJumpAheadIsHeldOverAKillUntilAnOperatorReleasesIt) {
+  TestNode node(real_permission());
+  const int64_t start_us = node.clock_report().trusted_us;
+  node.world().clock().set_wall_us(start_us + 400 * kHour);
+  ASSERT_TRUE(node.renew_clock());
+  EXPECT_EQ(node.clock_report().held_us, 400 * kHour);
+  node.kill();
+  ASSERT_TRUE(node.reopen());
+  EXPECT_EQ(node.clock_report().trusted_us, start_us);
+  EXPECT_EQ(node.clock_report().held_us, 400 * kHour);
+  ASSERT_TRUE(node.release_held_time());
+  EXPECT_EQ(node.clock_report().held_us, 0);
+  EXPECT_EQ(node.clock_report().trusted_us, start_us + 400 * kHour);
+  node.crash(CrashPolicy::none);
+  ASSERT_TRUE(node.reopen());
+  EXPECT_EQ(node.clock_report().trusted_us, start_us + 400 * kHour);
+}
+
+TEST(NodeClock, AnotherBootBelievesThreeDaysAtMost) {
+  TestNode node(real_permission());
+  const int64_t start_us = node.clock_report().trusted_us;
+  node.world().clock().set_boot("another", 5 * kSecond);
+  node.world().clock().set_wall_us(start_us + 100 * kHour);
+  node.crash(CrashPolicy::none);
+  ASSERT_TRUE(node.reopen());
+  EXPECT_EQ(node.clock_report().trusted_us, start_us + 72 * kHour);
+}
+
+TEST(NodeClock, ItRenewsByItself) {
+  TestNodeOptions options = real_permission();
+  options.engine.clock_renew_us = 4 * kSecond;
+  TestNode node(options);
+  const int64_t start_us = node.clock_report().trusted_us;
+  node.world().run_for_us(kHour);
+  EXPECT_GE(node.clock_report().trusted_us, start_us + kHour);
+  ASSERT_TRUE(node.close());
+}
+
+}  // namespace
+}  // namespace cellar::engine

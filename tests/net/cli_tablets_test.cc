@@ -1,0 +1,149 @@
+// Tablets from the command line: shown, split, merged, moved; and what a table's options become.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <boost/json.hpp>
+
+#include "net/cli/app.h"
+#include "net/server/server.h"
+
+namespace cellar::cli {
+namespace {
+
+struct Outcome {
+  int code = 0;
+  std::string out;
+};
+
+Outcome cellar(const std::vector<std::string>& words) {
+  Console console;
+  console.out = std::tmpfile();
+  console.err = std::tmpfile();
+  Outcome outcome;
+  outcome.code = run(words, console);
+  for (std::FILE* file : {console.out, console.err}) {
+    std::rewind(file);
+    for (int c = std::getc(file); c != EOF; c = std::getc(file)) {
+      outcome.out.push_back(static_cast<char>(c));
+    }
+    std::fclose(file);
+  }
+  return outcome;
+}
+
+std::vector<boost::json::object> objects(const std::vector<std::string>& words) {
+  const Outcome outcome = cellar(words);
+  EXPECT_EQ(outcome.code, kDone) << outcome.out;
+  std::vector<boost::json::object> all;
+  size_t begin = 0;
+  for (size_t end; (end = outcome.out.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    all.push_back(boost::json::parse(outcome.out.substr(begin, end - begin)).as_object());
+  }
+  return all;
+}
+
+class Tablets : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    dir_ = std::filesystem::temp_directory_path() / fmt::format("cellar-tablets-{}", ::getpid());
+    std::filesystem::create_directories(dir_);
+    server::ServerOptions options;
+    options.data_dir = (dir_ / "data").string();
+    options.listen = "127.0.0.1:0";
+    options.shards = 2;
+    options.pin = false;
+    options.balance.enabled = false;
+    auto started = server::Server::start(options, clock_);
+    ASSERT_TRUE(started.has_value()) << started.error().to_string();
+    server_ = *std::move(started);
+    ::setenv("CELLAR_ADDR", server_->address().c_str(), 1);
+  }
+  static void TearDownTestSuite() {
+    ASSERT_TRUE(server_->stop().has_value());
+    server_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+
+  static inline std::filesystem::path dir_;
+  static inline SystemClock clock_;
+  static inline std::unique_ptr<server::Server> server_;
+};
+
+TEST_F(Tablets, AreShownSplitMovedAndMerged) {
+  ASSERT_EQ(cellar({"createtable", "a", "families=f"}).code, kDone);
+  ASSERT_EQ(cellar({"set", "a", "g", "f:q=v@1000"}).code, kDone);
+  auto parts = objects({"splittablet", "a", "row=m", "--json"});
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0]["end"], "m");
+  EXPECT_EQ(parts[1]["start"], "m");
+  const std::string left = boost::json::serialize(parts[0]["id"]);
+  const std::string right = boost::json::serialize(parts[1]["id"]);
+  const int64_t other = 1 - parts[1]["shard"].as_int64();
+  auto moved = objects({"movetablet", "a", right, fmt::format("{}", other), "--json"});
+  ASSERT_EQ(moved.size(), 1u);
+  EXPECT_EQ(moved[0]["shard"], other);
+  EXPECT_EQ(boost::json::serialize(moved[0]["id"]), right);
+
+  auto all = objects({"tablets", "a", "--json"});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0]["table"], "a");
+  EXPECT_EQ(all[1]["shard"], other);
+  EXPECT_GT(all[0]["bytes"].as_int64(), 0);
+  const std::string text = cellar({"tablets"}).out;
+  EXPECT_EQ(text.rfind("TABLE  FROM         TO", 0), 0u) << text;
+  EXPECT_NE(text.find("(last row)"), std::string::npos) << text;
+
+  auto merged = objects({"mergetablets", "a", left, right, "--json"});
+  ASSERT_EQ(merged.size(), 1u);
+  EXPECT_EQ(merged[0]["start"], "");
+  EXPECT_EQ(merged[0]["end"], "");
+  EXPECT_EQ(cellar({"count", "a"}).out, "1\n");
+}
+
+TEST_F(Tablets, WhatCannotBeIsRefusedWithItsExitCode) {
+  ASSERT_EQ(cellar({"createtable", "b", "families=f"}).code, kDone);
+  EXPECT_EQ(cellar({"splittablet", "b"}).code, kUsage);
+  EXPECT_EQ(cellar({"splittablet", "b", "tablet=99999"}).code, kNotFound);
+  EXPECT_EQ(cellar({"movetablet", "b", "x", "0"}).code, kUsage);
+  EXPECT_EQ(cellar({"movetablet", "none", "1", "0"}).code, kNotFound);
+  EXPECT_EQ(cellar({"mergetablets", "b", "99998", "99999"}).code, kNotFound);
+  EXPECT_EQ(cellar({"tablets", "none"}).code, kNotFound);
+}
+
+TEST_F(Tablets, StatsShowEachShardAndTheNode) {
+  const Outcome text = cellar({"stats", "interval=10ms"});
+  EXPECT_EQ(text.code, kDone);
+  EXPECT_EQ(text.out.rfind("SHARD  REQUESTS/S", 0), 0u) << text.out;
+  EXPECT_NE(text.out.find("\nall "), std::string::npos) << text.out;
+  auto watched = objects({"stats", "--watch", "count=2", "interval=10ms", "--json"});
+  ASSERT_EQ(watched.size(), 2u);
+  EXPECT_EQ(watched[1]["shards"].as_array().size(), 2u);
+  EXPECT_GT(watched[1]["over_us"].as_int64(), 0);
+  EXPECT_FALSE(watched[1]["read_only"].as_bool());
+}
+
+TEST_F(Tablets, OptionsOfATableAtItsCreationAndLater) {
+  ASSERT_EQ(cellar({"createtable", "c", "families=f", "granularity=micros", "durability=periodic",
+                    "compression=none", "block-bytes=8192"})
+                .code,
+            kDone);
+  std::string shown = cellar({"ls", "c"}).out;
+  for (const char* word : {"micros", "periodic", "none, blocks of 8.0 KiB"}) {
+    EXPECT_NE(shown.find(word), std::string::npos) << shown;
+  }
+  ASSERT_EQ(
+      cellar({"altertable", "c", "durability=memory", "compression=lz4", "block-bytes=1024"}).code,
+      kDone);
+  shown = cellar({"ls", "c"}).out;
+  for (const char* word : {"memory", "lz4, blocks of 1.0 KiB"}) {
+    EXPECT_NE(shown.find(word), std::string::npos) << shown;
+  }
+  EXPECT_EQ(cellar({"createtable", "d", "families=f", "block-bytes=1"}).code, kFailed);
+  EXPECT_EQ(cellar({"createtable", "d", "families=f", "compression=zip"}).code, kUsage);
+}
+
+}  // namespace
+}  // namespace cellar::cli

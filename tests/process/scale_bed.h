@@ -1,0 +1,156 @@
+// ScaleBed: a real node with a memory budget, a client, and the node's resident set watched. Each
+// case does a thing n times and 4n times; figure() prints a line of the table that bench/scale
+// shows, and fails the test when four times the work took far more than four times as long, or
+// memory went over the budget.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "net/client/sync_client.h"
+#include "tests/cases/node_process.h"
+
+namespace cellar::process {
+
+class ScaleBed : public testing::Test {
+ protected:
+  // Linear work takes 4 times as long, quadratic work 16 times; a busy machine lies in between.
+  static constexpr double kMostTimes = 9.0;
+  // Below this a time is the machine's, not ours.
+  static constexpr double kLeastMs = 50.0;
+  // A ratio that is out of bounds is measured again so often: noise goes, quadratic work stays.
+  static constexpr int kMostRounds = 8;
+  static constexpr double kMiB = 1 << 20;
+
+  ScaleBed()
+      : scratch_(std::filesystem::temp_directory_path() / fmt::format("scale.{}", getpid())) {
+    std::filesystem::remove_all(scratch_);
+    std::filesystem::create_directories(scratch_);
+  }
+  ~ScaleBed() override {
+    client_.reset();
+    node_.reset();
+    std::filesystem::remove_all(scratch_);
+  }
+
+  void start(size_t budget_bytes, std::vector<std::string> more = {}) {
+#ifdef CELLAR_SANITIZED
+    GTEST_SKIP() << "a sanitizer's time and memory are not the node's";
+#endif
+    budget_bytes_ = budget_bytes;
+    std::vector<std::string> arguments = {"--shards", "2", "--memory-total",
+                                          fmt::format("{}MiB", budget_bytes >> 20)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    node_ = std::make_unique<cases::NodeProcess>(bin / "cellard", scratch_ / "data", arguments);
+    const auto started = node_->start();
+    ASSERT_TRUE(started) << started.error().message;
+    client::ClientOptions options;
+    options.address = node_->address();
+    options.request_deadline_us = 120'000'000;
+    client_ = std::make_unique<client::SyncClient>(options);
+  }
+
+  client::SyncClient& client() { return *client_; }
+  const std::string& address() const { return node_->address(); }
+
+  void create(const std::string& name, size_t families = 1) {
+    client::TableSpec spec;
+    spec.name = name;
+    spec.families.resize(families);
+    for (size_t i = 0; i < families; ++i) {
+      spec.families[i].name = families == 1 ? "f" : fmt::format("f{:04}", i);
+    }
+    const auto made = client().create_table(spec);
+    ASSERT_TRUE(made) << made.error().message;
+  }
+  // Repeats what is refused for want of memory, as a client should.
+  void write(const std::string& table, const client::Mutation& m) {
+    for (int i = 0; i < 1000; ++i) {
+      const auto done = client().mutate_row(table, m);
+      if (done) return;
+      ASSERT_EQ(done.error().code, Errc::resource_exhausted) << done.error().message;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    FAIL() << "there was no memory for a write";
+  }
+  struct Scanned {
+    size_t rows = 0;
+    size_t cells = 0;
+    size_t bytes = 0;
+    std::optional<Error> error;
+  };
+  Scanned scan(const std::string& table, const client::ReadRows& read) {
+    Scanned sum;
+    client::CallOptions options;
+    options.deadline_us = client::kNoDeadline;
+    auto stream = client().read_rows(table, read, options);
+    while (true) {
+      const auto block = client().next(stream);
+      if (!block) {
+        sum.error = block.error();
+        return sum;
+      }
+      if (block->empty()) return sum;
+      sum.cells += block->cells().size();
+      for (const auto& part : block->rows()) sum.rows += part.complete;
+      for (const auto& cell : block->cells()) sum.bytes += cell.value.size();
+    }
+  }
+
+  // Kilobytes of the node, from /proc/PID/status.
+  size_t peak_bytes() const {
+    std::ifstream in(fmt::format("/proc/{}/status", node_->pid()));
+    std::string word;
+    while (in >> word) {
+      if (word == "VmHWM:") {
+        size_t kib = 0;
+        in >> kib;
+        return kib << 10;
+      }
+    }
+    return 0;
+  }
+
+  static double time_ms(const std::function<void()>& work) {
+    const auto began = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began)
+        .count();
+  }
+  // `work(n)` for n and for 4n; the least of `rounds` each, or of a few more.
+  void figure(const std::string& what, size_t n, const std::function<void(size_t)>& work,
+              int rounds = 2) {
+    double few_ms = 1e12;
+    double many_ms = 1e12;
+    const auto times = [&] { return many_ms / std::max(few_ms, kLeastMs); };
+    const int most = rounds == 1 ? 1 : kMostRounds;
+    for (int i = 0; i < rounds || (i < most && times() > kMostTimes); ++i) {
+      few_ms = std::min(few_ms, time_ms([&] { work(n); }));
+      many_ms = std::min(many_ms, time_ms([&] { work(4 * n); }));
+      if (HasFatalFailure()) return;
+    }
+    fmt::print("scale\t{}\t{}\t{:.0f}\t{}\t{:.0f}\t{:.1f}\t{:.0f}\t{:.0f}\n", what, n, few_ms,
+               4 * n, many_ms, many_ms / few_ms, static_cast<double>(peak_bytes()) / kMiB,
+               static_cast<double>(budget_bytes_) / kMiB);
+    EXPECT_LE(times(), kMostTimes) << what << ": not linear";
+    expect_within_budget(what);
+  }
+  void expect_within_budget(const std::string& what) {
+    EXPECT_LE(peak_bytes(), budget_bytes_ + budget_bytes_ / 10) << what;
+  }
+
+  std::filesystem::path scratch_;
+  size_t budget_bytes_ = 0;
+  std::unique_ptr<cases::NodeProcess> node_;
+  std::unique_ptr<client::SyncClient> client_;
+};
+
+}  // namespace cellar::process

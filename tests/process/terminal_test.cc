@@ -1,0 +1,202 @@
+// The command line as a person meets it: at a pseudo terminal, and with bash's completion.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/cases/node_process.h"
+
+namespace cellar::process {
+namespace {
+namespace fs = std::filesystem;
+
+const fs::path kBin = fs::read_symlink("/proc/self/exe").parent_path();
+
+// `cellar` with no arguments behind a pseudo terminal.
+class Terminal {
+ public:
+  Terminal() {
+    pid_ = ::forkpty(&fd_, nullptr, nullptr, nullptr);
+    if (pid_ != 0) return;
+    const std::string program = kBin / "cellar";
+    ::execl(program.c_str(), program.c_str(), nullptr);
+    ::_exit(99);
+  }
+  ~Terminal() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    ::close(fd_);
+  }
+  void type(std::string_view text) {
+    EXPECT_EQ(::write(fd_, text.data(), text.size()), ssize_t(text.size()));
+  }
+  // Reads until `text` comes after what was expected before. The rest stays for the next one.
+  bool expect(const std::string& text, int timeout_ms = 10'000) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+    while (true) {
+      const size_t at = unread_.find(text);
+      if (at != std::string::npos) {
+        unread_.erase(0, at + text.size());
+        return true;
+      }
+      pollfd wait{fd_, POLLIN, 0};
+      if (std::chrono::steady_clock::now() > deadline || ::poll(&wait, 1, 100) < 0) return false;
+      char buffer[4096];
+      if ((wait.revents & (POLLIN | POLLHUP)) == 0) continue;
+      const ssize_t n = ::read(fd_, buffer, sizeof buffer);
+      if (n <= 0) return false;
+      unread_.append(buffer, static_cast<size_t>(n));
+    }
+  }
+  const std::string& unread() const { return unread_; }
+  int wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  int fd_ = -1;
+  pid_t pid_ = -1;
+  std::string unread_;
+};
+
+class TerminalTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    dir_ = fs::temp_directory_path() / fmt::format("terminal_test.{}", getpid());
+    fs::create_directories(dir_);
+    node_ = std::make_unique<cases::NodeProcess>(
+        kBin / "cellard", dir_ / "data",
+        std::vector<std::string>{"--shards", "1", "--memory-total", "128MiB"});
+    const auto started = node_->start();
+    ASSERT_TRUE(started) << started.error().message;
+    ::setenv("CELLAR_ADDR", node_->address().c_str(), 1);
+    ::setenv("XDG_STATE_HOME", (dir_ / "state").c_str(), 1);
+    ::setenv("TERM", "xterm", 1);
+    ::setenv("PATH", (kBin.string() + ":" + std::getenv("PATH")).c_str(), 1);
+    sh("cellar createtable packages families=install,remove && cellar createtable parts "
+       "families=f");
+  }
+  static void TearDownTestSuite() {
+    node_.reset();
+    fs::remove_all(dir_);
+  }
+  static std::string sh(const std::string& script) {
+    const fs::path file = dir_ / "script";
+    std::ofstream(file) << script;
+    std::FILE* pipe = ::popen(("bash " + file.string() + " 2>&1").c_str(), "r");
+    std::string out;
+    for (int c = std::getc(pipe); c != EOF; c = std::getc(pipe)) out += static_cast<char>(c);
+    ::pclose(pipe);
+    return out;
+  }
+  // What bash offers when Tab is pressed behind `line`; COMP_WORDBREAKS is bash's own.
+  static std::string offered(const std::string& line) {
+    return sh(
+        fmt::format("source <(cellar completion bash)\n"
+                    "COMP_WORDBREAKS=$' \\t\\n\"\\'><=;|&(:'\n"
+                    "COMP_LINE='{0}' COMP_POINT={1}\n_cellar cellar\n"
+                    "(IFS='|'; echo \"${{COMPREPLY[*]}}\")",
+                    line, line.size()));
+  }
+  static inline fs::path dir_;
+  static inline std::unique_ptr<cases::NodeProcess> node_;
+};
+
+TEST_F(TerminalTest, BashCompletesCommandsOptionsAndNames) {
+  EXPECT_EQ(offered("cellar cr"), "createfamily |createtable \n");
+  EXPECT_EQ(offered("cellar read pa"), "packages |parts \n");
+  EXPECT_EQ(offered("cellar --json read pac"), "packages \n");
+  EXPECT_EQ(offered("cellar read packages ver"), "versions=\n");
+  EXPECT_EQ(offered("cellar read packages columns=i"), "install\n");
+  EXPECT_EQ(offered("cellar read packages columns=install,r"), "install,remove\n");
+  EXPECT_EQ(offered("cellar set packages row inst"), "install:\n");
+  EXPECT_EQ(offered("cellar dropfamily packages r"), "remove \n");
+  EXPECT_EQ(offered("cellar altertable packages durability="), "memory |periodic |sync \n");
+  EXPECT_EQ(offered("cellar read packages --key-f"), "--key-format \n");
+  EXPECT_EQ(offered("cellar read packages --key-format h"), "hex \n");
+  EXPECT_EQ(offered("cellar completion "), "bash |zsh \n");
+  EXPECT_EQ(offered("cellar import packages "), "\n") << "files, by bash itself";
+  EXPECT_EQ(offered("cellar elephant "), "\n");
+  EXPECT_EQ(offered("cellar --addr 127.0.0.1:1 read pa"), "\n") << "a node that does not answer";
+}
+
+TEST_F(TerminalTest, ZshScriptParses) {
+  if (::system("command -v zsh >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no zsh";
+  EXPECT_EQ(sh("zsh -n <(cellar completion zsh) && echo fine"), "fine\n");
+}
+
+TEST_F(TerminalTest, TheShellEditsCompletesAndRemembers) {
+  {
+    Terminal terminal;
+    ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+    terminal.type("set pack\t r1 inst\tq='a value' --at 1000\n");
+    ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+    terminal.type("lookup packages r1\n");
+    ASSERT_TRUE(terminal.expect("install:q")) << terminal.unread();
+    ASSERT_TRUE(terminal.expect("1970-01-01T00:00:00.001Z")) << terminal.unread();  // in colour
+    ASSERT_TRUE(terminal.expect("a value")) << terminal.unread();
+    terminal.type("nonsense\n");
+    ASSERT_TRUE(terminal.expect("there is no command 'nonsense'")) << terminal.unread();
+    terminal.type("count packages abandoned\x03");  // Ctrl-C empties the line
+    ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+    terminal.type("count packages\n");
+    ASSERT_TRUE(terminal.expect("\n1\r\n")) << terminal.unread();
+    terminal.type("exit\n");
+    EXPECT_EQ(terminal.wait(), 0);
+  }
+  const fs::path history = dir_ / "state/cellar/history";
+  struct stat status{};
+  ASSERT_EQ(::stat(history.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  Terminal terminal;
+  ASSERT_TRUE(terminal.expect("cellar> "));
+  terminal.type("\x10\x10\n");  // two lines back: before `exit`
+  ASSERT_TRUE(terminal.expect("\n1\r\n")) << terminal.unread();
+  terminal.type("\x04");  // Ctrl-D
+  EXPECT_EQ(terminal.wait(), 0);
+}
+
+TEST_F(TerminalTest, CtrlCEndsTheCommandAndNotTheShell) {
+  Terminal terminal;
+  ASSERT_TRUE(terminal.expect("cellar> "));
+  terminal.type("ping --count 100000000\n");
+  ASSERT_TRUE(terminal.expect("answered in")) << terminal.unread();
+  terminal.type("\x03");
+  ASSERT_TRUE(terminal.expect("CANCELLED")) << terminal.unread();
+  ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+  terminal.type("ls\n");
+  ASSERT_TRUE(terminal.expect("packages")) << terminal.unread();
+  terminal.type("exit\n");
+  EXPECT_EQ(terminal.wait(), 0);
+}
+
+TEST_F(TerminalTest, AScriptGoesOnOrStopsAtAnError) {
+  EXPECT_EQ(sh("printf '# comment\\nset parts r f:q=v --at 1000\\nnonsense\\ncount parts\\n' | "
+               "cellar shell; echo $?"),
+            "cellar: there is no command 'nonsense'; see cellar --help\n"
+            "cellar: line 3 failed\n1\n7\n");
+  EXPECT_EQ(sh("printf 'ls absent\\ncount parts\\n' | cellar shell --stop-on-error; echo $?"),
+            "cellar: NOT_FOUND: table 'absent' does not exist\n"
+            "cellar: line 1 failed; stopped there\n3\n");
+  EXPECT_EQ(
+      sh("echo 'import parts -' | cellar shell --stop-on-error | head -1; "
+         "echo \"set parts 'two words' f:q=1 --at 1000\" | cellar shell; "
+         "cellar read parts keys-only=true"),
+      sh("echo 'import parts -' | cellar shell --stop-on-error | head -1") + "r\ntwo words\n");
+  EXPECT_NE(sh("cellar </dev/null; echo $?").find("Usage: cellar"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cellar::process

@@ -1,0 +1,219 @@
+#include "tests/support/retention_model.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cellar::support {
+namespace {
+
+using Kind = RuleNode::Kind;
+
+struct Aged {
+  int64_t age_us;
+  uint64_t newer;  // living versions that are newer
+  bool own_expiry;
+};
+
+// The tree as SEMANTICS 3 reads it. An own expiry takes the place of every max_age; whether it has
+// passed is asked elsewhere.
+bool is_due(const RetentionRule& rule, size_t& next, const Aged& cell) {
+  const RuleNode node = rule.nodes[next++];
+  if (node.kind == Kind::max_versions) return cell.newer >= static_cast<uint64_t>(node.value);
+  if (node.kind == Kind::max_age) return !cell.own_expiry && cell.age_us > node.value;
+  bool any = false;
+  bool every = true;
+  for (uint32_t i = 0; i < node.children; ++i) {
+    const bool due = is_due(rule, next, cell);
+    any = any || due;
+    every = every && due;
+  }
+  return node.kind == Kind::union_of ? any : every;
+}
+bool is_due(const RetentionRule& rule, const Aged& cell) {
+  size_t next = 0;
+  return !rule.nodes.empty() && is_due(rule, next, cell);
+}
+
+// Does `keeper` keep every cell that `other` keeps? Tried out at every place where either changes.
+bool keeps_all(const RetentionRule& keeper, const RetentionRule& other) {
+  std::set<int64_t> ages = {0};
+  std::set<uint64_t> counts = {0};
+  for (const RetentionRule* rule : {&keeper, &other}) {
+    for (const RuleNode& node : rule->nodes) {
+      if (node.kind == Kind::max_age) ages.insert(node.value + 1);
+      if (node.kind == Kind::max_versions) counts.insert(static_cast<uint64_t>(node.value));
+    }
+  }
+  for (const int64_t age : ages) {
+    for (const uint64_t newer : counts) {
+      for (const bool own : {false, true}) {
+        const Aged cell{age, newer, own};
+        if (is_due(keeper, cell) && !is_due(other, cell)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool is_open(int64_t undo_until_us, int64_t now_us) {
+  return undo_until_us != 0 && now_us <= undo_until_us;
+}
+
+}  // namespace
+
+void RetentionModel::create_family(const std::string& family, RetentionRule rule,
+                                   int64_t undo_window_us) {
+  families_[family] = {{{0, std::move(rule), 0}}, undo_window_us};
+}
+
+void RetentionModel::mutate(CommitStamp stamp, std::string row, std::vector<OwnedMutation> ops) {
+  for (const OwnedMutation& op : ops) {
+    if (op.kind == Mutation::Kind::set_cell) columns_[row].insert({op.family, op.qualifier});
+  }
+  commits_.push_back({stamp, std::move(row), std::move(ops), false, {}});
+}
+
+void RetentionModel::drop_rows(CommitStamp stamp, std::string start, std::string end) {
+  commits_.push_back({stamp, {}, {}, true, {std::move(start), std::move(end)}});
+}
+
+// What the family's rules become. A tightened rule that may still be undone and that the new one
+// loosens was never in force: it takes the rule before it.
+std::vector<RetentionModel::InForce> RetentionModel::changed(const Family& family,
+                                                             const RetentionRule& rule,
+                                                             uint64_t stamp_ns, int64_t now_us,
+                                                             bool* refused) {
+  std::vector<InForce> rules = family.rules;
+  *refused = false;
+  const RetentionRule& last = rules.back().rule;
+  if (keeps_all(rule, last) && keeps_all(last, rule)) return rules;
+  std::vector<bool> never(rules.size());
+  for (size_t i = 1; i < rules.size(); ++i) {
+    never[i] = is_open(rules[i].undo_until_us, now_us) && keeps_all(rule, rules[i].rule) &&
+               !keeps_all(rules[i].rule, rule);
+  }
+  for (size_t i = 1; i < rules.size(); ++i) {
+    if (!never[i]) continue;
+    rules[i].rule = rules[i - 1].rule;
+    rules[i].undo_until_us = 0;
+  }
+  // What follows a rule that was never in force may itself change nothing any more.
+  for (size_t i = 1; i < rules.size(); ++i) {
+    if (keeps_all(rules[i].rule, rules[i - 1].rule) && keeps_all(rules[i - 1].rule, rules[i].rule))
+      rules[i].undo_until_us = 0;
+  }
+  const RetentionRule before = rules.back().rule;
+  if (keeps_all(rule, before) && keeps_all(before, rule)) return rules;
+  int64_t undo_until_us = 0;
+  if (!keeps_all(rule, before) && family.undo_window_us > 0) {
+    const auto open = std::count_if(rules.begin(), rules.end(), [&](const InForce& r) {
+      return is_open(r.undo_until_us, now_us);
+    });
+    *refused = open >= 8;
+    undo_until_us = now_us + family.undo_window_us;
+  }
+  rules.push_back({stamp_ns, rule, undo_until_us});
+  return rules;
+}
+
+bool RetentionModel::refuses(const std::string& family, const RetentionRule& rule,
+                             int64_t now_us) const {
+  bool refused = false;
+  (void)changed(families_.at(family), rule, 0, now_us, &refused);
+  return refused;
+}
+
+void RetentionModel::change_rule(CommitStamp stamp, int64_t now_us, const std::string& family,
+                                 RetentionRule rule) {
+  bool refused = false;
+  Family& entry = families_.at(family);
+  entry.rules = changed(entry, rule, stamp.value(), now_us, &refused);
+}
+
+// One column's history up to an instant, in nanoseconds.
+RetentionModel::Column RetentionModel::replay(const std::string& row, const std::string& family,
+                                              const std::string& qualifier,
+                                              uint64_t until_ns) const {
+  const std::vector<InForce>& rules = families_.at(family).rules;
+  Column alive;
+  const auto rule_at = [&rules](uint64_t ns) -> const RetentionRule& {
+    size_t i = 0;
+    while (i + 1 < rules.size() && rules[i + 1].since_ns <= ns) ++i;
+    return rules[i].rule;
+  };
+  // The end of an instant: what is due goes, newest first, counting newer ones still alive.
+  const auto collect = [&](uint64_t ns) {
+    const auto now_us = static_cast<int64_t>(ns / 1000);
+    uint64_t newer = 0;
+    for (auto it = alive.begin(); it != alive.end();) {
+      const bool own = it->second.expire_at_us != kNoExpiry;
+      const bool dead = (own && now_us > it->second.expire_at_us) ||
+                        is_due(rule_at(ns), {now_us - it->first, newer, own});
+      newer += dead ? 0 : 1;
+      it = dead ? alive.erase(it) : std::next(it);
+    }
+  };
+  // Everything that time alone does in (from, to).
+  const auto pass = [&](uint64_t from, uint64_t to) {
+    std::set<uint64_t> instants;
+    const auto add = [&](int64_t us) {
+      if (us < 0 || us > 9'000'000'000'000'000) return;
+      const uint64_t ns = static_cast<uint64_t>(us) * 1000;
+      if (ns > from && ns < to) instants.insert(ns);
+    };
+    for (const auto& [timestamp_us, version] : alive) {
+      if (version.expire_at_us != kNoExpiry) add(version.expire_at_us + 1);
+      for (const InForce& in_force : rules) {
+        for (const RuleNode& node : in_force.rule.nodes) {
+          if (node.kind == Kind::max_age) add(timestamp_us + node.value + 1);
+        }
+      }
+    }
+    for (const InForce& in_force : rules) {
+      if (in_force.since_ns > from && in_force.since_ns < to) instants.insert(in_force.since_ns);
+    }
+    for (const uint64_t ns : instants) collect(ns);
+  };
+
+  uint64_t at = 0;
+  for (const Commit& commit : commits_) {
+    const uint64_t stamp = commit.stamp.value();
+    if (stamp > until_ns) break;
+    if (commit.is_drop ? !commit.dropped.contains(row) : commit.row != row) continue;
+    pass(at, stamp);
+    at = stamp;
+    if (commit.is_drop) alive.clear();
+    for (const OwnedMutation& op : commit.ops) {
+      using Op = Mutation::Kind;
+      if (op.kind == Op::delete_from_row) alive.clear();
+      if (op.kind == Op::delete_from_family && op.family == family) alive.clear();
+      if (op.family != family || op.qualifier != qualifier) continue;
+      if (op.kind == Op::set_cell) alive[op.timestamp_us] = {op.value, op.expire_at_us};
+      if (op.kind == Op::delete_from_column) {
+        std::erase_if(alive, [&op](const auto& entry) {
+          return entry.first >= op.start_us &&
+                 (entry.first < op.end_us || op.end_us == kMaxTimestampUs);
+        });
+      }
+    }
+    collect(stamp);
+  }
+  pass(at, until_ns);
+  collect(until_ns);
+  return alive;
+}
+
+std::vector<OwnedCell> RetentionModel::read(int64_t now_us) const {
+  std::vector<OwnedCell> cells;
+  const uint64_t until_ns = static_cast<uint64_t>(now_us) * 1000 + 999;
+  for (const auto& [row, columns] : columns_) {
+    for (const auto& [family, qualifier] : columns) {
+      for (const auto& [timestamp_us, version] : replay(row, family, qualifier, until_ns)) {
+        cells.push_back({row, family, qualifier, timestamp_us, version.value});
+      }
+    }
+  }
+  return cells;
+}
+
+}  // namespace cellar::support
