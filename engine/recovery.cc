@@ -133,11 +133,17 @@ Async<Result<void>> Recovery::serve() {
 
 Async<Result<void>> Recovery::remove_unnamed_logs() {
   CO_TRY(const auto logs, co_await node_.envs_.front().logs.list());
+  size_t removed = 0;
   for (LogId log : logs) {
     const bool ours =
         std::find(node_.log_of_.begin(), node_.log_of_.end(), log) != node_.log_of_.end();
-    if (!ours && !node_.old_logs_.named(log)) node_.old_logs_.remove(log);
+    if (ours || node_.old_logs_.named(log)) continue;
+    node_.old_logs_.remove(log);
+    ++removed;
   }
+  // Usually in the background. But a node that is killed soon after every start would gather logs
+  // without bound if none of its starts waited.
+  if (removed > kUnwaitedLogsPerShard * node_.shards()) co_await node_.old_logs_.drain();
   co_return Result<void>{};
 }
 

@@ -37,6 +37,10 @@ class Recovery {
   Async<Result<void>> serve();
   void report(int64_t elapsed_us);
 
+  // A start leaves the removal of as many unnamed logs to the background; more of them it awaits
+  // before it serves.
+  static constexpr size_t kUnwaitedLogsPerShard = 1;
+
   NodeImpl& node_;
   ManifestContents manifest_;
   std::vector<ShardRecovery> shards_;

@@ -77,8 +77,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   CallList take_queue();
   // Ends a call early. The server is told.
   void cancel(Call& call, Error why, Reach reach);
-  // For a call in chunks: the server may send so many more.
-  void add_credits(Call& call, uint32_t chunks);
+  // For a call in chunks: the server may send so many more. False: the call is not on the wire,
+  // nothing was told.
+  bool add_credits(Call& call, uint32_t chunks);
   static Connection* of(const Call& call) { return call.connection_; }
   // Fails everything with CANCELLED and ends the coroutines soon.
   void close();

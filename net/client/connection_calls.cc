@@ -222,12 +222,13 @@ void Connection::cancel(Call& call, Error why, Reach reach) {
   call.end(std::unexpected(std::move(why)), Ending::here, reach);
 }
 
-void Connection::add_credits(Call& call, uint32_t chunks) {
-  if (!slot_of(call.request_id_) || state_ == State::closed) return;
+bool Connection::add_credits(Call& call, uint32_t chunks) {
+  if (call.request_id_ == 0 || state_ == State::closed) return false;
   flatbuffers::FlatBufferBuilder builder(64);
   const Bytes body = wire::finish_body(builder, fb::CreateCredit(builder, chunks));
   send_control(call.request_id_, static_cast<uint16_t>(fb::Op::ReadRows), wire::FrameKind::credit,
                body);
+  return true;
 }
 
 void Connection::on_deadline(Call& call) {

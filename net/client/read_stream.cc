@@ -67,7 +67,8 @@ void StreamCall::note_rows(const CellBlock& block) {
 void StreamCall::repay_credits() {
   if (owed_ * 2 < credits_ || owed_ == 0 || !open_) return;
   if (Connection* connection = Connection::of(*this)) {
-    connection->add_credits(*this, std::exchange(owed_, 0));
+    // While the attempt is queued there is nobody to tell: what is owed stays owed.
+    if (connection->add_credits(*this, owed_)) owed_ = 0;
   }
 }
 

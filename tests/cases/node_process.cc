@@ -45,7 +45,8 @@ Result<void> NodeProcess::start(const std::vector<std::string>& extra, int timeo
   if (pipe2(out, O_CLOEXEC) != 0) return std::unexpected(os_error(errno, "pipe"));
   pid_ = fork();
   if (pid_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // no node outlives a runner that was killed
+    prctl(PR_SET_PDEATHSIG,
+          SIGKILL);  // no node outlives a runner that was killed; the parent is this thread
     const int err = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     dup2(out[1], STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
@@ -76,6 +77,7 @@ Result<void> NodeProcess::wait_ready(int fd, int timeout_ms) {
   const size_t at = seen.find(kReady);
   if (at == std::string::npos) return fail(Errc::internal, "no ready line in '{}'", seen);
   address_ = seen.substr(at + kReady.size(), seen.find('\n', at) - at - kReady.size());
+  listen_ = address_;
   return {};
 }
 

@@ -1,5 +1,6 @@
 // A real node as a child process, with the clock under our control. Killed without warning by the
-// destructor.
+// destructor, and by the end of the thread that started it. Started again, it serves the port that
+// it had before.
 #pragma once
 
 #include <sys/types.h>

@@ -30,26 +30,16 @@ class BatchKill : public testing::Test {
     node_.reset();
     if (!HasFailure()) fs::remove_all(scratch_);
   }
-  std::unique_ptr<cases::NodeProcess> node_on(const std::string& listen) {
-    return std::make_unique<cases::NodeProcess>(
-        fs::read_symlink("/proc/self/exe").parent_path() / "cellard", scratch_ / "data",
-        std::vector<std::string>{"--shards", "2", "--memory-total", "256MiB"}, listen);
-  }
-  // On one port for all its lives, so that the client finds it again.
   void start() {
-    node_ = node_on("127.0.0.1:0");
-    auto started = node_->start();
-    ASSERT_TRUE(started) << started.error().message;
-    address_ = node_->address();
-    ASSERT_TRUE(node_->terminate());
-    node_ = node_on(address_);
-    started = node_->start();
+    node_ = std::make_unique<cases::NodeProcess>(
+        fs::read_symlink("/proc/self/exe").parent_path() / "cellard", scratch_ / "data",
+        std::vector<std::string>{"--shards", "2", "--memory-total", "256MiB"});
+    const auto started = node_->start();
     ASSERT_TRUE(started) << started.error().message;
   }
 
   const fs::path scratch_;
   std::unique_ptr<cases::NodeProcess> node_;
-  std::string address_;
 };
 
 TEST_F(BatchKill, TheWriterRidesItOutAndNothingAcknowledgedIsLost) {
@@ -57,7 +47,7 @@ TEST_F(BatchKill, TheWriterRidesItOutAndNothingAcknowledgedIsLost) {
   SCOPED_TRACE(fmt::format("CELLAR_SEED={}", seed));
   start();
   client::ClientOptions options;
-  options.address = address_;
+  options.address = node_->address();
   options.wait_for_connection = true;
   client::SyncClient cellar(options);
   client::TableSpec spec;
@@ -68,7 +58,8 @@ TEST_F(BatchKill, TheWriterRidesItOutAndNothingAcknowledgedIsLost) {
 
   std::atomic<bool> killing = true;
   Result<void> restarted;
-  std::thread killer([&] {
+  // It lives to the end: the node that it starts dies with it.
+  std::jthread killer([&](const std::stop_token& done) {
     Random random(seed);
     for (int i = 0; i < kKills && restarted; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100 + random.below(600)));
@@ -77,6 +68,7 @@ TEST_F(BatchKill, TheWriterRidesItOutAndNothingAcknowledgedIsLost) {
       restarted = node_->start();
     }
     killing = false;
+    while (!done.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   });
 
   uint64_t written = 0;
@@ -101,7 +93,6 @@ TEST_F(BatchKill, TheWriterRidesItOutAndNothingAcknowledgedIsLost) {
     }
     cellar.loop().turn(true);
   }
-  killer.join();
   ASSERT_TRUE(restarted) << restarted.error().message;
   const auto closed = cellar.close(writer);
   EXPECT_TRUE(closed) << closed.error().to_string();
