@@ -62,37 +62,21 @@ Result<Tablet*> ShardEngine::find(TabletId id, Epoch epoch) const {
   return it->second.get();
 }
 
-void ShardEngine::submit(Write& write) {
-  Result<void> taken;
-  auto tablet = find(write.tablet, write.epoch);
-  if (tablet) {
-    taken = (*tablet)->submit(write);
-  } else {
-    taken = std::unexpected(std::move(tablet).error());
-  }
+template <class AnyWrite>
+void ShardEngine::hand_over(AnyWrite& write) {
+  const auto tablet = find(write.tablet, write.epoch);
+  const Result<void> taken =
+      tablet ? (*tablet)->submit(write) : Result<void>(std::unexpected(tablet.error()));
   if (!taken) {
-    write.error = std::move(taken).error();
+    write.error = taken.error();
     write.done(write);
     return;
   }
   watch_log();
 }
 
-void ShardEngine::submit(ConditionalWrite& write) {
-  Result<void> taken;
-  auto tablet = find(write.tablet, write.epoch);
-  if (tablet) {
-    taken = (*tablet)->submit(write);
-  } else {
-    taken = std::unexpected(std::move(tablet).error());
-  }
-  if (!taken) {
-    write.error = std::move(taken).error();
-    write.done(write);
-    return;
-  }
-  watch_log();
-}
+void ShardEngine::submit(Write& write) { hand_over(write); }
+void ShardEngine::submit(ConditionalWrite& write) { hand_over(write); }
 
 void ShardEngine::watch_log() {
   if (context_.log_growth >= Maintenance::kLogCheckBytes) {

@@ -97,6 +97,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   void memory_short() override { maintenance_.wake_flush(); }
   void runs_changed(Tablet& tablet) override { maintenance_.runs_changed(tablet.id()); }
   void logs_released(std::vector<LogId> logs) override;
+  template <class AnyWrite>
+  void hand_over(AnyWrite& write);
   void watch_log();
   Result<Tablet*> find(TabletId id, Epoch epoch) const;
 

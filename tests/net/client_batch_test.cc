@@ -17,11 +17,7 @@ class BatchTest : public ClientBed {
     std::string value;
   };
   static std::vector<Entry> entries_of(const Received& r) {
-    std::vector<uint64_t> aligned(r.body.size() / 8);
-    std::memcpy(aligned.data(), r.body.data(), r.body.size());
-    const auto* body = wire::verified<fb::MutateRowsRequest>(
-        Bytes(reinterpret_cast<const char*>(aligned.data()), r.body.size()));
-    CHECK(body != nullptr, "not a batch");
+    const BodyOf<fb::MutateRowsRequest> body(r);
     const Bytes arena = wire::bytes_of(body->arena());
     std::vector<Entry> entries;
     uint32_t next = 0;

@@ -3,6 +3,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "io/base/check.h"
 #include "io/runtime/sim_transport.h"
 #include "net/wire/body.h"
 #include "net/wire/chunk_builder.h"
@@ -59,6 +61,23 @@ class FakeServer {
   SimNetwork network_;
   std::unique_ptr<Listener> listener_;
   std::vector<std::weak_ptr<ByteStream>> streams_;
+};
+
+// The body of a request, checked; a copy, because frames are not aligned.
+template <class T>
+class BodyOf {
+ public:
+  explicit BodyOf(const Received& received) : words_(received.body.size() / sizeof(uint64_t)) {
+    std::memcpy(words_.data(), received.body.data(), words_.size() * sizeof(uint64_t));
+    body_ = wire::verified<T>(
+        Bytes(reinterpret_cast<const char*>(words_.data()), words_.size() * sizeof(uint64_t)));
+    CHECK(body_ != nullptr, "a body of {} bytes is not what it should be", received.body.size());
+  }
+  const T* operator->() const { return body_; }
+
+ private:
+  std::vector<uint64_t> words_;
+  const T* body_ = nullptr;
 };
 
 // Frames as a server sends them.

@@ -245,11 +245,7 @@ TEST_F(RetryTest, AnUnreachableNodeIsToldAtOnceUnlessTheCallWaits) {
 class BatchRetryTest : public RetryTest {
  protected:
   static std::vector<std::string> rows_of(const Received& r) {
-    std::vector<uint64_t> aligned(r.body.size() / 8);
-    std::memcpy(aligned.data(), r.body.data(), r.body.size());
-    const auto* body = wire::verified<fb::MutateRowsRequest>(
-        Bytes(reinterpret_cast<const char*>(aligned.data()), r.body.size()));
-    CHECK(body != nullptr, "not a batch");
+    const BodyOf<fb::MutateRowsRequest> body(r);
     std::vector<std::string> rows;
     for (const fb::EntryRec* entry : *body->entries()) {
       rows.emplace_back(
@@ -349,12 +345,8 @@ TEST_F(RetryTest, ADrawnTokenMakesAnyWriteSafeAndKeepsItsMomentOfIssue) {
   EXPECT_TRUE(*outcome && **outcome);
   ASSERT_EQ(server_.requests.size(), 2u);
   EXPECT_EQ(server_.requests[0].body, server_.requests[1].body);
-  const std::string& body_bytes = server_.requests[0].body;
-  std::vector<uint64_t> aligned(body_bytes.size() / 8);
-  std::memcpy(aligned.data(), body_bytes.data(), body_bytes.size());
-  const auto* body = wire::verified<fb::MutateRowRequest>(
-      Bytes(reinterpret_cast<const char*>(aligned.data()), body_bytes.size()));
-  ASSERT_TRUE(body != nullptr && body->token() != nullptr);
+  const BodyOf<fb::MutateRowRequest> body(server_.requests[0]);
+  ASSERT_TRUE(body->token() != nullptr);
   EXPECT_EQ(body->token()->token()->size(), 16u);
   EXPECT_GE(body->token()->issued_us(), 5'000'000'000);
   EXPECT_LT(body->token()->issued_us(), 5'000'100'000);

@@ -51,11 +51,7 @@ class RouteTest : public ClientBed {
     return tablets_.back();
   }
   static std::string row_of(const Received& r) {
-    std::vector<uint64_t> aligned(r.body.size() / 8);
-    std::memcpy(aligned.data(), r.body.data(), r.body.size());
-    const auto* body = wire::verified<fb::MutateRowRequest>(
-        Bytes(reinterpret_cast<const char*>(aligned.data()), r.body.size()));
-    CHECK(body != nullptr, "not a write");
+    const BodyOf<fb::MutateRowRequest> body(r);
     return std::string(
         wire::bytes_of(body->arena()).substr(body->row()->at(), body->row()->size()));
   }

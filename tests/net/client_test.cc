@@ -24,11 +24,7 @@ TEST_F(ClientTest, AWriteCarriesItsRowOperationsAndDeadline) {
   const Received& received = server_.requests[0];
   EXPECT_GT(received.header.deadline_ms, 9'000u);
   EXPECT_LE(received.header.deadline_ms, 10'000u);
-  std::vector<uint64_t> aligned(received.body.size() / 8);
-  std::memcpy(aligned.data(), received.body.data(), received.body.size());
-  const auto* body = wire::verified<fb::MutateRowRequest>(
-      Bytes(reinterpret_cast<const char*>(aligned.data()), received.body.size()));
-  ASSERT_NE(body, nullptr);
+  const BodyOf<fb::MutateRowRequest> body(received);
   EXPECT_EQ(wire::text(body->table()), "t");
   Bytes row;
   ASSERT_TRUE(wire::view(*body->row(), wire::bytes_of(body->arena()), row));
