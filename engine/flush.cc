@@ -7,6 +7,7 @@
 #include "engine/install.h"
 #include "engine/open_tablet.h"
 #include "engine/plan_merge.h"
+#include "io/runtime/event.h"
 
 namespace cellar::engine {
 namespace {
@@ -52,7 +53,34 @@ Async<Result<void>> flush_oldest(Tablet& tablet, Ref<TabletMemtable> memtable) {
   co_return Result<void>{};
 }
 
+// What the lanes of one flush_all() share.
+struct FlushLanes {
+  std::vector<Tablet*> left;
+  Result<void> outcome;
+  size_t running = 0;
+  Event ended;
+};
+
+Async<void> flush_lane(FlushLanes& lanes) {
+  while (!lanes.left.empty() && !lanes.left.back()->shard().is_stopped()) {
+    Tablet* tablet = lanes.left.back();
+    lanes.left.pop_back();
+    auto flushed = co_await flush_tablet(*tablet);
+    if (!flushed && lanes.outcome) lanes.outcome = std::move(flushed);
+  }
+  if (--lanes.running == 0) lanes.ended.set();
+}
+
 }  // namespace
+
+Async<Result<void>> flush_all(std::vector<Tablet*> tablets) {
+  if (tablets.empty()) co_return Result<void>{};
+  const ShardExecutor executor = tablets.front()->shard().runtime.executor;
+  FlushLanes lanes{.left = std::move(tablets), .outcome = {}, .running = kFlushLanes, .ended = {}};
+  for (size_t i = 0; i < kFlushLanes; ++i) spawn(executor, flush_lane(lanes));
+  co_await lanes.ended.wait();
+  co_return lanes.outcome;
+}
 
 Async<Result<void>> flush_tablet(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await tablet.flush_lock().lock();

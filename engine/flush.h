@@ -8,6 +8,8 @@
 // writes.
 #pragma once
 
+#include <vector>
+
 #include "engine/tablet.h"
 #include "io/runtime/async.h"
 
@@ -16,5 +18,11 @@ namespace cellar::engine {
 // Resumes when everything committed before is in tables. One at a time a tablet, others wait.
 // REQUIRES: the caller is inside tablet.gate().
 Async<Result<void>> flush_tablet(Tablet& tablet);
+
+// Flushes them all, kFlushLanes at a time: the disk makes several files durable in the time of one.
+// Goes on after an error and answers the first; ends early where the shard takes no more writes.
+// REQUIRES: as flush_tablet(), or nobody else uses them any more. They belong to one shard.
+inline constexpr size_t kFlushLanes = 8;
+Async<Result<void>> flush_all(std::vector<Tablet*> tablets);
 
 }  // namespace cellar::engine

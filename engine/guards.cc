@@ -45,9 +45,7 @@ struct Judged {
 // `timestamp - bound` in the window's unit has the sign of what this answers.
 bool before(int64_t timestamp_us, int64_t bound_us, WriteWindow::Unit unit) {
   if (unit == WriteWindow::Unit::exact) return timestamp_us < bound_us;
-  const auto seconds = [](int64_t us) {
-    return us >= 0 ? us / kSecondUs : -((-us + kSecondUs - 1) / kSecondUs);
-  };
+  const auto seconds = [](int64_t us) { return us / kSecondUs - (us % kSecondUs < 0 ? 1 : 0); };
   return seconds(timestamp_us) < seconds(bound_us);
 }
 

@@ -248,12 +248,11 @@ Async<Result<void>> ShardEngine::close() {
   if (context_.compaction != nullptr) context_.compaction->cancel();
   co_await maintenance_.stop();
   for (const auto& [id, tablet] : tablets_) co_await tablet->gate().close();
-  Result<void> outcome;
+  std::vector<Tablet*> unflushed;
   for (const auto& [id, tablet] : tablets_) {
-    if (context_.is_stopped()) break;
-    auto flushed = co_await flush_tablet(*tablet);
-    if (!flushed && outcome) outcome = std::move(flushed);
+    if (tablet->has_unflushed()) unflushed.push_back(tablet.get());
   }
+  auto outcome = co_await flush_all(std::move(unflushed));
   if (context_.log) {
     auto sealed = co_await context_.log->seal();
     if (!sealed && outcome) outcome = std::unexpected(std::move(sealed).error());

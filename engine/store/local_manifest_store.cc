@@ -162,27 +162,62 @@ Result<void> LocalManifestStore::check(const std::vector<SubjectEdit>& edits) co
 }
 
 Async<Result<std::vector<uint64_t>>> LocalManifestStore::commit(std::vector<SubjectEdit> edits) {
+  Pending mine{.edits = std::move(edits), .outcome = {}, .done = false};
+  queue_.push_back(&mine);
   const AsyncMutex::Lock lock = co_await mutex_.lock();
-  CO_TRY_VOID(check(edits));
-  uint64_t next_version = state_.next_version;
-  std::vector<uint64_t> versions;
-  for (const SubjectEdit& edit : edits) versions.push_back(edit.remove ? kAbsent : next_version++);
-  const std::string entry = encode_edit(edits, versions, next_version);
-  if (entry.size() > kMaxEditBytes) {
-    co_return fail(Errc::invalid_argument, "an edit of {} bytes is longer than {}", entry.size(),
-                   kMaxEditBytes);
-  }
-  CO_TRY_VOID(co_await write_edit(entry));
-  auto applied = apply_entry(entry, state_);
-  CHECK(applied, "an edit that was written cannot be read: {}", applied.error().message);
-  co_return versions;
+  // The lock is given in order of arrival, so this edit is done, or the first that is not.
+  if (!mine.done) co_await write_group();
+  co_return std::move(mine.outcome);
 }
 
-Async<Result<void>> LocalManifestStore::write_edit(std::string entry) {
-  const uint64_t cost = ManifestFile::cost(entry.size(), 1);
-  if (cost > file_->room()) CO_TRY_VOID(co_await roll(cost));
+Async<void> LocalManifestStore::write_group() {
+  std::vector<Pending*> group;
   std::vector<std::string> entries;
-  entries.push_back(std::move(entry));
+  std::set<Subject> named;
+  uint64_t next_version = state_.next_version;
+  size_t bytes = 0;
+  while (!queue_.empty() && bytes < kGroupBytes) {
+    Pending& next = *queue_.front();
+    const auto is_named = [&](const SubjectEdit& edit) { return named.contains(edit.subject); };
+    if (std::any_of(next.edits.begin(), next.edits.end(), is_named)) break;
+    queue_.pop_front();
+    next.done = true;
+    if (auto possible = check(next.edits); !possible) {
+      next.outcome = std::unexpected(std::move(possible).error());
+      continue;
+    }
+    std::vector<uint64_t> versions;
+    uint64_t version = next_version;
+    for (const SubjectEdit& edit : next.edits) {
+      versions.push_back(edit.remove ? kAbsent : version++);
+    }
+    std::string entry = encode_edit(next.edits, versions, version);
+    if (entry.size() > kMaxEditBytes) {
+      next.outcome = fail(Errc::invalid_argument, "an edit of {} bytes is longer than {}",
+                          entry.size(), kMaxEditBytes);
+      continue;
+    }
+    next_version = version;
+    next.outcome = std::move(versions);
+    for (const SubjectEdit& edit : next.edits) named.insert(edit.subject);
+    bytes += entry.size();
+    entries.push_back(std::move(entry));
+    group.push_back(&next);
+  }
+  if (group.empty()) co_return;
+  const auto written = co_await write_entries(entries);
+  for (Pending* edit : group) {
+    if (!written) edit->outcome = std::unexpected(written.error());
+  }
+  for (size_t i = 0; written && i < entries.size(); ++i) {
+    const auto applied = apply_entry(entries[i], state_);
+    CHECK(applied, "an edit that was written cannot be read: {}", applied.error().message);
+  }
+}
+
+Async<Result<void>> LocalManifestStore::write_entries(const std::vector<std::string>& entries) {
+  const uint64_t cost = ManifestFile::cost(total_bytes(entries), entries.size());
+  if (cost > file_->room()) CO_TRY_VOID(co_await roll(cost));
   auto written = co_await file_->write(entries);
   if (!written) co_return poison(written.error());
   co_return Result<void>();

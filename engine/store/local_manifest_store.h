@@ -5,7 +5,9 @@
 //      rename) only after that file is complete and durable; files it does not name are litter.
 //   2. state_ is what a start would load from disk now: an edit is applied here after its records
 //      and their closing mark are durable, before it is answered.
-//   3. Edits are carried out one at a time, first come, first served.
+//   3. Edits are carried out in the order in which they came. Those that wait while others are
+//      written go to disk together, in one write with one closing mark; no two of them name the
+//      same subject, so each is judged by the state before them all.
 //   4. After a failed write nothing is written any more (poisoned): whether the last edit is on
 //      disk is for the next start to find out.
 //
@@ -13,6 +15,7 @@
 // does an edit that does not fit into what is left of the file.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -46,13 +49,24 @@ class LocalManifestStore final : public ManifestStore {
   uint64_t file_number() const { return file_->number(); }
 
  private:
+  // An edit that was not answered yet; lives in the frame of its commit().
+  struct Pending {
+    std::vector<SubjectEdit> edits;
+    Result<std::vector<uint64_t>> outcome;
+    bool done = false;
+  };
+  // Of the edits that are written together; one alone may be longer.
+  static constexpr size_t kGroupBytes = 1u << 20;
+
   LocalManifestStore(FileSystem& fs, ManifestOptions options) : fs_(fs), options_(options) {}
 
   Async<Result<void>> start();
   Async<Result<void>> load_current(std::vector<uint64_t> numbers, bool has_current);
   // Writes the state to a new file with room for an edit of extra_bytes and makes it current.
   Async<Result<void>> roll(uint64_t extra_bytes);
-  Async<Result<void>> write_edit(std::string entry);
+  // Carries out the edits at the head of the queue, as many as go together.
+  Async<void> write_group();
+  Async<Result<void>> write_entries(const std::vector<std::string>& entries);
   Async<void> remove_litter();
   Result<void> check(const std::vector<SubjectEdit>& edits) const;
   std::unexpected<Error> poison(const Error& cause);
@@ -64,6 +78,7 @@ class LocalManifestStore final : public ManifestStore {
   uint64_t greatest_number_ = 0;
   uint64_t torn_tail_bytes_ = 0;
   std::optional<Error> failure_;
+  std::deque<Pending*> queue_;
   AsyncMutex mutex_;
   bool closed_ = false;
 };

@@ -367,8 +367,10 @@ TEST(Rule, FormIsChecked) {
     const auto rule = decode_rule(root->rule());
     if (!rule) return rule.error().code;
     const auto again = encode_rule(*rule);
-    EXPECT_EQ(again.size(), nodes.size());
-    EXPECT_EQ(std::memcmp(again.data(), nodes.data(), nodes.size() * sizeof(fb::RuleNode)), 0);
+    const auto bytes = [](const std::vector<fb::RuleNode>& of) {
+      return Bytes(reinterpret_cast<const char*>(of.data()), of.size() * sizeof(fb::RuleNode));
+    };
+    EXPECT_EQ(bytes(again), bytes(nodes));
     return Errc::ok;
   };
   const auto node = [](fb::RuleKind kind, int64_t value, uint32_t children = 0) {

@@ -130,20 +130,53 @@ TEST_F(ManifestTest, ASubjectMadeAgainNeverGetsAnOldVersion) {
   }
 }
 
-TEST_F(ManifestTest, CommitsAtOnceAreCarriedOutInOrder) {
-  StoreRig rig(disk, 1, {.min_latency_us = 50, .max_latency_us = 500});
+// Edits that come while one is written share the next write: whatever a crash leaves is a prefix.
+TEST_F(ManifestTest, CommitsAtOnceAreWrittenTogetherAndInOrder) {
+  constexpr size_t kEdits = 20;
+  StoreRig rig(disk, 1, {.min_latency_us = 200, .max_latency_us = 200});
   auto store = open(rig);
-  std::vector<int> answered;
-  const auto run_one = [&](int i) -> Async<void> {
+  const int64_t began_us = rig.loop.timers().now_us();
+  (void)value_of(commit(rig, *store, edit_of(kNode, kAbsent, "alone")));
+  const int64_t alone_us = rig.loop.timers().now_us() - began_us;
+
+  std::vector<size_t> answered;
+  const auto run_one = [&](size_t i) -> Async<void> {
     std::vector<SubjectEdit> edits;
-    edits.push_back(edit_of(tablet(static_cast<uint64_t>(i)), kAbsent, "x"));
+    edits.push_back(edit_of(tablet(i), kAbsent, "x"));
     auto versions = co_await store->commit(std::move(edits));
     EXPECT_TRUE(versions);
     answered.push_back(i);
   };
-  for (int i = 0; i < 20; ++i) spawn(rig.loop.executor(), run_one(i));
-  ASSERT_TRUE(rig.world.run_until([&] { return answered.size() == 20; }));
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(answered[static_cast<size_t>(i)], i);
+  for (size_t i = 0; i < kEdits; ++i) spawn(rig.loop.executor(), run_one(i));
+  Random random(1);
+  const auto look = [&] {
+    const State found = value_of(reopened(*disk.crash_image(CrashPolicy::random_subset, random)));
+    const size_t tablets = found.size() - 1;
+    EXPECT_GE(tablets, answered.size());
+    for (size_t i = 0; i < tablets; ++i) EXPECT_TRUE(found.contains(tablet(i)));
+    return answered.size() == kEdits;
+  };
+  ASSERT_TRUE(rig.world.run_until(look));
+  for (size_t i = 0; i < kEdits; ++i) EXPECT_EQ(answered[i], i);
+  EXPECT_LT(rig.loop.timers().now_us() - began_us, 5 * alone_us);
+}
+
+TEST_F(ManifestTest, OfTwoEditsOfOneVersionAtOnceTheSecondIsAborted) {
+  StoreRig rig(disk, 1, {.min_latency_us = 50, .max_latency_us = 500});
+  auto store = open(rig);
+  std::vector<Result<std::vector<uint64_t>>> answers;
+  const auto run_one = [&](Subject subject) -> Async<void> {
+    std::vector<SubjectEdit> edits;
+    edits.push_back(edit_of(subject, kAbsent, "x"));
+    answers.push_back(co_await store->commit(std::move(edits)));
+  };
+  for (const Subject subject : {tablet(1), tablet(2), tablet(2), tablet(3)}) {
+    spawn(rig.loop.executor(), run_one(subject));
+  }
+  ASSERT_TRUE(rig.world.run_until([&] { return answers.size() == 4; }));
+  EXPECT_TRUE(answers[0] && answers[1] && answers[3]);
+  ASSERT_FALSE(answers[2]);
+  EXPECT_EQ(answers[2].error().code, Errc::aborted);
 }
 
 TEST_F(ManifestTest, AFullFileRollsAndOnlyTheNewOneStays) {
