@@ -31,8 +31,15 @@ Result<void> set_forms(const GlobalOptions& globals, Session& session) {
 
 }  // namespace
 
-Result<Session> make_session(const GlobalOptions& globals, const Console& console) {
+const Clock& system_clock() {
+  static const SystemClock kClock;
+  return kClock;
+}
+
+Result<Session> make_session(const GlobalOptions& globals, const Console& console,
+                             const Clock& clock) {
   Session session;
+  session.clock = &clock;
   session.console = console;
   session.json = globals.json;
   session.escaped_input = globals.escaped;
@@ -98,7 +105,7 @@ int exit_code_of(const Error& error) {
   }
 }
 
-int run(const std::vector<std::string>& words, const Console& console) {
+int run(const std::vector<std::string>& words, const Console& console, const Clock& clock) {
   set_log_level(LogLevel::off);
   if (!words.empty() && words[0] == "__complete") {
     return complete_for_shell({words.begin() + 1, words.end()}, console);
@@ -121,7 +128,7 @@ int run(const std::vector<std::string>& words, const Console& console) {
     console.write(overview_help());
     return invocation->any_word ? kDone : kUsage;
   }
-  auto session = make_session(invocation->globals, console);
+  auto session = make_session(invocation->globals, console, clock);
   if (!session) return usage_session.usage(session.error());
   const int code = invocation->spec ? invocation->spec->run(*session, invocation->arguments)
                                     : shell(*session, Arguments());

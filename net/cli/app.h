@@ -26,6 +26,8 @@ enum ExitCode : int {
   kInterrupted = 130,
 };
 
+const Clock& system_clock();
+
 // What every command gets.
 struct Session {
   Console console;
@@ -39,7 +41,7 @@ struct Session {
   client::SyncClient& client();  // connects with its first request
   // Goes on with the connections of `other` when they are to the same node.
   void take_client(Session& other);
-  int64_t now_us() const { return clock.wall_us(); }
+  int64_t now_us() const { return clock->wall_us(); }
   // A row key, qualifier or value from the command line.
   Result<std::string> input(const std::string& word) const;
   std::string show_key(Bytes b) const { return shown(b, key_form); }
@@ -51,17 +53,20 @@ struct Session {
   int usage(const Error& error) const;
 
   GlobalOptions globals;
-  SystemClock clock;
+  const Clock* clock = &system_clock();
   std::unique_ptr<client::SyncClient> made;
 };
 
 // INVALID_ARGUMENT, for a usage message. Reads CELLAR_ADDR.
-Result<Session> make_session(const GlobalOptions& globals, const Console& console);
+// `clock` outlives it.
+Result<Session> make_session(const GlobalOptions& globals, const Console& console,
+                             const Clock& clock = system_clock());
 
 int exit_code_of(const Error& error);
 
 // `words` are the program's arguments without its name.
-int run(const std::vector<std::string>& words, const Console& console);
+int run(const std::vector<std::string>& words, const Console& console,
+        const Clock& clock = system_clock());
 
 const std::vector<CommandSpec>& commands();
 std::string overview_help();

@@ -38,8 +38,10 @@ Result<CellText> parse_cell(std::string_view text, int64_t now_us, bool whole_va
   std::string_view value = text.substr(equals + 1);
   const size_t at = value.rfind('@');
   if (!whole_value && at != std::string_view::npos) {
-    const auto time = parse_time(value.substr(at + 1), now_us);
-    if (time) {
+    const std::string_view when = value.substr(at + 1);
+    const bool plain_word = when != "now" && when.find_first_of("0123456789") == when.npos;
+    const auto time = parse_time(when, now_us);
+    if (time && !plain_word) {
       cell.timestamp_us = *time;
       value = value.substr(0, at);
     }

@@ -25,8 +25,8 @@ struct CellText {
   std::optional<int64_t> timestamp_us;
 };
 // "family:qualifier=value[@TIME]". The qualifier ends at the first '=' after the colon. What
-// follows the last '@' is a time if it can be one, else it belongs to the value; with `whole_value`
-// it always does.
+// follows the last '@' is a time if it can be one and is no mere word but "now" ("lunch@today" is a
+// value), else it belongs to the value; with `whole_value` it always does.
 Result<CellText> parse_cell(std::string_view text, int64_t now_us, bool whole_value);
 
 // "f1,f2:q": families and columns of which a read shows the cells. Empty: all.

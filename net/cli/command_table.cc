@@ -29,109 +29,6 @@ const std::vector<KeySpec> kDurability = {
     {"durability", "LEVEL", "sync, periodic or memory (default: the table's)"},
 };
 
-std::vector<KeySpec> joined(std::vector<KeySpec> first, const std::vector<KeySpec>& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
-std::vector<CommandSpec> table_commands() {
-  return {
-      {"createtable",
-       "Tables",
-       "TABLE",
-       1,
-       1,
-       false,
-       "Make a table.",
-       "",
-       {{"families", "LIST", "column families, separated by commas"},
-        {"family", "NAME", "one column family; may be repeated"},
-        {"splits", "LIST", "rows at which the table is cut into tablets"},
-        {"granularity", "UNIT", "of timestamps: millis (default) or micros"},
-        {"durability", "LEVEL", "when a write is answered: sync (default), periodic or memory"},
-        {"compression", "NAME", "of files: lz4 (default) or none"},
-        {"block-bytes", "N", "size of their blocks: 1024 to 1048576 (default: 4096)"}},
-       {"cellar createtable packages families=install,remove splits=g,n,t"},
-       &create_table},
-      {"deletetable",
-       "Tables",
-       "TABLE",
-       1,
-       1,
-       false,
-       "Delete a table and all that is in it.",
-       "",
-       {},
-       {"cellar deletetable packages"},
-       &delete_table},
-      {"createfamily",
-       "Tables",
-       "TABLE FAMILY",
-       2,
-       2,
-       false,
-       "Add a column family to a table.",
-       "",
-       {},
-       {"cellar createfamily packages purge"},
-       &create_family},
-      {"dropfamily",
-       "Tables",
-       "TABLE FAMILY",
-       2,
-       2,
-       false,
-       "Remove a column family from a table, with all its cells.",
-       "Its cells in all rows are gone at once; a family of that name that is made later is "
-       "empty.\n"
-       "To delete the cells of a family in one row, see deletefamily.",
-       {},
-       {"cellar dropfamily packages purge"},
-       &drop_family},
-      {"altertable",
-       "Tables",
-       "TABLE",
-       1,
-       1,
-       false,
-       "Change the options of a table.",
-       "Data on disk keeps its form until it is merged. For families, see createfamily and "
-       "dropfamily.",
-       {{"durability", "LEVEL", "when a write is answered: sync, periodic or memory"},
-        {"compression", "NAME", "of files written from now on: none or lz4"},
-        {"block-bytes", "N", "size of their blocks: 1024 to 1048576"}},
-       {"cellar altertable packages durability=periodic"},
-       &alter_table},
-      {"ls",
-       "Tables",
-       "[TABLE]",
-       0,
-       1,
-       false,
-       "List the tables, or describe one.",
-       "",
-       {},
-       {"cellar ls", "cellar ls packages"},
-       &list},
-  };
-}
-
-std::vector<CommandSpec> cut_commands() {
-  return {
-      {"samplekeys",
-       "Tables",
-       "TABLE",
-       1,
-       1,
-       false,
-       "Show where a table is cut into tablets, and the bytes before each cut.",
-       "",
-       {},
-       {"cellar samplekeys packages"},
-       &sample_keys},
-  };
-}
-
 std::vector<CommandSpec> row_commands() {
   return {
       {"set",
@@ -396,8 +293,8 @@ std::vector<CommandSpec> shell_commands() {
 const std::vector<CommandSpec>& commands() {
   static const std::vector<CommandSpec> kCommands = [] {
     std::vector<CommandSpec> all = table_commands();
-    for (auto& more : {cut_commands(), tablet_commands(), row_commands(), delete_commands(),
-                       load_commands(), node_commands(), stats_commands(), shell_commands()}) {
+    for (auto& more : {tablet_commands(), row_commands(), delete_commands(), load_commands(),
+                       node_commands(), stats_commands(), shell_commands()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

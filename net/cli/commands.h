@@ -5,14 +5,10 @@
 
 namespace cellar::cli {
 
+// commands_tables.cc
+std::vector<CommandSpec> table_commands();
+
 // commands_admin.cc
-int create_table(Session& session, const Arguments& arguments);
-int create_family(Session& session, const Arguments& arguments);
-int drop_family(Session& session, const Arguments& arguments);
-int alter_table(Session& session, const Arguments& arguments);
-int delete_table(Session& session, const Arguments& arguments);
-int list(Session& session, const Arguments& arguments);
-int sample_keys(Session& session, const Arguments& arguments);
 int flush(Session& session, const Arguments& arguments);
 int compact(Session& session, const Arguments& arguments);
 int info(Session& session, const Arguments& arguments);
@@ -39,5 +35,13 @@ std::vector<CommandSpec> stats_commands();
 
 // commands_tablets.cc
 std::vector<CommandSpec> tablet_commands();
+
+// ---- for the commands
+
+// What one that changes something says when it worked, and when it was told not to.
+int done(const Session& session, std::string_view sentence, const std::string& name);
+int unchanged(const Session& session);
+
+std::vector<KeySpec> joined(std::vector<KeySpec> first, const std::vector<KeySpec>& second);
 
 }  // namespace cellar::cli

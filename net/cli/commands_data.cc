@@ -2,9 +2,9 @@
 
 #include "net/cli/commands.h"
 #include "net/cli/json_rows.h"
-#include "net/cli/parse_words.h"
 #include "net/cli/printer.h"
 #include "net/cli/read_request.h"
+#include "net/cli/schema_words.h"
 #include "net/cli/text.h"
 #include "net/cli/times.h"
 

@@ -151,7 +151,7 @@ ScanShare scan_share(Session& session, const ExportPlan& plan, const std::string
 Result<engine::ExportCounts> run_export(Session& session, const ExportPlan& plan,
                                         const std::optional<ExportScan>& before,
                                         std::string description, uint64_t& bytes) {
-  const int64_t began_us = session.clock.boot_us();
+  const int64_t began_us = session.clock->boot_us();
   const auto writer =
       make_row_writer(plan.format, plan.forms, std::move(description), before ? &*before : nullptr);
   TRY(OutputFile out, open_output(session, plan, before ? before->bytes : 0));
@@ -161,7 +161,7 @@ Result<engine::ExportCounts> run_export(Session& session, const ExportPlan& plan
   const double share_before = share.share();
   ProgressLine line(session.console, plan.progress);
   Exporter exporter(session.client(), plan.table, plan.request, plan.columns, {[&] {
-                      const int64_t elapsed_us = session.clock.boot_us() - began_us;
+                      const int64_t elapsed_us = session.clock->boot_us() - began_us;
                       if (!line.due(elapsed_us)) return;
                       Progress progress;
                       progress.unit = "rows";
@@ -183,7 +183,7 @@ Result<engine::ExportCounts> run_export(Session& session, const ExportPlan& plan
 }  // namespace
 
 int export_table(Session& session, const Arguments& arguments) {
-  const int64_t began_us = session.clock.boot_us();
+  const int64_t began_us = session.clock->boot_us();
   const auto plan = make_plan(session, arguments);
   if (!plan) return session.usage(plan.error());
   if (plan->path != "-" && !plan->overwrite && std::filesystem::exists(plan->path)) {
@@ -217,7 +217,7 @@ int export_table(Session& session, const Arguments& arguments) {
     }
     return code;
   }
-  return summarise(session, *plan, *counts, bytes, session.clock.boot_us() - began_us);
+  return summarise(session, *plan, *counts, bytes, session.clock->boot_us() - began_us);
 }
 
 }  // namespace cellar::cli

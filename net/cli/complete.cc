@@ -156,11 +156,17 @@ std::vector<std::string> choices_of(const KeySpec& key) {
   if (key.name == "durability") return {"sync", "periodic", "memory"};
   if (key.name == "granularity") return {"millis", "micros"};
   if (key.name == "compression") return {"none", "lz4"};
+  if (key.name == "profile") return {"bigtable", "none", "tablestore"};
+  if (key.name == "timestamps") return {"time", "expiry", "sequence"};
+  if (key.name == "born-dead") return {"refuse", "accept"};
+  if (key.name == "window-unit") return {"exact", "seconds"};
   if (key.name == "format") return {"csv", "jsonl", "cellar", "dpkg-log", "package-list"};
   if (key.name == "tz") return {"local", "utc"};
   if (key.value == "FORM") return {"utf8", "hex", "base64", "int64"};
   if (key.value == "BOOL") return {"true", "false"};
-  if (key.value == "TIME") return {"-1h", "-1d", "-7d", "now"};
+  if (key.value == "TIME") return {"-1h", "-1d", "-7d", "now", "today"};
+  if (key.value == "RULE") return {"never", "maxage=2d", "maxversions=1"};
+  if (key.value.starts_with("DURATION")) return {"1h", "1d", "7d"};
   return {};
 }
 

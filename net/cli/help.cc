@@ -32,14 +32,15 @@ std::string overview_help() {
   for (const CommandSpec& spec : commands()) {
     if (spec.group != group) text += fmt::format("\n{}:\n", spec.group);
     group = spec.group;
-    text += entry(spec.name, spec.summary, 12);
+    text += entry(spec.name, spec.summary, 13);
   }
   text += "\nOptions:\n";
   text += kGlobalHelp;
   text +=
       "\nArguments like count=5 may also be written --count 5. A TIME is microseconds since 1970,\n"
-      "2026-11-21T08:00:00Z, -1h or now. Keys, qualifiers and values are text, or bytes written "
-      "as\n"
+      "2026-11-21T08:00:00Z, now, today, -1h, now-2h or 2h ago; a DURATION 500us, 10s, 36h or 2d.\n"
+      "A RULE is 'maxage=2d or maxversions=3', with and, or and parentheses, or never. Keys,\n"
+      "qualifiers and values are text, or bytes written as\n"
       "hex:00ff, base64:AP8=, int64:-5 or esc:a\\x00b (raw:hex: is the text \"hex:\").\n\n"
       "Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 5 cannot connect or too late,\n"
       "7 an import with rejected lines or a script with failed commands, 8 damage found.\n\n"

@@ -7,7 +7,7 @@
 
 #include "net/cli/binary_source.h"
 #include "net/cli/columns.h"
-#include "net/cli/parse_words.h"
+#include "net/cli/schema_words.h"
 #include "net/cli/table_json.h"
 #include "net/cli/times.h"
 

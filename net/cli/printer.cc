@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "net/cli/json_rows.h"
+#include "net/cli/schema_words.h"
 #include "net/cli/table_json.h"
 #include "net/cli/text.h"
 #include "net/cli/times.h"
@@ -17,12 +18,6 @@ std::string padded(const std::string& text, size_t width) {
   const size_t own = display_width(text);
   return own >= width ? text : text + std::string(width - own, ' ');
 }
-
-std::string_view name_of(Durability d) {
-  return d == Durability::sync ? "sync" : d == Durability::periodic ? "periodic" : "memory";
-}
-
-std::string_view name_of(Granularity g) { return g == Granularity::millis ? "millis" : "micros"; }
 
 }  // namespace
 
@@ -155,13 +150,28 @@ void print_tables(const Session& session, const std::vector<client::TableSummary
 
 namespace {
 
+std::string options_json(const client::TableOptions& options) {
+  std::string out;
+  if (options.durability)
+    out += fmt::format(",\"durability\":\"{}\"", name_of(*options.durability));
+  if (options.compression) {
+    out += fmt::format(",\"compression\":\"{}\"",
+                       *options.compression == client::Compression::lz4 ? "lz4" : "none");
+  }
+  if (options.block_bytes) out += fmt::format(",\"block_bytes\":{}", *options.block_bytes);
+  if (options.reclaim_within_us) {
+    out += fmt::format(",\"reclaim_within_us\":{}", *options.reclaim_within_us);
+  }
+  if (options.dead_slack) out += fmt::format(",\"dead_slack\":{}", *options.dead_slack);
+  if (options.reclaim_share) out += fmt::format(",\"reclaim_share\":{}", *options.reclaim_share);
+  return out;
+}
+
 void print_table_json(const Session& session, const client::TableDescription& table) {
   std::string out =
       fmt::format("{{\"table\":{},\"id\":{},\"version\":{},{}", json_string(table.name),
                   table.table_id, table.version, schema_members(table));
-  if (table.options.durability) {
-    out += fmt::format(",\"durability\":\"{}\"", name_of(*table.options.durability));
-  }
+  out += fmt::format(",\"profile\":\"{}\"", name_of(table.profile)) + options_json(table.options);
   out += ",\"tablets\":[";
   for (const client::TabletDescription& tablet : table.tablets) {
     if (out.back() != '[') out += ',';
@@ -178,29 +188,32 @@ void print_table(const Session& session, const client::TableDescription& table) 
   if (session.json) return print_table_json(session, table);
   const Console& console = session.console;
   console.print("{}\n", console.styled(Style::bold, table.name));
-  std::string families;
-  for (const client::FamilySpec& family : table.families) {
-    if (!families.empty()) families += ", ";
-    families += family.name;
-    if (family.rule) families += " [" + rule_text(*family.rule) + "]";
-  }
   std::vector<std::vector<std::string>> lines = {
-      {"families", families.empty() ? "none" : families},
       {"granularity", std::string(name_of(table.granularity))}};
-  if (table.options.durability) {
-    lines.push_back({"durability", std::string(name_of(*table.options.durability))});
+  if (table.profile != client::Profile::none) {
+    lines.push_back({"profile", std::string(name_of(table.profile))});
   }
-  if (table.options.compression) {
-    const bool lz4 = *table.options.compression == client::Compression::lz4;
+  const client::TableOptions& options = table.options;
+  if (options.durability)
+    lines.push_back({"durability", std::string(name_of(*options.durability))});
+  if (options.compression) {
+    const bool lz4 = *options.compression == client::Compression::lz4;
     std::string text = lz4 ? "lz4" : "none";
-    if (table.options.block_bytes) {
-      text += fmt::format(", blocks of {}", human_bytes(*table.options.block_bytes));
-    }
+    if (options.block_bytes)
+      text += fmt::format(", blocks of {}", human_bytes(*options.block_bytes));
     lines.push_back({"compression", text});
+  }
+  if (options.reclaim_within_us) {
+    lines.push_back({"reclaim", fmt::format("within {}, dead slack {}, up to {} of disk writes",
+                                            exact_duration(*options.reclaim_within_us),
+                                            share_text(options.dead_slack.value_or(0)),
+                                            share_text(options.reclaim_share.value_or(0)))});
   }
   lines.push_back({"schema", fmt::format("table {}, version {}", table.table_id, table.version)});
   lines.push_back({"tablets", fmt::format("{}", table.tablets.size())});
+  lines.push_back({"families", fmt::format("{}", table.families.size())});
   console.write(aligned(lines, 2));
+  if (!table.families.empty()) console.write(aligned(family_lines(table.families), 4));
   std::vector<std::vector<std::string>> tablets = {{"FROM", "TO", "SHARD", "TABLET", "EPOCH"}};
   for (const client::TabletDescription& tablet : table.tablets) {
     tablets.push_back({tablet.start.empty() ? "(first row)" : session.show_key(tablet.start),

@@ -116,7 +116,8 @@ class Shell {
   }
 
   int run_command(const Invocation& invocation, bool at_terminal) {
-    auto own = make_session(invocation.globals.over(session_.globals), session_.console);
+    auto own =
+        make_session(invocation.globals.over(session_.globals), session_.console, *session_.clock);
     if (!own) return session_.usage(own.error());
     if (!at_terminal) own->console.in = nullptr;  // it is the script
     own->take_client(session_);

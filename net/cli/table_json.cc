@@ -3,8 +3,8 @@
 #include <boost/json.hpp>
 
 #include "net/cli/json_rows.h"
-#include "net/cli/parse_words.h"
-#include "net/cli/times.h"
+#include "net/cli/rule_text.h"
+#include "net/cli/schema_words.h"
 
 namespace cellar::cli {
 
@@ -62,12 +62,11 @@ std::string family_json(const client::FamilySpec& family) {
   using client::TimestampMeaning;
   std::string out = "{" + json_field("name", family.name);
   if (family.rule) {
-    out += fmt::format(",\"rule\":{}", json_string(rule_text(*family.rule)));
+    out += fmt::format(",\"rule\":{}", json_string(rule_text(family.rule)));
     out += ",\"retention\":" + rule_json(*family.rule);
   }
   if (family.timestamps && *family.timestamps != TimestampMeaning::time) {
-    out += *family.timestamps == TimestampMeaning::expiry ? ",\"timestamps\":\"expiry\""
-                                                          : ",\"timestamps\":\"sequence\"";
+    out += fmt::format(",\"timestamps\":\"{}\"", name_of(*family.timestamps));
   }
   if (family.born_dead == client::BornDead::accept) out += ",\"born_dead\":\"accept\"";
   if (const auto& window = family.window; window && (window->past_us || window->future_us)) {
@@ -118,17 +117,6 @@ Result<client::FamilySpec> parse_family(const json::value& value) {
 }
 
 }  // namespace
-
-std::string rule_text(const RetentionRule& rule) {
-  using Kind = RetentionRule::Kind;
-  if (rule.kind == Kind::max_versions) return fmt::format("max_versions({})", rule.value);
-  if (rule.kind == Kind::max_age) return fmt::format("max_age({})", format_duration(rule.value));
-  std::string text = rule.kind == Kind::any ? "union(" : "intersection(";
-  for (size_t i = 0; i < rule.parts.size(); ++i) {
-    text += (i > 0 ? ", " : "") + rule_text(rule.parts[i]);
-  }
-  return text + ")";
-}
 
 std::string schema_members(const client::TableDescription& table) {
   std::string out = fmt::format("\"granularity\":\"{}\",\"families\":[",

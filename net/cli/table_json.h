@@ -9,8 +9,6 @@
 
 namespace cellar::cli {
 
-std::string rule_text(const client::RetentionRule& rule);  // union(max_age(2 d), max_versions(3))
-
 // `"granularity":"millis",...,"families":[...]`: members of an object. Deterministic.
 std::string schema_members(const client::TableDescription& table);
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <optional>
+#include <utility>
 
 namespace cellar::cli {
 
@@ -26,6 +27,12 @@ int64_t unit_us(std::string_view unit) {
   if (unit == "d") return kDay;
   if (unit == "w") return 7 * kDay;
   return 0;
+}
+
+int64_t whole_millis(int64_t us) { return us / 1000 * 1000; }
+
+int64_t saturating_add(int64_t us, int64_t by_us) {
+  return us > INT64_MAX - by_us ? INT64_MAX : us + by_us;
 }
 
 // Takes exactly `count` digits off the front.
@@ -95,6 +102,35 @@ std::optional<int64_t> parse_rfc3339(std::string_view text) {
   return us;
 }
 
+// "now", "today-2h", "+5m", "2h ago", "in 2h".
+std::optional<int64_t> parse_relative(std::string_view text, int64_t now_us) {
+  const bool ago = text.ends_with(" ago");
+  if (ago || text.starts_with("in ")) {
+    if (ago) text.remove_suffix(4);
+    if (!ago) text.remove_prefix(3);
+    const auto by = parse_duration(text);
+    if (!by) return std::nullopt;
+    return whole_millis(ago ? now_us - *by : saturating_add(now_us, *by));
+  }
+  int64_t anchor_us = now_us;
+  const int64_t today_us = now_us / kDay * kDay;
+  for (const auto& [name, us] : {std::pair<std::string_view, int64_t>("now", now_us),
+                                 {"today", today_us},
+                                 {"yesterday", today_us - kDay},
+                                 {"tomorrow", today_us + kDay}}) {
+    if (!text.starts_with(name)) continue;
+    text.remove_prefix(name.size());
+    anchor_us = us;
+    if (text.empty()) return whole_millis(us);
+    break;
+  }
+  const bool back = text.starts_with('-');
+  if (!back && !text.starts_with('+')) return std::nullopt;
+  const auto by = parse_duration(text.substr(1));
+  if (!by) return std::nullopt;
+  return whole_millis(back ? anchor_us - *by : saturating_add(anchor_us, *by));
+}
+
 }  // namespace
 
 int64_t days_from_civil(int64_t year, unsigned month, unsigned day) {
@@ -118,20 +154,12 @@ Result<int64_t> parse_duration(std::string_view text) {
 }
 
 Result<int64_t> parse_time(std::string_view text, int64_t now_us) {
-  std::string_view rest = text;
-  const bool from_now = rest.starts_with("now");
-  if (from_now) rest.remove_prefix(3);
-  if (from_now && rest.empty()) return now_us / 1000 * 1000;
-  if (rest.starts_with('-') || rest.starts_with('+')) {
-    const int64_t sign = rest[0] == '-' ? -1 : 1;
-    const auto by = parse_duration(rest.substr(1));
-    if (by) return (now_us + sign * *by) / 1000 * 1000;
-  } else if (!from_now) {
-    if (const auto number = whole_number(text)) return *number;
-    if (const auto us = parse_rfc3339(text)) return *us;
-  }
+  if (const auto number = whole_number(text); number && text[0] != '-') return *number;
+  if (const auto us = parse_rfc3339(text)) return *us;
+  if (const auto us = parse_relative(text, now_us)) return *us;
   return fail(Errc::invalid_argument,
-              "'{}' is not a time: microseconds, 2026-11-21T08:00:00Z, -1h or now", text);
+              "'{}' is not a time: microseconds, 2026-11-21T08:00:00Z, now, today, -1h, 2h ago",
+              text);
 }
 
 std::string format_time(int64_t us) {
@@ -174,6 +202,22 @@ std::string format_duration(int64_t us) {
   if (s < 3600) return fmt::format("{} min {:02} s", s / 60, s % 60);
   if (s < 86'400) return fmt::format("{} h {:02} min", s / 3600, s / 60 % 60);
   return fmt::format("{} d {} h", s / 86'400, s / 3600 % 24);
+}
+
+std::string exact_duration(int64_t us) {
+  constexpr std::pair<int64_t, const char*> kUnits[] = {
+      {kDay, "d"}, {3600 * kSecond, "h"}, {60 * kSecond, "m"}, {kSecond, "s"}, {1000, "ms"}};
+  if (us == 0) return "0s";
+  for (const auto& [unit, name] : kUnits) {
+    if (us % unit == 0) return fmt::format("{}{}", us / unit, name);
+  }
+  return fmt::format("{}us", us);
+}
+
+std::string format_distance(int64_t us, int64_t now_us) {
+  if (us == now_us) return "now";
+  if (us < now_us) return format_duration(now_us - us) + " ago";
+  return "in " + format_duration(us - now_us);
 }
 
 }  // namespace cellar::cli

@@ -9,10 +9,12 @@
 
 namespace cellar::cli {
 
-// A whole number of microseconds, "now", "now-1h", "-1h", "+5m" (units us ms s m h d w), or
-// RFC 3339 as "2026-11-21T08:00:00.5Z", "2026-11-21 08:00:00+01:00", "2026-11-21T08:00" or
-// "2026-11-21". Without a zone it is UTC. What is relative is rounded down to a millisecond, which
-// every table takes. INVALID_ARGUMENT names the text.
+// A whole number of microseconds; or RFC 3339 as "2026-11-21T08:00:00.5Z",
+// "2026-11-21 08:00:00+01:00", "2026-11-21T08:00" or "2026-11-21"; or relative: "now", "today",
+// "yesterday", "tomorrow" (which begin at midnight), each with or without "-1h" or "+5m" (units us
+// ms s m h d w), "-1h" alone, "2h ago", "in 2h". Days and what names no zone are UTC. What is
+// relative is rounded down to a millisecond, which every table takes. INVALID_ARGUMENT names the
+// text.
 Result<int64_t> parse_time(std::string_view text, int64_t now_us);
 
 // "500us", "10ms", "1s", "5m", "1h", "2d", "1w".
@@ -21,6 +23,10 @@ Result<int64_t> parse_duration(std::string_view text);
 // "2026-11-21T08:00:00Z", with milli- or microseconds where there are any; outside of the years 0
 // to 9999 the number.
 std::string format_time(int64_t us);
+// As parse_duration() takes it back, in the largest unit that divides it: "2d", "90m", "1500us".
+std::string exact_duration(int64_t us);
+// How far off `us` is from `now_us`: "in 2 d 4 h", "3.2 s ago", "now".
+std::string format_distance(int64_t us, int64_t now_us);
 // "850 us", "1.25 ms", "3.2 s", "4 min 05 s", "2 h 10 min", "3 d 4 h".
 std::string format_duration(int64_t us);
 

@@ -1,42 +1,14 @@
 // Tablets from the command line: shown, split, merged, moved; and what a table's options become.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-
 #include <boost/json.hpp>
 
-#include "net/cli/app.h"
-#include "net/server/server.h"
+#include "tests/net/cli_bed.h"
 
 namespace cellar::cli {
 namespace {
 
-struct Outcome {
-  int code = 0;
-  std::string out;
-};
-
-Outcome cellar(const std::vector<std::string>& words) {
-  Console console;
-  console.out = std::tmpfile();
-  console.err = std::tmpfile();
-  Outcome outcome;
-  outcome.code = run(words, console);
-  for (std::FILE* file : {console.out, console.err}) {
-    std::rewind(file);
-    for (int c = std::getc(file); c != EOF; c = std::getc(file)) {
-      outcome.out.push_back(static_cast<char>(c));
-    }
-    std::fclose(file);
-  }
-  return outcome;
-}
-
 std::vector<boost::json::object> objects(const std::vector<std::string>& words) {
   const Outcome outcome = cellar(words);
-  EXPECT_EQ(outcome.code, kDone) << outcome.out;
+  EXPECT_EQ(outcome.code, kDone) << outcome.err;
   std::vector<boost::json::object> all;
   size_t begin = 0;
   for (size_t end; (end = outcome.out.find('\n', begin)) != std::string::npos; begin = end + 1) {
@@ -45,32 +17,7 @@ std::vector<boost::json::object> objects(const std::vector<std::string>& words) 
   return all;
 }
 
-class Tablets : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    dir_ = std::filesystem::temp_directory_path() / fmt::format("cellar-tablets-{}", ::getpid());
-    std::filesystem::create_directories(dir_);
-    server::ServerOptions options;
-    options.data_dir = (dir_ / "data").string();
-    options.listen = "127.0.0.1:0";
-    options.shards = 2;
-    options.pin = false;
-    options.balance.enabled = false;
-    auto started = server::Server::start(options, clock_);
-    ASSERT_TRUE(started.has_value()) << started.error().to_string();
-    server_ = *std::move(started);
-    ::setenv("CELLAR_ADDR", server_->address().c_str(), 1);
-  }
-  static void TearDownTestSuite() {
-    ASSERT_TRUE(server_->stop().has_value());
-    server_.reset();
-    std::filesystem::remove_all(dir_);
-  }
-
-  static inline std::filesystem::path dir_;
-  static inline SystemClock clock_;
-  static inline std::unique_ptr<server::Server> server_;
-};
+class Tablets : public CliBed {};
 
 TEST_F(Tablets, AreShownSplitMovedAndMerged) {
   ASSERT_EQ(cellar({"createtable", "a", "families=f"}).code, kDone);

@@ -56,12 +56,21 @@ TEST(Times, RelativeOnesAreWholeMilliseconds) {
   EXPECT_EQ(*parse_time("-1h", kNow), kNow - 999 - 3600 * kSecond);
   EXPECT_EQ(*parse_time("now-2d", kNow), kNow - 999 - 2 * 86'400 * kSecond);
   EXPECT_EQ(*parse_time("+5m", kNow), kNow - 999 + 300 * kSecond);
+  EXPECT_EQ(*parse_time("2h ago", kNow), kNow - 999 - 7200 * kSecond);
+  EXPECT_EQ(*parse_time("in 2h", kNow), kNow - 999 + 7200 * kSecond);
+  constexpr int64_t kMidnight = 1'795'219'200 * kSecond;  // 2026-11-21T00:00:00Z
+  EXPECT_EQ(*parse_time("today", kNow), kMidnight);
+  EXPECT_EQ(*parse_time("today+8h", kNow), kMidnight + 8 * 3600 * kSecond);
+  EXPECT_EQ(*parse_time("yesterday", kNow), kMidnight - 86'400 * kSecond);
+  EXPECT_EQ(*parse_time("tomorrow-1s", kNow), kMidnight + 86'399 * kSecond);
+  EXPECT_EQ(*parse_time("in 9223372036854775807us", kNow), INT64_MAX / 1000 * 1000);
 }
 
 TEST(Times, WhatIsNoTimeIsRefusedWithItsText) {
-  for (const char* text : {"", "yesterday", "2026-13-01", "2026-02-29", "2026-11-21T25:00:00Z",
-                           "2026-11-21T08:00:00Zx", "-1", "-1y", "now1h", "12x", "1.5",
-                           "2026-11-21T08:00:00.Z", "99999999999999999999"}) {
+  for (const char* text :
+       {"", "yester", "todaynow", "nowtoday", "ago", "2h  ago", "in -2h", "2026-13-01",
+        "2026-02-29", "2026-11-21T25:00:00Z", "2026-11-21T08:00:00Zx", "-1", "-1y", "now1h", "12x",
+        "1.5", "2026-11-21T08:00:00.Z", "99999999999999999999"}) {
     const auto time = parse_time(text, kNow);
     ASSERT_FALSE(time.has_value()) << text;
     EXPECT_NE(time.error().message.find(fmt::format("'{}'", text)), std::string::npos);
@@ -80,6 +89,16 @@ TEST(Times, ShownAndReadAgainTheyAreTheSame) {
   for (int64_t us = 0; us < 4'000'000'000 * kSecond; us += 1'234'567'891'234'567) {
     EXPECT_EQ(*parse_time(format_time(us), kNow), us);
   }
+}
+
+TEST(Times, AnExactDurationIsTakenBack) {
+  for (const char* text : {"2d", "36h", "90m", "1s", "10ms", "1500us", "0s"}) {
+    EXPECT_EQ(exact_duration(*parse_duration(text)), text);
+  }
+  EXPECT_EQ(exact_duration(*parse_duration("1w")), "7d");
+  EXPECT_EQ(format_distance(kNow + 7'200 * kSecond, kNow), "in 2 h 00 min");
+  EXPECT_EQ(format_distance(kNow - 3'200'000, kNow), "3.2 s ago");
+  EXPECT_EQ(format_distance(kNow, kNow), "now");
 }
 
 TEST(Times, DurationsReadWell) {
@@ -120,6 +139,8 @@ TEST(Columns, AnAtSignThatBeginsNoTimeBelongsToTheValue) {
   EXPECT_EQ(parse_cell("f:mail=bob@example.org", kNow, false)->value, "bob@example.org");
   EXPECT_EQ(parse_cell("f:mail=bob@example.org@7000", kNow, false)->value, "bob@example.org");
   EXPECT_EQ(parse_cell("f:q=v@5000", kNow, true)->value, "v@5000");
+  EXPECT_EQ(parse_cell("f:q=lunch@today", kNow, false)->value, "lunch@today");
+  EXPECT_EQ(parse_cell("f:q=lunch@today+12h", kNow, false)->value, "lunch");
 }
 
 TEST(Columns, AChoiceNamesFamiliesAndColumns) {

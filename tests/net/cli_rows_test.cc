@@ -1,0 +1,80 @@
+// Rows from the command line: written, read, deleted, in every form of bytes.
+
+#include "tests/net/cli_bed.h"
+
+namespace cellar::cli {
+namespace {
+
+class CliRows : public CliBed {};
+
+TEST_F(CliRows, ARowIsWrittenReadAndDeletedColumnByColumn) {
+  good({"createtable", "notes", "families=text,meta"});
+  good({"set", "notes", "today", "text:title=hello", "text:title=older@2026-01-01T00:00:00Z",
+        "meta:mail=bob@example.org@5000", "text:title=newer@2026-01-02T00:00:00Z",
+        "text:when=x@2026-01-01"});
+  good({"deletecolumn", "notes", "today", "text:title", "start=2026-06-01"});
+  EXPECT_EQ(good({"lookup", "notes", "today"}),
+            "today\n"
+            "  meta:mail   1970-01-01T00:00:00.005Z  bob@example.org\n"
+            "  text:title  2026-01-02T00:00:00Z      newer\n"
+            "              2026-01-01T00:00:00Z      older\n"
+            "  text:when   2026-01-01T00:00:00Z      x\n");
+  EXPECT_EQ(good({"lookup", "notes", "today", "versions=1", "columns=text:title", "--json"}),
+            "{\"row\":\"today\",\"cells\":[{\"family\":\"text\",\"qualifier\":\"title\","
+            "\"timestamp\":1767312000000000,\"value\":\"newer\"}]}\n");
+  EXPECT_EQ(good({"lookup", "notes", "today", "since=2026-01-01", "until=2026-01-02",
+                  "columns=text:title"}),
+            "today\n  text:title  2026-01-01T00:00:00Z  older\n");
+  good({"deletefamily", "notes", "today", "meta"});
+  good({"deletecolumn", "notes", "today", "text:when"});
+  EXPECT_EQ(good({"lookup", "notes", "today", "versions=1"}),
+            "today\n  text:title  2026-01-02T00:00:00Z  newer\n");
+  good({"deleterow", "notes", "today"});
+  const Outcome gone = cellar({"lookup", "notes", "today"});
+  EXPECT_EQ(gone.code, kNotFound);
+  EXPECT_EQ(gone.err, "cellar: NOT_FOUND: row 'today' of table 'notes' has no cells\n");
+}
+
+TEST_F(CliRows, RowsAreReadByPrefixRangeCountAndBackwards) {
+  good({"createtable", "walk", "--family", "f", "--family", "g", "splits=b"});
+  for (const char* row : {"a1", "a2", "b1", "b2", "c1"}) {
+    good({"set", "walk", row, "--at", "1000", "f:q=1@2"});
+  }
+  EXPECT_EQ(good({"read", "walk", "keys-only=true"}), "a1\na2\nb1\nb2\nc1\n");
+  EXPECT_EQ(good({"read", "walk", "prefix=b", "keys-only=true"}), "b1\nb2\n");
+  EXPECT_EQ(good({"read", "walk", "start=a2", "end=b2", "--keys-only", "yes"}), "a2\nb1\n");
+  EXPECT_EQ(good({"read", "walk", "count=2", "reversed=true", "keys-only=true"}), "c1\nb2\n");
+  EXPECT_EQ(good({"read", "walk", "count=1"}), "a1\n  f:q  1970-01-01T00:00:00.001Z  1@2\n");
+  EXPECT_EQ(good({"read", "walk", "columns=g", "count=1"}), "");
+  EXPECT_EQ(good({"count", "walk"}), "5\n");
+  EXPECT_EQ(good({"count", "walk", "prefix=a", "--json"}), "{\"table\":\"walk\",\"rows\":2}\n");
+  good({"droprows", "walk", "prefix=a"});
+  good({"droprows", "walk", "start=b2"});
+  EXPECT_EQ(good({"read", "walk", "keys-only=true"}), "b1\n");
+}
+
+TEST_F(CliRows, BytesThatAreNoTextAreShownAndTakenInEveryForm) {
+  good({"createtable", "bytes", "families=f"});
+  good({"--escaped", "set", "bytes", "k\\x00", "f:q\\xff=\\xfe", "--at", "1000"});
+  EXPECT_EQ(good({"read", "bytes"}), "k\\x00\n  f:q\\xff  1970-01-01T00:00:00.001Z  \\xfe\n");
+  EXPECT_EQ(good({"read", "bytes", "--bytes", "hex"}),
+            "6b00\n  66:71ff  1970-01-01T00:00:00.001Z  fe\n");
+  EXPECT_EQ(good({"read", "bytes", "--json"}),
+            "{\"row\":\"k\\u0000\",\"cells\":[{\"family\":\"f\",\"qualifier_base64\":\"cf8=\","
+            "\"timestamp\":1000,\"value_base64\":\"/g==\"}]}\n");
+  EXPECT_NE(good({"--escaped", "lookup", "bytes", "k\\x00"}), "");
+}
+
+TEST_F(CliRows, RefusalsOfTheNodeArePassedOnWithTheirCode) {
+  good({"createtable", "strict", "families=f"});
+  refused({"createtable", "strict"}, kFailed, "cellar: ALREADY_EXISTS: ");
+  refused({"ls", "absent"}, kNotFound, "cellar: NOT_FOUND: table 'absent' does not exist");
+  refused({"set", "absent", "r", "f:q=v"}, kNotFound, "NOT_FOUND");
+  refused({"set", "strict", "r", "g:q=v"}, kNotFound, "family 'g'");
+  refused({"set", "strict", "r", "f:q=v@1"}, kFailed, "INVALID_ARGUMENT");
+  refused({"set", "strict", "", "f:q=v"}, kFailed, "row key is empty");
+  refused({"deletetable", "absent"}, kNotFound, "NOT_FOUND");
+}
+
+}  // namespace
+}  // namespace cellar::cli
