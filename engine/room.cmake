@@ -4,7 +4,6 @@ cellar_library(cellar_engine
     blob_reaper.cc
     catalog.cc
     clock_keeper.cc
-    clock_state.cc
     commit_queue.cc
     compact.cc
     conditional.cc
