@@ -4,6 +4,7 @@ cellar_library(cellar_engine
     blob_reaper.cc
     catalog.cc
     clock_keeper.cc
+    clock_state.cc
     commit_queue.cc
     compact.cc
     conditional.cc

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "engine/inspect/inspect_file.h"
-#include "engine/manifest/clock_state.h"
 #include "engine/manifest/states.h"
 #include "engine/manifest/table_item.h"
 #include "engine/model/key.h"
@@ -136,31 +135,19 @@ class DirectoryCheck {
 
   void read_subjects() {
     for (const auto& [subject, held] : state_.subjects) {
-      switch (subject.kind) {
-        case Subject::Kind::node:
-          if (const auto node = decode_node_state(held.state); !node) {
-            complain("node", node.error());
-          }
-          break;
-        case Subject::Kind::table:
-          read_table(subject.id, held);
-          break;
-        case Subject::Kind::tablet:
-          read_tablet(subject.id, held);
-          break;
-        case Subject::Kind::clock:
-          if (const auto clock = decode_clock_state(held.state); !clock) {
-            complain("clock", clock.error());
-          }
-          break;
+      if (subject.kind == Subject::Kind::node) {
+        if (const auto node = decode_node_state(held.state); !node) complain("node", node.error());
+      } else if (subject.kind == Subject::Kind::table) {
+        const auto schema = decode_schema(held.state);
+        if (schema) {
+          tables_[subject.id] = schema->name;
+        } else {
+          complain(fmt::format("table {}", subject.id), schema.error());
+        }
+      } else {
+        read_tablet(subject.id, held);
       }
     }
-  }
-
-  void read_table(uint64_t id, const SubjectState& held) {
-    const auto schema = decode_schema(held.state);
-    if (!schema) return complain(fmt::format("table {}", id), schema.error());
-    tables_[id] = schema->name;
   }
 
   void read_tablet(uint64_t id, const SubjectState& held) {

@@ -1,6 +1,7 @@
 #include "tests/support/retention_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace cellar::support {
@@ -66,15 +67,77 @@ void RetentionModel::create_family(const std::string& family, RetentionRule rule
   families_[family] = {{{0, std::move(rule), 0}}, undo_window_us};
 }
 
-void RetentionModel::mutate(CommitStamp stamp, std::string row, std::vector<OwnedMutation> ops) {
+void RetentionModel::guard_family(const std::string& family, TimestampMeaning timestamps,
+                                  BornDead born_dead, WriteWindow window) {
+  Family& guarded = families_.at(family);
+  guarded.timestamps = timestamps;
+  guarded.born_dead = born_dead;
+  guarded.window = window;
+}
+
+// By age or by its own expiry: no version counts.
+bool RetentionModel::born_dead(const Family& family, const OwnedMutation& op,
+                               int64_t now_us) const {
+  if (op.ttl_us != kNoTtl) return op.ttl_us < 0;
+  if (op.expire_at_us != kNoExpiry) return now_us > op.expire_at_us;
+  return is_due(family.rules.back().rule, {now_us - op.timestamp_us, 0, false});
+}
+
+std::optional<Errc> RetentionModel::refusal(const std::vector<OwnedMutation>& ops,
+                                            int64_t now_us) const {
   for (const OwnedMutation& op : ops) {
-    if (op.kind == Mutation::Kind::set_cell) columns_[row].insert({op.family, op.qualifier});
+    const bool stamped = op.kind == Mutation::Kind::set_cell && op.timestamp_us == kServerStamped;
+    if (stamped && families_.at(op.family).timestamps != TimestampMeaning::time)
+      return Errc::invalid_argument;
+  }
+  for (const OwnedMutation& stated : ops) {
+    if (stated.kind != Mutation::Kind::set_cell) continue;
+    OwnedMutation op = stated;
+    const Family& family = families_.at(op.family);
+    const bool stamped = op.timestamp_us == kServerStamped;
+    if (stamped) op.timestamp_us = server_stamp(now_us);
+    if (family.born_dead == BornDead::refuse && born_dead(family, op, now_us) &&
+        (!stamped || op.expire_at_us != kNoExpiry))
+      return Errc::out_of_range;
+    if (stamped) continue;
+    // now - past <= v < now + future, in whole seconds where the unit says so.
+    const auto in_unit = [&family](int64_t us) {
+      if (family.window.unit == WriteWindow::Unit::exact) return us;
+      return static_cast<int64_t>(std::floor(static_cast<double>(us) / 1e6));
+    };
+    const WriteWindow& window = family.window;
+    const int64_t v = in_unit(op.timestamp_us);
+    if (window.past_us && v < in_unit(now_us - *window.past_us)) return Errc::out_of_range;
+    if (window.future_us && v >= in_unit(now_us + *window.future_us)) return Errc::out_of_range;
+    // The later of now - past and now - D, the least age that alone kills.
+    const bool own = op.expire_at_us != kNoExpiry || op.ttl_us != kNoTtl;
+    if (!window.past_us || own) continue;
+    for (const RuleNode& node : family.rules.back().rule.nodes) {
+      if (node.kind != Kind::max_age || v >= in_unit(now_us - node.value)) continue;
+      if (is_due(family.rules.back().rule, {node.value + 1, 0, false})) return Errc::out_of_range;
+    }
+  }
+  return std::nullopt;
+}
+
+void RetentionModel::mutate(CommitStamp stamp, std::string row, std::vector<OwnedMutation> ops) {
+  const auto now_us = static_cast<int64_t>(stamp.value() / 1000);
+  Row& entry = rows_[row];
+  for (OwnedMutation& op : ops) {
+    if (op.kind != Mutation::Kind::set_cell) continue;
+    if (op.timestamp_us == kServerStamped) op.timestamp_us = server_stamp(now_us);
+    if (op.ttl_us != kNoTtl) op.expire_at_us = now_us + op.ttl_us;
+    entry.columns.insert({op.family, op.qualifier});
   }
   commits_.push_back({stamp, std::move(row), std::move(ops), false, {}});
+  entry.commits.push_back(&commits_.back());
 }
 
 void RetentionModel::drop_rows(CommitStamp stamp, std::string start, std::string end) {
   commits_.push_back({stamp, {}, {}, true, {std::move(start), std::move(end)}});
+  for (auto& [name, row] : rows_) {
+    if (commits_.back().dropped.contains(name)) row.commits.push_back(&commits_.back());
+  }
 }
 
 // What the family's rules become. A tightened rule that may still be undone and that the new one
@@ -82,7 +145,7 @@ void RetentionModel::drop_rows(CommitStamp stamp, std::string start, std::string
 std::vector<RetentionModel::InForce> RetentionModel::changed(const Family& family,
                                                              const RetentionRule& rule,
                                                              uint64_t stamp_ns, int64_t now_us,
-                                                             bool* refused) {
+                                                             bool close_oldest, bool* refused) {
   std::vector<InForce> rules = family.rules;
   *refused = false;
   const RetentionRule& last = rules.back().rule;
@@ -97,10 +160,11 @@ std::vector<RetentionModel::InForce> RetentionModel::changed(const Family& famil
     rules[i].rule = rules[i - 1].rule;
     rules[i].undo_until_us = 0;
   }
-  // What follows a rule that was never in force may itself change nothing any more.
-  for (size_t i = 1; i < rules.size(); ++i) {
+  // A change that was never made, or that changes nothing any more now that another was not, is
+  // none.
+  for (size_t i = rules.size(); i-- > 1;) {
     if (keeps_all(rules[i].rule, rules[i - 1].rule) && keeps_all(rules[i - 1].rule, rules[i].rule))
-      rules[i].undo_until_us = 0;
+      rules.erase(rules.begin() + static_cast<ptrdiff_t>(i));
   }
   const RetentionRule before = rules.back().rule;
   if (keeps_all(rule, before) && keeps_all(before, rule)) return rules;
@@ -109,7 +173,12 @@ std::vector<RetentionModel::InForce> RetentionModel::changed(const Family& famil
     const auto open = std::count_if(rules.begin(), rules.end(), [&](const InForce& r) {
       return is_open(r.undo_until_us, now_us);
     });
-    *refused = open >= 8;
+    *refused = open >= 8 && !close_oldest;
+    if (open >= 8 && close_oldest) {
+      std::find_if(rules.begin(), rules.end(), [&](const InForce& r) {
+        return is_open(r.undo_until_us, now_us);
+      })->undo_until_us = 0;
+    }
     undo_until_us = now_us + family.undo_window_us;
   }
   rules.push_back({stamp_ns, rule, undo_until_us});
@@ -119,23 +188,25 @@ std::vector<RetentionModel::InForce> RetentionModel::changed(const Family& famil
 bool RetentionModel::refuses(const std::string& family, const RetentionRule& rule,
                              int64_t now_us) const {
   bool refused = false;
-  (void)changed(families_.at(family), rule, 0, now_us, &refused);
+  (void)changed(families_.at(family), rule, 0, now_us, false, &refused);
   return refused;
 }
 
 void RetentionModel::change_rule(CommitStamp stamp, int64_t now_us, const std::string& family,
-                                 RetentionRule rule) {
+                                 RetentionRule rule, bool close_oldest) {
   bool refused = false;
   Family& entry = families_.at(family);
-  entry.rules = changed(entry, rule, stamp.value(), now_us, &refused);
+  entry.rules = changed(entry, rule, stamp.value(), now_us, close_oldest, &refused);
+  for (auto& [name, row] : rows_) row.places.clear();
 }
 
 // One column's history up to an instant, in nanoseconds.
-RetentionModel::Column RetentionModel::replay(const std::string& row, const std::string& family,
-                                              const std::string& qualifier,
+RetentionModel::Column RetentionModel::replay(const Row& row, const ColumnName& column,
                                               uint64_t until_ns) const {
+  const auto& [family, qualifier] = column;
   const std::vector<InForce>& rules = families_.at(family).rules;
-  Column alive;
+  Place& place = row.places[column];
+  Column& alive = place.alive;
   const auto rule_at = [&rules](uint64_t ns) -> const RetentionRule& {
     size_t i = 0;
     while (i + 1 < rules.size() && rules[i + 1].since_ns <= ns) ++i;
@@ -175,13 +246,12 @@ RetentionModel::Column RetentionModel::replay(const std::string& row, const std:
     for (const uint64_t ns : instants) collect(ns);
   };
 
-  uint64_t at = 0;
-  for (const Commit& commit : commits_) {
+  for (; place.commits < row.commits.size(); ++place.commits) {
+    const Commit& commit = *row.commits[place.commits];
     const uint64_t stamp = commit.stamp.value();
     if (stamp > until_ns) break;
-    if (commit.is_drop ? !commit.dropped.contains(row) : commit.row != row) continue;
-    pass(at, stamp);
-    at = stamp;
+    pass(place.at, stamp);
+    place.at = stamp;
     if (commit.is_drop) alive.clear();
     for (const OwnedMutation& op : commit.ops) {
       using Op = Mutation::Kind;
@@ -198,20 +268,35 @@ RetentionModel::Column RetentionModel::replay(const std::string& row, const std:
     }
     collect(stamp);
   }
-  pass(at, until_ns);
+  // What passes from here on is forgotten again: the next commit may fall into it.
+  const Column at_last_commit = alive;
+  pass(place.at, until_ns);
   collect(until_ns);
-  return alive;
+  Column now = std::move(alive);
+  alive = at_last_commit;
+  return now;
+}
+
+void RetentionModel::read_into(std::vector<OwnedCell>& cells, const std::string& name,
+                               const Row& row, int64_t now_us) const {
+  const uint64_t until_ns = static_cast<uint64_t>(now_us) * 1000 + 999;
+  for (const ColumnName& column : row.columns) {
+    for (const auto& [timestamp_us, version] : replay(row, column, until_ns)) {
+      cells.push_back({name, column.first, column.second, timestamp_us, version.value});
+    }
+  }
 }
 
 std::vector<OwnedCell> RetentionModel::read(int64_t now_us) const {
   std::vector<OwnedCell> cells;
-  const uint64_t until_ns = static_cast<uint64_t>(now_us) * 1000 + 999;
-  for (const auto& [row, columns] : columns_) {
-    for (const auto& [family, qualifier] : columns) {
-      for (const auto& [timestamp_us, version] : replay(row, family, qualifier, until_ns)) {
-        cells.push_back({row, family, qualifier, timestamp_us, version.value});
-      }
-    }
+  for (const auto& [name, row] : rows_) read_into(cells, name, row, now_us);
+  return cells;
+}
+
+std::vector<OwnedCell> RetentionModel::read_row(const std::string& row, int64_t now_us) const {
+  std::vector<OwnedCell> cells;
+  if (const auto it = rows_.find(row); it != rows_.end()) {
+    read_into(cells, row, it->second, now_us);
   }
   return cells;
 }

@@ -1,10 +1,13 @@
 // RetentionModel: what a table holds when cells age, by the letter of SEMANTICS 3 and 5: every read
 // replays the whole history of a column on the timeline, looks at each living version at each
 // instant at which anything could happen, and asks the rule tree as it is written. Nothing is
-// shared with engine/retention. Slow on purpose.
+// shared with engine/retention. Slow on purpose; all that it remembers of a replay is where it
+// stood at the column's last commit, and that only until a rule changes.
 #pragma once
 
+#include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,15 +19,29 @@ namespace cellar::support {
 
 class RetentionModel {
  public:
+  explicit RetentionModel(Granularity granularity = Granularity::micros)
+      : granularity_(granularity) {}
+
   void create_family(const std::string& family, RetentionRule rule, int64_t undo_window_us);
+  // What the family takes (SEMANTICS 4); without this it takes everything.
+  void guard_family(const std::string& family, TimestampMeaning timestamps, BornDead born_dead,
+                    WriteWindow window);
+  // How a write of these at that instant is refused, for its form or by the guards; nothing: it is
+  // not.
+  std::optional<Errc> refusal(const std::vector<OwnedMutation>& ops, int64_t now_us) const;
+  // Server stamps and times to live count from the stamp.
   void mutate(CommitStamp stamp, std::string row, std::vector<OwnedMutation> ops);
   void drop_rows(CommitStamp stamp, std::string start, std::string end);
   // True when the change would need a ninth undo window: refused, nothing changes.
   bool refuses(const std::string& family, const RetentionRule& rule, int64_t now_us) const;
-  void change_rule(CommitStamp stamp, int64_t now_us, const std::string& family,
-                   RetentionRule rule);
+  // `close_oldest`: where a ninth would open.
+  void change_rule(CommitStamp stamp, int64_t now_us, const std::string& family, RetentionRule rule,
+                   bool close_oldest = false);
 
   std::vector<OwnedCell> read(int64_t now_us) const;
+  std::vector<OwnedCell> read_row(const std::string& row, int64_t now_us) const;
+  // The timestamp that the server gives at that instant.
+  int64_t server_stamp(int64_t now_us) const { return now_us - now_us % granule_us(granularity_); }
 
  private:
   struct Commit {
@@ -43,6 +60,9 @@ class RetentionModel {
   struct Family {
     std::vector<InForce> rules;  // oldest first
     int64_t undo_window_us = 0;
+    TimestampMeaning timestamps = TimestampMeaning::time;
+    BornDead born_dead = BornDead::accept;
+    WriteWindow window = {};
   };
   struct Version {
     std::string value;
@@ -53,14 +73,31 @@ class RetentionModel {
   };
   using Column = std::map<int64_t, Version, Newest>;
 
-  Column replay(const std::string& row, const std::string& family, const std::string& qualifier,
-                uint64_t until_ns) const;
-  static std::vector<InForce> changed(const Family& family, const RetentionRule& rule,
-                                      uint64_t stamp_ns, int64_t now_us, bool* refused);
+  using ColumnName = std::pair<std::string, std::string>;
+  // A column's replay up to its last commit.
+  struct Place {
+    size_t commits = 0;  // of the row, replayed
+    uint64_t at = 0;
+    Column alive;
+  };
+  struct Row {
+    std::set<ColumnName> columns;
+    std::vector<const Commit*> commits;
+    mutable std::map<ColumnName, Place> places;
+  };
 
+  Column replay(const Row& row, const ColumnName& column, uint64_t until_ns) const;
+  void read_into(std::vector<OwnedCell>& cells, const std::string& name, const Row& row,
+                 int64_t now_us) const;
+  bool born_dead(const Family& family, const OwnedMutation& op, int64_t now_us) const;
+  static std::vector<InForce> changed(const Family& family, const RetentionRule& rule,
+                                      uint64_t stamp_ns, int64_t now_us, bool close_oldest,
+                                      bool* refused);
+
+  Granularity granularity_;
   std::map<std::string, Family> families_;
-  std::vector<Commit> commits_;
-  std::map<std::string, std::set<std::pair<std::string, std::string>>> columns_;  // of each row
+  std::deque<Commit> commits_;
+  std::map<std::string, Row> rows_;
 };
 
 }  // namespace cellar::support

@@ -14,6 +14,7 @@ Mutation OwnedMutation::view() const {
   m.start_us = start_us;
   m.end_us = end_us;
   m.expire_at_us = expire_at_us;
+  m.ttl_us = ttl_us;
   return m;
 }
 

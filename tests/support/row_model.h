@@ -27,6 +27,7 @@ struct OwnedMutation {
   int64_t start_us = 0;
   int64_t end_us = kMaxTimestampUs;
   int64_t expire_at_us = kNoExpiry;
+  int64_t ttl_us = kNoTtl;
 
   Mutation view() const;
 };

@@ -23,7 +23,7 @@ class Collect final : public CellSink {
   explicit Collect(std::vector<OwnedCell>& out) : out_(out) {}
   Flow cell(const CellView& cell) override {
     out_.push_back({std::string(cell.row), std::string(cell.family), std::string(cell.qualifier),
-                    cell.timestamp_us, std::string(cell.value)});
+                    cell.timestamp_us, std::string(cell.value), std::string(cell.label)});
     return Flow::more;
   }
   Flow end_row(Bytes /*row*/) override { return Flow::more; }
@@ -316,6 +316,29 @@ std::unique_ptr<PendingWrite> TestNode::begin_drop_rows(const engine::TabletDesc
   write.done = [](engine::Write& w) { static_cast<PendingWrite*>(w.context)->finished = true; };
   engine_of(tablet).submit(write);
   return pending;
+}
+
+void TestNode::begin(PendingConditional& pending, const std::string& table_name, std::string row) {
+  pending.row = std::move(row);
+  for (const OwnedMutation& op : pending.then_ops) pending.then_views.push_back(op.view());
+  for (const OwnedMutation& op : pending.else_ops) pending.else_views.push_back(op.view());
+  const engine::TabletDescriptor& tablet = table(table_name)->locate(pending.row);
+  engine::ConditionalWrite& write = pending.write;
+  write.tablet = tablet.id;
+  write.row = pending.row;
+  write.then_mutations = pending.then_views;
+  write.else_mutations = pending.else_views;
+  write.rules = pending.rules;
+  write.context = &pending;
+  write.done = [](engine::ConditionalWrite& w) {
+    static_cast<PendingConditional*>(w.context)->finished = true;
+  };
+  engine_of(tablet).submit(write);
+}
+
+void TestNode::wait(const PendingConditional& write) {
+  const bool finished = run_until([&] { return write.finished; });
+  CHECK(finished, "a write with a condition was never answered (seed {})", options_.seed);
 }
 
 void TestNode::wait(const PendingWrite& write) {

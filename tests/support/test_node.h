@@ -64,6 +64,18 @@ struct PendingWrite {
   bool acked() const { return finished && !write.error; }
 };
 
+// A write with a condition on its way, with the bytes it needs: fill in what it is, then
+// TestNode::begin().
+struct PendingConditional {
+  engine::ConditionalWrite write;
+  std::string row;
+  std::vector<OwnedMutation> then_ops, else_ops;
+  std::vector<Mutation> then_views, else_views;
+  std::vector<std::string> words;  // which `rules` view
+  std::vector<ModifyRule> rules;
+  bool finished = false;
+};
+
 OwnedMutation set_cell(std::string column, int64_t timestamp_us, std::string value);
 OwnedMutation delete_row();
 OwnedMutation delete_family(std::string family);
@@ -120,7 +132,9 @@ class TestNode {
                                             std::optional<Durability> level = std::nullopt);
   std::unique_ptr<PendingWrite> begin_drop_rows(const engine::TabletDescriptor& tablet,
                                                 std::string start, std::string end);
+  void begin(PendingConditional& pending, const std::string& table, std::string row);
   void wait(const PendingWrite& write);  // until finished
+  void wait(const PendingConditional& write);
 
   // ---- reading ----
   Result<std::vector<OwnedCell>> read(const std::string& table, const ReadSpec& spec);
@@ -141,6 +155,7 @@ class TestNode {
   MemDisk& disk() { return *disk_; }
   const engine::TableEntry* table(const std::string& name);
   uint64_t seed() const { return options_.seed; }
+  uint32_t shards() const { return options_.shards; }
 
  private:
   struct Life;

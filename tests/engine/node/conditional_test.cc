@@ -29,16 +29,7 @@ int64_t number(const std::string& bytes) {
   return static_cast<int64_t>(value);
 }
 
-// One on its way, with the bytes it needs.
-struct Pending {
-  ConditionalWrite write;
-  std::string row;
-  std::vector<OwnedMutation> then_ops, else_ops;
-  std::vector<Mutation> then_views, else_views;
-  std::vector<std::string> words;
-  std::vector<ModifyRule> rules;
-  bool finished = false;
-};
+using Pending = PendingConditional;
 
 struct Rule {
   std::string qualifier;
@@ -51,19 +42,7 @@ class Conditional : public ::testing::Test {
   explicit Conditional(TestNodeOptions options = {}) : node_(std::move(options)) {}
 
   std::unique_ptr<Pending> begin(std::unique_ptr<Pending> pending, std::string row) {
-    pending->row = std::move(row);
-    for (const auto& op : pending->then_ops) pending->then_views.push_back(op.view());
-    for (const auto& op : pending->else_ops) pending->else_views.push_back(op.view());
-    const engine::TabletDescriptor& tablet = node_.table("t")->locate(pending->row);
-    ConditionalWrite& write = pending->write;
-    write.tablet = tablet.id;
-    write.row = pending->row;
-    write.then_mutations = pending->then_views;
-    write.else_mutations = pending->else_views;
-    write.rules = pending->rules;
-    write.context = pending.get();
-    write.done = [](ConditionalWrite& w) { static_cast<Pending*>(w.context)->finished = true; };
-    node_.node().engine(tablet.shard).submit(write);
+    node_.begin(*pending, "t", std::move(row));
     return pending;
   }
   std::unique_ptr<Pending> begin_check(std::string row, std::vector<OwnedMutation> then_ops,

@@ -4,47 +4,32 @@
 
 #include <algorithm>
 
+#include "tests/support/filter_model.h"
 #include "tests/support/random_rules.h"
 
 namespace cellar::support {
 namespace {
 
-constexpr int64_t kUnitUs = 1000;            // of ages: the least there is
-constexpr int64_t kStartUs = 1'000'000'000;  // of every history
+constexpr int64_t kUnitUs = 1000;  // of ages: the least there is
 constexpr int64_t kDayUs = 86'400'000'000;
-
-std::string op_text(const OwnedMutation& op) {
-  switch (op.kind) {
-    case Mutation::Kind::set_cell:
-      return fmt::format(
-          "set {}:{} @{}{}", op.family, op.qualifier, op.timestamp_us,
-          op.expire_at_us == kNoExpiry ? "" : fmt::format(" expires {}", op.expire_at_us));
-    case Mutation::Kind::delete_from_column:
-      return fmt::format("delete {}:{} [{}, {})", op.family, op.qualifier, op.start_us, op.end_us);
-    case Mutation::Kind::delete_from_family:
-      return "delete " + op.family;
-    case Mutation::Kind::delete_from_row:
-      return "delete row";
-  }
-  return "";
-}
+constexpr const char* kRows[] = {"a", "b", "bb", "c"};
+constexpr const char* kCuts[] = {"a", "aa", "b", "bb", "c", "d"};
 
 class Maker {
  public:
   explicit Maker(uint64_t seed) : random_(seed) { history_.seed = seed; }
 
   History make(size_t steps) {
-    for (const char* name : {"f", "g"}) {
-      const int64_t windows[] = {0, 15 * kUnitUs, kDayUs};
-      history_.families.push_back(
-          {name, random_.one_in(6) ? RetentionRule{} : random_rule(random_, kUnitUs),
-           windows[random_.below(3)]});
-    }
+    if (random_.one_in(4)) history_.granularity = Granularity::millis;
     with_expiries_ = random_.one_in(2);
     with_deletes_ = !random_.one_in(4);
-    with_changes_ = random_.one_in(2);
+    changes_ = random_.one_in(2) ? 0 : random_.one_in(4) ? 120 : 35;
+    with_reshapes_ = random_.one_in(3);
+    with_leaps_ = random_.one_in(4);
+    on_the_dot_ = random_.one_in(2);
+    for (const char* name : {"f", "g"}) history_.families.push_back(random_family(name));
     while (history_.steps.size() < steps) step();
-    add(HistoryStep::Kind::read);
+    add(Kind::read);
     return std::move(history_);
   }
 
@@ -58,145 +43,223 @@ class Maker {
     return history_.steps.back();
   }
 
-  void step() {
-    const uint64_t dice = random_.below(100);
-    if (dice < 45) return write();
-    if (dice < 62) {
-      const auto us = static_cast<int64_t>(random_.below(random_.one_in(3) ? 9000 : 900));
-      add(Kind::pass_time).us = us;
-      now_us_ += us;
-      return;
+  // ---- families
+  RetentionRule rule_for(TimestampMeaning meaning) {
+    if (meaning == TimestampMeaning::time && random_.one_in(6)) return {};
+    while (true) {
+      RetentionRule rule = random_rule(random_, kUnitUs);
+      const bool by_age = rule.has(RuleNode::Kind::max_age);
+      if (meaning == TimestampMeaning::expiry && !by_age) continue;
+      if (meaning == TimestampMeaning::sequence && by_age) continue;
+      return rule;
     }
-    if (dice < 64) return drop_rows();
-    if (dice < 68) return change_rule();
-    if (dice < 75) return (void)add(Kind::flush);
-    if (dice < 77) return (void)add(Kind::compact);
-    if (dice < 83) return (void)add(Kind::compact_some);
-    if (dice == 83) return (void)add(Kind::crash);
-    if (dice == 84) return (void)add(Kind::kill);
-    if (dice == 85) return (void)add(Kind::close);
-    add(Kind::read);
   }
 
-  std::string row() { return std::string(1, static_cast<char>('a' + random_.below(3))); }
-  std::string family() { return random_.one_in(3) ? "g" : "f"; }
+  FamilySchema random_family(const char* name) {
+    FamilySchema family;
+    family.name = name;
+    const uint64_t dice = random_.below(10);
+    family.timestamps = dice < 7   ? TimestampMeaning::time
+                        : dice < 8 ? TimestampMeaning::expiry
+                                   : TimestampMeaning::sequence;
+    family.rule = rule_for(family.timestamps);
+    const bool expiry = family.timestamps == TimestampMeaning::expiry;
+    family.born_dead = expiry || random_.one_in(3) ? BornDead::refuse : BornDead::accept;
+    if (family.timestamps == TimestampMeaning::time && random_.one_in(4)) {
+      const bool seconds = random_.one_in(4);
+      const int64_t unit_us = seconds ? 400 * kUnitUs : kUnitUs;
+      family.window.unit = seconds ? WriteWindow::Unit::seconds : WriteWindow::Unit::exact;
+      if (!random_.one_in(3)) family.window.past_us = some(30) * unit_us;
+      if (!random_.one_in(3)) family.window.future_us = (1 + some(10)) * unit_us;
+    }
+    const int64_t undo_windows[] = {0, 15 * kUnitUs, kDayUs};
+    family.undo_window_us = undo_windows[random_.below(3)];
+    return family;
+  }
+  const FamilySchema& family(const std::string& name) const {
+    return history_.families[name == "f" ? 0 : 1];
+  }
+  std::string some_family() { return random_.one_in(3) ? "g" : "f"; }
 
-  int64_t timestamp() {
-    if (random_.one_in(4)) return kStartUs + static_cast<int64_t>(random_.below(6)) * kUnitUs;
-    return now_us_ + kUnitUs -
-           static_cast<int64_t>(random_.below(random_.one_in(3) ? 25 : 4)) * kUnitUs;
+  // ---- writes
+  int64_t some(uint64_t below) { return static_cast<int64_t>(random_.below(below)); }
+  std::string row() { return kRows[random_.below(4)]; }
+  std::string qualifier() { return random_.one_in(3) ? "q" : "p"; }
+
+  int64_t timestamp(TimestampMeaning meaning) {
+    int64_t us = 0;
+    if (meaning == TimestampMeaning::sequence) {
+      us = some(40) * kUnitUs;
+    } else if (meaning == TimestampMeaning::expiry) {
+      us = now_us_ + (some(25) - 3) * kUnitUs;
+    } else if (random_.one_in(4)) {
+      us = kHistoryStartUs + some(6) * kUnitUs;
+    } else {
+      us = now_us_ + kUnitUs - some(random_.one_in(3) ? 25 : 4) * kUnitUs;
+    }
+    return us - us % granule_us(history_.granularity);
+  }
+
+  OwnedMutation random_set() {
+    OwnedMutation op;
+    op.family = some_family();
+    op.qualifier = qualifier();
+    const TimestampMeaning meaning = family(op.family).timestamps;
+    const bool stamped = random_.one_in(meaning == TimestampMeaning::time ? 10 : 80);
+    if (!stamped) op.timestamp_us = timestamp(meaning);
+    op.value = fmt::format("v{}", next_value_++);
+    if (random_.one_in(10)) op.value.append(300, '.');
+    if (random_.one_in(30)) op.value.assign(7, '\0').push_back('\1');  // a counter
+    if (!with_expiries_ || !random_.one_in(3)) return op;
+    if (random_.one_in(3)) {
+      op.ttl_us = some(30) * kUnitUs;
+    } else {
+      op.expire_at_us = now_us_ + (some(40) - 4) * kUnitUs;
+    }
+    return op;
   }
 
   OwnedMutation random_op() {
-    OwnedMutation op;
-    op.family = family();
-    op.qualifier = random_.one_in(3) ? "q" : "p";
     const uint64_t dice = random_.below(20);
-    if (!with_deletes_ || dice > 3) {
-      op.timestamp_us = timestamp();
-      op.value = fmt::format("v{}", next_value_++);
-      if (with_expiries_ && random_.one_in(3))
-        op.expire_at_us = now_us_ + static_cast<int64_t>(random_.below(40) - 4) * kUnitUs;
-    } else if (dice == 0) {
-      op = OwnedMutation();
-      op.kind = Mutation::Kind::delete_from_row;
-    } else if (dice == 1) {
-      op.qualifier.clear();
-      op.kind = Mutation::Kind::delete_from_family;
-    } else {
-      op.kind = Mutation::Kind::delete_from_column;
-      if (random_.one_in(2)) {
-        op.start_us = timestamp();
-        op.end_us = op.start_us + kUnitUs * (1 + static_cast<int64_t>(random_.below(5)));
-      }
-    }
+    if (!with_deletes_ || dice > 3) return random_set();
+    OwnedMutation op;
+    op.kind = Mutation::Kind::delete_from_row;
+    if (dice == 0) return op;
+    op.family = some_family();
+    op.kind = Mutation::Kind::delete_from_family;
+    if (dice == 1) return op;
+    op.kind = Mutation::Kind::delete_from_column;
+    op.qualifier = qualifier();
+    if (random_.one_in(2)) return op;
+    op.start_us = std::max<int64_t>(0, timestamp(family(op.family).timestamps));
+    op.end_us = op.start_us + kUnitUs * (1 + some(5));
     return op;
+  }
+  std::vector<OwnedMutation> random_ops(bool may_be_none) {
+    std::vector<OwnedMutation> ops;
+    if (may_be_none && random_.one_in(4)) return ops;
+    for (int64_t n = 1 + some(random_.one_in(3) ? 5 : 1); n > 0; --n) ops.push_back(random_op());
+    return ops;
   }
 
   void write() {
     HistoryStep& step = add(Kind::write);
     step.row = row();
-    for (uint64_t n = 1 + random_.below(random_.one_in(3) ? 5 : 1); n > 0; --n)
-      step.ops.push_back(random_op());
+    step.ops = random_ops(false);
+  }
+  void check() {
+    HistoryStep& step = add(Kind::check);
+    step.row = row();
+    if (random_.one_in(2)) step.filter = random_filter_now();
+    step.ops = random_ops(true);
+    step.else_ops = random_ops(true);
+    if (step.ops.empty() && step.else_ops.empty()) step.ops = random_ops(false);
+  }
+  void modify() {
+    HistoryStep& step = add(Kind::modify);
+    step.row = row();
+    step.family = some_family();
+    step.qualifier = qualifier();
+    if (random_.one_in(2)) step.by = 1 + some(5);
   }
   void drop_rows() {
     if (!with_deletes_) return;
     HistoryStep& step = add(Kind::drop_rows);
     step.row = row();
-    step.end = step.row + "x";
+    step.end = random_.one_in(3) ? "d" : step.row + "a";
   }
+
+  // ---- reads
+  // Its time ranges lie about now.
+  FilterSpec random_filter_now() {
+    FilterSpec filter = random_filter(random_, 1 + random_.below(3));
+    for (FilterNode& node : filter.nodes) {
+      if (node.kind != FilterKind::time_range) continue;
+      const int64_t base_us = (now_us_ / kUnitUs - 8) * kUnitUs;
+      node.start = base_us + 2 * node.start * kUnitUs;
+      node.end = base_us + 2 * node.end * kUnitUs;
+    }
+    return filter;
+  }
+  void read() {
+    HistoryStep& step = add(Kind::read);
+    if (random_.one_in(3)) {
+      step.row = row();
+      step.end = random_.one_in(2) ? step.row + '\0' : "c";
+      if (step.end <= step.row) step.end.clear();
+    }
+    step.reversed = random_.one_in(3);
+    if (random_.one_in(4)) {
+      step.time_range.start_us = now_us_ - some(30) * kUnitUs;
+      step.time_range.end_us = step.time_range.start_us + 1 + some(20) * kUnitUs;
+    }
+    if (random_.one_in(5)) {
+      step.versions = 1 + static_cast<uint32_t>(random_.below(2));
+    } else if (random_.one_in(5)) {
+      step.filter = random_filter_now();
+    }
+  }
+
+  // ---- the rest
   void change_rule() {
-    if (!with_changes_) return;
     HistoryStep& step = add(Kind::change_rule);
-    step.family = family();
+    step.family = some_family();
     step.close_oldest = random_.one_in(4);
-    if (!random_.one_in(6)) step.rule = random_rule(random_, kUnitUs);
+    step.rule = rule_for(family(step.family).timestamps);
+  }
+  void pass_time() {
+    int64_t us = some(random_.one_in(3) ? 9000 : 900);
+    // A clock that stands where things become due, or one microsecond before.
+    if (on_the_dot_) us = random_.one_in(4) ? 1 + some(2) * (kUnitUs - 2) : some(4) * kUnitUs;
+    if (with_leaps_ && random_.one_in(25))
+      us = (1 + some(3)) * (random_.one_in(2) ? 1'000'000 : 150'000'000);
+    add(Kind::pass_time).us = us;
+    now_us_ += us;
+  }
+  void reshape() {
+    const uint64_t dice = random_.below(5);
+    HistoryStep& step = add(dice < 2 ? Kind::split : dice < 4 ? Kind::merge : Kind::move);
+    if (dice < 2) step.row = kCuts[random_.below(6)];
+  }
+
+  void step() {
+    const uint64_t dice = random_.below(1000);
+    if (dice < 570) return write();
+    if (dice < 595) return check();
+    if (dice < 620) return modify();
+    if (dice < 780) return pass_time();
+    if (dice < 790) return drop_rows();
+    if (dice < 820) return (void)add(Kind::flush);
+    if (dice < 828) return (void)add(Kind::compact);
+    if (dice < 855) return (void)add(Kind::compact_some);
+    if (dice < 858) return (void)add(Kind::crash);
+    if (dice < 861) return (void)add(Kind::kill);
+    if (dice < 863) return (void)add(Kind::close);
+    if (dice < 863 + changes_ / 2) return change_rule();
+    if (dice >= 925 && dice < 935 && with_reshapes_) return reshape();
+    if (dice >= 935) read();
   }
 
   Random random_;
   History history_;
-  int64_t now_us_ = kStartUs;
+  int64_t now_us_ = kHistoryStartUs;
   uint64_t next_value_ = 0;
   bool with_expiries_ = false;
   bool with_deletes_ = false;
-  bool with_changes_ = false;
+  bool with_reshapes_ = false;
+  bool with_leaps_ = false;
+  bool on_the_dot_ = false;
+  uint64_t changes_ = 0;  // so many steps in 2000 change a rule
 };
 
 }  // namespace
 
-std::string to_text(const HistoryStep& step) {
-  using Kind = HistoryStep::Kind;
-  switch (step.kind) {
-    case Kind::write: {
-      std::string text = "write " + step.row + ":";
-      for (const OwnedMutation& op : step.ops) text += " " + op_text(op) + ";";
-      return text;
-    }
-    case Kind::drop_rows:
-      return fmt::format("drop rows [{}, {})", step.row, step.end);
-    case Kind::change_rule:
-      return fmt::format("rule of {}: {}{}", step.family, describe_rule(step.rule),
-                         step.close_oldest ? ", close the oldest window" : "");
-    case Kind::pass_time:
-      return fmt::format("pass {} us", step.us);
-    case Kind::flush:
-      return "flush";
-    case Kind::compact:
-      return "compact";
-    case Kind::compact_some:
-      return fmt::format("compact some ({}, {})", step.a, step.b);
-    case Kind::crash:
-      return "crash";
-    case Kind::kill:
-      return "kill";
-    case Kind::close:
-      return "close";
-    case Kind::read:
-      return "read";
-  }
-  return "";
+size_t History::operations() const {
+  size_t count = 0;
+  for (const HistoryStep& step : steps) count += step.operations();
+  return count;
 }
 
 History random_history(uint64_t seed, size_t steps) { return Maker(seed).make(steps); }
-
-History shorten(History failing, uint64_t options_seed) {
-  for (size_t chunk = failing.steps.size() / 2; chunk > 0;) {
-    bool shorter = false;
-    for (size_t at = 0; at < failing.steps.size();) {
-      History tried = failing;
-      const auto begin = tried.steps.begin() + static_cast<ptrdiff_t>(at);
-      const auto count = std::min(chunk, tried.steps.size() - at);
-      tried.steps.erase(begin, begin + static_cast<ptrdiff_t>(count));
-      if (play(tried, options_seed)) {
-        failing = std::move(tried);
-        shorter = true;
-      } else {
-        at += chunk;
-      }
-    }
-    if (!shorter || chunk > 1) chunk = shorter && chunk == 1 ? 1 : chunk / 2;
-  }
-  return failing;
-}
 
 }  // namespace cellar::support

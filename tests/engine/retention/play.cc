@@ -4,25 +4,30 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/filter/compiled_filter.h"
 #include "engine/shard_engine.h"
 #include "tests/engine/retention/history.h"
+#include "tests/support/filter_model.h"
 #include "tests/support/retention_model.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
 namespace {
 
-constexpr int64_t kStartUs = 1'000'000'000;
-
 TestNodeOptions options_of(uint64_t seed) {
   Random random(seed);
   TestNodeOptions options;
   options.seed = seed;
   options.shards = 1 + static_cast<uint32_t>(random.below(2));
-  options.start_wall_us = kStartUs;
+  options.start_wall_us = kHistoryStartUs;
   const int64_t margins[] = {0, 0, 5000, 300'000'000};
   options.engine.removal_margin_us = margins[random.below(4)];
-  options.engine.memtable_bytes = random.one_in(2) ? 64u << 10 : 1u << 20;
+  // 2 KiB: a few writes fill it, so that tablets flush and compact by themselves.
+  const size_t memtables[] = {2u << 10, 64u << 10, 1u << 20};
+  options.engine.memtable_bytes = memtables[random.below(3)];
+  options.engine.table_bytes = random.one_in(2) ? 1u << 20 : 1500;
+  // A quarter of it is the caches': of the least, not one block fits.
+  if (random.one_in(3)) options.engine.memory_bytes = 2u << 20;
   return options;
 }
 
@@ -31,25 +36,44 @@ TableOptions table_options(uint64_t seed) {
   TableOptions options;
   options.block_bytes = random.one_in(2) ? kMinBlockBytes : 4096;
   options.compression = random.one_in(2) ? Compression::none : Compression::lz4;
+  options.reclaim_within_us = random.one_in(2) ? kMinReclaimWithinUs : 3'600'000'000;
+  options.dead_slack = random.one_in(2) ? 0 : 0.1;
+  options.reclaim_share = random.one_in(2) ? 1 : 0.25;
   return options;
+}
+
+// Rows against their order, cells of a row along it.
+std::vector<OwnedCell> backwards(const std::vector<OwnedCell>& cells) {
+  std::vector<OwnedCell> out;
+  for (size_t end = cells.size(); end > 0;) {
+    size_t begin = end;
+    while (begin > 0 && cells[begin - 1].row == cells[end - 1].row) --begin;
+    out.insert(out.end(), cells.begin() + static_cast<ptrdiff_t>(begin),
+               cells.begin() + static_cast<ptrdiff_t>(end));
+    end = begin;
+  }
+  return out;
 }
 
 class Player {
  public:
   Player(const History& history, uint64_t options_seed)
-      : history_(history), random_(options_seed), node_(options_of(options_seed)) {
+      : history_(history), node_(options_of(options_seed)), model_(history.granularity) {
     engine::TableSpec spec;
     spec.name = "t";
-    spec.granularity = Granularity::micros;
+    spec.granularity = history.granularity;
     spec.options = table_options(options_seed);
-    spec.splits = {"b"};
-    for (const History::Family& family : history.families) {
+    if (options_seed % 3 != 0) spec.splits = {"b"};
+    for (const FamilySchema& family : history.families) {
       engine::FamilySpec& made = spec.families.emplace_back();
       made.name = family.name;
       made.rule = family.rule;
-      made.born_dead = BornDead::accept;
+      made.timestamps = family.timestamps;
+      made.born_dead = family.born_dead;
+      made.window = family.window;
       made.undo_window_us = family.undo_window_us;
       model_.create_family(family.name, family.rule, family.undo_window_us);
+      model_.guard_family(family.name, family.timestamps, family.born_dead, family.window);
     }
     expect(node_.create_table(std::move(spec)), "create");
   }
@@ -72,14 +96,16 @@ class Player {
     return false;
   }
   int64_t now_us() { return node_.world().clock().wall_us(); }
+  std::vector<engine::TabletDescriptor> tablets() { return node_.table("t")->tablets; }
 
   void step(const HistoryStep& step) {
     switch (step.kind) {
-      case Kind::write: {
-        const auto stamp = node_.write("t", step.row, step.ops);
-        if (expect(stamp, "write")) model_.mutate(*stamp, step.row, step.ops);
-        return;
-      }
+      case Kind::write:
+        return write(step);
+      case Kind::check:
+        return check(step);
+      case Kind::modify:
+        return modify(step);
       case Kind::drop_rows:
         return drop_rows(step);
       case Kind::change_rule:
@@ -93,23 +119,142 @@ class Player {
         return (void)expect(node_.compact("t"), "compact");
       case Kind::compact_some:
         return compact_some(step);
+      case Kind::split:
+      case Kind::merge:
+      case Kind::move:
+        return reshape(step);
       case Kind::crash:
-        node_.crash(static_cast<CrashPolicy>(step.a % 4));
-        return (void)expect(node_.reopen(), "reopen after a crash");
       case Kind::kill:
-        node_.kill();
-        return (void)expect(node_.reopen(), "reopen after a kill");
       case Kind::close:
-        if (expect(node_.close(), "close")) expect(node_.reopen(), "reopen");
-        return;
+        return restart(step);
       case Kind::read:
         return read(step);
     }
   }
 
+  // ---- writes
+  // An answer that came at once, or is still to come, is the one that the model gives.
+  void compare_refusal(const char* what, std::optional<Errc> expected, const Error* got) {
+    if (!expected && got == nullptr) return;
+    if (expected && got != nullptr && got->code == *expected) return;
+    problem_ = fmt::format("{} is {} by the node and {} by the model", what,
+                           got == nullptr ? "taken" : got->to_string(),
+                           expected ? errc_name(*expected) : "taken");
+  }
+
+  void write(const HistoryStep& step) {
+    if (step.ops.empty()) return;
+    const auto refusal = model_.refusal(step.ops, now_us());
+    auto pending = node_.begin_write("t", step.row, step.ops);
+    const Error* error =
+        pending->finished && pending->write.error ? &*pending->write.error : nullptr;
+    compare_refusal("a write", refusal, error);
+    if (problem_ || error != nullptr) return;
+    model_.mutate(pending->write.stamp, step.row, step.ops);
+    in_flight_.push_back(std::move(pending));
+  }
+  void settle() {
+    for (const auto& pending : in_flight_) {
+      node_.wait(*pending);
+      if (pending->write.error)
+        problem_ = "a write that was taken: " + pending->write.error->to_string();
+    }
+    in_flight_.clear();
+  }
+
+  void check(const HistoryStep& step) {
+    if (step.ops.empty() && step.else_ops.empty()) return;
+    PendingConditional pending;
+    pending.then_ops = step.ops;
+    pending.else_ops = step.else_ops;
+    std::optional<engine::FilterPlan> plan;
+    if (!step.filter.empty()) {
+      auto planned = engine::plan_filter(step.filter);
+      if (!expect(planned, "plan a filter")) return;
+      plan = *std::move(planned);
+      pending.write.filter = &*plan;
+    }
+    const int64_t before_us = now_us();
+    node_.begin(pending, "t", step.row);
+    node_.wait(pending);
+    const int64_t at_us = instant_of(pending, before_us);
+    const std::vector<OwnedCell> row = model_.read_row(step.row, at_us);
+    const bool matches = !(step.filter.empty() ? row : filter_row(step.filter, row)).empty();
+    const auto& taken = matches ? step.ops : step.else_ops;
+    std::optional<Errc> refusal = model_.refusal(taken, at_us);
+    // The form of the other list counts too.
+    if (model_.refusal(matches ? step.else_ops : step.ops, at_us) == Errc::invalid_argument)
+      refusal = Errc::invalid_argument;
+    compare_refusal("a conditional write", refusal,
+                    pending.write.error ? &*pending.write.error : nullptr);
+    if (problem_ || pending.write.error) return;
+    if (pending.write.matched != matches)
+      problem_ = fmt::format("the condition is {}", matches ? "met" : "not met");
+    if (!taken.empty()) model_.mutate(pending.write.commit.stamp, step.row, taken);
+  }
+  // At which it was decided.
+  int64_t instant_of(const PendingConditional& pending, int64_t before_us) {
+    const bool committed = !pending.write.error && pending.write.commit.stamp != CommitStamp{};
+    if (committed) return static_cast<int64_t>(pending.write.commit.stamp.value() / 1000);
+    if (now_us() != before_us) problem_ = "time has passed over a conditional write";
+    return before_us;
+  }
+
+  void modify(const HistoryStep& step) {
+    PendingConditional pending;
+    const std::string appended = "+";
+    ModifyRule& rule = pending.rules.emplace_back();
+    rule.kind = step.by == 0 ? ModifyRule::Kind::append : ModifyRule::Kind::increment;
+    rule.family = step.family;
+    rule.qualifier = step.qualifier;
+    rule.value = appended;
+    rule.by = step.by;
+    const int64_t before_us = now_us();
+    node_.begin(pending, "t", step.row);
+    node_.wait(pending);
+    const int64_t at_us = instant_of(pending, before_us);
+
+    OwnedMutation made;
+    made.family = step.family;
+    made.qualifier = step.qualifier;
+    made.timestamp_us = model_.server_stamp(at_us);
+    bool found = false;
+    for (const OwnedCell& cell : model_.read_row(step.row, at_us)) {
+      if (cell.family != step.family || cell.qualifier != step.qualifier) continue;
+      made.value = cell.value;
+      made.timestamp_us = std::max(made.timestamp_us, cell.timestamp_us);
+      found = true;
+      break;
+    }
+    std::optional<Errc> refusal;
+    OwnedMutation stamped = made;
+    stamped.timestamp_us = kServerStamped;
+    if (model_.refusal({stamped}, at_us) == Errc::invalid_argument) {
+      refusal = Errc::invalid_argument;
+    } else if (step.by != 0 && found && made.value.size() != 8) {
+      refusal = Errc::failed_precondition;
+    }
+    compare_refusal("a modification", refusal,
+                    pending.write.error ? &*pending.write.error : nullptr);
+    if (problem_ || pending.write.error) return;
+    if (step.by == 0) {
+      made.value += appended;
+    } else {
+      uint64_t number = 0;
+      for (const char c : made.value) number = number << 8 | static_cast<uint8_t>(c);
+      number += static_cast<uint64_t>(step.by);
+      made.value.assign(8, '\0');
+      for (size_t i = 8; i-- > 0; number >>= 8) made.value[i] = static_cast<char>(number);
+    }
+    if (pending.write.new_cells.size() != 1 || pending.write.new_cells[0].value != made.value ||
+        pending.write.new_cells[0].timestamp_us != made.timestamp_us)
+      problem_ = fmt::format("the new cell should be @{} = {}", made.timestamp_us,
+                             escape_bytes(made.value));
+    model_.mutate(pending.write.commit.stamp, step.row, {made});
+  }
+
   void drop_rows(const HistoryStep& step) {
-    const std::vector<engine::TabletDescriptor> tablets = node_.table("t")->tablets;
-    for (const engine::TabletDescriptor& tablet : tablets) {
+    for (const engine::TabletDescriptor& tablet : tablets()) {
       const auto pending = node_.begin_drop_rows(tablet, step.row, step.end);
       node_.wait(*pending);
       if (pending->write.error) problem_ = "drop: " + pending->write.error->to_string();
@@ -120,71 +265,116 @@ class Player {
     }
   }
 
+  // ---- what changes the table
   void change_rule(const HistoryStep& step) {
     engine::TableChange change;
     change.name = "t";
+    change.close_oldest_undo_window = step.close_oldest;
     engine::FamilySpec& family = change.alter.emplace_back();
     family.name = step.family;
     family.rule = step.rule;
-    const bool refused = model_.refuses(step.family, step.rule, now_us());
+    const bool refused = !step.close_oldest && model_.refuses(step.family, step.rule, now_us());
     const auto entry = node_.alter_table(std::move(change));
     if (!entry && refused && entry.error().code == Errc::failed_precondition) return;
     if (!expect(entry, "change a rule")) return;
     if (refused) problem_ = "a ninth undo window was opened";
     const auto& past = entry->schema.find_family(step.family)->history;
     const CommitStamp stamp = past.empty() ? CommitStamp{} : past.back().until;
-    model_.change_rule(stamp, now_us(), step.family, step.rule);
+    model_.change_rule(stamp, now_us(), step.family, step.rule, step.close_oldest);
   }
 
   void compact_some(const HistoryStep& step) {
-    const std::vector<engine::TabletDescriptor> tablets = node_.table("t")->tablets;
-    const engine::TabletDescriptor& tablet = tablets[step.a % tablets.size()];
+    const std::vector<engine::TabletDescriptor> all = tablets();
+    const engine::TabletDescriptor& tablet = all[step.a % all.size()];
     auto& shard = static_cast<engine::ShardEngine&>(node_.node().engine(tablet.shard));
     expect(node_.world().block_on(node_.loop(tablet.shard.value()),
                                   shard.compact_window(tablet.id, step.a / 8, step.b)),
            "compact some");
   }
 
-  // A read of everything, or of a part of it; the model's answer is cut by hand.
-  void read(const HistoryStep& step) {
-    ReadSpec spec;
-    const bool one_row = step.a % 4 == 0;
-    const std::string row(1, static_cast<char>('a' + step.b % 3));
-    if (one_row) {
-      spec.rows.add(KeyRange::single(row));
-      spec.rows.normalize();
+  template <class R>
+  void expect_reshaped(const R& result) {
+    // There is nothing to be cut at that place.
+    if (!result && (result.error().code == Errc::out_of_range ||
+                    result.error().code == Errc::failed_precondition))
+      return;
+    expect(result, "reshape");
+  }
+  void reshape(const HistoryStep& step) {
+    const std::vector<engine::TabletDescriptor> all = tablets();
+    const size_t at = step.a % all.size();
+    if (step.kind == Kind::split) {
+      for (const engine::TabletDescriptor& tablet : all) {
+        if (step.row < tablet.start || (!tablet.end.empty() && step.row >= tablet.end)) continue;
+        expect_reshaped(node_.split(tablet.id, step.row));
+      }
+    } else if (step.kind == Kind::merge) {
+      if (at + 1 < all.size()) expect_reshaped(node_.merge(all[at].id, all[at + 1].id));
     } else {
+      const auto to = static_cast<uint32_t>(step.b % node_.shards());
+      expect_reshaped(node_.move(all[at].id, to));
+    }
+  }
+
+  void restart(const HistoryStep& step) {
+    settle();
+    if (problem_) return;
+    if (step.kind == Kind::crash) {
+      node_.crash(static_cast<CrashPolicy>(step.a % 4));
+    } else if (step.kind == Kind::kill) {
+      node_.kill();
+    } else if (!expect(node_.close(), "close")) {
+      return;
+    }
+    expect(node_.reopen(), "reopen");
+  }
+
+  // ---- reads; the model's answer is cut by hand
+  void read(const HistoryStep& step) {
+    settle();
+    if (problem_) return;
+    ReadSpec spec;
+    if (step.row.empty()) {
       spec.rows = RowSet::everything();
+    } else {
+      spec.rows.add({step.row, step.end});
+      spec.rows.normalize();
     }
-    if (step.a % 3 == 0) {
-      spec.time_range.start_us = now_us() - static_cast<int64_t>(step.b / 8 % 30) * 1000;
-      spec.time_range.end_us =
-          spec.time_range.start_us + 1 + static_cast<int64_t>(step.b / 256 % 20) * 1000;
+    spec.reversed = step.reversed;
+    spec.time_range = step.time_range;
+    spec.versions = step.versions;
+    if (!step.filter.empty()) {
+      const auto plan = engine::plan_filter(step.filter);
+      if (!expect(plan, "plan a filter")) return;
+      plan->narrow(spec);
     }
-    spec.versions = step.a % 5 == 0 ? 1 + static_cast<uint32_t>(step.b % 2) : 0;
     const int64_t before_us = now_us();
     const auto got = node_.read("t", spec);
     if (!expect(got, "read")) return;
     if (now_us() != before_us) return;  // time has passed meanwhile; what it saw is not known
-
-    std::vector<OwnedCell> expected;
-    uint32_t taken = 0;
-    std::string column;
-    for (OwnedCell& cell : model_.read(before_us)) {
-      if (one_row && cell.row != row) continue;
-      if (!spec.time_range.contains(cell.timestamp_us)) continue;
-      std::string at = cell.row + ' ' + cell.family + ':' + cell.qualifier;
-      if (std::exchange(column, at) != at) taken = 0;
-      if (spec.versions != 0 && taken++ >= spec.versions) continue;
-      expected.push_back(std::move(cell));
-    }
+    const std::vector<OwnedCell> expected = expected_of(step, before_us);
     if (*got == expected) return;
     problem_ = fmt::format("at {} the node answers\n{}and the model\n{}", before_us, to_text(*got),
                            to_text(expected));
   }
+  std::vector<OwnedCell> expected_of(const HistoryStep& step, int64_t at_us) const {
+    std::vector<OwnedCell> cells;
+    uint32_t taken = 0;
+    std::string column;
+    for (OwnedCell& cell : model_.read(at_us)) {
+      if (!step.row.empty() && !KeyRange{step.row, step.end}.contains(cell.row)) continue;
+      if (!step.time_range.contains(cell.timestamp_us)) continue;
+      std::string at = cell.row + ' ' + cell.family + ':' + cell.qualifier;
+      if (std::exchange(column, at) != at) taken = 0;
+      if (step.versions != 0 && taken++ >= step.versions) continue;
+      cells.push_back(std::move(cell));
+    }
+    if (!step.filter.empty()) cells = filter_rows(step.filter, cells, 0);
+    return step.reversed ? backwards(cells) : cells;
+  }
 
   const History& history_;
-  Random random_;
+  std::vector<std::unique_ptr<PendingWrite>> in_flight_;  // outlives the node
   TestNode node_;
   RetentionModel model_;
   std::optional<std::string> problem_;
@@ -194,6 +384,17 @@ class Player {
 
 std::optional<std::string> play(const History& history, uint64_t options_seed) {
   return Player(history, options_seed).run();
+}
+
+std::string options_text(uint64_t options_seed) {
+  const TestNodeOptions node = options_of(options_seed);
+  const TableOptions table = table_options(options_seed);
+  return fmt::format(
+      "{} shards, memory {}, memtables {}, tables {}, blocks {}, removal margin {} us, reclaim "
+      "within {} us, slack {}, share {}",
+      node.shards, node.engine.memory_bytes, node.engine.memtable_bytes, node.engine.table_bytes,
+      table.block_bytes, node.engine.removal_margin_us, table.reclaim_within_us, table.dead_slack,
+      table.reclaim_share);
 }
 
 }  // namespace cellar::support
