@@ -76,14 +76,19 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   co_return Result<void>{};
 }
 
-std::optional<RunWindow> pick(const Version& version) {
+std::optional<RunWindow> pick(const Version& version, size_t blocks_bytes) {
   std::vector<uint64_t> oldest_first;
+  size_t largest_block = 0;
   for (auto run = version.runs.rbegin(); run != version.runs.rend(); ++run) {
     uint64_t bytes = 0;
-    for (const Ref<TabletTable>& table : run->tables) bytes += table->slice().bytes();
+    for (const Ref<TabletTable>& table : run->tables) {
+      bytes += table->slice().bytes();
+      largest_block =
+          std::max<size_t>(largest_block, table->slice().table().index().most_raw_bytes());
+    }
     oldest_first.push_back(bytes);
   }
-  return pick_merge(oldest_first);
+  return pick_merge(oldest_first, width_within(blocks_bytes, largest_block));
 }
 
 // Some cell may have died by itself, or may have been pushed out.
@@ -115,7 +120,7 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
   if (tablet.condemned()) co_return false;
   const Ref<const Version> version = tablet.pin();
-  const std::optional<RunWindow> window = pick(*version);
+  const std::optional<RunWindow> window = pick(*version, tablet.shard().open_blocks_bytes);
   if (!window) co_return false;
   // The window counts from the oldest, which is the version's last.
   const auto end = version->runs.end() - static_cast<ptrdiff_t>(window->first);

@@ -37,6 +37,7 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
                .memtable_hard_bytes = setup_.options.memory_bytes / setup_.shards / kMemtableShare,
                .memtable_soft_bytes =
                    setup_.options.memory_bytes / setup_.shards / kMemtableShare / 4 * 3,
+               .open_blocks_bytes = setup_.options.memory_bytes / setup_.shards / kCacheShare,
                .log = nullptr,
                .stopped = {},
                .watcher = this},

@@ -12,6 +12,9 @@
 // of one size this behaves like binomial merging; simulated over 10,000 flushes it writes each byte
 // five to six times, the flush included (see the test).
 //
+// A scan and a merge hold a block of every run, so where blocks are very large (one holds at least
+// one whole cell) memory bounds how many runs there may be: the `width`.
+//
 // Example, sizes oldest first, limit 8 + 3: 4096 600 580 70 66 64 64 64 64 64 64 64: the last nine
 // (584 bytes, eight runs fewer) are merged, not the pair 600 580.
 #pragma once
@@ -25,6 +28,11 @@ namespace cellar::engine {
 
 inline constexpr size_t kBaseRuns = 8;
 inline constexpr size_t kMaxRuns = 18;
+inline constexpr size_t kLeastWidth = 3;
+
+// How many runs may be open at once when `block_bytes` is the largest block in them and all may
+// hold `memory_bytes`; at least kLeastWidth.
+size_t width_within(size_t memory_bytes, size_t block_bytes);
 
 // Runs [first, first + count) of the list that was asked about; count >= 2.
 struct RunWindow {
@@ -33,9 +41,10 @@ struct RunWindow {
 };
 
 // How many runs of these sizes may stand before a merge is due.
-size_t allowed_runs(std::span<const uint64_t> run_bytes);
+size_t allowed_runs(std::span<const uint64_t> run_bytes, size_t width = kMaxRuns);
 
-// `run_bytes` oldest first. Nothing when no merge is due.
-std::optional<RunWindow> pick_merge(std::span<const uint64_t> run_bytes);
+// `run_bytes` oldest first. Nothing when no merge is due. At most `width` runs are merged, but two
+// always may.
+std::optional<RunWindow> pick_merge(std::span<const uint64_t> run_bytes, size_t width = SIZE_MAX);
 
 }  // namespace cellar::engine

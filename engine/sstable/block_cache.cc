@@ -3,10 +3,10 @@
 #include <absl/hash/hash.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <new>
 
 #include "io/base/check.h"
+#include "io/base/large_memory.h"
 
 namespace cellar::engine {
 namespace {
@@ -18,7 +18,7 @@ constexpr size_t kMinGhosts = 1024;
 }  // namespace
 
 BlockRef make_block(BlockKey key, size_t size, char*& into) {
-  void* memory = std::malloc(sizeof(Block) + size);
+  void* memory = allocate_large(sizeof(Block) + size, alignof(Block));
   CHECK(memory != nullptr, "no memory for a block");
   auto* block = new (memory) Block(key, size);
   into = block->data();
@@ -28,8 +28,9 @@ BlockRef make_block(BlockKey key, size_t size, char*& into) {
 void BlockRef::reset() {
   Block* block = std::exchange(block_, nullptr);
   if (block == nullptr || --block->refs_ > 0) return;
+  const size_t bytes = sizeof(Block) + block->contents().size();
   block->~Block();
-  std::free(block);
+  free_large(block, bytes);
 }
 
 BlockCache::~BlockCache() {

@@ -1,6 +1,7 @@
 #include "engine/sstable/block_loader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "io/base/check.h"
 
@@ -17,9 +18,14 @@ class BlockLoad {
     read.context = this;
     read.done = [](BlobRead& r) {
       std::unique_ptr<BlockLoad> load(static_cast<BlockLoad*>(r.context));
-      load->loader.finished(*load);
+      BlockLoader& its_loader = load->loader;
+      const bool was_large = load->is_large();
+      its_loader.finished(*load);
+      load.reset();
+      if (was_large) its_loader.next_large();
     };
   }
+  bool is_large() const { return read.size >= BlockLoader::kLargeBytes; }
 
   BlockLoader& loader;
   Blob& blob;
@@ -31,6 +37,9 @@ class BlockLoad {
 BlockTicket::~BlockTicket() {
   CHECK(!under_way, "an iterator was destroyed while its block was on its way");
 }
+
+BlockLoader::BlockLoader(ShardExecutor executor, BlockCache& cache)
+    : executor_(executor), cache_(cache) {}
 
 BlockLoader::~BlockLoader() {
   CHECK(under_way_.empty() && tells_under_way_ == 0, "{} blocks are on their way",
@@ -77,7 +86,20 @@ void BlockLoader::submit(Blob& blob, std::span<const BlockHandle> run, BlockTick
   ++stats_.reads;
   stats_.read_blocks += run.size();
   stats_.read_bytes += load->read.size;
+  if (load->is_large() && std::exchange(large_under_way_, true)) {
+    large_.push_back(std::move(load));
+    return;
+  }
   blob.submit(load.release()->read);  // `done` takes it back
+}
+
+void BlockLoader::next_large() {
+  large_under_way_ = !large_.empty();
+  if (large_.empty()) return;
+  std::unique_ptr<BlockLoad> load = std::move(large_.front());
+  large_.pop_front();
+  Blob& blob = load->blob;
+  blob.submit(load.release()->read);
 }
 
 void BlockLoader::finished(BlockLoad& load) {

@@ -5,11 +5,15 @@
 // verified and unpacked by itself when the read is done: damage in one does not hide the others.
 // Nothing that failed is remembered: the next want asks the device again.
 //
+// Large loads go one after the other: each holds its block twice, packed and unpacked, until it is
+// told, and a scan over large cells wants one of every run at once.
+//
 // Who waits holds a BlockTicket, which must not be destroyed while its load is under way.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,7 +56,7 @@ struct BlockTicket {
 class BlockLoader {
  public:
   // Both must outlive it.
-  BlockLoader(ShardExecutor executor, BlockCache& cache) : executor_(executor), cache_(cache) {}
+  BlockLoader(ShardExecutor executor, BlockCache& cache);
   ~BlockLoader();  // REQUIRES: no load under way
   BlockLoader(const BlockLoader&) = delete;
   BlockLoader& operator=(const BlockLoader&) = delete;
@@ -63,6 +67,8 @@ class BlockLoader {
   // on its way. The waiter is told from the loop, never inside this call.
   void start(Blob& blob, std::span<const BlockHandle> run, IoClass io_class, CacheUse use,
              BlockTicket& ticket, BlockWaiter& waiter);
+
+  static constexpr uint64_t kLargeBytes = 1u << 20;
 
   struct Stats {
     uint64_t reads = 0;        // of the device
@@ -79,6 +85,7 @@ class BlockLoader {
 
   void submit(Blob& blob, std::span<const BlockHandle> run, BlockTicket& ticket);
   void finished(BlockLoad& load);
+  void next_large();
   void settle(BlockLoad& load, std::vector<Result<BlockRef>> blocks);
   void retry_alone(BlockLoad& load);
   Result<BlockRef> unpack(Bytes stored, BlobId blob, uint64_t offset);
@@ -88,6 +95,8 @@ class BlockLoader {
   ShardExecutor executor_;
   BlockCache& cache_;
   absl::flat_hash_map<BlockKey, BlockLoad*> under_way_;
+  bool large_under_way_ = false;
+  std::deque<std::unique_ptr<BlockLoad>> large_;  // that wait for it
   size_t tells_under_way_ = 0;
   Stats stats_;
 };

@@ -45,6 +45,7 @@ bool TableIndex::open(Bytes contents, uint64_t data_end) {
                             static_cast<uint32_t>(raw), static_cast<uint32_t>(keys_.size()),
                             static_cast<uint32_t>(key.size())});
     bounds_.push_back(bounds);
+    most_raw_bytes_ = std::max(most_raw_bytes_, static_cast<uint32_t>(raw));
     keys_.append(key);
     separator = std::move(key);
     offset += size;

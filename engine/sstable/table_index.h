@@ -53,6 +53,8 @@ class TableIndex {
   BlockHandle handle(size_t i) const { return {blocks_[i].offset, blocks_[i].size}; }
   uint32_t raw_bytes(size_t i) const { return blocks_[i].raw_bytes; }
   const TimeBounds& bounds(size_t i) const { return bounds_[i]; }
+  // Of the largest block, unpacked; 0 when there are none.
+  uint32_t most_raw_bytes() const { return most_raw_bytes_; }
   size_t memory_bytes() const;
 
  private:
@@ -71,6 +73,7 @@ class TableIndex {
   std::vector<Block> blocks_;
   std::vector<TimeBounds> bounds_;
   std::string keys_;
+  uint32_t most_raw_bytes_ = 0;
 };
 
 }  // namespace cellar::engine

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <new>
 #include <span>
 #include <utility>
 
 #include "io/base/bytes.h"
+#include "io/base/large_memory.h"
 
 namespace cellar {
 
@@ -26,11 +26,11 @@ class AlignedBuffer {
   // Zeroed only where asked: direct writes of recycled memory would leak old bytes into the
   // padding.
   explicit AlignedBuffer(size_t size) : size_(align_up(size)) {
-    data_ = static_cast<std::byte*>(
-        std::aligned_alloc(kIoAlignment, size_ == 0 ? kIoAlignment : size_));
+    data_ =
+        static_cast<std::byte*>(allocate_large(size_ == 0 ? kIoAlignment : size_, kIoAlignment));
     if (data_ == nullptr) throw std::bad_alloc();
   }
-  ~AlignedBuffer() { std::free(data_); }
+  ~AlignedBuffer() { free_large(data_, size_); }
   AlignedBuffer(AlignedBuffer&& o) noexcept
       : data_(std::exchange(o.data_, nullptr)), size_(std::exchange(o.size_, 0)) {}
   AlignedBuffer& operator=(AlignedBuffer&& o) noexcept {
