@@ -28,7 +28,8 @@ namespace cellar::engine {
 
 inline constexpr size_t kBaseRuns = 8;
 inline constexpr size_t kMaxRuns = 18;
-inline constexpr size_t kLeastWidth = 3;
+inline constexpr size_t kLeastWidth = 2;
+inline constexpr size_t kLeastRuns = 4;  // allowed however narrow
 
 // How many runs may be open at once when `block_bytes` is the largest block in them and all may
 // hold `memory_bytes`; at least kLeastWidth.

@@ -57,8 +57,8 @@ TEST(Picker, LargeBlocksAllowFewRunsAndNarrowMerges) {
   EXPECT_EQ(width_within(32u << 20, 100u << 20), kLeastWidth);
   EXPECT_EQ(width_within(32u << 20, 4u << 20), 8u);
   EXPECT_EQ(width_within(32u << 20, 0), 32u << 20);
-  EXPECT_FALSE(pick_merge(Sizes{10, 10, 10}, 3));
-  for (size_t runs = 4; runs < 20; ++runs) {
+  EXPECT_FALSE(pick_merge(Sizes{10, 10, 10, 10}, 3));
+  for (size_t runs = 5; runs < 20; ++runs) {
     const auto window = pick_merge(Sizes(runs, 10), 3);
     ASSERT_TRUE(window) << runs;
     EXPECT_EQ(window->count, 3u) << runs;
