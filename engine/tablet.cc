@@ -247,7 +247,7 @@ Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
   setup.retention = &schema_->retention;
   setup.now = &shard_.runtime.clock;
   setup.visible = as_of != nullptr ? as_of : facts_.get();
-  setup.sources = read_sources(*version_);
+  setup.sources = &version_->sources;
   setup.pin = std::make_unique<VersionPin>(version_, facts_, schema_);
   return std::make_unique<ScanCursor>(std::move(setup));
 }
@@ -259,6 +259,7 @@ void Tablet::publish(std::vector<TabletRun> runs) {
   if (active_) next->memtables.push_back(active_);
   for (auto it = frozen_.rbegin(); it != frozen_.rend(); ++it) next->memtables.push_back(*it);
   next->runs = std::move(runs);
+  next->sources = read_sources(*next);
   version_ = std::move(next);
 }
 

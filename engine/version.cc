@@ -37,8 +37,8 @@ CommitStamp settled_of(const Version& version) {
   return settled;
 }
 
-std::vector<std::unique_ptr<ReadSource>> read_sources(const Version& version) {
-  std::vector<std::unique_ptr<ReadSource>> sources;
+ReadSources read_sources(const Version& version) {
+  ReadSources sources;
   for (const auto& memtable : version.memtables) {
     sources.push_back(std::make_unique<MemtableSource>(memtable->entries));
   }

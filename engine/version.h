@@ -74,6 +74,7 @@ struct TabletRun {
 struct Version final : ShardCounted<Version> {
   std::vector<Ref<TabletMemtable>> memtables;  // newest first
   std::vector<TabletRun> runs;                 // newest first
+  ReadSources sources;                         // of both; made once, for all cursors
 };
 
 // Groups tables by run number, newest run first, each sorted by row.
@@ -92,6 +93,6 @@ struct VersionPin final : ReadPin {
 };
 
 // The sources of a version, newest first. The version must outlive them.
-std::vector<std::unique_ptr<ReadSource>> read_sources(const Version& version);
+ReadSources read_sources(const Version& version);
 
 }  // namespace cellar::engine

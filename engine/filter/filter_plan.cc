@@ -29,7 +29,8 @@ class FilterPlanner {
       regex_bytes_ += n.text.size();
     }
     find_ends();
-    filter_->seed_ = entropy_seed();
+    const auto samples = [](const FilterNode& n) { return n.kind == FilterKind::row_sample; };
+    if (std::any_of(nodes_.begin(), nodes_.end(), samples)) filter_->seed_ = entropy_seed();
   }
 
   Result<FilterPlan> run(PushDown push_down) {

@@ -130,6 +130,7 @@ void append_cell(std::string& out, Bytes row, Bytes family, Bytes qualifier, int
 
 std::string row_prefix(Bytes row) {
   std::string out;
+  out.reserve(row.size() + 3);  // a point read's upper bound has one 00
   append_row_prefix(out, row);
   return out;
 }

@@ -1,5 +1,8 @@
 #include "engine/read/run_source.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "engine/read/run_iterator.h"
 
 namespace cellar::engine {
@@ -28,31 +31,38 @@ RunSource::RunSource(std::vector<const TableSlice*> tables, bool prune)
     joined_.insert(joined_.end(), table->range_deletes().begin(), table->range_deletes().end());
     ranges_ = &joined_;
   }
+  std::erase_if(tables_, [](const TableSlice* table) { return !table->may_have_entries(); });
 }
 
 const std::vector<StampedRange>& RunSource::range_deletes() const { return *ranges_; }
 
-std::unique_ptr<EntryIterator> RunSource::open(const ReadScope& scope) {
-  const std::string first = row_prefix(scope.first_row);
-  const std::string end = scope.end_row.empty() ? std::string() : row_prefix(scope.end_row);
-  const uint64_t hash = scope.single_row ? row_hash(first) : 0;
-  std::vector<const TableSlice*> wanted;
-  for (const TableSlice* slice : tables_) {
-    if (!slice->may_have_entries()) continue;
-    if (prune_) {
-      if (slice->ends_before(first) || (!end.empty() && !slice->begins_before(end))) continue;
-      if (scope.single_row && !slice->table().may_contain_row(hash)) continue;
-      if (outside_range(slice->table().meta().bounds, scope.time_range, scope.newer_cells_count)) {
-        continue;
-      }
-    }
-    wanted.push_back(slice);
+std::unique_ptr<EntryIterator> RunSource::open(const ReadScope& scope) const {
+  auto first = tables_.begin();
+  auto end = tables_.end();
+  if (prune_) {
+    first = std::partition_point(
+        first, end, [&scope](const TableSlice* slice) { return slice->ends_before(scope.lower); });
+    end = std::partition_point(first, end, [&scope](const TableSlice* slice) {
+      return slice->begins_before(scope.upper);
+    });
   }
-  if (wanted.empty()) return nullptr;
-  if (wanted.size() > 1) return std::make_unique<RunIterator>(std::move(wanted));
-  const TableSlice& only = *wanted.front();
-  if (only.is_cut()) return std::make_unique<SliceIterator>(only);
-  return std::make_unique<TableIterator>(only.table());
+  const uint64_t hash = scope.single_row ? row_hash(scope.lower) : 0;
+  const auto is_wanted = [&](const TableSlice* slice) {
+    if (!prune_) return true;
+    return (!scope.single_row || slice->table().may_contain_row(hash)) &&
+           !outside_range(slice->table().meta().bounds, scope.time_range, scope.newer_cells_count);
+  };
+  first = std::find_if(first, end, is_wanted);
+  if (first == end) return nullptr;
+  const auto second = std::find_if(first + 1, end, is_wanted);
+  if (second == end) {
+    const TableSlice& only = **first;
+    if (only.is_cut()) return std::make_unique<SliceIterator>(only);
+    return std::make_unique<TableIterator>(only.table());
+  }
+  std::vector<const TableSlice*> wanted = {*first};
+  std::copy_if(second, end, std::back_inserter(wanted), is_wanted);
+  return std::make_unique<RunIterator>(std::move(wanted));
 }
 
 }  // namespace cellar::engine

@@ -20,15 +20,15 @@ bool outside_range(const TimeBounds& bounds, const TimeRange& range,
 
 class RunSource final : public ReadSource {
  public:
-  // Slices sorted by key, disjoint. They outlive this (the cursor's pin sees to that). `prune` off
-  // looks into every table; the answers are the same.
+  // Slices sorted by key, disjoint. They outlive this (the version that holds both sees to that).
+  // `prune` off looks into every table; the answers are the same.
   explicit RunSource(std::vector<const TableSlice*> tables, bool prune = true);
 
-  std::unique_ptr<EntryIterator> open(const ReadScope& scope) override;
+  std::unique_ptr<EntryIterator> open(const ReadScope& scope) const override;
   const std::vector<StampedRange>& range_deletes() const override;
 
  private:
-  std::vector<const TableSlice*> tables_;
+  std::vector<const TableSlice*> tables_;  // that have entries
   bool prune_;
   std::vector<StampedRange> joined_;  // of several tables that hold range deletes
   const std::vector<StampedRange>* ranges_ = nullptr;

@@ -58,20 +58,23 @@ ScanCursor::ScanCursor(ScanSetup setup)
     return;
   }
   if (setup_.spec.filter) filter_.emplace(setup_.spec.filter, setup_.filtered_row_bytes);
+  bounds_.reserve(ranges.size());
   for (const KeyRange& range : ranges)
     bounds_.push_back(
         {row_prefix(range.start), range.end.empty() ? after_every_row() : row_prefix(range.end)});
   if (reversed_) std::reverse(bounds_.begin(), bounds_.end());
 
   ReadScope scope;
-  scope.first_row = ranges.front().start;
-  scope.end_row = ranges.back().end;
-  scope.single_row = ranges.size() == 1 && scope.end_row.size() == scope.first_row.size() + 1 &&
-                     scope.end_row.back() == '\0' && scope.end_row.starts_with(scope.first_row);
+  scope.lower = (reversed_ ? bounds_.back() : bounds_.front()).lower;
+  scope.upper = (reversed_ ? bounds_.front() : bounds_.back()).upper;
+  const Bytes first_row = ranges.front().start;
+  const Bytes end_row = ranges.back().end;
+  scope.single_row = ranges.size() == 1 && end_row.size() == first_row.size() + 1 &&
+                     end_row.back() == '\0' && end_row.starts_with(first_row);
   scope.time_range = setup_.spec.time_range;
   scope.newer_cells_count =
       own_retention_ ? own_retention_->any_counts() : setup_.retention->any_counts();
-  for (const auto& source : setup_.sources)
+  for (const auto& source : *setup_.sources)
     if (auto it = source->open(scope)) merge_.add(std::move(it));
 }
 
@@ -169,12 +172,12 @@ void ScanCursor::renew_stamp() {
   stamp_ = setup_.visible->visible_stamp();
   renew_now();
   size_t count = 0;
-  for (const auto& source : setup_.sources) count += source->range_deletes().size();
+  for (const auto& source : *setup_.sources) count += source->range_deletes().size();
   if (count == range_delete_count_) return;
   range_delete_count_ = count;
   range_deletes_.clear();
   const auto& ranges = setup_.spec.rows.ranges();
-  for (const auto& source : setup_.sources)
+  for (const auto& source : *setup_.sources)
     for (const StampedRange& range : source->range_deletes()) {
       const bool ends_before = !range.end.empty() && range.end <= ranges.front().start;
       const bool starts_after = !ranges.back().end.empty() && range.start >= ranges.back().end;

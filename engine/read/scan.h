@@ -75,7 +75,7 @@ struct ScanSetup {
   const TableRetention* retention = nullptr;         // likewise; null: made from `schema`
   TrustedClock* now = nullptr;                       // outlives the cursor; null: no time passes
   const VisibleStamp* visible = nullptr;             // outlives the cursor
-  std::vector<std::unique_ptr<ReadSource>> sources;  // newest first
+  const ReadSources* sources = nullptr;              // likewise
   std::unique_ptr<ReadPin> pin;                      // may be null
   ReadSpec spec;                                     // rows clipped to the tablet
   size_t filtered_row_bytes = kMaxFilteredRowBytes;  // what filtering a row may hold

@@ -13,12 +13,12 @@
 
 namespace cellar::engine {
 
-// What a read will look at: rows [first_row, end_row), and within them a time range. Sources use it
-// to skip what cannot change the answer.
+// What a read will look at: entries whose keys lie in [lower, upper), and among them a time range.
+// Sources use it to skip what cannot change the answer.
 struct ReadScope {
-  Bytes first_row;
-  Bytes end_row;            // empty: unbounded
-  bool single_row = false;  // first_row alone
+  Bytes lower;              // of a row: row_prefix()
+  Bytes upper;              // likewise, or greater than every key
+  bool single_row = false;  // all of one row, of which `lower` is the prefix
   TimeRange time_range;
   // Some family counts versions: what is newer than the time range says what lives inside it.
   bool newer_cells_count = false;
@@ -33,11 +33,14 @@ class ReadSource {
   // only when it holds no delete, for a delete reaches cells of other tables; cells that share a
   // timestamp share the verdict, so overwriting is not disturbed. The views in `scope` stay valid
   // as long as the iterator.
-  virtual std::unique_ptr<EntryIterator> open(const ReadScope& scope) = 0;
+  virtual std::unique_ptr<EntryIterator> open(const ReadScope& scope) const = 0;
 
   // Row-range deletes count whatever else is skipped. Their number only grows.
   virtual const std::vector<StampedRange>& range_deletes() const = 0;
 };
+
+// All that a read looks into, newest first. Any number of cursors may share them.
+using ReadSources = std::vector<std::unique_ptr<ReadSource>>;
 
 // Where a reader takes its stamps: the newest commit of the tablet such that it and all before it
 // are durable at their level.

@@ -99,7 +99,7 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
     for (size_t i = runs.size(); i > 0; --i) {
       std::vector<const engine::TableSlice*> tables;
       for (const auto& table : runs[i - 1]) tables.push_back(&slices_.emplace_back(*table));
-      setup.sources.push_back(std::make_unique<engine::RunSource>(std::move(tables), prune));
+      TabletBed::add_source(setup, std::make_unique<engine::RunSource>(std::move(tables), prune));
     }
     return std::make_unique<engine::ScanCursor>(std::move(setup));
   }

@@ -14,6 +14,11 @@
 
 namespace cellar::support {
 
+// The sources of one cursor.
+struct OwnedSources final : engine::ReadPin {
+  engine::ReadSources sources;
+};
+
 class TabletBed final : public engine::VisibleStamp, private CommitVisitor {
  public:
   explicit TabletBed(Random& random) : random_(random), memtable_(new engine::Memtable) {
@@ -82,16 +87,23 @@ class TabletBed final : public engine::VisibleStamp, private CommitVisitor {
     setup.schema = &schema_;
     setup.visible = this;
     setup.spec = spec;
-    setup.sources.push_back(std::make_unique<engine::MemtableSource>(*memtable_));
+    auto owned = std::make_unique<OwnedSources>();
+    setup.sources = &owned->sources;
+    setup.pin = std::move(owned);
+    add_source(setup, std::make_unique<engine::MemtableSource>(*memtable_));
     for (size_t i = frozen_.size(); i > 0; --i)
-      setup.sources.push_back(std::make_unique<engine::MemtableSource>(*frozen_[i - 1]));
+      add_source(setup, std::make_unique<engine::MemtableSource>(*frozen_[i - 1]));
     return setup;
+  }
+  // REQUIRES: `setup` comes from setup(). Older than all before it.
+  static void add_source(engine::ScanSetup& setup, std::unique_ptr<engine::ReadSource> source) {
+    static_cast<OwnedSources&>(*setup.pin).sources.push_back(std::move(source));
   }
   std::unique_ptr<engine::ScanCursor> open(const ReadSpec& spec, uint64_t block_one_in = 0) {
     engine::ScanSetup setup = this->setup(spec);
     for (size_t i = runs_.size(); i > 0; --i)
-      setup.sources.push_back(std::make_unique<EntryRunSource>(
-          *runs_[i - 1], block_one_in == 0 ? nullptr : &random_, block_one_in));
+      add_source(setup, std::make_unique<EntryRunSource>(
+                            *runs_[i - 1], block_one_in == 0 ? nullptr : &random_, block_one_in));
     return std::make_unique<engine::ScanCursor>(std::move(setup));
   }
   std::vector<OwnedCell> expected(const ReadSpec& spec) const {
