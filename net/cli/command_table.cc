@@ -25,25 +25,8 @@ const std::vector<KeySpec> kCellChoice = {
 const std::vector<KeySpec> kRowRegex = {
     {"regex", "REGEX", "rows whose whole key matches (RE2)"},
 };
-const std::vector<KeySpec> kDurability = {
-    {"durability", "LEVEL", "sync, periodic or memory (default: the table's)"},
-};
-
 std::vector<CommandSpec> row_commands() {
   return {
-      {"set",
-       "Rows",
-       "TABLE ROW FAMILY:QUALIFIER=VALUE[@TIME]...",
-       2,
-       3,
-       true,
-       "Write cells of one row, all or none.",
-       "Without a time the node stamps the cell. What follows the last @ is a time if it can be "
-       "one;\nwith --at it never is.",
-       {{"at", "TIME", "timestamp of every cell; values are then taken whole"}, kDurability[0]},
-       {"cellar set notes today text:title='hello'",
-        "cellar set packages libc6 install:amd64=2.36-9@2026-11-21T08:00:00Z"},
-       &set},
       {"lookup",
        "Rows",
        "TABLE ROW",
@@ -87,43 +70,8 @@ std::vector<CommandSpec> row_commands() {
   };
 }
 
-std::vector<CommandSpec> delete_commands() {
+std::vector<CommandSpec> drop_commands() {
   return {
-      {"deleterow",
-       "Rows",
-       "TABLE ROW",
-       2,
-       2,
-       false,
-       "Delete a row.",
-       "",
-       kDurability,
-       {"cellar deleterow packages libc6"},
-       &delete_row},
-      {"deletecolumn",
-       "Rows",
-       "TABLE ROW FAMILY:QUALIFIER",
-       3,
-       3,
-       false,
-       "Delete the versions of a column of one row.",
-       "",
-       {{"start", "TIME", "versions with this timestamp or a later one"},
-        {"end", "TIME", "versions with an earlier timestamp"},
-        kDurability[0]},
-       {"cellar deletecolumn packages libc6 install:amd64 end=-30d"},
-       &delete_column},
-      {"deletefamily",
-       "Rows",
-       "TABLE ROW FAMILY",
-       3,
-       3,
-       false,
-       "Delete the cells of a family in one row.",
-       "To remove a family from a table, see dropfamily.",
-       kDurability,
-       {"cellar deletefamily packages libc6 remove"},
-       &delete_family},
       {"droprows",
        "Rows",
        "TABLE prefix=KEY | start=KEY end=KEY",
@@ -293,8 +241,9 @@ std::vector<CommandSpec> shell_commands() {
 const std::vector<CommandSpec>& commands() {
   static const std::vector<CommandSpec> kCommands = [] {
     std::vector<CommandSpec> all = table_commands();
-    for (auto& more : {tablet_commands(), row_commands(), delete_commands(), load_commands(),
-                       node_commands(), stats_commands(), shell_commands()}) {
+    for (auto& more :
+         {tablet_commands(), row_commands(), write_commands(), drop_commands(), load_commands(),
+          node_commands(), stats_commands(), clock_commands(), shell_commands()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

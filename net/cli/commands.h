@@ -15,14 +15,13 @@ int info(Session& session, const Arguments& arguments);
 int ping(Session& session, const Arguments& arguments);
 
 // commands_data.cc
-int set(Session& session, const Arguments& arguments);
 int lookup(Session& session, const Arguments& arguments);
 int read(Session& session, const Arguments& arguments);
 int count(Session& session, const Arguments& arguments);
-int delete_row(Session& session, const Arguments& arguments);
-int delete_column(Session& session, const Arguments& arguments);
-int delete_family(Session& session, const Arguments& arguments);
 int drop_rows(Session& session, const Arguments& arguments);
+
+// commands_writes.cc
+std::vector<CommandSpec> write_commands();
 
 // commands_export.cc
 int export_table(Session& session, const Arguments& arguments);
@@ -35,6 +34,9 @@ std::vector<CommandSpec> stats_commands();
 
 // commands_tablets.cc
 std::vector<CommandSpec> tablet_commands();
+
+// commands_clock.cc
+std::vector<CommandSpec> clock_commands();
 
 // ---- for the commands
 

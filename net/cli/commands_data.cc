@@ -1,99 +1,11 @@
-#include <algorithm>
-
+// Rows read, counted and dropped.
 #include "net/cli/commands.h"
 #include "net/cli/json_rows.h"
 #include "net/cli/printer.h"
 #include "net/cli/read_request.h"
-#include "net/cli/schema_words.h"
 #include "net/cli/text.h"
-#include "net/cli/times.h"
 
 namespace cellar::cli {
-
-namespace {
-
-Result<client::CallOptions> call_options(const Arguments& arguments) {
-  client::CallOptions options;
-  if (const std::string* level = arguments.find("durability")) {
-    TRY(options.durability, parse_durability(*level));
-  }
-  return options;
-}
-
-int changed(const Session& session, const Result<client::MutateReply>& reply) {
-  if (!reply) return session.fail(reply.error());
-  if (session.json) session.console.print("{{\"ok\":true}}\n");
-  return kDone;
-}
-
-// How a write of one row goes: options, then the mutation, each of which may be a usage error.
-template <class Fill>
-int write_row(Session& session, const Arguments& arguments, Fill fill) {
-  const auto row = session.input(arguments[1]);
-  if (!row) return session.usage(row.error());
-  const auto options = call_options(arguments);
-  if (!options) return session.usage(options.error());
-  client::Mutation mutation(*row);
-  const Result<void> filled = fill(mutation);
-  if (!filled) return session.usage(filled.error());
-  return changed(session, session.client().mutate_row(arguments[0], mutation, *options));
-}
-
-}  // namespace
-
-int set(Session& session, const Arguments& arguments) {
-  return write_row(session, arguments, [&](client::Mutation& mutation) -> Result<void> {
-    const int64_t now_us = session.now_us();
-    std::optional<int64_t> at;
-    if (const std::string* text = arguments.find("at")) {
-      TRY(at, parse_time(*text, now_us));
-    }
-    if (arguments.count() == 2) return fail(Errc::invalid_argument, "set needs at least one cell");
-    for (size_t i = 2; i < arguments.count(); ++i) {
-      TRY(const CellText cell, parse_cell(arguments[i], now_us, at.has_value()));
-      TRY(const std::string qualifier, session.input(cell.column.qualifier));
-      TRY(const std::string value, session.input(cell.value));
-      const std::optional<int64_t> when = cell.timestamp_us ? cell.timestamp_us : at;
-      if (when) {
-        mutation.set(cell.column.family, qualifier, value, *when);
-      } else {
-        mutation.set(cell.column.family, qualifier, value);
-      }
-    }
-    return {};
-  });
-}
-
-int delete_row(Session& session, const Arguments& arguments) {
-  return write_row(session, arguments, [](client::Mutation& mutation) -> Result<void> {
-    mutation.delete_row();
-    return {};
-  });
-}
-
-int delete_column(Session& session, const Arguments& arguments) {
-  return write_row(session, arguments, [&](client::Mutation& mutation) -> Result<void> {
-    TRY(const Column column, parse_column(arguments[2]));
-    TRY(const std::string qualifier, session.input(column.qualifier));
-    std::optional<int64_t> start;
-    std::optional<int64_t> end;
-    if (const std::string* text = arguments.find("start")) {
-      TRY(start, parse_time(*text, session.now_us()));
-    }
-    if (const std::string* text = arguments.find("end")) {
-      TRY(end, parse_time(*text, session.now_us()));
-    }
-    mutation.delete_column(column.family, qualifier, start, end);
-    return {};
-  });
-}
-
-int delete_family(Session& session, const Arguments& arguments) {
-  return write_row(session, arguments, [&](client::Mutation& mutation) -> Result<void> {
-    mutation.delete_family(arguments[2]);
-    return {};
-  });
-}
 
 int lookup(Session& session, const Arguments& arguments) {
   client::ReadRow read;

@@ -102,6 +102,8 @@ Result<Invocation> parse_invocation(const std::vector<std::string>& words) {
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
+  app.require_subcommand(0,
+                         1);  // what stands behind a command is no command, whatever it is called
   add_globals(app, out.globals);
   std::vector<Chosen> all;
   add_commands(app, all);

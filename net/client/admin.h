@@ -147,6 +147,15 @@ struct Pong {
   int64_t now_us = 0;  // the node's trusted clock
 };
 
+// How time stands on a node (SEMANTICS 3).
+struct ClockReport {
+  int64_t trusted_us = 0, wall_us = 0;
+  int64_t held_us = 0;           // how far the wall clock is ahead of trusted time; 0: none is held
+  bool synchronised = false;     // the kernel of the node says so of its clock
+  int64_t steady_us = 0;         // for how long the wall clock has been synchronised and consistent
+  int64_t release_after_us = 0;  // held time is released by itself when steady_us reaches it
+};
+
 struct ShardStats {
   uint64_t tablets = 0, tables_on_disk = 0, table_bytes = 0, log_bytes = 0, memtable_bytes = 0;
   uint64_t cache_bytes = 0, metadata_bytes = 0, commits = 0, flushes = 0, compactions = 0;

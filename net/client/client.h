@@ -185,6 +185,16 @@ class Client {
   auto async_list_tablets(const ListTablets& list, T&& token) {
     return admin<TabletPage>(encoder_->list_tablets(list), &decode_tablets, token);
   }
+  template <class T>  // void(Result<ClockReport>)
+  auto async_clock(T&& token) {
+    return data<ClockReport>(encoder_->confirm_time(std::nullopt), {}, &decode_clock, token);
+  }
+  // void(Result<ClockReport>): held time is over, and what would have died by it is dead. Refused
+  // with FAILED_PRECONDITION when more than `max_held_us` is held.
+  template <class T>
+  auto async_confirm_time(int64_t max_held_us, T&& token) {
+    return admin<ClockReport>(encoder_->confirm_time(max_held_us), &decode_clock, token);
+  }
   template <class T>  // void(Result<ServerInfo>)
   auto async_server_info(T&& token) {
     return data<ServerInfo>(encoder_->server_info(), {}, &decode_info, token);

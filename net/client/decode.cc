@@ -88,6 +88,19 @@ Result<Pong> decode_ping(const Answer& answer) {
   return pong;
 }
 
+Result<ClockReport> decode_clock(const Answer& answer) {
+  TRY(const fb::ClockReply* reply, root_of<fb::ClockReply>(answer.last));
+  ClockReport report;
+  if (!reply) return report;
+  report.trusted_us = reply->trusted_us();
+  report.wall_us = reply->wall_us();
+  report.held_us = reply->held_us();
+  report.synchronised = reply->synchronised();
+  report.steady_us = reply->steady_us();
+  report.release_after_us = reply->release_after_us();
+  return report;
+}
+
 Result<ServerInfo> decode_info(const Answer& answer) {
   TRY(const fb::ServerInfoReply* reply, root_of<fb::ServerInfoReply>(answer.last));
   ServerInfo info;

@@ -26,6 +26,7 @@ Result<void> decode_nothing(const Answer& answer);
 Result<ServerHello> decode_hello(const Answer& answer);
 Result<Pong> decode_ping(const Answer& answer);
 Result<ServerInfo> decode_info(const Answer& answer);
+Result<ClockReport> decode_clock(const Answer& answer);
 Result<MutateReply> decode_mutate(const Answer& answer);
 // answer.argument: how many entries there were.
 Result<EntryResults> decode_entries(const Answer& answer);

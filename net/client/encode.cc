@@ -438,4 +438,13 @@ Request Encoder::list_tablets(const ListTablets& list) {
                 fb::CreateListTabletsRequest(b, table, list.from_table, row, list.limit));
 }
 
+Request Encoder::confirm_time(std::optional<int64_t> max_held_us) {
+  auto& b = fresh();
+  Request request =
+      finish(op_number(fb::Op::ConfirmTime),
+             fb::CreateConfirmTimeRequest(b, max_held_us.has_value(), max_held_us.value_or(0)));
+  request.writes = max_held_us.has_value();
+  return request;
+}
+
 }  // namespace cellar::client

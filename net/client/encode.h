@@ -51,6 +51,7 @@ class Encoder {
   Request merge_tablets(std::string_view table, uint64_t left, uint64_t right);
   Request move_tablet(std::string_view table, uint64_t tablet_id, uint32_t shard);
   Request list_tablets(const ListTablets& list);
+  Request confirm_time(std::optional<int64_t> max_held_us);  // absent: only to be told
 
   // The token to send: the one given, or where the options ask for it a drawn one.
   std::optional<Token> token_for(const std::optional<Token>& given, const CallOptions& options);

@@ -151,6 +151,15 @@ Result<TabletPage> SyncClient::list_tablets(const ListTablets& list) {
   return wait<TabletPage>([&](auto token) { client_->async_list_tablets(list, std::move(token)); });
 }
 
+Result<ClockReport> SyncClient::clock() {
+  return wait<ClockReport>([&](auto token) { client_->async_clock(std::move(token)); });
+}
+
+Result<ClockReport> SyncClient::confirm_time(int64_t max_held_us) {
+  return wait<ClockReport>(
+      [&](auto token) { client_->async_confirm_time(max_held_us, std::move(token)); });
+}
+
 Result<ServerInfo> SyncClient::server_info() {
   return wait<ServerInfo>([&](auto token) { client_->async_server_info(std::move(token)); });
 }

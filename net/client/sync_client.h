@@ -62,6 +62,8 @@ class SyncClient {
   Result<std::vector<TabletDescription>> move_tablet(std::string_view table, uint64_t tablet_id,
                                                      uint32_t shard);
   Result<TabletPage> list_tablets(const ListTablets& list);
+  Result<ClockReport> clock();
+  Result<ClockReport> confirm_time(int64_t max_held_us);
   Result<ServerInfo> server_info();
   Result<Pong> ping();
 

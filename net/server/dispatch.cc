@@ -40,6 +40,7 @@ constexpr std::array<Handler, kOps> make_handlers() {
   set(Op::MergeTablets, handle_merge_tablets);
   set(Op::MoveTablet, handle_move_tablet);
   set(Op::ListTablets, handle_list_tablets);
+  set(Op::ConfirmTime, handle_confirm_time);
   return table;
 }
 constexpr std::array<Handler, kOps> kHandlers = make_handlers();

@@ -17,6 +17,7 @@ void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_hello(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_ping(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_server_info(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_confirm_time(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_extra(ShardServer& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_data.cc ----
 void handle_mutate_row(ShardServer& shard, Session& session, const wire::Frame& frame);

@@ -1,4 +1,4 @@
-// What concerns the connection and the node: Hello, Ping, ServerInfo.
+// What concerns the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
 #include "net/server/dispatch.h"
 #include "net/server/shard_server.h"
 
@@ -13,8 +13,9 @@ constexpr size_t kMaxClientIdBytes = 64;
 constexpr size_t kMaxEchoBytes = 1024;
 
 // Parts of the contract that this node has, by the names of PROTOCOL.md.
-constexpr std::string_view kFeatures[] = {
-    "filters", "splits", "reversed", "drop_row_range", "alter_table", "sample_row_keys", "tablets"};
+constexpr std::string_view kFeatures[] = {"filters",        "splits",      "reversed",
+                                          "drop_row_range", "alter_table", "sample_row_keys",
+                                          "tablets",        "clock"};
 
 Result<void> check_hello(const fb::HelloRequest& hello) {
   if (hello.min_version() > wire::kProtocolVersion ||
@@ -102,6 +103,33 @@ Async<void> answer_server_info(ShardServer& shard, Session& session, wire::Frame
   session.reply(header, wire::finish_body(builder, reply.Finish()));
 }
 
+void reply_clock(ShardServer& shard, Session& session, const wire::FrameHeader& header,
+                 const engine::ClockReport& report) {
+  auto& builder = shard.builder();
+  builder.Clear();
+  const auto reply =
+      fb::CreateClockReply(builder, report.trusted_us, report.wall_us, report.held_us,
+                           report.synchronised, report.steady_us, report.release_after_us);
+  session.reply(header, wire::finish_body(builder, reply));
+}
+
+// `max_held_us`: to be released; absent: only to be told.
+Async<void> answer_clock(ShardServer& shard, Session& session, wire::FrameHeader header,
+                         std::optional<int64_t> max_held_us) {
+  const engine::ClockReport report = co_await shard.node().clock_report(shard.id());
+  if (!max_held_us || report.held_us == 0) co_return reply_clock(shard, session, header, report);
+  // Trusted time may lag by the clocks' drift between two looks.
+  if (*max_held_us < report.held_us - engine::ClockKeeper::kSlackUs) {
+    co_return session.reply_error(
+        header, Error(Errc::failed_precondition,
+                      fmt::format("{} us are held, more than the {} us that are to be released",
+                                  report.held_us, *max_held_us)));
+  }
+  const Result<engine::ClockReport> released = co_await shard.node().release_held_time(shard.id());
+  if (!released) co_return session.reply_error(header, released.error());
+  reply_clock(shard, session, header, *released);
+}
+
 // The operation may have moved the clock.
 Async<void> answer_extra(ShardServer& shard, Session& session, wire::FrameHeader header) {
   const Result<void> renewed = co_await shard.node().renew_clock(shard.id());
@@ -165,6 +193,16 @@ void handle_ping(ShardServer& shard, Session& session, const Frame& frame) {
 void handle_server_info(ShardServer& shard, Session& session, const Frame& frame) {
   if (!frame.body.empty() && body_of<fb::ServerInfoRequest>(session, frame) == nullptr) return;
   spawn(shard.executor(), answer_server_info(shard, session, frame.header));
+}
+
+void handle_confirm_time(ShardServer& shard, Session& session, const Frame& frame) {
+  std::optional<int64_t> max_held_us;
+  if (!frame.body.empty()) {
+    const auto* confirm = body_of<fb::ConfirmTimeRequest>(session, frame);
+    if (confirm == nullptr) return;
+    if (confirm->release()) max_held_us = confirm->max_held_us();
+  }
+  spawn(shard.executor(), answer_clock(shard, session, frame.header, max_held_us));
 }
 
 void handle_extra(ShardServer& shard, Session& session, const Frame& frame) {

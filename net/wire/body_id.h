@@ -60,6 +60,8 @@ inline constexpr const char* kBodyId<fb::MoveTabletRequest> = "QMOV";
 template <>
 inline constexpr const char* kBodyId<fb::ListTabletsRequest> = "QLTB";
 template <>
+inline constexpr const char* kBodyId<fb::ConfirmTimeRequest> = "QCLK";
+template <>
 inline constexpr const char* kBodyId<fb::Credit> = "QCRD";
 
 template <>
@@ -94,5 +96,7 @@ template <>
 inline constexpr const char* kBodyId<fb::ReshapeReply> = "RRSH";
 template <>
 inline constexpr const char* kBodyId<fb::ListTabletsReply> = "RLTB";
+template <>
+inline constexpr const char* kBodyId<fb::ClockReply> = "RCLK";
 
 }  // namespace cellar::wire

@@ -77,5 +77,30 @@ TEST_F(CliRetention, KeepingNoDeadByteShowsItsCostAndAsks) {
   good({"altertable", "slack", "dead-slack=0", "reclaim-within=5m", "--yes"});
 }
 
+TEST_F(CliRetention, ACellMayHaveALifeOfItsOwn) {
+  good({"createtable", "life", "families=f:maxage=2d"});
+  good({"set", "life", "r", "f:default=a"});
+  good({"set", "life", "r", "f:short=b", "ttl=1h"});
+  good({"set", "life", "r", "f:long=c", "expire-at=in 3d"});
+  const auto columns = [] {
+    std::string all;
+    for (const char* column : {"default", "short", "long"}) {
+      const Outcome seen = cellar({"lookup", "life", "r", fmt::format("columns=f:{}", column)});
+      if (seen.code == kDone) all += std::string(all.empty() ? "" : " ") + column;
+    }
+    return all;
+  };
+  EXPECT_EQ(columns(), "default short long");
+  pass_us(3'600'000'001);
+  EXPECT_EQ(columns(), "default long");
+  pass_us(47 * 3'600'000'000);
+  EXPECT_EQ(columns(), "long");
+  pass_us(24 * 3'600'000'000);
+  EXPECT_EQ(columns(), "");
+  refused({"set", "life", "r", "f:q=v", "ttl=1h", "expire-at=now"}, kUsage, "either ttl=");
+  refused({"set", "life", "r", "f:q=v", "ttl=long"}, kUsage, "'long' is not a duration");
+  refused({"set", "life", "r", "f:q=v", "expire-at=1h ago"}, kFailed, "OUT_OF_RANGE");
+}
+
 }  // namespace
 }  // namespace cellar::cli

@@ -76,5 +76,58 @@ TEST_F(CliRows, RefusalsOfTheNodeArePassedOnWithTheirCode) {
   refused({"deletetable", "absent"}, kNotFound, "NOT_FOUND");
 }
 
+TEST_F(CliRows, CountersAreIncrementedAndTextsAppendedTo) {
+  good({"createtable", "rmw", "families=f"});
+  EXPECT_NE(good({"increment", "rmw", "r", "f:a", "f:b=-5"}).find("Z  1\n  f:b"),
+            std::string::npos);
+  const std::string twice = good({"addtocell", "rmw", "r", "f:a=41", "--json"});
+  EXPECT_NE(twice.find("\"value_int64\":42}]}"), std::string::npos) << twice;
+  EXPECT_NE(good({"append", "rmw", "r", "f:t=a@b", "f:u=x"}).find("Z  a@b\n"), std::string::npos);
+  EXPECT_NE(good({"append", "rmw", "r", "f:t==c"}).find("Z  a@b=c\n"), std::string::npos);
+  refused({"increment", "rmw", "r", "f:a=x"}, kUsage, "'x' is no 64-bit number");
+  refused({"increment", "rmw", "r", "f"}, kUsage, "'f' is not a column");
+  refused({"increment", "rmw", "r"}, kUsage, "increment needs TABLE ROW");
+  refused({"increment", "rmw", "r", "f:t"}, kFailed, "FAILED_PRECONDITION");
+  refused({"append", "rmw", "r", "f:t"}, kUsage, "'f:t' is not a cell");
+}
+
+TEST_F(CliRows, ARowIsChangedUnderACondition) {
+  good({"createtable", "cond", "families=f,g"});
+  const auto check = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"checkandmutate", "cond", "r"});
+    return good(words);
+  };
+  EXPECT_EQ(check({"then", "deleterow", "else", "f:state=draft@1000", "f:note=x@1000"}),
+            "it does not hold: else\n");
+  EXPECT_EQ(check({"columns=f:state", "values=draft", "versions=1", "then", "set",
+                   "f:state=final@2000", "deletecolumn", "f:note", "else", "g:late=yes"}),
+            "it holds: then\n");
+  EXPECT_EQ(good({"lookup", "cond", "r"}),
+            "r\n  f:state  1970-01-01T00:00:00.002Z  final\n"
+            "           1970-01-01T00:00:00.001Z  draft\n");
+  EXPECT_EQ(check({"columns=g,f:note", "then", "deleterow", "else", "g:a=1@1000", "--json"}),
+            "{\"ok\":true,\"matched\":false}\n");
+  EXPECT_EQ(
+      check({"filter={\"family_regex\":\"g\"}", "then", "deletefamily", "f", "set", "g:b=2@1000"}),
+      "it holds: then\n");
+  EXPECT_EQ(good({"lookup", "cond", "r"}),
+            "r\n  g:a  1970-01-01T00:00:00.001Z  1\n  g:b  1970-01-01T00:00:00.001Z  2\n");
+  const auto wrong = [](std::vector<std::string> words, std::string_view expected) {
+    words.insert(words.begin(), {"checkandmutate", "cond", "r"});
+    refused(words, kUsage, expected);
+  };
+  wrong({"f:a=1"}, "'f:a=1' stands where then or else should");
+  wrong({"then"}, "needs something to do");
+  wrong({"then", "deletecolumn", "f"}, "'f' is not a column");
+  wrong({"then", "f:a=1", "ttl=1h", "expire-at=now"}, "either ttl= or expire-at=");
+}
+
+TEST_F(CliRows, RowsAndTablesMayBeCalledLikeCommands) {
+  good({"createtable", "read", "families=set"});
+  good({"set", "read", "lookup", "set:count=1@1000"});
+  EXPECT_EQ(good({"lookup", "read", "lookup"}),
+            "lookup\n  set:count  1970-01-01T00:00:00.001Z  1\n");
+}
+
 }  // namespace
 }  // namespace cellar::cli
