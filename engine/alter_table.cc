@@ -75,12 +75,7 @@ Result<void> replace_rules(Catalog::Alteration& alteration, CommitStamp stamp, C
 
 }  // namespace
 
-// Sets `created` of the families that the alteration adds, and the history of those that get
-// another rule: one stamp for the table, above everything that its tablets have committed and not
-// before any shard's clock.
-Async<Result<void>> NodeImpl::stamp_changes(Catalog::Alteration& alteration,
-                                            const std::vector<std::vector<TabletId>>& ids,
-                                            bool close_oldest_undo_window) {
+Async<Result<NodeImpl::Stamps>> NodeImpl::stamps_of(const std::vector<std::vector<TabletId>>& ids) {
   std::vector<CommitStamp> last(shards());
   std::vector<CommitStamp> settled(shards());
   auto ask = [this, &ids, &last, &settled](ShardId shard) -> Async<Result<void>> {
@@ -89,14 +84,24 @@ Async<Result<void>> NodeImpl::stamp_changes(Catalog::Alteration& alteration,
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await on_every_shard(std::move(ask)));
-  const CommitStamp created = *std::max_element(last.begin(), last.end());
+  co_return Stamps{*std::max_element(last.begin(), last.end()),
+                   *std::min_element(settled.begin(), settled.end())};
+}
+
+// Sets `created` of the families that the alteration adds, and the history of those that get
+// another rule: one stamp for the table, above everything that its tablets have committed and not
+// before any shard's clock.
+Async<Result<void>> NodeImpl::stamp_changes(Catalog::Alteration& alteration,
+                                            const std::vector<std::vector<TabletId>>& ids,
+                                            bool close_oldest_undo_window) {
+  CO_TRY(const Stamps stamps, co_await stamps_of(ids));
+  const CommitStamp created = stamps.last;
   for (FamilySchema& family : alteration.entry.schema.families) {
     const auto& added = alteration.added;
     if (std::find(added.begin(), added.end(), family.name) != added.end()) family.created = created;
   }
   if (alteration.ruled.empty()) co_return Result<void>{};
-  co_return replace_rules(alteration, CommitStamp{created.value() + 1},
-                          *std::min_element(settled.begin(), settled.end()),
+  co_return replace_rules(alteration, CommitStamp{created.value() + 1}, stamps.settled,
                           close_oldest_undo_window);
 }
 
@@ -108,7 +113,11 @@ Async<Result<TableEntry>> NodeImpl::alter_here(TableChange change) {
   if (!alteration.added.empty() || !alteration.ruled.empty()) {
     CO_TRY_VOID(co_await stamp_changes(alteration, ids, change.close_oldest_undo_window));
   }
+  co_return co_await put_in_force(std::move(alteration), ids);
+}
 
+Async<Result<TableEntry>> NodeImpl::put_in_force(Catalog::Alteration alteration,
+                                                 const std::vector<std::vector<TabletId>>& ids) {
   std::vector<SubjectEdit> edits;
   edits.push_back(catalog_.edit_of(alteration));
   auto versions = co_await manifest_.commit(edits);
@@ -132,6 +141,30 @@ Async<Result<TableEntry>> NodeImpl::alter_here(TableChange change) {
   };
   CO_TRY_VOID(co_await on_every_shard(std::move(install)));
   co_return std::move(alteration.entry);
+}
+
+// ---- undoing
+
+Async<Result<TableEntry>> NodeImpl::undo_rule(ShardId from, RuleUndo undo) {
+  auto there = [this, mine = std::move(undo)]() mutable { return undo_here(std::move(mine)); };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+// No new era begins, so nothing is stamped: the history is that in which the change was not made.
+// Merges have kept what it would bring back (FamilyRetention::firm). Whether the window is open is
+// judged by the most advanced of the shards' clocks, as merges do.
+Async<Result<TableEntry>> NodeImpl::undo_here(RuleUndo undo) {
+  AsyncMutex::Lock lock = co_await catalog_lock_.lock();
+  CO_TRY(Catalog::Alteration alteration, catalog_.plan_undo(undo));
+  const std::vector<std::vector<TabletId>> ids = tablets_of(alteration.entry);
+  CO_TRY(const Stamps stamps, co_await stamps_of(ids));
+  FamilySchema& family = *alteration.entry.schema.find_family(undo.family);
+  CO_TRY(family, undo_change(family, static_cast<int64_t>(stamps.last.value() / 1000)));
+  if (const auto valid = validate_family(family); !valid) {
+    co_return fail(Errc::failed_precondition, "the rule '{}' cannot come back: {}",
+                   describe_rule(family.rule), valid.error().message);
+  }
+  co_return co_await put_in_force(std::move(alteration), ids);
 }
 
 }  // namespace cellar::engine

@@ -233,6 +233,24 @@ Result<Catalog::Alteration> Catalog::plan_alter(const TableChange& change) const
   return alteration;
 }
 
+Result<Catalog::Alteration> Catalog::plan_undo(const RuleUndo& undo) const {
+  TableChange named;
+  named.name = undo.table;
+  named.alter.emplace_back().name = undo.family;
+  TRY_VOID(check_exists(named, map_));
+  Alteration alteration;
+  alteration.entry = *map_.find(Bytes(undo.table));
+  TableSchema& schema = alteration.entry.schema;
+  if (undo.expected_version != 0 && undo.expected_version != schema.version) {
+    return fail(Errc::failed_precondition,
+                "the schema of table '{}' has version {}, not {}: it was changed meanwhile",
+                schema.name, schema.version, undo.expected_version);
+  }
+  ++schema.version;
+  alteration.empty = false;
+  return alteration;
+}
+
 SubjectEdit Catalog::edit_of(const Alteration& alteration) const {
   const TableSchema& schema = alteration.entry.schema;
   return put_state(subject_of(schema.id), table_versions_.at(schema.id), encode_schema(schema));

@@ -74,6 +74,8 @@ class Catalog {
   };
   // See Node::alter_table.
   Result<Alteration> plan_alter(const TableChange& change) const;
+  // See Node::undo_rule: all of it but the history of the family.
+  Result<Alteration> plan_undo(const RuleUndo& undo) const;
   SubjectEdit edit_of(const Alteration& alteration) const;
   // The edit went through with this version.
   void altered(const Alteration& alteration, uint64_t version);

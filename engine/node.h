@@ -70,6 +70,11 @@ class Node {
   // in this order: INVALID_ARGUMENT (validate_change), NOT_FOUND (table, family to drop or alter),
   // ALREADY_EXISTS (family to add). A family that was dropped and is added again is empty.
   virtual Async<Result<TableEntry>> alter_table(ShardId from, TableChange change) = 0;
+  // As if the newest change of the rule that can still be undone had never been made; in force as
+  // an alteration is. NOT_FOUND (table, family). FAILED_PRECONDITION: no undo window is open, the
+  // schema has another version than the one expected, or the family has been altered since so that
+  // it cannot have the rule that would come back.
+  virtual Async<Result<TableEntry>> undo_rule(ShardId from, RuleUndo undo) = 0;
   virtual Async<Result<void>> drop_table(ShardId from, std::string name) = 0;  // NOT_FOUND
   virtual Async<Result<void>> flush_table(ShardId from, std::string name) = 0;
   virtual Async<Result<void>> compact_table(ShardId from, std::string name) = 0;

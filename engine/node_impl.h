@@ -45,6 +45,7 @@ class NodeImpl final : public Node {
 
   Async<Result<TableEntry>> create_table(ShardId from, TableSpec spec) override;
   Async<Result<TableEntry>> alter_table(ShardId from, TableChange change) override;
+  Async<Result<TableEntry>> undo_rule(ShardId from, RuleUndo undo) override;
   Async<Result<void>> drop_table(ShardId from, std::string name) override;
   Async<Result<void>> flush_table(ShardId from, std::string name) override;
   Async<Result<void>> compact_table(ShardId from, std::string name) override;
@@ -86,9 +87,20 @@ class NodeImpl final : public Node {
   Async<Result<TableEntry>> create_here(TableSpec spec);
   // alter_table.cc
   Async<Result<TableEntry>> alter_here(TableChange change);
+  Async<Result<TableEntry>> undo_here(RuleUndo undo);
+  // What the tablets of a table say: the newest stamp that any has given out, and up to where all
+  // are settled.
+  struct Stamps {
+    CommitStamp last;
+    CommitStamp settled;
+  };
+  Async<Result<Stamps>> stamps_of(const std::vector<std::vector<TabletId>>& ids);
   Async<Result<void>> stamp_changes(Catalog::Alteration& alteration,
                                     const std::vector<std::vector<TabletId>>& ids,
                                     bool close_oldest_undo_window);
+  // The manifest edit, then every tablet and every map.
+  Async<Result<TableEntry>> put_in_force(Catalog::Alteration alteration,
+                                         const std::vector<std::vector<TabletId>>& ids);
   Async<Result<void>> drop_here(std::string name);
   Async<Result<void>> drop_planned(Catalog::Drop drop);
   // By shard.

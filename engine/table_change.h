@@ -59,6 +59,13 @@ struct TableChange {
   bool close_oldest_undo_window = false;  // where a tightening would open one too many
 };
 
+// Takes the newest change of a family's rule back that can still be undone (SEMANTICS 5).
+struct RuleUndo {
+  std::string table;
+  std::string family;
+  uint64_t expected_version = 0;  // of the schema, as the caller saw it; 0: any
+};
+
 // INVALID_ARGUMENT for what cannot be whatever the family was before: its name, the form of its
 // rule, a negative duration, parts that are named together and forbid each other.
 Result<void> validate_spec(const FamilySpec& family);

@@ -10,20 +10,18 @@
 namespace cellar::engine {
 namespace {
 
-// Takes back every open change whose rule `wanted` loosens.
-void take_back(FamilySchema& family, const StepRule& wanted, int64_t now_us) {
-  std::vector<PastRule>& history = family.history;
-  // rules[i + 1] came into force with the change history[i].
+// rules[i + 1] came into force with the change history[i].
+std::vector<RetentionRule> rules_of(const FamilySchema& family) {
   std::vector<RetentionRule> rules;
-  for (const PastRule& past : history) rules.push_back(past.rule);
+  for (const PastRule& past : family.history) rules.push_back(past.rule);
   rules.push_back(family.rule);
+  return rules;
+}
 
-  std::vector<bool> taken_back(history.size());
-  for (size_t i = 0; i < history.size(); ++i) {
-    const StepRule came(rules[i + 1]);
-    taken_back[i] =
-        history[i].can_be_undone(now_us) && wanted.keeps_all_of(came) && !came.keeps_all_of(wanted);
-  }
+// The history as if those changes had never been made.
+void rewrite_without(FamilySchema& family, const std::vector<bool>& taken_back) {
+  std::vector<PastRule>& history = family.history;
+  std::vector<RetentionRule> rules = rules_of(family);
   for (size_t i = 0; i < history.size(); ++i) {
     if (taken_back[i]) rules[i + 1] = rules[i];
   }
@@ -36,6 +34,18 @@ void take_back(FamilySchema& family, const StepRule& wanted, int64_t now_us) {
   }
   history = std::move(left);
   family.rule = std::move(rules.back());
+}
+
+// Takes back every open change whose rule `wanted` loosens.
+void take_back(FamilySchema& family, const StepRule& wanted, int64_t now_us) {
+  const std::vector<RetentionRule> rules = rules_of(family);
+  std::vector<bool> taken_back;
+  for (size_t i = 0; i < family.history.size(); ++i) {
+    const StepRule came(rules[i + 1]);
+    taken_back.push_back(family.history[i].can_be_undone(now_us) && wanted.keeps_all_of(came) &&
+                         !came.keeps_all_of(wanted));
+  }
+  rewrite_without(family, taken_back);
 }
 
 std::vector<PastRule*> open_windows(FamilySchema& family, int64_t now_us) {
@@ -88,6 +98,20 @@ Result<FamilySchema> change_rule(const FamilySchema& family, const RuleChange& c
   }
   changed.rule = change.rule;
   return changed;
+}
+
+Result<FamilySchema> undo_change(const FamilySchema& family, int64_t now_us) {
+  const auto newest =
+      std::find_if(family.history.rbegin(), family.history.rend(),
+                   [now_us](const PastRule& past) { return past.can_be_undone(now_us); });
+  if (newest == family.history.rend())
+    return fail(Errc::failed_precondition,
+                "family '{}' has no change of its rule that can still be undone", family.name);
+  std::vector<bool> taken_back(family.history.size());
+  taken_back[static_cast<size_t>(family.history.rend() - newest) - 1] = true;
+  FamilySchema undone = family;
+  rewrite_without(undone, taken_back);
+  return undone;
 }
 
 void forget_rules(FamilySchema& family, CommitStamp settled, int64_t now_us) {

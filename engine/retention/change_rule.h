@@ -11,6 +11,9 @@
 //   versions 3, raised to 4                   nothing comes back: nothing was tightened
 //   versions 3, replaced by max_age 1 d       tightens (some), so it may be undone; it loosens no
 //                                             rule, so it takes nothing back
+//
+// An *undo* takes the newest open change back whatever rule would be in force instead: also where
+// no rule loosens the tightened one, as in the last example.
 #pragma once
 
 #include "engine/model/schema.h"
@@ -30,6 +33,12 @@ struct RuleChange {
 // FAILED_PRECONDITION when too many undo windows would be open, or too many rules would have to be
 // remembered. REQUIRES: a valid rule.
 Result<FamilySchema> change_rule(const FamilySchema& family, const RuleChange& change);
+
+// The family without its newest change that can still be undone, as if it had never been in force.
+// Changes made after that one stay, but for those that change nothing any more; where there are
+// none, the rule that it replaced is in force again. FAILED_PRECONDITION when no undo window is
+// open.
+Result<FamilySchema> undo_change(const FamilySchema& family, int64_t now_us);
 
 // The family without the past rules that nothing needs any more: all cells are settled up to there,
 // and no change before may be undone.

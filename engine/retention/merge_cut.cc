@@ -11,8 +11,10 @@ Instant before(Instant instant) { return instant == 0 ? 0 : instant - 1; }
 
 MergeCut::MergeCut(const TableSchema& schema, CommitStamp settled, const MergeFacts& facts)
     : facts_(facts),
-      retention_(TableRetention::firm(schema, settled, facts.now_us)),
-      now_us_(std::max<int64_t>(0, facts.now_us - facts.margin_us)) {
+      now_us_(std::max<int64_t>(0, facts.now_us - facts.margin_us)),
+      // Open windows by the same clock: an undo in a window's last moment meets no merge that is
+      // ahead of it.
+      retention_(TableRetention::firm(schema, settled, now_us_)) {
   // A commit to come may carry the very microsecond of `now`.
   const Instant horizon =
       before(std::min(instant_of_us(facts.now_us), instant_of(facts.newer_from)));

@@ -71,7 +71,7 @@ class MergeCut {
   int64_t now_us() const { return now_us_; }  // as of which, where versions do not count
   int64_t counted_now_us() const { return counted_us_; }  // and where they do
   // The fast path does not tell when a cell died: not to be taken where that is needed.
-  bool exact() const { return facts_.any_expiry; }
+  bool exact() const { return facts_.any_expiry || retention_.remembers(); }
 
   // A dead or living cell of a family that does not count.
   Verdict single_cell(Fate fate, int64_t timestamp_us, bool has_expiry) const;
@@ -86,8 +86,8 @@ class MergeCut {
   Instant cut(const FamilyRetention& family) const;
 
   MergeFacts facts_;
-  TableRetention retention_;
   int64_t now_us_;
+  TableRetention retention_;
   int64_t counted_us_;
   Instant cut_;      // before what is still undecided in any family
   Instant settled_;  // and before what may be undone in any

@@ -77,6 +77,14 @@ struct TabletDescription {
   uint32_t shard = 0;
 };
 
+// A change of a family's rule that can still be undone.
+struct UndoWindow {
+  std::string family;
+  std::optional<RetentionRule> replaced;  // the rule before; absent: keep everything
+  int64_t changed_us = 0;                 // when
+  int64_t until_us = 0;                   // up to which trusted time it can be undone
+};
+
 struct TableDescription {
   std::string name;
   uint64_t table_id = 0;
@@ -86,6 +94,31 @@ struct TableDescription {
   std::vector<FamilySpec> families;  // by name
   TableOptions options;
   std::vector<TabletDescription> tablets;  // by start
+  std::vector<UndoWindow> undo_windows;    // those that are open, by family, newest first
+};
+
+// A rule of a family, and when it was in force.
+struct RuleEra {
+  std::optional<RetentionRule> rule;  // absent: keep everything
+  int64_t since_us = 0;               // 0: from as far back as is remembered
+  int64_t until_us = 0;               // 0: it is in force
+  int64_t undo_until_us = 0;  // up to when the change that began it can be undone; 0: it cannot
+};
+
+// What was undone is not in it. What nothing on disk remembers may be forgotten; the audit trail
+// has it longer.
+struct RuleHistory {
+  uint64_t version = 0;        // of the table's schema
+  std::vector<RuleEra> eras;   // newest first; the first is in force
+  int64_t undo_window_us = 0;  // of the family: of changes to come
+  int64_t now_us = 0;          // the node's trusted time
+};
+
+// Takes the newest change of a family's rule back that can still be undone.
+struct UndoRule {
+  std::string table;
+  std::string family;
+  uint64_t expected_version = 0;  // refused when the schema has another; 0: any
 };
 
 struct TableSummary {

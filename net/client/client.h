@@ -155,6 +155,17 @@ class Client {
     return admin<PreviewReply>(encoder_->preview_rule(table, family, rule, samples),
                                &decode_preview, token);
   }
+  template <class T>  // void(Result<RuleHistory>)
+  auto async_rule_history(std::string_view table, std::string_view family, T&& token) {
+    return admin<RuleHistory>(encoder_->rule_history(table, family), &decode_history, token);
+  }
+  // void(Result<TableDescription>): as the table is without the newest change of the rule that
+  // could still be undone. FAILED_PRECONDITION when there is none, or the schema is not the one
+  // expected.
+  template <class T>
+  auto async_undo_rule(const UndoRule& undo, T&& token) {
+    return admin<TableDescription>(encoder_->undo_rule(undo), &decode_table, token);
+  }
   template <class T>  // void(Result<void>)
   auto async_flush_table(std::string_view name, T&& token) {
     return admin<void>(encoder_->flush_table(name), &decode_nothing, token);

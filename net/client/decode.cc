@@ -37,14 +37,18 @@ RetentionRule rule_of(const flatbuffers::Vector<const fb::RuleNode*>& nodes, uin
   return rule;
 }
 
+// None: keep everything.
+std::optional<RetentionRule> rule_of(const flatbuffers::Vector<const fb::RuleNode*>* nodes) {
+  if (nodes == nullptr || nodes->size() == 0 || !wire::well_aligned(nodes)) return std::nullopt;
+  uint32_t next = 0;
+  return rule_of(*nodes, next, 0);
+}
+
 FamilySpec family_of(const fb::FamilySpec& from) {
   FamilySpec to;
   to.name = std::string(wire::text(from.name()));
   to.rule_given = from.rule_given();
-  if (from.rule() && from.rule()->size() > 0 && wire::well_aligned(from.rule())) {
-    uint32_t next = 0;
-    to.rule = rule_of(*from.rule(), next, 0);
-  }
+  to.rule = rule_of(from.rule());
   if (const auto v = from.timestamps()) to.timestamps = static_cast<TimestampMeaning>(*v);
   if (const auto v = from.born_dead()) to.born_dead = static_cast<BornDead>(*v);
   if (from.window_given()) {
@@ -271,6 +275,11 @@ Result<TableDescription> decode_table(const Answer& answer) {
     table.tablets.push_back(
         {from.tablet_id(), from.epoch(), std::string(start), std::string(end), from.shard()});
   }
+  for (uint32_t i = 0; reply->undo_windows() && i < reply->undo_windows()->size(); ++i) {
+    const fb::UndoWindow& from = *reply->undo_windows()->Get(i);
+    table.undo_windows.push_back({std::string(wire::text(from.family())), rule_of(from.replaced()),
+                                  from.changed_us(), from.until_us()});
+  }
   return table;
 }
 
@@ -333,6 +342,21 @@ Result<TabletPage> decode_tablets(const Answer& answer) {
     to.held = from.held();
   }
   return page;
+}
+
+Result<RuleHistory> decode_history(const Answer& answer) {
+  TRY(const fb::RuleHistoryReply* reply, root_of<fb::RuleHistoryReply>(answer.last));
+  RuleHistory history;
+  if (!reply) return history;
+  history.version = reply->version();
+  history.undo_window_us = reply->undo_window_us();
+  history.now_us = reply->now_us();
+  for (uint32_t i = 0; reply->eras() && i < reply->eras()->size(); ++i) {
+    const fb::RuleEra& from = *reply->eras()->Get(i);
+    history.eras.push_back(
+        {rule_of(from.rule()), from.since_us(), from.until_us(), from.undo_until_us()});
+  }
+  return history;
 }
 
 Result<PreviewReply> decode_preview(const Answer& answer) {

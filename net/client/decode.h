@@ -39,6 +39,7 @@ Result<std::vector<TableSummary>> decode_list(const Answer& answer);
 Result<TableDescription> decode_table(const Answer& answer);
 Result<std::vector<TabletDescription>> decode_reshape(const Answer& answer);
 Result<TabletPage> decode_tablets(const Answer& answer);
+Result<RuleHistory> decode_history(const Answer& answer);
 Result<PreviewReply> decode_preview(const Answer& answer);
 
 }  // namespace cellar::client

@@ -396,6 +396,26 @@ Request Encoder::preview_rule(std::string_view table, std::string_view family,
                                              b.CreateVectorOfStructs(nodes), samples));
 }
 
+Request Encoder::rule_history(std::string_view table, std::string_view family) {
+  auto& b = fresh();
+  const auto table_name = string_of(b, table);
+  const auto family_name = string_of(b, family);
+  return finish(op_number(fb::Op::RuleHistory),
+                fb::CreateRuleHistoryRequest(b, table_name, family_name));
+}
+
+Request Encoder::undo_rule(const UndoRule& undo) {
+  auto& b = fresh();
+  const auto table_name = string_of(b, undo.table);
+  const auto family_name = string_of(b, undo.family);
+  Request request =
+      finish(op_number(fb::Op::UndoRule),
+             fb::CreateUndoRuleRequest(b, table_name, family_name, undo.expected_version));
+  request.writes = true;
+  request.repeat = Repeat::unless_applied;
+  return request;
+}
+
 Request Encoder::flush_table(std::string_view name) {
   return named<fb::FlushTableRequest>(op_number(fb::Op::FlushTable), name);
 }

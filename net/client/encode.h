@@ -45,6 +45,8 @@ class Encoder {
   Request describe_table(std::string_view name);
   Request preview_rule(std::string_view table, std::string_view family,
                        const std::optional<RetentionRule>& rule, uint32_t samples);
+  Request rule_history(std::string_view table, std::string_view family);
+  Request undo_rule(const UndoRule& undo);
   Request flush_table(std::string_view name);
   Request compact_table(std::string_view name);
   Request split_tablet(const SplitTablet& split);

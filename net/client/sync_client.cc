@@ -122,6 +122,16 @@ Result<PreviewReply> SyncClient::preview_rule(std::string_view table, std::strin
   });
 }
 
+Result<RuleHistory> SyncClient::rule_history(std::string_view table, std::string_view family) {
+  return wait<RuleHistory>(
+      [&](auto token) { client_->async_rule_history(table, family, std::move(token)); });
+}
+
+Result<TableDescription> SyncClient::undo_rule(const UndoRule& undo) {
+  return wait<TableDescription>(
+      [&](auto token) { client_->async_undo_rule(undo, std::move(token)); });
+}
+
 Result<void> SyncClient::flush_table(std::string_view name) {
   return wait<void>([&](auto token) { client_->async_flush_table(name, std::move(token)); });
 }

@@ -54,6 +54,8 @@ class SyncClient {
   Result<TableDescription> describe_table(std::string_view name);
   Result<PreviewReply> preview_rule(std::string_view table, std::string_view family,
                                     const std::optional<RetentionRule>& rule, uint32_t samples);
+  Result<RuleHistory> rule_history(std::string_view table, std::string_view family);
+  Result<TableDescription> undo_rule(const UndoRule& undo);
   Result<void> flush_table(std::string_view name);
   Result<void> compact_table(std::string_view name);
   Result<std::vector<TabletDescription>> split_tablet(const SplitTablet& split);

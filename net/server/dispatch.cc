@@ -41,6 +41,8 @@ constexpr std::array<Handler, kOps> make_handlers() {
   set(Op::MoveTablet, handle_move_tablet);
   set(Op::ListTablets, handle_list_tablets);
   set(Op::ConfirmTime, handle_confirm_time);
+  set(Op::RuleHistory, handle_rule_history);
+  set(Op::UndoRule, handle_undo_rule);
   return table;
 }
 constexpr std::array<Handler, kOps> kHandlers = make_handlers();

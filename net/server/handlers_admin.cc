@@ -29,7 +29,7 @@ Async<void> create_table(ShardServer& shard, Session& session, FrameHeader heade
     session.reply_error(header, made.error());
     co_return;
   }
-  session.reply(header, build_description(shard.builder(), *made));
+  session.reply(header, build_description(shard.builder(), *made, shard.clock().now_us()));
 }
 
 Async<void> alter_table(ShardServer& shard, Session& session, FrameHeader header,
@@ -39,7 +39,7 @@ Async<void> alter_table(ShardServer& shard, Session& session, FrameHeader header
     session.reply_error(header, table.error());
     co_return;
   }
-  session.reply(header, build_description(shard.builder(), *table));
+  session.reply(header, build_description(shard.builder(), *table, shard.clock().now_us()));
 }
 
 enum class TableWork : uint8_t { drop, flush, compact };
@@ -133,7 +133,7 @@ void handle_describe_table(ShardServer& shard, Session& session, const Frame& fr
   if (request == nullptr) return;
   const auto table = table_named(shard, frame.header, request->name());
   if (!table) return session.reply_error(frame.header, table.error());
-  session.reply(frame.header, build_description(shard.builder(), **table));
+  session.reply(frame.header, build_description(shard.builder(), **table, shard.clock().now_us()));
 }
 
 void handle_preview_rule(ShardServer& shard, Session& session, const Frame& frame) {

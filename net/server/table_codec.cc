@@ -76,6 +76,23 @@ flatbuffers::Offset<fb::FamilySpec> describe(flatbuffers::FlatBufferBuilder& bui
   return spec.Finish();
 }
 
+int64_t time_of(CommitStamp stamp) { return static_cast<int64_t>(stamp.value() / 1000); }
+
+std::vector<flatbuffers::Offset<fb::UndoWindow>> open_windows(
+    flatbuffers::FlatBufferBuilder& builder, const TableSchema& schema, int64_t now_us) {
+  std::vector<flatbuffers::Offset<fb::UndoWindow>> windows;
+  for (const FamilySchema& family : schema.families) {
+    for (auto past = family.history.rbegin(); past != family.history.rend(); ++past) {
+      if (!past->can_be_undone(now_us)) continue;
+      const auto name = builder.CreateString(family.name);
+      const auto rule = builder.CreateVectorOfStructs(wire::encode_rule(past->rule));
+      windows.push_back(
+          fb::CreateUndoWindow(builder, name, rule, time_of(past->until), past->undo_until_us));
+    }
+  }
+  return windows;
+}
+
 using Families = flatbuffers::Vector<flatbuffers::Offset<fb::FamilySpec>>;
 
 Result<void> decode_families(const Families* families, std::vector<engine::FamilySpec>& out) {
@@ -175,7 +192,28 @@ Bytes build_samples(flatbuffers::FlatBufferBuilder& builder,
   return wire::finish_body(builder, fb::CreateSampleRowKeysReply(builder, list, bytes));
 }
 
-Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::TableEntry& table) {
+Bytes build_history(flatbuffers::FlatBufferBuilder& builder, const TableSchema& schema,
+                    const FamilySchema& family, int64_t now_us) {
+  builder.Clear();
+  std::vector<flatbuffers::Offset<fb::RuleEra>> eras;
+  const std::vector<PastRule>& history = family.history;
+  for (size_t i = history.size() + 1; i-- > 0;) {
+    const bool in_force = i == history.size();
+    const auto rule =
+        builder.CreateVectorOfStructs(wire::encode_rule(in_force ? family.rule : history[i].rule));
+    const PastRule* began = i == 0 ? nullptr : &history[i - 1];
+    eras.push_back(fb::CreateRuleEra(
+        builder, rule, began != nullptr ? time_of(began->until) : time_of(family.created),
+        in_force ? 0 : time_of(history[i].until),
+        began != nullptr && began->can_be_undone(now_us) ? began->undo_until_us : 0));
+  }
+  const auto list = builder.CreateVector(eras);
+  return wire::finish_body(builder, fb::CreateRuleHistoryReply(builder, schema.version, list,
+                                                               family.undo_window_us, now_us));
+}
+
+Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::TableEntry& table,
+                        int64_t now_us) {
   builder.Clear();
   const TableSchema& schema = table.schema;
   const auto name = builder.CreateString(schema.name);
@@ -204,13 +242,14 @@ Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::T
     tablets.emplace_back(tablet.id.value(), tablet.epoch.value(), start, end, tablet.shard.value(),
                          0);
   }
+  const auto window_list = builder.CreateVector(open_windows(builder, schema, now_us));
   const auto tablet_list = builder.CreateVectorOfStructs(tablets);
   const auto bytes =
       builder.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
   const auto description = fb::CreateTableDescription(
       builder, name, schema.id.value(), schema.version,
       static_cast<fb::Granularity>(schema.granularity), static_cast<fb::Profile>(schema.profile),
-      family_list, option_table, tablet_list, bytes);
+      family_list, option_table, tablet_list, bytes, window_list);
   return wire::finish_body(builder, description);
 }
 

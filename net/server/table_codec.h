@@ -25,7 +25,13 @@ Result<engine::FamilySpec> decode_family(const wire::fb::FamilySpec& family);
 Bytes build_samples(flatbuffers::FlatBufferBuilder& builder,
                     const std::vector<engine::TabletSize>& tablets);
 
-// A TableDescription in `builder`, which is cleared first.
-Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::TableEntry& table);
+// A TableDescription in `builder`, which is cleared first. `now_us` is trusted time: which undo
+// windows are open.
+Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::TableEntry& table,
+                        int64_t now_us);
+
+// A RuleHistoryReply in `builder`, which is cleared first.
+Bytes build_history(flatbuffers::FlatBufferBuilder& builder, const TableSchema& schema,
+                    const FamilySchema& family, int64_t now_us);
 
 }  // namespace cellar::server

@@ -48,6 +48,10 @@ inline constexpr const char* kBodyId<fb::DescribeTableRequest> = "QDSC";
 template <>
 inline constexpr const char* kBodyId<fb::PreviewRuleRequest> = "QPRV";
 template <>
+inline constexpr const char* kBodyId<fb::RuleHistoryRequest> = "QRUL";
+template <>
+inline constexpr const char* kBodyId<fb::UndoRuleRequest> = "QUND";
+template <>
 inline constexpr const char* kBodyId<fb::FlushTableRequest> = "QFLU";
 template <>
 inline constexpr const char* kBodyId<fb::CompactTableRequest> = "QCMP";
@@ -92,6 +96,8 @@ template <>
 inline constexpr const char* kBodyId<fb::TableDescription> = "RDSC";
 template <>
 inline constexpr const char* kBodyId<fb::PreviewRuleReply> = "RPRV";
+template <>
+inline constexpr const char* kBodyId<fb::RuleHistoryReply> = "RRUL";
 template <>
 inline constexpr const char* kBodyId<fb::ReshapeReply> = "RRSH";
 template <>

@@ -236,6 +236,66 @@ TEST_F(ClientServerTest, ConditionalWritesAnswerWhatTheySaw) {
   }
 }
 
+TEST_F(ClientServerTest, TheRulesOfAFamilyAreToldAndTheNewestChangeIsUndone) {
+  ASSERT_TRUE(create("t").has_value());
+  Mutation m("row");
+  for (int64_t t = 1; t <= 5; ++t) m.set("f", "q", fmt::format("v{}", t), t * 1000);
+  ASSERT_TRUE(write(m).has_value());
+  const auto set_rule = [&](std::optional<RetentionRule> rule) {
+    TableChange change;
+    change.name = "t";
+    FamilySpec& family = change.alter.emplace_back();
+    family.name = "f";
+    family.rule_given = true;
+    family.rule = std::move(rule);
+    return wait<TableDescription>(
+        [&](auto done) { client_->async_alter_table(change, std::move(done)); });
+  };
+  const auto history = [&](const char* table = "t", const char* family = "f") {
+    return wait<RuleHistory>(
+        [&](auto done) { client_->async_rule_history(table, family, std::move(done)); });
+  };
+  const auto undo = [&](uint64_t expected_version) {
+    const UndoRule asked{"t", "f", expected_version};
+    return wait<TableDescription>(
+        [&](auto done) { client_->async_undo_rule(asked, std::move(done)); });
+  };
+  const auto fresh = history();
+  ASSERT_TRUE(fresh) << fresh.error().to_string();
+  ASSERT_EQ(fresh->eras.size(), 1u);
+  EXPECT_EQ(fresh->version, 1u);
+  EXPECT_EQ(fresh->undo_window_us, 86'400'000'000);
+  EXPECT_FALSE(fresh->eras[0].rule);
+
+  const auto changed = set_rule(RetentionRule::max_versions(2));
+  ASSERT_TRUE(changed) << changed.error().to_string();
+  ASSERT_EQ(changed->undo_windows.size(), 1u);
+  EXPECT_EQ(changed->undo_windows[0].family, "f");
+  EXPECT_FALSE(changed->undo_windows[0].replaced);
+  EXPECT_EQ(changed->undo_windows[0].until_us,
+            changed->undo_windows[0].changed_us + 86'400'000'000);
+  const auto now = history();
+  ASSERT_TRUE(now) << now.error().to_string();
+  ASSERT_EQ(now->eras.size(), 2u);
+  EXPECT_EQ(now->eras[0].rule->value, 2);
+  EXPECT_EQ(now->eras[0].until_us, 0);
+  EXPECT_EQ(now->eras[0].since_us, now->eras[1].until_us);
+  EXPECT_EQ(now->eras[0].undo_until_us, changed->undo_windows[0].until_us);
+  EXPECT_EQ(now->eras[1].undo_until_us, 0);
+  EXPECT_GE(now->now_us, now->eras[0].since_us);
+  EXPECT_EQ((*read("row"))->cells().size(), 2u);
+
+  EXPECT_EQ(undo(1).error().code, Errc::failed_precondition) << "that was another version";
+  const auto undone = undo(now->version);
+  ASSERT_TRUE(undone) << undone.error().to_string();
+  EXPECT_EQ(undone->version, 3u);
+  EXPECT_TRUE(undone->undo_windows.empty());
+  EXPECT_EQ((*read("row"))->cells().size(), 5u);
+  EXPECT_EQ(undo(0).error().code, Errc::failed_precondition);
+  EXPECT_EQ(history("none").error().code, Errc::not_found);
+  EXPECT_EQ(history("t", "none").error().code, Errc::not_found);
+}
+
 TEST_F(ClientServerTest, ATableIsAlteredAndItsBoundariesAreTold) {
   ASSERT_TRUE(create("t").has_value());
   TableChange change;

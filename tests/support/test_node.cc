@@ -255,6 +255,10 @@ Result<engine::TableEntry> TestNode::alter_table(engine::TableChange change) {
   return block_on(0, node().alter_table(ShardId{0}, std::move(change)));
 }
 
+Result<engine::TableEntry> TestNode::undo_rule(engine::RuleUndo undo) {
+  return block_on(0, node().undo_rule(ShardId{0}, std::move(undo)));
+}
+
 Result<void> TestNode::drop_table(std::string name) {
   return block_on(0, node().drop_table(ShardId{0}, std::move(name)));
 }

@@ -110,6 +110,7 @@ class TestNode {
                                           Granularity granularity = Granularity::micros);
   Result<engine::TableEntry> create_table(engine::TableSpec spec);
   Result<engine::TableEntry> alter_table(engine::TableChange change);
+  Result<engine::TableEntry> undo_rule(engine::RuleUndo undo);
   Result<void> drop_table(std::string name);
   Result<void> flush(std::string table);
   Result<std::vector<engine::TabletDescriptor>> split(TabletId tablet, std::string row = "");

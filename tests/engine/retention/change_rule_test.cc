@@ -28,6 +28,10 @@ class ChangeRule : public testing::Test {
     TRY(family_, change_rule(family_, change));
     return {};
   }
+  Result<void> undo() {
+    TRY(family_, undo_change(family_, now_us_));
+    return {};
+  }
   // "3 until 10, now 4"
   std::string story() const {
     std::string text;
@@ -90,6 +94,40 @@ TEST_F(ChangeRule, ANinthUndoWindowIsRefusedOrClosesTheOldest) {
   EXPECT_EQ(family_.history.front().undo_until_us, 0);
   ASSERT_TRUE(change(versions(20)));
   EXPECT_EQ(story(), "max_versions 20 until 10, max_versions 19 until 110, max_versions 20");
+}
+
+TEST_F(ChangeRule, AnUndoTakesTheNewestOpenChangeBackAndNoOther) {
+  begin(versions(5));
+  ASSERT_TRUE(change(versions(3)));
+  ASSERT_TRUE(change(RetentionRule::max_age_us(5000)));
+  ASSERT_TRUE(undo());
+  EXPECT_EQ(story(), "max_versions 5 until 10 (open), max_versions 3");
+  ASSERT_TRUE(undo());
+  EXPECT_EQ(story(), "max_versions 5");
+  const auto refused = undo();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::failed_precondition);
+  EXPECT_EQ(story(), "max_versions 5");
+}
+
+TEST_F(ChangeRule, AnUndoLeavesChangesMadeLaterThatCannotBeUndone) {
+  begin(versions(5));
+  ASSERT_TRUE(change(RetentionRule::max_age_us(5000)));
+  family_.undo_window_us = 0;
+  ASSERT_TRUE(change(versions(2)));
+  EXPECT_EQ(story(), "max_versions 5 until 10 (open), max_age 5ms until 20, max_versions 2");
+  ASSERT_TRUE(undo());
+  EXPECT_EQ(story(), "max_versions 5 until 20, max_versions 2");
+}
+
+TEST_F(ChangeRule, AnUndoIsRefusedFromTheFirstMicrosecondBehindItsWindow) {
+  begin(versions(5));
+  ASSERT_TRUE(change(versions(1)));
+  now_us_ += 1001;
+  EXPECT_EQ(undo().error().code, Errc::failed_precondition);
+  now_us_ -= 1;
+  ASSERT_TRUE(undo());
+  EXPECT_EQ(story(), "max_versions 5");
 }
 
 TEST_F(ChangeRule, OnlyRulesThatNothingNeedsAreForgotten) {

@@ -1,0 +1,138 @@
+// A change of a rule that is undone within its window: what it hid is back in every tablet, after
+// merges and restarts too; and what cannot be undone is refused and changes nothing.
+#include <gtest/gtest.h>
+
+#include "tests/support/test_node.h"
+
+namespace cellar::support {
+namespace {
+
+constexpr int64_t kHourUs = 3'600'000'000;
+using Values = std::vector<std::string>;
+
+class UndoRule : public testing::Test {
+ protected:
+  static TestNodeOptions options() {
+    TestNodeOptions options;
+    options.shards = 2;
+    options.start_wall_us = 1'000'000 * kHourUs / 1000;
+    return options;
+  }
+  void create(RetentionRule rule) {
+    engine::TableSpec spec;
+    spec.name = "t";
+    spec.granularity = Granularity::micros;
+    spec.splits = {"m"};
+    engine::FamilySpec& family = spec.families.emplace_back();
+    family.name = "f";
+    family.rule = std::move(rule);
+    family.undo_window_us = kHourUs;
+    ASSERT_TRUE(node_.create_table(std::move(spec)));
+    for (const char* row : {"a", "z"}) {
+      for (int64_t t = 1; t <= 5; ++t) {
+        ASSERT_TRUE(node_.set("t", row, "f:q", t, std::to_string(t)));
+      }
+    }
+  }
+  static engine::TableChange of_family() {
+    engine::TableChange change;
+    change.name = "t";
+    change.alter.emplace_back().name = "f";
+    return change;
+  }
+  Result<engine::TableEntry> set_rule(RetentionRule rule) {
+    engine::TableChange change = of_family();
+    change.alter[0].rule = std::move(rule);
+    return node_.alter_table(std::move(change));
+  }
+  Result<engine::TableEntry> undo(uint64_t expected_version = 0) {
+    return node_.undo_rule({"t", "f", expected_version});
+  }
+  Values values() {
+    Values out;
+    for (const OwnedCell& cell : node_.cells("t")) out.push_back(cell.row + cell.value);
+    return out;
+  }
+  const FamilySchema& family() { return node_.table("t")->schema.families[0]; }
+
+  TestNode node_{options()};
+};
+
+TEST_F(UndoRule, BringsBackWhatTheChangeHidAfterMergesAndRestarts) {
+  create(RetentionRule::max_versions(3));
+  const Values before = values();
+  ASSERT_TRUE(set_rule(RetentionRule::max_age_us(1000)));
+  EXPECT_EQ(values(), Values{});
+  ASSERT_TRUE(node_.compact("t"));
+  node_.kill();
+  ASSERT_TRUE(node_.reopen(3)) << node_.open_error()->to_string();
+  EXPECT_EQ(values(), Values{});
+  const auto undone = undo();
+  ASSERT_TRUE(undone) << undone.error().to_string();
+  EXPECT_EQ(undone->schema.version, 3u);
+  EXPECT_EQ(family().rule, RetentionRule::max_versions(3));
+  EXPECT_TRUE(family().history.empty());
+  EXPECT_EQ(values(), before);
+  ASSERT_TRUE(node_.compact("t"));
+  node_.crash(CrashPolicy::none);
+  ASSERT_TRUE(node_.reopen(1)) << node_.open_error()->to_string();
+  EXPECT_EQ(values(), before);
+}
+
+TEST_F(UndoRule, IsRefusedWhereTheTableIsNotAsTheCallerSawIt) {
+  create(RetentionRule::max_versions(5));
+  ASSERT_TRUE(set_rule(RetentionRule::max_versions(1)));
+  EXPECT_EQ(undo(1).error().code, Errc::failed_precondition);
+  EXPECT_EQ(values(), (Values{"a5", "z5"}));
+  ASSERT_TRUE(undo(2));
+  EXPECT_EQ(values().size(), 10u);
+  EXPECT_EQ(undo().error().code, Errc::failed_precondition) << "nothing is open any more";
+  EXPECT_EQ(node_.undo_rule({"none", "f"}).error().code, Errc::not_found);
+  EXPECT_EQ(node_.undo_rule({"t", "none"}).error().code, Errc::not_found);
+  EXPECT_EQ(node_.table("t")->schema.version, 3u);
+}
+
+TEST_F(UndoRule, IsRefusedWhenTheWindowHasEndedAndOverARestart) {
+  create(RetentionRule::max_versions(5));
+  ASSERT_TRUE(set_rule(RetentionRule::max_versions(1)));
+  node_.world().run_for_us(kHourUs + 1'000'000);
+  EXPECT_EQ(undo().error().code, Errc::failed_precondition);
+  node_.kill();
+  ASSERT_TRUE(node_.reopen());
+  EXPECT_EQ(undo().error().code, Errc::failed_precondition);
+  EXPECT_EQ(values(), (Values{"a5", "z5"}));
+}
+
+TEST_F(UndoRule, IsRefusedWhereTheFamilyForbidsTheOldRuleNow) {
+  create(RetentionRule::max_age_us(kHourUs * 1'000'000));
+  ASSERT_TRUE(set_rule(RetentionRule::max_versions(2)));
+  engine::TableChange meaning = of_family();
+  meaning.alter[0].timestamps = TimestampMeaning::sequence;
+  ASSERT_TRUE(node_.alter_table(meaning));
+  const auto refused = undo();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::failed_precondition);
+  EXPECT_EQ(family().rule, RetentionRule::max_versions(2));
+  EXPECT_EQ(values(), (Values{"a5", "a4", "z5", "z4"}));
+}
+
+// Two shards' clocks differ, and a merge takes its time: one that finds the window over by a moment
+// must not have dropped what an undo in its last moment brings back.
+TEST_F(UndoRule, MergesKeepWhatAChangeHidForTheMarginBeyondItsWindow) {
+  create(RetentionRule::max_versions(5));
+  ASSERT_TRUE(set_rule(RetentionRule::max_versions(1)));
+  ASSERT_TRUE(node_.compact("t"));
+  const uint64_t held = node_.stats().table_bytes;
+  const auto compact_at = [this](int64_t us) {
+    node_.world().run_for_us(us - node_.world().clock().wall_us());
+    ASSERT_TRUE(node_.compact("t"));
+  };
+  const int64_t until_us = family().history[0].undo_until_us;
+  compact_at(until_us + 1);
+  EXPECT_EQ(node_.stats().table_bytes, held);
+  compact_at(until_us + 300'000'000 + 1);
+  EXPECT_LT(node_.stats().table_bytes, held);
+}
+
+}  // namespace
+}  // namespace cellar::support
