@@ -23,7 +23,8 @@ class Maker {
     if (random_.one_in(4)) history_.granularity = Granularity::millis;
     with_expiries_ = random_.one_in(2);
     with_deletes_ = !random_.one_in(4);
-    changes_ = random_.one_in(2) ? 0 : random_.one_in(4) ? 120 : 35;
+    stormy_ = random_.one_in(8);
+    changes_ = stormy_ ? 120 : random_.one_in(2) ? 0 : 35;
     with_reshapes_ = random_.one_in(3);
     with_leaps_ = random_.one_in(4);
     on_the_dot_ = random_.one_in(2);
@@ -73,7 +74,7 @@ class Maker {
       if (!random_.one_in(3)) family.window.future_us = (1 + some(10)) * unit_us;
     }
     const int64_t undo_windows[] = {0, 15 * kUnitUs, kDayUs};
-    family.undo_window_us = undo_windows[random_.below(3)];
+    family.undo_window_us = undo_windows[stormy_ ? 2 : random_.below(3)];
     return family;
   }
   const FamilySchema& family(const std::string& name) const {
@@ -205,7 +206,16 @@ class Maker {
     HistoryStep& step = add(Kind::change_rule);
     step.family = some_family();
     step.close_oldest = random_.one_in(4);
-    step.rule = rule_for(family(step.family).timestamps);
+    const TimestampMeaning meaning = family(step.family).timestamps;
+    step.rule = stormy_ && !random_.one_in(4) ? tighter(meaning, step.family == "f" ? 0 : 1)
+                                              : rule_for(meaning);
+  }
+  // Ever less, until no undo window is left to open; then all of it may come back.
+  RetentionRule tighter(TimestampMeaning meaning, size_t family) {
+    const int64_t left = turns_left_[family] =
+        turns_left_[family] == 0 ? 12 : turns_left_[family] - 1;
+    if (meaning == TimestampMeaning::sequence) return RetentionRule::max_versions(1 + left);
+    return RetentionRule::max_age_us((2 + 2 * left) * kUnitUs);
   }
   void pass_time() {
     int64_t us = some(random_.one_in(3) ? 9000 : 900);
@@ -249,6 +259,8 @@ class Maker {
   bool with_reshapes_ = false;
   bool with_leaps_ = false;
   bool on_the_dot_ = false;
+  bool stormy_ = false;
+  int64_t turns_left_[2] = {0, 0};
   uint64_t changes_ = 0;  // so many steps in 2000 change a rule
 };
 
