@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "engine/model/key.h"
 
@@ -25,32 +26,32 @@ void ColumnJudge::begin(const FamilyRetention& family, int64_t now_us, bool exac
   of_row_ = &of_row;
   of_family_ = &of_family;
   of_column_ = &of_column;
+  young_rank_ = family.rule().young_rank();
+  by_age_ = !family.rule().steps().empty();
+  all_alive_ = true;
+  expiring_ = false;
   wants_deaths_ = exact;
   exact_ = exact || !family.single();
   started_ = false;
+  last_timestamp_us_ = -1;
   has_last_ = false;
   alive_ = 0;
   seen_.clear();
 }
 
-Fate ColumnJudge::judge(const Cell& cell, bool deleted) {
-  const bool overwritten = has_last_ && last_.timestamp_us == cell.timestamp_us;
+Fate ColumnJudge::judge_slowly(const Cell& cell, bool deleted) {
+  const bool overwritten =
+      std::exchange(last_timestamp_us_, cell.timestamp_us) == cell.timestamp_us;
   if (!wants_deaths_ && is_full()) {  // it is out, and so will all the others be
     rank_ = alive_;
-    has_last_ = true;
-    last_ = cell;
     return overwritten ? Fate::overwritten : deleted ? Fate::deleted : Fate::ruled_out;
   }
-  if (!exact_ && (deleted || cell.expire_at_us != kNoExpiry)) go_exact();
+  if (!exact_ && (deleted || expiring_ || cell.expire_at_us != kNoExpiry)) go_exact();
   if (exact_) return replay(cell);
+  all_alive_ = false;
   seen_.push_back(cell);
   rank_ = alive_;
-  has_last_ = true;
-  last_ = cell;
-  if (overwritten) return Fate::overwritten;
-  if (alive_ >= family_->rule().rank_at(now_us_ - cell.timestamp_us)) return Fate::ruled_out;
-  ++alive_;
-  return Fate::visible;
+  return overwritten ? Fate::overwritten : Fate::ruled_out;
 }
 
 void ColumnJudge::go_exact() {

@@ -20,20 +20,25 @@
 // cell 3 at 40. Cell 5 lived [10, 30). Cell 4 met it at 20 and died at its birth. Cell 3 met
 // nobody.
 //
-// The fast path. In a column where no cell so far has an expiry of its own or was deleted, under a
-// single era, the living are a prefix of the versions: a cell that is out stays out, and all older
-// ones are out too, for thresholds fall with age and ranks only grow. So the rank of a cell is the
-// number of cells before it that are alive now, and the replay would answer the same as "newest N
-// by timestamp, then age". The judge counts, remembers stamp and timestamp of each cell (24 bytes),
-// and when it meets the first cell with an expiry or under a delete it feeds what it remembers to
-// the timeline and goes on exactly. When as many live as any cell may have before it (is_full()),
-// nothing is remembered or replayed any more: whatever comes is out. A cell costs one comparison on
-// the fast path and O(log n) on the other; deletes cost O(log n) each.
+// The fast path, under a single era, while no cell was deleted. The rank of a cell is then the
+// number of cells before it that are alive now, in two cases:
+//   - no cell so far has an expiry of its own. The living are a prefix of the versions: a cell that
+//     is out stays out, and all older ones are out too, for thresholds fall with age and ranks only
+//     grow. This is "newest N by timestamp, then age".
+//   - some have, and every cell so far is alive. Then nobody has ever died, so as many are alive
+//   now
+//     as ever were, and thresholds only fall: who is not due now never was.
+// The judge counts and remembers stamp and timestamp of each cell (24 bytes); when neither holds
+// any more it feeds what it remembers to the timeline and goes on exactly. When as many live as any
+// cell may have before it (is_full()), nothing is remembered or replayed any more: whatever comes
+// is out. A cell costs one comparison on the fast path and O(log n) on the other; deletes cost
+// O(log n) each.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "engine/model/key.h"
 #include "engine/retention/delete_sweep.h"
 #include "engine/retention/family_retention.h"
 #include "engine/retention/fate.h"
@@ -57,7 +62,15 @@ class ColumnJudge {
 
   // `deleted`: some later delete covers it. Answers visible, overwritten, deleted, expired or
   // ruled_out. REQUIRES: key order.
-  Fate judge(const Cell& cell, bool deleted);
+  Fate judge(const Cell& cell, bool deleted) {
+    if (exact_ || deleted || alive_ >= threshold(cell) || last_timestamp_us_ == cell.timestamp_us)
+      return judge_slowly(cell, deleted);
+    expiring_ |= cell.expire_at_us != kNoExpiry;
+    last_timestamp_us_ = cell.timestamp_us;
+    seen_.push_back(cell);
+    rank_ = alive_++;
+    return Fate::visible;
+  }
 
   // When the cell judged last died; kNever: it has not, as of now. REQUIRES: exact().
   Instant died() const { return died_; }
@@ -66,9 +79,17 @@ class ColumnJudge {
   uint64_t rank() const { return rank_; }
   // No cell that is still to come can be alive: the rule asks for fewer newer versions than there
   // are, at any age.
-  bool is_full() const { return alive_ >= family_->rule().young_rank(); }
+  bool is_full() const { return alive_ >= young_rank_; }
 
  private:
+  // On the fast path: at so many newer ones that are alive now the cell is out, or cannot be judged
+  // without a replay.
+  uint64_t threshold(const Cell& cell) const {
+    if (cell.expire_at_us != kNoExpiry)
+      return all_alive_ && now_us_ <= cell.expire_at_us ? young_rank_ : 0;
+    return by_age_ ? family_->rule().rank_at(now_us_ - cell.timestamp_us) : young_rank_;
+  }
+  Fate judge_slowly(const Cell& cell, bool deleted);
   Fate replay(const Cell& cell);
   void go_exact();
   Instant first_due(const Cell& cell, Instant to) const;
@@ -80,11 +101,16 @@ class ColumnJudge {
   const DeleteSweep::Stamps* of_family_ = nullptr;
   const std::vector<DeleteSweep::Range>* of_column_ = nullptr;
 
+  uint64_t young_rank_ = kNoRank;  // of the rule in force
+  bool by_age_ = false;            // it has steps
+  bool all_alive_ = true;          // every cell so far, on the fast path
+  bool expiring_ = false;          // one of them has an expiry of its own
   bool exact_ = false;
   bool wants_deaths_ = false;
-  bool started_ = false;  // exact: sweep and timeline are this column's
-  bool has_last_ = false;
-  Cell last_{};
+  bool started_ = false;            // exact: sweep and timeline are this column's
+  int64_t last_timestamp_us_ = -1;  // of the cell before; -1: there is none
+  bool has_last_ = false;           // exact: there is a cell before,
+  Cell last_{};                     // which is this
   uint64_t alive_ = 0;
   uint64_t rank_ = 0;
   Instant died_ = kNever;

@@ -43,15 +43,6 @@ StepRule::StepRule(const RetentionRule& rule) {
   }
 }
 
-uint64_t StepRule::rank_at(int64_t age_us) const {
-  uint64_t rank = young_rank_;
-  for (const Step& step : steps_) {
-    if (age_us <= step.older_than_us) break;
-    rank = step.rank;
-  }
-  return rank;
-}
-
 std::optional<int64_t> StepRule::fatal_age_us() const {
   if (steps_.empty() || steps_.back().rank != 0) return std::nullopt;
   return steps_.back().older_than_us;

@@ -39,7 +39,14 @@ class StepRule {
 
   uint64_t young_rank() const { return young_rank_; }
   const std::vector<Step>& steps() const { return steps_; }  // ages rise, ranks fall
-  uint64_t rank_at(int64_t age_us) const;
+  uint64_t rank_at(int64_t age_us) const {
+    uint64_t rank = young_rank_;
+    for (const Step& step : steps_) {
+      if (age_us <= step.older_than_us) break;
+      rank = step.rank;
+    }
+    return rank;
+  }
   // The age beyond which a cell is due whatever its rank; absent when there is none.
   std::optional<int64_t> fatal_age_us() const;
   // Some age has a threshold that depends on the rank.

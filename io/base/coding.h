@@ -80,6 +80,11 @@ class Reader {
   uint64_t be64() { return std::byteswap(fixed<uint64_t>()); }
 
   uint64_t varint() {
+    if (remaining() >= 8) {
+      const auto word = load_le<uint64_t>(p_);
+      const uint64_t ends = ~word & 0x8080808080808080;
+      if (ends != 0) return fold_varint(word, ends);
+    }
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
       if (p_ == end_) return fail();
@@ -108,6 +113,14 @@ class Reader {
     const T v = load_le<T>(p_);
     p_ += sizeof(T);
     return v;
+  }
+  // One of up to 8 bytes, the first of `word`; `ends`: the top bits of the bytes that may end it.
+  uint64_t fold_varint(uint64_t word, uint64_t ends) {
+    p_ += std::countr_zero(ends) / 8 + 1;
+    uint64_t v = word & (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7f;
+    v = (v & 0x007f007f007f007f) | (v & 0x7f007f007f007f00) >> 1;
+    v = (v & 0x00003fff00003fff) | (v & 0x3fff00003fff0000) >> 2;
+    return (v & 0x000000000fffffff) | (v & 0x0fffffff00000000) >> 4;
   }
   uint64_t fail() {
     ok_ = false;

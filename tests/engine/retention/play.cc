@@ -274,7 +274,16 @@ class Player {
     family.name = step.family;
     family.rule = step.rule;
     const bool refused = !step.close_oldest && model_.refuses(step.family, step.rule, now_us());
+    // A merge that began under the replaced rule must not be installed under the new one.
+    const engine::TabletDescriptor tablet = tablets()[step.b % tablets().size()];
+    auto& shard = static_cast<engine::ShardEngine&>(node_.node().engine(tablet.shard));
+    std::optional<Result<void>> merged;
+    if (step.a % 3 == 0) {
+      spawn(node_.loop(tablet.shard.value()).executor(),
+            detail::run_into(shard.compact_window(tablet.id, step.a / 8, step.b / 8), merged));
+    }
     const auto entry = node_.alter_table(std::move(change));
+    if (step.a % 3 == 0) node_.world().run_until([&merged] { return merged.has_value(); });
     if (!entry && refused && entry.error().code == Errc::failed_precondition) return;
     if (!expect(entry, "change a rule")) return;
     if (refused) problem_ = "a ninth undo window was opened";

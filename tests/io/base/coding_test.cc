@@ -49,6 +49,24 @@ TEST(Coding, VarintsReadBackAtEveryPowerOfTwoAndSizeIsForetold) {
   }
 }
 
+// Many bytes are read at once where there are as many; what lies behind must not matter.
+TEST(Coding, VarintsReadTheSameWhateverFollows) {
+  for (int bit = 0; bit < 64; ++bit) {
+    for (const uint64_t v : {uint64_t{1} << bit, (uint64_t{1} << bit) - 1, ~uint64_t{0} >> bit}) {
+      for (const char filler : {'\0', '\x7f', '\x80', '\xff'}) {
+        for (size_t behind = 0; behind < 10; ++behind) {
+          std::string bytes;
+          put_varint(bytes, v);
+          bytes.append(behind, filler);
+          Reader in(bytes);
+          ASSERT_EQ(in.varint(), v);
+          ASSERT_EQ(in.remaining(), behind);
+        }
+      }
+    }
+  }
+}
+
 TEST(Coding, ZigzagKeepsSmallMagnitudesSmallAndLosesNothing) {
   EXPECT_EQ(zigzag(0), 0u);
   EXPECT_EQ(zigzag(-1), 1u);
