@@ -12,6 +12,7 @@
 #include "engine/clock_keeper.h"
 #include "engine/engine.h"
 #include "engine/options.h"
+#include "engine/preview_rule.h"
 #include "engine/store/blob_store.h"
 #include "engine/store/log_store.h"
 #include "engine/store/manifest_store.h"
@@ -75,6 +76,11 @@ class Node {
   // schema has another version than the one expected, or the family has been altered since so that
   // it cannot have the rule that would come back.
   virtual Async<Result<TableEntry>> undo_rule(ShardId from, RuleUndo undo) = 0;
+  // What another rule of a family would hide or kill (preview_rule.h); changes nothing. Refused as
+  // alter_table with that rule would be. ABORTED: the table was altered meanwhile, ask again. The
+  // listener is asked on `from`, and lives until the answer.
+  virtual Async<Result<PreviewReport>> preview_rule(ShardId from, PreviewRequest request,
+                                                    PreviewListener& listener) = 0;
   virtual Async<Result<void>> drop_table(ShardId from, std::string name) = 0;  // NOT_FOUND
   virtual Async<Result<void>> flush_table(ShardId from, std::string name) = 0;
   virtual Async<Result<void>> compact_table(ShardId from, std::string name) = 0;

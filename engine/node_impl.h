@@ -13,10 +13,13 @@
 #include "engine/clock_keeper.h"
 #include "engine/node.h"
 #include "engine/old_logs.h"
+#include "engine/preview_estimate.h"
 #include "engine/shard_engine.h"
 #include "io/runtime/event.h"
 
 namespace cellar::engine {
+
+class TabletPreview;
 
 // What lives on one shard.
 struct ShardPart {
@@ -46,6 +49,8 @@ class NodeImpl final : public Node {
   Async<Result<TableEntry>> create_table(ShardId from, TableSpec spec) override;
   Async<Result<TableEntry>> alter_table(ShardId from, TableChange change) override;
   Async<Result<TableEntry>> undo_rule(ShardId from, RuleUndo undo) override;
+  Async<Result<PreviewReport>> preview_rule(ShardId from, PreviewRequest request,
+                                            PreviewListener& listener) override;
   Async<Result<void>> drop_table(ShardId from, std::string name) override;
   Async<Result<void>> flush_table(ShardId from, std::string name) override;
   Async<Result<void>> compact_table(ShardId from, std::string name) override;
@@ -101,6 +106,14 @@ class NodeImpl final : public Node {
   // The manifest edit, then every tablet and every map.
   Async<Result<TableEntry>> put_in_force(Catalog::Alteration alteration,
                                          const std::vector<std::vector<TabletId>>& ids);
+  // preview_rule.cc
+  Async<Result<PreviewPlan>> plan_preview(const PreviewRequest& request);
+  Async<std::vector<TabletContents>> table_contents(ShardId from, TableId table);
+  Async<Result<void>> preview_tablets(ShardId from, const PreviewPlan& plan,
+                                      const PreviewRequest& request, PreviewListener& listener,
+                                      PreviewProgress& progress, PreviewReport& report);
+  Async<Result<void>> preview_tablet(ShardId from, TabletPreview& preview,
+                                     PreviewListener& listener, PreviewProgress& progress);
   Async<Result<void>> drop_here(std::string name);
   Async<Result<void>> drop_planned(Catalog::Drop drop);
   // By shard.

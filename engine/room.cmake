@@ -16,6 +16,8 @@ cellar_library(cellar_engine
     old_logs.cc
     open_tablet.cc
     plan_merge.cc
+    preview_estimate.cc
+    preview_rule.cc
     reclaim.cc
     recovery.cc
     reshape.cc

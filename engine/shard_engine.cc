@@ -93,6 +93,28 @@ Result<std::unique_ptr<ScanCursor>> ShardEngine::open_scan(TabletId tablet, Epoc
   return found->open_scan(spec);
 }
 
+Result<std::unique_ptr<ScanCursor>> ShardEngine::open_watched(TabletId tablet, Epoch epoch,
+                                                              uint64_t schema_version,
+                                                              const ReadSpec& spec,
+                                                              std::unique_ptr<CellWatch> watch) {
+  TRY(Tablet * found, find(tablet, epoch));
+  if (found->schema().version != schema_version)
+    return fail(Errc::aborted, "tablet {} goes by version {} of its table's schema, not {}", tablet,
+                found->schema().version, schema_version);
+  TRY(auto cursor, found->open_scan(spec, nullptr, std::move(watch)));
+  cursor->watch(context_.runtime.clock.machine());
+  return cursor;
+}
+
+std::vector<TabletContents> ShardEngine::contents(const std::vector<TabletId>& ids) const {
+  std::vector<TabletContents> all;
+  for (TabletId id : ids) {
+    if (const auto it = tablets_.find(id); it != tablets_.end())
+      all.push_back(contents_of(it->second->version()));
+  }
+  return all;
+}
+
 Async<Result<void>> ShardEngine::flush(TabletId tablet) {
   CO_TRY(Tablet * found, find(tablet, Epoch{}));
   CO_TRY(Gate::Pass pass, found->gate().enter());

@@ -15,6 +15,7 @@
 #include "engine/maintenance.h"
 #include "engine/node.h"
 #include "engine/old_logs.h"
+#include "engine/preview_estimate.h"
 #include "engine/shard_context.h"
 #include "engine/shard_reshape.h"
 #include "engine/shared_blobs.h"
@@ -85,6 +86,13 @@ class ShardEngine final : public Engine, private TabletWatcher {
   // Of those that are here, in the order asked for; of the descriptor only the id.
   // tablet_figures.cc
   std::vector<TabletFigures> figures(const std::vector<TabletId>& ids) const;
+  // Likewise.
+  std::vector<TabletContents> contents(const std::vector<TabletId>& ids) const;
+  // As open_scan, with a watch. ABORTED also where the tablet goes by another version of the
+  // schema.
+  Result<std::unique_ptr<ScanCursor>> open_watched(TabletId tablet, Epoch epoch,
+                                                   uint64_t schema_version, const ReadSpec& spec,
+                                                   std::unique_ptr<CellWatch> watch);
   // The manifest may or may not hold an edit: only the next start can tell.
   void manifest_failed(const Error& error) { context_.stop_writes("the manifest failed", error); }
   // No write is taken any more, and close() will not flush.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/conditional.h"
+#include "engine/read/explainer.h"
 #include "engine/read/scan.h"
 #include "io/base/check.h"
 
@@ -237,7 +238,8 @@ TabletMemtable& Tablet::active() {
 // ---- reads
 
 Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
-                                                      const VisibleStamp* as_of) {
+                                                      const VisibleStamp* as_of,
+                                                      std::unique_ptr<CellWatch> watch) {
   ++reads_;
   if (!spec.rows.ranges().empty()) samples_.note(spec.rows.ranges().front().start);
   ScanSetup setup;
@@ -248,6 +250,11 @@ Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
   setup.now = &shard_.runtime.clock;
   setup.visible = as_of != nullptr ? as_of : facts_.get();
   setup.sources = &version_->sources;
+  setup.watch = std::move(watch);
+  if (setup.watch == nullptr && (spec.explain || spec.include_dead)) {
+    setup.watch =
+        std::make_unique<Explainer>(schema(), spec.include_dead, shard_.runtime.clock.now_us());
+  }
   setup.pin = std::make_unique<VersionPin>(version_, facts_, schema_);
   return std::make_unique<ScanCursor>(std::move(setup));
 }

@@ -24,6 +24,7 @@
 
 #include "engine/commit_queue.h"
 #include "engine/engine.h"
+#include "engine/read/cell_watch.h"
 #include "engine/row_conditions.h"
 #include "engine/row_samples.h"
 #include "engine/shard_context.h"
@@ -65,9 +66,11 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // Answers the write by its `done`, or refuses it (then `done` never runs).
   Result<void> submit(Write& write);
   Result<void> submit(ConditionalWrite& write);
-  // As of what is visible, or of `as_of`, which outlives the cursor.
+  // As of what is visible, or of `as_of`, which outlives the cursor. Without a watch, what the spec
+  // asks for is explained.
   Result<std::unique_ptr<ScanCursor>> open_scan(const ReadSpec& spec,
-                                                const VisibleStamp* as_of = nullptr);
+                                                const VisibleStamp* as_of = nullptr,
+                                                std::unique_ptr<CellWatch> watch = nullptr);
 
   // ---- for conditional.cc ----
   RowConditions& conditions() { return conditions_; }

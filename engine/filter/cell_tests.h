@@ -15,7 +15,8 @@ struct InputCell {
   Bytes qualifier;
   int64_t timestamp_us = 0;
   Bytes value;
-  uint64_t column = 0;  // rises with every column
+  uint64_t column = 0;             // rises with every column
+  const CellNote* note = nullptr;  // goes with it
 };
 
 // A cell on its way through the filter: which of the input, and what was done to it. There may be

@@ -50,7 +50,8 @@ ColumnVerdict RowFilter::begin_column(Bytes family, Bytes qualifier) {
 }
 
 FilterStep RowFilter::cell(const CellView& view, CellSink& out, int64_t& budget) {
-  const InputCell cell{view.family, view.qualifier, view.timestamp_us, view.value, column_};
+  const InputCell cell{view.family, view.qualifier, view.timestamp_us,
+                       view.value,  column_,        view.note};
   FilteredCell item;
   if (!pass_head(cell, item, budget)) return FilterStep::done;
   if (!tail_) {
@@ -68,6 +69,7 @@ FilterStep RowFilter::cell(const CellView& view, CellSink& out, int64_t& budget)
 
 FilterStep RowFilter::end_row(CellSink& out, int64_t& budget) {
   if (items_.empty() || !filter_->needs_row()) return FilterStep::done;
+  for (size_t i = 0; i < notes_.size(); ++i) cells_[i].note = &notes_[i];
   return begin_tail(out, budget);
 }
 
@@ -137,6 +139,10 @@ bool RowFilter::keep(const InputCell& cell, FilteredCell item) {
     copy.qualifier = cells_.back().qualifier;
   }
   copy.value = item.stripped ? Bytes() : copies_->copy(cell.value);
+  if (cell.note != nullptr) {
+    notes_.push_back(*cell.note);
+    kept_bytes_ += sizeof(CellNote);
+  }
   item.cell = static_cast<uint32_t>(cells_.size());
   cells_.push_back(copy);
   items_.push_back(item);
@@ -152,6 +158,7 @@ void RowFilter::give(const InputCell& cell, const FilteredCell& item, CellSink& 
   view.qualifier = cell.qualifier;
   view.timestamp_us = cell.timestamp_us;
   if (!item.stripped) view.value = cell.value;
+  view.note = cell.note;
   if (item.label != 0) view.label = filter_->label(item.label);
   pause_asked_ = out.cell(view) == CellSink::Flow::pause;
 }
@@ -172,6 +179,7 @@ void RowFilter::forget_row() {
   if (cells_.capacity() > kKeepCells) cells_.shrink_to_fit();
   if (items_.capacity() > kKeepCells) items_.shrink_to_fit();
   copies_.reset();
+  notes_.clear();
   kept_bytes_ = 0;
 }
 

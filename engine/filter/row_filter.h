@@ -95,6 +95,7 @@ class RowFilter {
   std::vector<InputCell> cells_;  // that the tail is about: one, or the row's
   CellList items_;
   std::unique_ptr<Arena> copies_;  // of cells_, when the row is kept
+  std::vector<CellNote> notes_;    // likewise, one each, where cells carry notes
   uint64_t kept_column_ = 0;       // of the last cell kept
   size_t kept_bytes_ = 0;
   std::optional<Error> error_;

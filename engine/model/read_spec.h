@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/key.h"
 #include "engine/model/types.h"
 #include "io/base/bytes.h"
 #include "io/base/result.h"
@@ -61,6 +62,33 @@ struct ReadSpec {
   TimeRange time_range;
   uint32_t versions = 0;                                 // 0: all
   std::shared_ptr<const engine::CompiledFilter> filter;  // null: pass all
+  // What is told beside each cell, in CellView::note.
+  bool with_expiry = false;
+  bool explain = false;
+  bool include_dead = false;  // implies `explain`; filters see the dead cells too
+};
+
+// Of what a cell dies. Numbers are on the wire.
+enum class DeathCause : uint8_t {
+  none = 0,
+  max_age = 1,
+  max_versions = 2,
+  expiry = 3,  // its own
+  deleted = 4,
+  hidden = 5,  // by a rule that may still be undone, which would bring it back
+};
+inline constexpr uint16_t kNoClause = UINT16_MAX;
+
+// What a read tells of a cell beside the cell.
+struct CellNote {
+  int64_t expire_at_us = kNoExpiry;  // its own
+  // When it dies if nothing more is written, or when it died: it is not read as of this moment or
+  // later. INT64_MAX: never.
+  int64_t dies_at_us = INT64_MAX;
+  DeathCause cause = DeathCause::none;
+  bool dead = false;
+  // Which node of the rule in force at that time says so, in pre-order.
+  uint16_t clause = kNoClause;
 };
 
 struct CellView {
@@ -69,7 +97,8 @@ struct CellView {
   Bytes qualifier;
   int64_t timestamp_us = 0;
   Bytes value;
-  Bytes label = {};  // empty: none
+  Bytes label = {};                // empty: none
+  const CellNote* note = nullptr;  // null: nothing of it was asked for
 };
 
 // Takes a read's answer, in order. Views die after the call. `pause` stops the reader: it gives no

@@ -1,36 +1,40 @@
 #include "engine/read/preview.h"
 
-#include <algorithm>
+#include <utility>
+
+#include "io/base/check.h"
 
 namespace cellar::engine {
 
-PreviewJudge::PreviewJudge(const TableSchema& before, const TableSchema& after,
-                           const RangeDeletes& ranges)
-    : rules_before_(before),
-      rules_after_(after),
-      before_(before, rules_before_, ranges),
-      after_(after, rules_after_, ranges) {}
+PreviewCount& PreviewCount::operator+=(const PreviewCount& other) {
+  cells += other.cells;
+  bytes += other.bytes;
+  rows += other.rows;
+  cells_seen += other.cells_seen;
+  rows_seen += other.rows_seen;
+  return *this;
+}
 
-Result<bool> PreviewJudge::entry(Bytes key, Bytes value, CommitStamp at, int64_t now_us) {
-  if (!before_.in_row(key)) {
-    // The change is made at a moment of its own, which is not before it.
-    const int64_t then_us = std::max(now_us, rules_after_.not_before_us());
-    if (!before_.begin_row(key, at, now_us) || !after_.begin_row(key, at, then_us)) {
-      return fail(Errc::data_loss, "'{}' is no entry key", escape_bytes(key));
-    }
-    row_loses_ = false;
-  }
-  const Fate now = before_.judge(key, value);
-  const Fate then = after_.judge(key, value);
-  if (now == Fate::malformed) {
-    return fail(Errc::data_loss, "entry '{}' is malformed", escape_bytes(key));
-  }
-  if (now != Fate::visible) return false;
+PreviewWatch::PreviewWatch(std::shared_ptr<const TableSchema> after)
+    : after_(std::move(after)), rules_(*after_) {}
+
+void PreviewWatch::attach(const RangeDeletes& ranges) { judge_.emplace(*after_, rules_, ranges); }
+
+void PreviewWatch::begin_row(Bytes key, CommitStamp at, int64_t now_us) {
+  const bool begun = judge_->begin_row(key, at, now_us);
+  CHECK(begun, "a row that one judge could begin, the other could not");
+  row_loses_ = false;
+  ++count_.rows_seen;
+}
+
+bool PreviewWatch::entry(Bytes key, Bytes value, Fate fate, CellNote& /*note*/) {
+  const Fate then = judge_->judge(key, value);
+  if (fate != Fate::visible) return false;
   ++count_.cells_seen;
   if (then == Fate::visible) return false;
   ++count_.cells;
-  count_.bytes += key.size() + before_.value().value.size();
-  count_.rows += !row_loses_;
+  count_.bytes += key.size() + judge_->value().value.size();
+  count_.rows += row_loses_ ? 0 : 1;
   row_loses_ = true;
   return true;
 }

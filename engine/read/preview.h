@@ -1,16 +1,19 @@
-// PreviewJudge: what another rule would kill (SEMANTICS 5), by the judge that reads and merges go
-// by: two of them are fed the same entries, one with the table's rules, one with the rules as they
-// would be after the change. A cell that only the first one shows would be killed.
+// PreviewWatch: what another rule would kill (SEMANTICS 5), by the judge that reads and merges go
+// by. It watches a read of the table as it is, and judges the same entries by the rules as they
+// would be after the change; a cell that the read sees and they condemn would be killed. Both are
+// asked as of the same moment, so that nothing is counted that only time has killed.
 //
-// Example: versions 3 to 1 over a column of five: the first shows three, the second one, two cells
+// Example: versions 3 to 1 over a column of five: the read sees three, the new rule one, two cells
 // would be killed.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 
 #include "engine/model/schema.h"
+#include "engine/read/cell_watch.h"
 #include "engine/read/fate.h"
-#include "engine/read/range_deletes.h"
 
 namespace cellar::engine {
 
@@ -19,26 +22,31 @@ struct PreviewCount {
   uint64_t bytes = 0;       // of their keys and values
   uint64_t rows = 0;        // that would lose at least one cell
   uint64_t cells_seen = 0;  // that are visible now
+  uint64_t rows_seen = 0;   // that were looked at
+
+  PreviewCount& operator+=(const PreviewCount& other);
+  bool operator==(const PreviewCount&) const = default;
 };
 
-class PreviewJudge {
+// Gives the cells that would be killed.
+class PreviewWatch final : public CellWatch {
  public:
-  // `before` and `after` are one table's schema, before and after change_rule(); `ranges` is built;
-  // all outlive this.
-  PreviewJudge(const TableSchema& before, const TableSchema& after, const RangeDeletes& ranges);
+  // `after`: the schema of the cursor, as change_rule() would leave it.
+  explicit PreviewWatch(std::shared_ptr<const TableSchema> after);
 
-  // The merged entries of whole rows, in key order, as of `at` and `now_us`: as FateJudge takes
-  // them. DATA_LOSS for an entry that is malformed. True when the new rule would kill the cell.
-  Result<bool> entry(Bytes key, Bytes value, CommitStamp at, int64_t now_us);
+  void attach(const RangeDeletes& ranges) override;
+  void begin_row(Bytes key, CommitStamp at, int64_t now_us) override;
+  bool entry(Bytes key, Bytes value, Fate fate, CellNote& note) override;
+  bool gives_dead() const override { return false; }
+  // The change is made at a moment of its own.
+  int64_t not_before_us() const override { return rules_.not_before_us(); }
+
   const PreviewCount& count() const { return count_; }
-  // Of the cell that entry() answered for last.
-  const FateJudge& judge() const { return before_; }
 
  private:
-  const TableRetention rules_before_;
-  const TableRetention rules_after_;
-  FateJudge before_;
-  FateJudge after_;
+  const std::shared_ptr<const TableSchema> after_;
+  const TableRetention rules_;
+  std::optional<FateJudge> judge_;
   bool row_loses_ = false;
   PreviewCount count_;
 };

@@ -57,6 +57,7 @@ ScanCursor::ScanCursor(ScanSetup setup)
     place_ = Place::finished;
     return;
   }
+  if (setup_.watch) setup_.watch->attach(range_deletes_);
   if (setup_.spec.filter) filter_.emplace(setup_.spec.filter, setup_.filtered_row_bytes);
   bounds_.reserve(ranges.size());
   for (const KeyRange& range : ranges)
@@ -87,6 +88,12 @@ ScanStep ScanCursor::run(CellSink& sink, uint32_t entries) {
   look_at_ = slice_left_ - kEntriesPerLook;
   slice_began_us_ = 0;
   leave_.reset();
+  const bool notes = setup_.watch != nullptr || setup_.spec.with_expiry;
+  return notes ? run_as<true>(sink) : run_as<false>(sink);
+}
+
+template <bool kNotes>
+ScanStep ScanCursor::run_as(CellSink& sink) {
   Step step = Step::end;
   if (!filtering_ || filter_go_on(sink)) step = go_on();
   while (true) {
@@ -101,7 +108,7 @@ ScanStep ScanCursor::run(CellSink& sink, uint32_t entries) {
       error_ = merge_.error();
       return ScanStep::failed;
     }
-    step = take(step, sink);
+    step = take<kNotes>(step, sink);
   }
 }
 
@@ -192,6 +199,7 @@ void ScanCursor::renew_now() {
   const TableRetention& retention = own_retention_ ? *own_retention_ : *setup_.retention;
   now_us_ =
       std::max({clock_us, static_cast<int64_t>(stamp_.value() / 1000), retention.not_before_us()});
+  if (setup_.watch) now_us_ = std::max(now_us_, setup_.watch->not_before_us());
 }
 
 Step ScanCursor::seek(Aim aim, Bytes key) {
@@ -202,6 +210,7 @@ Step ScanCursor::seek(Aim aim, Bytes key) {
 }
 
 // Looks at what a move found, and makes the next move.
+template <bool kNotes>
 Step ScanCursor::take(Step step, CellSink& sink) {
   if (aim_ == Aim::row_before) return take_row_before(step);
   aim_ = Aim::entry;
@@ -217,7 +226,7 @@ Step ScanCursor::take(Step step, CellSink& sink) {
     leave(ScanStep::paused);
     return step;
   }
-  if (here) return take_entry(sink);
+  if (here) return take_entry<kNotes>(sink);
   if (reversed_ && (step == Step::end || !merge_.key().starts_with(row_prefix_)))
     return after_row();
   if (step == Step::end) return finish();
@@ -229,7 +238,7 @@ Step ScanCursor::take(Step step, CellSink& sink) {
     return seek(Aim::entry, bounds_[range_].lower);
   }
   const Step entered = enter_row();
-  return error_ ? entered : take_entry(sink);
+  return error_ ? entered : take_entry<kNotes>(sink);
 }
 
 // False when run() must end now: the sink asked for a pause, or the row limit is reached, or the
@@ -308,9 +317,11 @@ Step ScanCursor::enter_row() {
   misses_ = 0;
   passed_over_ = 0;
   if (filter_) filter_->begin_row(judge_.row());
+  if (setup_.watch) setup_.watch->begin_row(key, stamp_, now_us_);
   return Step::ready;
 }
 
+template <bool kNotes>
 Step ScanCursor::take_entry(CellSink& sink) {
   ++entries_read_;
   --slice_left_;
@@ -319,7 +330,11 @@ Step ScanCursor::take_entry(CellSink& sink) {
   if (fate == Fate::malformed)
     return fail_with(
         Error(Errc::data_loss, fmt::format("entry '{}' is malformed", escape_bytes(merge_.key()))));
-  if (judge_.kind() == EntryKind::cell) return take_cell(sink, fate);
+  bool given = fate == Fate::visible;
+  if constexpr (kNotes) {
+    if (setup_.watch) given = setup_.watch->entry(merge_.key(), merge_.value(), fate, note_);
+  }
+  if (judge_.kind() == EntryKind::cell) return take_cell<kNotes>(sink, given);
   if (slice_over()) {
     leave(ScanStep::yielded);
     return Step::ready;
@@ -327,7 +342,8 @@ Step ScanCursor::take_entry(CellSink& sink) {
   return merge_.next();
 }
 
-Step ScanCursor::take_cell(CellSink& sink, Fate fate) {
+template <bool kNotes>
+Step ScanCursor::take_cell(CellSink& sink, bool given) {
   if (column_ != judge_.column_number()) {
     column_ = judge_.column_number();
     select_.begin_column();
@@ -336,13 +352,17 @@ Step ScanCursor::take_cell(CellSink& sink, Fate fate) {
   }
   if (filter_ && (filter_->row_over() || wanted_ != ColumnVerdict::take)) return pass_over();
   CellSelect::Verdict verdict = select_.look(judge_.timestamp_us());
-  if (verdict == CellSelect::Verdict::take && fate == Fate::visible) {
+  if (verdict == CellSelect::Verdict::take && given) {
     const CellValue& value = judge_.value();
     select_.took();
     row_gave_ = true;
     slice_left_ -= static_cast<int64_t>(value.value.size() / kValueBytesPerEntry);
-    const CellView cell{judge_.row(), judge_.family(), judge_.qualifier(), judge_.timestamp_us(),
-                        value.value};
+    CellView cell{judge_.row(), judge_.family(), judge_.qualifier(), judge_.timestamp_us(),
+                  value.value};
+    if constexpr (kNotes) {
+      note_.expire_at_us = value.expire_at_us;
+      cell.note = &note_;
+    }
     passed_over_ = 0;
     if (filter_) {
       if (!settle_filter(filter_->cell(cell, sink, slice_left_), sink)) return Step::ready;
@@ -354,7 +374,13 @@ Step ScanCursor::take_cell(CellSink& sink, Fate fate) {
     leave(ScanStep::yielded);
     return Step::ready;
   }
-  if (judge_.column_is_full()) verdict = CellSelect::Verdict::column;
+  const bool living_over = judge_.column_is_full();
+  if constexpr (kNotes) {
+    if (living_over && !(setup_.watch && setup_.watch->gives_dead()))
+      verdict = CellSelect::Verdict::column;
+  } else if (living_over) {
+    verdict = CellSelect::Verdict::column;
+  }
   // Where versions count, those that are newer than what is wanted must be seen.
   const bool seen = verdict == CellSelect::Verdict::newer && judge_.counts();
   if (verdict == CellSelect::Verdict::take || seen) {

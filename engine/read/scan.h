@@ -32,6 +32,10 @@
 // slice, or the sink may pause it: then `filtering_` is set, and the next run() first lets it go
 // on; at a row's end `closing_` too.
 //
+// With a watch (cell_watch.h) the watch says which cells are given, and they carry a note. A read
+// without one, and without ReadSpec::with_expiry, runs through code of its own, made of the same
+// lines, and pays nothing for it.
+//
 // Belongs to one shard. Not movable while load() is pending; outlives it.
 #pragma once
 
@@ -46,6 +50,7 @@
 #include "engine/model/read_spec.h"
 #include "engine/model/schema.h"
 #include "engine/read/cell_select.h"
+#include "engine/read/cell_watch.h"
 #include "engine/read/fate.h"
 #include "engine/read/range_deletes.h"
 #include "engine/read/source.h"
@@ -77,6 +82,7 @@ struct ScanSetup {
   const VisibleStamp* visible = nullptr;             // outlives the cursor
   const ReadSources* sources = nullptr;              // likewise
   std::unique_ptr<ReadPin> pin;                      // may be null
+  std::unique_ptr<CellWatch> watch;                  // null: what lives is given
   ReadSpec spec;                                     // rows clipped to the tablet
   size_t filtered_row_bytes = kMaxFilteredRowBytes;  // what filtering a row may hold
 };
@@ -132,10 +138,16 @@ class ScanCursor {
   Step place_again();
   Step yield_between(Step step);
   Step seek(Aim aim, Bytes key);
+  // `kNotes`: with a watch, or expiries to tell.
+  template <bool kNotes>
+  ScanStep run_as(CellSink& sink);
+  template <bool kNotes>
   Step take(Step step, CellSink& sink);
   Step take_row_before(Step step);
+  template <bool kNotes>
   Step take_entry(CellSink& sink);
-  Step take_cell(CellSink& sink, Fate fate);
+  template <bool kNotes>
+  Step take_cell(CellSink& sink, bool given);
   Step enter_row();
   Step after_row();
   bool close_row(CellSink& sink);
@@ -162,6 +174,7 @@ class ScanCursor {
   FateJudge judge_;
   CellSelect select_;
   std::optional<RowFilter> filter_;
+  CellNote note_;  // of the cell at hand
 
   Place place_ = Place::fresh;
   Aim aim_ = Aim::entry;

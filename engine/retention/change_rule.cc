@@ -114,6 +114,17 @@ Result<FamilySchema> undo_change(const FamilySchema& family, int64_t now_us) {
   return undone;
 }
 
+bool can_undo(const FamilySchema& family, int64_t now_us) {
+  return std::any_of(family.history.begin(), family.history.end(),
+                     [now_us](const PastRule& past) { return past.can_be_undone(now_us); });
+}
+
+FamilySchema undone(const FamilySchema& family, int64_t now_us) {
+  FamilySchema changed = family;
+  take_back(changed, StepRule(), now_us);
+  return changed;
+}
+
 void forget_rules(FamilySchema& family, CommitStamp settled, int64_t now_us) {
   const auto needed = std::find_if(family.history.begin(), family.history.end(),
                                    [settled, now_us](const PastRule& past) {

@@ -40,6 +40,11 @@ Result<FamilySchema> change_rule(const FamilySchema& family, const RuleChange& c
 // open.
 Result<FamilySchema> undo_change(const FamilySchema& family, int64_t now_us);
 
+// Some change may be undone; and the family as if all of those had never been made, which is what a
+// rule that keeps everything would bring back.
+bool can_undo(const FamilySchema& family, int64_t now_us);
+FamilySchema undone(const FamilySchema& family, int64_t now_us);
+
 // The family without the past rules that nothing needs any more: all cells are settled up to there,
 // and no change before may be undone.
 void forget_rules(FamilySchema& family, CommitStamp settled, int64_t now_us);

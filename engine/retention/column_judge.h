@@ -77,6 +77,8 @@ class ColumnJudge {
   bool exact() const { return exact_; }
   // How many newer versions are alive now. Of the cell judged last.
   uint64_t rank() const { return rank_; }
+  // How many newer versions were alive at an instant at which that cell was not. REQUIRES: exact().
+  uint64_t newer_at(Instant instant) const { return timeline_.count_at(instant); }
   // No cell that is still to come can be alive: the rule asks for fewer newer versions than there
   // are, at any age.
   bool is_full() const { return alive_ >= young_rank_; }

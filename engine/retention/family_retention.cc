@@ -95,6 +95,16 @@ TableRetention TableRetention::firm(const TableSchema& schema, CommitStamp settl
   return result;
 }
 
+TableRetention TableRetention::counted(const TableSchema& schema) {
+  TableRetention result;
+  for (const FamilySchema& family : schema.families) {
+    FamilyRetention rules(family);
+    rules.count_anyway();
+    result.add(std::move(rules));
+  }
+  return result;
+}
+
 void TableRetention::add(FamilyRetention family) {
   any_counts_ = any_counts_ || family.counts();
   last_change_ = std::max(last_change_, family.eras().back().since);

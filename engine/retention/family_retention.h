@@ -44,6 +44,7 @@ class FamilyRetention {
   // Some rule has a limit on versions: the fate of a cell depends on its column. Else only on the
   // cell itself, and dead_by_age() is the whole rule.
   bool counts() const { return counts_; }
+  void count_anyway() { counts_ = true; }
   // Histories may differ from here on; kNever when no change can be undone. Of firm() only.
   Instant firm_until() const { return firm_until_; }
 
@@ -69,6 +70,9 @@ class TableRetention {
  public:
   explicit TableRetention(const TableSchema& schema, CommitStamp settled = {});
   static TableRetention firm(const TableSchema& schema, CommitStamp settled, int64_t now_us);
+  // As for reads, but every family counts versions, if only to no end: whoever wants to know when a
+  // cell dies is told by ColumnJudge, whatever its family.
+  static TableRetention counted(const TableSchema& schema);
 
   // Of schema.families[i].
   const FamilyRetention& family(size_t i) const { return families_[i]; }

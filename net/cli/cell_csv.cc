@@ -10,8 +10,9 @@ namespace cellar::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, kCellCsvFields> kNames = {"row", "family", "qualifier",
-                                                                 "timestamp", "value"};
+constexpr std::array<std::string_view, kCellCsvFields> kNames = {
+    "row", "family", "qualifier", "timestamp", "value", "expire_at"};
+constexpr size_t kFieldsWithoutExpiry = kCellCsvFields - 1;
 constexpr size_t kMaxCellsTogether = 1000;
 constexpr size_t kMaxBytesTogether = 256 * 1024;
 
@@ -63,6 +64,7 @@ class CellCsvSource final : public LineSource {
   struct Cell {
     std::string row, family, qualifier, value;
     std::optional<int64_t> timestamp_us;
+    std::optional<int64_t> expire_at_us;
   };
 
   void add(client::Mutation& mutation) const {
@@ -71,6 +73,7 @@ class CellCsvSource final : public LineSource {
     } else {
       mutation.set(ahead_->family, ahead_->qualifier, ahead_->value);
     }
+    if (ahead_->expire_at_us) mutation.with_expire_at(*ahead_->expire_at_us);
   }
 
   Result<void> read_ahead() {
@@ -78,8 +81,9 @@ class CellCsvSource final : public LineSource {
     if (!line) return {};
     ahead_line_ = lines_.line();
     TRY(const std::vector<std::string> fields, split_csv(*line));
-    if (fields.size() != kCellCsvFields) {
-      return fail(Errc::invalid_argument, "{} fields, not {}", fields.size(), kCellCsvFields);
+    if (fields.size() != kCellCsvFields && fields.size() != kFieldsWithoutExpiry) {
+      return fail(Errc::invalid_argument, "{} fields, not {} or {}", fields.size(),
+                  kFieldsWithoutExpiry, kCellCsvFields);
     }
     Cell cell;
     TRY(cell.row, from_form(fields[0], forms_.key));
@@ -89,6 +93,9 @@ class CellCsvSource final : public LineSource {
     cell.timestamp_us = options_.at_us;
     if (!fields[3].empty()) {
       TRY(cell.timestamp_us, parse_time(fields[3], options_.now_us));
+    }
+    if (fields.size() == kCellCsvFields && !fields[5].empty()) {
+      TRY(cell.expire_at_us, parse_time(fields[5], options_.now_us));
     }
     ahead_ = std::move(cell);
     return {};
@@ -106,13 +113,13 @@ class CellCsvSource final : public LineSource {
 
 std::string cell_csv_header(const JsonForms& forms) {
   return header_field("row", forms.key) + ",family," + header_field("qualifier", forms.other) +
-         ",timestamp," + header_field("value", forms.value);
+         ",timestamp," + header_field("value", forms.value) + ",expire_at";
 }
 
 std::optional<JsonForms> cell_csv_forms(std::span<const std::string> header) {
-  if (header.size() != kCellCsvFields) return std::nullopt;
+  if (header.size() != kCellCsvFields && header.size() != kFieldsWithoutExpiry) return std::nullopt;
   std::array<BytesForm, kCellCsvFields> forms{};
-  for (size_t i = 0; i < kCellCsvFields; ++i) {
+  for (size_t i = 0; i < header.size(); ++i) {
     const size_t slash = header[i].find('/');
     if (header[i].substr(0, slash) != kNames[i]) return std::nullopt;
     if (slash == std::string::npos) continue;

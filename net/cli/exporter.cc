@@ -45,6 +45,7 @@ Exporter::Exporter(client::SyncClient& client, std::string table, client::ReadRo
       columns_(std::move(columns)),
       events_(std::move(events)) {
   if (request_.ranges.empty()) request_.ranges.emplace_back();
+  request_.notes.with_expiry = true;
 }
 
 Result<void> Exporter::run(RowWriter& writer, OutputFile& out, const std::string& after,
@@ -70,6 +71,9 @@ Result<void> Exporter::scan(RowWriter& writer, OutputFile& out, ScanShare& share
   while (true) {
     TRY(const client::CellBlock block, client_.next(stream));
     if (block.empty()) break;
+    if (!block.tells_expiry())
+      return fail(Errc::failed_precondition,
+                  "the node does not tell when cells expire, so an export of it would lose that");
     for (const client::RowPart& part : block.rows()) TRY_VOID(take(part, writer, share));
     if (const std::string piece = writer.take(); !piece.empty()) TRY_VOID(out.write(piece));
     if (events_.progress) events_.progress();

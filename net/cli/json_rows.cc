@@ -64,6 +64,12 @@ Result<void> add_cell(const json::value& value, std::optional<int64_t> at_us,
   } else {
     mutation.set(family, qualifier.value_or(""), bytes);
   }
+  const json::value* expiry = cell->if_contains("expire_at");
+  if (expiry == nullptr || expiry->is_null()) return {};
+  if (!expiry->is_int64()) {
+    return fail(Errc::invalid_argument, "\"expire_at\" is not a whole number of microseconds");
+  }
+  mutation.with_expire_at(expiry->as_int64());
   return {};
 }
 
@@ -93,6 +99,7 @@ void add_json_cell(std::string& out, const client::Cell& cell, bool first, const
   out += fmt::format("{{{},{},\"timestamp\":{},{}", json_field("family", cell.family),
                      json_field("qualifier", cell.qualifier, forms.other), cell.timestamp_us,
                      json_field("value", cell.value, forms.value));
+  if (cell.expire_at_us != kNoExpiry) out += fmt::format(",\"expire_at\":{}", cell.expire_at_us);
   if (!cell.labels.empty()) out += "," + json_field("labels", cell.labels);
   out += '}';
 }

@@ -3,6 +3,7 @@
 //   {"row":"libc6","cells":[{"family":"install","qualifier":"amd64","timestamp":1763712000000000,
 //    "value":"2.36-9"}]}
 //
+// A cell that expires by itself has "expire_at", in microseconds.
 // Bytes that are not UTF-8 stand under the name with _base64 behind it ("row_base64", ...). Row
 // keys and values may also be written as "row_hex" and, eight bytes as a number, "value_int64".
 #pragma once

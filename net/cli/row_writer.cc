@@ -71,6 +71,8 @@ class CsvWriter final : public TextWriter {
     add_csv_field(row_, shown(cell.qualifier, forms_.other));
     row_ += fmt::format(",{},", cell.timestamp_us);
     add_csv_field(row_, shown(cell.value, forms_.value));
+    row_ += ',';
+    if (cell.expire_at_us != kNoExpiry) row_ += std::to_string(cell.expire_at_us);
     row_ += '\n';
     ++cells_;
     value_bytes_ += cell.value.size();
@@ -114,7 +116,9 @@ class BinaryWriter final : public RowWriter {
   std::string begin() override { return out_.begin(description_); }
   void begin_row(Bytes key) override { out_.begin_row(key); }
   void add(const client::Cell& cell) override {
-    out_.add({cell.family, cell.qualifier, cell.timestamp_us, std::nullopt, cell.value});
+    std::optional<int64_t> expiry;
+    if (cell.expire_at_us != kNoExpiry) expiry = cell.expire_at_us;
+    out_.add({cell.family, cell.qualifier, cell.timestamp_us, expiry, cell.value});
   }
   void end_row() override {
     out_.end_row();

@@ -164,11 +164,35 @@ struct SplitTablet {
   std::string row;         // the right part's first row; empty: the node chooses
 };
 
-struct PreviewReply {
+// What would a rule of a family hide or kill? Refused as the alteration would be.
+struct PreviewRule {
+  std::string table;
+  std::string family;
+  std::optional<RetentionRule> rule;  // absent: keep everything
+  uint32_t samples = 10;              // of rows, at most; up to 1000
+  // true: at once, from what is known of files; false: every row is looked at.
+  bool approximate = false;
+  bool close_oldest_undo_window = false;  // as of TableChange
+};
+
+struct PreviewCounts {
   uint64_t cells = 0;
-  uint64_t bytes = 0;
-  uint64_t rows = 0;
-  std::vector<std::string> samples;  // row keys
+  uint64_t bytes = 0;  // of their keys and values, before any compression
+  uint64_t rows = 0;   // that lose at least one cell
+};
+// What was counted so far.
+struct PreviewProgress : PreviewCounts {
+  uint64_t rows_seen = 0;
+  uint64_t rows_about = 0;  // of the table, by its files: rows in several count as often
+};
+struct PreviewReply : PreviewCounts {
+  std::vector<std::string> samples;  // keys of such rows
+  uint64_t cells_seen = 0;           // that can be read now, of all families
+  uint64_t rows_seen = 0;
+  // Loosening the rule within so long brings all of it back; 0: it is dead at once.
+  int64_t undo_window_us = 0;
+  bool approximate = false;   // the counts are a guess
+  PreviewCounts least, most;  // between these; equal to the counts where they are exact
 };
 
 struct SplitPoint {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -37,7 +38,10 @@ struct Request {
   Repeat repeat = Repeat::always;
   bool wait = false;        // for a connection, where none can be made at once
   bool keep_frame = false;  // the call looks at it once more when it has been answered
-  bool by_row = false;      // `row` alone decides where it goes, and tablet and epoch are named
+  // Takes the chunks before the answer as they come, instead of its decoder; what an attempt told
+  // is void when there is another.
+  std::function<void(Bytes body)> on_chunk;
+  bool by_row = false;  // `row` alone decides where it goes, and tablet and epoch are named
   // Parts of the frame: the table's name, and the row (or the first one).
   struct Part {
     uint32_t at = 0;
@@ -267,6 +271,10 @@ class UnaryCall final : public Call {
     return true;
   }
   bool chunk(const wire::Frame& frame) override {
+    if (request().on_chunk) {
+      request().on_chunk(frame.body);
+      return true;
+    }
     if (takes_chunks_) chunks_.emplace_back(frame.body);
     return takes_chunks_;
   }

@@ -14,6 +14,12 @@ bool inside(Bytes arena, uint32_t at, uint32_t size, Bytes& out) {
   return wire::view(fb::Span(at, size), arena, out);
 }
 
+// One beside each cell, or none at all.
+template <class T>
+bool beside(const flatbuffers::Vector<T>* v, size_t cells) {
+  return v == nullptr || (v->size() == cells && wire::well_aligned(v));
+}
+
 }  // namespace
 
 Result<CellBlock> CellBlock::decode(Bytes body) {
@@ -34,7 +40,9 @@ Result<CellBlock> CellBlock::decode(Bytes body) {
   const size_t cell_count = chunk->cells() ? chunk->cells()->size() : 0;
   const size_t label_sets = chunk->label_sets() ? chunk->label_sets()->size() : 0;
   block.cells_.resize(cell_count);
-  bool ok = true;
+  bool ok = beside(chunk->expiry(), cell_count) && beside(chunk->explain(), cell_count);
+  block.tells_expiry_ = chunk->expiry() != nullptr;
+  if (ok) block.add_notes(*chunk);
   for (size_t i = 0; i < cell_count; ++i) {
     const fb::CellRec& from = *chunk->cells()->Get(static_cast<uint32_t>(i));
     Cell& to = block.cells_[i];
@@ -66,9 +74,25 @@ Result<CellBlock> CellBlock::decode(Bytes body) {
   return block;
 }
 
+// REQUIRES: what stands beside the cells is as many as they are.
+void CellBlock::add_notes(const fb::ReadChunk& chunk) {
+  for (uint32_t i = 0; chunk.expiry() && i < cells_.size(); ++i)
+    cells_[i].expire_at_us = chunk.expiry()->Get(i);
+  if (chunk.explain() == nullptr) return;
+  explanations_ = std::make_unique<Explanation[]>(cells_.size());
+  for (uint32_t i = 0; i < cells_.size(); ++i) {
+    const fb::ExplainRec& from = *chunk.explain()->Get(i);
+    explanations_[i] = {from.dies_at_us(), static_cast<DeathCause>(from.cause()), from.dead(),
+                        from.clause()};
+    cells_[i].explained = &explanations_[i];
+  }
+}
+
 CellBlock CellBlock::split_last() {
   CellBlock last;
   last.buffer_ = buffer_;
+  last.explanations_ = explanations_;
+  last.tells_expiry_ = tells_expiry_;
   last.bytes_ = bytes_;
   RowPart part = rows_.back();
   rows_.pop_back();

@@ -8,17 +8,34 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/read_spec.h"
 #include "io/base/bytes.h"
 #include "io/base/result.h"
 
+namespace cellar::wire::fb {
+struct ReadChunk;
+}
+
 namespace cellar::client {
+
+// When a cell dies if nothing more is written, or when it died; and of what. Asked for with
+// `explain` or `include_dead`.
+struct Explanation {
+  int64_t dies_at_us = INT64_MAX;  // it is not read as of this moment or later; INT64_MAX: never
+  DeathCause cause = DeathCause::none;
+  bool dead = false;
+  // The node of the rule in force then that says so, in pre-order; kNoClause: none does.
+  uint16_t clause = kNoClause;
+};
 
 struct Cell {
   Bytes family;
   Bytes qualifier;
   int64_t timestamp_us = 0;
   Bytes value;
-  Bytes labels;  // separated by commas
+  Bytes labels;                            // separated by commas
+  int64_t expire_at_us = kNoExpiry;        // its own; known if the read was `with_expiry`
+  const Explanation* explained = nullptr;  // if the read asked for it
 };
 
 // A row, or the part of a row that one block carries. Until a part is complete, the row's cells are
@@ -45,15 +62,21 @@ class CellBlock {
   size_t bytes() const { return bytes_; }
   bool answer_not_kept() const { return answer_not_kept_; }
   bool repeated() const { return repeated_; }
+  // The node told when its cells expire; one that does not know the question does not.
+  bool tells_expiry() const { return tells_expiry_; }
 
   // Takes the last row out, as a block of its own over the same bytes. REQUIRES: there is one.
   CellBlock split_last();
 
  private:
+  void add_notes(const wire::fb::ReadChunk& chunk);
+
   std::shared_ptr<uint64_t[]> buffer_;  // 8-byte aligned, so that the body is viewed in place
   size_t bytes_ = 0;
+  std::shared_ptr<Explanation[]> explanations_;  // of the cells, where there are any
   std::vector<Cell> cells_;
   std::vector<RowPart> rows_;
+  bool tells_expiry_ = false;
   bool answer_not_kept_ = false;
   bool repeated_ = false;
 };

@@ -24,6 +24,7 @@
 // can be cancelled through its handler's cancellation slot; the server is told.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -90,12 +91,12 @@ class Client {
   // void(Result<std::optional<Row>>): no row when nothing of it is left or passes the filter.
   template <class T>
   auto async_read_row(std::string_view table, const ReadRow& r, const CallOptions& o, T&& token) {
-    return data<std::optional<Row>>(encoder_->read_row(table, r.row, r.filter, r.include_dead), o,
+    return data<std::optional<Row>>(encoder_->read_row(table, r.row, r.filter, r.notes), o,
                                     &decode_row, token, true);
   }
   template <class T>
   auto async_read_row(std::string_view table, Bytes row, T&& token) {
-    return data<std::optional<Row>>(encoder_->read_row(table, row, {}, false), CallOptions(),
+    return data<std::optional<Row>>(encoder_->read_row(table, row, {}, {}), CallOptions(),
                                     &decode_row, token, true);
   }
   // Not bound by ClientOptions::request_deadline_us: a scan takes its time.
@@ -148,12 +149,23 @@ class Client {
   auto async_describe_table(std::string_view name, T&& token) {
     return admin<TableDescription>(encoder_->describe_table(name), &decode_table, token);
   }
-  // void(Result<PreviewReply>): what a rule would kill; an absent one keeps everything.
+  // void(Result<PreviewReply>). `progress`, if there is one, is called on the loop several times a
+  // second while the node counts; it begins anew when the request is sent again. It ends with the
+  // call. Without a deadline of its own it has that of the options for tables.
   template <class T>
-  auto async_preview_rule(std::string_view table, std::string_view family,
-                          const std::optional<RetentionRule>& rule, uint32_t samples, T&& token) {
-    return admin<PreviewReply>(encoder_->preview_rule(table, family, rule, samples),
-                               &decode_preview, token);
+  auto async_preview_rule(const PreviewRule& preview,
+                          std::function<void(const PreviewProgress&)> progress,
+                          const CallOptions& o, T&& token) {
+    Request request = encoder_->preview_rule(preview, progress != nullptr);
+    request.deadline_us =
+        o.deadline_us == kDefaultDeadline ? options_.admin_deadline_us : o.deadline_us;
+    request.wait = waits(o);
+    if (progress) {
+      request.on_chunk = [tell = std::move(progress)](Bytes body) {
+        if (const auto so_far = decode_progress(body)) tell(*so_far);
+      };
+    }
+    return start(std::move(request), &decode_preview, false, token);
   }
   template <class T>  // void(Result<RuleHistory>)
   auto async_rule_history(std::string_view table, std::string_view family, T&& token) {

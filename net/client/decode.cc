@@ -366,6 +366,12 @@ Result<PreviewReply> decode_preview(const Answer& answer) {
   preview.cells = reply->cells();
   preview.bytes = reply->bytes();
   preview.rows = reply->rows();
+  preview.cells_seen = reply->cells_seen();
+  preview.rows_seen = reply->rows_seen();
+  preview.undo_window_us = reply->undo_window_us();
+  preview.approximate = reply->approximate();
+  preview.least = {reply->least_cells(), reply->least_bytes(), reply->least_rows()};
+  preview.most = {reply->most_cells(), reply->most_bytes(), reply->most_rows()};
   const Bytes arena = wire::bytes_of(reply->arena());
   for (uint32_t i = 0; reply->samples() && i < reply->samples()->size(); ++i) {
     Bytes key;
@@ -373,6 +379,18 @@ Result<PreviewReply> decode_preview(const Answer& answer) {
     preview.samples.emplace_back(key);
   }
   return preview;
+}
+
+std::optional<PreviewProgress> decode_progress(Bytes body) {
+  const auto* from = wire::verified<fb::PreviewProgress>(body);
+  if (from == nullptr) return std::nullopt;
+  PreviewProgress progress;
+  progress.cells = from->cells();
+  progress.bytes = from->bytes();
+  progress.rows = from->rows();
+  progress.rows_seen = from->rows_seen();
+  progress.rows_about = from->rows_about();
+  return progress;
 }
 
 }  // namespace cellar::client

@@ -125,7 +125,7 @@ Request Encoder::mutate_rows(std::string_view table, const std::vector<Mutation>
 }
 
 Request Encoder::read_row(std::string_view table, Bytes row, const std::optional<Filter>& filter,
-                          bool include_dead) {
+                          const ReadNotes& notes) {
   auto& b = fresh();
   const auto name = string_of(b, table);
   flatbuffers::Offset<flatbuffers::Vector<const fb::FilterNode*>> nodes = 0;
@@ -141,9 +141,9 @@ Request Encoder::read_row(std::string_view table, Bytes row, const std::optional
   } else {
     arena = byte_vector(b, row);
   }
-  Request request =
-      finish(op_number(fb::Op::ReadRow),
-             fb::CreateReadRowRequest(b, name, &key, nodes, arena, false, include_dead));
+  Request request = finish(op_number(fb::Op::ReadRow),
+                           fb::CreateReadRowRequest(b, name, &key, nodes, arena, notes.explain,
+                                                    notes.include_dead, notes.with_expiry));
   request.affinity = row_affinity(row);
   mark_row<fb::ReadRowRequest>(request);
   return request;
@@ -182,7 +182,9 @@ Request Encoder::read_rows(std::string_view table, const ReadRows& read) {
   out.add_arena(arena);
   out.add_row_limit(read.row_limit);
   out.add_reversed(read.reversed);
-  out.add_include_dead(read.include_dead);
+  out.add_explain(read.notes.explain);
+  out.add_include_dead(read.notes.include_dead);
+  out.add_with_expiry(read.notes.with_expiry);
   out.add_credits(read.credits);
   Request request = finish(op_number(fb::Op::ReadRows), out.Finish());
   mark_scan(request, read);
@@ -384,16 +386,16 @@ Request Encoder::describe_table(std::string_view name) {
   return named<fb::DescribeTableRequest>(op_number(fb::Op::DescribeTable), name);
 }
 
-Request Encoder::preview_rule(std::string_view table, std::string_view family,
-                              const std::optional<RetentionRule>& rule, uint32_t samples) {
+Request Encoder::preview_rule(const PreviewRule& preview, bool progress) {
   auto& b = fresh();
-  const auto table_name = string_of(b, table);
-  const auto family_name = string_of(b, family);
+  const auto table = string_of(b, preview.table);
+  const auto family = string_of(b, preview.family);
   std::vector<fb::RuleNode> nodes;
-  if (rule) append_nodes(*rule, nodes);
+  if (preview.rule) append_nodes(*preview.rule, nodes);
   return finish(op_number(fb::Op::PreviewRule),
-                fb::CreatePreviewRuleRequest(b, table_name, family_name,
-                                             b.CreateVectorOfStructs(nodes), samples));
+                fb::CreatePreviewRuleRequest(b, table, family, b.CreateVectorOfStructs(nodes),
+                                             preview.samples, preview.approximate, progress,
+                                             preview.close_oldest_undo_window));
 }
 
 Request Encoder::rule_history(std::string_view table, std::string_view family) {

@@ -25,7 +25,7 @@ class Encoder {
   Request mutate_rows(std::string_view table, const std::vector<Mutation>& entries,
                       const std::vector<uint32_t>& chosen, const CallOptions& options);
   Request read_row(std::string_view table, Bytes row, const std::optional<Filter>& filter,
-                   bool include_dead);
+                   const ReadNotes& notes);
   Request read_rows(std::string_view table, const ReadRows& read);
   Request drop_row_range(std::string_view table, const DropRows& drop);
   Request check_and_mutate(std::string_view table, const CheckAndMutate& check,
@@ -43,10 +43,9 @@ class Encoder {
   Request restore_table(std::string_view name);
   Request list_tables(const ListTables& list);
   Request describe_table(std::string_view name);
-  Request preview_rule(std::string_view table, std::string_view family,
-                       const std::optional<RetentionRule>& rule, uint32_t samples);
   Request rule_history(std::string_view table, std::string_view family);
   Request undo_rule(const UndoRule& undo);
+  Request preview_rule(const PreviewRule& preview, bool progress);
   Request flush_table(std::string_view name);
   Request compact_table(std::string_view name);
   Request split_tablet(const SplitTablet& split);

@@ -20,10 +20,17 @@ struct MutateReply {
 // One result an entry, in the order of the entries.
 using EntryResults = std::vector<Result<void>>;
 
+// What is told beside each cell of a read.
+struct ReadNotes {
+  bool include_dead = false;  // and cells that are dead and not gone yet; with Cell::explained
+  bool explain = false;       // Cell::explained
+  bool with_expiry = false;   // Cell::expire_at_us
+};
+
 struct ReadRow {
   std::string row;
   std::optional<Filter> filter;
-  bool include_dead = false;
+  ReadNotes notes = {};
 };
 
 struct RowRange {
@@ -39,7 +46,7 @@ struct ReadRows {
   std::optional<Filter> filter;
   uint64_t row_limit = 0;  // 0: none
   bool reversed = false;
-  bool include_dead = false;
+  ReadNotes notes = {};
   uint32_t credits = 8;  // chunks of about 64 KiB that may wait in this client, at least 1
   // false: rows are handed over once they are complete, so a row larger than a chunk is gathered in
   // this client. true: parts as they come; a part that is not `continued` begins its row anew, and

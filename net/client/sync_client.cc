@@ -114,12 +114,11 @@ Result<TableDescription> SyncClient::describe_table(std::string_view name) {
       [&](auto token) { client_->async_describe_table(name, std::move(token)); });
 }
 
-Result<PreviewReply> SyncClient::preview_rule(std::string_view table, std::string_view family,
-                                              const std::optional<RetentionRule>& rule,
-                                              uint32_t samples) {
-  return wait<PreviewReply>([&](auto token) {
-    client_->async_preview_rule(table, family, rule, samples, std::move(token));
-  });
+Result<PreviewReply> SyncClient::preview_rule(
+    const PreviewRule& preview, const std::function<void(const PreviewProgress&)>& progress,
+    const CallOptions& o) {
+  return wait<PreviewReply>(
+      [&](auto token) { client_->async_preview_rule(preview, progress, o, std::move(token)); });
 }
 
 Result<RuleHistory> SyncClient::rule_history(std::string_view table, std::string_view family) {

@@ -2,6 +2,7 @@
 // scripts. It runs its own loop on the calling thread, inside each call.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -52,10 +53,11 @@ class SyncClient {
   Result<TableDescription> restore_table(std::string_view name);
   Result<std::vector<TableSummary>> list_tables(const ListTables& list = {});
   Result<TableDescription> describe_table(std::string_view name);
-  Result<PreviewReply> preview_rule(std::string_view table, std::string_view family,
-                                    const std::optional<RetentionRule>& rule, uint32_t samples);
   Result<RuleHistory> rule_history(std::string_view table, std::string_view family);
   Result<TableDescription> undo_rule(const UndoRule& undo);
+  Result<PreviewReply> preview_rule(
+      const PreviewRule& preview, const std::function<void(const PreviewProgress&)>& progress = {},
+      const CallOptions& o = {});
   Result<void> flush_table(std::string_view name);
   Result<void> compact_table(std::string_view name);
   Result<std::vector<TabletDescription>> split_tablet(const SplitTablet& split);

@@ -37,12 +37,13 @@ void handle_drop_table(ShardServer& shard, Session& session, const wire::Frame& 
 void handle_restore_table(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_list_tables(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_describe_table(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_preview_rule(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_flush_table(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_compact_table(ShardServer& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_rules.cc ----
 void handle_rule_history(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_undo_rule(ShardServer& shard, Session& session, const wire::Frame& frame);
+// ---- handlers_preview.cc ----
+void handle_preview_rule(ShardServer& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_tablets.cc ----
 void handle_split_tablet(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_merge_tablets(ShardServer& shard, Session& session, const wire::Frame& frame);

@@ -3,7 +3,6 @@
 #include "net/server/router.h"
 #include "net/server/shard_server.h"
 #include "net/server/table_codec.h"
-#include "net/wire/rule_codec.h"
 
 namespace cellar::server {
 
@@ -134,16 +133,6 @@ void handle_describe_table(ShardServer& shard, Session& session, const Frame& fr
   const auto table = table_named(shard, frame.header, request->name());
   if (!table) return session.reply_error(frame.header, table.error());
   session.reply(frame.header, build_description(shard.builder(), **table, shard.clock().now_us()));
-}
-
-void handle_preview_rule(ShardServer& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<fb::PreviewRuleRequest>(session, frame);
-  if (request == nullptr) return;
-  if (auto rule = wire::decode_rule(request->rule()); !rule) {
-    return session.reply_error(frame.header, rule.error());
-  }
-  const auto table = table_named(shard, frame.header, request->table());
-  session.reply_error(frame.header, table ? unimplemented("preview") : table.error());
 }
 
 void handle_flush_table(ShardServer& shard, Session& session, const Frame& frame) {

@@ -40,7 +40,6 @@ Result<const TableEntry*> admit(ShardServer& shard, const Frame& frame,
   }
   TRY(const TableEntry* table, find_table(shard.tables(), frame.header, read.table));
   TRY_VOID(check_granularity(read.filter, table->schema.granularity));
-  if (!read.unimplemented.empty()) return std::unexpected(unimplemented(read.unimplemented));
   TRY_VOID(shard.admission().check_replies());
   return table;
 }

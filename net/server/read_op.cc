@@ -20,6 +20,7 @@ void ReadOp::begin(ShardServer& shard, Session& of, const wire::FrameHeader& req
   table_ = table;
   plan_.begin(read.spec.rows, read.spec.reversed);
   builder.reset();
+  builder.tell(read.spec.with_expiry, read.spec.explain || read.spec.include_dead);
   row_limit_ = read.spec.row_limit;
   credits_ = is_single ? UINT32_MAX : read.credits;
   deadline_us_ = of.deadline_us(request);

@@ -37,7 +37,7 @@ Async<void> Session::run() {
     more = co_await handle_frames();
     if (more) more = co_await fill();
   }
-  for (ReadOp& read : reads_) read.abandon();
+  abandon();
   // What is in flight still gets its answer, unless the peer is gone.
   while (in_flight_ > 0 || writer_active_ || (pending_bytes() > 0 && !broken_)) {
     flush();
@@ -235,7 +235,16 @@ Error Session::held_too_long(const Frame& frame) const {
   return std::move(error).retry_after(kRetryAfterMs);
 }
 
+// Nobody listens any more.
+void Session::abandon() {
+  for (ReadOp& read : reads_) read.abandon();
+  for (GivenUp& work : works_) work.given_up = true;
+}
+
 void Session::cancel(uint64_t request_id) {
+  for (GivenUp& work : works_) {
+    if (work.request_id == request_id) work.given_up = true;
+  }
   for (ReadOp& read : reads_) {
     if (read.header.request_id == request_id) return read.cancel();
   }
@@ -375,7 +384,7 @@ void Session::close() {
   out_begin_ = 0;
   count_pending();
   stream_->close();
-  for (ReadOp& read : reads_) read.abandon();
+  abandon();
   changed_.notify_all();
 }
 

@@ -37,6 +37,14 @@ namespace cellar::server {
 
 class ShardServer;
 
+// A request that is more work than it should do for nobody: it looks now and then whether it is
+// still wanted.
+struct GivenUp
+    : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+  uint64_t request_id = 0;
+  bool given_up = false;  // cancelled, or its connection is over
+};
+
 // One shard.
 class Session final : private MapWaiter {
  public:
@@ -64,6 +72,8 @@ class Session final : private MapWaiter {
   // ---- reads in progress, for cancel and credit ----
   using Reads = boost::intrusive::list<ReadOp, boost::intrusive::constant_time_size<false>>;
   void add_read(ReadOp& read) { reads_.push_back(read); }
+  // Until it is destroyed.
+  void add_work(GivenUp& work) { works_.push_back(work); }
   // True when answers wait that the peer does not take: a scan then pauses until output_drained.
   bool output_full() const { return pending_bytes() >= kScanPauseBytes; }
 
@@ -107,6 +117,7 @@ class Session final : private MapWaiter {
   bool past_deadline(const wire::Frame& frame) const;
   void map_wait_over() override { changed_.notify_all(); }
   void cancel(uint64_t request_id);
+  void abandon();
   void credit(const wire::Frame& frame);
   void append(const wire::FrameHeader& request, wire::FrameKind kind, uint32_t flags, Bytes body);
   void finish_request(uint64_t request_id);
@@ -132,6 +143,7 @@ class Session final : private MapWaiter {
   uint32_t in_flight_ = 0;
   absl::flat_hash_set<uint64_t> ids_;  // of the requests in flight
   Reads reads_;
+  boost::intrusive::list<GivenUp, boost::intrusive::constant_time_size<false>> works_;
   Notify changed_;  // room, an answer written, a request finished
 
   std::string out_;  // gathered answers from out_begin_ on

@@ -6,6 +6,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <string_view>
+#include <type_traits>
 
 #include "io/base/bytes.h"
 #include "io/base/result.h"
@@ -44,6 +45,13 @@ Bytes finish_body(flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<R
 // vector lies well, and so does an empty one, which builders do not align.
 template <class T>
 bool well_aligned(const flatbuffers::Vector<const T*>* v) {
+  return v == nullptr || v->size() == 0 || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0;
+}
+
+// The same of a vector of numbers.
+template <class T>
+  requires std::is_arithmetic_v<T>
+bool well_aligned(const flatbuffers::Vector<T>* v) {
   return v == nullptr || v->size() == 0 || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0;
 }
 

@@ -99,6 +99,8 @@ inline constexpr const char* kBodyId<fb::PreviewRuleReply> = "RPRV";
 template <>
 inline constexpr const char* kBodyId<fb::RuleHistoryReply> = "RRUL";
 template <>
+inline constexpr const char* kBodyId<fb::PreviewProgress> = "RPRP";
+template <>
 inline constexpr const char* kBodyId<fb::ReshapeReply> = "RRSH";
 template <>
 inline constexpr const char* kBodyId<fb::ListTabletsReply> = "RLTB";

@@ -44,10 +44,23 @@ CellSink::Flow ChunkBuilder::cell(const CellView& cell) {
                       static_cast<uint16_t>(qualifier_size_), static_cast<uint8_t>(family_size_), 0,
                       cell.label.empty() ? uint16_t{0} : label_set(cell.label), 0);
   bytes_ += sizeof(fb::CellRec);
+  if (cell.note != nullptr) add_note(*cell.note);
   row_bytes_ += sizeof(fb::CellRec) + cell.qualifier.size() + cell.value.size();
   ++row_cells_;
   ++cells_seen_;
   return full() ? Flow::pause : Flow::more;
+}
+
+void ChunkBuilder::add_note(const CellNote& note) {
+  if (tells_expiry_) {
+    expiries_.push_back(note.expire_at_us);
+    bytes_ += sizeof(int64_t);
+  }
+  if (tells_explanation_) {
+    explanations_.emplace_back(note.dies_at_us, static_cast<uint8_t>(note.cause), note.dead,
+                               note.clause, 0);
+    bytes_ += sizeof(fb::ExplainRec);
+  }
 }
 
 // The number of the label's set in this chunk; most often the last one's.
@@ -88,11 +101,17 @@ Bytes ChunkBuilder::finish() {
   const auto rows = builder_.CreateVectorOfStructs(rows_);
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels;
   if (!label_sets_.empty()) labels = builder_.CreateVectorOfStrings(label_sets_);
+  flatbuffers::Offset<flatbuffers::Vector<int64_t>> expiries;
+  if (tells_expiry_) expiries = builder_.CreateVector(expiries_);
+  flatbuffers::Offset<flatbuffers::Vector<const fb::ExplainRec*>> explanations;
+  if (tells_explanation_) explanations = builder_.CreateVectorOfStructs(explanations_);
   fb::ReadChunkBuilder chunk(builder_);
   chunk.add_rows(rows);
   chunk.add_cells(cells);
   chunk.add_arena(arena);
   if (!label_sets_.empty()) chunk.add_label_sets(labels);
+  if (tells_expiry_) chunk.add_expiry(expiries);
+  if (tells_explanation_) chunk.add_explain(explanations);
   const Bytes body = finish_body(builder_, chunk.Finish());
   clear();
   return body;
@@ -101,6 +120,8 @@ Bytes ChunkBuilder::finish() {
 void ChunkBuilder::clear() {
   rows_.clear();
   cells_.clear();
+  expiries_.clear();
+  explanations_.clear();
   arena_.clear();
   label_sets_.clear();
   label_numbers_.clear();
@@ -111,6 +132,9 @@ void ChunkBuilder::clear() {
 void ChunkBuilder::trim(size_t keep) {
   if (arena_.capacity() > keep) std::string().swap(arena_);
   if (cells_.capacity() * sizeof(fb::CellRec) > keep) std::vector<fb::CellRec>().swap(cells_);
+  if (expiries_.capacity() * sizeof(int64_t) > keep) std::vector<int64_t>().swap(expiries_);
+  if (explanations_.capacity() * sizeof(fb::ExplainRec) > keep)
+    std::vector<fb::ExplainRec>().swap(explanations_);
   if (rows_.capacity() * sizeof(fb::RowRec) > keep) std::vector<fb::RowRec>().swap(rows_);
   if (builder_.GetSize() > keep) builder_.Reset();
 }

@@ -26,6 +26,11 @@ class ChunkBuilder final : public CellSink {
   // A cell or row end that brings the chunk to `target_bytes` answers pause.
   explicit ChunkBuilder(size_t target_bytes = kDefaultChunkBytes) : target_bytes_(target_bytes) {}
 
+  // What of a cell's note goes with it; nothing unless it is asked for. Until the next call.
+  void tell(bool expiry, bool explanation) {
+    tells_expiry_ = expiry;
+    tells_explanation_ = explanation;
+  }
   Flow cell(const CellView& cell) override;
   Flow end_row(Bytes row) override;
 
@@ -51,6 +56,7 @@ class ChunkBuilder final : public CellSink {
 
  private:
   void begin_row(Bytes row);
+  void add_note(const CellNote& note);
   uint16_t label_set(Bytes label);
   uint32_t put(Bytes b);
   void clear();
@@ -59,6 +65,10 @@ class ChunkBuilder final : public CellSink {
   size_t bytes_ = 0;
   std::vector<fb::RowRec> rows_;
   std::vector<fb::CellRec> cells_;
+  bool tells_expiry_ = false;
+  bool tells_explanation_ = false;
+  std::vector<int64_t> expiries_;             // one a cell, if they are told
+  std::vector<fb::ExplainRec> explanations_;  // likewise
   std::string arena_;
   std::vector<std::string> label_sets_;                         // of this chunk
   std::map<std::string, uint16_t, std::less<>> label_numbers_;  // 1 is label_sets_[0]

@@ -56,9 +56,12 @@ Result<void> add_range(const fb::RangeRec& rec, size_t index, Bytes arena, RowSe
   return {};
 }
 
-void finish(bool explain, bool include_dead, DecodedRead& out) {
-  if (include_dead) out.unimplemented = "include_dead";
-  if (explain) out.unimplemented = "explain";
+// What is told beside the cells.
+template <class Request>
+void decode_notes(const Request& request, ReadSpec& spec) {
+  spec.explain = request.explain();
+  spec.include_dead = request.include_dead();
+  spec.with_expiry = request.with_expiry();
 }
 
 }  // namespace
@@ -74,7 +77,7 @@ Result<void> decode(const fb::ReadRowRequest& request, DecodedRead& out) {
   TRY_VOID(check_key(row, "the row key"));
   TRY_VOID(decode_filter(request.filter(), arena, out.filter));
   out.spec.rows.add(KeyRange::single(row));
-  finish(request.explain(), request.include_dead(), out);
+  decode_notes(request, out.spec);
   return {};
 }
 
@@ -107,7 +110,7 @@ Result<void> decode(const fb::ReadRowsRequest& request, DecodedRead& out) {
   out.spec.row_limit = request.row_limit();
   out.credits =
       std::min(request.credits() == 0 ? kDefaultChunkCredits : request.credits(), kMaxChunkCredits);
-  finish(request.explain(), request.include_dead(), out);
+  decode_notes(request, out.spec);
   return {};
 }
 

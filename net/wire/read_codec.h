@@ -14,8 +14,7 @@ struct DecodedRead {
   std::string_view table;  // empty: named by id in the header
   ReadSpec spec;           // rows, order and row limit; the filter is apart
   FilterSpec filter;
-  std::string_view unimplemented;  // names a part that this node does not have, else empty
-  uint32_t credits = 0;            // at least 1 for a stream
+  uint32_t credits = 0;  // at least 1 for a stream
 };
 
 // Refusals are INVALID_ARGUMENT: an empty or overlong key, a range that ends before it starts, a

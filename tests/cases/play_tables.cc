@@ -65,13 +65,13 @@ Player::Answer Player::sample_keys(const Step& step) {
 Player::Answer Player::preview(const Step& step) {
   const auto& object = step.value.as_object();
   TRY_VOID(only_keys(object, {"table", "family", "rule"}));
-  std::optional<client::RetentionRule> rule;
+  client::PreviewRule question;
+  question.table = std::string_view(object.at("table").as_string());
+  question.family = std::string_view(object.at("family").as_string());
   if (!object.at("rule").is_null()) {
-    TRY(rule, parse_rule(object.at("rule")));
+    TRY(question.rule, parse_rule(object.at("rule")));
   }
-  const auto reply =
-      client().preview_rule(std::string_view(object.at("table").as_string()),
-                            std::string_view(object.at("family").as_string()), rule, 0);
+  const auto reply = client().preview_rule(question);
   if (!reply) return Played{reply.error(), ""};
   if (step.expect == nullptr) return Played();
   const auto& expect = step.expect->as_object();

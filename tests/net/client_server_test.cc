@@ -202,11 +202,6 @@ TEST_F(ClientServerTest, WhatIsNotBuiltYetIsRefusedAsSuch) {
   Mutation with_token = cell("row", "w");
   with_token.with_token({"token", 1});
   EXPECT_EQ(code(write(with_token)), Errc::unimplemented);
-  EXPECT_EQ(code(wait<PreviewReply>([&](auto done) {
-              client_->async_preview_rule("t", "f", RetentionRule::max_versions(1), 5,
-                                          std::move(done));
-            })),
-            Errc::unimplemented);
   EXPECT_EQ((*read("row"))->find("f", "q")->value, "v");
 }
 
