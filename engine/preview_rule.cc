@@ -112,7 +112,7 @@ Async<Result<PreviewPlan>> NodeImpl::plan_preview(const PreviewRequest& request)
   const bool opens = !after.history.empty() && after.history.back().undo_until_us != 0 &&
                      after.history.back().until > last_rule_change(before);
   if (opens) plan.undo_window_us = after.undo_window_us;
-  plan.after = std::make_shared<const TableSchema>(std::move(alteration.entry.schema));
+  plan.after = std::move(alteration.entry.schema);
   co_return plan;
 }
 
@@ -149,8 +149,8 @@ Async<Result<PreviewReport>> NodeImpl::preview_rule(ShardId from, PreviewRequest
     if (entry == nullptr || entry->schema.version != plan.version)
       co_return std::unexpected(altered(request.table));
     const int64_t now_us = std::max(envs_[from.value()].runtime.clock.now_us(),
-                                    TableRetention(*plan.after).not_before_us());
-    report = estimate_preview(entry->schema, *plan.after, request.family, contents, now_us);
+                                    TableRetention(plan.after).not_before_us());
+    report = estimate_preview(entry->schema, plan.after, request.family, contents, now_us);
     report.undo_window_us = plan.undo_window_us;
     co_return report;
   }

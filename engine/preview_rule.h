@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -64,7 +63,7 @@ class PreviewListener {
 struct PreviewPlan {
   TableId table;
   uint64_t version = 0;  // of the schema before
-  std::shared_ptr<const TableSchema> after;
+  TableSchema after;     // with `changes`
   bool changes = false;  // the rule is another one
   int64_t undo_window_us = 0;
 };

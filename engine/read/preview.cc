@@ -1,7 +1,5 @@
 #include "engine/read/preview.h"
 
-#include <utility>
-
 #include "io/base/check.h"
 
 namespace cellar::engine {
@@ -15,10 +13,9 @@ PreviewCount& PreviewCount::operator+=(const PreviewCount& other) {
   return *this;
 }
 
-PreviewWatch::PreviewWatch(std::shared_ptr<const TableSchema> after)
-    : after_(std::move(after)), rules_(*after_) {}
+PreviewWatch::PreviewWatch(const TableSchema& after) : after_(after), rules_(after) {}
 
-void PreviewWatch::attach(const RangeDeletes& ranges) { judge_.emplace(*after_, rules_, ranges); }
+void PreviewWatch::attach(const RangeDeletes& ranges) { judge_.emplace(after_, rules_, ranges); }
 
 void PreviewWatch::begin_row(Bytes key, CommitStamp at, int64_t now_us) {
   const bool begun = judge_->begin_row(key, at, now_us);

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 #include "engine/model/schema.h"
@@ -31,8 +30,8 @@ struct PreviewCount {
 // Gives the cells that would be killed.
 class PreviewWatch final : public CellWatch {
  public:
-  // `after`: the schema of the cursor, as change_rule() would leave it.
-  explicit PreviewWatch(std::shared_ptr<const TableSchema> after);
+  // `after`: the schema of the cursor, as change_rule() would leave it; outlives this.
+  explicit PreviewWatch(const TableSchema& after);
 
   void attach(const RangeDeletes& ranges) override;
   void begin_row(Bytes key, CommitStamp at, int64_t now_us) override;
@@ -44,7 +43,7 @@ class PreviewWatch final : public CellWatch {
   const PreviewCount& count() const { return count_; }
 
  private:
-  const std::shared_ptr<const TableSchema> after_;
+  const TableSchema& after_;
   const TableRetention rules_;
   std::optional<FateJudge> judge_;
   bool row_loses_ = false;

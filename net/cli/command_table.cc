@@ -97,8 +97,9 @@ std::vector<CommandSpec> load_commands() {
        "Load a file, or standard input.",
        "csv           a header; the first column is the row key, the others are named\n"
        "              family:qualifier or family:qualifier@time; an empty field is no cell.\n"
-       "              With the header row,family,qualifier,timestamp,value: a line a cell, as\n"
-       "              export writes it\n"
+       "              With the header row,family,qualifier,timestamp,value,expire_at (the last "
+       "one\n"
+       "              may be absent): a line a cell, as export writes it\n"
        "jsonl         one row a line, as export and `read --json` print it\n"
        "cellar        the binary form of export, which loses nothing\n"
        "dpkg-log      /var/log/dpkg.log: row = package, family = action, qualifier =\n"
@@ -138,9 +139,10 @@ std::vector<CommandSpec> load_commands() {
        2,
        false,
        "Write rows into a file, or to standard output.",
-       "cellar  binary, with checksums; keeps every byte, timestamp and the table's schema\n"
+       "cellar  binary, with checksums; keeps every byte, timestamp, expiry and the table's "
+       "schema\n"
        "jsonl   a row a line\n"
-       "csv     a line a cell: row,family,qualifier,timestamp,value\n\n"
+       "csv     a line a cell: row,family,qualifier,timestamp,value,expire_at\n\n"
        "Text escapes what is no UTF-8, or has it in the forms of --key-format and --value-format;\n"
        "import takes all of it back. The file grows as FILE.part and gets its name when it is\n"
        "complete and on disk. After a kill or an error, the same command with --resume goes on\n"

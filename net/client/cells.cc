@@ -75,7 +75,8 @@ Result<CellBlock> CellBlock::decode(Bytes body) {
 }
 
 // REQUIRES: what stands beside the cells is as many as they are.
-void CellBlock::add_notes(const fb::ReadChunk& chunk) {
+template <class Chunk>
+void CellBlock::add_notes(const Chunk& chunk) {
   for (uint32_t i = 0; chunk.expiry() && i < cells_.size(); ++i)
     cells_[i].expire_at_us = chunk.expiry()->Get(i);
   if (chunk.explain() == nullptr) return;

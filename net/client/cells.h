@@ -12,10 +12,6 @@
 #include "io/base/bytes.h"
 #include "io/base/result.h"
 
-namespace cellar::wire::fb {
-struct ReadChunk;
-}
-
 namespace cellar::client {
 
 // When a cell dies if nothing more is written, or when it died; and of what. Asked for with
@@ -69,7 +65,8 @@ class CellBlock {
   CellBlock split_last();
 
  private:
-  void add_notes(const wire::fb::ReadChunk& chunk);
+  template <class Chunk>
+  void add_notes(const Chunk& chunk);
 
   std::shared_ptr<uint64_t[]> buffer_;  // 8-byte aligned, so that the body is viewed in place
   size_t bytes_ = 0;

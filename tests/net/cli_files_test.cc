@@ -126,9 +126,9 @@ TEST_F(CliFiles, AnExportChoosesRowsFamiliesAndTimes) {
     good({"set", "chosen", row, "f:q=1@1000", "f:q=2@2000", "g:q=3@3000"});
   }
   EXPECT_EQ(good({"export", "chosen", "format=csv", "prefix=b", "columns=f", "versions=1"}),
-            "row,family,qualifier,timestamp,value\nb1,f,q,2000,2\nb2,f,q,2000,2\n");
+            "row,family,qualifier,timestamp,value,expire_at\nb1,f,q,2000,2,\nb2,f,q,2000,2,\n");
   EXPECT_EQ(good({"export", "chosen", "-", "--format", "csv", "start=b2", "until=2000"}),
-            "row,family,qualifier,timestamp,value\nb2,f,q,1000,1\nc,f,q,1000,1\n");
+            "row,family,qualifier,timestamp,value,expire_at\nb2,f,q,1000,1,\nc,f,q,1000,1,\n");
   EXPECT_EQ(good({"export", "chosen", "columns=none"}), "");
   EXPECT_EQ(cellar({"export", "absent"}).code, kNotFound);
   EXPECT_EQ(cellar({"export", "chosen", "format=dpkg-log"}).code, kUsage);

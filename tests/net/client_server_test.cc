@@ -45,7 +45,7 @@ class ClientServerTest : public testing::Test {
         [&](auto done) { client_->async_mutate_row("t", m, std::move(done)); });
   }
   Result<std::optional<Row>> read(const std::string& row, std::optional<Filter> filter = {}) {
-    const ReadRow request{row, std::move(filter), false};
+    const ReadRow request{row, std::move(filter)};
     return wait<std::optional<Row>>(
         [&](auto done) { client_->async_read_row("t", request, {}, std::move(done)); });
   }

@@ -79,7 +79,7 @@ TEST_F(ClientTcpTest, ADeadlinePassesOnAnyIoContext) {
   CallOptions call;
   call.deadline_us = 120'000;
   std::optional<Error> error;
-  client.async_read_row("t", ReadRow{"row", {}, false}, call, [&](auto row) {
+  client.async_read_row("t", ReadRow{"row", {}}, call, [&](auto row) {
     error = row.error();
     client.close();
   });
@@ -99,10 +99,10 @@ TEST_F(ClientTcpTest, ABlockingClientOutlivesARestartOfTheNode) {
   ASSERT_TRUE(server_->stop().has_value());
   server_.reset();
   start(address);
-  const auto row = client.read_row("t", ReadRow{"row", {}, false});
+  const auto row = client.read_row("t", ReadRow{"row", {}});
   // The lost connection may be noticed only by this request.
-  const auto again = row ? row.value().has_value()
-                         : client.read_row("t", ReadRow{"row", {}, false}).value().has_value();
+  const auto again =
+      row ? row.value().has_value() : client.read_row("t", ReadRow{"row", {}}).value().has_value();
   EXPECT_TRUE(again);
 }
 

@@ -32,6 +32,26 @@ class Collect final : public CellSink {
   std::vector<OwnedCell>& out_;
 };
 
+class CollectNoted final : public CellSink {
+ public:
+  explicit CollectNoted(std::vector<NotedCell>& out) : out_(out) {}
+  Flow cell(const CellView& cell) override {
+    OwnedCell owned{std::string(cell.row), std::string(cell.family), std::string(cell.qualifier),
+                    cell.timestamp_us,     std::string(cell.value),  std::string(cell.label)};
+    out_.push_back({std::move(owned), cell.note != nullptr ? *cell.note : CellNote()});
+    return Flow::more;
+  }
+  Flow end_row(Bytes /*row*/) override { return Flow::more; }
+
+ private:
+  std::vector<NotedCell>& out_;
+};
+
+class Patient final : public engine::PreviewListener {
+ public:
+  Result<void> go_on(const engine::PreviewProgress& /*progress*/) override { return {}; }
+};
+
 Async<Result<void>> run_scan(engine::ScanCursor& cursor, CellSink& sink) {
   while (true) {
     switch (cursor.run(sink)) {
@@ -251,6 +271,11 @@ Result<engine::TableEntry> TestNode::create_table(engine::TableSpec spec) {
   return block_on(0, node().create_table(ShardId{0}, std::move(spec)));
 }
 
+Result<engine::PreviewReport> TestNode::preview(engine::PreviewRequest request) {
+  Patient listener;
+  return block_on(0, node().preview_rule(ShardId{0}, std::move(request), listener));
+}
+
 Result<engine::TableEntry> TestNode::alter_table(engine::TableChange change) {
   return block_on(0, node().alter_table(ShardId{0}, std::move(change)));
 }
@@ -380,22 +405,34 @@ Result<void> TestNode::drop_rows(const std::string& table_name, std::string star
 // ---- reading
 
 Result<void> TestNode::read_tablet(const engine::TabletDescriptor& tablet, const ReadSpec& spec,
-                                   std::vector<OwnedCell>& out) {
+                                   CellSink& sink) {
   TRY(auto cursor, engine_of(tablet).open_scan(tablet.id, tablet.epoch, spec));
-  Collect sink(out);
   return block_on(tablet.shard.value(), run_scan(*cursor, sink));
 }
 
-Result<std::vector<OwnedCell>> TestNode::read(const std::string& table_name, const ReadSpec& spec) {
+Result<void> TestNode::read_into(const std::string& table_name, const ReadSpec& spec,
+                                 CellSink& sink) {
   CHECK(spec.row_limit == 0, "a limit over several tablets is the router's business");
   const engine::TableEntry* entry = table(table_name);
   if (entry == nullptr) return fail(Errc::not_found, "table '{}' does not exist", table_name);
   std::vector<engine::TabletDescriptor> tablets = entry->tablets;
   if (spec.reversed) std::reverse(tablets.begin(), tablets.end());
+  for (const engine::TabletDescriptor& tablet : tablets) TRY_VOID(read_tablet(tablet, spec, sink));
+  return {};
+}
+
+Result<std::vector<OwnedCell>> TestNode::read(const std::string& table_name, const ReadSpec& spec) {
   std::vector<OwnedCell> out;
-  for (const engine::TabletDescriptor& tablet : tablets) {
-    TRY_VOID(read_tablet(tablet, spec, out));
-  }
+  Collect sink(out);
+  TRY_VOID(read_into(table_name, spec, sink));
+  return out;
+}
+
+Result<std::vector<NotedCell>> TestNode::read_noted(const std::string& table_name,
+                                                    const ReadSpec& spec) {
+  std::vector<NotedCell> out;
+  CollectNoted sink(out);
+  TRY_VOID(read_into(table_name, spec, sink));
   return out;
 }
 

@@ -76,6 +76,12 @@ struct PendingConditional {
   bool finished = false;
 };
 
+// A cell with what was told beside it.
+struct NotedCell {
+  OwnedCell cell;
+  CellNote note;
+};
+
 OwnedMutation set_cell(std::string column, int64_t timestamp_us, std::string value);
 OwnedMutation delete_row();
 OwnedMutation delete_family(std::string family);
@@ -111,6 +117,7 @@ class TestNode {
   Result<engine::TableEntry> create_table(engine::TableSpec spec);
   Result<engine::TableEntry> alter_table(engine::TableChange change);
   Result<engine::TableEntry> undo_rule(engine::RuleUndo undo);
+  Result<engine::PreviewReport> preview(engine::PreviewRequest request);
   Result<void> drop_table(std::string name);
   Result<void> flush(std::string table);
   Result<std::vector<engine::TabletDescriptor>> split(TabletId tablet, std::string row = "");
@@ -139,6 +146,7 @@ class TestNode {
 
   // ---- reading ----
   Result<std::vector<OwnedCell>> read(const std::string& table, const ReadSpec& spec);
+  Result<std::vector<NotedCell>> read_noted(const std::string& table, const ReadSpec& spec);
   Result<std::vector<OwnedCell>> read_row(const std::string& table, const std::string& row);
   // Everything; a failed read fails the test.
   std::vector<OwnedCell> cells(const std::string& table);
@@ -169,7 +177,8 @@ class TestNode {
   T block_on(uint32_t shard, Async<T> work);
   engine::Engine& engine_of(const engine::TabletDescriptor& tablet);
   Result<void> read_tablet(const engine::TabletDescriptor& tablet, const ReadSpec& spec,
-                           std::vector<OwnedCell>& out);
+                           CellSink& sink);
+  Result<void> read_into(const std::string& table, const ReadSpec& spec, CellSink& sink);
 
   TestNodeOptions options_;
   std::unique_ptr<MemDisk> disk_;

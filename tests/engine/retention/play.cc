@@ -6,6 +6,7 @@
 
 #include "engine/filter/compiled_filter.h"
 #include "engine/shard_engine.h"
+#include "tests/engine/retention/explained.h"
 #include "tests/engine/retention/history.h"
 #include "tests/support/filter_model.h"
 #include "tests/support/retention_model.h"
@@ -274,6 +275,8 @@ class Player {
     family.name = step.family;
     family.rule = step.rule;
     const bool refused = !step.close_oldest && model_.refuses(step.family, step.rule, now_us());
+    std::optional<Previews> previews;
+    if (step.a % 2 == 0) previews = preview(step);
     // A merge that began under the replaced rule must not be installed under the new one.
     const engine::TabletDescriptor tablet = tablets()[step.b % tablets().size()];
     auto& shard = static_cast<engine::ShardEngine&>(node_.node().engine(tablet.shard));
@@ -284,12 +287,48 @@ class Player {
     }
     const auto entry = node_.alter_table(std::move(change));
     if (step.a % 3 == 0) node_.world().run_until([&merged] { return merged.has_value(); });
-    if (!entry && refused && entry.error().code == Errc::failed_precondition) return;
+    if (!entry && refused && entry.error().code == Errc::failed_precondition) {
+      if (previews && (previews->exact || previews->exact.error().code != entry.error().code))
+        problem_ = "what an alteration refuses, its preview does not";
+      return;
+    }
     if (!expect(entry, "change a rule")) return;
     if (refused) problem_ = "a ninth undo window was opened";
     const auto& past = entry->schema.find_family(step.family)->history;
     const CommitStamp stamp = past.empty() ? CommitStamp{} : past.back().until;
     model_.change_rule(stamp, now_us(), step.family, step.rule, step.close_oldest);
+    if (previews && !problem_) compare(*previews);
+  }
+  // What is to become of a rule that is about to change.
+  struct Previews {
+    Result<engine::PreviewReport> exact;
+    Result<engine::PreviewReport> approximate;
+    std::vector<OwnedCell> before;
+    int64_t at_us;
+  };
+  Previews preview(const HistoryStep& step) {
+    settle();
+    const int64_t at_us = now_us();
+    auto exact = node_.preview(preview_of(step, false));
+    auto approximate = node_.preview(preview_of(step, true));
+    return {std::move(exact), std::move(approximate), model_.read(at_us), at_us};
+  }
+  void compare(const Previews& previews) {
+    if (now_us() != previews.at_us) return;
+    if (!expect(previews.exact, "preview") || !expect(previews.approximate, "approximate preview"))
+      return;
+    problem_ = check_preview(*previews.exact, *previews.approximate, previews.before,
+                             model_.read(previews.at_us));
+  }
+  static engine::PreviewRequest preview_of(const HistoryStep& step, bool approximate) {
+    engine::PreviewRequest request;
+    request.table = "t";
+    request.family = step.family;
+    request.rule = step.rule;
+    request.samples = 2;
+    request.close_oldest_undo_window = step.close_oldest;
+    request.approximate = approximate;
+    return request;
   }
 
   void compact_some(const HistoryStep& step) {
@@ -362,9 +401,18 @@ class Player {
     if (!expect(got, "read")) return;
     if (now_us() != before_us) return;  // time has passed meanwhile; what it saw is not known
     const std::vector<OwnedCell> expected = expected_of(step, before_us);
-    if (*got == expected) return;
+    if (*got == expected) return step.a % 4 == 0 ? read_explained() : void();
     problem_ = fmt::format("at {} the node answers\n{}and the model\n{}", before_us, to_text(*got),
                            to_text(expected));
+  }
+  void read_explained() {
+    ReadSpec spec;
+    spec.rows = RowSet::everything();
+    spec.explain = spec.include_dead = spec.with_expiry = true;
+    const int64_t before_us = now_us();
+    const auto got = node_.read_noted("t", spec);
+    if (!expect(got, "explained read") || now_us() != before_us) return;
+    problem_ = check_explained(*got, model_, node_.table("t")->schema, before_us);
   }
   std::vector<OwnedCell> expected_of(const HistoryStep& step, int64_t at_us) const {
     std::vector<OwnedCell> cells;

@@ -1,0 +1,28 @@
+// What reads tell of deaths, and previews of rules, held against the model: the clock of the model
+// is moved instead of the node's, so every word can be checked at once.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/model/schema.h"
+#include "engine/preview_rule.h"
+#include "tests/support/retention_model.h"
+#include "tests/support/test_node.h"
+
+namespace cellar::support {
+
+// A read of everything with include_dead, as of `now_us`. What is wrong, or nothing.
+std::optional<std::string> check_explained(const std::vector<NotedCell>& cells,
+                                           const RetentionModel& model, const TableSchema& schema,
+                                           int64_t now_us);
+
+// An exact preview and an approximate one of the change that turned one model's answer into the
+// other's, both as of one moment.
+std::optional<std::string> check_preview(const engine::PreviewReport& exact,
+                                         const engine::PreviewReport& approximate,
+                                         const std::vector<OwnedCell>& before,
+                                         const std::vector<OwnedCell>& after);
+
+}  // namespace cellar::support
