@@ -122,6 +122,10 @@ int run(const std::vector<std::string>& words, const Console& console, const Clo
     console.write(command_help(*invocation->spec));
     return kDone;
   }
+  if (!invocation->group.empty()) {
+    console.write(group_help(invocation->group));
+    return kDone;
+  }
   const bool interactive = console.in_is_terminal && console.out_is_terminal;
   const bool bare = !invocation->spec && words.empty();
   if (!invocation->spec && !(bare && interactive)) {

@@ -71,5 +71,6 @@ int run(const std::vector<std::string>& words, const Console& console,
 const std::vector<CommandSpec>& commands();
 std::string overview_help();
 std::string command_help(const CommandSpec& spec);
+std::string group_help(std::string_view group);  // of the commands whose names begin so
 
 }  // namespace cellar::cli

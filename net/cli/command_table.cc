@@ -22,6 +22,10 @@ const std::vector<KeySpec> kCellChoice = {
     {"filter", "JSON",
      "what passes this filter: {\"cells_per_row\": 3}; see the README of net/cli"},
 };
+const std::vector<KeySpec> kFateKeys = {
+    {"explain", "", "show when each cell dies, and of what"},
+    {"include-dead", "", "show also what is dead and still on disk, and of what it died"},
+};
 const std::vector<KeySpec> kRowRegex = {
     {"regex", "REGEX", "rows whose whole key matches (RE2)"},
 };
@@ -35,7 +39,7 @@ std::vector<CommandSpec> row_commands() {
        false,
        "Show one row.",
        "",
-       kCellChoice,
+       joined(kCellChoice, kFateKeys),
        {"cellar lookup packages libc6", "cellar lookup packages libc6 versions=1 since=-7d"},
        &lookup},
       {"read",
@@ -49,8 +53,9 @@ std::vector<CommandSpec> row_commands() {
        joined(joined(kRowBounds, {{"count", "N", "at most N rows"},
                                   {"reversed", "BOOL", "last row first"},
                                   {"keys-only", "BOOL", "show the row keys only"}}),
-              joined(kRowRegex, kCellChoice)),
+              joined(joined(kRowRegex, kCellChoice), kFateKeys)),
        {"cellar read packages prefix=lib count=5 versions=1",
+        "cellar read packages prefix=lib --explain --include-dead",
         "cellar read packages since=-1h --json",
         "cellar read packages filter='{\"chain\": [{\"family_regex\": \"install\"}, "
         "{\"cells_per_row\": 3}]}'"},
@@ -244,8 +249,8 @@ const std::vector<CommandSpec>& commands() {
   static const std::vector<CommandSpec> kCommands = [] {
     std::vector<CommandSpec> all = table_commands();
     for (auto& more :
-         {tablet_commands(), row_commands(), write_commands(), drop_commands(), load_commands(),
-          node_commands(), stats_commands(), clock_commands(), shell_commands()}) {
+         {gc_commands(), tablet_commands(), row_commands(), write_commands(), drop_commands(),
+          load_commands(), node_commands(), stats_commands(), clock_commands(), shell_commands()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

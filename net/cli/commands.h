@@ -35,6 +35,9 @@ std::vector<CommandSpec> stats_commands();
 // commands_tablets.cc
 std::vector<CommandSpec> tablet_commands();
 
+// commands_gc.cc
+std::vector<CommandSpec> gc_commands();
+
 // commands_clock.cc
 std::vector<CommandSpec> clock_commands();
 

@@ -17,9 +17,13 @@ int lookup(Session& session, const Arguments& arguments) {
   read.filter = *std::move(filter);
   auto columns = ColumnChoice::parse(arguments.get("columns"));
   if (!columns) return session.usage(columns.error());
+  const auto notes = read_notes(arguments);
+  if (!notes) return session.usage(notes.error());
+  read.notes = *notes;
   const auto row = session.client().read_row(arguments[0], read);
   if (!row) return session.fail(row.error());
-  RowPrinter printer(session, *std::move(columns), false);
+  Fates fates(session, arguments[0]);
+  RowPrinter printer(session, *std::move(columns), false, &fates);
   if (*row) printer.row((*row)->key(), (*row)->cells());
   if (printer.rows() > 0) return kDone;
   const bool chosen = read.filter.has_value() || arguments.has("columns");
@@ -43,7 +47,8 @@ int read(Session& session, const Arguments& arguments) {
   // Rows without a chosen column do not count, which only this side knows.
   if (columns->everything()) request->row_limit = *limit;
 
-  RowPrinter printer(session, *std::move(columns), *keys_only);
+  Fates fates(session, arguments[0]);
+  RowPrinter printer(session, *std::move(columns), *keys_only, &fates);
   client::ReadStream stream = session.client().read_rows(arguments[0], *request);
   while (true) {
     const auto block = session.client().next(stream);
@@ -51,9 +56,6 @@ int read(Session& session, const Arguments& arguments) {
     if (block->empty() || !printer.block(*block, *limit)) break;
   }
   if (!session.json && session.console.out_is_terminal) {
-    const auto counted = [](uint64_t n, std::string_view what) {
-      return fmt::format("{} {}{}", with_commas(n), what, n == 1 ? "" : "s");
-    };
     std::string total = counted(printer.rows(), "row");
     if (!*keys_only) total += ", " + counted(printer.cells(), "cell");
     session.console.print("{}\n", session.console.styled(Style::dim, total));

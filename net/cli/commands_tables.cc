@@ -55,9 +55,10 @@ int create_family(Session& session, const Arguments& arguments) {
 }
 
 int alter_family(Session& session, const Arguments& arguments) {
-  const std::vector<KeySpec> keys = joined(rule_keys(), family_keys());
-  if (!has_any(arguments, keys)) {
-    return session.usage(Error(Errc::invalid_argument, "alterfamily needs " + names_of(keys)));
+  if (!has_any(arguments, family_keys())) {
+    return session.usage(
+        Error(Errc::invalid_argument,
+              "alterfamily needs " + names_of(family_keys()) + "; rules are changed by gc set"));
   }
   client::TableChange change;
   change.name = arguments[0];
@@ -220,9 +221,9 @@ std::vector<CommandSpec> changing_commands() {
        2,
        2,
        false,
-       "Change a family's rule, what its timestamps mean, its guards or its undo window.",
-       "What is not named stays.",
-       joined(rule_keys(), family_keys()),
+       "Change what a family's timestamps mean, its guards or its undo window.",
+       "What is not named stays. The rule is changed by gc set, which shows first what would die.",
+       family_keys(),
        {"cellar alterfamily events clicks window-past=2d window-future=1h",
         "cellar alterfamily events clicks window-past=none window-future=none"},
        &alter_family},

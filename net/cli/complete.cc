@@ -43,8 +43,19 @@ class Completer {
   }
 
   void commands_and_options() {
-    for (const CommandSpec& spec : commands()) offer(spec.name, spec.summary);
+    command_words("");
     if (current_.starts_with("-")) options(global_keys());
+  }
+  // The next words of the commands that begin with `lead`: "" or "gc ".
+  void command_words(const std::string& lead) {
+    std::string last;
+    for (const CommandSpec& spec : commands()) {
+      if (!spec.name.starts_with(lead)) continue;
+      const std::string rest = spec.name.substr(lead.size());
+      const std::string word = rest.substr(0, rest.find(' '));
+      if (word != last) offer(word, word == rest ? spec.summary : "see " + word + " --help");
+      last = word;
+    }
   }
   void options(const std::vector<KeySpec>& keys) {
     for (const KeySpec& key : keys) offer("--" + key.name, key.help);
@@ -73,8 +84,10 @@ class Completer {
       for (const std::string& each : tables()) offer(each);
     } else if (name.starts_with("FAMILY:")) {
       for (const std::string& each : families(table)) offer(each + ":", {}, false);
-    } else if (name.starts_with("FAMILY")) {
+    } else if (name.starts_with("FAMILY") || name.starts_with("[FAMILY")) {
       for (const std::string& each : families(table)) offer(each);
+    } else if (name.starts_with("RULE")) {
+      for (const char* rule : {"never", "maxage=2d", "maxversions=1"}) offer(rule);
     } else if (name.find('|') != name.npos && name.find("FILE") == name.npos) {
       std::string_view rest = name;  // "bash|zsh"
       while (!rest.empty()) {
@@ -123,6 +136,7 @@ const KeySpec* find_key(const std::vector<KeySpec>& keys, std::string_view name)
 // The words in front of the cursor, sorted out.
 struct Front {
   const CommandSpec* spec = nullptr;
+  std::string group;  // "gc ": its first word, while the second is missing
   std::vector<std::string> positional;
   const KeySpec* open_key = nullptr;  // an option that waits for its value
 };
@@ -139,10 +153,12 @@ Front sort_out(const std::vector<std::string>& before) {
       const bool waits = key && !key->is_flag() && word.find('=') == word.npos;
       if (waits) front.open_key = key;
     } else if (!front.spec) {
+      const std::string name = front.group + word;
       for (const CommandSpec& spec : commands()) {
-        if (spec.name == word) front.spec = &spec;
+        if (spec.name == name) front.spec = &spec;
+        if (spec.name.starts_with(name + " ")) front.group = name + " ";
       }
-      if (!front.spec) front.positional.push_back(word);
+      if (!front.spec && front.group.empty()) front.positional.push_back(word);
     } else if (front.positional.size() < front.spec->least || word.find('=') == word.npos) {
       front.positional.push_back(word);
     }
@@ -178,7 +194,11 @@ std::vector<Candidate> complete(Session& session, const std::vector<std::string>
   if (front.open_key) {
     completer.values(*front.open_key, "", table);
   } else if (!front.spec) {
-    if (front.positional.empty()) completer.commands_and_options();
+    if (!front.group.empty()) {
+      completer.command_words(front.group);
+    } else if (front.positional.empty()) {
+      completer.commands_and_options();
+    }
   } else {
     const std::vector<std::string> names = split_words(front.spec->positional).value();
     const size_t at = front.positional.size();

@@ -17,7 +17,11 @@ bool confirmed(const Session& session, const Arguments& arguments, std::string_v
   std::fprintf(console.err, "%.*s [y/N] ", static_cast<int>(question.size()), question.data());
   std::fflush(console.err);
   char answer[16];
-  if (std::fgets(answer, sizeof answer, console.in) == nullptr) return false;
+  if (std::fgets(answer, sizeof answer, console.in) == nullptr) {  // Ctrl-D, or Ctrl-C
+    std::clearerr(console.in);
+    std::fprintf(console.err, "\n");
+    return false;
+  }
   const std::string_view said(answer);
   return said == "y\n" || said == "yes\n" || said == "Y\n";
 }

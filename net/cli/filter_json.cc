@@ -4,6 +4,8 @@
 
 #include <boost/json.hpp>
 
+#include "net/cli/times.h"
+
 namespace cellar::cli {
 namespace {
 
@@ -77,10 +79,15 @@ Result<bool> flag(const json::object& object, std::string_view key) {
   return value->as_bool();
 }
 
-Result<std::optional<int64_t>> time(const json::object& object, std::string_view key) {
+Result<std::optional<int64_t>> time(const json::object& object, std::string_view key,
+                                    int64_t now_us) {
   const json::value* value = object.if_contains(key);
   if (value == nullptr) return std::optional<int64_t>();
-  if (!value->is_int64()) return wrong(key, "microseconds, as a whole number");
+  if (value->is_string()) {
+    TRY(const int64_t us, parse_time(std::string_view(value->as_string()), now_us));
+    return std::optional<int64_t>(us);
+  }
+  if (!value->is_int64()) return wrong(key, "microseconds, or a time as a string");
   return std::optional<int64_t>(value->as_int64());
 }
 
@@ -93,13 +100,13 @@ Result<void> only_keys(std::string_view name, const json::object& object,
   return {};
 }
 
-Result<Filter> parse(const json::value& value);
+Result<Filter> parse(const json::value& value, int64_t now_us);
 
-Result<Filter> parse_range(std::string_view name, const json::object& object) {
+Result<Filter> parse_range(std::string_view name, const json::object& object, int64_t now_us) {
   if (name == "time_range") {
     TRY_VOID(only_keys(name, object, {"start", "end"}));
-    TRY(const auto start_us, time(object, "start"));
-    TRY(const auto end_us, time(object, "end"));
+    TRY(const auto start_us, time(object, "start", now_us));
+    TRY(const auto end_us, time(object, "end", now_us));
     return Filter::time_range(start_us, end_us);
   }
   TRY_VOID(only_keys(name, object, {"family", "start", "end", "start_open", "end_closed"}));
@@ -115,41 +122,41 @@ Result<Filter> parse_range(std::string_view name, const json::object& object) {
   return Filter::column_range(*std::move(family), std::move(bounds));
 }
 
-Result<Filter> parse_condition(const json::object& object) {
+Result<Filter> parse_condition(const json::object& object, int64_t now_us) {
   TRY_VOID(only_keys("condition", object, {"if", "then", "else"}));
   const json::value* predicate = object.if_contains("if");
   if (predicate == nullptr) return wrong("condition", "an \"if\"");
-  TRY(Filter question, parse(*predicate));
+  TRY(Filter question, parse(*predicate, now_us));
   std::optional<Filter> branches[2];
   for (const size_t i : {0u, 1u}) {
     const json::value* branch = object.if_contains(i == 0 ? "then" : "else");
     if (branch == nullptr) continue;
-    TRY(branches[i], parse(*branch));
+    TRY(branches[i], parse(*branch, now_us));
   }
   return Filter::condition(std::move(question), std::move(branches[0]), std::move(branches[1]));
 }
 
-Result<Filter> parse_list(std::string_view name, const json::value& value) {
+Result<Filter> parse_list(std::string_view name, const json::value& value, int64_t now_us) {
   if (!value.is_array()) return wrong(name, "a list of filters");
   std::vector<Filter> parts;
   for (const json::value& part : value.as_array()) {
-    TRY(Filter filter, parse(part));
+    TRY(Filter filter, parse(part, now_us));
     parts.push_back(std::move(filter));
   }
   return name == "chain" ? Filter::chain(std::move(parts)) : Filter::interleave(std::move(parts));
 }
 
-Result<Filter> parse(const json::value& value) {
+Result<Filter> parse(const json::value& value, int64_t now_us) {
   if (!value.is_object() || value.as_object().size() != 1)
     return fail(Errc::invalid_argument, "filter: a filter is an object of one key");
   const std::string_view name = value.as_object().begin()->key();
   const json::value& inner = value.as_object().begin()->value();
-  if (name == "chain" || name == "interleave") return parse_list(name, inner);
+  if (name == "chain" || name == "interleave") return parse_list(name, inner, now_us);
   if (name == "condition" || name == "time_range" || name == "value_range" ||
       name == "column_range") {
     if (!inner.is_object()) return wrong(name, "an object");
-    return name == "condition" ? parse_condition(inner.as_object())
-                               : parse_range(name, inner.as_object());
+    return name == "condition" ? parse_condition(inner.as_object(), now_us)
+                               : parse_range(name, inner.as_object(), now_us);
   }
   if (const Word* plain = find_word(kPlain, name)) {
     if (!inner.is_bool() || !inner.as_bool()) return wrong(name, "true");
@@ -172,14 +179,14 @@ Result<Filter> parse(const json::value& value) {
 
 }  // namespace
 
-Result<Filter> parse_filter_json(std::string_view text) {
+Result<Filter> parse_filter_json(std::string_view text, int64_t now_us) {
   json::parse_options options;
   options.max_depth = kMaxJsonDepth;
   boost::system::error_code error;
   const json::value value = json::parse(text, error, {}, options);
   if (error)
     return fail(Errc::invalid_argument, "filter: '{}' is no JSON: {}", text, error.message());
-  return parse(value);
+  return parse(value, now_us);
 }
 
 }  // namespace cellar::cli

@@ -6,6 +6,8 @@ namespace cellar::cli {
 
 namespace {
 
+constexpr size_t kNameWidth = 14;
+
 // Two columns; `width` is that of the first.
 std::string entry(std::string_view left, std::string_view right, size_t width) {
   return fmt::format("  {:<{}}  {}\n", left, width, right);
@@ -32,7 +34,7 @@ std::string overview_help() {
   for (const CommandSpec& spec : commands()) {
     if (spec.group != group) text += fmt::format("\n{}:\n", spec.group);
     group = spec.group;
-    text += entry(spec.name, spec.summary, 13);
+    text += entry(spec.name, spec.summary, kNameWidth);
   }
   text += "\nOptions:\n";
   text += kGlobalHelp;
@@ -48,6 +50,15 @@ std::string overview_help() {
       "Example: cellar read packages prefix=lib count=5 versions=1\n"
       "More: cellar COMMAND --help\n";
   return text;
+}
+
+std::string group_help(std::string_view group) {
+  std::string text = fmt::format("Usage: cellar {} COMMAND [ARGUMENTS]\n\nCommands:\n", group);
+  for (const CommandSpec& spec : commands()) {
+    if (!spec.name.starts_with(fmt::format("{} ", group))) continue;
+    text += entry(spec.name, spec.summary, kNameWidth);
+  }
+  return text + fmt::format("\nMore: cellar {} COMMAND --help\n", group);
 }
 
 std::string command_help(const CommandSpec& spec) {

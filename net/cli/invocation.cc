@@ -9,6 +9,12 @@ namespace cellar::cli {
 
 namespace {
 
+// "gc set" is a member of the group "gc".
+std::string group_of(const CommandSpec& spec) {
+  const size_t blank = spec.name.find(' ');
+  return blank == std::string::npos ? std::string() : spec.name.substr(0, blank);
+}
+
 struct Chosen {
   const CommandSpec* spec = nullptr;
   CLI::App* app = nullptr;
@@ -28,13 +34,28 @@ void add_globals(CLI::App& app, GlobalOptions& globals) {
   app.add_flag("--version", globals.version);
 }
 
+using Groups = std::map<std::string, CLI::App*>;
+
+CLI::App* add_app(CLI::App& app, const CommandSpec& spec, Groups& groups) {
+  const std::string group = group_of(spec);
+  if (group.empty()) return app.add_subcommand(spec.name);
+  CLI::App*& of_group = groups[group];
+  if (of_group == nullptr) {
+    of_group = app.add_subcommand(group);
+    of_group->set_help_flag();
+    of_group->fallthrough();
+    of_group->require_subcommand(0, 1);
+  }
+  return of_group->add_subcommand(spec.name.substr(group.size() + 1));
+}
+
 // One subcommand each, whose options are the keys of the table.
-void add_commands(CLI::App& app, std::vector<Chosen>& chosen) {
+void add_commands(CLI::App& app, std::vector<Chosen>& chosen, Groups& groups) {
   chosen.reserve(commands().size());
   for (const CommandSpec& spec : commands()) {
     Chosen& one = chosen.emplace_back();
     one.spec = &spec;
-    one.app = app.add_subcommand(spec.name);
+    one.app = add_app(app, spec, groups);
     one.app->set_help_flag();
     one.app->fallthrough();
     one.app->add_option("words", one.words);
@@ -62,6 +83,18 @@ Error unknown_command(const std::string& word) {
                near.empty()
                    ? fmt::format("there is no command '{}'; see cellar --help", word)
                    : fmt::format("there is no command '{}'; did you mean {}?", word, near));
+}
+
+// A group was named, and none of its commands.
+Error no_member(const std::string& group, const std::vector<std::string>& extras) {
+  std::string members;
+  for (const CommandSpec& spec : commands()) {
+    if (group_of(spec) != group) continue;
+    members += (members.empty() ? "" : ", ") + spec.name.substr(group.size() + 1);
+  }
+  const std::string instead = extras.empty() ? "" : fmt::format(", not '{}'", extras[0]);
+  return Error(Errc::invalid_argument, fmt::format("{} takes one of {}{}; see cellar {} --help",
+                                                   group, members, instead, group));
 }
 
 std::map<std::string, std::string> given_options(const Chosen& chosen) {
@@ -106,7 +139,8 @@ Result<Invocation> parse_invocation(const std::vector<std::string>& words) {
                          1);  // what stands behind a command is no command, whatever it is called
   add_globals(app, out.globals);
   std::vector<Chosen> all;
-  add_commands(app, all);
+  Groups groups;
+  add_commands(app, all, groups);
   std::vector<std::string> reversed(words.rbegin(), words.rend());
   std::optional<std::string> wrong;
   try {
@@ -119,11 +153,16 @@ Result<Invocation> parse_invocation(const std::vector<std::string>& words) {
     if (one.app->parsed()) chosen = &one;
   }
   if (chosen) out.spec = chosen->spec;
-  if (out.globals.version || (chosen && out.globals.help)) return out;
+  for (const auto& [name, group] : groups) {
+    if (!chosen && group->parsed()) out.group = name;
+  }
+  const bool named = chosen || !out.group.empty();
+  if (out.globals.version || (named && out.globals.help)) return out;
   if (wrong) {
     if (chosen) *wrong += fmt::format("; see cellar {} --help", chosen->spec->name);
     return fail(Errc::invalid_argument, "{}", *wrong);
   }
+  if (!out.group.empty()) return std::unexpected(no_member(out.group, app.remaining(true)));
   if (!chosen) {
     TRY_VOID(check_no_command(app.remaining()));
     return out;

@@ -28,6 +28,7 @@ struct GlobalOptions {
 struct Invocation {
   GlobalOptions globals;
   const CommandSpec* spec = nullptr;  // null: no command was named
+  std::string group;                  // without a spec: a group was, as "gc", with --help
   Arguments arguments;
   bool any_word = false;
 };

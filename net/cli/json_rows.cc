@@ -94,13 +94,15 @@ void begin_json_row(std::string& out, Bytes key, const JsonForms& forms) {
   out += "{" + json_field("row", key, forms.key) + ",\"cells\":[";
 }
 
-void add_json_cell(std::string& out, const client::Cell& cell, bool first, const JsonForms& forms) {
+void add_json_cell(std::string& out, const client::Cell& cell, bool first, const JsonForms& forms,
+                   std::string_view more) {
   if (!first) out += ',';
   out += fmt::format("{{{},{},\"timestamp\":{},{}", json_field("family", cell.family),
                      json_field("qualifier", cell.qualifier, forms.other), cell.timestamp_us,
                      json_field("value", cell.value, forms.value));
   if (cell.expire_at_us != kNoExpiry) out += fmt::format(",\"expire_at\":{}", cell.expire_at_us);
   if (!cell.labels.empty()) out += "," + json_field("labels", cell.labels);
+  out += more;
   out += '}';
 }
 

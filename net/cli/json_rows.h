@@ -32,7 +32,9 @@ std::string json_string(std::string_view text);  // quoted and escaped; REQUIRES
 std::string json_row(Bytes key, std::span<const client::Cell> cells, const JsonForms& forms = {});
 // The same in pieces, behind what `out` holds: the head, each cell, and "]}" to end it.
 void begin_json_row(std::string& out, Bytes key, const JsonForms& forms);
-void add_json_cell(std::string& out, const client::Cell& cell, bool first, const JsonForms& forms);
+// `more`: members that the cell has beside its own, each with its comma in front.
+void add_json_cell(std::string& out, const client::Cell& cell, bool first, const JsonForms& forms,
+                   std::string_view more = {});
 
 // A line as above, as a mutation that writes it. Cells without a timestamp get `at_us` if there is
 // one. INVALID_ARGUMENT says what is wrong with the line.

@@ -61,13 +61,21 @@ void RowPrinter::part(const client::RowPart& part) {
     open_cells_.clear();
   }
   for (const client::Cell& cell : part.cells) {
-    open_cells_.push_back({std::string(cell.family), std::string(cell.qualifier),
-                           std::string(cell.value), std::string(cell.labels), cell.timestamp_us});
+    OwnCell& own = open_cells_.emplace_back();
+    own = {std::string(cell.family), std::string(cell.qualifier), std::string(cell.value),
+           std::string(cell.labels), cell.timestamp_us,           std::nullopt};
+    if (cell.explained) own.explained = *cell.explained;
   }
   if (!part.complete) return;
   std::vector<client::Cell> cells;
   for (const OwnCell& cell : open_cells_) {
-    cells.push_back({cell.family, cell.qualifier, cell.timestamp_us, cell.value, cell.labels});
+    client::Cell& view = cells.emplace_back();
+    view.family = cell.family;
+    view.qualifier = cell.qualifier;
+    view.timestamp_us = cell.timestamp_us;
+    view.value = cell.value;
+    view.labels = cell.labels;
+    if (cell.explained) view.explained = &*cell.explained;
   }
   row(open_row_, cells);
   open_cells_.clear();
@@ -86,15 +94,24 @@ void RowPrinter::row(Bytes key, std::span<const client::Cell> cells) {
     if (keys_only_) {
       console.print("{{{}}}\n", json_field("row", key, session_.key_form));
     } else {
-      std::vector<client::Cell> copies;
-      for (const client::Cell* cell : chosen) copies.push_back(*cell);
-      console.print("{}\n", json_row(key, copies, session_.json_forms()));
+      print_json(key, chosen);
     }
   } else if (keys_only_) {
     console.print("{}\n", session_.show_key(key));
   } else {
     print_plain(key, chosen);
   }
+}
+
+void RowPrinter::print_json(Bytes key, const std::vector<const client::Cell*>& cells) {
+  std::string out;
+  begin_json_row(out, key, session_.json_forms());
+  for (const client::Cell* cell : cells) {
+    const bool explained = fates_ != nullptr && cell->explained != nullptr;
+    add_json_cell(out, *cell, cell == cells.front(), session_.json_forms(),
+                  explained ? fates_->json(*cell) : std::string());
+  }
+  session_.console.print("{}]}}\n", out);
 }
 
 // The key, then a line a version: the column (once), when, what.
@@ -109,19 +126,26 @@ void RowPrinter::print_plain(Bytes key, const std::vector<const client::Cell*>& 
     std::string value = session_.show_value(cell->value);
     if (!cell->labels.empty()) value += fmt::format("  [{}]", session_.show(cell->labels));
     lines.push_back({std::move(column), format_time(cell->timestamp_us), std::move(value)});
+    if (fates_ != nullptr && cell->explained) lines.back().push_back(fates_->text(*cell));
     last = cell;
   }
   size_t column_width = 0;
   size_t time_width = 0;
+  size_t value_width = 0;
   for (const auto& line : lines) {
     const size_t width = display_width(line[0]);
     if (width <= kWidestColumn) column_width = std::max(column_width, width);
     time_width = std::max(time_width, line[1].size());
+    const size_t of_value = display_width(line[2]);
+    if (line.size() > 3 && of_value <= kWidestColumn) value_width = std::max(value_width, of_value);
   }
   std::string out = console.styled(Style::bold, session_.show_key(key)) + "\n";
   for (const auto& line : lines) {
     out += "  " + padded(line[0], column_width) + "  " +
-           console.styled(Style::dim, padded(line[1], time_width)) + "  " + line[2] + "\n";
+           console.styled(Style::dim, padded(line[1], time_width)) + "  " +
+           padded(line[2], value_width);
+    if (line.size() > 3) out += "  " + console.styled(Style::dim, line[3]);
+    out += "\n";
   }
   console.write(out);
 }

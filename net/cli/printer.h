@@ -1,11 +1,13 @@
 // Answers for people and for programs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "net/cli/app.h"
 #include "net/cli/columns.h"
+#include "net/cli/fates.h"
 
 namespace cellar::cli {
 
@@ -13,8 +15,9 @@ namespace cellar::cli {
 // first.
 class RowPrinter {
  public:
-  RowPrinter(const Session& session, ColumnChoice choice, bool keys_only)
-      : session_(session), choice_(std::move(choice)), keys_only_(keys_only) {}
+  // With `fates`, which outlives it, also what becomes of each cell.
+  RowPrinter(const Session& session, ColumnChoice choice, bool keys_only, Fates* fates = nullptr)
+      : session_(session), choice_(std::move(choice)), keys_only_(keys_only), fates_(fates) {}
 
   // Stops after `limit` rows (0: none): answers false when it has seen enough.
   bool block(const client::CellBlock& block, uint64_t limit);
@@ -27,13 +30,16 @@ class RowPrinter {
   struct OwnCell {
     std::string family, qualifier, value, labels;
     int64_t timestamp_us;
+    std::optional<client::Explanation> explained;
   };
   void part(const client::RowPart& part);
   void print_plain(Bytes key, const std::vector<const client::Cell*>& cells);
+  void print_json(Bytes key, const std::vector<const client::Cell*>& cells);
 
   const Session& session_;
   ColumnChoice choice_;
   bool keys_only_;
+  Fates* fates_;
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;
   std::string open_row_;

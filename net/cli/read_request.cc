@@ -16,7 +16,7 @@ Result<std::optional<client::Filter>> cell_filter(const Session& session,
     if (const std::string* text = arguments.find(name)) parts.push_back(Filter::regex(kind, *text));
   }
   if (const std::string* text = arguments.find("filter")) {
-    TRY(Filter filter, parse_filter_json(*text));
+    TRY(Filter filter, parse_filter_json(*text, session.now_us()));
     parts.push_back(std::move(filter));
   }
   if (arguments.has("since") || arguments.has("until")) {
@@ -51,6 +51,13 @@ Result<std::optional<std::string>> key_argument(const Session& session, const Ar
   return std::optional<std::string>(std::move(key));
 }
 
+Result<client::ReadNotes> read_notes(const Arguments& arguments) {
+  client::ReadNotes notes;
+  TRY(notes.explain, arguments.flag("explain"));
+  TRY(notes.include_dead, arguments.flag("include-dead"));
+  return notes;
+}
+
 Result<client::ReadRows> read_request(const Session& session, const Arguments& arguments) {
   TRY(const auto prefix, key_argument(session, arguments, "prefix"));
   TRY(const auto start, key_argument(session, arguments, "start"));
@@ -66,6 +73,7 @@ Result<client::ReadRows> read_request(const Session& session, const Arguments& a
     range.end = end;
   }
   TRY(read.filter, cell_filter(session, arguments));
+  TRY(read.notes, read_notes(arguments));
   return read;
 }
 

@@ -18,6 +18,9 @@ Result<std::optional<client::Filter>> cell_filter(const Session& session,
 Result<std::optional<std::string>> key_argument(const Session& session, const Arguments& arguments,
                                                 std::string_view name);
 
+// explain and include-dead.
+Result<client::ReadNotes> read_notes(const Arguments& arguments);
+
 // prefix=, start=, end= and the above.
 Result<client::ReadRows> read_request(const Session& session, const Arguments& arguments);
 

@@ -140,12 +140,21 @@ class Shell {
   }
 
   int help(const std::vector<std::string>& words) {
+    std::string said = " ";
+    for (const std::string& word : words) said += word + " ";
     for (const CommandSpec& spec : commands()) {
-      for (const std::string& word : words) {
-        if (word != spec.name) continue;
+      if (said.find(" " + spec.name + " ") != said.npos) {
         session_.console.write(command_help(spec));
         return kDone;
       }
+    }
+    for (const CommandSpec& spec : commands()) {
+      const size_t blank = spec.name.find(' ');
+      if (blank == said.npos || said.find(" " + spec.name.substr(0, blank + 1)) == said.npos) {
+        continue;
+      }
+      session_.console.write(group_help(spec.name.substr(0, blank)));
+      return kDone;
     }
     session_.console.write(overview_help());
     session_.console.print(

@@ -58,27 +58,6 @@ Result<RetentionRule> parse_rule(const json::value& value, int depth) {
   return any ? RetentionRule::any_of(std::move(parts)) : RetentionRule::all_of(std::move(parts));
 }
 
-std::string family_json(const client::FamilySpec& family) {
-  using client::TimestampMeaning;
-  std::string out = "{" + json_field("name", family.name);
-  if (family.rule) {
-    out += fmt::format(",\"rule\":{}", json_string(rule_text(family.rule)));
-    out += ",\"retention\":" + rule_json(*family.rule);
-  }
-  if (family.timestamps && *family.timestamps != TimestampMeaning::time) {
-    out += fmt::format(",\"timestamps\":\"{}\"", name_of(*family.timestamps));
-  }
-  if (family.born_dead == client::BornDead::accept) out += ",\"born_dead\":\"accept\"";
-  if (const auto& window = family.window; window && (window->past_us || window->future_us)) {
-    out += ",\"window\":{";
-    if (window->past_us) out += fmt::format("\"past_us\":{},", *window->past_us);
-    if (window->future_us) out += fmt::format("\"future_us\":{},", *window->future_us);
-    out += fmt::format("\"whole_seconds\":{}}}", window->whole_seconds);
-  }
-  if (family.undo_window_us) out += fmt::format(",\"undo_window_us\":{}", *family.undo_window_us);
-  return out + "}";
-}
-
 std::string_view text_of(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains({name.data(), name.size()});
   const json::string* text = value ? value->if_string() : nullptr;
@@ -117,6 +96,27 @@ Result<client::FamilySpec> parse_family(const json::value& value) {
 }
 
 }  // namespace
+
+std::string family_json(const client::FamilySpec& family) {
+  using client::TimestampMeaning;
+  std::string out = "{" + json_field("name", family.name);
+  if (family.rule) {
+    out += fmt::format(",\"rule\":{}", json_string(rule_text(family.rule)));
+    out += ",\"retention\":" + rule_json(*family.rule);
+  }
+  if (family.timestamps && *family.timestamps != TimestampMeaning::time) {
+    out += fmt::format(",\"timestamps\":\"{}\"", name_of(*family.timestamps));
+  }
+  if (family.born_dead == client::BornDead::accept) out += ",\"born_dead\":\"accept\"";
+  if (const auto& window = family.window; window && (window->past_us || window->future_us)) {
+    out += ",\"window\":{";
+    if (window->past_us) out += fmt::format("\"past_us\":{},", *window->past_us);
+    if (window->future_us) out += fmt::format("\"future_us\":{},", *window->future_us);
+    out += fmt::format("\"whole_seconds\":{}}}", window->whole_seconds);
+  }
+  if (family.undo_window_us) out += fmt::format(",\"undo_window_us\":{}", *family.undo_window_us);
+  return out + "}";
+}
 
 std::string schema_members(const client::TableDescription& table) {
   std::string out = fmt::format("\"granularity\":\"{}\",\"families\":[",

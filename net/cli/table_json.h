@@ -9,6 +9,8 @@
 
 namespace cellar::cli {
 
+std::string family_json(const client::FamilySpec& family);  // an object
+
 // `"granularity":"millis",...,"families":[...]`: members of an object. Deterministic.
 std::string schema_members(const client::TableDescription& table);
 

@@ -185,6 +185,10 @@ std::string with_commas(uint64_t n) {
   return digits;
 }
 
+std::string counted(uint64_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", with_commas(n), noun, n == 1 ? "" : "s");
+}
+
 std::string human_bytes(uint64_t bytes) {
   static constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(bytes);

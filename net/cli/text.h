@@ -22,7 +22,9 @@ Result<std::string> from_base64(std::string_view text);
 // The columns of a terminal that valid UTF-8 takes, one a code point.
 size_t display_width(std::string_view text);
 
-std::string with_commas(uint64_t n);      // 12,345
+std::string with_commas(uint64_t n);  // 12,345
+// "1 row", "12,345 rows".
+std::string counted(uint64_t n, std::string_view noun);
 std::string human_bytes(uint64_t bytes);  // 12.3 MiB
 
 }  // namespace cellar::cli

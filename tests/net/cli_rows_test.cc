@@ -46,6 +46,12 @@ TEST_F(CliRows, RowsAreReadByPrefixRangeCountAndBackwards) {
   EXPECT_EQ(good({"read", "walk", "count=2", "reversed=true", "keys-only=true"}), "c1\nb2\n");
   EXPECT_EQ(good({"read", "walk", "count=1"}), "a1\n  f:q  1970-01-01T00:00:00.001Z  1@2\n");
   EXPECT_EQ(good({"read", "walk", "columns=g", "count=1"}), "");
+  EXPECT_EQ(
+      good({"count", "walk", "filter={\"time_range\":{\"end\":\"1970-01-01T00:00:00.002Z\"}}"}),
+      "5\n");
+  EXPECT_EQ(good({"count", "walk", "filter={\"time_range\":{\"start\":\"1h ago\"}}"}), "0\n");
+  refused({"count", "walk", "filter={\"time_range\":{\"start\":\"soon\"}}"}, kUsage,
+          "'soon' is not a time");
   EXPECT_EQ(good({"count", "walk"}), "5\n");
   EXPECT_EQ(good({"count", "walk", "prefix=a", "--json"}), "{\"table\":\"walk\",\"rows\":2}\n");
   good({"droprows", "walk", "prefix=a"});

@@ -127,6 +127,9 @@ TEST_F(TerminalTest, BashCompletesCommandsOptionsAndNames) {
   EXPECT_EQ(offered("cellar read packages --key-f"), "--key-format \n");
   EXPECT_EQ(offered("cellar read packages --key-format h"), "hex \n");
   EXPECT_EQ(offered("cellar completion "), "bash |zsh \n");
+  EXPECT_EQ(offered("cellar gc s"), "set |show \n");
+  EXPECT_EQ(offered("cellar gc show packages r"), "remove \n");
+  EXPECT_EQ(offered("cellar gc set packages install maxv"), "maxversions=1 \n");
   EXPECT_EQ(offered("cellar import packages "), "\n") << "files, by bash itself";
   EXPECT_EQ(offered("cellar elephant "), "\n");
   EXPECT_EQ(offered("cellar --addr 127.0.0.1:1 read pa"), "\n") << "a node that does not answer";
@@ -180,6 +183,30 @@ TEST_F(TerminalTest, CtrlCEndsTheCommandAndNotTheShell) {
   ASSERT_TRUE(terminal.expect("packages")) << terminal.unread();
   terminal.type("exit\n");
   EXPECT_EQ(terminal.wait(), 0);
+}
+
+TEST_F(TerminalTest, AQuestionIsAnsweredInTheShellAndCtrlCMeansNo) {
+  sh("cellar createtable asked families=f:maxversions=3");
+  Terminal terminal;
+  ASSERT_TRUE(terminal.expect("cellar> "));
+  terminal.type("gc se\t asked f maxversions=2\n");
+  ASSERT_TRUE(terminal.expect("Set it? [y/N] ")) << terminal.unread();
+  terminal.type("\x03");
+  ASSERT_TRUE(terminal.expect("nothing was changed")) << terminal.unread();
+  ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+  terminal.type("gc set asked f maxversions=1\n");
+  ASSERT_TRUE(terminal.expect("Set it? [y/N] ")) << terminal.unread();
+  terminal.type("y\n");
+  ASSERT_TRUE(terminal.expect("the rule of f is maxversions=1")) << terminal.unread();
+  terminal.type("help gc\n");
+  ASSERT_TRUE(terminal.expect("gc explain")) << terminal.unread();
+  terminal.type("exit\n");
+  EXPECT_EQ(terminal.wait(), 0);
+  EXPECT_EQ(
+      sh("printf 'gc undo asked f\\ngc set asked f maxversions=2\\n' | cellar shell; echo $?"),
+      "the rule of f is maxversions=3\n"
+      "cellar: nobody can be asked here: look first, then add --yes\n"
+      "cellar: line 2 failed\n7\n");
 }
 
 TEST_F(TerminalTest, AScriptGoesOnOrStopsAtAnError) {
