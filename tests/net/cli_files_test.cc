@@ -135,6 +135,41 @@ TEST_F(CliFiles, AnExportChoosesRowsFamiliesAndTimes) {
   EXPECT_EQ(cellar({"export", "chosen", "-", "--resume"}).code, kUsage);
 }
 
+// In every form; 4102444800000000 is the first of January 2100.
+TEST_F(CliFiles, ACellsOwnExpiryGoesThroughExportAndImport) {
+  const std::string rows =
+      "{\"row\":\"a\",\"cells\":[{\"family\":\"f\",\"qualifier\":\"q\",\"timestamp\":2000,"
+      "\"value\":\"1\","
+      "\"expire_at\":4102444800000000},{\"family\":\"f\",\"qualifier\":\"q\",\"timestamp\":1000,"
+      "\"value\":\"2\"}]}\n"
+      "{\"row\":\"b\",\"cells\":[{\"family\":\"f\",\"qualifier\":\"\",\"timestamp\":1000,\"value\":"
+      "\"3\","
+      "\"expire_at\":4102444800000001}]}\n";
+  good({"createtable", "expiring", "families=f"});
+  good({"import", "expiring", write_file("expiring.jsonl", rows)});
+  EXPECT_EQ(good({"export", "expiring"}), rows);
+  for (const std::string form : {"jsonl", "csv", "cellar"}) {
+    const std::string path = (dir() / ("expiring_out." + form)).string();
+    good({"export", "expiring", path, "format=" + form});
+    good({"createtable", "again_" + form, "families=f"});
+    good({"import", "again_" + form, path, "format=" + form});
+    EXPECT_EQ(good({"export", "again_" + form}), rows) << form;
+  }
+  // A file that was written before there was such a column.
+  const std::string old =
+      write_file("old.csv", "row,family,qualifier,timestamp,value\nr,f,q,1000,v\n");
+  good({"createtable", "old_csv", "families=f"});
+  good({"import", "old_csv", old});
+  EXPECT_EQ(good({"export", "old_csv", "format=csv"}),
+            "row,family,qualifier,timestamp,value,expire_at\nr,f,q,1000,v,\n");
+  EXPECT_EQ(
+      cellar(
+          {"import", "old_csv", "-", "format=jsonl"},
+          "{\"row\":\"r\",\"cells\":[{\"family\":\"f\",\"value\":\"v\",\"expire_at\":\"soon\"}]}\n")
+          .code,
+      kPartial);
+}
+
 TEST_F(CliFiles, ADamagedExportFileIsRefusedFromTheDamageOn) {
   good({"createtable", "damaged", "families=f"});
   good({"set", "damaged", "r", "f:q=v", "--at", "1000"});
