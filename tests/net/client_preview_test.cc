@@ -215,6 +215,15 @@ TEST_F(PreviewTest, ReadsExplainAndShowTheDead) {
   const auto two = wait<std::optional<Row>>(
       [&](auto done) { client_->async_read_row("t", read, {}, std::move(done)); });
   EXPECT_EQ((*two)->cells().size(), 2u) << "filters see the dead too";
+  // A condition keeps the row's cells until its end, and what is told of each with it.
+  read.filter = Filter::condition(Filter::cells_per_column(1), Filter::pass(), Filter::block());
+  const auto kept = wait<std::optional<Row>>(
+      [&](auto done) { client_->async_read_row("t", read, {}, std::move(done)); });
+  ASSERT_TRUE(kept && *kept);
+  ASSERT_EQ((*kept)->cells().size(), 3u);
+  EXPECT_FALSE((*kept)->cells()[0].explained->dead);
+  EXPECT_EQ((*kept)->cells()[0].explained->dies_at_us, INT64_MAX);
+  EXPECT_EQ((*kept)->cells()[2].explained->cause, DeathCause::hidden);
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ struct Exchange {
   std::string write_answer;
   std::string read;
   std::string read_answer;
+  std::string explained;
 };
 
 Exchange make_exchange() {
@@ -54,13 +55,21 @@ Exchange make_exchange() {
   chunk.cell({"row", "f", "q", 5000, "hello"});
   chunk.end_row("row");
   e.read_answer = answer_frame(fb::Op::ReadRow, 3, chunk.finish());
+  const CellNote note{9000, 9001, DeathCause::expiry, false, kNoClause};
+  chunk.tell(true, true);
+  CellView cell{"row", "f", "q", 5000, "hello"};
+  cell.note = &note;
+  chunk.cell(cell);
+  chunk.end_row("row");
+  e.explained = chunk.finish();
   return e;
 }
 
 TEST(Protocol, TheWorkedExchangeIsWhatThisCodeSends) {
   const std::string document = read_protocol();
   const Exchange e = make_exchange();
-  for (const std::string& bytes : {e.opening, e.write, e.write_answer, e.read, e.read_answer}) {
+  for (const std::string& bytes :
+       {e.opening, e.write, e.write_answer, e.read, e.read_answer, e.explained}) {
     EXPECT_NE(document.find(hex_lines(bytes)), std::string::npos) << "not in PROTOCOL.md:\n"
                                                                   << hex_lines(bytes);
   }
@@ -71,7 +80,8 @@ TEST(Protocol, EveryBodyIdentifierIsInTheDocument) {
   for (const char* id :
        {kBodyId<fb::HelloRequest>, kBodyId<fb::MutateRowRequest>, kBodyId<fb::ReadRowsRequest>,
         kBodyId<fb::CreateTableRequest>, kBodyId<fb::Credit>, kBodyId<fb::Status>,
-        kBodyId<fb::ReadChunk>, kBodyId<fb::ReadEnd>, kBodyId<fb::TableDescription>}) {
+        kBodyId<fb::ReadChunk>, kBodyId<fb::PreviewProgress>, kBodyId<fb::ReadEnd>,
+        kBodyId<fb::TableDescription>}) {
     EXPECT_NE(document.find(id), std::string::npos) << id;
   }
 }
@@ -85,6 +95,7 @@ TEST(Protocol, OperationNumbersAreFrozen) {
   EXPECT_EQ(sizeof(fb::MutationRec), 48u);
   EXPECT_EQ(sizeof(fb::CellRec), 32u);
   EXPECT_EQ(sizeof(fb::RowRec), 16u);
+  EXPECT_EQ(sizeof(fb::ExplainRec), 16u);
   EXPECT_EQ(sizeof(fb::FilterNode), 56u);
   EXPECT_EQ(sizeof(fb::RuleNode), 16u);
 }
