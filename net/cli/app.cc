@@ -76,6 +76,10 @@ Result<std::string> Session::input(const std::string& word) const {
   return parse_bytes(word, escaped_input);
 }
 
+std::string Session::show_timestamp(int64_t us) const {
+  return plain_timestamps ? fmt::format("{}", us) : format_time(us);
+}
+
 int Session::fail(const Error& error) const {
   console.complain("{}", error.to_string());
   if (error.applied == Applied::maybe_applied) {

@@ -34,6 +34,7 @@ struct Session {
   client::ClientOptions options;
   bool json = false;
   bool escaped_input = false;
+  bool plain_timestamps = false;           // shown as numbers
   BytesForm key_form = BytesForm::utf8;    // of row keys
   BytesForm value_form = BytesForm::utf8;  // of values
   BytesForm other_form = BytesForm::utf8;  // of families, qualifiers and labels
@@ -47,6 +48,7 @@ struct Session {
   std::string show_key(Bytes b) const { return shown(b, key_form); }
   std::string show_value(Bytes b) const { return shown(b, value_form); }
   std::string show(Bytes b) const { return shown(b, other_form); }
+  std::string show_timestamp(int64_t us) const;
   JsonForms json_forms() const { return {key_form, other_form, value_form}; }
   // Says what is wrong on standard error; answers the exit code that fits it.
   int fail(const Error& error) const;

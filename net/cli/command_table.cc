@@ -23,6 +23,7 @@ const std::vector<KeySpec> kCellChoice = {
      "what passes this filter: {\"cells_per_row\": 3}; see the README of net/cli"},
 };
 const std::vector<KeySpec> kFateKeys = {
+    {"numbers", "", "show timestamps as numbers, as sequence numbers are meant"},
     {"explain", "", "show when each cell dies, and of what"},
     {"include-dead", "", "show also what is dead and still on disk, and of what it died"},
 };

@@ -19,6 +19,7 @@ int lookup(Session& session, const Arguments& arguments) {
   if (!columns) return session.usage(columns.error());
   const auto notes = read_notes(arguments);
   if (!notes) return session.usage(notes.error());
+  if (const auto ok = choose_timestamps(session, arguments); !ok) return session.usage(ok.error());
   read.notes = *notes;
   const auto row = session.client().read_row(arguments[0], read);
   if (!row) return session.fail(row.error());
@@ -35,6 +36,7 @@ int lookup(Session& session, const Arguments& arguments) {
 int read(Session& session, const Arguments& arguments) {
   auto request = read_request(session, arguments);
   if (!request) return session.usage(request.error());
+  if (const auto ok = choose_timestamps(session, arguments); !ok) return session.usage(ok.error());
   const auto limit = arguments.number("count", 0);
   const auto reversed = arguments.flag("reversed");
   const auto keys_only = arguments.flag("keys-only");

@@ -253,6 +253,7 @@ int explain(Session& session, const Arguments& arguments) {
   auto row_key = session.input(arguments[1]);
   if (!row_key) return session.usage(row_key.error());
   read.row = *row_key;
+  if (const auto ok = choose_timestamps(session, arguments); !ok) return session.usage(ok.error());
   read.notes.explain = read.notes.include_dead = true;
   auto columns = ColumnChoice::parse(arguments.get("columns"));
   if (!columns) return session.usage(columns.error());
@@ -349,7 +350,8 @@ std::vector<CommandSpec> gc_commands() {
        false,
        "Show when each cell of a row dies, or died, and of what.",
        "Cells that are dead are shown for as long as they are on disk.",
-       {{"columns", "LIST", "family or family:qualifier, separated by commas"}},
+       {{"columns", "LIST", "family or family:qualifier, separated by commas"},
+        {"numbers", "", "show timestamps as numbers, as sequence numbers are meant"}},
        {"cellar gc explain events user7"},
        &explain},
   };

@@ -86,6 +86,11 @@ class Completer {
       for (const std::string& each : families(table)) offer(each + ":", {}, false);
     } else if (name.starts_with("FAMILY") || name.starts_with("[FAMILY")) {
       for (const std::string& each : families(table)) offer(each);
+    } else if (name == "then") {
+      offer(name);
+    } else if (name.starts_with("OPERATION")) {
+      for (const char* word : {"deletecolumn", "deletefamily", "deleterow", "else"}) offer(word);
+      for (const std::string& each : families(table)) offer(each + ":", {}, false);
     } else if (name.starts_with("RULE")) {
       for (const char* rule : {"never", "maxage=2d", "maxversions=1"}) offer(rule);
     } else if (name.find('|') != name.npos && name.find("FILE") == name.npos) {

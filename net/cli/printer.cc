@@ -125,7 +125,8 @@ void RowPrinter::print_plain(Bytes key, const std::vector<const client::Cell*>& 
         same ? "" : session_.show(cell->family) + ":" + session_.show(cell->qualifier);
     std::string value = session_.show_value(cell->value);
     if (!cell->labels.empty()) value += fmt::format("  [{}]", session_.show(cell->labels));
-    lines.push_back({std::move(column), format_time(cell->timestamp_us), std::move(value)});
+    lines.push_back(
+        {std::move(column), session_.show_timestamp(cell->timestamp_us), std::move(value)});
     if (fates_ != nullptr && cell->explained) lines.back().push_back(fates_->text(*cell));
     last = cell;
   }

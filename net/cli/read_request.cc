@@ -51,6 +51,11 @@ Result<std::optional<std::string>> key_argument(const Session& session, const Ar
   return std::optional<std::string>(std::move(key));
 }
 
+Result<void> choose_timestamps(Session& session, const Arguments& arguments) {
+  TRY(session.plain_timestamps, arguments.flag("numbers"));
+  return {};
+}
+
 Result<client::ReadNotes> read_notes(const Arguments& arguments) {
   client::ReadNotes notes;
   TRY(notes.explain, arguments.flag("explain"));

@@ -21,6 +21,9 @@ Result<std::optional<std::string>> key_argument(const Session& session, const Ar
 // explain and include-dead.
 Result<client::ReadNotes> read_notes(const Arguments& arguments);
 
+// numbers: how the session shows timestamps from now on.
+Result<void> choose_timestamps(Session& session, const Arguments& arguments);
+
 // prefix=, start=, end= and the above.
 Result<client::ReadRows> read_request(const Session& session, const Arguments& arguments);
 

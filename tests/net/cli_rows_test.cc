@@ -46,6 +46,7 @@ TEST_F(CliRows, RowsAreReadByPrefixRangeCountAndBackwards) {
   EXPECT_EQ(good({"read", "walk", "count=2", "reversed=true", "keys-only=true"}), "c1\nb2\n");
   EXPECT_EQ(good({"read", "walk", "count=1"}), "a1\n  f:q  1970-01-01T00:00:00.001Z  1@2\n");
   EXPECT_EQ(good({"read", "walk", "columns=g", "count=1"}), "");
+  EXPECT_EQ(good({"lookup", "walk", "a1", "--numbers"}), "a1\n  f:q  1000  1@2\n");
   EXPECT_EQ(
       good({"count", "walk", "filter={\"time_range\":{\"end\":\"1970-01-01T00:00:00.002Z\"}}"}),
       "5\n");

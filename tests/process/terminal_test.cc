@@ -128,6 +128,8 @@ TEST_F(TerminalTest, BashCompletesCommandsOptionsAndNames) {
   EXPECT_EQ(offered("cellar read packages --key-format h"), "hex \n");
   EXPECT_EQ(offered("cellar completion "), "bash |zsh \n");
   EXPECT_EQ(offered("cellar gc s"), "set |show \n");
+  EXPECT_EQ(offered("cellar checkandmutate packages r th"), "then \n");
+  EXPECT_EQ(offered("cellar checkandmutate packages r then r"), "remove:\n");
   EXPECT_EQ(offered("cellar gc show packages r"), "remove \n");
   EXPECT_EQ(offered("cellar gc set packages install maxv"), "maxversions=1 \n");
   EXPECT_EQ(offered("cellar import packages "), "\n") << "files, by bash itself";
