@@ -141,6 +141,16 @@ Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
   co_return co_await merge_runs(tablet, version, std::move(runs));
 }
 
+Async<Result<void>> rewrite_run(Tablet& tablet, uint64_t number) {
+  AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
+  if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  const Ref<const Version> version = tablet.pin();
+  const auto run = std::find_if(version->runs.begin(), version->runs.end(),
+                                [number](const TabletRun& r) { return r.number == number; });
+  if (run == version->runs.end()) co_return Result<void>{};
+  co_return co_await merge_runs(tablet, version, Runs{*run});
+}
+
 Async<Result<void>> compact_fully(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());

@@ -15,6 +15,10 @@ Async<Result<bool>> compact_step(Tablet& tablet);
 // into the range that there is. For tests. REQUIRES: as above.
 Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count);
 
+// Writes one run anew, by its number, without what has died in it; nothing happens when it is gone.
+// REQUIRES: as above.
+Async<Result<void>> rewrite_run(Tablet& tablet, uint64_t number);
+
 // Merges everything on disk into one run. REQUIRES: the caller is inside tablet.gate().
 Async<Result<void>> compact_fully(Tablet& tablet);
 

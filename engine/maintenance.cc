@@ -161,7 +161,18 @@ Async<Result<void>> Maintenance::reclaim_one(TabletId id) {
       std::max(kLeastReclaimWaitUs, tablet.schema().options.reclaim_within_us / 4);
   auto pass = tablet.gate().enter();
   if (!pass) co_return Result<void>{};
-  co_return co_await reclaim(tablet);
+  const double share = tablet.schema().options.reclaim_share;
+  const Timers& timers = shard_.runtime.timers;
+  const int64_t began_us = timers.now_us();
+  auto done = co_await reclaim(tablet);
+  // At work for no more than that share of the time, it writes no more than that share of what the
+  // disk can.
+  const auto worked = static_cast<double>(timers.now_us() - began_us);
+  const double rest_us =
+      std::min(worked * (1 / share - 1), static_cast<double>(kMostReclaimRestUs));
+  reclaim_.not_before_us = timers.now_us() + static_cast<int64_t>(rest_us);
+  if (rest_us >= 1) reclaim_.retry.arm_after_us(static_cast<int64_t>(rest_us));
+  co_return done;
 }
 
 Async<void> Maintenance::reclaim_loop() {

@@ -46,6 +46,9 @@ class Maintenance {
   // a tablet is not tried again sooner than after the least.
   static constexpr int64_t kMostReclaimWaitUs = 600'000'000;
   static constexpr int64_t kLeastReclaimWaitUs = 1'000'000;
+  // After work on a tablet reclaiming rests, so that it is at work for the table's reclaim_share of
+  // the time; but never longer than this.
+  static constexpr int64_t kMostReclaimRestUs = 3'600'000'000;
 
   // Both must outlive it.
   Maintenance(ShardContext& shard, TabletTableOfShard& tablets);

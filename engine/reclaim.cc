@@ -87,9 +87,63 @@ Async<Result<bool>> take_away_one(Tablet& tablet) {
   co_return true;
 }
 
-}  // namespace
+// How long a dead cell may lie before it is overdue.
+int64_t grace_us(Tablet& tablet) {
+  return add_saturating(tablet.schema().options.reclaim_within_us,
+                        tablet.shard().options.removal_margin_us);
+}
 
-int64_t reclaim_due_us(Tablet& tablet) {
+struct Overdue {
+  uint64_t live_bytes = 0;
+  uint64_t overdue_bytes = 0;
+  uint64_t worst_run = 0;      // where most of it lies
+  int64_t next_us = kNeverUs;  // when a cell that is not overdue yet will be
+  bool any_expiry = false;
+};
+
+Overdue overdue_of(Tablet& tablet) {
+  const int64_t now_us = tablet.shard().runtime.clock.now_us();
+  const int64_t grace = grace_us(tablet);
+  const TableRetention firm = firm_rules(tablet, now_us);
+  Overdue sum;
+  uint64_t worst_bytes = 0;
+  for (const TabletRun& run : tablet.version().runs) {
+    uint64_t overdue = 0;
+    for (const Ref<TabletTable>& table : run.tables) {
+      const TimeBounds& bounds = table->meta().bounds;
+      const uint64_t bytes = table->slice().bytes();
+      sum.any_expiry |= !bounds.known || bounds.latest_expiry_us != INT64_MIN;
+      sum.live_bytes += bytes - dead_bytes(firm, bounds, bytes, now_us);
+      overdue += dead_bytes(firm, bounds, bytes, now_us - grace);
+      const int64_t at_us = add_saturating(first_death_us(firm, bounds), grace);
+      if (bounds.has_cells()) sum.next_us = std::min(sum.next_us, std::max(at_us, now_us));
+    }
+    sum.overdue_bytes += overdue;
+    if (overdue <= worst_bytes) continue;
+    worst_bytes = overdue;
+    sum.worst_run = run.number;
+  }
+  return sum;
+}
+
+bool is_over_slack(Tablet& tablet, const Overdue& overdue) {
+  const double allowed =
+      tablet.schema().options.dead_slack * static_cast<double>(overdue.live_bytes);
+  return overdue.overdue_bytes > 0 && static_cast<double>(overdue.overdue_bytes) > allowed;
+}
+
+// When overdue cells are to be looked at: now, when they take too much; else when there may be
+// more.
+int64_t slack_due_us(Tablet& tablet) {
+  const Overdue overdue = overdue_of(tablet);
+  const int64_t now_us = tablet.shard().runtime.clock.now_us();
+  if (is_over_slack(tablet, overdue)) return now_us;
+  if (overdue.next_us > now_us) return overdue.next_us;  // INT64_MAX: none ever will
+  return add_saturating(now_us, tablet.schema().options.reclaim_within_us / 4);
+}
+
+// When a merge of all runs has something to do that nothing less does.
+int64_t merge_due_us(Tablet& tablet) {
   const ShardContext& shard = tablet.shard();
   int64_t due_us = rules_due_us(tablet);
   const TableRetention firm = firm_rules(tablet, shard.runtime.clock.now_us());
@@ -103,12 +157,40 @@ int64_t reclaim_due_us(Tablet& tablet) {
   return add_saturating(due_us, shard.options.removal_margin_us);
 }
 
+}  // namespace
+
+int64_t reclaim_due_us(Tablet& tablet) {
+  return std::min(merge_due_us(tablet), slack_due_us(tablet));
+}
+
+DeadFigures dead_figures(Tablet& tablet) {
+  const int64_t now_us = tablet.shard().runtime.clock.now_us();
+  const TableRetention firm = firm_rules(tablet, now_us);
+  DeadFigures figures;
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      const TimeBounds& bounds = table->meta().bounds;
+      if (!bounds.has_cells()) continue;
+      const uint64_t bytes = table->slice().bytes();
+      figures.dead_bytes += dead_bytes(firm, bounds, bytes, now_us);
+      figures.overdue_bytes += dead_bytes(firm, bounds, bytes, now_us - grace_us(tablet));
+      const int64_t first_us = first_death_us(firm, bounds);
+      if (first_us <= now_us) figures.oldest_death_us = std::min(figures.oldest_death_us, first_us);
+    }
+  }
+  return figures;
+}
+
 Async<Result<void>> reclaim(Tablet& tablet) {
   while (true) {
     CO_TRY(const bool taken, co_await take_away_one(tablet));
     if (!taken) break;
   }
-  if (reclaim_due_us(tablet) > tablet.shard().runtime.clock.now_us()) co_return Result<void>{};
+  const bool merge = merge_due_us(tablet) <= tablet.shard().runtime.clock.now_us();
+  const Overdue overdue = overdue_of(tablet);
+  if (!merge && !is_over_slack(tablet, overdue)) co_return Result<void>{};
+  const bool alone = !merge && !overdue.any_expiry && !TableRetention(tablet.schema()).any_counts();
+  if (alone) co_return co_await rewrite_run(tablet, overdue.worst_run);
   CO_TRY_VOID(co_await flush_tablet(tablet));
   co_return co_await compact_fully(tablet);
 }

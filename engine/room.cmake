@@ -34,6 +34,7 @@ cellar_library(cellar_engine
     table_map.cc
     tablet.cc
     tablet_figures.cc
+    unread_tables.cc
     version.cc
   DEPS
     cellar_wal cellar_manifest cellar_compaction cellar_memtable cellar_sstable cellar_read cellar_store cellar_runtime

@@ -6,6 +6,7 @@
 #include "engine/conditional.h"
 #include "engine/read/explainer.h"
 #include "engine/read/scan.h"
+#include "engine/unread_tables.h"
 #include "io/base/check.h"
 
 namespace cellar::engine {
@@ -242,6 +243,7 @@ Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
                                                       std::unique_ptr<CellWatch> watch) {
   ++reads_;
   if (!spec.rows.ranges().empty()) samples_.note(spec.rows.ranges().front().start);
+  if (shard_.runtime.clock.now_us() >= next_unread_us_) publish(version_->runs);
   ScanSetup setup;
   setup.spec = spec;
   setup.spec.rows = spec.rows.clip(state_.start, state_.end);
@@ -266,7 +268,9 @@ void Tablet::publish(std::vector<TabletRun> runs) {
   if (active_) next->memtables.push_back(active_);
   for (auto it = frozen_.rbegin(); it != frozen_.rend(); ++it) next->memtables.push_back(*it);
   next->runs = std::move(runs);
-  next->sources = read_sources(*next);
+  UnreadTables unread = unread_tables(*next, schema_->retention, shard_.runtime.clock.now_us());
+  next->sources = read_sources(*next, unread.tables);
+  next_unread_us_ = unread.next_us;
   version_ = std::move(next);
 }
 
@@ -319,6 +323,7 @@ void Tablet::alter(TableSchema schema) {
   if (std::any_of(before.begin(), before.end(), gone)) may_hold_orphans_ = true;
   last_stamp_ = std::max(last_stamp_, newest_change(schema));
   schema_ = new SchemaSnapshot(std::move(schema));
+  publish(version_->runs);
   renew_retention();
 }
 

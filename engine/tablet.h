@@ -160,7 +160,8 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   Ref<TabletMemtable> active_;              // null until the first commit after a freeze
   std::deque<Ref<TabletMemtable>> frozen_;  // oldest first
   Ref<Version> version_;
-  std::string payload_;  // scratch of submit
+  int64_t next_unread_us_ = INT64_MAX;  // when its sources may be fewer (unread_tables.h)
+  std::string payload_;                 // scratch of submit
   std::vector<Mutation> canonical_;
   bool replayed_ = false;
   bool full_reported_ = false;

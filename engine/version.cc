@@ -37,14 +37,17 @@ CommitStamp settled_of(const Version& version) {
   return settled;
 }
 
-ReadSources read_sources(const Version& version) {
+ReadSources read_sources(const Version& version, const std::vector<const TabletTable*>& unread) {
   ReadSources sources;
   for (const auto& memtable : version.memtables) {
     sources.push_back(std::make_unique<MemtableSource>(memtable->entries));
   }
   for (const TabletRun& run : version.runs) {
     std::vector<const TableSlice*> slices;
-    for (const auto& table : run.tables) slices.push_back(&table->slice());
+    for (const auto& table : run.tables) {
+      const bool skip = std::find(unread.begin(), unread.end(), table.get()) != unread.end();
+      if (!skip) slices.push_back(&table->slice());
+    }
     sources.push_back(std::make_unique<RunSource>(std::move(slices)));
   }
   return sources;

@@ -74,7 +74,7 @@ struct TabletRun {
 struct Version final : ShardCounted<Version> {
   std::vector<Ref<TabletMemtable>> memtables;  // newest first
   std::vector<TabletRun> runs;                 // newest first
-  ReadSources sources;                         // of both; made once, for all cursors
+  ReadSources sources;  // of both, but for unread_tables.h; made once, for all cursors
 };
 
 // Groups tables by run number, newest run first, each sorted by row.
@@ -92,7 +92,7 @@ struct VersionPin final : ReadPin {
   Ref<const SchemaSnapshot> schema;
 };
 
-// The sources of a version, newest first. The version must outlive them.
-ReadSources read_sources(const Version& version);
+// The sources of a version, newest first, without those tables. The version must outlive them.
+ReadSources read_sources(const Version& version, const std::vector<const TabletTable*>& unread);
 
 }  // namespace cellar::engine

@@ -32,14 +32,52 @@ int64_t dead_from_us(const TableRetention& firm, const TimeBounds& bounds) {
   return from_us;
 }
 
-bool masks_nothing(const TableRetention& firm, const TimeBounds& bounds, const Beside& beside,
-                   int64_t now_us) {
-  if (!bounds.known) return false;
-  if (!bounds.has_cells()) return true;
-  if (!beside.any_expiry && now_us >= aged_from_us(firm, bounds.max_timestamp_us)) return true;
+namespace {
+
+// Nothing is known of the cells between the first that may die and the last: some have an expiry of
+// their own, or a change that may be undone keeps what its age would kill.
+bool only_all_or_nothing(const TableRetention& firm, const TimeBounds& bounds) {
+  if (!bounds.any_without_expiry || bounds.latest_expiry_us != INT64_MIN) return true;
+  for (size_t i = 0; i < firm.size(); ++i) {
+    const FamilyRetention& family = firm.family(i);
+    if (family.counts() && family.firm_until() != kNever) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int64_t first_death_us(const TableRetention& firm, const TimeBounds& bounds) {
+  if (!bounds.known || !bounds.has_cells()) return kNeverUs;
+  if (only_all_or_nothing(firm, bounds)) return dead_from_us(firm, bounds);
+  return aged_from_us(firm, bounds.min_timestamp_us);
+}
+
+uint64_t dead_bytes(const TableRetention& firm, const TimeBounds& bounds, uint64_t bytes,
+                    int64_t at_us) {
+  const int64_t first_us = first_death_us(firm, bounds);
+  if (first_us == kNeverUs || first_us > at_us) return 0;
+  if (dead_from_us(firm, bounds) <= at_us) return bytes;
+  const auto span = static_cast<double>(bounds.max_timestamp_us) -
+                    static_cast<double>(bounds.min_timestamp_us) + 1;
+  const auto passed = static_cast<double>(at_us) - static_cast<double>(first_us) + 1;
+  return static_cast<uint64_t>(static_cast<double>(bytes) * std::min(1.0, passed / span));
+}
+
+int64_t first_masking_nothing_us(const TableRetention& firm, const TimeBounds& bounds,
+                                 const Beside& beside) {
+  if (!bounds.known) return kNeverUs;
+  if (!bounds.has_cells()) return 0;
   const bool overwrote_nothing = bounds.min_timestamp_us > beside.older_max_us ||
                                  bounds.max_timestamp_us < beside.older_min_us;
-  return !firm.any_counts() && overwrote_nothing;
+  if (!firm.any_counts() && overwrote_nothing) return 0;
+  return beside.any_expiry ? kNeverUs : aged_from_us(firm, bounds.max_timestamp_us);
+}
+
+bool masks_nothing(const TableRetention& firm, const TimeBounds& bounds, const Beside& beside,
+                   int64_t now_us) {
+  const int64_t from_us = first_masking_nothing_us(firm, bounds, beside);
+  return from_us != kNeverUs && now_us >= from_us;
 }
 
 }  // namespace cellar::engine

@@ -14,6 +14,14 @@ namespace cellar::engine {
 // firm); INT64_MAX when that cannot be said. A set without cells is dead from the start.
 int64_t dead_from_us(const TableRetention& firm, const TimeBounds& bounds);
 
+// About how many of the set's `bytes` belong to cells that are dead so by `at_us`, taking times of
+// writing as even between the first and the last; exact at either end. Of cells with an expiry of
+// their own only the last is known: until then they count as alive.
+uint64_t dead_bytes(const TableRetention& firm, const TimeBounds& bounds, uint64_t bytes,
+                    int64_t at_us);
+// When the first of those that dead_bytes() counts dies; INT64_MAX: none does.
+int64_t first_death_us(const TableRetention& firm, const TimeBounds& bounds);
+
 // What lies beside the set: in other tables and in memtables.
 struct Beside {
   bool any_expiry = true;  // a cell with an expiry of its own may be among it
@@ -27,5 +35,9 @@ struct Beside {
 // versions do not count. REQUIRES: it holds no delete.
 bool masks_nothing(const TableRetention& firm, const TimeBounds& bounds, const Beside& beside,
                    int64_t now_us);
+
+// From when on that is so; INT64_MAX: that cannot be said.
+int64_t first_masking_nothing_us(const TableRetention& firm, const TimeBounds& bounds,
+                                 const Beside& beside);
 
 }  // namespace cellar::engine

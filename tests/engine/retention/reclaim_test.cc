@@ -1,12 +1,14 @@
 // What has died by itself leaves the disk although nobody writes, flushes or compacts.
 #include <gtest/gtest.h>
 
+#include "engine/read/scan.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
 namespace {
 
 constexpr int64_t kHourUs = 3'600'000'000;
+constexpr int64_t kMinuteUs = 60'000'000;
 constexpr int64_t kStartUs = 1'000'000 * kHourUs / 1000;
 
 class Reclaim : public testing::Test {
@@ -49,8 +51,42 @@ class Reclaim : public testing::Test {
     while (now_us() < until_us) node_.world().run_until([&] { return now_us() >= until_us; });
   }
   uint64_t tables() { return node_.stats().tables_on_disk; }
+  uint64_t compactions() { return node_.stats().compactions; }
+  engine::TabletFigures figures() { return node_.figures("t").front(); }
+  // Entries that a scan of everything looks at.
+  uint64_t entries_read() {
+    ReadSpec spec;
+    spec.rows = RowSet::everything();
+    const engine::TabletDescriptor& tablet = node_.table("t")->tablets.front();
+    auto cursor = node_.node().engine(tablet.shard).open_scan(tablet.id, tablet.epoch, spec);
+    struct Ignore final : CellSink {
+      Flow cell(const CellView&) override { return Flow::more; }
+      Flow end_row(Bytes) override { return Flow::more; }
+    } sink;
+    for (engine::ScanStep step = (*cursor)->run(sink); step != engine::ScanStep::done;
+         step = (*cursor)->run(sink)) {
+      node_.world().block_on(node_.loop(0), (*cursor)->load());
+    }
+    return (*cursor)->entries_read();
+  }
+  // A hundred cells, written as if one came each minute, the last one now.
+  void fill_evenly() {
+    for (int64_t i = 0; i < 100; ++i)
+      set(fmt::format("row{:02}", i), now_us() - (99 - i) * kMinuteUs);
+    ASSERT_TRUE(node_.flush("t"));
+  }
+  void set_options(std::optional<double> dead_slack, std::optional<double> share = {}) {
+    engine::TableChange change;
+    change.name = "t";
+    change.options.dead_slack = dead_slack;
+    change.options.reclaim_share = share;
+    ASSERT_TRUE(node_.alter_table(change));
+  }
 
-  TestNode node_{options()};
+  Reclaim() : Reclaim(options()) {}
+  explicit Reclaim(TestNodeOptions options) : node_(std::move(options)) {}
+
+  TestNode node_;
 };
 
 TEST_F(Reclaim, ATableThatIsWhollyDeadGoesUnreadWithinTheMargin) {
@@ -107,6 +143,158 @@ TEST_F(Reclaim, PastRulesAreForgottenOnceNothingIsOlderThanTheChange) {
   ASSERT_TRUE(node_.alter_table(change));
   EXPECT_EQ(node_.cells("t").size(), 1u);                              // the window has passed
   EXPECT_EQ(node_.table("t")->schema.families[0].history.size(), 1u);  // of the last change alone
+}
+
+// ---- dead cells in living tables
+
+// At minute t the cell of minute -m is t + m minutes old: the first dies at 21, the last at 120. A
+// cell is overdue 65 minutes later: 60 of reclaim_within, 5 of the margin.
+TEST_F(Reclaim, OverdueBytesOverTheSlackAreMergedAway) {
+  create(RetentionRule::max_age_us(2 * kHourUs));
+  fill_evenly();
+  const auto bytes = static_cast<double>(figures().bytes);
+  pass_exactly(15 * kMinuteUs);
+  EXPECT_EQ(figures().dead_bytes, 0u);
+  EXPECT_EQ(figures().oldest_death_us, INT64_MAX);
+  pass_exactly(45 * kMinuteUs);  // 60: 40 are dead
+  EXPECT_NEAR(static_cast<double>(figures().dead_bytes), 0.4 * bytes, 0.05 * bytes);
+  EXPECT_EQ(figures().overdue_bytes, 0u);
+  EXPECT_NEAR(static_cast<double>(figures().oldest_death_us - kStartUs), 21 * kMinuteUs, 1000);
+  pass_exactly(27 * kMinuteUs);  // 87: 2 are overdue, 33 live
+  EXPECT_GT(figures().overdue_bytes, 0u);
+  EXPECT_EQ(compactions(), 0u);
+  pass_exactly(23 * kMinuteUs);  // 110: it would be 25 and 10
+  EXPECT_EQ(compactions(), 1u);
+  EXPECT_EQ(figures().overdue_bytes, 0u);
+  EXPECT_LT(static_cast<double>(figures().bytes), 0.6 * bytes);
+  EXPECT_EQ(node_.cells("t").size(), 11u);
+}
+
+TEST_F(Reclaim, ASlackOfAsMuchAsLivesWaitsForIt) {
+  create(RetentionRule::max_age_us(2 * kHourUs));
+  set_options(1.0);
+  fill_evenly();
+  pass_exactly(100 * kMinuteUs);  // 15 are overdue, 20 live
+  EXPECT_EQ(compactions(), 0u);
+}
+
+TEST_F(Reclaim, NoSlackAsksForEveryOverdueByte) {
+  create(RetentionRule::max_age_us(2 * kHourUs));
+  set_options(0.0);
+  fill_evenly();
+  pass_exactly(103 * kMinuteUs);  // 18 would be overdue
+  EXPECT_EQ(compactions(), 1u);
+  EXPECT_EQ(figures().overdue_bytes, 0u);
+  EXPECT_EQ(node_.cells("t").size(), 18u);
+}
+
+TEST_F(Reclaim, WhereVersionsCountOverdueBytesGoInAMergeOfAllRuns) {
+  create(RetentionRule::union_of(
+      {RetentionRule::max_age_us(2 * kHourUs), RetentionRule::max_versions(3)}));
+  set_options(0.0);
+  fill_evenly();
+  set("other", now_us());
+  ASSERT_TRUE(node_.flush("t"));
+  EXPECT_EQ(tables(), 2u);
+  pass_exactly(103 * kMinuteUs);
+  EXPECT_EQ(compactions(), 1u);
+  EXPECT_EQ(tables(), 1u);
+  EXPECT_EQ(figures().overdue_bytes, 0u);
+  EXPECT_EQ(node_.cells("t").size(), 19u);
+}
+
+TEST_F(Reclaim, WhatAnUndoWindowHoldsIsNotOverdue) {
+  create(RetentionRule::max_age_us(1000 * kHourUs), 1000 * kHourUs);
+  fill_evenly();
+  engine::TableChange change;
+  change.name = "t";
+  change.alter.push_back({.name = "f", .rule = RetentionRule::max_age_us(kHourUs)});
+  ASSERT_TRUE(node_.alter_table(change));
+  pass(5 * kHourUs);
+  EXPECT_TRUE(node_.cells("t").empty());
+  EXPECT_EQ(figures().overdue_bytes, 0u);
+  EXPECT_EQ(compactions(), 0u);
+}
+
+// ---- tables that need not be read
+
+TEST_F(Reclaim, AWhollyDeadTableIsNotReadThoughItIsStillThere) {
+  create(RetentionRule::max_age_us(kHourUs));
+  set("a", now_us());
+  ASSERT_TRUE(node_.flush("t"));
+  pass_exactly(kHourUs / 2);
+  set("b", now_us());
+  ASSERT_TRUE(node_.flush("t"));
+  EXPECT_EQ(entries_read(), 2u);
+  pass_exactly(kHourUs / 2 + 100'000'000);
+  EXPECT_EQ(tables(), 2u);
+  EXPECT_EQ(node_.cells("t").size(), 1u);
+  EXPECT_EQ(entries_read(), 1u);
+  // A looser rule makes nothing of it young again.
+  engine::TableChange change;
+  change.name = "t";
+  change.alter.push_back({.name = "f", .rule = RetentionRule::max_age_us(9 * kHourUs)});
+  ASSERT_TRUE(node_.alter_table(change));
+  EXPECT_EQ(node_.cells("t").size(), 1u);
+}
+
+TEST_F(Reclaim, ADeadTableThatMasksSomethingIsRead) {
+  create(RetentionRule{});
+  set("a", 5);
+  ASSERT_TRUE(node_.flush("t"));
+  set("a", 5, now_us() + kHourUs);
+  set("b", 6, now_us() + kHourUs);
+  ASSERT_TRUE(node_.flush("t"));
+  set("c", 9, now_us() + kHourUs);  // overwrites nothing
+  ASSERT_TRUE(node_.flush("t"));
+  EXPECT_EQ(entries_read(), 4u);
+  pass_exactly(kHourUs + 100'000'000);
+  EXPECT_EQ(entries_read(), 3u);
+  EXPECT_TRUE(node_.cells("t").empty());
+}
+
+TEST_F(Reclaim, AnExpiryInAMemtableMakesADeadTableCountAgain) {
+  create(RetentionRule::union_of(
+      {RetentionRule::max_age_us(kHourUs), RetentionRule::max_versions(1)}));
+  const int64_t born_us = now_us();
+  set("a", born_us);
+  ASSERT_TRUE(node_.flush("t"));
+  set("a", born_us - 1, now_us() + 9 * kHourUs);  // pushed out at its birth
+  pass_exactly(kHourUs + 100'000'000);
+  EXPECT_TRUE(node_.cells("t").empty());
+  EXPECT_EQ(entries_read(), 2u);
+}
+
+// ---- how much of the disk reclaiming may take
+
+class SlowReclaim : public Reclaim {
+ protected:
+  SlowReclaim() : Reclaim(slow()) {}
+  static TestNodeOptions slow() {
+    TestNodeOptions options = Reclaim::options();
+    options.min_latency_us = options.max_latency_us = 50'000;
+    return options;
+  }
+};
+
+TEST_F(SlowReclaim, RestsSoThatItTakesItsShareOfTheTime) {
+  create(RetentionRule::max_age_us(kHourUs));
+  set_options({}, 0.001);
+  set("a", now_us());
+  set("z", now_us());
+  ASSERT_TRUE(node_.split(node_.table("t")->tablets.front().id, "m"));
+  ASSERT_TRUE(node_.flush("t"));
+  EXPECT_EQ(node_.figures("t").size(), 2u);
+  const auto left = [this] {
+    uint64_t tables = 0;
+    for (const auto& tablet : node_.figures("t")) tables += tablet.tables;
+    return tables;
+  };
+  EXPECT_EQ(left(), 2u);
+  pass_exactly(kHourUs + 302'000'000);  // the margin is 5 min
+  EXPECT_EQ(left(), 1u) << "one is gone, which took a while, and the other has to wait";
+  pass(kHourUs / 2);
+  EXPECT_EQ(left(), 0u);
 }
 
 }  // namespace
