@@ -1,9 +1,5 @@
 #include "engine/retention/explain.h"
 
-#include <algorithm>
-
-#include "engine/model/key.h"
-
 namespace cellar::engine {
 namespace {
 
@@ -35,23 +31,6 @@ std::optional<size_t> condemning_clause(const RetentionRule& rule, const RuleQue
   if (rule.nodes.empty()) return std::nullopt;
   size_t next = 0;
   return condemning(rule, next, question);
-}
-
-LoneDeath death_alone(const FamilyRetention& family, int64_t timestamp_us, CommitStamp born,
-                      int64_t expire_at_us) {
-  const Instant birth = instant_of(born);
-  if (expire_at_us != kNoExpiry)
-    return {std::max(birth, instant_after_us(expire_at_us)), Fate::expired};
-  const auto& eras = family.eras();
-  for (size_t i = 0; i < eras.size(); ++i) {
-    const auto fatal_us = eras[i].rule.fatal_age_us();
-    if (!fatal_us || timestamp_us > INT64_MAX - *fatal_us) continue;
-    const Instant until = i + 1 < eras.size() ? eras[i + 1].since : kNever;
-    const Instant due =
-        std::max({birth, eras[i].since, instant_after_us(timestamp_us + *fatal_us)});
-    if (due < until) return {due, Fate::ruled_out};
-  }
-  return {};
 }
 
 const RetentionRule& rule_at(const FamilySchema& family, Instant instant) {

@@ -1,9 +1,9 @@
 // Why a cell is dead, and when one that lives will die if nothing more is written: the words behind
 // `explain` and `include_dead` (SEMANTICS 6).
 //
-// When: the judge is asked as of the end of time. FateJudge::begin_row() with now_us = kEndOfTimeUs
-// and want_deaths(true) answers died() for every cell of a family that counts; death_alone()
-// answers for the others. Why: the node of the rule that was due then.
+// When: the judge is asked as of the end of time, with all families made to count
+// (TableRetention::counted), so that FateJudge knows of every cell when it dies. Why: the node of
+// the rule that was due then.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,6 @@
 
 #include "engine/model/schema.h"
 #include "engine/retention/family_retention.h"
-#include "engine/retention/fate.h"
 #include "engine/retention/timeline.h"
 
 namespace cellar::engine {
@@ -29,15 +28,6 @@ struct RuleQuestion {
 // intersection of which every part does. Of a union it is the first part that does. Nothing when
 // the rule keeps the cell.
 std::optional<size_t> condemning_clause(const RetentionRule& rule, const RuleQuestion& question);
-
-// When a cell of a family that does not count versions dies by itself; kNever when it does not.
-// The fate says of what: expired or ruled_out.
-struct LoneDeath {
-  Instant at = kNever;
-  Fate fate = Fate::visible;
-};
-LoneDeath death_alone(const FamilyRetention& family, int64_t timestamp_us, CommitStamp born,
-                      int64_t expire_at_us);
 
 // The rule that was in force at an instant: to ask condemning_clause() with.
 const RetentionRule& rule_at(const FamilySchema& family, Instant instant);
