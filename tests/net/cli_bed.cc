@@ -103,27 +103,19 @@ std::string CliBed::write_file(const std::string& name, const std::string& text)
   return path;
 }
 
-void ClockedCliBed::SetUpTestSuite() {
-  clock_ = std::make_unique<tests::AdjustableClock>(kStartUs, 1'000'000'000);
-  node_ = std::make_unique<CliNode>(*clock_, clock_.get());
-  set_program_clock(clock_.get());
-}
+ClockedCliBed::ClockedCliBed() { set_program_clock(&clock_); }
 
-void ClockedCliBed::TearDownTestSuite() {
-  set_program_clock(nullptr);
-  node_.reset();
-  clock_.reset();
-}
+ClockedCliBed::~ClockedCliBed() { set_program_clock(nullptr); }
 
 void ClockedCliBed::pass_us(int64_t us) {
   const auto moved = cases::set_node_clock(
-      node_->address(), {.wall_us = clock_->wall_us() + us, .boot_us = clock_->boot_us() + us});
+      address(), {.wall_us = clock_.wall_us() + us, .boot_us = clock_.boot_us() + us});
   ASSERT_TRUE(moved) << moved.error().to_string();
 }
 
 void ClockedCliBed::jump_wall_us(int64_t wall_us) {
   const auto moved =
-      cases::set_node_clock(node_->address(), {.wall_us = wall_us, .boot_us = clock_->boot_us()});
+      cases::set_node_clock(address(), {.wall_us = wall_us, .boot_us = clock_.boot_us()});
   ASSERT_TRUE(moved) << moved.error().to_string();
 }
 

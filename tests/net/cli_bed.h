@@ -61,19 +61,21 @@ class CliBed : public testing::Test {
   static inline std::unique_ptr<CliNode> node_;
 };
 
-// And here on a clock that moves only when told, which the program sees too.
+// Here each test has a node of its own, on a clock that moves only when told and that the program
+// sees too.
 class ClockedCliBed : public testing::Test {
  protected:
   static constexpr int64_t kStartUs = 1'777'539'600'000'000;  // 2026-04-30T09:00:00Z
 
-  static void SetUpTestSuite();
-  static void TearDownTestSuite();
-  static void pass_us(int64_t us);            // time passes
-  static void jump_wall_us(int64_t wall_us);  // only the wall clock moves
+  ClockedCliBed();
+  ~ClockedCliBed() override;
+  std::string address() const { return node_.address(); }
+  void pass_us(int64_t us);            // time passes
+  void jump_wall_us(int64_t wall_us);  // only the wall clock moves
 
  private:
-  static inline std::unique_ptr<tests::AdjustableClock> clock_;
-  static inline std::unique_ptr<CliNode> node_;
+  tests::AdjustableClock clock_{kStartUs, 1'000'000'000};
+  CliNode node_{clock_, &clock_};
 };
 
 }  // namespace cellar::cli

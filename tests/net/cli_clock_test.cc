@@ -8,17 +8,14 @@ constexpr int64_t kDayUs = 86'400'000'000;
 
 class CliClock : public ClockedCliBed {
  protected:
-  // Each test finds no time held.
-  void SetUp() override { jump_wall_us(client().clock()->trusted_us); }
-  static client::SyncClient& client() {
-    static client::ClientOptions options = [] {
-      client::ClientOptions made;
-      made.address = std::getenv("CELLAR_ADDR");
-      return made;
-    }();
-    static client::SyncClient one(options);
-    return one;
-  }
+  client::SyncClient& client() { return client_; }
+
+ private:
+  client::SyncClient client_{[this] {
+    client::ClientOptions options;
+    options.address = address();
+    return options;
+  }()};
 };
 
 TEST_F(CliClock, IsShown) {
