@@ -148,5 +148,41 @@ TEST(FilterPlan, NarrowsAReadOnce) {
   EXPECT_TRUE(spec.rows.ranges().empty());
 }
 
+Errc refusal(const FilterSpec& spec) {
+  const auto valid = validate_filter(spec);
+  return valid ? Errc::ok : valid.error().code;
+}
+
+TEST(FilterLimits, TwentyLevelsAndNoMore) {
+  FilterSpec spec = leaf(K::pass);
+  for (size_t level = 1; level < kMaxFilterDepth; ++level)
+    spec = chain({std::move(spec), leaf(K::strip_value)});
+  EXPECT_EQ(refusal(spec), Errc::ok);
+  EXPECT_TRUE(plan_filter(spec).has_value());
+  EXPECT_EQ(refusal(chain({spec, leaf(K::pass)})), Errc::invalid_argument);
+}
+
+TEST(FilterLimits, TwentyKibibytesAndNotOneByteMore) {
+  FilterNode range = filter_leaf(K::value_range);
+  range.has_start = range.has_end = true;
+  range.text.assign(100, 'a');
+  range.end_text.assign(kMaxFilterBytes - kFilterNodeBytes - 100, 'b');
+  EXPECT_EQ(refusal(filter_of(range)), Errc::ok);
+  range.end_text += 'b';
+  EXPECT_EQ(refusal(filter_of(range)), Errc::invalid_argument);
+  // Nodes cost their share of it: so many fit and no more.
+  std::vector<FilterSpec> leaves(kMaxFilterNodes - 1, leaf(K::pass));
+  EXPECT_EQ(refusal(chain(leaves)), Errc::ok);
+  leaves.push_back(leaf(K::pass));
+  EXPECT_EQ(refusal(chain(leaves)), Errc::invalid_argument);
+}
+
+TEST(FilterLimits, LabelsOfOneToFifteenBytes) {
+  EXPECT_EQ(refusal(leaf(K::label, std::string(kMaxLabelBytes, 'x'))), Errc::ok);
+  EXPECT_EQ(refusal(leaf(K::label, std::string(kMaxLabelBytes + 1, 'x'))), Errc::invalid_argument);
+  EXPECT_EQ(refusal(leaf(K::label, "")), Errc::invalid_argument);
+  EXPECT_EQ(refusal(leaf(K::label, "A")), Errc::invalid_argument);
+}
+
 }  // namespace
 }  // namespace cellar::engine

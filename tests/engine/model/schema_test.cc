@@ -41,6 +41,25 @@ TEST(FamilyName, HasOneToSixtyFourOfTheAllowedCharacters) {
   EXPECT_FALSE(validate_family_name(std::string(65, 'x')));
 }
 
+TEST(Schema, AThousandFamiliesAndNoMore) {
+  TableSchema schema = sample();
+  schema.families.clear();
+  for (size_t i = 0; i < kMaxFamilies; ++i)
+    schema.families.push_back({fmt::format("f{:04}", i), CommitStamp{1}});
+  EXPECT_TRUE(validate_schema(schema));
+  schema.families.push_back({"g", CommitStamp{1}});
+  EXPECT_FALSE(validate_schema(schema));
+}
+
+TEST(Rule, HasAtMostSoManyNodes) {
+  std::vector<RetentionRule> parts(kMaxRuleNodes - 1, RetentionRule::max_versions(2));
+  EXPECT_TRUE(validate_rule(RetentionRule::union_of(parts)));
+  parts.push_back(RetentionRule::max_versions(2));
+  const auto refused = validate_rule(RetentionRule::union_of(parts));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::invalid_argument);
+}
+
 TEST(Schema, AFamilyNamedTwiceIsRefused) {
   TableSchema schema = sample();
   schema.families = {{"a", CommitStamp{}}, {"a", CommitStamp{}}};

@@ -96,6 +96,18 @@ TEST_F(ChangeRule, ANinthUndoWindowIsRefusedOrClosesTheOldest) {
   EXPECT_EQ(story(), "max_versions 20 until 10, max_versions 19 until 110, max_versions 20");
 }
 
+TEST_F(ChangeRule, ASixtyFifthPastRuleIsRefused) {
+  family_.undo_window_us = 0;
+  begin(versions(1));
+  for (size_t n = 0; n < kMaxPastRules; ++n) ASSERT_TRUE(change(versions(1 + (n + 1) % 2)));
+  EXPECT_EQ(family_.history.size(), kMaxPastRules);
+  const auto refused = change(versions(9));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::failed_precondition);
+  EXPECT_EQ(family_.rule, versions(1));
+  ASSERT_TRUE(change(versions(1))) << "a change of nothing needs no room";
+}
+
 TEST_F(ChangeRule, AnUndoTakesTheNewestOpenChangeBackAndNoOther) {
   begin(versions(5));
   ASSERT_TRUE(change(versions(3)));
