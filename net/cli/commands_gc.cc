@@ -51,6 +51,22 @@ std::string history_json(const RuleHistory& history) {
   return out + "]";
 }
 
+void print_window(const Session& session, const std::string& table,
+                  const client::UndoWindow& window) {
+  session.console.print("until {}: cellar gc undo {} {} goes back to {}\n",
+                        format_time(window.until_us), table, window.family,
+                        rule_text(window.replaced));
+}
+
+// The newest of a family that is open; null: none.
+const client::UndoWindow* open_window(const client::TableDescription& table,
+                                      const std::string& family) {
+  for (const client::UndoWindow& window : table.undo_windows) {
+    if (window.family == family) return &window;
+  }
+  return nullptr;
+}
+
 int show(Session& session, const Arguments& arguments) {
   const auto table = session.client().describe_table(arguments[0]);
   if (!table) return session.fail(table.error());
@@ -64,7 +80,11 @@ int show(Session& session, const Arguments& arguments) {
   }
   if (!session.json) session.console.write(aligned(family_lines(families), 0));
   for (const client::FamilySpec& family : families) {
-    if (!session.json && arguments.count() == 1) continue;
+    if (!session.json && arguments.count() == 1) {
+      const client::UndoWindow* open = open_window(*table, family.name);
+      if (open) print_window(session, table->name, *open);
+      continue;
+    }
     const auto history = session.client().rule_history(arguments[0], family.name);
     if (!history) return session.fail(history.error());
     if (session.json) {
@@ -191,10 +211,7 @@ int preview(Session& session, const Arguments& arguments) {
 // What became of a family, and how to take it back.
 int rule_changed(const Session& session, const client::TableDescription& table,
                  const std::string& name) {
-  const client::UndoWindow* open = nullptr;
-  for (const client::UndoWindow& window : table.undo_windows) {
-    if (window.family == name && open == nullptr) open = &window;
-  }
+  const client::UndoWindow* open = open_window(table, name);
   Rule rule;
   for (const client::FamilySpec& family : table.families) {
     if (family.name == name) rule = family.rule;
@@ -207,10 +224,7 @@ int rule_changed(const Session& session, const client::TableDescription& table,
     return kDone;
   }
   session.console.print("the rule of {} is {}\n", name, rule_text(rule));
-  if (open) {
-    session.console.print("until {}: cellar gc undo {} {} goes back to {}\n",
-                          format_time(open->until_us), table.name, name, rule_text(open->replaced));
-  }
+  if (open) print_window(session, table.name, *open);
   return kDone;
 }
 
@@ -308,7 +322,7 @@ std::vector<CommandSpec> gc_commands() {
        1,
        2,
        false,
-       "Show rules, and with FAMILY how they changed and what can be undone.",
+       "Show rules and what can be undone; with FAMILY also how its rule has changed.",
        "",
        {},
        {"cellar gc show events", "cellar gc show events clicks"},

@@ -49,6 +49,9 @@ TEST_F(CliGc, ARuleIsShownAskedForSetAndUndone) {
   EXPECT_NE(shown.find("f       maxversions=1  time"), std::string::npos) << shown;
   EXPECT_NE(shown.find("SINCE"), std::string::npos) << shown;
   EXPECT_NE(shown.find("  maxversions=3\n"), std::string::npos) << shown;
+  EXPECT_NE(
+      good({"gc", "show", "docs"}).find("Z: cellar gc undo docs f goes back to maxversions=3\n"),
+      std::string::npos);
   const std::string json = good({"gc", "show", "docs", "--json"});
   EXPECT_NE(json.find("\"history\":[{\"rule\":\"maxversions=1\",\"since_us\":"), std::string::npos)
       << json;
