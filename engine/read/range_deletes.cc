@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <utility>
 
 namespace cellar::engine {
 
@@ -10,6 +11,7 @@ void RangeDeletes::clear() {
   items_.clear();
   fragments_.clear();
   stamps_.clear();
+  furthest_.clear();
 }
 
 void RangeDeletes::add(const StampedRange& range) {
@@ -19,6 +21,10 @@ void RangeDeletes::add(const StampedRange& range) {
 void RangeDeletes::build(CommitStamp floor) {
   fragments_.clear();
   stamps_.clear();
+  std::sort(items_.begin(), items_.end(),
+            [](const StampedRange& a, const StampedRange& b) { return a.start < b.start; });
+  furthest_.assign(items_.size(), 0);
+  if (!items_.empty()) plant(0, items_.size());
   struct Edge {
     Bytes row;
     bool opens;
@@ -63,11 +69,39 @@ CommitStamp RangeDeletes::covering(Bytes row, CommitStamp at) const {
   return CommitStamp{};
 }
 
+bool RangeDeletes::reaches_further(size_t a, size_t b) const {
+  if (items_[b].end.empty()) return false;
+  return items_[a].end.empty() || items_[a].end > items_[b].end;
+}
+
+// Builds the tree of a stretch; answers the item that ends last. REQUIRES: it is not empty.
+size_t RangeDeletes::plant(size_t first, size_t last) {
+  const size_t root = first + (last - first) / 2;
+  size_t furthest = root;
+  for (const auto& [begin, end] : {std::pair(first, root), std::pair(root + 1, last)}) {
+    if (begin == end) continue;
+    const size_t part = plant(begin, end);
+    if (reaches_further(part, furthest)) furthest = part;
+  }
+  return furthest_[root] = furthest;
+}
+
+void RangeDeletes::stab(size_t first, size_t last, Bytes row, CommitStamp at,
+                        std::vector<CommitStamp>& stamps) const {
+  if (first == last) return;
+  const size_t root = first + (last - first) / 2;
+  const StampedRange& furthest = items_[furthest_[root]];
+  if (!furthest.end.empty() && furthest.end <= row) return;
+  stab(first, root, row, at, stamps);
+  const StampedRange& item = items_[root];
+  if (item.start > row) return;
+  if (item.stamp <= at && item.covers(row)) stamps.push_back(item.stamp);
+  stab(root + 1, last, row, at, stamps);
+}
+
 void RangeDeletes::all_covering(Bytes row, CommitStamp at, std::vector<CommitStamp>& stamps) const {
   stamps.clear();
-  for (const StampedRange& item : items_) {
-    if (item.stamp <= at && item.covers(row)) stamps.push_back(item.stamp);
-  }
+  stab(0, furthest_.size(), row, at, stamps);
   std::sort(stamps.begin(), stamps.end(), std::greater<>());
 }
 

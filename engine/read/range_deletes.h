@@ -29,7 +29,7 @@ class RangeDeletes {
   const std::vector<StampedRange>& items() const { return items_; }
   // The newest delete of `row` committed at or before `at`; stamp 0 when there is none.
   CommitStamp covering(Bytes row, CommitStamp at) const;
-  // All of them, newest first, whatever the floor. Linear in the number of deletes.
+  // All of them, newest first, whatever the floor. O(log n) for each that covers the row.
   void all_covering(Bytes row, CommitStamp at, std::vector<CommitStamp>& stamps) const;
 
  private:
@@ -39,7 +39,15 @@ class RangeDeletes {
     size_t count = 0;  // in stamps_, newest first
   };
 
-  std::vector<StampedRange> items_;
+  size_t plant(size_t first, size_t last);
+  bool reaches_further(size_t a, size_t b) const;
+  void stab(size_t first, size_t last, Bytes row, CommitStamp at,
+            std::vector<CommitStamp>& stamps) const;
+
+  std::vector<StampedRange> items_;  // once built: by start
+  // A balanced tree over items_: the middle of a stretch is its root, and furthest_ of the root is
+  // the item of the stretch that ends last.
+  std::vector<size_t> furthest_;
   std::vector<Fragment> fragments_;
   std::vector<CommitStamp> stamps_;
 };

@@ -112,5 +112,41 @@ TEST(ColumnDeletes, AHundredThousandOverlappingRangesAreFragmentedOnce) {
   EXPECT_GT(covered, 900'000u);
 }
 
+TEST(RangeDeletes, AllThatCoverARowAreFoundAmongAny) {
+  for (const uint64_t seed : test_seeds(30)) {
+    Random random(seed);
+    const auto row = [&random] { return fmt::format("{:02}", random.below(40)); };
+    RangeDeletes deletes;
+    for (uint64_t i = random.below(30); i > 0; --i)
+      deletes.add({row(), random.one_in(5) ? "" : row(), CommitStamp{1 + random.below(50)}});
+    deletes.build();
+    for (int i = 0; i < 50; ++i) {
+      const std::string at = row();
+      const CommitStamp stamp{random.below(60)};
+      std::vector<CommitStamp> expected;
+      for (const StampedRange& range : deletes.items())
+        if (range.stamp <= stamp && range.covers(at)) expected.push_back(range.stamp);
+      std::sort(expected.begin(), expected.end(), std::greater<>());
+      std::vector<CommitStamp> found;
+      deletes.all_covering(at, stamp, found);
+      ASSERT_EQ(found, expected) << "seed " << seed << " row " << at;
+    }
+  }
+}
+
+// Were each row held against each delete, this would take minutes.
+TEST(RangeDeletes, ManyRowsUnderManyDeletesAreNoProduct) {
+  constexpr uint64_t kMany = 200'000;
+  const auto row = [](uint64_t i) { return fmt::format("{:06}", i); };
+  RangeDeletes deletes;
+  for (uint64_t i = 0; i < kMany; ++i) deletes.add({row(i), row(i + 1), CommitStamp{i + 1}});
+  deletes.build();
+  std::vector<CommitStamp> found;
+  for (uint64_t i = 0; i < kMany; ++i) {
+    deletes.all_covering(row(i), kMaxStamp, found);
+    ASSERT_EQ(found, std::vector<CommitStamp>{CommitStamp{i + 1}});
+  }
+}
+
 }  // namespace
 }  // namespace cellar::engine
