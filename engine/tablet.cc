@@ -28,6 +28,15 @@ CommitStamp newest_change(const TableSchema& schema) {
   return newest;
 }
 
+// Who watches is shown the dead too: also those in tables that other reads leave out.
+struct CursorPin final : ReadPin {
+  CursorPin(Ref<const Version> version, Ref<const TabletFacts> facts,
+            Ref<const SchemaSnapshot> schema)
+      : held(std::move(version), std::move(facts), std::move(schema)) {}
+  VersionPin held;
+  ReadSources all;
+};
+
 // Puts a commit's entries into a memtable.
 class Insert final : public CommitVisitor {
  public:
@@ -257,7 +266,12 @@ Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
     setup.watch =
         std::make_unique<Explainer>(schema(), spec.include_dead, shard_.runtime.clock.now_us());
   }
-  setup.pin = std::make_unique<VersionPin>(version_, facts_, schema_);
+  auto pin = std::make_unique<CursorPin>(version_, facts_, schema_);
+  if (setup.watch != nullptr) {
+    pin->all = read_sources(*version_, {});
+    setup.sources = &pin->all;
+  }
+  setup.pin = std::move(pin);
   return std::make_unique<ScanCursor>(std::move(setup));
 }
 
