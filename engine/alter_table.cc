@@ -43,13 +43,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/describe_change.h"
 #include "engine/node_impl.h"
 #include "engine/retention/change_rule.h"
 
 namespace cellar::engine {
 
-Async<Result<TableEntry>> NodeImpl::alter_table(ShardId from, TableChange change) {
-  auto there = [this, mine = std::move(change)]() mutable { return alter_here(std::move(mine)); };
+Async<Result<TableEntry>> NodeImpl::alter_table(ShardId from, TableChange change, Author by) {
+  auto there = [this, mine = std::move(change), who = std::move(by)]() mutable {
+    return alter_here(std::move(mine), std::move(who));
+  };
   co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
 }
 
@@ -105,7 +108,7 @@ Async<Result<void>> NodeImpl::stamp_changes(Catalog::Alteration& alteration,
                           close_oldest_undo_window);
 }
 
-Async<Result<TableEntry>> NodeImpl::alter_here(TableChange change) {
+Async<Result<TableEntry>> NodeImpl::alter_here(TableChange change, Author by) {
   AsyncMutex::Lock lock = co_await catalog_lock_.lock();
   CO_TRY(Catalog::Alteration alteration, catalog_.plan_alter(change));
   if (alteration.empty) co_return std::move(alteration.entry);
@@ -113,26 +116,19 @@ Async<Result<TableEntry>> NodeImpl::alter_here(TableChange change) {
   if (!alteration.added.empty() || !alteration.ruled.empty()) {
     CO_TRY_VOID(co_await stamp_changes(alteration, ids, change.close_oldest_undo_window));
   }
-  co_return co_await put_in_force(std::move(alteration), ids);
+  auto entries =
+      describe_alteration(catalog_.map().find(Bytes(change.name))->schema, alteration.entry.schema);
+  co_return co_await put_in_force(std::move(alteration), ids, std::move(entries), std::move(by));
 }
 
 Async<Result<TableEntry>> NodeImpl::put_in_force(Catalog::Alteration alteration,
-                                                 const std::vector<std::vector<TabletId>>& ids) {
+                                                 const std::vector<std::vector<TabletId>>& ids,
+                                                 std::vector<AuditEntry> entries, Author by) {
   std::vector<SubjectEdit> edits;
   edits.push_back(catalog_.edit_of(alteration));
-  auto versions = co_await manifest_.commit(edits);
-  if (!versions) {
-    const Error error = std::move(versions).error();
-    if (error.applied == Applied::maybe_applied) {
-      auto stop = [this, &error](ShardId shard) -> Async<Result<void>> {
-        part(shard).engine.manifest_failed(error);
-        co_return Result<void>{};
-      };
-      CO_TRY_VOID(co_await on_every_shard(std::move(stop)));
-    }
-    co_return std::unexpected(error);
-  }
-  catalog_.altered(alteration, versions->front());
+  CO_TRY(const std::vector<uint64_t> versions,
+         co_await commit_change(std::move(edits), std::move(entries), std::move(by)));
+  catalog_.altered(alteration, versions.front());
   auto install = [this, &ids,
                   &schema = alteration.entry.schema](ShardId shard) -> Async<Result<void>> {
     part(shard).engine.alter(ids[shard.value()], schema);
@@ -145,15 +141,17 @@ Async<Result<TableEntry>> NodeImpl::put_in_force(Catalog::Alteration alteration,
 
 // ---- undoing
 
-Async<Result<TableEntry>> NodeImpl::undo_rule(ShardId from, RuleUndo undo) {
-  auto there = [this, mine = std::move(undo)]() mutable { return undo_here(std::move(mine)); };
+Async<Result<TableEntry>> NodeImpl::undo_rule(ShardId from, RuleUndo undo, Author by) {
+  auto there = [this, mine = std::move(undo), who = std::move(by)]() mutable {
+    return undo_here(std::move(mine), std::move(who));
+  };
   co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
 }
 
 // No new era begins, so nothing is stamped: the history is that in which the change was not made.
 // Merges have kept what it would bring back (FamilyRetention::firm). Whether the window is open is
 // judged by the most advanced of the shards' clocks, as merges do.
-Async<Result<TableEntry>> NodeImpl::undo_here(RuleUndo undo) {
+Async<Result<TableEntry>> NodeImpl::undo_here(RuleUndo undo, Author by) {
   AsyncMutex::Lock lock = co_await catalog_lock_.lock();
   CO_TRY(Catalog::Alteration alteration, catalog_.plan_undo(undo));
   const std::vector<std::vector<TabletId>> ids = tablets_of(alteration.entry);
@@ -164,7 +162,9 @@ Async<Result<TableEntry>> NodeImpl::undo_here(RuleUndo undo) {
     co_return fail(Errc::failed_precondition, "the rule '{}' cannot come back: {}",
                    describe_rule(family.rule), valid.error().message);
   }
-  co_return co_await put_in_force(std::move(alteration), ids);
+  auto entries = describe_undo(catalog_.map().find(Bytes(undo.table))->schema,
+                               alteration.entry.schema, undo.family);
+  co_return co_await put_in_force(std::move(alteration), ids, std::move(entries), std::move(by));
 }
 
 }  // namespace cellar::engine

@@ -106,8 +106,8 @@ Result<ManifestContents> decode_manifest(const std::map<Subject, SubjectState>& 
         break;
       }
       case Subject::Kind::table: {
-        TRY(TableSchema schema, decode_schema(state.state));
-        loaded.tables[TableId{subject.id}] = {std::move(schema), state.version};
+        TRY(TableState table, decode_table_state(state.state));
+        loaded.tables[TableId{subject.id}] = {std::move(table.schema), state.version, table.drop};
         break;
       }
       case Subject::Kind::tablet: {
@@ -120,6 +120,10 @@ Result<ManifestContents> decode_manifest(const std::map<Subject, SubjectState>& 
         loaded.clock_version = state.version;
         break;
       }
+      case Subject::Kind::audit: {
+        TRY(loaded.audit, AuditTrail::decode(state));
+        break;
+      }
     }
   }
   if (loaded.node_version == kAbsent && !subjects.empty()) {
@@ -128,6 +132,7 @@ Result<ManifestContents> decode_manifest(const std::map<Subject, SubjectState>& 
   Catalog probe(1);
   probe.load(loaded);
   for (const auto& [name, entry] : probe.map().tables()) TRY_VOID(check_cover(*entry));
+  for (const auto& [id, table] : probe.dropped()) TRY_VOID(check_cover(table.entry));
   return loaded;
 }
 
@@ -146,7 +151,11 @@ void Catalog::load(const ManifestContents& manifest) {
   for (auto& [id, entry] : entries) {
     std::sort(entry.tablets.begin(), entry.tablets.end(),
               [](const auto& a, const auto& b) { return a.start < b.start; });
-    sorted.push_back(std::move(entry));
+    if (const auto& drop = manifest.tables.at(id).drop) {
+      dropped_[id] = {.entry = std::move(entry), .mark = *drop};
+    } else {
+      sorted.push_back(std::move(entry));
+    }
   }
   map_.put_all(std::move(sorted));
   map_.version = 1;
@@ -164,9 +173,11 @@ Result<Catalog::Creation> Catalog::plan_create(TableSpec spec, CommitStamp floor
   if (map_.find(Bytes(spec.name)) != nullptr) {
     return fail(Errc::already_exists, "table '{}' exists already", spec.name);
   }
-  if (map_.tables().size() >= kMaxTables) {
-    return fail(Errc::resource_exhausted, "the node has {} tables; at most {} are allowed",
-                map_.tables().size(), kMaxTables);
+  if (map_.tables().size() + dropped_.size() >= kMaxTables) {
+    return fail(Errc::resource_exhausted,
+                "the node has {} tables, and {} dropped ones that can still be restored; at most "
+                "{} are allowed",
+                map_.tables().size(), dropped_.size(), kMaxTables);
   }
   for (size_t i = 0; i <= spec.splits.size(); ++i) {
     TabletSeed seed;
@@ -259,26 +270,6 @@ SubjectEdit Catalog::edit_of(const Alteration& alteration) const {
 void Catalog::altered(const Alteration& alteration, uint64_t version) {
   table_versions_.at(alteration.entry.schema.id) = version;
   map_.put(alteration.entry);
-  ++map_.version;
-}
-
-// ---- drops
-
-Result<Catalog::Drop> Catalog::plan_drop(Bytes name) const {
-  const TableEntry* entry = map_.find(name);
-  if (entry == nullptr) {
-    return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(name));
-  }
-  Drop drop;
-  drop.entry = *entry;
-  drop.edits.push_back(
-      remove_subject(subject_of(entry->schema.id), table_versions_.at(entry->schema.id)));
-  return drop;
-}
-
-void Catalog::dropped(const Drop& drop) {
-  table_versions_.erase(drop.entry.schema.id);
-  map_.erase(drop.entry.schema.name);
   ++map_.version;
 }
 

@@ -19,7 +19,7 @@
 namespace cellar::engine {
 
 inline constexpr size_t kMaxSplits = 4096;     // of one table, at creation
-inline constexpr size_t kMaxTables = 10'000;   // of one node
+inline constexpr size_t kMaxTables = 10'000;   // of one node, dropped ones included
 inline constexpr size_t kMaxTablets = 65'536;  // of one table, however it came to them
 
 // The manifest as it was found, decoded and checked against itself.
@@ -27,6 +27,7 @@ struct ManifestContents {
   struct Table {
     TableSchema schema;
     uint64_t version = kAbsent;
+    std::optional<DropMark> drop;
   };
   NodeState node;
   uint64_t node_version = kAbsent;  // kAbsent: a new directory
@@ -34,6 +35,7 @@ struct ManifestContents {
   std::vector<TabletSeed> tablets;  // sorted by id
   std::optional<ClockState> clock;
   uint64_t clock_version = kAbsent;
+  AuditTrail audit;
 };
 
 // DATA_LOSS when an entry cannot be read, names what does not exist, or tablets of a table leave a
@@ -80,12 +82,28 @@ class Catalog {
   // The edit went through with this version.
   void altered(const Alteration& alteration, uint64_t version);
 
+  // ---- drops (drop_table.cc)
   struct Drop {
     TableEntry entry;
-    std::vector<SubjectEdit> edits;  // the table; the tablets' are added with their versions
+    std::optional<DropMark> mark;  // absent: it goes for good, with its tablets
+    SubjectEdit table_edit;        // those that remove tablets need their versions
   };
-  Result<Drop> plan_drop(Bytes name) const;  // NOT_FOUND
-  void dropped(const Drop& drop);
+  Result<Drop> plan_drop(Bytes name, int64_t now_us) const;  // NOT_FOUND
+  void dropped(const Drop& drop, uint64_t version);
+  // NOT_FOUND, ALREADY_EXISTS.
+  struct Restoration {
+    TableEntry entry;
+    SubjectEdit table_edit;
+  };
+  Result<Restoration> plan_restore(Bytes name, int64_t now_us) const;
+  void restored(const Restoration& restoration, uint64_t version);
+  // The end of a dropped table that could be restored before `now_us` only; nothing where there is
+  // none.
+  std::optional<Drop> plan_end(int64_t now_us) const;
+  void ended(const Drop& drop);
+  const std::map<TableId, DroppedTable>& dropped() const { return dropped_; }
+  // The first trusted time at which the next end is due, `margin_us` behind its window; INT64_MAX.
+  int64_t next_end_us(int64_t margin_us) const;
 
   // ---- reshapes (reshape.h)
   // Where a tablet stands in its table. NOT_FOUND.
@@ -108,6 +126,7 @@ class Catalog {
   uint64_t node_version_ = kAbsent;
   std::map<TableId, uint64_t> table_versions_;
   TableMap map_;
+  std::map<TableId, DroppedTable> dropped_;  // not in map_
 };
 
 }  // namespace cellar::engine

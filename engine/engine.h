@@ -86,6 +86,7 @@ struct EngineStats {
   uint64_t commits = 0;
   uint64_t flushes = 0;
   uint64_t compactions = 0;
+  uint64_t reclaim_turns = 0;    // how often it was looked for something to reclaim
   uint64_t torn_tail_bytes = 0;  // found and discarded at the last start
   uint64_t replayed_commits = 0;
   bool read_only = false;  // the log is poisoned: reads go on, writes are UNAVAILABLE

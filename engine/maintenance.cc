@@ -141,6 +141,8 @@ Async<void> Maintenance::compaction_loop() {
 TabletId Maintenance::next_to_reclaim(int64_t& due_us) {
   TabletId next;
   due_us = INT64_MAX;
+  absl::erase_if(reclaim_not_before_us_,
+                 [this](const auto& tried) { return !tablets_.contains(tried.first); });
   for (const auto& [id, tablet] : tablets_) {
     int64_t due = reclaim_due_us(*tablet);
     const auto tried = reclaim_not_before_us_.find(id);
@@ -178,6 +180,7 @@ Async<Result<void>> Maintenance::reclaim_one(TabletId id) {
 Async<void> Maintenance::reclaim_loop() {
   auto pass = loops_.enter();
   while (pass && !stopping_) {
+    ++shard_.reclaim_turns;
     int64_t due_us = INT64_MAX;
     TabletId next;
     if (!shard_.is_stopped() && !waits(reclaim_)) next = next_to_reclaim(due_us);

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "engine/describe_change.h"
 #include "engine/node_impl.h"
 #include "engine/recovery.h"
 #include "io/base/check.h"
@@ -25,7 +26,11 @@ NodeImpl::NodeImpl(EngineOptions options, std::vector<ShardEnv> shards, Manifest
               .permit_us = options_.clock_permit_us},
              options_.clock_renew_us, [this](ClockAnchor anchor) { return spread(anchor); }),
       parts_(envs_.size()),
-      catalog_(static_cast<uint32_t>(envs_.size())) {}
+      catalog_(static_cast<uint32_t>(envs_.size())),
+      drop_keeper_(
+          envs_.front().runtime,
+          [this] { return catalog_.next_end_us(options_.removal_margin_us); },
+          [this] { return end_due_table(); }) {}
 
 NodeImpl::~NodeImpl() = default;
 
@@ -77,17 +82,54 @@ Async<Result<void>> NodeImpl::publish() {
 
 // ---- the catalog
 
-Async<Result<TableEntry>> NodeImpl::create_table(ShardId from, TableSpec spec) {
-  auto there = [this, mine = std::move(spec)]() mutable { return create_here(std::move(mine)); };
+Async<Result<std::vector<uint64_t>>> NodeImpl::commit_edit(std::vector<SubjectEdit> edits) {
+  auto versions = co_await manifest_.commit(std::move(edits));
+  if (versions || versions.error().applied != Applied::maybe_applied) co_return versions;
+  auto stop = [this, &error = versions.error()](ShardId shard) -> Async<Result<void>> {
+    part(shard).engine.manifest_failed(error);
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on_every_shard(std::move(stop)));
+  co_return versions;
+}
+
+Async<Result<std::vector<uint64_t>>> NodeImpl::commit_change(std::vector<SubjectEdit> edits,
+                                                             std::vector<AuditEntry> entries,
+                                                             Author by) {
+  if (entries.empty()) co_return co_await commit_edit(std::move(edits));
+  for (AuditEntry& entry : entries) {
+    entry.at_us = now_us();
+    entry.by = by;
+  }
+  AuditTrail::Addition addition = audit_.plan(std::move(entries));
+  edits.push_back(addition.edit);
+  CO_TRY(std::vector<uint64_t> versions, co_await commit_edit(std::move(edits)));
+  audit_.written(std::move(addition), versions.back());
+  versions.pop_back();
+  co_return versions;
+}
+
+Async<AuditPage> NodeImpl::audit_log(ShardId from, AuditQuery query) {
+  auto there = [this, mine = std::move(query)]() -> Async<AuditPage> {
+    co_return audit_.read(mine);
+  };
   co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
 }
 
-Async<Result<TableEntry>> NodeImpl::create_here(TableSpec spec) {
+Async<Result<TableEntry>> NodeImpl::create_table(ShardId from, TableSpec spec, Author by) {
+  auto there = [this, mine = std::move(spec), who = std::move(by)]() mutable {
+    return create_here(std::move(mine), std::move(who));
+  };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+Async<Result<TableEntry>> NodeImpl::create_here(TableSpec spec, Author by) {
   AsyncMutex::Lock lock = co_await catalog_lock_.lock();
-  const auto now_us = static_cast<uint64_t>(envs_.front().runtime.clock.now_us());
-  auto plan = catalog_.plan_create(std::move(spec), CommitStamp{now_us * 1000}, log_of_);
+  const CommitStamp floor{static_cast<uint64_t>(now_us()) * 1000};
+  auto plan = catalog_.plan_create(std::move(spec), floor, log_of_);
   if (!plan) co_return std::unexpected(std::move(plan).error());
-  auto versions = co_await manifest_.commit(plan->edits);
+  auto versions =
+      co_await commit_change(plan->edits, describe_creation(plan->entry.schema), std::move(by));
   if (!versions) co_return std::unexpected(std::move(versions).error());
   catalog_.created(*plan, *versions);
 
@@ -104,55 +146,12 @@ Async<Result<TableEntry>> NodeImpl::create_here(TableSpec spec) {
   co_return std::move(plan->entry);
 }
 
-Async<Result<void>> NodeImpl::drop_table(ShardId from, std::string name) {
-  auto there = [this, mine = std::move(name)]() mutable { return drop_here(std::move(mine)); };
-  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
-}
-
-Async<Result<void>> NodeImpl::drop_here(std::string name) {
-  AsyncMutex::Lock lock = co_await catalog_lock_.lock();
-  CO_TRY(Catalog::Drop drop, catalog_.plan_drop(name));
-  co_return co_await drop_planned(std::move(drop));
-}
-
 std::vector<std::vector<TabletId>> NodeImpl::tablets_of(const TableEntry& entry) const {
   std::vector<std::vector<TabletId>> ids(shards());
   for (const TabletDescriptor& tablet : entry.tablets) {
     ids[tablet.shard.value()].push_back(tablet.id);
   }
   return ids;
-}
-
-Async<Result<void>> NodeImpl::drop_planned(Catalog::Drop drop) {
-  const std::vector<std::vector<TabletId>> ids = tablets_of(drop.entry);
-  // No flush or compaction edits the tablets between here and the edit that removes them.
-  std::vector<std::vector<uint64_t>> versions(shards());
-  auto begin = [this, &ids, &versions](ShardId shard) -> Async<Result<void>> {
-    versions[shard.value()] = co_await part(shard).engine.begin_drop(ids[shard.value()]);
-    co_return Result<void>{};
-  };
-  CO_TRY_VOID(co_await on_every_shard(std::move(begin)));
-  for (uint32_t shard = 0; shard < shards(); ++shard) {
-    for (size_t i = 0; i < ids[shard].size(); ++i) {
-      drop.edits.push_back(remove_subject(subject_of(ids[shard][i]), versions[shard][i]));
-    }
-  }
-  auto edited = co_await manifest_.commit(drop.edits);
-  if (!edited) {
-    auto cancel = [this, &ids](ShardId shard) -> Async<Result<void>> {
-      part(shard).engine.cancel_drop(ids[shard.value()]);
-      co_return Result<void>{};
-    };
-    CO_TRY_VOID(co_await on_every_shard(std::move(cancel)));
-    co_return std::unexpected(std::move(edited).error());
-  }
-  catalog_.dropped(drop);
-  CO_TRY_VOID(co_await publish());
-  auto finish = [this, &ids](ShardId shard) -> Async<Result<void>> {
-    co_await part(shard).engine.finish_drop(ids[shard.value()]);
-    co_return Result<void>{};
-  };
-  co_return co_await on_every_shard(std::move(finish));
 }
 
 // ---- admin
@@ -255,6 +254,7 @@ Async<Result<ClockReport>> NodeImpl::release_held_time(ShardId from) {
 
 Async<void> NodeImpl::discard(const Error& why) {
   co_await clock_.stop();
+  co_await drop_keeper_.stop();
   auto end = [this, &why](ShardId shard) -> Async<Result<void>> {
     if (!parts_[shard.value()]) co_return Result<void>{};
     ShardEngine& engine = part(shard).engine;
@@ -271,6 +271,7 @@ Async<void> NodeImpl::discard(const Error& why) {
 
 Async<Result<void>> NodeImpl::close() {
   co_await clock_.stop();
+  co_await drop_keeper_.stop();
   auto end = [this](ShardId shard) { return part(shard).engine.close(); };
   Result<void> outcome = co_await on_every_shard(std::move(end));
   co_await old_logs_.drain();

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/audit_trail.h"
 #include "engine/clock_keeper.h"
 #include "engine/engine.h"
+#include "engine/manifest/table_state.h"
 #include "engine/options.h"
 #include "engine/preview_rule.h"
 #include "engine/store/blob_store.h"
@@ -35,6 +37,13 @@ struct ShardEnv {
 struct TabletSize {
   std::string end;  // first row after it; empty: to the end of the table
   uint64_t bytes = 0;
+};
+
+// A table that was dropped and can still be restored.
+struct DroppedTable {
+  TableEntry entry;
+  DropMark mark;
+  uint64_t bytes = 0;  // about as many are held for it
 };
 
 struct RecoveryReport {
@@ -63,25 +72,34 @@ class Node {
   // Called on that shard, and told there; it must outlive the node or be unset with null.
   virtual void watch_tables(ShardId shard, TableMapWatcher* watcher) = 0;
 
-  // ---- catalog and admin; `from` is the shard that asks and on which the answer resumes ----
-  virtual Async<Result<TableEntry>> create_table(ShardId from,
-                                                 TableSpec spec) = 0;  // ALREADY_EXISTS
+  // ---- catalog and admin; `from` is the shard that asks and on which the answer resumes. What
+  // changes a table is told to the audit trail, with `by`, in the same manifest edit.
+  virtual Async<Result<TableEntry>> create_table(ShardId from, TableSpec spec,
+                                                 Author by) = 0;  // ALREADY_EXISTS
   // All of it or nothing, durable in one manifest edit and in force in every tablet before the
   // answer: the table as it is then. A change of nothing succeeds and changes no version. Refusals,
   // in this order: INVALID_ARGUMENT (validate_change), NOT_FOUND (table, family to drop or alter),
   // ALREADY_EXISTS (family to add). A family that was dropped and is added again is empty.
-  virtual Async<Result<TableEntry>> alter_table(ShardId from, TableChange change) = 0;
+  virtual Async<Result<TableEntry>> alter_table(ShardId from, TableChange change, Author by) = 0;
   // As if the newest change of the rule that can still be undone had never been made; in force as
   // an alteration is. NOT_FOUND (table, family). FAILED_PRECONDITION: no undo window is open, the
   // schema has another version than the one expected, or the family has been altered since so that
   // it cannot have the rule that would come back.
-  virtual Async<Result<TableEntry>> undo_rule(ShardId from, RuleUndo undo) = 0;
+  virtual Async<Result<TableEntry>> undo_rule(ShardId from, RuleUndo undo, Author by) = 0;
+  // NOT_FOUND. Its name is free. For the longest undo window of its families it can be restored;
+  // where none has one it is gone at once.
+  virtual Async<Result<void>> drop_table(ShardId from, std::string name, Author by) = 0;
+  // Of several dropped tables of the name the one dropped last, as it was but for what has aged
+  // since. NOT_FOUND: there is none, or its time is over. ALREADY_EXISTS: a table of the name.
+  virtual Async<Result<TableEntry>> restore_table(ShardId from, std::string name, Author by) = 0;
+  // Those that can be restored, by id.
+  virtual Async<std::vector<DroppedTable>> dropped_tables(ShardId from) = 0;
+  virtual Async<AuditPage> audit_log(ShardId from, AuditQuery query) = 0;
   // What another rule of a family would hide or kill (preview_rule.h); changes nothing. Refused as
   // alter_table with that rule would be. ABORTED: the table was altered meanwhile, ask again. The
   // listener is asked on `from`, and lives until the answer.
   virtual Async<Result<PreviewReport>> preview_rule(ShardId from, PreviewRequest request,
                                                     PreviewListener& listener) = 0;
-  virtual Async<Result<void>> drop_table(ShardId from, std::string name) = 0;  // NOT_FOUND
   virtual Async<Result<void>> flush_table(ShardId from, std::string name) = 0;
   virtual Async<Result<void>> compact_table(ShardId from, std::string name) = 0;
   // The tablets of a table and about how many bytes each takes. NOT_FOUND; ABORTED when the table

@@ -11,6 +11,7 @@
 
 #include "engine/catalog.h"
 #include "engine/clock_keeper.h"
+#include "engine/drop_keeper.h"
 #include "engine/node.h"
 #include "engine/old_logs.h"
 #include "engine/preview_estimate.h"
@@ -46,12 +47,16 @@ class NodeImpl final : public Node {
     part(shard).watcher = watcher;
   }
 
-  Async<Result<TableEntry>> create_table(ShardId from, TableSpec spec) override;
-  Async<Result<TableEntry>> alter_table(ShardId from, TableChange change) override;
-  Async<Result<TableEntry>> undo_rule(ShardId from, RuleUndo undo) override;
+  Async<Result<TableEntry>> create_table(ShardId from, TableSpec spec, Author by) override;
+  Async<Result<TableEntry>> alter_table(ShardId from, TableChange change, Author by) override;
+  Async<Result<TableEntry>> undo_rule(ShardId from, RuleUndo undo, Author by) override;
+  // drop_table.cc
+  Async<Result<void>> drop_table(ShardId from, std::string name, Author by) override;
+  Async<Result<TableEntry>> restore_table(ShardId from, std::string name, Author by) override;
+  Async<std::vector<DroppedTable>> dropped_tables(ShardId from) override;
+  Async<AuditPage> audit_log(ShardId from, AuditQuery query) override;
   Async<Result<PreviewReport>> preview_rule(ShardId from, PreviewRequest request,
                                             PreviewListener& listener) override;
-  Async<Result<void>> drop_table(ShardId from, std::string name) override;
   Async<Result<void>> flush_table(ShardId from, std::string name) override;
   Async<Result<void>> compact_table(ShardId from, std::string name) override;
   Async<Result<std::vector<TabletSize>>> tablet_sizes(ShardId from, TableId table) override;
@@ -89,10 +94,18 @@ class NodeImpl final : public Node {
   Async<Result<void>> each_tablet(ShardId from, std::string name, TabletWork work);
 
   // On shard 0.
-  Async<Result<TableEntry>> create_here(TableSpec spec);
+  int64_t now_us() const { return envs_.front().runtime.clock.now_us(); }
+  // One edit of the manifest. Of unknown outcome, it stops the writes of every shard until the next
+  // start has found out.
+  Async<Result<std::vector<uint64_t>>> commit_edit(std::vector<SubjectEdit> edits);
+  // As above, together with the entries in the audit trail, which get time and author here. Answers
+  // the versions of `edits`. REQUIRES: the catalog lock.
+  Async<Result<std::vector<uint64_t>>> commit_change(std::vector<SubjectEdit> edits,
+                                                     std::vector<AuditEntry> entries, Author by);
+  Async<Result<TableEntry>> create_here(TableSpec spec, Author by);
   // alter_table.cc
-  Async<Result<TableEntry>> alter_here(TableChange change);
-  Async<Result<TableEntry>> undo_here(RuleUndo undo);
+  Async<Result<TableEntry>> alter_here(TableChange change, Author by);
+  Async<Result<TableEntry>> undo_here(RuleUndo undo, Author by);
   // What the tablets of a table say: the newest stamp that any has given out, and up to where all
   // are settled.
   struct Stamps {
@@ -105,7 +118,8 @@ class NodeImpl final : public Node {
                                     bool close_oldest_undo_window);
   // The manifest edit, then every tablet and every map.
   Async<Result<TableEntry>> put_in_force(Catalog::Alteration alteration,
-                                         const std::vector<std::vector<TabletId>>& ids);
+                                         const std::vector<std::vector<TabletId>>& ids,
+                                         std::vector<AuditEntry> entries, Author by);
   // preview_rule.cc
   Async<Result<PreviewPlan>> plan_preview(const PreviewRequest& request);
   Async<std::vector<TabletContents>> table_contents(ShardId from, TableId table);
@@ -114,8 +128,13 @@ class NodeImpl final : public Node {
                                       PreviewProgress& progress, PreviewReport& report);
   Async<Result<void>> preview_tablet(ShardId from, TabletPreview& preview,
                                      PreviewListener& listener, PreviewProgress& progress);
-  Async<Result<void>> drop_here(std::string name);
-  Async<Result<void>> drop_planned(Catalog::Drop drop);
+  // drop_table.cc
+  Async<Result<void>> drop_here(std::string name, Author by);
+  Async<Result<TableEntry>> restore_here(std::string name, Author by);
+  Async<std::vector<DroppedTable>> dropped_here();
+  Async<Result<void>> hide_tablets(const TableEntry& entry, bool hidden);
+  Async<Result<void>> end_due_table();
+  Async<Result<void>> end_table(Catalog::Drop drop, std::vector<AuditEntry> entries, Author by);
   // By shard.
   std::vector<std::vector<TabletId>> tablets_of(const TableEntry& entry) const;
   Async<Result<void>> publish();
@@ -132,6 +151,8 @@ class NodeImpl final : public Node {
   std::vector<std::unique_ptr<ShardPart>> parts_;
   std::vector<LogId> log_of_;  // the open log of each shard
   Catalog catalog_;
+  AuditTrail audit_;
+  DropKeeper drop_keeper_;
   AsyncMutex catalog_lock_;
   AsyncMutex reshape_lock_;  // taken before the catalog lock
   RecoveryReport report_;

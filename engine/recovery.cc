@@ -14,6 +14,7 @@ Async<Result<void>> Recovery::run() {
   const int64_t began_us = timers.now_us();
   CO_TRY(const auto subjects, co_await node_.manifest_.load());
   CO_TRY(manifest_, decode_manifest(subjects));
+  node_.audit_ = std::move(manifest_.audit);
   CO_TRY_VOID(co_await raise_session());
   CO_TRY_VOID(co_await node_.clock_.start(manifest_.clock, manifest_.clock_version));
   CO_TRY_VOID(co_await remove_orphan_blobs());
@@ -22,6 +23,7 @@ Async<Result<void>> Recovery::run() {
   CO_TRY_VOID(co_await remove_unnamed_logs());
   CO_TRY_VOID(co_await serve());
   node_.clock_.serve();
+  node_.drop_keeper_.serve();
   report(timers.now_us() - began_us);
   co_return Result<void>{};
 }
@@ -126,6 +128,9 @@ Async<Result<void>> Recovery::serve() {
     ShardPart& part = node_.part(shard);
     part.tables = node_.catalog_.map();
     part.engine.serve(std::move(tablets), torn_bytes);
+    for (const auto& [id, table] : node_.catalog_.dropped()) {
+      part.engine.hide(node_.tablets_of(table.entry)[shard.value()], true);
+    }
     co_return Result<void>{};
   };
   co_return co_await node_.on_every_shard(std::move(begin));

@@ -193,7 +193,7 @@ Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
   CO_TRY(ReshapeEdit edit, plan_edit(node_.catalog_, reshaping, parents, span));
   auto stage = [&edit](ShardReshape& shard) { return shard.stage(edit.children); };
   CO_TRY_VOID(co_await on(reshaping.to, std::move(stage)));
-  CO_TRY(const std::vector<uint64_t> versions, co_await commit(edit.edits));
+  CO_TRY(const std::vector<uint64_t> versions, co_await node_.commit_edit(edit.edits));
   const size_t children = edit.children.size();
   node_.catalog_.reshaped(reshaping.entry.schema.id, reshaping.first, reshaping.count,
                           edit.children, edit.node,
@@ -240,17 +240,6 @@ Async<Result<std::vector<SealedTablet>>> Reshape::seal_in_time(const Reshaping& 
   while (!race.sealed) co_await race.moved.wait();
   co_return fail(Errc::deadline_exceeded, "tablet {} did not come to rest within {} ms",
                  reshaping.entry.tablets[reshaping.first].id, kHoldUs / 1000);
-}
-
-Async<Result<std::vector<uint64_t>>> Reshape::commit(std::vector<SubjectEdit> edits) {
-  auto versions = co_await node_.manifest_.commit(std::move(edits));
-  if (versions || versions.error().applied != Applied::maybe_applied) co_return versions;
-  auto stop = [this, &error = versions.error()](ShardId shard) -> Async<Result<void>> {
-    node_.part(shard).engine.manifest_failed(error);
-    co_return Result<void>{};
-  };
-  CO_TRY_VOID(co_await node_.on_every_shard(std::move(stop)));
-  co_return versions;
 }
 
 void Reshape::count_blobs(const std::vector<SealedTablet>& parents, const ReshapeEdit& edit) {

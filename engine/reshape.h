@@ -79,7 +79,6 @@ class Reshape {
   Async<Result<ReshapeEdit>> replace(const Reshaping& reshaping);
   Async<Result<std::vector<SealedTablet>>> seal_in_time(const Reshaping& reshaping);
   Async<void> seal_into(SealRace& race);
-  Async<Result<std::vector<uint64_t>>> commit(std::vector<SubjectEdit> edits);
   Async<Result<void>> let_go(const Reshaping& reshaping);
   Async<Result<void>> give_up(const Reshaping& reshaping);
   void count_blobs(const std::vector<SealedTablet>& parents, const ReshapeEdit& edit);

@@ -1,13 +1,18 @@
 cellar_library(cellar_engine
   SRCS
     alter_table.cc
+    audit_trail.cc
     blob_reaper.cc
     catalog.cc
+    catalog_drops.cc
     clock_keeper.cc
     clock_state.cc
     commit_queue.cc
     compact.cc
     conditional.cc
+    describe_change.cc
+    drop_keeper.cc
+    drop_table.cc
     flush.cc
     guards.cc
     install.cc

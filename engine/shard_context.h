@@ -77,6 +77,7 @@ struct ShardContext {
   uint64_t commits = 0;
   uint64_t flushes = 0;
   uint64_t compactions = 0;
+  uint64_t reclaim_turns = 0;
 
   // True when the shard takes no more writes; notices a log that has failed meanwhile.
   bool is_stopped();

@@ -57,6 +57,7 @@ Result<Tablet*> ShardEngine::find(TabletId id, Epoch epoch) const {
   if (it == tablets_.end()) {
     return fail(Errc::aborted, "tablet {} is not on shard {}", id, setup_.shard);
   }
+  if (it->second->hidden()) return fail(Errc::aborted, "the table of tablet {} was dropped", id);
   if (epoch != Epoch{} && epoch != it->second->epoch()) {
     return fail(Errc::aborted, "tablet {} has epoch {}, not {}", id, it->second->epoch(), epoch);
   }
@@ -165,6 +166,7 @@ EngineStats ShardEngine::stats() const {
   stats.cache_bytes = cache_.bytes();
   stats.commits = context_.commits;
   stats.flushes = context_.flushes;
+  stats.reclaim_turns = context_.reclaim_turns;
   stats.compactions = context_.compactions;
   stats.torn_tail_bytes = torn_tail_bytes_;
   stats.replayed_commits = replayed_commits_;
@@ -246,6 +248,10 @@ CommitStamp ShardEngine::settled(const std::vector<TabletId>& ids) const {
 void ShardEngine::alter(const std::vector<TabletId>& ids, const TableSchema& schema) {
   for (TabletId id : ids) tablets_.at(id)->alter(schema);
   maintenance_.rules_changed();
+}
+
+void ShardEngine::hide(const std::vector<TabletId>& ids, bool hidden) {
+  for (TabletId id : ids) tablets_.at(id)->hide(hidden);
 }
 
 Async<std::vector<uint64_t>> ShardEngine::begin_drop(std::vector<TabletId> ids) {

@@ -78,6 +78,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   CommitStamp settled(const std::vector<TabletId>& ids) const;
   // See Tablet.
   void alter(const std::vector<TabletId>& ids, const TableSchema& schema);
+  // See Tablet.
+  void hide(const std::vector<TabletId>& ids, bool hidden);
   // See Tablet. begin_drop answers the manifest versions, in order.
   Async<std::vector<uint64_t>> begin_drop(std::vector<TabletId> ids);
   void cancel_drop(const std::vector<TabletId>& ids);

@@ -114,6 +114,10 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // Writes are ABORTED; the server keeps them waiting until it knows where they go.
   void refuse_writes(bool refuse) { refuses_writes_ = refuse; }
 
+  // ---- of a dropped table that can be restored (drop_table.cc): nobody outside finds it
+  void hide(bool yes) { hidden_ = yes; }
+  bool hidden() const { return hidden_; }
+
   // ---- dropping: between begin and cancel no edit of the tablet starts ----
   Async<void> begin_drop();  // waits for the edit under way
   void cancel_drop() { drop_lock_.reset(); }
@@ -166,6 +170,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   bool replayed_ = false;
   bool full_reported_ = false;
   bool condemned_ = false;
+  bool hidden_ = false;
   bool refuses_writes_ = false;
   uint64_t reads_ = 0;
   uint64_t writes_ = 0;

@@ -53,7 +53,7 @@ std::string describe_item(uint64_t item, Bytes value) {
 
 // One change of a manifest entry; see manifest_entries.h for the grammar.
 bool show_change(Reader& in, Dump& dump) {
-  static constexpr Bytes kKinds[] = {"node", "table", "tablet", "clock"};
+  static constexpr Bytes kKinds[] = {"node", "table", "tablet", "clock", "audit trail"};
   const uint8_t kind = in.u8();
   const uint64_t id = in.varint();
   const uint64_t version = in.varint();

@@ -5,8 +5,10 @@
 #include <set>
 
 #include "engine/inspect/inspect_file.h"
+#include "engine/manifest/audit_entry.h"
 #include "engine/manifest/states.h"
 #include "engine/manifest/table_item.h"
+#include "engine/manifest/table_state.h"
 #include "engine/model/key.h"
 #include "engine/model/schema.h"
 #include "engine/store/blob_files.h"
@@ -138,14 +140,27 @@ class DirectoryCheck {
       if (subject.kind == Subject::Kind::node) {
         if (const auto node = decode_node_state(held.state); !node) complain("node", node.error());
       } else if (subject.kind == Subject::Kind::table) {
-        const auto schema = decode_schema(held.state);
-        if (schema) {
-          tables_[subject.id] = schema->name;
+        const auto table = decode_table_state(held.state);
+        if (table) {
+          tables_[subject.id] = table->schema.name;
         } else {
-          complain(fmt::format("table {}", subject.id), schema.error());
+          complain(fmt::format("table {}", subject.id), table.error());
         }
-      } else {
+      } else if (subject.kind == Subject::Kind::tablet) {
         read_tablet(subject.id, held);
+      } else if (subject.kind == Subject::Kind::audit) {
+        read_audit_trail(held);
+      }
+    }
+  }
+
+  void read_audit_trail(const SubjectState& held) {
+    if (const auto state = decode_audit_state(held.state); !state) {
+      complain("audit trail", state.error());
+    }
+    for (const auto& [sequence, bytes] : held.items) {
+      if (const auto entry = decode_audit_entry(sequence, bytes); !entry) {
+        complain(fmt::format("audit trail, entry {}", sequence), entry.error());
       }
     }
   }

@@ -45,7 +45,7 @@ struct TabletState {
   bool operator==(const TabletState&) const = default;
 };
 
-// A table's state is its schema: encode_schema / decode_schema of engine/model.
+// A table's state is in table_state.h, the audit trail in audit_entry.h.
 
 std::string encode_node_state(const NodeState& state);
 Result<NodeState> decode_node_state(Bytes encoded);

@@ -20,6 +20,8 @@ std::string_view kind_name(Subject::Kind kind) {
       return "tablet";
     case Subject::Kind::clock:
       return "clock";
+    case Subject::Kind::audit:
+      return "audit trail";
   }
   return "subject";
 }

@@ -25,7 +25,7 @@
 namespace cellar::engine {
 
 struct Subject {
-  enum class Kind : uint8_t { node = 0, table = 1, tablet = 2, clock = 3 };  // on disk
+  enum class Kind : uint8_t { node = 0, table = 1, tablet = 2, clock = 3, audit = 4 };  // on disk
   Kind kind = Kind::node;
   uint64_t id = 0;
   auto operator<=>(const Subject&) const = default;

@@ -38,6 +38,9 @@ std::vector<CommandSpec> tablet_commands();
 // commands_gc.cc
 std::vector<CommandSpec> gc_commands();
 
+// commands_history.cc
+std::vector<CommandSpec> history_commands();
+
 // commands_clock.cc
 std::vector<CommandSpec> clock_commands();
 

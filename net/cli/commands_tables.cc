@@ -147,9 +147,16 @@ int list(Session& session, const Arguments& arguments) {
     print_table(session, *table);
     return kDone;
   }
-  const auto tables = session.client().list_tables();
+  const auto dropped = arguments.flag("dropped");
+  if (!dropped) return session.usage(dropped.error());
+  auto tables = session.client().list_tables({.prefix = "", .include_dropped = *dropped});
   if (!tables) return session.fail(tables.error());
-  print_tables(session, *tables);
+  if (!*dropped) {
+    print_tables(session, *tables);
+    return kDone;
+  }
+  std::erase_if(*tables, [](const client::TableSummary& table) { return !table.dropped; });
+  print_dropped_tables(session, *tables);
   return kDone;
 }
 
@@ -194,7 +201,9 @@ std::vector<CommandSpec> making_commands() {
        1,
        false,
        "Delete a table and all that is in it.",
-       "",
+       "restoretable brings it back for the longest undo window of its families (24 hours unless\n"
+       "they say otherwise); until then its files stay on disk. With undo-window=0 everywhere "
+       "they\ngo at once.",
        {},
        {"cellar deletetable packages"},
        &delete_table},
@@ -261,8 +270,8 @@ std::vector<CommandSpec> changing_commands() {
        false,
        "List the tables, or describe one.",
        "",
-       {},
-       {"cellar ls", "cellar ls packages"},
+       {{"dropped", "", "deleted tables that can be restored instead, and what they hold"}},
+       {"cellar ls", "cellar ls packages", "cellar ls --dropped"},
        &list},
       {"describe",
        "Tables",

@@ -79,9 +79,11 @@ class Completer {
   }
 
   // A positional argument, by its name in the usage line.
-  void positional(const std::string& name, const std::string& table) {
-    if (name.starts_with("TABLE") || name.starts_with("[TABLE")) {
-      for (const std::string& each : tables()) offer(each);
+  void positional(const CommandSpec& spec, const std::string& name, const std::string& table) {
+    if (spec.name == "restoretable") {
+      for (const std::string& each : tables(true)) offer(each);
+    } else if (name.starts_with("TABLE") || name.starts_with("[TABLE")) {
+      for (const std::string& each : tables(false)) offer(each);
     } else if (name.starts_with("FAMILY:")) {
       for (const std::string& each : families(table)) offer(each + ":", {}, false);
     } else if (name.starts_with("FAMILY") || name.starts_with("[FAMILY")) {
@@ -101,7 +103,7 @@ class Completer {
         rest.remove_prefix(std::min(bar + 1, rest.size()));
       }
     } else if (name == "[COMMAND]") {
-      for (const CommandSpec& spec : commands()) offer(spec.name, spec.summary);
+      for (const CommandSpec& each : commands()) offer(each.name, each.summary);
     }
   }
 
@@ -111,11 +113,13 @@ class Completer {
   }
 
  private:
-  std::vector<std::string> tables() {
+  std::vector<std::string> tables(bool dropped) {
     std::vector<std::string> names;
-    const auto listed = session_.client().list_tables();
+    const auto listed = session_.client().list_tables({.prefix = "", .include_dropped = dropped});
     if (!listed) return names;
-    for (const client::TableSummary& table : *listed) names.push_back(table.name);
+    for (const client::TableSummary& table : *listed) {
+      if (table.dropped == dropped) names.push_back(table.name);
+    }
     return names;
   }
   std::vector<std::string> families(const std::string& table) {
@@ -211,9 +215,9 @@ std::vector<Candidate> complete(Session& session, const std::vector<std::string>
       completer.options(front.spec->keys);
       completer.options(global_keys());
     } else if (at < names.size() && at < front.spec->most) {
-      completer.positional(names[at], table);
+      completer.positional(*front.spec, names[at], table);
     } else if (front.spec->all_positional && !names.empty()) {
-      completer.positional(names.back(), table);
+      completer.positional(*front.spec, names.back(), table);
     }
     if (at >= front.spec->least && !current.starts_with("-")) {
       completer.arguments(*front.spec, table);

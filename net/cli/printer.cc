@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "net/cli/json_rows.h"
+#include "net/cli/rule_text.h"
 #include "net/cli/schema_words.h"
 #include "net/cli/table_json.h"
 #include "net/cli/text.h"
@@ -173,7 +174,43 @@ void print_tables(const Session& session, const std::vector<client::TableSummary
   session.console.write(aligned(lines, 0));
 }
 
+void print_dropped_tables(const Session& session, const std::vector<client::TableSummary>& tables) {
+  std::vector<std::vector<std::string>> lines = {
+      {"TABLE", "FAMILIES", "TABLETS", "HOLDS", "DELETED", "RESTORABLE UNTIL"}};
+  for (const client::TableSummary& table : tables) {
+    if (session.json) {
+      session.console.print(
+          "{{\"table\":{},\"id\":{},\"families\":{},\"tablets\":{},\"bytes\":{},"
+          "\"dropped_us\":{},\"restorable_until_us\":{}}}\n",
+          json_string(table.name), table.table_id, table.families, table.tablets, table.bytes,
+          table.dropped_us, table.restorable_until_us);
+      continue;
+    }
+    lines.push_back({table.name, fmt::format("{}", table.families),
+                     fmt::format("{}", table.tablets), human_bytes(table.bytes),
+                     format_time(table.dropped_us), format_time(table.restorable_until_us)});
+  }
+  if (session.json) return;
+  if (!tables.empty()) {
+    session.console.write(aligned(lines, 0));
+  } else if (session.console.out_is_terminal) {
+    session.console.print("no deleted tables that could be restored\n");
+  }
+}
+
 namespace {
+
+std::string undo_windows_json(const std::vector<client::UndoWindow>& windows) {
+  if (windows.empty()) return {};
+  std::string out = ",\"undo_windows\":[";
+  for (const client::UndoWindow& window : windows) {
+    if (out.back() != '[') out += ',';
+    out += fmt::format("{{\"family\":{},\"rule_before\":{},\"changed_us\":{},\"until_us\":{}}}",
+                       json_string(window.family), json_string(rule_text(window.replaced)),
+                       window.changed_us, window.until_us);
+  }
+  return out + "]";
+}
 
 std::string options_json(const client::TableOptions& options) {
   std::string out;
@@ -196,7 +233,8 @@ void print_table_json(const Session& session, const client::TableDescription& ta
   std::string out =
       fmt::format("{{\"table\":{},\"id\":{},\"version\":{},{}", json_string(table.name),
                   table.table_id, table.version, schema_members(table));
-  out += fmt::format(",\"profile\":\"{}\"", name_of(table.profile)) + options_json(table.options);
+  out += fmt::format(",\"profile\":\"{}\"", name_of(table.profile)) + options_json(table.options) +
+         undo_windows_json(table.undo_windows);
   out += ",\"tablets\":[";
   for (const client::TabletDescription& tablet : table.tablets) {
     if (out.back() != '[') out += ',';
@@ -239,6 +277,13 @@ void print_table(const Session& session, const client::TableDescription& table) 
   lines.push_back({"families", fmt::format("{}", table.families.size())});
   console.write(aligned(lines, 2));
   if (!table.families.empty()) console.write(aligned(family_lines(table.families), 4));
+  std::vector<std::vector<std::string>> windows = {
+      {"CAN BE UNDONE", "RULE BEFORE", "CHANGED", "UNTIL"}};
+  for (const client::UndoWindow& window : table.undo_windows) {
+    windows.push_back({window.family, rule_text(window.replaced), format_time(window.changed_us),
+                       format_time(window.until_us)});
+  }
+  if (windows.size() > 1) console.write(aligned(windows, 4));
   std::vector<std::vector<std::string>> tablets = {{"FROM", "TO", "SHARD", "TABLET", "EPOCH"}};
   for (const client::TabletDescription& tablet : table.tablets) {
     tablets.push_back({tablet.start.empty() ? "(first row)" : session.show_key(tablet.start),

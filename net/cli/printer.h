@@ -47,6 +47,8 @@ class RowPrinter {
 };
 
 void print_tables(const Session& session, const std::vector<client::TableSummary>& tables);
+// Those that were deleted and can be restored.
+void print_dropped_tables(const Session& session, const std::vector<client::TableSummary>& tables);
 void print_table(const Session& session, const client::TableDescription& table);
 void print_samples(const Session& session, const std::vector<client::SplitPoint>& samples);
 void print_info(const Session& session, const client::ServerInfo& info);

@@ -127,11 +127,62 @@ struct TableSummary {
   uint32_t tablets = 0;
   uint32_t families = 0;
   bool dropped = false;
+  // Of a dropped one: when, up to which trusted time it can be restored, bytes held for it, about.
+  int64_t dropped_us = 0;
+  int64_t restorable_until_us = 0;
+  uint64_t bytes = 0;
 };
 
 struct ListTables {
   std::string prefix;
   bool include_dropped = false;
+};
+
+// ---- the audit trail: changes of schemas and rules
+
+enum class AuditAction : uint8_t {  // as on the wire
+  create_table = 1,
+  drop_table = 2,
+  restore_table = 3,
+  alter_table = 4,  // its options
+  add_family = 5,
+  alter_family = 6,
+  drop_family = 7,
+  undo_rule = 8
+};
+
+// A property by its name in the schema, units last; numbers are decimal. Empty: it was not there.
+struct AuditDetail {
+  std::string name, before, after;
+};
+
+struct AuditEntry {
+  uint64_t sequence = 0;  // counts up from 1, over all tables
+  int64_t at_us = 0;      // trusted time
+  AuditAction action = AuditAction::create_table;
+  std::string client_name, address;  // who; no name: the node itself
+  std::string table;
+  uint64_t table_id = 0;
+  uint64_t schema_version = 0;  // after the change
+  std::string family;           // empty: the change is of the table
+  // Where a rule was replaced, made or went; with them an absent rule means: keep everything.
+  bool old_rule_given = false;
+  bool new_rule_given = false;
+  std::optional<RetentionRule> old_rule, new_rule;
+  std::vector<AuditDetail> details;  // what else is different
+};
+
+// Comes in pages, newest first: asked again with next_before until that is 0.
+struct AuditLog {
+  std::string table;     // of tables of this name, gone ones too; empty: of all
+  int64_t since_us = 0;  // not older
+  uint64_t before = 0;
+  uint32_t limit = 100;  // 1 to 1000
+};
+struct AuditPage {
+  std::vector<AuditEntry> entries;
+  uint64_t next_before = 0;
+  uint64_t oldest = 0;  // the number of the oldest entry that is kept of all; 0: there is none
 };
 
 // A tablet with what is known of it.

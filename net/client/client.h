@@ -178,6 +178,10 @@ class Client {
   auto async_undo_rule(const UndoRule& undo, T&& token) {
     return admin<TableDescription>(encoder_->undo_rule(undo), &decode_table, token);
   }
+  template <class T>  // void(Result<AuditPage>)
+  auto async_audit_log(const AuditLog& log, T&& token) {
+    return admin<AuditPage>(encoder_->audit_log(log), &decode_audit, token);
+  }
   template <class T>  // void(Result<void>)
   auto async_flush_table(std::string_view name, T&& token) {
     return admin<void>(encoder_->flush_table(name), &decode_nothing, token);

@@ -235,7 +235,8 @@ Result<std::vector<TableSummary>> decode_list(const Answer& answer) {
   for (uint32_t i = 0; reply && reply->tables() && i < reply->tables()->size(); ++i) {
     const fb::TableSummary& from = *reply->tables()->Get(i);
     tables.push_back({std::string(wire::text(from.name())), from.table_id(), from.tablets(),
-                      from.families(), from.dropped()});
+                      from.families(), from.dropped(), from.dropped_us(),
+                      from.restorable_until_us(), from.bytes()});
   }
   return tables;
 }
@@ -357,6 +358,38 @@ Result<RuleHistory> decode_history(const Answer& answer) {
         {rule_of(from.rule()), from.since_us(), from.until_us(), from.undo_until_us()});
   }
   return history;
+}
+
+Result<AuditPage> decode_audit(const Answer& answer) {
+  TRY(const fb::AuditLogReply* reply, root_of<fb::AuditLogReply>(answer.last));
+  AuditPage page;
+  if (!reply) return page;
+  page.next_before = reply->next_before();
+  page.oldest = reply->oldest();
+  for (uint32_t i = 0; reply->entries() && i < reply->entries()->size(); ++i) {
+    const fb::AuditEntry& from = *reply->entries()->Get(i);
+    AuditEntry& to = page.entries.emplace_back();
+    to.sequence = from.sequence();
+    to.at_us = from.at_us();
+    to.action = static_cast<AuditAction>(from.action());
+    to.client_name = wire::text(from.client_name());
+    to.address = wire::text(from.address());
+    to.table = wire::text(from.table());
+    to.table_id = from.table_id();
+    to.schema_version = from.schema_version();
+    to.family = wire::text(from.family());
+    to.old_rule_given = from.old_rule_given();
+    to.new_rule_given = from.new_rule_given();
+    to.old_rule = rule_of(from.old_rule());
+    to.new_rule = rule_of(from.new_rule());
+    for (uint32_t d = 0; from.details() && d < from.details()->size(); ++d) {
+      const fb::AuditDetail& detail = *from.details()->Get(d);
+      to.details.push_back({std::string(wire::text(detail.name())),
+                            std::string(wire::text(detail.old_value())),
+                            std::string(wire::text(detail.new_value()))});
+    }
+  }
+  return page;
 }
 
 Result<PreviewReply> decode_preview(const Answer& answer) {

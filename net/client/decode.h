@@ -40,6 +40,7 @@ Result<TableDescription> decode_table(const Answer& answer);
 Result<std::vector<TabletDescription>> decode_reshape(const Answer& answer);
 Result<TabletPage> decode_tablets(const Answer& answer);
 Result<RuleHistory> decode_history(const Answer& answer);
+Result<AuditPage> decode_audit(const Answer& answer);
 Result<PreviewReply> decode_preview(const Answer& answer);
 // Of a chunk before it; nothing when it is none.
 std::optional<PreviewProgress> decode_progress(Bytes body);

@@ -418,6 +418,13 @@ Request Encoder::undo_rule(const UndoRule& undo) {
   return request;
 }
 
+Request Encoder::audit_log(const AuditLog& log) {
+  auto& b = fresh();
+  const auto table = string_of(b, log.table);
+  return finish(op_number(fb::Op::AuditLog),
+                fb::CreateAuditLogRequest(b, table, log.since_us, log.before, log.limit));
+}
+
 Request Encoder::flush_table(std::string_view name) {
   return named<fb::FlushTableRequest>(op_number(fb::Op::FlushTable), name);
 }

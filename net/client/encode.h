@@ -46,6 +46,7 @@ class Encoder {
   Request rule_history(std::string_view table, std::string_view family);
   Request undo_rule(const UndoRule& undo);
   Request preview_rule(const PreviewRule& preview, bool progress);
+  Request audit_log(const AuditLog& log);
   Request flush_table(std::string_view name);
   Request compact_table(std::string_view name);
   Request split_tablet(const SplitTablet& split);

@@ -131,6 +131,10 @@ Result<TableDescription> SyncClient::undo_rule(const UndoRule& undo) {
       [&](auto token) { client_->async_undo_rule(undo, std::move(token)); });
 }
 
+Result<AuditPage> SyncClient::audit_log(const AuditLog& log) {
+  return wait<AuditPage>([&](auto token) { client_->async_audit_log(log, std::move(token)); });
+}
+
 Result<void> SyncClient::flush_table(std::string_view name) {
   return wait<void>([&](auto token) { client_->async_flush_table(name, std::move(token)); });
 }

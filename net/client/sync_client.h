@@ -58,6 +58,7 @@ class SyncClient {
   Result<PreviewReply> preview_rule(
       const PreviewRule& preview, const std::function<void(const PreviewProgress&)>& progress = {},
       const CallOptions& o = {});
+  Result<AuditPage> audit_log(const AuditLog& log);
   Result<void> flush_table(std::string_view name);
   Result<void> compact_table(std::string_view name);
   Result<std::vector<TabletDescription>> split_tablet(const SplitTablet& split);

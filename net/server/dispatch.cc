@@ -43,6 +43,7 @@ constexpr std::array<Handler, kOps> make_handlers() {
   set(Op::ConfirmTime, handle_confirm_time);
   set(Op::RuleHistory, handle_rule_history);
   set(Op::UndoRule, handle_undo_rule);
+  set(Op::AuditLog, handle_audit_log);
   return table;
 }
 constexpr std::array<Handler, kOps> kHandlers = make_handlers();

@@ -39,6 +39,8 @@ void handle_list_tables(ShardServer& shard, Session& session, const wire::Frame&
 void handle_describe_table(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_flush_table(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_compact_table(ShardServer& shard, Session& session, const wire::Frame& frame);
+// ---- handlers_audit.cc ----
+void handle_audit_log(ShardServer& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_rules.cc ----
 void handle_rule_history(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_undo_rule(ShardServer& shard, Session& session, const wire::Frame& frame);

@@ -1,4 +1,6 @@
 // Operations on tables. Each that changes something or waits is one coroutine.
+#include <algorithm>
+
 #include "net/server/dispatch.h"
 #include "net/server/router.h"
 #include "net/server/shard_server.h"
@@ -23,7 +25,8 @@ Result<const TableEntry*> table_named(ShardServer& shard, const FrameHeader& hea
 
 Async<void> create_table(ShardServer& shard, Session& session, FrameHeader header,
                          engine::TableSpec spec) {
-  const Result<TableEntry> made = co_await shard.node().create_table(shard.id(), std::move(spec));
+  const Result<TableEntry> made =
+      co_await shard.node().create_table(shard.id(), std::move(spec), session.author());
   if (!made) {
     session.reply_error(header, made.error());
     co_return;
@@ -33,12 +36,57 @@ Async<void> create_table(ShardServer& shard, Session& session, FrameHeader heade
 
 Async<void> alter_table(ShardServer& shard, Session& session, FrameHeader header,
                         engine::TableChange change) {
-  const Result<TableEntry> table = co_await shard.node().alter_table(shard.id(), std::move(change));
+  const Result<TableEntry> table =
+      co_await shard.node().alter_table(shard.id(), std::move(change), session.author());
   if (!table) {
     session.reply_error(header, table.error());
     co_return;
   }
   session.reply(header, build_description(shard.builder(), *table, shard.clock().now_us()));
+}
+
+Async<void> restore_table(ShardServer& shard, Session& session, FrameHeader header,
+                          std::string name) {
+  const Result<TableEntry> table =
+      co_await shard.node().restore_table(shard.id(), std::move(name), session.author());
+  if (!table) {
+    session.reply_error(header, table.error());
+    co_return;
+  }
+  session.reply(header, build_description(shard.builder(), *table, shard.clock().now_us()));
+}
+
+// The tables of the shard's map, and these.
+Bytes build_list(ShardServer& shard, std::string_view prefix,
+                 const std::vector<engine::DroppedTable>& dropped) {
+  auto& builder = shard.builder();
+  builder.Clear();
+  std::vector<flatbuffers::Offset<fb::TableSummary>> tables;
+  const auto add = [&](const TableEntry& entry, const engine::DroppedTable* gone) {
+    const TableSchema& schema = entry.schema;
+    if (!schema.name.starts_with(prefix)) return;
+    const auto name = builder.CreateString(schema.name);
+    tables.push_back(fb::CreateTableSummary(
+        builder, name, schema.id.value(), static_cast<uint32_t>(entry.tablets.size()),
+        static_cast<uint32_t>(schema.families.size()), gone != nullptr,
+        gone != nullptr ? gone->mark.dropped_us : 0,
+        gone != nullptr ? gone->mark.restorable_until_us : 0, gone != nullptr ? gone->bytes : 0));
+  };
+  for (const auto& [name, entry] : shard.tables().tables()) add(*entry, nullptr);
+  for (const engine::DroppedTable& table : dropped) add(table.entry, &table);
+  const auto list = builder.CreateVector(tables);
+  return wire::finish_body(builder, fb::CreateListTablesReply(builder, list));
+}
+
+Async<void> list_with_dropped(ShardServer& shard, Session& session, FrameHeader header,
+                              std::string prefix) {
+  std::vector<engine::DroppedTable> dropped = co_await shard.node().dropped_tables(shard.id());
+  std::sort(dropped.begin(), dropped.end(), [](const auto& a, const auto& b) {
+    if (a.entry.schema.name != b.entry.schema.name)
+      return a.entry.schema.name < b.entry.schema.name;
+    return a.mark.dropped_us > b.mark.dropped_us;
+  });
+  session.reply(header, build_list(shard, prefix, dropped));
 }
 
 enum class TableWork : uint8_t { drop, flush, compact };
@@ -48,7 +96,7 @@ Async<void> work_on_table(ShardServer& shard, Session& session, FrameHeader head
   Result<void> done;
   switch (work) {
     case TableWork::drop:
-      done = co_await shard.node().drop_table(shard.id(), std::move(name));
+      done = co_await shard.node().drop_table(shard.id(), std::move(name), session.author());
       break;
     case TableWork::flush:
       done = co_await shard.node().flush_table(shard.id(), std::move(name));
@@ -98,33 +146,27 @@ void handle_drop_table(ShardServer& shard, Session& session, const Frame& frame)
   start_work<fb::DropTableRequest>(shard, session, frame, TableWork::drop);
 }
 
-void handle_restore_table(ShardServer&, Session& session, const Frame& frame) {
-  if (body_of<fb::RestoreTableRequest>(session, frame) == nullptr) return;
-  session.reply_error(frame.header, unimplemented("restore_table"));
+void handle_restore_table(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<fb::RestoreTableRequest>(session, frame);
+  if (request == nullptr) return;
+  std::string name(wire::text(request->name()));
+  spawn(shard.executor(), restore_table(shard, session, frame.header, std::move(name)));
 }
 
 void handle_list_tables(ShardServer& shard, Session& session, const Frame& frame) {
-  std::string_view prefix;
+  std::string prefix;
+  bool include_dropped = false;
   if (!frame.body.empty()) {
     const auto* request = body_of<fb::ListTablesRequest>(session, frame);
     if (request == nullptr) return;
-    if (request->include_dropped()) {
-      return session.reply_error(frame.header, unimplemented("a list of dropped tables"));
-    }
     prefix = wire::text(request->prefix());
+    include_dropped = request->include_dropped();
   }
-  auto& builder = shard.builder();
-  builder.Clear();
-  std::vector<flatbuffers::Offset<fb::TableSummary>> tables;
-  for (const auto& [name, entry] : shard.tables().tables()) {
-    if (!name.starts_with(prefix)) continue;
-    const auto text = builder.CreateString(name);
-    tables.push_back(fb::CreateTableSummary(builder, text, entry->schema.id.value(),
-                                            static_cast<uint32_t>(entry->tablets.size()),
-                                            static_cast<uint32_t>(entry->schema.families.size())));
+  if (include_dropped) {
+    spawn(shard.executor(), list_with_dropped(shard, session, frame.header, std::move(prefix)));
+  } else {
+    session.reply(frame.header, build_list(shard, prefix, {}));
   }
-  const auto list = builder.CreateVector(tables);
-  session.reply(frame.header, wire::finish_body(builder, fb::CreateListTablesReply(builder, list)));
 }
 
 void handle_describe_table(ShardServer& shard, Session& session, const Frame& frame) {

@@ -15,7 +15,7 @@ namespace {
 Async<void> undo_rule(ShardServer& shard, Session& session, FrameHeader header,
                       engine::RuleUndo undo) {
   const Result<engine::TableEntry> table =
-      co_await shard.node().undo_rule(shard.id(), std::move(undo));
+      co_await shard.node().undo_rule(shard.id(), std::move(undo), session.author());
   if (!table) {
     session.reply_error(header, table.error());
     co_return;

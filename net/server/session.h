@@ -25,6 +25,7 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include "engine/manifest/audit_entry.h"
 #include "io/runtime/event.h"
 #include "io/runtime/timers.h"
 #include "io/runtime/transport.h"
@@ -90,7 +91,13 @@ class Session final : private MapWaiter {
 
   ShardServer& shard() { return shard_; }
   bool greeted() const { return greeted_; }
-  void greet() { greeted_ = true; }
+  // By a hello in which the client calls itself so.
+  void greet(std::string client_name) {
+    greeted_ = true;
+    client_name_ = std::move(client_name);
+  }
+  // Whose the changes are that come over it.
+  engine::Author author() const { return {client_name_, peer_}; }
   bool open() const { return !broken_; }
   const std::string& peer() const { return peer_; }
 
@@ -132,6 +139,7 @@ class Session final : private MapWaiter {
   ShardServer& shard_;
   std::unique_ptr<ByteStream> stream_;
   std::string peer_;
+  std::string client_name_;
   wire::FrameReader frames_;
   bool greeted_ = false;
   bool goaway_ = false;

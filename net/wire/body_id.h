@@ -52,6 +52,8 @@ inline constexpr const char* kBodyId<fb::RuleHistoryRequest> = "QRUL";
 template <>
 inline constexpr const char* kBodyId<fb::UndoRuleRequest> = "QUND";
 template <>
+inline constexpr const char* kBodyId<fb::AuditLogRequest> = "QAUD";
+template <>
 inline constexpr const char* kBodyId<fb::FlushTableRequest> = "QFLU";
 template <>
 inline constexpr const char* kBodyId<fb::CompactTableRequest> = "QCMP";
@@ -100,6 +102,8 @@ template <>
 inline constexpr const char* kBodyId<fb::RuleHistoryReply> = "RRUL";
 template <>
 inline constexpr const char* kBodyId<fb::PreviewProgress> = "RPRP";
+template <>
+inline constexpr const char* kBodyId<fb::AuditLogReply> = "RAUD";
 template <>
 inline constexpr const char* kBodyId<fb::ReshapeReply> = "RRSH";
 template <>

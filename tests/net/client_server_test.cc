@@ -291,6 +291,75 @@ TEST_F(ClientServerTest, TheRulesOfAFamilyAreToldAndTheNewestChangeIsUndone) {
   EXPECT_EQ(history("t", "none").error().code, Errc::not_found);
 }
 
+TEST_F(ClientServerTest, ADroppedTableIsListedRestoredAndToldOfInTheAuditTrail) {
+  ASSERT_TRUE(create("t", {"m"}).has_value());
+  ASSERT_TRUE(write(cell("row", "v")).has_value());
+  const auto drop = [&] {
+    return wait<void>([&](auto done) { client_->async_drop_table("t", std::move(done)); });
+  };
+  const auto restore = [&](const char* name) {
+    return wait<TableDescription>(
+        [&](auto done) { client_->async_restore_table(name, std::move(done)); });
+  };
+  const auto list = [&](bool include_dropped) {
+    const ListTables asked{"", include_dropped};
+    return *wait<std::vector<TableSummary>>(
+        [&](auto done) { client_->async_list_tables(asked, std::move(done)); });
+  };
+  EXPECT_EQ(restore("t").error().code, Errc::not_found);
+  ASSERT_TRUE(drop());
+  EXPECT_EQ(read("row").error().code, Errc::not_found);
+  EXPECT_TRUE(list(false).empty());
+  const std::vector<TableSummary> dropped = list(true);
+  ASSERT_EQ(dropped.size(), 1u);
+  EXPECT_TRUE(dropped[0].dropped);
+  EXPECT_EQ(dropped[0].tablets, 2u);
+  EXPECT_EQ(dropped[0].restorable_until_us, dropped[0].dropped_us + 86'400'000'000);
+  EXPECT_GT(dropped[0].bytes, 0u);
+  ASSERT_TRUE(create("t").has_value());
+  EXPECT_EQ(restore("t").error().code, Errc::already_exists);
+  EXPECT_EQ(list(true).size(), 2u);
+  ASSERT_TRUE(drop());
+  EXPECT_EQ(restore("t")->tablets.size(), 1u) << "the one dropped last";
+  TableChange rule;
+  rule.name = "t";
+  rule.alter.emplace_back().name = "g";
+  rule.alter[0].rule_given = true;
+  rule.alter[0].rule = RetentionRule::max_versions(2);
+  ASSERT_TRUE(wait<TableDescription>(
+      [&](auto done) { client_->async_alter_table(rule, std::move(done)); }));
+
+  AuditLog asked;
+  asked.limit = 3;
+  const auto audit = [&] {
+    return wait<AuditPage>([&](auto done) { client_->async_audit_log(asked, std::move(done)); });
+  };
+  const auto page = audit();
+  ASSERT_TRUE(page) << page.error().to_string();
+  ASSERT_EQ(page->entries.size(), 3u);
+  const AuditEntry& newest = page->entries[0];
+  EXPECT_EQ(newest.action, AuditAction::alter_family);
+  EXPECT_EQ(newest.family, "g");
+  EXPECT_TRUE(newest.old_rule_given && newest.new_rule_given);
+  EXPECT_FALSE(newest.old_rule);
+  EXPECT_EQ(newest.new_rule->value, 2);
+  EXPECT_EQ(newest.client_name, "cellar-client");
+  EXPECT_FALSE(newest.address.empty());
+  EXPECT_EQ(newest.schema_version, 2u);
+  EXPECT_GT(newest.at_us, 0);
+  EXPECT_EQ(page->entries[1].action, AuditAction::restore_table);
+  EXPECT_EQ(page->entries[2].action, AuditAction::drop_table);
+  ASSERT_EQ(page->entries[2].details.size(), 1u);
+  EXPECT_EQ(page->entries[2].details[0].name, "restorable_until_us");
+  EXPECT_EQ(page->oldest, 1u);
+  asked.before = page->next_before;
+  asked.limit = 1000;
+  EXPECT_EQ(audit()->entries.back().action, AuditAction::create_table);
+  EXPECT_EQ(audit()->next_before, 0u);
+  asked.limit = 1001;
+  EXPECT_EQ(audit().error().code, Errc::invalid_argument);
+}
+
 TEST_F(ClientServerTest, ATableIsAlteredAndItsBoundariesAreTold) {
   ASSERT_TRUE(create("t").has_value());
   TableChange change;

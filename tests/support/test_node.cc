@@ -268,7 +268,7 @@ Result<engine::TableEntry> TestNode::create_table(std::string name,
 }
 
 Result<engine::TableEntry> TestNode::create_table(engine::TableSpec spec) {
-  return block_on(0, node().create_table(ShardId{0}, std::move(spec)));
+  return block_on(0, node().create_table(ShardId{0}, std::move(spec), author));
 }
 
 Result<engine::PreviewReport> TestNode::preview(engine::PreviewRequest request) {
@@ -277,15 +277,24 @@ Result<engine::PreviewReport> TestNode::preview(engine::PreviewRequest request) 
 }
 
 Result<engine::TableEntry> TestNode::alter_table(engine::TableChange change) {
-  return block_on(0, node().alter_table(ShardId{0}, std::move(change)));
+  return block_on(0, node().alter_table(ShardId{0}, std::move(change), author));
 }
 
 Result<engine::TableEntry> TestNode::undo_rule(engine::RuleUndo undo) {
-  return block_on(0, node().undo_rule(ShardId{0}, std::move(undo)));
+  return block_on(0, node().undo_rule(ShardId{0}, std::move(undo), author));
 }
 
 Result<void> TestNode::drop_table(std::string name) {
-  return block_on(0, node().drop_table(ShardId{0}, std::move(name)));
+  return block_on(0, node().drop_table(ShardId{0}, std::move(name), author));
+}
+Result<engine::TableEntry> TestNode::restore_table(std::string name) {
+  return block_on(0, node().restore_table(ShardId{0}, std::move(name), author));
+}
+std::vector<engine::DroppedTable> TestNode::dropped_tables() {
+  return block_on(0, node().dropped_tables(ShardId{0}));
+}
+engine::AuditPage TestNode::audit_log(engine::AuditQuery query) {
+  return block_on(0, node().audit_log(ShardId{0}, std::move(query)));
 }
 Result<void> TestNode::flush(std::string table) {
   return block_on(0, node().flush_table(ShardId{0}, std::move(table)));
@@ -501,6 +510,7 @@ engine::EngineStats TestNode::stats() {
     sum.commits += s.commits;
     sum.flushes += s.flushes;
     sum.compactions += s.compactions;
+    sum.reclaim_turns += s.reclaim_turns;
     sum.torn_tail_bytes += s.torn_tail_bytes;
     sum.replayed_commits += s.replayed_commits;
     sum.read_only = sum.read_only || s.read_only;

@@ -119,6 +119,10 @@ class TestNode {
   Result<engine::TableEntry> undo_rule(engine::RuleUndo undo);
   Result<engine::PreviewReport> preview(engine::PreviewRequest request);
   Result<void> drop_table(std::string name);
+  Result<engine::TableEntry> restore_table(std::string name);
+  std::vector<engine::DroppedTable> dropped_tables();
+  engine::AuditPage audit_log(engine::AuditQuery query = {});
+  engine::Author author{"test", "memory"};  // of the changes above
   Result<void> flush(std::string table);
   Result<std::vector<engine::TabletDescriptor>> split(TabletId tablet, std::string row = "");
   Result<engine::TabletDescriptor> merge(TabletId left, TabletId right);

@@ -169,9 +169,20 @@ TEST(Node, ADeleteThatWasMergedWithNewerRunsStillHidesWhatLiesInOlderOnes) {
   EXPECT_EQ(node.cells("t").size(), 120u);
 }
 
+// Dropped, it is gone at once (see drop_test.cc).
+engine::TableSpec without_undo(std::vector<std::string> splits) {
+  engine::TableSpec spec;
+  spec.name = "t";
+  spec.granularity = Granularity::micros;
+  spec.splits = std::move(splits);
+  spec.families.emplace_back().name = "f";
+  spec.families[0].undo_window_us = 0;
+  return spec;
+}
+
 TEST(Node, ADroppedTableIsGoneItsBlobsTooAndItsNameIsFree) {
   TestNode node({});
-  ASSERT_TRUE(node.create_table("t", {"f"}, {"r00005"}));
+  ASSERT_TRUE(node.create_table(without_undo({"r00005"})));
   fill(node, 0, 10, "old");
   ASSERT_TRUE(node.flush("t"));
   fill(node, 0, 10, "newer");
@@ -189,7 +200,7 @@ TEST(Node, ADroppedTableIsGoneItsBlobsTooAndItsNameIsFree) {
 
 TEST(Node, AReaderKeepsTheTablesOfADroppedTableUntilItLetsGo) {
   TestNode node;
-  ASSERT_TRUE(node.create_table("t", {"f"}));
+  ASSERT_TRUE(node.create_table(without_undo({})));
   fill(node, 0, 10, "old");
   ASSERT_TRUE(node.flush("t"));
   ReadSpec spec;

@@ -135,12 +135,12 @@ TEST_F(Threads, TablesAreCreatedWrittenFlushedAndDroppedFromEveryShard) {
     spec.name = fmt::format("t{}", shard.id().value());
     spec.families = {{"f"}};
     spec.splits = {"b", "c", "d", "e"};
-    const auto created = co_await node_->create_table(shard.id(), spec);
+    const auto created = co_await node_->create_table(shard.id(), spec, {});
     CHECK(created, "{}", created.error().to_string());
     spec.name = fmt::format("u{}", shard.id().value());
-    const auto extra = co_await node_->create_table(shard.id(), spec);
+    const auto extra = co_await node_->create_table(shard.id(), spec, {});
     CHECK(extra, "{}", extra.error().to_string());
-    const auto dropped = co_await node_->drop_table(shard.id(), spec.name);
+    const auto dropped = co_await node_->drop_table(shard.id(), spec.name, {});
     CHECK(dropped, "{}", dropped.error().to_string());
   });
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
