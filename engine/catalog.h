@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/clock_state.h"
+#include "engine/manifest/clock_state.h"
 #include "engine/node.h"
 #include "engine/table_map.h"
 #include "engine/tablet_seed.h"

@@ -15,7 +15,7 @@
 #include <functional>
 #include <optional>
 
-#include "engine/clock_state.h"
+#include "engine/manifest/clock_state.h"
 #include "engine/store/manifest_store.h"
 #include "io/base/result.h"
 #include "io/runtime/event.h"

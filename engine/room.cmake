@@ -6,7 +6,6 @@ cellar_library(cellar_engine
     catalog.cc
     catalog_drops.cc
     clock_keeper.cc
-    clock_state.cc
     commit_queue.cc
     compact.cc
     conditional.cc

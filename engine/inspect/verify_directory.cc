@@ -6,6 +6,7 @@
 
 #include "engine/inspect/inspect_file.h"
 #include "engine/manifest/audit_entry.h"
+#include "engine/manifest/clock_state.h"
 #include "engine/manifest/states.h"
 #include "engine/manifest/table_item.h"
 #include "engine/manifest/table_state.h"
@@ -137,21 +138,34 @@ class DirectoryCheck {
 
   void read_subjects() {
     for (const auto& [subject, held] : state_.subjects) {
-      if (subject.kind == Subject::Kind::node) {
-        if (const auto node = decode_node_state(held.state); !node) complain("node", node.error());
-      } else if (subject.kind == Subject::Kind::table) {
-        const auto table = decode_table_state(held.state);
-        if (table) {
-          tables_[subject.id] = table->schema.name;
-        } else {
-          complain(fmt::format("table {}", subject.id), table.error());
-        }
-      } else if (subject.kind == Subject::Kind::tablet) {
-        read_tablet(subject.id, held);
-      } else if (subject.kind == Subject::Kind::audit) {
-        read_audit_trail(held);
+      switch (subject.kind) {
+        case Subject::Kind::node:
+          if (const auto node = decode_node_state(held.state); !node) {
+            complain("node", node.error());
+          }
+          break;
+        case Subject::Kind::table:
+          read_table(subject.id, held);
+          break;
+        case Subject::Kind::tablet:
+          read_tablet(subject.id, held);
+          break;
+        case Subject::Kind::clock:
+          if (const auto clock = decode_clock_state(held.state); !clock) {
+            complain("clock", clock.error());
+          }
+          break;
+        case Subject::Kind::audit:
+          read_audit_trail(held);
+          break;
       }
     }
+  }
+
+  void read_table(uint64_t id, const SubjectState& held) {
+    const auto table = decode_table_state(held.state);
+    if (!table) return complain(fmt::format("table {}", id), table.error());
+    tables_[id] = table->schema.name;
   }
 
   void read_audit_trail(const SubjectState& held) {

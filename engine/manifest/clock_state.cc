@@ -1,4 +1,4 @@
-#include "engine/clock_state.h"
+#include "engine/manifest/clock_state.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,0 +1,158 @@
+// A whole data directory: what is in order passes, whatever a crash left passes, and what is
+// missing or changed is named.
+#include "engine/inspect/verify_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "engine/store/blob_files.h"
+#include "engine/store/manifest_file.h"
+#include "io/disk/mem_fs.h"
+#include "io/runtime/sim_loop.h"
+#include "tests/support/seeds.h"
+#include "tests/support/test_node.h"
+
+namespace cellar::engine {
+namespace {
+
+using support::TestNode;
+
+struct Verdict {
+  Result<void> done;
+  size_t problems = 0;
+  std::string text;
+};
+
+Verdict verify(MemDisk& disk) {
+  SimWorld world;
+  SimLoop& loop = world.add_loop();
+  MemFs fs(loop.executor(), disk);
+  std::ostringstream out;
+  const auto dump = make_dump(DumpForm::problems_only, out);
+  Verdict verdict;
+  verdict.done = world.block_on(loop, verify_directory(fs, *dump));
+  verdict.problems = dump->problems();
+  verdict.text = out.str();
+  return verdict;
+}
+
+void remove(MemDisk& disk, const std::string& path) {
+  SimWorld world;
+  SimLoop& loop = world.add_loop();
+  MemFs fs(loop.executor(), disk);
+  ASSERT_TRUE(world.block_on(loop, fs.remove(path)));
+}
+
+// Two tables, of several tablets; some of it flushed, compacted, cut and moved, some in the log
+// only, and a file that two tablets share.
+void fill(TestNode& node) {
+  ASSERT_TRUE(node.create_table("t", {"f"}, {"m"}));
+  ASSERT_TRUE(node.create_table("other", {"f", "g"}));
+  for (int i = 0; i < 200; ++i) {
+    const std::string row = fmt::format("{}{:03}", i % 2 == 0 ? "a" : "z", i);
+    ASSERT_TRUE(node.set("t", row, "f:q", i, std::string(500, 'v')));
+  }
+  ASSERT_TRUE(node.flush("t"));
+  ASSERT_TRUE(node.split(node.table("t")->tablets[0].id, "a100"));
+  ASSERT_TRUE(node.drop_rows("t", "z150", "z160"));
+  ASSERT_TRUE(node.set("t", "a1", "f:late", 1, "x"));
+  ASSERT_TRUE(node.set("other", "r", "g:q", 1, "x"));
+  ASSERT_TRUE(node.move(node.table("t")->tablets[1].id, 1));
+}
+
+class VerifyDirectory : public testing::Test {
+ protected:
+  VerifyDirectory() : node_(two_shards()) { fill(node_); }
+  static support::TestNodeOptions two_shards() {
+    support::TestNodeOptions options;
+    options.shards = 2;
+    return options;
+  }
+
+  TestNode node_;
+};
+
+TEST_F(VerifyDirectory, WhatANodeLeavesIsInOrder) {
+  const Verdict alive = verify(node_.disk());
+  ASSERT_TRUE(alive.done);
+  EXPECT_EQ(alive.problems, 0u) << alive.text;
+  ASSERT_TRUE(node_.close());
+  const Verdict closed = verify(node_.disk());
+  EXPECT_EQ(closed.problems, 0u) << closed.text;
+}
+
+TEST_F(VerifyDirectory, WhatACrashLeavesIsInOrder) {
+  const uint64_t seed = number_from_environment("CELLAR_SEED", 5);
+  Random random(seed);
+  constexpr CrashPolicy kPolicies[] = {CrashPolicy::none, CrashPolicy::all,
+                                       CrashPolicy::random_subset, CrashPolicy::torn_last_write};
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(node_.set("t", fmt::format("b{}", i), "f:q", i, std::string(300, 'w')));
+    if (i % 10 == 9) ASSERT_TRUE(node_.flush("t"));
+    const auto image = node_.crash_image(kPolicies[random.below(4)]);
+    const Verdict verdict = verify(*image);
+    ASSERT_TRUE(verdict.done);
+    EXPECT_EQ(verdict.problems, 0u) << "CELLAR_SEED=" << seed << "\n" << verdict.text;
+  }
+}
+
+TEST_F(VerifyDirectory, AMissingFileIsNamed) {
+  for (const std::string& path : node_.disk().all_files()) {
+    const bool needed = path == kCurrentPath || path.ends_with(".manifest") ||
+                        path.starts_with(std::string(kBlobDirectory) + "/");
+    if (!needed) continue;
+    const auto copy = node_.disk().clone();
+    remove(*copy, path);
+    const Verdict verdict = verify(*copy);
+    ASSERT_TRUE(verdict.done);
+    EXPECT_GE(verdict.problems, 1u) << path;
+    EXPECT_NE(verdict.text.find(path), std::string::npos) << path << "\n" << verdict.text;
+  }
+}
+
+TEST_F(VerifyDirectory, AMissingLogIsNamed) {
+  const auto copy = node_.disk().clone();
+  for (const std::string& path : copy->all_files()) {
+    if (path.starts_with("log/")) remove(*copy, path);
+  }
+  const Verdict verdict = verify(*copy);
+  EXPECT_GE(verdict.problems, 1u);
+  EXPECT_NE(verdict.text.find("log "), std::string::npos) << verdict.text;
+}
+
+// Every byte of a table, and every byte of the manifest that says something, is under a checksum.
+TEST_F(VerifyDirectory, AFlippedBitIsFoundInTheFileItIsIn) {
+  ASSERT_TRUE(node_.close());
+  const uint64_t seed = number_from_environment("CELLAR_SEED", 6);
+  Random random(seed);
+  size_t found = 0;
+  size_t tables = 0;
+  for (const std::string& path : node_.disk().all_files()) {
+    const bool table = path.starts_with(std::string(kBlobDirectory) + "/");
+    if (!table && path != kCurrentPath) continue;
+    const uint64_t size = node_.disk().read_all(path)->size();
+    for (int i = 0; i < 20; ++i) {
+      const auto copy = node_.disk().clone();
+      ASSERT_TRUE(copy->corrupt(path, random.below(size), 1 << random.below(8)));
+      const Verdict verdict = verify(*copy);
+      if (table) ++tables;
+      if (table && verdict.problems > 0) ++found;
+      if (verdict.problems > 0) {
+        EXPECT_NE(verdict.text.find(path), std::string::npos) << path << "\n" << verdict.text;
+      }
+    }
+  }
+  EXPECT_GT(tables, 0u);
+  EXPECT_EQ(found, tables) << "CELLAR_SEED=" << seed;
+}
+
+TEST(VerifyDirectoryAlone, AFolderWithoutAStoreIsRefused) {
+  MemDisk disk;
+  const Verdict verdict = verify(disk);
+  ASSERT_FALSE(verdict.done);
+  EXPECT_EQ(verdict.done.error().code, Errc::failed_precondition);
+}
+
+}  // namespace
+}  // namespace cellar::engine
