@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -87,6 +88,28 @@ TEST_F(Node, StopsOnSigtermWithExitCodeZeroAndFindsEverythingAgain) {
   EXPECT_EQ(*code, 0) << log();
   ASSERT_TRUE(node->start()) << log();
   EXPECT_EQ(count(*connect(*node)), 200u);
+}
+
+// What the README tells an operator to run finds nothing wrong where nothing is.
+TEST_F(Node, VerifyingAStoppedOrKilledNodesDirectoryFindsNoDamage) {
+  const auto verify = [this] {
+    const fs::path inspect = fs::read_symlink("/proc/self/exe").parent_path() / "cellar-inspect";
+    const std::string said = (scratch_ / "verify").string();
+    const int status = std::system(
+        fmt::format("'{}' verify '{}' > '{}' 2>&1", inspect.string(), data_dir(), said).c_str());
+    EXPECT_EQ(status, 0) << read_all(said);
+  };
+  auto node = make();
+  ASSERT_TRUE(node->start());
+  auto client = connect(*node);
+  create(*client);
+  put(*client, 0, 200);
+  client.reset();
+  node->kill_now();
+  verify();
+  ASSERT_TRUE(node->start()) << log();
+  ASSERT_TRUE(node->terminate());
+  verify();
 }
 
 TEST_F(Node, ASecondNodeOnTheSameDirectoryRefusesWithASentence) {
