@@ -91,7 +91,7 @@ std::optional<RunWindow> pick(const Version& version, size_t blocks_bytes) {
   return pick_merge(oldest_first, width_within(blocks_bytes, largest_block));
 }
 
-// Some cell may have died by itself, or may have been pushed out.
+// Some cell may have died by itself, or may have been pushed out, or a token may count no more.
 bool may_age(const TableSchema& schema, const Version& version) {
   const auto& tables = version.runs.front().tables;
   return std::any_of(schema.families.begin(), schema.families.end(),
@@ -99,7 +99,8 @@ bool may_age(const TableSchema& schema, const Version& version) {
                        return !f.rule.keeps_everything() || !f.history.empty();
                      }) ||
          std::any_of(tables.begin(), tables.end(), [](const Ref<TabletTable>& table) {
-           return table->meta().bounds.latest_expiry_us != INT64_MIN;
+           const TimeBounds& bounds = table->meta().bounds;
+           return bounds.latest_expiry_us != INT64_MIN || bounds.has_tokens();
          });
 }
 

@@ -11,6 +11,10 @@ namespace {
 // Rounds in which a reading that had to wait is done again.
 constexpr int kFreshReadings = 3;
 
+size_t bytes_of(const Mutation& cell) {
+  return cell.family.size() + cell.qualifier.size() + cell.value.size();
+}
+
 void finish(ConditionalWrite& write, std::optional<Error> error) {
   write.error = std::move(error);
   write.done(write);  // it may be gone afterwards
@@ -24,28 +28,72 @@ Async<void> finish_when_durable(Tablet& tablet, ConditionalWrite& write, CommitS
   finish(write, std::move(error));
 }
 
-void finish_without_commit(Tablet& tablet, ConditionalWrite& write, std::optional<Error> error) {
+// Of what was read, `stamp` is the last commit that the answer rests on.
+void finish_without_commit(Tablet& tablet, ConditionalWrite& write, CommitStamp stamp,
+                           std::optional<Error> error) {
   // Of a log that has failed, what was read may be lost.
   if (tablet.shard().is_stopped()) return finish(write, read_only_error(tablet.shard()));
   if (tablet.commits().empty()) return finish(write, std::move(error));
   auto pass = tablet.gate().enter();
   if (!pass) return finish(write, std::move(pass).error());
-  spawn(tablet.shard().runtime.executor, finish_when_durable(tablet, write, tablet.last_commit(),
-                                                             std::move(error), std::move(*pass)));
+  spawn(tablet.shard().runtime.executor,
+        finish_when_durable(tablet, write, stamp, std::move(error), std::move(*pass)));
+}
+void finish_without_commit(Tablet& tablet, ConditionalWrite& write, std::optional<Error> error) {
+  finish_without_commit(tablet, write, tablet.last_commit(), std::move(error));
 }
 
-// The new cells, kept in the write: they are the answer.
+// The cells that are answered, kept in the write.
 void keep_cells(ConditionalWrite& write, const std::vector<Mutation>& made) {
   size_t size = 0;
-  for (const Mutation& cell : made) size += cell.value.size();
+  for (const Mutation& cell : made) size += bytes_of(cell);
   write.values.clear();
   write.values.reserve(size);
+  const auto keep = [&write](Bytes& view) {
+    const size_t at = write.values.size();
+    write.values.append(view);
+    view = Bytes(write.values.data() + at, view.size());
+  };
   write.new_cells = made;
   for (Mutation& cell : write.new_cells) {
-    const size_t at = write.values.size();
-    write.values.append(cell.value);
-    cell.value = Bytes(write.values.data() + at, cell.value.size());
+    keep(cell.family);
+    keep(cell.qualifier);
+    keep(cell.value);
   }
+}
+
+// The write's token is known: the answer is the first one's, once that is durable.
+void answer_again(Tablet& tablet, ConditionalWrite& write, const TokenLookup& known) {
+  const TokenRecord& first = known.record();
+  std::optional<Error> error;
+  if (first.content != write.token.content) {
+    error = Error(Errc::invalid_argument,
+                  fmt::format("the token came with another write to row '{}' before",
+                              escape_bytes(write.row)));
+  } else {
+    write.repeated = true;
+    write.matched = first.matched;
+    write.answer_not_kept = first.cells_left_out;
+    keep_cells(write, first.cells);
+  }
+  finish_without_commit(tablet, write, known.stamp(), std::move(error));
+}
+
+// What the commit of the write will keep under its token: the answer as it stands now.
+void remember(Tablet& tablet, ConditionalWrite& write) {
+  TokenRecord record;
+  record.until_us = write.token.issued_us + tablet.shard().tokens.window().window_us;
+  record.content = write.token.content;
+  record.matched = write.matched;
+  size_t size = 0;
+  for (const Mutation& cell : write.new_cells) size += bytes_of(cell);
+  record.cells_left_out = size > kMaxTokenCellBytes;
+  if (!record.cells_left_out) record.cells = write.new_cells;
+  write.token_record.clear();
+  append_token_record(write.token_record, record);
+  write.token_id = token_id(write.token.client, write.token.token);
+  write.token_entry = {write.token_id, write.token_record};
+  write.commit.token = &write.token_entry;
 }
 
 void commit_done(Write& commit) {
@@ -60,6 +108,11 @@ void settle(Tablet& tablet, ConditionalWrite& write, RowReading& reading) {
     return finish(write, Error(Errc::aborted, fmt::format("tablet {} is gone", tablet.id())));
   }
   if (tablet.shard().is_stopped()) return finish(write, read_only_error(tablet.shard()));
+  if (const TokenLookup* known = reading.known()) return answer_again(tablet, write, *known);
+  if (write.token.present()) {
+    auto room = tablet.shard().tokens.make_room(tablet.shard().runtime.clock.now_us());
+    if (!room) return finish_without_commit(tablet, write, std::move(room).error());
+  }
   const CommitStamp stamp = tablet.next_stamp();
   write.commit.mutation = {write.row, {}};
   if (RowModify* modify = reading.modify()) {
@@ -74,11 +127,13 @@ void settle(Tablet& tablet, ConditionalWrite& write, RowReading& reading) {
     if (!valid) return finish_without_commit(tablet, write, std::move(valid).error());
   } else {
     write.matched = reading.matched();
-    write.commit.mutation.mutations = write.matched ? write.then_mutations : write.else_mutations;
-    if (write.commit.mutation.mutations.empty()) {
+    const bool then = write.plain || write.matched;
+    write.commit.mutation.mutations = then ? write.then_mutations : write.else_mutations;
+    if (write.commit.mutation.mutations.empty() && !write.token.present()) {
       return finish_without_commit(tablet, write, std::nullopt);
     }
   }
+  if (write.token.present()) remember(tablet, write);
   write.commit.tablet = write.tablet;
   write.commit.level = write.level;
   write.commit.error.reset();
@@ -143,6 +198,8 @@ RowReading::RowReading(Tablet& tablet, ConditionalWrite& write) : tablet_(tablet
 }
 
 Result<void> RowReading::open() {
+  if (write_.token.present()) TRY_VOID(open_token());
+  if (write_.plain) return {};
   ReadSpec spec;
   spec.rows.add(KeyRange::single(write_.row));
   spec.rows.normalize();
@@ -153,7 +210,27 @@ Result<void> RowReading::open() {
   return {};
 }
 
+Result<void> RowReading::open_token() {
+  const ShardContext& shard = tablet_.shard();
+  const int64_t now_us = shard.runtime.clock.now_us();
+  TRY_VOID(
+      check_issue(write_.token, now_us, shard.tokens.window().for_issue(write_.token.issued_us)));
+  std::string prefix;
+  append_token_prefix(prefix, write_.row, token_id(write_.token.client, write_.token.token));
+  if (!tablet_.may_remember(token_hash(tablet_.id(), prefix), now_us)) return {};
+  token_.emplace(tablet_.pin(), std::move(prefix), now_us);
+  return {};
+}
+
 ScanStep RowReading::run() {
+  if (token_) {
+    const Step step = token_->run();
+    if (step == Step::blocked) return ScanStep::blocked;
+    if (step == Step::failed) return ScanStep::failed;
+    if (step == Step::ready) return ScanStep::done;
+    token_.reset();
+  }
+  if (!cursor_) return ScanStep::done;
   CellSink* sink = &exists_;
   if (modify_) sink = &*modify_;
   const ScanStep step = cursor_->run(*sink);
@@ -162,6 +239,8 @@ ScanStep RowReading::run() {
 
 Result<void> validate(const ConditionalWrite& write, const TableSchema& schema,
                       const MutationLimits& limits) {
+  if (write.token.present()) TRY_VOID(validate_token(write.token));
+  if (write.plain) return validate_mutation({write.row, write.then_mutations}, schema, limits);
   if (!write.rules.empty()) return validate_modify(write.row, write.rules, schema, limits);
   return validate_check(write.row, write.then_mutations, write.else_mutations, schema, limits);
 }

@@ -12,6 +12,10 @@
 // the blocks at hand that rarely waits again. Where it does (a cache too small, a row too long for
 // one call), the reading of the last round stands.
 //
+// A token (token_memory.h) is the first thing that a reading looks for, unless it is known to be
+// new. Where it is there, its record is the answer and the row is not read; where it is not, it
+// goes with the commit. No other write to the row can bring it meanwhile, for they wait.
+//
 // What was read need not be durable yet: all levels enter one log in order, so the commit becomes
 // durable after what it builds on. An answer that comes without a commit waits for that by itself.
 #pragma once
@@ -21,6 +25,7 @@
 #include "engine/engine.h"
 #include "engine/read/scan.h"
 #include "engine/row_modify.h"
+#include "engine/token_lookup.h"
 #include "io/runtime/async.h"
 #include "io/runtime/gate.h"
 
@@ -32,15 +37,18 @@ class Tablet;
 Result<void> validate(const ConditionalWrite& write, const TableSchema& schema,
                       const MutationLimits& limits);
 
-// One reading of the row.
+// One reading of the row, and of what is remembered there of the write's token.
 class RowReading {
  public:
   RowReading(Tablet& tablet, ConditionalWrite& write);
+  // As check_issue() says of a token.
   Result<void> open();
   // done: what it was read for is known. blocked, yielded, failed as of ScanCursor.
   ScanStep run();
-  Async<void> load() { return cursor_->load(); }
-  const Error& error() const { return cursor_->error(); }
+  Async<void> load() { return token_ ? token_->load() : cursor_->load(); }
+  const Error& error() const { return token_ ? token_->error() : cursor_->error(); }
+  // REQUIRES: done. The first answer; null: the write is no repetition.
+  const TokenLookup* known() const { return token_ ? &*token_ : nullptr; }
   bool matched() const { return exists_.found; }
   RowModify* modify() { return modify_ ? &*modify_ : nullptr; }
 
@@ -59,12 +67,15 @@ class RowReading {
     CommitStamp visible_stamp() const override { return stamp; }
   };
 
+  Result<void> open_token();
+
   Tablet& tablet_;
   ConditionalWrite& write_;
+  std::optional<TokenLookup> token_;  // while it is looked for, and when it is found
   AsOf as_of_;
   Exists exists_;
   std::optional<RowModify> modify_;
-  std::unique_ptr<ScanCursor> cursor_;
+  std::unique_ptr<ScanCursor> cursor_;  // null: nothing of the row is asked for
 };
 
 // True: the write is through (committed, refused or answered). False: it goes on by itself, with

@@ -17,6 +17,7 @@
 #include "engine/model/modify.h"
 #include "engine/model/mutation.h"
 #include "engine/model/read_spec.h"
+#include "engine/model/token.h"
 #include "engine/model/types.h"
 #include "engine/store/log_store.h"
 #include "io/base/result.h"
@@ -44,15 +45,17 @@ struct Write {
   CommitStamp stamp;
 
   // Of the engine.
+  const TokenEntry* token = nullptr;  // committed with the mutation, which then may be empty
   LogAppend append;
   Tablet* owner = nullptr;
   Write* next = nullptr;
 };
 
-// One row, read and then written as one commit: CheckAndMutateRow (`rules` empty) or
-// ReadModifyWriteRow. Owned by whoever waits; it and what it views stay put until `done` has run,
-// once, perhaps inside submit(). It may build on commits that are not durable yet; the answer waits
-// for them, refusals that rest on what was read included.
+// One row, read and then written as one commit: CheckAndMutateRow (`rules` empty),
+// ReadModifyWriteRow or, `plain`, a MutateRow with a token, of which only the token is looked for.
+// Owned by whoever waits; it and what it views stay put until `done` has run, once, perhaps inside
+// submit(). It may build on commits that are not durable yet; the answer waits for them, refusals
+// that rest on what was read included.
 struct ConditionalWrite {
   TabletId tablet;
   Epoch epoch;                      // as of Write
@@ -62,17 +65,24 @@ struct ConditionalWrite {
   std::span<const Mutation> then_mutations;
   std::span<const Mutation> else_mutations;
   std::span<const ModifyRule> rules;
+  bool plain = false;  // then_mutations, whatever the row holds
+  WriteToken token;    // token_memory.h; not present: none
   void (*done)(ConditionalWrite& write) = nullptr;
   void* context = nullptr;
 
   // Results.
   std::optional<Error> error;
   bool matched = false;             // a cell passed
+  bool repeated = false;            // the token was known: this is the first answer again,
+  bool answer_not_kept = false;     // of which the cells are not known any more
   std::vector<Mutation> new_cells;  // of the rules, one a column, by column; views into `values`
   std::string values;
 
   // Of the engine.
   Write commit;
+  std::string token_id;
+  std::string token_record;
+  TokenEntry token_entry;
 };
 
 struct EngineStats {
@@ -83,6 +93,7 @@ struct EngineStats {
   uint64_t memtable_bytes = 0;
   uint64_t cache_bytes = 0;
   uint64_t metadata_bytes = 0;  // indexes and filters held in memory
+  uint64_t tokens = 0;          // remembered in memory
   uint64_t commits = 0;
   uint64_t flushes = 0;
   uint64_t compactions = 0;
@@ -102,7 +113,10 @@ class Engine {
   virtual void submit(Write& write) = 0;
 
   // As above; moreover FAILED_PRECONDITION (a value to increment that is not 8 bytes), OUT_OF_RANGE
-  // (an increment that overflows). The list that is not taken is checked for form and families.
+  // (an increment that overflows). The list that is not taken is checked for form and families. Of
+  // a token: INVALID_ARGUMENT (its form, issued too far ahead, known for other content),
+  // FAILED_PRECONDITION and maybe applied (issued too long ago), RESOURCE_EXHAUSTED (too many are
+  // remembered).
   virtual void submit(ConditionalWrite& write) = 0;
 
   // A cursor over the part of spec.rows that lies in the tablet. Pins what it reads; keep it no

@@ -39,6 +39,13 @@ struct EngineOptions {
   int64_t clock_permit_us = 10'000'000;
   int64_t clock_renew_us = 4'000'000;
 
+  // ---- idempotency tokens (token_memory.h)
+  // So long after its issue the repetition of a write gets the first answer. 1 s to 24 h.
+  int64_t token_window_us = 15 * 60'000'000LL;
+  // What the memory of tokens may take over all shards, kTokenBytes each, and at most an eighth of
+  // memory_bytes. 64 KiB to 1 TiB.
+  size_t token_bytes = 32u << 20;
+
   // ---- limits (SEMANTICS 2)
   MutationLimits limits;
 };

@@ -150,8 +150,9 @@ int64_t merge_due_us(Tablet& tablet) {
   for (const TabletRun& run : tablet.version().runs) {
     for (const Ref<TabletTable>& table : run.tables) {
       // Deletes alone do not die; they go in merges.
-      if (!table->meta().bounds.has_cells()) continue;
-      due_us = std::min(due_us, dead_from_us(firm, table->meta().bounds));
+      const TimeBounds& bounds = table->meta().bounds;
+      if (!bounds.has_cells() && !bounds.has_tokens()) continue;
+      due_us = std::min(due_us, dead_from_us(firm, bounds));
     }
   }
   return add_saturating(due_us, shard.options.removal_margin_us);

@@ -17,6 +17,8 @@ Async<Result<void>> Recovery::run() {
   node_.audit_ = std::move(manifest_.audit);
   CO_TRY_VOID(co_await raise_session());
   CO_TRY_VOID(co_await node_.clock_.start(manifest_.clock, manifest_.clock_version));
+  CO_TRY_VOID(co_await settle_token_window());
+  node_.catalog_.load(manifest_);
   CO_TRY_VOID(co_await remove_orphan_blobs());
   CO_TRY_VOID(co_await recover_shards());
   CO_TRY_VOID(co_await name_spans());
@@ -30,12 +32,25 @@ Async<Result<void>> Recovery::run() {
 
 Async<Result<void>> Recovery::raise_session() {
   manifest_.node.session = SessionEpoch{manifest_.node.session.value() + 1};
+  co_return co_await commit_node_state();
+}
+
+// Once there is a trusted time to reckon from.
+Async<Result<void>> Recovery::settle_token_window() {
+  const int64_t now_us = node_.envs_.front().runtime.clock.now_us();
+  const TokenWindow window =
+      next_window(manifest_.node.tokens, node_.options_.token_window_us, now_us);
+  if (window == manifest_.node.tokens) co_return Result<void>{};
+  manifest_.node.tokens = window;
+  co_return co_await commit_node_state();
+}
+
+Async<Result<void>> Recovery::commit_node_state() {
   std::vector<SubjectEdit> edits;
   edits.push_back(
       put_state(kNodeSubject, manifest_.node_version, encode_node_state(manifest_.node)));
   CO_TRY(const auto versions, co_await node_.manifest_.commit(std::move(edits)));
   manifest_.node_version = versions.front();
-  node_.catalog_.load(manifest_);
   co_return Result<void>{};
 }
 
@@ -76,7 +91,8 @@ Async<Result<void>> Recovery::recover_shards() {
                              .mailbox = node_.mailbox(shard),
                              .manifest = node_.manifest_,
                              .old_logs = node_.old_logs_,
-                             .shared_blobs = node_.shared_blobs_};
+                             .shared_blobs = node_.shared_blobs_,
+                             .tokens = manifest_.node.tokens};
     auto part = std::make_unique<ShardPart>(node_.envs_[shard.value()], std::move(setup));
     node_.parts_[shard.value()] = std::move(part);
     ShardEngine& engine = node_.part(shard).engine;

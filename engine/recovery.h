@@ -29,6 +29,8 @@ class Recovery {
   static constexpr size_t kEditBytes = kMaxEditBytes / 4;
 
   Async<Result<void>> raise_session();
+  Async<Result<void>> settle_token_window();
+  Async<Result<void>> commit_node_state();
   Async<Result<void>> remove_orphan_blobs();
   Async<Result<void>> recover_shards();
   Async<Result<void>> name_spans();

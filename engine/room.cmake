@@ -38,8 +38,10 @@ cellar_library(cellar_engine
     table_map.cc
     tablet.cc
     tablet_figures.cc
+    token_lookup.cc
+    token_memory.cc
     unread_tables.cc
     version.cc
   DEPS
     cellar_wal cellar_manifest cellar_compaction cellar_memtable cellar_sstable cellar_read cellar_store cellar_runtime
-    absl::flat_hash_map absl::flat_hash_set)
+    absl::flat_hash_map absl::flat_hash_set PkgConfig::xxhash)

@@ -15,6 +15,7 @@
 #include "engine/sstable/block_loader.h"
 #include "engine/store/blob_store.h"
 #include "engine/store/log_store.h"
+#include "engine/token_memory.h"
 #include "engine/version.h"
 #include "io/runtime/event.h"
 #include "io/runtime/runtime.h"
@@ -63,6 +64,7 @@ struct ShardContext {
   size_t memtable_soft_bytes = 0;  // at which the biggest is flushed
   size_t open_blocks_bytes = 0;    // what the open blocks of one scan or merge should stay within
   size_t refused_bytes = 0;        // what a write wanted that was refused for memory
+  TokenMemory tokens;
   OpenTables open_tables{};
   std::unique_ptr<Log> log;      // set once recovery has begun it
   std::optional<Error> stopped;  // why the shard takes no more writes

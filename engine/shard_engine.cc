@@ -16,6 +16,11 @@ namespace {
 // left is for indexes, filters and requests.
 constexpr size_t kMemtableShare = 2;
 constexpr size_t kCacheShare = 4;
+constexpr size_t kTokenShare = 8;  // at most
+
+size_t token_bytes_of(const EngineOptions& options, uint32_t shards) {
+  return std::min(options.token_bytes, options.memory_bytes / kTokenShare) / shards;
+}
 
 }  // namespace
 
@@ -38,6 +43,7 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
                .memtable_soft_bytes =
                    setup_.options.memory_bytes / setup_.shards / kMemtableShare / 4 * 3,
                .open_blocks_bytes = setup_.options.memory_bytes / setup_.shards / kCacheShare,
+               .tokens = TokenMemory(setup_.tokens, token_bytes_of(setup_.options, setup_.shards)),
                .log = nullptr,
                .stopped = {},
                .watcher = this},
@@ -161,6 +167,7 @@ EngineStats ShardEngine::stats() const {
     }
   }
   stats.metadata_bytes = context_.open_tables.metadata_bytes();
+  stats.tokens = context_.tokens.tokens();
   if (context_.log) stats.log_bytes = context_.log->bytes_on_disk();
   stats.memtable_bytes = context_.memtables.bytes;
   stats.cache_bytes = cache_.bytes();

@@ -48,6 +48,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
     ManifestStore& manifest;    // shard 0's
     OldLogs& old_logs;          // shard 0's
     SharedBlobs& shared_blobs;  // shard 0's
+    TokenWindow tokens;
   };
   ShardEngine(const ShardEnv& env, Setup setup);
   ~ShardEngine() override;

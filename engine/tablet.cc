@@ -37,17 +37,32 @@ struct CursorPin final : ReadPin {
   ReadSources all;
 };
 
-// Puts a commit's entries into a memtable.
+int64_t tokens_until_us(const std::vector<Ref<TabletTable>>& tables) {
+  TimeBounds all;
+  for (const Ref<TabletTable>& table : tables) all.merge(table->meta().bounds);
+  return all.known ? all.tokens_until_us : INT64_MAX;
+}
+
+// Puts a commit's entries into a memtable, and its token into the memory of tokens.
 class Insert final : public CommitVisitor {
  public:
-  explicit Insert(Memtable& to) : to_(to) {}
+  Insert(Memtable& to, TokenMemory& tokens, TabletId tablet)
+      : to_(to), tokens_(tokens), tablet_(tablet) {}
   void entry(Bytes key, Bytes value) override { to_.add(key, value); }
+  void token(Bytes key, Bytes value) override {
+    to_.add(key, value);
+    int64_t until_us = 0;
+    if (!parse_token_until(value, until_us)) return;  // whoever reads it will say so
+    tokens_.note(token_hash(tablet_, token_prefix_of(key)), until_us);
+  }
   void range_delete(const RangeDelete& range, CommitStamp stamp) override {
     to_.add_range_delete(range, stamp);
   }
 
  private:
   Memtable& to_;
+  TokenMemory& tokens_;
+  TabletId tablet_;
 };
 
 }  // namespace
@@ -61,6 +76,7 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
       schema_(new SchemaSnapshot(std::move(seed.schema))),
       last_stamp_(std::max({state_.created, state_.last_flushed, newest_change(schema())})),
       commits_(*facts_),
+      tokens_in_tables_until_us_(tokens_until_us(tables)),
       may_hold_orphans_(!tables.empty() && schema().version > 1) {
   facts_->visible = last_stamp_;
   publish(make_runs(std::move(tables)));
@@ -73,7 +89,7 @@ Tablet::~Tablet() = default;
 Result<void> Tablet::replay(CommitStamp stamp, Bytes payload) {
   if (stamp <= state_.last_flushed) return {};
   TabletMemtable& memtable = active();
-  Insert insert(memtable.entries);
+  Insert insert(memtable.entries, shard_.tokens, id_);
   TRY_VOID(visit_commit(payload, stamp, insert));
   memtable.count();
   last_stamp_ = std::max(last_stamp_, stamp);
@@ -109,21 +125,26 @@ RangeDelete Tablet::clip(const RangeDelete& range) const {
   return clipped;
 }
 
-Result<void> Tablet::check(const Write& write) {
+Result<void> Tablet::check_serving() const {
   if (shard_.is_stopped()) return std::unexpected(read_only_error(shard_));
   if (condemned_) return fail(Errc::aborted, "tablet {} is gone", id_);
   if (refuses_writes_) {
     return std::unexpected(Error(Errc::aborted, fmt::format("tablet {} is being reshaped", id_))
                                .retry_after(kSealRetryMs));
   }
-  if (!write.range) {
-    TRY_VOID(validate_mutation(write.mutation, schema(), shard_.options.limits));
-    if (!in_range(write.mutation.row)) {
-      return fail(Errc::aborted, "row '{}' is not in tablet {}", escape_bytes(write.mutation.row),
-                  id_);
-    }
-  }
   return {};
+}
+
+Result<void> Tablet::check_row(Bytes row) const {
+  if (in_range(row)) return {};
+  return fail(Errc::aborted, "row '{}' is not in tablet {}", escape_bytes(row), id_);
+}
+
+Result<void> Tablet::check(const Write& write) {
+  TRY_VOID(check_serving());
+  if (write.range) return {};
+  TRY_VOID(validate_mutation(write.mutation, schema(), shard_.options.limits));
+  return check_row(write.mutation.row);
 }
 
 CommitStamp Tablet::next_stamp() const {
@@ -141,7 +162,7 @@ Result<void> Tablet::encode(Write& write, bool judged) {
   const auto now_us = static_cast<int64_t>(write.stamp.value() / 1000);
   if (judged) TRY_VOID(schema_->guards.check(write.mutation, now_us));
   canonicalize(write.mutation, schema(), now_us, canonical_);
-  encode_row_commit(payload_, write.mutation.row, canonical_);
+  encode_row_commit(payload_, write.mutation.row, canonical_, write.token);
   return {};
 }
 
@@ -155,11 +176,9 @@ Result<void> Tablet::submit(Write& write) {
 }
 
 Result<void> Tablet::submit(ConditionalWrite& write) {
-  if (shard_.is_stopped()) return std::unexpected(read_only_error(shard_));
+  TRY_VOID(check_serving());
   TRY_VOID(validate(write, schema(), shard_.options.limits));
-  if (!in_range(write.row)) {
-    return fail(Errc::aborted, "row '{}' is not in tablet {}", escape_bytes(write.row), id_);
-  }
+  TRY_VOID(check_row(write.row));
   if (!conditions_.idle()) {
     TRY(const bool waits, conditions_.delay(write));
     if (waits) return {};
@@ -218,7 +237,7 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
       write.append));
   last_stamp_ = write.stamp;
   last_commit_ = write.stamp;
-  Insert insert(memtable.entries);
+  Insert insert(memtable.entries, shard_.tokens, id_);
   const auto inserted = visit_commit(payload_, write.stamp, insert);
   CHECK(inserted, "a commit just encoded does not decode: {}", inserted.error().message);
   memtable.count();

@@ -79,6 +79,10 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // Appends a validated write under a stamp from next_stamp() of the same call; `judged` by the
   // guards.
   Result<void> commit(Write& write, CommitStamp stamp, bool judged);
+  // False: no token with that hash counts (token_memory.h).
+  bool may_remember(uint64_t hash, int64_t now_us) const {
+    return now_us <= tokens_in_tables_until_us_ || shard_.tokens.may_hold(hash);
+  }
 
   // ---- for flush.cc and compact.cc ----
   Gate& gate() { return gate_; }
@@ -140,6 +144,8 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   LogPosition log_needed_from() const;
 
  private:
+  Result<void> check_serving() const;
+  Result<void> check_row(Bytes row) const;
   Result<void> check(const Write& write);
   Result<void> encode(Write& write, bool judged);
   void submit_waiting(Write& write) override;
@@ -175,6 +181,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   uint64_t reads_ = 0;
   uint64_t writes_ = 0;
   RowSamples samples_;
+  const int64_t tokens_in_tables_until_us_;  // of the tables that it was opened with
   bool sealing_ = false;
   bool may_hold_orphans_ = false;
   Gate gate_{"tablet"};

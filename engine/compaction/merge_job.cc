@@ -112,6 +112,8 @@ Result<bool> MergeJob::keep(Bytes key) {
     case Fate::marker:
     case Fate::redundant:
       return cut_off_.keeps_delete(judge_.stamp(), fate == Fate::redundant);
+    case Fate::token:
+      return cut_off_.keeps_token(judge_.token_until_us());
     case Fate::orphaned:
       return false;
     case Fate::unseen:

@@ -9,6 +9,7 @@
 //   - delete markers that a newer marker of the inputs covers wholly, and at the bottom all delete
 //     markers and row-range deletes: nothing older is left to cover, and what is newer they do not
 //     cover. Where some family counts versions, only those behind the cut.
+//   - tokens that count no more.
 //
 // It runs on its shard's loop in slices of kSliceEntries, each followed by a yield; what it holds
 // in memory is one block an input, the blocks being written (TableWriter::kFlushBytes) and the

@@ -5,7 +5,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "engine/model/key.h"
+#include "engine/model/token.h"
 
 namespace cellar::engine {
 namespace {
@@ -95,9 +95,30 @@ std::unique_ptr<Dump> make_dump(DumpForm form, std::ostream& out) {
   return nullptr;
 }
 
+namespace {
+
+std::string describe_token(const ParsedKey& k, Bytes value) {
+  std::string scratch;
+  std::string id_scratch;
+  Bytes client;
+  Bytes token;
+  TokenRecord record;
+  if (!split_token_id(decode_segment(k.escaped_qualifier, id_scratch), client, token) ||
+      !parse_token_record(value, record)) {
+    return "malformed token";
+  }
+  return fmt::format(
+      "token \"{}\" \"{}\" of client \"{}\" stamp {} until {}, content {:016x}{:016x}",
+      escape_bytes(decode_segment(k.escaped_row, scratch)), escape_bytes(token),
+      escape_bytes(client), k.stamp, record.until_us, record.content.high, record.content.low);
+}
+
+}  // namespace
+
 std::string describe_entry(Bytes key, Bytes value) {
   ParsedKey k;
   if (!parse_key(key, k)) return fmt::format("malformed key {}", escape_bytes(key));
+  if (k.kind == EntryKind::token) return describe_token(k, value);
   std::string scratch;
   std::string place = fmt::format("\"{}\"", escape_bytes(decode_segment(k.escaped_row, scratch)));
   if (k.kind != EntryKind::row_delete) place += fmt::format(" {}", escape_bytes(k.family));
@@ -113,6 +134,7 @@ std::string describe_entry(Bytes key, Bytes value) {
       return fmt::format("column delete {} [{}, {}) stamp {}", place, k.start_us, k.end_us,
                          k.stamp);
     case EntryKind::cell:
+    case EntryKind::token:
       break;
   }
   CellValue cell;

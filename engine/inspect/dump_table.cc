@@ -17,6 +17,7 @@ std::string describe_bounds(const TimeBounds& b) {
   if (b.has_cells()) out += fmt::format(" {} to {}", b.min_timestamp_us, b.max_timestamp_us);
   if (b.latest_expiry_us != INT64_MIN) out += fmt::format(", expiry to {}", b.latest_expiry_us);
   if (b.any_without_expiry) out += ", some without expiry";
+  if (b.has_tokens()) out += fmt::format(", tokens to {}", b.tokens_until_us);
   if (b.has_deletes()) {
     out += fmt::format(", deletes of {} to {}", b.delete_start_us, b.delete_end_us);
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/model/token.h"
+
 namespace cellar::engine {
 namespace {
 
@@ -12,7 +14,8 @@ enum Flag : uint8_t {
   kExpiry = 4,
   kWithoutExpiry = 8,
   kDeletes = 16,
-  kAllFlags = 31,
+  kTokens = 32,
+  kAllFlags = 63,
 };
 
 // A pair is written as its start and the distance, which is small.
@@ -59,6 +62,15 @@ void TimeBounds::add_entry(const ParsedKey& key, Bytes value) {
     case EntryKind::row_delete:
     case EntryKind::family_delete:
       return add_delete_of_everything();
+    case EntryKind::token: {
+      int64_t until_us = 0;
+      if (!parse_token_until(value, until_us)) {
+        known = false;
+        return;
+      }
+      tokens_until_us = std::max(tokens_until_us, until_us);
+      return;
+    }
   }
 }
 
@@ -70,6 +82,7 @@ void TimeBounds::merge(const TimeBounds& other) {
   any_without_expiry = any_without_expiry || other.any_without_expiry;
   delete_start_us = std::min(delete_start_us, other.delete_start_us);
   delete_end_us = std::max(delete_end_us, other.delete_end_us);
+  tokens_until_us = std::max(tokens_until_us, other.tokens_until_us);
 }
 
 void encode_time_bounds(std::string& out, const TimeBounds& b) {
@@ -80,10 +93,12 @@ void encode_time_bounds(std::string& out, const TimeBounds& b) {
   if (expiry) flags |= kExpiry;
   if (b.any_without_expiry) flags |= kWithoutExpiry;
   if (b.has_deletes()) flags |= kDeletes;
+  if (b.has_tokens()) flags |= kTokens;
   put_u8(out, flags);
   if (b.has_cells()) put_interval(out, b.min_timestamp_us, b.max_timestamp_us);
   if (expiry) put_varint(out, zigzag(b.latest_expiry_us));
   if (b.has_deletes()) put_interval(out, b.delete_start_us, b.delete_end_us);
+  if (b.has_tokens()) put_varint(out, zigzag(b.tokens_until_us));
 }
 
 bool decode_time_bounds(Reader& in, TimeBounds& out) {
@@ -102,6 +117,7 @@ bool decode_time_bounds(Reader& in, TimeBounds& out) {
   if ((flags & kDeletes) != 0 && !get_interval(in, out.delete_start_us, out.delete_end_us)) {
     return false;
   }
+  if ((flags & kTokens) != 0) out.tokens_until_us = in.signed_varint();
   return in.ok();
 }
 

@@ -26,6 +26,10 @@ struct TimeBounds {
   int64_t delete_start_us = INT64_MAX;
   int64_t delete_end_us = INT64_MIN;
 
+  // Up to when the last of the tokens counts; INT64_MIN: there are none. Readers do not see tokens,
+  // so this bounds no read; but a set with one that counts must not be taken away.
+  int64_t tokens_until_us = INT64_MIN;
+
   static TimeBounds unknown() {
     TimeBounds b;
     b.known = false;
@@ -33,11 +37,14 @@ struct TimeBounds {
   }
   bool has_cells() const { return min_timestamp_us <= max_timestamp_us; }
   bool has_deletes() const { return delete_start_us <= delete_end_us; }
+  bool has_tokens() const { return tokens_until_us != INT64_MIN; }
+  // A token in it may count at that moment.
+  bool may_hold_tokens(int64_t now_us) const { return !known || tokens_until_us >= now_us; }
 
   void add_cell(int64_t timestamp_us, int64_t expire_at_us);
   void add_delete(int64_t start_us, int64_t end_us);
   void add_delete_of_everything() { add_delete(0, INT64_MAX); }
-  // `value` is the entry's; one that is no cell value makes the bounds unknown.
+  // `value` is the entry's; one that is no value of its kind makes the bounds unknown.
   void add_entry(const ParsedKey& key, Bytes value);
   void merge(const TimeBounds& other);
 

@@ -17,16 +17,25 @@ std::string encode_node_state(const NodeState& state) {
   put_varint(out, state.session.value());
   put_varint(out, state.next_table.value());
   put_varint(out, state.next_tablet.value());
+  put_varint(out, zigzag(state.tokens.window_us));
+  put_varint(out, zigzag(state.tokens.raised_us));
+  put_varint(out, zigzag(state.tokens.before_us));
   return out;
 }
 
 Result<NodeState> decode_node_state(Bytes encoded) {
   Reader in(encoded);
   TRY_VOID(check_version(in, NodeState::kVersion, "node state"));
+  const bool knows_tokens = static_cast<uint8_t>(encoded[0]) >= 2;
   NodeState state;
   state.session = SessionEpoch{static_cast<uint32_t>(in.varint())};
   state.next_table = TableId{in.varint()};
   state.next_tablet = TabletId{in.varint()};
+  if (knows_tokens) {
+    state.tokens.window_us = in.signed_varint();
+    state.tokens.raised_us = in.signed_varint();
+    state.tokens.before_us = in.signed_varint();
+  }
   TRY_VOID(check_consumed(in, "node state"));
   return state;
 }

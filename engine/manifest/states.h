@@ -4,6 +4,7 @@
 // stand in engine/FORMATS.md and are held by golden tests.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -17,13 +18,27 @@
 
 namespace cellar::engine {
 
+// For how long after their issue tokens are known (engine/token_memory.h). Raising the window does
+// not bring back what was forgotten under the one before.
+struct TokenWindow {
+  int64_t window_us = 0;  // 0: no start has known of tokens
+  int64_t raised_us = 0;  // for tokens issued up to here
+  int64_t before_us = 0;  // it is not more than this
+
+  int64_t for_issue(int64_t issued_us) const {
+    return issued_us > raised_us ? window_us : std::min(window_us, before_us);
+  }
+  bool operator==(const TokenWindow&) const = default;
+};
+
 // The node: one subject, id 0.
 struct NodeState {
-  static constexpr uint8_t kVersion = 1;
+  static constexpr uint8_t kVersion = 2;
 
   SessionEpoch session;   // of the latest start
   TableId next_table{1};  // ids are never reused
   TabletId next_tablet{1};
+  TokenWindow tokens;  // since version 2
 
   bool operator==(const NodeState&) const = default;
 };

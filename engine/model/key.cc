@@ -13,6 +13,7 @@ constexpr char kTerminator = '\x01';  // 00 01 ends a segment
 constexpr char kEscapedNul = '\xff';  // 00 FF stands for 00
 constexpr char kMarker = '\x01';
 constexpr char kContent = '\x02';
+constexpr char kToken = '\x03';
 constexpr size_t kStampBytes = 8;
 
 void append_segment(std::string& out, Bytes segment) {
@@ -60,6 +61,16 @@ bool parse_stamp_only(Bytes rest, EntryKind kind, ParsedKey& out) {
   out.kind = kind;
   out.stamp = CommitStamp{inverted_at(rest.data())};
   return true;
+}
+
+// `rest` of `key` follows the tag.
+bool parse_token(Bytes key, Bytes rest, ParsedKey& out) {
+  const size_t size = segment_size(rest);
+  if (size == Bytes::npos) return false;
+  out.escaped_qualifier = rest.substr(0, size);
+  rest.remove_prefix(size + 2);
+  out.column_prefix = key.substr(0, key.size() - rest.size());
+  return parse_stamp_only(rest, EntryKind::token, out);
 }
 
 // Timestamps are never negative: a set top bit is no timestamp.
@@ -135,6 +146,21 @@ std::string row_prefix(Bytes row) {
   return out;
 }
 
+void append_token_prefix(std::string& out, Bytes row, Bytes id) {
+  append_row_prefix(out, row);
+  out.push_back(kToken);
+  append_segment(out, id);
+}
+
+void append_token(std::string& out, Bytes row, Bytes id, CommitStamp stamp) {
+  append_token_prefix(out, row, id);
+  append_inverted(out, stamp.value());
+}
+
+Bytes token_prefix_of(Bytes token_key) {
+  return token_key.substr(0, token_key.size() - std::min(kStampBytes, token_key.size()));
+}
+
 void append_column_end(std::string& out, Bytes column_prefix) {
   out.append(column_prefix);
   out.push_back(kContent + 1);
@@ -173,6 +199,7 @@ bool parse_key(Bytes key, ParsedKey& out) {
   Bytes rest = key.substr(row_size + 2);
   if (rest.empty()) return false;
   if (rest[0] == kMarker) return parse_stamp_only(rest.substr(1), EntryKind::row_delete, out);
+  if (rest[0] == kToken) return parse_token(key, rest.substr(1), out);
   if (rest[0] != kContent) return false;
   rest.remove_prefix(1);
 

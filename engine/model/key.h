@@ -3,6 +3,7 @@
 //   entry   := row 00 01 rest                      // row: 00 is written 00 FF, so a shorter row
 //   sorts first rest    := 01 stamp                            // row delete
 //            | 02 family 00 in_family
+//            | 03 token_id 00 01 stamp             // an idempotency token; id escaped like the row
 //   in_family := 01 stamp                          // family delete
 //              | 02 qualifier 00 01 in_column      // qualifier escaped like the row
 //   in_column := 01 stamp start end                // column delete of timestamps [start, end)
@@ -10,11 +11,12 @@
 //   stamp, ts := 8 bytes big-endian, bits inverted // newest first
 //   start, end := 8 bytes big-endian
 //
-// So markers precede what they may cover, cells of a column come newest timestamp first, and of one
-// timestamp the latest commit first. Family names hold no 00 byte. These bytes are on disk: never
-// renumber.
+// So markers precede what they may cover, tokens follow everything else of their row, cells of a
+// column come newest timestamp first, and of one timestamp the latest commit first. Family names
+// hold no 00 byte. These bytes are on disk: never renumber.
 //
-// Values: a cell's is described in cell_value below; every marker's is empty.
+// Values: a cell's is described in cell_value below, a token's in model/token.h; every marker's is
+// empty.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,7 @@
 
 namespace cellar {
 
-enum class EntryKind : uint8_t { row_delete, family_delete, column_delete, cell };
+enum class EntryKind : uint8_t { row_delete, family_delete, column_delete, cell, token };
 
 // ---- building; each appends to `out` ----
 void append_row_prefix(std::string& out, Bytes row);  // row 00 01
@@ -38,6 +40,11 @@ void append_column_delete(std::string& out, Bytes row, Bytes family, Bytes quali
                           CommitStamp stamp, int64_t start_us, int64_t end_us);
 void append_cell(std::string& out, Bytes row, Bytes family, Bytes qualifier, int64_t timestamp_us,
                  CommitStamp stamp);
+// `id` of model/token.h. The prefix is the key up to the stamp.
+void append_token_prefix(std::string& out, Bytes row, Bytes id);
+void append_token(std::string& out, Bytes row, Bytes id, CommitStamp stamp);
+// A token's key without its stamp.
+Bytes token_prefix_of(Bytes token_key);
 // The least key after every entry of the column.
 void append_column_end(std::string& out, Bytes column_prefix);
 
@@ -54,10 +61,10 @@ struct ParsedKey {
   EntryKind kind = EntryKind::cell;
   Bytes row_prefix;     // row 00 01
   Bytes column_prefix;  // up to in_column; for a row delete empty, for a family delete up to
-                        // in_family
+                        // in_family, for a token up to the stamp
   Bytes escaped_row;
   Bytes family;
-  Bytes escaped_qualifier;
+  Bytes escaped_qualifier;   // of a token: its id
   int64_t timestamp_us = 0;  // cell
   int64_t start_us = 0;      // column delete
   int64_t end_us = 0;

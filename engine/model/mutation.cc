@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint8_t kRowCommit = 1;
 constexpr uint8_t kRangeDelete = 2;
+constexpr uint8_t kTokenCommit = 3;
 constexpr uint8_t kHasExpiry = 1;
 
 std::unexpected<Error> malformed(CommitStamp stamp, const char* what) {
@@ -56,7 +57,8 @@ bool decode_operation(Reader& in, Mutation& op) {
   return in.ok() && op.timestamp_us >= 0;
 }
 
-Result<void> visit_row_commit(Reader& in, CommitStamp stamp, CommitVisitor& visitor) {
+Result<void> visit_row_commit(Reader& in, CommitStamp stamp, bool with_token,
+                              CommitVisitor& visitor) {
   const Bytes row = in.bytes();
   const uint64_t count = in.varint();
   if (!in.ok() || row.empty()) return malformed(stamp, "no row key");
@@ -84,17 +86,29 @@ Result<void> visit_row_commit(Reader& in, CommitStamp stamp, CommitVisitor& visi
     }
     visitor.entry(key, value);
   }
+  if (with_token) {
+    const Bytes id = in.bytes();
+    const Bytes record = in.bytes();
+    if (!in.ok() || id.empty()) return malformed(stamp, "its token cannot be read");
+    key.clear();
+    append_token(key, row, id, stamp);
+    visitor.token(key, record);
+  }
   if (!in.at_end()) return malformed(stamp, "bytes after the last operation");
   return {};
 }
 
 }  // namespace
 
-void encode_row_commit(std::string& out, Bytes row, std::span<const Mutation> canonical) {
-  put_u8(out, kRowCommit);
+void encode_row_commit(std::string& out, Bytes row, std::span<const Mutation> canonical,
+                       const TokenEntry* token) {
+  put_u8(out, token == nullptr ? kRowCommit : kTokenCommit);
   put_bytes(out, row);
   put_varint(out, canonical.size());
   for (const Mutation& op : canonical) encode_operation(out, op);
+  if (token == nullptr) return;
+  put_bytes(out, token->id);
+  put_bytes(out, token->record);
 }
 
 void encode_range_delete(std::string& out, const RangeDelete& range) {
@@ -106,7 +120,9 @@ void encode_range_delete(std::string& out, const RangeDelete& range) {
 Result<void> visit_commit(Bytes payload, CommitStamp stamp, CommitVisitor& visitor) {
   Reader in(payload);
   const uint8_t kind = in.u8();
-  if (in.ok() && kind == kRowCommit) return visit_row_commit(in, stamp, visitor);
+  if (in.ok() && (kind == kRowCommit || kind == kTokenCommit)) {
+    return visit_row_commit(in, stamp, kind == kTokenCommit, visitor);
+  }
   if (!in.ok() || kind != kRangeDelete) return malformed(stamp, "unknown kind");
   RangeDelete range;
   range.start = in.bytes();

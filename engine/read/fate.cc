@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "engine/model/token.h"
 #include "io/base/check.h"
 #include "io/base/coding.h"
 
@@ -48,6 +49,7 @@ Fate FateJudge::judge(Bytes key, Bytes value) {
   kind_ = parsed.kind;
   stamp_ = parsed.stamp;
   if (kind_ == EntryKind::row_delete) return judge_row_delete();
+  if (kind_ == EntryKind::token) return judge_token(value);
   if (!in_family_ || family_ != parsed.family) enter_family(parsed.family);
   if (kind_ == EntryKind::family_delete) return judge_family_delete();
   enter_column(parsed);
@@ -132,6 +134,11 @@ Fate FateJudge::judge_column_delete() {
     return Fate::marker;
   }
   return column_deletes_.add(start_us_, end_us_, stamp_) ? Fate::marker : Fate::redundant;
+}
+
+Fate FateJudge::judge_token(Bytes value) {
+  if (stamp_ > at_) return Fate::unseen;
+  return parse_token_until(value, token_until_us_) ? Fate::token : Fate::malformed;
 }
 
 Fate FateJudge::judge_cell(Bytes value) {

@@ -9,6 +9,7 @@
 //   family delete, newest first     -> family_below_
 //   column deletes, newest first    -> column_deletes_ (disjoint fragments of timestamps)
 //   cells: newest timestamp first; of one timestamp, the newest commit first
+//   tokens, behind everything else  -> nothing touches them, and they touch nothing
 //
 // The whole rule, in terms of commit stamps (mutation.h says why a commit may be treated as a set):
 //   1. what was committed after the reader's stamp does not exist;
@@ -84,6 +85,8 @@ class FateJudge {
   const CellValue& value() const {
     return value_;
   }  // of a cell that is neither unseen nor orphaned
+  // Of a token: up to when it counts.
+  int64_t token_until_us() const { return token_until_us_; }
   bool counts() const { return counted_; }  // the family at hand counts versions
   // The family of a cell that is not orphaned.
   const FamilyRetention& family_retention() const { return *family_retention_; }
@@ -102,6 +105,7 @@ class FateJudge {
   Fate judge_row_delete();
   Fate judge_family_delete();
   Fate judge_column_delete();
+  Fate judge_token(Bytes value);
   Fate judge_cell(Bytes value);
   Fate judge_alone(bool same_timestamp, bool covered) const;
   Fate judge_counted(bool covered);
@@ -145,6 +149,7 @@ class FateJudge {
   bool judging_column_ = false;  // column_judge_ is about the column at hand
 
   CellValue value_;
+  int64_t token_until_us_ = 0;
   EntryKind kind_ = EntryKind::cell;
   int64_t timestamp_us_ = 0;
   int64_t start_us_ = 0;

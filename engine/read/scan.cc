@@ -339,6 +339,8 @@ Step ScanCursor::take_entry(CellSink& sink) {
     leave(ScanStep::yielded);
     return Step::ready;
   }
+  // Behind a token there are only more of them.
+  if (fate == Fate::token) return seek(Aim::entry, row_prefix_end(row_prefix_));
   return merge_.next();
 }
 

@@ -23,8 +23,11 @@ int64_t aged_from_us(const TableRetention& firm, int64_t timestamp_us) {
 
 int64_t dead_from_us(const TableRetention& firm, const TimeBounds& bounds) {
   if (!bounds.known) return kNeverUs;
-  if (!bounds.has_cells()) return 0;
-  int64_t from_us = bounds.any_without_expiry ? aged_from_us(firm, bounds.max_timestamp_us) : 0;
+  int64_t from_us = bounds.has_tokens() ? bounds.tokens_until_us + 1 : 0;
+  if (!bounds.has_cells()) return from_us;
+  if (bounds.any_without_expiry) {
+    from_us = std::max(from_us, aged_from_us(firm, bounds.max_timestamp_us));
+  }
   if (bounds.latest_expiry_us != INT64_MIN) {
     if (bounds.latest_expiry_us == kNeverUs) return kNeverUs;
     from_us = std::max(from_us, bounds.latest_expiry_us + 1);

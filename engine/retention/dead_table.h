@@ -11,7 +11,8 @@ namespace cellar::engine {
 
 // The first microsecond of trusted time at which every cell of the set is dead by its age or its
 // own expiry, whatever families they are of, and whichever open change is undone (so `firm` is
-// firm); INT64_MAX when that cannot be said. A set without cells is dead from the start.
+// firm), and at which no token of the set counts; INT64_MAX when that cannot be said. A set without
+// either is dead from the start.
 int64_t dead_from_us(const TableRetention& firm, const TimeBounds& bounds);
 
 // About how many of the set's `bytes` belong to cells that are dead so by `at_us`, taking times of

@@ -15,7 +15,8 @@ enum class Fate : uint8_t {
   orphaned,     // a cell of a family that does not exist, or no longer the same one
   marker,       // a delete marker that may still cover something
   redundant,    // a delete marker that newer ones cover wholly
-  malformed,    // no entry key, or no cell value: DATA_LOSS
+  token,      // what is remembered of an idempotency token: no reader sees it, no delete covers it
+  malformed,  // no entry key, or no cell value: DATA_LOSS
 };
 
 }  // namespace cellar::engine

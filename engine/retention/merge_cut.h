@@ -79,6 +79,8 @@ class MergeCut {
   Verdict counted_cell(const FamilyRetention& family, Fate fate, bool clean, Instant died) const;
   // Row, family, column and range deletes; `redundant`: newer ones cover it.
   bool keeps_delete(CommitStamp stamp, bool redundant) const;
+  // What is remembered of a token is covered by nothing: it stays until it counts no more.
+  bool keeps_token(int64_t until_us) const { return until_us >= now_us_; }
   // Up to here the outputs are settled; 0 unless at the bottom.
   CommitStamp settled() const { return CommitStamp{facts_.bottom ? settled_ : 0}; }
 

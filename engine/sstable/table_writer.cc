@@ -62,6 +62,9 @@ void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
       break;
     case EntryKind::column_delete:
       ++meta_.column_deletes;
+      break;
+    case EntryKind::token:
+      break;
   }
 }
 

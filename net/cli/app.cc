@@ -55,6 +55,8 @@ Result<Session> make_session(const GlobalOptions& globals, const Console& consol
   }
   TRY_VOID(parse_address(session.options.address));
   session.options.client_name = "cellar 0.1";
+  // One for all runs, so that a token= means the same to each; those that are drawn are long.
+  session.options.client_id = "cellar";
   session.options.request_deadline_us = timeout_us;
   session.options.connect_timeout_us = std::min<int64_t>(timeout_us, kConnectTimeoutUs);
   session.options.admin_deadline_us = std::max<int64_t>(timeout_us, kAdminDeadlineUs);

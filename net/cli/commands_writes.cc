@@ -20,9 +20,16 @@ Result<client::CallOptions> call_options(const Arguments& arguments) {
   return options;
 }
 
+std::optional<client::Token> token_of(const Arguments& arguments) {
+  const std::string* token = arguments.find("token");
+  return token == nullptr ? std::nullopt : std::optional(client::Token{*token});
+}
+
 int changed(const Session& session, const Result<client::MutateReply>& reply) {
   if (!reply) return session.fail(reply.error());
-  if (session.json) session.console.print("{{\"ok\":true}}\n");
+  if (session.json) {
+    session.console.print("{{\"ok\":true{}}}\n", reply->repeated ? ",\"repeated\":true" : "");
+  }
   return kDone;
 }
 
@@ -34,6 +41,7 @@ int write_row(Session& session, const Arguments& arguments, Fill fill) {
   const auto options = call_options(arguments);
   if (!options) return session.usage(options.error());
   client::Mutation mutation(*row);
+  if (auto token = token_of(arguments)) mutation.with_token(*std::move(token));
   const Result<void> filled = fill(mutation);
   if (!filled) return session.usage(filled.error());
   return changed(session, session.client().mutate_row(arguments[0], mutation, *options));
@@ -135,6 +143,7 @@ int modify_row(Session& session, const Arguments& arguments, Rule rule) {
   }
   const auto options = call_options(arguments);
   if (!options) return session.usage(options.error());
+  modify.token = token_of(arguments);
   const auto written = session.client().read_modify_write(arguments[0], modify, *options);
   if (!written) return session.fail(written.error());
   RowPrinter printer(session, ColumnChoice(), false);
@@ -263,6 +272,7 @@ int check_and_mutate(Session& session, const Arguments& arguments) {
   if (!read) return session.usage(read.error());
   const auto options = call_options(arguments);
   if (!options) return session.usage(options.error());
+  check.token = token_of(arguments);
   const auto reply = session.client().check_and_mutate(arguments[0], check, *options);
   if (!reply) return session.fail(reply.error());
   if (session.json) {
@@ -275,8 +285,9 @@ int check_and_mutate(Session& session, const Arguments& arguments) {
 
 // ---- what they take
 
-std::vector<KeySpec> durability_keys() {
-  return {{"durability", "LEVEL", "sync, periodic or memory (default: the table's)"}};
+std::vector<KeySpec> write_keys() {
+  return {{"durability", "LEVEL", "sync, periodic or memory (default: the table's)"},
+          {"token", "TEXT", "the same write under the same token is made once in 15 minutes"}};
 }
 
 std::vector<KeySpec> life_keys() {
@@ -297,7 +308,7 @@ std::vector<CommandSpec> cell_commands() {
        "Without a time the node stamps the cell. What follows the last @ is a time if it can be "
        "one;\nwith --at it never is. ttl= and expire-at= take the place of the ages in the "
        "family's rule.",
-       joined(life_keys(), durability_keys()),
+       joined(life_keys(), write_keys()),
        {"cellar set notes today text:title='hello'",
         "cellar set packages libc6 install:amd64=2.36-9@2026-11-21T08:00:00Z",
         "cellar set events user7 click:page=/home ttl=1h"},
@@ -310,7 +321,7 @@ std::vector<CommandSpec> cell_commands() {
        true,
        "Append to the newest values of columns, and show what they became.",
        "",
-       durability_keys(),
+       write_keys(),
        {"cellar append notes today text:title=' world'"},
        &append},
       {"increment",
@@ -321,7 +332,7 @@ std::vector<CommandSpec> cell_commands() {
        true,
        "Add to counters (1 where no number is given), and show what they became.",
        "A counter is eight bytes, most significant first; one that is not there counts as 0.",
-       durability_keys(),
+       write_keys(),
        {"cellar increment counters visits day:2026-11-21",
         "cellar increment counters stock f:n=-5"},
        &increment},
@@ -333,7 +344,7 @@ std::vector<CommandSpec> cell_commands() {
        true,
        "The same as increment.",
        "",
-       durability_keys(),
+       write_keys(),
        {"cellar addtocell counters visits day:2026-11-21=1"},
        &increment},
       {"checkandmutate",
@@ -354,7 +365,7 @@ std::vector<CommandSpec> cell_commands() {
                       {"until", "TIME", "cells with an earlier timestamp"},
                       {"filter", "JSON", "any filter, as of read"}},
                      life_keys()),
-              durability_keys()),
+              write_keys()),
        {"cellar checkandmutate notes today then deleterow else text:title=new",
         "cellar checkandmutate notes today columns=text:state values=draft versions=1 \\\n"
         "      then text:state=final deletecolumn text:note else text:late=yes"},
@@ -372,7 +383,7 @@ std::vector<CommandSpec> delete_commands() {
        false,
        "Delete a row.",
        "",
-       durability_keys(),
+       write_keys(),
        {"cellar deleterow packages libc6"},
        &delete_row},
       {"deletecolumn",
@@ -385,7 +396,7 @@ std::vector<CommandSpec> delete_commands() {
        "",
        joined({{"start", "TIME", "versions with this timestamp or a later one"},
                {"end", "TIME", "versions with an earlier timestamp"}},
-              durability_keys()),
+              write_keys()),
        {"cellar deletecolumn packages libc6 install:amd64 end=-30d"},
        &delete_column},
       {"deletefamily",
@@ -396,7 +407,7 @@ std::vector<CommandSpec> delete_commands() {
        false,
        "Delete the cells of a family in one row.",
        "To remove a family from a table, see dropfamily.",
-       durability_keys(),
+       write_keys(),
        {"cellar deletefamily packages libc6 remove"},
        &delete_family},
   };

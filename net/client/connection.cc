@@ -16,6 +16,9 @@ namespace {
 
 constexpr uint64_t kHelloId = UINT64_MAX;  // of no slot
 constexpr uint64_t kPingId = UINT64_MAX - 1;
+// What is known of the server's clock, by which tokens are stamped, is asked for anew after this,
+// while the connection is used: the two clocks drift apart.
+constexpr int64_t kClockAgeUs = 300'000'000;
 
 // Without the "connecting to ...: " that the sentence around it says already.
 std::string_view reason_of(std::string_view message) {
@@ -181,7 +184,14 @@ Result<void> Connection::handle(const wire::Frame& frame) {
     if (in_flight_ == 0) stream_->close();
     return {};
   }
-  if (header.request_id == kPingId) return {};
+  if (header.request_id == kPingId) {
+    const auto* pong = wire::verified<fb::PingReply>(frame.body);
+    if (pong != nullptr && pong->now_us() != 0) {
+      server_.now_us = pong->now_us();
+      greeted_us_ = env_.timers.now_us();
+    }
+    return {};
+  }
   Slot* slot = slot_of(header.request_id);
   if (!slot) {
     return fail(Errc::internal, "{} answered request {:#x}, which is not open", options_.address,
@@ -354,10 +364,16 @@ void Connection::on_keepalive() {
       give_up("it has gone silent");
       return;
     }
-    send_control(kPingId, static_cast<uint16_t>(fb::Op::Ping), wire::FrameKind::request, {});
-    pinged_us_ = now_us;
+    ping();
+  } else if (last_received_us_ > greeted_us_ && greeted_us_ + kClockAgeUs <= now_us) {
+    ping();
   }
   keepalive_.arm_after_us(options_.keepalive_us);
+}
+
+void Connection::ping() {
+  send_control(kPingId, static_cast<uint16_t>(fb::Op::Ping), wire::FrameKind::request, {});
+  pinged_us_ = env_.timers.now_us();
 }
 
 int64_t Connection::next_pause_us() {

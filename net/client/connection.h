@@ -115,6 +115,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void fail_queue(const Error& why, Ending ending, Reach reach, bool all);
   void on_alarm();
   void on_keepalive();
+  void ping();
   // The reader finds out and ends this connection.
   void give_up(std::string_view why);
   int64_t next_pause_us();
@@ -149,7 +150,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ConnectionOwner* owner_;  // null once closed
   Random random_;
   ServerHello server_;
-  int64_t greeted_us_ = 0;  // when it came, by the timers
+  int64_t greeted_us_ = 0;  // when its now_us came, by the timers
   bool retired_ = false;
   State state_ = State::idle;
 

@@ -9,6 +9,9 @@
 namespace cellar::server {
 namespace {
 
+// What one in the pool keeps of its body.
+constexpr size_t kKeepBytes = 16 * 1024;
+
 Error overdue(const wire::FrameHeader& header, Applied applied) {
   Error error(Errc::deadline_exceeded,
               fmt::format("the write was not done within its {} ms", header.deadline_ms));
@@ -37,6 +40,10 @@ Bytes ConditionalOp::keep_body(Bytes body) {
 
 void ConditionalOp::forget() {
   home_->admission().release_bytes(held_bytes_);
+  if (body_.capacity() * sizeof(uint64_t) > kKeepBytes) {
+    std::vector<uint64_t>().swap(body_);
+    decoded_ = {};
+  }
   home_->conditional_ops.give(this);
 }
 
@@ -50,6 +57,12 @@ void ConditionalOp::start(const engine::TabletDescriptor& tablet) {
   write_.else_mutations = decoded_.else_mutations;
   write_.rules = decoded_.rules;
   write_.filter = filter_ ? &*filter_ : nullptr;
+  if (!decoded_.token.empty()) {
+    client_id_ = session_->client_id();
+    write_.token.client = client_id_;
+    write_.token.token = decoded_.token;
+    write_.token.issued_us = decoded_.token_issued_us;
+  }
   write_.done = engine_done;
   write_.context = this;
   if (deadline_us_ != 0) {
@@ -98,11 +111,21 @@ void ConditionalOp::finish() {
 
 void ConditionalOp::answer() {
   if (write_.error) return session_->reply_error(header_, *write_.error);
+  if (write_.plain) return answer_plain();
   if (!write_.rules.empty()) return answer_cells();
   auto& builder = home_->builder();
   builder.Clear();
-  session_->reply(header_, wire::finish_body(builder, wire::fb::CreateCheckAndMutateRowReply(
-                                                          builder, write_.matched)));
+  const auto reply =
+      wire::fb::CreateCheckAndMutateRowReply(builder, write_.matched, false, write_.repeated);
+  session_->reply(header_, wire::finish_body(builder, reply));
+}
+
+void ConditionalOp::answer_plain() {
+  if (!write_.repeated) return session_->reply(header_, {});
+  auto& builder = home_->builder();
+  builder.Clear();
+  const auto reply = wire::fb::CreateMutateRowReply(builder, false, true);
+  session_->reply(header_, wire::finish_body(builder, reply));
 }
 
 void ConditionalOp::answer_cells() {
@@ -111,6 +134,7 @@ void ConditionalOp::answer_cells() {
     chunk.cell({write_.row, cell.family, cell.qualifier, cell.timestamp_us, cell.value});
   }
   chunk.end_row(write_.row);
+  if (write_.repeated) chunk.set_repeated(write_.answer_not_kept);
   session_->reply(header_, chunk.finish());
 }
 

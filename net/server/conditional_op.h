@@ -1,4 +1,5 @@
-// ConditionalOp: one CheckAndMutateRow or ReadModifyWriteRow on its way. Pooled; no coroutine. It
+// ConditionalOp: one CheckAndMutateRow, ReadModifyWriteRow or MutateRow with a token on its way.
+// Pooled; no coroutine. It
 // keeps the body, since the engine may have to wait for the row; where the tablet lives on another
 // shard, it goes there as a message and comes back as one.
 //
@@ -30,6 +31,10 @@ class ConditionalOp final : private MailboxMessage {
   wire::DecodedConditional& decoded() { return decoded_; }
   // Of a CheckAndMutateRow, where it has one.
   void set_filter(engine::FilterPlan plan) { filter_ = std::move(plan); }
+  // It is a MutateRow.
+  void set_plain() { write_.plain = true; }
+  // The token of decoded(), where it has one, stands for this content.
+  void set_content(const ContentHash& content) { write_.token.content = content; }
   // As though it had not begun.
   void forget();
   // Submits it. Answers the request, perhaps inside.
@@ -43,6 +48,7 @@ class ConditionalOp final : private MailboxMessage {
   void finish();
   void answer();
   void answer_cells();
+  void answer_plain();
 
   ShardServer* home_ = nullptr;
   ShardServer* server_ = nullptr;  // of the shard that has the tablet
@@ -51,6 +57,7 @@ class ConditionalOp final : private MailboxMessage {
   std::vector<uint64_t> body_;  // aligned
   size_t held_bytes_ = 0;
   wire::DecodedConditional decoded_;
+  std::string client_id_;  // the session's at the request
   std::optional<engine::FilterPlan> filter_;
   engine::ConditionalWrite write_;
   int64_t deadline_us_ = 0;  // 0: none

@@ -21,6 +21,8 @@ void handle_confirm_time(ShardServer& shard, Session& session, const wire::Frame
 void handle_extra(ShardServer& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_data.cc ----
 void handle_mutate_row(ShardServer& shard, Session& session, const wire::Frame& frame);
+// A MutateRow that has a token.
+void start_write_with_token(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_mutate_rows(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_drop_row_range(ShardServer& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_conditional.cc ----

@@ -1,7 +1,8 @@
-// CheckAndMutateRow and ReadModifyWriteRow.
+// CheckAndMutateRow, ReadModifyWriteRow, and MutateRow with a token.
 #include <type_traits>
 
 #include "engine/filter/compiled_filter.h"
+#include "engine/model/content_hash.h"
 #include "net/server/conditional_op.h"
 #include "net/server/dispatch.h"
 #include "net/server/router.h"
@@ -16,13 +17,36 @@ using wire::Frame;
 
 namespace {
 
+template <class Request>
+constexpr bool kModify = std::is_same_v<Request, wire::fb::ReadModifyWriteRowRequest>;
+template <class Request>
+constexpr bool kPlain = std::is_same_v<Request, wire::fb::MutateRowRequest>;
+
+template <class Request>
+Result<void> validate_form(const wire::DecodedConditional& decoded, const TableSchema& schema,
+                           const MutationLimits& limits) {
+  if constexpr (kModify<Request>) {
+    return validate_modify(decoded.row, decoded.rules, schema, limits);
+  } else if constexpr (kPlain<Request>) {
+    return validate_mutation({decoded.row, decoded.then_mutations}, schema, limits);
+  } else {
+    return validate_check(decoded.row, decoded.then_mutations, decoded.else_mutations, schema,
+                          limits);
+  }
+}
+
+template <class Request>
+ContentHash content_of(const wire::DecodedConditional& decoded, const FilterSpec& filter) {
+  if constexpr (kModify<Request>) return hash_of_modify(decoded.rules);
+  if constexpr (kPlain<Request>) return hash_of_mutations(decoded.then_mutations);
+  return hash_of_check(filter, decoded.then_mutations, decoded.else_mutations);
+}
+
 // Form comes before existence: what is malformed is told so even where its table is unknown.
-Error existence_error(const wire::DecodedConditional& decoded, bool modify,
-                      const MutationLimits& limits, Error not_found) {
-  const TableSchema unknown;
-  auto form = modify ? validate_modify(decoded.row, decoded.rules, unknown, limits)
-                     : validate_check(decoded.row, decoded.then_mutations, decoded.else_mutations,
-                                      unknown, limits);
+template <class Request>
+Error existence_error(const wire::DecodedConditional& decoded, const MutationLimits& limits,
+                      Error not_found) {
+  auto form = validate_form<Request>(decoded, TableSchema(), limits);
   if (!form && form.error().code == Errc::invalid_argument) return std::move(form).error();
   return not_found;
 }
@@ -32,7 +56,6 @@ void start(ShardServer& shard, Session& session, const Frame& frame, const Filte
   if (auto held = shard.admission().hold_bytes(frame.body.size()); !held) {
     return session.reply_error(frame.header, held.error());
   }
-  constexpr bool kModify = std::is_same_v<Request, wire::fb::ReadModifyWriteRowRequest>;
   ConditionalOp* op = shard.conditional_ops.take();
   op->begin(shard, session, frame.header);
   const Bytes body = op->keep_body(frame.body);
@@ -51,7 +74,7 @@ void start(ShardServer& shard, Session& session, const Frame& frame, const Filte
   const auto table = find_table(shard.tables(), frame.header, op->decoded().target.table);
   if (!table) {
     return refuse(
-        existence_error(op->decoded(), kModify, shard.options().engine.limits, table.error()));
+        existence_error<Request>(op->decoded(), shard.options().engine.limits, table.error()));
   }
   if (auto ok = check_granularity(filter, (*table)->schema.granularity); !ok) {
     return refuse(ok.error());
@@ -65,6 +88,8 @@ void start(ShardServer& shard, Session& session, const Frame& frame, const Filte
     const wire::TabletHint hint = hint_of(tablet);
     return refuse(stale_error(frame.header, tablet), &hint);
   }
+  if constexpr (kPlain<Request>) op->set_plain();
+  if (!op->decoded().token.empty()) op->set_content(content_of<Request>(op->decoded(), filter));
   op->start(tablet);
 }
 
@@ -78,19 +103,17 @@ void handle_check_and_mutate_row(ShardServer& shard, Session& session, const Fra
       !ok) {
     return session.reply_error(frame.header, ok.error());
   }
-  if (request->token() != nullptr) {
-    return session.reply_error(frame.header, unimplemented("an idempotency token"));
-  }
   start<wire::fb::CheckAndMutateRowRequest>(shard, session, frame, filter);
 }
 
 void handle_read_modify_write_row(ShardServer& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<wire::fb::ReadModifyWriteRowRequest>(session, frame);
   if (request == nullptr) return;
-  if (request->token() != nullptr) {
-    return session.reply_error(frame.header, unimplemented("an idempotency token"));
-  }
   start<wire::fb::ReadModifyWriteRowRequest>(shard, session, frame, {});
+}
+
+void start_write_with_token(ShardServer& shard, Session& session, const Frame& frame) {
+  start<wire::fb::MutateRowRequest>(shard, session, frame, {});
 }
 
 }  // namespace cellar::server

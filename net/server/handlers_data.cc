@@ -19,16 +19,6 @@ Error existence_error(const RowMutation& row, const MutationLimits& limits, Erro
   return not_found;
 }
 
-// Why a decoded row may not be handed to the engine; none for nearly all.
-std::optional<Error> refusal(const wire::DecodedWrites& decoded, size_t index,
-                             const TableEntry& table, const MutationLimits& limits) {
-  const wire::RowWrite& row = decoded.rows[index];
-  if (row.feature == wire::WriteFeature::none) return std::nullopt;
-  auto valid = validate_mutation(decoded.mutation(index), table.schema, limits);
-  if (!valid) return std::move(valid).error();
-  return unimplemented(wire::feature_name(row.feature));
-}
-
 // One row for another shard: the body goes there with it.
 void hand_over(ShardServer& shard, Session& session, const Frame& frame,
                const TabletDescriptor& tablet) {
@@ -52,6 +42,7 @@ void hand_over(ShardServer& shard, Session& session, const Frame& frame,
 void handle_mutate_row(ShardServer& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<wire::fb::MutateRowRequest>(session, frame);
   if (request == nullptr) return;
+  if (request->token() != nullptr) return start_write_with_token(shard, session, frame);
   wire::DecodedWrites& decoded = shard.writes();
   if (auto ok = wire::decode(*request, decoded); !ok) {
     return session.reply_error(frame.header, ok.error());
@@ -61,9 +52,6 @@ void handle_mutate_row(ShardServer& shard, Session& session, const Frame& frame)
   const auto table = find_table(shard.tables(), frame.header, decoded.target.table);
   if (!table) {
     return session.reply_error(frame.header, existence_error(row, limits, table.error()));
-  }
-  if (auto refused = refusal(decoded, 0, **table, limits)) {
-    return session.reply_error(frame.header, *refused);
   }
   const TabletDescriptor& tablet = (*table)->locate(row.row);
   if (!names_tablet(frame.header, tablet)) {
@@ -95,10 +83,6 @@ void handle_mutate_rows(ShardServer& shard, Session& session, const Frame& frame
   wire::DecodedWrites& decoded = batch->decoded();
   CHECK(wire::decode(*wire::verified<wire::fb::MutateRowsRequest>(body), decoded).has_value());
   for (size_t i = 0; i < decoded.rows.size(); ++i) {
-    if (auto refused = refusal(decoded, i, **table, shard.options().engine.limits)) {
-      batch->refuse(i, std::move(*refused));
-      continue;
-    }
     const TabletDescriptor& tablet = (*table)->locate(decoded.rows[i].row);
     if (!names_tablet(frame.header, tablet)) {
       batch->refuse(i, stale_error(frame.header, tablet));
@@ -107,6 +91,10 @@ void handle_mutate_rows(ShardServer& shard, Session& session, const Frame& frame
     if (tablet.held) {
       batch->forget();
       return session.hold();
+    }
+    if (!decoded.rows[i].token.empty()) {
+      batch->add_with_token(i, tablet);
+      continue;
     }
     engine::Write& write = batch->add(i, tablet);
     write.level = decoded.target.level;

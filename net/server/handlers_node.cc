@@ -9,15 +9,16 @@ namespace fb = wire::fb;
 
 namespace {
 
-constexpr size_t kMaxClientIdBytes = 64;
+constexpr size_t kMaxClientIdBytes = kMaxTokenClientBytes;
 constexpr size_t kShownClientNameBytes = 64;  // longer ones are cut
 constexpr size_t kMaxEchoBytes = 1024;
 
 // Parts of the contract that this node has, by the names of PROTOCOL.md.
 constexpr std::string_view kFeatures[] = {
-    "filters",         "splits",       "reversed",    "drop_row_range", "alter_table",
-    "sample_row_keys", "tablets",      "clock",       "rule_history",   "preview",
-    "explain",         "include_dead", "with_expiry", "restore_table",  "audit_log"};
+    "filters",      "splits",          "reversed",  "drop_row_range",
+    "alter_table",  "sample_row_keys", "tablets",   "clock",
+    "rule_history", "preview",         "explain",   "include_dead",
+    "with_expiry",  "restore_table",   "audit_log", "tokens"};
 
 Result<void> check_hello(const fb::HelloRequest& hello) {
   if (hello.min_version() > wire::kProtocolVersion ||
@@ -146,13 +147,15 @@ Async<void> answer_extra(ShardServer& shard, Session& session, wire::FrameHeader
 
 void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
   std::string client_name;
+  Bytes client_id;
   if (!frame.body.empty()) {
     const auto* hello = body_of<fb::HelloRequest>(session, frame);
     if (hello == nullptr) return;
     if (auto ok = check_hello(*hello); !ok) return session.reply_error(frame.header, ok.error());
     client_name = escape_bytes(wire::text(hello->client_name()), kShownClientNameBytes);
+    client_id = wire::bytes_of(hello->client_id());
   }
-  session.greet(std::move(client_name));
+  session.greet(std::move(client_name), client_id);
   auto& builder = shard.builder();
   builder.Clear();
   std::vector<flatbuffers::Offset<flatbuffers::String>> names;

@@ -91,13 +91,16 @@ class Session final : private MapWaiter {
 
   ShardServer& shard() { return shard_; }
   bool greeted() const { return greeted_; }
-  // By a hello in which the client calls itself so.
-  void greet(std::string client_name) {
+  // By a hello in which the client calls itself so; `client_id`: the identity that its tokens are
+  // scoped to, perhaps none.
+  void greet(std::string client_name, Bytes client_id) {
     greeted_ = true;
     client_name_ = std::move(client_name);
+    client_id_ = client_id;
   }
   // Whose the changes are that come over it.
   engine::Author author() const { return {client_name_, peer_}; }
+  const std::string& client_id() const { return client_id_; }
   bool open() const { return !broken_; }
   const std::string& peer() const { return peer_; }
 
@@ -142,6 +145,7 @@ class Session final : private MapWaiter {
   std::string client_name_;
   wire::FrameReader frames_;
   bool greeted_ = false;
+  std::string client_id_;
   bool goaway_ = false;
   bool broken_ = false;  // nothing more is read or written
   bool end_of_input_ = false;

@@ -140,6 +140,11 @@ std::vector<Setting> make_settings() {
   all.push_back(number("clock.max_trusted_gap", Kind::duration, 0, 3650 * kDay,
                        FIELD(engine.max_trusted_gap_us),
                        "time over a boot of the machine that is believed at once"));
+  all.push_back(number("tokens.window", Kind::duration, kSecond, kDay,
+                       FIELD(engine.token_window_us),
+                       "a write repeated under its token within this gets its first answer again"));
+  all.push_back(number("tokens.memory", Kind::bytes, 64 * kKiB, kTiB, FIELD(engine.token_bytes),
+                       "memory for tokens; at most an eighth of memory.total is taken"));
   add_balance(all);
   all.push_back(number("limits.cell", Kind::bytes, kKiB, 100 * kMiB,
                        FIELD(engine.limits.cell_bytes), "largest value of a cell"));

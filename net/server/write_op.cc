@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "engine/model/content_hash.h"
 #include "net/server/router.h"
 #include "net/server/session.h"
 #include "net/server/shard_server.h"
@@ -71,6 +72,7 @@ void BatchWrite::begin(ShardServer& shard, Session& session, const wire::FrameHe
   answer_ = answer;
   parts_ = parts;
   shares_used_ = 0;
+  token_writes_.clear();
   held_bytes_ = 0;
   answered_ = false;
   deadline_us_ = session.deadline_us(header);
@@ -123,6 +125,27 @@ engine::Write& BatchWrite::add(size_t index, const engine::TabletDescriptor& tab
   return write;
 }
 
+void BatchWrite::add_with_token(size_t index, const engine::TabletDescriptor& tablet) {
+  engine::Write& part = add(index, tablet);
+  if (token_writes_.empty()) {
+    token_writes_.resize(parts_);
+    client_id_ = session_->client_id();
+  }
+  const wire::RowWrite& row = decoded_.rows[index];
+  const std::span<const Mutation> mutations = decoded_.mutation(index).mutations;
+  auto write = std::make_unique<engine::ConditionalWrite>();
+  write->tablet = part.tablet;
+  write->epoch = part.epoch;
+  write->level = decoded_.target.level;
+  write->row = row.row;
+  write->then_mutations = mutations;
+  write->plain = true;
+  write->token = {client_id_, row.token, row.token_issued_us, hash_of_mutations(mutations)};
+  write->done = token_part_done;
+  write->context = &part;
+  token_writes_[index] = std::move(write);
+}
+
 void BatchWrite::refuse(size_t index, Error error) { writes_[index].error = std::move(error); }
 
 void BatchWrite::forget() {
@@ -163,8 +186,14 @@ void BatchWrite::submit(Share& share) {
     return share_done(share);
   }
   share.left = share.parts.size() + 1;
-  for (const uint32_t part : share.parts) share.server->engine().submit(share.batch->writes_[part]);
+  for (const uint32_t part : share.parts) share.batch->submit_part(*share.server, part);
   if (--share.left == 0) share_done(share);
+}
+
+void BatchWrite::submit_part(ShardServer& server, uint32_t part) {
+  const bool has_token = !token_writes_.empty() && token_writes_[part] != nullptr;
+  if (has_token) return server.engine().submit(*token_writes_[part]);
+  server.engine().submit(writes_[part]);
 }
 
 void BatchWrite::refuse_overdue(Share& share) {
@@ -182,19 +211,26 @@ void BatchWrite::ring() {
 // Gives back what a large batch took, so that the pool does not gather it.
 void BatchWrite::trim() {
   if (body_.capacity() * sizeof(uint64_t) <= kKeepBytes && writes_capacity_ <= kKeepParts &&
-      decoded_.mutations.capacity() <= kKeepParts) {
+      decoded_.mutations.capacity() <= kKeepParts && token_writes_.empty()) {
     return;
   }
   std::vector<uint64_t>().swap(body_);
   writes_.reset();
   writes_capacity_ = 0;
   decoded_ = wire::DecodedWrites();
+  token_writes_.clear();
   shares_.clear();
 }
 
 void BatchWrite::part_done(engine::Write& write) {
   auto& share = *static_cast<Share*>(write.context);
   if (--share.left == 0) share_done(share);
+}
+
+void BatchWrite::token_part_done(engine::ConditionalWrite& write) {
+  auto& part = *static_cast<engine::Write*>(write.context);
+  part.error = std::move(write.error);
+  part_done(part);
 }
 
 void BatchWrite::share_done(Share& share) {

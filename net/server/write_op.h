@@ -59,6 +59,8 @@ class BatchWrite {
   wire::DecodedWrites& decoded() { return decoded_; }
   // Part `index` goes to `tablet`; what it carries is set on the result before start().
   engine::Write& add(size_t index, const engine::TabletDescriptor& tablet);
+  // Part `index` is decoded row `index`, which has a token.
+  void add_with_token(size_t index, const engine::TabletDescriptor& tablet);
   // Part `index` failed before it could be submitted.
   void refuse(size_t index, Error error);
   // Instead of start(): as though it had not begun.
@@ -78,6 +80,8 @@ class BatchWrite {
   Share& share_of(ShardId shard);
   static void submit(Share& share);
   static void part_done(engine::Write& write);
+  static void token_part_done(engine::ConditionalWrite& write);
+  void submit_part(ShardServer& server, uint32_t part);
   static void share_done(Share& share);
   static constexpr size_t kKeepBytes = 16 * 1024;
   static constexpr size_t kKeepParts = 128;
@@ -100,6 +104,9 @@ class BatchWrite {
   wire::DecodedWrites decoded_;
   std::unique_ptr<engine::Write[]> writes_;
   size_t writes_capacity_ = 0;
+  // Of the parts that have a token, instead of writes_; the engine answers through the part.
+  std::vector<std::unique_ptr<engine::ConditionalWrite>> token_writes_;  // empty: no part has one
+  std::string client_id_;                                                // of those
   size_t parts_ = 0;
   std::vector<std::unique_ptr<Share>> shares_;
   size_t shares_used_ = 0;

@@ -112,6 +112,8 @@ Bytes ChunkBuilder::finish() {
   if (!label_sets_.empty()) chunk.add_label_sets(labels);
   if (tells_expiry_) chunk.add_expiry(expiries);
   if (tells_explanation_) chunk.add_explain(explanations);
+  chunk.add_repeated(repeated_);
+  chunk.add_answer_not_kept(answer_not_kept_);
   const Bytes body = finish_body(builder_, chunk.Finish());
   clear();
   return body;
@@ -126,6 +128,7 @@ void ChunkBuilder::clear() {
   label_sets_.clear();
   label_numbers_.clear();
   last_label_ = 0;
+  repeated_ = answer_not_kept_ = false;
   bytes_ = 0;
 }
 

@@ -34,6 +34,12 @@ class ChunkBuilder final : public CellSink {
   Flow cell(const CellView& cell) override;
   Flow end_row(Bytes row) override;
 
+  // This chunk is the first answer again, to a write whose token was known.
+  void set_repeated(bool answer_not_kept) {
+    repeated_ = true;
+    answer_not_kept_ = answer_not_kept;
+  }
+
   bool empty() const { return rows_.empty(); }
   bool full() const { return bytes_ >= target_bytes_; }
   size_t bytes() const { return bytes_; }  // gathered since the last chunk
@@ -73,6 +79,8 @@ class ChunkBuilder final : public CellSink {
   std::vector<std::string> label_sets_;                         // of this chunk
   std::map<std::string, uint16_t, std::less<>> label_numbers_;  // 1 is label_sets_[0]
   uint16_t last_label_ = 0;
+  bool repeated_ = false;
+  bool answer_not_kept_ = false;
   flatbuffers::FlatBufferBuilder builder_;
 
   bool in_row_ = false;

@@ -93,6 +93,17 @@ Result<void> decode_record(const fb::MutationRec& rec, size_t index, Arena& aren
   return {};
 }
 
+// Of a request for one row. A token that is there has bytes; the engine judges how many.
+template <class Out>
+Result<void> decode_token(const fb::Token* token, Out& out) {
+  out.token = {};
+  if (token == nullptr) return {};
+  out.token = bytes_of(token->token());
+  out.token_issued_us = token->issued_us();
+  if (out.token.empty()) return fail(Errc::invalid_argument, "the token is empty");
+  return {};
+}
+
 // Appends `count` mutations from `first` on to out.mutations and ends `row` with them.
 Result<void> decode_records(const Recs& recs, size_t first, size_t count, Arena& arena,
                             RowWrite& row, DecodedWrites& out) {
@@ -112,16 +123,6 @@ void clear(DecodedWrites& out) {
 
 }  // namespace
 
-std::string_view feature_name(WriteFeature feature) {
-  switch (feature) {
-    case WriteFeature::none:
-      return "";
-    case WriteFeature::token:
-      return "an idempotency token";
-  }
-  return "";
-}
-
 Result<void> decode(const fb::MutateRowRequest& request, DecodedWrites& out) {
   clear(out);
   TRY_VOID(check_durability(request.durability()));
@@ -133,7 +134,7 @@ Result<void> decode(const fb::MutateRowRequest& request, DecodedWrites& out) {
     return fail(Errc::invalid_argument, "the row key lies outside the arena");
   }
   TRY_VOID(decode_records(*request.mutations(), 0, request.mutations()->size(), arena, row, out));
-  if (request.token() != nullptr) row.feature = WriteFeature::token;
+  TRY_VOID(decode_token(request.token(), row));
   out.rows.push_back(row);
   return {};
 }
@@ -152,8 +153,7 @@ Result<void> decode(const fb::MutateRowsRequest& request, DecodedWrites& out) {
   size_t taken = 0;
   for (const fb::EntryRec* entry : *request.entries()) {
     RowWrite row;
-    Bytes token;
-    if (!arena.take(entry->row(), row.row) || !arena.take(entry->token(), token)) {
+    if (!arena.take(entry->row(), row.row) || !arena.take(entry->token(), row.token)) {
       return fail(Errc::invalid_argument, "entry {}: row key or token lies outside the arena",
                   out.rows.size());
     }
@@ -162,7 +162,7 @@ Result<void> decode(const fb::MutateRowsRequest& request, DecodedWrites& out) {
                   out.rows.size(), entry->mutation_count(), recs.size() - taken);
     }
     TRY_VOID(decode_records(recs, taken, entry->mutation_count(), arena, row, out));
-    if (!token.empty()) row.feature = WriteFeature::token;
+    row.token_issued_us = entry->token_issued_us();
     taken += entry->mutation_count();
     out.rows.push_back(row);
   }
@@ -203,8 +203,22 @@ Result<void> decode_rule(const fb::ModifyRec& rec, size_t index, Arena& arena, M
 
 }  // namespace
 
+Result<void> decode(const fb::MutateRowRequest& request, DecodedConditional& out) {
+  TRY_VOID(check_durability(request.durability()));
+  TRY_VOID(decode_token(request.token(), out));
+  out.target = {text(request.table()), level_of(request.durability())};
+  out.else_mutations.clear();
+  out.rules.clear();
+  Arena arena(bytes_of(request.arena()));
+  if (!arena.take(*request.row(), out.row)) {
+    return fail(Errc::invalid_argument, "the row key lies outside the arena");
+  }
+  return decode_list(request.mutations(), arena, out.then_mutations);
+}
+
 Result<void> decode(const fb::CheckAndMutateRowRequest& request, DecodedConditional& out) {
   TRY_VOID(check_durability(request.durability()));
+  TRY_VOID(decode_token(request.token(), out));
   out.target = {text(request.table()), level_of(request.durability())};
   out.rules.clear();
   Arena arena(bytes_of(request.arena()));
@@ -217,6 +231,7 @@ Result<void> decode(const fb::CheckAndMutateRowRequest& request, DecodedConditio
 
 Result<void> decode(const fb::ReadModifyWriteRowRequest& request, DecodedConditional& out) {
   TRY_VOID(check_durability(request.durability()));
+  TRY_VOID(decode_token(request.token(), out));
   TRY_VOID(check_aligned(request.rules(), "rules"));
   out.target = {text(request.table()), level_of(request.durability())};
   out.then_mutations.clear();

@@ -18,11 +18,6 @@
 
 namespace cellar::wire {
 
-// Parts of the contract that a write uses and this node does not have yet; the least comes first in
-// what a refusal names.
-enum class WriteFeature : uint8_t { none, token };
-std::string_view feature_name(WriteFeature feature);
-
 struct WriteTarget {
   std::string_view table;           // empty: named by id in the header
   std::optional<Durability> level;  // absent: the table's
@@ -32,7 +27,8 @@ struct RowWrite {
   Bytes row;
   uint32_t first = 0;  // of its mutations in the request's
   uint32_t count = 0;
-  WriteFeature feature = WriteFeature::none;
+  Bytes token;  // idempotency token; empty: none
+  int64_t token_issued_us = 0;
 };
 
 // Reused over requests: clearing keeps the capacity.
@@ -50,14 +46,17 @@ Result<void> decode(const fb::MutateRowRequest& request, DecodedWrites& out);
 // INVALID_ARGUMENT too for no entries.
 Result<void> decode(const fb::MutateRowsRequest& request, DecodedWrites& out);
 
-// CheckAndMutateRow, but for its filter, or ReadModifyWriteRow.
+// CheckAndMutateRow, but for its filter, ReadModifyWriteRow, or a MutateRow that has a token.
 struct DecodedConditional {
   WriteTarget target;
   Bytes row;
-  std::vector<Mutation> then_mutations;
+  Bytes token;  // empty: none
+  int64_t token_issued_us = 0;
+  std::vector<Mutation> then_mutations;  // those of a MutateRow
   std::vector<Mutation> else_mutations;
   std::vector<ModifyRule> rules;
 };
+Result<void> decode(const fb::MutateRowRequest& request, DecodedConditional& out);
 Result<void> decode(const fb::CheckAndMutateRowRequest& request, DecodedConditional& out);
 Result<void> decode(const fb::ReadModifyWriteRowRequest& request, DecodedConditional& out);
 

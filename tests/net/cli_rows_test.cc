@@ -91,9 +91,18 @@ TEST_F(CliRows, CountersAreIncrementedAndTextsAppendedTo) {
   EXPECT_NE(twice.find("\"value_int64\":42}]}"), std::string::npos) << twice;
   EXPECT_NE(good({"append", "rmw", "r", "f:t=a@b", "f:u=x"}).find("Z  a@b\n"), std::string::npos);
   EXPECT_NE(good({"append", "rmw", "r", "f:t==c"}).find("Z  a@b=c\n"), std::string::npos);
+  // Each is a run of its own; the token says that they are one write.
+  const std::string once = good({"increment", "rmw", "r", "f:n", "token=visit 17"});
+  EXPECT_EQ(good({"increment", "rmw", "r", "f:n", "token=visit 17"}), once);
+  EXPECT_NE(good({"increment", "rmw", "r", "f:n", "token=visit 18"}), once);
+  refused({"increment", "rmw", "r", "f:n=2", "token=visit 17"}, kFailed, "INVALID_ARGUMENT");
+  EXPECT_EQ(good({"deleterow", "rmw", "r", "token=end", "--json"}), "{\"ok\":true}\n");
+  EXPECT_EQ(good({"deleterow", "rmw", "r", "token=end", "--json"}),
+            "{\"ok\":true,\"repeated\":true}\n");
   refused({"increment", "rmw", "r", "f:a=x"}, kUsage, "'x' is no 64-bit number");
   refused({"increment", "rmw", "r", "f"}, kUsage, "'f' is not a column");
   refused({"increment", "rmw", "r"}, kUsage, "increment needs TABLE ROW");
+  good({"set", "rmw", "r", "f:t=text"});
   refused({"increment", "rmw", "r", "f:t"}, kFailed, "FAILED_PRECONDITION");
   refused({"append", "rmw", "r", "f:t"}, kUsage, "'f:t' is not a cell");
 }

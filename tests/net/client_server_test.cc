@@ -192,19 +192,6 @@ TEST_F(ClientServerTest, FiltersRunOnTheNodeAndLabelsComeBack) {
   EXPECT_EQ(bad.error().code, Errc::invalid_argument);
 }
 
-// What this node does not have is refused, never ignored, and changes nothing.
-TEST_F(ClientServerTest, WhatIsNotBuiltYetIsRefusedAsSuch) {
-  ASSERT_TRUE(create("t").has_value());
-  ASSERT_TRUE(write(cell("row", "v")).has_value());
-  const auto code = [](const auto& result) {
-    return result.has_value() ? Errc::ok : result.error().code;
-  };
-  Mutation with_token = cell("row", "w");
-  with_token.with_token({"token", 1});
-  EXPECT_EQ(code(write(with_token)), Errc::unimplemented);
-  EXPECT_EQ((*read("row"))->find("f", "q")->value, "v");
-}
-
 TEST_F(ClientServerTest, ConditionalWritesAnswerWhatTheySaw) {
   ASSERT_TRUE(create("t").has_value());
   const auto check = [&](const char* row, const char* value) {

@@ -507,6 +507,7 @@ engine::EngineStats TestNode::stats() {
     sum.memtable_bytes += s.memtable_bytes;
     sum.cache_bytes += s.cache_bytes;
     sum.metadata_bytes += s.metadata_bytes;
+    sum.tokens += s.tokens;
     sum.commits += s.commits;
     sum.flushes += s.flushes;
     sum.compactions += s.compactions;

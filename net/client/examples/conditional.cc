@@ -24,11 +24,7 @@ Result<bool> take_lock(client::SyncClient& cellar, std::string_view who) {
   // The answer may be lost on its way; a token makes asking again safe, and the client draws it.
   client::CallOptions options;
   options.draw_tokens = true;
-  auto reply = cellar.check_and_mutate(kTable, check, options);
-  if (!reply && reply.error().code == Errc::unimplemented) {
-    reply = cellar.check_and_mutate(kTable, check);  // a node that does not know tokens
-  }
-  TRY(const client::CheckAndMutateReply done, std::move(reply));
+  TRY(const client::CheckAndMutateReply done, cellar.check_and_mutate(kTable, check, options));
   return !done.matched;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/iter/range_delete.h"
+#include "engine/model/token.h"
 #include "tests/support/random_entries.h"
 #include "tests/support/seeds.h"
 
@@ -74,6 +75,34 @@ TEST(TimeBounds, AValueThatIsNoneMakesThemUnknownAndUnknownSpreads) {
   TimeBounds good;
   good.merge(bad);
   EXPECT_FALSE(good.known);
+}
+
+TEST(TimeBounds, ATokenBoundsNothingButHowLongItCounts) {
+  std::string key;
+  append_token(key, "r", token_id("me", "t"), CommitStamp{1});
+  ParsedKey parsed;
+  ASSERT_TRUE(parse_key(key, parsed));
+  TimeBounds bounds;
+  EXPECT_FALSE(bounds.may_hold_tokens(INT64_MIN + 1));
+  for (const int64_t until_us : {500, 700, 600}) {
+    std::string record;
+    append_token_record(record, {.until_us = until_us, .content = {}, .cells = {}});
+    bounds.add_entry(parsed, record);
+  }
+  EXPECT_FALSE(bounds.has_cells() || bounds.has_deletes());
+  EXPECT_TRUE(bounds.may_hold_tokens(700));
+  EXPECT_FALSE(bounds.may_hold_tokens(701));
+  std::string encoded;
+  encode_time_bounds(encoded, bounds);
+  Reader reader(encoded);
+  TimeBounds decoded;
+  ASSERT_TRUE(decode_time_bounds(reader, decoded) && reader.at_end());
+  EXPECT_EQ(decoded, bounds);
+  TimeBounds all;
+  all.merge(bounds);
+  EXPECT_EQ(all, bounds);
+  bounds.add_entry(parsed, "no record");
+  EXPECT_TRUE(bounds.may_hold_tokens(INT64_MAX)) << "unknown";
 }
 
 TEST(TimeBounds, RandomBytesAreRefusedOrDecodedToSomethingOrdered) {

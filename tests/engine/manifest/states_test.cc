@@ -32,11 +32,15 @@ std::string hex(Bytes bytes) {
 }
 
 TEST(NodeState, HasTheBytesOfFormatsMd) {
-  const NodeState state{
-      .session = SessionEpoch{2}, .next_table = TableId{4}, .next_tablet = TabletId{300}};
+  NodeState state{.session = SessionEpoch{2},
+                  .next_table = TableId{4},
+                  .next_tablet = TabletId{300},
+                  .tokens = {.window_us = 1000, .raised_us = 5, .before_us = 60}};
   const std::string encoded = encode_node_state(state);
-  EXPECT_EQ(hex(encoded), "01 02 04 ac 02");
+  EXPECT_EQ(hex(encoded), "02 02 04 ac 02 d0 0f 0a 78");
   EXPECT_EQ(*decode_node_state(encoded), state);
+  state.tokens = {};
+  EXPECT_EQ(*decode_node_state(Bytes("\1\2\4\xac\2", 5)), state) << "of version 1";
 }
 
 TEST(TabletState, HasTheBytesOfFormatsMd) {
@@ -86,7 +90,7 @@ TEST(States, OfANewerFormatAreRefusedNotMisread) {
   tablet[0] = 2;
   EXPECT_EQ(decode_tablet_state(tablet).error().code, Errc::failed_precondition);
   std::string node = encode_node_state({});
-  node[0] = 2;
+  node[0] = 3;
   EXPECT_EQ(decode_node_state(node).error().code, Errc::failed_precondition);
 }
 

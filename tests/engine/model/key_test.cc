@@ -22,10 +22,10 @@ struct Plain {
   uint64_t stamp = 0;
   int64_t start = 0, end = 0;
 
-  // Row, then markers of the row, then families; in a family its markers, then columns; in a column
-  // its markers, then cells.
+  // Row, then markers of the row, then families, then tokens; in a family its markers, then
+  // columns; in a column its markers, then cells.
   auto rank() const {
-    const int in_row = kind == EntryKind::row_delete ? 0 : 1;
+    const int in_row = kind == EntryKind::row_delete ? 0 : kind == EntryKind::token ? 2 : 1;
     const int in_family = kind == EntryKind::family_delete ? 0 : 1;
     const int in_column = kind == EntryKind::column_delete ? 0 : 1;
     const bool is_cell = kind == EntryKind::cell;
@@ -46,6 +46,9 @@ struct Plain {
         break;
       case EntryKind::cell:
         append_cell(out, row, family, qualifier, timestamp, CommitStamp{stamp});
+        break;
+      case EntryKind::token:
+        append_token(out, row, qualifier, CommitStamp{stamp});
     }
     return out;
   }
@@ -53,10 +56,14 @@ struct Plain {
 
 Plain random_plain(Random& random) {
   Plain p;
-  p.kind = static_cast<EntryKind>(random.below(4));
+  p.kind = static_cast<EntryKind>(random.below(5));
   p.row = random_segment(random, 3, 1);
   p.stamp = random.one_in(4) ? random.next() : random.below(3);
   if (p.kind == EntryKind::row_delete) return p;
+  if (p.kind == EntryKind::token) {
+    p.qualifier = random_segment(random, 3);
+    return p;
+  }
   p.family = random.one_in(2) ? "f" : "ff";
   if (p.kind == EntryKind::family_delete) return p;
   p.qualifier = random_segment(random, 3);
