@@ -50,6 +50,15 @@ class ScaleBed : public testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     const auto bin = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     node_ = std::make_unique<cases::NodeProcess>(bin / "cellard", scratch_ / "data", arguments);
+    connect();
+  }
+  // kill -9, and a start on what is there; how long until it served.
+  double restart_ms() {
+    client_.reset();
+    node_->kill_now();
+    return time_ms([this] { connect(); });
+  }
+  void connect() {
     const auto started = node_->start();
     ASSERT_TRUE(started) << started.error().message;
     client::ClientOptions options;

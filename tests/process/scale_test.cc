@@ -92,6 +92,40 @@ TEST_F(Scale, AThousandConnections) {
   figure("connections: hello, 3 writes, 3 reads", 250, converse);
 }
 
+TEST_F(Scale, TenThousandTablets) {
+  constexpr size_t kPerTable = 2500;
+  start(kBudgetBytes);
+  if (IsSkipped()) return;
+  size_t tables = 0;
+  const auto make = [&](size_t n) {
+    for (; n > 0; n -= kPerTable) {
+      client::TableSpec spec;
+      spec.name = fmt::format("t{}", tables++);
+      spec.families.emplace_back().name = "f";
+      std::vector<client::Mutation> rows;
+      for (size_t i = 0; i < kPerTable; ++i) {
+        const std::string row = fmt::format("r{:04}", i);
+        if (i > 0) spec.splits.push_back(row);
+        rows.emplace_back(row).set("f", "q", "v", 1000);
+      }
+      ASSERT_TRUE(client().create_table(spec));
+      ASSERT_TRUE(client().mutate_rows(spec.name, rows));
+    }
+  };
+  figure("tablets: made, and a row written to each", kPerTable, make, 1);
+  const double ms = restart_ms();
+  EXPECT_LT(ms, 20'000.0);
+  fmt::print("scale\tkilled and started with so many tablets\t{}\t{:.0f}\t\t\t\t{:.0f}\t{:.0f}\n",
+             tables * kPerTable, ms, static_cast<double>(peak_bytes()) / kMiB,
+             static_cast<double>(budget_bytes_) / kMiB);
+  for (size_t i = 0; i < tables; ++i) {
+    const Scanned all = scan(fmt::format("t{}", i), {});
+    ASSERT_FALSE(all.error) << all.error->message;
+    EXPECT_EQ(all.rows, kPerTable);
+  }
+  expect_within_budget("tablets, found again");
+}
+
 TEST_F(Scale, AThousandFamilies) {
   start(kBudgetBytes);
   if (IsSkipped()) return;
