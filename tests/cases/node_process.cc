@@ -77,7 +77,7 @@ Result<void> NodeProcess::wait_ready(int fd, int timeout_ms) {
   const size_t at = seen.find(kReady);
   if (at == std::string::npos) return fail(Errc::internal, "no ready line in '{}'", seen);
   address_ = seen.substr(at + kReady.size(), seen.find('\n', at) - at - kReady.size());
-  listen_ = address_;
+  if (keeps_address_) listen_ = address_;
   return {};
 }
 

@@ -1,6 +1,5 @@
 // A real node as a child process, with the clock under our control. Killed without warning by the
-// destructor, and by the end of the thread that started it. Started again, it serves the port that
-// it had before.
+// destructor, and by the end of the thread that started it.
 #pragma once
 
 #include <sys/types.h>
@@ -23,6 +22,9 @@ class NodeProcess {
   NodeProcess(const NodeProcess&) = delete;
   NodeProcess& operator=(const NodeProcess&) = delete;
 
+  // Started again, it serves the port that it had before: for clients that ride a restart out. To
+  // be said before the first start.
+  void keep_address() { keeps_address_ = true; }
   // Starts and waits for the ready line, up to timeout_ms. Extra arguments follow the
   // constructor's.
   Result<void> start(const std::vector<std::string>& extra = {}, int timeout_ms = 20'000);
@@ -40,6 +42,7 @@ class NodeProcess {
   std::vector<std::string> arguments_;
   std::string listen_;
   std::string address_;
+  bool keeps_address_ = false;
   pid_t pid_ = -1;
 };
 

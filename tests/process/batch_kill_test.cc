@@ -34,6 +34,7 @@ class BatchKill : public testing::Test {
     node_ = std::make_unique<cases::NodeProcess>(
         fs::read_symlink("/proc/self/exe").parent_path() / "cellard", scratch_ / "data",
         std::vector<std::string>{"--shards", "2", "--memory-total", "256MiB"});
+    node_->keep_address();
     const auto started = node_->start();
     ASSERT_TRUE(started) << started.error().message;
   }

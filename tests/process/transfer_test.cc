@@ -90,6 +90,7 @@ class Transfer : public testing::Test {
     node_ = std::make_unique<cases::NodeProcess>(
         kBin / "cellard", dir_ / "data",
         std::vector<std::string>{"--shards", "2", "--memory-total", "256MiB"});
+    node_->keep_address();
   }
   ~Transfer() override {
     node_.reset();
