@@ -66,8 +66,4 @@ void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
   kHandlers[op](shard, session, frame);
 }
 
-Error unimplemented(std::string_view what) {
-  return Error(Errc::unimplemented, fmt::format("{} is not there yet", what));
-}
-
 }  // namespace cellar::server

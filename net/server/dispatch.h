@@ -56,9 +56,6 @@ void handle_list_tablets(ShardServer& shard, Session& session, const wire::Frame
 
 // ---- for the handlers ----
 
-// A part of the contract that is not there yet.
-Error unimplemented(std::string_view what);
-
 // The verified body of a request, or null after the request was refused.
 template <class Root>
 const Root* body_of(Session& session, const wire::Frame& frame) {
