@@ -1,0 +1,169 @@
+#include "bench/embedded/bed.h"
+
+#include <thread>
+
+#include "bench/embedded/dataset.h"
+#include "bench/embedded/process_counters.h"
+#include "io/base/check.h"
+
+namespace cellar::bench {
+namespace {
+
+constexpr const char* kTable = "bench";
+constexpr const char* kFamily = "f";
+
+template <class T>
+T must(Result<T> result) {
+  CHECK(result.has_value(), "{}", result.error().to_string());
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+engine::TableSpec table_spec(const BedOptions& options) {
+  engine::TableSpec spec;
+  spec.name = kTable;
+  spec.granularity = Granularity::micros;
+  spec.options.reclaim_within_us = options.reclaim_within_us;
+  engine::FamilySpec& family = spec.families.emplace_back();
+  family.name = kFamily;
+  family.rule = options.max_versions == 0 ? RetentionRule()
+                                          : RetentionRule::max_versions(options.max_versions);
+  const uint64_t tablets = uint64_t{options.shards} * options.tablets_per_shard;
+  for (uint64_t i = 1; i < tablets; ++i) {
+    spec.splits.emplace_back(RowKey(options.rows * i / tablets).bytes());
+  }
+  return spec;
+}
+
+}  // namespace
+
+Bed::Bed(BedOptions options)
+    : options_(std::move(options)),
+      pool_(clock_, {.shards = options_.shards}),
+      blocking_(static_cast<int>(4 + 2 * options_.shards)),
+      states_(options_.shards),
+      ranges_(options_.shards) {
+  must(make_root_directory(options_.directory));
+  open_disk();
+  open_node();
+  on_first([this](Shard&) { return make_table(); });
+}
+
+void Bed::open_disk() {
+  const IoBackendChoice io = must(probe_io_backend(IoBackend::automatic));
+  pool_.start([this, &io](Shard& shard) {
+    ShardState& mine = state(shard);
+    mine.fs = must(make_file_system(io.chosen, shard.loop(), options_.directory, blocking_));
+    mine.runtime.emplace(shard.runtime());
+    engine::LogOptions log;
+    log.segment_bytes = options_.engine.log_segment_bytes;
+    log.periodic_interval_us = options_.engine.periodic_interval_us;
+    mine.logs = engine::make_local_log_store(*mine.fs, *mine.runtime, log);
+    mine.blobs = engine::make_local_blob_store(*mine.fs);
+  });
+}
+
+void Bed::open_node() {
+  on_first([this](Shard& shard) { return open_engine(shard); });
+}
+
+Async<void> Bed::open_engine(Shard& shard) {
+  auto manifest =
+      co_await engine::open_local_manifest_store(*state(shard).fs, engine::ManifestOptions());
+  manifest_ = must(std::move(manifest));
+  std::vector<engine::ShardEnv> envs;
+  for (ShardState& one : states_) envs.push_back({*one.runtime, *one.logs, *one.blobs});
+  auto node =
+      co_await engine::Node::open(options_.engine, std::move(envs), *manifest_, pool_.mailboxes());
+  node_ = must(std::move(node));
+}
+
+Async<void> Bed::make_table() {
+  const engine::TableEntry* found = node_->tables(ShardId{0}).find(Bytes(kTable));
+  CHECK((found != nullptr) == options_.existing, "the directory {} a table of an earlier run",
+        found != nullptr ? "holds" : "does not hold");
+  if (found != nullptr) {
+    find_ranges(*found);
+    co_return;
+  }
+  engine::TableSpec spec = table_spec(options_);
+  auto made = co_await node_->create_table(ShardId{0}, std::move(spec), {});
+  find_ranges(must(std::move(made)));
+}
+
+void Bed::find_ranges(const engine::TableEntry& table) {
+  const uint64_t count = table.tablets.size();
+  for (uint64_t i = 0; i < count; ++i) {
+    const engine::TabletDescriptor& tablet = table.tablets[i];
+    ranges_[tablet.shard.value()].push_back(
+        {tablet, options_.rows * i / count, options_.rows * (i + 1) / count});
+  }
+}
+
+Bed::~Bed() {
+  on_first([this](Shard&) -> Async<void> { must(co_await node_->close()); });
+  on_first([this](Shard&) -> Async<void> {
+    node_.reset();
+    manifest_.reset();
+    co_return;
+  });
+  pool_.stop({}, [this](Shard& shard) {
+    ShardState& mine = state(shard);
+    mine.logs.reset();
+    mine.blobs.reset();
+    mine.fs.reset();
+  });
+  blocking_.stop();
+}
+
+void Bed::flush() {
+  on_first(
+      [this](Shard&) -> Async<void> { must(co_await node_->flush_table(ShardId{0}, kTable)); });
+}
+
+void Bed::compact() {
+  on_first(
+      [this](Shard&) -> Async<void> { must(co_await node_->compact_table(ShardId{0}, kTable)); });
+}
+
+void Bed::settle() {
+  constexpr int kQuietLooks = 10;
+  constexpr uint64_t kQuietBytes = 64 * 1024;  // anchors of the clock are written at any time
+  uint64_t seen = 0;
+  for (int quiet = 0; quiet < kQuietLooks;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    // A merge that is under way shows in the bytes that the process writes.
+    const uint64_t written = ProcessCounters::now().written_bytes;
+    quiet = written - seen < kQuietBytes ? quiet + 1 : 0;
+    seen = written;
+  }
+}
+
+engine::EngineStats Bed::stats() {
+  engine::EngineStats sum;
+  on_first([this, &sum](Shard&) -> Async<void> {
+    for (const engine::EngineStats& one : co_await node_->stats(ShardId{0})) {
+      sum.tables_on_disk += one.tables_on_disk;
+      sum.table_bytes += one.table_bytes;
+      sum.memtable_bytes += one.memtable_bytes;
+      sum.cache_bytes += one.cache_bytes;
+      sum.metadata_bytes += one.metadata_bytes;
+      sum.log_bytes += one.log_bytes;
+      sum.commits += one.commits;
+      sum.flushes += one.flushes;
+      sum.compactions += one.compactions;
+    }
+  });
+  return sum;
+}
+
+uint64_t Bed::overdue_bytes() {
+  uint64_t sum = 0;
+  on_first([this, &sum](Shard&) -> Async<void> {
+    auto figures = co_await node_->tablet_figures(ShardId{0}, TableId{});
+    if (!figures) co_return;
+    for (const engine::TabletFigures& one : *figures) sum += one.overdue_bytes;
+  });
+  return sum;
+}
+
+}  // namespace cellar::bench

@@ -1,0 +1,83 @@
+// Bed: a whole engine without a network, in a directory: a thread a shard, each with its ring, log
+// and tables, as cellard has them. What runs on it is the drivers' business.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/node.h"
+#include "engine/store/local_stores.h"
+#include "io/base/clock.h"
+#include "io/disk/backend.h"
+#include "io/runtime/shard_pool.h"
+
+namespace cellar::bench {
+
+// A stretch of row numbers that one tablet holds.
+struct RowRange {
+  engine::TabletDescriptor tablet;
+  uint64_t first = 0;
+  uint64_t end = 0;
+};
+
+struct BedOptions {
+  std::string directory;
+  uint32_t shards = 2;
+  uint32_t tablets_per_shard = 1;
+  uint64_t rows = 1'000'000;
+  bool existing = false;  // the directory holds a table of so many rows already
+  int max_versions = 1;   // what an overwrite leaves; 0: everything is kept
+  int64_t reclaim_within_us = 3'600'000'000;
+  engine::EngineOptions engine;
+};
+
+// Made and destroyed by one thread, which is none of the shards. What fails ends the process with a
+// sentence.
+class Bed {
+ public:
+  explicit Bed(BedOptions options);
+  ~Bed();  // flushes and closes
+  Bed(const Bed&) = delete;
+  Bed& operator=(const Bed&) = delete;
+
+  ShardPool& pool() { return pool_; }
+  engine::Node& node() { return *node_; }
+  // The stretches that a shard serves, in order.
+  const std::vector<RowRange>& ranges_of(ShardId shard) const { return ranges_[shard.value()]; }
+
+  void flush();
+  // Everything into one run a tablet.
+  void compact();
+  // Waits until no merge is due, as far as can be seen from outside.
+  void settle();
+  engine::EngineStats stats();  // of all shards together
+  uint64_t overdue_bytes();     // dead for longer than the table allows, and still on disk
+
+ private:
+  struct ShardState {
+    std::unique_ptr<FileSystem> fs;
+    std::optional<Runtime> runtime;
+    std::unique_ptr<engine::LogStore> logs;
+    std::unique_ptr<engine::BlobStore> blobs;
+  };
+
+  ShardState& state(const Shard& shard) { return states_[shard.id().value()]; }
+  void on_first(const ShardPool::Work& work) { pool_.run_on(ShardId{0}, work); }
+  void open_disk();
+  void open_node();
+  Async<void> open_engine(Shard& shard);
+  Async<void> make_table();
+  void find_ranges(const engine::TableEntry& table);
+
+  const BedOptions options_;
+  const SystemClock clock_;
+  ShardPool pool_;
+  BlockingPool blocking_;
+  std::vector<ShardState> states_;
+  std::unique_ptr<engine::ManifestStore> manifest_;
+  std::unique_ptr<engine::Node> node_;
+  std::vector<std::vector<RowRange>> ranges_;
+};
+
+}  // namespace cellar::bench

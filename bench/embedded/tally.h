@@ -1,0 +1,55 @@
+// What a driver saw of its operations. Times are in tenths of a microsecond, which the histogram
+// keeps up to six seconds (and the longest as it was).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "io/base/metrics.h"
+
+namespace cellar::bench {
+
+inline int64_t steady_ns() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+}
+
+struct Tally {
+  static constexpr int64_t kLongNs = 100'000'000;
+
+  int64_t began_ns = 0;
+  int64_t ended_ns = 0;
+  Histogram latency;
+  uint64_t operations = 0;
+  uint64_t cells = 0;    // that reads gave
+  uint64_t refused = 0;  // and tried again
+  uint64_t long_ones = 0;
+  std::vector<uint64_t> per_second;
+
+  void begin() { began_ns = ended_ns = steady_ns(); }
+  void add(int64_t from_ns, int64_t now_ns) {
+    ended_ns = now_ns;
+    ++operations;
+    latency.record(static_cast<uint64_t>(now_ns - from_ns) / 100);
+    if (now_ns - from_ns > kLongNs) ++long_ones;
+    const auto second = static_cast<size_t>((now_ns - began_ns) / 1'000'000'000);
+    if (second >= per_second.size()) per_second.resize(second + 1);
+    ++per_second[second];
+  }
+  // Of another shard, which began at the same time.
+  void merge(const Tally& other) {
+    began_ns = began_ns == 0 ? other.began_ns : std::min(began_ns, other.began_ns);
+    ended_ns = std::max(ended_ns, other.ended_ns);
+    latency.merge(other.latency);
+    operations += other.operations;
+    cells += other.cells;
+    refused += other.refused;
+    long_ones += other.long_ones;
+    if (per_second.size() < other.per_second.size()) per_second.resize(other.per_second.size());
+    for (size_t i = 0; i < other.per_second.size(); ++i) per_second[i] += other.per_second[i];
+  }
+  double seconds() const { return static_cast<double>(ended_ns - began_ns) / 1e9; }
+};
+
+}  // namespace cellar::bench
