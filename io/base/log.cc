@@ -1,9 +1,13 @@
 #include "io/base/log.h"
 
+#include <spdlog/details/os.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <memory>
+
+#include "io/base/log_setup.h"
 
 namespace cellar {
 namespace {
@@ -12,11 +16,21 @@ spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
     auto made = std::make_shared<spdlog::logger>("cellar",
                                                  std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    made->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
+    made->set_pattern("%v");
     made->flush_on(spdlog::level::info);
     return made;
   }();
   return *instance;
+}
+
+std::atomic<LogFormat> line_format{LogFormat::text};
+
+std::string rfc3339(spdlog::log_clock::time_point now) {
+  const std::tm utc = spdlog::details::os::gmtime(spdlog::log_clock::to_time_t(now));
+  const auto ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
+                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, ms);
 }
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
@@ -39,8 +53,19 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 
 void set_log_level(LogLevel level) { logger().set_level(to_spdlog(level)); }
 bool log_enabled(LogLevel level) { return logger().should_log(to_spdlog(level)); }
+void set_log_format(LogFormat format) { line_format.store(format, std::memory_order_relaxed); }
+
 void log_line(LogLevel level, std::string_view room, std::string_view text) {
-  logger().log(to_spdlog(level), "{}: {}", room, text);
+  static LogRepeats repeats;
+  const auto now = spdlog::details::os::now();
+  const int64_t now_us =
+      std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count();
+  const auto [write, left_out] = repeats.count(room, log_event(text), now_us);
+  if (!write) return;
+  const LogFormat format = line_format.load(std::memory_order_relaxed);
+  const std::string more = left_out > 0 ? fmt::format(" lines_left_out={}", left_out) : "";
+  logger().log(to_spdlog(level), spdlog::string_view_t(format_log_line(
+                                     format, rfc3339(now), level, room, std::string(text) + more)));
 }
 
 }  // namespace cellar

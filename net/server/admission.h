@@ -30,6 +30,8 @@ class Admission {
     return true;
   }
   void leave_connection() { --connections_; }
+  // More than that are there already: they stay.
+  void set_max_connections(uint32_t connections) { max_connections_ = connections; }
 
   Result<void> begin_scan();
   void end_scan() { --scans_; }

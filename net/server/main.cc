@@ -16,5 +16,5 @@ int main(int argc, char** argv) {
     return 0;
   }
   const SystemClock clock;
-  return server::run_node(config->options, clock, nullptr);
+  return server::run_node(*config, clock, nullptr);
 }

@@ -7,6 +7,7 @@
 
 #include "engine/balance/options.h"
 #include "engine/options.h"
+#include "io/base/log_setup.h"
 #include "io/disk/backend.h"
 #include "net/wire/frame.h"
 
@@ -27,6 +28,11 @@ struct NetOptions {
   int64_t drain_timeout_us = 10'000'000;
 };
 
+struct LogOptions {
+  LogLevel level = LogLevel::info;
+  LogFormat format = LogFormat::text;
+};
+
 struct ServerOptions {
   std::string data_dir;
   std::string listen = "127.0.0.1:7420";
@@ -36,6 +42,7 @@ struct ServerOptions {
   engine::EngineOptions engine;
   engine::BalanceOptions balance;
   NetOptions net;
+  LogOptions log;
 };
 
 // The largest body that a node with these limits accepts: a row mutation and what surrounds it.

@@ -3,30 +3,51 @@
 #include <csignal>
 #include <cstdio>
 
-#include "io/base/log.h"
+#include "io/base/log_setup.h"
 #include "net/server/server.h"
 
 namespace cellar::server {
 namespace {
 
-sigset_t stop_signals() {
+sigset_t node_signals() {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
   return set;
+}
+
+// All of the new configuration or, with any error, nothing of it.
+void reload(Server& server, const Config& config) {
+  const Result<Config> again = config.reread();
+  if (!again) {
+    log_error("server", "reload refused, nothing is changed error=\"{}\"", again.error().message);
+    return;
+  }
+  const ReloadPlan plan = server.reload(again->options);
+  for (const ChangedSetting& one : plan.changed) {
+    log_info("server", "setting changed name={} before=\"{}\" after=\"{}\"", one.name, one.before,
+             one.after);
+  }
+  for (const ChangedSetting& one : plan.need_restart) {
+    log_warn("server", "setting needs a restart name={} running=\"{}\" wanted=\"{}\"", one.name,
+             one.before, one.after);
+  }
+  log_info("server", "reloaded changed={} need_restart={}", plan.changed.size(),
+           plan.need_restart.size());
 }
 
 }  // namespace
 
 void hold_stop_signals() {
-  const sigset_t set = stop_signals();
+  const sigset_t set = node_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-int run_node(const ServerOptions& options, const Clock& clock, ExtraOps* extra) {
-  auto server = Server::start(options, clock, extra);
+int run_node(const Config& config, const Clock& clock, ExtraOps* extra) {
+  set_log_level(config.options.log.level);
+  set_log_format(config.options.log.format);
+  auto server = Server::start(config.options, clock, extra);
   if (!server) {
     fmt::print(stderr, "cellard: {}\n", server.error().message);
     return kExitCannotStart;
@@ -34,9 +55,10 @@ int run_node(const ServerOptions& options, const Clock& clock, ExtraOps* extra) 
   fmt::print("cellard: ready on {}\n", (*server)->address());
   std::fflush(stdout);
 
-  const sigset_t set = stop_signals();
+  const sigset_t set = node_signals();
   int signal = 0;
-  while (sigwait(&set, &signal) != 0) {
+  while (sigwait(&set, &signal) != 0 || signal == SIGHUP) {
+    if (signal == SIGHUP) reload(**server, config);
   }
   log_info("server", "stopping signal={}", signal);
   // From here on a second signal ends the process at once, as by default.

@@ -10,10 +10,11 @@ namespace cellar::server {
 inline constexpr int kExitCannotStart = 1;
 inline constexpr int kExitUsage = 2;
 
-// Keeps SIGTERM and SIGINT for run_node. First thing in main, before there are threads.
+// Keeps SIGTERM, SIGINT and SIGHUP for run_node. First thing in main, before there are threads.
 void hold_stop_signals();
 
-// Starts the node, prints its one line, waits for a signal and stops it in order. The exit code.
-int run_node(const ServerOptions& options, const Clock& clock, ExtraOps* extra);
+// Starts the node, prints its one line, reads the configuration again at each SIGHUP, waits for a
+// signal to stop and stops it in order. The exit code.
+int run_node(const Config& config, const Clock& clock, ExtraOps* extra);
 
 }  // namespace cellar::server

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "io/base/log.h"
+#include "io/base/log_setup.h"
 
 namespace cellar::server {
 namespace {
@@ -199,6 +199,22 @@ Async<void> Server::bind(Shard& shard, Address address) {
   } else {
     mine.outcome = std::unexpected(std::move(listener).error());
   }
+}
+
+ReloadPlan Server::reload(const ServerOptions& wanted) {
+  ReloadPlan plan = plan_reload(options_, with_shards(wanted));
+  options_ = plan.options;
+  set_log_level(options_.log.level);
+  set_log_format(options_.log.format);
+  pool_.run_on_all([this, &plan](Shard& shard) -> Async<void> {
+    state(shard).server->reconfigure(plan.options);
+    co_return;
+  });
+  if (plan.changes("balance.")) {
+    stop_balancer();
+    start_balancer();
+  }
+  return plan;
 }
 
 Result<void> Server::stop() {

@@ -20,6 +20,7 @@
 #include "io/runtime/shard_pool.h"
 #include "io/runtime/stall_watch.h"
 #include "io/runtime/tcp_transport.h"
+#include "net/server/reload.h"
 #include "net/server/shard_server.h"
 
 namespace cellar::server {
@@ -39,6 +40,9 @@ class Server {
 
   const std::string& address() const { return address_; }  // HOST:PORT, as bound
   const NodeFacts& facts() const { return facts_; }
+
+  // Puts in force what a reload may change; names what it may not. The options are valid.
+  ReloadPlan reload(const ServerOptions& wanted);
 
   // Accepts no more, answers what is in flight, flushes, and ends the shards.
   Result<void> stop();
@@ -72,7 +76,7 @@ class Server {
   ShardState& state(const Shard& shard) { return states_[shard.id().value()]; }
   Result<void> first_error();
 
-  const ServerOptions options_;
+  ServerOptions options_;  // of the main thread; each shard has its own copy
   const Clock& clock_;
   ExtraOps* extra_;
   NodeFacts facts_;

@@ -11,6 +11,7 @@ namespace cellar::server {
 namespace {
 
 using Kind = Setting::Kind;
+using Change = Setting::Change;
 constexpr int64_t kKiB = 1024;
 constexpr int64_t kMiB = 1024 * kKiB;
 constexpr int64_t kGiB = 1024 * kMiB;
@@ -53,8 +54,8 @@ std::string format_units(int64_t value, std::span<const Unit> units) {
 
 template <class Field>
 Setting number(std::string_view name, Kind kind, int64_t min, int64_t max, Field field,
-               std::string_view help) {
-  Setting s{name, kind, help, min, max, {}, {}, {}, {}};
+               std::string_view help, Change change = Change::restart) {
+  Setting s{name, kind, help, min, max, {}, {}, {}, {}, change};
   s.number_of = [field](const ServerOptions& o) {
     return static_cast<int64_t>(field(const_cast<ServerOptions&>(o)));
   };
@@ -66,8 +67,9 @@ Setting number(std::string_view name, Kind kind, int64_t min, int64_t max, Field
 }
 
 template <class Field>
-Setting text(std::string_view name, Field field, std::string_view help) {
-  Setting s{name, Kind::text, help, 0, 0, {}, {}, {}, {}};
+Setting text(std::string_view name, Field field, std::string_view help,
+             Change change = Change::restart) {
+  Setting s{name, Kind::text, help, 0, 0, {}, {}, {}, {}, change};
   s.text_of = [field](const ServerOptions& o) { return field(const_cast<ServerOptions&>(o)); };
   s.set_text = [field](ServerOptions& o, std::string_view value) -> Result<void> {
     field(o) = value;
@@ -76,19 +78,16 @@ Setting text(std::string_view name, Field field, std::string_view help) {
   return s;
 }
 
-Setting io_backend() {
-  Setting s{"io.backend",
-            Kind::text,
-            "how files are read and written: auto, io_uring, threads",
-            0,
-            0,
-            {},
-            {},
-            {},
-            {}};
-  s.text_of = [](const ServerOptions& o) { return std::string(io_backend_name(o.io)); };
-  s.set_text = [](ServerOptions& o, std::string_view value) -> Result<void> {
-    TRY(o.io, parse_io_backend(value));
+// A setting that is one of a few words: `name_of` and `parse` go between word and value.
+template <class Field, class Name, class Parse>
+Setting choice(std::string_view name, Field field, Name name_of, Parse parse, std::string_view help,
+               Change change = Change::restart) {
+  Setting s{name, Kind::text, help, 0, 0, {}, {}, {}, {}, change};
+  s.text_of = [field, name_of](const ServerOptions& o) {
+    return std::string(name_of(field(const_cast<ServerOptions&>(o))));
+  };
+  s.set_text = [field, parse](ServerOptions& o, std::string_view value) -> Result<void> {
+    TRY(field(o), parse(value));
     return {};
   };
   return s;
@@ -98,22 +97,24 @@ Setting io_backend() {
 
 void add_balance(std::vector<Setting>& all) {
   all.push_back(number("balance.enabled", Kind::flag, 0, 1, FIELD(balance.enabled),
-                       "tablets split, merge and move between shards by themselves"));
+                       "tablets split, merge and move between shards by themselves",
+                       Change::reload));
   all.push_back(number("balance.interval", Kind::duration, 10 * kMs, 3600 * kSecond,
-                       FIELD(balance.interval_us), "how often it is seen whether they should"));
+                       FIELD(balance.interval_us), "how often it is seen whether they should",
+                       Change::reload));
   all.push_back(number("balance.split", Kind::bytes, kMiB, kTiB, FIELD(balance.split_bytes),
-                       "a tablet that holds this is split"));
-  all.push_back(number("balance.early_split", Kind::bytes, 64 * kKiB, kTiB,
-                       FIELD(balance.early_split_bytes),
-                       "a table with fewer tablets than shards is split once it holds this"));
+                       "a tablet that holds this is split", Change::reload));
+  all.push_back(
+      number("balance.early_split", Kind::bytes, 64 * kKiB, kTiB, FIELD(balance.early_split_bytes),
+             "a table with fewer tablets than shards is split once it holds this", Change::reload));
   all.push_back(number("balance.early_load", Kind::count, 1, 1'000'000'000,
                        FIELD(balance.early_split_load),
-                       "or once it is asked so many requests a second"));
-  all.push_back(number("balance.merge_after", Kind::duration, kSecond, 365 * kDay,
-                       FIELD(balance.merge_idle_us),
-                       "a tablet whose data is gone is merged with a neighbour after this"));
+                       "or once it is asked so many requests a second", Change::reload));
+  all.push_back(number(
+      "balance.merge_after", Kind::duration, kSecond, 365 * kDay, FIELD(balance.merge_idle_us),
+      "a tablet whose data is gone is merged with a neighbour after this", Change::reload));
   all.push_back(number("balance.per_minute", Kind::count, 1, 6000, FIELD(balance.per_minute),
-                       "splits, merges and moves a minute, at most"));
+                       "splits, merges and moves a minute, at most", Change::reload));
 }
 
 std::vector<Setting> make_settings() {
@@ -125,7 +126,8 @@ std::vector<Setting> make_settings() {
                        "shards, one core each; 0: one for every core"));
   all.push_back(number("pin", Kind::flag, 0, 1, FIELD(pin),
                        "keep each shard on a core of its own where there are enough"));
-  all.push_back(io_backend());
+  all.push_back(choice("io.backend", FIELD(io), io_backend_name, parse_io_backend,
+                       "how files are read and written: auto, io_uring, threads"));
   all.push_back(number("memory.total", Kind::bytes, 64 * kMiB, kTiB, FIELD(engine.memory_bytes),
                        "memory for memtables, caches and table metadata"));
   all.push_back(number("memory.memtable", Kind::bytes, 64 * kKiB, kGiB,
@@ -151,37 +153,28 @@ std::vector<Setting> make_settings() {
   all.push_back(number("limits.row", Kind::bytes, kKiB, 120 * kMiB, FIELD(engine.limits.row_bytes),
                        "largest mutation of a row"));
   all.push_back(number("limits.in_flight", Kind::count, 1, wire::kMaxInFlight, FIELD(net.in_flight),
-                       "unanswered requests of a connection"));
+                       "unanswered requests of a connection", Change::reload));
   all.push_back(number("limits.connections", Kind::count, 1, 1'000'000, FIELD(net.connections),
-                       "connections of a shard"));
+                       "connections of a shard", Change::reload));
   all.push_back(number("timeouts.idle", Kind::duration, 0, 30 * kDay, FIELD(net.idle_timeout_us),
-                       "a silent connection is closed after this; 0: never"));
+                       "a silent connection is closed after this; 0: never", Change::reload));
   all.push_back(number("timeouts.handshake", Kind::duration, kMs, 600 * kSecond,
-                       FIELD(net.handshake_timeout_us), "time for preface and hello"));
-  all.push_back(number("timeouts.stall", Kind::duration, kMs, 600 * kSecond,
-                       FIELD(net.stall_timeout_us),
-                       "time for a begun frame to go on and for answers to be taken"));
+                       FIELD(net.handshake_timeout_us), "time for preface and hello",
+                       Change::reload));
+  all.push_back(
+      number("timeouts.stall", Kind::duration, kMs, 600 * kSecond, FIELD(net.stall_timeout_us),
+             "time for a begun frame to go on and for answers to be taken", Change::reload));
   all.push_back(number("timeouts.drain", Kind::duration, 0, 600 * kSecond,
-                       FIELD(net.drain_timeout_us), "what a stopping node waits for requests"));
+                       FIELD(net.drain_timeout_us), "what a stopping node waits for requests",
+                       Change::reload));
+  all.push_back(choice("log.level", FIELD(log.level), log_level_name, parse_log_level,
+                       "what is logged: debug, info, warn, error, off", Change::reload));
+  all.push_back(choice("log.format", FIELD(log.format), log_format_name, parse_log_format,
+                       "lines of text (logfmt) or of JSON: text, json", Change::reload));
   return all;
 }
 
 #undef FIELD
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 std::string format_number(Kind kind, int64_t value) {
   switch (kind) {
@@ -238,16 +231,51 @@ std::string_view nearest_setting(std::string_view name) {
       ->name;
 }
 
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
 std::string flag_of(const Setting& setting) {
   std::string flag = "--";
   for (const char c : setting.name) flag.push_back(c == '.' || c == '_' ? '-' : c);
   return flag;
 }
 
-std::string default_of(const Setting& setting) {
-  const ServerOptions defaults;
-  if (setting.kind == Kind::text) return setting.text_of(defaults);
-  return format_number(setting.kind, setting.number_of(defaults));
+std::string variable_of(const Setting& setting) {
+  std::string name = "CELLAR_";
+  for (const char c : setting.name) {
+    name.push_back(c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c))));
+  }
+  return name;
+}
+
+std::string value_of(const Setting& setting, const ServerOptions& options) {
+  if (setting.kind == Kind::text) return setting.text_of(options);
+  return format_number(setting.kind, setting.number_of(options));
+}
+
+std::string default_of(const Setting& setting) { return value_of(setting, ServerOptions()); }
+
+std::string bounds_of(const Setting& setting) {
+  if (setting.kind == Kind::text || setting.kind == Kind::flag) return {};
+  return fmt::format("{} to {}", format_number(setting.kind, setting.min),
+                     format_number(setting.kind, setting.max));
+}
+
+std::string_view kind_name(Kind kind) {
+  constexpr std::string_view kNames[] = {"text", "true or false", "count", "size", "duration"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 Result<void> apply(const Setting& setting, std::string_view value, ServerOptions& options) {

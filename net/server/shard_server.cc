@@ -39,6 +39,11 @@ void ShardServer::listen(std::unique_ptr<Listener> listener) {
   spawn(executor(), accept_loop());
 }
 
+void ShardServer::reconfigure(const ServerOptions& options) {
+  options_ = options;
+  admission_.set_max_connections(options.net.connections);
+}
+
 Async<void> ShardServer::accept_loop() {
   while (!stopping_) {
     Result<std::unique_ptr<ByteStream>> stream = co_await listener_->accept();

@@ -59,6 +59,8 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   // Accepts no more, says goaway, and returns when every request is answered or the drain's time is
   // over; then every connection is closed.
   Async<void> stop();
+  // Other values of what a reload may change (settings.h), from now on.
+  void reconfigure(const ServerOptions& options);
   // Serves one stream; for tests too.
   void serve(std::unique_ptr<ByteStream> stream);
 
@@ -121,7 +123,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   Shard& shard_;
   engine::Node& node_;
   engine::Engine& engine_;
-  const ServerOptions& options_;
+  ServerOptions options_;
   const NodeFacts& facts_;
   const std::vector<ShardServer*>& peers_;
   const Clock& wall_;

@@ -5,14 +5,31 @@
 #include <fstream>
 #include <sstream>
 
+#include "net/server/config_pages.h"
+#include "net/server/reload.h"
 #include "net/server/settings.h"
 
 namespace cellar::server {
 namespace {
 
-Result<Config> parse(std::vector<const char*> arguments) {
+Result<Config> parse(std::vector<const char*> arguments, std::vector<const char*> variables = {}) {
   arguments.insert(arguments.begin(), "cellard");
-  return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+  variables.push_back(nullptr);
+  return parse_command_line(static_cast<int>(arguments.size()), arguments.data(), {},
+                            variables.data());
+}
+
+std::string file_of(const std::string& path) {
+  std::ifstream in(CELLAR_SOURCE_DIR "/" + path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string write_file(const std::string& name, const std::string& text) {
+  const std::string path = testing::TempDir() + "/" + name;
+  std::ofstream(path) << text;
+  return path;
 }
 
 TEST(CommandLine, TakesTheFixedNames) {
@@ -70,6 +87,125 @@ TEST(Toml, TheSampleFileIsWhatCellardDoesWithoutOne) {
       EXPECT_EQ(setting.number_of(options), setting.number_of(defaults)) << setting.name;
     }
   }
+}
+
+TEST(Pages, TheSampleFileIsMadeFromTheTable) {
+  EXPECT_EQ(file_of("deploy/cellard.toml"), sample_config())
+      << "write it anew: cellard --sample-config > deploy/cellard.toml";
+}
+
+TEST(Pages, TheReferenceIsMadeFromTheTable) {
+  EXPECT_EQ(file_of("net/server/CONFIGURATION.md"), config_reference())
+      << "write it anew: cellard --config-reference > net/server/CONFIGURATION.md";
+}
+
+TEST(Settings, AreFewEnoughAndSayWhatTheyMean) {
+  EXPECT_LE(settings().size(), kMaxSettings);
+  for (const Setting& setting : settings()) {
+    EXPECT_GT(setting.help.size(), 5u) << setting.name;
+    EXPECT_EQ(setting.help.find('|'), std::string_view::npos) << setting.name;
+    EXPECT_EQ(find_setting(setting.name), &setting) << setting.name << " stands there twice";
+  }
+}
+
+TEST(Settings, EachTakesItsOwnValueBack) {
+  for (const Setting& setting : settings()) {
+    ServerOptions options;
+    EXPECT_TRUE(apply(setting, std::string_view(default_of(setting)), options)) << setting.name;
+  }
+}
+
+TEST(Sources, AFlagWinsOverTheEnvironmentAndThatOverTheFile) {
+  const std::string path = write_file("order.toml",
+                                      "data_dir = \"d\"\nshards = 1\n[limits]\n"
+                                      "in_flight = 3\nconnections = 4\n");
+  const auto config = parse({"--config", path.c_str(), "--shards", "5"},
+                            {"CELLAR_SHARDS=2", "CELLAR_LIMITS_IN_FLIGHT=7", "HOME=/"});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->options.shards, 5u);
+  EXPECT_EQ(config->options.net.in_flight, 7u);
+  EXPECT_EQ(config->options.net.connections, 4u);
+  EXPECT_EQ(config->origins.at("shards"), "--shards");
+  EXPECT_EQ(config->origins.at("limits.in_flight"), "CELLAR_LIMITS_IN_FLIGHT");
+  EXPECT_EQ(config->origins.at("limits.connections"), path + ":5");
+  EXPECT_FALSE(config->origins.contains("memory.total"));
+}
+
+TEST(Sources, TheEnvironmentNamesTheFileAndIsCheckedAsAFileIs) {
+  const std::string path = write_file("named.toml", "data_dir = \"d\"\n");
+  const std::string variable = "CELLAR_CONFIG=" + path;
+  EXPECT_TRUE(parse({}, {variable.c_str()}));
+  const auto bounds = parse({"--data-dir", "d"}, {"CELLAR_LIMITS_IN_FLIGHT=9999"});
+  ASSERT_FALSE(bounds);
+  EXPECT_NE(bounds.error().message.find("CELLAR_LIMITS_IN_FLIGHT"), std::string::npos);
+  const auto misspelt = parse({"--data-dir", "d"}, {"CELLAR_LIMITS_INFLIGHT=9"});
+  ASSERT_FALSE(misspelt);
+  EXPECT_NE(misspelt.error().message.find("did you mean CELLAR_LIMITS_IN_FLIGHT"),
+            std::string::npos);
+  EXPECT_TRUE(parse({"--data-dir", "d"}, {"CELLAR_ADDR=h:1", "CELLAR_BIN=x", "CELLAR_JOBS=2"}));
+}
+
+TEST(Sources, WhatIsPrintedIsAConfigurationThatSaysTheSame) {
+  const auto config =
+      parse({"--print-config", "--limits-cell", "1MiB"}, {"CELLAR_IO_BACKEND=threads"});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_NE(config->print.find("--limits-cell\n"), std::string::npos) << config->print;
+  EXPECT_NE(config->print.find("CELLAR_IO_BACKEND\n"), std::string::npos);
+  EXPECT_NE(config->print.find("# default\n"), std::string::npos);
+  ServerOptions options;
+  const auto applied = apply_toml(config->print, "printed", options);
+  ASSERT_TRUE(applied) << applied.error().message;
+  for (const Setting& setting : settings()) {
+    EXPECT_EQ(value_of(setting, options), value_of(setting, config->options)) << setting.name;
+  }
+}
+
+TEST(Sources, CheckingAnswersWithoutStarting) {
+  const auto good = parse({"--check-config", "--data-dir", "d"});
+  ASSERT_TRUE(good);
+  EXPECT_NE(good->print.find("in order"), std::string::npos);
+  EXPECT_FALSE(parse({"--check-config"}));
+  EXPECT_FALSE(parse({"--check-config", "--data-dir", "d", "--memory-total", "1B"}));
+}
+
+TEST(Reload, ChangesWhatItMayAndNamesWhatItMayNot) {
+  ServerOptions running;
+  ServerOptions wanted = running;
+  wanted.net.in_flight = 9;
+  wanted.log.format = LogFormat::json;
+  wanted.engine.memory_bytes = 64u << 20;
+  const ReloadPlan plan = plan_reload(running, wanted);
+  ASSERT_EQ(plan.changed.size(), 2u);
+  EXPECT_EQ(plan.changed[0].name, "limits.in_flight");
+  EXPECT_EQ(plan.changed[0].before, "256");
+  EXPECT_EQ(plan.changed[0].after, "9");
+  EXPECT_EQ(plan.options.net.in_flight, 9u);
+  EXPECT_EQ(plan.options.log.format, LogFormat::json);
+  ASSERT_EQ(plan.need_restart.size(), 1u);
+  EXPECT_EQ(plan.need_restart[0].name, "memory.total");
+  EXPECT_EQ(plan.options.engine.memory_bytes, running.engine.memory_bytes);
+  EXPECT_TRUE(plan.changes("limits."));
+  EXPECT_FALSE(plan.changes("balance."));
+}
+
+TEST(Reload, ReadsTheFileAgain) {
+  const std::string path = write_file("again.toml", "data_dir = \"d\"\nshards = 1\n");
+  std::vector<const char*> arguments = {"cellard", "--config", path.c_str()};
+  const char* none = nullptr;
+  const auto config = parse_command_line(3, arguments.data(), {}, &none);
+  ASSERT_TRUE(config);
+  write_file("again.toml", "data_dir = \"d\"\nshards = 2\n");
+  EXPECT_EQ(config->reread()->options.shards, 2u);
+  write_file("again.toml", "data_dir = \"d\"\nshard = 2\n");
+  EXPECT_FALSE(config->reread());
+}
+
+TEST(Toml, ListsAreStringsWithCommas) {
+  ServerOptions options;
+  EXPECT_TRUE(apply_toml("listen = [\"a:1\", \"b:2\"]", "x", options));
+  EXPECT_EQ(options.listen, "a:1,b:2");
+  EXPECT_FALSE(apply_toml("listen = [1]", "x", options));
+  EXPECT_FALSE(apply_toml("shards = [\"1\"]", "x", options));
 }
 
 TEST(Toml, SectionsUnitsAndPlainNumbers) {

@@ -38,5 +38,5 @@ int main(int argc, char** argv) {
     return 0;
   }
   tests::AdjustableClock clock(wall_us, boot_us);
-  return server::run_node(config->options, clock, &clock);
+  return server::run_node(*config, clock, &clock);
 }
