@@ -33,6 +33,7 @@ AlignedBuffer encode_file_header(const FileHeader& header) {
   store_le(p + 16, header.id);
   store_le(p + 24, header.number);
   store_le(p + 32, header.file_bytes);
+  store_le(p + 40, header.former ? *header.former + 1 : uint64_t{0});
   store_le(p + kCrcAt, header_crc(block.bytes(0, kFileHeaderBytes)));
   return block;
 }
@@ -58,6 +59,7 @@ Result<FileHeader> decode_file_header(Bytes block, RecordFileKind kind, std::str
   header.id = load_le<uint64_t>(p + 16);
   header.number = load_le<uint64_t>(p + 24);
   header.file_bytes = load_le<uint64_t>(p + 32);
+  if (const auto former = load_le<uint64_t>(p + 40); former != 0) header.former = former - 1;
   return header;
 }
 

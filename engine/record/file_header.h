@@ -9,8 +9,12 @@
 //       16     8  id: of the log, or the manifest's number
 //       24     8  number: of the segment within its log; 0
 //       32     8  size of the whole file in bytes; a file of any other size is damaged
-//       40     8  zero
+//       40     8  0: the file was filled with zeros; else it was segment n - 1 of the same log
+//       before
+//                 and still holds that one's records where no newer ones are
 #pragma once
+
+#include <optional>
 
 #include "engine/record/record.h"
 
@@ -25,6 +29,7 @@ struct FileHeader {
   uint64_t id = 0;
   uint64_t number = 0;
   uint64_t file_bytes = 0;
+  std::optional<uint64_t> former;  // the segment of the same log that the file was before
   bool operator==(const FileHeader&) const = default;
 };
 

@@ -2,14 +2,15 @@
 //
 // An append is copied at once into the open batch, a buffer that becomes one direct, durable write.
 // There is no commit timer: at the end of the loop turn the open batch is sealed and submitted if
-// somebody waits for it and one of kWritesInFlight slots is free; else it goes on filling until a
-// slot is. So the batch grows with the load by itself: alone, an append is one 4 KiB write; under
-// load hundreds share one.
+// somebody waits for it and no write is under way, or if it has grown to kLargeBatchBytes and one
+// of kWritesInFlight slots is free; else it goes on filling. So the batch grows with the load by
+// itself: alone, an append is one 4 KiB write; under load hundreds share one; and where one write
+// at a time does not carry what comes, there are several.
 //
-//   append A, B (sync) --> [open batch A B]            end of turn: sealed, submitted as write 1
-//   append C (sync)    --> [open batch C]              end of turn: write 2, while 1 is under way
-//   append D (memory)  --> [open batch D]              nobody waits: stays open
-//   append E (sync)    --> [open batch D E]            write 3 carries both
+//   append A, B (sync)  --> [open batch A B]         end of turn: sealed, submitted as write 1
+//   append C (sync)     --> [open batch C]           waits for write 1
+//   append D (memory)   --> [open batch C D]
+//   append E (1 MiB)    --> [C D E...] [...E]        large: writes 2 and 3, while 1 is under way
 //   writes 2 and 3 complete, 1 does not: nobody is told anything
 //   write 1 completes: done is called for A, B, C, D, E, in this order
 //
@@ -89,7 +90,9 @@ class GroupCommit {
   Async<void> pump();
   void turn();
   void settle_waiting();
-  bool wants_write() const { return open_ && force_; }
+  bool wants_write() const {
+    return open_ && force_ && (writes_ == 0 || open_->bytes.used() >= kLargeBatchBytes);
+  }
   bool submit_next();
   static void on_write(FullWrite& write);
   void retire_completed();

@@ -17,13 +17,19 @@ struct LogOptions {
   int64_t periodic_interval_us = 100'000;
 };
 
-// Writes on their way to the disk at once. Measured: four give 2.5 times the throughput of one;
-// more adds latency only.
+// Writes on their way to the disk at once, while there is so much to write that each carries
+// kLargeBatchBytes at least: four give 2.5 times the bandwidth of one, more adds latency only.
 inline constexpr size_t kWritesInFlight = 4;
+// With less to write there is one write at a time: what comes meanwhile shares the next. A durable
+// write costs about the same whatever it carries, so few that carry much serve more commits a
+// second than many that carry little, and at no later time: each is done sooner.
+inline constexpr size_t kLargeBatchBytes = 64u << 10;
 // A closing mark goes out this long after the last write, well within the 100 ms promised.
 inline constexpr int64_t kClosingMarkUs = 50'000;
 // Segments kept ready ahead of the one in use.
 inline constexpr uint64_t kSpareSegments = 1;
+// Trimmed segments that are kept for use as the next ones, which spares filling those with zeros.
+inline constexpr uint64_t kKeptSegments = 2;
 // While no segment can be prepared, appends leave this much of what is ready to marks and trims (or
 // a quarter of a segment, if that is less).
 inline constexpr uint64_t kControlReserveBytes = 64u << 10;

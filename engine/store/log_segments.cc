@@ -60,7 +60,7 @@ Async<void> LogSegments::background() {
       if (!prepared) retry_.arm_after_us(kPrepareRetryUs);
       continue;
     }
-    if (first_ < trimmed_ && first_ < in_use_) {
+    if (disposable() > kKeptSegments) {
       co_await remove_first();
       continue;
     }
@@ -78,7 +78,7 @@ Async<Result<void>> LogSegments::prepare_next() {
   header.number = next_;
   header.file_bytes = options_.segment_bytes;
   const std::string path = segment_path(log_, next_);
-  auto file = co_await prepare_record_file(fs_, path, header, IoClass::log);
+  auto file = co_await make_segment(header, path);
   if (!file) {
     if (!failure_) {
       log_warn("store", "cannot prepare {}, will go on trying: {}", path, file.error().to_string());
@@ -92,6 +92,18 @@ Async<Result<void>> LogSegments::prepare_next() {
   ++next_;
   if (ready_callback_ != nullptr) ready_callback_(ready_context_);
   co_return Result<void>();
+}
+
+Async<Result<std::unique_ptr<File>>> LogSegments::make_segment(FileHeader header,
+                                                               std::string path) {
+  if (disposable() == 0) co_return co_await prepare_record_file(fs_, path, header, IoClass::log);
+  // From the oldest on, as in remove_first().
+  auto file = std::move(files_[first_]);
+  files_.erase(first_);
+  const std::string old_path = segment_path(log_, first_);
+  header.former = first_++;
+  CO_TRY_VOID(co_await file->close());
+  co_return co_await reuse_record_file(fs_, old_path, path, header, IoClass::log);
 }
 
 Async<void> LogSegments::remove_first() {

@@ -1,15 +1,18 @@
 // LogSegments: the files of one open log. Keeps a spare ready ahead of the writer and removes what
-// was trimmed, both in one background coroutine.
+// was trimmed, both in one background coroutine. A trimmed segment becomes the next spare where
+// there is one, so a log that goes on for long is filled with zeros only at its beginning.
 //
 // Preparing a segment may fail without harm, because nothing was lost: the log then goes on in what
 // is ready, failure() says why there is no more, and preparing is tried again every kPrepareRetryUs
 // until it succeeds.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
 
+#include "engine/record/file_header.h"
 #include "engine/store/log_files.h"
 #include "engine/store/log_options.h"
 #include "io/disk/file.h"
@@ -42,13 +45,22 @@ class LogSegments {
   uint64_t ready_end() const { return next_ * options_.segment_bytes; }
   // Why no further segment is ready; null while all is well.
   const Error* failure() const { return failure_ ? &*failure_ : nullptr; }
-  uint64_t bytes_on_disk() const { return (next_ - first_) * options_.segment_bytes; }
+  // Of what is not trimmed.
+  uint64_t bytes_on_disk() const {
+    return (next_ - first_ - disposable()) * options_.segment_bytes;
+  }
   uint64_t segment_bytes() const { return options_.segment_bytes; }
 
  private:
   Async<void> background();
   Async<Result<void>> prepare_next();
+  Async<Result<std::unique_ptr<File>>> make_segment(FileHeader header, std::string path);
   Async<void> remove_first();
+  // Segments that are trimmed and still there.
+  uint64_t disposable() const {
+    const uint64_t end = std::min(trimmed_, in_use_);
+    return end > first_ ? end - first_ : 0;
+  }
   bool wants_spare() const { return !retry_.armed() && next_ <= in_use_ + kSpareSegments; }
 
   FileSystem& fs_;

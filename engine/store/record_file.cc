@@ -25,9 +25,9 @@ Async<Result<void>> fill_with_zeros(File& file, uint64_t size, IoClass io_class)
   co_return Result<void>();
 }
 
-Async<Result<void>> fill_and_name(FileSystem& fs, File& file, std::string path, FileHeader header,
+Async<Result<void>> head_and_name(FileSystem& fs, File& file, std::string path, FileHeader header,
                                   IoClass io_class) {
-  CO_TRY_VOID(co_await fill_with_zeros(file, header.file_bytes, io_class));
+  if (!header.former) CO_TRY_VOID(co_await fill_with_zeros(file, header.file_bytes, io_class));
   const AlignedBuffer block = encode_file_header(header);
   const std::span<const std::byte> bytes = block.span();
   CO_TRY_VOID(co_await write_at(file, 0, bytes, io_class, true));
@@ -35,6 +35,35 @@ Async<Result<void>> fill_and_name(FileSystem& fs, File& file, std::string path, 
   const std::string directory(path_parent(path));
   CO_TRY_VOID(co_await fs.sync_dir(directory));
   co_return Result<void>();
+}
+
+Async<Result<void>> remove_if_there(FileSystem& fs, std::string path) {
+  auto removed = co_await fs.remove(path);
+  if (!removed && removed.error().code != Errc::not_found) co_return removed;
+  co_return Result<void>();
+}
+
+// Opens the temporary file of `path` and makes of it what the header says.
+Async<Result<std::unique_ptr<File>>> prepare(FileSystem& fs, std::string path, FileHeader header,
+                                             IoClass io_class, OpenOptions::Mode mode) {
+  const std::string temporary = path + std::string(kTemporarySuffix);
+  OpenOptions options;
+  options.mode = mode;
+  options.direct = true;
+  CO_TRY(auto file, co_await fs.open(temporary, options));
+  auto prepared = co_await head_and_name(fs, *file, path, header, io_class);
+  auto closed = co_await file->close();
+  if (prepared && !closed) prepared = closed;
+  if (prepared) {
+    // Opened again, so that errors name it as it is called now.
+    options.mode = OpenOptions::Mode::read_write;
+    co_return co_await fs.open(path, options);
+  }
+  // The space matters most when there is too little of it, so both names are given up.
+  auto temporary_removed = co_await fs.remove(temporary);
+  auto named_removed = co_await fs.remove(path);
+  (void)temporary_removed, (void)named_removed;  // the first error is the answer
+  co_return std::unexpected(std::move(prepared).error());
 }
 
 // A device may fail once and not again; a second failure is the answer.
@@ -53,27 +82,20 @@ bool is_zero(Bytes b) {
 Async<Result<std::unique_ptr<File>>> prepare_record_file(FileSystem& fs, std::string path,
                                                          FileHeader header, IoClass io_class) {
   const std::string temporary = path + std::string(kTemporarySuffix);
-  auto removed = co_await fs.remove(temporary);
-  if (!removed && removed.error().code != Errc::not_found) {
-    co_return std::unexpected(std::move(removed).error());
-  }
-  OpenOptions options;
-  options.mode = OpenOptions::Mode::create_new;
-  options.direct = true;
-  CO_TRY(auto file, co_await fs.open(temporary, options));
-  auto prepared = co_await fill_and_name(fs, *file, path, header, io_class);
-  auto closed = co_await file->close();
-  if (prepared && !closed) prepared = closed;
-  if (prepared) {
-    // Opened again, so that errors name it as it is called now.
-    options.mode = OpenOptions::Mode::read_write;
-    co_return co_await fs.open(path, options);
-  }
-  // The space matters most when there is too little of it, so both names are given up.
-  auto temporary_removed = co_await fs.remove(temporary);
-  auto named_removed = co_await fs.remove(path);
-  (void)temporary_removed, (void)named_removed;  // the first error is the answer
-  co_return std::unexpected(std::move(prepared).error());
+  CO_TRY_VOID(co_await remove_if_there(fs, temporary));
+  co_return co_await prepare(fs, path, header, io_class, OpenOptions::Mode::create_new);
+}
+
+Async<Result<std::unique_ptr<File>>> reuse_record_file(FileSystem& fs, std::string old_path,
+                                                       std::string path, FileHeader header,
+                                                       IoClass io_class) {
+  CHECK(header.former.has_value(), "{} is to be used again without a word of it", old_path);
+  const std::string temporary = path + std::string(kTemporarySuffix);
+  CO_TRY_VOID(co_await fs.rename(old_path, temporary));
+  // The old name is gone for good before the file says that it is something else.
+  const std::string directory(path_parent(path));
+  CO_TRY_VOID(co_await fs.sync_dir(directory));
+  co_return co_await prepare(fs, path, header, io_class, OpenOptions::Mode::read_write);
 }
 
 Async<Result<void>> close_after(std::unique_ptr<File> file, Result<void> result) {
@@ -122,6 +144,7 @@ RecordFileScan::RecordFileScan(File& file, const FileHeader& header, uint64_t ba
       owner_(record_owner(header.kind, header.id)),
       base_(base),
       file_bytes_(header.file_bytes),
+      reused_(header.former.has_value()),
       buffer_(kCarryBytes + kChunkBytes),
       start_at_(kFileHeaderBlockBytes) {}
 
@@ -167,6 +190,8 @@ RecordFileScan::Step RecordFileScan::next_of_rest(Rest& rest) {
   const auto stretch = static_cast<size_t>(kIoAlignment - start_at_ % kIoAlignment);
   if (end_ - start_ < stretch) return Step::fill;
   const bool used = !is_zero(available().substr(0, stretch));
+  // What an earlier segment left is nothing of this one, unless the records stopped amid the block.
+  const bool counts = used && (!reused_ || stretch < kIoAlignment);
   if (used && (in_batch_ || stretch == kIoAlignment)) {
     RecordView record;
     size_t need = 0;
@@ -182,7 +207,7 @@ RecordFileScan::Step RecordFileScan::next_of_rest(Rest& rest) {
   }
   in_batch_ = false;
   advance(stretch);
-  if (used) rest.used_end = position();
+  if (counts) rest.used_end = position();
   return used ? Step::bad : Step::zeros;
 }
 

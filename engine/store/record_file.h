@@ -23,6 +23,14 @@ inline constexpr size_t kZeroPieceBytes = 256 * 1024;
 Async<Result<std::unique_ptr<File>>> prepare_record_file(FileSystem& fs, std::string path,
                                                          FileHeader header, IoClass io_class);
 
+// The same with the file at `old_path`, of the same log and size, which nobody needs any more: it
+// is renamed and gets the header, and nothing else is written. What it holds was written under
+// other positions and validates nowhere now. REQUIRES: header.former is set; nothing of the old
+// file is open or will be read again.
+Async<Result<std::unique_ptr<File>>> reuse_record_file(FileSystem& fs, std::string old_path,
+                                                       std::string path, FileHeader header,
+                                                       IoClass io_class);
+
 // Closes `file` and answers `result`, or the error of the closing when `result` was a success.
 Async<Result<void>> close_after(std::unique_ptr<File> file, Result<void> result);
 
@@ -66,7 +74,9 @@ class RecordFileScan {
   // What lies behind the place where next() stopped for good.
   struct Rest {
     uint64_t greatest_mark = 0;  // of whole records, of batches that begin whole
-    uint64_t used_end = 0;       // position after the last byte that is not zero (by block)
+    // Position after the last byte that is not zero (by block); of a file that was another segment
+    // before, after the last record, or the block in which the records stopped.
+    uint64_t used_end = 0;
   };
   Async<Result<Rest>> scan_rest();
 
@@ -79,6 +89,7 @@ class RecordFileScan {
   const uint64_t owner_;
   const uint64_t base_;
   const uint64_t file_bytes_;
+  const bool reused_;
   AlignedBuffer buffer_;  // room for the part of a record that is carried over, then a chunk
   size_t start_ = 0;      // of what is not parsed yet, in buffer_
   size_t end_ = 0;

@@ -1,5 +1,6 @@
 #include <deque>
 
+#include "engine/record/file_header.h"
 #include "engine/store/local_log_store.h"
 #include "tests/engine/store/store_rig.h"
 
@@ -331,6 +332,70 @@ TEST_F(LogTest, TrimmedSegmentsGoAndTheRestIsReadFromThere) {
   (void)value_of(read(disk, all));
   EXPECT_GE(all.seen.size(), 11u);
   EXPECT_EQ(all.seen.back().payload, "more");
+}
+
+// What a log that goes on and on costs: its segments take turns, and only the first are filled with
+// zeros.
+TEST_F(LogTest, TrimmedSegmentsAreUsedAgainAndWhatTheyHeldIsNeverRead) {
+  constexpr size_t kEntries = 400;
+  constexpr size_t kKept = 10;
+  {
+    StoreRig rig(disk);
+    auto log = create(rig);
+    for (size_t i = 0; i < kEntries; ++i) {
+      append(*log, payload_of(i, 5'000));
+      rig.world.run_until_idle();
+      if (i >= kKept) log->trim(appends[i - kKept].end);
+    }
+    rig.world.run_until_idle();
+    EXPECT_LE(log->bytes_on_disk(), 4 * small_log().segment_bytes);
+    rig.world.crash();
+  }
+  size_t reused = 0;
+  for (const std::string& path : disk.all_files()) {
+    if (!path.ends_with(".seg")) continue;
+    const auto header =
+        value_of(decode_file_header(value_of(disk.read_all(path)), RecordFileKind::log, path));
+    if (header.former) EXPECT_LT(*header.former, header.number) << path;
+    reused += header.former.has_value();
+  }
+  EXPECT_GE(reused, 3u);
+  Collector rest;
+  const auto report = value_of(read(disk, rest, appends[kEntries - kKept - 1].end));
+  ASSERT_EQ(rest.seen.size(), kKept);
+  EXPECT_EQ(rest.seen.front().payload, payload_of(kEntries - kKept, 5'000));
+  EXPECT_EQ(report.torn_tail_bytes, 0u);  // what is left of former segments is no tail
+}
+
+TEST_F(LogTest, WhatComesDuringASmallWriteSharesTheNext) {
+  StoreRig rig(disk, 1, {.min_latency_us = 1000, .max_latency_us = 1000});
+  auto log = create(rig);
+  Append& first = append(*log, "first");
+  rig.world.run_for_us(100);
+  Append& second = append(*log, "second");
+  rig.world.run_for_us(100);
+  Append& third = append(*log, "third");
+  rig.world.run_for_us(900);
+  EXPECT_TRUE(first.ok());
+  EXPECT_FALSE(second.is_done);
+  ASSERT_TRUE(rig.world.run_until([&] { return second.is_done; }));
+  EXPECT_TRUE(third.ok());
+  (void)value_of(rig.run(log->seal()));
+}
+
+TEST_F(LogTest, LargeBatchesAreWrittenSeveralAtATime) {
+  LogOptions options = small_log();
+  options.segment_bytes = 4u << 20;
+  options.batch_bytes = 2 * kLargeBatchBytes;
+  StoreRig rig(disk, 1, {.min_latency_us = 1000, .max_latency_us = 1000});
+  auto log = create(rig, options);
+  for (size_t i = 0; i < kWritesInFlight; ++i) {
+    append(*log, payload_of(i, kLargeBatchBytes));
+    rig.world.run_for_us(100);
+  }
+  rig.world.run_for_us(900);
+  for (const Append& one : appends) EXPECT_TRUE(one.ok()) << one.number;
+  (void)value_of(rig.run(log->seal()));
 }
 
 TEST_F(LogTest, IdsAreNotReusedAndARemovedLogIsGone) {
