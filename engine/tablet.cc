@@ -271,10 +271,12 @@ Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
                                                       std::unique_ptr<CellWatch> watch) {
   ++reads_;
   if (!spec.rows.ranges().empty()) samples_.note(spec.rows.ranges().front().start);
-  if (shard_.runtime.clock.now_us() >= next_unread_us_) publish(version_->runs);
+  if (next_unread_us_ != INT64_MAX && shard_.runtime.clock.now_us() >= next_unread_us_)
+    publish(version_->runs);
   ScanSetup setup;
-  setup.spec = spec;
-  setup.spec.rows = spec.rows.clip(state_.start, state_.end);
+  setup.spec = &spec;
+  setup.start = state_.start;
+  setup.end = state_.end;
   setup.schema = &schema();
   setup.retention = &schema_->retention;
   setup.now = &shard_.runtime.clock;

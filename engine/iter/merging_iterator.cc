@@ -14,6 +14,7 @@ void MergingIterator::add(std::unique_ptr<EntryIterator> source) {
 
 void MergingIterator::add_borrowed(EntryIterator& source) {
   sources_.push_back(&source);
+  only_ = nullptr;
   heap_.clear();
   moving_.clear();
 }
@@ -23,6 +24,7 @@ void MergingIterator::clear() {
   moving_.clear();
   sources_.clear();
   owned_.clear();
+  only_ = nullptr;
   failed_ = kNone;
   turned_ = false;
 }
@@ -49,6 +51,7 @@ Step MergingIterator::seek_before(Bytes key) {
 }
 
 Step MergingIterator::restart(Step (*move)(EntryIterator&, Bytes), Bytes key) {
+  only_ = nullptr;
   heap_.clear();
   moving_.clear();
   failed_ = kNone;
@@ -58,7 +61,7 @@ Step MergingIterator::restart(Step (*move)(EntryIterator&, Bytes), Bytes key) {
   return finish();
 }
 
-Step MergingIterator::next() {
+Step MergingIterator::next_of_many() {
   DCHECK(!heap_.empty() && moving_.empty());
   if (turned_) return turn_forward();
   const size_t n = heap_.size();
@@ -72,10 +75,19 @@ Step MergingIterator::next() {
     heap_[0].key = source.key();
     heap_[0].head = key_head(heap_[0].key);
     sift_down(0);
-    return Step::ready;
+    return show();
   }
   const uint32_t moved = heap_[0].source;
   pop();
+  if (take(moved, step) == Step::failed) return Step::failed;
+  return finish();
+}
+
+// The only source that had entries left could not go on.
+Step MergingIterator::leave_only(Step step) {
+  const uint32_t moved = heap_[0].source;
+  only_ = nullptr;
+  heap_.clear();
   if (take(moved, step) == Step::failed) return Step::failed;
   return finish();
 }
@@ -140,6 +152,14 @@ Step MergingIterator::finish() {
     }
     std::iter_swap(heap_.begin(), shown);
   }
+  return show();
+}
+
+// The heap's top is the answer.
+Step MergingIterator::show() {
+  key_ = heap_[0].key;
+  shown_ = sources_[heap_[0].source];
+  only_ = heap_.size() == 1 && !turned_ ? shown_ : nullptr;
   return Step::ready;
 }
 

@@ -13,9 +13,11 @@
 // behind it, and whatever any source holds next is at or after the bound; so the first next() after
 // it moves every source forward once (`turned_`), and from there on the merge is an ordinary one.
 //
-// Heads (key_head.h) are cached in the heap. Belongs to one shard. Allocates when sources are
-// added, and for the bound of seek_before; not per move.
+// Heads (key_head.h) are cached in the heap. Belongs to one shard. Allocates when it gets more than
+// a few sources, and for the bound of seek_before; not per move.
 #pragma once
+
+#include <absl/container/inlined_vector.h>
 
 #include <memory>
 #include <string>
@@ -37,11 +39,17 @@ class MergingIterator final : public EntryIterator {
 
   Step seek(Bytes key) override;
   Step seek_before(Bytes key) override;
-  Step next() override;
+  Step next() override {
+    if (only_ == nullptr) return next_of_many();
+    const Step step = only_->next();
+    if (step != Step::ready) return leave_only(step);
+    key_ = only_->key();
+    return step;
+  }
   Step resume() override;
   void collect(std::vector<BlockWant*>& wants) override;
-  Bytes key() const override { return top().key; }
-  Bytes value() const override { return sources_[top().source]->value(); }
+  Bytes key() const override { return key_; }
+  Bytes value() const override { return shown_->value(); }
   const Error& error() const override { return sources_[failed_]->error(); }
 
  private:
@@ -55,23 +63,33 @@ class MergingIterator final : public EntryIterator {
   // True when a is shown before b.
   static bool before(const Node& a, const Node& b);
   static bool same_key(const Node& a, const Node& b);
-  const Node& top() const { return heap_.front(); }
 
   Step restart(Step (*move)(EntryIterator&, Bytes), Bytes key);
   Step take(uint32_t source, Step step);
   Step finish();
+  Step show();
+  Step next_of_many();
+  Step leave_only(Step step);
   Step turn_forward();
   Step next_with_duplicates();
   void push(uint32_t source);
   void pop();
   void sift_down(size_t i);
 
-  std::vector<EntryIterator*> sources_;
+  // Room for the sources of most reads.
+  static constexpr size_t kFewSources = 8;
+
+  absl::InlinedVector<EntryIterator*, kFewSources> sources_;
   std::vector<std::unique_ptr<EntryIterator>> owned_;
-  std::vector<Node>
-      heap_;  // unless turned_: least key first; of equal keys the newest source first
-  std::vector<uint32_t> moving_;
-  std::vector<uint32_t> scratch_;
+  // Unless turned_: least key first; of equal keys the newest source first.
+  absl::InlinedVector<Node, kFewSources> heap_;
+  absl::InlinedVector<uint32_t, kFewSources> moving_;
+  absl::InlinedVector<uint32_t, kFewSources> scratch_;
+  // Where the merge stands: heap_[0]'s key and source. `only_` is set while all others are at their
+  // ends, until the next seek; then heap_[0] is not kept up.
+  Bytes key_;
+  EntryIterator* shown_ = nullptr;
+  EntryIterator* only_ = nullptr;
   std::string bound_;  // of seek_before
   // The last move was seek_before: heap_ holds the sources that found an entry, the shown one
   // first.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/model/key_in_row.h"
 #include "io/base/coding.h"
 
 namespace cellar {
@@ -192,11 +193,14 @@ size_t row_prefix_size(Bytes key) {
 
 bool parse_key(Bytes key, ParsedKey& out) {
   const size_t row_size = segment_size(key);
-  if (row_size == Bytes::npos) return false;
-  out.escaped_row = key.substr(0, row_size);
-  out.row_prefix = key.substr(0, row_size + 2);
+  return row_size != Bytes::npos && parse_key_in_row(key, row_size + 2, out);
+}
+
+bool parse_key_in_row(Bytes key, size_t row_prefix_bytes, ParsedKey& out) {
+  out.escaped_row = key.substr(0, row_prefix_bytes - 2);
+  out.row_prefix = key.substr(0, row_prefix_bytes);
   out.column_prefix = out.family = out.escaped_qualifier = {};
-  Bytes rest = key.substr(row_size + 2);
+  Bytes rest = key.substr(row_prefix_bytes);
   if (rest.empty()) return false;
   if (rest[0] == kMarker) return parse_stamp_only(rest.substr(1), EntryKind::row_delete, out);
   if (rest[0] == kToken) return parse_token(key, rest.substr(1), out);

@@ -21,6 +21,10 @@ class CellSelect {
 
   CellSelect(const TimeRange& range, uint32_t versions) : range_(range), versions_(versions) {}
 
+  // look() always answers take.
+  bool takes_all() const {
+    return versions_ == 0 && range_.start_us <= 0 && range_.end_us == kMaxTimestampUs;
+  }
   void begin_column() { taken_ = 0; }
   Verdict look(int64_t timestamp_us) const {
     if (versions_ != 0 && taken_ >= versions_) return Verdict::column;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "engine/model/key_in_row.h"
 #include "engine/model/token.h"
 #include "io/base/check.h"
 #include "io/base/coding.h"
@@ -10,11 +11,9 @@
 namespace cellar::engine {
 namespace {
 
-// What follows a column prefix (key.h): a tag and fixed numbers.
+// What follows a column prefix (key.h) in a column delete: a tag and fixed numbers.
 constexpr char kColumnDeleteTag = 1;
-constexpr char kCellTag = 2;
 constexpr size_t kColumnDeleteBytes = 1 + 3 * 8;
-constexpr size_t kCellBytes = 1 + 2 * 8;
 
 }  // namespace
 
@@ -22,8 +21,7 @@ bool FateJudge::begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t cou
   const size_t size = row_prefix_size(key);
   if (size < 2) return false;
   row_prefix_.assign(key.substr(0, size));
-  std::string scratch;
-  row_.assign(decode_segment(key.substr(0, size - 2), scratch));
+  row_ = decode_segment(row_prefix_.view().substr(0, size - 2), unescaped_row_);
   at_ = at;
   now_us_ = now_us;
   counted_now_us_ = counted_now_us;
@@ -38,14 +36,11 @@ bool FateJudge::begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t cou
   return true;
 }
 
-Fate FateJudge::judge(Bytes key, Bytes value) {
+// The first entry of a column, or one of none.
+Fate FateJudge::judge_other(Bytes key, Bytes value) {
   DCHECK(in_row(key), "an entry of another row");
-  if (!column_prefix_.empty() && key.starts_with(column_prefix_)) {
-    if (!parse_suffix(key.substr(column_prefix_.size()))) return Fate::malformed;
-    return kind_ == EntryKind::cell ? judge_cell(value) : judge_column_delete();
-  }
   ParsedKey parsed;
-  if (!parse_key(key, parsed)) return Fate::malformed;
+  if (!parse_key_in_row(key, row_prefix_.size(), parsed)) return Fate::malformed;
   kind_ = parsed.kind;
   stamp_ = parsed.stamp;
   if (kind_ == EntryKind::row_delete) return judge_row_delete();
@@ -59,47 +54,48 @@ Fate FateJudge::judge(Bytes key, Bytes value) {
   return kind_ == EntryKind::cell ? judge_cell(value) : judge_column_delete();
 }
 
-bool FateJudge::parse_suffix(Bytes suffix) {
-  if (suffix.size() == kCellBytes && suffix[0] == kCellTag) {
-    kind_ = EntryKind::cell;
-    timestamp_us_ = static_cast<int64_t>(~load_be64(suffix.data() + 1));
-    stamp_ = CommitStamp{~load_be64(suffix.data() + 9)};
-    return true;
-  }
-  if (suffix.size() == kColumnDeleteBytes && suffix[0] == kColumnDeleteTag) {
-    kind_ = EntryKind::column_delete;
-    stamp_ = CommitStamp{~load_be64(suffix.data() + 1)};
-    start_us_ = static_cast<int64_t>(load_be64(suffix.data() + 9));
-    end_us_ = static_cast<int64_t>(load_be64(suffix.data() + 17));
-    return true;
-  }
-  return false;
+// An entry of the column at hand that is no cell.
+Fate FateJudge::judge_marker(Bytes suffix) {
+  if (suffix.size() != kColumnDeleteBytes || suffix[0] != kColumnDeleteTag) return Fate::malformed;
+  kind_ = EntryKind::column_delete;
+  stamp_ = CommitStamp{~load_be64(suffix.data() + 1)};
+  start_us_ = static_cast<int64_t>(load_be64(suffix.data() + 9));
+  end_us_ = static_cast<int64_t>(load_be64(suffix.data() + 17));
+  return judge_column_delete();
 }
 
 void FateJudge::enter_family(Bytes family) {
   family_.assign(family);
   in_family_ = true;
   const FamilySchema* schema = schema_.find_family(family);
-  family_exists_ = schema != nullptr;
   counted_ = false;
-  family_created_ = schema != nullptr ? schema->created : CommitStamp{};
+  family_from_ = schema != nullptr ? schema->created : kMaxStamp;
   family_below_ = row_below_;
   family_deletes_.clear();
   if (schema == nullptr) return;
   family_retention_ = &retention_.family(static_cast<size_t>(schema - schema_.families.data()));
   counted_ = family_retention_->counts();
+  if (counted_) {
+    alive_run_.begin_family(*family_retention_, counted_now_us_, deaths_ == Deaths::of_none);
+    return;
+  }
+  const auto fatal_age_us = family_retention_->rule().fatal_age_us();
+  alive_from_us_ = fatal_age_us ? now_us_ - *fatal_age_us : 0;
+  one_era_ = family_retention_->single();
 }
 
 void FateJudge::enter_column(const ParsedKey& parsed) {
   column_prefix_.assign(parsed.column_prefix);
-  std::string scratch;
-  qualifier_.assign(decode_segment(parsed.escaped_qualifier, scratch));
+  const size_t at = parsed.column_prefix.size() - parsed.escaped_qualifier.size() - 2;
+  qualifier_ = decode_segment(column_prefix_.view().substr(at, parsed.escaped_qualifier.size()),
+                              unescaped_qualifier_);
   ++column_number_;
   column_below_ = family_below_;
-  column_deletes_.clear();
+  if (!column_deletes_.empty()) column_deletes_.clear();
   all_column_deletes_.clear();
   judging_column_ = false;
-  has_last_ = false;
+  alive_run_.begin_column();
+  last_timestamp_us_ = -1;
 }
 
 Fate FateJudge::judge_row_delete() {
@@ -117,7 +113,7 @@ Fate FateJudge::judge_row_delete() {
 
 Fate FateJudge::judge_family_delete() {
   if (stamp_ > at_) return Fate::unseen;
-  if (!family_exists_ || stamp_ <= family_created_) return Fate::redundant;
+  if (stamp_ <= family_from_) return Fate::redundant;
   if (counted_) family_deletes_.push_back(stamp_);
   if (stamp_ <= family_below_) return Fate::redundant;
   family_below_ = stamp_;
@@ -126,7 +122,7 @@ Fate FateJudge::judge_family_delete() {
 
 Fate FateJudge::judge_column_delete() {
   if (stamp_ > at_) return Fate::unseen;
-  if (!family_exists_ || stamp_ <= family_created_) return Fate::redundant;
+  if (stamp_ <= family_from_) return Fate::redundant;
   if (counted_) all_column_deletes_.push_back({start_us_, end_us_, stamp_});
   if (stamp_ <= column_below_) return Fate::redundant;
   if (start_us_ == 0 && end_us_ == kMaxTimestampUs) {
@@ -141,42 +137,25 @@ Fate FateJudge::judge_token(Bytes value) {
   return parse_token_until(value, token_until_us_) ? Fate::token : Fate::malformed;
 }
 
-Fate FateJudge::judge_cell(Bytes value) {
-  if (stamp_ > at_) return Fate::unseen;
-  const bool same_timestamp = has_last_ && last_timestamp_us_ == timestamp_us_;
-  has_last_ = true;
-  last_timestamp_us_ = timestamp_us_;
-  if (!family_exists_ || stamp_ <= family_created_) return Fate::orphaned;
-  if (!parse_cell_value(value, value_)) return Fate::malformed;
-  const bool covered = stamp_ < column_below_ || (!column_deletes_.empty() &&
-                                                  stamp_ < column_deletes_.covering(timestamp_us_));
-  const Fate fate = counted_ ? judge_counted(covered) : judge_alone(same_timestamp, covered);
-  return fate == Fate::visible && value_.husk ? Fate::expired : fate;
-}
-
-Fate FateJudge::judge_alone(bool same_timestamp, bool covered) const {
-  if (same_timestamp) return Fate::overwritten;
-  if (covered) return Fate::deleted;
-  if (value_.expire_at_us != kNoExpiry) {
-    return now_us_ > value_.expire_at_us ? Fate::expired : Fate::visible;
-  }
-  return family_retention_->dead_by_age(timestamp_us_, stamp_, now_us_) ? Fate::ruled_out
-                                                                        : Fate::visible;
-}
-
 bool FateJudge::reached_by_delete() const {
   return !row_deletes_.empty() || !family_deletes_.empty() || !all_column_deletes_.empty();
 }
 
-Fate FateJudge::judge_counted(bool covered) {
-  if (!judging_column_) {
-    judging_column_ = true;
-    const bool exact =
-        deaths_ == Deaths::of_all || (deaths_ == Deaths::of_deleted && reached_by_delete());
-    column_judge_.begin(*family_retention_, counted_now_us_, exact, row_deletes_, family_deletes_,
-                        all_column_deletes_);
-  }
+Fate FateJudge::judge_counted_slowly(bool same_timestamp, bool covered) {
+  // As many live as may, so it is out, and so will all the others be.
+  if (!judging_column_ && alive_run_.is_full())
+    return same_timestamp ? Fate::overwritten : covered ? Fate::deleted : Fate::ruled_out;
+  if (!judging_column_) begin_column_judge();
   return column_judge_.judge({timestamp_us_, stamp_, value_.expire_at_us}, covered);
+}
+
+void FateJudge::begin_column_judge() {
+  judging_column_ = true;
+  const bool exact =
+      deaths_ == Deaths::of_all || (deaths_ == Deaths::of_deleted && reached_by_delete());
+  column_judge_.begin(*family_retention_, counted_now_us_, exact, row_deletes_, family_deletes_,
+                      all_column_deletes_);
+  for (const ColumnJudge::Cell& cell : alive_run_.close()) column_judge_.judge(cell, false);
 }
 
 }  // namespace cellar::engine

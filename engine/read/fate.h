@@ -28,22 +28,27 @@
 // Example, reader at 9: cells of f:q  t=5 s=10 (unseen), t=5 s=8 (visible), t=5 s=3 (overwritten),
 // t=4 s=6 under a family delete at 7 (deleted).
 //
-// Cost: a cell compares one prefix and decodes 16 bytes; a new column parses its key once. No
-// allocation per cell.
+// Cost: a cell compares one prefix and decodes 16 bytes; a new column parses its key once. Under a
+// rule that counts versions a cell is judged by AliveRun as long as all of its column live, for
+// about what a comparison of ages costs. Nothing is allocated unless keys are long.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "engine/iter/begins_with.h"
 #include "engine/model/key.h"
 #include "engine/model/schema.h"
 #include "engine/model/types.h"
 #include "engine/read/column_deletes.h"
 #include "engine/read/range_deletes.h"
+#include "engine/retention/alive_run.h"
 #include "engine/retention/column_judge.h"
 #include "engine/retention/family_retention.h"
 #include "engine/retention/fate.h"
+#include "engine/sstable/key_buffer.h"
+#include "io/base/coding.h"
 
 namespace cellar::engine {
 
@@ -59,7 +64,13 @@ class FateJudge {
 
   // Forgets the row.
   void reset() { row_prefix_.clear(); }
-  bool in_row(Bytes key) const { return !row_prefix_.empty() && key.starts_with(row_prefix_); }
+  bool in_row(Bytes key) const {
+    return row_prefix_.size() != 0 && begins_with(key, row_prefix_.view());
+  }
+  // It is of the column judged last, and so in the row.
+  bool in_column(Bytes key) const {
+    return column_prefix_.size() != 0 && begins_with(key, column_prefix_.view());
+  }
   // Starts the row of `key`: commits up to `at`, time up to `now_us`, which is not before them.
   // False when the key is malformed.
   bool begin_row(Bytes key, CommitStamp at, int64_t now_us) {
@@ -68,18 +79,29 @@ class FateJudge {
   // `counted_now_us`: in families that count versions.
   bool begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t counted_now_us);
   // REQUIRES: in_row(key); keys of a row rise from call to call; `value` is the entry's.
-  Fate judge(Bytes key, Bytes value);
+  Fate judge(Bytes key, Bytes value) {
+    return in_column(key) ? judge_in_column(key, value) : judge_other(key, value);
+  }
+  // The same; REQUIRES moreover: in_column(key).
+  Fate judge_in_column(Bytes key, Bytes value) {
+    const Bytes suffix = key.substr(column_prefix_.size());
+    if (!is_cell_suffix(suffix)) return judge_marker(suffix);
+    kind_ = EntryKind::cell;
+    timestamp_us_ = static_cast<int64_t>(~load_be64(suffix.data() + 1));
+    stamp_ = CommitStamp{~load_be64(suffix.data() + 9)};
+    return judge_cell(value);
+  }
 
   // The row; valid after begin_row().
   Bytes row() const { return row_; }
-  Bytes row_prefix() const { return row_prefix_; }
+  Bytes row_prefix() const { return row_prefix_.view(); }
   // The entry last judged. Family and qualifier only for cells and column deletes.
   EntryKind kind() const { return kind_; }
   int64_t timestamp_us() const { return timestamp_us_; }
   CommitStamp stamp() const { return stamp_; }
   Bytes family() const { return family_; }
   Bytes qualifier() const { return qualifier_; }
-  Bytes column_prefix() const { return column_prefix_; }
+  Bytes column_prefix() const { return column_prefix_.view(); }
   // Rises with every column begun.
   uint64_t column_number() const { return column_number_; }
   const CellValue& value() const {
@@ -96,20 +118,63 @@ class FateJudge {
   Instant died() const { return column_judge_.died(); }  // REQUIRES: !clean()
   const ColumnJudge& column_judge() const { return column_judge_; }
   // No cell still to come in this column can be visible.
-  bool column_is_full() const { return counted_ && column_judge_.is_full(); }
+  bool column_is_full() const {
+    return counted_ && (judging_column_ ? column_judge_.is_full() : alive_run_.is_full());
+  }
 
  private:
-  bool parse_suffix(Bytes suffix);
+  Fate judge_other(Bytes key, Bytes value);
+  // What follows a column prefix is a cell's (key.h).
+  static bool is_cell_suffix(Bytes suffix) {
+    return suffix.size() == 1 + 2 * 8 && suffix[0] == '\x02';
+  }
+  Fate judge_marker(Bytes suffix);
   void enter_family(Bytes family);
   void enter_column(const ParsedKey& parsed);
   Fate judge_row_delete();
   Fate judge_family_delete();
   Fate judge_column_delete();
   Fate judge_token(Bytes value);
-  Fate judge_cell(Bytes value);
-  Fate judge_alone(bool same_timestamp, bool covered) const;
-  Fate judge_counted(bool covered);
+  Fate judge_cell(Bytes value) {
+    if (stamp_ > at_) return Fate::unseen;
+    const bool same_timestamp = last_timestamp_us_ == timestamp_us_;
+    last_timestamp_us_ = timestamp_us_;
+    if (stamp_ <= family_from_) return Fate::orphaned;
+    if (!parse_value(value)) return Fate::malformed;
+    const bool covered =
+        stamp_ < column_below_ ||
+        (!column_deletes_.empty() && stamp_ < column_deletes_.covering(timestamp_us_));
+    const Fate fate =
+        counted_ ? judge_counted(same_timestamp, covered) : judge_alone(same_timestamp, covered);
+    return fate == Fate::visible && value_.husk ? Fate::expired : fate;
+  }
+  // parse_cell_value into value_; what is common is decided here.
+  bool parse_value(Bytes value) {
+    constexpr char kHasExpiry = 1;  // key.h
+    const char flags = value.empty() ? '\xff' : value[0];
+    if (flags != 0 && flags != kHasExpiry) return parse_cell_value(value, value_);
+    Reader in(value.substr(1));
+    value_ = {flags == 0 ? kNoExpiry : in.signed_varint(), in.rest(), false};
+    return in.ok();
+  }
+  Fate judge_alone(bool same_timestamp, bool covered) const {
+    if (same_timestamp) return Fate::overwritten;
+    if (covered) return Fate::deleted;
+    if (value_.expire_at_us != kNoExpiry)
+      return now_us_ > value_.expire_at_us ? Fate::expired : Fate::visible;
+    if (timestamp_us_ < alive_from_us_) return Fate::ruled_out;
+    return one_era_ || !family_retention_->dead_by_age(timestamp_us_, stamp_, now_us_)
+               ? Fate::visible
+               : Fate::ruled_out;
+  }
   bool reached_by_delete() const;
+  Fate judge_counted(bool same_timestamp, bool covered) {
+    if (!same_timestamp && !covered && alive_run_.take(timestamp_us_, stamp_, value_.expire_at_us))
+      return Fate::visible;
+    return judge_counted_slowly(same_timestamp, covered);
+  }
+  Fate judge_counted_slowly(bool same_timestamp, bool covered);
+  void begin_column_judge();
 
   enum class Deaths : uint8_t { of_none, of_deleted, of_all };
 
@@ -121,11 +186,14 @@ class FateJudge {
   CommitStamp at_;
   int64_t now_us_ = 0;
   int64_t counted_now_us_ = 0;
-  std::string row_prefix_;
-  std::string row_;
+  KeyBuffer row_prefix_;
+  KeyBuffer column_prefix_;  // empty: no column begun in this row
+  // Views of the prefixes where nothing is escaped in them, else of what follows them.
+  Bytes row_;
+  Bytes qualifier_;
+  std::string unescaped_row_;
+  std::string unescaped_qualifier_;
   std::string family_;
-  std::string column_prefix_;  // empty: no column begun in this row
-  std::string qualifier_;
   uint64_t column_number_ = 0;
 
   // Cells with a lesser stamp are dead.
@@ -133,20 +201,23 @@ class FateJudge {
   CommitStamp family_below_;
   CommitStamp column_below_;
   bool in_family_ = false;
-  bool family_exists_ = false;
-  CommitStamp family_created_;
+  // Of the family at hand.
+  CommitStamp family_from_;  // what was committed up to here is dead; kMaxStamp: it does not exist
   const FamilyRetention* family_retention_ = nullptr;
-  bool counted_ = false;  // the family at hand counts versions
+  bool counted_ = false;       // it counts versions; else:
+  int64_t alive_from_us_ = 0;  // older timestamps are dead by the rule in force
+  bool one_era_ = true;        // and that is the whole rule
+
   ColumnDeletes column_deletes_;
-  bool has_last_ = false;
-  int64_t last_timestamp_us_ = 0;  // of the last cell that was not unseen
+  int64_t last_timestamp_us_ = -1;  // of the last cell that was not unseen; -1: there is none
 
   // Where versions count: every delete, newest first.
   std::vector<CommitStamp> row_deletes_;
   std::vector<CommitStamp> family_deletes_;
   std::vector<DeleteSweep::Range> all_column_deletes_;
+  AliveRun alive_run_;  // of the family at hand, if it counts versions
   ColumnJudge column_judge_;
-  bool judging_column_ = false;  // column_judge_ is about the column at hand
+  bool judging_column_ = false;  // column_judge_ is about the column at hand, not alive_run_
 
   CellValue value_;
   int64_t token_until_us_ = 0;

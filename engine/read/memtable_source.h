@@ -11,8 +11,8 @@ class MemtableSource final : public ReadSource {
   explicit MemtableSource(const Memtable& memtable) : memtable_(memtable) {}
 
   // A memtable is always looked at: it may yet grow, and a look costs little.
-  std::unique_ptr<EntryIterator> open(const ReadScope& /*scope*/) const override {
-    return std::make_unique<Memtable::Iterator>(memtable_);
+  EntryIterator* open(const ReadScope& /*scope*/, IteratorArena& arena) const override {
+    return arena.make<Memtable::Iterator>(memtable_);
   }
   const std::vector<StampedRange>& range_deletes() const override {
     return memtable_.range_deletes();

@@ -36,7 +36,7 @@ RunSource::RunSource(std::vector<const TableSlice*> tables, bool prune)
 
 const std::vector<StampedRange>& RunSource::range_deletes() const { return *ranges_; }
 
-std::unique_ptr<EntryIterator> RunSource::open(const ReadScope& scope) const {
+EntryIterator* RunSource::open(const ReadScope& scope, IteratorArena& arena) const {
   auto first = tables_.begin();
   auto end = tables_.end();
   if (prune_) {
@@ -57,12 +57,12 @@ std::unique_ptr<EntryIterator> RunSource::open(const ReadScope& scope) const {
   const auto second = std::find_if(first + 1, end, is_wanted);
   if (second == end) {
     const TableSlice& only = **first;
-    if (only.is_cut()) return std::make_unique<SliceIterator>(only);
-    return std::make_unique<TableIterator>(only.table());
+    if (only.is_cut()) return arena.make<SliceIterator>(only);
+    return arena.make<TableIterator>(only.table());
   }
   std::vector<const TableSlice*> wanted = {*first};
   std::copy_if(second, end, std::back_inserter(wanted), is_wanted);
-  return std::make_unique<RunIterator>(std::move(wanted));
+  return arena.make<RunIterator>(std::move(wanted));
 }
 
 }  // namespace cellar::engine

@@ -24,7 +24,7 @@ class RunSource final : public ReadSource {
   // `prune` off looks into every table; the answers are the same.
   explicit RunSource(std::vector<const TableSlice*> tables, bool prune = true);
 
-  std::unique_ptr<EntryIterator> open(const ReadScope& scope) const override;
+  EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const override;
   const std::vector<StampedRange>& range_deletes() const override;
 
  private:

@@ -40,43 +40,38 @@ std::string next_wanted(const CompiledFilter& filter, ColumnVerdict verdict,
   UNREACHABLE("a cell that is wanted is passed over");
 }
 
-// Greater than every entry key: no row has so many bytes.
-std::string after_every_row() { return std::string(kMaxRowKeyBytes + 1, '\xff'); }
-
 }  // namespace
 
 ScanCursor::ScanCursor(ScanSetup setup)
     : setup_(std::move(setup)),
-      reversed_(setup_.spec.reversed),
+      reversed_(setup_.spec->reversed),
+      with_expiry_(setup_.spec->with_expiry),
+      row_limit_(setup_.spec->row_limit),
+      bounds_(setup_.spec->rows, setup_.start, setup_.end),
       own_retention_(setup_.retention == nullptr ? std::optional(TableRetention(*setup_.schema))
                                                  : std::nullopt),
-      judge_(*setup_.schema, own_retention_ ? *own_retention_ : *setup_.retention, range_deletes_),
-      select_(setup_.spec.time_range, setup_.spec.versions) {
-  const auto& ranges = setup_.spec.rows.ranges();
-  if (ranges.empty()) {
+      judge_(*setup_.schema, retention(), range_deletes_),
+      select_(setup_.spec->time_range, setup_.spec->versions),
+      all_cells_(select_.takes_all()) {
+  if (bounds_.empty()) {
     place_ = Place::finished;
     return;
   }
+  const ReadSpec& spec = *std::exchange(setup_.spec, nullptr);
   if (setup_.watch) setup_.watch->attach(range_deletes_);
-  if (setup_.spec.filter) filter_.emplace(setup_.spec.filter, setup_.filtered_row_bytes);
-  bounds_.reserve(ranges.size());
-  for (const KeyRange& range : ranges)
-    bounds_.push_back(
-        {row_prefix(range.start), range.end.empty() ? after_every_row() : row_prefix(range.end)});
-  if (reversed_) std::reverse(bounds_.begin(), bounds_.end());
+  if (spec.filter) filter_.emplace(spec.filter, setup_.filtered_row_bytes);
+  open_sources(spec);
+}
 
+void ScanCursor::open_sources(const ReadSpec& spec) {
   ReadScope scope;
-  scope.lower = (reversed_ ? bounds_.back() : bounds_.front()).lower;
-  scope.upper = (reversed_ ? bounds_.front() : bounds_.back()).upper;
-  const Bytes first_row = ranges.front().start;
-  const Bytes end_row = ranges.back().end;
-  scope.single_row = ranges.size() == 1 && end_row.size() == first_row.size() + 1 &&
-                     end_row.back() == '\0' && end_row.starts_with(first_row);
-  scope.time_range = setup_.spec.time_range;
-  scope.newer_cells_count =
-      own_retention_ ? own_retention_->any_counts() : setup_.retention->any_counts();
+  scope.lower = bounds_.lower();
+  scope.upper = bounds_.upper();
+  scope.single_row = bounds_.single_row();
+  scope.time_range = spec.time_range;
+  scope.newer_cells_count = retention().any_counts();
   for (const auto& source : *setup_.sources)
-    if (auto it = source->open(scope)) merge_.add(std::move(it));
+    if (EntryIterator* it = source->open(scope, iterators_)) merge_.add_borrowed(*it);
 }
 
 ScanCursor::~ScanCursor() = default;
@@ -85,10 +80,11 @@ ScanStep ScanCursor::run(CellSink& sink, uint32_t entries) {
   if (error_) return ScanStep::failed;
   if (place_ == Place::finished) return ScanStep::done;
   slice_left_ = entries;
-  look_at_ = slice_left_ - kEntriesPerLook;
+  look_at_ = std::max<int64_t>(0, slice_left_ - kEntriesPerLook);
   slice_began_us_ = 0;
   leave_.reset();
-  const bool notes = setup_.watch != nullptr || setup_.spec.with_expiry;
+  stopped_ = false;
+  const bool notes = setup_.watch != nullptr || with_expiry_;
   return notes ? run_as<true>(sink) : run_as<false>(sink);
 }
 
@@ -96,10 +92,7 @@ template <bool kNotes>
 ScanStep ScanCursor::run_as(CellSink& sink) {
   Step step = Step::end;
   if (!filtering_ || filter_go_on(sink)) step = go_on();
-  while (true) {
-    if (error_) return ScanStep::failed;
-    if (place_ == Place::finished) return ScanStep::done;
-    if (leave_) return *leave_;
+  while (!stopped_) {
     if (step == Step::blocked) {
       place_ = Place::moving;
       return ScanStep::blocked;
@@ -110,13 +103,15 @@ ScanStep ScanCursor::run_as(CellSink& sink) {
     }
     step = take<kNotes>(step, sink);
   }
+  if (error_) return ScanStep::failed;
+  return place_ == Place::finished ? ScanStep::done : *leave_;
 }
 
-// The slice is used up, by entries or by time.
-bool ScanCursor::slice_over() {
+// It is time to look whether the slice is used up, by entries or by time.
+bool ScanCursor::look_at_slice() {
   if (slice_left_ <= 0) return true;
-  if (slice_left_ > look_at_ || clock_ == nullptr) return false;
-  look_at_ = slice_left_ - kEntriesPerLook;
+  look_at_ = std::max<int64_t>(0, slice_left_ - kEntriesPerLook);
+  if (clock_ == nullptr) return false;
   const int64_t now_us = clock_->boot_us();
   if (slice_began_us_ == 0) slice_began_us_ = now_us;
   return now_us - slice_began_us_ >= kSliceUs;
@@ -145,25 +140,25 @@ Step ScanCursor::go_on() {
 
 Step ScanCursor::place_fresh() {
   renew_stamp();
-  return reversed_ ? seek(Aim::row_before, bounds_[0].upper) : seek(Aim::entry, bounds_[0].lower);
+  return reversed_ ? seek(Aim::row_before, bound(0).upper) : seek(Aim::entry, bound(0).lower);
 }
 
 // Goes on between two rows, or between two ranges.
 Step ScanCursor::place_again() {
   if (reversed_) {
     renew_stamp();
-    const std::string& upper = bounds_[range_].upper;
-    const bool entered = !row_prefix_.empty() && row_prefix_ < upper;
-    return seek(Aim::row_before, entered ? row_prefix_ : upper);
+    const Bytes upper = bound(range_).upper;
+    const bool entered = row_prefix_.size() != 0 && row_prefix_.view() < upper;
+    return seek(Aim::row_before, entered ? row_prefix_.view() : upper);
   }
   if (setup_.visible->visible_stamp() == stamp_) {
     renew_now();
     return stood_;
   }
   renew_stamp();
-  const std::string& lower = bounds_[range_].lower;
-  const bool entered = !row_prefix_.empty() && row_prefix_ >= lower;
-  return seek(Aim::entry, entered ? row_prefix_end(row_prefix_) : lower);
+  const Bytes lower = bound(range_).lower;
+  const bool entered = row_prefix_.size() != 0 && row_prefix_.view() >= lower;
+  return entered ? seek(Aim::entry, row_prefix_end(row_prefix_.view())) : seek(Aim::entry, lower);
 }
 
 // Ends the slice where no row is open; `step` is where merge_ stands.
@@ -182,13 +177,17 @@ void ScanCursor::renew_stamp() {
   for (const auto& source : *setup_.sources) count += source->range_deletes().size();
   if (count == range_delete_count_) return;
   range_delete_count_ = count;
+  if (count != 0) renew_range_deletes();
+}
+
+void ScanCursor::renew_range_deletes() {
   range_deletes_.clear();
-  const auto& ranges = setup_.spec.rows.ranges();
   for (const auto& source : *setup_.sources)
     for (const StampedRange& range : source->range_deletes()) {
-      const bool ends_before = !range.end.empty() && range.end <= ranges.front().start;
-      const bool starts_after = !ranges.back().end.empty() && range.start >= ranges.back().end;
-      if (!ends_before && !starts_after) range_deletes_.add(range);
+      const bool ends_before =
+          !range.end.empty() && Bytes(row_prefix(range.end)) <= bounds_.lower();
+      if (!ends_before && Bytes(row_prefix(range.start)) < bounds_.upper())
+        range_deletes_.add(range);
     }
   range_deletes_.build(stamp_);
 }
@@ -196,9 +195,8 @@ void ScanCursor::renew_stamp() {
 // Reads the trusted clock. REQUIRES: no row is open.
 void ScanCursor::renew_now() {
   const int64_t clock_us = setup_.now != nullptr ? setup_.now->now_us() : 0;
-  const TableRetention& retention = own_retention_ ? *own_retention_ : *setup_.retention;
-  now_us_ =
-      std::max({clock_us, static_cast<int64_t>(stamp_.value() / 1000), retention.not_before_us()});
+  now_us_ = std::max(
+      {clock_us, static_cast<int64_t>(stamp_.value() / 1000), retention().not_before_us()});
   if (setup_.watch) now_us_ = std::max(now_us_, setup_.watch->not_before_us());
 }
 
@@ -206,7 +204,7 @@ Step ScanCursor::seek(Aim aim, Bytes key) {
   aim_ = aim;
   slice_left_ -= kSeekCost;
   target_.assign(key);
-  return aim == Aim::row_before ? merge_.seek_before(target_) : merge_.seek(target_);
+  return aim == Aim::row_before ? merge_.seek_before(target_.view()) : merge_.seek(target_.view());
 }
 
 // Looks at what a move found, and makes the next move.
@@ -214,10 +212,13 @@ template <bool kNotes>
 Step ScanCursor::take(Step step, CellSink& sink) {
   if (aim_ == Aim::row_before) return take_row_before(step);
   aim_ = Aim::entry;
+  if (step == Step::ready && row_open_ && !pause_asked_ && judge_.in_column(merge_.key()))
+    return take_entry<kNotes>(sink, true);
   const bool here = step == Step::ready && row_open_ && judge_.in_row(merge_.key());
   if (row_open_ && !here && !close_row(sink)) {
     stood_ = step;
-    place_ = rows_ == setup_.spec.row_limit && rows_ != 0 ? Place::finished : Place::between;
+    place_ = rows_ == row_limit_ && rows_ != 0 ? Place::finished : Place::between;
+    stopped_ = true;
     return step;
   }
   if (here && pause_asked_) {
@@ -226,19 +227,19 @@ Step ScanCursor::take(Step step, CellSink& sink) {
     leave(ScanStep::paused);
     return step;
   }
-  if (here) return take_entry<kNotes>(sink);
-  if (reversed_ && (step == Step::end || !merge_.key().starts_with(row_prefix_)))
+  if (here) return take_entry<kNotes>(sink, false);
+  if (reversed_ && (step == Step::end || !merge_.key().starts_with(row_prefix_.view())))
     return after_row();
   if (step == Step::end) return finish();
   const Bytes key = merge_.key();
-  while (key >= bounds_[range_].upper)
+  while (key >= bound(range_).upper)
     if (++range_ == bounds_.size()) return finish();
-  if (key < bounds_[range_].lower) {
+  if (key < bound(range_).lower) {
     if (slice_over()) return yield_between(step);
-    return seek(Aim::entry, bounds_[range_].lower);
+    return seek(Aim::entry, bound(range_).lower);
   }
   const Step entered = enter_row();
-  return error_ ? entered : take_entry<kNotes>(sink);
+  return error_ ? entered : take_entry<kNotes>(sink, false);
 }
 
 // False when run() must end now: the sink asked for a pause, or the row limit is reached, or the
@@ -258,7 +259,7 @@ bool ScanCursor::end_row(CellSink& sink) {
   ++rows_;
   bool pause = sink.end_row(judge_.row()) == CellSink::Flow::pause;
   pause |= std::exchange(pause_asked_, false);
-  const bool last = rows_ == setup_.spec.row_limit;
+  const bool last = rows_ == row_limit_;
   if (pause) leave(ScanStep::paused);
   return !pause && !last;
 }
@@ -267,7 +268,8 @@ bool ScanCursor::end_row(CellSink& sink) {
 bool ScanCursor::filter_go_on(CellSink& sink) {
   if (!settle_filter(filter_->go_on(sink, slice_left_), sink)) return false;
   if (!closing_ || end_row(sink)) return true;
-  if (rows_ == setup_.spec.row_limit) place_ = Place::finished;
+  if (rows_ == row_limit_) place_ = Place::finished;
+  stopped_ = true;
   return false;
 }
 
@@ -277,7 +279,7 @@ bool ScanCursor::settle_filter(FilterStep step, CellSink& sink) {
   filtering_ = step == FilterStep::paused || step == FilterStep::yielded;
   if (step == FilterStep::paused) leave(ScanStep::paused);
   if (step == FilterStep::yielded) leave(ScanStep::yielded);
-  if (step == FilterStep::failed) error_ = filter_->error();
+  if (step == FilterStep::failed) fail_with(filter_->error());
   if (step == FilterStep::done) pause_asked_ |= filter_->take_pause();
   return step == FilterStep::done;
 }
@@ -285,25 +287,25 @@ bool ScanCursor::settle_filter(FilterStep step, CellSink& sink) {
 // Reversed: goes to the row before the one just read.
 Step ScanCursor::after_row() {
   if (slice_over()) return yield_between(Step::end);
-  return seek(Aim::row_before, row_prefix_);
+  return seek(Aim::row_before, row_prefix_.view());
 }
 
 // Reversed: merge_ stands in the greatest row before the bound. Is it wanted?
 Step ScanCursor::take_row_before(Step step) {
   if (step == Step::end) return finish();
   const Bytes key = merge_.key();
-  while (key < bounds_[range_].lower)
+  while (key < bound(range_).lower)
     if (++range_ == bounds_.size()) return finish();
-  if (key >= bounds_[range_].upper) {
+  if (key >= bound(range_).upper) {
     if (slice_over()) return yield_between(step);
-    return seek(Aim::row_before, bounds_[range_].upper);
+    return seek(Aim::row_before, bound(range_).upper);
   }
   const size_t size = row_prefix_size(key);
   if (size == 0)
     return fail_with(
         Error(Errc::data_loss, fmt::format("'{}' is no entry key", escape_bytes(key))));
   row_prefix_.assign(key.substr(0, size));
-  return seek(Aim::row_start, row_prefix_);
+  return seek(Aim::row_start, row_prefix_.view());
 }
 
 Step ScanCursor::enter_row() {
@@ -322,17 +324,19 @@ Step ScanCursor::enter_row() {
 }
 
 template <bool kNotes>
-Step ScanCursor::take_entry(CellSink& sink) {
+Step ScanCursor::take_entry(CellSink& sink, bool same_column) {
   ++entries_read_;
   --slice_left_;
   place_ = Place::in_row;
-  const Fate fate = judge_.judge(merge_.key(), merge_.value());
+  const Bytes key = merge_.key();
+  const Fate fate =
+      same_column ? judge_.judge_in_column(key, merge_.value()) : judge_.judge(key, merge_.value());
   if (fate == Fate::malformed)
     return fail_with(
-        Error(Errc::data_loss, fmt::format("entry '{}' is malformed", escape_bytes(merge_.key()))));
+        Error(Errc::data_loss, fmt::format("entry '{}' is malformed", escape_bytes(key))));
   bool given = fate == Fate::visible;
   if constexpr (kNotes) {
-    if (setup_.watch) given = setup_.watch->entry(merge_.key(), merge_.value(), fate, note_);
+    if (setup_.watch) given = setup_.watch->entry(key, merge_.value(), fate, note_);
   }
   if (judge_.kind() == EntryKind::cell) return take_cell<kNotes>(sink, given);
   if (slice_over()) {
@@ -340,56 +344,59 @@ Step ScanCursor::take_entry(CellSink& sink) {
     return Step::ready;
   }
   // Behind a token there are only more of them.
-  if (fate == Fate::token) return seek(Aim::entry, row_prefix_end(row_prefix_));
+  if (fate == Fate::token) return seek(Aim::entry, row_prefix_end(row_prefix_.view()));
   return merge_.next();
 }
 
 template <bool kNotes>
 Step ScanCursor::take_cell(CellSink& sink, bool given) {
-  if (column_ != judge_.column_number()) {
-    column_ = judge_.column_number();
-    select_.begin_column();
-    misses_ = 0;
-    if (filter_) wanted_ = filter_->begin_column(judge_.family(), judge_.qualifier());
-  }
+  if (column_ != judge_.column_number()) begin_column();
   if (filter_ && (filter_->row_over() || wanted_ != ColumnVerdict::take)) return pass_over();
-  CellSelect::Verdict verdict = select_.look(judge_.timestamp_us());
-  if (verdict == CellSelect::Verdict::take && given) {
-    const CellValue& value = judge_.value();
-    select_.took();
-    row_gave_ = true;
-    slice_left_ -= static_cast<int64_t>(value.value.size() / kValueBytesPerEntry);
-    CellView cell{judge_.row(), judge_.family(), judge_.qualifier(), judge_.timestamp_us(),
-                  value.value};
-    if constexpr (kNotes) {
-      note_.expire_at_us = value.expire_at_us;
-      cell.note = &note_;
-    }
-    passed_over_ = 0;
-    if (filter_) {
-      if (!settle_filter(filter_->cell(cell, sink, slice_left_), sink)) return Step::ready;
-    } else if (sink.cell(cell) == CellSink::Flow::pause) {
-      pause_asked_ = true;
-    }
-  }
+  auto verdict = all_cells_ ? CellSelect::Verdict::take : select_.look(judge_.timestamp_us());
+  if (verdict == CellSelect::Verdict::take && given && !give<kNotes>(sink)) return Step::ready;
   if (slice_over()) {
     leave(ScanStep::yielded);
     return Step::ready;
   }
   const bool living_over = judge_.column_is_full();
-  if constexpr (kNotes) {
-    if (living_over && !(setup_.watch && setup_.watch->gives_dead()))
-      verdict = CellSelect::Verdict::column;
-  } else if (living_over) {
+  if (living_over && !(kNotes && setup_.watch && setup_.watch->gives_dead()))
     verdict = CellSelect::Verdict::column;
+  return verdict == CellSelect::Verdict::take ? merge_.next() : step_over(verdict);
+}
+
+void ScanCursor::begin_column() {
+  column_ = judge_.column_number();
+  select_.begin_column();
+  misses_ = 0;
+  if (filter_) wanted_ = filter_->begin_column(judge_.family(), judge_.qualifier());
+}
+
+// Hands the cell at hand on. False when the filter is not done with it: run() must end now.
+template <bool kNotes>
+bool ScanCursor::give(CellSink& sink) {
+  const CellValue& value = judge_.value();
+  select_.took();
+  row_gave_ = true;
+  misses_ = 0;
+  passed_over_ = 0;
+  slice_left_ -= static_cast<int64_t>(value.value.size() / kValueBytesPerEntry);
+  CellView cell{judge_.row(), judge_.family(), judge_.qualifier(), judge_.timestamp_us(),
+                value.value};
+  if constexpr (kNotes) {
+    note_.expire_at_us = value.expire_at_us;
+    cell.note = &note_;
   }
+  if (filter_) return settle_filter(filter_->cell(cell, sink, slice_left_), sink);
+  pause_asked_ |= sink.cell(cell) == CellSink::Flow::pause;
+  return true;
+}
+
+// Behind a cell that is not wanted.
+Step ScanCursor::step_over(CellSelect::Verdict verdict) {
   // Where versions count, those that are newer than what is wanted must be seen.
   const bool seen = verdict == CellSelect::Verdict::newer && judge_.counts();
-  if (verdict == CellSelect::Verdict::take || seen) {
-    misses_ = 0;
-    return merge_.next();
-  }
-  if (++misses_ < kStepsBeforeSeek) return merge_.next();
+  if (seen) misses_ = 0;
+  if (seen || ++misses_ < kStepsBeforeSeek) return merge_.next();
   misses_ = 0;
   std::string target;
   select_.append_target(target, judge_.column_prefix(), verdict);
@@ -411,11 +418,13 @@ Step ScanCursor::pass_over() {
 
 Step ScanCursor::finish() {
   place_ = Place::finished;
+  stopped_ = true;
   return Step::end;
 }
 
 Step ScanCursor::fail_with(Error error) {
   error_ = std::move(error);
+  stopped_ = true;
   return Step::failed;
 }
 

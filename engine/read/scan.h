@@ -36,6 +36,9 @@
 // without one, and without ReadSpec::with_expiry, runs through code of its own, made of the same
 // lines, and pays nothing for it.
 //
+// A cursor is one allocation, its bounds, keys and iterators inside, unless keys are long, ranges
+// many, or more than a few sources concerned.
+//
 // Belongs to one shard. Not movable while load() is pending; outlives it.
 #pragma once
 
@@ -46,6 +49,7 @@
 #include <vector>
 
 #include "engine/filter/row_filter.h"
+#include "engine/iter/iterator_arena.h"
 #include "engine/iter/merging_iterator.h"
 #include "engine/model/read_spec.h"
 #include "engine/model/schema.h"
@@ -53,7 +57,9 @@
 #include "engine/read/cell_watch.h"
 #include "engine/read/fate.h"
 #include "engine/read/range_deletes.h"
+#include "engine/read/scan_bounds.h"
 #include "engine/read/source.h"
+#include "engine/sstable/key_buffer.h"
 #include "io/base/clock.h"
 #include "io/base/trusted_clock.h"
 #include "io/runtime/async.h"
@@ -83,7 +89,9 @@ struct ScanSetup {
   const ReadSources* sources = nullptr;              // likewise
   std::unique_ptr<ReadPin> pin;                      // may be null
   std::unique_ptr<CellWatch> watch;                  // null: what lives is given
-  ReadSpec spec;                                     // rows clipped to the tablet
+  const ReadSpec* spec = nullptr;                    // looked at by the constructor only
+  Bytes start;                                       // of the tablet's rows; likewise
+  Bytes end;                                         // likewise; empty: unbounded
   size_t filtered_row_bytes = kMaxFilteredRowBytes;  // what filtering a row may hold
 };
 
@@ -127,12 +135,15 @@ class ScanCursor {
     row_start,   // reversed: the first entry of a row that is known
     row_before,  // reversed: the last entry of the row before a bound
   };
-  // The encoded keys of a range are [lower, upper).
-  struct Bound {
-    std::string lower;
-    std::string upper;
-  };
-
+  // In the order of reading.
+  ScanBounds::Range bound(size_t i) const {
+    return bounds_.range(reversed_ ? bounds_.size() - 1 - i : i);
+  }
+  const TableRetention& retention() const {
+    return own_retention_ ? *own_retention_ : *setup_.retention;
+  }
+  void open_sources(const ReadSpec& spec);
+  void renew_range_deletes();
   Step go_on();
   Step place_fresh();
   Step place_again();
@@ -145,9 +156,13 @@ class ScanCursor {
   Step take(Step step, CellSink& sink);
   Step take_row_before(Step step);
   template <bool kNotes>
-  Step take_entry(CellSink& sink);
+  Step take_entry(CellSink& sink, bool same_column);
   template <bool kNotes>
   Step take_cell(CellSink& sink, bool given);
+  void begin_column();
+  template <bool kNotes>
+  bool give(CellSink& sink);
+  Step step_over(CellSelect::Verdict verdict);
   Step enter_row();
   Step after_row();
   bool close_row(CellSink& sink);
@@ -160,29 +175,38 @@ class ScanCursor {
   void renew_stamp();
   void renew_now();
   // Ends run() after the entry at hand.
-  void leave(ScanStep how) { leave_ = how; }
-  bool slice_over();
+  void leave(ScanStep how) {
+    leave_ = how;
+    stopped_ = true;
+  }
+  // The slice is used up.
+  bool slice_over() { return slice_left_ <= look_at_ && look_at_slice(); }
+  bool look_at_slice();
 
   ScanSetup setup_;
   const bool reversed_;
-  std::vector<Bound> bounds_;  // in the order of reading
-  size_t range_ = 0;           // into bounds_
+  const bool with_expiry_;
+  const uint64_t row_limit_;
+  ScanBounds bounds_;
+  size_t range_ = 0;  // see bound()
+  IteratorArena iterators_;
   MergingIterator merge_;
   std::optional<TableRetention> own_retention_;
   RangeDeletes range_deletes_;
   size_t range_delete_count_ = SIZE_MAX;
   FateJudge judge_;
   CellSelect select_;
+  const bool all_cells_;  // select_ takes whatever lives
   std::optional<RowFilter> filter_;
   CellNote note_;  // of the cell at hand
 
   Place place_ = Place::fresh;
   Aim aim_ = Aim::entry;
   Step stood_ = Step::end;
-  bool row_open_ = false;   // a row is begun and not closed
-  bool row_gave_ = false;   // it gave a cell
-  std::string row_prefix_;  // of the row begun last, or sought (reversed)
-  std::string target_;      // of the last seek; a blocked one refers to it
+  bool row_open_ = false;  // a row is begun and not closed
+  bool row_gave_ = false;  // it gave a cell
+  KeyBuffer row_prefix_;   // of the row begun last, or sought (reversed)
+  KeyBuffer target_;       // of the last seek; a blocked one refers to it
   CommitStamp stamp_;
   int64_t now_us_ = 0;                          // as of which rows are judged; never before stamp_
   uint64_t column_ = 0;                         // the judge's column that select_ is about
@@ -198,6 +222,7 @@ class ScanCursor {
   int64_t slice_began_us_ = 0;  // at the first look; 0: there was none in this slice
   const Clock* clock_ = nullptr;
   bool pause_asked_ = false;  // by the sink, at a cell of the open row
+  bool stopped_ = false;      // run() must end: leave_, error_ or place_ says how
   std::optional<ScanStep> leave_;
   std::optional<Error> error_;
 };

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/iter/entry_iterator.h"
+#include "engine/iter/iterator_arena.h"
 #include "engine/iter/range_delete.h"
 #include "engine/model/read_spec.h"
 #include "engine/model/types.h"
@@ -28,12 +28,12 @@ class ReadSource {
  public:
   virtual ~ReadSource() = default;
 
-  // An iterator over at least every entry that can change the answer for `scope`; null when there
-  // is none. What is left out must be left out soundly: a table may be skipped by its time bounds
-  // only when it holds no delete, for a delete reaches cells of other tables; cells that share a
-  // timestamp share the verdict, so overwriting is not disturbed. The views in `scope` stay valid
-  // as long as the iterator.
-  virtual std::unique_ptr<EntryIterator> open(const ReadScope& scope) const = 0;
+  // An iterator over at least every entry that can change the answer for `scope`, in the arena;
+  // null when there is none. What is left out must be left out soundly: a table may be skipped by
+  // its time bounds only when it holds no delete, for a delete reaches cells of other tables; cells
+  // that share a timestamp share the verdict, so overwriting is not disturbed. The views in `scope`
+  // stay valid as long as the iterator.
+  virtual EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const = 0;
 
   // Row-range deletes count whatever else is skipped. Their number only grows.
   virtual const std::vector<StampedRange>& range_deletes() const = 0;

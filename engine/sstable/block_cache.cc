@@ -33,6 +33,10 @@ void BlockRef::reset() {
   free_large(block, bytes);
 }
 
+BlockSlot::~BlockSlot() {
+  if (block_ != nullptr) block_->slot_ = nullptr;
+}
+
 BlockCache::~BlockCache() {
   while (!small_.list.empty()) {
     Block& block = small_.list.back();
@@ -52,10 +56,16 @@ BlockRef BlockCache::find(const BlockKey& key) {
     ++stats_.misses;
     return {};
   }
-  ++stats_.hits;
-  Block& block = *it->second;
-  if (block.asked_ < kMaxAsked) ++block.asked_;
-  return BlockRef(&block);
+  return found(*it->second);
+}
+
+BlockRef BlockCache::look_up(const BlockKey& key, BlockSlot& slot) {
+  BlockRef found = find(key);
+  if (found && found.get()->slot_ == nullptr) {
+    slot.block_ = found.get();
+    found.get()->slot_ = &slot;
+  }
+  return found;
 }
 
 void BlockCache::insert(const BlockRef& ref) {
@@ -140,6 +150,7 @@ void BlockCache::shrink_main() {
 
 // It is in no queue any more.
 void BlockCache::drop(Block& block) {
+  if (block.slot_ != nullptr) std::exchange(block.slot_, nullptr)->block_ = nullptr;
   blocks_.erase(block.key());
   BlockRef last(&block);
   --block.refs_;  // the cache's; `last` lets go of the block itself if no reader pins it

@@ -44,6 +44,7 @@ class Block : public boost::intrusive::list_base_hook<> {
 
  private:
   friend class BlockRef;
+  friend class BlockSlot;
   friend class BlockCache;
   friend class BlockRef make_block(BlockKey key, size_t size, char*& into);
   Block(BlockKey key, size_t size) : key_(key), size_(size) {}
@@ -51,9 +52,24 @@ class Block : public boost::intrusive::list_base_hook<> {
 
   BlockKey key_;
   size_t size_;
+  class BlockSlot* slot_ = nullptr;  // that remembers it
   uint32_t refs_ = 0;
   uint8_t asked_ = 0;  // times since it was looked at, at most kMaxAsked
   bool in_main_ = false;
+};
+
+// Remembers where a block is as long as it is cached, so that who asks for the same block again
+// need not look it up. Whoever has a place for each block, as a table has, keeps one there.
+class BlockSlot {
+ public:
+  BlockSlot() = default;
+  ~BlockSlot();
+  BlockSlot(const BlockSlot&) = delete;
+  BlockSlot& operator=(const BlockSlot&) = delete;
+
+ private:
+  friend class BlockCache;
+  Block* block_ = nullptr;
 };
 
 // Pins a block.
@@ -93,6 +109,10 @@ class BlockCache {
 
   // Null when absent. Counts as asked for.
   BlockRef find(const BlockKey& key);
+  // The same. `slot` is of that key, always.
+  BlockRef find(const BlockKey& key, BlockSlot& slot) {
+    return slot.block_ != nullptr ? found(*slot.block_) : look_up(key, slot);
+  }
   bool contains(const BlockKey& key) const { return blocks_.contains(key); }
   // Takes a reference; evicts others until the budget holds. When the key is there already, the
   // cached block stays.
@@ -122,6 +142,12 @@ class BlockCache {
     size_t bytes = 0;
   };
 
+  BlockRef found(Block& block) {
+    ++stats_.hits;
+    if (block.asked_ < kMaxAsked) ++block.asked_;
+    return BlockRef(&block);
+  }
+  BlockRef look_up(const BlockKey& key, BlockSlot& slot);
   static size_t footprint(const Block& block) { return sizeof(Block) + block.size(); }
   size_t room() const;
   void enter(Queue& queue, Block& block);

@@ -29,6 +29,12 @@ const char* get_varint32(const char* p, const char* limit, uint32_t& v) {
 
 // The place of the key's unshared bytes; null when the entry does not lie before `limit`.
 const char* decode_head(const char* p, const char* limit, EntryHead& head) {
+  // As in next(): nearly always three bytes.
+  if (limit - p >= 3 && ((p[0] | p[1] | p[2]) & 0x80) == 0) {
+    head = {static_cast<uint8_t>(p[0]), static_cast<uint8_t>(p[1]), static_cast<uint8_t>(p[2])};
+    p += 3;
+    return size_t{head.unshared} + head.value <= static_cast<size_t>(limit - p) ? p : nullptr;
+  }
   if ((p = get_varint32(p, limit, head.shared)) == nullptr) return nullptr;
   if ((p = get_varint32(p, limit, head.unshared)) == nullptr) return nullptr;
   if ((p = get_varint32(p, limit, head.value)) == nullptr) return nullptr;
@@ -88,15 +94,11 @@ void BlockReader::go_to_restart(uint32_t i) {
   key_.clear();
 }
 
-BlockReader::Move BlockReader::next() {
-  if (next_ == limit_) return Move::end;
-  if (next_ == nullptr) return Move::corrupt;
+BlockReader::Move BlockReader::next_slowly() {
   EntryHead head;
   const char* p = decode_head(next_, limit_, head);
   if (p == nullptr || head.shared > key_.size()) return Move::corrupt;
-  key_.replace_tail(head.shared, Bytes(p, head.unshared));
-  value_ = Bytes(p + head.unshared, head.value);
-  next_ = p + head.unshared + head.value;
+  stand_on(p, head.shared, head.unshared, head.value);
   return Move::ready;
 }
 
@@ -105,13 +107,40 @@ BlockReader::Move BlockReader::seek_first() {
   return next();
 }
 
+// Keys on the way are not built. What decides about an entry is how its key differs from the one
+// before, which is less than `key` and has `same` leading bytes with it: an entry that shares more
+// differs from `key` where its predecessor did, and is less too.
 BlockReader::Move BlockReader::seek(Bytes key) {
   uint32_t from = 0;
   if (!find_restart(key, from)) return Move::corrupt;
-  go_to_restart(from);
-  Move move = next();
-  while (move == Move::ready && key_.view() < key) move = next();
-  return move;
+  const char* at = restart(from);
+  if (at == nullptr) return Move::corrupt;
+  size_t same = 0;
+  size_t size = 0;  // of the key before
+  while (at != limit_) {
+    EntryHead head;
+    const char* p = decode_head(at, limit_, head);
+    if (p == nullptr || head.shared > size) return Move::corrupt;
+    size = size_t{head.shared} + head.unshared;
+    if (head.shared <= same) {
+      const Bytes tail(p, head.unshared);
+      const Bytes wanted = key.substr(head.shared);
+      const size_t common = common_prefix(tail, wanted);
+      const bool less = common == tail.size()
+                            ? common < wanted.size()
+                            : common < wanted.size() && static_cast<uint8_t>(tail[common]) <
+                                                            static_cast<uint8_t>(wanted[common]);
+      if (!less) {
+        key_.assign(key.substr(0, head.shared));
+        stand_on(p, head.shared, head.unshared, head.value);
+        return Move::ready;
+      }
+      same = head.shared + common;
+    }
+    at = p + head.unshared + head.value;
+  }
+  next_ = limit_;
+  return Move::end;
 }
 
 BlockReader::Move BlockReader::seek_before(Bytes key) {

@@ -9,6 +9,7 @@
 
 #include "engine/sstable/key_buffer.h"
 #include "io/base/bytes.h"
+#include "io/base/coding.h"
 
 namespace cellar::engine {
 
@@ -22,19 +23,41 @@ class BlockReader {
   Move seek_first();
   Move seek(Bytes key);         // the first entry >= key
   Move seek_before(Bytes key);  // the last entry < key
-  Move next();                  // REQUIRES: ready
+  Move next() {                 // REQUIRES: ready
+    // Nearly always the first two numbers take a byte each and the third one or two; so many
+    // bytes there are, for restarts follow the entries.
+    if (next_ == limit_) return Move::end;
+    if (next_ == nullptr) return Move::corrupt;
+    const auto word = load_le<uint32_t>(next_);
+    if ((word & 0x8080) != 0 || (word & 0x80800000) == 0x80800000) return next_slowly();
+    const bool longer = (word & 0x800000) != 0;
+    const size_t shared = word & 0x7f;
+    const size_t unshared = word >> 8 & 0x7f;
+    const size_t value = (word >> 16 & 0x7f) | (longer ? word >> 17 & 0x3f80 : 0);
+    const char* p = next_ + 3 + longer;
+    if (p + unshared + value > limit_ || shared > key_.size()) return Move::corrupt;
+    stand_on(p, shared, unshared, value);
+    return Move::ready;
+  }
   Bytes key() const { return key_.view(); }
   Bytes value() const { return value_; }
   // Where the entry after the current one begins.
   size_t position() const { return static_cast<size_t>(next_ - begin_); }
 
  private:
+  Move next_slowly();
   const char* restart(uint32_t i) const;
   // The key at restart i; false when there is none.
   bool restart_key(uint32_t i, Bytes& key) const;
   // The last restart whose key is less than `key`, 0 when none is; false when corrupt.
   bool find_restart(Bytes key, uint32_t& found) const;
   void go_to_restart(uint32_t i);
+  // The unshared bytes of the entry's key are at `p`, its value behind them.
+  void stand_on(const char* p, size_t shared, size_t unshared, size_t value) {
+    key_.replace_tail(shared, Bytes(p, unshared), static_cast<size_t>(limit_ - p));
+    value_ = Bytes(p + unshared, value);
+    next_ = p + unshared + value;
+  }
 
   const char* begin_ = nullptr;
   const char* limit_ = nullptr;  // end of the entries, where the restarts begin

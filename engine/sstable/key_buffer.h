@@ -23,12 +23,25 @@ class KeyBuffer {
     if (!tail.empty()) std::memcpy(data_ + keep, tail.data(), tail.size());
     size_ = size;
   }
+  // As replace_tail, for a tail behind which so many bytes can be read in all.
+  void replace_tail(size_t keep, Bytes tail, size_t readable) {
+    if (tail.size() > kShortBytes || readable < kShortBytes || keep + kShortBytes > capacity_)
+      return replace_tail(keep, tail);
+    std::memcpy(data_ + keep, tail.data(), kShortBytes);  // a few moves, and no call
+    size_ = keep + tail.size();
+  }
   void assign(Bytes key) { replace_tail(0, key); }
   void clear() { size_ = 0; }
+  // Up to that size nothing is moved.
+  void reserve(size_t size) {
+    if (size > capacity_) grow(size_, size);
+  }
   size_t size() const { return size_; }
   Bytes view() const { return {data_, size_}; }
 
  private:
+  static constexpr size_t kShortBytes = 32;
+
   void grow(size_t keep, size_t size) {
     auto bigger = std::make_unique_for_overwrite<char[]>(2 * size);
     std::memcpy(bigger.get(), data_, keep);

@@ -1,5 +1,7 @@
 #include "engine/sstable/table_index.h"
 
+#include <algorithm>
+
 #include "engine/iter/key_head.h"
 
 namespace cellar::engine {
@@ -41,8 +43,8 @@ bool TableIndex::open(Bytes contents, uint64_t data_end) {
     std::string key = separator.substr(0, shared).append(tail);
     if (i > 0 && key <= separator) return false;
     if (keys_.size() + key.size() > UINT32_MAX) return false;
-    blocks_.push_back(Block{key_head(key), offset, static_cast<uint32_t>(size),
-                            static_cast<uint32_t>(raw), static_cast<uint32_t>(keys_.size()),
+    blocks_.push_back(Block{offset, static_cast<uint32_t>(size), static_cast<uint32_t>(raw),
+                            static_cast<uint32_t>(keys_.size()),
                             static_cast<uint32_t>(key.size())});
     bounds_.push_back(bounds);
     most_raw_bytes_ = std::max(most_raw_bytes_, static_cast<uint32_t>(raw));
@@ -50,21 +52,40 @@ bool TableIndex::open(Bytes contents, uint64_t data_end) {
     separator = std::move(key);
     offset += size;
   }
+  make_heads();
   return in.ok() && in.at_end();
+}
+
+void TableIndex::make_heads() {
+  heads_.assign(blocks_.size(), 0);
+  if (blocks_.size() < 2) return;
+  shared_bytes_ = common_prefix(separator(1), separator(blocks_.size() - 1));
+  for (size_t i = 1; i < blocks_.size(); ++i)
+    heads_[i] = key_head(separator(i).substr(shared_bytes_));
 }
 
 template <class Before>
 size_t TableIndex::last_block(Bytes key, Before before) const {
-  const uint64_t head = key_head(key);
-  size_t low = 0;
-  size_t high = blocks_.size();
-  while (high - low > 1) {
+  if (blocks_.size() < 2) return 0;
+  const Bytes shared = separator(1).substr(0, shared_bytes_);
+  // A key that does not begin as all separators do lies on one side of all of them.
+  if (!key.starts_with(shared)) return key < shared ? 0 : blocks_.size() - 1;
+  const uint64_t head = key_head(key.substr(shared_bytes_));
+  const auto least = std::lower_bound(heads_.begin() + 1, heads_.end(), head);
+  auto most = least;
+  if (least != heads_.end() && *least == head) most = std::upper_bound(least, heads_.end(), head);
+  // Heads that are equal say nothing.
+  auto low = static_cast<size_t>(least - heads_.begin());
+  auto high = static_cast<size_t>(most - heads_.begin());
+  while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    const Block& block = blocks_[middle];
-    const bool left = block.head != head ? block.head < head : before(separator(middle), key);
-    (left ? low : high) = middle;
+    if (before(separator(middle), key)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
   }
-  return low;
+  return low - 1;
 }
 
 size_t TableIndex::find(Bytes key) const {
@@ -77,7 +98,7 @@ size_t TableIndex::find_before(Bytes key) const {
 
 size_t TableIndex::memory_bytes() const {
   return blocks_.capacity() * sizeof(Block) + bounds_.capacity() * sizeof(TimeBounds) +
-         keys_.capacity();
+         keys_.capacity() + heads_.capacity() * sizeof(uint64_t);
 }
 
 }  // namespace cellar::engine

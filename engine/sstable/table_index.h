@@ -59,19 +59,23 @@ class TableIndex {
 
  private:
   struct Block {
-    uint64_t head;  // of the separator
     uint64_t offset;
     uint32_t size;
     uint32_t raw_bytes;
     uint32_t key_offset;
     uint32_t key_bytes;
   };
+  void make_heads();
   // The last block for which before(separator, key) holds; 0 when none.
   template <class Before>
   size_t last_block(Bytes key, Before before) const;
 
   std::vector<Block> blocks_;
   std::vector<TimeBounds> bounds_;
+  // What a search touches, side by side: heads (key_head.h) of the separators of blocks 1 and on,
+  // taken behind the bytes with which all of those begin. heads_[0] stands for nothing.
+  std::vector<uint64_t> heads_;
+  size_t shared_bytes_ = 0;
   std::string keys_;
   uint32_t most_raw_bytes_ = 0;
 };

@@ -32,15 +32,9 @@ Step TableIterator::seek_before(Bytes key) {
   return walk();
 }
 
-Step TableIterator::next() {
-  switch (cursor_.next()) {
-    case BlockReader::Move::ready:
-      return Step::ready;
-    case BlockReader::Move::corrupt:
-      return damaged();
-    case BlockReader::Move::end:
-      break;
-  }
+// Behind the last entry of a block, or an entry that is none.
+Step TableIterator::leave_block(BlockReader::Move move) {
+  if (move == BlockReader::Move::corrupt) return damaged();
   ++block_no_;
   goal_ = Goal::first;
   walked_ = true;
@@ -90,10 +84,7 @@ bool TableIterator::stand_on_block(Step* stopped) {
   if (open_block_ == block_no_) return true;
   open_block_ = SIZE_MAX;
   block_ = take_ahead();
-  if (!block_) {
-    const BlockKey key{table_->id(), table_->index().handle(block_no_).offset};
-    block_ = table_->loader().cache().find(key);
-  }
+  if (!block_) block_ = table_->cached_block(block_no_);
   if (!block_) {
     blocked_ = true;
     *stopped = Step::blocked;

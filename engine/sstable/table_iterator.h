@@ -38,7 +38,10 @@ class TableIterator final : public EntryIterator, private BlockWant {
 
   Step seek(Bytes key) override;
   Step seek_before(Bytes key) override;
-  Step next() override;
+  Step next() override {
+    const BlockReader::Move move = cursor_.next();
+    return move == BlockReader::Move::ready ? Step::ready : leave_block(move);
+  }
   Step resume() override;
   void collect(std::vector<BlockWant*>& wants) override;
   Bytes key() const override { return cursor_.key(); }
@@ -49,6 +52,7 @@ class TableIterator final : public EntryIterator, private BlockWant {
   enum class Goal : uint8_t { at_or_after, before, first };
 
   void load(BlockWaiter& waiter) override;
+  Step leave_block(BlockReader::Move move);
   Step walk();
   // True when block_no_ is under the cursor; else *stopped is blocked or failed.
   bool stand_on_block(Step* stopped);

@@ -79,8 +79,9 @@ Result<void> TableReader::load(Bytes tail, uint64_t tail_offset) {
     TRY(const std::string ranges, block(footer_.ranges, tail, tail_offset));
     if (!decode_ranges(ranges, ranges_)) return malformed("range deletes", id(), footer_.ranges);
   }
-  memory_bytes_ = sizeof *this + index_.memory_bytes() + filter_.memory_bytes() +
-                  ranges_.capacity() * sizeof(StampedRange);
+  slots_ = std::make_unique<BlockSlot[]>(index_.blocks());
+  memory_bytes_ = sizeof *this + index_.blocks() * sizeof(BlockSlot) + index_.memory_bytes() +
+                  filter_.memory_bytes() + ranges_.capacity() * sizeof(StampedRange);
   loader_.cache().charge(memory_bytes_);
   return {};
 }

@@ -38,6 +38,10 @@ class TableReader {
   // Index, filter and the rest; charged to the cache's budget while the reader lives.
   size_t memory_bytes() const { return memory_bytes_; }
 
+  // Data block i, if it is cached.
+  BlockRef cached_block(size_t i) {
+    return loader_.cache().find({id(), index_.handle(i).offset}, slots_[i]);
+  }
   Blob& blob() { return *blob_; }
   BlockLoader& loader() { return loader_; }
 
@@ -54,6 +58,7 @@ class TableReader {
   TableIndex index_;
   Filter filter_;
   std::vector<StampedRange> ranges_;
+  std::unique_ptr<BlockSlot[]> slots_;  // one a data block
   size_t memory_bytes_ = 0;
 };
 

@@ -31,8 +31,9 @@ class EntryRunSource final : public engine::ReadSource {
   // Blocks before one move in `block_one_in`; without `random` never. Both outlive this.
   EntryRunSource(const EntryRun& run, Random* random, uint64_t block_one_in)
       : run_(run), random_(random), block_one_in_(block_one_in) {}
-  std::unique_ptr<engine::EntryIterator> open(const engine::ReadScope& /*scope*/) const override {
-    return std::make_unique<engine::VectorIterator>(run_.entries, random_, block_one_in_);
+  engine::EntryIterator* open(const engine::ReadScope& /*scope*/,
+                              engine::IteratorArena& arena) const override {
+    return arena.make<engine::VectorIterator>(run_.entries, random_, block_one_in_);
   }
   const std::vector<engine::StampedRange>& range_deletes() const override { return run_.ranges; }
 

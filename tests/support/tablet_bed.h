@@ -81,12 +81,12 @@ class TabletBed final : public engine::VisibleStamp, private CommitVisitor {
   const engine::Memtable& memtable() const { return *memtable_; }
 
   // ---- reads
-  // Without runs: whoever keeps its own adds them.
+  // Without runs: whoever keeps its own adds them. `spec` outlives the setup.
   engine::ScanSetup setup(const ReadSpec& spec) {
     engine::ScanSetup setup;
     setup.schema = &schema_;
     setup.visible = this;
-    setup.spec = spec;
+    setup.spec = &spec;
     auto owned = std::make_unique<OwnedSources>();
     setup.sources = &owned->sources;
     setup.pin = std::move(owned);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/model/key.h"
+#include "engine/retention/alive_run.h"
 #include "engine/retention/change_rule.h"
 #include "io/base/random.h"
 #include "tests/support/random_rules.h"
@@ -67,6 +68,7 @@ class ColumnHistory {
         ASSERT_FALSE(was_full);
         got += fmt::format("{} ", cell.timestamp_us);
       }
+      if (!exact) ASSERT_EQ(judge_with_run(retention, now_us), got);
     } else {
       int64_t last_us = -1;
       for (const ColumnJudge::Cell& cell : cells_) {
@@ -86,6 +88,29 @@ class ColumnHistory {
   }
 
  private:
+  // As a read does: AliveRun first, the judge from where it does not answer.
+  std::string judge_with_run(const FamilyRetention& retention, int64_t now_us) {
+    AliveRun run;
+    run.begin_family(retention, now_us, true);
+    std::string got;
+    bool judging = false;
+    int64_t last_us = -1;
+    for (const ColumnJudge::Cell& cell : cells_) {
+      const bool deleted = deleted_after(cell);
+      const bool same = std::exchange(last_us, cell.timestamp_us) == cell.timestamp_us;
+      bool visible = !same && !deleted && run.take(cell.timestamp_us, cell.born, cell.expire_at_us);
+      if (!visible && (judging || !run.is_full())) {
+        if (!std::exchange(judging, true)) {
+          judge_.begin(retention, now_us, false, row_deletes_, family_deletes_, column_deletes_);
+          for (const ColumnJudge::Cell& taken : run.close()) judge_.judge(taken, false);
+        }
+        visible = judge_.judge(cell, deleted) == Fate::visible;
+      }
+      if (visible) got += fmt::format("{} ", cell.timestamp_us);
+    }
+    return got;
+  }
+
   int64_t now_us() const { return static_cast<int64_t>(stamp_ / 1000); }
 
   void set() {

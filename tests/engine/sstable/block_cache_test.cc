@@ -52,6 +52,25 @@ TEST(BlockCache, AScanDoesNotPushOutWhatIsAskedForAgainAndAgain) {
   EXPECT_EQ(kept, 50u);
 }
 
+TEST(BlockCache, ASlotKnowsItsBlockAsLongAsItIsCached) {
+  BlockCache cache(10'000);
+  const BlockKey key{BlobId{1}, 1};
+  auto slot = std::make_unique<BlockSlot>();
+  EXPECT_FALSE(cache.find(key, *slot));
+  cache.insert(block_of(1, 1000, 's'));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(cache.find(key, *slot)->contents(), std::string(1000, 's'));
+  EXPECT_EQ(cache.stats().hits, 2u);
+  cache.set_budget(0);
+  EXPECT_FALSE(cache.contains(key));
+  EXPECT_FALSE(cache.find(key, *slot));
+
+  cache.set_budget(10'000);
+  cache.insert(block_of(1, 1000, 't'));
+  const BlockRef pinned = cache.find(key, *slot);
+  slot.reset();
+  EXPECT_EQ(get(cache, 1).get(), pinned.get());
+}
+
 TEST(BlockCache, APinnedBlockOutlivesItsEvictionAndTheCache) {
   BlockRef pinned = block_of(1, 1000, 'p');
   {

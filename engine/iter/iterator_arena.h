@@ -1,0 +1,62 @@
+// IteratorArena: where the iterators of one cursor lie: side by side in the cursor itself as long
+// as there is room, on the heap beyond. All of them go with the arena, or at clear().
+#pragma once
+
+#include <absl/container/inlined_vector.h>
+
+#include <cstddef>
+#include <new>
+#include <utility>
+
+#include "engine/iter/entry_iterator.h"
+
+namespace cellar::engine {
+
+class IteratorArena {
+ public:
+  static constexpr size_t kInlineBytes = 2560;  // of a memtable's and two tables'
+
+  IteratorArena() = default;
+  ~IteratorArena() { clear(); }
+  IteratorArena(const IteratorArena&) = delete;
+  IteratorArena& operator=(const IteratorArena&) = delete;
+
+  // The arena's; valid as long as it is not cleared.
+  template <class Iterator, class... Args>
+  Iterator* make(Args&&... args) {
+    const size_t at = (used_ + alignof(Iterator) - 1) / alignof(Iterator) * alignof(Iterator);
+    const bool fits = at + sizeof(Iterator) <= kInlineBytes;
+    Iterator* made = nullptr;
+    if (fits) {
+      made = new (inline_ + at) Iterator(std::forward<Args>(args)...);
+      used_ = at + sizeof(Iterator);
+    } else {
+      made = new Iterator(std::forward<Args>(args)...);
+    }
+    made_.push_back({made, fits});
+    return made;
+  }
+  void clear() {
+    for (const Made& one : made_) {
+      if (one.is_inline) {
+        one.iterator->~EntryIterator();
+      } else {
+        delete one.iterator;
+      }
+    }
+    made_.clear();
+    used_ = 0;
+  }
+
+ private:
+  struct Made {
+    EntryIterator* iterator;
+    bool is_inline;
+  };
+
+  size_t used_ = 0;
+  absl::InlinedVector<Made, 4> made_;
+  alignas(std::max_align_t) std::byte inline_[kInlineBytes];
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,56 @@
+// TableIndex: finds the block as a search without heads would.
+#include "engine/sstable/table_index.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "io/base/random.h"
+#include "tests/support/seeds.h"
+
+namespace cellar::engine {
+namespace {
+
+// Keys that begin alike for longer than a head reaches, and some that do not.
+std::string random_key(Random& random, const std::string& shared) {
+  std::string key = random.one_in(12) ? std::string() : shared;
+  for (uint64_t n = random.below(12); n > 0; --n)
+    key.push_back(static_cast<char>(random.one_in(3) ? 0xff * random.below(2) : random.below(4)));
+  return key;
+}
+
+TEST(TableIndex, FindsWhatALinearSearchFinds) {
+  for (const uint64_t seed : test_seeds(200)) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const std::string shared(random.below(20), 'p');
+    std::set<std::string> keys;
+    for (uint64_t n = random.below(40); n > 0; --n) keys.insert(random_key(random, shared));
+    keys.erase("");
+    TableIndexBuilder builder;
+    std::string before;
+    uint64_t end = kTableHeaderBytes;
+    for (const std::string& key : keys) {
+      builder.add(before, key, 100, 200, TimeBounds());
+      before = key;
+      end += 100;
+    }
+    TableIndex index;
+    ASSERT_TRUE(index.open(builder.finish(), end));
+    ASSERT_EQ(index.blocks(), keys.size());
+    for (int probe = 0; probe < 50; ++probe) {
+      const std::string key = random_key(random, random.one_in(3) ? shared + "\x01" : shared);
+      size_t at = 0;
+      size_t at_before = 0;
+      for (size_t i = 1; i < index.blocks(); ++i) {
+        if (index.separator(i) <= key) at = i;
+        if (index.separator(i) < key) at_before = i;
+      }
+      ASSERT_EQ(index.find(key), at) << escape_bytes(key);
+      ASSERT_EQ(index.find_before(key), at_before) << escape_bytes(key);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cellar::engine
