@@ -16,6 +16,7 @@ struct Section {
 // In the order of the pages; a section that is not here follows, without a word about it.
 constexpr Section kSections[] = {
     {"", "the node"},
+    {"http", "health, metrics, admin API, console"},
     {"io", "files"},
     {"memory", "what of it is taken; divided by the shards"},
     {"log", "of the writes that are on their way to tables, and of events"},

@@ -26,11 +26,22 @@ struct NetOptions {
   int64_t stall_timeout_us = 30'000'000;
   // What a stopping node waits for requests in flight.
   int64_t drain_timeout_us = 10'000'000;
+  // How long a node that was told to stop goes on serving while it says that it drains, so that
+  // proxies turn elsewhere; less when no connection is left. 0 to 10 min.
+  int64_t drain_within_us = 5'000'000;
 };
 
 struct LogOptions {
   LogLevel level = LogLevel::info;
   LogFormat format = LogFormat::text;
+};
+
+// The HTTP listener: health, metrics, admin API, console (net/http).
+struct HttpOptions {
+  std::string listen = "127.0.0.1:7421";  // empty: none
+  // Names by which a browser or a scraper may call it, beside addresses and localhost; blanks
+  // between them.
+  std::string hosts;
 };
 
 struct ServerOptions {
@@ -43,6 +54,7 @@ struct ServerOptions {
   engine::BalanceOptions balance;
   NetOptions net;
   LogOptions log;
+  HttpOptions http;
 };
 
 // The largest body that a node with these limits accepts: a row mutation and what surrounds it.

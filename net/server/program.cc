@@ -2,8 +2,10 @@
 
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 
 #include "io/base/log_setup.h"
+#include "net/server/readiness.h"
 #include "net/server/server.h"
 
 namespace cellar::server {
@@ -44,26 +46,60 @@ void hold_stop_signals() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-int run_node(const Config& config, const Clock& clock, ExtraOps* extra) {
-  set_log_level(config.options.log.level);
-  set_log_format(config.options.log.format);
-  auto server = Server::start(config.options, clock, extra);
-  if (!server) {
-    fmt::print(stderr, "cellard: {}\n", server.error().message);
-    return kExitCannotStart;
-  }
-  fmt::print("cellard: ready on {}\n", (*server)->address());
+namespace {
+
+// Serves on while it shows that it drains, until nobody is connected or the time is over.
+void drain(Server& server, Readiness& readiness) {
+  constexpr timespec kLook{0, 20'000'000};
+  readiness.stop();
+  const int64_t until_us = readiness.now_us() + server.options().net.drain_within_us;
+  while (readiness.now_us() < until_us && server.connections() > 0) nanosleep(&kLook, nullptr);
+}
+
+int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
+                     const Config& config) {
+  if (companion != nullptr) companion->serve(server);
+  fmt::print("cellard: ready on {}\n", server.address());
   std::fflush(stdout);
 
   const sigset_t set = node_signals();
   int signal = 0;
   while (sigwait(&set, &signal) != 0 || signal == SIGHUP) {
-    if (signal == SIGHUP) reload(**server, config);
+    if (signal == SIGHUP) reload(server, config);
   }
-  log_info("server", "stopping signal={}", signal);
+  log_info("server", "draining signal={} within_us={}", signal,
+           server.options().net.drain_within_us);
   // From here on a second signal ends the process at once, as by default.
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-  return (*server)->stop() ? 0 : kExitCannotStart;
+  drain(server, readiness);
+  log_info("server", "stopping signal={}", signal);
+  if (companion != nullptr) companion->stop();
+  return server.stop() ? 0 : kExitCannotStart;
+}
+
+int cannot_start(const Error& error) {
+  fmt::print(stderr, "cellard: {}\n", error.message);
+  return kExitCannotStart;
+}
+
+}  // namespace
+
+int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Companion* companion) {
+  set_log_level(config.options.log.level);
+  set_log_format(config.options.log.format);
+  const SystemClock own_clock;
+  Readiness readiness(own_clock);
+  if (companion != nullptr) {
+    if (auto started = companion->start(config, readiness); !started) {
+      return cannot_start(started.error());
+    }
+  }
+  auto server = Server::start(config.options, clock, extra, &readiness);
+  if (!server) {
+    if (companion != nullptr) companion->stop();
+    return cannot_start(server.error());
+  }
+  return serve_until_told(**server, readiness, companion, config);
 }
 
 }  // namespace cellar::server

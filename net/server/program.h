@@ -2,6 +2,7 @@
 #pragma once
 
 #include "io/base/clock.h"
+#include "net/server/companion.h"
 #include "net/server/config.h"
 #include "net/server/extra_ops.h"
 
@@ -13,8 +14,10 @@ inline constexpr int kExitUsage = 2;
 // Keeps SIGTERM, SIGINT and SIGHUP for run_node. First thing in main, before there are threads.
 void hold_stop_signals();
 
+// `companion` may be null. A node that was told to stop drains first, for drain_within at most.
 // Starts the node, prints its one line, reads the configuration again at each SIGHUP, waits for a
 // signal to stop and stops it in order. The exit code.
-int run_node(const Config& config, const Clock& clock, ExtraOps* extra);
+int run_node(const Config& config, const Clock& clock, ExtraOps* extra,
+             Companion* companion = nullptr);
 
 }  // namespace cellar::server

@@ -25,10 +25,11 @@ constexpr std::string_view kLockName = "LOCK";
 
 std::string_view version() { return "0.1.0"; }
 
-Server::Server(ServerOptions options, const Clock& clock, ExtraOps* extra)
+Server::Server(ServerOptions options, const Clock& clock, ExtraOps* extra, Readiness* readiness)
     : options_(with_shards(std::move(options))),
       clock_(clock),
       extra_(extra),
+      readiness_(readiness),
       pool_(clock, {.shards = options_.shards, .pin = options_.pin}),
       blocking_(blocking_threads(options_.shards)),
       states_(options_.shards),
@@ -39,8 +40,8 @@ Server::Server(ServerOptions options, const Clock& clock, ExtraOps* extra)
 Server::~Server() { (void)stop(); }
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, const Clock& clock,
-                                              ExtraOps* extra) {
-  std::unique_ptr<Server> server(new Server(std::move(options), clock, extra));
+                                              ExtraOps* extra, Readiness* readiness) {
+  std::unique_ptr<Server> server(new Server(std::move(options), clock, extra, readiness));
   if (auto opened = server->open(); !opened) {
     (void)server->stop();
     return std::unexpected(std::move(opened).error());
@@ -164,7 +165,31 @@ Result<void> Server::open_listeners() {
     co_return;
   });
   start_balancer();
+  start_beats();
   return {};
+}
+
+void Server::start_beats() {
+  if (readiness_ == nullptr) return;
+  readiness_->serve(options_.shards);
+  pool_.run_on_all([this](Shard& shard) -> Async<void> {
+    ShardState& mine = state(shard);
+    const auto takes_writes = [](void* server) {
+      return !static_cast<ShardServer*>(server)->engine().stats().read_only;
+    };
+    mine.beat = std::make_unique<ShardBeat>(*readiness_, shard.id(), shard.timers(), takes_writes,
+                                            mine.server.get());
+    co_return;
+  });
+}
+
+uint64_t Server::connections() {
+  std::atomic<uint64_t> all = 0;
+  pool_.run_on_all([this, &all](Shard& shard) -> Async<void> {
+    all += state(shard).server->admission().connections();
+    co_return;
+  });
+  return all;
 }
 
 void Server::start_balancer() {
@@ -221,8 +246,10 @@ Result<void> Server::stop() {
   if (!running_) return {};
   Result<void> closed;
   if (node_) {
+    if (readiness_ != nullptr) readiness_->stop();
     stop_balancer();
     pool_.run_on_all([this](Shard& shard) -> Async<void> {
+      state(shard).beat.reset();
       if (state(shard).server) co_await state(shard).server->stop();
     });
     pool_.run_on(ShardId{0},
@@ -240,6 +267,7 @@ void Server::end() {
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     if (state(shard).listener) state(shard).listener->close();
     state(shard).listener.reset();
+    state(shard).beat.reset();
     state(shard).server.reset();
     co_return;
   });

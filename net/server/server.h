@@ -20,6 +20,7 @@
 #include "io/runtime/shard_pool.h"
 #include "io/runtime/stall_watch.h"
 #include "io/runtime/tcp_transport.h"
+#include "net/server/readiness.h"
 #include "net/server/reload.h"
 #include "net/server/shard_server.h"
 
@@ -32,14 +33,26 @@ class Server {
   // Returns when the node is open and every shard listens. `clock` and `extra` (may be null)
   // outlive it. Errors are sentences for an operator: the directory is in use, the address is
   // taken, io_uring is not to be had, the log is damaged.
+  // `readiness`, if given, is told when the node serves and how its shards do; it outlives this.
   static Result<std::unique_ptr<Server>> start(ServerOptions options, const Clock& clock,
-                                               ExtraOps* extra = nullptr);
+                                               ExtraOps* extra = nullptr,
+                                               Readiness* readiness = nullptr);
   ~Server();  // stops when that was not done
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   const std::string& address() const { return address_; }  // HOST:PORT, as bound
   const NodeFacts& facts() const { return facts_; }
+  const ServerOptions& options() const { return options_; }  // on the main thread
+  // Open on all shards together. On the main thread.
+  uint64_t connections();
+
+  // ---- for who looks into it from another thread; until stop()
+  uint32_t shards() const { return pool_.size(); }
+  // To run something on a shard: what is reached through the two below is that shard's alone.
+  ShardExecutor executor(ShardId shard) { return pool_.on(shard).executor(); }
+  ShardServer& on(ShardId shard) { return *servers_[shard.value()]; }
+  const StallWatch& stalls(ShardId shard) const { return *states_[shard.value()].stalls; }
 
   // Puts in force what a reload may change; names what it may not. The options are valid.
   ReloadPlan reload(const ServerOptions& wanted);
@@ -57,11 +70,12 @@ class Server {
     std::unique_ptr<TcpNetwork> network;
     std::unique_ptr<StallWatch> stalls;  // logs turns that take too long
     std::unique_ptr<ShardServer> server;
+    std::unique_ptr<ShardBeat> beat;
     std::unique_ptr<Listener> listener;
     Result<void> outcome;
   };
 
-  Server(ServerOptions options, const Clock& clock, ExtraOps* extra);
+  Server(ServerOptions options, const Clock& clock, ExtraOps* extra, Readiness* readiness);
   Result<void> open();
   Result<void> open_disk();
   Result<void> open_node();
@@ -71,6 +85,7 @@ class Server {
   Async<void> lock_directory(Shard& shard);
   Async<void> open_engine(Shard& shard);
   Async<void> bind(Shard& shard, Address address);
+  void start_beats();
   void start_balancer();
   void stop_balancer();
   ShardState& state(const Shard& shard) { return states_[shard.id().value()]; }
@@ -79,6 +94,7 @@ class Server {
   ServerOptions options_;  // of the main thread; each shard has its own copy
   const Clock& clock_;
   ExtraOps* extra_;
+  Readiness* readiness_;
   NodeFacts facts_;
   IoBackendChoice io_;
   std::string address_;

@@ -126,6 +126,14 @@ std::vector<Setting> make_settings() {
                        "shards, one core each; 0: one for every core"));
   all.push_back(number("pin", Kind::flag, 0, 1, FIELD(pin),
                        "keep each shard on a core of its own where there are enough"));
+  all.push_back(number("drain_within", Kind::duration, 0, 600 * kSecond, FIELD(net.drain_within_us),
+                       "how long a node told to stop shows that it drains and serves on; less "
+                       "where nobody is connected",
+                       Change::reload));
+  all.push_back(text("http.listen", FIELD(http.listen),
+                     "HOST:PORT for health, metrics, admin API and console; empty: none"));
+  all.push_back(text("http.hosts", FIELD(http.hosts),
+                     "host names that HTTP requests may carry, beside addresses and localhost"));
   all.push_back(choice("io.backend", FIELD(io), io_backend_name, parse_io_backend,
                        "how files are read and written: auto, io_uring, threads"));
   all.push_back(number("memory.total", Kind::bytes, 64 * kMiB, kTiB, FIELD(engine.memory_bytes),

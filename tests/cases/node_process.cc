@@ -34,6 +34,7 @@ NodeProcess::~NodeProcess() { kill_now(); }
 
 Result<void> NodeProcess::start(const std::vector<std::string>& extra, int timeout_ms) {
   std::vector<std::string> words = {program_, "--data-dir", data_dir_, "--listen", listen_};
+  words.insert(words.end(), {"--http-listen", http_listen_, "--drain-within", drain_within_});
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   words.insert(words.end(), extra.begin(), extra.end());
   std::vector<char*> argv;

@@ -25,6 +25,10 @@ class NodeProcess {
   // Started again, it serves the port that it had before: for clients that ride a restart out. To
   // be said before the first start.
   void keep_address() { keeps_address_ = true; }
+  // Its HTTP listener; none unless it is given one.
+  void serve_http(std::string listen) { http_listen_ = std::move(listen); }
+  // What it shows that it drains for before it stops; nothing unless it is told.
+  void drain_within(std::string time) { drain_within_ = std::move(time); }
   // Starts and waits for the ready line, up to timeout_ms. Extra arguments follow the
   // constructor's.
   Result<void> start(const std::vector<std::string>& extra = {}, int timeout_ms = 20'000);
@@ -42,6 +46,8 @@ class NodeProcess {
   std::vector<std::string> arguments_;
   std::string listen_;
   std::string address_;
+  std::string http_listen_;
+  std::string drain_within_ = "0s";
   bool keeps_address_ = false;
   pid_t pid_ = -1;
 };

@@ -34,6 +34,8 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"schema", {}},
     {"net/wire", {"schema", "engine/model"}},
     {"net/server", {"net/wire", "engine/balance"}},
+    {"net/http", {"net/server"}},
+    {"net/daemon", {"net/http"}},
     {"net/client", {"net/wire", "io/runtime"}},
     {"net/client/examples", {"net/client"}},
     {"net/cli", {"net/client", "engine/export"}},

@@ -1,6 +1,7 @@
 // cellard: the storage node.
 #include <cstdio>
 
+#include "net/http/http_companion.h"
 #include "net/server/program.h"
 
 int main(int argc, char** argv) {
@@ -16,5 +17,6 @@ int main(int argc, char** argv) {
     return 0;
   }
   const SystemClock clock;
-  return server::run_node(*config, clock, nullptr);
+  const auto http = http::make_companion(clock);
+  return server::run_node(*config, clock, nullptr, http.get());
 }

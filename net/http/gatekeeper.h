@@ -1,0 +1,56 @@
+// Gatekeeper: who may ask what. First the marks of a browser that another site drives: a Host that
+// is none of ours (a name that was rebound to this address), an Origin that is not this page. Then
+// the authoriser, which knows people.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/base/result.h"
+#include "net/http/http_message.h"
+
+namespace cellar::http {
+
+// What a route gives away or does, from the least to the most.
+enum class Access : uint8_t {
+  open,     // health, the console's own files, the API's description
+  figures,  // numbers and names: metrics, tables, tablets, settings
+  data,     // what the cells hold
+  change,   // changes something, or costs as much as changing something
+};
+
+class HttpAuthorizer {
+ public:
+  virtual ~HttpAuthorizer() = default;
+  // UNAUTHENTICATED: say who you are; PERMISSION_DENIED: you may not.
+  virtual Result<void> authorize(const HttpRequest& request, Access access) = 0;
+};
+
+// Where no authentication is configured: figures for whoever reaches the listener, all else for
+// this machine alone.
+class LoopbackAuthorizer final : public HttpAuthorizer {
+ public:
+  Result<void> authorize(const HttpRequest& request, Access access) override;
+};
+
+class Gatekeeper {
+ public:
+  // `hosts`: names that requests may be sent to, blanks between them.
+  Gatekeeper(std::string_view hosts, HttpAuthorizer& authorizer);
+
+  // The refusal, if it is one. A change must moreover be a POST of JSON that carries
+  // X-Cellar-Request, which takes a script of the same origin or a program.
+  std::optional<HttpResponse> refuse(const HttpRequest& request, Access access) const;
+  // The first half of it: also for what no route is there for.
+  std::optional<HttpResponse> refuse_foreign(const HttpRequest& request) const;
+
+ private:
+  bool is_ours(std::string_view host) const;
+
+  std::vector<std::string> hosts_;
+  HttpAuthorizer& authorizer_;
+};
+
+}  // namespace cellar::http

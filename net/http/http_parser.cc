@@ -1,0 +1,135 @@
+#include "net/http/http_parser.h"
+
+#include <algorithm>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+namespace cellar::http {
+
+namespace beast = boost::beast;
+namespace bhttp = boost::beast::http;
+
+struct HttpParser::State {
+  std::optional<bhttp::request_parser<bhttp::string_body>> parser;
+  bool begun = false;
+
+  void renew() {
+    parser.emplace();
+    parser->header_limit(kMaxHeaderBytes);
+    parser->body_limit(kMaxBodyBytes);
+    parser->eager(true);
+    begun = false;
+  }
+};
+
+namespace {
+
+std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
+
+Method method_of(bhttp::verb verb) {
+  switch (verb) {
+    case bhttp::verb::get:
+      return Method::get;
+    case bhttp::verb::head:
+      return Method::head;
+    case bhttp::verb::post:
+      return Method::post;
+    default:
+      return Method::other;
+  }
+}
+
+// A path of visible characters: no absolute form, no authority, no asterisk, no fragment.
+bool is_path(std::string_view target) {
+  return target.starts_with('/') && std::ranges::all_of(target, [](char c) {
+           return c > ' ' && c < '\x7f' && c != '#' && c != '\\';
+         });
+}
+
+}  // namespace
+
+HttpParser::HttpParser() : state_(std::make_unique<State>()) { state_->renew(); }
+HttpParser::~HttpParser() = default;
+
+void HttpParser::feed(std::span<const std::byte> bytes) {
+  unread_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+bool HttpParser::begun() const { return state_->begun || !unread_.empty(); }
+bool HttpParser::header_complete() const { return state_->parser->is_header_done(); }
+
+HttpParser::Step HttpParser::refuse(int status, std::string_view why) {
+  refused_ = true;
+  refusal_ = error_response(status, status == 501 ? "UNIMPLEMENTED" : "INVALID_ARGUMENT", why);
+  return Step::refused;
+}
+
+HttpParser::Step HttpParser::next() {
+  if (refused_) return Step::refused;
+  auto& parser = *state_->parser;
+  while (!unread_.empty() && !parser.is_done()) {
+    beast::error_code error;
+    const size_t used = parser.put(boost::asio::buffer(unread_), error);
+    state_->begun = state_->begun || used > 0;
+    unread_.erase(0, used);
+    if (error == bhttp::error::need_more) break;
+    if (error == bhttp::error::header_limit) {
+      return refuse(431, "the request line and the headers take more than 8 KiB");
+    }
+    if (error == bhttp::error::body_limit) return refuse(413, "the body takes more than 1 MiB");
+    if (error) return refuse(400, "the request is not well-formed: " + error.message());
+    if (used == 0) break;
+  }
+  // Before a body is read that nobody wants.
+  if (parser.is_header_done()) {
+    if (const Step step = check(); step == Step::refused) return step;
+  }
+  if (parser.is_done()) return Step::request;
+  if (!parser.is_header_done() && unread_.size() > kMaxHeaderBytes) {
+    return refuse(431, "the request line and the headers take more than 8 KiB");
+  }
+  return Step::need_more;
+}
+
+HttpParser::Step HttpParser::check() {
+  const auto& message = state_->parser->get();
+  if (message.count(bhttp::field::host) != 1 && message.version() >= 11) {
+    return refuse(400, "a request carries exactly one Host");
+  }
+  if (message.method() == bhttp::verb::unknown) return refuse(501, "there is no such method");
+  if (!is_path(text_of(message.target()))) {
+    return refuse(400, "the target of a request is a path that begins with '/'");
+  }
+  const bool has_body = state_->parser->chunked() || state_->parser->content_length().value_or(0);
+  if (has_body && method_of(message.method()) != Method::post) {
+    return refuse(400, "only a POST has a body");
+  }
+  if (message.count(bhttp::field::expect) != 0) {
+    return refuse(417, "send the body without waiting for leave");
+  }
+  if (message.count(bhttp::field::upgrade) != 0) return refuse(400, "nothing is upgraded here");
+  return Step::need_more;
+}
+
+HttpRequest HttpParser::take() {
+  auto message = state_->parser->release();
+  keep_alive_ = message.keep_alive();
+  state_->renew();
+  HttpRequest request;
+  request.method = method_of(message.method());
+  const std::string target = text_of(message.target());
+  const size_t mark = std::min(target.find('?'), target.size());
+  request.path = target.substr(0, mark);
+  if (mark < target.size()) request.query = target.substr(mark + 1);
+  request.host = text_of(message[bhttp::field::host]);
+  request.origin = text_of(message[bhttp::field::origin]);
+  request.content_type = text_of(message[bhttp::field::content_type]);
+  request.authorization = text_of(message[bhttp::field::authorization]);
+  request.marked = message.count("X-Cellar-Request") != 0;
+  request.body = std::move(message.body());
+  return request;
+}
+
+}  // namespace cellar::http

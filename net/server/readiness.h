@@ -1,0 +1,104 @@
+// Readiness: what a node is to those outside who decide whether to send it work: health checks,
+// proxies, service managers. One for a process, made before anything of the node is, destroyed
+// after all of it. Whoever asks is told the worst of what holds, in this order:
+//
+//   starting   not every shard listens yet                  Server, when it has opened everything
+//   broken     a shard's loop has not turned for long       ShardBeat, by staying away
+//   draining   it was told to stop, or to take no new work  run_node on a signal; an operator
+//   read_only  a shard takes no writes: its log or the      ShardBeat
+//              manifest failed
+//   ready      none of that
+//
+// Broken comes before draining, so that a proxy that drains softly cuts what will not end by
+// itself. A drain that an operator asked for can be taken back; a stop cannot.
+//
+// Any thread may set and ask; nothing here waits. What was set a moment ago on another thread may
+// be seen a moment later.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/base/clock.h"
+#include "io/runtime/mailbox.h"
+#include "io/runtime/timers.h"
+
+namespace cellar::server {
+
+enum class NodeState : uint8_t { starting, ready, read_only, broken, draining };
+
+// "starting", "ready", "read-only", "broken", "draining".
+std::string_view name_of(NodeState state);
+
+class Readiness {
+ public:
+  // How often a shard beats; when one that does not is called stuck (it is alive, /healthz says no)
+  // and when the node is broken.
+  static constexpr int64_t kBeatUs = 500'000;
+  static constexpr int64_t kStuckUs = 4'000'000;
+  static constexpr int64_t kBrokenUs = 10'000'000;
+
+  // `clock` must go on by itself, whatever tests do to the node's; it outlives this.
+  explicit Readiness(const Clock& clock) : clock_(clock) {}
+  Readiness(const Readiness&) = delete;
+  Readiness& operator=(const Readiness&) = delete;
+
+  // ---- set ----
+  // Every shard listens. From here on they beat.
+  void serve(uint32_t shards);
+  // It will end; its sessions are told to go once the drain's time is over.
+  void stop() { stopping_ = true; }
+  // An operator's wish: nothing new should come, until it is taken back.
+  void drain(bool yes) { drained_ = yes; }
+  void beat(ShardId shard, bool takes_writes);
+
+  // ---- asked ----
+  NodeState state() const;
+  // Why it is in that state, a sentence without a full stop.
+  std::string reason() const;
+  // A shard whose loop has not turned within kStuckUs; none while the node starts.
+  std::optional<ShardId> stuck_shard() const { return silent_for(kStuckUs); }
+  bool stopping() const { return stopping_; }
+  bool drained_by_operator() const { return drained_; }
+  int64_t made_us() const { return made_us_; }
+  int64_t now_us() const { return clock_.boot_us(); }
+
+ private:
+  struct Beat {
+    std::atomic<int64_t> at_us = 0;
+    std::atomic<bool> takes_writes = true;
+  };
+  std::optional<ShardId> silent_for(int64_t us) const;
+  std::optional<ShardId> read_only_shard() const;
+
+  const Clock& clock_;
+  const int64_t made_us_ = clock_.boot_us();
+  std::atomic<uint32_t> shards_ = 0;  // 0: it starts
+  std::atomic<bool> stopping_ = false;
+  std::atomic<bool> drained_ = false;
+  std::array<Beat, Mailbox::kMaxShards> beats_;
+};
+
+// Lets a shard beat for as long as it lives, on the shard's loop.
+class ShardBeat {
+ public:
+  // Whether the shard takes writes is asked at every beat.
+  using TakesWrites = bool (*)(void* context);
+  ShardBeat(Readiness& readiness, ShardId shard, Timers& timers, TakesWrites takes_writes,
+            void* context);
+
+ private:
+  void ring();
+
+  Readiness& readiness_;
+  const ShardId shard_;
+  const TakesWrites takes_writes_;
+  void* const context_;
+  Timer timer_;
+};
+
+}  // namespace cellar::server
