@@ -27,7 +27,9 @@ void CommitQueue::reported(Write& write) {
     facts_.visible = write.stamp;
   }
   if (moved_.has_waiters()) moved_.notify_all();
-  write.done(write);  // the write may be gone afterwards
+  // The write may be gone afterwards.
+  if (write.error) return write.done(write);
+  writers_.answer(write);
 }
 
 Async<Result<void>> CommitQueue::visible(CommitStamp stamp) {

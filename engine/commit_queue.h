@@ -16,6 +16,7 @@
 #pragma once
 
 #include "engine/engine.h"
+#include "engine/flow_control.h"
 #include "engine/version.h"
 #include "io/runtime/event.h"
 
@@ -24,13 +25,15 @@ namespace cellar::engine {
 // One tablet's, on its shard.
 class CommitQueue {
  public:
-  explicit CommitQueue(TabletFacts& facts) : facts_(facts) {}
+  CommitQueue(TabletFacts& facts, FlowControl::Writers& writers)
+      : facts_(facts), writers_(writers) {}
   CommitQueue(const CommitQueue&) = delete;
   CommitQueue& operator=(const CommitQueue&) = delete;
 
   // The write was appended to the log and is in the memtable. Its `done` will run.
   void push(Write& write);
-  // The log has reported the write: it becomes visible, or fails, and is answered.
+  // The log has reported the write: it becomes visible and is answered when flow control lets it,
+  // or fails and is answered at once.
   void reported(Write& write);
 
   bool empty() const { return head_ == nullptr; }
@@ -41,6 +44,7 @@ class CommitQueue {
 
  private:
   TabletFacts& facts_;
+  FlowControl::Writers& writers_;
   Write* head_ = nullptr;
   Write* tail_ = nullptr;
   std::optional<Error> failure_;

@@ -39,6 +39,7 @@ Async<Result<void>> flush_oldest(Tablet& tablet, Ref<TabletMemtable> memtable) {
   MergePlan plan = plan_flush(tablet, memtable->entries);
   const MergeFacts facts = plan.facts;
   MergeJob job(shard.blobs, shard.ids, std::move(plan));
+  const int64_t began_us = shard.runtime.timers.now_us();
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
   CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
   if (is_outdated(facts, tablet)) co_return Result<void>{};  // it is still frozen: once more
@@ -48,6 +49,7 @@ Async<Result<void>> flush_oldest(Tablet& tablet, Ref<TabletMemtable> memtable) {
   const std::vector<LogId> released = old_logs_of(tablet.state(), state.spans.back().log);
   tablet.flushed(memtable, installation.tables(), std::move(state), version);
   ++shard.flushes;
+  shard.flow.flushed(memtable->entries.content_bytes(), shard.runtime.timers.now_us() - began_us);
   shard.watcher->logs_released(released);
   shard.watcher->runs_changed(tablet);
   co_return Result<void>{};

@@ -12,6 +12,7 @@ cellar_library(cellar_engine
     describe_change.cc
     drop_keeper.cc
     drop_table.cc
+    flow_control.cc
     flush.cc
     guards.cc
     install.cc

@@ -10,6 +10,7 @@
 
 #include "engine/blob_ends.h"
 #include "engine/compaction/merge_job.h"
+#include "engine/flow_control.h"
 #include "engine/manifest_client.h"
 #include "engine/options.h"
 #include "engine/sstable/block_loader.h"
@@ -60,6 +61,7 @@ struct ShardContext {
   BlockLoader& loader;
   SessionBlobIds ids;
   MemtableGauge memtables;
+  FlowControl flow{runtime.timers};
   size_t memtable_hard_bytes = 0;  // at which writes are refused
   size_t memtable_soft_bytes = 0;  // at which the biggest is flushed
   size_t open_blocks_bytes = 0;    // what the open blocks of one scan or merge should stay within

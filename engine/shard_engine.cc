@@ -6,6 +6,7 @@
 #include "engine/flush.h"
 #include "engine/open_tablet.h"
 #include "engine/read/scan.h"
+#include "engine/store/log_options.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
 
@@ -52,6 +53,7 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
   // While one memtable is flushed, two more can fill before writes are refused.
   context_.options.memtable_bytes =
       std::min(context_.options.memtable_bytes, context_.memtable_hard_bytes / 3);
+  context_.flow.watch([this] { return flow_levels(); });
 }
 
 ShardEngine::~ShardEngine() = default;
@@ -179,6 +181,17 @@ EngineStats ShardEngine::stats() const {
   stats.replayed_commits = replayed_commits_;
   stats.read_only = context_.stopped.has_value() || (context_.log && context_.log->failure());
   return stats;
+}
+
+FlowLevels ShardEngine::flow_levels() const {
+  FlowLevels levels{.memtable_bytes = context_.memtables.bytes,
+                    .memtable_bound = context_.memtable_hard_bytes};
+  if (context_.log == nullptr) return levels;
+  levels.log_durable_end = context_.log->durable_end().value();
+  const uint64_t end = context_.log->end().value();
+  levels.log_pending_bytes = end > levels.log_durable_end ? end - levels.log_durable_end : 0;
+  levels.log_pending_bound = LogOptions().max_pending_bytes;
+  return levels;
 }
 
 // ---- what tablets tell

@@ -111,6 +111,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   template <class AnyWrite>
   void hand_over(AnyWrite& write);
   void watch_log();
+  FlowLevels flow_levels() const;
   Result<Tablet*> find(TabletId id, Epoch epoch) const;
 
   Setup setup_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/compaction/picker.h"
 #include "engine/conditional.h"
 #include "engine/read/explainer.h"
 #include "engine/read/scan.h"
@@ -36,6 +37,18 @@ struct CursorPin final : ReadPin {
   VersionPin held;
   ReadSources all;
 };
+
+// How many runs there are more than merging lets stand.
+size_t runs_behind(const std::vector<TabletRun>& runs) {
+  std::vector<uint64_t> bytes;
+  for (const TabletRun& run : runs) {
+    uint64_t sum = 0;
+    for (const Ref<TabletTable>& table : run.tables) sum += table->slice().bytes();
+    bytes.push_back(sum);
+  }
+  const size_t allowed = allowed_runs(bytes);
+  return bytes.size() > allowed ? bytes.size() - allowed : 0;
+}
 
 int64_t tokens_until_us(const std::vector<Ref<TabletTable>>& tables) {
   TimeBounds all;
@@ -75,7 +88,8 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
       facts_(new TabletFacts),
       schema_(new SchemaSnapshot(std::move(seed.schema))),
       last_stamp_(std::max({state_.created, state_.last_flushed, newest_change(schema())})),
-      commits_(*facts_),
+      writers_(shard_.flow),
+      commits_(*facts_, writers_),
       tokens_in_tables_until_us_(tokens_until_us(tables)),
       may_hold_orphans_(!tables.empty() && schema().version > 1) {
   facts_->visible = last_stamp_;
@@ -246,6 +260,7 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
   ++writes_;
   if (!write.range) samples_.note(write.mutation.row);
   shard_.log_growth += payload_.size();
+  writers_.note_commit(payload_.size());
   if (payload_.capacity() > kKeepPayloadBytes) std::string().swap(payload_);
   if (!full_reported_ && memtable.counted >= shard_.options.memtable_bytes) {
     full_reported_ = true;
@@ -303,6 +318,7 @@ void Tablet::publish(std::vector<TabletRun> runs) {
   if (active_) next->memtables.push_back(active_);
   for (auto it = frozen_.rbegin(); it != frozen_.rend(); ++it) next->memtables.push_back(*it);
   next->runs = std::move(runs);
+  writers_.set_runs_behind(runs_behind(next->runs));
   UnreadTables unread = unread_tables(*next, schema_->retention, shard_.runtime.clock.now_us());
   next->sources = read_sources(*next, unread.tables);
   next_unread_us_ = unread.next_us;

@@ -165,6 +165,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   Ref<const SchemaSnapshot> schema_;
   CommitStamp last_stamp_;
   CommitStamp last_commit_;
+  FlowControl::Writers writers_;
   CommitQueue commits_;
   RowConditions conditions_{*this};
   Ref<TabletMemtable> active_;              // null until the first commit after a freeze

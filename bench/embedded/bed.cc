@@ -1,5 +1,6 @@
 #include "bench/embedded/bed.h"
 
+#include <atomic>
 #include <thread>
 
 #include "bench/embedded/dataset.h"
@@ -59,6 +60,7 @@ void Bed::open_disk() {
     log.periodic_interval_us = options_.engine.periodic_interval_us;
     mine.logs = engine::make_local_log_store(*mine.fs, *mine.runtime, log);
     mine.blobs = engine::make_local_blob_store(*mine.fs);
+    mine.stalls = std::make_unique<StallWatch>(shard.loop(), clock_);
   });
 }
 
@@ -108,6 +110,7 @@ Bed::~Bed() {
   });
   pool_.stop({}, [this](Shard& shard) {
     ShardState& mine = state(shard);
+    mine.stalls.reset();
     mine.logs.reset();
     mine.blobs.reset();
     mine.fs.reset();
@@ -154,6 +157,18 @@ engine::EngineStats Bed::stats() {
     }
   });
   return sum;
+}
+
+int64_t Bed::longest_turn_us() {
+  std::atomic<int64_t> longest = 0;
+  pool_.run_on_all([this, &longest](Shard& shard) -> Async<void> {
+    int64_t seen = longest;
+    const int64_t mine = state(shard).stalls->longest_us();
+    while (mine > seen && !longest.compare_exchange_weak(seen, mine)) {
+    }
+    co_return;
+  });
+  return longest;
 }
 
 uint64_t Bed::overdue_bytes() {

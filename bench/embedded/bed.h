@@ -11,6 +11,7 @@
 #include "io/base/clock.h"
 #include "io/disk/backend.h"
 #include "io/runtime/shard_pool.h"
+#include "io/runtime/stall_watch.h"
 
 namespace cellar::bench {
 
@@ -52,6 +53,7 @@ class Bed {
   // Waits until no merge is due, as far as can be seen from outside.
   void settle();
   engine::EngineStats stats();  // of all shards together
+  int64_t longest_turn_us();    // of a shard's loop, so far; what is below 5 ms counts as 0
   uint64_t overdue_bytes();     // dead for longer than the table allows, and still on disk
 
  private:
@@ -60,6 +62,7 @@ class Bed {
     std::optional<Runtime> runtime;
     std::unique_ptr<engine::LogStore> logs;
     std::unique_ptr<engine::BlobStore> blobs;
+    std::unique_ptr<StallWatch> stalls;
   };
 
   ShardState& state(const Shard& shard) { return states_[shard.id().value()]; }

@@ -244,6 +244,7 @@ class Program {
     out["read_bytes"] = after.read_bytes - before.read_bytes;
     out["peak_resident_bytes"] = after.peak_resident_bytes;
     const engine::EngineStats stats = bed_.stats();
+    out["longest_turn_us"] = bed_.longest_turn_us();
     out["flushes"] = stats.flushes;
     out["compactions"] = stats.compactions;
     out["tables"] = stats.tables_on_disk;

@@ -1,0 +1,227 @@
+// Writers are slowed before anything is full: how fast they are answered, who waits, and that
+// nothing stands still. On simulated time.
+#include "engine/flow_control.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "engine/engine.h"
+#include "io/runtime/sim_loop.h"
+#include "tests/support/test_node.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr size_t kCommitBytes = 1000;
+constexpr double kDrain = 20e6;
+
+// A tablet whose clients keep so many commits waiting for their answers.
+struct Clients {
+  Clients(FlowControl& flow, size_t in_flight) : writers(flow) {
+    for (int i = 0; i < 2000; ++i) writers.note_commit(kCommitBytes);
+    for (size_t i = 0; i < in_flight; ++i) {
+      Write& write = writes.emplace_back();
+      write.context = this;
+      write.done = [](Write& done) {
+        auto& self = *static_cast<Clients*>(done.context);
+        ++self.answered;
+        self.free.push_back(&done);
+      };
+      free.push_back(&write);
+    }
+  }
+  void commit_all() {
+    for (Write* write : std::exchange(free, {})) writers.answer(*write);
+  }
+  std::deque<Write> writes;
+  std::vector<Write*> free;
+  uint64_t answered = 0;
+  FlowControl::Writers writers;
+};
+
+struct FlowTest : testing::Test {
+  FlowTest() {
+    flow.watch([this] { return levels; });
+    for (int i = 0; i < 100; ++i) flow.flushed(static_cast<uint64_t>(kDrain), 1'000'000);
+    levels.memtable_bound = levels.log_pending_bound = 1000;
+  }
+  ~FlowTest() override { world.crash(); }
+  // Bytes a second that the clients get while they commit whatever they can, every millisecond.
+  double rate_of(Clients& clients, int64_t for_us = 1'000'000) {
+    const uint64_t before = clients.answered;
+    for (int64_t us = 0; us < for_us; us += 1000) {
+      clients.commit_all();
+      world.run_for_us(1000);
+    }
+    return static_cast<double>((clients.answered - before) * kCommitBytes) * 1e6 /
+           static_cast<double>(for_us);
+  }
+
+  SimWorld world{1};
+  SimLoop& loop{world.add_loop()};
+  FlowLevels levels;
+  FlowControl flow{loop.timers()};
+};
+
+TEST_F(FlowTest, UpToHalfOfABoundEveryCommitIsAnsweredInTheCall) {
+  Clients clients(flow, 100);
+  levels.memtable_bytes = levels.log_pending_bytes = 500;
+  clients.writers.set_runs_behind(FlowControl::kFreeRuns);
+  clients.commit_all();
+  EXPECT_EQ(clients.answered, 100u);
+  EXPECT_FALSE(flow.slow());
+}
+
+TEST_F(FlowTest, TheFullerTheSlowerAndAtThreeQuartersAsFastAsItDrains) {
+  Clients clients(flow, 1'000);
+  double last = 1e12;
+  for (const uint64_t level : {550u, 600u, 650u, 700u, 750u, 800u, 850u, 900u, 950u, 990u}) {
+    levels.memtable_bytes = level;
+    (void)rate_of(clients, 100'000);
+    const double rate = rate_of(clients);
+    const double p = flow_pressure(level, 1000);
+    EXPECT_LT(rate, last) << level;
+    EXPECT_NEAR(rate / std::max(kDrain * (1 - p) / p, FlowControl::kLeastRate), 1, 0.1) << level;
+    last = rate;
+  }
+  EXPECT_NEAR(flow_rate(kDrain, flow_pressure(750, 1000)), kDrain, 1);
+}
+
+TEST_F(FlowTest, WhatIsFullSlowsButDoesNotStop) {
+  Clients clients(flow, 100);
+  levels.memtable_bytes = 5000;
+  EXPECT_GE(rate_of(clients), 0.9 * FlowControl::kLeastRate);
+}
+
+TEST_F(FlowTest, AnswersComeEvenly) {
+  Clients clients(flow, 1'000);
+  levels.memtable_bytes = 750;
+  (void)rate_of(clients, 100'000);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_NEAR(rate_of(clients, 10'000) / kDrain, 1, 0.2) << i;
+  }
+}
+
+TEST_F(FlowTest, ATabletThatAsksForLittleDoesNotWaitForOneThatAsksForMuch) {
+  Clients heavy(flow, 1'000);
+  Clients light(flow, 1);
+  levels.memtable_bytes = 750;
+  (void)rate_of(heavy, 100'000);
+  for (int i = 0; i < 200; ++i) {
+    heavy.commit_all();
+    light.commit_all();
+    EXPECT_EQ(light.answered, static_cast<uint64_t>(i) + 1);
+    world.run_for_us(1000);
+  }
+  EXPECT_GT(heavy.writers.waits(), 0);
+}
+
+TEST_F(FlowTest, ThoseThatAskForMuchGetTheSame) {
+  Clients first(flow, 5'000);
+  Clients second(flow, 50);
+  levels.memtable_bytes = 750;
+  for (int i = 0; i < 1000; ++i) {
+    first.commit_all();
+    second.commit_all();
+    world.run_for_us(1000);
+  }
+  EXPECT_NEAR(static_cast<double>(first.answered) / static_cast<double>(second.answered), 1, 0.6);
+  EXPECT_NEAR(static_cast<double>((first.answered + second.answered) * kCommitBytes) / kDrain, 1,
+              0.35);
+}
+
+TEST_F(FlowTest, RunsThatMergingIsBehindWithSlowTheirTabletAlone) {
+  Clients behind(flow, 1'000);
+  Clients other(flow, 1'000);
+  behind.writers.set_runs_behind((FlowControl::kFreeRuns + FlowControl::kMostRuns) / 2);
+  const double slowed = rate_of(behind);
+  EXPECT_NEAR(slowed / kDrain, 1, 0.1);
+  const uint64_t before = other.answered;
+  other.commit_all();
+  EXPECT_EQ(other.answered, before + 1'000);
+  behind.writers.set_runs_behind(0);
+  behind.commit_all();
+  world.run_for_us(2'000);
+  EXPECT_FALSE(behind.writers.waits());
+  EXPECT_FALSE(flow.slow());
+}
+
+TEST_F(FlowTest, ALogThatDrainsSlowlySlowsTheWriters) {
+  Clients clients(flow, 1'000);
+  levels.log_pending_bytes = 750;
+  double seconds = 0;
+  for (int i = 0; i < 2000; ++i, seconds += 0.001) {
+    levels.log_durable_end += 5'000;  // 5 MB/s
+    clients.commit_all();
+    world.run_for_us(1000);
+    if (i == 999) clients.answered = 0;
+  }
+  EXPECT_NEAR(static_cast<double>(clients.answered * kCommitBytes) / 5e6, 1, 0.1);
+}
+
+TEST_F(FlowTest, WhenThePressureIsGoneEverybodyIsAnsweredAndATabletThatGoesLeavesNobodyWaiting) {
+  Clients clients(flow, 100);
+  auto gone = std::make_unique<Clients>(flow, 0);
+  std::array<Write, 3> left;
+  size_t left_answered = 0;
+  for (Write& write : left) {
+    write.context = &left_answered;
+    write.done = [](Write& done) { ++*static_cast<size_t*>(done.context); };
+  }
+  levels.memtable_bytes = 1000;
+  clients.commit_all();
+  world.run_for_us(3'000);
+  clients.commit_all();
+  for (Write& write : left) gone->writers.answer(write);
+  EXPECT_TRUE(gone->writers.waits());
+  gone.reset();
+  world.run_for_us(1'000);
+  EXPECT_EQ(left_answered, left.size());
+  EXPECT_TRUE(clients.writers.waits());
+  levels.memtable_bytes = 0;
+  world.run_for_us(1'000);
+  EXPECT_FALSE(clients.writers.waits());
+  EXPECT_FALSE(flow.slow());
+}
+
+}  // namespace
+}  // namespace cellar::engine
+
+namespace cellar::support {
+namespace {
+
+// A disk that takes a write every 2 ms, and clients that ask for far more: nobody is refused, and
+// nobody waits for long.
+TEST(FlowNode, WritersThatAreFasterThanTheDiskAreSlowedAndNotRefused) {
+  TestNodeOptions options;
+  options.engine.memory_bytes = 16u << 20;
+  options.engine.memtable_bytes = 2u << 20;
+  options.min_latency_us = options.max_latency_us = 2'000;
+  TestNode node(options);
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  constexpr size_t kInFlight = 64;
+  constexpr size_t kWrites = 6'000;
+  std::vector<std::unique_ptr<PendingWrite>> writes;
+  std::vector<int64_t> began_us;
+  size_t finished = 0;
+  int64_t longest_us = 0;
+  while (finished < kWrites) {
+    while (writes.size() < std::min(finished + kInFlight, kWrites)) {
+      std::vector<OwnedMutation> ops;
+      ops.push_back(set_cell("f:q", 1, std::string(10'000, 'v')));
+      began_us.push_back(node.world().clock().boot_us());
+      writes.push_back(node.begin_write("t", fmt::format("r{:06}", writes.size()), std::move(ops)));
+    }
+    node.world().run_for_us(500);
+    while (finished < writes.size() && writes[finished]->finished) {
+      ASSERT_TRUE(writes[finished]->acked()) << writes[finished]->write.error->to_string();
+      longest_us = std::max(longest_us, node.world().clock().boot_us() - began_us[finished]);
+      ++finished;
+    }
+  }
+  EXPECT_LT(longest_us, 1'000'000);
+}
+
+}  // namespace
+}  // namespace cellar::support
