@@ -3,7 +3,11 @@
 // is an orphan and goes at the next start.
 #pragma once
 
+#include <absl/container/flat_hash_set.h>
+
 #include <deque>
+#include <optional>
+#include <vector>
 
 #include "engine/model/types.h"
 #include "engine/store/blob_store.h"
@@ -19,16 +23,25 @@ class BlobReaper {
 
   // REQUIRES: no object reads the blob, and the manifest does not name it.
   void remove(BlobId id);
-  // Resumes when nothing is left to remove.
+  // From now on blobs of `only` stay, or all without it, for a backup that reads them; what comes
+  // to be removed meanwhile waits for release(). May be said again, with others.
+  void hold(const std::optional<std::vector<BlobId>>& only);
+  void release();
+  // Resumes when nothing is left to remove that is not held.
   Async<void> drain();
 
  private:
   Async<void> run();
+  bool is_held(BlobId id) const { return holding_ && (!only_ || only_->contains(id)); }
+  void remove_held();
 
   Runtime runtime_;
   BlobStore& store_;
   std::deque<BlobId> queue_;
   bool running_ = false;
+  bool holding_ = false;
+  std::optional<absl::flat_hash_set<BlobId>> only_;  // while holding
+  std::vector<BlobId> held_;                         // to be removed when they are not
   Notify idle_;
 };
 

@@ -64,6 +64,11 @@ class Catalog {
   // will be stamped above `floor`; `log_of` names the open log of each shard.
   Result<Creation> plan_create(TableSpec spec, CommitStamp floor,
                                const std::vector<LogId>& log_of) const;
+  // A table that comes with its tables on disk (restore_backup.cc): it gets an id, and so do its
+  // tablets, in order of rows, whose states are complete but for homes and spans. ALREADY_EXISTS,
+  // RESOURCE_EXHAUSTED, DATA_LOSS (they do not cover its rows). catalog_adopt.cc
+  Result<Creation> plan_adopt(TableSchema schema, std::vector<TabletSeed> tablets,
+                              const std::vector<LogId>& log_of) const;
   // The edit went through with these versions, which the seeds take.
   void created(Creation& creation, const std::vector<uint64_t>& versions);
 

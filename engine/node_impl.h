@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/backup.h"
 #include "engine/catalog.h"
 #include "engine/clock_keeper.h"
 #include "engine/drop_keeper.h"
@@ -72,6 +73,11 @@ class NodeImpl final : public Node {
   Async<Result<void>> renew_clock(ShardId from) override;
   Async<Result<ClockReport>> release_held_time(ShardId from) override;
   const RecoveryReport& recovery() const override { return report_; }
+  // backup.h
+  Async<Result<void>> back_up(ShardId from, BackupStore& store, BackupRequest request,
+                              BackupProgress& progress);
+  Async<Result<TableEntry>> restore_backup(ShardId from, BackupStore& store, RestoreRequest request,
+                                           Author by, BackupProgress& progress);
   Async<Result<void>> close() override;
   // Ends a start that failed: what the shards hold is put down on the shards.
   Async<void> discard(const Error& why);
@@ -135,6 +141,18 @@ class NodeImpl final : public Node {
   Async<Result<void>> hide_tablets(const TableEntry& entry, bool hidden);
   Async<Result<void>> end_due_table();
   Async<Result<void>> end_table(Catalog::Drop drop, std::vector<AuditEntry> entries, Author by);
+  // take_backup.cc, restore_backup.cc
+  Async<Result<void>> back_up_held(BackupStore& store, const BackupRequest& request,
+                                   BackupProgress& progress);
+  Async<Result<void>> hold_blobs(std::optional<std::vector<BlobId>> only);
+  Async<Result<void>> release_blobs();
+  Result<std::vector<const TableEntry*>> tables_named(const std::vector<std::string>& names) const;
+  Async<Result<TableEntry>> restore_backup_here(BackupStore& store, const RestoreRequest& request,
+                                                Author by, BackupProgress& progress);
+  Async<Result<TableEntry>> adopt_table(TableSchema schema, std::vector<TabletSeed> tablets,
+                                        const RestoreRequest& request, Author by);
+  Async<Result<TableEntry>> install_adopted(Catalog::Creation plan, std::vector<AuditEntry> entries,
+                                            Author by);
   // By shard.
   std::vector<std::vector<TabletId>> tablets_of(const TableEntry& entry) const;
   Async<Result<void>> publish();
@@ -155,6 +173,7 @@ class NodeImpl final : public Node {
   DropKeeper drop_keeper_;
   AsyncMutex catalog_lock_;
   AsyncMutex reshape_lock_;  // taken before the catalog lock
+  AsyncMutex backup_lock_;   // one backup at a time; taken before the others
   RecoveryReport report_;
 };
 

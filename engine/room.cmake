@@ -2,8 +2,12 @@ cellar_library(cellar_engine
   SRCS
     alter_table.cc
     audit_trail.cc
+    backup_blobs.cc
+    backup_file.cc
+    backup_store_work.cc
     blob_reaper.cc
     catalog.cc
+    catalog_adopt.cc
     catalog_drops.cc
     clock_keeper.cc
     commit_queue.cc
@@ -27,6 +31,7 @@ cellar_library(cellar_engine
     recovery.cc
     reshape.cc
     reshape_plan.cc
+    restore_backup.cc
     row_conditions.cc
     row_modify.cc
     seal.cc
@@ -39,6 +44,7 @@ cellar_library(cellar_engine
     table_map.cc
     tablet.cc
     tablet_figures.cc
+    take_backup.cc
     token_lookup.cc
     token_memory.cc
     unread_tables.cc

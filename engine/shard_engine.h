@@ -86,6 +86,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   void cancel_drop(const std::vector<TabletId>& ids);
   Async<void> finish_drop(std::vector<TabletId> ids);
   ShardReshape& reshape() { return reshape_; }
+  BlobReaper& reaper() { return reaper_; }
+  BlobIds& blob_ids() { return context_.ids; }
   // Of those that are here, in the order asked for; of the descriptor only the id.
   // tablet_figures.cc
   std::vector<TabletFigures> figures(const std::vector<TabletId>& ids) const;

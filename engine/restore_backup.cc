@@ -1,0 +1,251 @@
+// A table of a backup becomes a new table of a running node (backup.h).
+//
+// The tables on disk are written anew, entry by entry, because ids of blobs are this directory's
+// own and are in every checksum: so all of it is verified on the way, and what a tablet shared with
+// a neighbour is cut to its rows. Nothing is judged and nothing left out: stamps, deletes, markers
+// and rules come along, and reads decide as they would have.
+//
+//   write every table on disk -> plan -> tablets opened, for nobody to see -> one edit -> they
+//   serve
+//
+// Until the edit nobody knows of it: what a failure or a crash leaves are blobs that no tablet
+// names.
+#include <algorithm>
+#include <utility>
+
+#include "engine/backup_blobs.h"
+#include "engine/backup_file.h"
+#include "engine/describe_change.h"
+#include "engine/node_impl.h"
+#include "engine/read/block_load.h"
+#include "engine/sstable/slice_iterator.h"
+#include "engine/sstable/table_writer.h"
+#include "io/base/log.h"
+
+namespace cellar::engine {
+namespace {
+
+class Rewriting {
+ public:
+  Rewriting(BackupStore& store, BlobStore& blobs, BlobIds& ids, const Runtime& runtime,
+            BackupProgress& progress)
+      : store_(store),
+        blobs_(blobs),
+        ids_(ids),
+        work_(runtime.timers, runtime.executor, progress) {}
+
+  // The tablets' tables are replaced by ones of this directory.
+  Async<Result<void>> run(const BackupFile& file, std::vector<TabletSeed>& tablets) {
+    for (TabletSeed& tablet : tablets) {
+      std::vector<TableItem> written;
+      for (const TableItem& item : tablet.tables) {
+        CO_TRY_VOID(co_await compare(file, item.meta.blob));
+        CO_TRY_VOID(co_await rewrite(tablet, item, written));
+        ++work_.progress().blobs_done;
+        work_.progress().bytes_done += item.meta.file_bytes;
+      }
+      tablet.tables = std::move(written);
+    }
+    co_return Result<void>();
+  }
+
+  // What was written is nobody's.
+  Async<void> undo() {
+    for (const BlobId blob : made_) {
+      const Result<void> removed = co_await blobs_.remove(blob);
+      if (!removed) log_warn("backup", "blob={:016x} stays until the next start", blob.value());
+    }
+  }
+
+ private:
+  Async<Result<void>> compare(const BackupFile& file, BlobId id) {
+    for (const BackupBlob& blob : file.blobs) {
+      if (blob.id == id) co_return co_await work_.compare(store_.blobs(), blob);
+    }
+    co_return fail(Errc::data_loss, "the backup names blob {:x} and does not have it", id);
+  }
+
+  Async<Result<void>> rewrite(const TabletSeed& tablet, const TableItem& item,
+                              std::vector<TableItem>& written) {
+    CO_TRY(std::unique_ptr<TableReader> table,
+           co_await work_.open_table(store_.blobs(), item.meta.blob));
+    const TableSlice slice(*table, item.rows);
+    TableWriterOptions options;
+    options.blob = ids_.next_blob_id();
+    options.table = tablet.state.table;
+    options.tablet = tablet.id;
+    options.tablet_start = tablet.state.start;
+    options.tablet_end = tablet.state.end;
+    options.run = table->meta().run;
+    options.settled = table->meta().settled;
+    options.compression = table->meta().compression;
+    options.block_bytes = table->meta().block_bytes;
+    const BlobId blob = options.blob;
+    CO_TRY(auto out, co_await blobs_.create(blob, 0, IoClass::compaction));
+    TableWriter writer(std::move(options), std::move(out));
+    for (const StampedRange& range : slice.range_deletes()) writer.add_range_delete(range);
+    const Result<void> copied = co_await copy_entries(slice, writer);
+    if (!copied || writer.empty()) {
+      const Result<void> abandoned = co_await writer.abandon();
+      co_return copied ? abandoned : copied;
+    }
+    CO_TRY(TableMeta meta, co_await writer.finish());
+    made_.push_back(blob);
+    written.push_back({.meta = std::move(meta), .rows = {}});
+    co_return Result<void>();
+  }
+
+  Async<Result<void>> copy_entries(const TableSlice& slice, TableWriter& writer) {
+    SliceIterator it(slice, TableIteratorOptions::for_compaction());
+    int taken = 0;
+    for (Step step = it.seek(""); step != Step::end;) {
+      if (step == Step::failed) co_return std::unexpected(it.error());
+      if (step == Step::blocked) {
+        CO_TRY_VOID(work_.check_cancelled());
+        co_await load_blocks(it);
+        step = it.resume();
+        continue;
+      }
+      writer.add(it.key(), it.value());
+      if (writer.wants_flush()) {
+        co_await work_.pause(TableWriter::kFlushBytes);
+        CO_TRY_VOID(co_await writer.flush());
+      }
+      if (++taken % BackupBlobs::kSliceEntries == 0) co_await yield_now();
+      step = it.next();
+    }
+    co_return Result<void>();
+  }
+
+  BackupStore& store_;
+  BlobStore& blobs_;
+  BlobIds& ids_;
+  BackupBlobs work_;
+  std::vector<BlobId> made_;
+};
+
+// The table and its tablets, in order of rows.
+Result<TableSchema> pick_table(const ManifestContents& contents, const RestoreRequest& request,
+                               std::vector<TabletSeed>& tablets) {
+  for (const auto& [id, table] : contents.tables) {
+    if (table.drop || table.schema.name != request.table) continue;
+    for (const TabletSeed& seed : contents.tablets) {
+      if (seed.state.table == id) tablets.push_back(seed);
+    }
+    std::sort(tablets.begin(), tablets.end(), [](const TabletSeed& a, const TabletSeed& b) {
+      return a.state.start < b.state.start;
+    });
+    TableSchema schema = table.schema;
+    schema.name = request.new_table;
+    return schema;
+  }
+  return fail(Errc::not_found, "backup '{}' holds no table '{}'", request.name,
+              escape_bytes(request.table));
+}
+
+}  // namespace
+
+Async<Result<TableEntry>> restore_backup(Node& node, ShardId from, BackupStore& store,
+                                         RestoreRequest request, Author by,
+                                         BackupProgress& progress) {
+  return static_cast<NodeImpl&>(node).restore_backup(from, store, std::move(request), std::move(by),
+                                                     progress);
+}
+
+Async<Result<TableEntry>> NodeImpl::restore_backup(ShardId from, BackupStore& store,
+                                                   RestoreRequest request, Author by,
+                                                   BackupProgress& progress) {
+  auto there = [this, &store, mine = std::move(request), who = std::move(by),
+                &progress]() -> Async<Result<TableEntry>> {
+    AsyncMutex::Lock lock = co_await backup_lock_.lock();
+    co_return co_await restore_backup_here(store, mine, who, progress);
+  };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
+                                                        const RestoreRequest& request, Author by,
+                                                        BackupProgress& progress) {
+  CO_TRY(const std::string content, co_await store.read(request.name));
+  CO_TRY(const BackupFile file, decode_backup(content, request.name));
+  CO_TRY(const ManifestContents contents, contents_of(file, request.name));
+  std::vector<TabletSeed> tablets;
+  CO_TRY(TableSchema schema, pick_table(contents, request, tablets));
+  if (catalog_.map().find(Bytes(request.new_table)) != nullptr) {
+    co_return fail(Errc::already_exists, "table '{}' exists already",
+                   escape_bytes(request.new_table));
+  }
+  if (now_us() + ClockKeeper::kSlackUs < file.trusted_us) {
+    co_return fail(Errc::failed_precondition,
+                   "trusted time here is {} us behind the backup's: what was dead would be seen "
+                   "again",
+                   file.trusted_us - now_us());
+  }
+  progress.phase = "restoring";
+  for (const TabletSeed& tablet : tablets) {
+    progress.blobs_total += tablet.tables.size();
+    for (const TableItem& item : tablet.tables) progress.bytes_total += item.meta.file_bytes;
+  }
+  Rewriting rewriting(store, envs_.front().blobs, part(kHomeShard).engine.blob_ids(),
+                      envs_.front().runtime, progress);
+  const Result<void> written = co_await rewriting.run(file, tablets);
+  if (!written) {
+    co_await rewriting.undo();
+    co_return std::unexpected(written.error());
+  }
+  progress.phase = "opening";
+  Result<TableEntry> adopted =
+      co_await adopt_table(std::move(schema), std::move(tablets), request, std::move(by));
+  // Of an edit of unknown outcome only the next start can tell whether the blobs are named.
+  if (!adopted && adopted.error().applied != Applied::maybe_applied) co_await rewriting.undo();
+  co_return adopted;
+}
+
+Async<Result<TableEntry>> NodeImpl::adopt_table(TableSchema schema, std::vector<TabletSeed> tablets,
+                                                const RestoreRequest& request, Author by) {
+  AsyncMutex::Lock reshape = co_await reshape_lock_.lock();
+  AsyncMutex::Lock lock = co_await catalog_lock_.lock();
+  CO_TRY(Catalog::Creation plan,
+         catalog_.plan_adopt(std::move(schema), std::move(tablets), log_of_));
+  AuditEntry entry = entry_about(AuditAction::create_table, plan.entry.schema);
+  entry.details.push_back({"from_backup", request.table, request.name});
+  std::vector<AuditEntry> entries;
+  entries.push_back(std::move(entry));
+  co_return co_await install_adopted(std::move(plan), std::move(entries), std::move(by));
+}
+
+Async<Result<TableEntry>> NodeImpl::install_adopted(Catalog::Creation plan,
+                                                    std::vector<AuditEntry> entries, Author by) {
+  std::vector<std::vector<TabletSeed>> seeds(shards());
+  for (const TabletSeed& seed : plan.seeds) {
+    seeds[catalog_.shard_of(seed.state.home).value()].push_back(seed);
+  }
+  auto stage = [this, &seeds](ShardId shard) -> Async<Result<void>> {
+    return part(shard).engine.reshape().stage(seeds[shard.value()]);
+  };
+  Result<void> staged = co_await on_every_shard(std::move(stage));
+  Result<std::vector<uint64_t>> versions = std::vector<uint64_t>();
+  if (staged) versions = co_await commit_change(plan.edits, std::move(entries), std::move(by));
+  if (!staged || !versions) {
+    auto unstage = [this](ShardId shard) -> Async<Result<void>> {
+      part(shard).engine.reshape().unstage();
+      co_return Result<void>{};
+    };
+    CO_TRY_VOID(co_await on_every_shard(std::move(unstage)));
+    co_return std::unexpected(staged ? versions.error() : staged.error());
+  }
+  catalog_.created(plan, *versions);
+  std::vector<std::vector<uint64_t>> installed(shards());
+  for (const TabletSeed& seed : plan.seeds) {
+    installed[catalog_.shard_of(seed.state.home).value()].push_back(seed.version);
+  }
+  auto install = [this, &installed](ShardId shard) -> Async<Result<void>> {
+    part(shard).engine.reshape().install(installed[shard.value()]);
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on_every_shard(std::move(install)));
+  CO_TRY_VOID(co_await publish());
+  co_return std::move(plan.entry);
+}
+
+}  // namespace cellar::engine
