@@ -14,7 +14,11 @@ inline bool begins_with(Bytes key, Bytes prefix) {
   if (key.size() < n) return false;
   const char* a = key.data();
   const char* b = prefix.data();
-  if (n < 8) return std::memcmp(a, b, n) == 0;
+  if (n < 8) {
+    for (size_t i = 0; i < n; ++i)
+      if (a[i] != b[i]) return false;
+    return true;
+  }
   if (load_le<uint64_t>(a + n - 8) != load_le<uint64_t>(b + n - 8)) return false;
   for (size_t i = 0; i + 8 < n; i += 8)
     if (load_le<uint64_t>(a + i) != load_le<uint64_t>(b + i)) return false;

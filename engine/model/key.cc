@@ -39,20 +39,36 @@ void append_family_prefix(std::string& out, Bytes row, Bytes family) {
   out.push_back(kEscape);
 }
 
+// Where the first 00 is; null when there is none. Most of what is sought in is short.
+const char* find_nul(const char* p, const char* end) {
+  constexpr ptrdiff_t kShortBytes = 16;
+  for (const char* limit = std::min(end, p + std::min(kShortBytes, end - p)); p < limit; ++p)
+    if (*p == kEscape) return p;
+  return p == end ? nullptr
+                  : static_cast<const char*>(std::memchr(p, kEscape, static_cast<size_t>(end - p)));
+}
+
 // The length of an escaped segment without its terminator; npos when it has none or holds a 00 that
-// is neither.
-size_t segment_size(Bytes in) {
+// is neither. `plain` is set to whether nothing in it is escaped.
+size_t segment_size(Bytes in, bool& plain) {
+  plain = true;
   const char* const begin = in.data();
   const char* const end = begin + in.size();
   const char* p = begin;
   while (p < end) {
-    p = static_cast<const char*>(std::memchr(p, kEscape, static_cast<size_t>(end - p)));
+    p = find_nul(p, end);
     if (p == nullptr || p + 1 == end) return Bytes::npos;
     if (p[1] == kTerminator) return static_cast<size_t>(p - begin);
     if (p[1] != kEscapedNul) return Bytes::npos;
+    plain = false;
     p += 2;
   }
   return Bytes::npos;
+}
+
+size_t segment_size(Bytes in) {
+  bool plain = true;
+  return segment_size(in, plain);
 }
 
 uint64_t inverted_at(const char* p) { return ~load_be64(p); }
@@ -186,17 +202,26 @@ std::string row_prefix_end(Bytes encoded_row_prefix) {
   return out;
 }
 
-size_t row_prefix_size(Bytes key) {
-  const size_t n = segment_size(key);
+size_t row_prefix_size(Bytes key, bool& plain) {
+  const size_t n = segment_size(key, plain);
   return n == Bytes::npos ? 0 : n + 2;
+}
+
+size_t row_prefix_size(Bytes key) {
+  bool plain = true;
+  return row_prefix_size(key, plain);
 }
 
 bool parse_key(Bytes key, ParsedKey& out) {
   const size_t row_size = segment_size(key);
-  return row_size != Bytes::npos && parse_key_in_row(key, row_size + 2, out);
+  if (row_size == Bytes::npos) return false;
+  KeyInRow parsed;
+  const bool is_key = parse_key_in_row(key, row_size + 2, parsed);
+  out = parsed;
+  return is_key;
 }
 
-bool parse_key_in_row(Bytes key, size_t row_prefix_bytes, ParsedKey& out) {
+bool parse_key_in_row(Bytes key, size_t row_prefix_bytes, KeyInRow& out) {
   out.escaped_row = key.substr(0, row_prefix_bytes - 2);
   out.row_prefix = key.substr(0, row_prefix_bytes);
   out.column_prefix = out.family = out.escaped_qualifier = {};
@@ -207,8 +232,9 @@ bool parse_key_in_row(Bytes key, size_t row_prefix_bytes, ParsedKey& out) {
   if (rest[0] != kContent) return false;
   rest.remove_prefix(1);
 
-  const size_t family_size = rest.find(kEscape);
-  if (family_size == Bytes::npos) return false;
+  const char* const family_end = find_nul(rest.data(), rest.data() + rest.size());
+  if (family_end == nullptr) return false;
+  const auto family_size = static_cast<size_t>(family_end - rest.data());
   out.family = rest.substr(0, family_size);
   rest.remove_prefix(family_size + 1);
   if (rest.empty()) return false;
@@ -219,7 +245,7 @@ bool parse_key_in_row(Bytes key, size_t row_prefix_bytes, ParsedKey& out) {
   if (rest[0] != kContent) return false;
   rest.remove_prefix(1);
 
-  const size_t qualifier_size = segment_size(rest);
+  const size_t qualifier_size = segment_size(rest, out.plain_qualifier);
   if (qualifier_size == Bytes::npos) return false;
   out.escaped_qualifier = rest.substr(0, qualifier_size);
   rest.remove_prefix(qualifier_size + 2);

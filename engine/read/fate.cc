@@ -18,10 +18,12 @@ constexpr size_t kColumnDeleteBytes = 1 + 3 * 8;
 }  // namespace
 
 bool FateJudge::begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t counted_now_us) {
-  const size_t size = row_prefix_size(key);
+  bool plain = true;
+  const size_t size = row_prefix_size(key, plain);
   if (size < 2) return false;
   row_prefix_.assign(key.substr(0, size));
-  row_ = decode_segment(row_prefix_.view().substr(0, size - 2), unescaped_row_);
+  row_ = row_prefix_.view().substr(0, size - 2);
+  if (!plain) row_ = decode_segment(row_, unescaped_row_);
   at_ = at;
   now_us_ = now_us;
   counted_now_us_ = counted_now_us;
@@ -30,7 +32,6 @@ bool FateJudge::begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t cou
   if (row_below_ != CommitStamp{} && retention_.any_counts()) {
     ranges_.all_covering(row_, at, row_deletes_);
   }
-  family_.clear();
   in_family_ = false;
   column_prefix_.clear();
   return true;
@@ -39,13 +40,13 @@ bool FateJudge::begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t cou
 // The first entry of a column, or one of none.
 Fate FateJudge::judge_other(Bytes key, Bytes value) {
   DCHECK(in_row(key), "an entry of another row");
-  ParsedKey parsed;
+  KeyInRow parsed;
   if (!parse_key_in_row(key, row_prefix_.size(), parsed)) return Fate::malformed;
   kind_ = parsed.kind;
   stamp_ = parsed.stamp;
   if (kind_ == EntryKind::row_delete) return judge_row_delete();
   if (kind_ == EntryKind::token) return judge_token(value);
-  if (!in_family_ || family_ != parsed.family) enter_family(parsed.family);
+  if (!in_family_ || !is_family(parsed.family)) enter_family(parsed.family);
   if (kind_ == EntryKind::family_delete) return judge_family_delete();
   enter_column(parsed);
   timestamp_us_ = parsed.timestamp_us;
@@ -65,30 +66,35 @@ Fate FateJudge::judge_marker(Bytes suffix) {
 }
 
 void FateJudge::enter_family(Bytes family) {
-  family_.assign(family);
   in_family_ = true;
-  const FamilySchema* schema = schema_.find_family(family);
-  counted_ = false;
-  family_from_ = schema != nullptr ? schema->created : kMaxStamp;
   family_below_ = row_below_;
   family_deletes_.clear();
+  if (!family_known_ || !is_family(family)) find_family(family);
+  if (counted_)
+    alive_run_.begin_family(*family_retention_, counted_now_us_, deaths_ == Deaths::of_none);
+  alive_from_us_ = fatal_age_us_ ? now_us_ - *fatal_age_us_ : 0;
+}
+
+// What rows do not change.
+void FateJudge::find_family(Bytes family) {
+  family_.assign(family);
+  family_known_ = true;
+  counted_ = false;
+  fatal_age_us_.reset();
+  const FamilySchema* schema = schema_.find_family(family);
+  family_from_ = schema != nullptr ? schema->created : kMaxStamp;
   if (schema == nullptr) return;
   family_retention_ = &retention_.family(static_cast<size_t>(schema - schema_.families.data()));
   counted_ = family_retention_->counts();
-  if (counted_) {
-    alive_run_.begin_family(*family_retention_, counted_now_us_, deaths_ == Deaths::of_none);
-    return;
-  }
-  const auto fatal_age_us = family_retention_->rule().fatal_age_us();
-  alive_from_us_ = fatal_age_us ? now_us_ - *fatal_age_us : 0;
+  fatal_age_us_ = family_retention_->rule().fatal_age_us();
   one_era_ = family_retention_->single();
 }
 
-void FateJudge::enter_column(const ParsedKey& parsed) {
+void FateJudge::enter_column(const KeyInRow& parsed) {
   column_prefix_.assign(parsed.column_prefix);
   const size_t at = parsed.column_prefix.size() - parsed.escaped_qualifier.size() - 2;
-  qualifier_ = decode_segment(column_prefix_.view().substr(at, parsed.escaped_qualifier.size()),
-                              unescaped_qualifier_);
+  qualifier_ = column_prefix_.view().substr(at, parsed.escaped_qualifier.size());
+  if (!parsed.plain_qualifier) qualifier_ = decode_segment(qualifier_, unescaped_qualifier_);
   ++column_number_;
   column_below_ = family_below_;
   if (!column_deletes_.empty()) column_deletes_.clear();

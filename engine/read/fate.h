@@ -34,11 +34,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/iter/begins_with.h"
 #include "engine/model/key.h"
+#include "engine/model/key_in_row.h"
 #include "engine/model/schema.h"
 #include "engine/model/types.h"
 #include "engine/read/column_deletes.h"
@@ -129,8 +131,13 @@ class FateJudge {
     return suffix.size() == 1 + 2 * 8 && suffix[0] == '\x02';
   }
   Fate judge_marker(Bytes suffix);
+  // It is the family that was looked up last.
+  bool is_family(Bytes family) const {
+    return family.size() == family_.size() && begins_with(family, family_);
+  }
   void enter_family(Bytes family);
-  void enter_column(const ParsedKey& parsed);
+  void find_family(Bytes family);
+  void enter_column(const KeyInRow& parsed);
   Fate judge_row_delete();
   Fate judge_family_delete();
   Fate judge_column_delete();
@@ -201,10 +208,12 @@ class FateJudge {
   CommitStamp family_below_;
   CommitStamp column_below_;
   bool in_family_ = false;
-  // Of the family at hand.
+  // Of the family looked up last, which is the one at hand when in_family_.
+  bool family_known_ = false;
   CommitStamp family_from_;  // what was committed up to here is dead; kMaxStamp: it does not exist
   const FamilyRetention* family_retention_ = nullptr;
-  bool counted_ = false;       // it counts versions; else:
+  bool counted_ = false;  // it counts versions; else:
+  std::optional<int64_t> fatal_age_us_;
   int64_t alive_from_us_ = 0;  // older timestamps are dead by the rule in force
   bool one_era_ = true;        // and that is the whole rule
 

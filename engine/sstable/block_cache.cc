@@ -25,10 +25,14 @@ BlockRef make_block(BlockKey key, size_t size, char*& into) {
   return BlockRef(block);
 }
 
+void make_heads(const BlockRef& block) {
+  block.get()->heads_ = make_block_heads(block->contents());
+}
+
 void BlockRef::reset() {
   Block* block = std::exchange(block_, nullptr);
   if (block == nullptr || --block->refs_ > 0) return;
-  const size_t bytes = sizeof(Block) + block->contents().size();
+  const size_t bytes = sizeof(Block) + block->size();
   block->~Block();
   free_large(block, bytes);
 }
@@ -59,13 +63,14 @@ BlockRef BlockCache::find(const BlockKey& key) {
   return found(*it->second);
 }
 
-BlockRef BlockCache::look_up(const BlockKey& key, BlockSlot& slot) {
-  BlockRef found = find(key);
-  if (found && found.get()->slot_ == nullptr) {
-    slot.block_ = found.get();
-    found.get()->slot_ = &slot;
+BlockRef BlockCache::find(const BlockKey& key, BlockSlot& slot) {
+  if (BlockRef remembered = find(slot)) return remembered;
+  BlockRef block = find(key);
+  if (block && block.get()->slot_ == nullptr) {
+    slot.block_ = block.get();
+    block.get()->slot_ = &slot;
   }
-  return found;
+  return block;
 }
 
 void BlockCache::insert(const BlockRef& ref) {

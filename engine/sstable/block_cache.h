@@ -21,6 +21,7 @@
 #include <boost/intrusive/list.hpp>
 
 #include "engine/model/types.h"
+#include "engine/sstable/block_heads.h"
 #include "io/base/bytes.h"
 
 namespace cellar::engine {
@@ -39,6 +40,8 @@ struct BlockKey {
 class Block : public boost::intrusive::list_base_hook<> {
  public:
   Bytes contents() const { return {data(), size_}; }
+  // Of the contents; none until make_heads().
+  const BlockHeads& heads() const { return heads_; }
   size_t size() const { return size_; }
   const BlockKey& key() const { return key_; }
 
@@ -47,6 +50,7 @@ class Block : public boost::intrusive::list_base_hook<> {
   friend class BlockSlot;
   friend class BlockCache;
   friend class BlockRef make_block(BlockKey key, size_t size, char*& into);
+  friend void make_heads(const BlockRef& block);
   Block(BlockKey key, size_t size) : key_(key), size_(size) {}
   char* data() const { return reinterpret_cast<char*>(const_cast<Block*>(this) + 1); }
 
@@ -56,6 +60,7 @@ class Block : public boost::intrusive::list_base_hook<> {
   uint32_t refs_ = 0;
   uint8_t asked_ = 0;  // times since it was looked at, at most kMaxAsked
   bool in_main_ = false;
+  BlockHeads heads_;
 };
 
 // Remembers where a block is as long as it is cached, so that who asks for the same block again
@@ -97,6 +102,8 @@ class BlockRef {
 
 // A block of `size` bytes, not in any cache; its bytes go to `into`.
 BlockRef make_block(BlockKey key, size_t size, char*& into);
+// When its bytes are there, and before anybody else has it: makes it quicker to search.
+void make_heads(const BlockRef& block);
 
 class BlockCache {
  public:
@@ -109,10 +116,12 @@ class BlockCache {
 
   // Null when absent. Counts as asked for.
   BlockRef find(const BlockKey& key);
-  // The same. `slot` is of that key, always.
-  BlockRef find(const BlockKey& key, BlockSlot& slot) {
-    return slot.block_ != nullptr ? found(*slot.block_) : look_up(key, slot);
+  // The block that the slot remembers; null: it must be looked up.
+  BlockRef find(const BlockSlot& slot) {
+    return slot.block_ != nullptr ? found(*slot.block_) : BlockRef();
   }
+  // As find(key). `slot` is of that key, always.
+  BlockRef find(const BlockKey& key, BlockSlot& slot);
   bool contains(const BlockKey& key) const { return blocks_.contains(key); }
   // Takes a reference; evicts others until the budget holds. When the key is there already, the
   // cached block stays.
@@ -147,7 +156,6 @@ class BlockCache {
     if (block.asked_ < kMaxAsked) ++block.asked_;
     return BlockRef(&block);
   }
-  BlockRef look_up(const BlockKey& key, BlockSlot& slot);
   static size_t footprint(const Block& block) { return sizeof(Block) + block.size(); }
   size_t room() const;
   void enter(Queue& queue, Block& block);

@@ -1,5 +1,9 @@
 #include "engine/sstable/block_reader.h"
 
+#include <algorithm>
+
+#include "engine/iter/begins_with.h"
+#include "engine/iter/key_head.h"
 #include "io/base/coding.h"
 
 namespace cellar::engine {
@@ -44,10 +48,16 @@ const char* decode_head(const char* p, const char* limit, EntryHead& head) {
 
 }  // namespace
 
-bool BlockReader::open(Bytes contents) {
+bool BlockReader::open(Bytes contents, const BlockHeads* heads) {
   begin_ = limit_ = next_ = contents.data();
   restarts_ = 0;
   key_.clear();
+  heads_ = heads != nullptr && heads->count != 0 ? heads : nullptr;
+  if (heads_ != nullptr) {
+    limit_ = begin_ + heads_->entries_bytes;
+    restarts_ = heads_->restarts;
+    return true;
+  }
   if (contents.size() < sizeof(uint32_t)) return false;
   const uint32_t count = load_le<uint32_t>(contents.data() + contents.size() - sizeof(uint32_t));
   const uint64_t tail = (uint64_t{count} + 1) * sizeof(uint32_t);
@@ -58,6 +68,8 @@ bool BlockReader::open(Bytes contents) {
 }
 
 const char* BlockReader::restart(uint32_t i) const {
+  if (heads_ != nullptr && i % heads_->stride == 0)
+    return begin_ + heads_->offsets[i / heads_->stride];
   const auto offset = load_le<uint32_t>(limit_ + size_t{i} * sizeof(uint32_t));
   return offset < static_cast<size_t>(limit_ - begin_) ? begin_ + offset : nullptr;
 }
@@ -72,9 +84,31 @@ bool BlockReader::restart_key(uint32_t i, Bytes& key) const {
   return true;
 }
 
+// By heads: the restart sought is at or behind `low`, and before `high`.
+bool BlockReader::narrow(Bytes key, uint32_t& low, uint32_t& high) const {
+  Bytes first;
+  if (!restart_key(0, first) || first.size() < heads_->shared_bytes) return false;
+  const Bytes shared = first.substr(0, heads_->shared_bytes);
+  if (!begins_with(key, shared)) {  // it lies on one side of all of them
+    (key < shared ? high : low) = key < shared ? 1 : restarts_ - 1;
+    return true;
+  }
+  const uint64_t head = key_head(key.substr(heads_->shared_bytes));
+  uint32_t less = 0;
+  uint32_t not_greater = 0;
+  for (uint32_t i = 0; i < heads_->count; ++i) {
+    less += heads_->heads[i] < head;
+    not_greater += heads_->heads[i] <= head;
+  }
+  if (less > 0) low = (less - 1) * heads_->stride;
+  high = std::max(1u, std::min(high, not_greater * heads_->stride));
+  return true;
+}
+
 bool BlockReader::find_restart(Bytes key, uint32_t& found) const {
   uint32_t low = 0;
   uint32_t high = restarts_;
+  if (heads_ != nullptr && !narrow(key, low, high)) return false;
   while (high - low > 1) {
     const uint32_t middle = low + (high - low) / 2;
     Bytes at;

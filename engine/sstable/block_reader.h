@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "engine/sstable/block_heads.h"
 #include "engine/sstable/key_buffer.h"
 #include "io/base/bytes.h"
 #include "io/base/coding.h"
@@ -18,7 +19,8 @@ class BlockReader {
   enum class Move : uint8_t { ready, end, corrupt };
 
   // False when the restarts are malformed. `contents` must stay put while the cursor is used.
-  bool open(Bytes contents);
+  // `heads`, which stay put as well, are made of them; null: there are none.
+  bool open(Bytes contents, const BlockHeads* heads = nullptr);
 
   Move seek_first();
   Move seek(Bytes key);         // the first entry >= key
@@ -43,12 +45,16 @@ class BlockReader {
   Bytes value() const { return value_; }
   // Where the entry after the current one begins.
   size_t position() const { return static_cast<size_t>(next_ - begin_); }
+  uint32_t restarts() const { return restarts_; }
+  size_t entries_bytes() const { return static_cast<size_t>(limit_ - begin_); }
+  // Where the entry at restart i begins; null when there is none. REQUIRES: i < restarts().
+  const char* restart(uint32_t i) const;
+  // Its key; false when there is none.
+  bool restart_key(uint32_t i, Bytes& key) const;
 
  private:
   Move next_slowly();
-  const char* restart(uint32_t i) const;
-  // The key at restart i; false when there is none.
-  bool restart_key(uint32_t i, Bytes& key) const;
+  bool narrow(Bytes key, uint32_t& low, uint32_t& high) const;
   // The last restart whose key is less than `key`, 0 when none is; false when corrupt.
   bool find_restart(Bytes key, uint32_t& found) const;
   void go_to_restart(uint32_t i);
@@ -63,6 +69,7 @@ class BlockReader {
   const char* limit_ = nullptr;  // end of the entries, where the restarts begin
   const char* next_ = nullptr;   // the entry after the current one
   uint32_t restarts_ = 0;
+  const BlockHeads* heads_ = nullptr;  // null: none
   KeyBuffer key_;
   Bytes value_;
 };

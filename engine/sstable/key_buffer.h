@@ -27,7 +27,10 @@ class KeyBuffer {
   void replace_tail(size_t keep, Bytes tail, size_t readable) {
     if (tail.size() > kShortBytes || readable < kShortBytes || keep + kShortBytes > capacity_)
       return replace_tail(keep, tail);
-    std::memcpy(data_ + keep, tail.data(), kShortBytes);  // a few moves, and no call
+    // A few moves, and no call.
+    std::memcpy(data_ + keep, tail.data(), kShortBytes / 2);
+    if (tail.size() > kShortBytes / 2)
+      std::memcpy(data_ + keep + kShortBytes / 2, tail.data() + kShortBytes / 2, kShortBytes / 2);
     size_ = keep + tail.size();
   }
   void assign(Bytes key) { replace_tail(0, key); }
@@ -40,7 +43,7 @@ class KeyBuffer {
   Bytes view() const { return {data_, size_}; }
 
  private:
-  static constexpr size_t kShortBytes = 32;
+  static constexpr size_t kShortBytes = 64;
 
   void grow(size_t keep, size_t size) {
     auto bigger = std::make_unique_for_overwrite<char[]>(2 * size);

@@ -90,7 +90,7 @@ bool TableIterator::stand_on_block(Step* stopped) {
     *stopped = Step::blocked;
     return false;
   }
-  if (!cursor_.open(block_->contents())) {
+  if (!cursor_.open(block_->contents(), &block_->heads())) {
     *stopped = damaged();
     return false;
   }

@@ -40,6 +40,7 @@ class TableReader {
 
   // Data block i, if it is cached.
   BlockRef cached_block(size_t i) {
+    if (BlockRef block = loader_.cache().find(slots_[i])) return block;
     return loader_.cache().find({id(), index_.handle(i).offset}, slots_[i]);
   }
   Blob& blob() { return *blob_; }

@@ -30,16 +30,16 @@ void LocalBlob::submit(BlobRead& read) {
 
 void LocalBlob::start(Reading& reading) {
   BlobRead& read = *reading.read;
-  const uint64_t first = align_down(read.offset);
+  const uint64_t first = align_down(read.offset, unit_);
   const bool past_end = read.offset > size_ || read.size > size_ - read.offset;
   // A range past the end is answered by reading its first block in vain: done must run later, from
   // the loop, and such a read is a rare fault, not worth a way of its own.
-  const uint64_t bytes = past_end ? kIoAlignment : align_up(read.offset + read.size) - first;
+  const uint64_t bytes = past_end ? unit_ : align_up(read.offset + read.size, unit_) - first;
   if (past_end) {
     read.error = Error(Errc::data_loss, fmt::format("blob {:x} has {} bytes, {} at {} were asked",
                                                     id_.value(), size_, read.size, read.offset));
   }
-  if (read.buffer.size() < bytes) read.buffer = AlignedBuffer(bytes);
+  if (read.buffer.size() < bytes) read.buffer = AlignedBuffer(align_up(bytes));
   reading.op = IoOp();
   reading.op.io_class = read.io_class;
   reading.op.context = &reading;
@@ -74,12 +74,12 @@ void LocalBlob::arrived(Reading& reading) {
     return finish(reading);
   }
   const auto moved = static_cast<size_t>(op.result);
-  const auto skip = static_cast<size_t>(read.offset % kIoAlignment);
+  const auto skip = static_cast<size_t>(read.offset % unit_);
   if (reading.have + moved >= skip + read.size) {
     read.data = read.buffer.bytes(skip, read.size);
     return finish(reading);
   }
-  const size_t whole = align_down(moved);  // a direct read goes on from a block boundary
+  const size_t whole = align_down(moved, unit_);  // a direct read goes on from a block boundary
   if (whole == 0) {
     read.error = Error(Errc::data_loss, fmt::format("blob {:x} ends at {} instead of {}",
                                                     id_.value(), op.offset + moved, size_));

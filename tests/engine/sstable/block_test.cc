@@ -35,12 +35,16 @@ TEST(Block, EverySeekInBothDirectionsAnswersAsTheMap) {
   for (const uint64_t seed : test_seeds(60)) {
     SCOPED_TRACE(seed);
     Random random(seed);
-    const EntryMap model = random_map(random, 80);
+    const std::string shared(random.one_in(2) ? random.below(30) : 0, 'p');
+    EntryMap model;
+    for (const auto& [key, value] : random_map(random, random.one_in(4) ? 600 : 80))
+      model[(random.one_in(50) ? "" : shared) + key] = value;
     const std::string block = build(model);
+    const BlockHeads heads = make_block_heads(block);
     BlockReader reader;
-    ASSERT_TRUE(reader.open(block));
+    ASSERT_TRUE(reader.open(block, random.one_in(4) ? nullptr : &heads));
     for (int i = 0; i < 200; ++i) {
-      const std::string probe = random_segment(random, 6);
+      const std::string probe = (random.one_in(4) ? "" : shared) + random_segment(random, 6);
       const auto at = model.lower_bound(probe);
       const Move move = reader.seek(probe);
       ASSERT_EQ(move == Move::ready, at != model.end());
@@ -68,8 +72,10 @@ TEST(Block, DamagedContentsEndInCorruptAndNeverOutside) {
     if (random.one_in(3)) block.resize(random.below(block.size() + 1));
     // On the heap and of exact size: a sanitizer sees every byte read outside.
     const std::vector<char> exact(block.begin(), block.end());
+    const Bytes contents(exact.data(), exact.size());
+    const BlockHeads heads = make_block_heads(contents);
     BlockReader reader;
-    if (!reader.open(Bytes(exact.data(), exact.size()))) continue;
+    if (!reader.open(contents, random.one_in(2) ? &heads : nullptr)) continue;
     size_t n = 0;
     Move move = reader.seek_first();
     for (; move == Move::ready; move = reader.next()) ASSERT_LE(++n, block.size());
