@@ -1,7 +1,6 @@
 #include "engine/open_tablet.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "io/runtime/waiter.h"
@@ -40,43 +39,57 @@ Async<Result<std::unique_ptr<Tablet>>> open_tablet(ShardContext& shard, TabletSe
 
 namespace {
 
-// Tablets that are being opened at a time: enough to keep the device busy.
+// Tables that are being opened at a time: enough to keep the device busy.
 constexpr size_t kOpensAtOnce = 32;
 
+// The tables of many tablets, opened side by side before the tablets ask for them one by one.
 struct Opening {
   ShardContext& shard;
-  std::vector<TabletSeed> seeds;
+  std::vector<const TableItem*> items{};
   size_t next = 0;
-  std::vector<std::unique_ptr<Tablet>> opened{};
-  std::optional<Error> error{};  // the first
+  std::vector<Ref<TabletTable>> opened{};
+  bool failed = false;
   size_t working = 0;
   Waiter done{};
 };
 
 Async<void> open_next(Opening& opening) {
-  while (opening.next < opening.seeds.size() && !opening.error) {
-    TabletSeed seed = std::move(opening.seeds[opening.next++]);
-    auto tablet = co_await open_tablet(opening.shard, std::move(seed));
-    if (tablet) {
-      opening.opened.push_back(std::move(*tablet));
-    } else if (!opening.error) {
-      opening.error = std::move(tablet).error();
+  while (opening.next < opening.items.size() && !opening.failed) {
+    const TableItem item = *opening.items[opening.next++];
+    auto table = co_await open_table(opening.shard, item);
+    if (table) {
+      opening.opened.push_back(std::move(*table));
+    } else {
+      opening.failed = true;  // its tablet will meet the error again, and say whose it is
     }
   }
   if (--opening.working == 0) opening.done.resume();
+}
+
+Async<void> open_side_by_side(Opening& opening) {
+  opening.working = std::min(kOpensAtOnce, opening.items.size());
+  if (opening.working == 0) co_return;
+  for (size_t i = opening.working; i > 0; --i) {
+    spawn(opening.shard.runtime.executor, open_next(opening));
+  }
+  co_await opening.done.wait();
 }
 
 }  // namespace
 
 Async<Result<std::vector<std::unique_ptr<Tablet>>>> open_tablets(ShardContext& shard,
                                                                  std::vector<TabletSeed> seeds) {
-  if (seeds.empty()) co_return std::vector<std::unique_ptr<Tablet>>();
-  Opening opening{.shard = shard, .seeds = std::move(seeds)};
-  opening.working = std::min(kOpensAtOnce, opening.seeds.size());
-  for (size_t i = opening.working; i > 0; --i) spawn(shard.runtime.executor, open_next(opening));
-  co_await opening.done.wait();
-  if (opening.error) co_return std::unexpected(*std::move(opening.error));
-  co_return std::move(opening.opened);
+  Opening opening{.shard = shard};
+  for (const TabletSeed& seed : seeds) {
+    for (const TableItem& item : seed.tables) opening.items.push_back(&item);
+  }
+  co_await open_side_by_side(opening);
+  std::vector<std::unique_ptr<Tablet>> opened;
+  for (TabletSeed& seed : seeds) {
+    CO_TRY(std::unique_ptr<Tablet> tablet, co_await open_tablet(shard, std::move(seed)));
+    opened.push_back(std::move(tablet));
+  }
+  co_return opened;
 }
 
 RecoveredTablet recovered_state(const Tablet& tablet, const ReplayReport& replay, LogId new_log) {

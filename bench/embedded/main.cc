@@ -12,8 +12,10 @@
 //   settle             waits until the engine has nothing left to do
 //   warm               reads everything once
 //   readrandom         point reads for --seconds; seekrandom: scans of --scan-rows
+//   die                ends the process without closing anything; the next one has to recover
 //   readwhilewriting   readrandom, beside random writes at --rate
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -53,7 +55,16 @@ double tenths_to_us(uint64_t tenths) { return static_cast<double>(tenths) / 10; 
 
 class Program {
  public:
-  explicit Program(Options options) : options_(std::move(options)), bed_(options_.bed) {}
+  explicit Program(Options options) : options_(std::move(options)), bed_(options_.bed) {
+    boost::json::object out;
+    const engine::RecoveryReport& found = bed_.node().recovery();
+    out["phase"] = "open";
+    out["seconds"] = static_cast<double>(found.elapsed_us) / 1e6;
+    out["replayed_bytes"] = found.replayed_bytes;
+    out["replayed_commits"] = found.replayed_commits;
+    out["tables"] = bed_.stats().tables_on_disk;
+    fmt::print("{}\n", boost::json::serialize(out));
+  }
 
   void run(const std::string& phase) {
     const auto found = phases().find(phase);
@@ -76,9 +87,18 @@ class Program {
         {"warm", [](Program& p) { p.warm(); }},
         {"readrandom", [](Program& p) { p.read("readrandom", 0); }},
         {"seekrandom", [](Program& p) { p.read("seekrandom", p.options_.read.scan_rows); }},
+        {"die", [](Program& p) { p.die(); }},
         {"readwhilewriting", [](Program& p) { p.read_while_writing(); }},
     };
     return all;
+  }
+
+  // As if killed, with everything that was written on disk.
+  void die() {
+    std::this_thread::sleep_for(
+        std::chrono::microseconds(2 * options_.bed.engine.periodic_interval_us));
+    std::fflush(stdout);
+    _exit(0);
   }
 
   WriteLoad share(WriteLoad load) const {

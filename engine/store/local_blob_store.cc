@@ -76,11 +76,7 @@ Async<Result<std::vector<BlobInfo>>> LocalBlobStore::list() {
   for (const DirEntry& entry : *entries) {
     const auto name = parse_blob_file(entry.name);
     if (!name || entry.is_dir) continue;
-    const std::string path = std::string(kBlobDirectory) + "/" + entry.name;
-    auto size = co_await size_of(fs_, path);
-    if (!size && size.error().code == Errc::not_found) continue;  // removed meanwhile
-    if (!size) co_return std::unexpected(std::move(size).error());
-    blobs.push_back({name->id, *size, name->sealed});
+    blobs.push_back({name->id, entry.size, name->sealed});
   }
   co_return blobs;
 }

@@ -82,6 +82,7 @@ struct OpenOptions {
 struct DirEntry {
   std::string name;
   bool is_dir = false;
+  uint64_t size = 0;  // of a file, in bytes
 };
 
 // Held while the object lives. See FileSystem::lock.

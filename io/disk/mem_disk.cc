@@ -155,7 +155,7 @@ Result<std::vector<DirEntry>> MemDisk::list(std::string_view path) const {
   const std::lock_guard guard(mutex_);
   TRY(const Node dir, find_dir(path));
   std::vector<DirEntry> entries;
-  for (const auto& [name, node] : dir->entries) entries.push_back({name, node->is_dir});
+  for (const auto& [name, node] : dir->entries) entries.push_back({name, node->is_dir, node->size});
   return entries;
 }
 

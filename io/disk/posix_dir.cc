@@ -161,7 +161,7 @@ Result<std::vector<DirEntry>> PosixDir::list(const std::string& path) const {
   if (!readable.valid()) return refuse("listing", path);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(readable.get()), &::closedir);
   if (stream == nullptr) return refuse("listing", path);
-  readable.release();  // the stream closes it
+  const int readable_fd = readable.release();  // the stream closes it
   std::vector<DirEntry> entries;
   while (true) {
     errno = 0;
@@ -169,13 +169,12 @@ Result<std::vector<DirEntry>> PosixDir::list(const std::string& path) const {
     if (entry == nullptr) break;
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
-    bool is_dir = entry->d_type == DT_DIR;
-    if (entry->d_type == DT_UNKNOWN) {
-      struct stat facts = {};
-      is_dir = ::fstatat(dir.get(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
-               S_ISDIR(facts.st_mode);
+    struct stat facts = {};
+    if (::fstatat(readable_fd, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno == ENOENT) continue;  // removed meanwhile
+      return refuse("listing", path);
     }
-    entries.push_back({name, is_dir});
+    entries.push_back({name, S_ISDIR(facts.st_mode), static_cast<uint64_t>(facts.st_size)});
   }
   if (errno != 0) return refuse("listing", path);
   std::sort(entries.begin(), entries.end(),
