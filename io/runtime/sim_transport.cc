@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "io/runtime/event.h"
+#include "io/runtime/loopback.h"
 
 namespace cellar {
 namespace {
@@ -258,7 +259,9 @@ Async<Result<std::unique_ptr<ByteStream>>> SimNetwork::connect(std::string host,
     co_return fail(Errc::unavailable, "connecting to {}: connection refused", server);
   }
   auto link = std::make_shared<Link>(*fabric_, loop_, listener->loop());
-  const std::string client = format_address("client", fabric_->next_port++);
+  // Whoever comes to this machine's own address comes from it.
+  const std::string from = is_loopback(host) ? host : "client";
+  const std::string client = format_address(from, fabric_->next_port++);
   listener->deliver(std::make_unique<SimStream>(link, 1, client));
   auto stream = std::make_unique<SimStream>(std::move(link), 0, server);
   co_await sleep_us(loop_.timers(), fabric_->delay_us);

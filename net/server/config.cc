@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "net/server/config_pages.h"
+#include "net/server/exposure.h"
 #include "net/server/server.h"
 #include "net/server/settings.h"
 
@@ -133,6 +134,7 @@ struct CommandLine {
   bool check_config = false;
   bool sample_config = false;
   bool config_reference = false;
+  bool insecure = false;
 };
 
 void declare(CommandLine& line, const std::vector<ExtraFlag>& extra) {
@@ -147,6 +149,7 @@ void declare(CommandLine& line, const std::vector<ExtraFlag>& extra) {
                "print a configuration file of all settings at their defaults, and exit");
   app.add_flag("--config-reference", line.config_reference,
                "print the page that describes every setting, and exit");
+  app.add_flag("--insecure", line.insecure, "the same as --security-insecure true");
   for (const Setting& setting : settings()) {
     app.add_option(flag_of(setting), line.given[setting.name], help_of(setting));
   }
@@ -179,6 +182,10 @@ Result<void> apply_sources(const CommandLine& line,
     TRY_VOID(apply(setting, std::string_view(line.given.at(setting.name)), config.options));
     config.origins[setting.name] = flag;
   }
+  if (line.insecure) {
+    config.options.security.insecure = true;
+    config.origins["security.insecure"] = "--insecure";
+  }
   return {};
 }
 
@@ -199,9 +206,7 @@ Result<void> check_options(const ServerOptions& options) {
   if (options.data_dir.empty()) {
     return fail(Errc::invalid_argument, "--data-dir is missing (see --help)");
   }
-  TRY(const Address address, parse_address(options.listen));
-  (void)address;
-  return {};
+  return check_exposure(options.listen, options.security);
 }
 
 Result<Config> parse_command_line(int argc, const char* const* argv,

@@ -26,6 +26,7 @@ constexpr Section kSections[] = {
     {"balance", "tablets split, merge and move between shards by themselves"},
     {"limits", "what is refused"},
     {"timeouts", "what is given up"},
+    {"security", "who may come in, and who he is (net/server/SECURITY.md)"},
 };
 
 constexpr std::string_view kSampleDataDir = "/var/lib/cellar";

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "net/server/access.h"
 #include "net/server/extra_ops.h"
 #include "net/server/shard_server.h"
 
@@ -48,6 +49,17 @@ constexpr std::array<Handler, kOps> make_handlers() {
 }
 constexpr std::array<Handler, kOps> kHandlers = make_handlers();
 
+// What is refused by the node's principals is answered here.
+bool is_allowed(ShardServer& shard, Session& session, const wire::Frame& frame) {
+  if (shard.policy().principals == nullptr) return true;
+  const Result<void> allowed = check_access(shard, session, frame);
+  if (allowed) return true;
+  ++shard.security_counters().denials;
+  shard.audit_flood(denial_event(session, frame, allowed.error()));
+  session.reply_error(frame.header, allowed.error());
+  return false;
+}
+
 }  // namespace
 
 void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
@@ -58,11 +70,13 @@ void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
     return session.reply_error(frame.header,
                                Error(Errc::failed_precondition, "the first request is a hello"));
   }
+  if (!is_allowed(shard, session, frame)) return;
   if (op >= kFirstExtraOp && shard.extra() != nullptr) return handle_extra(shard, session, frame);
   if (op >= kOps || kHandlers[op] == nullptr) {
     return session.reply_error(
         frame.header, Error(Errc::unimplemented, fmt::format("operation {} does not exist", op)));
   }
+  if (shard.policy().principals != nullptr) log_change(shard, session, frame);
   kHandlers[op](shard, session, frame);
 }
 

@@ -1,6 +1,7 @@
 // Operations on tables. Each that changes something or waits is one coroutine.
 #include <algorithm>
 
+#include "net/server/access.h"
 #include "net/server/dispatch.h"
 #include "net/server/router.h"
 #include "net/server/shard_server.h"
@@ -56,8 +57,8 @@ Async<void> restore_table(ShardServer& shard, Session& session, FrameHeader head
   session.reply(header, build_description(shard.builder(), *table, shard.clock().now_us()));
 }
 
-// The tables of the shard's map, and these.
-Bytes build_list(ShardServer& shard, std::string_view prefix,
+// The tables of the shard's map, and these; of both, what the session may see.
+Bytes build_list(ShardServer& shard, const Session& session, std::string_view prefix,
                  const std::vector<engine::DroppedTable>& dropped) {
   auto& builder = shard.builder();
   builder.Clear();
@@ -65,6 +66,7 @@ Bytes build_list(ShardServer& shard, std::string_view prefix,
   const auto add = [&](const TableEntry& entry, const engine::DroppedTable* gone) {
     const TableSchema& schema = entry.schema;
     if (!schema.name.starts_with(prefix)) return;
+    if (!is_shown(session, fb::Op::ListTables, schema.name)) return;
     const auto name = builder.CreateString(schema.name);
     tables.push_back(fb::CreateTableSummary(
         builder, name, schema.id.value(), static_cast<uint32_t>(entry.tablets.size()),
@@ -86,7 +88,7 @@ Async<void> list_with_dropped(ShardServer& shard, Session& session, FrameHeader 
       return a.entry.schema.name < b.entry.schema.name;
     return a.mark.dropped_us > b.mark.dropped_us;
   });
-  session.reply(header, build_list(shard, prefix, dropped));
+  session.reply(header, build_list(shard, session, prefix, dropped));
 }
 
 enum class TableWork : uint8_t { drop, flush, compact };
@@ -165,7 +167,7 @@ void handle_list_tables(ShardServer& shard, Session& session, const Frame& frame
   if (include_dropped) {
     spawn(shard.executor(), list_with_dropped(shard, session, frame.header, std::move(prefix)));
   } else {
-    session.reply(frame.header, build_list(shard, prefix, {}));
+    session.reply(frame.header, build_list(shard, session, prefix, {}));
   }
 }
 

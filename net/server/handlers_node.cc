@@ -1,5 +1,6 @@
 // What concerns the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
 #include "net/server/dispatch.h"
+#include "net/server/login.h"
 #include "net/server/shard_server.h"
 
 namespace cellar::server {
@@ -148,13 +149,17 @@ Async<void> answer_extra(ShardServer& shard, Session& session, wire::FrameHeader
 void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
   std::string client_name;
   Bytes client_id;
+  Bytes token;
   if (!frame.body.empty()) {
     const auto* hello = body_of<fb::HelloRequest>(session, frame);
     if (hello == nullptr) return;
     if (auto ok = check_hello(*hello); !ok) return session.reply_error(frame.header, ok.error());
     client_name = escape_bytes(wire::text(hello->client_name()), kShownClientNameBytes);
     client_id = wire::bytes_of(hello->client_id());
+    token = wire::bytes_of(hello->auth_token());
   }
+  const bool asked = shard.policy().principals != nullptr;
+  if (asked && !log_in(shard, session, frame.header, token, client_name)) return;
   session.greet(std::move(client_name), client_id);
   auto& builder = shard.builder();
   builder.Clear();

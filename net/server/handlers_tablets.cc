@@ -1,6 +1,7 @@
 // Operations on tablets: split, merge, move, list with figures.
 #include <algorithm>
 
+#include "net/server/access.h"
 #include "net/server/dispatch.h"
 #include "net/server/router.h"
 #include "net/server/shard_server.h"
@@ -192,13 +193,24 @@ Bytes build_page(ShardServer& shard, const std::vector<TabletFigures>& all,
       builder, fb::CreateListTabletsReply(builder, table_list, list, next_table, &next_row, bytes));
 }
 
+// Not those of tables that are not the session's to see.
+void leave_out_hidden(const ShardServer& shard, const Session& session,
+                      std::vector<TabletFigures>& all) {
+  if (session.principal() == nullptr) return;
+  std::erase_if(all, [&](const TabletFigures& one) {
+    const TableEntry* table = shard.tables().find(one.tablet.table);
+    return table == nullptr || !is_shown(session, fb::Op::ListTablets, table->schema.name);
+  });
+}
+
 Async<void> answer_list(ShardServer& shard, Session& session, FrameHeader header,
                         PageRequest page) {
-  const auto all = co_await shard.node().tablet_figures(shard.id(), page.table);
+  auto all = co_await shard.node().tablet_figures(shard.id(), page.table);
   if (!all) {
     session.reply_error(header, all.error());
     co_return;
   }
+  leave_out_hidden(shard, session, *all);
   session.reply(header, build_page(shard, *all, page));
 }
 

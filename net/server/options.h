@@ -9,6 +9,7 @@
 #include "engine/options.h"
 #include "io/base/log_setup.h"
 #include "io/disk/backend.h"
+#include "net/server/security_options.h"
 #include "net/wire/frame.h"
 
 namespace cellar::server {
@@ -55,6 +56,7 @@ struct ServerOptions {
   NetOptions net;
   LogOptions log;
   HttpOptions http;
+  SecurityOptions security;
 };
 
 // The largest body that a node with these limits accepts: a row mutation and what surrounds it.

@@ -11,6 +11,9 @@
 namespace cellar::server {
 namespace {
 
+// A change of a certificate or of principals is noticed within this.
+constexpr long kLookNs = 250'000'000;
+
 sigset_t node_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -38,6 +41,18 @@ void reload(Server& server, const Config& config) {
            plan.need_restart.size());
 }
 
+// Until it is to stop; answers the signal.
+int serve_until_signal(Server& server, const Config& config) {
+  const sigset_t set = node_signals();
+  const timespec look{0, kLookNs};
+  while (true) {
+    const int signal = sigtimedwait(&set, nullptr, &look);
+    if (signal == SIGTERM || signal == SIGINT) return signal;
+    if (signal == SIGHUP) reload(server, config);
+    server.refresh_security(signal == SIGHUP);
+  }
+}
+
 }  // namespace
 
 void hold_stop_signals() {
@@ -62,14 +77,11 @@ int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
   fmt::print("cellard: ready on {}\n", server.address());
   std::fflush(stdout);
 
-  const sigset_t set = node_signals();
-  int signal = 0;
-  while (sigwait(&set, &signal) != 0 || signal == SIGHUP) {
-    if (signal == SIGHUP) reload(server, config);
-  }
+  const int signal = serve_until_signal(server, config);
   log_info("server", "draining signal={} within_us={}", signal,
            server.options().net.drain_within_us);
   // From here on a second signal ends the process at once, as by default.
+  const sigset_t set = node_signals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   drain(server, readiness);
   log_info("server", "stopping signal={}", signal);

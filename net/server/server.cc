@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/base/log_setup.h"
+#include "net/server/exposure.h"
 
 namespace cellar::server {
 namespace {
@@ -28,6 +29,7 @@ std::string_view version() { return "0.1.0"; }
 Server::Server(ServerOptions options, const Clock& clock, ExtraOps* extra, Readiness* readiness)
     : options_(with_shards(std::move(options))),
       clock_(clock),
+      security_files_(options_.security, clock),
       extra_(extra),
       readiness_(readiness),
       pool_(clock, {.shards = options_.shards, .pin = options_.pin}),
@@ -50,6 +52,8 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, const Clock
 }
 
 Result<void> Server::open() {
+  TRY_VOID(check_exposure(options_.listen, options_.security));
+  TRY(policy_, security_files_.load());
   TRY_VOID(make_root_directory(options_.data_dir));
   TRY(io_, probe_io_backend(options_.io));
   facts_.io_backend = io_backend_name(io_.chosen);
@@ -117,9 +121,13 @@ Result<void> Server::open_node() {
   });
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_engine(shard); });
   TRY_VOID(first_error());
+  pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_audit(shard); });
+  TRY_VOID(first_error());
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     state(shard).server =
         std::make_unique<ShardServer>(shard, *node_, options_, facts_, servers_, clock_, extra_);
+    state(shard).server->set_policy(policy_);
+    state(shard).server->set_audit(audit_);
     servers_[shard.id().value()] = state(shard).server.get();
     co_return;
   });
@@ -149,6 +157,34 @@ Async<void> Server::open_engine(Shard& shard) {
            found.orphans_removed, found.elapsed_us);
 }
 
+// Only a node that asks who is there has something to tell.
+Async<void> Server::open_audit(Shard& shard) {
+  if (options_.security.principals.empty()) co_return;
+  const AuditOptions options{options_.security.audit_file_bytes, options_.security.audit_files};
+  auto log =
+      co_await AuditLog::open(shard.executor(), shard.timers(), *state(shard).fs, clock_, options);
+  if (log) {
+    audit_ = std::move(*log);
+  } else {
+    state(shard).outcome = std::unexpected(std::move(log).error());
+  }
+}
+
+void Server::refresh_security(bool force) {
+  if (!security_files_.refresh(force, policy_)) return;
+  pool_.run_on_all([this](Shard& shard) -> Async<void> {
+    state(shard).server->set_policy(policy_);
+    co_return;
+  });
+  pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
+    security::AuditEvent event;
+    event.event = "reload";
+    event.detail = policy_.tls ? fmt::format("certificate {}", policy_.tls->fingerprint()) : "";
+    if (audit_) audit_->record(std::move(event));
+    co_return;
+  });
+}
+
 // Shard 0 first: with port 0 it chooses the port for all. The shards share one port, and the kernel
 // would let another process of this user share it too and take half of the connections; so the port
 // is first taken alone.
@@ -160,6 +196,8 @@ Result<void> Server::open_listeners() {
     address.port = states_[i].listener->port();
   }
   address_ = states_[0].listener->address();
+  // A name may have turned out to be another address than it seemed.
+  TRY_VOID(check_exposure(address_, options_.security));
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     state(shard).server->listen(std::move(state(shard).listener));
     co_return;
@@ -252,8 +290,10 @@ Result<void> Server::stop() {
       state(shard).beat.reset();
       if (state(shard).server) co_await state(shard).server->stop();
     });
-    pool_.run_on(ShardId{0},
-                 [this, &closed](Shard&) -> Async<void> { closed = co_await node_->close(); });
+    pool_.run_on(ShardId{0}, [this, &closed](Shard&) -> Async<void> {
+      if (audit_) co_await audit_->close();
+      closed = co_await node_->close();
+    });
   }
   end();
   if (!closed) log_error("server", "close failed error=\"{}\"", closed.error().to_string());
@@ -272,6 +312,7 @@ void Server::end() {
     co_return;
   });
   pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
+    audit_.reset();
     node_.reset();
     manifest_.reset();
     co_return;

@@ -22,6 +22,7 @@
 #include "io/runtime/tcp_transport.h"
 #include "net/server/readiness.h"
 #include "net/server/reload.h"
+#include "net/server/security_files.h"
 #include "net/server/shard_server.h"
 
 namespace cellar::server {
@@ -57,6 +58,11 @@ class Server {
   // Puts in force what a reload may change; names what it may not. The options are valid.
   ReloadPlan reload(const ServerOptions& wanted);
 
+  // Looks whether certificates or principals have changed, and goes by them from then on; `force`:
+  // reads them though they do not look changed. To be called every second at least, by the thread
+  // that made it.
+  void refresh_security(bool force);
+
   // Accepts no more, answers what is in flight, flushes, and ends the shards.
   Result<void> stop();
 
@@ -84,6 +90,7 @@ class Server {
 
   Async<void> lock_directory(Shard& shard);
   Async<void> open_engine(Shard& shard);
+  Async<void> open_audit(Shard& shard);
   Async<void> bind(Shard& shard, Address address);
   void start_beats();
   void start_balancer();
@@ -93,6 +100,8 @@ class Server {
 
   ServerOptions options_;  // of the main thread; each shard has its own copy
   const Clock& clock_;
+  SecurityFiles security_files_;
+  SecurityPolicy policy_;
   ExtraOps* extra_;
   Readiness* readiness_;
   NodeFacts facts_;
@@ -105,6 +114,7 @@ class Server {
   std::vector<ShardServer*> servers_;
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<engine::ManifestStore> manifest_;
+  std::shared_ptr<AuditLog> audit_;  // shard 0's
   std::unique_ptr<engine::Node> node_;
   std::unique_ptr<engine::Balancer> balancer_;  // on shard 0, while the node serves
   bool running_ = false;

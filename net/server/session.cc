@@ -12,11 +12,14 @@ using wire::Frame;
 using wire::FrameHeader;
 using wire::FrameKind;
 
-Session::Session(ShardServer& shard, std::unique_ptr<ByteStream> stream)
+Session::Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamFacts facts,
+                 AddressTable::Opening opening)
     : shard_(shard),
       stream_(std::move(stream)),
       peer_(stream_->peer()),
       frames_(wire::kHandshakeFrameBytes),
+      facts_(std::move(facts)),
+      opening_(std::move(opening)),
       watch_(
           shard.timers(), [](void* self) { static_cast<Session*>(self)->watch(); }, this),
       born_us_(shard.timers().now_us()),
@@ -170,6 +173,11 @@ void Session::handle(const Frame& frame) {
 
 void Session::handle_request(const Frame& frame) {
   shard_.count_request();
+  if (!greeted_ && ++frames_before_hello_ > kMaxFramesBeforeHello) {
+    garbage(Error(Errc::invalid_argument, "too many requests before the hello"));
+    broken_ = true;
+    return;
+  }
   if (!ids_.insert(frame.header.request_id).second) return refuse_duplicate(frame.header);
   ++in_flight_;
   if (goaway_) {
@@ -285,6 +293,7 @@ void Session::finish_request(uint64_t request_id) {
 
 void Session::reply(const FrameHeader& request, Bytes body, FrameKind kind) {
   append(request, kind, 0, body);
+  if (!logged_.empty()) tell_answer(request.request_id, errc_name(Errc::ok));
   finish_request(request.request_id);
 }
 
@@ -292,7 +301,38 @@ void Session::reply_error(const FrameHeader& request, const Error& error,
                           const wire::TabletHint* hint) {
   append(request, FrameKind::reply, wire::kFrameError,
          wire::build_status(shard_.builder(), error, hint));
+  if (!logged_.empty()) tell_answer(request.request_id, errc_name(error.code));
   finish_request(request.request_id);
+}
+
+void Session::tell_answer(uint64_t request_id, std::string_view outcome) {
+  const auto found = logged_.find(request_id);
+  if (found == logged_.end()) return;
+  found->second.outcome = outcome;
+  shard_.audit(std::move(found->second));
+  logged_.erase(found);
+}
+
+void Session::log_in(security::Identity identity) {
+  identity_ = std::move(identity);
+  remembered_ = {};
+}
+
+bool Session::renew_identity() {
+  remembered_ = {};
+  if (!identity_) return true;
+  security::Identity now = security::Authorizer(shard_.policy().principals).renew(identity_);
+  const bool less = !now || !now.principal->covers(*identity_.principal);
+  const std::string name = identity_.principal->name;
+  if (now) identity_ = std::move(now);
+  if (!less) return true;
+  security::AuditEvent event;
+  event.event = "revoked";
+  event.principal = name;
+  event.address = peer_;
+  shard_.audit(std::move(event));
+  close();
+  return false;
 }
 
 void Session::chunk(const FrameHeader& request, Bytes body) {

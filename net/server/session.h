@@ -17,6 +17,7 @@
 // destroys it. A request on its way therefore may hold a plain Session*.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
 #include <cstdint>
@@ -29,8 +30,12 @@
 #include "io/runtime/event.h"
 #include "io/runtime/timers.h"
 #include "io/runtime/transport.h"
+#include "net/security/audit_chain.h"
+#include "net/security/authorizer.h"
+#include "net/server/address_table.h"
 #include "net/server/map_wait.h"
 #include "net/server/read_op.h"
+#include "net/server/shard_security.h"
 #include "net/wire/frame.h"
 #include "net/wire/status.h"
 
@@ -49,7 +54,8 @@ struct GivenUp
 // One shard.
 class Session final : private MapWaiter {
  public:
-  Session(ShardServer& shard, std::unique_ptr<ByteStream> stream);
+  Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamFacts facts,
+          AddressTable::Opening opening);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -95,16 +101,41 @@ class Session final : private MapWaiter {
   // scoped to, perhaps none.
   void greet(std::string client_name, Bytes client_id) {
     greeted_ = true;
+    opening_.end();
     client_name_ = std::move(client_name);
     client_id_ = client_id;
   }
-  // Whose the changes are that come over it.
-  engine::Author author() const { return {client_name_, peer_}; }
+  // Whose the changes are that come over it: the principal, or where nobody is asked, what the
+  // client calls itself.
+  engine::Author author() const {
+    return {identity_ ? identity_.principal->name : client_name_, peer_};
+  }
+
+  // ---- who it is; nobody on a node without principals ----
+  const security::Principal* principal() const { return identity_.principal.get(); }
+  const StreamFacts& facts() const { return facts_; }
+  void log_in(security::Identity identity);
+  int login_failed() { return ++failed_logins_; }  // how often by now
+  // By the policy of now. False when it was closed for it.
+  bool renew_identity();
+  // The roles on the last table that was named by its number, as of a version of the table map.
+  bool remembers(uint64_t table_id, uint64_t version) const {
+    return remembered_.table_id == table_id && remembered_.version == version;
+  }
+  security::Roles remembered_roles() const { return remembered_.roles; }
+  void remember(uint64_t table_id, uint64_t version, security::Roles roles) {
+    remembered_ = {table_id, version, roles};
+  }
+  // The answer to the request that is being handled goes into the security log with this.
+  void log_answer(const wire::FrameHeader& request, security::AuditEvent event) {
+    logged_.emplace(request.request_id, std::move(event));
+  }
   const std::string& client_id() const { return client_id_; }
   bool open() const { return !broken_; }
   const std::string& peer() const { return peer_; }
 
  private:
+  static constexpr int kMaxFramesBeforeHello = 8;
   static constexpr int64_t kHandshakeWatchUs = 1'000'000;
   static constexpr int64_t kWatchUs = 5'000'000;
   static constexpr int64_t kSlowestFrameBytesPerS = 1024;
@@ -134,6 +165,7 @@ class Session final : private MapWaiter {
   Async<void> write_rest();
   void watch();
   void garbage(const Error& error);
+  void tell_answer(uint64_t request_id, std::string_view outcome);
   size_t pending_bytes() const { return out_.size() - out_begin_ + writing_.size(); }
   bool has_room() const;
   void count_pending();
@@ -146,6 +178,17 @@ class Session final : private MapWaiter {
   wire::FrameReader frames_;
   bool greeted_ = false;
   std::string client_id_;
+  const StreamFacts facts_;
+  AddressTable::Opening opening_;  // until the hello is answered
+  security::Identity identity_;
+  int failed_logins_ = 0;
+  int frames_before_hello_ = 0;
+  struct {
+    uint64_t table_id = 0;
+    uint64_t version = 0;
+    security::Roles roles;
+  } remembered_;
+  absl::flat_hash_map<uint64_t, security::AuditEvent> logged_;  // by request id
   bool goaway_ = false;
   bool broken_ = false;  // nothing more is read or written
   bool end_of_input_ = false;

@@ -117,6 +117,23 @@ void add_balance(std::vector<Setting>& all) {
                        "splits, merges and moves a minute, at most", Change::reload));
 }
 
+void add_security(std::vector<Setting>& all) {
+  all.push_back(number("security.insecure", Kind::flag, 0, 1, FIELD(security.insecure),
+                       "serve other machines though anybody may then do anything"));
+  all.push_back(text("security.certificate", FIELD(security.certificate),
+                     "PEM file of the node's certificate and those behind it: TLS"));
+  all.push_back(text("security.key", FIELD(security.key), "PEM file of its key"));
+  all.push_back(text("security.client_ca", FIELD(security.client_ca),
+                     "PEM file of who signs clients' certificates; they prove who a client is"));
+  all.push_back(text("security.principals", FIELD(security.principals),
+                     "TOML file of who may do what; without it nobody is asked"));
+  all.push_back(number("security.audit_file", Kind::bytes, 64 * kKiB, kGiB,
+                       FIELD(security.audit_file_bytes),
+                       "the security log goes on in another file after this"));
+  all.push_back(number("security.audit_files", Kind::count, 1, 10'000, FIELD(security.audit_files),
+                       "files of the security log that are kept"));
+}
+
 std::vector<Setting> make_settings() {
   std::vector<Setting> all;
   all.push_back(
@@ -179,6 +196,7 @@ std::vector<Setting> make_settings() {
                        "what is logged: debug, info, warn, error, off", Change::reload));
   all.push_back(choice("log.format", FIELD(log.format), log_format_name, parse_log_format,
                        "lines of text (logfmt) or of JSON: text, json", Change::reload));
+  add_security(all);
   return all;
 }
 

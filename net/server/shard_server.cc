@@ -19,6 +19,7 @@ ShardServer::ShardServer(Shard& shard, engine::Node& node, const ServerOptions& 
       started_us_(wall.boot_us()),
       admission_(options.net.connections),
       memory_(options.engine.memory_bytes, frame_bytes_),
+      addresses_(shard.random().next()),
       map_waiters_(shard.timers()) {
   shard_.loop().add_hook(*this);
   node_.watch_tables(id(), this);
@@ -62,7 +63,51 @@ void ShardServer::serve(std::unique_ptr<ByteStream> stream) {
     stream->close();
     return;
   }
-  auto* session = new Session(*this, std::move(stream));
+  auto opening = addresses().open(stream->peer());
+  if (!opening) {
+    ++security_counters_.openings_refused;
+    stream->close();
+    return leave();
+  }
+  // Whatever comes before the preface is read in open().
+  if (policy_.tls == nullptr) return begin(std::move(stream), {}, std::move(*opening));
+  spawn(executor(), open(std::move(stream), std::move(*opening)));
+}
+
+Async<void> ShardServer::open(std::unique_ptr<ByteStream> stream, AddressTable::Opening opening) {
+  ByteStream* const raw = stream.get();
+  const std::string peer = stream->peer();
+  openings_.insert(raw);
+  auto opened = co_await open_tls(timers(), handshakes_, std::move(stream), policy_.tls,
+                                  options_.net.handshake_timeout_us);
+  openings_.erase(raw);
+  if (!opened || stopping_) {
+    if (!opened && !stopping_) {
+      count_failed_opening(opened.error());
+      log_garbage(peer, opened.error().message);
+    }
+    if (opened) opened->stream->close();
+    leave();
+    co_return;
+  }
+  ++security_counters_.tls_handshakes;
+  if (opened->resumed) ++security_counters_.tls_resumed;
+  begin(std::move(opened->stream), std::move(opened->facts), std::move(opening));
+}
+
+void ShardServer::count_failed_opening(const Error& error) {
+  if (error.code == Errc::deadline_exceeded) {
+    ++security_counters_.tls_handshake_timeouts;
+  } else if (error.code == Errc::failed_precondition) {
+    ++security_counters_.tls_plain_refused;
+  } else {
+    ++security_counters_.tls_handshake_failures;
+  }
+}
+
+void ShardServer::begin(std::unique_ptr<ByteStream> stream, StreamFacts facts,
+                        AddressTable::Opening opening) {
+  auto* session = new Session(*this, std::move(stream), std::move(facts), std::move(opening));
   sessions_.insert(session);
   spawn(executor(), session->run());
 }
@@ -73,9 +118,47 @@ void ShardServer::remove(Session& session) {
     std::replace(flushing_.begin(), flushing_.end(), &session, static_cast<Session*>(nullptr));
   }
   sessions_.erase(&session);
-  admission_.leave_connection();
   delete &session;
+  leave();
+}
+
+void ShardServer::leave() {
+  admission_.leave_connection();
   session_left_.notify_all();
+}
+
+void ShardServer::set_policy(SecurityPolicy policy) {
+  policy_ = std::move(policy);
+  for (Session* session : sessions_) {
+    if (!session->renew_identity()) ++security_counters_.sessions_revoked;
+  }
+}
+
+void ShardServer::audit(security::AuditEvent event) {
+  if (audit_ == nullptr) return;
+  mailbox().post_on(ShardId{0}, [log = audit_, event = std::move(event)]() mutable {
+    log->record(std::move(event));
+  });
+}
+
+void ShardServer::audit_flood(security::AuditEvent event) {
+  const int64_t second = timers().now_us() / 1'000'000;
+  if (second != flood_second_) {
+    flood_second_ = second;
+    flood_lines_ = 0;
+    if (const uint64_t count = std::exchange(flood_left_out_, 0); count > 0) {
+      security::AuditEvent left_out;
+      left_out.event = "left_out";
+      left_out.detail = "failed logins and denials, too many in a second";
+      left_out.count = count;
+      audit(std::move(left_out));
+    }
+  }
+  if (++flood_lines_ <= kFloodPerS) {
+    audit(std::move(event));
+  } else {
+    ++flood_left_out_;
+  }
 }
 
 bool ShardServer::drained() const {
@@ -91,6 +174,7 @@ Async<void> ShardServer::stop() {
     listener_->close();
     co_await accept_ended_.wait();
   }
+  for (ByteStream* stream : openings_) stream->close();
   for (Session* session : sessions_) session->say_goaway();
   constexpr int64_t kLookUs = 5'000;
   const int64_t until_us = timers().now_us() + options_.net.drain_timeout_us;
@@ -98,7 +182,7 @@ Async<void> ShardServer::stop() {
     co_await sleep_us(timers(), kLookUs);
   }
   for (Session* session : sessions_) session->close();
-  while (!sessions_.empty()) co_await session_left_.wait();
+  while (admission_.connections() > 0) co_await session_left_.wait();
   unwatch();  // the node may be closed from here on
 }
 

@@ -16,11 +16,14 @@
 #include "io/runtime/loop.h"
 #include "io/runtime/shard.h"
 #include "io/runtime/transport.h"
+#include "net/server/address_table.h"
 #include "net/server/admission.h"
+#include "net/server/audit_log.h"
 #include "net/server/conditional_op.h"
 #include "net/server/extra_ops.h"
 #include "net/server/map_wait.h"
 #include "net/server/node_memory.h"
+#include "net/server/opening.h"
 #include "net/server/options.h"
 #include "net/server/pool.h"
 #include "net/server/read_op.h"
@@ -63,6 +66,21 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   void reconfigure(const ServerOptions& options);
   // Serves one stream; for tests too.
   void serve(std::unique_ptr<ByteStream> stream);
+
+  // ---- security ----
+  // From now on, for new connections and for those that there are: a session whose proof does not
+  // hold any more, or that may do less than before, is closed.
+  void set_policy(SecurityPolicy policy);
+  const SecurityPolicy& policy() const { return policy_; }
+  // Where security events go; none: nowhere. On every shard the same one, which is shard 0's.
+  void set_audit(std::shared_ptr<AuditLog> log) { audit_ = std::move(log); }
+  void audit(security::AuditEvent event);
+  // The same for what a stranger can cause as often as he likes: at most kFloodPerS a second, and
+  // one line for the rest.
+  void audit_flood(security::AuditEvent event);
+  AddressTable& addresses() { return peers_.front()->addresses_; }
+  SecurityCounters& security_counters() { return security_counters_; }
+  const SecurityCounters& security_counters() const { return security_counters_; }
 
   // ---- of the shard ----
   ShardId id() const { return shard_.id(); }
@@ -114,7 +132,13 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   // Of a turn, for work that was put off; a piece that has begun is finished.
   static constexpr int64_t kLaterShareUs = 300;
 
+  static constexpr uint64_t kFloodPerS = 100;
+
   Async<void> accept_loop();
+  Async<void> open(std::unique_ptr<ByteStream> stream, AddressTable::Opening opening);
+  void begin(std::unique_ptr<ByteStream> stream, StreamFacts facts, AddressTable::Opening opening);
+  void count_failed_opening(const Error& error);
+  void leave();
   bool drained() const;
   void run_later();
   void table_map_changed() override { map_changed_ = true; }
@@ -131,13 +155,23 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   const uint32_t frame_bytes_;
   const int64_t started_us_;
   Admission admission_;
-  NodeMemory memory_;  // the first shard's is the node's
+  NodeMemory memory_;       // the first shard's is the node's
+  AddressTable addresses_;  // likewise
 
   std::unique_ptr<Listener> listener_;
   Event accept_ended_;
   std::unordered_set<Session*> sessions_;
   Notify session_left_;
   bool stopping_ = false;
+
+  SecurityPolicy policy_;
+  SecurityCounters security_counters_;
+  Units handshakes_{kMaxHandshakes};
+  std::unordered_set<ByteStream*> openings_;  // whose first bytes are waited for
+  std::shared_ptr<AuditLog> audit_;
+  int64_t flood_second_ = 0;
+  uint64_t flood_lines_ = 0;
+  uint64_t flood_left_out_ = 0;
 
   std::vector<Session*> flush_;
   std::vector<Session*> flushing_;

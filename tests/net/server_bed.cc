@@ -7,8 +7,10 @@ namespace cellar::server {
 using wire::FrameKind;
 namespace fb = wire::fb;
 
-ServerBed::ServerBed(uint32_t shards, ServerOptions options, uint64_t seed, int64_t disk_latency_us)
+ServerBed::ServerBed(uint32_t shards, ServerOptions options, uint64_t seed, int64_t disk_latency_us,
+                     std::string host)
     : options_(std::move(options)),
+      host_(std::move(host)),
       world_(seed),
       fabric_(world_),
       mailboxes_(shards),
@@ -52,7 +54,7 @@ Async<Result<void>> ServerBed::open() {
     servers_[i] = parts_[i].server.get();
   }
   for (Part& part : parts_) {
-    CO_TRY(auto listener, co_await part.network->listen("node", kPort, true));
+    CO_TRY(auto listener, co_await part.network->listen(host_, kPort, true));
     part.server->listen(std::move(listener));
   }
   co_return Result<void>();
@@ -116,7 +118,7 @@ Peer::~Peer() {
 }
 
 Async<Result<void>> Peer::connect() {
-  CO_TRY(stream_, co_await network_.connect("node", ServerBed::kPort, 1'000'000));
+  CO_TRY(stream_, co_await network_.connect(bed_.host(), ServerBed::kPort, 1'000'000));
   co_return Result<void>();
 }
 

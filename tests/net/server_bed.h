@@ -23,7 +23,7 @@ class ServerBed {
   static constexpr uint16_t kPort = 7420;
 
   explicit ServerBed(uint32_t shards = 2, ServerOptions options = ServerOptions(),
-                     uint64_t seed = 1, int64_t disk_latency_us = 100);
+                     uint64_t seed = 1, int64_t disk_latency_us = 100, std::string host = "node");
   ~ServerBed();
 
   SimWorld& world() { return world_; }
@@ -33,6 +33,8 @@ class ServerBed {
   engine::Node& node() { return *node_; }
   Loop& loop(uint32_t i) { return *parts_[i].loop; }
   size_t blobs_on_disk();
+  const std::string& host() const { return host_; }
+  FileSystem& fs(uint32_t i) { return *parts_[i].fs; }
   void stop();  // in order, as SIGTERM does
 
  private:
@@ -49,6 +51,7 @@ class ServerBed {
   Async<Result<void>> open();
 
   ServerOptions options_;
+  const std::string host_;
   NodeFacts facts_{"test", "memory", "a test"};
   MemDisk disk_;
   SimWorld world_;

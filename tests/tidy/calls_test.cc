@@ -31,7 +31,8 @@ const std::vector<Rule>& rules() {
        {"io", "engine", "net"},
        // The command line and the inspector take the user's own paths; the configuration file is
        // read before any shard exists; the kernel's boot id is a file.
-       {"io/disk/", "net/cli/", "net/server/config", "engine/inspect/main.cc", "io/base/clock.cc"}},
+       {"io/disk/", "net/cli/", "net/server/config", "net/server/security_files",
+        "net/client/dialler", "engine/inspect/main.cc", "io/base/clock.cc"}},
       {"liburing", R"(liburing\.h|io_uring_)", {"io", "engine", "net"}, {"io/disk/"}},
       {"sockets and Asio timers",
        R"(ip::tcp|basic_stream_socket|basic_socket_acceptor|basic_waitable_timer|steady_timer|system_timer|posix::stream_descriptor|::socket\s*\(|::accept4?\s*\()",

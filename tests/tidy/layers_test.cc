@@ -33,12 +33,13 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"engine/inspect", {"engine", "engine/export"}},
     {"schema", {}},
     {"net/wire", {"schema", "engine/model"}},
-    {"net/server", {"net/wire", "engine/balance"}},
+    {"net/security", {"io/base"}},
+    {"net/server", {"net/wire", "net/security", "engine/balance"}},
     {"net/http", {"net/server"}},
     {"net/daemon", {"net/http"}},
     {"net/client", {"net/wire", "io/runtime"}},
     {"net/client/examples", {"net/client"}},
-    {"net/cli", {"net/client", "engine/export"}},
+    {"net/cli", {"net/client", "net/security", "engine/export"}},
 };
 
 // The engine reaches durable storage through engine/store alone; the server makes the file systems,

@@ -1,0 +1,30 @@
+// Access: may this request be served? Asked of every request, in one place, before its handler: a
+// handler cannot forget it. A node without principals asks nobody.
+//
+// The table is taken from the request, not from the handler: by the id in the header, or by the
+// name in the body, which is verified for that. A request that the verifier refuses goes on to its
+// handler, which refuses it again and changes nothing.
+#pragma once
+
+#include "net/server/permissions.h"
+#include "net/server/session.h"
+#include "net/wire/frame.h"
+
+namespace cellar::server {
+
+// UNAUTHENTICATED, PERMISSION_DENIED. The same whether the table exists or not.
+Result<void> check_access(ShardServer& shard, Session& session, const wire::Frame& frame);
+
+// What the security log says of a refusal.
+security::AuditEvent denial_event(const Session& session, const wire::Frame& frame,
+                                  const Error& error);
+// Of a request that is served: its answer will be in the log if it changes what logs tell.
+void log_change(ShardServer& shard, Session& session, const wire::Frame& frame);
+
+// Of what is in the request, where the table alone does not tell (AlterTable).
+security::Need need_of(const Permission& permission, Bytes body);
+
+// For answers that list tables: whether this one is shown to the session.
+bool is_shown(const Session& session, wire::fb::Op op, Bytes table);
+
+}  // namespace cellar::server

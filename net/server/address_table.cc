@@ -1,0 +1,49 @@
+#include "net/server/address_table.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "io/runtime/loopback.h"
+
+namespace cellar::server {
+namespace {
+
+std::string_view host_of(std::string_view peer) {
+  const size_t colon = peer.rfind(':');
+  return colon == std::string_view::npos ? peer : peer.substr(0, colon);
+}
+
+}  // namespace
+
+size_t AddressTable::slot_of(std::string_view peer) const {
+  const std::string_view host = host_of(peer);
+  return XXH3_64bits_withSeed(host.data(), host.size(), seed_) % kSlots;
+}
+
+std::optional<AddressTable::Opening> AddressTable::open(std::string_view peer) {
+  if (is_loopback_peer(peer)) return Opening();
+  std::atomic<uint32_t>& count = slots_[slot_of(peer)].opening;
+  if (count.fetch_add(1, std::memory_order_relaxed) < kMaxOpening) return Opening(count);
+  count.fetch_sub(1, std::memory_order_relaxed);
+  return std::nullopt;
+}
+
+int64_t AddressTable::refused_for_us(std::string_view peer, int64_t now_us) const {
+  const int64_t forgiven_us = slots_[slot_of(peer)].forgiven_us.load(std::memory_order_relaxed);
+  return std::max<int64_t>(forgiven_us - now_us - (kMaxFailures - 1) * kForgiveUs, 0);
+}
+
+int64_t AddressTable::login_failed(std::string_view peer, int64_t now_us) {
+  std::atomic<int64_t>& forgiven = slots_[slot_of(peer)].forgiven_us;
+  int64_t before_us = forgiven.load(std::memory_order_relaxed);
+  int64_t after_us = 0;
+  do {
+    after_us = std::max(before_us, now_us) + kForgiveUs;
+  } while (!forgiven.compare_exchange_weak(before_us, after_us, std::memory_order_relaxed));
+  const int64_t failures = (after_us - now_us + kForgiveUs - 1) / kForgiveUs;
+  const int64_t doublings = std::clamp<int64_t>(failures - 1, 0, 10);
+  return std::min(kFirstDelayUs << doublings, kMaxDelayUs);
+}
+
+}  // namespace cellar::server

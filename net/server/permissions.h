@@ -1,0 +1,116 @@
+// Permissions: what every operation of the protocol asks of a principal, in one table. An operation
+// that is declared in common.fbs and has no entry here does not compile.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "net/security/authorizer.h"
+#include "net/wire/body.h"
+
+namespace cellar::server {
+
+// Of what a role is asked.
+enum class Scope : uint8_t {
+  open,   // nothing: before and without any login
+  table,  // the table that the request names
+  list,   // the tables that are shown: others are left out of the answer
+  node,   // the node as a whole: a grant of the empty prefix
+};
+
+// Which changes the security log tells.
+enum class Logged : uint8_t { no, schema, retention, admin };
+
+struct Permission {
+  wire::fb::Op op;
+  Scope scope;
+  security::Need need;
+  Logged logged = Logged::no;
+};
+
+namespace permissions {
+using security::Need;
+using security::Role;
+using security::Roles;
+using wire::fb::Op;
+
+// ANY: whoever may do anything with a table may know how it is made.
+inline constexpr Need kAny{Roles::all(), true};
+inline constexpr Need kReadWrite{{Role::read, Role::write}};
+
+inline constexpr std::array kTable = {
+    Permission{Op::None, Scope::node, {{Role::admin}}},  // is no operation
+    Permission{Op::Hello, Scope::open, {}},
+    Permission{Op::Ping, Scope::open, {}},
+    Permission{Op::ServerInfo, Scope::node, {{Role::admin}}},
+
+    Permission{Op::MutateRow, Scope::table, {{Role::write}}},
+    Permission{Op::MutateRows, Scope::table, {{Role::write}}},
+    Permission{Op::ReadRow, Scope::table, {{Role::read}}},
+    Permission{Op::ReadRows, Scope::table, {{Role::read}}},
+    // Both tell something of what is there, and change it.
+    Permission{Op::CheckAndMutateRow, Scope::table, kReadWrite},
+    Permission{Op::ReadModifyWriteRow, Scope::table, kReadWrite},
+    Permission{Op::DropRowRange, Scope::table, {{Role::write}}},
+    Permission{Op::SampleRowKeys, Scope::table, {{Role::read}}},
+
+    Permission{Op::CreateTable, Scope::table, {{Role::schema}}, Logged::schema},
+    // Or retention, or both, by what it changes: see need_of().
+    Permission{Op::AlterTable, Scope::table, {{Role::schema, Role::retention}}, Logged::schema},
+    Permission{Op::DropTable, Scope::table, {{Role::schema}}, Logged::schema},
+    Permission{Op::RestoreTable, Scope::table, {{Role::schema}}, Logged::schema},
+    Permission{Op::ListTables, Scope::list, kAny},
+    Permission{Op::DescribeTable, Scope::table, kAny},
+    // Its samples are keys of rows.
+    Permission{Op::PreviewRule, Scope::table, {{Role::read, Role::retention}}},
+    Permission{Op::FlushTable, Scope::table, {{Role::admin}}, Logged::admin},
+    Permission{Op::CompactTable, Scope::table, {{Role::admin}}, Logged::admin},
+    Permission{Op::SplitTablet, Scope::table, {{Role::admin}}, Logged::admin},
+    Permission{Op::MergeTablets, Scope::table, {{Role::admin}}, Logged::admin},
+    Permission{Op::MoveTablet, Scope::table, {{Role::admin}}, Logged::admin},
+    Permission{Op::ListTablets, Scope::list, {{Role::admin}}},
+
+    Permission{Op::RuleHistory, Scope::table, kAny},
+    Permission{Op::UndoRule, Scope::table, {{Role::retention}}, Logged::retention},
+    Permission{Op::AuditLog, Scope::table, {{Role::admin}}},
+    // Releasing held time lets cells of every table die.
+    Permission{Op::ConfirmTime, Scope::node, {{Role::admin}}, Logged::admin},
+};
+
+// Whether common.fbs declares this number: the compiler writes an enumerator by its name and
+// anything else as a cast.
+template <Op kOp>
+consteval bool is_declared() {
+  const std::string_view text = __PRETTY_FUNCTION__;
+  const size_t at = text.rfind("kOp = ") + 6;
+  return text[at] != '(' && !(text[at] >= '0' && text[at] <= '9');
+}
+static_assert(is_declared<Op::Hello>() && !is_declared<static_cast<Op>(5)>());
+
+template <size_t kEntries, size_t... kNumbers>
+consteval bool is_complete(const std::array<Permission, kEntries>& table,
+                           std::index_sequence<kNumbers...>) {
+  const auto entries = [&table](Op op) {
+    return std::count_if(table.begin(), table.end(),
+                         [op](const Permission& one) { return one.op == op; });
+  };
+  return (
+      (entries(static_cast<Op>(kNumbers)) == (is_declared<static_cast<Op>(kNumbers)>() ? 1 : 0)) &&
+      ...);
+}
+inline constexpr size_t kOps = static_cast<size_t>(Op::MAX) + 1;
+static_assert(is_complete(kTable, std::make_index_sequence<kOps>()),
+              "every operation of common.fbs has exactly one entry in permissions.h");
+
+}  // namespace permissions
+
+// Null: there is no such operation.
+constexpr const Permission* permission_of(uint16_t op) {
+  for (const Permission& one : permissions::kTable) {
+    if (static_cast<uint16_t>(one.op) == op) return &one;
+  }
+  return nullptr;
+}
+
+}  // namespace cellar::server
