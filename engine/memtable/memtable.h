@@ -21,6 +21,7 @@
 
 #include <absl/container/btree_set.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -108,6 +109,7 @@ class Memtable {
   CommitStamp max_stamp_;
   TimeBounds bounds_;
   std::vector<StampedRange> ranges_;
+  std::multimap<CommitStamp, size_t> range_places_;  // in ranges_
   bool frozen_ = false;
 };
 

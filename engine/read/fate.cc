@@ -1,8 +1,5 @@
 #include "engine/read/fate.h"
 
-#include <algorithm>
-#include <functional>
-
 #include "engine/model/key_in_row.h"
 #include "engine/model/token.h"
 #include "io/base/check.h"
@@ -29,12 +26,24 @@ bool FateJudge::begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t cou
   counted_now_us_ = counted_now_us;
   row_below_ = ranges_.empty() ? CommitStamp{} : ranges_.covering(row_, at);
   row_deletes_.clear();
-  if (row_below_ != CommitStamp{} && retention_.any_counts()) {
-    ranges_.all_covering(row_, at, row_deletes_);
-  }
+  if (retention_.any_counts()) collect_range_deletes();
   in_family_ = false;
   column_prefix_.clear();
   return true;
+}
+
+// Rows of one stretch share the list, however many there are of both.
+void FateJudge::collect_range_deletes() {
+  const size_t stretch =
+      row_below_ == CommitStamp{} ? RangeDeletes::kNoStretch : ranges_.stretch_of(row_);
+  if (stretch == range_deletes_stretch_ && at_ == range_deletes_at_ &&
+      ranges_.builds() == range_deletes_build_)
+    return;
+  range_deletes_stretch_ = stretch;
+  range_deletes_build_ = ranges_.builds();
+  range_deletes_at_ = at_;
+  range_deletes_.clear();
+  if (stretch != RangeDeletes::kNoStretch) ranges_.all_covering(row_, at_, range_deletes_);
 }
 
 // The first entry of a column, or one of none.
@@ -106,12 +115,7 @@ void FateJudge::enter_column(const KeyInRow& parsed) {
 
 Fate FateJudge::judge_row_delete() {
   if (stamp_ > at_) return Fate::unseen;
-  if (retention_.any_counts()) {
-    // Range deletes of the row may lie anywhere among them.
-    const auto place =
-        std::lower_bound(row_deletes_.begin(), row_deletes_.end(), stamp_, std::greater<>());
-    row_deletes_.insert(place, stamp_);
-  }
+  if (retention_.any_counts()) row_deletes_.push_back(stamp_);
   if (stamp_ <= row_below_) return Fate::redundant;
   row_below_ = stamp_;
   return Fate::marker;
@@ -143,10 +147,6 @@ Fate FateJudge::judge_token(Bytes value) {
   return parse_token_until(value, token_until_us_) ? Fate::token : Fate::malformed;
 }
 
-bool FateJudge::reached_by_delete() const {
-  return !row_deletes_.empty() || !family_deletes_.empty() || !all_column_deletes_.empty();
-}
-
 Fate FateJudge::judge_counted_slowly(bool same_timestamp, bool covered) {
   // As many live as may, so it is out, and so will all the others be.
   if (!judging_column_ && alive_run_.is_full())
@@ -157,10 +157,10 @@ Fate FateJudge::judge_counted_slowly(bool same_timestamp, bool covered) {
 
 void FateJudge::begin_column_judge() {
   judging_column_ = true;
-  const bool exact =
-      deaths_ == Deaths::of_all || (deaths_ == Deaths::of_deleted && reached_by_delete());
-  column_judge_.begin(*family_retention_, counted_now_us_, exact, row_deletes_, family_deletes_,
-                      all_column_deletes_);
+  const DeleteSweep::Whole whole{&range_deletes_, &row_deletes_, &family_deletes_};
+  const bool reached = !whole.empty() || !all_column_deletes_.empty();
+  const bool exact = deaths_ == Deaths::of_all || (deaths_ == Deaths::of_deleted && reached);
+  column_judge_.begin(*family_retention_, counted_now_us_, exact, whole, all_column_deletes_);
   for (const ColumnJudge::Cell& cell : alive_run_.close()) column_judge_.judge(cell, false);
 }
 

@@ -174,7 +174,6 @@ class FateJudge {
                ? Fate::visible
                : Fate::ruled_out;
   }
-  bool reached_by_delete() const;
   Fate judge_counted(bool same_timestamp, bool covered) {
     if (!same_timestamp && !covered && alive_run_.take(timestamp_us_, stamp_, value_.expire_at_us))
       return Fate::visible;
@@ -182,6 +181,7 @@ class FateJudge {
   }
   Fate judge_counted_slowly(bool same_timestamp, bool covered);
   void begin_column_judge();
+  void collect_range_deletes();
 
   enum class Deaths : uint8_t { of_none, of_deleted, of_all };
 
@@ -220,7 +220,12 @@ class FateJudge {
   ColumnDeletes column_deletes_;
   int64_t last_timestamp_us_ = -1;  // of the last cell that was not unseen; -1: there is none
 
-  // Where versions count: every delete, newest first.
+  // Where versions count: every delete, newest first. Those of row ranges hold for all rows of a
+  // stretch in which the same ranges lie.
+  std::vector<CommitStamp> range_deletes_;
+  size_t range_deletes_stretch_ = SIZE_MAX;  // none was asked about
+  uint64_t range_deletes_build_ = 0;
+  CommitStamp range_deletes_at_;
   std::vector<CommitStamp> row_deletes_;
   std::vector<CommitStamp> family_deletes_;
   std::vector<DeleteSweep::Range> all_column_deletes_;

@@ -19,6 +19,7 @@ void RangeDeletes::add(const StampedRange& range) {
 }
 
 void RangeDeletes::build(CommitStamp floor) {
+  ++builds_;
   fragments_.clear();
   stamps_.clear();
   std::sort(items_.begin(), items_.end(),
@@ -57,14 +58,19 @@ void RangeDeletes::build(CommitStamp floor) {
   }
 }
 
-CommitStamp RangeDeletes::covering(Bytes row, CommitStamp at) const {
-  if (fragments_.empty()) return CommitStamp{};
-  auto it = std::upper_bound(
+size_t RangeDeletes::stretch_of(Bytes row) const {
+  const auto behind = std::upper_bound(
       fragments_.begin(), fragments_.end(), row,
       [](Bytes wanted, const Fragment& fragment) { return wanted < fragment.start; });
-  if (it == fragments_.begin()) return CommitStamp{};
-  --it;
-  for (size_t i = it->first; i < it->first + it->count; ++i)
+  return behind == fragments_.begin() ? kNoStretch
+                                      : static_cast<size_t>(behind - fragments_.begin()) - 1;
+}
+
+CommitStamp RangeDeletes::covering(Bytes row, CommitStamp at) const {
+  const size_t stretch = stretch_of(row);
+  if (stretch == kNoStretch) return CommitStamp{};
+  const Fragment& in = fragments_[stretch];
+  for (size_t i = in.first; i < in.first + in.count; ++i)
     if (stamps_[i] <= at) return stamps_[i];
   return CommitStamp{};
 }

@@ -29,6 +29,11 @@ class RangeDeletes {
   const std::vector<StampedRange>& items() const { return items_; }
   // The newest delete of `row` committed at or before `at`; stamp 0 when there is none.
   CommitStamp covering(Bytes row, CommitStamp at) const;
+  // Rows in which the very same deletes lie share a stretch, until the next build(). kNoStretch:
+  // before every delete.
+  static constexpr size_t kNoStretch = SIZE_MAX - 1;
+  size_t stretch_of(Bytes row) const;
+  uint64_t builds() const { return builds_; }  // so far
   // All of them, newest first, whatever the floor. O(log n) for each that covers the row.
   void all_covering(Bytes row, CommitStamp at, std::vector<CommitStamp>& stamps) const;
 
@@ -44,6 +49,7 @@ class RangeDeletes {
   void stab(size_t first, size_t last, Bytes row, CommitStamp at,
             std::vector<CommitStamp>& stamps) const;
 
+  uint64_t builds_ = 0;
   std::vector<StampedRange> items_;  // once built: by start
   // A balanced tree over items_: the middle of a stretch is its root, and furthest_ of the root is
   // the item of the stretch that ends last.

@@ -18,13 +18,12 @@ Instant crossing(int64_t timestamp_us, int64_t older_than_us) {
 }  // namespace
 
 void ColumnJudge::begin(const FamilyRetention& family, int64_t now_us, bool exact,
-                        const DeleteSweep::Stamps& of_row, const DeleteSweep::Stamps& of_family,
+                        const DeleteSweep::Whole& whole,
                         const std::vector<DeleteSweep::Range>& of_column) {
   family_ = &family;
   now_us_ = now_us;
   end_ = instant_after_us(now_us);
-  of_row_ = &of_row;
-  of_family_ = &of_family;
+  whole_ = whole;
   of_column_ = &of_column;
   young_rank_ = family.rule().young_rank();
   by_age_ = !family.rule().steps().empty();
@@ -65,7 +64,7 @@ Fate ColumnJudge::replay(const Cell& cell) {
   if (!started_) {
     started_ = true;
     timeline_.clear();
-    sweep_.begin(*of_row_, *of_family_, *of_column_);
+    sweep_.begin(whole_, *of_column_);
   }
   const Instant born = instant_of(cell.born);
   Fate fate = Fate::visible;
@@ -104,7 +103,18 @@ Instant ColumnJudge::first_due(const Cell& cell, Instant to) const {
     if (from >= until) continue;
     uint64_t rank = rule.young_rank();
     if (cell.expire_at_us == kNoExpiry) {
-      for (const StepRule::Step& step : rule.steps()) {
+      // Ranks that more newer versions would take than ever were alive at once are passed over.
+      const uint64_t most = timeline_.most();
+      auto at = rule.steps().begin();
+      if (rank > most) {
+        at = std::partition_point(at, rule.steps().end(),
+                                  [most](const StepRule::Step& s) { return s.rank > most; });
+        if (at == rule.steps().end()) continue;
+        from = std::max(from, crossing(cell.timestamp_us, at->older_than_us));
+        rank = (at++)->rank;
+      }
+      for (; at != rule.steps().end() && from < until; ++at) {
+        const StepRule::Step& step = *at;
         const Instant cross = std::min(crossing(cell.timestamp_us, step.older_than_us), until);
         if (cross > from) {
           const Instant due = timeline_.first_with(rank, from, cross);

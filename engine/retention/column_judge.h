@@ -31,8 +31,8 @@
 // The judge counts and remembers stamp and timestamp of each cell (24 bytes); when neither holds
 // any more it feeds what it remembers to the timeline and goes on exactly. When as many live as any
 // cell may have before it (is_full()), nothing is remembered or replayed any more: whatever comes
-// is out. A cell costs one comparison on the fast path and O(log n) on the other; deletes cost
-// O(log n) each.
+// is out. A cell costs one comparison on the fast path and O(log n) on the other, for each age at
+// which an era's rule changes its mind about so many versions; deletes cost O(log n) each.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +57,7 @@ class ColumnJudge {
   // Begins a column as of `now_us`. All are borrowed until the next begin(); the deletes need not
   // be complete before the first cell(). `exact` forgoes the fast path, so that died() is known.
   void begin(const FamilyRetention& family, int64_t now_us, bool exact,
-             const DeleteSweep::Stamps& of_row, const DeleteSweep::Stamps& of_family,
-             const std::vector<DeleteSweep::Range>& of_column);
+             const DeleteSweep::Whole& whole, const std::vector<DeleteSweep::Range>& of_column);
 
   // `deleted`: some later delete covers it. Answers visible, overwritten, deleted, expired or
   // ruled_out. REQUIRES: key order.
@@ -82,6 +81,8 @@ class ColumnJudge {
   // No cell that is still to come can be alive: the rule asks for fewer newer versions than there
   // are, at any age.
   bool is_full() const { return alive_ >= young_rank_; }
+  // What all columns have cost on the exact path: Timeline::steps().
+  uint64_t steps() const { return timeline_.steps(); }
 
  private:
   // On the fast path: at so many newer ones that are alive now the cell is out, or cannot be judged
@@ -99,8 +100,7 @@ class ColumnJudge {
   const FamilyRetention* family_ = nullptr;
   int64_t now_us_ = 0;
   Instant end_ = 0;  // the first instant behind now
-  const DeleteSweep::Stamps* of_row_ = nullptr;
-  const DeleteSweep::Stamps* of_family_ = nullptr;
+  DeleteSweep::Whole whole_;
   const std::vector<DeleteSweep::Range>* of_column_ = nullptr;
 
   uint64_t young_rank_ = kNoRank;  // of the rule in force

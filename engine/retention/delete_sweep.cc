@@ -20,10 +20,8 @@ Instant first_above(const DeleteSweep::Stamps& falling, CommitStamp stamp) {
 
 }  // namespace
 
-void DeleteSweep::begin(const Stamps& of_row, const Stamps& of_family,
-                        const std::vector<Range>& ranges) {
-  of_row_ = &of_row;
-  of_family_ = &of_family;
+void DeleteSweep::begin(const Whole& whole, const std::vector<Range>& ranges) {
+  whole_ = whole;
   opening_ = ranges;
   std::sort(opening_.begin(), opening_.end(),
             [](const Range& a, const Range& b) { return last_of(a) > last_of(b); });
@@ -43,7 +41,9 @@ Instant DeleteSweep::first_after(CommitStamp stamp, int64_t timestamp_us) {
     open_.erase(open_.find(closing_.back().stamp));
     closing_.pop_back();
   }
-  Instant first = std::min(first_above(*of_row_, stamp), first_above(*of_family_, stamp));
+  Instant first =
+      std::min({first_above(*whole_.of_ranges, stamp), first_above(*whole_.of_row, stamp),
+                first_above(*whole_.of_family, stamp)});
   const auto part = open_.upper_bound(stamp);
   if (part != open_.end()) first = std::min(first, instant_of(*part));
   return first;

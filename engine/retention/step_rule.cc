@@ -1,24 +1,65 @@
 #include "engine/retention/step_rule.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
 
 namespace cellar::engine {
 namespace {
 
 using Kind = RuleNode::Kind;
 
-// The threshold of the subtree at `next` when every age up to `due_us` is due.
-uint64_t threshold(const RetentionRule& rule, size_t& next, int64_t due_us) {
-  const RuleNode& node = rule.nodes[next++];
-  if (node.kind == Kind::max_versions) return static_cast<uint64_t>(node.value);
-  if (node.kind == Kind::max_age) return node.value <= due_us ? 0 : kNoRank;
-  const bool any = node.kind == Kind::union_of;
-  uint64_t result = any ? kNoRank : 0;
-  for (uint32_t i = 0; i < node.children; ++i) {
-    const uint64_t part = threshold(rule, next, due_us);
-    result = any ? std::min(result, part) : std::max(result, part);
+// What a subtree says: a threshold that falls with age.
+struct Falling {
+  uint64_t young = kNoRank;
+  std::vector<StepRule::Step> steps;
+};
+
+// A step of one part of a group.
+struct PartStep {
+  int64_t older_than_us;
+  uint64_t from;
+  uint64_t to;
+};
+
+// The least (`any`) or the greatest of the parts at every age, swept from young to old.
+Falling combine(const std::vector<Falling>& parts, bool any) {
+  std::multiset<uint64_t> ranks;
+  std::vector<PartStep> moves;
+  for (const Falling& part : parts) {
+    uint64_t from = part.young;
+    ranks.insert(from);
+    for (const StepRule::Step& step : part.steps) {
+      moves.push_back({step.older_than_us, from, step.rank});
+      from = step.rank;
+    }
+  }
+  std::sort(moves.begin(), moves.end(),
+            [](const PartStep& a, const PartStep& b) { return a.older_than_us < b.older_than_us; });
+  Falling result;
+  const auto now = [&ranks, any] { return any ? *ranks.begin() : *ranks.rbegin(); };
+  uint64_t before = result.young = now();
+  for (size_t i = 0; i < moves.size();) {
+    const int64_t age_us = moves[i].older_than_us;
+    for (; i < moves.size() && moves[i].older_than_us == age_us; ++i) {
+      ranks.erase(ranks.find(moves[i].from));
+      ranks.insert(moves[i].to);
+    }
+    if (now() == before) continue;
+    before = now();
+    result.steps.push_back({age_us, before});
   }
   return result;
+}
+
+Falling compile(const RetentionRule& rule, size_t& next) {
+  const RuleNode& node = rule.nodes[next++];
+  if (node.kind == Kind::max_versions) return {static_cast<uint64_t>(node.value), {}};
+  if (node.kind == Kind::max_age) return {kNoRank, {{node.value, 0}}};
+  std::vector<Falling> parts;
+  for (uint32_t i = 0; i < node.children; ++i) parts.push_back(compile(rule, next));
+  return combine(parts, node.kind == Kind::union_of);
 }
 
 }  // namespace
@@ -26,21 +67,16 @@ uint64_t threshold(const RetentionRule& rule, size_t& next, int64_t due_us) {
 StepRule::StepRule(const RetentionRule& rule) {
   if (rule.nodes.empty()) return;
   size_t next = 0;
-  young_rank_ = threshold(rule, next, -1);
-  std::vector<int64_t> ages;
-  for (const RuleNode& node : rule.nodes) {
-    if (node.kind == Kind::max_age) ages.push_back(node.value);
-  }
-  std::sort(ages.begin(), ages.end());
-  ages.erase(std::unique(ages.begin(), ages.end()), ages.end());
-  uint64_t before = young_rank_;
-  for (const int64_t age_us : ages) {
-    next = 0;
-    const uint64_t rank = threshold(rule, next, age_us);
-    if (rank == before) continue;
-    steps_.push_back({age_us, rank});
-    before = rank;
-  }
+  Falling all = compile(rule, next);
+  young_rank_ = all.young;
+  steps_ = std::move(all.steps);
+}
+
+uint64_t StepRule::rank_behind_first(int64_t age_us) const {
+  const auto behind =
+      std::partition_point(steps_.begin(), steps_.end(),
+                           [age_us](const Step& step) { return step.older_than_us < age_us; });
+  return std::prev(behind)->rank;
 }
 
 std::optional<int64_t> StepRule::fatal_age_us() const {

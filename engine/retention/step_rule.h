@@ -34,18 +34,15 @@ class StepRule {
   };
 
   StepRule() = default;  // keeps everything
-  // REQUIRES: validate_rule succeeded. O(ages * nodes).
+  // REQUIRES: validate_rule succeeded. O(n log n) of the nodes, for each level of the tree.
   explicit StepRule(const RetentionRule& rule);
 
   uint64_t young_rank() const { return young_rank_; }
   const std::vector<Step>& steps() const { return steps_; }  // ages rise, ranks fall
+  // O(log steps).
   uint64_t rank_at(int64_t age_us) const {
-    uint64_t rank = young_rank_;
-    for (const Step& step : steps_) {
-      if (age_us <= step.older_than_us) break;
-      rank = step.rank;
-    }
-    return rank;
+    if (steps_.empty() || age_us <= steps_.front().older_than_us) return young_rank_;
+    return rank_behind_first(age_us);
   }
   // The age beyond which a cell is due whatever its rank; absent when there is none.
   std::optional<int64_t> fatal_age_us() const;
@@ -57,6 +54,8 @@ class StepRule {
   bool operator==(const StepRule&) const = default;  // the same rule, however it is written
 
  private:
+  uint64_t rank_behind_first(int64_t age_us) const;
+
   uint64_t young_rank_ = kNoRank;
   std::vector<Step> steps_;
 };

@@ -47,6 +47,7 @@ void Timeline::split(Index node, Instant at, Index& left, Index& right) {
     left = right = kNone;
     return;
   }
+  ++steps_;
   push_down(node);
   Index part = kNone;
   if (nodes_[node].at < at) {
@@ -64,6 +65,7 @@ void Timeline::split(Index node, Instant at, Index& left, Index& right) {
 Timeline::Index Timeline::join(Index left, Index right) {
   if (left == kNone) return right;
   if (right == kNone) return left;
+  ++steps_;
   if (nodes_[left].priority < nodes_[right].priority) {
     push_down(right);
     const Index joined = join(left, nodes_[right].left);
@@ -82,6 +84,7 @@ uint64_t Timeline::count_at(Instant instant) const {
   uint64_t found = 0;
   uint64_t added = 0;
   for (Index node = root_; node != kNone;) {
+    ++steps_;
     const Node& n = nodes_[node];
     if (n.at <= instant) found = n.count + added;
     added += n.added;
@@ -93,6 +96,7 @@ uint64_t Timeline::count_at(Instant instant) const {
 // Makes `at` a breakpoint.
 void Timeline::ensure(Instant at) {
   for (Index node = root_; node != kNone;) {
+    ++steps_;
     const Node& n = nodes_[node];
     if (n.at == at) return;
     node = n.at < at ? n.right : n.left;
@@ -120,7 +124,9 @@ void Timeline::add(Instant from, Instant to) {
 }
 
 Instant Timeline::find(Index node, uint64_t rank, Instant after, uint64_t added) const {
-  if (node == kNone || nodes_[node].most + added < rank) return kNever;
+  if (node == kNone) return kNever;
+  ++steps_;
+  if (nodes_[node].most + added < rank) return kNever;
   const Node& n = nodes_[node];
   if (n.at > after) {
     const Instant earlier = find(n.left, rank, after, added + n.added);

@@ -41,6 +41,11 @@ class Timeline {
   // The first instant in [from, to) with at least `rank` versions alive; kNever when there is none.
   Instant first_with(uint64_t rank, Instant from, Instant to) const;
   uint64_t count_at(Instant instant) const;
+  // The most that are alive at any instant.
+  uint64_t most() const { return root_ == kNone ? 0 : nodes_[root_].most; }
+
+  // Nodes looked at so far, by all columns: what it cost, for tests.
+  uint64_t steps() const { return steps_; }
 
  private:
   using Index = uint32_t;
@@ -68,6 +73,7 @@ class Timeline {
   std::vector<Node> nodes_;
   Index root_ = kNone;
   uint32_t random_ = 0x9e3779b9;
+  mutable uint64_t steps_ = 0;
 };
 
 }  // namespace cellar::engine

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/manifest/audit_entry.h"
+#include "engine/manifest/table_item.h"
 #include "engine/manifest/table_state.h"
 #include "io/base/random.h"
 
@@ -148,6 +149,61 @@ TEST(AuditEntry, HasTheBytesOfFormatsMd) {
   std::string newer = encoded;
   newer[0] = 2;
   EXPECT_EQ(decode_audit_entry(1, newer).error().code, Errc::failed_precondition);
+}
+
+TableItem example_item() {
+  TableItem item;
+  item.meta.blob = BlobId{0x10001};
+  item.meta.file_bytes = 4096;
+  item.meta.table = TableId{3};
+  item.meta.tablet = TabletId{5};
+  item.meta.entries = 2;
+  item.meta.smallest_key = "a";
+  item.meta.largest_key = "z";
+  item.meta.min_stamp = CommitStamp{10};
+  item.meta.max_stamp = CommitStamp{20};
+  return item;
+}
+
+TEST(TableItem, OfAllItsRowsIsTheFactsAloneAndOfSomeHasThemInFront) {
+  TableItem item = example_item();
+  const std::string facts = encode_table_meta(item.meta);
+  EXPECT_EQ(
+      hex(facts),
+      "01 03 81 80 04 02 02 80 20 03 01 03 04 01 05 05 00 06 00 07 01 00 08 01 02 09 01 00 0a "
+      "01 00 0b 01 00 0c 01 00 0d 01 00 0e 01 00 0f 01 61 10 01 7a 11 01 0a 12 01 14 13 01 01 "
+      "14 01 00 15 01 00 16 01 00 17 01 00 18 01 00 19 01 01");
+  EXPECT_EQ(encode_table_item(item), facts);
+  EXPECT_EQ(decode_table_item(facts)->rows, KeyRange{});
+  item.rows = {"g", "m\x01"};
+  const std::string cut = encode_table_item(item);
+  EXPECT_EQ(hex(Bytes(cut).substr(0, 6)), "02 01 67 02 6d 01");
+  EXPECT_EQ(cut.substr(6), facts);
+  for (const KeyRange& rows : {item.rows, KeyRange{"g", ""}, KeyRange{"", "g"}}) {
+    item.rows = rows;
+    const auto decoded = decode_table_item(encode_table_item(item));
+    ASSERT_TRUE(decoded) << decoded.error().to_string();
+    EXPECT_EQ(decoded->rows, rows);
+    EXPECT_EQ(decoded->meta, item.meta);
+  }
+}
+
+TEST(TableItem, DamagedOrOfANewerFormatIsRefused) {
+  TableItem item = example_item();
+  item.rows = {"g", "m"};
+  const std::string encoded = encode_table_item(item);
+  for (size_t n = 0; n < encoded.size(); ++n) {
+    const auto decoded = decode_table_item(Bytes(encoded).substr(0, n));
+    if (decoded) continue;  // facts end wherever a field of theirs does
+    EXPECT_EQ(decoded.error().code, Errc::data_loss) << n;
+  }
+  for (size_t n = 0; n < 5; ++n) EXPECT_FALSE(decode_table_item(Bytes(encoded).substr(0, n))) << n;
+  item.rows = {"m", "g"};
+  EXPECT_EQ(decode_table_item(encode_table_item(item)).error().code, Errc::data_loss)
+      << "rows that end before they begin";
+  std::string newer = encoded;
+  newer[0] = 3;
+  EXPECT_EQ(decode_table_item(newer).error().code, Errc::failed_precondition);
 }
 
 TEST(LogSpan, HoldsEntriesThatEndAfterItsBeginningAndNotAfterItsEnd) {

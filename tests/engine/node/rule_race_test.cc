@@ -1,0 +1,215 @@
+// A rule that changes while merges and flushes are on their way: which cells the old one has killed
+// is a matter of the change's stamp alone, however late a tablet learns of it and whatever was
+// planned before it did. And the power fails at every step of a change and of its undoing.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/support/test_node.h"
+
+namespace cellar::support {
+namespace {
+
+constexpr int64_t kSecondUs = 1'000'000;
+constexpr int64_t kStartUs = 1'000'000'000'000'000;
+using Values = std::vector<std::string>;
+
+class RuleRace : public testing::Test {
+ protected:
+  static TestNodeOptions options(uint64_t seed) {
+    TestNodeOptions options;
+    options.seed = seed;
+    options.shards = 2;
+    options.min_latency_us = 20;
+    options.max_latency_us = 400;
+    options.start_wall_us = kStartUs;
+    options.engine.removal_margin_us = 0;
+    options.engine.clock_permit_us = 3600 * kSecondUs;
+    options.engine.clock_renew_us = 0;
+    return options;
+  }
+  static engine::TableChange rule_of_f(RetentionRule rule) {
+    engine::TableChange change;
+    change.name = "t";
+    change.alter.emplace_back().name = "f";
+    change.alter[0].rule = std::move(rule);
+    return change;
+  }
+  static engine::TableSpec table(RetentionRule rule, int64_t undo_window_us) {
+    engine::TableSpec spec;
+    spec.name = "t";
+    spec.granularity = Granularity::micros;
+    spec.splits = {"m"};
+    engine::FamilySpec& family = spec.families.emplace_back();
+    family.name = "f";
+    family.rule = std::move(rule);
+    family.undo_window_us = undo_window_us;
+    family.born_dead = BornDead::accept;
+    return spec;
+  }
+};
+
+// Cells that die of age one after the other all the time that it lasts.
+TEST_F(RuleRace, WhatALooserRuleFindsAliveStaysThoughAMergeWasPlannedUnderTheOldOne) {
+  size_t met = 0;
+  for (uint64_t round = 0; round < 40; ++round) {
+    SCOPED_TRACE(fmt::format("round {}", round));
+    TestNode node(options(round + 1));
+    ASSERT_TRUE(node.create_table(table(RetentionRule::max_age_us(kSecondUs), 0)));
+    const int64_t base_us = node.world().clock().wall_us();
+    constexpr int64_t kCells = 600;
+    constexpr int64_t kStepUs = 25;
+    for (const char* row : {"a", "z"}) {
+      std::vector<OwnedMutation> ops;
+      for (int64_t i = 0; i < kCells; ++i) {
+        ops.push_back(set_cell(fmt::format("f:{:04}", i), base_us + i * kStepUs, "v"));
+      }
+      ASSERT_TRUE(node.write("t", row, std::move(ops)));
+    }
+    if (round % 2 == 0) ASSERT_TRUE(node.flush("t"));
+    node.world().run_for_us(base_us + kSecondUs + 2000 - node.world().clock().wall_us());
+
+    std::optional<Result<engine::TableEntry>> altered;
+    std::vector<std::unique_ptr<std::optional<Result<void>>>> merges;
+    // Merges begin one after the other, before, amid and after the change; the first of them after
+    // `round` rounds of the world.
+    spawn(node.loop(0).executor(),
+          detail::run_into(node.node().alter_table(ShardId{0}, rule_of_f(RetentionRule()), {}),
+                           altered));
+    uint64_t rounds = 0;
+    ASSERT_TRUE(node.world().run_until([&] {
+      if (merges.size() < 2 && rounds++ >= round % 20) {
+        const auto& tablet = node.table("t")->tablets[merges.size()];
+        merges.push_back(std::make_unique<std::optional<Result<void>>>());
+        spawn(
+            node.loop(tablet.shard.value()).executor(),
+            detail::run_into(node.node().engine(tablet.shard).compact(tablet.id), *merges.back()));
+      }
+      return altered.has_value() && merges.size() == 2 && merges[0]->has_value() &&
+             merges[1]->has_value();
+    }));
+    ASSERT_TRUE(*altered) << altered->error().to_string();
+    for (const auto& merge : merges) met += !**merge;  // put off, to be tried again
+
+    const FamilySchema& family = node.table("t")->schema.families[0];
+    ASSERT_EQ(family.history.size(), 1u);
+    const uint64_t changed_ns = family.history[0].until.value();
+    Values expected;
+    for (const char* row : {"a", "z"}) {
+      for (int64_t i = 0; i < kCells; ++i) {
+        const int64_t dies_us = base_us + i * kStepUs + kSecondUs + 1;
+        if (static_cast<uint64_t>(dies_us) * 1000 >= changed_ns)
+          expected.push_back(fmt::format("{} {:04}", row, i));
+      }
+    }
+    ASSERT_GT(expected.size(), 100u);
+    ASSERT_LT(expected.size(), 2u * kCells);
+    const auto alive = [&node] {
+      Values values;
+      for (const OwnedCell& cell : node.cells("t")) {
+        values.push_back(fmt::format("{} {}", cell.row, cell.qualifier));
+      }
+      return values;
+    };
+    EXPECT_EQ(alive(), expected);
+    ASSERT_TRUE(node.compact("t"));
+    EXPECT_EQ(alive(), expected);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(met, 0u) << "no merge was ever overtaken by the change";
+}
+
+// ---- the power fails
+
+struct Image {
+  std::unique_ptr<MemDisk> disk;
+  int64_t wall_us = 0;
+  std::string note;
+};
+
+// What a table may show before and after one change of its rule, by what the change does.
+struct Step {
+  const char* name;
+  RetentionRule rule;
+  bool undo = false;
+  Values before;
+  Values after;
+};
+
+class RuleCrash : public RuleRace {
+ protected:
+  static Values values(TestNode& node) {
+    Values out;
+    for (const OwnedCell& cell : node.cells("t")) out.push_back(cell.row + cell.value);
+    return out;
+  }
+  static Async<Result<engine::TableEntry>> change(TestNode& node, const Step& step) {
+    if (step.undo) return node.node().undo_rule(ShardId{0}, {"t", "f"}, {"test", "memory"});
+    return node.node().alter_table(ShardId{0}, rule_of_f(step.rule), {"test", "memory"});
+  }
+};
+
+TEST_F(RuleCrash, AtEveryStepOfAChangeAndOfItsUndoingAllTabletsHoldTheOldRuleOrTheNew) {
+  const Values all{"a5", "a4", "a3", "a2", "a1", "z5", "z4", "z3", "z2", "z1"};
+  const Values three{"a5", "a4", "a3", "z5", "z4", "z3"};
+  const Values one{"a5", "z5"};
+  const auto keep = [](int64_t n) { return RetentionRule::max_versions(n); };
+  const Step steps[] = {
+      {"tightened", keep(3), false, all, three}, {"again", keep(1), false, three, one},
+      {"undone", {}, true, one, three},          {"undone to the first", {}, true, three, all},
+      {"tightened", keep(1), false, all, one},   {"loosened", keep(3), false, one, three},
+  };
+  TestNodeOptions with_hook = options(5);
+  std::vector<Image> images;
+  const char* amid = nullptr;
+  uint64_t round = 0;
+  with_hook.on_round = [&](TestNode& node) {
+    if (amid == nullptr) return;
+    images.push_back({node.crash_image(static_cast<CrashPolicy>(round % 4)),
+                      node.world().clock().wall_us(), fmt::format("{}, round {}", amid, round)});
+    ++round;
+  };
+  TestNode node(with_hook);
+  ASSERT_TRUE(node.create_table(table(keep(5), 3600 * kSecondUs)));
+  for (const char* row : {"a", "z"}) {
+    for (int64_t t = 1; t <= 5; ++t) {
+      ASSERT_TRUE(node.set("t", row, "f:q", t, std::to_string(t)));
+    }
+    ASSERT_TRUE(node.flush("t"));
+  }
+  for (const Step& step : steps) {
+    ASSERT_EQ(values(node), step.before) << step.name;
+    const uint64_t version = node.table("t")->schema.version;
+    const size_t audited = node.audit_log().entries.size();
+    images.clear();
+    amid = step.name;
+    const auto changed =
+        step.undo ? node.undo_rule({"t", "f"}) : node.alter_table(rule_of_f(step.rule));
+    amid = nullptr;
+    ASSERT_TRUE(changed) << step.name << ": " << changed.error().to_string();
+    ASSERT_EQ(values(node), step.after) << step.name;
+    EXPECT_GT(images.size(), 5u);
+    std::set<uint64_t> versions;
+    for (Image& image : images) {
+      SCOPED_TRACE(image.note);
+      TestNodeOptions after = options(round++);
+      after.shards = 1 + static_cast<uint32_t>(round % 3);
+      after.start_wall_us = image.wall_us;
+      TestNode again(after, std::move(image.disk));
+      ASSERT_TRUE(again.is_open()) << again.open_error()->to_string();
+      const uint64_t found = again.table("t")->schema.version;
+      versions.insert(found);
+      const bool is_new = found != version;
+      EXPECT_EQ(values(again), is_new ? step.after : step.before);
+      EXPECT_EQ(again.audit_log().entries.size(), audited + (is_new ? 1 : 0))
+          << "the trail tells of it exactly when it was made";
+      ASSERT_TRUE(again.compact("t"));
+      EXPECT_EQ(values(again), is_new ? step.after : step.before);
+      if (HasFailure()) return;
+    }
+    EXPECT_EQ(versions, (std::set<uint64_t>{version, version + 1})) << step.name;
+  }
+}
+
+}  // namespace
+}  // namespace cellar::support
