@@ -36,25 +36,31 @@ static_assert(kLineBits == 512);
 
 uint64_t row_hash(Bytes row_prefix) { return XXH3_64bits(row_prefix.data(), row_prefix.size()); }
 
-std::string FilterBuilder::finish(uint32_t bits_per_row) const {
+void FilterBuilder::begin(uint32_t bits_per_row) {
   CHECK(bits_per_row >= 1 && bits_per_row <= 64, "{} bits a row", bits_per_row);
-  const size_t lines = (hashes_.size() * bits_per_row + kLineBits - 1) / kLineBits;
+  lines_ = (hashes_.size() * bits_per_row + kLineBits - 1) / kLineBits;
   // ln 2 bits per row is best for a plain filter; a blocked one wants slightly fewer.
-  const uint32_t probes = std::clamp(bits_per_row * 6 / 10, 1u, kMaxProbes);
-  std::string out;
-  put_u8(out, kBlockedBloom);
-  put_u8(out, static_cast<uint8_t>(probes));
-  put_u16(out, 0);
-  put_u32(out, static_cast<uint32_t>(lines));
-  out.resize(kHeaderBytes + lines * Filter::kLineBytes, '\0');
-  for (uint64_t hash : hashes_) {
-    char* line = out.data() + kHeaderBytes + line_of(hash, lines) * Filter::kLineBytes;
-    for_each_bit(hash, probes, [line](uint32_t bit) {
+  probes_ = std::clamp(bits_per_row * 6 / 10, 1u, kMaxProbes);
+  done_ = 0;
+  out_.clear();
+  put_u8(out_, kBlockedBloom);
+  put_u8(out_, static_cast<uint8_t>(probes_));
+  put_u16(out_, 0);
+  put_u32(out_, static_cast<uint32_t>(lines_));
+  out_.resize(kHeaderBytes + lines_ * Filter::kLineBytes, '\0');
+}
+
+bool FilterBuilder::step() {
+  const size_t end = std::min(done_ + kRowsAStep, hashes_.size());
+  for (; done_ < end; ++done_) {
+    const uint64_t hash = hashes_[done_];
+    char* line = out_.data() + kHeaderBytes + line_of(hash, lines_) * Filter::kLineBytes;
+    for_each_bit(hash, probes_, [line](uint32_t bit) {
       line[bit / 8] = static_cast<char>(line[bit / 8] | 1 << bit % 8);
       return true;
     });
   }
-  return out;
+  return done_ == hashes_.size();
 }
 
 bool Filter::open(Bytes contents) {

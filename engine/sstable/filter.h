@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -26,11 +27,30 @@ class FilterBuilder {
     if (hashes_.empty() || hashes_.back() != hash) hashes_.push_back(hash);
   }
   size_t rows() const { return hashes_.size(); }
+  // The filter of what was added, made in steps, for millions of rows take milliseconds:
+  //   builder.begin(10);
+  //   while (!builder.step()) { let others run }
+  //   use(builder.contents());
   // bits_per_row: 1 to 64.
-  std::string finish(uint32_t bits_per_row) const;
+  void begin(uint32_t bits_per_row);
+  bool step();  // true: done
+  Bytes contents() const { return out_; }
+  // All steps at once.
+  std::string finish(uint32_t bits_per_row) {
+    begin(bits_per_row);
+    while (!step()) {
+    }
+    return out_;
+  }
 
  private:
-  std::vector<uint64_t> hashes_;
+  static constexpr size_t kRowsAStep = 8192;  // about 200 us
+
+  std::deque<uint64_t> hashes_;  // grows without moving what is there
+  std::string out_;
+  size_t done_ = 0;  // of hashes_
+  size_t lines_ = 0;
+  uint32_t probes_ = 0;
 };
 
 class Filter {

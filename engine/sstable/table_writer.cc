@@ -5,6 +5,11 @@
 #include "io/base/check.h"
 
 namespace cellar::engine {
+namespace {
+
+constexpr uint64_t kLargeIndexBlocks = 4096;  // a millisecond, about, to write down and compress
+
+}  // namespace
 
 TableWriter::TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter> out)
     : options_(std::move(options)), out_(std::move(out)) {
@@ -96,15 +101,18 @@ void TableWriter::cut_block() {
   block_.reset();
 }
 
-// Everything behind the data blocks.
-void TableWriter::append_tail() {
+// Everything behind the data blocks. What is long in a large table is done in steps, and others run
+// in between.
+Async<void> TableWriter::append_tail() {
   if (!block_.empty()) cut_block();
   meta_.largest_key = last_key_;
   meta_.range_deletes = ranges_.size();
   TableFooter footer;
   footer.blob = options_.blob;
   if (options_.filter_bits_per_row > 0) {
-    footer.filter = append(filter_.finish(options_.filter_bits_per_row), false);
+    filter_.begin(options_.filter_bits_per_row);
+    while (!filter_.step()) co_await yield_now();
+    footer.filter = append(filter_.contents(), false);
   }
   const bool compress = options_.compression == Compression::lz4;
   if (!ranges_.empty()) {
@@ -114,7 +122,11 @@ void TableWriter::append_tail() {
     footer.ranges = append(encode_ranges(ranges_), compress);
   }
   footer.meta = append(encode_table_meta(meta_), compress);
-  footer.index = append(index_.finish(), compress);
+  const bool large = meta_.blocks > kLargeIndexBlocks;
+  if (large) co_await yield_now();
+  const std::string index = index_.finish();
+  if (large) co_await yield_now();
+  footer.index = append(index, compress);
   pending_.append(encode_table_footer(footer, offset_));
   offset_ += kTableFooterBytes;
 }
@@ -127,7 +139,7 @@ Async<Result<void>> TableWriter::flush() {
 }
 
 Async<Result<TableMeta>> TableWriter::finish() {
-  append_tail();
+  co_await append_tail();
   CO_TRY_VOID(co_await flush());
   CO_TRY_VOID(co_await out_->seal());
   meta_.file_bytes = offset_;

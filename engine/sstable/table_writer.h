@@ -66,7 +66,7 @@ class TableWriter {
   void note(const ParsedKey& key, Bytes key_bytes, Bytes value);
   void cut_block();
   BlockHandle append(Bytes raw, bool compress);
-  void append_tail();
+  Async<void> append_tail();
 
   TableWriterOptions options_;
   std::unique_ptr<BlobWriter> out_;

@@ -4,6 +4,9 @@
 
 namespace cellar {
 
+IoQueues::IoQueues(int in_flight)
+    : depth_{in_flight, in_flight * 3 / 4, in_flight / 8, in_flight / 8} {}
+
 void IoQueues::push(IoOp& op) {
   Queue& queue = queues_[static_cast<size_t>(op.io_class)];
   op.next = nullptr;
@@ -19,9 +22,7 @@ void IoQueues::push_front(IoOp& op) {
 }
 
 bool IoQueues::may_start(size_t io_class) const {
-  if (queues_[io_class].head == nullptr) return false;
-  return io_class != static_cast<size_t>(IoClass::compaction) ||
-         compaction_in_flight_ < kMaxCompactionInFlight;
+  return queues_[io_class].head != nullptr && class_in_flight_[io_class] < depth_[io_class];
 }
 
 bool IoQueues::may_start() const {
@@ -43,7 +44,7 @@ IoOp* IoQueues::pop() {
     queues_[i].head = op->next;
     op->next = nullptr;
     ++in_flight_;
-    if (op->io_class == IoClass::compaction) ++compaction_in_flight_;
+    ++class_in_flight_[i];
     return op;
   }
   return nullptr;
@@ -51,7 +52,7 @@ IoOp* IoQueues::pop() {
 
 void IoQueues::finished(const IoOp& op) {
   --in_flight_;
-  if (op.io_class == IoClass::compaction) --compaction_in_flight_;
+  --class_in_flight_[static_cast<size_t>(op.io_class)];
 }
 
 }  // namespace cellar

@@ -16,12 +16,21 @@ class IoEngine {
   virtual void submit(IoOp& op) = 0;
 };
 
-// Classes are served in the order of the enumeration, log first. Compaction may have only
-// kMaxCompactionInFlight operations in flight, so that a read that comes finds a shallow device
-// queue.
+// Classes are served in the order of the enumeration, log first, each up to its depth: a share of
+// what may be in flight at once. So a read that comes finds a shallow device queue however much is
+// merged, and a flood of reads leaves flushes and merges their slots, without which memory would
+// fill behind them.
+//
+//              log   read   flush   compaction
+//   share        1    3/4     1/8          1/8
+//   of 64       64     48       8            8
 class IoQueues {
  public:
-  static constexpr int kMaxCompactionInFlight = 8;
+  static constexpr int kDefaultInFlight = 64;
+  static constexpr int kMaxCompactionInFlight = kDefaultInFlight / 8;
+
+  // Of an engine that has so many operations in flight at most, 8 or more.
+  explicit IoQueues(int in_flight = kDefaultInFlight);
 
   void push(IoOp& op);
   // To the front of its class: an operation that the kernel wants submitted again.
@@ -42,8 +51,9 @@ class IoQueues {
   bool may_start(size_t io_class) const;
 
   std::array<Queue, kClasses> queues_;
+  std::array<int, kClasses> depth_;
+  std::array<int, kClasses> class_in_flight_{};
   int in_flight_ = 0;
-  int compaction_in_flight_ = 0;
 };
 
 }  // namespace cellar

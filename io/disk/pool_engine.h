@@ -36,7 +36,7 @@ class PoolEngine final : public IoEngine {
 
   const ShardExecutor executor_;
   BlockingPool& pool_;
-  IoQueues queues_;
+  IoQueues queues_{kMaxInFlight};
   std::array<Slot, kMaxInFlight> slots_;
   Slot* free_ = nullptr;
 };

@@ -74,7 +74,7 @@ class Uring final : public IoEngine, public LoopHook {
   bool ring_ready_ = false;
   bool files_ready_ = false;
   bool hooked_ = false;
-  IoQueues queues_;
+  IoQueues queues_{kMaxInFlight};
   std::array<bool, kHeldFiles> held_ = {};
   std::optional<asio::posix::stream_descriptor> eventfd_;
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // asked by handlers of Asio

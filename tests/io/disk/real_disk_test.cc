@@ -95,6 +95,39 @@ TEST(IoBackendTest, SeccompProfileWithoutIoUringGetsThreads) {
   EXPECT_EQ(code, 0);
 }
 
+// However much of one class waits, the others find slots.
+TEST(IoQueuesTest, EveryClassHasItsShareOfTheSlots) {
+  constexpr int kSlots = 32;
+  IoQueues queues(kSlots);
+  std::vector<IoOp> ops(4 * kSlots);
+  const auto start_all = [&queues](IoClass io_class) {
+    int started = 0;
+    for (IoOp* op = nullptr; queues.in_flight() < kSlots && (op = queues.pop()) != nullptr;) {
+      EXPECT_EQ(op->io_class, io_class);
+      ++started;
+    }
+    return started;
+  };
+  size_t next = 0;
+  const auto queue = [&](IoClass io_class) {
+    for (int i = 0; i < kSlots; ++i) {
+      IoOp& op = ops[next++];
+      op.io_class = io_class;
+      queues.push(op);
+    }
+  };
+  queue(IoClass::compaction);
+  EXPECT_EQ(start_all(IoClass::compaction), kSlots / 8);
+  queue(IoClass::flush);
+  EXPECT_EQ(start_all(IoClass::flush), kSlots / 8);
+  queue(IoClass::read);
+  EXPECT_EQ(start_all(IoClass::read), kSlots * 3 / 4);
+  EXPECT_EQ(queues.in_flight(), kSlots);
+  queue(IoClass::log);
+  queues.finished(ops[2 * kSlots]);  // a read; the log goes before the next one
+  EXPECT_EQ(queues.pop()->io_class, IoClass::log);
+}
+
 TEST(IoQueuesTest, LogComesFirstAndCompactionIsBounded) {
   IoQueues queues;
   std::vector<IoOp> ops(20);
