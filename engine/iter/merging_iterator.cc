@@ -61,6 +61,25 @@ Step MergingIterator::restart(Step (*move)(EntryIterator&, Bytes), Bytes key) {
   return finish();
 }
 
+Step MergingIterator::advance_to(Bytes key) {
+  if (turned_) return seek(key);
+  if (only_ != nullptr) heap_[0].key = key_;
+  only_ = nullptr;
+  while (!heap_.empty() && heap_[0].key < key) {
+    const uint32_t source = heap_[0].source;
+    const Step step = sources_[source]->seek(key);
+    if (step == Step::ready) {
+      heap_[0].key = sources_[source]->key();
+      heap_[0].head = key_head(heap_[0].key);
+      sift_down(0);
+      continue;
+    }
+    pop();
+    if (take(source, step) == Step::failed) return Step::failed;
+  }
+  return finish();
+}
+
 Step MergingIterator::next_of_many() {
   DCHECK(!heap_.empty() && moving_.empty());
   if (turned_) return turn_forward();

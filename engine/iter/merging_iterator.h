@@ -39,6 +39,9 @@ class MergingIterator final : public EntryIterator {
 
   Step seek(Bytes key) override;
   Step seek_before(Bytes key) override;
+  // As seek, for a key that is not before the one shown: sources that stand at or behind it stay
+  // there, and those at their ends stay there, too. `key` outlives the move. REQUIRES: ready.
+  Step advance_to(Bytes key);
   Step next() override {
     if (only_ == nullptr) return next_of_many();
     const Step step = only_->next();

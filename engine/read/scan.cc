@@ -9,8 +9,8 @@
 namespace cellar::engine {
 namespace {
 
-// So many cells are stepped over before seeking: a seek costs about as much.
-constexpr uint32_t kStepsBeforeSeek = 8;
+// A seek costs about as much as so many steps, for each source.
+constexpr uint32_t kStepsPerSeek = 8;
 // What an entry of this many value bytes costs more than one without.
 constexpr size_t kValueBytesPerEntry = 1024;
 constexpr int64_t kSeekCost = 8;
@@ -207,6 +207,17 @@ Step ScanCursor::seek(Aim aim, Bytes key) {
   return aim == Aim::row_before ? merge_.seek_before(target_.view()) : merge_.seek(target_.view());
 }
 
+Step ScanCursor::skip_to(Bytes key) {
+  aim_ = Aim::entry;
+  slice_left_ -= kSeekCost;
+  target_.assign(key);
+  return merge_.advance_to(target_.view());
+}
+
+uint32_t ScanCursor::steps_before_seek() const {
+  return kStepsPerSeek * static_cast<uint32_t>(std::max<size_t>(1, merge_.sources()));
+}
+
 // Looks at what a move found, and makes the next move.
 template <bool kNotes>
 Step ScanCursor::take(Step step, CellSink& sink) {
@@ -236,7 +247,7 @@ Step ScanCursor::take(Step step, CellSink& sink) {
     if (++range_ == bounds_.size()) return finish();
   if (key < bound(range_).lower) {
     if (slice_over()) return yield_between(step);
-    return seek(Aim::entry, bound(range_).lower);
+    return skip_to(bound(range_).lower);
   }
   const Step entered = enter_row();
   return error_ ? entered : take_entry<kNotes>(sink, false);
@@ -344,7 +355,7 @@ Step ScanCursor::take_entry(CellSink& sink, bool same_column) {
     return Step::ready;
   }
   // Behind a token there are only more of them.
-  if (fate == Fate::token) return seek(Aim::entry, row_prefix_end(row_prefix_.view()));
+  if (fate == Fate::token) return skip_to(row_prefix_end(row_prefix_.view()));
   return merge_.next();
 }
 
@@ -396,11 +407,11 @@ Step ScanCursor::step_over(CellSelect::Verdict verdict) {
   // Where versions count, those that are newer than what is wanted must be seen.
   const bool seen = verdict == CellSelect::Verdict::newer && judge_.counts();
   if (seen) misses_ = 0;
-  if (seen || ++misses_ < kStepsBeforeSeek) return merge_.next();
+  if (seen || ++misses_ < steps_before_seek()) return merge_.next();
   misses_ = 0;
   std::string target;
   select_.append_target(target, judge_.column_prefix(), verdict);
-  return seek(Aim::entry, target);
+  return skip_to(target);
 }
 
 // The filter does not want the cell at hand: goes to the next that it may want.
@@ -411,9 +422,9 @@ Step ScanCursor::pass_over() {
   }
   const ColumnVerdict verdict = filter_->row_over() ? ColumnVerdict::skip_row : wanted_;
   uint32_t& passed = verdict == ColumnVerdict::skip_column ? misses_ : passed_over_;
-  if (++passed < kStepsBeforeSeek) return merge_.next();
+  if (++passed < steps_before_seek()) return merge_.next();
   passed = 0;
-  return seek(Aim::entry, next_wanted(filter_->compiled(), verdict, judge_));
+  return skip_to(next_wanted(filter_->compiled(), verdict, judge_));
 }
 
 Step ScanCursor::finish() {
