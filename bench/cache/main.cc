@@ -1,0 +1,230 @@
+// Which replacement a block cache should have: the cache of the engine (S3-FIFO), and LRU and CLOCK
+// of the same number of blocks, on the same traces. Share of accesses that found their block, and
+// processor time of one, a miss's insertion included.
+//
+//   cellar-bench-cache [--blocks 20000] [--accesses 2000000] [--percent 10]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <functional>
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "engine/sstable/block_cache.h"
+#include "io/base/random.h"
+
+namespace cellar::bench {
+namespace {
+
+constexpr size_t kBlockBytes = 4096;
+
+// What is asked for, one block after the other.
+using Trace = std::vector<uint32_t>;
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  // True: it was there. Else it is now.
+  virtual bool access(uint32_t block) = 0;
+};
+
+class Engine final : public Policy {
+ public:
+  explicit Engine(size_t blocks) : cache_(blocks * (sizeof(engine::Block) + kBlockBytes)) {}
+  bool access(uint32_t block) override {
+    const engine::BlockKey key{BlobId{1}, block};
+    if (cache_.find(key)) return true;
+    char* into = nullptr;
+    cache_.insert(engine::make_block(key, kBlockBytes, into));
+    return false;
+  }
+
+ private:
+  engine::BlockCache cache_;
+};
+
+class Lru final : public Policy {
+ public:
+  explicit Lru(size_t blocks) : room_(blocks) {}
+  bool access(uint32_t block) override {
+    const auto found = places_.find(block);
+    if (found != places_.end()) {
+      order_.splice(order_.begin(), order_, found->second);
+      return true;
+    }
+    if (order_.size() == room_) {
+      places_.erase(order_.back());
+      order_.pop_back();
+    }
+    order_.push_front(block);
+    places_[block] = order_.begin();
+    return false;
+  }
+
+ private:
+  const size_t room_;
+  std::list<uint32_t> order_;
+  std::unordered_map<uint32_t, std::list<uint32_t>::iterator> places_;
+};
+
+class Clock final : public Policy {
+ public:
+  explicit Clock(size_t blocks) : slots_(blocks) {}
+  bool access(uint32_t block) override {
+    const auto found = places_.find(block);
+    if (found != places_.end()) {
+      slots_[found->second].asked = true;
+      return true;
+    }
+    while (slots_[hand_].asked) {
+      slots_[hand_].asked = false;
+      hand_ = (hand_ + 1) % slots_.size();
+    }
+    Slot& slot = slots_[hand_];
+    if (slot.used) places_.erase(slot.block);
+    slot = {block, true, false};
+    places_[block] = hand_;
+    hand_ = (hand_ + 1) % slots_.size();
+    return false;
+  }
+
+ private:
+  struct Slot {
+    uint32_t block = 0;
+    bool used = false;
+    bool asked = false;
+  };
+  std::vector<Slot> slots_;
+  std::unordered_map<uint32_t, size_t> places_;
+  size_t hand_ = 0;
+};
+
+// Ranks by Zipf's law with exponent 0.99, as YCSB has them; which block has which rank is random.
+class Zipf {
+ public:
+  Zipf(uint32_t blocks, Random& random) : random_(random), sums_(blocks), order_(blocks) {
+    double sum = 0;
+    for (uint32_t i = 0; i < blocks; ++i) {
+      sums_[i] = sum += 1 / std::pow(i + 1, 0.99);
+      order_[i] = i;
+    }
+    reorder();
+  }
+  void reorder() {
+    for (size_t i = order_.size() - 1; i > 0; --i)
+      std::swap(order_[i], order_[random_.below(i + 1)]);
+  }
+  uint32_t next() {
+    const double at = random_.unit();
+    const auto rank = std::upper_bound(sums_.begin(), sums_.end() - 1, at * sums_.back());
+    return order_[static_cast<size_t>(rank - sums_.begin())];
+  }
+
+ private:
+  Random& random_;
+  std::vector<double> sums_;
+  std::vector<uint32_t> order_;
+};
+
+struct Named {
+  const char* name;
+  std::function<Trace(uint32_t blocks, size_t accesses, size_t room)> make;
+};
+
+Trace zipf(uint32_t blocks, size_t accesses, size_t /*room*/) {
+  Random random(1);
+  Zipf points(blocks, random);
+  Trace trace(accesses);
+  for (uint32_t& block : trace) block = points.next();
+  return trace;
+}
+
+// Half of the accesses are of scans over everything, a stretch at a time.
+Trace zipf_beside_scans(uint32_t blocks, size_t accesses, size_t /*room*/) {
+  Random random(2);
+  Zipf points(blocks, random);
+  Trace trace;
+  uint32_t at = 0;
+  while (trace.size() < accesses) {
+    for (int i = 0; i < 32; ++i) trace.push_back(points.next());
+    for (int i = 0; i < 32; ++i) trace.push_back(at++ % blocks);
+  }
+  return trace;
+}
+
+// What is asked for most changes ten times.
+Trace moving_zipf(uint32_t blocks, size_t accesses, size_t /*room*/) {
+  Random random(3);
+  Zipf points(blocks, random);
+  Trace trace(accesses);
+  for (size_t i = 0; i < accesses; ++i) {
+    if (i % (accesses / 10) == 0) points.reorder();
+    trace[i] = points.next();
+  }
+  return trace;
+}
+
+// Time series: writes move on, reads are of the newest, of half the cache at a time.
+Trace newest(uint32_t /*blocks*/, size_t accesses, size_t room) {
+  Random random(4);
+  Trace trace(accesses);
+  for (size_t i = 0; i < accesses; ++i)
+    trace[i] = static_cast<uint32_t>(i / 20 + random.below(room / 2));
+  return trace;
+}
+
+double processor_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
+std::string measure(Policy& policy, const Trace& trace) {
+  const size_t warm = trace.size() / 5;
+  for (size_t i = 0; i < warm; ++i) policy.access(trace[i]);
+  size_t hits = 0;
+  const double began = processor_ns();
+  for (size_t i = warm; i < trace.size(); ++i) hits += policy.access(trace[i]) ? 1 : 0;
+  const double took = processor_ns() - began;
+  const auto counted = static_cast<double>(trace.size() - warm);
+  return fmt::format("{:>9.1f}%{:>5.0f} ns", 100 * static_cast<double>(hits) / counted,
+                     took / counted);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Replacement in a block cache");
+  uint32_t blocks = 20'000;
+  size_t accesses = 2'000'000;
+  size_t percent = 10;
+  app.add_option("--blocks", blocks, "of the data")->check(CLI::Range(1000, 1 << 24));
+  app.add_option("--accesses", accesses, "of each trace")->check(CLI::Range(1000, 1 << 30));
+  app.add_option("--percent", percent, "of the blocks, that the cache holds")
+      ->check(CLI::Range(1, 100));
+  CLI11_PARSE(app, argc, argv);
+  const size_t room = blocks * percent / 100;
+  const std::vector<Named> traces = {{"zipf", zipf},
+                                     {"zipf beside scans", zipf_beside_scans},
+                                     {"zipf that moves", moving_zipf},
+                                     {"the newest", newest}};
+  fmt::print("{:<20}{:>18}{:>18}{:>18}\n", "found, time each", "engine (S3-FIFO)", "LRU", "CLOCK");
+  for (const Named& one : traces) {
+    const Trace trace = one.make(blocks, accesses, room);
+    Engine engine(room);
+    Lru lru(room);
+    Clock clock(room);
+    fmt::print("{:<20}{:>18}{:>18}{:>18}\n", one.name, measure(engine, trace), measure(lru, trace),
+               measure(clock, trace));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace cellar::bench
+
+int main(int argc, char** argv) { return cellar::bench::run(argc, argv); }
