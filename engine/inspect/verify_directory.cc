@@ -13,6 +13,7 @@
 #include "engine/model/key.h"
 #include "engine/model/schema.h"
 #include "engine/store/blob_files.h"
+#include "engine/store/format_file.h"
 #include "engine/store/log_files.h"
 #include "engine/store/manifest_file.h"
 #include "engine/store/record_file.h"
@@ -291,7 +292,7 @@ class DirectoryCheck {
         dump_.note(fmt::format("{} was being made; the next start removes it", path));
       } else if (is_manifest(path)) {
         dump_.note(fmt::format("{} is not the current manifest", path));
-      } else if (path != "LOCK" && !path.ends_with(".gone")) {
+      } else if (path != "LOCK" && path != kFormatPath && !path.ends_with(".gone")) {
         dump_.note(fmt::format("{} is none of Cellar's files", path));
       }
     }

@@ -135,6 +135,7 @@ struct CommandLine {
   bool sample_config = false;
   bool config_reference = false;
   bool insecure = false;
+  OfflineTask task;
 };
 
 void declare(CommandLine& line, const std::vector<ExtraFlag>& extra) {
@@ -150,6 +151,12 @@ void declare(CommandLine& line, const std::vector<ExtraFlag>& extra) {
   app.add_flag("--config-reference", line.config_reference,
                "print the page that describes every setting, and exit");
   app.add_flag("--insecure", line.insecure, "the same as --security-insecure true");
+  app.add_flag(
+      "--upgrade-format", line.task.upgrade_format,
+      "move the data directory to the newest format, which older programs refuse, and exit");
+  app.add_option("--restore-from", line.task.restore_from,
+                 "fill a new data directory from the backups in this directory, and exit");
+  app.add_option("--restore-backup", line.task.restore_name, "which of them [default: the newest]");
   for (const Setting& setting : settings()) {
     app.add_option(flag_of(setting), line.given[setting.name], help_of(setting));
   }
@@ -233,6 +240,7 @@ Result<Config> parse_command_line(int argc, const char* const* argv,
   }
   TRY_VOID(check_options(config.options));
   if (line.check_config) config.print = "cellard: the configuration is in order\n";
+  config.task = line.task;
   config.reread = [argc, argv, extra, environment] {
     return parse_command_line(argc, argv, extra, environment);
   };

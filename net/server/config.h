@@ -17,8 +17,17 @@ namespace cellar::server {
 // "--memory-total". A setting that is not here has its default.
 using Origins = std::map<std::string_view, std::string>;
 
+// What cellard is to do to the data directory instead of serving it (offline_tasks.h).
+struct OfflineTask {
+  bool upgrade_format = false;
+  std::string restore_from;  // a directory of backups
+  std::string restore_name;  // one of them; empty: the newest
+  bool wanted() const { return upgrade_format || !restore_from.empty(); }
+};
+
 struct Config {
   ServerOptions options;
+  OfflineTask task;
   Origins origins;
   // Not empty: print this and exit 0 (--help, --version, --print-config, --check-config, ...).
   std::string print;

@@ -27,6 +27,7 @@ constexpr Section kSections[] = {
     {"limits", "what is refused"},
     {"timeouts", "what is given up"},
     {"security", "who may come in, and who he is (net/server/SECURITY.md)"},
+    {"backup", "backups and restores, which clients ask for"},
 };
 
 constexpr std::string_view kSampleDataDir = "/var/lib/cellar";

@@ -5,6 +5,7 @@
 #include "net/server/access.h"
 #include "net/server/extra_ops.h"
 #include "net/server/shard_server.h"
+#include "net/wire/operate.h"
 
 namespace cellar::server {
 namespace {
@@ -72,6 +73,7 @@ void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
   }
   if (!is_allowed(shard, session, frame)) return;
   if (op >= kFirstExtraOp && shard.extra() != nullptr) return handle_extra(shard, session, frame);
+  if (op == wire::kBackupOp) return handle_backup(shard, session, frame);
   if (op >= kOps || kHandlers[op] == nullptr) {
     return session.reply_error(
         frame.header, Error(Errc::unimplemented, fmt::format("operation {} does not exist", op)));

@@ -54,6 +54,9 @@ void handle_merge_tablets(ShardServer& shard, Session& session, const wire::Fram
 void handle_move_tablet(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_list_tablets(ShardServer& shard, Session& session, const wire::Frame& frame);
 
+// ---- handlers_backup.cc ----
+void handle_backup(ShardServer& shard, Session& session, const wire::Frame& frame);
+
 // ---- for the handlers ----
 
 // The verified body of a request, or null after the request was refused.

@@ -16,10 +16,10 @@ constexpr size_t kMaxEchoBytes = 1024;
 
 // Parts of the contract that this node has, by the names of PROTOCOL.md.
 constexpr std::string_view kFeatures[] = {
-    "filters",      "splits",          "reversed",  "drop_row_range",
-    "alter_table",  "sample_row_keys", "tablets",   "clock",
-    "rule_history", "preview",         "explain",   "include_dead",
-    "with_expiry",  "restore_table",   "audit_log", "tokens"};
+    "filters",         "splits",       "reversed",    "drop_row_range", "alter_table",
+    "sample_row_keys", "tablets",      "clock",       "rule_history",   "preview",
+    "explain",         "include_dead", "with_expiry", "restore_table",  "audit_log",
+    "tokens",          "backups"};
 
 Result<void> check_hello(const fb::HelloRequest& hello) {
   if (hello.min_version() > wire::kProtocolVersion ||

@@ -45,6 +45,14 @@ struct HttpOptions {
   std::string hosts;
 };
 
+struct BackupOptions {
+  // Where backups may lie, absolute paths separated by commas, and what is below them; empty: none
+  // may be taken.
+  std::string directories;
+  // What a job reads and writes a second; 0: no bound. 0 to 1 TiB.
+  uint64_t rate_bytes_per_s = 64u << 20;
+};
+
 struct ServerOptions {
   std::string data_dir;
   std::string listen = "127.0.0.1:7420";
@@ -55,6 +63,7 @@ struct ServerOptions {
   engine::BalanceOptions balance;
   NetOptions net;
   LogOptions log;
+  BackupOptions backup;
   HttpOptions http;
   SecurityOptions security;
 };

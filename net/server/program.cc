@@ -5,8 +5,10 @@
 #include <ctime>
 
 #include "io/base/log_setup.h"
+#include "net/server/offline_tasks.h"
 #include "net/server/readiness.h"
 #include "net/server/server.h"
+#include "net/server/service_manager.h"
 
 namespace cellar::server {
 namespace {
@@ -41,15 +43,35 @@ void reload(Server& server, const Config& config) {
            plan.need_restart.size());
 }
 
+// The watchdog is told at its pace, and only while every shard's loop turns. When it was told last.
+int64_t tell_watchdog(ServiceManager& manager, const Readiness& readiness, int64_t told_us) {
+  const std::optional<int64_t> every_us = manager.ping_us();
+  const int64_t now_us = readiness.now_us();
+  if (!every_us || now_us - told_us < *every_us) return told_us;
+  if (const auto stuck = readiness.stuck_shard()) {
+    log_error("server", "watchdog not told, a loop does not turn shard={}", *stuck);
+  } else {
+    manager.alive();
+  }
+  return now_us;
+}
+
 // Until it is to stop; answers the signal.
-int serve_until_signal(Server& server, const Config& config) {
+int serve_until_signal(Server& server, const Readiness& readiness, ServiceManager& manager,
+                       const Config& config) {
   const sigset_t set = node_signals();
   const timespec look{0, kLookNs};
+  int64_t told_us = 0;
   while (true) {
     const int signal = sigtimedwait(&set, nullptr, &look);
     if (signal == SIGTERM || signal == SIGINT) return signal;
-    if (signal == SIGHUP) reload(server, config);
+    if (signal == SIGHUP) {
+      manager.reloading();
+      reload(server, config);
+      manager.ready(fmt::format("serves on {}", server.address()));
+    }
     server.refresh_security(signal == SIGHUP);
+    told_us = tell_watchdog(manager, readiness, told_us);
   }
 }
 
@@ -77,7 +99,10 @@ int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
   fmt::print("cellard: ready on {}\n", server.address());
   std::fflush(stdout);
 
-  const int signal = serve_until_signal(server, config);
+  ServiceManager manager = ServiceManager::of_environment();
+  manager.ready(fmt::format("serves on {}", server.address()));
+  const int signal = serve_until_signal(server, readiness, manager, config);
+  manager.stopping("drains");
   log_info("server", "draining signal={} within_us={}", signal,
            server.options().net.drain_within_us);
   // From here on a second signal ends the process at once, as by default.
@@ -85,6 +110,7 @@ int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   drain(server, readiness);
   log_info("server", "stopping signal={}", signal);
+  manager.status("flushes and stops");
   if (companion != nullptr) companion->stop();
   return server.stop() ? 0 : kExitCannotStart;
 }
@@ -99,6 +125,7 @@ int cannot_start(const Error& error) {
 int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Companion* companion) {
   set_log_level(config.options.log.level);
   set_log_format(config.options.log.format);
+  if (config.task.wanted()) return run_task(config, clock);
   const SystemClock own_clock;
   Readiness readiness(own_clock);
   if (companion != nullptr) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/store/format_file.h"
 #include "io/base/log_setup.h"
 #include "net/server/exposure.h"
 
@@ -85,6 +86,9 @@ Result<void> Server::open_disk() {
     }
   });
   TRY_VOID(first_error());
+  // Before the lock, which is a file: nothing is touched of a directory that is not for us.
+  pool_.run_on(ShardId{0}, [this](Shard& shard) { return check_format(shard); });
+  TRY_VOID(first_error());
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return lock_directory(shard); });
   TRY_VOID(first_error());
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
@@ -92,6 +96,14 @@ Result<void> Server::open_disk() {
     co_return;
   });
   return first_error();
+}
+
+Async<void> Server::check_format(Shard& shard) {
+  auto format = co_await engine::read_format(*state(shard).fs);
+  if (format) co_return;
+  Error error = std::move(format).error();
+  error.message = fmt::format("data directory '{}': {}", options_.data_dir, error.message);
+  state(shard).outcome = std::unexpected(std::move(error));
 }
 
 Async<void> Server::lock_directory(Shard& shard) {
@@ -136,6 +148,13 @@ Result<void> Server::open_node() {
 
 Async<void> Server::open_engine(Shard& shard) {
   ShardState& mine = state(shard);
+  auto format = co_await engine::settle_format(*mine.fs, engine::new_directory_id());
+  if (!format) {
+    mine.outcome = std::unexpected(std::move(format).error());
+    co_return;
+  }
+  facts_.directory_id = format->id;
+  facts_.format = format->version;
   auto manifest = co_await engine::open_local_manifest_store(*mine.fs, engine::ManifestOptions());
   if (!manifest) {
     mine.outcome = std::unexpected(std::move(manifest).error());
@@ -203,6 +222,7 @@ Result<void> Server::open_listeners() {
     co_return;
   });
   start_balancer();
+  start_backups();
   start_beats();
   return {};
 }
@@ -228,6 +248,20 @@ uint64_t Server::connections() {
     co_return;
   });
   return all;
+}
+
+void Server::start_backups() {
+  pool_.run_on(ShardId{0}, [this](Shard& shard) -> Async<void> {
+    auto open = [this,
+                 &shard](const std::string& directory) -> Result<std::unique_ptr<FileSystem>> {
+      TRY_VOID(make_root_directory(directory));
+      return make_file_system(IoBackend::threads, shard.loop(), directory, blocking_);
+    };
+    backups_ = std::make_unique<BackupJobs>(
+        *node_, shard.runtime(), BackupJobs::Source{facts_.directory_id, facts_.version}, open);
+    state(shard).server->set_backups(backups_.get());
+    co_return;
+  });
 }
 
 void Server::start_balancer() {
@@ -286,6 +320,9 @@ Result<void> Server::stop() {
   if (node_) {
     if (readiness_ != nullptr) readiness_->stop();
     stop_balancer();
+    pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
+      if (backups_) co_await backups_->stop();
+    });
     pool_.run_on_all([this](Shard& shard) -> Async<void> {
       state(shard).beat.reset();
       if (state(shard).server) co_await state(shard).server->stop();
@@ -313,6 +350,7 @@ void Server::end() {
   });
   pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
     audit_.reset();
+    backups_.reset();
     node_.reset();
     manifest_.reset();
     co_return;

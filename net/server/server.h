@@ -20,6 +20,7 @@
 #include "io/runtime/shard_pool.h"
 #include "io/runtime/stall_watch.h"
 #include "io/runtime/tcp_transport.h"
+#include "net/server/backup_jobs.h"
 #include "net/server/readiness.h"
 #include "net/server/reload.h"
 #include "net/server/security_files.h"
@@ -88,7 +89,9 @@ class Server {
   Result<void> open_listeners();
   void end();
 
+  Async<void> check_format(Shard& shard);
   Async<void> lock_directory(Shard& shard);
+  void start_backups();
   Async<void> open_engine(Shard& shard);
   Async<void> open_audit(Shard& shard);
   Async<void> bind(Shard& shard, Address address);
@@ -116,6 +119,7 @@ class Server {
   std::unique_ptr<engine::ManifestStore> manifest_;
   std::shared_ptr<AuditLog> audit_;  // shard 0's
   std::unique_ptr<engine::Node> node_;
+  std::unique_ptr<BackupJobs> backups_;         // on shard 0, likewise
   std::unique_ptr<engine::Balancer> balancer_;  // on shard 0, while the node serves
   bool running_ = false;
 };

@@ -192,6 +192,12 @@ std::vector<Setting> make_settings() {
   all.push_back(number("timeouts.drain", Kind::duration, 0, 600 * kSecond,
                        FIELD(net.drain_timeout_us), "what a stopping node waits for requests",
                        Change::reload));
+  all.push_back(text("backup.directories", FIELD(backup.directories),
+                     "directories of the node that may hold backups, with commas between; none: no "
+                     "backups are taken",
+                     Change::reload));
+  all.push_back(number("backup.rate", Kind::bytes, 0, kTiB, FIELD(backup.rate_bytes_per_s),
+                       "what a backup reads and writes a second; 0: no bound", Change::reload));
   all.push_back(choice("log.level", FIELD(log.level), log_level_name, parse_log_level,
                        "what is logged: debug, info, warn, error, off", Change::reload));
   all.push_back(choice("log.format", FIELD(log.format), log_format_name, parse_log_format,

@@ -39,7 +39,11 @@ struct NodeFacts {
   std::string version;
   std::string io_backend;
   std::string io_reason;
+  std::string directory_id;  // engine/store/format_file.h
+  uint32_t format = 0;
 };
+
+class BackupJobs;
 
 class ShardServer final : public LoopHook, private engine::TableMapWatcher {
  public:
@@ -64,6 +68,9 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   Async<void> stop();
   // Other values of what a reload may change (settings.h), from now on.
   void reconfigure(const ServerOptions& options);
+  // The home shard's; null where none are taken. It outlives the sessions.
+  void set_backups(BackupJobs* backups) { backups_ = backups; }
+  BackupJobs* backups() { return backups_; }
   // Serves one stream; for tests too.
   void serve(std::unique_ptr<ByteStream> stream);
 
@@ -147,6 +154,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   Shard& shard_;
   engine::Node& node_;
   engine::Engine& engine_;
+  BackupJobs* backups_ = nullptr;
   ServerOptions options_;
   const NodeFacts& facts_;
   const std::vector<ShardServer*>& peers_;

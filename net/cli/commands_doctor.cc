@@ -1,0 +1,281 @@
+#include "net/cli/commands_doctor.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "net/cli/json_rows.h"
+#include "net/cli/printer.h"
+#include "net/cli/text.h"
+#include "net/cli/times.h"
+
+namespace cellar::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Level = Finding::Level;
+using Findings = std::vector<Finding>;
+
+constexpr uint64_t kKnownFormat = 1;    // engine/FORMATS.md, "Directory layout"
+constexpr double kLowShare = 0.15;      // of the disk: less than this is worth a word
+constexpr double kVeryLowShare = 0.05;  // and less than this will soon stop writes
+constexpr int64_t kLongRecoveryUs = 60'000'000;
+
+void add(Findings& all, Level level, std::string check, std::string what, std::string advice = "") {
+  all.push_back({level, std::move(check), std::move(what), std::move(advice)});
+}
+
+std::string content_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return in ? text.str() : std::string();
+}
+
+std::optional<uint64_t> number_in(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  return value;
+}
+
+void look_at_room(Findings& all, const std::string& directory) {
+  struct statvfs disk{};
+  if (statvfs(directory.c_str(), &disk) != 0 || disk.f_blocks == 0) return;
+  const uint64_t free = static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize;
+  const double share = static_cast<double>(disk.f_bavail) / static_cast<double>(disk.f_blocks);
+  const std::string what = fmt::format("{} are free, {:.0f} %", human_bytes(free), share * 100);
+  if (share < kVeryLowShare) {
+    return add(all, Level::problem, "disk", what,
+               "make room or add disk now: flushes and merges need it, and so does reclaiming");
+  }
+  if (share < kLowShare) {
+    return add(all, Level::warning, "disk", what,
+               "plan more disk, or tighter rules (cellar gc preview says what they would free)");
+  }
+  add(all, Level::good, "disk", what);
+}
+
+void look_at_format(Findings& all, const fs::path& directory) {
+  const std::string text = content_of(directory / "FORMAT");
+  constexpr std::string_view kHead = "cellar format ";
+  if (text.empty()) {
+    return add(all, Level::good, "format", "no FORMAT file: of format 1, written before it was");
+  }
+  const auto version = text.starts_with(kHead)
+                           ? number_in(std::string_view(text).substr(kHead.size()))
+                           : std::nullopt;
+  if (!version) {
+    return add(all, Level::problem, "format", "the FORMAT file is damaged",
+               "restore it: engine/FORMATS.md says what is in it");
+  }
+  if (*version > kKnownFormat) {
+    return add(all, Level::problem, "format",
+               fmt::format("is of format {}, this program knows up to {}", *version, kKnownFormat),
+               "take a newer program");
+  }
+  add(all, Level::good, "format", fmt::format("is of format {}", *version));
+}
+
+// Whether a process holds the lock's file: its number stands in /proc/locks, by inode.
+bool is_locked(const fs::path& lock) {
+  std::error_code ignored;
+  if (!fs::exists(lock, ignored)) return false;
+  struct stat about{};
+  if (::stat(lock.c_str(), &about) != 0) return false;
+  const std::string inode = fmt::format(":{} ", about.st_ino);
+  return content_of("/proc/locks").find(inode) != std::string::npos;
+}
+
+void look_at_cgroup(Findings& all, uint64_t memory_bytes) {
+  const auto limit = number_in(content_of("/sys/fs/cgroup/memory.max"));
+  const uint64_t pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
+  const uint64_t machine = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t there = limit ? std::min(*limit, machine) : machine;
+  const std::string what = fmt::format("memory.total is {}, the machine or group has {}",
+                                       human_bytes(memory_bytes), human_bytes(there));
+  if (memory_bytes > there / 10 * 9) {
+    return add(all, Level::problem, "memory", what,
+               "the kernel will end the node: set memory.total to three quarters of it or less");
+  }
+  if (memory_bytes > there / 4 * 3) {
+    return add(all, Level::warning, "memory", what,
+               "connections and requests need memory beside it: three quarters or less is better");
+  }
+  add(all, Level::good, "memory", what);
+}
+
+void look_at_descriptors(Findings& all, const std::string& directory) {
+  // The node's own limit, when it runs here: its lock names it.
+  const auto pid = number_in(content_of(fs::path(directory) / "LOCK"));
+  if (!pid) return;
+  const std::string limits = content_of(fmt::format("/proc/{}/limits", *pid));
+  const size_t at = limits.find("Max open files");
+  if (at == std::string::npos) return;
+  const auto soft = number_in(limits.substr(limits.find_first_of("0123456789", at)));
+  if (!soft) return;
+  const std::string what = fmt::format("the node may open {} files", with_commas(*soft));
+  if (*soft < 16'384) {
+    return add(all, Level::warning, "files", what,
+               "raise it (LimitNOFILE in the unit, ulimit -n): each table on disk and each "
+               "connection takes one");
+  }
+  add(all, Level::good, "files", what);
+}
+
+void look_at_info(Findings& all, const client::ServerInfo& info) {
+  add(all, Level::good, "node",
+      fmt::format("version {}, {} shards, up for {}", info.version, info.shards,
+                  format_duration(info.uptime_us)));
+  const auto read_only = std::count_if(info.stats.begin(), info.stats.end(),
+                                       [](const client::ShardStats& s) { return s.read_only; });
+  if (read_only > 0) {
+    add(all, Level::problem, "writes",
+        fmt::format("{} of {} shards take no writes: a log or the manifest failed", read_only,
+                    info.stats.size()),
+        "see the log for the first error, mend the disk, start the node again");
+  } else {
+    add(all, Level::good, "writes", "every shard takes writes");
+  }
+  if (info.io_backend == "io_uring") {
+    add(all, Level::good, "io", "io_uring");
+  } else {
+    add(all, Level::warning, "io", fmt::format("threads instead of io_uring: {}", info.io_reason),
+        "permit the three io_uring calls (kernel.io_uring_disabled, the container's seccomp "
+        "profile), if reads wait for the disk");
+  }
+  if (info.torn_tail_bytes > 0) {
+    add(all, Level::good, "start",
+        fmt::format("the last start discarded {} that no client was told of",
+                    human_bytes(info.torn_tail_bytes)));
+  }
+  if (info.recovery_us > kLongRecoveryUs) {
+    add(all, Level::warning, "start",
+        fmt::format("the last start replayed {} in {}", human_bytes(info.replayed_bytes),
+                    format_duration(info.recovery_us)),
+        "stop nodes with SIGTERM, which flushes");
+  }
+}
+
+void look_at_clock(Findings& all, const client::ClockReport& clock) {
+  if (clock.held_us > 0) {
+    add(all, Level::warning, "clock",
+        fmt::format("{} are held: what would die by them lives on", format_duration(clock.held_us)),
+        "if the wall clock is right: cellar clock confirm shows what would die, and releases it");
+  } else if (!clock.synchronised) {
+    add(all, Level::warning, "clock", "the kernel does not say that its clock is synchronised",
+        "run chrony or systemd-timesyncd: after a boot, time is held until it is");
+  } else {
+    add(all, Level::good, "clock", "synchronised, nothing is held");
+  }
+}
+
+bool is_local(const std::string& address) {
+  return address.starts_with("127.") || address.starts_with("localhost:") ||
+         address.starts_with("[::1]");
+}
+
+int report(const Session& session, const Findings& all) {
+  Level worst = Level::good;
+  for (const Finding& one : all) worst = std::max(worst, one.level);
+  constexpr std::string_view kWords[] = {"ok", "warning", "problem"};
+  for (const Finding& one : all) {
+    const std::string_view level = kWords[static_cast<size_t>(one.level)];
+    if (session.json) {
+      session.console.print("{{\"level\":\"{}\",\"check\":{},\"what\":{},\"advice\":{}}}\n", level,
+                            json_string(one.check), json_string(one.what), json_string(one.advice));
+      continue;
+    }
+    session.console.print("{:<8} {:<8} {}\n", level, one.check, one.what);
+    if (!one.advice.empty()) session.console.print("{:<17} -> {}\n", "", one.advice);
+  }
+  constexpr int kCodes[] = {kDone, kPartial, kFailed};
+  return kCodes[static_cast<size_t>(worst)];
+}
+
+int doctor(Session& session, const Arguments& arguments) {
+  if (arguments.count() == 1) return report(session, look_at_directory(arguments[0]));
+  Findings all;
+  const auto info = session.client().server_info();
+  if (!info) {
+    add(all, Level::problem, "reach", info.error().message,
+        "is it started (systemctl status cellard), and does it listen there (listen, "
+        "CELLAR_ADDR)?");
+    report(session, all);
+    return exit_code_of(info.error());
+  }
+  add(all, Level::good, "reach", fmt::format("{} answers", session.options.address));
+  look_at_info(all, *info);
+  const auto clock = session.client().clock();
+  if (!clock) return session.fail(clock.error());
+  look_at_clock(all, *clock);
+  std::error_code ignored;
+  if (is_local(session.options.address) && fs::exists(info->data_dir, ignored)) {
+    look_at_format(all, info->data_dir);
+    look_at_room(all, info->data_dir);
+    look_at_cgroup(all, info->memory_bytes);
+    look_at_descriptors(all, info->data_dir);
+  } else {
+    add(all, Level::good, "machine", "not this one: its disk and memory are not looked at");
+  }
+  return report(session, all);
+}
+
+}  // namespace
+
+std::vector<Finding> look_at_directory(const std::string& directory) {
+  Findings all;
+  std::error_code error;
+  if (!fs::is_directory(directory, error)) {
+    add(all, Level::problem, "there", fmt::format("there is no directory '{}'", directory),
+        "name the data_dir of the node");
+    return all;
+  }
+  if (access(directory.c_str(), R_OK | X_OK) != 0) {
+    add(all, Level::problem, "there", fmt::format("'{}' may not be read by you", directory),
+        "run this as the node's user or as root");
+    return all;
+  }
+  look_at_format(all, directory);
+  if (!fs::exists(fs::path(directory) / "manifest" / "CURRENT", error)) {
+    add(all, Level::problem, "store", "there is no manifest/CURRENT: no store, or not all of one",
+        "a new node makes it; an old one is restored with cellard --restore-from");
+  } else {
+    add(all, Level::good, "store", "holds a store");
+  }
+  const bool locked = is_locked(fs::path(directory) / "LOCK");
+  add(all, Level::good, "node",
+      locked ? "a node has it open" : "no node has it open: cellar-inspect verify reads all of it");
+  const fs::perms open = fs::status(directory, error).permissions() & fs::perms::others_all;
+  if (open != fs::perms::none) {
+    add(all, Level::warning, "rights", "others than its owner may look into it", "chmod 0700");
+  }
+  look_at_room(all, directory);
+  return all;
+}
+
+std::vector<CommandSpec> doctor_commands() {
+  return {
+      {"doctor",
+       "Node",
+       "[DATA_DIR]",
+       0,
+       1,
+       false,
+       "Say what is wrong with a node, and what to do.",
+       "Of the node at --addr: reachable, writes, clock, file backend, and on this machine disk, "
+       "memory,\nformat, open files. With DATA_DIR of a directory, whether or not its node "
+       "runs.\nExit code: 0 all well, 7 warnings, 1 a problem, 5 not reachable.",
+       {},
+       {"cellar doctor", "cellar doctor --json", "cellar doctor /var/lib/cellar"},
+       &doctor}};
+}
+
+}  // namespace cellar::cli

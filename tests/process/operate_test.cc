@@ -1,0 +1,324 @@
+// The real program under the hands of an operator: told by signals, watched by a service manager,
+// backed up and restored, refused a directory of the future.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include "engine/store/format_file.h"
+#include "net/client/backup_client.h"
+#include "net/client/sync_client.h"
+#include "tests/cases/node_process.h"
+
+namespace cellar::process {
+namespace {
+namespace fs = std::filesystem;
+
+std::string read_all(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+fs::path bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+
+// Runs a program to its end: its exit code, and what it said on both outputs.
+int run(const std::string& command, std::string& said) {
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  char buffer[512];
+  said.clear();
+  while (fgets(buffer, sizeof buffer, pipe) != nullptr) said += buffer;
+  const int status = pclose(pipe);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// The service manager's end of NOTIFY_SOCKET.
+class Manager {
+ public:
+  explicit Manager(const fs::path& path) {
+    fd_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    path.string().copy(at.sun_path, sizeof at.sun_path - 1);
+    bind(fd_, reinterpret_cast<sockaddr*>(&at), sizeof at);
+    setenv("NOTIFY_SOCKET", path.c_str(), 1);
+    setenv("WATCHDOG_USEC", "200000", 1);
+  }
+  ~Manager() {
+    unsetenv("NOTIFY_SOCKET");
+    unsetenv("WATCHDOG_USEC");
+    close(fd_);
+  }
+  // Whether such a line comes within ten seconds; lines before it are passed over.
+  bool hears(std::string_view line) {
+    for (int i = 0; i < 100; ++i) {
+      pollfd p{fd_, POLLIN, 0};
+      if (poll(&p, 1, 100) <= 0) continue;
+      char buffer[512];
+      const ssize_t n = recv(fd_, buffer, sizeof buffer, 0);
+      const std::string message = "\n" + std::string(buffer, static_cast<size_t>(n)) + "\n";
+      if (message.find("\n" + std::string(line)) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+class Operate : public testing::Test {
+ protected:
+  using Rows = std::map<std::string, std::string>;
+
+  Operate() : scratch_(fs::temp_directory_path() / fmt::format("operate_test.{}", getpid())) {
+    fs::remove_all(scratch_);
+    fs::create_directories(scratch_ / "backups");
+  }
+  ~Operate() override {
+    if (!HasFailure()) fs::remove_all(scratch_);
+  }
+  std::string path(const std::string& name) const { return scratch_ / name; }
+  std::unique_ptr<cases::NodeProcess> make(std::vector<std::string> extra = {},
+                                           const std::string& data = "data") {
+    extra.insert(extra.end(),
+                 {"--shards", "2", "--memory-total", "128MiB", "--log-segment", "1MiB"});
+    return std::make_unique<cases::NodeProcess>(bin() / "cellard", path(data), extra);
+  }
+  static client::ClientOptions options_of(const cases::NodeProcess& node) {
+    client::ClientOptions options;
+    options.address = node.address();
+    return options;
+  }
+  static void write(client::SyncClient& client, const std::string& what, int rows) {
+    for (int i = 0; i < rows; ++i) {
+      client::Mutation m(fmt::format("{}{:05}", what, i));
+      m.set("f", "q", what + std::string(2000, static_cast<char>('a' + i % 26)), 1000);
+      ASSERT_TRUE(client.mutate_row("t", m));
+    }
+  }
+  static Rows read(client::SyncClient& client, const std::string& table) {
+    Rows rows;
+    client::ReadStream stream = client.read_rows(table, {});
+    while (true) {
+      const auto block = client.next(stream);
+      if (!block || block->empty()) {
+        EXPECT_TRUE(block) << block.error().message;
+        return rows;
+      }
+      for (const auto& row : block->rows()) {
+        for (const auto& cell : row.cells()) rows[std::string(row.key)] = std::string(cell.value);
+      }
+    }
+  }
+  static Result<client::BackupStatus> wait(client::BackupClient& backups,
+                                           Result<client::BackupStatus> begun) {
+    while (begun && begun->running) {
+      backups.sleep_us(20'000);
+      begun = backups.status();
+    }
+    if (begun && begun->error) return std::unexpected(*begun->error);
+    return begun;
+  }
+  static void create(client::SyncClient& client) {
+    client::TableSpec spec;
+    spec.name = "t";
+    spec.families.resize(1);
+    spec.families[0].name = "f";
+    spec.splits = {"m"};
+    ASSERT_TRUE(client.create_table(spec));
+  }
+
+  const fs::path scratch_;
+};
+
+TEST_F(Operate, TellsTheServiceManagerThatItServesReloadsStopsAndIsAlive) {
+  Manager manager(scratch_ / "notify");
+  const std::string file = path("cellard.toml");
+  std::ofstream(file) << "limits.connections = 7\n";
+  auto node = make({"--config", file});
+  ASSERT_TRUE(node->start());
+  EXPECT_TRUE(manager.hears("READY=1"));
+  EXPECT_TRUE(manager.hears("WATCHDOG=1"));
+  EXPECT_TRUE(manager.hears("WATCHDOG=1"));
+  std::ofstream(file)
+      << "limits.connections = 9\nlog.format = \"json\"\nmemory.memtable = \"1MiB\"\n";
+  kill(node->pid(), SIGHUP);
+  EXPECT_TRUE(manager.hears("RELOADING=1"));
+  EXPECT_TRUE(manager.hears("READY=1"));
+  std::ofstream(file) << "limits.conections = 11\n";
+  kill(node->pid(), SIGHUP);
+  EXPECT_TRUE(manager.hears("RELOADING=1"));
+  EXPECT_TRUE(manager.hears("READY=1"));
+  EXPECT_EQ(node->terminate().value(), 0);
+  EXPECT_TRUE(manager.hears("STOPPING=1"));
+  const std::string log = read_all(path("data.log"));
+  for (const char* line : {"\"name\":\"limits.connections\",\"before\":\"7\",\"after\":\"9\"",
+                           "\"msg\":\"setting needs a restart\",\"name\":\"memory.memtable\"",
+                           "did you mean 'limits.connections'?"}) {
+    EXPECT_NE(log.find(line), std::string::npos) << line;
+  }
+}
+
+TEST_F(Operate, TheRestoreDrill) {
+  const std::string backups = path("backups");
+  auto node = make({"--backup-directories", backups});
+  ASSERT_TRUE(node->start());
+  Rows first, second;
+  {
+    client::SyncClient client(options_of(*node));
+    client::BackupClient jobs(options_of(*node));
+    create(client);
+    write(client, "a", 300);
+    write(client, "z", 300);
+    first = read(client, "t");
+    auto taken = wait(jobs, jobs.take(backups + "/n1", "first", {}));
+    ASSERT_TRUE(taken) << taken.error().message;
+    const uint64_t copied = taken->copied_bytes;
+    write(client, "b", 30);
+    second = read(client, "t");
+    taken = wait(jobs, jobs.take(backups + "/n1", "second", {}));
+    ASSERT_TRUE(taken) << taken.error().message;
+    EXPECT_LT(taken->copied_bytes, copied);
+    EXPECT_FALSE(jobs.take("/etc", "", {}));
+    EXPECT_FALSE(jobs.take(backups + "/../x", "", {}));
+    write(client, "c", 300);
+  }
+  // kill -9 while a backup is on its way, at a rate that makes it last.
+  node->kill_now();
+  node = make({"--backup-directories", backups, "--backup-rate", "20KiB"});
+  ASSERT_TRUE(node->start());
+  {
+    client::BackupClient jobs(options_of(*node));
+    auto begun = jobs.take(backups + "/n1", "third", {});
+    ASSERT_TRUE(begun);
+    for (int i = 0; i < 500 && begun && begun->phase != "copying"; ++i) {
+      jobs.sleep_us(10'000);
+      begun = jobs.status();
+    }
+    EXPECT_TRUE(begun && begun->running);
+  }
+  node->kill_now();
+  node = make({"--backup-directories", backups});
+  ASSERT_TRUE(node->start());
+  {
+    client::SyncClient client(options_of(*node));
+    client::BackupClient jobs(options_of(*node));
+    const auto there = jobs.list(backups + "/n1");
+    ASSERT_TRUE(there) << there.error().message;
+    ASSERT_EQ(there->size(), 2u);
+    for (const auto& [name, rows] : {std::pair{"first", &first}, std::pair{"second", &second}}) {
+      ASSERT_TRUE(wait(jobs, jobs.verify(backups + "/n1", name)));
+      const std::string table = std::string("from_") + name;
+      const auto restored = wait(jobs, jobs.restore(backups + "/n1", name, "t", table));
+      ASSERT_TRUE(restored) << restored.error().message;
+      EXPECT_EQ(read(client, table), *rows);
+    }
+  }
+  EXPECT_EQ(node->terminate().value(), 0);
+  // A new node out of the newest one.
+  std::string said;
+  EXPECT_EQ(run(fmt::format("{} --data-dir {} --restore-from {}/n1", (bin() / "cellard").string(),
+                            path("other"), backups),
+                said),
+            0)
+      << said;
+  EXPECT_NE(said.find("holds backup 'second'"), std::string::npos) << said;
+  auto other = make({}, "other");
+  ASSERT_TRUE(other->start());
+  client::SyncClient client(options_of(*other));
+  EXPECT_EQ(read(client, "t"), second);
+}
+
+std::map<std::string, std::pair<std::string, fs::file_time_type>> everything(const fs::path& root) {
+  std::map<std::string, std::pair<std::string, fs::file_time_type>> all;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    all[entry.path()] = {entry.is_regular_file() ? read_all(entry.path()) : "",
+                         entry.last_write_time()};
+  }
+  return all;
+}
+
+TEST_F(Operate, ADirectoryOfANewerFormatIsRefusedAndNothingInItIsTouched) {
+  auto node = make();
+  ASSERT_TRUE(node->start());
+  {
+    client::SyncClient client(options_of(*node));
+    create(client);
+    write(client, "a", 5);
+  }
+  EXPECT_EQ(node->terminate().value(), 0);
+  const fs::path format = fs::path(path("data")) / "FORMAT";
+  const auto now = engine::decode_format(read_all(format));
+  ASSERT_TRUE(now) << now.error().message;
+  std::ofstream(format, std::ios::binary)
+      << engine::encode_format({engine::kFormats.newest + 1, now->id});
+  const auto before = everything(path("data"));
+  std::string said;
+  for (const char* flags :
+       {"--listen 127.0.0.1:0 --shards 1", "--upgrade-format", "--restore-from /nowhere"}) {
+    EXPECT_EQ(
+        run(fmt::format("{} --data-dir {} {}", (bin() / "cellard").string(), path("data"), flags),
+            said),
+        1);
+    EXPECT_EQ(everything(path("data")), before) << flags;
+  }
+  std::ofstream(format, std::ios::binary) << engine::encode_format(*now);
+  EXPECT_EQ(run(fmt::format("{} --data-dir {} --upgrade-format", (bin() / "cellard").string(),
+                            path("data")),
+                said),
+            0)
+      << said;
+  ASSERT_TRUE(node->start());
+  client::SyncClient client(options_of(*node));
+  EXPECT_EQ(read(client, "t").size(), 5u);
+}
+
+// Written by the first program that knew formats; every later one opens it.
+TEST_F(Operate, TheGoldenDirectoryOfFormatOneIsOpened) {
+  std::string said;
+  ASSERT_EQ(run(fmt::format("tar -xzf {}/tests/testdata/data_directory_format_1.tar.gz -C {}",
+                            CELLAR_SOURCE_DIR, scratch_.string()),
+                said),
+            0)
+      << said;
+  auto node = make({}, "golden");
+  ASSERT_TRUE(node->start());
+  client::SyncClient client(options_of(*node));
+  const Rows rows = read(client, "t");
+  EXPECT_EQ(rows.size(), 20u);
+  EXPECT_EQ(rows.begin()->first, "flushed00000");
+  EXPECT_EQ(rows.rbegin()->first, "logged00009");
+  EXPECT_EQ(rows.rbegin()->second, "logged" + std::string(2000, 'j'));
+}
+
+TEST_F(Operate, TheDoctorLooksAtADirectoryAndAtANode) {
+  auto node = make();
+  ASSERT_TRUE(node->start());
+  const std::string cellar = bin() / "cellar";
+  std::string said;
+  int code = run(fmt::format("{} doctor --json {}", cellar, path("data")), said);
+  EXPECT_TRUE(code == 0 || code == 7 || code == 1) << said;  // the machine's disk may be full
+  EXPECT_NE(said.find(R"("check":"format","what":"is of format 1")"), std::string::npos) << said;
+  EXPECT_NE(said.find("a node has it open"), std::string::npos) << said;
+  code = run(fmt::format("{} --addr {} doctor", cellar, node->address()), said);
+  EXPECT_TRUE(code == 0 || code == 7 || code == 1) << said;
+  EXPECT_NE(said.find("every shard takes writes"), std::string::npos) << said;
+  const std::string address = node->address();
+  EXPECT_EQ(node->terminate().value(), 0);
+  EXPECT_EQ(run(fmt::format("{} --addr {} --timeout 2s doctor", cellar, address), said), 5) << said;
+  EXPECT_NE(said.find("problem"), std::string::npos);
+  EXPECT_EQ(run(fmt::format("{} doctor {}", cellar, path("nothing")), said), 1) << said;
+}
+
+}  // namespace
+}  // namespace cellar::process
