@@ -116,7 +116,7 @@ class Operate : public testing::Test {
         return rows;
       }
       for (const auto& row : block->rows()) {
-        for (const auto& cell : row.cells()) rows[std::string(row.key)] = std::string(cell.value);
+        for (const auto& cell : row.cells) rows[std::string(row.key)] = std::string(cell.value);
       }
     }
   }
