@@ -37,6 +37,7 @@ cellar_library(cellar_engine
     seal.cc
     shard_context.cc
     shard_engine.cc
+    shard_figures.cc
     shard_reshape.cc
     shared_blobs.cc
     split_point.cc

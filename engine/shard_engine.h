@@ -62,6 +62,9 @@ class ShardEngine final : public Engine, private TabletWatcher {
   Async<Result<void>> compact(TabletId tablet) override;
   Result<uint64_t> tablet_bytes(TabletId tablet) const override;
   EngineStats stats() const override;
+  const BlockCache::Stats& cache_stats() const { return cache_.stats(); }
+  const BlockLoader::Stats& load_stats() const { return loader_.stats(); }
+  const ShardContext& context() const { return context_; }
 
   // ---- for Node ----
   // Opens the tablets, replays their spans, begins this session's log.

@@ -38,8 +38,23 @@ Result<void> LoopbackAuthorizer::authorize(const HttpRequest& request, Access ac
               "without configured authentication this is for the node's own machine alone");
 }
 
-Gatekeeper::Gatekeeper(std::string_view hosts, HttpAuthorizer& authorizer)
-    : authorizer_(authorizer) {
+Result<void> TokenAuthorizer::authorize(const HttpRequest& request, Access access) {
+  if (access <= Access::figures) return {};
+  constexpr std::string_view kScheme = "Bearer ";
+  if (!request.from_loopback()) {
+    return fail(Errc::permission_denied,
+                "tokens never travel in plain text: ask on the node's own machine");
+  }
+  if (!request.authorization.starts_with(kScheme)) {
+    return fail(Errc::unauthenticated, "this takes a token: Authorization: Bearer TOKEN");
+  }
+  TRY(const security::Identity identity,
+      authorizer_.by_token(Bytes(request.authorization).substr(kScheme.size())));
+  const security::Role role = access == Access::data ? security::Role::read : security::Role::admin;
+  return security::allow_node(*identity.principal, request.path, {.roles = {role}});
+}
+
+Gatekeeper::Gatekeeper(std::string_view hosts) {
   while (!hosts.empty()) {
     const size_t end = std::min(hosts.find(' '), hosts.size());
     if (end > 0) hosts_.push_back(host_name(hosts.substr(0, end)));
@@ -65,7 +80,8 @@ std::optional<HttpResponse> Gatekeeper::refuse_foreign(const HttpRequest& reques
   return std::nullopt;
 }
 
-std::optional<HttpResponse> Gatekeeper::refuse(const HttpRequest& request, Access access) const {
+std::optional<HttpResponse> Gatekeeper::refuse(const HttpRequest& request, Access access,
+                                               HttpAuthorizer& authorizer) const {
   if (auto foreign = refuse_foreign(request)) return foreign;
   if (access == Access::change && request.method == Method::post) {
     if (!request.marked) {
@@ -76,7 +92,7 @@ std::optional<HttpResponse> Gatekeeper::refuse(const HttpRequest& request, Acces
       return error_response(415, "INVALID_ARGUMENT", "a change is sent as application/json");
     }
   }
-  const Result<void> allowed = authorizer_.authorize(request, access);
+  const Result<void> allowed = authorizer.authorize(request, access);
   if (allowed) return std::nullopt;
   if (allowed.error().code == Errc::unauthenticated) {
     HttpResponse response = error_response(401, "UNAUTHENTICATED", allowed.error().message);

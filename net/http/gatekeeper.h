@@ -3,6 +3,7 @@
 // the authoriser, which knows people.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "io/base/result.h"
 #include "net/http/http_message.h"
+#include "net/security/authorizer.h"
 
 namespace cellar::http {
 
@@ -35,14 +37,28 @@ class LoopbackAuthorizer final : public HttpAuthorizer {
   Result<void> authorize(const HttpRequest& request, Access access) override;
 };
 
+// Where principals are configured: as above, and moreover a token, `Authorization: Bearer TOKEN`,
+// for all but figures. What cells hold takes the role read, and changes admin, both over all
+// tables. HTTP has no TLS, so a token is taken on the node's own machine alone.
+class TokenAuthorizer final : public HttpAuthorizer {
+ public:
+  explicit TokenAuthorizer(std::shared_ptr<const security::Principals> principals)
+      : authorizer_(std::move(principals)) {}
+  Result<void> authorize(const HttpRequest& request, Access access) override;
+
+ private:
+  security::Authorizer authorizer_;
+};
+
 class Gatekeeper {
  public:
   // `hosts`: names that requests may be sent to, blanks between them.
-  Gatekeeper(std::string_view hosts, HttpAuthorizer& authorizer);
+  explicit Gatekeeper(std::string_view hosts);
 
   // The refusal, if it is one. A change must moreover be a POST of JSON that carries
   // X-Cellar-Request, which takes a script of the same origin or a program.
-  std::optional<HttpResponse> refuse(const HttpRequest& request, Access access) const;
+  std::optional<HttpResponse> refuse(const HttpRequest& request, Access access,
+                                     HttpAuthorizer& authorizer) const;
   // The first half of it: also for what no route is there for.
   std::optional<HttpResponse> refuse_foreign(const HttpRequest& request) const;
 
@@ -50,7 +66,6 @@ class Gatekeeper {
   bool is_ours(std::string_view host) const;
 
   std::vector<std::string> hosts_;
-  HttpAuthorizer& authorizer_;
 };
 
 }  // namespace cellar::http

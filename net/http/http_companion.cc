@@ -37,7 +37,7 @@ class HttpCompanion final : public server::Companion {
     Result<void> opened;
     pool_.run_on(ShardId{0}, [&](Shard& shard) -> Async<void> {
       network_ = std::make_unique<TcpNetwork>(shard.executor(), shard.timers());
-      node_ = std::make_unique<HttpNode>(shard.executor(), shard.timers(), options, readiness);
+      node_ = std::make_unique<HttpNode>(shard.executor(), shard.timers(), config, readiness);
       auto listener = co_await network_->listen(address.host, address.port, false);
       if (!listener) {
         opened = fail(listener.error().code, "http.listen: {}", listener.error().message);
@@ -46,6 +46,7 @@ class HttpCompanion final : public server::Companion {
       log_info("http", "listening address={}", (*listener)->address());
       listener_ = std::make_unique<HttpListener>(shard.executor(), shard.timers(), *node_,
                                                  std::move(*listener));
+      node_->set_listener(listener_.get());
       listener_->run();
     });
     if (!opened) stop();
@@ -66,6 +67,7 @@ class HttpCompanion final : public server::Companion {
     pool_.stop(
         [this](Shard&) -> Async<void> {
           if (listener_) co_await listener_->stop();
+          if (node_) co_await node_->stop();
         },
         [this](Shard&) {
           listener_.reset();

@@ -25,15 +25,31 @@ Found find_route(const HttpRequest& request) {
   return found;
 }
 
+// On the shard.
+Async<std::shared_ptr<const security::Principals>> read_principals(server::ShardServer& shard) {
+  co_return shard.policy().principals;
+}
+
 }  // namespace
 
-HttpNode::HttpNode(ShardExecutor executor, Timers& timers, const server::ServerOptions& options,
+HttpNode::HttpNode(ShardExecutor executor, Timers& timers, const server::Config& config,
                    server::Readiness& readiness)
     : executor_(executor),
       timers_(timers),
-      options_(options),
+      config_(config),
       readiness_(readiness),
-      gatekeeper_(options.http.hosts, authorizer_) {}
+      gatekeeper_(config.options.http.hosts) {}
+
+void HttpNode::serve(server::Server& server) {
+  server_ = &server;
+  reader_.start();
+}
+
+Async<std::shared_ptr<const security::Principals>> HttpNode::principals() {
+  server::Server& server = *server_;
+  auto look = [&server] { return read_principals(server.on(ShardId{0})); };
+  co_return co_await ask(ShardId{0}, std::move(look));
+}
 
 Async<HttpResponse> HttpNode::answer(const HttpRequest& request) {
   const Found found = find_route(request);
@@ -44,13 +60,20 @@ Async<HttpResponse> HttpNode::answer(const HttpRequest& request) {
     response.headers.emplace_back("Allow", found.allowed);
     co_return response;
   }
-  if (auto refused = gatekeeper_.refuse(request, found.route->access)) {
-    co_return *std::move(refused);
-  }
-  if (found.route->needs_node && (server_ == nullptr || readiness_.stuck_shard())) {
+  const bool unable = server_ == nullptr || readiness_.stuck_shard();
+  if (found.route->needs_node && unable) {
+    if (auto foreign = gatekeeper_.refuse_foreign(request)) co_return *std::move(foreign);
     HttpResponse response = error_response(503, "UNAVAILABLE", readiness_.reason());
     response.headers.emplace_back("Retry-After", "1");
     co_return response;
+  }
+  std::unique_ptr<HttpAuthorizer> authorizer = std::make_unique<LoopbackAuthorizer>();
+  if (found.route->access != Access::open) {
+    std::shared_ptr<const security::Principals> known = co_await principals();
+    if (known) authorizer = std::make_unique<TokenAuthorizer>(std::move(known));
+  }
+  if (auto refused = gatekeeper_.refuse(request, found.route->access, *authorizer)) {
+    co_return *std::move(refused);
   }
   co_return co_await found.route->handler(*this, request);
 }

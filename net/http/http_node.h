@@ -15,26 +15,42 @@
 #include "io/runtime/waiter.h"
 #include "net/http/gatekeeper.h"
 #include "net/http/http_message.h"
+#include "net/http/node_reader.h"
+#include "net/server/config.h"
 #include "net/server/readiness.h"
 #include "net/server/server.h"
 
 namespace cellar::http {
 
-// One loop, except where it says so.
+class HttpListener;
+
+// One loop.
 class HttpNode final : public HttpService {
  public:
   // All outlive it. `executor` and `timers` are of the loop that HTTP runs on.
-  HttpNode(ShardExecutor executor, Timers& timers, const server::ServerOptions& options,
+  HttpNode(ShardExecutor executor, Timers& timers, const server::Config& config,
            server::Readiness& readiness);
 
   // The node serves: from here on handlers may ask it. The server outlives the last answer.
-  void serve(server::Server& server) { server_ = &server; }
+  void serve(server::Server& server);
+  // Its own work ends; requests that are being answered go on.
+  Async<void> stop() { return reader_.stop(); }
 
   Async<HttpResponse> answer(const HttpRequest& request) override;
+  // Who may be let in now; they may change while the node serves. Null: nobody is asked.
+  // REQUIRES: server().
+  Async<std::shared_ptr<const security::Principals>> principals();
 
   server::Readiness& readiness() { return readiness_; }
-  const server::ServerOptions& options() const { return options_; }
+  // As at the start; a reload may have changed what is in force.
+  const server::Config& config() const { return config_; }
+  const server::ServerOptions& options() const { return config_.options; }
   Timers& timers() { return timers_; }
+  ShardExecutor executor() { return executor_; }
+  NodeReader& reader() { return reader_; }
+  // For its own figures; may be null.
+  const HttpListener* listener() const { return listener_; }
+  void set_listener(const HttpListener* listener) { listener_ = listener; }
   // Null until the node serves.
   server::Server* server() { return server_; }
 
@@ -46,11 +62,12 @@ class HttpNode final : public HttpService {
  private:
   const ShardExecutor executor_;
   Timers& timers_;
-  const server::ServerOptions& options_;
+  const server::Config& config_;
   server::Readiness& readiness_;
-  LoopbackAuthorizer authorizer_;
   Gatekeeper gatekeeper_;
   server::Server* server_ = nullptr;
+  const HttpListener* listener_ = nullptr;
+  NodeReader reader_{*this};
 };
 
 namespace detail {

@@ -27,4 +27,32 @@ std::span<const Route> routes();
 Async<HttpResponse> handle_healthz(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_readyz(HttpNode& node, const HttpRequest& request);
 
+// ---- handlers_metrics.cc ----
+Async<HttpResponse> handle_metrics(HttpNode& node, const HttpRequest& request);
+// ---- handlers_figures.cc ----
+Async<HttpResponse> handle_node(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_shards(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_compactions(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_clock(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_slow_requests(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_history(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_config(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_profile(HttpNode& node, const HttpRequest& request);
+// ---- handlers_tables.cc ----
+Async<HttpResponse> handle_tables(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_table(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_tablets(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_preview(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_apply(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_undo(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_rule_history(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_audit(HttpNode& node, const HttpRequest& request);
+// ---- handlers_changes.cc ----
+Async<HttpResponse> handle_cells(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_drain(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_reload(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_release_clock(HttpNode& node, const HttpRequest& request);
+// ---- handlers_assets.cc ----
+Async<HttpResponse> handle_asset(HttpNode& node, const HttpRequest& request);
+
 }  // namespace cellar::http

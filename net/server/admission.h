@@ -49,6 +49,8 @@ class Admission {
 
   uint32_t connections() const { return connections_; }
   uint32_t scans() const { return scans_; }
+  size_t held_bytes() const { return held_bytes_; }
+  size_t pending_reply_bytes() const { return pending_reply_bytes_; }
 
  private:
   uint32_t max_connections_;

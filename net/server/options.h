@@ -30,6 +30,9 @@ struct NetOptions {
   // How long a node that was told to stop goes on serving while it says that it drains, so that
   // proxies turn elsewhere; less when no connection is left. 0 to 10 min.
   int64_t drain_within_us = 5'000'000;
+  // A request that took this long is kept among the slow ones, with where its time went; 0: none
+  // is. 0 to 10 min.
+  int64_t slow_request_us = 100'000;
 };
 
 struct LogOptions {

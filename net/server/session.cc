@@ -83,6 +83,7 @@ Async<bool> Session::fill() {
     co_return false;
   }
   heard_us_ = shard_.timers().now_us();
+  shard_.count_received(*n);
   frames_.received(*n);
   co_return true;
 }
@@ -178,7 +179,10 @@ void Session::handle_request(const Frame& frame) {
     broken_ = true;
     return;
   }
-  if (!ids_.insert(frame.header.request_id).second) return refuse_duplicate(frame.header);
+  const Times times{heard_us_, shard_.timers().now_us()};
+  if (!times_.try_emplace(frame.header.request_id, times).second) {
+    return refuse_duplicate(frame.header);
+  }
   ++in_flight_;
   if (goaway_) {
     Error error(Errc::unavailable, "the node is stopping");
@@ -285,8 +289,12 @@ void Session::append(const FrameHeader& request, FrameKind kind, uint32_t flags,
   if (out_.size() - out_begin_ >= kFlushBytes) flush();
 }
 
-void Session::finish_request(uint64_t request_id) {
-  CHECK(in_flight_ > 0 && ids_.erase(request_id) == 1, "a request of {} was answered twice", peer_);
+void Session::finish_request(const FrameHeader& request, Errc code) {
+  const auto times = times_.find(request.request_id);
+  CHECK(in_flight_ > 0 && times != times_.end(), "a request of {} was answered twice", peer_);
+  shard_.meter().answered({this, request.request_id, request.table_id, times->second.heard_us,
+                           times->second.began_us, shard_.timers().now_us(), request.op, code});
+  times_.erase(times);
   --in_flight_;
   changed_.notify_all();
 }
@@ -294,7 +302,7 @@ void Session::finish_request(uint64_t request_id) {
 void Session::reply(const FrameHeader& request, Bytes body, FrameKind kind) {
   append(request, kind, 0, body);
   if (!logged_.empty()) tell_answer(request.request_id, errc_name(Errc::ok));
-  finish_request(request.request_id);
+  finish_request(request, Errc::ok);
 }
 
 void Session::reply_error(const FrameHeader& request, const Error& error,
@@ -302,7 +310,7 @@ void Session::reply_error(const FrameHeader& request, const Error& error,
   append(request, FrameKind::reply, wire::kFrameError,
          wire::build_status(shard_.builder(), error, hint));
   if (!logged_.empty()) tell_answer(request.request_id, errc_name(error.code));
-  finish_request(request.request_id);
+  finish_request(request, error.code);
 }
 
 void Session::tell_answer(uint64_t request_id, std::string_view outcome) {
@@ -357,6 +365,7 @@ void Session::flush() {
   const Result<size_t> n = stream_->try_write({&part, 1});
   if (!n) return close();
   out_begin_ += *n;
+  shard_.count_sent(*n);
   if (out_begin_ == out_.size()) {
     out_.clear();
     out_begin_ = 0;
@@ -387,6 +396,7 @@ Async<void> Session::write_rest() {
     }
     const Bytes part = writing_;
     const Result<void> written = co_await stream_->write({&part, 1});
+    shard_.count_sent(part.size());
     writing_.clear();
     if (!written) close();
     written_us_ = shard_.timers().now_us();
@@ -445,6 +455,9 @@ void Session::watch() {
   watch_.arm_after_us(greeted_ ? kWatchUs : kHandshakeWatchUs);
 }
 
-void Session::garbage(const Error& error) { shard_.log_garbage(peer_, error.message); }
+void Session::garbage(const Error& error) {
+  shard_.count_garbage();
+  shard_.log_garbage(peer_, error.message);
+}
 
 }  // namespace cellar::server

@@ -18,7 +18,6 @@
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
-#include <absl/container/flat_hash_set.h>
 
 #include <cstdint>
 #include <memory>
@@ -161,7 +160,7 @@ class Session final : private MapWaiter {
   void abandon();
   void credit(const wire::Frame& frame);
   void append(const wire::FrameHeader& request, wire::FrameKind kind, uint32_t flags, Bytes body);
-  void finish_request(uint64_t request_id);
+  void finish_request(const wire::FrameHeader& request, Errc code);
   Async<void> write_rest();
   void watch();
   void garbage(const Error& error);
@@ -196,7 +195,11 @@ class Session final : private MapWaiter {
   int malformed_ = 0;
 
   uint32_t in_flight_ = 0;
-  absl::flat_hash_set<uint64_t> ids_;  // of the requests in flight
+  struct Times {
+    int64_t heard_us = 0;  // received
+    int64_t began_us = 0;  // taken up
+  };
+  absl::flat_hash_map<uint64_t, Times> times_;  // of the requests in flight, by id
   Reads reads_;
   boost::intrusive::list<GivenUp, boost::intrusive::constant_time_size<false>> works_;
   Notify changed_;  // room, an answer written, a request finished

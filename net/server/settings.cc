@@ -147,6 +147,9 @@ std::vector<Setting> make_settings() {
                        "how long a node told to stop shows that it drains and serves on; less "
                        "where nobody is connected",
                        Change::reload));
+  all.push_back(number("slow_request", Kind::duration, 0, 600 * kSecond, FIELD(net.slow_request_us),
+                       "a request that took this long is told of, with its stages; 0: none",
+                       Change::reload));
   all.push_back(text("http.listen", FIELD(http.listen),
                      "HOST:PORT for health, metrics, admin API and console; empty: none"));
   all.push_back(text("http.hosts", FIELD(http.hosts),

@@ -20,7 +20,8 @@ ShardServer::ShardServer(Shard& shard, engine::Node& node, const ServerOptions& 
       admission_(options.net.connections),
       memory_(options.engine.memory_bytes, frame_bytes_),
       addresses_(shard.random().next()),
-      map_waiters_(shard.timers()) {
+      map_waiters_(shard.timers()),
+      meter_(wall) {
   shard_.loop().add_hook(*this);
   node_.watch_tables(id(), this);
 }
@@ -60,9 +61,11 @@ Async<void> ShardServer::accept_loop() {
 
 void ShardServer::serve(std::unique_ptr<ByteStream> stream) {
   if (stopping_ || !admission_.enter_connection()) {
+    ++counters_.refused;
     stream->close();
     return;
   }
+  ++counters_.accepted;
   auto opening = addresses().open(stream->peer());
   if (!opening) {
     ++security_counters_.openings_refused;
@@ -117,6 +120,7 @@ void ShardServer::remove(Session& session) {
     std::erase(flush_, &session);
     std::replace(flushing_.begin(), flushing_.end(), &session, static_cast<Session*>(nullptr));
   }
+  meter_.forget(session);
   sessions_.erase(&session);
   delete &session;
   leave();
@@ -204,6 +208,7 @@ void ShardServer::run_later() {
 }
 
 bool ShardServer::on_turn() {
+  meter_.turn(timers().now_us(), options_.net.slow_request_us);
   if (may_sleep()) return false;
   if (std::exchange(map_changed_, false)) map_waiters_.wake_all();
   if (!later_.empty()) run_later();
@@ -214,6 +219,7 @@ bool ShardServer::on_turn() {
     session->flush();
   }
   flushing_.clear();
+  meter_.sent();
   return true;
 }
 

@@ -27,6 +27,7 @@
 #include "net/server/options.h"
 #include "net/server/pool.h"
 #include "net/server/read_op.h"
+#include "net/server/request_meter.h"
 #include "net/server/session.h"
 #include "net/server/write_op.h"
 #include "net/wire/read_codec.h"
@@ -52,6 +53,11 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
     uint64_t handed_over = 0;
     uint64_t slices = 0;            // of reads, on this shard's tablets
     uint64_t released_cursors = 0;  // of streams that waited
+    uint64_t accepted = 0;          // connections
+    uint64_t refused = 0;           // likewise, at the bound or while stopping
+    uint64_t garbage = 0;           // connections ended because they spoke no protocol
+    uint64_t received_bytes = 0;
+    uint64_t sent_bytes = 0;
   };
 
   // All references outlive it. `peers` holds the ShardServer of every shard by its number; it is
@@ -125,14 +131,22 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   void count_handed_over() { ++counters_.handed_over; }
   void count_slice() { ++counters_.slices; }
   void count_released_cursor() { ++counters_.released_cursors; }
+  void count_received(size_t bytes) { counters_.received_bytes += bytes; }
+  void count_sent(size_t bytes) { counters_.sent_bytes += bytes; }
+  void count_garbage() { ++counters_.garbage; }
   const Counters& counters() const { return counters_; }
+  RequestMeter& meter() { return meter_; }
+  Loop& loop() { return shard_.loop(); }
+  size_t later_length() const { return later_.size(); }  // work that waits for its turn
 
   // Work that goes on in the next loop turn, first come first served; what a turn has no time for
   // (kLaterShareUs) waits for the one after it.
   void continue_later(LaterWork& work);
 
   bool on_turn() override;
-  bool may_sleep() override { return flush_.empty() && later_.empty() && !map_changed_; }
+  bool may_sleep() override {
+    return flush_.empty() && later_.empty() && !map_changed_ && meter_.empty();
+  }
 
  private:
   static constexpr int64_t kGarbageLogUs = 60'000'000;
@@ -190,6 +204,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   flatbuffers::FlatBufferBuilder builder_;
   wire::DecodedWrites writes_;
   Counters counters_;
+  RequestMeter meter_;
 
   int64_t garbage_logged_us_ = 0;
   uint64_t garbage_unlogged_ = 0;

@@ -20,11 +20,11 @@ constexpr int64_t kSecondUs = 1'000'000;
 class Bed : public testing::Test {
  protected:
   Bed() {
-    options_.http.hosts = "node7.example  Cellar.Internal";
+    config_.options.http.hosts = "node7.example  Cellar.Internal";
     server_loop_ = &world_.add_loop();
     client_loop_ = &world_.add_loop();
     network_ = std::make_unique<SimNetwork>(fabric_, *server_loop_);
-    node_ = std::make_unique<HttpNode>(server_loop_->executor(), server_loop_->timers(), options_,
+    node_ = std::make_unique<HttpNode>(server_loop_->executor(), server_loop_->timers(), config_,
                                        readiness_);
     const Result<void> opened = world_.block_on(*server_loop_, open());
     CHECK(opened, "no listener: {}", opened.error().message);
@@ -94,7 +94,7 @@ class Bed : public testing::Test {
   }
   int64_t now_us() { return world_.clock().boot_us(); }
 
-  server::ServerOptions options_;
+  server::Config config_;
   SimWorld world_{1};
   SimFabric fabric_{world_};
   ManualClock clock_;

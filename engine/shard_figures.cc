@@ -1,0 +1,42 @@
+#include "engine/shard_figures.h"
+
+#include "engine/shard_engine.h"
+
+namespace cellar::engine {
+namespace {
+
+RunningMerge merge_of(const ShardContext& shard) {
+  RunningMerge merge;
+  if (shard.compaction == nullptr || shard.compacting == nullptr) return merge;
+  merge.tablet = shard.compacting->id();
+  merge.table = shard.compacting->schema().id;
+  for (const TabletRun& run : shard.compacting->version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      merge.input_bytes += table->slice().bytes();
+      merge.input_entries += table->meta().entries;
+    }
+  }
+  merge.read_entries = shard.compaction->stats().entries_in;
+  merge.written_bytes = shard.compaction->stats().bytes_out;
+  return merge;
+}
+
+}  // namespace
+
+ShardFigures shard_figures(const Engine& engine) {
+  const auto& shard = static_cast<const ShardEngine&>(engine);  // there is no other body
+  const BlockCache::Stats& cache = shard.cache_stats();
+  const BlockLoader::Stats& loads = shard.load_stats();
+  ShardFigures figures;
+  figures.cache_hits = cache.hits;
+  figures.cache_misses = cache.misses;
+  figures.cache_evicted = cache.evicted;
+  figures.device_reads = loads.reads;
+  figures.device_read_bytes = loads.read_bytes;
+  figures.damaged_blocks = loads.damaged;
+  figures.failed_reads = loads.failed;
+  figures.merge = merge_of(shard.context());
+  return figures;
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,35 @@
+// ShardFigures: what an operator asks about one shard beside EngineStats: its block cache, its
+// reads of the device, and the merge that runs now. A value.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/engine.h"
+#include "engine/model/types.h"
+
+namespace cellar::engine {
+
+struct RunningMerge {
+  TabletId tablet;  // 0: none runs
+  TableId table;
+  uint64_t input_bytes = 0;    // of the tablet, on disk: the most that it may read
+  uint64_t read_entries = 0;   // so far
+  uint64_t input_entries = 0;  // of the tablet, likewise
+  uint64_t written_bytes = 0;  // so far
+};
+
+struct ShardFigures {
+  uint64_t cache_hits = 0;
+  uint64_t cache_misses = 0;
+  uint64_t cache_evicted = 0;
+  uint64_t device_reads = 0;
+  uint64_t device_read_bytes = 0;
+  uint64_t damaged_blocks = 0;
+  uint64_t failed_reads = 0;
+  RunningMerge merge;
+};
+
+// On the engine's shard.
+ShardFigures shard_figures(const Engine& engine);
+
+}  // namespace cellar::engine

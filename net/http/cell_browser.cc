@@ -1,0 +1,111 @@
+#include "net/http/cell_browser.h"
+
+#include "engine/read/scan.h"
+
+namespace cellar::http {
+
+using engine::ScanStep;
+using server::ShardServer;
+
+namespace {
+
+class Collector final : public CellSink {
+ public:
+  Collector(std::vector<BrowsedCell>& cells, size_t most) : cells_(cells), most_(most) {}
+
+  Flow cell(const CellView& view) override {
+    BrowsedCell cell;
+    cell.row = view.row;
+    cell.family = view.family;
+    cell.qualifier = view.qualifier;
+    cell.value = view.value.substr(0, kShownValueBytes);
+    cell.value_bytes = view.value.size();
+    cell.label = view.label;
+    cell.timestamp_us = view.timestamp_us;
+    if (view.note != nullptr) cell.note = *view.note;
+    bytes_ += cell.row.size() + cell.qualifier.size() + cell.value.size();
+    cells_.push_back(std::move(cell));
+    return full() ? Flow::pause : Flow::more;
+  }
+  Flow end_row(Bytes) override {
+    whole_ = cells_.size();
+    return full() ? Flow::pause : Flow::more;
+  }
+  // Cells of rows that are complete.
+  size_t whole() const { return whole_; }
+  bool full() const { return cells_.size() >= most_ || bytes_ >= kMaxBrowsedBytes; }
+
+ private:
+  std::vector<BrowsedCell>& cells_;
+  const size_t most_;
+  size_t bytes_ = 0;
+  size_t whole_ = 0;
+};
+
+// What is not over by then is not waited for.
+struct Walk {
+  ReadSpec spec;
+  Collector* sink = nullptr;
+  int64_t until_us = 0;
+  bool stopped = false;
+};
+
+// On the tablet's shard; the collector is shared with the shard that asks, which waits.
+Async<Result<void>> read_tablet(ShardServer& owner, TabletId tablet, Epoch epoch, Walk& walk) {
+  auto cursor = owner.engine().open_scan(tablet, epoch, walk.spec);
+  if (!cursor) co_return std::unexpected(std::move(cursor).error());
+  (*cursor)->watch(owner.wall());
+  while (true) {
+    const ScanStep step = (*cursor)->run(*walk.sink);
+    if (step == ScanStep::failed) co_return std::unexpected((*cursor)->error());
+    if (step == ScanStep::done) break;
+    walk.stopped = step == ScanStep::paused || owner.timers().now_us() > walk.until_us;
+    if (walk.stopped) break;
+    if (step == ScanStep::blocked) {
+      co_await (*cursor)->load();
+    } else {
+      co_await yield_now();
+    }
+  }
+  co_return Result<void>();
+}
+
+}  // namespace
+
+Async<Result<BrowsedCells>> browse(ShardServer& shard, BrowseRequest request) {
+  const engine::TableMap map = shard.tables();
+  const engine::TableEntry* table = map.find(request.table);
+  if (table == nullptr) {
+    co_return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(request.table));
+  }
+  CO_TRY_VOID(shard.admission().begin_scan());
+  BrowsedCells found;
+  found.now_us = shard.clock().now_us();
+  Collector sink(found.cells, request.cells);
+  Walk walk;
+  walk.sink = &sink;
+  walk.until_us = shard.timers().now_us() + kMaxBrowseUs;
+  KeyRange rows = KeyRange::prefix(request.prefix);
+  if (!request.after.empty()) rows = intersect(rows, {request.after + '\0', ""});
+  if (!rows.empty()) walk.spec.rows.add(rows);
+  walk.spec.explain = true;
+  walk.spec.include_dead = request.include_dead;
+  Result<void> done;
+  for (const engine::TabletDescriptor& tablet : table->tablets) {
+    if (intersect(rows, {tablet.start, tablet.end}).empty()) continue;
+    ShardServer& owner = shard.peer(tablet.shard);
+    auto there = [&owner, &tablet, &walk] {
+      return read_tablet(owner, tablet.id, tablet.epoch, walk);
+    };
+    done = co_await shard.mailbox().call_on(tablet.shard, std::move(there));
+    if (!done || walk.stopped) break;
+  }
+  shard.admission().end_scan();
+  if (!done) co_return std::unexpected(std::move(done).error());
+  found.more = walk.stopped;
+  // The row that was not ended comes with the next page, unless it fills this one alone.
+  if (found.more && sink.whole() > 0) found.cells.resize(sink.whole());
+  co_return found;
+}
+
+}  // namespace cellar::http

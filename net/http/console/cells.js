@@ -1,0 +1,79 @@
+// The cell browser: every version of a few rows, and what becomes of it.
+import { get } from "./api.js";
+import { bytes, count, escaped, grid, h, moment, put, text, until } from "./format.js";
+
+const CAUSES = { max_age: "by age", max_versions: "pushed out by newer versions", expiry: "by its own expiry", deleted: "deleted", hidden: "hidden by a rule that can be undone", none: "" };
+
+// Kept from one visit of the view to the next.
+const asked = { table: "", prefix: "", dead: true };
+
+export function cells() {
+  let root = null;
+  let names = [];
+  let pages = null;
+  let problem = "";
+  return { load, show };
+
+  async function load() {
+    names = (await get("tables")).tables.map((table) => table.name);
+    if (!names.includes(asked.table)) asked.table = names[0] ?? "";
+    if (pages === null && asked.table) await find();
+    return null;
+  }
+  // What is shown stays until it is asked for again: nothing moves under the reader's eyes.
+  function show(_, place) {
+    if (root !== null) return;
+    root = place;
+    draw();
+  }
+  async function find(after = "") {
+    problem = "";
+    try {
+      const page = await get("cells", { table: asked.table, prefix: escaped(asked.prefix), after, dead: asked.dead ? "1" : "0", limit: "200" });
+      if (after === "") pages = page;
+      else pages = { ...page, cells: pages.cells.concat(page.cells) };
+    } catch (error) {
+      problem = error.message;
+      pages = pages ?? { cells: [], more: false, now_us: 0 };
+    }
+  }
+  function draw() {
+    if (names.length === 0) {
+      put(root, h("h1", {}, "Cells"), h("p", { class: "empty" }, "There are no tables yet."));
+      return;
+    }
+    const table = h("select", { id: "cells-table", name: "table" }, names.map((name) => h("option", { value: name, selected: name === asked.table }, name)));
+    const prefix = h("input", { type: "search", id: "cells-prefix", value: asked.prefix, placeholder: "all rows", spellcheck: "false", autocomplete: "off" });
+    const dead = h("input", { type: "checkbox", id: "cells-dead", checked: asked.dead });
+    const form = h("form", { class: "line", role: "search", onsubmit: async (event) => {
+      event.preventDefault();
+      Object.assign(asked, { table: table.value, prefix: prefix.value, dead: dead.checked });
+      await find();
+      draw();
+      document.getElementById("cells-prefix").focus();
+    } }, h("label", {}, "Table", table), h("label", {}, "Rows that begin with", prefix), h("label", { class: "check" }, dead, "dead cells too"), h("button", { type: "submit" }, "Show"));
+    put(root, h("h1", {}, "Cells"), form, problem ? h("p", { class: "problem", role: "alert" }, problem) : null, list());
+  }
+  function list() {
+    if (pages.cells.length === 0) return h("section", { class: "sheet" }, h("p", { class: "empty" }, problem ? "Nothing to show." : "No cells there."));
+    let row = null;
+    const rows = pages.cells.map((cell) => {
+      const first = cell.row !== row;
+      row = cell.row;
+      return h("tr", { class: `${first ? "row-start" : ""} ${cell.dead ? "is-dead" : ""}` },
+        h("td", { class: "mono break" }, first ? text(cell.row) : ""), h("td", { class: "mono break" }, `${cell.family}:${text(cell.qualifier)}`),
+        h("td", { class: "nowrap", title: String(cell.timestamp_us) }, moment(cell.timestamp_us)),
+        h("td", { class: "mono break value" }, text(cell.value), cell.value_bytes > 256 ? h("span", { class: "soft" }, ` … ${bytes(cell.value_bytes)}`) : null), fate(cell));
+    });
+    const last = pages.cells.at(-1).row;
+    return h("section", { class: "sheet" }, grid([["Row"], ["Column"], ["Timestamp"], ["Value"], ["Fate"]], rows),
+      h("p", { class: "soft small" }, `${count(pages.cells.length)} cells as of ${moment(pages.now_us)}.`),
+      pages.more ? h("button", { type: "button", class: "quiet", onclick: async () => { await find(last); draw(); } }, "More rows") : null);
+  }
+  function fate(cell) {
+    const cause = CAUSES[cell.cause] ?? cell.cause;
+    if (cell.dead) return h("td", { class: "fate dead", title: cell.dies_at_us === null ? "" : moment(cell.dies_at_us) }, cell.dies_at_us === null ? "dead" : `died ${until(cell.dies_at_us, pages.now_us)}`, h("div", { class: "soft small" }, cause));
+    if (cell.dies_at_us === null) return h("td", { class: "fate lives" }, "lives on");
+    return h("td", { class: "fate dies", title: moment(cell.dies_at_us) }, `dies ${until(cell.dies_at_us, pages.now_us)}`, h("div", { class: "soft small" }, cause));
+  }
+}

@@ -1,0 +1,121 @@
+// Tables: their rules in words, what these are doing, and the editor of a rule.
+import { get, post } from "./api.js";
+import { bytes, count, duration, grid, h, put, text, until } from "./format.js";
+import { parseRule, ruleText, ruleWords } from "./rules.js";
+
+const dialog = document.getElementById("dialog");
+
+export function tables() {
+  return {
+    load: () => get("tables"),
+    show(all, root) {
+      const focused = document.activeElement?.id;
+      put(root, h("h1", {}, "Tables"),
+        all.tables.length === 0 ? h("p", { class: "empty" }, "There are no tables yet. Make one: cellar createtable NAME families=…") : null,
+        ...all.tables.map((table) => sheet(table, all.now_us)));
+      if (focused) document.getElementById(focused)?.focus();
+    },
+  };
+}
+
+function sheet(table, now) {
+  const families = table.families.map((family) => h("tr", {}, h("td", {}, family.name),
+    h("td", {}, h("div", {}, ruleWords(family.rule), family.timestamps === "time" ? null : h("span", { class: "soft" }, ` Timestamps are ${family.timestamps === "expiry" ? "expiries" : "sequence numbers"}.`)),
+      h("code", { class: "soft" }, ruleText(family.rule)),
+      family.undo_until_us ? h("div", { class: "small soft" }, `The last change can be undone for ${duration(family.undo_until_us - now)}.`) : null),
+    h("td", { class: "num" }, h("button", { type: "button", class: "quiet", id: `edit-${table.id}-${family.name}`, "aria-label": `Edit the rule of ${table.name}, family ${family.name}`, onclick: () => edit(table, family) }, "Edit rule"))));
+  return h("section", { class: "sheet", "data-table": table.name },
+    h("div", { class: "table-head" }, h("h2", {}, table.name), h("span", { class: "soft small" }, `${count(table.figures.tablets)} tablet${table.figures.tablets === 1 ? "" : "s"}, ${count(table.figures.sstables)} tables on disk, dead bytes leave within ${duration(table.reclaim_within_us)}`)),
+    table.families.length === 0 ? h("p", { class: "empty" }, "It has no families.") : grid([["Family"], ["Retention"], ["", "num"]], families, { class: "families" }),
+    doing(table, now));
+}
+
+function doing(table, now) {
+  const of = table.figures;
+  const overdue = Math.min(of.overdue_bytes, of.dead_bytes);
+  const all = Math.max(of.live_bytes + of.dead_bytes, 1);
+  const share = (n) => ({ width: `${n / all * 100}%` });
+  const key = (cls, name, n) => h("span", { class: "key" }, h("i", { class: cls }), name, h("b", {}, bytes(n)));
+  let words = "Nothing is dead on disk.";
+  if (of.dead_bytes > 0) words = `The oldest dead cell died ${of.oldest_death_us === null ? "a while ago" : until(of.oldest_death_us, now)}.`;
+  if (of.next_reclaim_us !== null) words += of.next_reclaim_us <= now ? " Reclaiming is due now." : ` Next reclaim ${until(of.next_reclaim_us, now)}.`;
+  return h("div", { class: "doing" },
+    h("div", { class: "bar", role: "img", "aria-label": `live ${bytes(of.live_bytes)}, dead ${bytes(of.dead_bytes)}, overdue ${bytes(of.overdue_bytes)}` },
+      h("i", { class: "live", style: share(of.live_bytes) }), h("i", { class: "dead", style: share(of.dead_bytes - overdue) }), h("i", { class: "overdue", style: share(overdue) })),
+    h("div", {}, key("live", "live", of.live_bytes), key("dead", "dead", of.dead_bytes), key("overdue", "of it overdue", of.overdue_bytes), h("span", { class: "soft small" }, words)));
+}
+
+// Apply is there only for the very rule that was previewed.
+function edit(table, family) {
+  let previewed = null;
+  const field = h("input", { type: "text", id: "rule", value: ruleText(family.rule), spellcheck: "false", autocomplete: "off", "aria-describedby": "rule-words" });
+  const words = h("p", { class: "hint", id: "rule-words", "aria-live": "polite" });
+  const result = h("div", { "aria-live": "polite" });
+  const previewButton = h("button", { type: "submit", class: "quiet" }, "Preview");
+  const applyButton = h("button", { type: "button", disabled: true, onclick: apply }, "Apply");
+  const undoButton = family.undo_until_us ? h("button", { type: "button", class: "quiet", onclick: undo }, "Undo the last change") : null;
+  const form = h("form", { method: "dialog", onsubmit: preview },
+    h("h1", { id: "dialog-title" }, `Retention of ${table.name}, family ${family.name}`),
+    h("p", { class: "soft" }, `Now: ${ruleWords(family.rule)}`),
+    h("label", {}, "New rule", field), words, result,
+    h("div", { class: "actions" }, undoButton, h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel"), previewButton, applyButton));
+  field.addEventListener("input", judge);
+  dialog.replaceChildren(form);
+  dialog.showModal();
+  field.focus();
+  field.select();
+  judge();
+
+  function judge() {
+    applyButton.disabled = true;
+    previewed = null;
+    result.replaceChildren();
+    try {
+      words.textContent = ruleWords(parseRule(field.value));
+      words.classList.remove("problem");
+      previewButton.disabled = false;
+    } catch (error) {
+      words.textContent = error.message;
+      words.classList.add("problem");
+      previewButton.disabled = true;
+    }
+  }
+  function show(cls, ...lines) { result.replaceChildren(h("div", { class: `result ${cls}` }, lines)); }
+  async function preview(event) {
+    event.preventDefault();
+    const rule = parseRule(field.value);
+    const source = field.value;
+    previewButton.disabled = true;
+    show("", h("p", {}, "Counting what the rule would kill…"));
+    try {
+      const report = await post("retention/preview", { table: table.name, family: family.name, rule });
+      if (field.value !== source) return;
+      previewed = rule;
+      applyButton.disabled = false;
+      show("", ...told(report));
+    } catch (error) {
+      show("error", h("p", { class: "problem" }, error.message));
+    } finally {
+      previewButton.disabled = false;
+    }
+  }
+  function told(report) {
+    const none = report.kills.cells === 0;
+    const lines = [h("p", {}, none ? "Kills nothing that is there now." : `Kills ${count(report.kills.cells)} cells (${bytes(report.kills.bytes)}) in ${count(report.kills.rows)} rows, of ${count(report.cells_seen)} cells in ${count(report.rows_seen)} rows that were counted.`)];
+    if (!none) lines.push(h("p", { class: "soft" }, report.undo_window_us > 0 ? `They stay on disk and can be had back for ${duration(report.undo_window_us)}.` : "This family has no undo window: they cannot be had back."));
+    if (report.sample_rows.length > 0) lines.push(h("p", { class: "soft small break" }, "Rows that lose cells: ", h("span", { class: "mono" }, report.sample_rows.slice(0, 8).map(text).join(", ")), report.kills.rows > 8 ? ", …" : ""));
+    return lines;
+  }
+  async function change(path, body) {
+    applyButton.disabled = true;
+    try {
+      await post(path, { table: table.name, family: family.name, expected_version: table.version, ...body });
+      dialog.close();
+      document.dispatchEvent(new Event("cellar:changed"));
+    } catch (error) {
+      show("error", h("p", { class: "problem" }, error.message));
+    }
+  }
+  function apply() { if (!applyButton.disabled) change("retention/apply", { rule: previewed }); }
+  function undo() { change("retention/undo", {}); }
+}

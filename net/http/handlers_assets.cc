@@ -1,0 +1,41 @@
+// The console's files and the description of the API. By name, from what is compiled in: nothing is
+// looked for on a disk.
+#include <algorithm>
+
+#include "net/http/assets.h"
+#include "net/http/http_node.h"
+#include "net/http/routes.h"
+
+namespace cellar::http {
+namespace {
+
+// Nothing from elsewhere, nothing inline, in no frame.
+constexpr std::string_view kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+std::string_view type_of(std::string_view name) {
+  if (name.ends_with(".html")) return "text/html; charset=utf-8";
+  if (name.ends_with(".js")) return "text/javascript; charset=utf-8";
+  if (name.ends_with(".css")) return "text/css; charset=utf-8";
+  if (name.ends_with(".svg")) return "image/svg+xml";
+  return "application/json";
+}
+
+}  // namespace
+
+Async<HttpResponse> handle_asset(HttpNode&, const HttpRequest& request) {
+  std::string_view name = request.path;
+  name.remove_prefix(name.rfind('/') + 1);
+  if (name.empty()) name = "index.html";
+  const auto asset = std::ranges::find(assets(), name, &Asset::name);
+  if (asset == assets().end()) co_return error_response(404, "NOT_FOUND", "there is no such path");
+  HttpResponse response;
+  response.content_type = type_of(name);
+  response.body = asset->bytes;
+  response.headers.emplace_back("Cache-Control", "no-cache");
+  response.headers.emplace_back("Content-Security-Policy", kPolicy);
+  co_return response;
+}
+
+}  // namespace cellar::http

@@ -1,0 +1,122 @@
+// Cells for people, and what an operator tells the node: drain, reload, release held time.
+#include <unistd.h>
+
+#include <csignal>
+
+#include "net/http/api.h"
+#include "net/http/cell_browser.h"
+#include "net/http/http_node.h"
+#include "net/http/routes.h"
+
+namespace cellar::http {
+
+using server::ShardServer;
+
+namespace {
+
+std::string_view name_of(DeathCause cause) {
+  switch (cause) {
+    case DeathCause::none:
+      return "none";
+    case DeathCause::max_age:
+      return "max_age";
+    case DeathCause::max_versions:
+      return "max_versions";
+    case DeathCause::expiry:
+      return "expiry";
+    case DeathCause::deleted:
+      return "deleted";
+    case DeathCause::hidden:
+      return "hidden";
+  }
+  return "none";
+}
+
+json::value cell_value(const BrowsedCell& cell) {
+  return {
+      {"row", shown(cell.row)},
+      {"family", cell.family},
+      {"qualifier", shown(cell.qualifier)},
+      {"timestamp_us", cell.timestamp_us},
+      {"value", shown(cell.value)},
+      {"value_bytes", cell.value_bytes},
+      {"label", shown(cell.label)},
+      {"dead", cell.note.dead},
+      {"dies_at_us", time_value(cell.note.dies_at_us)},
+      {"cause", name_of(cell.note.cause)},
+      {"clause", cell.note.clause == kNoClause ? json::value() : json::value(cell.note.clause)},
+      {"expire_at_us",
+       cell.note.expire_at_us == kNoExpiry ? json::value() : json::value(cell.note.expire_at_us)}};
+}
+
+Result<BrowseRequest> browse_request(const HttpRequest& request) {
+  BrowseRequest wanted;
+  wanted.table = request.parameter("table");
+  TRY(wanted.prefix, bytes_of(request.parameter("prefix")));
+  TRY(wanted.after, bytes_of(request.parameter("after")));
+  TRY(wanted.cells, number_parameter(request, "limit", 200, kMaxBrowsedCells));
+  wanted.cells = std::max<size_t>(wanted.cells, 1);
+  wanted.include_dead = request.parameter("dead") != "0";
+  return wanted;
+}
+
+Async<Result<engine::ClockReport>> release(ShardServer& shard, int64_t max_held_us) {
+  const engine::ClockReport report = co_await shard.node().clock_report(shard.id());
+  if (report.held_us == 0) co_return report;
+  if (max_held_us < report.held_us - engine::ClockKeeper::kSlackUs) {
+    co_return fail(Errc::failed_precondition,
+                   "{} us are held, more than the {} us that are to be released", report.held_us,
+                   max_held_us);
+  }
+  co_return co_await shard.node().release_held_time(shard.id());
+}
+
+}  // namespace
+
+Async<HttpResponse> handle_cells(HttpNode& node, const HttpRequest& request) {
+  auto wanted = browse_request(request);
+  if (!wanted) co_return json_error(wanted.error());
+  server::Server& server = *node.server();
+  auto there = [&] { return browse(server.on(ShardId{0}), std::move(*wanted)); };
+  const auto found = co_await node.ask(ShardId{0}, std::move(there));
+  if (!found) co_return json_error(found.error());
+  json::array cells;
+  for (const BrowsedCell& cell : found->cells) cells.push_back(cell_value(cell));
+  co_return json_response(
+      {{"now_us", found->now_us}, {"more", found->more}, {"cells", std::move(cells)}});
+}
+
+// Only what proxies see: sessions go on. The node stops by a signal.
+Async<HttpResponse> handle_drain(HttpNode& node, const HttpRequest& request) {
+  const auto body = object_of(request);
+  if (!body) co_return json_error(body.error());
+  const json::value* drain = body->if_contains("drain");
+  if (drain == nullptr || !drain->is_bool()) {
+    co_return error_response(400, "INVALID_ARGUMENT", "the body has no 'drain', true or false");
+  }
+  node.readiness().drain(drain->get_bool());
+  co_return json_response({{"state", server::name_of(node.readiness().state())},
+                           {"reason", node.readiness().reason()}});
+}
+
+// As SIGHUP: the main thread reads the configuration and logs what became of it.
+Async<HttpResponse> handle_reload(HttpNode&, const HttpRequest&) {
+  kill(getpid(), SIGHUP);
+  co_return json_response({{"asked", true}}, 200);
+}
+
+Async<HttpResponse> handle_release_clock(HttpNode& node, const HttpRequest& request) {
+  const auto body = object_of(request);
+  if (!body) co_return json_error(body.error());
+  const json::value* held = body->if_contains("max_held_us");
+  if (held == nullptr || !held->is_int64()) {
+    co_return error_response(400, "INVALID_ARGUMENT", "the body has no number 'max_held_us'");
+  }
+  server::Server& server = *node.server();
+  auto there = [&] { return release(server.on(ShardId{0}), held->get_int64()); };
+  const auto report = co_await node.ask(ShardId{0}, std::move(there));
+  if (!report) co_return json_error(report.error());
+  co_return json_response({{"trusted_us", report->trusted_us}, {"held_us", report->held_us}});
+}
+
+}  // namespace cellar::http

@@ -1,0 +1,254 @@
+// The figures of the API: the node, its shards, tablets, merges, slow requests, history, settings.
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "net/http/api.h"
+#include "net/http/http_node.h"
+#include "net/http/op_names.h"
+#include "net/http/routes.h"
+#include "net/server/settings.h"
+
+// Of mimalloc, where the program has it.
+extern "C" __attribute__((weak)) void mi_process_info(size_t* elapsed_ms, size_t* user_ms,
+                                                      size_t* system_ms, size_t* current_rss,
+                                                      size_t* peak_rss, size_t* current_commit,
+                                                      size_t* peak_commit, size_t* page_faults);
+
+namespace cellar::http {
+
+using server::SlowRequest;
+
+namespace {
+
+json::value clock_value(const engine::ClockReport& clock) {
+  return {{"trusted_us", clock.trusted_us}, {"wall_us", clock.wall_us},
+          {"held_us", clock.held_us},       {"synchronised", clock.synchronised},
+          {"steady_us", clock.steady_us},   {"release_after_us", clock.release_after_us}};
+}
+
+json::value merge_value(const engine::RunningMerge& merge) {
+  if (merge.tablet == TabletId{}) return nullptr;
+  return {{"tablet", merge.tablet.value()},     {"table", merge.table.value()},
+          {"tablet_bytes", merge.input_bytes},  {"tablet_entries", merge.input_entries},
+          {"read_entries", merge.read_entries}, {"written_bytes", merge.written_bytes}};
+}
+
+json::value shard_value(size_t number, const ShardReading& shard) {
+  uint64_t answered = 0;
+  for (const auto& op : shard.requests.ops) {
+    for (const uint64_t n : op.answers) answered += n;
+  }
+  return {{"shard", number},
+          {"idle_us", shard.slept_us},
+          {"turns", shard.turns},
+          {"stalls", shard.stalls},
+          {"longest_stall_us", shard.longest_stall_us},
+          {"sessions", shard.connections},
+          {"requests", shard.counters.requests},
+          {"in_flight", shard.counters.requests - std::min(shard.counters.requests, answered)},
+          {"handed_over", shard.counters.handed_over},
+          {"scans", shard.scans},
+          {"queued_slices", shard.later_length},
+          {"tablets", shard.engine.tablets},
+          {"sstables", shard.engine.tables_on_disk},
+          {"sstable_bytes", shard.engine.table_bytes},
+          {"memtable_bytes", shard.engine.memtable_bytes},
+          {"cache_bytes", shard.engine.cache_bytes},
+          {"metadata_bytes", shard.engine.metadata_bytes},
+          {"log_bytes", shard.engine.log_bytes},
+          {"cache_hits", shard.figures.cache_hits},
+          {"cache_misses", shard.figures.cache_misses},
+          {"commits", shard.engine.commits},
+          {"flushes", shard.engine.flushes},
+          {"compactions", shard.engine.compactions},
+          {"read_only", shard.engine.read_only},
+          {"merge", merge_value(shard.figures.merge)}};
+}
+
+json::value slow_value(const SlowRequest& slow, size_t shard, std::string_view table) {
+  return {{"at_us", slow.at_us},
+          {"shard", shard},
+          {"op", op_name(slow.op)},
+          {"code", code_name(slow.code)},
+          {"table", table},
+          {"queued_us", slow.queued_us},
+          {"engine_us", slow.engine_us},
+          {"reply_us", slow.reply_us},
+          {"total_us", slow.total_us()},
+          {"client", slow.client},
+          {"peer", slow.peer}};
+}
+
+struct ShardSlow {
+  std::vector<SlowRequest> requests;
+  std::vector<std::string> tables;
+};
+
+Async<ShardSlow> read_slow(server::ShardServer& shard) {
+  ShardSlow all;
+  for (const SlowRequest& slow : shard.meter().slow().kept()) {
+    const engine::TableEntry* table = shard.tables().find(TableId{slow.table_id});
+    all.requests.push_back(slow);
+    all.tables.push_back(table == nullptr ? "" : table->schema.name);
+  }
+  co_return all;
+}
+
+json::value latency_value(const server::LatencyCounts& latency, int64_t span_us) {
+  return {{"per_second", static_cast<double>(latency.count()) * 1e6 / static_cast<double>(span_us)},
+          {"p50_us", latency.quantile_us(0.5)},
+          {"p95_us", latency.quantile_us(0.95)},
+          {"p99_us", latency.quantile_us(0.99)}};
+}
+
+}  // namespace
+
+Async<HttpResponse> handle_node(HttpNode& node, const HttpRequest&) {
+  const std::shared_ptr<const NodeReading> reading = co_await node.reader().node();
+  server::Server& server = *node.server();
+  const server::ServerOptions& options = node.options();
+  const engine::RecoveryReport& found = server.on(ShardId{0}).node().recovery();
+  co_return json_response({{"version", server.facts().version},
+                           {"state", server::name_of(node.readiness().state())},
+                           {"reason", node.readiness().reason()},
+                           {"drained_by_operator", node.readiness().drained_by_operator()},
+                           {"address", server.address()},
+                           {"data_dir", options.data_dir},
+                           {"io_backend", server.facts().io_backend},
+                           {"io_reason", server.facts().io_reason},
+                           {"shards", server.shards()},
+                           {"memory_bytes", options.engine.memory_bytes},
+                           {"uptime_us", reading->uptime_us},
+                           {"now_us", reading->wall_us},
+                           {"recovery",
+                            {{"replayed_commits", found.replayed_commits},
+                             {"replayed_bytes", found.replayed_bytes},
+                             {"torn_tail_bytes", found.torn_tail_bytes},
+                             {"orphans_removed", found.orphans_removed},
+                             {"elapsed_us", found.elapsed_us}}},
+                           {"clock", clock_value(reading->clock)}});
+}
+
+Async<HttpResponse> handle_shards(HttpNode& node, const HttpRequest&) {
+  const std::shared_ptr<const NodeReading> reading = co_await node.reader().node();
+  json::array shards;
+  for (size_t i = 0; i < reading->shards.size(); ++i) {
+    shards.push_back(shard_value(i, reading->shards[i]));
+  }
+  co_return json_response({{"at_us", reading->at_us}, {"shards", std::move(shards)}});
+}
+
+Async<HttpResponse> handle_compactions(HttpNode& node, const HttpRequest&) {
+  const std::shared_ptr<const NodeReading> reading = co_await node.reader().node();
+  const std::shared_ptr<const TableReadings> tables = co_await node.reader().tables();
+  json::array running;
+  uint64_t ended = 0;
+  for (size_t i = 0; i < reading->shards.size(); ++i) {
+    ended += reading->shards[i].engine.compactions;
+    const engine::RunningMerge& merge = reading->shards[i].figures.merge;
+    if (merge.tablet == TabletId{}) continue;
+    json::object one = merge_value(merge).as_object();
+    one["shard"] = i;
+    const auto table = std::ranges::find(tables->tables, merge.table, &TableReading::id);
+    one["table_name"] = table == tables->tables.end() ? "" : table->name;
+    running.push_back(std::move(one));
+  }
+  co_return json_response({{"ended", ended}, {"running", std::move(running)}});
+}
+
+Async<HttpResponse> handle_clock(HttpNode& node, const HttpRequest&) {
+  const std::shared_ptr<const NodeReading> reading = co_await node.reader().node();
+  co_return json_response(clock_value(reading->clock));
+}
+
+Async<HttpResponse> handle_slow_requests(HttpNode& node, const HttpRequest&) {
+  server::Server& server = *node.server();
+  json::array all;
+  for (uint32_t i = 0; i < server.shards(); ++i) {
+    auto look = [&server, i] { return read_slow(server.on(ShardId{i})); };
+    const ShardSlow slow = co_await node.ask(ShardId{i}, std::move(look));
+    for (size_t k = 0; k < slow.requests.size(); ++k) {
+      all.push_back(slow_value(slow.requests[k], i, slow.tables[k]));
+    }
+  }
+  std::ranges::sort(all, [](const json::value& a, const json::value& b) {
+    return a.at("at_us").as_int64() > b.at("at_us").as_int64();
+  });
+  co_return json_response({{"slow_request_us", node.options().net.slow_request_us},
+                           {"kept_by_shard", server::SlowRequests::kKept},
+                           {"requests", std::move(all)}});
+}
+
+Async<HttpResponse> handle_history(HttpNode& node, const HttpRequest&) {
+  json::array points;
+  for (const HistoryPoint& point : node.reader().history()) {
+    json::array busy;
+    for (const double share : point.busy) busy.push_back(share);
+    points.push_back({{"at_us", point.wall_us},
+                      {"span_us", point.span_us},
+                      {"reads", latency_value(point.reads, point.span_us)},
+                      {"writes", latency_value(point.writes, point.span_us)},
+                      {"errors", point.errors},
+                      {"busy", std::move(busy)}});
+  }
+  co_return json_response({{"interval_us", NodeReader::kHistoryUs}, {"points", std::move(points)}});
+}
+
+Async<HttpResponse> handle_config(HttpNode& node, const HttpRequest&) {
+  json::array all;
+  for (const server::Setting& setting : server::settings()) {
+    const auto origin = node.config().origins.find(setting.name);
+    all.push_back(
+        {{"name", setting.name},
+         {"value", server::value_of(setting, node.options())},
+         {"origin", origin == node.config().origins.end() ? "default" : origin->second},
+         {"default", server::default_of(setting)},
+         {"help", setting.help},
+         {"change", setting.change == server::Setting::Change::reload ? "reload" : "restart"}});
+  }
+  co_return json_response({{"settings", std::move(all)}});
+}
+
+Async<HttpResponse> handle_profile(HttpNode& node, const HttpRequest&) {
+  const std::shared_ptr<const NodeReading> reading = co_await node.reader().node();
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto us = [](const timeval& t) { return t.tv_sec * int64_t{1'000'000} + t.tv_usec; };
+  json::object heap = {{"allocator", mi_process_info != nullptr ? "mimalloc" : "libc"}};
+  if (mi_process_info != nullptr) {
+    size_t unused = 0;
+    size_t rss = 0;
+    size_t peak_rss = 0;
+    size_t commit = 0;
+    size_t peak_commit = 0;
+    size_t faults = 0;
+    mi_process_info(&unused, &unused, &unused, &rss, &peak_rss, &commit, &peak_commit, &faults);
+    heap["resident_bytes"] = rss;
+    heap["peak_resident_bytes"] = peak_rss;
+    heap["committed_bytes"] = commit;
+    heap["peak_committed_bytes"] = peak_commit;
+  } else {
+    const struct mallinfo2 info = mallinfo2();
+    heap["resident_bytes"] = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+    heap["peak_resident_bytes"] = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+    heap["committed_bytes"] = info.arena + info.hblkhd;
+    heap["peak_committed_bytes"] = info.arena + info.hblkhd;
+  }
+  json::array stalls;
+  for (size_t i = 0; i < reading->shards.size(); ++i) {
+    stalls.push_back({{"shard", i},
+                      {"stalls", reading->shards[i].stalls},
+                      {"longest_us", reading->shards[i].longest_stall_us}});
+  }
+  co_return json_response({{"heap", std::move(heap)},
+                           {"cpu",
+                            {{"user_us", us(usage.ru_utime)},
+                             {"system_us", us(usage.ru_stime)},
+                             {"voluntary_switches", usage.ru_nvcsw},
+                             {"involuntary_switches", usage.ru_nivcsw}}},
+                           {"stalls", std::move(stalls)}});
+}
+
+}  // namespace cellar::http

@@ -1,0 +1,264 @@
+// /metrics, in the text format of Prometheus.
+#include <algorithm>
+
+#include "net/http/http_listener.h"
+#include "net/http/http_node.h"
+#include "net/http/metric_table.h"
+#include "net/http/op_names.h"
+#include "net/http/routes.h"
+
+namespace cellar::http {
+
+using server::NodeState;
+using server::RequestMeter;
+
+namespace {
+
+double seconds(int64_t us) { return static_cast<double>(us) / 1e6; }
+
+template <class Of>
+void each_shard(MetricsText& out, std::string_view name, const NodeReading& reading, Of of) {
+  out.family(name);
+  for (size_t i = 0; i < reading.shards.size(); ++i) {
+    out.sample(fmt::format("shard=\"{}\"", i), of(reading.shards[i]));
+  }
+}
+
+void write_node(MetricsText& out, HttpNode& node, const NodeReading& reading) {
+  out.family("cellar_build_info");
+  const server::NodeFacts& facts = node.server()->facts();
+  out.sample(fmt::format("version=\"{}\",io_backend=\"{}\"", label_value(facts.version),
+                         label_value(facts.io_backend)),
+             uint64_t{1});
+  out.family("cellar_node_state");
+  for (const NodeState state : {NodeState::starting, NodeState::ready, NodeState::read_only,
+                                NodeState::broken, NodeState::draining}) {
+    out.sample(fmt::format("state=\"{}\"", server::name_of(state)),
+               uint64_t{node.readiness().state() == state});
+  }
+  out.seconds("cellar_uptime_seconds", reading.uptime_us);
+  out.plain("cellar_shards", reading.shards.size());
+  if (const HttpListener* listener = node.listener()) {
+    out.plain("cellar_http_connections", listener->connections());
+    out.family("cellar_http_connections_total");
+    out.sample("result=\"accepted\"", listener->accepted());
+    out.sample("result=\"refused\"", listener->refused());
+  }
+}
+
+void write_requests(MetricsText& out, const RequestMeter::Figures& all) {
+  out.family("cellar_requests_total");
+  for (size_t op = 0; op < RequestMeter::kOps; ++op) {
+    for (size_t code = 0; code < RequestMeter::kCodes; ++code) {
+      if (all.ops[op].answers[code] == 0) continue;
+      out.sample(
+          fmt::format("op=\"{}\",code=\"{}\"", op_name(op), code_name(static_cast<Errc>(code))),
+          all.ops[op].answers[code]);
+    }
+  }
+  out.family("cellar_request_duration_seconds");
+  for (size_t op = 0; op < RequestMeter::kOps; ++op) {
+    const server::LatencyCounts& latency = all.ops[op].latency;
+    const uint64_t count = latency.count();
+    if (count == 0) continue;
+    const std::string name = op_name(op);
+    for (unsigned bits = 6; bits <= 23; ++bits) {
+      out.sample(
+          fmt::format("op=\"{}\",le=\"{}\"", name, static_cast<double>(uint64_t{1} << bits) / 1e6),
+          latency.below_power(bits), "_bucket");
+    }
+    out.sample(fmt::format("op=\"{}\",le=\"+Inf\"", name), count, "_bucket");
+    out.sample(fmt::format("op=\"{}\"", name), static_cast<double>(latency.sum_us()) / 1e6, "_sum");
+    out.sample(fmt::format("op=\"{}\"", name), count, "_count");
+  }
+}
+
+uint64_t answered(const ShardReading& shard) {
+  uint64_t all = 0;
+  for (const auto& op : shard.requests.ops) {
+    for (const uint64_t n : op.answers) all += n;
+  }
+  return all;
+}
+
+using Shard = ShardReading;
+
+void write_traffic(MetricsText& out, const NodeReading& r) {
+  each_shard(out, "cellar_slow_requests_total", r, [](const Shard& s) { return s.slow_requests; });
+  each_shard(out, "cellar_requests_in_flight", r, [](const Shard& s) {
+    return s.counters.requests - std::min(s.counters.requests, answered(s));
+  });
+  each_shard(out, "cellar_requests_handed_over_total", r,
+             [](const Shard& s) { return s.counters.handed_over; });
+  each_shard(out, "cellar_received_bytes_total", r,
+             [](const Shard& s) { return s.counters.received_bytes; });
+  each_shard(out, "cellar_sent_bytes_total", r,
+             [](const Shard& s) { return s.counters.sent_bytes; });
+  each_shard(out, "cellar_sessions", r, [](const Shard& s) { return uint64_t{s.connections}; });
+  each_shard(out, "cellar_sessions_accepted_total", r,
+             [](const Shard& s) { return s.counters.accepted; });
+  each_shard(out, "cellar_sessions_refused_total", r,
+             [](const Shard& s) { return s.counters.refused; });
+  each_shard(out, "cellar_sessions_malformed_total", r,
+             [](const Shard& s) { return s.counters.garbage; });
+  each_shard(out, "cellar_scans", r, [](const Shard& s) { return uint64_t{s.scans}; });
+  each_shard(out, "cellar_queued_slices", r, [](const Shard& s) { return s.later_length; });
+  each_shard(out, "cellar_slices_total", r, [](const Shard& s) { return s.counters.slices; });
+  each_shard(out, "cellar_cursors_released_total", r,
+             [](const Shard& s) { return s.counters.released_cursors; });
+  each_shard(out, "cellar_held_request_bytes", r, [](const Shard& s) { return s.held_bytes; });
+  each_shard(out, "cellar_pending_reply_bytes", r,
+             [](const Shard& s) { return s.pending_reply_bytes; });
+  each_shard(out, "cellar_mailbox_overflows_total", r,
+             [](const Shard& s) { return s.mailbox_overflowed; });
+}
+
+void write_shards(MetricsText& out, const NodeReading& r) {
+  each_shard(out, "cellar_shard_idle_seconds_total", r,
+             [](const Shard& s) { return seconds(s.slept_us); });
+  each_shard(out, "cellar_shard_turns_total", r, [](const Shard& s) { return s.turns; });
+  each_shard(out, "cellar_shard_stalls_total", r, [](const Shard& s) { return s.stalls; });
+  each_shard(out, "cellar_shard_longest_stall_seconds", r,
+             [](const Shard& s) { return seconds(s.longest_stall_us); });
+  each_shard(out, "cellar_shard_read_only", r,
+             [](const Shard& s) { return uint64_t{s.engine.read_only}; });
+  each_shard(out, "cellar_tokens", r, [](const Shard& s) { return s.engine.tokens; });
+  each_shard(out, "cellar_cache_hits_total", r,
+             [](const Shard& s) { return s.figures.cache_hits; });
+  each_shard(out, "cellar_cache_misses_total", r,
+             [](const Shard& s) { return s.figures.cache_misses; });
+  each_shard(out, "cellar_cache_evictions_total", r,
+             [](const Shard& s) { return s.figures.cache_evicted; });
+  each_shard(out, "cellar_device_reads_total", r,
+             [](const Shard& s) { return s.figures.device_reads; });
+  each_shard(out, "cellar_device_read_bytes_total", r,
+             [](const Shard& s) { return s.figures.device_read_bytes; });
+  each_shard(out, "cellar_device_read_errors_total", r,
+             [](const Shard& s) { return s.figures.failed_reads; });
+  each_shard(out, "cellar_checksum_errors_total", r,
+             [](const Shard& s) { return s.figures.damaged_blocks; });
+}
+
+void write_engine(MetricsText& out, const NodeReading& r) {
+  each_shard(out, "cellar_log_bytes", r, [](const Shard& s) { return s.engine.log_bytes; });
+  each_shard(out, "cellar_commits_total", r, [](const Shard& s) { return s.engine.commits; });
+  each_shard(out, "cellar_flushes_total", r, [](const Shard& s) { return s.engine.flushes; });
+  each_shard(out, "cellar_compactions_total", r,
+             [](const Shard& s) { return s.engine.compactions; });
+  each_shard(out, "cellar_compactions_running", r,
+             [](const Shard& s) { return uint64_t{s.figures.merge.tablet != TabletId{}}; });
+  each_shard(out, "cellar_reclaim_turns_total", r,
+             [](const Shard& s) { return s.engine.reclaim_turns; });
+  each_shard(out, "cellar_sstables", r, [](const Shard& s) { return s.engine.tables_on_disk; });
+  each_shard(out, "cellar_sstable_bytes", r, [](const Shard& s) { return s.engine.table_bytes; });
+  each_shard(out, "cellar_tablets", r, [](const Shard& s) { return s.engine.tablets; });
+  each_shard(out, "cellar_replayed_commits", r,
+             [](const Shard& s) { return s.engine.replayed_commits; });
+  each_shard(out, "cellar_torn_tail_bytes", r,
+             [](const Shard& s) { return s.engine.torn_tail_bytes; });
+}
+
+void write_memory(MetricsText& out, HttpNode& node, const NodeReading& reading) {
+  uint64_t memtables = 0;
+  uint64_t cache = 0;
+  uint64_t metadata = 0;
+  for (const ShardReading& shard : reading.shards) {
+    memtables += shard.engine.memtable_bytes;
+    cache += shard.engine.cache_bytes;
+    metadata += shard.engine.metadata_bytes;
+  }
+  out.family("cellar_memory_bytes");
+  out.sample("kind=\"memtables\"", memtables);
+  out.sample("kind=\"cache\"", cache);
+  out.sample("kind=\"metadata\"", metadata);
+  out.sample("kind=\"answers\"", reading.answers_bytes);
+  out.sample("kind=\"requests\"", reading.requests_bytes);
+  out.plain("cellar_memory_limit_bytes", node.options().engine.memory_bytes);
+}
+
+void write_clock(MetricsText& out, const engine::ClockReport& clock) {
+  out.seconds("cellar_clock_held_seconds", clock.held_us);
+  out.seconds("cellar_clock_lag_seconds", clock.wall_us - clock.trusted_us);
+  out.plain("cellar_clock_synchronised", clock.synchronised ? 1 : 0);
+  out.seconds("cellar_clock_trusted_timestamp_seconds", clock.trusted_us);
+}
+
+// The biggest by name, the rest as one.
+std::vector<TableReading> labelled(std::vector<TableReading> tables) {
+  if (tables.size() <= kLabelledTables) return tables;
+  std::ranges::sort(tables, std::greater<>(), &TableReading::bytes);
+  TableReading other;
+  other.name = "other";
+  for (size_t i = kLabelledTables; i < tables.size(); ++i) {
+    const TableReading& one = tables[i];
+    other.tablets += one.tablets;
+    other.bytes += one.bytes;
+    other.unflushed_bytes += one.unflushed_bytes;
+    other.live_bytes += one.live_bytes;
+    other.dead_bytes += one.dead_bytes;
+    other.overdue_bytes += one.overdue_bytes;
+    other.reads += one.reads;
+    other.writes += one.writes;
+    other.oldest_death_us = std::min(other.oldest_death_us, one.oldest_death_us);
+    other.next_reclaim_us = std::min(other.next_reclaim_us, one.next_reclaim_us);
+  }
+  tables.resize(kLabelledTables);
+  tables.push_back(std::move(other));
+  return tables;
+}
+
+template <class Of>
+void each_table(MetricsText& out, std::string_view name, const std::vector<TableReading>& tables,
+                Of of) {
+  out.family(name);
+  for (const TableReading& table : tables) {
+    const auto value = of(table);
+    if (value) out.sample(fmt::format("table=\"{}\"", label_value(table.name)), *value);
+  }
+}
+
+void write_tables(MetricsText& out, const std::vector<TableReading>& tables, int64_t now_us) {
+  using T = TableReading;
+  const auto number = [&](std::string_view name, uint64_t T::* field) {
+    each_table(out, name, tables, [field](const T& t) { return std::optional(t.*field); });
+  };
+  number("cellar_table_live_bytes", &T::live_bytes);
+  number("cellar_table_dead_bytes", &T::dead_bytes);
+  number("cellar_table_overdue_bytes", &T::overdue_bytes);
+  each_table(out, "cellar_table_oldest_dead_seconds", tables, [now_us](const T& t) {
+    const bool none = t.oldest_death_us == INT64_MAX;
+    return std::optional(none ? 0.0 : seconds(std::max<int64_t>(now_us - t.oldest_death_us, 0)));
+  });
+  each_table(out, "cellar_table_next_reclaim_seconds", tables, [now_us](const T& t) {
+    if (t.next_reclaim_us == INT64_MAX) return std::optional<double>();
+    return std::optional(seconds(std::max<int64_t>(t.next_reclaim_us - now_us, 0)));
+  });
+  number("cellar_table_unflushed_bytes", &T::unflushed_bytes);
+  number("cellar_table_tablets", &T::tablets);
+  number("cellar_table_reads_total", &T::reads);
+  number("cellar_table_writes_total", &T::writes);
+}
+
+}  // namespace
+
+Async<HttpResponse> handle_metrics(HttpNode& node, const HttpRequest&) {
+  const std::shared_ptr<const NodeReading> reading = co_await node.reader().node();
+  const std::shared_ptr<const TableReadings> tables = co_await node.reader().tables();
+  RequestMeter::Figures all;
+  for (const ShardReading& shard : reading->shards) all.add(shard.requests);
+  MetricsText out;
+  write_node(out, node, *reading);
+  write_requests(out, all);
+  write_traffic(out, *reading);
+  write_shards(out, *reading);
+  write_engine(out, *reading);
+  write_memory(out, node, *reading);
+  write_tables(out, labelled(tables->tables), reading->clock.trusted_us);
+  write_clock(out, reading->clock);
+  HttpResponse response;
+  response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  response.body = out.take();
+  co_return response;
+}
+
+}  // namespace cellar::http

@@ -1,0 +1,219 @@
+#include "net/http/node_reader.h"
+
+#include <algorithm>
+
+#include "io/runtime/shard_loop.h"
+#include "net/http/http_node.h"
+
+namespace cellar::http {
+
+using server::LatencyCounts;
+using server::RequestMeter;
+using server::ShardServer;
+using wire::fb::Op;
+
+namespace {
+
+// On the shard.
+Async<ShardReading> read_shard(ShardServer& shard, const StallWatch& stalls) {
+  ShardReading reading;
+  reading.engine = shard.engine().stats();
+  reading.figures = engine::shard_figures(shard.engine());
+  reading.counters = shard.counters();
+  reading.requests = shard.meter().figures();
+  reading.slow_requests = shard.meter().slow().total();
+  reading.connections = shard.admission().connections();
+  reading.scans = shard.admission().scans();
+  reading.held_bytes = shard.admission().held_bytes();
+  reading.pending_reply_bytes = shard.admission().pending_reply_bytes();
+  reading.later_length = shard.later_length();
+  reading.mailbox_overflowed = shard.mailbox().overflowed();
+  const auto& loop = static_cast<const ShardLoop&>(shard.loop());  // of a Server, always
+  reading.slept_us = loop.slept_us();
+  reading.turns = loop.turns();
+  reading.stalls = stalls.stalls();
+  reading.longest_stall_us = stalls.longest_us();
+  co_return reading;
+}
+
+struct NodeTimes {
+  engine::ClockReport clock;
+  int64_t wall_us = 0;
+  int64_t uptime_us = 0;
+};
+
+Async<NodeTimes> read_times(ShardServer& shard) {
+  NodeTimes times;
+  times.clock = co_await shard.node().clock_report(shard.id());
+  times.wall_us = shard.wall().wall_us();
+  times.uptime_us = shard.wall().boot_us() - shard.started_us();
+  co_return times;
+}
+
+struct Tablets {
+  std::vector<engine::TabletFigures> figures;
+  engine::TableMap map;
+};
+
+Async<Tablets> read_tablets(ShardServer& shard) {
+  Tablets all;
+  auto figures = co_await shard.node().tablet_figures(shard.id(), TableId{});
+  if (figures) all.figures = std::move(*figures);
+  all.map = shard.tables();
+  co_return all;
+}
+
+// The engine may tell more of what it reclaims than it did.
+template <class Figures>
+void add_reclaim(TableReading& table, const Figures& of) {
+  table.dead_bytes += of.dead_bytes;
+  table.overdue_bytes += of.overdue_bytes;
+  table.oldest_death_us = std::min(table.oldest_death_us, of.oldest_death_us);
+  if constexpr (requires { of.next_reclaim_us; }) {
+    table.next_reclaim_us = std::min(table.next_reclaim_us, of.next_reclaim_us);
+  }
+}
+
+std::vector<TableReading> add_up(const Tablets& all) {
+  std::vector<TableReading> tables;
+  for (const auto& [name, entry] : all.map.tables()) {
+    TableReading table;
+    table.id = entry->schema.id;
+    table.name = name;
+    for (const engine::TabletFigures& one : all.figures) {
+      if (one.tablet.table != table.id) continue;
+      ++table.tablets;
+      table.bytes += one.bytes;
+      table.unflushed_bytes += one.unflushed_bytes;
+      table.sstables += one.tables;
+      table.reads += one.reads;
+      table.writes += one.writes;
+      add_reclaim(table, one);
+    }
+    table.live_bytes = table.bytes - std::min(table.bytes, table.dead_bytes);
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+bool is_read(size_t op) {
+  return op == static_cast<size_t>(Op::ReadRow) || op == static_cast<size_t>(Op::ReadRows);
+}
+bool is_write(size_t op) {
+  return op == static_cast<size_t>(Op::MutateRow) || op == static_cast<size_t>(Op::MutateRows) ||
+         op == static_cast<size_t>(Op::CheckAndMutateRow) ||
+         op == static_cast<size_t>(Op::ReadModifyWriteRow);
+}
+
+struct Totals {
+  LatencyCounts reads;
+  LatencyCounts writes;
+  uint64_t errors = 0;
+};
+
+Totals totals_of(const NodeReading& reading) {
+  Totals totals;
+  for (const ShardReading& shard : reading.shards) {
+    for (size_t op = 0; op < RequestMeter::kOps; ++op) {
+      const auto& figures = shard.requests.ops[op];
+      if (is_read(op)) totals.reads.add(figures.latency);
+      if (is_write(op)) totals.writes.add(figures.latency);
+      for (size_t code = 1; code < RequestMeter::kCodes; ++code) {
+        totals.errors += figures.answers[code];
+      }
+    }
+  }
+  return totals;
+}
+
+}  // namespace
+
+Async<std::shared_ptr<const NodeReading>> NodeReader::node() {
+  const AsyncMutex::Lock lock = co_await node_lock_.lock();
+  if (node_reading_ && node_.timers().now_us() - node_reading_->at_us < kNodeUs) {
+    co_return node_reading_;
+  }
+  auto reading = std::make_shared<NodeReading>();
+  reading->at_us = node_.timers().now_us();
+  server::Server& server = *node_.server();
+  for (uint32_t i = 0; i < server.shards(); ++i) {
+    const ShardId id{i};
+    auto look = [&server, id] { return read_shard(server.on(id), server.stalls(id)); };
+    reading->shards.push_back(co_await node_.ask(id, std::move(look)));
+  }
+  auto look = [&server] { return read_times(server.on(ShardId{0})); };
+  const NodeTimes times = co_await node_.ask(ShardId{0}, std::move(look));
+  reading->clock = times.clock;
+  reading->wall_us = times.wall_us;
+  reading->uptime_us = times.uptime_us;
+  reading->answers_bytes = server.on(ShardId{0}).memory().answers();
+  reading->requests_bytes = server.on(ShardId{0}).memory().requests();
+  node_reading_ = std::move(reading);
+  co_return node_reading_;
+}
+
+Async<std::shared_ptr<const TableReadings>> NodeReader::tables() {
+  const AsyncMutex::Lock lock = co_await tables_lock_.lock();
+  const int64_t began_us = node_.readiness().now_us();
+  if (table_readings_ && began_us < tables_not_before_us_) co_return table_readings_;
+  server::Server& server = *node_.server();
+  auto look = [&server] { return read_tablets(server.on(ShardId{0})); };
+  Tablets all = co_await node_.ask(ShardId{0}, std::move(look));
+  auto readings = std::make_shared<TableReadings>();
+  readings->at_us = began_us;
+  readings->tables = add_up(all);
+  readings->tablets = std::move(all.figures);
+  const int64_t took_us = node_.readiness().now_us() - began_us;
+  tables_not_before_us_ = began_us + std::max(kTabletsUs, took_us * kTabletsRest);
+  table_readings_ = std::move(readings);
+  co_return table_readings_;
+}
+
+void NodeReader::start() {
+  running_ = true;
+  spawn(node_.executor(), history_loop());
+}
+
+Async<void> NodeReader::stop() {
+  stopping_ = true;
+  if (running_) co_await ended_.wait();
+}
+
+Async<void> NodeReader::history_loop() {
+  constexpr int64_t kLookUs = 100'000;  // how long stop() waits at most
+  int64_t next_us = node_.timers().now_us();
+  while (!stopping_) {
+    if (node_.timers().now_us() >= next_us && !node_.readiness().stuck_shard()) {
+      next_us = node_.timers().now_us() + kHistoryUs;
+      const std::shared_ptr<const NodeReading> reading = co_await node();
+      add_point(*reading);
+      last_point_ = reading;
+    }
+    co_await sleep_us(node_.timers(), kLookUs);
+  }
+  ended_.set();
+}
+
+void NodeReader::add_point(const NodeReading& now) {
+  if (!last_point_) return;
+  const NodeReading& before = *last_point_;
+  HistoryPoint point;
+  point.wall_us = now.wall_us;
+  point.span_us = std::max<int64_t>(now.at_us - before.at_us, 1);
+  Totals totals = totals_of(now);
+  const Totals earlier = totals_of(before);
+  totals.reads.subtract(earlier.reads);
+  totals.writes.subtract(earlier.writes);
+  point.reads = totals.reads;
+  point.writes = totals.writes;
+  point.errors = totals.errors - earlier.errors;
+  for (size_t i = 0; i < now.shards.size(); ++i) {
+    const int64_t slept_us = now.shards[i].slept_us - before.shards[i].slept_us;
+    const double idle = static_cast<double>(slept_us) / static_cast<double>(point.span_us);
+    point.busy.push_back(std::clamp(1 - idle, 0.0, 1.0));
+  }
+  if (history_.size() == kHistoryPoints) history_.pop_front();
+  history_.push_back(std::move(point));
+}
+
+}  // namespace cellar::http

@@ -1,0 +1,67 @@
+// NodeReading: the figures of a whole node at a moment, gathered from the shards one after another.
+// A value. Metrics, the API and the history are made from it on the HTTP loop.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/node.h"
+#include "engine/shard_figures.h"
+#include "net/server/request_meter.h"
+#include "net/server/shard_server.h"
+
+namespace cellar::http {
+
+struct ShardReading {
+  engine::EngineStats engine;
+  engine::ShardFigures figures;
+  server::ShardServer::Counters counters;
+  server::RequestMeter::Figures requests;
+  uint64_t slow_requests = 0;
+  uint32_t connections = 0;
+  uint32_t scans = 0;
+  uint64_t held_bytes = 0;           // of requests
+  uint64_t pending_reply_bytes = 0;  // of answers
+  uint64_t later_length = 0;         // reads that wait for their slice
+  uint64_t mailbox_overflowed = 0;
+  int64_t slept_us = 0;
+  uint64_t turns = 0;
+  uint64_t stalls = 0;
+  int64_t longest_stall_us = 0;
+};
+
+struct TableReading {
+  TableId id;
+  std::string name;
+  uint64_t tablets = 0;
+  uint64_t bytes = 0;
+  uint64_t unflushed_bytes = 0;
+  uint64_t live_bytes = 0;
+  uint64_t dead_bytes = 0;
+  uint64_t overdue_bytes = 0;
+  uint64_t sstables = 0;
+  uint64_t reads = 0;
+  uint64_t writes = 0;
+  int64_t oldest_death_us = INT64_MAX;  // INT64_MAX: nothing is dead
+  int64_t next_reclaim_us = INT64_MAX;  // INT64_MAX: not known, or none to come
+};
+
+struct NodeReading {
+  int64_t at_us = 0;    // of the HTTP loop
+  int64_t wall_us = 0;  // of the node
+  int64_t uptime_us = 0;
+  std::vector<ShardReading> shards;
+  engine::ClockReport clock;
+  uint64_t answers_bytes = 0;   // NodeMemory
+  uint64_t requests_bytes = 0;  // likewise
+};
+
+struct TableReadings {
+  int64_t at_us = 0;
+  std::vector<TableReading> tables;            // by name
+  std::vector<engine::TabletFigures> tablets;  // by table, then row
+};
+
+}  // namespace cellar::http

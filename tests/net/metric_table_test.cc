@@ -1,0 +1,47 @@
+// The list of metrics is a promise: dashboards and alerts go by it.
+#include "net/http/metric_table.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace cellar::http {
+namespace {
+
+std::string file_of(const std::string& path) {
+  std::ifstream in(CELLAR_SOURCE_DIR "/" + path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::string list() {
+  std::string lines;
+  for (const Metric& metric : metrics()) {
+    lines += fmt::format("{} {} {}\n", metric.name, name_of(metric.type), metric.labels);
+  }
+  return lines;
+}
+
+TEST(MetricTable, IsTheGoldenListAndThePage) {
+  EXPECT_EQ(list(), file_of("tests/net/golden/metrics.txt"))
+      << "a metric that goes or is renamed breaks dashboards; one that is new belongs in the list";
+  EXPECT_EQ(metrics_page(), file_of("net/http/METRICS.md"));
+}
+
+TEST(MetricTable, NamesFollowTheConventions) {
+  for (const Metric& metric : metrics()) {
+    const std::string name(metric.name);
+    EXPECT_TRUE(name.starts_with("cellar_")) << name;
+    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string::npos) << name;
+    for (const char* unit : {"_us", "_ms", "_millis", "_kb", "_mb", "_percent"}) {
+      EXPECT_EQ(name.find(unit), std::string::npos) << name << ": base units";
+    }
+  }
+}
+
+TEST(MetricsText, EscapesLabels) { EXPECT_EQ(label_value("a\"b\\c\nd"), "a\\\"b\\\\c\\nd"); }
+
+}  // namespace
+}  // namespace cellar::http

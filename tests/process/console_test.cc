@@ -1,0 +1,203 @@
+// The console in a real browser. CELLAR_SCREENSHOTS names a folder that keeps what was seen.
+#include <algorithm>
+#include <cstdlib>
+
+#include "tests/process/http_bed.h"
+#include "tests/process/web_driver.h"
+
+namespace cellar::process {
+namespace {
+
+constexpr std::string_view kTab = "\uE004";
+constexpr std::string_view kEnter = "\uE007";
+constexpr std::string_view kEscape = "\uE00C";
+constexpr std::string_view kRight = "\uE014";
+
+class Console : public HttpBed {
+ protected:
+  void browse(bool dark = false) {
+    browser_ = std::make_unique<WebDriver>(scratch_.string(), dark);
+    ASSERT_TRUE(browser_->started()) << browser_->problem();
+    browser_->resize(1280, 900);
+  }
+  void visit(const std::string& view) {
+    browser_->open("http://" + http_ + "/#" + view);
+    const bool loaded = browser_->wait_for("document.body.dataset.loaded === '" + view + "'");
+    ASSERT_TRUE(loaded) << view << ": " << text();
+  }
+  std::string text() { return said("return document.body.innerText"); }
+  std::string said(std::string_view script) {
+    const json::value value = browser_->run(script);
+    return value.is_string() ? std::string(value.as_string()) : json::serialize(value);
+  }
+  double number(std::string_view script) {
+    const json::value value = browser_->run(script);
+    return value.is_number() ? value.to_number<double>() : -1;
+  }
+  void expect_text(std::string_view part) {
+    EXPECT_NE(text().find(part), std::string::npos) << part << " is not in\n" << text();
+  }
+  // Nothing from elsewhere, nothing refused by the policy, no error.
+  void expect_quiet() {
+    for (const json::value& line : browser_->log()) {
+      ADD_FAILURE() << "the browser's console: " << json::serialize(line);
+    }
+    EXPECT_EQ(said("return performance.getEntriesByType('resource').map(e => e.name)"
+                   ".filter(n => !n.startsWith(location.origin + '/')).join(' ')"),
+              "");
+  }
+  void keep(const std::string& name) {
+    const char* folder = std::getenv("CELLAR_SCREENSHOTS");
+    if (folder != nullptr) browser_->screenshot(std::string(folder) + "/" + name + ".png");
+  }
+
+  std::unique_ptr<WebDriver> browser_;
+};
+
+#define NEEDS_BROWSER() \
+  if (!WebDriver::available()) GTEST_SKIP() << "chromium or chromium-driver is not installed"
+
+const char* const kViews[] = {"overview", "tables", "tablets", "compactions",
+                              "slow",     "cells",  "settings"};
+
+TEST_F(Console, ShowsEveryViewAndAsksNobodyElse) {
+  NEEDS_BROWSER();
+  start({"--slow-request", "1us"});
+  fill("users", 60);
+  browse();
+  visit("overview");
+  // The best of a few: what else the machine does is not the page's.
+  double paint_ms = 1e9;
+  for (int i = 0; i < 5 && paint_ms >= 1000; ++i) {
+    browser_->open("about:blank");
+    visit("overview");
+    const double took_ms = number(
+        "return performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null");
+    if (took_ms > 0) paint_ms = std::min(paint_ms, took_ms);
+  }
+  EXPECT_LT(paint_ms, 1000);
+  EXPECT_LT(
+      number("return performance.getEntriesByType('resource').concat("
+             "performance.getEntriesByType('navigation'))"
+             ".filter(e => !e.name.includes('/api/')).reduce((s, e) => s + e.transferSize, 0)"),
+      300 * 1024);
+  expect_text("ready");
+  expect_text("Shards");
+  keep("overview");
+  for (const char* view : kViews) {
+    visit(view);
+    keep(std::string(view) + "-light");
+    EXPECT_EQ(number("return document.querySelectorAll('h1').length"), 1) << view;
+    EXPECT_EQ(said("return document.querySelector('.tabs a[aria-current]').hash"),
+              "#" + std::string(view));
+    EXPECT_EQ(
+        said("return [...document.querySelectorAll('button, input, select, a')].filter(e => "
+             "!(e.innerText || e.ariaLabel || e.labels?.length)).map(e => e.outerHTML).join()"),
+        "")
+        << view << ": something has no name";
+    EXPECT_LE(number("return document.documentElement.scrollWidth - innerWidth"), 0) << view;
+  }
+  visit("tables");
+  expect_text("Keeps the newest 2 versions of a column.");
+  expect_text("live");
+  visit("cells");
+  expect_text("user0000");
+  expect_text("pushed out by newer versions");
+  visit("slow");
+  expect_text("mutate_row");
+  visit("settings");
+  expect_text("memory.total");
+  expect_quiet();
+}
+
+TEST_F(Console, IsUsableByKeyboardAlone) {
+  NEEDS_BROWSER();
+  start();
+  fill("users", 20);
+  browse();
+  visit("tables");
+  browser_->run("document.querySelector('[id^=edit-]').focus()");
+  browser_->keys(kEnter);
+  ASSERT_TRUE(browser_->wait_for("document.getElementById('dialog').open"));
+  EXPECT_EQ(said("return document.activeElement.id"), "rule");
+  EXPECT_TRUE(
+      browser_->wait_for("[...document.querySelectorAll('dialog button')]"
+                         ".find(b => b.innerText === 'Apply').disabled"))
+      << "nothing is applied that was not previewed";
+  browser_->keys("maxversions=0");
+  EXPECT_TRUE(browser_->wait_for("document.querySelector('#rule-words.problem')"));
+  browser_->run("const r = document.getElementById('rule'); r.focus(); r.select()");
+  browser_->keys("maxversions=1");
+  expect_text("Keeps the newest version of a column.");
+  browser_->keys(kEnter);
+  ASSERT_TRUE(
+      browser_->wait_for("document.querySelector('dialog .result')?.innerText"
+                         ".includes('Kills 20 cells')"))
+      << text();
+  keep("editor");
+  // Nobody applies by pressing Enter twice.
+  EXPECT_EQ(said("return document.activeElement.id"), "rule");
+  for (int i = 0; i < 6 && said("return document.activeElement.innerText") != "Apply"; ++i) {
+    browser_->keys(kTab);
+  }
+  browser_->keys(kEnter);
+  ASSERT_TRUE(browser_->wait_for("!document.getElementById('dialog').open"));
+  ASSERT_TRUE(
+      browser_->wait_for("document.querySelector('.families')?.innerText"
+                         ".includes('Keeps the newest version of a column.')"))
+      << text();
+  expect_text("can be undone");
+  browser_->run("document.querySelector('[id^=edit-]').focus()");
+  browser_->keys(kEnter);
+  ASSERT_TRUE(browser_->wait_for("document.getElementById('dialog').open"));
+  browser_->keys(kEscape);
+  EXPECT_TRUE(browser_->wait_for("!document.getElementById('dialog').open"));
+  visit("tablets");
+  ASSERT_TRUE(browser_->wait_for("document.querySelector('[data-tablet]')"));
+  browser_->run("document.querySelector('[data-tablet]').focus()");
+  browser_->keys(kRight);
+  browser_->keys(kEnter);
+  EXPECT_TRUE(browser_->wait_for("!document.getElementById('tablet').hidden"));
+  visit("overview");
+  browser_->run("document.body.focus()");
+  browser_->keys(kTab);
+  EXPECT_EQ(said("return document.activeElement.innerText"), "Skip to the content");
+  expect_quiet();
+}
+
+TEST_F(Console, IsDarkWhereThatIsAskedFor) {
+  NEEDS_BROWSER();
+  start();
+  fill("users", 20);
+  browse(true);
+  visit("overview");
+  EXPECT_EQ(said("return matchMedia('(prefers-color-scheme: dark)').matches"), "true");
+  EXPECT_EQ(said("return getComputedStyle(document.body).backgroundColor"), "rgb(23, 22, 20)");
+  for (const char* view : kViews) {
+    visit(view);
+    keep(std::string(view) + "-dark");
+  }
+  browser_->resize(420, 900);
+  for (const char* view : kViews) {
+    visit(view);
+    keep(std::string(view) + "-narrow");
+    EXPECT_LE(number("return document.documentElement.scrollWidth - innerWidth"), 0) << view;
+  }
+  expect_quiet();
+}
+
+TEST_F(Console, SaysWhatIsEmptyAndWhatIsWrong) {
+  NEEDS_BROWSER();
+  start();
+  browse();
+  visit("tables");
+  expect_text("There are no tables yet.");
+  keep("empty");
+  node_->kill_now();
+  EXPECT_TRUE(browser_->wait_for("!document.getElementById('banner').hidden"));
+  expect_text("The node does not answer.");
+  keep("lost");
+}
+
+}  // namespace
+}  // namespace cellar::process

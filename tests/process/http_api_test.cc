@@ -1,0 +1,309 @@
+// The API of a running node: what its description says is what it answers, and what changes
+// something is guarded.
+#include <chrono>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include <boost/json.hpp>
+
+#include "net/http/metric_table.h"
+#include "net/http/routes.h"
+#include "tests/process/http_bed.h"
+
+namespace cellar::process {
+namespace {
+
+namespace json = boost::json;
+
+// Enough of JSON Schema for the description: what does not fit is named with its place.
+class Schema {
+ public:
+  explicit Schema(const json::value& document) : document_(document) {}
+
+  std::string problem(const json::value& value, const json::value& schema,
+                      const std::string& at) const {
+    const json::object& rules = schema.as_object();
+    if (const auto* target = rules.if_contains("$ref")) {
+      std::string name(target->as_string());
+      name = name.substr(name.rfind('/') + 1);
+      return problem(value, document_.at("components").at("schemas").at(name), at);
+    }
+    if (const auto* choices = rules.if_contains("oneOf")) {
+      std::string all;
+      for (const json::value& one : choices->as_array()) {
+        const std::string why = problem(value, one, at);
+        if (why.empty()) return "";
+        all += why + "; ";
+      }
+      return at + " fits nothing: " + all;
+    }
+    if (const auto* type = rules.if_contains("type"); type != nullptr && !is(value, *type)) {
+      return at + " is no " + json::serialize(*type) + ": " + json::serialize(value);
+    }
+    if (value.is_array()) return items(value, rules, at);
+    if (value.is_object()) return members(value, rules, at);
+    return "";
+  }
+
+ private:
+  static bool is(const json::value& value, const json::value& type) {
+    if (type.is_array()) {
+      for (const json::value& one : type.as_array()) {
+        if (is(value, one)) return true;
+      }
+      return false;
+    }
+    const std::string name(type.as_string());
+    if (name == "integer") return value.is_int64() || value.is_uint64();
+    if (name == "number") return value.is_number();
+    if (name == "string") return value.is_string();
+    if (name == "boolean") return value.is_bool();
+    if (name == "null") return value.is_null();
+    if (name == "array") return value.is_array();
+    return name == "object" && value.is_object();
+  }
+  std::string items(const json::value& value, const json::object& rules,
+                    const std::string& at) const {
+    for (size_t i = 0; i < value.as_array().size(); ++i) {
+      const std::string why =
+          problem(value.as_array()[i], rules.at("items"), fmt::format("{}[{}]", at, i));
+      if (!why.empty()) return why;
+    }
+    return "";
+  }
+  std::string members(const json::value& value, const json::object& rules,
+                      const std::string& at) const {
+    const json::object& properties = rules.at("properties").as_object();
+    for (const json::value& name : rules.at("required").as_array()) {
+      if (!value.as_object().contains(name.as_string())) {
+        return at + " lacks " + std::string(name.as_string());
+      }
+    }
+    for (const auto& member : value.as_object()) {
+      const std::string name(member.key());
+      const auto* schema = properties.if_contains(name);
+      if (schema == nullptr) return at + " has " + name + ", which the description does not know";
+      const std::string why = problem(member.value(), *schema, at + "." + name);
+      if (!why.empty()) return why;
+    }
+    return "";
+  }
+
+  const json::value& document_;
+};
+
+const json::value& answer_schema(const json::value& document, const std::string& path,
+                                 const std::string& method) {
+  return document.at("paths")
+      .at(path)
+      .at(method)
+      .at("responses")
+      .at("200")
+      .at("content")
+      .at("application/json")
+      .at("schema");
+}
+
+class HttpApi : public HttpBed {
+ protected:
+  void SetUp() override {
+    start({"--slow-request", "1us"});
+    fill("users", 40);
+    document_ = json::parse(get("/api/v1/openapi.json").body);
+  }
+  // Asks, and holds the answer to the description.
+  json::value ask(const std::string& target) {
+    const HttpAnswer answer = get(target);
+    EXPECT_EQ(answer.status, 200) << target << " " << answer.body;
+    const json::value value = json::parse(answer.body);
+    const std::string path = target.substr(0, target.find('?'));
+    EXPECT_EQ(Schema(document_).problem(value, answer_schema(document_, path, "get"), path), "");
+    return value;
+  }
+  json::value change(const std::string& path, const std::string& body) {
+    const HttpAnswer answer = post(path, body);
+    EXPECT_EQ(answer.status, 200) << path << " " << answer.body;
+    const json::value value = json::parse(answer.body);
+    EXPECT_EQ(Schema(document_).problem(value, answer_schema(document_, path, "post"), path), "");
+    return value;
+  }
+
+  json::value document_;
+};
+
+TEST_F(HttpApi, TheDescriptionNamesEveryRouteAndNoOther) {
+  std::set<std::string> described;
+  for (const auto& path : document_.at("paths").as_object()) {
+    for (const auto& method : path.value().as_object()) {
+      described.insert(std::string(method.key()) + " " + std::string(path.key()));
+    }
+  }
+  std::set<std::string> routed;
+  for (const http::Route& route : http::routes()) {
+    routed.insert((route.method == http::Method::post ? "post " : "get ") +
+                  std::string(route.path));
+  }
+  EXPECT_EQ(described, routed);
+}
+
+TEST_F(HttpApi, EveryAnswerIsAsDescribed) {
+  const std::map<std::string, std::string> queries = {
+      {"/api/v1/table", "?name=users"},
+      {"/api/v1/cells", "?table=users&limit=50"},
+      {"/api/v1/retention/history", "?table=users&family=f"}};
+  size_t asked = 0;
+  for (const http::Route& route : http::routes()) {
+    const std::string path(route.path);
+    if (route.method != http::Method::get || !path.starts_with("/api/v1/") ||
+        path.ends_with("openapi.json")) {
+      continue;
+    }
+    ask(path + (queries.contains(path) ? queries.at(path) : ""));
+    ++asked;
+  }
+  EXPECT_GE(asked, 14u);
+  EXPECT_GT(ask("/api/v1/slow-requests").at("requests").as_array().size(), 10u);
+  EXPECT_EQ(get("/api/v1/table?name=nobody").status, 404);
+  EXPECT_EQ(get("/api/v1/cells?table=users&limit=many").status, 400);
+}
+
+TEST_F(HttpApi, CellsTellTheirFate) {
+  const json::value page = ask("/api/v1/cells?table=users&prefix=user0007");
+  const json::array& cells = page.at("cells").as_array();
+  ASSERT_EQ(cells.size(), 4u);
+  EXPECT_EQ(cells[0].at("value").as_string(), "mail-7-4");
+  EXPECT_FALSE(cells[0].at("dead").as_bool());
+  EXPECT_TRUE(cells[3].at("dead").as_bool());
+  EXPECT_EQ(cells[3].at("cause").as_string(), "max_versions");
+  EXPECT_EQ(ask("/api/v1/cells?table=users&prefix=user0007&dead=0").at("cells").as_array().size(),
+            2u);
+  // Page after page every row comes once.
+  std::set<std::string> rows;
+  std::string after;
+  for (int pages = 0; pages < 60; ++pages) {
+    const json::value some = ask("/api/v1/cells?table=users&limit=10&after=" + after);
+    for (const json::value& cell : some.at("cells").as_array()) {
+      rows.insert(std::string(cell.at("row").as_string()));
+    }
+    if (!some.at("more").as_bool()) break;
+    after = *rows.rbegin();
+  }
+  EXPECT_EQ(rows.size(), 40u);
+}
+
+TEST_F(HttpApi, ARuleIsPreviewedAppliedAndUndone) {
+  const std::string rule = R"({"table":"users","family":"f","rule":{"max_versions":1}})";
+  const json::value report = change("/api/v1/retention/preview", rule);
+  EXPECT_EQ(report.at("kills").at("cells").as_int64(), 40);
+  EXPECT_EQ(ask("/api/v1/table?name=users").at("version").as_int64(), 1);
+  change("/api/v1/retention/apply", rule);
+  const json::value table = ask("/api/v1/table?name=users");
+  EXPECT_EQ(table.at("version").as_int64(), 2);
+  EXPECT_EQ(table.at("families").at(0).at("rule"), json::parse(R"({"max_versions":1})"));
+  EXPECT_EQ(ask("/api/v1/retention/history?table=users&family=f").at("past").as_array().size(), 1u);
+  EXPECT_EQ(post("/api/v1/retention/apply",
+                 R"({"table":"users","family":"f","rule":null,"expected_version":1})")
+                .status,
+            409);
+  EXPECT_EQ(ask("/api/v1/audit?table=users").at("entries").at(0).at("client").as_string(), "http");
+  change("/api/v1/retention/undo", R"({"table":"users","family":"f"})");
+  EXPECT_EQ(ask("/api/v1/table?name=users").at("families").at(0).at("rule"),
+            json::parse(R"({"max_versions":2})"));
+  for (const char* bad : {"", "[]", "{", R"({"table":"users"})",
+                          R"({"table":"users","family":"f","rule":{"max_versions":0}})",
+                          R"({"table":"users","family":"f","rule":{"max_age":5}})",
+                          R"({"table":"users","family":"f","rule":{"any_of":[]}})"}) {
+    EXPECT_EQ(post("/api/v1/retention/preview", bad).status, 400) << bad;
+  }
+  std::string deep = "null";
+  for (int i = 0; i < 30; ++i) deep = R"({"any_of":[)" + deep + "]}";
+  EXPECT_EQ(
+      post("/api/v1/retention/preview", R"({"table":"users","family":"f","rule":)" + deep + "}")
+          .status,
+      400);
+}
+
+TEST_F(HttpApi, ADrainIsShownAndTakenBack) {
+  change("/api/v1/drain", R"({"drain":true})");
+  EXPECT_EQ(get("/readyz").status, 404);
+  EXPECT_TRUE(connect()->server_info()) << "it serves on";
+  change("/api/v1/drain", R"({"drain":false})");
+  EXPECT_EQ(get("/readyz").status, 200);
+  change("/api/v1/reload", "{}");
+  change("/api/v1/clock/release", R"({"max_held_us":0})");
+}
+
+// What a form, a foreign page or an old browser could send changes nothing.
+TEST_F(HttpApi, ChangesTakeMoreThanAForm) {
+  const std::string body = R"({"drain":true})";
+  const std::string json_type = "Content-Type: application/json\r\n";
+  const std::string marked = "X-Cellar-Request: 1\r\n";
+  EXPECT_EQ(post("/api/v1/drain", body, json_type).status, 403);
+  EXPECT_EQ(post("/api/v1/drain", body, marked).status, 415);
+  EXPECT_EQ(post("/api/v1/drain", body, marked + "Content-Type: text/plain\r\n").status, 415);
+  EXPECT_EQ(
+      post("/api/v1/drain", body, json_type + marked + "Origin: http://evil.example\r\n").status,
+      403);
+  EXPECT_EQ(http_get(http_, "/api/v1/drain").status, 405);
+  EXPECT_EQ(get("/readyz").status, 200);
+}
+
+// ---- metrics
+
+struct Family {
+  std::string type;
+  size_t samples = 0;
+};
+
+TEST_F(HttpApi, MetricsAreWellFormedAndThoseOfTheTable) {
+  // A reading is kept for a moment.
+  const std::string last = R"(cellar_requests_total{op="mutate_row",code="ok"} 40)";
+  HttpAnswer answer;
+  for (int i = 0; i < 100 && answer.body.find(last) == std::string::npos; ++i) {
+    answer = get("/metrics");
+    ASSERT_EQ(answer.status, 200);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_NE(answer.head.find("text/plain; version=0.0.4"), std::string::npos);
+  static const std::regex kSample(
+      R"re(^([a-z_]+?)(_bucket|_sum|_count)?(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? (-?[0-9.e+-]+)$)re");
+  std::map<std::string, Family> families;
+  std::set<std::string> series;
+  std::string open;
+  std::istringstream in(answer.body);
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("# HELP ")) continue;
+    if (line.starts_with("# TYPE ")) {
+      std::istringstream words(line.substr(7));
+      words >> open;
+      EXPECT_FALSE(families.contains(open)) << line;
+      words >> families[open].type;
+      continue;
+    }
+    std::smatch match;
+    ASSERT_TRUE(std::regex_match(line, match, kSample)) << line;
+    EXPECT_TRUE(line.starts_with(open)) << line << " under " << open;
+    EXPECT_TRUE(series.insert(line.substr(0, line.rfind(' '))).second) << line;
+    ++families[open].samples;
+  }
+  for (const http::Metric& metric : http::metrics()) {
+    const std::string name(metric.name);
+    ASSERT_TRUE(families.contains(name)) << name;
+    EXPECT_EQ(families[name].type, http::name_of(metric.type)) << name;
+    // There may be nothing that is due.
+    if (name != "cellar_table_next_reclaim_seconds") EXPECT_GT(families[name].samples, 0u) << name;
+    EXPECT_EQ(metric.type == http::Metric::Type::counter, name.ends_with("_total")) << name;
+  }
+  EXPECT_EQ(families.size(), http::metrics().size());
+  EXPECT_NE(answer.body.find(last), std::string::npos);
+  EXPECT_NE(answer.body.find(R"(cellar_request_duration_seconds_count{op="mutate_row"} 40)"),
+            std::string::npos);
+  EXPECT_NE(answer.body.find(R"(cellar_table_tablets{table="users"} )"), std::string::npos);
+  EXPECT_LT(series.size(), 2000u);
+}
+
+}  // namespace
+}  // namespace cellar::process

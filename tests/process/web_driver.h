@@ -1,0 +1,50 @@
+// WebDriver: a headless Chromium, driven over the protocol of that name (JSON over HTTP).
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+#include <boost/json.hpp>
+
+namespace cellar::process {
+
+namespace json = boost::json;
+
+class WebDriver {
+ public:
+  // Starts chromedriver and a browser that writes below `scratch`. `dark`: the colour scheme that
+  // pages are told.
+  WebDriver(const std::string& scratch, bool dark);
+  ~WebDriver();
+  WebDriver(const WebDriver&) = delete;
+  WebDriver& operator=(const WebDriver&) = delete;
+
+  // Whether this machine has the programs.
+  static bool available();
+  bool started() const { return !session_.empty(); }
+  const std::string& problem() const { return problem_; }
+
+  void open(const std::string& url);
+  void resize(int width, int height);
+  // The value of a script's return statement.
+  json::value run(std::string_view script);
+  // Until the script gives true; false after timeout_ms.
+  bool wait_for(std::string_view script, int timeout_ms = 15'000);
+  // Types into what has the focus; "\uE004" is Tab.
+  void keys(std::string_view text);
+  void screenshot(const std::string& path);
+  // What the browser's console was told since the last call.
+  json::array log();
+
+ private:
+  json::value call(const std::string& method, const std::string& path, const json::value& body);
+
+  pid_t pid_ = -1;
+  std::string address_;
+  std::string session_;
+  std::string problem_;
+};
+
+}  // namespace cellar::process
