@@ -54,10 +54,7 @@ Async<Result<std::vector<TabletDescriptor>>> Reshape::split(TabletId id, std::st
   }
   const AsyncMutex::Lock catalog = co_await node_.catalog_lock_.lock();
   CO_TRY(const Catalog::Place place, node_.catalog_.place_of(id));
-  if (place.entry->tablets.size() >= kMaxTablets) {
-    co_return fail(Errc::failed_precondition, "table '{}' has {} tablets; at most {} are allowed",
-                   place.entry->schema.name, place.entry->tablets.size(), kMaxTablets);
-  }
+  CO_TRY_VOID(check_room_for_split(*place.entry));
   std::vector<KeyRange> ranges = {{tablet.start, row}, {row, tablet.end}};
   co_return co_await run(replacing(place, 1, std::move(ranges)));
 }

@@ -43,6 +43,12 @@ std::vector<TabletId> Reshaping::parents() const {
   return ids;
 }
 
+Result<void> check_room_for_split(const TableEntry& table) {
+  if (table.tablets.size() < kMaxTablets) return {};
+  return fail(Errc::failed_precondition, "table '{}' has {} tablets; at most {} are allowed",
+              table.schema.name, table.tablets.size(), kMaxTablets);
+}
+
 Result<std::vector<TableItem>> unite(std::vector<TableItem> left, std::vector<TableItem> right) {
   for (TableItem& item : right) {
     const auto same = std::find_if(left.begin(), left.end(), [&item](const TableItem& other) {

@@ -40,6 +40,9 @@ struct ReshapeEdit {
   std::vector<SubjectEdit> edits;    // those of the children are the last
 };
 
+// FAILED_PRECONDITION when the table has as many tablets as it may have.
+Result<void> check_room_for_split(const TableEntry& table);
+
 // FAILED_PRECONDITION when a table lies on both sides of rows that were deleted in between.
 // `span` is the rest of the open log of reshaping.to.
 Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping,

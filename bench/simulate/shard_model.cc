@@ -1,0 +1,234 @@
+#include "bench/simulate/shard_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "engine/compaction/picker.h"
+
+namespace cellar::simulate {
+
+ShardModel::ShardModel(const Machine& machine, const Load& load, const Policy& policy,
+                       uint64_t seed)
+    : machine_(machine),
+      load_(load),
+      policy_(policy),
+      live_(std::min(policy.tablet_bytes, load.live_bytes)),
+      random_(seed) {
+  const auto count = static_cast<size_t>(std::max(1.0, std::round(load.live_bytes / live_)));
+  // Each begins with what an undisturbed past would have left: one run of all that lives.
+  for (size_t i = 0; i < count; ++i) tablets_.push_back({{{live_, -load.age_s, 0}}});
+}
+
+// The part of a run's cells that were dead at a time.
+double ShardModel::dead_by(const Tablet& tablet, size_t i, double at_s) const {
+  const Run& run = tablet.runs[i];
+  if (load_.kind == Load::Kind::ages) {
+    const double gone_s = at_s - load_.age_s - run.from_s;
+    const double span_s = std::max(run.to_s - run.from_s, 1e-9);
+    return run.bytes * std::clamp(gone_s / span_s, 0.0, 1.0);
+  }
+  double left = 1;
+  for (size_t j = i + 1; j < tablet.runs.size(); ++j) {
+    const Run& newer = tablet.runs[j];
+    const double span_s = std::max(newer.to_s - newer.from_s, 1e-9);
+    const double written = std::clamp((at_s - newer.from_s) / span_s, 0.0, 1.0);
+    left *= 1 - std::min(1.0, written * newer.bytes / live_);
+  }
+  return run.bytes * (1 - left);
+}
+
+ShardModel::Dead ShardModel::dead_of(const Tablet& tablet, size_t i) const {
+  const double removable_s = now_s_ - policy_.margin_s;
+  return {dead_by(tablet, i, removable_s),
+          dead_by(tablet, i, removable_s - policy_.reclaim_within_s)};
+}
+
+ShardModel::Run ShardModel::merged(const Tablet& tablet, size_t first, size_t count) const {
+  Run out{0, tablet.runs[first].from_s, tablet.runs[first + count - 1].to_s};
+  if (load_.kind == Load::Kind::ages) {
+    const double oldest_s = now_s_ - policy_.margin_s - load_.age_s;
+    for (size_t i = first; i < first + count; ++i)
+      out.bytes += tablet.runs[i].bytes - dead_of(tablet, i).bytes;
+    out.from_s = std::clamp(oldest_s, out.from_s, out.to_s);
+    return out;
+  }
+  double missing = 1;
+  for (size_t i = first; i < first + count; ++i)
+    missing *= 1 - std::min(1.0, tablet.runs[i].bytes / live_);
+  out.bytes = live_ * (1 - missing);
+  return out;
+}
+
+bool ShardModel::is_free(size_t tablet) const {
+  return !(merge_.running && merge_.tablet == tablet) &&
+         !(reclaim_.running && reclaim_.tablet == tablet);
+}
+
+void ShardModel::begin(Job& job, size_t tablet, size_t first, size_t count, double share) {
+  const Tablet& of = tablets_[tablet];
+  job = {.running = true,
+         .tablet = tablet,
+         .first = first,
+         .count = count,
+         .result = merged(of, first, count)};
+  for (size_t i = first; i < first + count; ++i) job.read += of.runs[i].bytes;
+  job.written = job.result.bytes;
+  // The log and the flushes come first.
+  const double left = std::max(machine_.write_rate - 2 * load_.ingest, machine_.write_rate / 100);
+  const double slowest =
+      std::max({job.read / machine_.read_rate, job.read / machine_.merge_rate, job.written / left});
+  job.ends_s = now_s_ + slowest / share;
+  if (measuring_) sum_.worked_s += slowest;
+}
+
+// A flush may have added newer runs meanwhile; nobody else touches the tablet.
+void ShardModel::finish(Job& job, double& written) {
+  std::vector<Run>& runs = tablets_[job.tablet].runs;
+  const auto begin = runs.begin() + static_cast<ptrdiff_t>(job.first);
+  *begin = job.result;
+  runs.erase(begin + 1, begin + static_cast<ptrdiff_t>(job.count));
+  if (job.result.bytes < 1) runs.erase(runs.begin() + static_cast<ptrdiff_t>(job.first));
+  job.running = false;
+  waiting_.insert(job.tablet);
+  if (!measuring_) return;
+  written += job.written;
+  sum_.merge_read += job.read;
+}
+
+void ShardModel::flush() {
+  const size_t tablet = random_.below(tablets_.size());
+  double bytes = policy_.flush_bytes;
+  // Repetitions within a memtable cost nothing.
+  if (load_.kind == Load::Kind::overwrites) bytes = live_ * (1 - std::exp(-bytes / live_));
+  const double gathered_s =
+      policy_.flush_bytes * static_cast<double>(tablets_.size()) / load_.ingest;
+  tablets_[tablet].runs.push_back({bytes, now_s_ - gathered_s, now_s_});
+  waiting_.insert(tablet);
+  if (!measuring_) return;
+  sum_.flushed += bytes;
+  sum_.ingested += policy_.flush_bytes;
+}
+
+void ShardModel::begin_merge() {
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    const size_t id = *it;
+    if (!is_free(id)) {
+      ++it;
+      continue;
+    }
+    it = waiting_.erase(it);
+    std::vector<uint64_t> sizes;
+    for (const Run& run : tablets_[id].runs) sizes.push_back(static_cast<uint64_t>(run.bytes));
+    const auto window = engine::pick_merge(sizes);
+    if (window) return begin(merge_, id, window->first, window->count, 1);
+  }
+}
+
+// Runs whose every cell is dead go unread.
+void ShardModel::drop_dead_runs() {
+  if (load_.kind != Load::Kind::ages) return;
+  const double oldest_s = now_s_ - policy_.margin_s - load_.age_s;
+  for (size_t i = 0; i < tablets_.size(); ++i) {
+    if (is_free(i))
+      std::erase_if(tablets_[i].runs, [&](const Run& r) { return r.to_s < oldest_s; });
+  }
+}
+
+// The worst tablet over its slack; of it the work that takes the most away for what it reads: a run
+// by itself where cells die of age, else all runs from one on to the oldest.
+void ShardModel::begin_reclaim() {
+  if (policy_.reclaim_share <= 0) return;
+  std::optional<size_t> worst;
+  double worst_overdue = policy_.dead_slack * live_;
+  for (size_t id = 0; id < tablets_.size(); ++id) {
+    if (!is_free(id)) continue;
+    double overdue = 0;
+    for (size_t i = 0; i < tablets_[id].runs.size(); ++i)
+      overdue += dead_of(tablets_[id], i).overdue;
+    if (overdue <= worst_overdue) continue;
+    worst_overdue = overdue;
+    worst = id;
+  }
+  if (!worst) return;
+  const Tablet& tablet = tablets_[*worst];
+  size_t first = 0;
+  size_t count = 0;
+  double best = 0;
+  double bytes = 0;
+  for (size_t i = 0; i < tablet.runs.size(); ++i) {
+    const bool alone = load_.kind == Load::Kind::ages;
+    bytes = (alone ? 0 : bytes) + tablet.runs[i].bytes;
+    const size_t from = alone ? i : 0;
+    const double dead = bytes - merged(tablet, from, i + 1 - from).bytes;
+    if (dead < 1 || dead / bytes <= best) continue;
+    best = dead / bytes;
+    first = from;
+    count = i + 1 - from;
+  }
+  if (count != 0) begin(reclaim_, *worst, first, count, policy_.reclaim_share);
+}
+
+void ShardModel::look() {
+  drop_dead_runs();
+  if (!measuring_) return;
+  double on_disk = 0;
+  double all_overdue = 0;
+  size_t runs = 0;
+  for (const Tablet& tablet : tablets_) {
+    double overdue = 0;
+    for (size_t i = 0; i < tablet.runs.size(); ++i) {
+      on_disk += tablet.runs[i].bytes;
+      overdue += dead_of(tablet, i).overdue;
+    }
+    runs += tablet.runs.size();
+    sum_.most_runs = std::max(sum_.most_runs, tablet.runs.size());
+    sum_.worst_tablet = std::max(sum_.worst_tablet, overdue / live_);
+    all_overdue += overdue;
+    // Over the slack since: the excess over the rate at which the tablet's cells die.
+    const double excess = overdue - policy_.dead_slack * live_;
+    const double rate = load_.ingest / static_cast<double>(tablets_.size());
+    sum_.latest_s = std::max(sum_.latest_s, excess / rate);
+  }
+  const double live = live_ * static_cast<double>(tablets_.size());
+  sum_.space += on_disk / live;
+  sum_.most_overdue = std::max(sum_.most_overdue, all_overdue / live);
+  sum_.runs += static_cast<double>(runs) / static_cast<double>(tablets_.size());
+  ++looks_;
+}
+
+Outcome ShardModel::run(double turns) {
+  const double total_s = turns * load_.live_bytes / load_.ingest;
+  const double flush_every_s = policy_.flush_bytes / load_.ingest;
+  const double look_every_s = std::clamp(total_s / 2000, 1.0, 600.0);
+  double next_flush_s = 0;
+  double next_look_s = 0;
+  while (now_s_ < total_s) {
+    if (!measuring_ && now_s_ >= total_s / 2) measuring_ = true;
+    now_s_ = std::min(next_flush_s, next_look_s);
+    if (merge_.running) now_s_ = std::min(now_s_, merge_.ends_s);
+    if (reclaim_.running) now_s_ = std::min(now_s_, reclaim_.ends_s);
+    if (merge_.running && merge_.ends_s <= now_s_) finish(merge_, sum_.merged);
+    if (reclaim_.running && reclaim_.ends_s <= now_s_) {
+      finish(reclaim_, sum_.reclaimed);
+      begin_reclaim();
+    }
+    if (next_flush_s <= now_s_) {
+      flush();
+      next_flush_s += flush_every_s;
+    }
+    if (next_look_s <= now_s_) {
+      look();
+      if (!reclaim_.running) begin_reclaim();
+      next_look_s += look_every_s;
+    }
+    if (!merge_.running) begin_merge();
+  }
+  sum_.time_s = total_s / 2;
+  sum_.space /= static_cast<double>(std::max<size_t>(looks_, 1));
+  sum_.runs /= static_cast<double>(std::max<size_t>(looks_, 1));
+  sum_.backlog = waiting_.size();
+  return sum_;
+}
+
+}  // namespace cellar::simulate

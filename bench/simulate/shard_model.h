@@ -1,0 +1,131 @@
+// ShardModel: one shard of a large node, as the sizes and times of what it holds, without the data:
+// tablets, their runs, flushes, merges for the shape of the tree and reclaiming, on a virtual
+// clock. What is merged next is decided by the engine's own picker (engine/compaction/picker.h).
+//
+// Shards are alike and share nothing but the devices, so a node of 64 cores is 64 times one of
+// these with a 64th of the devices.
+//
+// What is simplified:
+//   - writes fall on tablets at random, evenly; a tablet's live bytes do not change;
+//   - overwriting: a run is a random set of the tablet's cells, so two runs of a and b bytes of a
+//     tablet of L have a * b / L in common, of which the older copy is dead;
+//   - ageing: nothing is overwritten, times of writing lie evenly between a run's first and last;
+//   - a job takes as long as the slowest of reading, merging and writing, with the device's rate
+//     less what log and flushes take; jobs for the shape and for reclaiming run beside each other,
+//     one of each, and reclaiming works for its share of the time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "io/base/random.h"
+
+namespace cellar::simulate {
+
+// What one shard has of the machine, in bytes a second.
+struct Machine {
+  double read_rate = 625e6;
+  double write_rate = 250e6;
+  double merge_rate = 200e6;  // of one core, bytes read (bench/COST_MODEL.md)
+};
+
+struct Load {
+  enum class Kind : uint8_t { overwrites, ages };
+  Kind kind = Kind::overwrites;
+  double live_bytes = 469e9;
+  double ingest = 5e6;    // bytes a second, compressed
+  double age_s = 86'400;  // ages: how long a cell lives
+};
+
+struct Policy {
+  double tablet_bytes = 1 << 30;  // where it is split
+  double flush_bytes = 32 << 20;
+  double reclaim_within_s = 3600;
+  double dead_slack = 0.1;      // of a tablet's live bytes
+  double reclaim_share = 0.25;  // of the time; 0: no reclaiming
+  double margin_s = 300;
+};
+
+// Over the second half of the time.
+struct Outcome {
+  double ingested = 0;
+  double flushed = 0;
+  double merged = 0;     // written by merges for the shape
+  double reclaimed = 0;  // written by reclaiming
+  double merge_read = 0;
+  double space = 0;         // on disk over live, mean
+  double most_overdue = 0;  // of the live bytes, greatest over the shard
+  double worst_tablet = 0;  // of its live bytes, greatest over the tablets
+  double latest_s = 0;      // how long beyond reclaim_within the oldest cell over the slack lay
+  double runs = 0;          // of a tablet, mean
+  size_t most_runs = 0;
+  size_t backlog = 0;   // tablets that wait for a merge, at the end
+  double worked_s = 0;  // merging and reclaiming
+  double time_s = 0;
+
+  double write_amplification() const { return (flushed + merged + reclaimed) / ingested; }
+};
+
+class ShardModel {
+ public:
+  ShardModel(const Machine& machine, const Load& load, const Policy& policy, uint64_t seed = 1);
+
+  // Until the live bytes have been written `turns` times.
+  Outcome run(double turns);
+
+ private:
+  // Cells written evenly between two times.
+  struct Run {
+    double bytes;
+    double from_s;
+    double to_s;
+  };
+  struct Tablet {
+    std::vector<Run> runs;  // oldest first
+  };
+  struct Dead {
+    double bytes = 0;    // dead
+    double overdue = 0;  // of these: for longer than allowed
+  };
+  struct Job {
+    bool running = false;
+    double ends_s = 0;
+    double read = 0;
+    double written = 0;
+    size_t tablet = 0;
+    size_t first = 0;
+    size_t count = 0;
+    Run result{};
+  };
+
+  void flush();
+  void begin_merge();
+  void begin_reclaim();
+  void begin(Job& job, size_t tablet, size_t first, size_t count, double share);
+  void finish(Job& job, double& written);
+  bool is_free(size_t tablet) const;
+  Run merged(const Tablet& tablet, size_t first, size_t count) const;
+  // Of run `i`, by `at_s`.
+  double dead_by(const Tablet& tablet, size_t i, double at_s) const;
+  Dead dead_of(const Tablet& tablet, size_t i) const;
+  void drop_dead_runs();
+  void look();
+
+  const Machine machine_;
+  const Load load_;
+  const Policy policy_;
+  const double live_;  // bytes of a tablet
+  Random random_;
+  std::vector<Tablet> tablets_;
+  std::set<size_t> waiting_;  // for a merge
+  double now_s_ = 0;
+  bool measuring_ = false;
+  Job merge_;
+  Job reclaim_;
+  Outcome sum_;
+  size_t looks_ = 0;
+};
+
+}  // namespace cellar::simulate

@@ -1,0 +1,93 @@
+// Limits of the catalog and of requests, at the bound and one past it; every refusal names the
+// thing and the bound. tests/LIMITS.md says which test holds which limit.
+#include <gtest/gtest.h>
+
+#include "engine/catalog.h"
+#include "engine/model/token.h"
+#include "engine/preview_rule.h"
+#include "engine/reshape_plan.h"
+#include "tests/support/test_node.h"
+
+namespace cellar::engine {
+namespace {
+
+TableSpec table(std::string name, size_t splits = 0) {
+  TableSpec spec;
+  spec.name = std::move(name);
+  spec.families.emplace_back().name = "f";
+  for (size_t i = 0; i < splits; ++i) spec.splits.push_back(fmt::format("{:05}", i));
+  return spec;
+}
+
+void expect_told(const Error& error, Errc code, const std::vector<std::string>& words) {
+  EXPECT_EQ(error.code, code) << error.to_string();
+  for (const std::string& word : words)
+    EXPECT_NE(error.message.find(word), std::string::npos) << word << ": " << error.message;
+}
+
+const std::vector<LogId> kLogs{LogId{1}};
+
+TEST(CatalogLimits, ATableIsMadeWithSoManySplitsAndNoMore) {
+  const Catalog catalog(1);
+  const auto made = catalog.plan_create(table("t", kMaxSplits), {}, kLogs);
+  ASSERT_TRUE(made) << made.error().to_string();
+  EXPECT_EQ(made->entry.tablets.size(), kMaxSplits + 1);
+  const auto refused = catalog.plan_create(table("t", kMaxSplits + 1), {}, kLogs);
+  ASSERT_FALSE(refused);
+  expect_told(refused.error(), Errc::invalid_argument, {"4097 splits", "4096"});
+}
+
+TEST(CatalogLimits, ANodeHasSoManyTablesAndNoMore) {
+  Catalog catalog(1);
+  for (size_t i = 0; i < kMaxTables; ++i) {
+    auto made = catalog.plan_create(table(fmt::format("t{}", i)), {}, kLogs);
+    ASSERT_TRUE(made) << i << ": " << made.error().to_string();
+    catalog.created(*made, std::vector<uint64_t>(made->edits.size(), i + 1));
+  }
+  EXPECT_EQ(catalog.map().tables().size(), kMaxTables);
+  const auto refused = catalog.plan_create(table("one_more"), {}, kLogs);
+  ASSERT_FALSE(refused);
+  expect_told(refused.error(), Errc::resource_exhausted, {"10000 tables", "at most 10000"});
+}
+
+TEST(CatalogLimits, ATableIsCutIntoSoManyTabletsAndNoMore) {
+  TableEntry entry;
+  entry.schema.name = "wide";
+  entry.tablets.resize(kMaxTablets - 1);
+  EXPECT_TRUE(check_room_for_split(entry));
+  entry.tablets.resize(kMaxTablets);
+  const auto refused = check_room_for_split(entry);
+  ASSERT_FALSE(refused);
+  expect_told(refused.error(), Errc::failed_precondition, {"'wide'", "65536 tablets", "at most"});
+}
+
+TEST(RequestLimits, APreviewShowsSoManyRowsAndNoMore) {
+  support::TestNode node;
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  PreviewRequest request;
+  request.table = "t";
+  request.family = "f";
+  request.rule = RetentionRule::max_versions(1);
+  request.samples = kMaxPreviewSamples;
+  EXPECT_TRUE(node.preview(request));
+  request.samples = kMaxPreviewSamples + 1;
+  const auto refused = node.preview(request);
+  ASSERT_FALSE(refused);
+  expect_told(refused.error(), Errc::invalid_argument, {"1001 samples", "1000"});
+}
+
+TEST(RequestLimits, ATokenHasSoManyBytesAndNoMore) {
+  const std::string client(kMaxTokenClientBytes, 'c');
+  const std::string bytes(kMaxTokenBytes + 1, 't');
+  WriteToken token;
+  token.client = client;
+  token.token = Bytes(bytes).substr(1);
+  EXPECT_TRUE(validate_token(token));
+  token.token = bytes;
+  const auto refused = validate_token(token);
+  ASSERT_FALSE(refused);
+  expect_told(refused.error(), Errc::invalid_argument, {"65", "64"});
+}
+
+}  // namespace
+}  // namespace cellar::engine
