@@ -237,6 +237,7 @@ class Program {
     out["ops_per_second"] = static_cast<double>(tally.operations) / std::max(tally.seconds(), 1e-9);
     out["cells"] = tally.cells;
     out["refused"] = tally.refused;
+    if (tally.refused > 0) out["first_refusal"] = tally.first_refusal;
     out["p50_us"] = tenths_to_us(tally.latency.percentile(50));
     out["p99_us"] = tenths_to_us(tally.latency.percentile(99));
     out["p99.9_us"] = tenths_to_us(tally.latency.percentile(99.9));

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "io/base/metrics.h"
@@ -24,6 +25,7 @@ struct Tally {
   uint64_t operations = 0;
   uint64_t cells = 0;    // that reads gave
   uint64_t refused = 0;  // and tried again
+  std::string first_refusal;
   uint64_t long_ones = 0;
   std::vector<uint64_t> per_second;
 
@@ -45,6 +47,7 @@ struct Tally {
     operations += other.operations;
     cells += other.cells;
     refused += other.refused;
+    if (first_refusal.empty()) first_refusal = other.first_refusal;
     long_ones += other.long_ones;
     if (per_second.size() < other.per_second.size()) per_second.resize(other.per_second.size());
     for (size_t i = 0; i < other.per_second.size(); ++i) per_second[i] += other.per_second[i];

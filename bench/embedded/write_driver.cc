@@ -109,7 +109,7 @@ void WriteDriver::done(engine::Write& write) {
   const int64_t now_ns = steady_ns();
   if (write.error) {
     CHECK(write.error->code == Errc::resource_exhausted, "{}", write.error->to_string());
-    ++self.tally_.refused;
+    if (self.tally_.refused++ == 0) self.tally_.first_refusal = write.error->message;
     slot.retry_ns = now_ns + std::max<int64_t>(write.error->retry_after_ms, 1) * kNsPerMs;
     self.refused_.push_back(&slot);
     return;
