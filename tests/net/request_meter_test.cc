@@ -53,6 +53,28 @@ TEST(RequestMeter, StagesOfASlowRequest) {
   EXPECT_EQ(meter.figures().ops[16].latency.sum_us(), 300u);
 }
 
+// Of a request that takes the node a microsecond and more. Prints what it is here.
+TEST(RequestMeter, CostsNanosecondsARequest) {
+  constexpr int kRequests = 2'000'000;
+  constexpr int kTurn = 16;
+  const SystemClock machine;
+  RequestMeter meter(machine);
+  const int64_t began_us = machine.boot_us();
+  int64_t now_us = 0;
+  for (int i = 0; i < kRequests; i += kTurn) {
+    for (int k = 0; k < kTurn; ++k) {
+      meter.answered({.heard_us = now_us, .began_us = now_us, .replied_us = now_us, .op = 18});
+    }
+    meter.sent();
+    now_us += 40 + (i & 63);
+    meter.turn(now_us, 100'000);
+  }
+  const double took_ns = static_cast<double>(machine.boot_us() - began_us) * 1000 / kRequests;
+  fmt::print("{:.1f} ns a request\n", took_ns);
+  EXPECT_LT(took_ns, 1000);
+  EXPECT_EQ(meter.figures().ops[18].latency.count(), static_cast<uint64_t>(kRequests));
+}
+
 TEST(SlowRequests, AreARingAndTellAListener) {
   SlowRequests slow;
   size_t told = 0;

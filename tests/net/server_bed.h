@@ -52,7 +52,7 @@ class ServerBed {
 
   ServerOptions options_;
   const std::string host_;
-  NodeFacts facts_{"test", "memory", "a test"};
+  NodeFacts facts_{"test", "memory", "a test", "test", 1};
   MemDisk disk_;
   SimWorld world_;
   SimFabric fabric_;
