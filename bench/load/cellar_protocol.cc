@@ -91,8 +91,11 @@ RequestTemplate read_template(uint64_t table_id, Bytes key) {
 
 class CellarProtocol final : public Protocol {
  public:
-  CellarProtocol(uint64_t table_id, Route route, ShardOf shard_of)
-      : table_id_(table_id), route_(route), shard_of_(std::move(shard_of)) {}
+  CellarProtocol(uint64_t table_id, Route route, ShardOf shard_of, std::string token)
+      : table_id_(table_id),
+        route_(route),
+        shard_of_(std::move(shard_of)),
+        token_(std::move(token)) {}
 
   bool wants(Bytes key) const override {
     return route_ == Route::any || (shard_of_(key) == shard_) == (route_ == Route::direct);
@@ -102,8 +105,11 @@ class CellarProtocol final : public Protocol {
     wire::append_preface(out, {});
     flatbuffers::FlatBufferBuilder builder;
     const auto name = builder.CreateString("cellar-bench");
+    const auto secret =
+        builder.CreateVector(reinterpret_cast<const uint8_t*>(token_.data()), token_.size());
     fb::HelloRequestBuilder request(builder);
     request.add_client_name(name);
+    if (!token_.empty()) request.add_auth_token(secret);
     const Bytes body = wire::finish_body(builder, request.Finish());
     wire::FrameHeader header;
     header.op = static_cast<uint16_t>(fb::Op::Hello);
@@ -165,13 +171,15 @@ class CellarProtocol final : public Protocol {
   std::vector<uint64_t> copy_;
   const Route route_;
   const ShardOf shard_of_;
+  const std::string token_;
   uint32_t shard_ = 0;  // that serves this connection
 };
 
 }  // namespace
 
-std::unique_ptr<Protocol> make_cellar_protocol(uint64_t table_id, Route route, ShardOf shard_of) {
-  return std::make_unique<CellarProtocol>(table_id, route, std::move(shard_of));
+std::unique_ptr<Protocol> make_cellar_protocol(uint64_t table_id, Route route, ShardOf shard_of,
+                                               std::string token) {
+  return std::make_unique<CellarProtocol>(table_id, route, std::move(shard_of), std::move(token));
 }
 
 }  // namespace cellar::bench

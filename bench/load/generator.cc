@@ -7,11 +7,10 @@
 #include "bench/load/connection.h"
 #include "io/runtime/shard_loop.h"
 #include "io/runtime/tcp_transport.h"
+#include "net/client/dialler.h"
 
 namespace cellar::bench {
 namespace {
-
-constexpr int64_t kConnectTimeoutUs = 5'000'000;
 
 class LoadThread {
  public:
@@ -53,7 +52,8 @@ class LoadThread {
                                   const std::function<std::unique_ptr<Protocol>()>& make_protocol) {
     CO_TRY(const Address address, parse_address(options_.address));
     for (uint32_t i = 0; i < count_; ++i) {
-      CO_TRY(auto stream, co_await network.connect(address.host, address.port, kConnectTimeoutUs));
+      CO_TRY(auto stream,
+             co_await dialler_.connect(loop.timers(), network, options_.client, address));
       streams_.push_back(std::move(stream));
       connections_.push_back(
           std::make_unique<Connection>(options_, make_protocol(), loop, tally_, first_ + i));
@@ -64,6 +64,7 @@ class LoadThread {
   const LoadOptions& options_;
   const uint32_t first_;
   const uint32_t count_;
+  client::Dialler dialler_;
   ThreadTally tally_;
   std::vector<std::unique_ptr<ByteStream>> streams_;
   std::vector<std::unique_ptr<Connection>> connections_;

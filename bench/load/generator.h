@@ -15,11 +15,13 @@
 #include "bench/load/workload.h"
 #include "io/base/metrics.h"
 #include "io/base/result.h"
+#include "net/client/options.h"
 
 namespace cellar::bench {
 
 struct LoadOptions {
   std::string address;
+  client::ClientOptions client;  // TLS and token
   uint32_t connections = 50;
   uint32_t depth =
       1;  // requests in flight per connection; the bound of the backlog in open loop is kMaxBacklog

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/load/report.h"
+#include "net/client/dialler.h"
 #include "net/client/sync_client.h"
 #include "net/client/tablet_map.h"
 
@@ -33,6 +34,24 @@ void declare(CLI::App& app, Arguments& a) {
   a.load.address = addr != nullptr ? addr : "127.0.0.1:7420";
   app.add_option("--addr", a.load.address,
                  "HOST:PORT of the server (default: CELLAR_ADDR, else 127.0.0.1:7420)");
+  const auto from = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  auto& tls = a.load.client.tls;
+  tls.ca = from("CELLAR_CA");
+  tls.certificate = from("CELLAR_CERT");
+  tls.key = from("CELLAR_KEY");
+  tls.server_name = from("CELLAR_SERVER_NAME");
+  a.load.client.token_file = from("CELLAR_TOKEN_FILE");
+  tls.enabled = from("CELLAR_TLS") == "1";
+  app.add_flag("--tls", tls.enabled, "Speak TLS; implied by --ca and --cert (CELLAR_TLS=1)");
+  app.add_option("--ca", tls.ca, "Who may have signed the node's certificate (CELLAR_CA)");
+  app.add_option("--cert", tls.certificate, "A certificate to show (CELLAR_CERT)");
+  app.add_option("--key", tls.key, "Its key (CELLAR_KEY)");
+  app.add_option("--server-name", tls.server_name,
+                 "That the node's certificate is for (CELLAR_SERVER_NAME)");
+  app.add_option("--token-file", a.load.client.token_file, "A token (CELLAR_TOKEN_FILE)");
   app.add_option("--server", a.server, "What listens there: cellar or redis")
       ->check(CLI::IsMember({"cellar", "redis"}))
       ->capture_default_str();
@@ -83,6 +102,9 @@ void declare(CLI::App& app, Arguments& a) {
 }
 
 void settle(Arguments& a) {
+  a.load.client.address = a.load.address;
+  auto& tls = a.load.client.tls;
+  tls.enabled = tls.enabled || !tls.ca.empty() || !tls.certificate.empty();
   a.load.duration_us = static_cast<int64_t>(a.seconds * 1e6);
   a.load.warmup_us = static_cast<int64_t>(a.warmup_seconds * 1e6);
   a.load.workload.read_share = a.workload == "read" ? 1 : a.workload == "mixed" ? 0.5 : 0;
@@ -95,11 +117,8 @@ void settle(Arguments& a) {
 
 // The table, which is made when it is absent.
 cellar::Result<cellar::client::TableDescription> ensure_table(const Arguments& a) {
-  const std::string& address = a.load.address;
   const std::string& name = a.table;
-  cellar::client::ClientOptions options;
-  options.address = address;
-  cellar::client::SyncClient client(options);
+  cellar::client::SyncClient client(a.load.client);
   cellar::client::TableSpec spec;
   spec.name = name;
   spec.families.resize(1);
@@ -148,9 +167,18 @@ int main(int argc, char** argv) {
                       : a.route == "forwarded" ? Route::forwarded
                                                : Route::any;
   const ShardOf shard_of = [&map](cellar::Bytes key) { return map.locate(key).shard; };
+  std::string token;
+  if (!a.load.client.token_file.empty()) {
+    auto read = cellar::client::read_token_file(a.load.client.token_file);
+    if (!read) {
+      std::fprintf(stderr, "cellar-bench: %s\n", read.error().to_string().c_str());
+      return 1;
+    }
+    token = std::move(*read);
+  }
   const auto make = [&]() -> std::unique_ptr<Protocol> {
     return a.server == "redis" ? make_redis_protocol()
-                               : make_cellar_protocol(table_id, route, shard_of);
+                               : make_cellar_protocol(table_id, route, shard_of, token);
   };
   const auto result = run_load(a.load, make, progress);
   if (tty) std::fprintf(stderr, "\r\033[K");

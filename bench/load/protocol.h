@@ -41,8 +41,9 @@ enum class Route { any, direct, forwarded };
 // The shard that serves a key.
 using ShardOf = std::function<uint32_t(Bytes key)>;
 
-// Writes and reads column f:q of the table, which must exist.
-std::unique_ptr<Protocol> make_cellar_protocol(uint64_t table_id, Route route, ShardOf shard_of);
+// Writes and reads column f:q of the table, which must exist. `token` may be empty.
+std::unique_ptr<Protocol> make_cellar_protocol(uint64_t table_id, Route route, ShardOf shard_of,
+                                               std::string token);
 // SET and GET.
 std::unique_ptr<Protocol> make_redis_protocol();
 

@@ -29,6 +29,26 @@ Result<void> set_forms(const GlobalOptions& globals, Session& session) {
   return {};
 }
 
+// The option, else the environment.
+std::string either(const std::string& option, const char* variable) {
+  if (!option.empty()) return option;
+  const char* value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+void set_security(const GlobalOptions& globals, client::ClientOptions& options) {
+  client::TlsOptions& tls = options.tls;
+  tls.ca = either(globals.ca, "CELLAR_CA");
+  tls.certificate = either(globals.certificate, "CELLAR_CERT");
+  tls.key = either(globals.key, "CELLAR_KEY");
+  tls.server_name = either(globals.server_name, "CELLAR_SERVER_NAME");
+  tls.verify = !globals.no_verify;
+  const std::string wanted = either("", "CELLAR_TLS");
+  tls.enabled = globals.tls || globals.no_verify || !tls.ca.empty() || !tls.certificate.empty() ||
+                (!wanted.empty() && wanted != "0");
+  options.token_file = either(globals.token_file, "CELLAR_TOKEN_FILE");
+}
+
 }  // namespace
 
 const Clock& system_clock() {
@@ -54,6 +74,7 @@ Result<Session> make_session(const GlobalOptions& globals, const Console& consol
     session.options.address = from_environment;
   }
   TRY_VOID(parse_address(session.options.address));
+  set_security(globals, session.options);
   session.options.client_name = "cellar 0.1";
   // One for all runs, so that a token= means the same to each; those that are drawn are long.
   session.options.client_id = "cellar";
@@ -70,7 +91,9 @@ client::SyncClient& Session::client() {
 
 void Session::take_client(Session& other) {
   const bool same = options.address == other.options.address &&
-                    options.request_deadline_us == other.options.request_deadline_us;
+                    options.request_deadline_us == other.options.request_deadline_us &&
+                    options.tls == other.options.tls &&
+                    options.token_file == other.options.token_file;
   if (same && other.made) made = std::move(other.made);
 }
 
@@ -104,6 +127,9 @@ int exit_code_of(const Error& error) {
     case Errc::unavailable:
     case Errc::deadline_exceeded:
       return kUnreachable;
+    case Errc::unauthenticated:
+    case Errc::permission_denied:
+      return kRefused;
     case Errc::data_loss:
       return kDamaged;
     default:

@@ -21,6 +21,7 @@ enum ExitCode : int {
   kUsage = 2,
   kNotFound = 3,
   kUnreachable = 5,  // cannot connect, or the deadline passed
+  kRefused = 6,      // the node does not know who asks, or does not let him
   kPartial = 7,      // an import with rejected lines, a script with failed commands
   kDamaged = 8,      // DATA_LOSS: damage in a file, here or on the node
   kInterrupted = 130,
@@ -59,7 +60,8 @@ struct Session {
   std::unique_ptr<client::SyncClient> made;
 };
 
-// INVALID_ARGUMENT, for a usage message. Reads CELLAR_ADDR.
+// INVALID_ARGUMENT, for a usage message. Reads CELLAR_ADDR, and CELLAR_TLS, _CA, _CERT,
+// _KEY, _SERVER_NAME, _TOKEN_FILE.
 // `clock` outlives it.
 Result<Session> make_session(const GlobalOptions& globals, const Console& console,
                              const Clock& clock = system_clock());

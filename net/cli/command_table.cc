@@ -254,7 +254,7 @@ const std::vector<CommandSpec>& commands() {
     for (auto& more :
          {history_commands(), gc_commands(), tablet_commands(), row_commands(), write_commands(),
           drop_commands(), load_commands(), node_commands(), doctor_commands(), stats_commands(),
-          clock_commands(), backup_commands(), shell_commands()}) {
+          clock_commands(), backup_commands(), security_commands(), shell_commands()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

@@ -41,6 +41,12 @@ std::vector<CommandSpec> gc_commands();
 // commands_history.cc
 std::vector<CommandSpec> history_commands();
 
+// commands_security.cc
+std::vector<CommandSpec> security_commands();
+// Whether the files of a security log are whole, from the first to the last. `expected_end`:
+// "N:HASH" of its last line, kept elsewhere; empty: nobody knows.
+int verify_audit(Session& session, std::vector<std::string> files, const std::string& expected_end);
+
 // commands_clock.cc
 std::vector<CommandSpec> clock_commands();
 

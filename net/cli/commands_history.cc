@@ -95,6 +95,13 @@ constexpr uint64_t kDefaultCount = 100;
 constexpr uint64_t kPage = 1000;
 
 int audit(Session& session, const Arguments& arguments) {
+  if (arguments.count() > 1) {
+    if (arguments[0] == "verify") {
+      const auto& words = arguments.positional();
+      return verify_audit(session, {words.begin() + 1, words.end()}, arguments.get("end"));
+    }
+    return session.usage(Error(Errc::invalid_argument, "audit takes one table, or verify FILE..."));
+  }
   client::AuditLog log;
   if (arguments.count() == 1) log.table = arguments[0];
   if (const std::string* since = arguments.find("since")) {
@@ -158,15 +165,20 @@ std::vector<CommandSpec> history_commands() {
        &restore_table},
       {"audit",
        "Tables",
-       "[TABLE]",
+       "[TABLE] | verify FILE...",
        0,
-       1,
+       10'000,
        false,
-       "Show who changed which schema or rule, newest first.",
-       "The node keeps the newest 10,000 changes, and 4 MiB of them at most.",
+       "Show who changed which schema or rule, newest first; verify: check a security log.",
+       "The node keeps the newest 10,000 changes, and 4 MiB of them at most.\n"
+       "verify asks no node: it reads the files of a security log (DATA_DIR/security/*.jsonl)\n"
+       "and names the first line that was changed, left out or cut off (exit code 8). What only\n"
+       "its end could tell needs end=, as an earlier verify showed it.",
        {{"since", "TIME", "changes of this time or later"},
-        {"count", "N", "at most N changes (default: 100)"}},
-       {"cellar audit", "cellar audit packages since=-7d", "cellar audit --json count=1000"},
+        {"count", "N", "at most N changes (default: 100)"},
+        {"end", "N:HASH", "verify: the last line is this one"}},
+       {"cellar audit", "cellar audit packages since=-7d", "cellar audit --json count=1000",
+        "cellar audit verify /var/lib/cellar/security/*.jsonl"},
        &audit},
   };
 }

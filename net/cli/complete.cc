@@ -15,6 +15,13 @@ constexpr int64_t kAskUs = 500'000;  // who presses a key does not wait longer f
 const std::vector<KeySpec>& global_keys() {
   static const std::vector<KeySpec> kKeys = {
       {"addr", "HOST:PORT", "of the node"},
+      {"tls", "", "speak TLS"},
+      {"ca", "FILE", "who may have signed the node's certificate"},
+      {"cert", "FILE", "a certificate that says who you are"},
+      {"key", "FILE", "its key"},
+      {"server-name", "NAME", "that the node's certificate is for"},
+      {"token-file", "FILE", "a token that says who you are"},
+      {"tls-no-verify", "", "believe any node"},
       {"json", "", "one JSON object a line"},
       {"bytes", "FORM", "how bytes are shown"},
       {"key-format", "FORM", "how row keys are shown"},

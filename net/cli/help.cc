@@ -15,6 +15,15 @@ std::string entry(std::string_view left, std::string_view right, size_t width) {
 
 const char* kGlobalHelp =
     "  --addr HOST:PORT      of the node (default: $CELLAR_ADDR, else 127.0.0.1:7420)\n"
+    "  --tls                 speak TLS (implied by --ca and --cert; $CELLAR_TLS=1)\n"
+    "  --ca FILE             PEM: who may have signed the node's certificate (default: "
+    "$CELLAR_CA,\n"
+    "                        else whom the system trusts)\n"
+    "  --cert FILE           PEM: a certificate that says who you are ($CELLAR_CERT)\n"
+    "  --key FILE            PEM: its key ($CELLAR_KEY)\n"
+    "  --server-name NAME    that the node's certificate is for ($CELLAR_SERVER_NAME)\n"
+    "  --token-file FILE     a token that says who you are ($CELLAR_TOKEN_FILE)\n"
+    "  --tls-no-verify       believe any node; for trials only\n"
     "  --json                one JSON object a line; bytes that are no UTF-8 as NAME_base64\n"
     "  --bytes FORM          show bytes as utf8 (escaped as C does), hex, base64 or int64\n"
     "  --key-format FORM     the same, of row keys only\n"
@@ -45,7 +54,8 @@ std::string overview_help() {
       "qualifiers and values are text, or bytes written as\n"
       "hex:00ff, base64:AP8=, int64:-5 or esc:a\\x00b (raw:hex: is the text \"hex:\").\n\n"
       "Exit codes: 0 done, 1 failed, 2 usage, 3 not found, 5 cannot connect or too late,\n"
-      "7 an import with rejected lines or a script with failed commands, 8 damage found.\n\n"
+      "6 not known to the node or not allowed, 7 an import with rejected lines or a script with\n"
+      "failed commands, 8 damage found.\n\n"
       "Without a command, at a terminal: the shell.\n"
       "Example: cellar read packages prefix=lib count=5 versions=1\n"
       "More: cellar COMMAND --help\n";

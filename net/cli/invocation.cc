@@ -24,6 +24,13 @@ struct Chosen {
 
 void add_globals(CLI::App& app, GlobalOptions& globals) {
   app.add_option("--addr", globals.address);
+  app.add_flag("--tls", globals.tls);
+  app.add_option("--ca", globals.ca);
+  app.add_option("--cert", globals.certificate);
+  app.add_option("--key", globals.key);
+  app.add_option("--server-name", globals.server_name);
+  app.add_option("--token-file", globals.token_file);
+  app.add_flag("--tls-no-verify", globals.no_verify);
   app.add_option("--bytes", globals.bytes);
   app.add_option("--key-format", globals.key_format);
   app.add_option("--value-format", globals.value_format);
@@ -120,10 +127,17 @@ GlobalOptions GlobalOptions::over(const GlobalOptions& outer) const {
     if (own.empty()) own = other;
   };
   take(all.address, outer.address);
+  take(all.ca, outer.ca);
+  take(all.certificate, outer.certificate);
+  take(all.key, outer.key);
+  take(all.server_name, outer.server_name);
+  take(all.token_file, outer.token_file);
   take(all.timeout, outer.timeout);
   take(all.bytes, outer.bytes);
   take(all.key_format, outer.key_format);
   take(all.value_format, outer.value_format);
+  all.tls |= outer.tls;
+  all.no_verify |= outer.no_verify;
   all.json |= outer.json;
   all.escaped |= outer.escaped;
   return all;

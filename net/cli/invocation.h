@@ -12,10 +12,17 @@ namespace cellar::cli {
 // As they were written; empty: not given.
 struct GlobalOptions {
   std::string address;
+  std::string ca;
+  std::string certificate;
+  std::string key;
+  std::string server_name;
+  std::string token_file;
   std::string timeout;
   std::string bytes;
   std::string key_format;
   std::string value_format;
+  bool tls = false;
+  bool no_verify = false;
   bool json = false;
   bool escaped = false;
   bool help = false;

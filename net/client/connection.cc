@@ -27,6 +27,13 @@ std::string_view reason_of(std::string_view message) {
   return colon == std::string_view::npos ? message : message.substr(colon + 2);
 }
 
+// Certificates that are not believed, and files that cannot be used, are told apart from a node
+// that is not there.
+Errc code_of(const Error& error) {
+  const bool kept = error.code == Errc::unauthenticated || error.code == Errc::invalid_argument;
+  return kept ? error.code : Errc::unavailable;
+}
+
 uint32_t milliseconds(int64_t us) { return static_cast<uint32_t>((us + 999) / 1000); }
 
 }  // namespace
@@ -75,12 +82,12 @@ Async<void> Connection::run(std::shared_ptr<Connection> self) {
 Async<Error> Connection::serve() {
   state_ = State::connecting;
   const int64_t began_us = env_.timers.now_us();
-  auto connected =
-      co_await env_.network.connect(address_.host, address_.port, options_.connect_timeout_us);
+  auto connected = co_await env_.dialler->connect(env_.timers, env_.network, options_, address_);
   if (state_ == State::closed) co_return Error(Errc::cancelled, "the client was closed");
   if (!connected) {
-    co_return Error(Errc::unavailable, fmt::format("cannot connect to {}: {}", options_.address,
-                                                   reason_of(connected.error().message)));
+    co_return Error(code_of(connected.error()),
+                    fmt::format("cannot connect to {}: {}", options_.address,
+                                reason_of(connected.error().message)));
   }
   stream_ = std::move(*connected);
   hello_late_ = false;
@@ -116,7 +123,8 @@ Async<Result<void>> Connection::shake_hands(wire::FrameReader& reader) {
   const std::shared_ptr<ByteStream> stream = stream_;
   std::string opening;
   wire::append_preface(opening, wire::Preface{random_.next(), wire::kProtocolVersion});
-  Request hello = encoder_->hello(options_);
+  CO_TRY(const std::string token, Dialler::token_for(options_, *stream));
+  Request hello = encoder_->hello(options_, token);
   wire::FrameHeader header;
   header.op = static_cast<uint16_t>(fb::Op::Hello);
   header.body_bytes = static_cast<uint32_t>(hello.frame.size() - wire::kHeaderBytes);

@@ -28,6 +28,7 @@
 #include "io/runtime/transport.h"
 #include "net/client/call.h"
 #include "net/client/decode.h"
+#include "net/client/dialler.h"
 #include "net/client/encode.h"
 #include "net/client/options.h"
 
@@ -40,6 +41,7 @@ struct ClientEnv {
   Network& network;
   uint64_t seed = 1;                       // of jitter and client id
   std::shared_ptr<void> keeper = nullptr;  // of the above, where nobody else keeps it
+  std::shared_ptr<Dialler> dialler = std::make_shared<Dialler>();
 };
 
 struct ConnectionStats {

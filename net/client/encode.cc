@@ -295,11 +295,14 @@ Request Encoder::sample_row_keys(std::string_view table) {
                 fb::CreateSampleRowKeysRequest(b, string_of(b, table)));
 }
 
-Request Encoder::hello(const ClientOptions& options) {
+Request Encoder::hello(const ClientOptions& options, Bytes token) {
   auto& b = fresh();
   const auto name = string_of(b, options.client_name);
   const auto id = byte_vector(b, options.client_id);
+  flatbuffers::Offset<flatbuffers::Vector<uint8_t>> secret = 0;
+  if (!token.empty()) secret = byte_vector(b, token);
   fb::HelloRequestBuilder out(b);
+  if (!token.empty()) out.add_auth_token(secret);
   out.add_client_name(name);
   out.add_client_id(id);
   return finish(op_number(fb::Op::Hello), out.Finish());

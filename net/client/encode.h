@@ -34,7 +34,7 @@ class Encoder {
                             const CallOptions& options);
   Request sample_row_keys(std::string_view table);
 
-  Request hello(const ClientOptions& options);
+  Request hello(const ClientOptions& options, Bytes token);
   Request ping();
   Request server_info();
   Request create_table(const TableSpec& spec);

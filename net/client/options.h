@@ -18,13 +18,30 @@ inline constexpr int64_t kDefaultDeadline = -1;  // the one in ClientOptions
 
 enum class WhenFull : uint8_t { refuse, wait };
 
+// Whom to believe, and what to show. Files are PEM.
+struct TlsOptions {
+  bool enabled = false;
+  std::string ca;  // who may have signed the node's certificate; empty: who the system trusts
+  std::string certificate;  // of this client, where the node asks for one
+  std::string key;          // of that certificate
+  std::string server_name;  // that the node's certificate must be for; empty: the address's host
+  bool verify = true;       // false: any node is believed. For trials only
+  friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
+};
+
 struct ClientOptions {
   std::string address = kDefaultAddress;  // "HOST:PORT"
   size_t connections = 1;                 // 1 to kMaxConnections; those of one row share one
   std::string client_name = "cellar-client";
   std::string client_id;  // identity of idempotency tokens, at most 64 bytes; empty: drawn
 
-  int64_t connect_timeout_us = 5'000'000;    // for connecting and the hello together
+  TlsOptions tls;
+  // Proves who this is, to a node that asks. `token_file` is read for every connection, so a new
+  // token in it is taken up; it comes before `token`. Never sent in plain text to another machine.
+  std::string token;
+  std::string token_file;
+
+  int64_t connect_timeout_us = 5'000'000;    // for connecting, TLS and the hello together
   int64_t request_deadline_us = 10'000'000;  // of data operations; kNoDeadline: none
   int64_t admin_deadline_us = 300'000'000;   // of create, drop, flush, compact and the like
 

@@ -73,12 +73,16 @@ void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
   }
   if (!is_allowed(shard, session, frame)) return;
   if (op >= kFirstExtraOp && shard.extra() != nullptr) return handle_extra(shard, session, frame);
-  if (op == wire::kBackupOp) return handle_backup(shard, session, frame);
+  const bool asked = shard.policy().principals != nullptr;
+  if (op == wire::kBackupOp) {
+    if (asked) log_change(shard, session, frame);
+    return handle_backup(shard, session, frame);
+  }
   if (op >= kOps || kHandlers[op] == nullptr) {
     return session.reply_error(
         frame.header, Error(Errc::unimplemented, fmt::format("operation {} does not exist", op)));
   }
-  if (shard.policy().principals != nullptr) log_change(shard, session, frame);
+  if (asked) log_change(shard, session, frame);
   kHandlers[op](shard, session, frame);
 }
 
