@@ -6,6 +6,7 @@
 #include <string>
 
 #include "io/base/check.h"
+#include "io/base/time_text.h"
 
 namespace cellar::engine {
 namespace {
@@ -42,6 +43,12 @@ struct Judged {
   }
 };
 
+// A timestamp of the family for a sentence; in a family of sequence numbers it is no time.
+std::string told(const Judged& cell, int64_t timestamp_us) {
+  return cell.family.timestamps == TimestampMeaning::sequence ? std::to_string(timestamp_us)
+                                                              : told_time(timestamp_us);
+}
+
 // `timestamp - bound` in the window's unit has the sign of what this answers.
 bool before(int64_t timestamp_us, int64_t bound_us, WriteWindow::Unit unit) {
   if (unit == WriteWindow::Unit::exact) return timestamp_us < bound_us;
@@ -63,20 +70,20 @@ Result<void> check_window(const Judged& cell, std::optional<int64_t> fatal_age) 
     if (fatal_age) reach = std::min(reach, *fatal_age);
     if (before(v, cell.now_us - reach, window.unit))
       return fail(Errc::out_of_range,
-                  "{}timestamp {} lies before the write window of family '{}', which begins at {} "
-                  "({} us before the clock, {}{})",
-                  cell.where(), v, cell.family.name, cell.now_us - reach, reach, cell.now_us,
-                  unit_name(window.unit));
+                  "{}timestamp {} lies before the write window of family '{}', which begins at {}, "
+                  "{} before the clock, {}{}",
+                  cell.where(), told(cell, v), cell.family.name, told_time(cell.now_us - reach),
+                  duration_text(reach), told_time(cell.now_us), unit_name(window.unit));
   }
   if (!window.future_us || *window.future_us > INT64_MAX - cell.now_us) return {};
   const int64_t end = cell.now_us + *window.future_us;
   if (before(v, end, window.unit)) return {};
   return fail(
       Errc::out_of_range,
-      "{}timestamp {} lies behind the write window of family '{}', which ends before {} ({} "
-      "us after the clock, {}{})",
-      cell.where(), v, cell.family.name, end, *window.future_us, cell.now_us,
-      unit_name(window.unit));
+      "{}timestamp {} lies behind the write window of family '{}', which ends before {}, {} after "
+      "the clock, {}{}",
+      cell.where(), told(cell, v), cell.family.name, told_time(end),
+      duration_text(*window.future_us), told_time(cell.now_us), unit_name(window.unit));
 }
 
 Result<void> check_alive(const Judged& cell, std::optional<int64_t> fatal_age) {
@@ -87,15 +94,16 @@ Result<void> check_alive(const Judged& cell, std::optional<int64_t> fatal_age) {
     return fail(Errc::out_of_range,
                 "{}the cell at timestamp {} in family '{}' would be born dead: its expiry {} lies "
                 "before the clock, {}",
-                cell.where(), op.timestamp_us, cell.family.name, op.expire_at_us, cell.now_us);
+                cell.where(), told(cell, op.timestamp_us), cell.family.name,
+                told_time(op.expire_at_us), told_time(cell.now_us));
   }
   if (!fatal_age || cell.now_us - op.timestamp_us <= *fatal_age) return {};
   return fail(
       Errc::out_of_range,
       "{}the cell at timestamp {} in family '{}' would be born dead under the rule '{}': the "
       "clock is {}",
-      cell.where(), op.timestamp_us, cell.family.name, describe_rule(cell.family.rule),
-      cell.now_us);
+      cell.where(), told(cell, op.timestamp_us), cell.family.name, describe_rule(cell.family.rule),
+      told_time(cell.now_us));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "io/base/time_text.h"
+
 namespace cellar::engine {
 namespace {
 
@@ -16,16 +18,18 @@ constexpr int64_t kMaxRetryMs = 10'000;
 
 Result<void> check_issue(const WriteToken& token, int64_t now_us, int64_t window_us) {
   if (token.issued_us > now_us && token.issued_us - now_us > kTokenAheadUs) {
-    return fail(Errc::invalid_argument,
-                "the token was issued at {}, {} us ahead of the node's time {}; at most {} us are "
-                "accepted",
-                token.issued_us, token.issued_us - now_us, now_us, kTokenAheadUs);
+    return fail(
+        Errc::invalid_argument,
+        "the token was issued at {}, {} ahead of the node's time {}; at most {} is accepted",
+        told_time(token.issued_us), duration_text(token.issued_us - now_us), told_time(now_us),
+        duration_text(kTokenAheadUs));
   }
   if (token.issued_us >= now_us - window_us) return {};
-  Error error(Errc::failed_precondition,
-              fmt::format("the token was issued at {}; at {} tokens are known back to {}, so the "
-                          "write may have been applied already",
-                          token.issued_us, now_us, now_us - window_us));
+  Error error(
+      Errc::failed_precondition,
+      fmt::format("the token was issued at {}; at {} tokens are known back to {}, so the "
+                  "write may have been applied already",
+                  told_time(token.issued_us), told_time(now_us), told_time(now_us - window_us)));
   error.applied = Applied::maybe_applied;
   return std::unexpected(std::move(error));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/base/bytes.h"
+#include "io/base/time_text.h"
 
 namespace cellar {
 namespace {
@@ -178,9 +179,10 @@ Result<void> check_granularity(const FilterSpec& spec, Granularity granularity) 
     if (n.kind != FilterKind::time_range) continue;
     for (const int64_t bound : {n.has_start ? n.start : 0, n.has_end ? n.end : 0}) {
       if (bound % granule != 0 && bound != kMaxTimestampUs) {
-        return fail(Errc::invalid_argument,
-                    "the time range's bound {} is not a multiple of the table's {} microseconds",
-                    bound, granule);
+        return fail(
+            Errc::invalid_argument,
+            "the time range's bound {} is not a multiple of {}, the granularity of the table",
+            bound, duration_text(granule));
       }
     }
   }

@@ -1,6 +1,7 @@
 #include <cstddef>
 
 #include "engine/model/mutation.h"
+#include "io/base/time_text.h"
 
 namespace cellar {
 namespace {
@@ -16,8 +17,8 @@ Result<void> check_aligned(const std::string& where, const char* what, int64_t v
     return fail(Errc::invalid_argument, "{}{} {} is negative", where, what, value_us);
   if (value_us % granule_us(granularity) != 0)
     return fail(Errc::invalid_argument,
-                "{}{} {} is not a multiple of {} us, the granularity of the table", where, what,
-                value_us, granule_us(granularity));
+                "{}{} {} is not a multiple of {}, the granularity of the table", where, what,
+                value_us, duration_text(granule_us(granularity)));
   return {};
 }
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
+
+#include "io/base/time_text.h"
 
 namespace cellar {
 namespace {
@@ -47,24 +47,11 @@ Result<void> check_node(const RetentionRule& rule, size_t& next, size_t depth) {
   }
   if (node.kind == Kind::max_age) {
     if (node.value >= kMinRuleAgeUs) return {};
-    return fail(Errc::invalid_argument, "rule node {}: max_age of {} us is below 1 ms", index,
-                node.value);
+    return fail(Errc::invalid_argument, "rule node {}: max_age of {} is below {}", index,
+                duration_text(node.value), duration_text(kMinRuleAgeUs));
   }
   return fail(Errc::invalid_argument, "rule node {}: kind {} does not exist", index,
               static_cast<int>(node.kind));
-}
-
-// The greatest unit that divides it: "2d", "90m", "1500us".
-std::string describe_us(int64_t us) {
-  constexpr std::array<std::pair<int64_t, const char*>, 5> kUnits{{{86'400'000'000, "d"},
-                                                                   {3'600'000'000, "h"},
-                                                                   {60'000'000, "m"},
-                                                                   {1'000'000, "s"},
-                                                                   {1000, "ms"}}};
-  for (const auto& [unit, name] : kUnits) {
-    if (us % unit == 0) return fmt::format("{}{}", us / unit, name);
-  }
-  return fmt::format("{}us", us);
 }
 
 void describe_node(const RetentionRule& rule, size_t& next, bool inside, std::string& out) {
@@ -72,7 +59,7 @@ void describe_node(const RetentionRule& rule, size_t& next, bool inside, std::st
   if (node.kind == Kind::max_versions) {
     out += fmt::format("max_versions {}", node.value);
   } else if (node.kind == Kind::max_age) {
-    out += "max_age " + describe_us(node.value);
+    out += "max_age " + duration_text(node.value);
   } else {
     const bool parentheses = inside && node.children > 1;
     if (parentheses) out += '(';

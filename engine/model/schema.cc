@@ -6,6 +6,7 @@
 
 #include "engine/model/key.h"
 #include "io/base/coding.h"
+#include "io/base/time_text.h"
 
 namespace cellar {
 namespace {
@@ -37,8 +38,8 @@ Result<void> validate_options(const TableOptions& options) {
     return fail(Errc::invalid_argument, "block size {} lies outside {} to {} bytes",
                 options.block_bytes, kMinBlockBytes, kMaxBlockBytes);
   if (options.reclaim_within_us < kMinReclaimWithinUs)
-    return fail(Errc::invalid_argument, "reclaim_within of {} us is below {} us",
-                options.reclaim_within_us, kMinReclaimWithinUs);
+    return fail(Errc::invalid_argument, "reclaim_within of {} is below {}",
+                duration_text(options.reclaim_within_us), duration_text(kMinReclaimWithinUs));
   // Written so that what is not a number is refused too.
   if (!(options.dead_slack >= 0 && options.dead_slack <= 1))
     return fail(Errc::invalid_argument, "dead_slack {} lies outside 0 to 1", options.dead_slack);
@@ -126,8 +127,8 @@ Result<void> validate_family(const FamilySchema& family) {
   for (const int64_t us : {family.window.past_us.value_or(0), family.window.future_us.value_or(0),
                            family.undo_window_us}) {
     if (us < 0)
-      return fail(Errc::invalid_argument, "family '{}': a duration of {} us is negative",
-                  family.name, us);
+      return fail(Errc::invalid_argument, "family '{}': a duration of {} is negative", family.name,
+                  duration_text(us));
   }
   return validate_history(family);
 }

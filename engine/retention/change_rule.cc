@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/retention/step_rule.h"
+#include "io/base/time_text.h"
 
 namespace cellar::engine {
 namespace {
@@ -62,8 +63,8 @@ Result<void> make_room(FamilySchema& family, const RuleChange& change) {
   if (!change.close_oldest_undo_window)
     return fail(Errc::failed_precondition,
                 "family '{}' has {} undo windows open, the most there may be; wait until one ends, "
-                "or close the oldest",
-                family.name, open.size());
+                "the oldest at {}, or close that",
+                family.name, open.size(), told_time(open.front()->undo_until_us));
   open.front()->undo_until_us = 0;
   return {};
 }

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "io/base/time_text.h"
+
 namespace cellar::cli {
 
 namespace {
@@ -162,37 +164,7 @@ Result<int64_t> parse_time(std::string_view text, int64_t now_us) {
               text);
 }
 
-std::string format_time(int64_t us) {
-  constexpr int64_t kYear0 = -62'167'219'200 * kSecond;
-  constexpr int64_t kYear10000 = 253'402'300'800 * kSecond;
-  if (us < kYear0 || us >= kYear10000) return fmt::format("{}", us);
-  int64_t day = us / kDay;
-  int64_t rest = us % kDay;
-  if (rest < 0) {
-    rest += kDay;
-    --day;
-  }
-  // The inverse of days_from_civil.
-  const int64_t shifted = day + 719'468;
-  const int64_t era = (shifted >= 0 ? shifted : shifted - 146'096) / 146'097;
-  const int64_t of_era = shifted - era * 146'097;
-  const int64_t year_of_era = (of_era - of_era / 1460 + of_era / 36'524 - of_era / 146'096) / 365;
-  const int64_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const int64_t month_index = (5 * of_year + 2) / 153;
-  const int64_t month = month_index < 10 ? month_index + 3 : month_index - 9;
-  const int64_t year = year_of_era + era * 400 + (month <= 2 ? 1 : 0);
-  const int64_t seconds = rest / kSecond;
-  const int64_t micros = rest % kSecond;
-  std::string text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", year, month,
-                                 of_year - (153 * month_index + 2) / 5 + 1, seconds / 3600,
-                                 seconds / 60 % 60, seconds % 60);
-  if (micros % 1000 != 0) {
-    text += fmt::format(".{:06}", micros);
-  } else if (micros != 0) {
-    text += fmt::format(".{:03}", micros / 1000);
-  }
-  return text + "Z";
-}
+std::string format_time(int64_t us) { return time_text(us); }
 
 std::string format_duration(int64_t us) {
   if (us < 1000) return fmt::format("{} us", us);
@@ -204,15 +176,7 @@ std::string format_duration(int64_t us) {
   return fmt::format("{} d {} h", s / 86'400, s / 3600 % 24);
 }
 
-std::string exact_duration(int64_t us) {
-  constexpr std::pair<int64_t, const char*> kUnits[] = {
-      {kDay, "d"}, {3600 * kSecond, "h"}, {60 * kSecond, "m"}, {kSecond, "s"}, {1000, "ms"}};
-  if (us == 0) return "0s";
-  for (const auto& [unit, name] : kUnits) {
-    if (us % unit == 0) return fmt::format("{}{}", us / unit, name);
-  }
-  return fmt::format("{}us", us);
-}
+std::string exact_duration(int64_t us) { return duration_text(us); }
 
 std::string format_distance(int64_t us, int64_t now_us) {
   if (us == now_us) return "now";

@@ -1,4 +1,5 @@
 // What concerns the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
+#include "io/base/time_text.h"
 #include "net/server/dispatch.h"
 #include "net/server/login.h"
 #include "net/server/shard_server.h"
@@ -126,8 +127,8 @@ Async<void> answer_clock(ShardServer& shard, Session& session, wire::FrameHeader
   if (*max_held_us < report.held_us - engine::ClockKeeper::kSlackUs) {
     co_return session.reply_error(
         header, Error(Errc::failed_precondition,
-                      fmt::format("{} us are held, more than the {} us that are to be released",
-                                  report.held_us, *max_held_us)));
+                      fmt::format("{} are held, more than the {} that are to be released",
+                                  duration_text(report.held_us), duration_text(*max_held_us))));
   }
   const Result<engine::ClockReport> released = co_await shard.node().release_held_time(shard.id());
   if (!released) co_return session.reply_error(header, released.error());

@@ -1,6 +1,7 @@
 #include "net/server/session.h"
 
 #include "io/base/log.h"
+#include "io/base/time_text.h"
 #include "net/server/admission.h"
 #include "net/server/dispatch.h"
 #include "net/server/read_op.h"
@@ -199,10 +200,11 @@ bool Session::past_deadline(const Frame& frame) const {
 
 void Session::serve(const Frame& frame) {
   if (past_deadline(frame)) {
-    return reply_error(frame.header, Error(Errc::deadline_exceeded,
-                                           fmt::format("the request waited {} us of its {} ms",
-                                                       shard_.timers().now_us() - heard_us_,
-                                                       frame.header.deadline_ms)));
+    return reply_error(frame.header,
+                       Error(Errc::deadline_exceeded,
+                             fmt::format("the request waited {}, its deadline was {}",
+                                         duration_text(shard_.timers().now_us() - heard_us_),
+                                         duration_text(frame.header.deadline_ms * int64_t{1000}))));
   }
   dispatch(shard_, *this, frame);
   // After the hello the peer may send what the limits allow.

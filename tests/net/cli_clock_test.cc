@@ -75,8 +75,7 @@ TEST_F(CliClock, NoMoreIsReleasedThanWasSeen) {
   const auto refused_report = client().confirm_time(9 * kDayUs);
   ASSERT_FALSE(refused_report);
   EXPECT_EQ(refused_report.error().code, Errc::failed_precondition);
-  EXPECT_NE(refused_report.error().message.find("864000000000 us are held, more than"),
-            std::string::npos)
+  EXPECT_NE(refused_report.error().message.find("10d are held, more than"), std::string::npos)
       << refused_report.error().message;
   EXPECT_EQ(client().clock()->trusted_us, now_us);
   const auto released = client().confirm_time(10 * kDayUs);
