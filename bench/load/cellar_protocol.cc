@@ -102,6 +102,7 @@ class CellarProtocol final : public Protocol {
   }
 
   void encode_greeting(std::string& out) override {
+    leaving_ = false;
     wire::append_preface(out, {});
     flatbuffers::FlatBufferBuilder builder;
     const auto name = builder.CreateString("cellar-bench");
@@ -119,6 +120,7 @@ class CellarProtocol final : public Protocol {
     out += body;
   }
   int greetings() const override { return 1; }
+  bool leaving() const override { return leaving_; }
 
   void encode_write(std::string& out, uint64_t id, Bytes key, Bytes value) override {
     if (!write_ || !write_->fits(key, value)) write_.emplace(write_template(table_id_, key, value));
@@ -138,6 +140,10 @@ class CellarProtocol final : public Protocol {
       if (in.size() - consumed < size) break;
       const Bytes body = in.substr(consumed + wire::kHeaderBytes, header.body_bytes);
       consumed += size;
+      if (header.kind == wire::FrameKind::goaway) {
+        leaving_ = true;
+        continue;
+      }
       if (header.kind != wire::FrameKind::reply)
         return fail(Errc::unavailable, "the server sends a frame of kind {}",
                     static_cast<int>(header.kind));
@@ -173,6 +179,7 @@ class CellarProtocol final : public Protocol {
   const ShardOf shard_of_;
   const std::string token_;
   uint32_t shard_ = 0;  // that serves this connection
+  bool leaving_ = false;
 };
 
 }  // namespace

@@ -121,20 +121,22 @@ Async<Result<void>> Connection::closed_loop() {
 
 Async<void> Connection::send_on_schedule(bool& done) {
   const double gap_us = 1e6 * options_.connections / options_.rate;
-  double due_us = static_cast<double>(steady_us()) +
-                  gap_us * static_cast<double>(number_) / options_.connections;
+  if (due_us_ == 0) {
+    due_us_ = static_cast<double>(steady_us()) +
+              gap_us * static_cast<double>(number_) / options_.connections;
+  }
   while (may_start(steady_us())) {
     const int64_t now_us = steady_us();
-    while (static_cast<double>(now_us) >= due_us && !free_.empty() && tally_.left > 0) {
-      if (static_cast<double>(now_us) - due_us > kLateUs) ++tally_.result.late_sends;
-      send_one(static_cast<int64_t>(due_us));
-      due_us += gap_us;
+    while (static_cast<double>(now_us) >= due_us_ && !free_.empty() && tally_.left > 0) {
+      if (static_cast<double>(now_us) - due_us_ > kLateUs) ++tally_.result.late_sends;
+      send_one(static_cast<int64_t>(due_us_));
+      due_us_ += gap_us;
     }
     if (!out_.empty()) {
       auto written = co_await write_out();
       if (!written) break;
     }
-    const auto wait_us = static_cast<int64_t>(due_us) - steady_us();
+    const auto wait_us = static_cast<int64_t>(due_us_) - steady_us();
     co_await sleep_us(timers_, std::max<int64_t>(wait_us, free_.empty() ? Timers::kTickUs : 0));
   }
   done = true;
@@ -153,15 +155,26 @@ Async<Result<void>> Connection::open_loop() {
   co_return Result<void>();
 }
 
-Async<void> Connection::run(std::unique_ptr<ByteStream> stream) {
+Async<Result<void>> Connection::dialogue() {
+  CO_TRY_VOID(co_await greet());
+  if (options_.rate > 0) co_return co_await open_loop();
+  co_return co_await closed_loop();
+}
+
+Async<Result<void>> Connection::connect_anew(Network& network) {
+  stream_->close();
+  in_used_ = 0;
+  CO_TRY(const Address address, parse_address(options_.address));
+  CO_TRY(stream_, co_await network.connect(address.host, address.port, kConnectTimeoutUs));
+  co_return Result<void>();
+}
+
+Async<void> Connection::run(Network& network, std::unique_ptr<ByteStream> stream) {
   stream_ = std::move(stream);
-  auto ended = co_await greet();
-  if (ended) {
-    if (options_.rate > 0) {
-      ended = co_await open_loop();
-    } else {
-      ended = co_await closed_loop();
-    }
+  auto ended = co_await dialogue();
+  while (ended && protocol_->leaving() && more_is_due(steady_us())) {
+    ended = co_await connect_anew(network);
+    if (ended) ended = co_await dialogue();
   }
   if (!ended) {
     tally_.result.failed += in_flight_ + 1;

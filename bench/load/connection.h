@@ -29,8 +29,9 @@ class Connection final : ReplySink {
   Connection(const LoadOptions& options, std::unique_ptr<Protocol> protocol, Loop& loop,
              ThreadTally& tally, uint64_t number);
 
-  // Runs the whole dialogue: greeting, load, close.
-  Async<void> run(std::unique_ptr<ByteStream> stream);
+  // Runs the whole dialogue: greeting, load, close; over another connection when the server asks to
+  // be left. `network` outlives it.
+  Async<void> run(Network& network, std::unique_ptr<ByteStream> stream);
 
  private:
   struct Slot {
@@ -40,7 +41,10 @@ class Connection final : ReplySink {
 
   void reply(uint64_t id, bool ok, Bytes error) override;
   void send_one(int64_t due_us);
-  bool may_start(int64_t now_us) const { return tally_.left > 0 && now_us < tally_.stop_at_us; }
+  bool more_is_due(int64_t now_us) const { return tally_.left > 0 && now_us < tally_.stop_at_us; }
+  bool may_start(int64_t now_us) const { return more_is_due(now_us) && !protocol_->leaving(); }
+  Async<Result<void>> dialogue();
+  Async<Result<void>> connect_anew(Network& network);
   void fill(int64_t now_us);
   Async<Result<void>> write_out();
   Async<Result<void>> greet();
@@ -65,6 +69,7 @@ class Connection final : ReplySink {
   std::vector<uint32_t> free_;
   uint32_t in_flight_ = 0;
   uint64_t number_;
+  double due_us_ = 0;  // open loop: of the next request; 0: not begun
   int greetings_left_ = 0;
   bool failed_ = false;
 };

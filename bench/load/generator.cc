@@ -34,7 +34,7 @@ class LoadThread {
       tally_.stop_at_us = now_us + options_.warmup_us + options_.duration_us;
     tally_.open = count_;
     for (uint32_t i = 0; i < count_; ++i)
-      spawn(loop.executor(), connections_[i]->run(std::move(streams_[i])));
+      spawn(loop.executor(), connections_[i]->run(network, std::move(streams_[i])));
     while (tally_.open > 0) {
       loop.turn(true);
       completed_.store(tally_.result.completed, std::memory_order_relaxed);

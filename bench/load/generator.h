@@ -34,6 +34,7 @@ struct LoadOptions {
 };
 
 inline constexpr uint32_t kMaxBacklog = 4096;
+inline constexpr int64_t kConnectTimeoutUs = 5'000'000;
 
 struct LoadResult {
   uint64_t completed = 0;

@@ -26,6 +26,9 @@ class Protocol {
   // What to send first; the first `greetings()` replies answer it and are not counted.
   virtual void encode_greeting(std::string& out) = 0;
   virtual int greetings() const = 0;
+  // The server has asked to be left: nothing more is sent, and after the last answer the dialogue
+  // begins anew over another connection.
+  virtual bool leaving() const { return false; }
   // Whether this connection asks for that key at all; known once it has been greeted.
   virtual bool wants(Bytes) const { return true; }
   virtual void encode_write(std::string& out, uint64_t id, Bytes key, Bytes value) = 0;

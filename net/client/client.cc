@@ -12,6 +12,7 @@ Client::Client(ClientEnv env, ClientOptions options)
   }
   encoder_ = std::make_shared<Encoder>(random.next());
   env_.seed = random.next();
+  if (options_.routing_hint == 0) options_.routing_hint = random.next() | 1;
   dispatcher_.emplace(env_, options_, encoder_, pool_);
 }
 

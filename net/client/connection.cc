@@ -122,7 +122,7 @@ Async<Error> Connection::serve() {
 Async<Result<void>> Connection::shake_hands(wire::FrameReader& reader) {
   const std::shared_ptr<ByteStream> stream = stream_;
   std::string opening;
-  wire::append_preface(opening, wire::Preface{random_.next(), wire::kProtocolVersion});
+  wire::append_preface(opening, wire::Preface{options_.routing_hint, wire::kProtocolVersion});
   CO_TRY(const std::string token, Dialler::token_for(options_, *stream));
   Request hello = encoder_->hello(options_, token);
   wire::FrameHeader header;

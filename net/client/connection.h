@@ -49,6 +49,13 @@ struct ConnectionStats {
   uint64_t requests = 0;  // put on the wire
   uint64_t writes = 0;    // to the stream; requests / writes is the corking
   uint64_t lost = 0;      // connections that broke or were given up
+
+  void add(const ConnectionStats& other) {
+    connects += other.connects;
+    requests += other.requests;
+    writes += other.writes;
+    lost += other.lost;
+  }
 };
 
 // What is told of a connection's life. None of it after close().

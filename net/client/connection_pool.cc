@@ -7,13 +7,6 @@ namespace cellar::client {
 
 namespace {
 
-void add(ConnectionStats& sum, const ConnectionStats& one) {
-  sum.connects += one.connects;
-  sum.requests += one.requests;
-  sum.writes += one.writes;
-  sum.lost += one.lost;
-}
-
 // Takes `connection` out of `from`; null when it is not there.
 std::shared_ptr<Connection> take(std::vector<std::shared_ptr<Connection>>& from,
                                  const Connection& connection) {
@@ -79,8 +72,45 @@ void ConnectionPool::cover() {
   }
 }
 
+// Whether every other connection that is ready leads where this one does.
+bool ConnectionPool::on_one_node(const Connection& connection) const {
+  const auto elsewhere = [&](const auto& one) {
+    return one->ready() && one->server().instance != connection.server().instance;
+  };
+  return std::none_of(base_.begin(), base_.end(), elsewhere) &&
+         std::none_of(extra_.begin(), extra_.end(), elsewhere);
+}
+
+// Looks which node it leads to. False: to another than the others; nothing is routed by shard then.
+bool ConnectionPool::meet(const Connection& connection) {
+  const uint64_t instance = connection.server().instance;
+  const bool one_node = on_one_node(connection);
+  if (one_node && instance == instance_ && shards_ != 0) return true;
+  if (instance != instance_) owner_.on_another_node();
+  by_shard_.clear();
+  shards_ = 0;
+  instance_ = instance;
+  if (!one_node) return false;
+  // The others were met while there were two nodes.
+  shards_ = connection.server().shards;
+  by_shard_.resize(std::min<size_t>(shards_, kMaxConnections));
+  for (const auto* all : {&base_, &extra_}) {
+    for (const auto& one : *all) {
+      if (!one->ready() || one.get() == &connection) continue;
+      const uint32_t shard = one->server().shard;
+      if (shard >= by_shard_.size()) by_shard_.resize(shard + size_t{1});
+      by_shard_[shard].push_back(one.get());
+    }
+  }
+  return true;
+}
+
 void ConnectionPool::on_ready(Connection& connection) {
   const ServerHello& server = connection.server();
+  if (!meet(connection)) {
+    if (auto probe = take(probes_, connection)) let_go(std::move(probe));
+    return;
+  }
   if (shards_ != server.shards) {
     // The node was started anew with another number.
     shards_ = server.shards;
@@ -141,7 +171,7 @@ void ConnectionPool::let_go(std::shared_ptr<Connection> connection) {
 void ConnectionPool::purge() {
   std::erase_if(retired_, [&](const auto& one) {
     if (!one->closed()) return false;
-    add(ended_, one->stats());
+    ended_.add(one->stats());
     return true;
   });
 }
@@ -155,7 +185,7 @@ void ConnectionPool::close() {
 ConnectionStats ConnectionPool::stats() const {
   ConnectionStats sum = ended_;
   for (const auto* all : {&base_, &extra_, &probes_, &retired_}) {
-    for (const auto& connection : *all) add(sum, connection->stats());
+    for (const auto& connection : *all) sum.add(connection->stats());
   }
   return sum;
 }

@@ -9,6 +9,10 @@
 //
 // A node that says goodbye: a new connection takes the place of the old, which ends with its last
 // answer.
+//
+// Behind a proxy two connections may lead to two nodes. Shards and tablets are those of one node,
+// so while connections tell different instances nothing is routed by shard, and when all have come
+// to another instance, the owner forgets what it knew of the old one.
 #pragma once
 
 #include <memory>
@@ -24,6 +28,9 @@ class PoolOwner {
   virtual void on_orphans(CallList calls) = 0;
   // A connection was lost, or is on its way out: no new call should follow others to it.
   virtual void on_connection_lost(Connection& connection) = 0;
+  // Connections lead to another node, or the node was started anew: what is known of tablets is
+  // void.
+  virtual void on_another_node() = 0;
 
  protected:
   ~PoolOwner() = default;
@@ -43,7 +50,8 @@ class ConnectionPool final : private ConnectionOwner {
   Connection* by_shard(uint32_t shard, uint64_t affinity);
   // Opens connections until every shard has one, within bounds; cheap when there is nothing to do.
   void cover();
-  uint32_t shards() const { return shards_; }  // of the node; 0: not known yet
+  // Of the node; 0: not known yet, or there is more than one node.
+  uint32_t shards() const { return shards_; }
   void close();
   ConnectionStats stats() const;
 
@@ -54,6 +62,8 @@ class ConnectionPool final : private ConnectionOwner {
 
   std::shared_ptr<Connection> make();
   void leave_shard(Connection& connection);
+  bool on_one_node(const Connection& connection) const;
+  bool meet(const Connection& connection);
   size_t missing_shards() const;
   // Out of the pool, to end by itself.
   void let_go(std::shared_ptr<Connection> connection);
@@ -71,6 +81,7 @@ class ConnectionPool final : private ConnectionOwner {
   std::vector<std::shared_ptr<Connection>> retired_;  // ending
   std::vector<std::vector<Connection*>> by_shard_;    // ready ones
   uint32_t shards_ = 0;
+  uint64_t instance_ = 0;  // of the node that shards_ and by_shard_ are of; 0: not told
   size_t probes_left_ = 0;
   int64_t probe_from_us_ = 0;  // probes_left_ is filled again then
   ConnectionStats ended_;      // of those that are gone

@@ -78,6 +78,8 @@ Result<ServerHello> decode_hello(const Answer& answer) {
   hello.shard = reply->shard();
   hello.shards = reply->shards();
   hello.now_us = reply->now_us();
+  hello.instance = reply->instance();
+  hello.advertise = std::string(wire::text(reply->advertise()));
   if (const fb::Limits* limits = reply->limits()) {
     hello.frame_bytes = limits->frame_bytes();
     hello.in_flight = limits->in_flight();

@@ -55,6 +55,7 @@ Dispatcher::~Dispatcher() { close(); }
 void Dispatcher::close() {
   if (std::exchange(closed_, true)) return;
   if (connections_) connections_->close();
+  for (auto& [address, owner] : owners_) owner->pool->close();
   for (CallList* list : {&parked_, &paused_}) {
     while (!list->empty()) cancel_waiting(list->front(), closed_error(), Reach::queued);
   }
@@ -63,6 +64,7 @@ void Dispatcher::close() {
 ClientStats Dispatcher::stats() const {
   ClientStats stats = stats_;
   if (connections_) static_cast<ConnectionStats&>(stats) = connections_->stats();
+  for (const auto& [address, owner] : owners_) stats.add(owner->pool->stats());
   stats.pending = pending_;
   stats.pending_bytes = pending_bytes_;
   return stats;
@@ -171,13 +173,22 @@ bool Dispatcher::takes_back(Call& call, const Error& error, Ending ending,
                             const wire::TabletHint* hint) {
   if (closed_ || ending == Ending::here) return false;
   if (error.applied == Applied::maybe_applied) call.in_doubt_ = true;
-  if (ending == Ending::unreachable) return false;
   const Request& request = call.request_;
+  if (ending == Ending::unreachable) {
+    // Perhaps it is elsewhere by now: the next request asks at home.
+    const auto at = tables_.find(request.part(request.table));
+    if (at != tables_.end()) at->second->owner.clear();
+    return false;
+  }
   if (error.code == Errc::not_found && request.table.size > 0) {
     // It may be made anew, with other tablets.
     if (auto at = tables_.find(request.part(request.table)); at != tables_.end()) {
       at->second->map.clear();
     }
+  }
+  if (hint && !hint->owner.empty()) {
+    if (follow_owner(call, hint->owner)) return true;
+    hint = nullptr;
   }
   if (hint && request.by_row && call.redirects_ < kMaxRedirects && call.renew()) {
     redirect(call, *hint);
@@ -227,7 +238,48 @@ void Dispatcher::redirect(Call& call, const wire::TabletHint& hint) {
   send(call);
 }
 
+// Once a call: the second refusal of this kind waits as any other does, until the nodes agree.
+bool Dispatcher::follow_owner(Call& call, const std::string& owner) {
+  if (call.request_.table.size == 0 || call.redirects_ > 0) return false;
+  if (owner_at(owner) == nullptr || !call.renew()) return false;
+  Table& table = table_of(call.request_.part(call.request_.table));
+  table.owner = owner == options_.address ? "" : owner;
+  table.map.clear();
+  ++call.redirects_;
+  ++stats_.redirects;
+  ++stats_.repeats;
+  send(call);
+  return true;
+}
+
+// Null: no address, or there are kMaxOwners already.
+Dispatcher::Owner* Dispatcher::owner_at(const std::string& address) {
+  if (const auto at = owners_.find(address); at != owners_.end()) return at->second.get();
+  const auto parsed = parse_address(address);
+  if (!parsed || owners_.size() >= kMaxOwners) return nullptr;
+  auto owner = std::make_unique<Owner>();
+  owner->options = options_;
+  owner->options.address = address;
+  PoolOwner& self = *this;
+  owner->pool.emplace(env_, owner->options, *parsed, encoder_, self);
+  return owners_.emplace(address, std::move(owner)).first->second.get();
+}
+
+// A connection to the other node that has the table of the call; null: it is the one of the
+// options.
+Connection* Dispatcher::owner_of(Call& call) {
+  if (owners_.empty() || call.request_.table.size == 0) return nullptr;
+  const auto at = tables_.find(call.request_.part(call.request_.table));
+  if (at == tables_.end() || at->second->owner.empty()) return nullptr;
+  Owner* owner = owner_at(at->second->owner);
+  return owner == nullptr ? nullptr : &owner->pool->by_affinity(call.request_.affinity);
+}
+
 Connection& Dispatcher::choose(Call& call) {
+  if (Connection* elsewhere = owner_of(call)) {
+    if (call.request_.by_row) name_tablet(call, 0, 0);
+    return *elsewhere;
+  }
   Request& request = call.request_;
   Connection* chosen = &connections_->by_affinity(request.affinity);
   if (!options_.route_by_shard || request.row.size == 0) return *chosen;
@@ -274,6 +326,10 @@ void Dispatcher::on_connection_lost(Connection& connection) {
   for (auto& [row, sticky] : sticky_) {
     if (sticky.connection == &connection) sticky.connection = nullptr;
   }
+}
+
+void Dispatcher::on_another_node() {
+  for (auto& [name, table] : tables_) table->map.clear();
 }
 
 void Dispatcher::on_orphans(CallList calls) {

@@ -50,6 +50,7 @@ class Dispatcher final : public CallOwner, private PoolOwner {
   static constexpr uint32_t kRouteAfter = 32;      // requests to a table before its map is fetched
   static constexpr int64_t kMapPauseUs = 100'000;  // between two fetches of one map
   static constexpr size_t kMaxTables = 1024;       // whose maps are kept
+  static constexpr size_t kMaxOwners = 16;         // other nodes that hints led to
 
   Dispatcher(ClientEnv env, const ClientOptions& options, std::shared_ptr<Encoder> encoder,
              std::shared_ptr<BlockPool> pool);
@@ -76,6 +77,12 @@ class Dispatcher final : public CallOwner, private PoolOwner {
     uint64_t requests = 0;
     bool fetching = false;
     int64_t fetch_from_us = 0;  // not before
+    std::string owner;          // another node has it; empty: the one of the options
+  };
+  // Connections to a node that a hint named.
+  struct Owner {
+    ClientOptions options;
+    std::optional<ConnectionPool> pool;
   };
   struct Sticky {
     Connection* connection = nullptr;
@@ -89,6 +96,7 @@ class Dispatcher final : public CallOwner, private PoolOwner {
   void cancel_waiting(Call& call, Error why, Reach reach) override;
   void on_orphans(CallList calls) override;
   void on_connection_lost(Connection& connection) override;
+  void on_another_node() override;
 
   bool has_room(size_t bytes) const;
   void charge(Call& call);
@@ -97,6 +105,9 @@ class Dispatcher final : public CallOwner, private PoolOwner {
   void pause(Call& call, int64_t pause_us);
   void send(Call& call);
   void redirect(Call& call, const wire::TabletHint& hint);
+  bool follow_owner(Call& call, const std::string& owner);
+  Owner* owner_at(const std::string& address);
+  Connection* owner_of(Call& call);
   Connection& choose(Call& call);
   void name_tablet(Call& call, uint64_t tablet_id, uint64_t epoch);
   void stick(Call& call, Connection& connection);
@@ -111,6 +122,7 @@ class Dispatcher final : public CallOwner, private PoolOwner {
   RetryPolicy policy_;
   std::optional<ConnectionPool> connections_;  // none: the options cannot be
   std::optional<Error> refused_;
+  std::map<std::string, std::unique_ptr<Owner>> owners_;  // by address
   std::map<std::string, std::unique_ptr<Table>, std::less<>> tables_;
   absl::flat_hash_map<uint64_t, Sticky> sticky_;  // by hash of table and row
   CallList parked_;

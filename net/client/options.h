@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "engine/model/types.h"
 #include "net/client/retry_policy.h"
@@ -34,6 +35,9 @@ struct ClientOptions {
   size_t connections = 1;                 // 1 to kMaxConnections; those of one row share one
   std::string client_name = "cellar-client";
   std::string client_id;  // identity of idempotency tokens, at most 64 bytes; empty: drawn
+  // The first 8 bytes of every connection, by which a proxy may choose the node: one hint, one
+  // node. hint_of() makes one of a name; 0: drawn for this client.
+  uint64_t routing_hint = 0;
 
   TlsOptions tls;
   // Proves who this is, to a node that asks. `token_file` is read for every connection, so a new
@@ -72,6 +76,10 @@ struct ClientOptions {
   // made until every shard of the node has one, and a row's requests go where its tablet is served.
   bool route_by_shard = true;
 };
+
+// The routing hint of all that share a name, as a table, or a table and a prefix of keys
+// ("events/eu"). Never 0; the same in every program.
+uint64_t hint_of(std::string_view name);
 
 struct CallOptions {
   int64_t deadline_us = kDefaultDeadline;     // from the call; also told to the server

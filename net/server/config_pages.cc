@@ -17,6 +17,9 @@ struct Section {
 constexpr Section kSections[] = {
     {"", "the node"},
     {"http", "health, metrics, admin API, console"},
+    {"proxy", "what stands before the node"},
+    {"agent", "a proxy's agent check"},
+    {"cluster", "other nodes"},
     {"io", "files"},
     {"memory", "what of it is taken; divided by the shards"},
     {"log", "of the writes that are on their way to tables, and of events"},

@@ -4,6 +4,7 @@
 
 #include "net/server/access.h"
 #include "net/server/extra_ops.h"
+#include "net/server/named_table.h"
 #include "net/server/shard_server.h"
 #include "net/wire/operate.h"
 
@@ -61,6 +62,20 @@ bool is_allowed(ShardServer& shard, Session& session, const wire::Frame& frame) 
   return false;
 }
 
+// Of a table that another node has: refused with its address, and nothing is done.
+bool refuse_of_others(ShardServer& shard, Session& session, const wire::Frame& frame) {
+  const std::string_view table = named_table(frame);
+  const ServerOptions& options = shard.options();
+  const std::string* owner = table.empty() ? nullptr : options.owners.find(table);
+  if (owner == nullptr || *owner == options.advertise) return false;
+  Error error(Errc::aborted,
+              fmt::format("table '{}' is on another node, {}", escape_bytes(table), *owner));
+  wire::TabletHint hint;
+  hint.owner = *owner;
+  session.reply_error(frame.header, std::move(error).retry_after(0), &hint);
+  return true;
+}
+
 }  // namespace
 
 void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
@@ -82,6 +97,7 @@ void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
     return session.reply_error(
         frame.header, Error(Errc::unimplemented, fmt::format("operation {} does not exist", op)));
   }
+  if (!shard.options().owners.empty() && refuse_of_others(shard, session, frame)) return;
   if (asked) log_change(shard, session, frame);
   kHandlers[op](shard, session, frame);
 }

@@ -171,7 +171,11 @@ void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
   const auto features = builder.CreateVector(names);
   const auto limits = limits_of(builder, shard, shard.options());
   const auto version = builder.CreateString(shard.facts().version);
+  const std::string& address = shard.options().advertise;
+  const auto advertise = address.empty() ? 0 : builder.CreateString(address);
   fb::HelloReplyBuilder reply(builder);
+  if (!address.empty()) reply.add_advertise(advertise);
+  reply.add_instance(shard.facts().instance);
   reply.add_version(wire::kProtocolVersion);
   reply.add_server_version(version);
   reply.add_shard(shard.id().value());

@@ -9,12 +9,16 @@
 #include "engine/options.h"
 #include "io/base/log_setup.h"
 #include "io/disk/backend.h"
+#include "net/server/proxy_rules.h"
 #include "net/server/security_options.h"
+#include "net/server/table_owners.h"
 #include "net/wire/frame.h"
 
 namespace cellar::server {
 
 struct NetOptions {
+  // Proxies before the node, and the clients that they name (PROXY protocol version 2).
+  ProxyRules proxy;
   // Requests of one connection that are being worked on; then its socket is not read. 1 to 256.
   uint32_t in_flight = wire::kMaxInFlight;
   // Connections of one shard; more are closed at once. 1 to 1,000,000.
@@ -59,6 +63,12 @@ struct BackupOptions {
 struct ServerOptions {
   std::string data_dir;
   std::string listen = "127.0.0.1:7420";
+  // "HOST:PORT" by which clients reach this node from where they are; empty: not told.
+  std::string advertise;
+  // Which of several nodes has which tables; this one is `advertise`.
+  TableOwners owners;
+  // Answers a proxy's agent check (agent_check.h); empty: none.
+  std::string agent_listen;
   uint32_t shards = 0;  // 0: as many as cores
   bool pin = true;
   IoBackend io = IoBackend::automatic;

@@ -110,6 +110,7 @@ int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   drain(server, readiness);
   log_info("server", "stopping signal={}", signal);
+  server.end_sessions();  // while health checks still see a node that drains
   manager.status("flushes and stops");
   if (companion != nullptr) companion->stop();
   return server.stop() ? 0 : kExitCannotStart;

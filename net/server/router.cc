@@ -27,7 +27,7 @@ Error stale_error(const wire::FrameHeader& header, const engine::TabletDescripto
 }
 
 wire::TabletHint hint_of(const engine::TabletDescriptor& tablet) {
-  return {tablet.table, tablet.id, tablet.epoch, tablet.shard.value()};
+  return {tablet.table, tablet.id, tablet.epoch, tablet.shard.value(), {}};
 }
 
 }  // namespace cellar::server

@@ -4,6 +4,7 @@
 
 #include "engine/store/format_file.h"
 #include "io/base/log_setup.h"
+#include "io/base/random.h"
 #include "net/server/exposure.h"
 
 namespace cellar::server {
@@ -38,6 +39,7 @@ Server::Server(ServerOptions options, const Clock& clock, ExtraOps* extra, Readi
       states_(options_.shards),
       servers_(options_.shards) {
   facts_.version = version();
+  facts_.instance = entropy_seed() | 1;
 }
 
 Server::~Server() { (void)stop(); }
@@ -221,6 +223,8 @@ Result<void> Server::open_listeners() {
     state(shard).server->listen(std::move(state(shard).listener));
     co_return;
   });
+  pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_agent(shard); });
+  TRY_VOID(first_error());
   start_balancer();
   start_backups();
   start_beats();
@@ -262,6 +266,21 @@ void Server::start_backups() {
     state(shard).server->set_backups(backups_.get());
     co_return;
   });
+}
+
+Async<void> Server::open_agent(Shard& shard) {
+  if (options_.agent_listen.empty() || readiness_ == nullptr) co_return;
+  ShardState& mine = state(shard);
+  const auto address = parse_address(options_.agent_listen);
+  auto listener = co_await mine.network->listen(address->host, address->port, false);
+  if (!listener) {
+    mine.outcome = std::unexpected(std::move(listener).error());
+    co_return;
+  }
+  log_info("server", "agent check listens address={}", (*listener)->address());
+  agent_ = std::make_unique<AgentCheck>(shard.executor(), shard.timers(), std::move(*listener),
+                                        *readiness_, options_.shards);
+  agent_->start();
 }
 
 void Server::start_balancer() {
@@ -314,18 +333,26 @@ ReloadPlan Server::reload(const ServerOptions& wanted) {
   return plan;
 }
 
+void Server::end_sessions() {
+  if (std::exchange(sessions_ended_, true)) return;
+  if (readiness_ != nullptr) readiness_->stop();
+  stop_balancer();
+  pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
+    if (backups_) co_await backups_->stop();
+  });
+  pool_.run_on_all([this](Shard& shard) -> Async<void> {
+    if (state(shard).server) co_await state(shard).server->stop();
+  });
+}
+
 Result<void> Server::stop() {
   if (!running_) return {};
   Result<void> closed;
   if (node_) {
-    if (readiness_ != nullptr) readiness_->stop();
-    stop_balancer();
-    pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
-      if (backups_) co_await backups_->stop();
-    });
+    end_sessions();
     pool_.run_on_all([this](Shard& shard) -> Async<void> {
       state(shard).beat.reset();
-      if (state(shard).server) co_await state(shard).server->stop();
+      co_return;
     });
     pool_.run_on(ShardId{0}, [this, &closed](Shard&) -> Async<void> {
       if (audit_) co_await audit_->close();
@@ -341,6 +368,10 @@ Result<void> Server::stop() {
 void Server::end() {
   if (!running_) return;
   running_ = false;
+  pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
+    if (agent_) co_await agent_->stop();
+    agent_.reset();
+  });
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     if (state(shard).listener) state(shard).listener->close();
     state(shard).listener.reset();

@@ -20,6 +20,7 @@
 #include "io/runtime/shard_pool.h"
 #include "io/runtime/stall_watch.h"
 #include "io/runtime/tcp_transport.h"
+#include "net/server/agent_check.h"
 #include "net/server/backup_jobs.h"
 #include "net/server/readiness.h"
 #include "net/server/reload.h"
@@ -64,6 +65,9 @@ class Server {
   // that made it.
   void refresh_security(bool force);
 
+  // Accepts no more, says goodbye to every session, answers what is in flight within the drain's
+  // time. What else looks into the node may go on; stop() follows.
+  void end_sessions();
   // Accepts no more, answers what is in flight, flushes, and ends the shards.
   Result<void> stop();
 
@@ -96,6 +100,7 @@ class Server {
   Async<void> open_audit(Shard& shard);
   Async<void> bind(Shard& shard, Address address);
   void start_beats();
+  Async<void> open_agent(Shard& shard);
   void start_balancer();
   void stop_balancer();
   ShardState& state(const Shard& shard) { return states_[shard.id().value()]; }
@@ -120,8 +125,10 @@ class Server {
   std::shared_ptr<AuditLog> audit_;  // shard 0's
   std::unique_ptr<engine::Node> node_;
   std::unique_ptr<BackupJobs> backups_;         // on shard 0, likewise
+  std::unique_ptr<AgentCheck> agent_;           // on shard 0, if it is wanted
   std::unique_ptr<engine::Balancer> balancer_;  // on shard 0, while the node serves
   bool running_ = false;
+  bool sessions_ended_ = false;
 };
 
 }  // namespace cellar::server

@@ -4,6 +4,7 @@
 #include "io/base/time_text.h"
 #include "net/server/admission.h"
 #include "net/server/dispatch.h"
+#include "net/server/proxy_header.h"
 #include "net/server/read_op.h"
 #include "net/server/shard_server.h"
 
@@ -13,11 +14,26 @@ using wire::Frame;
 using wire::FrameHeader;
 using wire::FrameKind;
 
+namespace {
+
+bool claims_proxy(Bytes begun) {
+  constexpr size_t kEnough = 6;
+  return begun.size() >= kEnough && (may_be_proxy_header(begun) || looks_like_proxy_v1(begun));
+}
+
+Error proxy_not_trusted() {
+  return Error(Errc::invalid_argument,
+               "a PROXY header from an address that is in no network of proxy.trusted");
+}
+
+}  // namespace
+
 Session::Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamFacts facts,
-                 AddressTable::Opening opening)
+                 AddressTable::Opening opening, std::string via)
     : shard_(shard),
       stream_(std::move(stream)),
       peer_(stream_->peer()),
+      via_(std::move(via)),
       frames_(wire::kHandshakeFrameBytes),
       facts_(std::move(facts)),
       opening_(std::move(opening)),
@@ -59,7 +75,7 @@ Async<bool> Session::read_preface() {
     if (!more) co_return false;
     const Bytes begun = frames_.unread().substr(0, wire::kPrefaceBytes);
     if (auto ok = wire::parse_preface(begun, preface); !ok) {
-      garbage(ok.error());
+      garbage(claims_proxy(begun) ? proxy_not_trusted() : ok.error());
       co_return false;
     }
   }
@@ -185,7 +201,7 @@ void Session::handle_request(const Frame& frame) {
     return refuse_duplicate(frame.header);
   }
   ++in_flight_;
-  if (goaway_) {
+  if (goaway_us_ != 0 && shard_.timers().now_us() - goaway_us_ > kGoawayPatienceUs) {
     Error error(Errc::unavailable, "the node is stopping");
     return reply_error(frame.header, std::move(error).retry_after(1000));
   }
@@ -423,9 +439,14 @@ void Session::resume_reads() {
   for (ReadOp& read : reads_) read.output_drained();
 }
 
+bool Session::may_end() const {
+  if (in_flight_ > 0 || pending_bytes() > 0) return false;
+  return !greeted_ || shard_.timers().now_us() - goaway_us_ > kGoawayPatienceUs;
+}
+
 void Session::say_goaway() {
-  if (goaway_ || broken_) return;
-  goaway_ = true;
+  if (goaway_us_ != 0 || broken_) return;
+  goaway_us_ = shard_.timers().now_us();
   append(FrameHeader(), FrameKind::goaway, 0, {});
 }
 

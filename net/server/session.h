@@ -53,8 +53,9 @@ struct GivenUp
 // One shard.
 class Session final : private MapWaiter {
  public:
+  // `via`: the proxy that vouched for the stream's peer; empty: none.
   Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamFacts facts,
-          AddressTable::Opening opening);
+          AddressTable::Opening opening, std::string via = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -91,7 +92,9 @@ class Session final : private MapWaiter {
   int64_t deadline_us(const wire::FrameHeader& request) const {
     return request.deadline_ms == 0 ? 0 : heard_us_ + request.deadline_ms * int64_t{1000};
   }
-  bool idle() const { return in_flight_ == 0 && pending_bytes() == 0; }
+  // Nothing is to be answered, and the peer has had its time to hear the goaway and to leave: until
+  // then requests that crossed with it are served.
+  bool may_end() const;
   bool flush_queued = false;  // kept by the shard's flush list
 
   ShardServer& shard() { return shard_; }
@@ -107,7 +110,8 @@ class Session final : private MapWaiter {
   // Whose the changes are that come over it: the principal, or where nobody is asked, what the
   // client calls itself.
   engine::Author author() const {
-    return {identity_ ? identity_.principal->name : client_name_, peer_};
+    return {identity_ ? identity_.principal->name : client_name_,
+            via_.empty() ? peer_ : peer_ + " via " + via_};
   }
 
   // ---- who it is; nobody on a node without principals ----
@@ -140,6 +144,7 @@ class Session final : private MapWaiter {
   static constexpr int64_t kSlowestFrameBytesPerS = 1024;
   static constexpr size_t kScanPauseBytes = 512 * 1024;
   static constexpr size_t kKeepOutputBytes = 256 * 1024;
+  static constexpr int64_t kGoawayPatienceUs = 200'000;
 
   Async<bool> read_preface();
   Async<bool> fill();
@@ -173,6 +178,7 @@ class Session final : private MapWaiter {
   ShardServer& shard_;
   std::unique_ptr<ByteStream> stream_;
   std::string peer_;
+  std::string via_;
   std::string client_name_;
   wire::FrameReader frames_;
   bool greeted_ = false;
@@ -188,8 +194,8 @@ class Session final : private MapWaiter {
     security::Roles roles;
   } remembered_;
   absl::flat_hash_map<uint64_t, security::AuditEvent> logged_;  // by request id
-  bool goaway_ = false;
-  bool broken_ = false;  // nothing more is read or written
+  int64_t goaway_us_ = 0;                                       // when it was said; 0: it was not
+  bool broken_ = false;                                         // nothing more is read or written
   bool end_of_input_ = false;
   bool held_ = false;  // the frame at hand waits for a newer table map
   int malformed_ = 0;

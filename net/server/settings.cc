@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/runtime/mailbox.h"
+#include "io/runtime/transport.h"
 
 namespace cellar::server {
 namespace {
@@ -134,11 +135,59 @@ void add_security(std::vector<Setting>& all) {
                        "files of the security log that are kept"));
 }
 
+// "HOST:PORT", or empty for none.
+template <class Field>
+Setting optional_address(std::string_view name, Field field, std::string_view help) {
+  Setting s = text(name, field, help);
+  s.set_text = [field](ServerOptions& o, std::string_view value) -> Result<void> {
+    if (!value.empty()) {
+      TRY(const Address address, parse_address(value));
+      (void)address;
+    }
+    field(o) = value;
+    return {};
+  };
+  return s;
+}
+
+// What a node that stands behind a proxy is told of it.
+void add_proxy(std::vector<Setting>& all) {
+  all.push_back(optional_address("advertise", FIELD(advertise),
+                                 "HOST:PORT by which clients reach this node, told in the hello"));
+  Setting trusted;
+  trusted.name = "proxy.trusted";
+  trusted.kind = Kind::text;
+  trusted.help = "networks whose PROXY headers (version 2) are believed, with commas between";
+  trusted.text_of = [](const ServerOptions& o) { return o.net.proxy.trusted.to_string(); };
+  trusted.set_text = [](ServerOptions& o, std::string_view value) -> Result<void> {
+    TRY(o.net.proxy.trusted, NetworkList::parse(value));
+    return {};
+  };
+  all.push_back(std::move(trusted));
+  all.push_back(number("proxy.required", Kind::flag, 0, 1, FIELD(net.proxy.required),
+                       "and those networks must send one"));
+  Setting owners;
+  owners.name = "cluster.owners";
+  owners.kind = Kind::text;
+  owners.help =
+      "tables that certain nodes have, as TABLE=HOST:PORT or BEGINNING*=HOST:PORT of their "
+      "advertise";
+  owners.text_of = [](const ServerOptions& o) { return o.owners.to_string(); };
+  owners.set_text = [](ServerOptions& o, std::string_view value) -> Result<void> {
+    TRY(o.owners, TableOwners::parse(value));
+    return {};
+  };
+  all.push_back(std::move(owners));
+  all.push_back(optional_address("agent.listen", FIELD(agent_listen),
+                                 "HOST:PORT that answers a proxy's agent check; empty: none"));
+}
+
 std::vector<Setting> make_settings() {
   std::vector<Setting> all;
   all.push_back(
       text("data_dir", FIELD(data_dir), "directory that holds the data; made when absent"));
   all.push_back(text("listen", FIELD(listen), "HOST:PORT to serve; port 0 takes a free one"));
+  add_proxy(all);
   all.push_back(number("shards", Kind::count, 0, Mailbox::kMaxShards, FIELD(shards),
                        "shards, one core each; 0: one for every core"));
   all.push_back(number("pin", Kind::flag, 0, 1, FIELD(pin),

@@ -66,22 +66,48 @@ void ShardServer::serve(std::unique_ptr<ByteStream> stream) {
     return;
   }
   ++counters_.accepted;
-  auto opening = addresses().open(stream->peer());
-  if (!opening) {
-    ++security_counters_.openings_refused;
-    stream->close();
-    return leave();
+  if (ProxyStage::needed(*stream, options_.net.proxy)) {
+    spawn(executor(), serve_proxied(std::move(stream)));
+  } else {
+    serve_client({std::move(stream), {}});
   }
-  // Whatever comes before the preface is read in open().
-  if (policy_.tls == nullptr) return begin(std::move(stream), {}, std::move(*opening));
-  spawn(executor(), open(std::move(stream), std::move(*opening)));
 }
 
-Async<void> ShardServer::open(std::unique_ptr<ByteStream> stream, AddressTable::Opening opening) {
-  ByteStream* const raw = stream.get();
-  const std::string peer = stream->peer();
+Async<void> ShardServer::serve_proxied(std::unique_ptr<ByteStream> stream) {
+  Result<ProxiedStream> client;
+  {
+    ProxyStage stage(std::move(stream), options_.net.proxy, timers());
+    proxy_stages_.push_back(stage);
+    client = co_await stage.run(options_.net.handshake_timeout_us);
+    const bool garbage = !client && client.error().code != Errc::unavailable &&
+                         client.error().code != Errc::cancelled;
+    if (garbage) log_garbage(stage.peer(), client.error().message);
+  }
+  if (client && !stopping_) {
+    serve_client(std::move(*client));
+    co_return;
+  }
+  if (client) client->stream->close();
+  leave();
+}
+
+void ShardServer::serve_client(ProxiedStream client) {
+  auto opening = addresses().open(client.stream->peer());
+  if (!opening) {
+    ++security_counters_.openings_refused;
+    client.stream->close();
+    return leave();
+  }
+  // Whatever else comes before the preface is read in open().
+  if (policy_.tls == nullptr) return begin(std::move(client), {}, std::move(*opening));
+  spawn(executor(), open(std::move(client), std::move(*opening)));
+}
+
+Async<void> ShardServer::open(ProxiedStream client, AddressTable::Opening opening) {
+  ByteStream* const raw = client.stream.get();
+  const std::string peer = client.stream->peer();
   openings_.insert(raw);
-  auto opened = co_await open_tls(timers(), handshakes_, std::move(stream), policy_.tls,
+  auto opened = co_await open_tls(timers(), handshakes_, std::move(client.stream), policy_.tls,
                                   options_.net.handshake_timeout_us);
   openings_.erase(raw);
   if (!opened || stopping_) {
@@ -95,7 +121,8 @@ Async<void> ShardServer::open(std::unique_ptr<ByteStream> stream, AddressTable::
   }
   ++security_counters_.tls_handshakes;
   if (opened->resumed) ++security_counters_.tls_resumed;
-  begin(std::move(opened->stream), std::move(opened->facts), std::move(opening));
+  begin({std::move(opened->stream), std::move(client.via)}, std::move(opened->facts),
+        std::move(opening));
 }
 
 void ShardServer::count_failed_opening(const Error& error) {
@@ -108,9 +135,9 @@ void ShardServer::count_failed_opening(const Error& error) {
   }
 }
 
-void ShardServer::begin(std::unique_ptr<ByteStream> stream, StreamFacts facts,
-                        AddressTable::Opening opening) {
-  auto* session = new Session(*this, std::move(stream), std::move(facts), std::move(opening));
+void ShardServer::begin(ProxiedStream client, StreamFacts facts, AddressTable::Opening opening) {
+  auto* session = new Session(*this, std::move(client.stream), std::move(facts), std::move(opening),
+                              std::move(client.via));
   sessions_.insert(session);
   spawn(executor(), session->run());
 }
@@ -167,7 +194,7 @@ void ShardServer::audit_flood(security::AuditEvent event) {
 
 bool ShardServer::drained() const {
   for (const Session* session : sessions_) {
-    if (!session->idle()) return false;
+    if (!session->may_end()) return false;
   }
   return true;
 }
@@ -178,6 +205,7 @@ Async<void> ShardServer::stop() {
     listener_->close();
     co_await accept_ended_.wait();
   }
+  for (ProxyStage& stage : proxy_stages_) stage.close();
   for (ByteStream* stream : openings_) stream->close();
   for (Session* session : sessions_) session->say_goaway();
   constexpr int64_t kLookUs = 5'000;

@@ -26,6 +26,7 @@
 #include "net/server/opening.h"
 #include "net/server/options.h"
 #include "net/server/pool.h"
+#include "net/server/proxy_stage.h"
 #include "net/server/read_op.h"
 #include "net/server/request_meter.h"
 #include "net/server/session.h"
@@ -42,6 +43,7 @@ struct NodeFacts {
   std::string io_reason;
   std::string directory_id;  // engine/store/format_file.h
   uint32_t format = 0;
+  uint64_t instance = 0;  // drawn at every start, never 0 in a real node
 };
 
 class BackupJobs;
@@ -77,7 +79,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   // The home shard's; null where none are taken. It outlives the sessions.
   void set_backups(BackupJobs* backups) { backups_ = backups; }
   BackupJobs* backups() { return backups_; }
-  // Serves one stream; for tests too.
+  // Serves one stream, which a proxy may have opened (proxy_stage.h); for tests too.
   void serve(std::unique_ptr<ByteStream> stream);
 
   // ---- security ----
@@ -156,11 +158,13 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   static constexpr uint64_t kFloodPerS = 100;
 
   Async<void> accept_loop();
-  Async<void> open(std::unique_ptr<ByteStream> stream, AddressTable::Opening opening);
-  void begin(std::unique_ptr<ByteStream> stream, StreamFacts facts, AddressTable::Opening opening);
+  Async<void> open(ProxiedStream client, AddressTable::Opening opening);
+  void begin(ProxiedStream client, StreamFacts facts, AddressTable::Opening opening);
   void count_failed_opening(const Error& error);
   void leave();
-  bool drained() const;
+  Async<void> serve_proxied(std::unique_ptr<ByteStream> stream);
+  void serve_client(ProxiedStream client);
+  bool drained() const;  // every session has ended or is of no further use
   void run_later();
   void table_map_changed() override { map_changed_ = true; }
   void unwatch();
@@ -182,6 +186,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
 
   std::unique_ptr<Listener> listener_;
   Event accept_ended_;
+  boost::intrusive::list<ProxyStage, boost::intrusive::constant_time_size<false>> proxy_stages_;
   std::unordered_set<Session*> sessions_;
   Notify session_left_;
   bool stopping_ = false;

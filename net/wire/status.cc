@@ -8,7 +8,10 @@ Bytes build_status(flatbuffers::FlatBufferBuilder& builder, const Error& error,
   const std::string_view message =
       std::string_view(error.message).substr(0, kMaxStatusMessageBytes);
   const auto text = builder.CreateString(message.data(), message.size());
+  const bool elsewhere = hint != nullptr && !hint->owner.empty();
+  const auto owner = elsewhere ? builder.CreateString(hint->owner) : 0;
   fb::StatusBuilder status(builder);
+  if (elsewhere) status.add_owner(owner);
   status.add_code(static_cast<uint8_t>(error.code));
   status.add_applied(static_cast<fb::Applied>(error.applied));
   status.add_retry_after_ms(error.retry_after_ms);
@@ -33,9 +36,11 @@ Applied applied_of(uint8_t applied) {
 }
 
 std::optional<TabletHint> hint_of(const fb::Status& status) {
-  if (errc_of(status.code()) != Errc::aborted || status.tablet_id() == 0) return std::nullopt;
+  const std::string_view owner = text(status.owner());
+  const bool told = status.tablet_id() != 0 || !owner.empty();
+  if (errc_of(status.code()) != Errc::aborted || !told) return std::nullopt;
   return TabletHint{TableId{status.table_id()}, TabletId{status.tablet_id()}, Epoch{status.epoch()},
-                    status.shard()};
+                    status.shard(), std::string(owner)};
 }
 
 Error error_of(const fb::Status& status) {

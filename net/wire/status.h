@@ -4,6 +4,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <optional>
+#include <string>
 
 #include "engine/model/types.h"
 #include "io/base/result.h"
@@ -11,12 +12,13 @@
 
 namespace cellar::wire {
 
-// Where a row lives, told to a client whose map was stale.
+// Where a row lives, told to a client whose map was stale, or that asked the wrong node.
 struct TabletHint {
   TableId table;
   TabletId tablet;
   Epoch epoch;
   uint32_t shard = 0;
+  std::string owner;  // "HOST:PORT" of the node that has the table; empty: this one, see above
 };
 
 // A message longer than this is cut.
@@ -28,7 +30,7 @@ Bytes build_status(flatbuffers::FlatBufferBuilder& builder, const Error& error,
 
 // What a client makes of it. Numbers that do not exist read as unknown and maybe applied.
 Error error_of(const fb::Status& status);
-// Of a refusal for a stale tablet or epoch.
+// Of a refusal for a stale tablet or epoch, or because another node owns the table.
 std::optional<TabletHint> hint_of(const fb::Status& status);
 Errc errc_of(uint8_t code);
 Applied applied_of(uint8_t applied);
