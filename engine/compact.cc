@@ -1,6 +1,7 @@
 #include "engine/compact.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,15 @@ void add_input(MergePlan& plan, const TabletRun& run) {
       std::make_unique<RunIterator>(std::move(slices), TableIteratorOptions::for_compaction()));
 }
 
+// One compaction at a time: the one at work rests no more while others wait.
+Async<AsyncMutex::Lock> lock_compaction(ShardContext& shard) {
+  if (shard.compaction != nullptr) {
+    shard.shape_pace.hurry();
+    shard.reclaim_pace.hurry();
+  }
+  return shard.compaction_lock.lock();
+}
+
 // Announces the running job, so that closing and dropping may cancel it.
 class Running {
  public:
@@ -43,9 +53,16 @@ class Running {
   ShardContext& shard_;
 };
 
+size_t tables_of(const Version& version) {
+  size_t count = 0;
+  for (const TabletRun& run : version.runs) count += run.tables.size();
+  return count;
+}
+
 // REQUIRES: the compaction lock is held; `version` is the tablet's, so a flush may add newer runs
-// meanwhile but nobody else takes these away.
-Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs) {
+// meanwhile but nobody else takes these away. Of a run some tables may be left out, for they do not
+// overlap. Without a pace it takes all the time that it gets.
+Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs, Pace* pace) {
   ShardContext& shard = tablet.shard();
   const auto is_first = [&runs](const TabletRun& run) { return run.number == runs.front().number; };
   const auto first = std::find_if(version->runs.begin(), version->runs.end(), is_first);
@@ -56,14 +73,22 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   plan.run = runs.front().number;
   const MergeFacts facts = plan.facts;
   const uint64_t schema_version = plan.schema.version;
-  const bool whole = runs.size() == version->runs.size();
   std::vector<Ref<TabletTable>> inputs;
+  uint64_t bytes_in = 0;
   for (const TabletRun& run : runs) {
     inputs.insert(inputs.end(), run.tables.begin(), run.tables.end());
+    for (const Ref<TabletTable>& table : run.tables) bytes_in += table->slice().bytes();
   }
+  const bool whole = inputs.size() == tables_of(*version);
+  for (const Ref<TabletTable>& input : inputs) {
+    if (input->is_damaged()) co_return std::unexpected(*input->damage());
+  }
+  plan.pace = pace;
   MergeJob job(shard.blobs, shard.ids, std::move(plan));
   Running running(tablet, job);
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
+  if (pace != nullptr) pace->end(bytes_in);
+  shard.compacted_bytes += job.stats().bytes_out;
   CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
   if (is_outdated(facts, tablet)) {
     co_return fail(Errc::aborted, "a rule of tablet {} was changed meanwhile", tablet.id());
@@ -76,19 +101,59 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   co_return Result<void>{};
 }
 
-std::optional<RunWindow> pick(const Version& version, size_t blocks_bytes) {
-  std::vector<uint64_t> oldest_first;
+// Runs as the picker sees them. Those with a damaged table cannot be merged and stand in the way of
+// what lies on either side of them.
+struct RunShapes {
+  std::vector<uint64_t> bytes;  // oldest first
+  size_t width = 0;
+  std::vector<bool> damaged;
+};
+
+RunShapes shapes_of(const Version& version, size_t blocks_bytes) {
+  RunShapes shapes;
   size_t largest_block = 0;
   for (auto run = version.runs.rbegin(); run != version.runs.rend(); ++run) {
     uint64_t bytes = 0;
+    bool damaged = false;
     for (const Ref<TabletTable>& table : run->tables) {
       bytes += table->slice().bytes();
+      damaged = damaged || table->is_damaged();
       largest_block =
           std::max<size_t>(largest_block, table->slice().table().index().most_raw_bytes());
     }
-    oldest_first.push_back(bytes);
+    shapes.bytes.push_back(bytes);
+    shapes.damaged.push_back(damaged);
   }
-  return pick_merge(oldest_first, width_within(blocks_bytes, largest_block));
+  shapes.width = width_within(blocks_bytes, largest_block);
+  return shapes;
+}
+
+std::optional<RunWindow> pick(const RunShapes& shapes) {
+  const std::span<const uint64_t> all = shapes.bytes;
+  for (size_t first = 0; first < all.size();) {
+    size_t end = first;
+    while (end < all.size() && !shapes.damaged[end]) ++end;
+    if (auto window = pick_merge(all.subspan(first, end - first), shapes.width)) {
+      window->first += first;
+      return window;
+    }
+    first = end + 1;
+  }
+  return std::nullopt;
+}
+
+// The share of the time that merging for the tree's shape takes follows its backlog: how many runs
+// there are more than allowed.
+double share_of_backlog(const RunShapes& shapes) {
+  const size_t allowed = allowed_runs(shapes.bytes, shapes.width);
+  const size_t runs = shapes.bytes.size();
+  return merge_share(runs > allowed ? runs - allowed : 0);
+}
+
+Pace& reclaim_pace(Tablet& tablet) {
+  Pace& pace = tablet.shard().reclaim_pace;
+  pace.begin(tablet.schema().options.reclaim_share);
+  return pace;
 }
 
 // Some cell may have died by itself, or may have been pushed out, or a token may count no more.
@@ -115,23 +180,31 @@ bool is_merged(const TableSchema& schema, const Version& version) {
   });
 }
 
+bool nothing_to_merge(const Tablet& tablet, const Version& version) {
+  const bool orphans = tablet.may_hold_orphans() && !version.runs.empty();
+  return is_merged(tablet.schema(), version) && !orphans;
+}
+
 }  // namespace
 
 Async<Result<bool>> compact_step(Tablet& tablet) {
-  AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
+  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
   if (tablet.condemned()) co_return false;
   const Ref<const Version> version = tablet.pin();
-  const std::optional<RunWindow> window = pick(*version, tablet.shard().open_blocks_bytes);
+  const RunShapes shapes = shapes_of(*version, tablet.shard().open_blocks_bytes);
+  const std::optional<RunWindow> window = pick(shapes);
   if (!window) co_return false;
   // The window counts from the oldest, which is the version's last.
   const auto end = version->runs.end() - static_cast<ptrdiff_t>(window->first);
   Runs runs(end - static_cast<ptrdiff_t>(window->count), end);
-  CO_TRY_VOID(co_await merge_runs(tablet, version, std::move(runs)));
+  Pace& pace = tablet.shard().shape_pace;
+  pace.begin(share_of_backlog(shapes));
+  CO_TRY_VOID(co_await merge_runs(tablet, version, std::move(runs), &pace));
   co_return true;
 }
 
 Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
-  AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
+  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   const Ref<const Version> version = tablet.pin();
   const size_t all = version->runs.size();
@@ -139,26 +212,45 @@ Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
   const auto begin = version->runs.begin() + static_cast<ptrdiff_t>(first % all);
   const size_t most = all - first % all;
   Runs runs(begin, begin + static_cast<ptrdiff_t>(1 + count % most));
-  co_return co_await merge_runs(tablet, version, std::move(runs));
+  co_return co_await merge_runs(tablet, version, std::move(runs), nullptr);
 }
 
-Async<Result<void>> rewrite_run(Tablet& tablet, uint64_t number) {
-  AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
+Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob) {
+  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   const Ref<const Version> version = tablet.pin();
-  const auto run = std::find_if(version->runs.begin(), version->runs.end(),
-                                [number](const TabletRun& r) { return r.number == number; });
-  if (run == version->runs.end()) co_return Result<void>{};
-  co_return co_await merge_runs(tablet, version, Runs{*run});
+  for (const TabletRun& run : version->runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      if (table->blob() != blob) continue;
+      Runs only{TabletRun{run.number, {table}}};
+      Pace& pace = reclaim_pace(tablet);
+      co_return co_await merge_runs(tablet, version, std::move(only), &pace);
+    }
+  }
+  co_return Result<void>{};
+}
+
+Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number) {
+  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
+  if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  const Ref<const Version> version = tablet.pin();
+  const auto first = std::find_if(version->runs.begin(), version->runs.end(),
+                                  [number](const TabletRun& r) { return r.number <= number; });
+  Runs runs(first, version->runs.end());
+  if (runs.empty()) co_return Result<void>{};
+  if (runs.size() == version->runs.size() && nothing_to_merge(tablet, *version)) {
+    co_return Result<void>{};
+  }
+  Pace& pace = reclaim_pace(tablet);
+  co_return co_await merge_runs(tablet, version, std::move(runs), &pace);
 }
 
 Async<Result<void>> compact_fully(Tablet& tablet) {
-  AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
+  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   const Ref<const Version> version = tablet.pin();
-  const bool orphans = tablet.may_hold_orphans() && !version->runs.empty();
-  if (is_merged(tablet.schema(), *version) && !orphans) co_return Result<void>{};
-  co_return co_await merge_runs(tablet, version, version->runs);
+  if (nothing_to_merge(tablet, *version)) co_return Result<void>{};
+  co_return co_await merge_runs(tablet, version, version->runs, nullptr);
 }
 
 }  // namespace cellar::engine

@@ -15,9 +15,14 @@ Async<Result<bool>> compact_step(Tablet& tablet);
 // into the range that there is. For tests. REQUIRES: as above.
 Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count);
 
-// Writes one run anew, by its number, without what has died in it; nothing happens when it is gone.
-// REQUIRES: as above.
-Async<Result<void>> rewrite_run(Tablet& tablet, uint64_t number);
+// Writes one table of a run anew, without what has died in it; nothing happens when it is gone.
+// Takes reclaim_share of the time. REQUIRES: as above.
+Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob);
+
+// Merges the run of that number and all that are older into one; UINT64_MAX: from the newest on.
+// Nothing happens when there are none, or nothing is to be had by it. Takes reclaim_share of the
+// time. REQUIRES: as above.
+Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number);
 
 // Merges everything on disk into one run. REQUIRES: the caller is inside tablet.gate().
 Async<Result<void>> compact_fully(Tablet& tablet);

@@ -41,6 +41,7 @@ Async<Result<void>> flush_oldest(Tablet& tablet, Ref<TabletMemtable> memtable) {
   MergeJob job(shard.blobs, shard.ids, std::move(plan));
   const int64_t began_us = shard.runtime.timers.now_us();
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
+  shard.flushed_bytes += job.stats().bytes_out;
   CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
   if (is_outdated(facts, tablet)) co_return Result<void>{};  // it is still frozen: once more
   TabletState state = state_after(tablet, *memtable);

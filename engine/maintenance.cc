@@ -26,6 +26,8 @@ void Maintenance::start() {
 
 Async<void> Maintenance::stop() {
   stopping_ = true;
+  shard_.shape_pace.hurry();
+  shard_.reclaim_pace.hurry();
   flush_.wake.notify_all();
   compaction_.wake.notify_all();
   reclaim_.wake.notify_all();
@@ -35,7 +37,7 @@ Async<void> Maintenance::stop() {
 void Maintenance::runs_changed(TabletId tablet) {
   to_compact_.insert(tablet);
   compaction_.wake.notify_all();
-  reclaim_.wake.notify_all();
+  rules_changed();
 }
 
 bool Maintenance::waits(const LoopState& loop) const {
@@ -138,20 +140,24 @@ Async<void> Maintenance::compaction_loop() {
 
 // ---- reclaiming
 
-TabletId Maintenance::next_to_reclaim(int64_t& due_us) {
-  TabletId next;
-  due_us = INT64_MAX;
+Async<Maintenance::ReclaimTurn> Maintenance::next_to_reclaim() {
   absl::erase_if(reclaim_not_before_us_,
                  [this](const auto& tried) { return !tablets_.contains(tried.first); });
-  for (const auto& [id, tablet] : tablets_) {
-    int64_t due = reclaim_due_us(*tablet);
+  std::vector<TabletId> ids;
+  for (const auto& [id, tablet] : tablets_) ids.push_back(id);
+  ReclaimTurn turn;
+  size_t looked_at = 0;
+  for (const TabletId id : ids) {
+    const auto it = tablets_.find(id);
+    if (it == tablets_.end()) continue;  // gone while others were looked at
+    const bool looks = it->second->reclaim_outlook().is_stale(*it->second);
+    int64_t due = reclaim_due_us(*it->second);
     const auto tried = reclaim_not_before_us_.find(id);
     if (tried != reclaim_not_before_us_.end()) due = std::max(due, tried->second);
-    if (due >= due_us) continue;
-    due_us = due;
-    next = id;
+    if (due < turn.due_us) turn = {id, due};
+    if (looks && ++looked_at % kReclaimLooks == 0) co_await yield_now();
   }
-  return next;
+  co_return turn;
 }
 
 Async<Result<void>> Maintenance::reclaim_one(TabletId id) {
@@ -166,10 +172,12 @@ Async<Result<void>> Maintenance::reclaim_one(TabletId id) {
   const double share = tablet.schema().options.reclaim_share;
   const Timers& timers = shard_.runtime.timers;
   const int64_t began_us = timers.now_us();
+  const int64_t paced_before_us = shard_.reclaim_pace.total_us();
   auto done = co_await reclaim(tablet);
+  const int64_t paced_us = shard_.reclaim_pace.total_us() - paced_before_us;
   // At work for no more than that share of the time, it writes no more than that share of what the
-  // disk can.
-  const auto worked = static_cast<double>(timers.now_us() - began_us);
+  // disk can. Merges have rested by themselves (compaction/pace.h).
+  const auto worked = static_cast<double>(timers.now_us() - began_us - paced_us);
   const double rest_us =
       std::min(worked * (1 / share - 1), static_cast<double>(kMostReclaimRestUs));
   reclaim_.not_before_us = timers.now_us() + static_cast<int64_t>(rest_us);
@@ -181,19 +189,20 @@ Async<void> Maintenance::reclaim_loop() {
   auto pass = loops_.enter();
   while (pass && !stopping_) {
     ++shard_.reclaim_turns;
-    int64_t due_us = INT64_MAX;
-    TabletId next;
-    if (!shard_.is_stopped() && !waits(reclaim_)) next = next_to_reclaim(due_us);
+    const uint64_t told = reclaim_told_;
+    ReclaimTurn turn;
+    if (!shard_.is_stopped() && !waits(reclaim_)) turn = co_await next_to_reclaim();
     const int64_t now_us = shard_.runtime.clock.now_us();
-    if (due_us > now_us) {
-      if (due_us != INT64_MAX) {
+    if (turn.due_us > now_us) {
+      if (reclaim_told_ != told) continue;  // something changed while tablets were looked at
+      if (turn.due_us != INT64_MAX) {
         reclaim_.retry.arm_after_us(
-            std::clamp(due_us - now_us, kLeastReclaimWaitUs, kMostReclaimWaitUs));
+            std::clamp(turn.due_us - now_us, kLeastReclaimWaitUs, kMostReclaimWaitUs));
       }
       co_await reclaim_.wake.wait();
       continue;
     }
-    auto done = co_await reclaim_one(next);
+    auto done = co_await reclaim_one(turn.tablet);
     const bool given_up =
         !done && (done.error().code == Errc::cancelled || done.error().code == Errc::aborted);
     if (!done && !given_up && !shard_.is_stopped()) back_off(reclaim_, "reclaim", done.error());

@@ -46,6 +46,8 @@ class Maintenance {
   // a tablet is not tried again sooner than after the least.
   static constexpr int64_t kMostReclaimWaitUs = 600'000'000;
   static constexpr int64_t kLeastReclaimWaitUs = 1'000'000;
+  // Tablets looked at anew between two yields.
+  static constexpr size_t kReclaimLooks = 16;
   // After work on a tablet reclaiming rests, so that it is at work for the table's reclaim_share of
   // the time; but never longer than this.
   static constexpr int64_t kMostReclaimRestUs = 3'600'000'000;
@@ -61,7 +63,10 @@ class Maintenance {
   void wake_flush() { flush_.wake.notify_all(); }
   void runs_changed(TabletId tablet);
   // Rules were changed: something may be due sooner or later.
-  void rules_changed() { reclaim_.wake.notify_all(); }
+  void rules_changed() {
+    ++reclaim_told_;
+    reclaim_.wake.notify_all();
+  }
   // Gives back the part of the log that no tablet needs.
   void trim_log();
   uint64_t log_bound() const { return log_bound_; }
@@ -79,7 +84,12 @@ class Maintenance {
   Async<void> compaction_loop();
   Async<void> reclaim_loop();
   Async<Result<void>> reclaim_one(TabletId id);
-  TabletId next_to_reclaim(int64_t& due_us);
+  // The tablet that is due first, and when: trusted time; INT64_MAX: none.
+  struct ReclaimTurn {
+    TabletId tablet;
+    int64_t due_us = INT64_MAX;
+  };
+  Async<ReclaimTurn> next_to_reclaim();
   Async<Result<void>> flush_one(Tablet* tablet);
   Async<Result<void>> compact_one(TabletId id);
   Tablet* next_to_flush() const;
@@ -93,6 +103,7 @@ class Maintenance {
   LoopState compaction_;
   LoopState reclaim_;
   absl::flat_hash_map<TabletId, int64_t> reclaim_not_before_us_;  // trusted
+  uint64_t reclaim_told_ = 0;  // how often something changed that reclaiming looks at
   std::set<TabletId> to_compact_;
   bool stopping_ = false;
   Gate loops_{"maintenance"};

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "engine/compact.h"
+#include "engine/compaction/reclaim_picker.h"
 #include "engine/flush.h"
 #include "engine/install.h"
+#include "engine/reclaim_outlook.h"
+#include "engine/reclaim_view.h"
 #include "engine/retention/dead_table.h"
 
 namespace cellar::engine {
@@ -15,25 +20,18 @@ namespace {
 
 constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 
-int64_t add_saturating(int64_t a, int64_t b) { return a > kNeverUs - b ? kNeverUs : a + b; }
+double bytes_on_disk(Tablet& tablet) {
+  double bytes = 0;
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const auto& table : run.tables) bytes += static_cast<double>(table->slice().bytes());
+  }
+  return bytes;
+}
 
 bool holds_deletes(const TableMeta& meta) { return meta.deletes() + meta.range_deletes != 0; }
 
 TableRetention firm_rules(Tablet& tablet, int64_t now_us) {
   return TableRetention::firm(tablet.schema(), settled_of(tablet.version()), now_us);
-}
-
-// When the past rules can be forgotten: no change can be undone any more, and the margin has
-// passed.
-int64_t rules_due_us(Tablet& tablet) {
-  const TableSchema& schema = tablet.schema();
-  const CommitStamp changed = last_rule_change(schema);
-  if (changed == CommitStamp{} || settled_of(tablet.version()) >= changed) return kNeverUs;
-  int64_t last_us = static_cast<int64_t>(changed.value() / 1000);
-  for (const FamilySchema& family : schema.families) {
-    for (const PastRule& past : family.history) last_us = std::max(last_us, past.undo_until_us);
-  }
-  return add_saturating(last_us, schema.options.reclaim_within_us / 4);
 }
 
 void add_older(Beside& beside, const TimeBounds& bounds) {
@@ -87,99 +85,71 @@ Async<Result<bool>> take_away_one(Tablet& tablet) {
   co_return true;
 }
 
-// How long a dead cell may lie before it is overdue.
-int64_t grace_us(Tablet& tablet) {
-  return add_saturating(tablet.schema().options.reclaim_within_us,
-                        tablet.shard().options.removal_margin_us);
-}
-
-struct Overdue {
-  uint64_t live_bytes = 0;
-  uint64_t overdue_bytes = 0;
-  uint64_t worst_run = 0;      // where most of it lies
-  int64_t next_us = kNeverUs;  // when a cell that is not overdue yet will be
-  bool any_expiry = false;
-};
-
-Overdue overdue_of(Tablet& tablet) {
-  const int64_t now_us = tablet.shard().runtime.clock.now_us();
-  const int64_t grace = grace_us(tablet);
-  const TableRetention firm = firm_rules(tablet, now_us);
-  Overdue sum;
-  uint64_t worst_bytes = 0;
-  for (const TabletRun& run : tablet.version().runs) {
-    uint64_t overdue = 0;
-    for (const Ref<TabletTable>& table : run.tables) {
-      const TimeBounds& bounds = table->meta().bounds;
-      const uint64_t bytes = table->slice().bytes();
-      sum.any_expiry |= !bounds.known || bounds.latest_expiry_us != INT64_MIN;
-      sum.live_bytes += bytes - dead_bytes(firm, bounds, bytes, now_us);
-      overdue += dead_bytes(firm, bounds, bytes, now_us - grace);
-      const int64_t at_us = add_saturating(first_death_us(firm, bounds), grace);
-      if (bounds.has_cells()) sum.next_us = std::min(sum.next_us, std::max(at_us, now_us));
-    }
-    sum.overdue_bytes += overdue;
-    if (overdue <= worst_bytes) continue;
-    worst_bytes = overdue;
-    sum.worst_run = run.number;
+ReclaimInput input_of(const TableDeaths& table, int64_t now_us, const Tablet& tablet,
+                      int64_t grace_us) {
+  const int64_t leaves_us = now_us - tablet.margin_us();
+  ReclaimInput input;
+  input.run = table.run;
+  input.bytes = static_cast<double>(table.bytes);
+  input.dead = about_dead(table.by_time, leaves_us);
+  input.overdue = about_dead(table.by_time, now_us - grace_us);
+  input.alone = table.alone;
+  input.damaged = table.table->is_damaged();
+  for (const DeathByNewer& death : table.by_newer) {
+    const std::span<const DeathSpan> span{&death.span, 1};
+    input.killed.push_back(
+        {death.killer, about_dead(span, now_us), about_dead(span, now_us - grace_us)});
   }
-  return sum;
+  return input;
 }
 
-bool is_over_slack(Tablet& tablet, const Overdue& overdue) {
-  const double allowed =
-      tablet.schema().options.dead_slack * static_cast<double>(overdue.live_bytes);
-  return overdue.overdue_bytes > 0 && static_cast<double>(overdue.overdue_bytes) > allowed;
-}
-
-// When overdue cells are to be looked at: now, when they take too much; else when there may be
-// more.
-int64_t slack_due_us(Tablet& tablet) {
-  const Overdue overdue = overdue_of(tablet);
-  const int64_t now_us = tablet.shard().runtime.clock.now_us();
-  if (is_over_slack(tablet, overdue)) return now_us;
-  if (overdue.next_us > now_us) return overdue.next_us;  // INT64_MAX: none ever will
-  return add_saturating(now_us, tablet.schema().options.reclaim_within_us / 4);
-}
-
-// When a merge of all runs has something to do that nothing less does.
-int64_t merge_due_us(Tablet& tablet) {
-  const ShardContext& shard = tablet.shard();
-  int64_t due_us = rules_due_us(tablet);
-  const TableRetention firm = firm_rules(tablet, shard.runtime.clock.now_us());
-  for (const TabletRun& run : tablet.version().runs) {
-    for (const Ref<TabletTable>& table : run.tables) {
-      // Deletes alone do not die; they go in merges.
-      const TimeBounds& bounds = table->meta().bounds;
-      if (!bounds.has_cells() && !bounds.has_tokens()) continue;
-      due_us = std::min(due_us, dead_from_us(firm, bounds));
-    }
+// The best work of which something is overdue by `at_us`.
+std::optional<ReclaimWork> next_work(Tablet& tablet, const ReclaimView& view, int64_t now_us,
+                                     int64_t lead_us) {
+  const int64_t grace_us = reclaim_grace_us(tablet) - lead_us;
+  double overdue = 0;
+  std::vector<ReclaimInput> inputs;
+  for (const TableDeaths& table : view.tables) {
+    overdue += table.dead(now_us - grace_us);
+    inputs.push_back(input_of(table, now_us, tablet, grace_us));
   }
-  return add_saturating(due_us, shard.options.removal_margin_us);
+  const double dead = view.dead(now_us);
+  if (!is_over_slack(tablet, static_cast<double>(view.bytes), dead, overdue)) return {};
+  return pick_reclaim(inputs, TableRetention(tablet.schema()).any_counts());
+}
+
+// One piece of work against overdue bytes; false: there was none.
+Async<Result<bool>> reclaim_overdue(Tablet& tablet) {
+  const int64_t now_us = tablet.shard().runtime.clock.now_us();
+  const int64_t lead_us = std::min(tablet.shard().reclaim_pace.work_us(bytes_on_disk(tablet)),
+                                   tablet.schema().options.reclaim_within_us / 2);
+  std::optional<ReclaimView> view(reclaim_view(tablet));
+  const std::optional<ReclaimWork> work = next_work(tablet, *view, now_us, lead_us);
+  if (!work) co_return false;
+  if (work->table) {
+    const BlobId blob = view->tables[*work->table].table->blob();
+    view.reset();  // it would hold tables that are about to go
+    CO_TRY_VOID(co_await rewrite_table(tablet, blob));
+    co_return true;
+  }
+  uint64_t from = 0;
+  for (const TableDeaths& table : view->tables) {
+    if (table.run == work->first_run) from = table.run_number;
+  }
+  view.reset();
+  // What is in memory could hold up what versions killed, and becomes a run of its own.
+  const bool flush = work->flush || TableRetention(tablet.schema()).any_counts();
+  if (flush) CO_TRY_VOID(co_await flush_tablet(tablet));
+  if (flush && work->first_run == 0) from = UINT64_MAX;
+  CO_TRY_VOID(co_await compact_runs_from(tablet, from));
+  co_return true;
 }
 
 }  // namespace
 
 int64_t reclaim_due_us(Tablet& tablet) {
-  return std::min(merge_due_us(tablet), slack_due_us(tablet));
-}
-
-DeadFigures dead_figures(Tablet& tablet) {
-  const int64_t now_us = tablet.shard().runtime.clock.now_us();
-  const TableRetention firm = firm_rules(tablet, now_us);
-  DeadFigures figures;
-  for (const TabletRun& run : tablet.version().runs) {
-    for (const Ref<TabletTable>& table : run.tables) {
-      const TimeBounds& bounds = table->meta().bounds;
-      if (!bounds.has_cells()) continue;
-      const uint64_t bytes = table->slice().bytes();
-      figures.dead_bytes += dead_bytes(firm, bounds, bytes, now_us);
-      figures.overdue_bytes += dead_bytes(firm, bounds, bytes, now_us - grace_us(tablet));
-      const int64_t first_us = first_death_us(firm, bounds);
-      if (first_us <= now_us) figures.oldest_death_us = std::min(figures.oldest_death_us, first_us);
-    }
-  }
-  return figures;
+  ReclaimOutlook& outlook = tablet.reclaim_outlook();
+  return std::min(outlook.merge_due_us(tablet), outlook.slack_due_us(tablet));
 }
 
 Async<Result<void>> reclaim(Tablet& tablet) {
@@ -187,13 +157,20 @@ Async<Result<void>> reclaim(Tablet& tablet) {
     CO_TRY(const bool taken, co_await take_away_one(tablet));
     if (!taken) break;
   }
-  const bool merge = merge_due_us(tablet) <= tablet.shard().runtime.clock.now_us();
-  const Overdue overdue = overdue_of(tablet);
-  if (!merge && !is_over_slack(tablet, overdue)) co_return Result<void>{};
-  const bool alone = !merge && !overdue.any_expiry && !TableRetention(tablet.schema()).any_counts();
-  if (alone) co_return co_await rewrite_run(tablet, overdue.worst_run);
-  CO_TRY_VOID(co_await flush_tablet(tablet));
-  co_return co_await compact_fully(tablet);
+  const int64_t now_us = tablet.shard().runtime.clock.now_us();
+  if (tablet.reclaim_outlook().merge_due_us(tablet) <= now_us) {
+    CO_TRY_VOID(co_await flush_tablet(tablet));
+    co_return co_await compact_runs_from(tablet, UINT64_MAX);
+  }
+  // Each piece of work leaves fewer dead bytes, or it was in vain and the next would be too.
+  double dead = static_cast<double>(UINT64_MAX);
+  while (true) {
+    const double now_dead = reclaim_view(tablet).dead(tablet.shard().runtime.clock.now_us());
+    if (now_dead >= dead) co_return Result<void>{};
+    dead = now_dead;
+    CO_TRY(const bool worked, co_await reclaim_overdue(tablet));
+    if (!worked) co_return Result<void>{};
+  }
 }
 
 }  // namespace cellar::engine

@@ -28,6 +28,8 @@ cellar_library(cellar_engine
     preview_estimate.cc
     preview_rule.cc
     reclaim.cc
+    reclaim_outlook.cc
+    reclaim_view.cc
     recovery.cc
     reshape.cc
     reshape_plan.cc

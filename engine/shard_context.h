@@ -74,6 +74,8 @@ struct ShardContext {
   AsyncMutex compaction_lock{};        // one compaction at a time
   MergeJob* compaction = nullptr;      // the one that runs now,
   const Tablet* compacting = nullptr;  // and whose it is
+  Pace shape_pace{runtime.timers};     // of merges for the shape's sake,
+  Pace reclaim_pace{runtime.timers};   // and of those that reclaim
 
   uint64_t log_growth = 0;  // payload bytes appended since someone last looked
 
@@ -81,6 +83,8 @@ struct ShardContext {
   uint64_t commits = 0;
   uint64_t flushes = 0;
   uint64_t compactions = 0;
+  uint64_t flushed_bytes = 0;    // written to tables by flushes,
+  uint64_t compacted_bytes = 0;  // and by merges
   uint64_t reclaim_turns = 0;
 
   // True when the shard takes no more writes; notices a log that has failed meanwhile.

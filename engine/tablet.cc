@@ -90,6 +90,7 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
       last_stamp_(std::max({state_.created, state_.last_flushed, newest_change(schema())})),
       writers_(shard_.flow),
       commits_(*facts_, writers_),
+      orphaned_us_(shard.runtime.clock.now_us()),
       tokens_in_tables_until_us_(tokens_until_us(tables)),
       may_hold_orphans_(!tables.empty() && schema().version > 1) {
   facts_->visible = last_stamp_;
@@ -323,6 +324,7 @@ void Tablet::publish(std::vector<TabletRun> runs) {
   next->sources = read_sources(*next, unread.tables);
   next_unread_us_ = unread.next_us;
   version_ = std::move(next);
+  ++publications_;
 }
 
 void Tablet::freeze() {
@@ -371,7 +373,10 @@ void Tablet::alter(TableSchema schema) {
     return schema.find_family(family.name) == nullptr;
   };
   const std::vector<FamilySchema>& before = schema_->value.families;
-  if (std::any_of(before.begin(), before.end(), gone)) may_hold_orphans_ = true;
+  if (std::any_of(before.begin(), before.end(), gone)) {
+    may_hold_orphans_ = true;
+    orphaned_us_ = shard_.runtime.clock.now_us();
+  }
   last_stamp_ = std::max(last_stamp_, newest_change(schema));
   schema_ = new SchemaSnapshot(std::move(schema));
   publish(version_->runs);

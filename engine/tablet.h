@@ -25,6 +25,7 @@
 #include "engine/commit_queue.h"
 #include "engine/engine.h"
 #include "engine/read/cell_watch.h"
+#include "engine/reclaim_outlook.h"
 #include "engine/row_conditions.h"
 #include "engine/row_samples.h"
 #include "engine/shard_context.h"
@@ -136,6 +137,11 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   uint64_t reads() const { return reads_; }
   uint64_t writes() const { return writes_; }
   const RowSamples& samples() const { return samples_; }
+  ReclaimOutlook& reclaim_outlook() { return outlook_; }
+  uint64_t publications() const { return publications_; }  // of versions
+  // Since when families that the schema does not have are known to be gone; trusted.
+  int64_t orphaned_us() const { return orphaned_us_; }
+  int64_t margin_us() const { return shard_.options.removal_margin_us; }
   size_t memtable_bytes() const;
   size_t active_bytes() const { return active_ ? active_->counted : 0; }
   bool has_unflushed() const;
@@ -182,6 +188,9 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   uint64_t reads_ = 0;
   uint64_t writes_ = 0;
   RowSamples samples_;
+  ReclaimOutlook outlook_;
+  uint64_t publications_ = 0;
+  int64_t orphaned_us_;
   const int64_t tokens_in_tables_until_us_;  // of the tables that it was opened with
   bool sealing_ = false;
   bool may_hold_orphans_ = false;

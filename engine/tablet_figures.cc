@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "engine/node_impl.h"
-#include "engine/reclaim.h"
 
 namespace cellar::engine {
 namespace {
 
 TabletFigures figures_of(Tablet& tablet) {
   TabletFigures figures;
+  static_cast<ReclaimFigures&>(figures) = tablet.reclaim_outlook().figures(tablet);
   figures.tablet.id = tablet.id();
   for (const auto& memtable : tablet.version().memtables) {
     figures.unflushed_bytes += memtable->entries.content_bytes();
@@ -25,10 +25,6 @@ TabletFigures figures_of(Tablet& tablet) {
   figures.runs = tablet.version().runs.size();
   figures.reads = tablet.reads();
   figures.writes = tablet.writes();
-  const DeadFigures dead = dead_figures(tablet);
-  figures.dead_bytes = dead.dead_bytes;
-  figures.overdue_bytes = dead.overdue_bytes;
-  figures.oldest_death_us = dead.oldest_death_us;
   figures.last_stamp = tablet.last_stamp();
   figures.has_held_data = tablet.writes() > 0 || tablet.has_unflushed() || figures.runs > 0;
   figures.sampled_rows = tablet.samples().rows();

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "engine/model/types.h"
+#include "engine/reclaim_figures.h"
 #include "engine/table_map.h"
 
 namespace cellar::engine {
 
-struct TabletFigures {
+struct TabletFigures : ReclaimFigures {
   TabletDescriptor tablet;
   uint64_t bytes = 0;            // on disk within its rows, about, and what was written since
   uint64_t unflushed_bytes = 0;  // of these, keys and values in memory alone
@@ -19,11 +20,6 @@ struct TabletFigures {
   uint64_t runs = 0;             // which a read looks into, at most
   uint64_t reads = 0;            // cursors opened, since the tablet was opened on this shard
   uint64_t writes = 0;           // commits taken, likewise
-  // Of `bytes`, about (reclaim.h): dead by age or their own expiry but still on disk; of these, for
-  // longer than the table allows; and since when the oldest is dead (INT64_MAX: none is).
-  uint64_t dead_bytes = 0;
-  uint64_t overdue_bytes = 0;
-  int64_t oldest_death_us = INT64_MAX;
   CommitStamp last_stamp;
   bool has_held_data = false;  // it has, or had since it was opened, a table or a commit
   // Rows lately read or written, a sample of them; a row may come several times, oldest first.

@@ -35,6 +35,10 @@ class TabletTable final : public ShardCounted<TabletTable> {
   BlobId blob() const { return item_.meta.blob; }
   const TableSlice& slice() const { return slice_; }
   const Ref<OpenTable>& table() const { return table_; }
+  // Something of it was found to be damaged since it was opened: no merge tries it again before the
+  // next start.
+  bool is_damaged() const { return slice_.table().damage() != nullptr; }
+  const Error* damage() const { return slice_.table().damage(); }
   // Another tablet is about to name the blob, and SharedBlobs knows.
   void share() { item_.shared = true; }
   void condemn() { condemned_ = true; }

@@ -70,6 +70,11 @@ Async<Result<void>> MergeJob::merge() {
     CO_TRY(step, merge_slice(step));
     CO_TRY_VOID(co_await settle_writer());
     if (step == Step::ready) co_await yield_now();
+    if (plan_.pace != nullptr) {
+      do {
+        co_await plan_.pace->rest();
+      } while (plan_.pace->owes_rest() && !cancelled_);
+    }
   }
   if (writer_ != nullptr) CO_TRY_VOID(co_await close_writer());
   co_return Result<void>();

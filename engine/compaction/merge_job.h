@@ -53,7 +53,10 @@ class MergeJob {
   // Once. The outputs in key order; none when nothing is left. CANCELLED after cancel().
   Async<Result<std::vector<TableMeta>>> run();
   // run() ends soon, with CANCELLED, unless it had all but ended.
-  void cancel() { cancelled_ = true; }
+  void cancel() {
+    cancelled_ = true;
+    if (plan_.pace != nullptr) plan_.pace->wake();
+  }
   const MergeStats& stats() const { return stats_; }
 
  private:

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/compaction/pace.h"
 #include "engine/iter/entry_iterator.h"
 #include "engine/iter/range_delete.h"
 #include "engine/model/schema.h"
@@ -35,6 +36,7 @@ struct MergePlan {
   uint64_t run = 0;                     // TableMeta::run of every output
   uint64_t table_bytes = 256ull << 20;  // an output is closed at the first row boundary past this
   IoClass io_class = IoClass::compaction;
+  Pace* pace = nullptr;  // rests between slices; outlives the job. None: it never rests
 };
 
 // Where outputs get their names.

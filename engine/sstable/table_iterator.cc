@@ -45,6 +45,7 @@ Step TableIterator::resume() {
   CHECK(blocked_ && !ticket_.under_way, "resume of an iterator whose block has not come");
   if (ticket_.error) {
     error_ = std::move(ticket_.error);
+    table_->note_damage(*error_);
     ticket_.error.reset();
     blocked_ = false;
     return Step::failed;
@@ -144,6 +145,7 @@ void TableIterator::load(BlockWaiter& waiter) {
 Step TableIterator::damaged() {
   const uint64_t offset = table_->index().handle(block_no_).offset;
   error_ = Error(Errc::data_loss, fmt::format("{} is malformed", block_name(table_->id(), offset)));
+  table_->note_damage(*error_);
   open_block_ = SIZE_MAX;
   return Step::failed;
 }

@@ -33,6 +33,7 @@ enum Tag : uint64_t {
   kBlockBytes = 24,
   kCompression = 25,
   kSettled = 26,
+  kProfile = 27,
 };
 
 // One list of fields serves both directions: `visit` gets (tag, field).
@@ -64,6 +65,7 @@ void for_each_field(Meta& m, Visit&& visit) {
   visit(kBlockBytes, m.block_bytes);
   visit(kCompression, m.compression);
   visit(kSettled, m.settled);
+  visit(kProfile, m.profile);
 }
 
 std::string number(uint64_t v) {
@@ -83,6 +85,11 @@ std::string content(Strong<T, uint64_t> v) {
 std::string content(const TimeBounds& v) {
   std::string out;
   encode_time_bounds(out, v);
+  return out;
+}
+std::string content(const CellProfile& v) {
+  std::string out;
+  encode_cell_profile(out, v);
   return out;
 }
 
@@ -118,6 +125,10 @@ bool parse(Bytes in, TimeBounds& out) {
   Reader reader(in);
   return decode_time_bounds(reader, out) && reader.at_end();
 }
+bool parse(Bytes in, CellProfile& out) {
+  Reader reader(in);
+  return decode_cell_profile(reader, out);
+}
 
 }  // namespace
 
@@ -132,6 +143,7 @@ std::string encode_table_meta(const TableMeta& meta) {
   std::string out;
   for_each_field(meta, [&](Tag tag, const auto& field) {
     if (tag == kSettled && meta.settled == CommitStamp{}) return;
+    if (tag == kProfile && !meta.profile.known) return;
     put_varint(out, tag);
     put_bytes(out, content(field));
   });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/iter/cell_profile.h"
 #include "engine/iter/time_bounds.h"
 #include "engine/model/schema.h"
 #include "engine/model/types.h"
@@ -40,6 +41,7 @@ struct TableMeta {
   // Every cell in it that was committed at or before this was alive then (retention/merge_cut.h);
   // 0: nothing is known.
   CommitStamp settled;
+  CellProfile profile;  // of its cells
 
   // How it is stored.
   uint64_t blocks = 0;
@@ -60,7 +62,7 @@ struct TableMeta {
   bool operator==(const TableMeta&) const = default;
 };
 
-// Fields by tag; unknown tags are skipped, missing ones keep their defaults (bounds: unknown).
+// Fields by tag; unknown tags are skipped, missing ones keep their defaults (bounds, profile: unknown).
 // decode answers DATA_LOSS for bytes that are none.
 std::string encode_table_meta(const TableMeta& meta);
 Result<TableMeta> decode_table_meta(Bytes encoded);

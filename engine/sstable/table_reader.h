@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/iter/range_delete.h"
@@ -43,6 +44,12 @@ class TableReader {
     if (BlockRef block = loader_.cache().find(slots_[i])) return block;
     return loader_.cache().find({id(), index_.handle(i).offset}, slots_[i]);
   }
+
+  // The first damage that was met while its blocks were read; null: none.
+  const Error* damage() const { return damage_ ? &*damage_ : nullptr; }
+  void note_damage(const Error& error) {
+    if (!damage_ && error.code == Errc::data_loss) damage_ = error;
+  }
   Blob& blob() { return *blob_; }
   BlockLoader& loader() { return loader_; }
 
@@ -61,6 +68,7 @@ class TableReader {
   std::vector<StampedRange> ranges_;
   std::unique_ptr<BlockSlot[]> slots_;  // one a data block
   size_t memory_bytes_ = 0;
+  std::optional<Error> damage_;
 };
 
 // `size` bytes of a blob, awaited.

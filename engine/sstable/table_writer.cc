@@ -46,7 +46,9 @@ void TableWriter::add(Bytes key, Bytes value) {
 void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
   if (Bytes(last_key_).substr(0, last_row_bytes_) != parsed.row_prefix) {
     ++meta_.rows;
-    filter_.add(row_hash(parsed.row_prefix));
+    const uint64_t hash = row_hash(parsed.row_prefix);
+    filter_.add(hash);
+    profile_.add_row(hash);
   }
   if (meta_.entries == 0) meta_.smallest_key.assign(key);
   ++meta_.entries;
@@ -58,6 +60,7 @@ void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
   switch (parsed.kind) {
     case EntryKind::cell:
       ++meta_.cells;
+      profile_.add_cell(parsed, value, key.size() + value.size());
       break;
     case EntryKind::row_delete:
       ++meta_.row_deletes;
@@ -107,6 +110,7 @@ Async<void> TableWriter::append_tail() {
   if (!block_.empty()) cut_block();
   meta_.largest_key = last_key_;
   meta_.range_deletes = ranges_.size();
+  meta_.profile = profile_.finish();
   TableFooter footer;
   footer.blob = options_.blob;
   if (options_.filter_bits_per_row > 0) {

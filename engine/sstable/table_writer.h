@@ -79,6 +79,7 @@ class TableWriter {
   std::string last_key_;
   TableIndexBuilder index_;
   FilterBuilder filter_;
+  CellProfileBuilder profile_;
   size_t last_row_bytes_ = 0;  // of the row prefix at the head of last_key_
   std::vector<StampedRange> ranges_;
   TableMeta meta_;

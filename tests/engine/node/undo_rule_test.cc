@@ -129,9 +129,10 @@ TEST_F(UndoRule, MergesKeepWhatAChangeHidForTheMarginBeyondItsWindow) {
   };
   const int64_t until_us = family().history[0].undo_until_us;
   compact_at(until_us + 1);
-  EXPECT_EQ(node_.stats().table_bytes, held);
+  // But for how well the facts about the table compress.
+  EXPECT_NEAR(static_cast<double>(node_.stats().table_bytes), static_cast<double>(held), 8);
   compact_at(until_us + 300'000'000 + 1);
-  EXPECT_LT(node_.stats().table_bytes, held);
+  EXPECT_LT(node_.stats().table_bytes, held - 50);
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+// TimeHistogram: how many bytes belong to which times, in few buckets, so that "how much is older
+// than that" can be answered long after the entries were seen.
+//
+// Invariants
+//   1. The buckets' bytes add up to everything that was added.
+//   2. Every time that was added lies within the bucket that holds its bytes; so at_most_before()
+//      is never less than the truth and at_least_before() never more. Buckets may overlap.
+//   3. At most kMostBuckets; a bucket holds more than 1/kParts of the bytes only where they have
+//      one and the same time, or came as one piece. Hence the bounds differ by about 1/kParts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/base/coding.h"
+
+namespace cellar::engine {
+
+class TimeHistogram {
+ public:
+  struct Bucket {
+    int64_t first_us = 0;
+    int64_t last_us = 0;
+    uint64_t bytes = 0;
+    bool operator==(const Bucket&) const = default;
+  };
+  static constexpr size_t kParts = 24;
+  static constexpr size_t kMostBuckets = 2 * kParts + 1;
+
+  const std::vector<Bucket>& buckets() const { return buckets_; }  // by first_us
+  uint64_t bytes() const;
+  bool empty() const { return buckets_.empty(); }
+  // Bytes with a time below `us`: never less, never more than the truth.
+  uint64_t at_most_before(int64_t us) const;
+  uint64_t at_least_before(int64_t us) const;
+
+  bool operator==(const TimeHistogram&) const = default;
+
+ private:
+  friend class TimeHistogramBuilder;
+  friend bool decode_time_histogram(Reader& in, TimeHistogram& out);
+  std::vector<Bucket> buckets_;
+};
+
+// Takes times in any order. A few nanoseconds each once their spread is known; holds about 10 KiB.
+class TimeHistogramBuilder {
+ public:
+  void add(int64_t us, uint64_t bytes);
+  uint64_t bytes() const { return total_; }
+  TimeHistogram finish();
+
+ private:
+  static constexpr size_t kFineParts = 64;
+  static constexpr size_t kMostPending = 256;
+  void fold(size_t parts);
+
+  std::vector<TimeHistogram::Bucket> buckets_;  // by first_us, disjoint or not
+  std::vector<TimeHistogram::Bucket> pending_;
+  uint64_t total_ = 0;
+};
+
+// See "Cell profile" in FORMATS.md. decode answers false for bytes that are none.
+void encode_time_histogram(std::string& out, const TimeHistogram& histogram);
+bool decode_time_histogram(Reader& in, TimeHistogram& out);
+
+}  // namespace cellar::engine

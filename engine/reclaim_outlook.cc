@@ -1,0 +1,131 @@
+#include "engine/reclaim_outlook.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/reclaim_view.h"
+#include "engine/retention/dead_table.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
+
+int64_t add_saturating(int64_t a, int64_t b) { return a > kNeverUs - b ? kNeverUs : a + b; }
+
+double clamped_dead(const std::vector<DeathSpan>& deaths, double bytes, int64_t at_us) {
+  return std::min(about_dead(deaths, at_us), bytes);
+}
+
+// When the past rules can be forgotten: no change can be undone any more, and the margin has
+// passed.
+int64_t rules_due(Tablet& tablet) {
+  const TableSchema& schema = tablet.schema();
+  const CommitStamp changed = last_rule_change(schema);
+  if (changed == CommitStamp{} || settled_of(tablet.version()) >= changed) return kNeverUs;
+  int64_t last_us = static_cast<int64_t>(changed.value() / 1000);
+  for (const FamilySchema& family : schema.families) {
+    for (const PastRule& past : family.history) last_us = std::max(last_us, past.undo_until_us);
+  }
+  return add_saturating(last_us, schema.options.reclaim_within_us / 4);
+}
+
+int64_t merge_due(Tablet& tablet, int64_t now_us) {
+  int64_t due_us = rules_due(tablet);
+  const TableRetention firm =
+      TableRetention::firm(tablet.schema(), settled_of(tablet.version()), now_us);
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      // Deletes alone do not die; they go in merges.
+      const TimeBounds& bounds = table->meta().bounds;
+      if (!bounds.has_cells() && !bounds.has_tokens()) continue;
+      due_us = std::min(due_us, dead_from_us(firm, bounds));
+    }
+  }
+  return add_saturating(due_us, tablet.shard().options.removal_margin_us);
+}
+
+}  // namespace
+
+bool is_over_slack(Tablet& tablet, double bytes, double dead, double overdue) {
+  return overdue >= 1 && overdue > tablet.schema().options.dead_slack * (bytes - dead);
+}
+
+bool ReclaimOutlook::is_stale(Tablet& tablet) const {
+  const int64_t age_us =
+      std::max(kLeastAgeUs, tablet.schema().options.reclaim_within_us / kMostAge);
+  return !made_ || publications_ != tablet.publications() ||
+         schema_version_ != tablet.schema().version ||
+         tablet.shard().runtime.clock.now_us() - made_us_ > age_us;
+}
+
+ReclaimOutlook& ReclaimOutlook::fresh(Tablet& tablet) {
+  if (is_stale(tablet)) look(tablet, tablet.shard().runtime.clock.now_us());
+  return *this;
+}
+
+void ReclaimOutlook::look(Tablet& tablet, int64_t now_us) {
+  made_ = true;
+  publications_ = tablet.publications();
+  schema_version_ = tablet.schema().version;
+  made_us_ = now_us;
+  deaths_.clear();
+  hidden_.clear();
+  unknown_ = 0;
+  const ReclaimView view = reclaim_view(tablet);
+  bytes_ = static_cast<double>(view.bytes);
+  for (const TableDeaths& table : view.tables) {
+    deaths_.insert(deaths_.end(), table.by_time.begin(), table.by_time.end());
+    for (const DeathByNewer& death : table.by_newer) deaths_.push_back(death.span);
+    hidden_.insert(hidden_.end(), table.hidden.begin(), table.hidden.end());
+    if (table.unknown) unknown_ += static_cast<double>(table.bytes);
+  }
+  merge_due_us_ = merge_due(tablet, now_us);
+  find_slack_due(tablet, now_us);
+}
+
+void ReclaimOutlook::find_slack_due(Tablet& tablet, int64_t now_us) {
+  // Overdue bytes only grow with time and living ones only shrink, so the first moment over the
+  // slack is found by halving.
+  const int64_t grace_us = reclaim_grace_us(tablet);
+  const auto over = [&](int64_t at_us) {
+    return is_over_slack(tablet, bytes_, clamped_dead(deaths_, bytes_, at_us),
+                         clamped_dead(deaths_, bytes_, at_us - grace_us));
+  };
+  int64_t last_us = now_us;
+  for (const DeathSpan& span : deaths_) last_us = std::max(last_us, span.to_us);
+  last_us = add_saturating(last_us, add_saturating(grace_us, 1));
+  slack_due_us_ = kNeverUs;
+  if (!over(last_us)) return;
+  int64_t before_us = now_us - 1;
+  while (last_us - before_us > 1) {
+    const int64_t middle_us = before_us + (last_us - before_us) / 2;
+    (over(middle_us) ? last_us : before_us) = middle_us;
+  }
+  const int64_t lead_us = std::min(tablet.shard().reclaim_pace.work_us(bytes_),
+                                   tablet.schema().options.reclaim_within_us / 2);
+  slack_due_us_ = std::max(now_us, last_us - lead_us);
+}
+
+ReclaimFigures ReclaimOutlook::figures(Tablet& tablet) {
+  fresh(tablet);
+  const int64_t now_us = tablet.shard().runtime.clock.now_us();
+  const double dead = clamped_dead(deaths_, bytes_, now_us);
+  ReclaimFigures figures;
+  figures.dead_bytes = static_cast<uint64_t>(dead);
+  figures.overdue_bytes =
+      static_cast<uint64_t>(clamped_dead(deaths_, bytes_, now_us - reclaim_grace_us(tablet)));
+  if (!hidden_.empty()) {
+    figures.held_bytes =
+        static_cast<uint64_t>(std::max(0.0, clamped_dead(hidden_, bytes_, now_us) - dead));
+  }
+  const auto there = static_cast<uint64_t>(bytes_ - dead);
+  figures.live_bytes = there - std::min(figures.held_bytes, there);
+  figures.unknown_bytes = static_cast<uint64_t>(unknown_);
+  const int64_t first_us = engine::first_death_us(deaths_);
+  if (first_us <= now_us) figures.oldest_death_us = first_us;
+  figures.next_reclaim_us = std::min(slack_due_us_, merge_due_us_);
+  return figures;
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,57 @@
+// ReclaimOutlook: when a tablet is next due for reclaiming, and its figures, kept until its tables,
+// its rules or enough time have changed them; so a look at a shard of 10,000 tablets does not look
+// at all of their tables.
+//
+// Invariant: an outlook is never later than what a fresh one would say, by more than kMostAge of
+// reclaim_within.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/reclaim_figures.h"
+#include "engine/retention/death_spans.h"
+
+namespace cellar::engine {
+
+class Tablet;
+struct ReclaimView;
+
+class ReclaimOutlook {
+ public:
+  // A sixteenth of reclaim_within, and at least a second.
+  static constexpr int64_t kMostAge = 16;
+  static constexpr int64_t kLeastAgeUs = 1'000'000;
+
+  // It has to be looked at anew, which costs more than the rest here.
+  bool is_stale(Tablet& tablet) const;
+  // When dead bytes are first overdue by more than the slack, less the time that the work takes;
+  // INT64_MAX: never, as things are.
+  int64_t slack_due_us(Tablet& tablet) { return fresh(tablet).slack_due_us_; }
+  // When a merge of all runs has something to do that nothing less does: a table is wholly dead, or
+  // past rules can be forgotten.
+  int64_t merge_due_us(Tablet& tablet) { return fresh(tablet).merge_due_us_; }
+  // As of now.
+  ReclaimFigures figures(Tablet& tablet);
+
+ private:
+  ReclaimOutlook& fresh(Tablet& tablet);
+  void look(Tablet& tablet, int64_t now_us);
+  void find_slack_due(Tablet& tablet, int64_t now_us);
+
+  bool made_ = false;
+  uint64_t publications_ = 0;
+  uint64_t schema_version_ = 0;
+  int64_t made_us_ = 0;
+  std::vector<DeathSpan> deaths_;
+  std::vector<DeathSpan> hidden_;
+  double bytes_ = 0;
+  double unknown_ = 0;
+  int64_t slack_due_us_ = INT64_MAX;
+  int64_t merge_due_us_ = INT64_MAX;
+};
+
+// So many overdue bytes are over the slack, of that many bytes and dead bytes.
+bool is_over_slack(Tablet& tablet, double bytes, double dead, double overdue);
+
+}  // namespace cellar::engine

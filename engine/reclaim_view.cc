@@ -1,0 +1,314 @@
+#include "engine/reclaim_view.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/sstable/filter.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
+// Filters asked for one view, about: 20 ns each.
+constexpr size_t kMostProbes = 16'384;
+constexpr size_t kLeastSample = 8;
+// Deaths of one killer are spread over its time in so many steps.
+constexpr int64_t kSteps = 4;
+// Range deletes of one table looked at one by one.
+constexpr size_t kMostRanges = 64;
+
+int64_t us_of(CommitStamp stamp) { return static_cast<int64_t>(stamp.value() / 1000); }
+
+// Newer data that may have killed some of what is older.
+struct Killer {
+  size_t index = 0;
+  double cells = 0;
+  double deletes = 0;  // of rows, families and columns
+  int64_t from_us = 0;
+  int64_t to_us = 0;
+  TimeBounds bounds;
+  const CellProfile* profile = nullptr;
+  Bytes smallest;  // empty: its keys may lie anywhere
+  Bytes largest;
+  std::vector<uint64_t> rows;  // hashes; none: its rows are not known
+  const std::vector<StampedRange>* ranges = nullptr;
+};
+
+bool keys_touch(const Killer& killer, const TableMeta& older) {
+  if (older.entries == 0) return false;
+  if (killer.largest.empty()) return true;
+  return killer.smallest <= Bytes(older.largest_key) && Bytes(older.smallest_key) <= killer.largest;
+}
+
+// Which share of the killer's cells may have the timestamp of a cell of that table.
+double share_at_its_times(const Killer& killer, const TimeBounds& older) {
+  if (!older.known || !killer.bounds.known) return 1;
+  if (!older.has_cells() || !killer.bounds.has_cells()) return 0;
+  if (killer.bounds.min_timestamp_us > older.max_timestamp_us ||
+      killer.bounds.max_timestamp_us < older.min_timestamp_us) {
+    return 0;
+  }
+  if (killer.profile == nullptr || !killer.profile->known) return 1;
+  double touching = static_cast<double>(killer.profile->expiries.bytes());
+  double all = touching;
+  for (const CellProfile::Family& family : killer.profile->families) {
+    const uint64_t last_us = static_cast<uint64_t>(older.max_timestamp_us) + 1;
+    touching +=
+        static_cast<double>(family.times.at_most_before(static_cast<int64_t>(last_us)) -
+                            std::min(family.times.at_least_before(older.min_timestamp_us),
+                                     family.times.at_most_before(static_cast<int64_t>(last_us))));
+    all += static_cast<double>(family.times.bytes());
+  }
+  return all == 0 ? 1 : std::min(1.0, touching / all);
+}
+
+double bytes_in(const StampedRange& range, const TabletTable& older) {
+  const TableIndex& index = older.slice().table().index();
+  if (index.blocks() == 0) return 0;
+  const size_t first = index.find(row_prefix(range.start));
+  const size_t last =
+      range.end.empty() ? index.blocks() - 1 : index.find_before(row_prefix(range.end));
+  if (last < first) return 0;
+  const uint64_t bytes = index.handle(last).end() - index.handle(first).offset;
+  return static_cast<double>(std::min(bytes, older.slice().bytes()));
+}
+
+class Deaths {
+ public:
+  explicit Deaths(Tablet& tablet)
+      : tablet_(tablet),
+        schema_(tablet.schema()),
+        now_us_(tablet.shard().runtime.clock.now_us()),
+        firm_(TableRetention::firm(schema_, settled_of(tablet.version()), now_us_)),
+        reads_(schema_, settled_of(tablet.version())) {
+    for (const FamilySchema& family : schema_.families) {
+      for (const PastRule& past : family.history) undo_ |= past.can_be_undone(now_us_);
+    }
+  }
+
+  ReclaimView take() {
+    add_tables();
+    size_t tables = std::max<size_t>(view_.tables.size(), 1);
+    sample_ = std::clamp(kMostProbes / (tables * tables), kLeastSample, CellProfile::kRowSample);
+    for (const Killer& killer : memtable_killers()) add_kills(killer, 0);
+    for (size_t i = 0; i < view_.tables.size(); ++i) {
+      const Killer killer = killer_of(view_.tables[i]);
+      add_kills(killer, first_older(view_.tables[i].run));
+    }
+    return std::move(view_);
+  }
+
+ private:
+  void add_tables() {
+    const Version& version = tablet_.version();
+    bool any_expiry = false;
+    const auto note = [&any_expiry](const TimeBounds& bounds) {
+      any_expiry |= !bounds.known || bounds.latest_expiry_us != INT64_MIN;
+    };
+    for (const auto& memtable : version.memtables) note(memtable->entries.time_bounds());
+    for (const TabletRun& run : version.runs) {
+      for (const Ref<TabletTable>& table : run.tables) note(table->meta().bounds);
+    }
+    for (size_t i = 0; i < version.runs.size(); ++i) {
+      const bool oldest = i + 1 == version.runs.size();
+      for (const Ref<TabletTable>& table : version.runs[i].tables) {
+        TableDeaths deaths = deaths_of(table);
+        deaths.run = i;
+        deaths.run_number = version.runs[i].number;
+        deaths.alone = !reads_.any_counts() && (oldest || !any_expiry);
+        view_.bytes += deaths.bytes;
+        view_.tables.push_back(std::move(deaths));
+      }
+    }
+  }
+
+  TableDeaths deaths_of(const Ref<TabletTable>& table) {
+    const TableMeta& meta = table->meta();
+    const MortalFacts facts{meta.bounds,
+                            meta.profile,
+                            meta.key_bytes + meta.value_bytes,
+                            table->slice().bytes(),
+                            meta.min_stamp,
+                            meta.max_stamp,
+                            meta.settled_to()};
+    TableDeaths deaths;
+    deaths.table = table;
+    deaths.bytes = facts.bytes;
+    deaths.unknown = !meta.profile.known && meta.cells != 0;
+    const int64_t orphaned_us = tablet_.orphaned_us();
+    deaths.by_time = death_spans(schema_, firm_, facts, orphaned_us);
+    if (undo_) deaths.hidden = death_spans(schema_, reads_, facts, orphaned_us);
+    return deaths;
+  }
+
+  size_t first_older(size_t run) const {
+    const auto& tables = view_.tables;
+    return static_cast<size_t>(
+        std::partition_point(tables.begin(), tables.end(),
+                             [run](const TableDeaths& t) { return t.run <= run; }) -
+        tables.begin());
+  }
+
+  static Killer killer_of(const TableDeaths& newer) {
+    const TableMeta& meta = newer.table->meta();
+    const double part = meta.file_bytes == 0 ? 1
+                                             : static_cast<double>(newer.bytes) /
+                                                   static_cast<double>(meta.file_bytes);
+    Killer killer;
+    killer.index = newer.run;
+    killer.cells = static_cast<double>(meta.cells) * std::min(part, 1.0);
+    killer.deletes = static_cast<double>(meta.deletes()) * std::min(part, 1.0);
+    killer.from_us = us_of(meta.min_stamp);
+    killer.to_us = us_of(meta.max_stamp);
+    killer.bounds = meta.bounds;
+    killer.profile = &meta.profile;
+    killer.smallest = meta.smallest_key;
+    killer.largest = meta.largest_key;
+    killer.rows = meta.profile.row_sample;
+    killer.ranges = &newer.table->slice().range_deletes();
+    return killer;
+  }
+
+  std::vector<Killer> memtable_killers() const {
+    std::vector<Killer> killers;
+    std::vector<uint64_t> rows;
+    for (const std::string& row : tablet_.samples().rows()) {
+      rows.push_back(row_hash(row_prefix(row)));
+    }
+    for (const auto& memtable : tablet_.version().memtables) {
+      const Memtable& entries = memtable->entries;
+      if (entries.empty()) continue;
+      Killer killer;
+      killer.index = kByMemtables;
+      killer.cells = static_cast<double>(entries.entries());
+      killer.from_us = us_of(entries.min_stamp());
+      killer.to_us = us_of(entries.max_stamp());
+      killer.bounds = entries.time_bounds();
+      killer.rows = rows;
+      killer.ranges = &entries.range_deletes();
+      killers.push_back(std::move(killer));
+    }
+    return killers;
+  }
+
+  // How much of the killer's row sample each older table holds, as a share of one: a row that
+  // several hold counts for each in part, for a new cell kills at most one.
+  std::vector<double> hits(const Killer& killer, size_t from) const {
+    std::vector<double> share(view_.tables.size(), 0);
+    std::vector<size_t> holders;
+    const size_t rows = std::min(killer.rows.size(), sample_);
+    for (size_t i = 0; i < rows; ++i) {
+      holders.clear();
+      for (size_t t = from; t < view_.tables.size(); ++t) {
+        const TabletTable& table = *view_.tables[t].table;
+        if (!keys_touch(killer, table.meta())) continue;
+        if (table.slice().table().may_contain_row(killer.rows[i])) holders.push_back(t);
+      }
+      for (const size_t t : holders) {
+        share[t] += 1.0 / (static_cast<double>(holders.size()) * static_cast<double>(rows));
+      }
+    }
+    if (rows == 0) hit_everywhere(killer, from, share);
+    return share;
+  }
+
+  void hit_everywhere(const Killer& killer, size_t from, std::vector<double>& share) const {
+    double cells = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+      for (size_t t = from; t < view_.tables.size(); ++t) {
+        const TableMeta& meta = view_.tables[t].table->meta();
+        if (!keys_touch(killer, meta)) continue;
+        if (pass == 0) cells += static_cast<double>(meta.cells);
+        if (pass == 1 && cells > 0) share[t] = static_cast<double>(meta.cells) / cells;
+      }
+    }
+  }
+
+  void add_kills(const Killer& killer, size_t from) {
+    if (from >= view_.tables.size()) return;
+    if (killer.cells + killer.deletes > 0) {
+      const std::vector<double> share = hits(killer, from);
+      for (size_t t = from; t < view_.tables.size(); ++t) {
+        if (share[t] > 0) add_cell_kills(killer, share[t], view_.tables[t]);
+      }
+    }
+    if (killer.ranges == nullptr || killer.ranges->empty()) return;
+    for (size_t t = from; t < view_.tables.size(); ++t) add_range_kills(killer, view_.tables[t]);
+  }
+
+  void add_cell_kills(const Killer& killer, double share, TableDeaths& older) const {
+    const TableMeta& meta = older.table->meta();
+    const auto bytes = static_cast<double>(older.bytes);
+    const double cell_bytes = bytes / static_cast<double>(std::max<uint64_t>(meta.entries, 1));
+    const double row_bytes = bytes / static_cast<double>(std::max<uint64_t>(meta.rows, 1));
+    const double touching = reads_.any_counts() ? 1 : share_at_its_times(killer, meta.bounds);
+    add(killer, older, share * (killer.cells * touching * cell_bytes + killer.deletes * row_bytes),
+        killer.from_us, killer.to_us);
+  }
+
+  static void add_range_kills(const Killer& killer, TableDeaths& older) {
+    size_t looked_at = 0;
+    for (const StampedRange& range : *killer.ranges) {
+      if (++looked_at > kMostRanges) return;
+      if (range.stamp < older.table->meta().min_stamp) continue;
+      const int64_t at_us = us_of(range.stamp);
+      older.by_newer.push_back({killer.index, {at_us, at_us, bytes_in(range, *older.table)}});
+    }
+  }
+
+  static void add(const Killer& killer, TableDeaths& older, double bytes, int64_t from_us,
+                  int64_t to_us) {
+    if (bytes < 1 || to_us < from_us) return;
+    const int64_t step_us = (to_us - from_us) / kSteps;
+    for (int64_t i = 0; i < kSteps; ++i) {
+      const int64_t begin_us = from_us + i * step_us;
+      const int64_t end_us = i + 1 == kSteps ? to_us : begin_us + step_us;
+      older.by_newer.push_back({killer.index, {begin_us, end_us, bytes / kSteps}});
+    }
+  }
+
+  Tablet& tablet_;
+  const TableSchema& schema_;
+  const int64_t now_us_;
+  const TableRetention firm_;
+  const TableRetention reads_;
+  bool undo_ = false;
+  size_t sample_ = CellProfile::kRowSample;
+  ReclaimView view_;
+};
+
+}  // namespace
+
+double TableDeaths::dead(int64_t at_us) const {
+  double sum = about_dead(by_time, at_us);
+  for (const DeathByNewer& death : by_newer) sum += about_dead({&death.span, 1}, at_us);
+  return std::min(sum, static_cast<double>(bytes));
+}
+
+double TableDeaths::held(int64_t at_us) const {
+  if (hidden.empty()) return 0;
+  const double all = static_cast<double>(bytes);
+  return std::max(0.0, std::min(about_dead(hidden, at_us), all) - dead(at_us));
+}
+
+int64_t TableDeaths::first_death_us() const {
+  int64_t first_us = engine::first_death_us(by_time);
+  for (const DeathByNewer& death : by_newer) first_us = std::min(first_us, death.span.from_us);
+  return first_us;
+}
+
+double ReclaimView::dead(int64_t at_us) const {
+  double sum = 0;
+  for (const TableDeaths& table : tables) sum += table.dead(at_us);
+  return sum;
+}
+
+ReclaimView reclaim_view(Tablet& tablet) { return Deaths(tablet).take(); }
+
+int64_t reclaim_grace_us(Tablet& tablet) {
+  const int64_t within_us = tablet.schema().options.reclaim_within_us;
+  const int64_t margin_us = tablet.shard().options.removal_margin_us;
+  return within_us > kNeverUs - margin_us ? kNeverUs : within_us + margin_us;
+}
+
+}  // namespace cellar::engine
