@@ -24,6 +24,17 @@ std::string describe_bounds(const TimeBounds& b) {
   return out;
 }
 
+std::string describe_profile(const CellProfile& profile) {
+  if (!profile.known) return "profile unknown";
+  std::string out = "bytes";
+  for (const CellProfile::Family& family : profile.families) {
+    out += fmt::format(" {} of {}, {} of later versions;", family.bytes(), family.name,
+                       family.bytes_from_rank(1));
+  }
+  return out + fmt::format(" {} with an expiry; {} sampled rows", profile.expiries.bytes(),
+                           profile.row_sample.size());
+}
+
 // One file under inspection; holds what later parts are checked against.
 class TableDump {
  public:
@@ -233,6 +244,7 @@ class TableDump {
     line(fmt::format("keys {} to {}", escape_bytes(meta->smallest_key),
                      escape_bytes(meta->largest_key)));
     line(describe_bounds(meta->bounds));
+    line(describe_profile(meta->profile));
     if (meta->settled != CommitStamp{}) line(fmt::format("settled up to {}", meta->settled));
     line(fmt::format("{} blocks, {} bytes; before compression {} of keys, {} of values",
                      meta->blocks, meta->data_bytes, meta->key_bytes, meta->value_bytes));

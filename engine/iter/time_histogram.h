@@ -5,8 +5,9 @@
 //   1. The buckets' bytes add up to everything that was added.
 //   2. Every time that was added lies within the bucket that holds its bytes; so at_most_before()
 //      is never less than the truth and at_least_before() never more. Buckets may overlap.
-//   3. At most kMostBuckets; a bucket holds more than 1/kParts of the bytes only where they have
-//      one and the same time, or came as one piece. Hence the bounds differ by about 1/kParts.
+//   3. At most kMostBuckets; one holds more than 1/kParts of the bytes only where they have one and
+//      the same time, or came as one piece. A few may overlap at any time, so the bounds differ by
+//      a few such parts, and what lies in the middle of them is nearer to the truth.
 #pragma once
 
 #include <cstdint>

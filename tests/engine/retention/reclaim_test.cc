@@ -216,6 +216,98 @@ TEST_F(Reclaim, WhatAnUndoWindowHoldsIsNotOverdue) {
   EXPECT_EQ(compactions(), 0u);
 }
 
+// A hundred cells without any rule die by their own expiry, one a minute.
+TEST_F(Reclaim, OverdueBytesOfOwnExpiriesAreMergedAway) {
+  create(RetentionRule{});
+  for (int64_t i = 0; i < 100; ++i) {
+    set(fmt::format("row{:02}", i), 5 + i, now_us() + (i + 1) * kMinuteUs);
+  }
+  ASSERT_TRUE(node_.flush("t"));
+  const auto bytes = static_cast<double>(figures().bytes);
+  pass_exactly(50 * kMinuteUs);
+  EXPECT_NEAR(static_cast<double>(figures().dead_bytes), 0.5 * bytes, 0.05 * bytes);
+  EXPECT_EQ(compactions(), 0u);
+  pass_exactly(40 * kMinuteUs);  // 90: 25 are overdue, 10 live
+  EXPECT_GE(compactions(), 1u);
+  EXPECT_LE(static_cast<double>(figures().overdue_bytes),
+            0.1 * static_cast<double>(figures().live_bytes) + 100);
+}
+
+TEST_F(Reclaim, WhatNewerCellsKilledLeavesInTime) {
+  create(RetentionRule::max_versions(1));
+  for (int64_t i = 0; i < 100; ++i) set(fmt::format("row{:02}", i), now_us() + i);
+  ASSERT_TRUE(node_.flush("t"));
+  pass_exactly(10 * kMinuteUs);
+  for (int64_t i = 0; i < 50; ++i) set(fmt::format("row{:02}", i), now_us() + i);
+  ASSERT_TRUE(node_.flush("t"));
+  EXPECT_EQ(tables(), 2u);
+  const auto dead = static_cast<double>(figures().dead_bytes);
+  EXPECT_NEAR(dead, static_cast<double>(figures().bytes) / 3, dead / 2);
+  EXPECT_EQ(figures().overdue_bytes, 0u);
+  pass(kHourUs + 6 * kMinuteUs);
+  EXPECT_EQ(compactions(), 1u);
+  EXPECT_EQ(tables(), 1u);
+  EXPECT_EQ(figures().dead_bytes, 0u);
+  EXPECT_EQ(node_.cells("t").size(), 100u);
+}
+
+TEST_F(Reclaim, NewRowsKillNothing) {
+  create(RetentionRule::max_versions(1));
+  for (int64_t i = 0; i < 100; ++i) set(fmt::format("row{:02}", i), now_us() + i);
+  ASSERT_TRUE(node_.flush("t"));
+  for (int64_t i = 0; i < 100; ++i) set(fmt::format("row{:02}new", i), now_us() + i);
+  ASSERT_TRUE(node_.flush("t"));
+  pass(3 * kHourUs);
+  EXPECT_EQ(compactions(), 0u);
+}
+
+TEST_F(Reclaim, WhatADeleteCoversLeavesInTimeThoughItIsOnlyInMemory) {
+  create(RetentionRule{});
+  for (int64_t i = 0; i < 100; ++i) set(fmt::format("row{:02}", i), now_us());
+  ASSERT_TRUE(node_.flush("t"));
+  ASSERT_TRUE(node_.drop_rows("t", "row3", "row9"));
+  pass(2 * kHourUs);
+  EXPECT_EQ(figures().overdue_bytes, 0u);
+  EXPECT_EQ(compactions(), 1u);
+  EXPECT_EQ(node_.cells("t").size(), 40u);
+}
+
+TEST_F(Reclaim, CellsOfADroppedFamilyLeaveInTime) {
+  create(RetentionRule{});
+  engine::TableChange change;
+  change.name = "t";
+  change.add.push_back({.name = "g"});
+  ASSERT_TRUE(node_.alter_table(change));
+  for (int64_t i = 0; i < 100; ++i) {
+    const std::string row = fmt::format("row{:02}", i);
+    ASSERT_TRUE(node_.write("t", row, {set_cell(i % 2 == 0 ? "f:q" : "g:q", now_us(), "value")}));
+  }
+  ASSERT_TRUE(node_.flush("t"));
+  const auto bytes = static_cast<double>(figures().bytes);
+  EXPECT_EQ(figures().dead_bytes, 0u);
+  engine::TableChange drop;
+  drop.name = "t";
+  drop.drop = {"g"};
+  ASSERT_TRUE(node_.alter_table(drop));
+  EXPECT_NEAR(static_cast<double>(figures().dead_bytes), 0.5 * bytes, 0.1 * bytes);
+  pass(kHourUs + 6 * kMinuteUs);
+  EXPECT_EQ(figures().dead_bytes, 0u);
+  EXPECT_EQ(compactions(), 1u);
+}
+
+// It sleeps until there is something to do: a few looks an hour, whatever is dead.
+TEST_F(Reclaim, DoesNotSpin) {
+  create(RetentionRule::union_of(
+      {RetentionRule::max_age_us(2 * kHourUs), RetentionRule::max_versions(1)}));
+  fill_evenly();
+  set("row50", now_us() + 1);
+  ASSERT_TRUE(node_.flush("t"));
+  set("row51", now_us() + 1);
+  const uint64_t before = node_.stats().reclaim_turns;
+  for (int hour = 0; hour < 20; ++hour) pass_exactly(kHourUs);
+  EXPECT_LT(node_.stats().reclaim_turns - before, 20u * 10);
+}
+
 // ---- tables that need not be read
 
 TEST_F(Reclaim, AWhollyDeadTableIsNotReadThoughItIsStillThere) {
