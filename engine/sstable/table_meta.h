@@ -62,8 +62,8 @@ struct TableMeta {
   bool operator==(const TableMeta&) const = default;
 };
 
-// Fields by tag; unknown tags are skipped, missing ones keep their defaults (bounds, profile: unknown).
-// decode answers DATA_LOSS for bytes that are none.
+// Fields by tag; unknown tags are skipped, missing ones keep their defaults (bounds, profile:
+// unknown). decode answers DATA_LOSS for bytes that are none.
 std::string encode_table_meta(const TableMeta& meta);
 Result<TableMeta> decode_table_meta(Bytes encoded);
 
