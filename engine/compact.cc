@@ -30,10 +30,7 @@ void add_input(MergePlan& plan, const TabletRun& run) {
 
 // One compaction at a time: the one at work rests no more while others wait.
 Async<AsyncMutex::Lock> lock_compaction(ShardContext& shard) {
-  if (shard.compaction != nullptr) {
-    shard.shape_pace.hurry();
-    shard.reclaim_pace.hurry();
-  }
+  if (shard.compaction != nullptr) shard.reclaim_pace.hurry();
   return shard.compaction_lock.lock();
 }
 
@@ -142,14 +139,6 @@ std::optional<RunWindow> pick(const RunShapes& shapes) {
   return std::nullopt;
 }
 
-// The share of the time that merging for the tree's shape takes follows its backlog: how many runs
-// there are more than allowed.
-double share_of_backlog(const RunShapes& shapes) {
-  const size_t allowed = allowed_runs(shapes.bytes, shapes.width);
-  const size_t runs = shapes.bytes.size();
-  return merge_share(runs > allowed ? runs - allowed : 0);
-}
-
 Pace& reclaim_pace(Tablet& tablet) {
   Pace& pace = tablet.shard().reclaim_pace;
   pace.begin(tablet.schema().options.reclaim_share);
@@ -197,9 +186,7 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
   // The window counts from the oldest, which is the version's last.
   const auto end = version->runs.end() - static_cast<ptrdiff_t>(window->first);
   Runs runs(end - static_cast<ptrdiff_t>(window->count), end);
-  Pace& pace = tablet.shard().shape_pace;
-  pace.begin(share_of_backlog(shapes));
-  CO_TRY_VOID(co_await merge_runs(tablet, version, std::move(runs), &pace));
+  CO_TRY_VOID(co_await merge_runs(tablet, version, std::move(runs), nullptr));
   co_return true;
 }
 

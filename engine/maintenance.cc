@@ -26,7 +26,6 @@ void Maintenance::start() {
 
 Async<void> Maintenance::stop() {
   stopping_ = true;
-  shard_.shape_pace.hurry();
   shard_.reclaim_pace.hurry();
   flush_.wake.notify_all();
   compaction_.wake.notify_all();

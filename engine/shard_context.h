@@ -74,8 +74,7 @@ struct ShardContext {
   AsyncMutex compaction_lock{};        // one compaction at a time
   MergeJob* compaction = nullptr;      // the one that runs now,
   const Tablet* compacting = nullptr;  // and whose it is
-  Pace shape_pace{runtime.timers};     // of merges for the shape's sake,
-  Pace reclaim_pace{runtime.timers};   // and of those that reclaim
+  Pace reclaim_pace{runtime.timers};   // of merges that reclaim; others never rest
 
   uint64_t log_growth = 0;  // payload bytes appended since someone last looked
 

@@ -39,9 +39,4 @@ std::optional<RunWindow> pick_merge(std::span<const uint64_t> run_bytes, size_t 
   return best;
 }
 
-double merge_share(size_t backlog) {
-  const auto part = static_cast<double>(std::min(backlog, kFullBacklog)) / kFullBacklog;
-  return 0.5 + 0.5 * std::max(part - 1.0 / kFullBacklog, 0.0) * kFullBacklog / (kFullBacklog - 1);
-}
-
 }  // namespace cellar::engine

@@ -48,9 +48,4 @@ size_t allowed_runs(std::span<const uint64_t> run_bytes, size_t width = kMaxRuns
 // always may.
 std::optional<RunWindow> pick_merge(std::span<const uint64_t> run_bytes, size_t width = SIZE_MAX);
 
-// What a merge for the shape's sake may take of the time when there are so many runs more than
-// allowed: half of it at first, all of it from kFullBacklog on.
-inline constexpr size_t kFullBacklog = 3;
-double merge_share(size_t backlog);
-
 }  // namespace cellar::engine
