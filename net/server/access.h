@@ -21,6 +21,9 @@ security::AuditEvent denial_event(const Session& session, const wire::Frame& fra
 // Of a request that is served: its answer will be in the log if it changes what logs tell.
 void log_change(ShardServer& shard, Session& session, const wire::Frame& frame);
 
+// As logs call an operation; one that does not exist by its number.
+std::string name_of(uint16_t op);
+
 // Of what is in the request, where the table alone does not tell (AlterTable).
 security::Need need_of(const Permission& permission, Bytes body);
 

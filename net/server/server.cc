@@ -6,6 +6,7 @@
 #include "io/base/log_setup.h"
 #include "io/base/random.h"
 #include "net/server/exposure.h"
+#include "net/server/slow_log.h"
 
 namespace cellar::server {
 namespace {
@@ -220,7 +221,10 @@ Result<void> Server::open_listeners() {
   // A name may have turned out to be another address than it seemed.
   TRY_VOID(check_exposure(address_, options_.security));
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
-    state(shard).server->listen(std::move(state(shard).listener));
+    ShardServer& server = *state(shard).server;
+    server.meter().slow().listen(
+        [id = shard.id().value()](const SlowRequest& one) { log_slow_request(one, id); });
+    server.listen(std::move(state(shard).listener));
     co_return;
   });
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_agent(shard); });

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "net/server/slow_log.h"
 #include "tests/net/server_bed.h"
 
 namespace cellar::server {
@@ -88,6 +89,23 @@ TEST(SlowRequests, AreARingAndTellAListener) {
   EXPECT_EQ(slow.kept().front().request_id, 10u);
   EXPECT_EQ(slow.total(), SlowRequests::kKept + 10);
   EXPECT_EQ(told, SlowRequests::kKept + 10);
+}
+
+// What a client calls itself cannot make a line of its own, and the stages are all there.
+TEST(SlowLog, OneLineWithItsStages) {
+  SlowRequest slow;
+  slow.queued_us = 300;
+  slow.engine_us = 1000;
+  slow.reply_us = 200;
+  slow.op = static_cast<uint16_t>(wire::fb::Op::ReadRow);
+  slow.table_id = 3;
+  slow.request_id = 9;
+  slow.peer = "127.0.0.1:4000";
+  slow.client = "mine\n2026 forged";
+  EXPECT_EQ(
+      slow_request_line(slow, 1),
+      "request took long op=ReadRow total_us=1500 queued_us=300 engine_us=1000 reply_us=200 "
+      "code=OK table=3 request=9 shard=1 peer=127.0.0.1:4000 client=\"mine\\x0a2026 forged\"");
 }
 
 // Every answered request is counted once, with what it was answered.
