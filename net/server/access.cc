@@ -185,8 +185,9 @@ bool is_shown(const Session& session, Op op, Bytes table) {
 }
 
 std::string name_of(uint16_t op) {
+  if (op == wire::kBackupOp) return fb::EnumNameOperateOp(fb::OperateOp::Backup);
   if (permission_of(op) != nullptr) return fb::EnumNameOp(static_cast<Op>(op));
-  return op == wire::kBackupOp ? "Backup" : fmt::format("operation {}", op);
+  return fmt::format("operation {}", op);
 }
 
 security::AuditEvent denial_event(const Session& session, const Frame& frame, const Error& error) {
@@ -201,15 +202,6 @@ security::AuditEvent denial_event(const Session& session, const Frame& frame, co
 }
 
 void log_change(ShardServer& shard, Session& session, const Frame& frame) {
-  if (frame.header.op == wire::kBackupOp && session.principal() != nullptr) {
-    security::AuditEvent event;
-    event.event = "change";
-    event.principal = session.principal()->name;
-    event.address = session.peer();
-    event.operation = name_of(frame.header.op);
-    event.object = "node";
-    return session.log_answer(frame.header, std::move(event));
-  }
   const Permission* permission = permission_of(frame.header.op);
   if (permission == nullptr || permission->logged == Logged::no) return;
   const auto op = static_cast<Op>(frame.header.op);
@@ -223,7 +215,7 @@ void log_change(ShardServer& shard, Session& session, const Frame& frame) {
   event.event = "change";
   event.principal = session.principal()->name;
   event.address = session.peer();
-  event.operation = fb::EnumNameOp(op);
+  event.operation = name_of(frame.header.op);
   event.object = permission->scope == Scope::node
                      ? "node"
                      : held_on(shard, *session.principal(), frame, op, named).shown;
@@ -238,7 +230,7 @@ Result<void> check_access(ShardServer& shard, Session& session, const Frame& fra
   if (who == nullptr) {
     return fail(Errc::unauthenticated, "nobody has logged in on this connection");
   }
-  // What is not in the table is the node's, whatever it is: backups, which hold all of its data.
+  // What is not in the table is the node's, whatever it is.
   const std::string name = name_of(frame.header.op);
   if (permission == nullptr || permission->scope == Scope::node) {
     return security::allow_node(*who, name, {{Role::admin}});

@@ -1,5 +1,5 @@
 // Permissions: what every operation of the protocol asks of a principal, in one table. An operation
-// that is declared in common.fbs and has no entry here does not compile.
+// that is declared in common.fbs or operate.fbs and has no entry here does not compile.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "net/security/authorizer.h"
 #include "net/wire/body.h"
+#include "net/wire/operate.h"
 
 namespace cellar::server {
 
@@ -34,6 +35,7 @@ using security::Need;
 using security::Role;
 using security::Roles;
 using wire::fb::Op;
+using wire::fb::OperateOp;
 
 // ANY: whoever may do anything with a table may know how it is made.
 inline constexpr Need kAny{Roles::all(), true};
@@ -76,17 +78,25 @@ inline constexpr std::array kTable = {
     Permission{Op::AuditLog, Scope::table, {{Role::admin}}},
     // Releasing held time lets cells of every table die.
     Permission{Op::ConfirmTime, Scope::node, {{Role::admin}}, Logged::admin},
+    // A backup holds all of a table and more, and is written where the node may write.
+    Permission{static_cast<Op>(OperateOp::Backup), Scope::node, {{Role::admin}}, Logged::admin},
 };
 
-// Whether common.fbs declares this number: the compiler writes an enumerator by its name and
+// Whether its schema declares this number: the compiler writes an enumerator by its name and
 // anything else as a cast.
-template <Op kOp>
-consteval bool is_declared() {
+template <auto kOp>
+consteval bool names_one() {
   const std::string_view text = __PRETTY_FUNCTION__;
   const size_t at = text.rfind("kOp = ") + 6;
   return text[at] != '(' && !(text[at] >= '0' && text[at] <= '9');
 }
-static_assert(is_declared<Op::Hello>() && !is_declared<static_cast<Op>(5)>());
+static_assert(names_one<Op::Hello>() && !names_one<static_cast<Op>(5)>());
+static_assert(names_one<OperateOp::Backup>() && !names_one<static_cast<OperateOp>(5)>());
+
+template <size_t kNumber>
+consteval bool is_declared() {
+  return names_one<static_cast<Op>(kNumber)>() || names_one<static_cast<OperateOp>(kNumber)>();
+}
 
 template <size_t kEntries, size_t... kNumbers>
 consteval bool is_complete(const std::array<Permission, kEntries>& table,
@@ -95,13 +105,12 @@ consteval bool is_complete(const std::array<Permission, kEntries>& table,
     return std::count_if(table.begin(), table.end(),
                          [op](const Permission& one) { return one.op == op; });
   };
-  return (
-      (entries(static_cast<Op>(kNumbers)) == (is_declared<static_cast<Op>(kNumbers)>() ? 1 : 0)) &&
-      ...);
+  return ((entries(static_cast<Op>(kNumbers)) == (is_declared<kNumbers>() ? 1 : 0)) && ...);
 }
-inline constexpr size_t kOps = static_cast<size_t>(Op::MAX) + 1;
+inline constexpr size_t kOps =
+    std::max(static_cast<size_t>(Op::MAX), static_cast<size_t>(OperateOp::MAX)) + 1;
 static_assert(is_complete(kTable, std::make_index_sequence<kOps>()),
-              "every operation of common.fbs has exactly one entry in permissions.h");
+              "every operation of the schemas has exactly one entry in permissions.h");
 
 }  // namespace permissions
 

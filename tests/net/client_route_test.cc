@@ -17,11 +17,11 @@ TEST(TabletMapTest, LocatesAndIsCorrected) {
   EXPECT_EQ(map.locate("ozzz").tablet_id, 2u);
   EXPECT_EQ(map.locate("zz").shard, 2u);
   // The tablet has moved.
-  EXPECT_FALSE(map.correct("h", {TableId{1}, TabletId{2}, Epoch{21}, 3}));
+  EXPECT_FALSE(map.correct("h", {TableId{1}, TabletId{2}, Epoch{21}, 3, {}}));
   EXPECT_EQ(map.locate("h").shard, 3u);
   EXPECT_EQ(map.locate("h").epoch, 21u);
   // It was split: the row lies in one that is not known.
-  EXPECT_TRUE(map.correct("z", {TableId{1}, TabletId{9}, Epoch{1}, 1}));
+  EXPECT_TRUE(map.correct("z", {TableId{1}, TabletId{9}, Epoch{1}, 1, {}}));
   EXPECT_EQ(map.locate("z").tablet_id, 0u);
   EXPECT_EQ(map.locate("z").epoch, 0u);
 }
@@ -86,8 +86,8 @@ class RouteTest : public ClientBed {
     if (stale) {
       ++stale_;
       flatbuffers::FlatBufferBuilder b;
-      const wire::TabletHint hint{TableId{7}, TabletId{tablet.id}, Epoch{tablet.epoch},
-                                  tablet.shard};
+      const wire::TabletHint hint{
+          TableId{7}, TabletId{tablet.id}, Epoch{tablet.epoch}, tablet.shard, {}};
       Error error(Errc::aborted, "stale");
       error.retry_after_ms = 0;
       return frame(wire::FrameKind::reply, r.header, wire::build_status(b, error, &hint),
@@ -178,7 +178,7 @@ TEST_F(RouteTest, AMapThatNeverSettlesIsNotFollowedForEver) {
   server_.script = [this](const Received& r) {
     if (r.header.op == static_cast<uint16_t>(fb::Op::DescribeTable)) return describe(r);
     flatbuffers::FlatBufferBuilder b;
-    const wire::TabletHint hint{TableId{7}, TabletId{++stale_ + 100u}, Epoch{1}, 1};
+    const wire::TabletHint hint{TableId{7}, TabletId{++stale_ + 100u}, Epoch{1}, 1, {}};
     Error error(Errc::aborted, "stale");
     error.retry_after_ms = 0;
     return frame(wire::FrameKind::reply, r.header, wire::build_status(b, error, &hint),

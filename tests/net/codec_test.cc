@@ -397,7 +397,7 @@ TEST(Status, RoundTrip) {
   Error error(Errc::resource_exhausted, "no room");
   error.retry_after_ms = 20;
   error.applied = Applied::maybe_applied;
-  const TabletHint hint{TableId{1}, TabletId{2}, Epoch{3}, 4};
+  const TabletHint hint{TableId{1}, TabletId{2}, Epoch{3}, 4, {}};
   const Bytes body = build_status(builder, error, &hint);
   const auto* status = verified<fb::Status>(body);
   ASSERT_NE(status, nullptr);
