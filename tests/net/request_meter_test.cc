@@ -102,10 +102,9 @@ TEST(SlowLog, OneLineWithItsStages) {
   slow.request_id = 9;
   slow.peer = "127.0.0.1:4000";
   slow.client = "mine\n2026 forged";
-  EXPECT_EQ(
-      slow_request_line(slow, 1),
-      "request took long op=ReadRow total_us=1500 queued_us=300 engine_us=1000 reply_us=200 "
-      "code=OK table=3 request=9 shard=1 peer=127.0.0.1:4000 client=\"mine\\x0a2026 forged\"");
+  EXPECT_EQ(slow_request_line(slow, 1),
+            "request took long op=ReadRow total_us=1500 queued_us=300 engine_us=1000 reply_us=200 "
+            "code=OK table=3 request=9 shard=1 peer=127.0.0.1:4000 client=\"mine\\n2026 forged\"");
 }
 
 // Every answered request is counted once, with what it was answered.
