@@ -35,7 +35,8 @@ struct Cell {
 };
 
 // A row, or the part of a row that one block carries. Until a part is complete, the row's cells are
-// provisional: a stream that fails before has not returned the row.
+// provisional: a stream that fails before has not returned the row. The last part of a row may have
+// no cells: a block may be full, or be sent, before it is known that no more follow.
 struct RowPart {
   Bytes key;
   std::span<const Cell> cells;

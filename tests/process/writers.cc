@@ -28,6 +28,7 @@ struct Seen {
 };
 
 void note(std::map<int, Seen>& seen, Bytes row, std::span<const client::Cell> cells) {
+  if (cells.empty()) return;  // a row that ended in the next block
   const int writer = std::stoi(std::string(row.substr(1, 2)));
   Seen& mine = seen[writer];
   if (row.substr(4) == "latest") {
