@@ -18,7 +18,8 @@ namespace cellar::http {
 // What a route gives away or does, from the least to the most.
 enum class Access : uint8_t {
   open,     // health, the console's own files, the API's description
-  figures,  // numbers and names: metrics, tables, tablets, settings
+  metrics,  // numbers, and the names of tables beside them
+  figures,  // what tables there are and how they do, requests that took long
   data,     // what the cells hold
   change,   // changes something, or costs as much as changing something
 };
@@ -30,16 +31,16 @@ class HttpAuthorizer {
   virtual Result<void> authorize(const HttpRequest& request, Access access) = 0;
 };
 
-// Where no authentication is configured: figures for whoever reaches the listener, all else for
-// this machine alone.
+// Where no authentication is configured: health and metrics for whoever reaches the listener, which
+// proxies and scrapers must; all else for this machine alone.
 class LoopbackAuthorizer final : public HttpAuthorizer {
  public:
   Result<void> authorize(const HttpRequest& request, Access access) override;
 };
 
 // Where principals are configured: as above, and moreover a token, `Authorization: Bearer TOKEN`,
-// for all but figures. What cells hold takes the role read, and changes admin, both over all
-// tables. HTTP has no TLS, so a token is taken on the node's own machine alone.
+// for what lies beyond figures. What cells hold takes the role read, and changes admin, both over
+// all tables. HTTP has no TLS, so a token is taken on the node's own machine alone.
 class TokenAuthorizer final : public HttpAuthorizer {
  public:
   explicit TokenAuthorizer(std::shared_ptr<const security::Principals> principals)

@@ -6,7 +6,7 @@ namespace {
 constexpr Route kRoutes[] = {
     {Method::get, "/healthz", Access::open, false, handle_healthz},
     {Method::get, "/readyz", Access::open, false, handle_readyz},
-    {Method::get, "/metrics", Access::figures, true, handle_metrics},
+    {Method::get, "/metrics", Access::metrics, true, handle_metrics},
     // ---- the API
     {Method::get, "/api/v1/node", Access::figures, true, handle_node},
     {Method::get, "/api/v1/shards", Access::figures, true, handle_shards},

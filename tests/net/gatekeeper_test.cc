@@ -22,13 +22,14 @@ int status(HttpAuthorizer& authorizer, const HttpRequest& request, Access access
   return refused ? refused->status : 200;
 }
 
-TEST(Gatekeeper, WithoutPrincipalsFiguresAreForAllAndTheRestForThisMachine) {
+TEST(Gatekeeper, WithoutPrincipalsMetricsAreForAllAndTheRestForThisMachine) {
   LoopbackAuthorizer authorizer;
-  for (const Access access : {Access::open, Access::figures, Access::data, Access::change}) {
+  for (const Access access :
+       {Access::open, Access::metrics, Access::figures, Access::data, Access::change}) {
     EXPECT_EQ(status(authorizer, from("127.0.0.1:5"), access), 200);
     EXPECT_EQ(status(authorizer, from("[::1]:5"), access), 200);
     EXPECT_EQ(status(authorizer, from("10.0.0.1:5"), access),
-              access <= Access::figures ? 200 : 403);
+              access <= Access::metrics ? 200 : 403);
   }
 }
 
@@ -51,7 +52,10 @@ TEST(Gatekeeper, WithPrincipalsTheRestTakesATokenThatNeverTravels) {
                   access);
   };
   EXPECT_EQ(ask("", Access::open, "10.0.0.1:5"), 200);
-  EXPECT_EQ(ask("", Access::figures, "10.0.0.1:5"), 200);
+  EXPECT_EQ(ask("", Access::metrics, "10.0.0.1:5"), 200);
+  EXPECT_EQ(ask("", Access::figures), 200);
+  EXPECT_EQ(ask("", Access::figures, "10.0.0.1:5"), 403);
+  EXPECT_EQ(ask(admin, Access::figures, "10.0.0.1:5"), 403);
   EXPECT_EQ(ask("", Access::data), 401);
   EXPECT_EQ(ask("cellar-wrong", Access::data), 401);
   EXPECT_EQ(ask(reader, Access::data), 200);
