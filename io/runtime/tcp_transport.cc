@@ -171,7 +171,8 @@ class TcpListener final : public Listener {
   Tcp::endpoint bound_;
 };
 
-// Numbers are taken as they are; a name goes to the system's resolver, on a thread of Asio's.
+// Numbers are taken as they are; a name goes to the system's resolver, on a thread of Asio's. One
+// that does not know localhost (a container without /etc/hosts) is corrected, see RFC 6761, 6.3.
 Async<Result<std::vector<Tcp::endpoint>>> resolve(Resolver& resolver, std::string host,
                                                   uint16_t port) {
   ErrorCode not_numeric;
@@ -184,6 +185,10 @@ Async<Result<std::vector<Tcp::endpoint>>> resolve(Resolver& resolver, std::strin
   const std::string service = std::to_string(port);
   const auto flags = Resolver::numeric_service;
   const auto [ec, found] = co_await resolver.async_resolve(host, service, flags, kToken);
+  if (ec && host == "localhost") {
+    endpoints.emplace_back(asio::ip::address_v4::loopback(), port);
+    co_return endpoints;
+  }
   if (ec) co_return fail(Errc::unavailable, "host '{}' does not resolve: {}", host, ec.message());
   for (const auto& entry : found) endpoints.push_back(entry.endpoint());
   co_return endpoints;

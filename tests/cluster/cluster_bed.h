@@ -25,6 +25,7 @@ class ClusterBed {
   // Why there can be no bed on this machine; empty: there can.
   static std::string lacking();
   const std::string& placement() const { return placement_; }
+  bool in_namespaces() const { return namespaces_; }
 
   // `program`: cellard; waits until it serves.
   bool start_node(int node, const std::string& program);

@@ -64,7 +64,7 @@ TEST_F(Console, ShowsEveryViewAndAsksNobodyElse) {
   NEEDS_BROWSER();
   start({"--slow-request", "1us"});
   fill("users", 60);
-  browse();
+  ASSERT_NO_FATAL_FAILURE(browse());
   visit("overview");
   // The best of a few: what else the machine does is not the page's.
   double paint_ms = 1e9;
@@ -114,7 +114,7 @@ TEST_F(Console, IsUsableByKeyboardAlone) {
   NEEDS_BROWSER();
   start();
   fill("users", 20);
-  browse();
+  ASSERT_NO_FATAL_FAILURE(browse());
   visit("tables");
   browser_->run("document.querySelector('[id^=edit-]').focus()");
   browser_->keys(kEnter);
@@ -169,7 +169,7 @@ TEST_F(Console, IsDarkWhereThatIsAskedFor) {
   NEEDS_BROWSER();
   start();
   fill("users", 20);
-  browse(true);
+  ASSERT_NO_FATAL_FAILURE(browse(true));
   visit("overview");
   EXPECT_EQ(said("return matchMedia('(prefers-color-scheme: dark)').matches"), "true");
   EXPECT_EQ(said("return getComputedStyle(document.body).backgroundColor"), "rgb(23, 22, 20)");
@@ -189,7 +189,7 @@ TEST_F(Console, IsDarkWhereThatIsAskedFor) {
 TEST_F(Console, SaysWhatIsEmptyAndWhatIsWrong) {
   NEEDS_BROWSER();
   start();
-  browse();
+  ASSERT_NO_FATAL_FAILURE(browse());
   visit("tables");
   expect_text("There are no tables yet.");
   keep("empty");

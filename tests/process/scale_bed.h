@@ -153,7 +153,9 @@ class ScaleBed : public testing::Test {
     expect_within_budget(what);
   }
   void expect_within_budget(const std::string& what) {
-    EXPECT_LE(peak_bytes(), budget_bytes_ + budget_bytes_ / 10) << what;
+    const size_t peak = peak_bytes();
+    EXPECT_LE(peak, budget_bytes_ + budget_bytes_ / 10) << what;
+    fmt::print("peak after {}: {} of {} MiB\n", what, peak >> 20, budget_bytes_ >> 20);
   }
 
   std::filesystem::path scratch_;

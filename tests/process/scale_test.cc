@@ -208,7 +208,7 @@ std::string noise(size_t bytes) {
 // Cells of 10 MiB lie in blocks of their own, of which a merge or a scan holds one for each table
 // that it reads; a quarter of a GiB is too little for that.
 TEST_F(Scale, CellsOfTenMebibytes) {
-  start(384u << 20);
+  start(512u << 20);
   if (IsSkipped()) return;
   create("t");
   const std::string value = noise(10u << 20);

@@ -76,10 +76,18 @@ WebDriver::WebDriver(const std::string& scratch, bool dark) {
   close(out[1]);
   address_ = "127.0.0.1:" + port_of(out[0]);
   close(out[0]);
+  // A browser that was just installed may be too slow to come up for its driver, which gives up.
+  constexpr int kStarts = 3;
+  for (int start = 0; start < kStarts && session_.empty(); ++start) {
+    begin_session(fmt::format("{}/profile{}", scratch, start), dark);
+  }
+}
+
+void WebDriver::begin_session(const std::string& profile, bool dark) {
   json::array arguments = {"--headless=new",    "--no-sandbox",
                            "--disable-gpu",     "--disable-dev-shm-usage",
                            "--no-first-run",    "--disable-background-networking",
-                           "--hide-scrollbars", "--user-data-dir=" + scratch + "/profile"};
+                           "--hide-scrollbars", "--user-data-dir=" + profile};
   if (dark) arguments.push_back("--blink-settings=preferredColorScheme=0");
   const json::value wanted = {
       {"capabilities",

@@ -39,6 +39,7 @@ class WebDriver {
   json::array log();
 
  private:
+  void begin_session(const std::string& profile, bool dark);
   json::value call(const std::string& method, const std::string& path, const json::value& body);
 
   pid_t pid_ = -1;
