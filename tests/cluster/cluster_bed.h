@@ -4,7 +4,8 @@
 //   10.77.0.1 the test   10.77.0.2 HAProxy   10.77.0.11 .. .13 the nodes
 //
 // Where namespaces are forbidden, everything has a loopback address instead (127.77.N.x), and
-// placement() says so. Nothing of it outlives the bed.
+// placement() says so; haproxy.cfg does not serve there yet, so the test is skipped. Nothing of it
+// outlives the bed.
 #pragma once
 
 #include <array>
