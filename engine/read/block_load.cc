@@ -1,6 +1,6 @@
 #include "engine/read/block_load.h"
 
-#include <vector>
+#include <utility>
 
 #include "io/runtime/waiter.h"
 
@@ -23,13 +23,17 @@ class Countdown final : public BlockWaiter {
 
 }  // namespace
 
-Async<void> load_blocks(EntryIterator& it) {
-  std::vector<BlockWant*> wants;
-  it.collect(wants);
+Async<void> load_wants(std::vector<BlockWant*> wants) {
   if (wants.empty()) co_return;
   Countdown countdown(wants.size());
   for (BlockWant* want : wants) want->load(countdown);
   co_await countdown.waiter().wait();
+}
+
+Async<void> load_blocks(EntryIterator& it) {
+  std::vector<BlockWant*> wants;
+  it.collect(wants);
+  return load_wants(std::move(wants));
 }
 
 }  // namespace cellar::engine

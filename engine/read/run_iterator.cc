@@ -41,6 +41,10 @@ Step RunIterator::resume() { return settle(current_->resume()); }
 // begin later than it is known to.
 Step RunIterator::settle(Step step) {
   while (step == Step::end && !backward_ && at_ + 1 < tables_.size()) {
+    if (options_.window != nullptr && options_.window->ends_before(tables_[at_ + 1]->first())) {
+      options_.window->leave();
+      break;
+    }
     open(at_ + 1);
     step = current_->seek("");
   }

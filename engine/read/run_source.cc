@@ -36,33 +36,51 @@ RunSource::RunSource(std::vector<const TableSlice*> tables, bool prune)
 
 const std::vector<StampedRange>& RunSource::range_deletes() const { return *ranges_; }
 
-EntryIterator* RunSource::open(const ReadScope& scope, IteratorArena& arena) const {
+std::pair<RunSource::Place, RunSource::Place> RunSource::tables_in(const ReadScope& scope) const {
   auto first = tables_.begin();
   auto end = tables_.end();
-  if (prune_) {
-    first = std::partition_point(
-        first, end, [&scope](const TableSlice* slice) { return slice->ends_before(scope.lower); });
-    end = std::partition_point(first, end, [&scope](const TableSlice* slice) {
-      return slice->begins_before(scope.upper);
-    });
-  }
+  if (!prune_) return {first, end};
+  first = std::partition_point(
+      first, end, [&scope](const TableSlice* slice) { return slice->ends_before(scope.lower); });
+  end = std::partition_point(
+      first, end, [&scope](const TableSlice* slice) { return slice->begins_before(scope.upper); });
+  return {first, end};
+}
+
+bool RunSource::is_wanted(const TableSlice& slice, const ReadScope& scope, uint64_t hash) const {
+  if (!prune_) return true;
+  return (!scope.single_row || slice.table().may_contain_row(hash)) &&
+         !outside_range(slice.table().meta().bounds, scope.time_range, scope.newer_cells_count);
+}
+
+EntryIterator* RunSource::open(const ReadScope& scope, IteratorArena& arena) const {
+  const auto [begin, end] = tables_in(scope);
   const uint64_t hash = scope.single_row ? row_hash(scope.lower) : 0;
-  const auto is_wanted = [&](const TableSlice* slice) {
-    if (!prune_) return true;
-    return (!scope.single_row || slice->table().may_contain_row(hash)) &&
-           !outside_range(slice->table().meta().bounds, scope.time_range, scope.newer_cells_count);
-  };
-  first = std::find_if(first, end, is_wanted);
+  const auto wants = [&](const TableSlice* slice) { return is_wanted(*slice, scope, hash); };
+  const auto first = std::find_if(begin, end, wants);
   if (first == end) return nullptr;
-  const auto second = std::find_if(first + 1, end, is_wanted);
+  TableIteratorOptions options;
+  options.window = prune_ ? scope.window : nullptr;
+  options.prefetch = scope.prefetch;
+  const auto second = std::find_if(first + 1, end, wants);
   if (second == end) {
     const TableSlice& only = **first;
-    if (only.is_cut()) return arena.make<SliceIterator>(only);
-    return arena.make<TableIterator>(only.table());
+    if (only.is_cut()) return arena.make<SliceIterator>(only, options);
+    return arena.make<TableIterator>(only.table(), options);
   }
   std::vector<const TableSlice*> wanted = {*first};
-  std::copy_if(second, end, std::back_inserter(wanted), is_wanted);
-  return arena.make<RunIterator>(std::move(wanted));
+  std::copy_if(second, end, std::back_inserter(wanted), wants);
+  return arena.make<RunIterator>(std::move(wanted), options);
+}
+
+void RunSource::prefetch(const ReadScope& scope, size_t place) const {
+  const auto [begin, end] = tables_in(scope);
+  const uint64_t hash = scope.single_row ? row_hash(scope.lower) : 0;
+  const auto first = std::find_if(
+      begin, end, [&](const TableSlice* slice) { return is_wanted(*slice, scope, hash); });
+  if (first == end) return;
+  TableReader& table = (*first)->table();
+  scope.prefetch->add(table, table.index().find(std::max(scope.lower, (*first)->lower())), place);
 }
 
 }  // namespace cellar::engine

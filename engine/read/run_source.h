@@ -2,6 +2,7 @@
 // bounds show to be without effect on the answer.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "engine/iter/range_delete.h"
@@ -25,9 +26,16 @@ class RunSource final : public ReadSource {
   explicit RunSource(std::vector<const TableSlice*> tables, bool prune = true);
 
   EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const override;
+  void prefetch(const ReadScope& scope, size_t place) const override;
   const std::vector<StampedRange>& range_deletes() const override;
 
  private:
+  using Place = std::vector<const TableSlice*>::const_iterator;
+
+  // The tables whose keys lie in the scope's range, as far as they are left out for that.
+  std::pair<Place, Place> tables_in(const ReadScope& scope) const;
+  bool is_wanted(const TableSlice& slice, const ReadScope& scope, uint64_t hash) const;
+
   std::vector<const TableSlice*> tables_;  // that have entries
   bool prune_;
   std::vector<StampedRange> joined_;  // of several tables that hold range deletes

@@ -64,14 +64,16 @@ ScanCursor::ScanCursor(ScanSetup setup)
 }
 
 void ScanCursor::open_sources(const ReadSpec& spec) {
-  ReadScope scope;
-  scope.lower = bounds_.lower();
-  scope.upper = bounds_.upper();
-  scope.single_row = bounds_.single_row();
-  scope.time_range = spec.time_range;
-  scope.newer_cells_count = retention().any_counts();
+  scope_.lower = bounds_.lower();
+  scope_.upper = bounds_.upper();
+  scope_.single_row = bounds_.single_row();
+  scope_.time_range = spec.time_range;
+  scope_.newer_cells_count = retention().any_counts();
+  scope_.window = &window_;
+  if (bounds_.size() > 1) prefetch_ = std::make_unique<BlockPrefetch>();
+  scope_.prefetch = prefetch_.get();
   for (const auto& source : *setup_.sources)
-    if (EntryIterator* it = source->open(scope, iterators_)) merge_.add_borrowed(*it);
+    if (EntryIterator* it = source->open(scope_, iterators_)) merge_.add_borrowed(*it);
 }
 
 ScanCursor::~ScanCursor() = default;
@@ -117,7 +119,36 @@ bool ScanCursor::look_at_slice() {
   return now_us - slice_began_us_ >= kSliceUs;
 }
 
-Async<void> ScanCursor::load() { return load_blocks(merge_); }
+Async<void> ScanCursor::load() {
+  std::vector<BlockWant*> wants;
+  collect(wants);
+  return load_wants(std::move(wants));
+}
+
+void ScanCursor::collect(std::vector<BlockWant*>& wants) {
+  merge_.collect(wants);
+  if (!prefetch_) return;
+  prefetch_ranges();
+  prefetch_->collect(wants);
+}
+
+// Of as many as may still be wanted.
+void ScanCursor::prefetch_ranges() {
+  prefetch_->drop_before(range_);
+  uint64_t together = kRowsTogether;
+  if (row_limit_ != 0) together = std::min(together, row_limit_ - rows_);
+  const size_t end = std::min<size_t>(bounds_.size(), range_ + together);
+  ReadScope scope = scope_;
+  for (prefetched_to_ = std::max(prefetched_to_, range_ + 1); prefetched_to_ < end;
+       ++prefetched_to_) {
+    const ScanBounds::Range range = bound(prefetched_to_);
+    scope.lower = range.lower;
+    scope.upper = range.upper;
+    scope.single_row = range.single_row;
+    for (const auto& source : *setup_.sources) source->prefetch(scope, prefetched_to_);
+    if (prefetch_->full()) return;
+  }
+}
 
 // The first move of a run().
 Step ScanCursor::go_on() {
@@ -140,6 +171,7 @@ Step ScanCursor::go_on() {
 
 Step ScanCursor::place_fresh() {
   renew_stamp();
+  look_at_range();
   return reversed_ ? seek(Aim::row_before, bound(0).upper) : seek(Aim::entry, bound(0).lower);
 }
 
@@ -200,8 +232,17 @@ void ScanCursor::renew_now() {
   if (setup_.watch) now_us_ = std::max(now_us_, setup_.watch->not_before_us());
 }
 
+void ScanCursor::look_at_range() {
+  const ScanBounds::Range range = bound(range_);
+  std::optional<uint64_t> row;
+  // Of one row alone, the sources have looked already whether they know it.
+  if (range.single_row && bounds_.size() > 1) row = row_hash(range.lower);
+  window_.set(range.upper, row);
+}
+
 Step ScanCursor::seek(Aim aim, Bytes key) {
   aim_ = aim;
+  window_.enter();
   slice_left_ -= kSeekCost;
   target_.assign(key);
   return aim == Aim::row_before ? merge_.seek_before(target_.view()) : merge_.seek(target_.view());
@@ -241,16 +282,33 @@ Step ScanCursor::take(Step step, CellSink& sink) {
   if (here) return take_entry<kNotes>(sink, false);
   if (reversed_ && (step == Step::end || !merge_.key().starts_with(row_prefix_.view())))
     return after_row();
+  if (window_.was_left() && is_past_window(step)) return next_range(step);
   if (step == Step::end) return finish();
   const Bytes key = merge_.key();
-  while (key >= bound(range_).upper)
-    if (++range_ == bounds_.size()) return finish();
+  if (key >= bound(range_).upper) {
+    while (key >= bound(range_).upper)
+      if (++range_ == bounds_.size()) return finish();
+    look_at_range();
+  }
   if (key < bound(range_).lower) {
     if (slice_over()) return yield_between(step);
     return skip_to(bound(range_).lower);
   }
   const Step entered = enter_row();
   return error_ ? entered : take_entry<kNotes>(sink, false);
+}
+
+bool ScanCursor::is_past_window(Step step) const {
+  return step == Step::end || merge_.key() >= bound(range_).upper;
+}
+
+// Where the sources stand says nothing about the ranges to come.
+Step ScanCursor::next_range(Step step) {
+  if (range_ + 1 == bounds_.size()) return finish();
+  if (slice_over()) return yield_between(step);
+  ++range_;
+  look_at_range();
+  return seek(Aim::entry, bound(range_).lower);
 }
 
 // False when run() must end now: the sink asked for a pause, or the row limit is reached, or the
@@ -298,15 +356,21 @@ bool ScanCursor::settle_filter(FilterStep step, CellSink& sink) {
 // Reversed: goes to the row before the one just read.
 Step ScanCursor::after_row() {
   if (slice_over()) return yield_between(Step::end);
-  return seek(Aim::row_before, row_prefix_.view());
+  if (!bound(range_).single_row) return seek(Aim::row_before, row_prefix_.view());
+  if (++range_ == bounds_.size()) return finish();
+  look_at_range();
+  return seek(Aim::row_before, bound(range_).upper);
 }
 
 // Reversed: merge_ stands in the greatest row before the bound. Is it wanted?
 Step ScanCursor::take_row_before(Step step) {
   if (step == Step::end) return finish();
   const Bytes key = merge_.key();
-  while (key < bound(range_).lower)
-    if (++range_ == bounds_.size()) return finish();
+  if (key < bound(range_).lower) {
+    while (key < bound(range_).lower)
+      if (++range_ == bounds_.size()) return finish();
+    look_at_range();
+  }
   if (key >= bound(range_).upper) {
     if (slice_over()) return yield_between(step);
     return seek(Aim::row_before, bound(range_).upper);

@@ -26,9 +26,12 @@
 // seen, which is the same as reading at an older stamp.
 //
 // Forwards, the cursor seeks to a range's start and goes on; it seeks again only when the next
-// range lies ahead of where it stands. Reversed, it finds the last row before a bound with
-// seek_before, seeks to the row's first entry, reads the row forwards, and repeats with that row as
-// the bound.
+// range lies ahead of where it stands. It tells its sources which range it is in (read_window.h),
+// so that none of them looks for what lies behind it. And when it has to wait for a block, the
+// first blocks of the ranges to come are loaded with it, of kRowsTogether ranges in all: N rows
+// that lie apart cost about N / kRowsTogether round trips to the device. Reversed, it finds the
+// last row before a bound with seek_before, seeks to the row's first entry, reads the row forwards,
+// and repeats with that row as the bound.
 //
 // With a filter (engine/filter) the cursor asks it about rows and columns and seeks over what
 // cannot pass, and hands it the living cells. What the filter has to give may take longer than a
@@ -62,7 +65,9 @@
 #include "engine/read/range_deletes.h"
 #include "engine/read/scan_bounds.h"
 #include "engine/read/source.h"
+#include "engine/sstable/block_prefetch.h"
 #include "engine/sstable/key_buffer.h"
+#include "engine/sstable/read_window.h"
 #include "io/base/clock.h"
 #include "io/base/trusted_clock.h"
 #include "io/runtime/async.h"
@@ -83,6 +88,9 @@ inline constexpr uint32_t kEntriesPerSlice = 2048;
 // every kEntriesPerLook entries, so that a short read never looks.
 inline constexpr int64_t kSliceUs = 300;
 inline constexpr int64_t kEntriesPerLook = 64;
+
+// So many of a read's ranges have their device reads under way together, at most.
+inline constexpr size_t kRowsTogether = 32;
 
 struct ScanSetup {
   const TableSchema* schema = nullptr;               // kept alive by `pin`
@@ -111,7 +119,7 @@ class ScanCursor {
   // REQUIRES: run() answered blocked.
   Async<void> load();
   // What load() would load, for a driver of its own. REQUIRES: as load().
-  void collect(std::vector<BlockWant*>& wants) { merge_.collect(wants); }
+  void collect(std::vector<BlockWant*>& wants);
   const Error& error() const { return *error_; }  // REQUIRES: failed
 
   // No row is open: a cursor over the rows behind last_row() gives what this one would still give.
@@ -151,6 +159,11 @@ class ScanCursor {
   Step place_fresh();
   Step place_again();
   Step yield_between(Step step);
+  // The window becomes that of bound(range_).
+  void look_at_range();
+  bool is_past_window(Step step) const;
+  Step next_range(Step step);
+  void prefetch_ranges();
   Step seek(Aim aim, Bytes key);
   // Goes on at an entry ahead: seeks, but only where merge_'s sources are not that far.
   Step skip_to(Bytes key);
@@ -196,6 +209,10 @@ class ScanCursor {
   const uint64_t row_limit_;
   ScanBounds bounds_;
   size_t range_ = 0;  // see bound()
+  ReadScope scope_;
+  ReadWindow window_;
+  std::unique_ptr<BlockPrefetch> prefetch_;  // of several ranges
+  size_t prefetched_to_ = 0;                 // of them, as bound() counts
   IteratorArena iterators_;
   MergingIterator merge_;
   std::optional<TableRetention> own_retention_;

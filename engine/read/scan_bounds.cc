@@ -43,9 +43,10 @@ ScanBounds::ScanBounds(const RowSet& rows, Bytes start, Bytes end) {
 }
 
 void ScanBounds::add(Bytes start, Bytes end, bool open) {
-  Place place{keys_.size(), 0, 0, open};
+  Place place{keys_.size(), 0, 0, open, false};
   place.lower_bytes = append_prefix(start);
   single_row_ = !open && is_successor(end, start);
+  place.single_row = single_row_;
   if (single_row_) {
     // `row 00` is written `row 00 FF 00 01`.
     const size_t row_bytes = place.lower_bytes - 2;

@@ -19,6 +19,7 @@ class ScanBounds {
   struct Range {
     Bytes lower;
     Bytes upper;
+    bool single_row = false;  // all of one row, and nothing else
   };
 
   // The part of `rows` that lies in rows [start, end), `end` empty: unbounded.
@@ -33,7 +34,8 @@ class ScanBounds {
     const Place& place = places_[i];
     const char* lower = keys_.view().data() + place.begin;
     return {{lower, place.lower_bytes},
-            place.open ? after_every_key() : Bytes(lower + place.lower_bytes, place.upper_bytes)};
+            place.open ? after_every_key() : Bytes(lower + place.lower_bytes, place.upper_bytes),
+            place.single_row};
   }
   Bytes lower() const { return range(0).lower; }  // REQUIRES: !empty()
   Bytes upper() const { return range(places_.size() - 1).upper; }
@@ -46,6 +48,7 @@ class ScanBounds {
     uint32_t lower_bytes;
     uint32_t upper_bytes;
     bool open;  // up to the last key there can be
+    bool single_row;
   };
   static Bytes after_every_key();
   void add(Bytes start, Bytes end, bool open);

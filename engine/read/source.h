@@ -13,6 +13,9 @@
 
 namespace cellar::engine {
 
+class BlockPrefetch;
+class ReadWindow;
+
 // What a read will look at: entries whose keys lie in [lower, upper), and among them a time range.
 // Sources use it to skip what cannot change the answer.
 struct ReadScope {
@@ -22,6 +25,9 @@ struct ReadScope {
   TimeRange time_range;
   // Some family counts versions: what is newer than the time range says what lives inside it.
   bool newer_cells_count = false;
+  // What is wanted of it at any moment, and what was loaded ahead for it. Null: all of it, nothing.
+  ReadWindow* window = nullptr;
+  BlockPrefetch* prefetch = nullptr;
 };
 
 class ReadSource {
@@ -34,6 +40,10 @@ class ReadSource {
   // that share a timestamp share the verdict, so overwriting is not disturbed. The views in `scope`
   // stay valid as long as the iterator.
   virtual EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const = 0;
+
+  // Adds to scope.prefetch, for its `place`, the block in which a read of `scope` would begin here,
+  // unless none is needed.
+  virtual void prefetch(const ReadScope& /*scope*/, size_t /*place*/) const {}
 
   // Row-range deletes count whatever else is skipped. Their number only grows.
   virtual const std::vector<StampedRange>& range_deletes() const = 0;

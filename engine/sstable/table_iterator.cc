@@ -17,6 +17,7 @@ TableIterator::TableIterator(TableReader& table, TableIteratorOptions options)
 }
 
 Step TableIterator::seek(Bytes key) {
+  if (options_.window != nullptr && nothing_wanted(key)) return leave_window();
   target_.assign(key);
   goal_ = Goal::at_or_after;
   walked_ = false;
@@ -30,6 +31,19 @@ Step TableIterator::seek_before(Bytes key) {
   walked_ = false;
   block_no_ = table_->index().find_before(key);
   return walk();
+}
+
+// From `key` on.
+bool TableIterator::nothing_wanted(Bytes key) const {
+  const ReadWindow& window = *options_.window;
+  return window.ends_before(key) || (window.row() && !table_->may_contain_row(*window.row()));
+}
+
+Step TableIterator::leave_window() {
+  error_.reset();
+  blocked_ = false;
+  options_.window->leave();
+  return Step::end;
 }
 
 // Behind the last entry of a block, or an entry that is none.
@@ -62,6 +76,7 @@ Step TableIterator::walk() {
   error_.reset();
   blocked_ = false;
   while (block_no_ < table_->index().blocks()) {
+    if (goal_ == Goal::first && is_behind_window(block_no_)) return leave_window();
     Step stopped = Step::failed;
     if (!stand_on_block(&stopped)) return stopped;
     BlockReader::Move move = BlockReader::Move::corrupt;
@@ -86,6 +101,9 @@ bool TableIterator::stand_on_block(Step* stopped) {
   open_block_ = SIZE_MAX;
   block_ = take_ahead();
   if (!block_) block_ = table_->cached_block(block_no_);
+  if (!block_ && options_.prefetch != nullptr) {
+    block_ = options_.prefetch->take(*table_, block_no_);
+  }
   if (!block_) {
     blocked_ = true;
     *stopped = Step::blocked;
@@ -121,7 +139,7 @@ size_t TableIterator::run_length() const {
   const TableIndex& index = table_->index();
   size_t n = 1;
   size_t bytes = index.handle(block_no_).size;
-  while (block_no_ + n < index.blocks()) {
+  while (block_no_ + n < index.blocks() && !is_behind_window(block_no_ + n)) {
     bytes += index.handle(block_no_ + n).size;
     if (bytes > ahead_bytes_) break;
     ++n;

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "engine/iter/entry_iterator.h"
+#include "engine/sstable/block_prefetch.h"
 #include "engine/sstable/block_reader.h"
+#include "engine/sstable/read_window.h"
 #include "engine/sstable/table_reader.h"
 
 namespace cellar::engine {
@@ -24,9 +26,16 @@ struct TableIteratorOptions {
   size_t read_ahead_bytes = 128 * 1024;
   // The first device read is as large as that already: for those who will read it all.
   bool whole_table = false;
+  // What is wanted for now, and where blocks may be that were loaded ahead; null: everything,
+  // nowhere. They outlive the iterator.
+  ReadWindow* window = nullptr;
+  BlockPrefetch* prefetch = nullptr;
 
   static TableIteratorOptions for_compaction() {
-    return {IoClass::compaction, CacheUse::pass, 512 * 1024, true};
+    return {.io_class = IoClass::compaction,
+            .cache = CacheUse::pass,
+            .read_ahead_bytes = 512 * 1024,
+            .whole_table = true};
   }
 };
 
@@ -57,6 +66,13 @@ class TableIterator final : public EntryIterator, private BlockWant {
   // True when block_no_ is under the cursor; else *stopped is blocked or failed.
   bool stand_on_block(Step* stopped);
   BlockRef take_ahead();
+  bool nothing_wanted(Bytes key) const;
+  Step leave_window();
+  // Everything in this block lies behind what is wanted.
+  bool is_behind_window(size_t block_no) const {
+    return options_.window != nullptr &&
+           options_.window->ends_before(table_->index().separator(block_no));
+  }
   Step damaged();
   size_t run_length() const;
 

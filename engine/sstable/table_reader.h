@@ -45,6 +45,11 @@ class TableReader {
     return loader_.cache().find({id(), index_.handle(i).offset}, slots_[i]);
   }
 
+  // Data block i is cached. Does not count as asked for.
+  bool has_cached_block(size_t i) const {
+    return loader_.cache().contains({id(), index_.handle(i).offset});
+  }
+
   // The first damage that was met while its blocks were read; null: none.
   const Error* damage() const { return damage_ ? &*damage_ : nullptr; }
   void note_damage(const Error& error) {
