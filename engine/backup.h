@@ -61,8 +61,8 @@ struct BackupSummary {
 
 // Of a running node: BackupRequest's tables as they are. `from` is the shard that asks; store and
 // progress are the home shard's and live until the answer. One backup or restore of a node at a
-// time; others wait. FAILED_PRECONDITION: the store holds backups of another directory. NOT_FOUND:
-// no such table.
+// time; others wait. FAILED_PRECONDITION: the store holds backups of another directory.
+// ALREADY_EXISTS: it holds one of this name. NOT_FOUND: no such table.
 Async<Result<void>> back_up(Node& node, ShardId from, BackupStore& store, BackupRequest request,
                             BackupProgress& progress);
 

@@ -48,6 +48,13 @@ Result<std::map<BlobId, uint64_t>> blobs_of(const std::map<Subject, SubjectState
   return blobs;
 }
 
+// A backup is never put in the place of another.
+Async<Result<void>> check_name_is_free(BackupStore& store, std::string name) {
+  CO_TRY(const std::vector<std::string> names, co_await store.names());
+  if (std::find(names.begin(), names.end(), name) == names.end()) co_return Result<void>();
+  co_return fail(Errc::already_exists, "there is a backup '{}' already", name);
+}
+
 // One backup that is being taken.
 class Taking {
  public:
@@ -177,6 +184,7 @@ Async<Result<void>> NodeImpl::back_up_held(BackupStore& store, const BackupReque
                                            BackupProgress& progress) {
   CO_TRY_VOID(check_backup_name(request.name));
   CO_TRY_VOID(co_await store.claim(request.source));
+  CO_TRY_VOID(co_await check_name_is_free(store, request.name));
   Taking taking(envs_.front().blobs, store, envs_.front().runtime, progress);
   CO_TRY_VOID(co_await taking.look_around());
   progress.phase = "flushing";

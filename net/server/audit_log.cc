@@ -123,7 +123,13 @@ Async<Result<void>> AuditLog::begin_file() {
   const std::string path = path_of(name_of(end_.sequence + 1));
   CO_TRY(file_, co_await fs_.open(path, options));
   offset_ = 0;
+  name_is_durable_ = false;
+  co_return Result<void>();
+}
+
+Async<Result<void>> AuditLog::make_name_durable() {
   CO_TRY_VOID(co_await fs_.sync_dir(std::string(kDirectory)));
+  name_is_durable_ = true;
   co_await remove_old();
   co_return Result<void>();
 }
@@ -139,25 +145,26 @@ Async<void> AuditLog::remove_old() {
 }
 
 Async<Result<void>> AuditLog::write_batch() {
-  if (file_ == nullptr || offset_ >= options_.file_bytes) CO_TRY_VOID(co_await begin_file());
-  const std::string batch = take_batch();
-  const auto bytes = as_byte_span(batch);
-  const uint64_t at = offset_;
-  offset_ += batch.size();
-  CO_TRY_VOID(co_await write_at(*file_, at, bytes, IoClass::log));
-  co_return co_await sync(*file_, IoClass::log);
+  if (batch_.empty()) {
+    if (file_ == nullptr || offset_ >= options_.file_bytes) CO_TRY_VOID(co_await begin_file());
+    batch_ = take_batch();
+  }
+  if (!name_is_durable_) CO_TRY_VOID(co_await make_name_durable());
+  CO_TRY_VOID(co_await write_at(*file_, offset_, as_byte_span(batch_), IoClass::log));
+  CO_TRY_VOID(co_await sync(*file_, IoClass::log));
+  offset_ += batch_.size();
+  batch_.clear();
+  co_return Result<void>();
 }
 
 Async<void> AuditLog::run(std::shared_ptr<AuditLog> self) {
   while (true) {
-    while (queue_.empty() && !closing_) co_await wake_.wait();
-    if (queue_.empty()) break;
+    while (queue_.empty() && batch_.empty() && !closing_) co_await wake_.wait();
+    if (queue_.empty() && batch_.empty()) break;
     const Result<void> written = co_await write_batch();
     if (written) continue;
     log_error("server", "security log failed error=\"{}\"", written.error().message);
     if (closing_) break;
-    if (file_) (void)co_await file_->close();
-    file_.reset();
     co_await sleep_us(timers_, kRetryUs);
   }
   if (file_) (void)co_await file_->close();

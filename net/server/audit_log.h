@@ -4,8 +4,9 @@
 //
 // Lines are written in the order of record() and synced in the background, a batch at a time: an
 // answer does not wait for its line, and a crash may lose the last few. At most kMaxQueued events
-// wait; more are dropped, and a line tells how many. A file that cannot be written is given up for
-// the next one, with an error in the node's log; the chain then shows what is missing.
+// wait; more are dropped, and a line tells how many. A batch that could not be written is written
+// again, the same bytes at the same place, until the disk takes it; each failure is an error in the
+// node's log.
 //
 // Lives on one shard, the one whose file system it was given.
 #pragma once
@@ -32,7 +33,7 @@ class AuditLog : public std::enable_shared_from_this<AuditLog> {
  public:
   static constexpr size_t kMaxQueued = 10'000;
   static constexpr std::string_view kDirectory = "security";
-  static constexpr int64_t kRetryUs = 1'000'000;  // after a file that could not be written
+  static constexpr int64_t kRetryUs = 1'000'000;  // after a batch that could not be written
 
   // Goes on behind what is there. Errors: of the disk; DATA_LOSS when the newest file holds no line
   // to go on from.
@@ -54,6 +55,7 @@ class AuditLog : public std::enable_shared_from_this<AuditLog> {
   Async<Result<void>> go_on();
   Async<Result<void>> continue_file(std::string name);
   Async<Result<void>> begin_file();
+  Async<Result<void>> make_name_durable();
   Async<void> remove_old();
   Async<void> run(std::shared_ptr<AuditLog> self);
   Async<Result<void>> write_batch();
@@ -66,7 +68,9 @@ class AuditLog : public std::enable_shared_from_this<AuditLog> {
   const Clock& wall_;
   const AuditOptions options_;
   std::unique_ptr<File> file_;
-  uint64_t offset_ = 0;
+  bool name_is_durable_ = true;  // of file_
+  uint64_t offset_ = 0;          // where batch_ goes
+  std::string batch_;            // lines on their way, until they are durable
   security::ChainEnd end_;
   std::deque<security::AuditEvent> queue_;
   uint64_t dropped_ = 0;

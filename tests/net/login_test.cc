@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "io/disk/faulty_fs.h"
 #include "net/security/audit_chain.h"
 #include "tests/net/secure_bed.h"
 
@@ -289,6 +290,47 @@ TEST_F(SecurityLog, TellsWhoCameInWhoDidNotAndWhatWasRefusedAndChanged) {
   EXPECT_THAT(lines, HasSubstr(R"("operation":"FlushTable")"));
   for (const char* secret : {"secret-that-is-wrong", "rowkey", "thevalue"}) {
     EXPECT_THAT(lines, Not(HasSubstr(secret)));
+  }
+}
+
+// Whatever fails, and however far it got: when the disk takes it again no line is missing or twice.
+TEST(SecurityLogFaults, NothingIsLostWhileTheDiskTakesNothing) {
+  for (const std::string fault :
+       {"write path=security/* nth=2 error=ENOSPC", "write path=security/* nth=2 error=EIO short",
+        "sync path=security/* nth=2 error=EIO", "create path=security/* nth=2 error=ENOSPC",
+        "sync_dir path=security nth=2 error=EIO"}) {
+    SCOPED_TRACE(fault);
+    SimWorld world(1);
+    SimLoop& loop = world.add_loop();
+    MemDisk disk;
+    FaultRules rules;
+    FaultyFs fs(loop.executor(), std::make_unique<MemFs>(loop.executor(), disk), rules,
+                &loop.timers());
+    auto opened = world.block_on(
+        loop, AuditLog::open(loop.executor(), loop.timers(), fs, world.clock(), {.file_bytes = 1}));
+    ASSERT_TRUE(opened) << opened.error().message;
+    world.run_for_us(100'000);
+    ASSERT_TRUE(rules.add(fault));
+    constexpr int kEvents = 4;
+    for (int i = 0; i < kEvents; ++i) {
+      security::AuditEvent event;
+      event.event = fmt::format("event-{}", i);
+      (*opened)->record(std::move(event));
+      world.run_for_us(100'000);
+    }
+    world.run_for_us(3 * AuditLog::kRetryUs);
+    EXPECT_EQ(rules.hits(), 1u);
+    world.block_on(loop, (*opened)->close());
+    security::ChainReader reader;
+    std::string all;
+    const auto entries = world.block_on(loop, fs.list("security"));
+    for (const DirEntry& entry : *entries) {
+      const std::string part = *world.block_on(loop, read_file(fs, "security/" + entry.name));
+      EXPECT_TRUE(security::read_chain(reader, part)) << entry.name;
+      all += part;
+    }
+    for (int i = 0; i < kEvents; ++i) EXPECT_THAT(all, HasSubstr(fmt::format("event-{}", i)));
+    EXPECT_EQ(reader.lines(), kEvents + 2u);  // and start and stop
   }
 }
 

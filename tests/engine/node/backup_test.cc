@@ -283,6 +283,8 @@ TEST_F(Backup, RefusesWhatCannotBe) {
   create();
   EXPECT_EQ(back_up("../up").error().code, Errc::invalid_argument);
   ASSERT_TRUE(back_up("b"));
+  EXPECT_EQ(back_up("b").error().code, Errc::already_exists);
+  EXPECT_TRUE(verify("b"));
   EXPECT_EQ(restore("b", "t").error().code, Errc::already_exists);
   EXPECT_EQ(restore("b", "copy", "other").error().code, Errc::not_found);
   EXPECT_EQ(restore("other", "copy").error().code, Errc::not_found);
