@@ -47,6 +47,8 @@ void set_security(const GlobalOptions& globals, client::ClientOptions& options) 
   tls.enabled = globals.tls || globals.no_verify || !tls.ca.empty() || !tls.certificate.empty() ||
                 (!wanted.empty() && wanted != "0");
   options.token_file = either(globals.token_file, "CELLAR_TOKEN_FILE");
+  const std::string hint = either(globals.route_hint, "CELLAR_ROUTE_HINT");
+  if (!hint.empty()) options.routing_hint = client::hint_of(hint);
 }
 
 }  // namespace
@@ -93,6 +95,7 @@ void Session::take_client(Session& other) {
   const bool same = options.address == other.options.address &&
                     options.request_deadline_us == other.options.request_deadline_us &&
                     options.tls == other.options.tls &&
+                    options.routing_hint == other.options.routing_hint &&
                     options.token_file == other.options.token_file;
   if (same && other.made) made = std::move(other.made);
 }

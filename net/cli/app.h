@@ -61,7 +61,8 @@ struct Session {
 };
 
 // INVALID_ARGUMENT, for a usage message. Reads CELLAR_ADDR, and CELLAR_TLS, _CA, _CERT,
-// _KEY, _SERVER_NAME, _TOKEN_FILE.
+// _KEY, _SERVER_NAME, _TOKEN_FILE,
+// _ROUTE_HINT.
 // `clock` outlives it.
 Result<Session> make_session(const GlobalOptions& globals, const Console& console,
                              const Clock& clock = system_clock());

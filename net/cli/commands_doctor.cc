@@ -14,6 +14,8 @@
 #include "net/cli/printer.h"
 #include "net/cli/text.h"
 #include "net/cli/times.h"
+#include "net/client/backup_client.h"
+#include "net/client/control_client.h"
 
 namespace cellar::cli {
 
@@ -27,6 +29,10 @@ constexpr uint64_t kKnownFormat = 1;    // engine/FORMATS.md, "Directory layout"
 constexpr double kLowShare = 0.15;      // of the disk: less than this is worth a word
 constexpr double kVeryLowShare = 0.05;  // and less than this will soon stop writes
 constexpr int64_t kLongRecoveryUs = 60'000'000;
+constexpr int64_t kDayUs = 86'400'000'000;
+constexpr int64_t kCertificateSoonUs = 21 * kDayUs;  // before its end: worth a word
+constexpr int64_t kOldBackupUs = 7 * kDayUs;
+constexpr size_t kMostPlaces = 100;  // directories that are looked into for backups
 
 void add(Findings& all, Level level, std::string check, std::string what, std::string advice = "") {
   all.push_back({level, std::move(check), std::move(what), std::move(advice)});
@@ -37,6 +43,11 @@ std::string content_of(const fs::path& path) {
   std::ostringstream text;
   text << in.rdbuf();
   return in ? text.str() : std::string();
+}
+
+// To the day where it is days.
+std::string whole_days(int64_t us) {
+  return us < kDayUs ? format_duration(us) : fmt::format("{} days", us / kDayUs);
 }
 
 std::optional<uint64_t> number_in(std::string_view text) {
@@ -177,6 +188,87 @@ void look_at_clock(Findings& all, const client::ClockReport& clock) {
   }
 }
 
+void look_at_certificate(Findings& all, int64_t expires_us, int64_t now_us) {
+  if (expires_us == 0) return;
+  const int64_t left_us = expires_us - now_us;
+  const std::string when = format_time(expires_us);
+  constexpr std::string_view kAdvice =
+      "put the new certificate and key in the place of the old: the node takes them within a "
+      "second";
+  if (left_us <= 0) {
+    return add(all, Level::problem, "tls", "the certificate expired on " + when,
+               std::string(kAdvice));
+  }
+  const std::string what =
+      fmt::format("the certificate expires in {}, on {}", whole_days(left_us), when);
+  if (left_us < kCertificateSoonUs) {
+    return add(all, Level::warning, "tls", what, std::string(kAdvice));
+  }
+  add(all, Level::good, "tls", what);
+}
+
+// The newest backup in the directory, and on this machine in those right below it: one directory is
+// for one node.
+std::optional<int64_t> newest_backup_us(client::BackupClient& client, const std::string& directory,
+                                        bool local) {
+  std::vector<std::string> places{directory};
+  std::error_code error;
+  if (local) {
+    for (const auto& entry : fs::directory_iterator(directory, error)) {
+      if (places.size() >= kMostPlaces) break;
+      if (entry.is_directory(error)) places.push_back(entry.path());
+    }
+  }
+  std::optional<int64_t> newest;
+  for (const std::string& place : places) {
+    const auto found = client.list(place);
+    if (!found) continue;  // holds no backups
+    for (const client::BackupInfo& one : *found) {
+      newest = std::max(newest.value_or(one.wall_us), one.wall_us);
+    }
+  }
+  return newest;
+}
+
+void look_at_backups(Findings& all, client::BackupClient& client,
+                     const std::vector<std::string>& directories, bool local, int64_t now_us) {
+  if (directories.empty()) {
+    return add(all, Level::good, "backups", "backup.directories is empty: this node takes none");
+  }
+  std::optional<int64_t> newest;
+  std::string names;
+  for (const std::string& directory : directories) {
+    const auto here = newest_backup_us(client, directory, local);
+    if (here) newest = std::max(newest.value_or(*here), *here);
+    names += (names.empty() ? "" : ", ") + directory;
+  }
+  if (!newest) {
+    return add(all, Level::warning, "backups", fmt::format("none was found in {}", names),
+               "cellar backup take DIRECTORY, and a timer that does so every day");
+  }
+  const int64_t age_us = std::max<int64_t>(now_us - *newest, 0);
+  const std::string what = fmt::format("the newest of {} is {} old", names, whole_days(age_us));
+  if (age_us > kOldBackupUs) {
+    return add(all, Level::warning, "backups", what, "cellar backup take DIRECTORY");
+  }
+  add(all, Level::good, "backups", what);
+}
+
+// What only a node that knows the operation tells; one of before says nothing of it.
+void look_at_operations(Findings& all, const Session& session, bool local) {
+  client::ControlClient control(session.options);
+  const auto status = control.status();
+  if (!status) return;
+  if (status->state != "ready") {
+    add(all, Level::warning, "state", fmt::format("{}: {}", status->state, status->reason),
+        "cellar drain --undo, if it drains and should not");
+  }
+  const int64_t now_us = session.now_us();
+  look_at_certificate(all, status->certificate_expires_us, now_us);
+  client::BackupClient backups(session.options);
+  look_at_backups(all, backups, status->backup_directories, local, now_us);
+}
+
 bool is_local(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("localhost:") ||
          address.starts_with("[::1]");
@@ -217,7 +309,9 @@ int doctor(Session& session, const Arguments& arguments) {
   if (!clock) return session.fail(clock.error());
   look_at_clock(all, *clock);
   std::error_code ignored;
-  if (is_local(session.options.address) && fs::exists(info->data_dir, ignored)) {
+  const bool local = is_local(session.options.address) && fs::exists(info->data_dir, ignored);
+  look_at_operations(all, session, local);
+  if (local) {
     look_at_format(all, info->data_dir);
     look_at_room(all, info->data_dir);
     look_at_cgroup(all, info->memory_bytes);
@@ -262,20 +356,21 @@ std::vector<Finding> look_at_directory(const std::string& directory) {
 }
 
 std::vector<CommandSpec> doctor_commands() {
-  return {
-      {"doctor",
-       "Node",
-       "[DATA_DIR]",
-       0,
-       1,
-       false,
-       "Say what is wrong with a node, and what to do.",
-       "Of the node at --addr: reachable, writes, clock, file backend, and on this machine disk, "
-       "memory,\nformat, open files. With DATA_DIR of a directory, whether or not its node "
-       "runs.\nExit code: 0 all well, 7 warnings, 1 a problem, 5 not reachable.",
-       {},
-       {"cellar doctor", "cellar doctor --json", "cellar doctor /var/lib/cellar"},
-       &doctor}};
+  return {{"doctor",
+           "Node",
+           "[DATA_DIR]",
+           0,
+           1,
+           false,
+           "Say what is wrong with a node, and what to do.",
+           "Of the node at --addr: reachable, writes, clock, file backend, state, certificate, age "
+           "of the "
+           "newest\nbackup, and on this machine disk, memory, format, open files. With DATA_DIR of "
+           "a directory, whether or not its node "
+           "runs.\nExit code: 0 all well, 7 warnings, 1 a problem, 5 not reachable.",
+           {},
+           {"cellar doctor", "cellar doctor --json", "cellar doctor /var/lib/cellar"},
+           &doctor}};
 }
 
 }  // namespace cellar::cli

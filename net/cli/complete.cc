@@ -21,6 +21,7 @@ const std::vector<KeySpec>& global_keys() {
       {"key", "FILE", "its key"},
       {"server-name", "NAME", "that the node's certificate is for"},
       {"token-file", "FILE", "a token that says who you are"},
+      {"route-hint", "NAME", "what a proxy may choose the node by"},
       {"tls-no-verify", "", "believe any node"},
       {"json", "", "one JSON object a line"},
       {"bytes", "FORM", "how bytes are shown"},

@@ -23,6 +23,8 @@ const char* kGlobalHelp =
     "  --key FILE            PEM: its key ($CELLAR_KEY)\n"
     "  --server-name NAME    that the node's certificate is for ($CELLAR_SERVER_NAME)\n"
     "  --token-file FILE     a token that says who you are ($CELLAR_TOKEN_FILE)\n"
+    "  --route-hint NAME     what a proxy may choose the node by: one name, one node\n"
+    "                        ($CELLAR_ROUTE_HINT)\n"
     "  --tls-no-verify       believe any node; for trials only\n"
     "  --json                one JSON object a line; bytes that are no UTF-8 as NAME_base64\n"
     "  --bytes FORM          show bytes as utf8 (escaped as C does), hex, base64 or int64\n"

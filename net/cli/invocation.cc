@@ -30,6 +30,7 @@ void add_globals(CLI::App& app, GlobalOptions& globals) {
   app.add_option("--key", globals.key);
   app.add_option("--server-name", globals.server_name);
   app.add_option("--token-file", globals.token_file);
+  app.add_option("--route-hint", globals.route_hint);
   app.add_flag("--tls-no-verify", globals.no_verify);
   app.add_option("--bytes", globals.bytes);
   app.add_option("--key-format", globals.key_format);
@@ -132,6 +133,7 @@ GlobalOptions GlobalOptions::over(const GlobalOptions& outer) const {
   take(all.key, outer.key);
   take(all.server_name, outer.server_name);
   take(all.token_file, outer.token_file);
+  take(all.route_hint, outer.route_hint);
   take(all.timeout, outer.timeout);
   take(all.bytes, outer.bytes);
   take(all.key_format, outer.key_format);

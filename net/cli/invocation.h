@@ -17,6 +17,7 @@ struct GlobalOptions {
   std::string key;
   std::string server_name;
   std::string token_file;
+  std::string route_hint;
   std::string timeout;
   std::string bytes;
   std::string key_format;

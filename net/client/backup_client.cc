@@ -2,10 +2,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
-#include "io/runtime/shard_loop.h"
-#include "io/runtime/tcp_transport.h"
-#include "net/client/dispatcher.h"
-#include "net/client/encode.h"
+#include "net/client/operate_loop.h"
 #include "net/wire/body.h"
 #include "net/wire/operate.h"
 #include "net/wire/status.h"
@@ -16,8 +13,6 @@ namespace fb = wire::fb;
 
 namespace {
 
-constexpr int kFarewellTurns = 16;  // enough for closed connections to end
-
 struct Ask {
   explicit Ask(fb::BackupAction what, std::string_view where = {}, std::string_view which = {})
       : action(what), directory(where), name(which) {}
@@ -27,27 +22,15 @@ struct Ask {
   uint32_t keep = 0;
 };
 
-Request encode(const Ask& ask) {
-  flatbuffers::FlatBufferBuilder b;
+Bytes encode(flatbuffers::FlatBufferBuilder& b, const Ask& ask) {
   const auto text = [&b](std::string_view s) { return b.CreateString(s.data(), s.size()); };
   const auto directory = text(ask.directory);
   const auto name = text(ask.name);
   const auto tables = b.CreateVectorOfStrings(ask.tables);
   const auto table = text(ask.table);
   const auto new_table = text(ask.new_table);
-  const auto root =
-      fb::CreateBackupRequest(b, ask.action, directory, name, tables, ask.keep, table, new_table);
-  const Bytes body = wire::finish_body(b, root);
-  wire::FrameHeader header;
-  header.op = wire::kBackupOp;
-  header.body_bytes = static_cast<uint32_t>(body.size());
-  Request request;
-  wire::append_header(request.frame, header);
-  request.frame.append(body);
-  const bool looks = ask.action == fb::BackupAction::Status || ask.action == fb::BackupAction::List;
-  request.writes = !looks;
-  request.repeat = looks ? Repeat::always : Repeat::unless_applied;
-  return request;
+  return wire::finish_body(b, fb::CreateBackupRequest(b, ask.action, directory, name, tables,
+                                                      ask.keep, table, new_table));
 }
 
 BackupInfo info_of(const fb::BackupRec& from) {
@@ -92,41 +75,23 @@ Result<BackupStatus> decode_backup(const Answer& answer) {
 }  // namespace
 
 struct BackupClient::Inside {
-  explicit Inside(ClientOptions asked) : options(std::move(asked)) {
-    network = std::make_unique<TcpNetwork>(loop.executor(), loop.timers());
-    const ClientEnv env{loop.executor(), loop.timers(), *network, entropy_seed()};
-    dispatcher.emplace(env, options, std::make_shared<Encoder>(entropy_seed()), pool);
-  }
+  explicit Inside(ClientOptions options) : loop(std::move(options)) {}
 
   Result<BackupStatus> ask(const Ask& what) {
-    std::optional<Result<BackupStatus>> result;
-    Request request = encode(what);
-    request.deadline_us = options.admin_deadline_us;
-    request.wait = options.wait_for_connection;
-    loop.turn(false);
-    auto handler = [&result](Result<BackupStatus> r) { result.emplace(std::move(r)); };
-    auto* completion = HandlerCompletion<BackupStatus, decltype(handler)>::make(
-        pool, loop.executor(), std::move(handler));
-    dispatcher->submit(*UnaryCall<BackupStatus>::make(pool, loop.timers(), std::move(request),
-                                                      &decode_backup, false, completion));
-    while (!result) loop.turn(true);
-    return *std::move(result);
+    flatbuffers::FlatBufferBuilder builder;
+    const Bytes body = encode(builder, what);
+    const bool looks =
+        what.action == fb::BackupAction::Status || what.action == fb::BackupAction::List;
+    return loop.ask<BackupStatus>(wire::kBackupOp, body, looks, &decode_backup);
   }
 
-  ClientOptions options;
-  std::unique_ptr<TcpNetwork> network;  // outlives what is suspended on the loop
-  ShardLoop loop;
-  std::shared_ptr<BlockPool> pool = std::make_shared<BlockPool>();
-  std::optional<Dispatcher> dispatcher;
+  OperateLoop loop;
 };
 
 BackupClient::BackupClient(ClientOptions options)
     : inside_(std::make_unique<Inside>(std::move(options))) {}
 
-BackupClient::~BackupClient() {
-  inside_->dispatcher->close();
-  for (int i = 0; i < kFarewellTurns; ++i) inside_->loop.turn(false);
-}
+BackupClient::~BackupClient() = default;
 
 Result<BackupStatus> BackupClient::take(std::string_view directory, std::string_view name,
                                         const std::vector<std::string>& tables) {
@@ -162,12 +127,6 @@ Result<std::vector<BackupInfo>> BackupClient::list(std::string_view directory) {
   return std::move(status.backups);
 }
 
-void BackupClient::sleep_us(int64_t us) {
-  bool over = false;
-  Timer timer(inside_->loop.timers(), [](void* flag) { *static_cast<bool*>(flag) = true; }, &over);
-  inside_->loop.turn(false);
-  timer.arm_after_us(us);
-  while (!over) inside_->loop.turn(true);
-}
+void BackupClient::sleep_us(int64_t us) { inside_->loop.sleep_us(us); }
 
 }  // namespace cellar::client

@@ -185,7 +185,9 @@ bool is_shown(const Session& session, Op op, Bytes table) {
 }
 
 std::string name_of(uint16_t op) {
-  if (op == wire::kBackupOp) return fb::EnumNameOperateOp(fb::OperateOp::Backup);
+  if (op == wire::kBackupOp || op == wire::kControlOp) {
+    return fb::EnumNameOperateOp(static_cast<fb::OperateOp>(op));
+  }
   if (permission_of(op) != nullptr) return fb::EnumNameOp(static_cast<Op>(op));
   return fmt::format("operation {}", op);
 }
@@ -208,6 +210,10 @@ void log_change(ShardServer& shard, Session& session, const Frame& frame) {
   if (op == Op::ConfirmTime) {
     const auto* confirm = wire::verified<fb::ConfirmTimeRequest>(frame.body);
     if (confirm == nullptr || !confirm->release()) return;  // only asks
+  }
+  if (frame.header.op == wire::kControlOp) {
+    const auto* control = wire::verified<fb::ControlRequest>(frame.body);
+    if (control == nullptr || control->action() == fb::ControlAction::Status) return;
   }
   const Named named = named_in(op, frame.body);
   if (!named.understood || session.principal() == nullptr) return;

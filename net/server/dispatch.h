@@ -57,6 +57,9 @@ void handle_list_tablets(ShardServer& shard, Session& session, const wire::Frame
 // ---- handlers_backup.cc ----
 void handle_backup(ShardServer& shard, Session& session, const wire::Frame& frame);
 
+// ---- handlers_control.cc ----
+void handle_control(ShardServer& shard, Session& session, const wire::Frame& frame);
+
 // ---- for the handlers ----
 
 // The verified body of a request, or null after the request was refused.

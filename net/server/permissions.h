@@ -80,6 +80,7 @@ inline constexpr std::array kTable = {
     Permission{Op::ConfirmTime, Scope::node, {{Role::admin}}, Logged::admin},
     // A backup holds all of a table and more, and is written where the node may write.
     Permission{static_cast<Op>(OperateOp::Backup), Scope::node, {{Role::admin}}, Logged::admin},
+    Permission{static_cast<Op>(OperateOp::Control), Scope::node, {{Role::admin}}, Logged::admin},
 };
 
 // Whether its schema declares this number: the compiler writes an enumerator by its name and

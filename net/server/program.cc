@@ -24,13 +24,13 @@ sigset_t node_signals() {
 }
 
 // All of the new configuration or, with any error, nothing of it.
-void reload(Server& server, const Config& config) {
+Result<ReloadPlan> reload(Server& server, const Config& config) {
   const Result<Config> again = config.reread();
   if (!again) {
     log_error("server", "reload refused, nothing is changed error=\"{}\"", again.error().message);
-    return;
+    return fail(Errc::failed_precondition, "nothing is changed: {}", again.error().message);
   }
-  const ReloadPlan plan = server.reload(again->options);
+  ReloadPlan plan = server.reload(again->options);
   for (const ChangedSetting& one : plan.changed) {
     log_info("server", "setting changed name={} before=\"{}\" after=\"{}\"", one.name, one.before,
              one.after);
@@ -41,6 +41,16 @@ void reload(Server& server, const Config& config) {
   }
   log_info("server", "reloaded changed={} need_restart={}", plan.changed.size(),
            plan.need_restart.size());
+  return plan;
+}
+
+// By a signal, or because somebody asked for it at the desk.
+void reload_all(Server& server, ServiceManager& manager, const Config& config) {
+  const std::optional<uint64_t> wish = server.reloads().wanted();
+  manager.reloading();
+  Result<ReloadPlan> done = reload(server, config);
+  if (wish) server.on_home([&] { server.reloads().settle(*wish, std::move(done)); });
+  manager.ready(fmt::format("serves on {}", server.address()));
 }
 
 // The watchdog is told at its pace, and only while every shard's loop turns. When it was told last.
@@ -65,12 +75,9 @@ int serve_until_signal(Server& server, const Readiness& readiness, ServiceManage
   while (true) {
     const int signal = sigtimedwait(&set, nullptr, &look);
     if (signal == SIGTERM || signal == SIGINT) return signal;
-    if (signal == SIGHUP) {
-      manager.reloading();
-      reload(server, config);
-      manager.ready(fmt::format("serves on {}", server.address()));
-    }
-    server.refresh_security(signal == SIGHUP);
+    const bool again = signal == SIGHUP || server.reloads().wanted();
+    if (again) reload_all(server, manager, config);
+    server.refresh_security(again);
     told_us = tell_watchdog(manager, readiness, told_us);
   }
 }
@@ -101,7 +108,9 @@ int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
 
   ServiceManager manager = ServiceManager::of_environment();
   manager.ready(fmt::format("serves on {}", server.address()));
+  server.on_home([&server] { server.reloads().open(); });
   const int signal = serve_until_signal(server, readiness, manager, config);
+  server.on_home([&server] { server.reloads().close(); });
   manager.stopping("drains");
   log_info("server", "draining signal={} within_us={}", signal,
            server.options().net.drain_within_us);

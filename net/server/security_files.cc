@@ -8,6 +8,21 @@
 #include "io/base/log.h"
 
 namespace cellar::server {
+namespace {
+
+// Of a client that nobody asks for a certificate, none is ever seen.
+Result<void> refuse_without_ca(const security::Principals& principals) {
+  for (const auto& one : principals.all()) {
+    if (!one->tokens.empty() || one->certificates.empty()) continue;
+    return fail(Errc::failed_precondition,
+                "principal '{}' has certificates and no token, and can never log in: no client is "
+                "asked for a certificate, because security.client_ca is not set",
+                one->name);
+  }
+  return {};
+}
+
+}  // namespace
 
 SecurityFiles::Stamp SecurityFiles::stamp_of(const std::string& path) {
   struct stat found{};
@@ -32,7 +47,9 @@ Result<std::shared_ptr<const security::Principals>> SecurityFiles::read_principa
     return fail(Errc::invalid_argument, "security.principals: cannot read '{}'",
                 options_.principals);
   }
-  return security::Principals::parse(text.str(), options_.principals);
+  TRY(auto principals, security::Principals::parse(text.str(), options_.principals));
+  if (options_.client_ca.empty()) TRY_VOID(refuse_without_ca(*principals));
+  return principals;
 }
 
 void SecurityFiles::warn_of_key() const {

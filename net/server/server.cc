@@ -143,6 +143,7 @@ Result<void> Server::open_node() {
         std::make_unique<ShardServer>(shard, *node_, options_, facts_, servers_, clock_, extra_);
     state(shard).server->set_policy(policy_);
     state(shard).server->set_audit(audit_);
+    state(shard).server->set_control({readiness_, &reloads_});
     servers_[shard.id().value()] = state(shard).server.get();
     co_return;
   });
@@ -319,6 +320,13 @@ Async<void> Server::bind(Shard& shard, Address address) {
   } else {
     mine.outcome = std::unexpected(std::move(listener).error());
   }
+}
+
+void Server::on_home(const std::function<void()>& change) {
+  pool_.run_on(ShardId{0}, [&change](Shard&) -> Async<void> {
+    change();
+    co_return;
+  });
 }
 
 ReloadPlan Server::reload(const ServerOptions& wanted) {

@@ -6,6 +6,7 @@
 //   (*server)->stop();
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "net/server/backup_jobs.h"
 #include "net/server/readiness.h"
 #include "net/server/reload.h"
+#include "net/server/reload_desk.h"
 #include "net/server/security_files.h"
 #include "net/server/shard_server.h"
 
@@ -56,6 +58,12 @@ class Server {
   ShardExecutor executor(ShardId shard) { return pool_.on(shard).executor(); }
   ShardServer& on(ShardId shard) { return *servers_[shard.value()]; }
   const StallWatch& stalls(ShardId shard) const { return *states_[shard.value()].stalls; }
+
+  // Where shards ask for a reload, which the main thread then does. To be looked at by it alone,
+  // and changed with on_home().
+  ReloadDesk& reloads() { return reloads_; }
+  // Runs `change` on the home shard; returns when it has.
+  void on_home(const std::function<void()>& change);
 
   // Puts in force what a reload may change; names what it may not. The options are valid.
   ReloadPlan reload(const ServerOptions& wanted);
@@ -112,6 +120,7 @@ class Server {
   SecurityPolicy policy_;
   ExtraOps* extra_;
   Readiness* readiness_;
+  ReloadDesk reloads_;
   NodeFacts facts_;
   IoBackendChoice io_;
   std::string address_;

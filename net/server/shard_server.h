@@ -22,6 +22,7 @@
 #include "net/server/conditional_op.h"
 #include "net/server/extra_ops.h"
 #include "net/server/map_wait.h"
+#include "net/server/node_control.h"
 #include "net/server/node_memory.h"
 #include "net/server/opening.h"
 #include "net/server/options.h"
@@ -79,6 +80,9 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   // The home shard's; null where none are taken. It outlives the sessions.
   void set_backups(BackupJobs* backups) { backups_ = backups; }
   BackupJobs* backups() { return backups_; }
+  // What the node's program hears from an operator; all of it null in a node without one.
+  void set_control(NodeControl control) { control_ = control; }
+  const NodeControl& control() const { return control_; }
   // Serves one stream, which a proxy may have opened (proxy_stage.h); for tests too.
   void serve(std::unique_ptr<ByteStream> stream);
 
@@ -173,6 +177,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   engine::Node& node_;
   engine::Engine& engine_;
   BackupJobs* backups_ = nullptr;
+  NodeControl control_;
   ServerOptions options_;
   const NodeFacts& facts_;
   const std::vector<ShardServer*>& peers_;

@@ -12,6 +12,12 @@ inline constexpr const char* kBodyId<fb::BackupRequest> = "QBAK";
 template <>
 inline constexpr const char* kBodyId<fb::BackupReply> = "RBAK";
 
+template <>
+inline constexpr const char* kBodyId<fb::ControlRequest> = "QCTL";
+template <>
+inline constexpr const char* kBodyId<fb::ControlReply> = "RCTL";
+
 inline constexpr uint16_t kBackupOp = static_cast<uint16_t>(fb::OperateOp::Backup);
+inline constexpr uint16_t kControlOp = static_cast<uint16_t>(fb::OperateOp::Control);
 
 }  // namespace cellar::wire

@@ -375,10 +375,11 @@ TEST_F(Access, WhatAnAlterationNeedsDependsOnWhatItChanges) {
 
 TEST_F(Access, TheNodeAsAWholeNeedsAGrantOfEveryTable) {
   const auto backup = static_cast<Op>(fb::OperateOp::Backup);
-  for (const Op op : {Op::ServerInfo, Op::ConfirmTime, Op::AuditLog, backup}) {
-    // This node takes no backups, and says so to whom it may concern.
-    EXPECT_EQ(come_as(bed, "node-a")->code_of(op, ""),
-              op == backup ? Errc::unimplemented : Errc::ok)
+  const auto control = static_cast<Op>(fb::OperateOp::Control);
+  for (const Op op : {Op::ServerInfo, Op::ConfirmTime, Op::AuditLog, backup, control}) {
+    // This node takes no backups and has no program, and says so to whom it may concern.
+    const bool absent = op == backup || op == control;
+    EXPECT_EQ(come_as(bed, "node-a")->code_of(op, ""), absent ? Errc::unimplemented : Errc::ok)
         << fb::EnumNameOp(op);
     for (const char* who : {"on-rwsga", "on-a", "node-r", "node-w", "node-s", "node-g"}) {
       auto peer = come_as(bed, who);

@@ -18,6 +18,7 @@
 
 #include "engine/store/format_file.h"
 #include "net/client/backup_client.h"
+#include "net/client/control_client.h"
 #include "net/client/sync_client.h"
 #include "tests/cases/node_process.h"
 
@@ -167,6 +168,70 @@ TEST_F(Operate, TellsTheServiceManagerThatItServesReloadsStopsAndIsAlive) {
                            "did you mean 'limits.connections'?"}) {
     EXPECT_NE(log.find(line), std::string::npos) << line;
   }
+}
+
+TEST_F(Operate, IsToldOverItsProtocolToReloadAndToDrain) {
+  const std::string file = path("cellard.toml");
+  std::ofstream(file) << "limits.connections = 7\n";
+  auto node = make({"--config", file});
+  ASSERT_TRUE(node->start());
+  client::ControlClient control(options_of(*node));
+  auto status = control.status();
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(status->state, "ready");
+  EXPECT_EQ(status->connections, 1u);
+
+  std::ofstream(file) << "limits.connections = 9\nmemory.memtable = \"1MiB\"\n";
+  status = control.reload();
+  ASSERT_TRUE(status) << status.error().message;
+  ASSERT_EQ(status->changed.size(), 1u);
+  EXPECT_EQ(status->changed[0].name, "limits.connections");
+  EXPECT_EQ(status->changed[0].before, "7");
+  EXPECT_EQ(status->changed[0].after, "9");
+  ASSERT_EQ(status->need_restart.size(), 1u);
+  EXPECT_EQ(status->need_restart[0].name, "memory.memtable");
+
+  std::ofstream(file) << "limits.conections = 11\n";
+  status = control.reload();
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::failed_precondition);
+  EXPECT_NE(status.error().message.find("did you mean 'limits.connections'?"), std::string::npos)
+      << status.error().message;
+
+  // The command line, with somebody else connected.
+  const std::string cellar =
+      fmt::format("{} --addr {} ", (bin() / "cellar").string(), node->address());
+  std::ofstream(file) << "limits.connections = 12\n";
+  std::string said;
+  EXPECT_EQ(run(cellar + "reload", said), 0) << said;
+  EXPECT_NE(said.find("limits.connections: 9 -> 12\n"), std::string::npos) << said;
+  EXPECT_EQ(run(cellar + "drain --wait within=300ms", said), 5) << said;
+  EXPECT_NE(said.find("1 others are still connected"), std::string::npos) << said;
+  EXPECT_EQ(control.status()->state, "draining");
+  EXPECT_EQ(run(cellar + "drain --undo", said), 0) << said;
+  EXPECT_EQ(control.status()->state, "ready");
+  EXPECT_EQ(node->terminate().value(), 0);
+}
+
+TEST_F(Operate, ADrainEndsItsWaitWhenTheOthersHaveLeft) {
+  auto node = make();
+  ASSERT_TRUE(node->start());
+  auto other = std::make_unique<client::SyncClient>(options_of(*node));
+  ASSERT_TRUE(other->ping());
+  std::thread leaves([&other] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    other.reset();
+  });
+  std::string said;
+  EXPECT_EQ(run(fmt::format("{} --addr {} drain --wait within=1m", (bin() / "cellar").string(),
+                            node->address()),
+                said),
+            0)
+      << said;
+  leaves.join();
+  EXPECT_NE(said.find("draining: an operator drains the node; 1 connections"), std::string::npos)
+      << said;
+  EXPECT_EQ(node->terminate().value(), 0);
 }
 
 TEST_F(Operate, TheRestoreDrill) {

@@ -140,6 +140,53 @@ TEST_F(Secure, ANodeThatOthersCanReachIsSecureOrInsecureByName) {
   }
 }
 
+TEST_F(Secure, PrincipalsWhomNobodyAsksForTheirCertificateAreRefused) {
+  write_principals("token-of-a-client",
+                   "[[principal]]\nname = \"ingest\"\ncertificates = [\"CN=ingest,O=Example\"]\n"
+                   "[[principal.grant]]\nprefix = \"logs/\"\nroles = [\"write\"]\n");
+  const std::vector<std::string> without_ca = {"--security-certificate", authority.cert("node"),
+                                               "--security-key",         authority.key("node"),
+                                               "--security-principals",  principals()};
+  EXPECT_FALSE(start(without_ca));
+  EXPECT_THAT(log(), HasSubstr("principal 'ingest' has certificates and no token"));
+  EXPECT_THAT(log(), HasSubstr("security.client_ca is not set"));
+  // While the node serves such a file is refused too, and the principals of before stay.
+  write_principals("token-of-a-client", "");
+  ASSERT_TRUE(start(without_ca)) << log();
+  write_principals("another-token",
+                   "[[principal]]\nname = \"late\"\ncertificates = [\"CN=late,O=Example\"]\n");
+  EXPECT_TRUE(eventually([&] { return log().contains("principal 'late' has certificates"); }));
+  EXPECT_EQ(asks(options()), Errc::ok);
+}
+
+TEST_F(Secure, BackupsGoOverTlsAndTheDoctorTellsOfThemAndOfTheCertificate) {
+  const std::string backups = scratch / "backups";
+  fs::create_directories(backups);
+  auto with = secure_options();
+  with.insert(with.end(), {"--backup-directories", backups});
+  ASSERT_TRUE(start(with)) << log();
+  const std::string cellar =
+      fmt::format("CELLAR_ADDR={} CELLAR_CA='{}' CELLAR_TOKEN_FILE='{}' '{}' ", node->address(),
+                  authority.ca(), (scratch / "token").string(), program("cellar").string());
+  EXPECT_THAT(shell(cellar + "doctor").second, HasSubstr("none was found in " + backups));
+  EXPECT_EQ(shell(cellar + "createtable t families=f").first, 0);
+  EXPECT_EQ(shell(cellar + "set t row f:q=value").first, 0);
+  const auto [taken, said] = shell(fmt::format("{} backup take '{}/n1'", cellar, backups));
+  EXPECT_EQ(taken, 0) << said;
+  EXPECT_EQ(shell(fmt::format("{} backup verify '{}/n1'", cellar, backups)).first, 0);
+  EXPECT_EQ(shell(fmt::format("{} backup restore '{}/n1' t as=u", cellar, backups)).first, 0);
+  EXPECT_THAT(shell(cellar + "lookup u row").second, HasSubstr("value"));
+
+  std::string doctor = shell(cellar + "doctor").second;
+  EXPECT_THAT(doctor, HasSubstr("ok       backups  the newest of " + backups + " is "));
+  EXPECT_THAT(doctor, HasSubstr("warning  tls      the certificate expires in ")) << "in a day";
+  authority.issue("node", {.valid_to_s = 60 * 86'400});
+  EXPECT_TRUE(eventually([&] {
+    doctor = shell(cellar + "doctor").second;
+    return doctor.contains("ok       tls      the certificate expires in 59 days");
+  })) << doctor;
+}
+
 TEST_F(Secure, TlsAndATokenComeIn) {
   ASSERT_TRUE(start(secure_options(), "0.0.0.0:0")) << log();
   EXPECT_EQ(asks(options()), Errc::ok);

@@ -324,6 +324,42 @@ TEST_F(TlsTest, GarbageAndSilenceEndTheHandshakeWithinItsTime) {
       Errc::unavailable);
 }
 
+// A hello that OpenSSL would take, of which there is always more to come.
+std::string endless_hello(size_t bytes) {
+  constexpr size_t kMessageBytes = 131'396;  // the longest that OpenSSL takes
+  constexpr size_t kRecordBytes = 8'192;
+  std::string message("\x01", 1);
+  for (const int shift : {16, 8, 0}) message.push_back(static_cast<char>(kMessageBytes >> shift));
+  message.resize(4 + kMessageBytes, 'x');
+  std::string records;
+  for (size_t at = 0; records.size() < bytes; at += kRecordBytes) {
+    const size_t size = std::min(kRecordBytes, message.size() - at);
+    records += std::string("\x16\x03\x01", 3);
+    records.push_back(static_cast<char>(size >> 8));
+    records.push_back(static_cast<char>(size));
+    records += message.substr(at, size);
+  }
+  return records.substr(0, bytes);
+}
+
+TEST_F(TlsTest, AHandshakeIsTakenUpToItsBoundAndNotOneByteFurther) {
+  const auto server = must(TlsContext::make_server(server_files()));
+  const auto meets = [&](size_t bytes) {
+    Ends ends = connect();
+    bool done = false;
+    start(server_end, done, std::move(ends.server), server, "");
+    EXPECT_TRUE(run(write_text(*ends.client, endless_hello(bytes))));
+    EXPECT_TRUE(world.run_until([&] { return done; }, kTimeoutUs + 2'000'000));
+    ends.client->close();
+    return server_end ? Error(Errc::ok, "") : server_end.error();
+  };
+  const Error at = meets(TlsStream::kMaxHandshakeBytes);
+  EXPECT_EQ(at.code, Errc::deadline_exceeded) << at.message;
+  const Error past = meets(TlsStream::kMaxHandshakeBytes + 1);
+  EXPECT_EQ(past.code, Errc::unavailable);
+  EXPECT_THAT(past.message, HasSubstr("sent more than 131072 bytes of TLS handshake"));
+}
+
 TEST_F(TlsTest, BentHandshakesEndAndHarmNobody) {
   Random random(11);
   for (int round = 0; round < 60; ++round) {

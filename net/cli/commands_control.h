@@ -1,0 +1,10 @@
+// `cellar reload` and `cellar drain`: what an operator tells a node that serves.
+#pragma once
+
+#include "net/cli/commands.h"
+
+namespace cellar::cli {
+
+std::vector<CommandSpec> control_commands();
+
+}  // namespace cellar::cli
