@@ -1,6 +1,8 @@
 #include "bench/embedded/bed.h"
 
+#include <algorithm>
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "bench/embedded/dataset.h"
@@ -61,6 +63,9 @@ void Bed::open_disk() {
     mine.logs = engine::make_local_log_store(*mine.fs, *mine.runtime, log);
     mine.blobs = engine::make_local_blob_store(*mine.fs);
     mine.stalls = std::make_unique<StallWatch>(shard.loop(), clock_);
+    if (options_.long_turn_us > 0) {
+      mine.sampler = std::make_unique<TurnSampler>(shard.loop(), options_.long_turn_us);
+    }
   });
 }
 
@@ -110,6 +115,7 @@ Bed::~Bed() {
   });
   pool_.stop({}, [this](Shard& shard) {
     ShardState& mine = state(shard);
+    mine.sampler.reset();
     mine.stalls.reset();
     mine.logs.reset();
     mine.blobs.reset();
@@ -179,6 +185,28 @@ uint64_t Bed::overdue_bytes() {
     for (const engine::TabletFigures& one : *figures) sum += one.overdue_bytes;
   });
   return sum;
+}
+
+std::string Bed::turn_report() {
+  if (options_.long_turn_us == 0) return {};
+  Histogram turns;
+  std::map<std::string, size_t> counts;
+  for (uint32_t i = 0; i < options_.shards; ++i) {
+    pool_.run_on(ShardId{i}, [&](Shard& shard) -> Async<void> {
+      turns.merge(state(shard).sampler->turns());
+      for (std::string& stack : state(shard).sampler->stacks()) ++counts[std::move(stack)];
+      co_return;
+    });
+  }
+  std::string out = fmt::format(
+      "turns: {}; processor time of one in us: p50 {}, p99 {}, p99.9 {}, p99.99 {}, longest {}\n",
+      turns.count(), turns.percentile(50), turns.percentile(99), turns.percentile(99.9),
+      turns.percentile(99.99), turns.max());
+  std::vector<std::pair<size_t, std::string>> sorted;
+  for (const auto& [stack, count] : counts) sorted.emplace_back(count, stack);
+  std::sort(sorted.rbegin(), sorted.rend());
+  for (const auto& [count, stack] : sorted) out += fmt::format("  {:5} {}\n", count, stack);
+  return out;
 }
 
 }  // namespace cellar::bench

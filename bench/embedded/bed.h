@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/embedded/turn_sampler.h"
 #include "engine/node.h"
 #include "engine/store/local_stores.h"
 #include "io/base/clock.h"
@@ -30,6 +31,7 @@ struct BedOptions {
   bool existing = false;  // the directory holds a table of so many rows already
   int max_versions = 1;   // what an overwrite leaves; 0: everything is kept
   int64_t reclaim_within_us = 3'600'000'000;
+  int64_t long_turn_us = 0;  // above which turns are sampled; 0: they are not
   engine::EngineOptions engine;
 };
 
@@ -55,6 +57,8 @@ class Bed {
   engine::EngineStats stats();  // of all shards together
   int64_t longest_turn_us();    // of a shard's loop, so far; what is below 5 ms counts as 0
   uint64_t overdue_bytes();     // dead for longer than the table allows, and still on disk
+  // What made turns longer than long_turn_us, so far: counts and lines for people.
+  std::string turn_report();
 
  private:
   struct ShardState {
@@ -63,6 +67,7 @@ class Bed {
     std::unique_ptr<engine::LogStore> logs;
     std::unique_ptr<engine::BlobStore> blobs;
     std::unique_ptr<StallWatch> stalls;
+    std::unique_ptr<TurnSampler> sampler;
   };
 
   ShardState& state(const Shard& shard) { return states_[shard.id().value()]; }

@@ -66,6 +66,8 @@ class Program {
     fmt::print("{}\n", boost::json::serialize(out));
   }
 
+  void report_turns() { fmt::print(stderr, "{}", bed_.turn_report()); }
+
   void run(const std::string& phase) {
     const auto found = phases().find(phase);
     CHECK(found != phases().end(), "no phase '{}'", phase);
@@ -315,6 +317,8 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--table-bytes", engine.table_bytes);
   app.add_option("--segment-bytes", engine.log_segment_bytes);
   app.add_option("--seed", options.write.seed);
+  app.add_option("--long-turns-us", options.bed.long_turn_us,
+                 "tells on the error output what made turns take more processor time than this");
 }
 
 int run(int argc, char** argv) {
@@ -332,6 +336,7 @@ int run(int argc, char** argv) {
   set_log_level(LogLevel::error);
   Program program(options);
   for (const std::string& phase : options.phases) program.run(phase);
+  program.report_turns();
   return 0;
 }
 

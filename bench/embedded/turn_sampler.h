@@ -1,0 +1,56 @@
+// TurnSampler: finds out what makes turns of a shard's loop long. It counts the processor time of
+// every turn, and of one that takes more than a limit it remembers where the thread was, every
+// limit's length anew, so that who holds the loop stands in the report by name.
+//
+// Processor time, because on a machine that others use too, most long turns by the wall clock are
+// theirs. Costs two system calls a turn.
+#pragma once
+
+#include <signal.h>
+#include <time.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "io/base/metrics.h"
+#include "io/runtime/loop.h"
+
+namespace cellar::bench {
+
+// Made and destroyed on the loop's thread, one a thread.
+class TurnSampler final : public LoopHook {
+ public:
+  TurnSampler(Loop& loop, int64_t limit_us);
+  ~TurnSampler() override;
+
+  bool on_turn() override;
+
+  // Processor time of turns, in microseconds.
+  const Histogram& turns() const { return turns_; }
+  // The stacks of the samples, one a line: the functions, innermost first. Asks addr2line.
+  std::vector<std::string> stacks() const;
+
+ private:
+  static constexpr size_t kMostFrames = 48;
+  static constexpr size_t kMostSamples = 4096;
+  struct Sample {
+    std::array<void*, kMostFrames> frames;
+    int count = 0;
+  };
+
+  static void on_signal(int);
+  void arm();
+
+  Loop& loop_;
+  const int64_t limit_us_;
+  timer_t timer_{};
+  int64_t turn_began_us_ = 0;
+  std::vector<Sample> samples_;
+  std::atomic<size_t> taken_ = 0;
+  Histogram turns_;
+};
+
+}  // namespace cellar::bench
