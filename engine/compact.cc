@@ -81,6 +81,8 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
     if (input->is_damaged()) co_return std::unexpected(*input->damage());
   }
   plan.pace = pace;
+  plan.background = &shard.background;
+  if (pace != nullptr) plan.least_share = tablet.schema().options.reclaim_share;
   MergeJob job(shard.blobs, shard.ids, std::move(plan));
   Running running(tablet, job);
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());

@@ -22,6 +22,8 @@ MergePlan plan_flush(Tablet& tablet, const Memtable& memtable) {
   plan.range_deletes = memtable.range_deletes();
   plan.run = tablet.state().next_run;
   plan.io_class = IoClass::flush;
+  plan.background = &tablet.shard().background;
+  plan.kind = BackgroundKind::flush;
   return plan;
 }
 

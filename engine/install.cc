@@ -12,10 +12,12 @@ Installation::~Installation() {
 Async<Result<Installation>> Installation::begin(Tablet& tablet, std::vector<TableMeta> outputs) {
   ShardContext& shard = tablet.shard();
   Installation installation(tablet);
+  // Of all that waits for it the flushes wait longest.
+  Background::Work work(shard.background, BackgroundKind::flush);
   for (size_t i = 0; i < outputs.size(); ++i) {
     TableItem item;
     item.meta = outputs[i];
-    auto table = co_await open_table(shard, std::move(item));
+    auto table = co_await open_table(shard, std::move(item), &work);
     if (!table) {
       for (; i < outputs.size(); ++i) shard.blob_ends.remove(outputs[i].blob);
       co_return std::unexpected(std::move(table).error());

@@ -22,6 +22,7 @@ void Maintenance::start() {
   spawn(shard_.runtime.executor, flush_loop());
   spawn(shard_.runtime.executor, compaction_loop());
   spawn(shard_.runtime.executor, reclaim_loop());
+  spawn(shard_.runtime.executor, release_loop());
 }
 
 Async<void> Maintenance::stop() {
@@ -30,6 +31,7 @@ Async<void> Maintenance::stop() {
   flush_.wake.notify_all();
   compaction_.wake.notify_all();
   reclaim_.wake.notify_all();
+  shard_.memtables.release.wake();
   co_await loops_.close();
 }
 
@@ -103,6 +105,21 @@ void Maintenance::trim_log() {
   LogPosition needed = shard_.log->end();
   for (const auto& [id, tablet] : tablets_) needed = std::min(needed, tablet->log_needed_from());
   shard_.log->trim(needed);
+}
+
+Async<void> Maintenance::release_loop() {
+  auto pass = loops_.enter();
+  MemoryRelease& release = shard_.memtables.release;
+  Background::Work work(shard_.background, BackgroundKind::flush);
+  while (pass && !stopping_) {
+    if (release.empty()) {
+      co_await release.wait();
+      continue;
+    }
+    co_await work.begin();
+    while (!release.empty() && !work.over()) release.step();
+    work.end();
+  }
 }
 
 // ---- compacting

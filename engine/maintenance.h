@@ -1,5 +1,6 @@
 // Maintenance: what a shard does by itself: flushing, compacting, reclaiming, trimming its log.
 // Three loops, so that a long compaction does not hold up a flush; each does one thing at a time.
+// A fourth frees the memory of memtables that are gone.
 //
 // What is flushed next, in this order:
 //   1. the biggest memtable, while all of them take more than the soft bound;
@@ -83,6 +84,7 @@ class Maintenance {
   Async<void> flush_loop();
   Async<void> compaction_loop();
   Async<void> reclaim_loop();
+  Async<void> release_loop();
   Async<Result<void>> reclaim_one(TabletId id);
   // The tablet that is due first, and when: trusted time; INT64_MAX: none.
   struct ReclaimTurn {

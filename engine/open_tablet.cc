@@ -7,7 +7,8 @@
 
 namespace cellar::engine {
 
-Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item) {
+Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item,
+                                           Background::Work* work) {
   Ref<OpenTable> table = shard.open_tables.find(item.meta.blob);
   if (!table) {
     auto blob = co_await shard.blobs.open(item.meta.blob);
@@ -16,7 +17,7 @@ Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item) 
       if (error.code == Errc::not_found) error.code = Errc::data_loss;
       co_return std::unexpected(std::move(error));
     }
-    auto reader = co_await TableReader::open(std::move(*blob), shard.loader);
+    auto reader = co_await TableReader::open(std::move(*blob), shard.loader, work);
     if (!reader) co_return std::unexpected(std::move(reader).error());
     table = shard.open_tables.add(std::move(*reader));
   }

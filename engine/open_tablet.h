@@ -20,8 +20,10 @@ Async<Result<std::unique_ptr<Tablet>>> open_tablet(ShardContext& shard, TabletSe
 Async<Result<std::vector<std::unique_ptr<Tablet>>>> open_tablets(ShardContext& shard,
                                                                  std::vector<TabletSeed> seeds);
 
-// Opens one table of a tablet, unless the shard has it open already.
-Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item);
+// Opens one table of a tablet, unless the shard has it open already; a large one in slices, if
+// there is a `work`.
+Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item,
+                                           Background::Work* work = nullptr);
 
 // What the tablet's manifest entry must say before it serves: the spans that were replayed, closed
 // where this start found their end, and the whole of the new log. Spans that gave nothing go.

@@ -62,6 +62,7 @@ struct ShardContext {
   SessionBlobIds ids;
   MemtableGauge memtables;
   FlowControl flow{runtime.timers};
+  Background background{runtime.clock.machine()};
   size_t memtable_hard_bytes = 0;  // at which writes are refused
   size_t memtable_soft_bytes = 0;  // at which the biggest is flushed
   size_t open_blocks_bytes = 0;    // what the open blocks of one scan or merge should stay within

@@ -19,6 +19,10 @@ constexpr size_t kMemtableShare = 2;
 constexpr size_t kCacheShare = 4;
 constexpr size_t kTokenShare = 8;  // at most
 
+// At which the backlogs of flushes and of merges are full (background.h).
+constexpr size_t kMostFrozen = 2;  // memtables
+constexpr double kMostRunsBehind = 12;
+
 size_t token_bytes_of(const EngineOptions& options, uint32_t shards) {
   return std::min(options.token_bytes, options.memory_bytes / kTokenShare) / shards;
 }
@@ -54,6 +58,7 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
   context_.options.memtable_bytes =
       std::min(context_.options.memtable_bytes, context_.memtable_hard_bytes / 3);
   context_.flow.watch([this] { return flow_levels(); });
+  context_.background.watch([this](BackgroundKind kind) { return backlog(kind); });
 }
 
 ShardEngine::~ShardEngine() = default;
@@ -192,6 +197,21 @@ FlowLevels ShardEngine::flow_levels() const {
   levels.log_pending_bytes = end > levels.log_durable_end ? end - levels.log_durable_end : 0;
   levels.log_pending_bound = LogOptions().max_pending_bytes;
   return levels;
+}
+
+// A flush is late when more memtables wait for one than can while the next one fills; a merge when
+// its tablet has so many runs more than allowed that writers are slowed.
+double ShardEngine::backlog(BackgroundKind kind) const {
+  if (kind == BackgroundKind::merge) {
+    if (context_.compacting == nullptr) return 0;
+    return static_cast<double>(context_.compacting->runs_behind()) / kMostRunsBehind;
+  }
+  const auto part = [](size_t level, size_t bound) {
+    return static_cast<double>(level) / static_cast<double>(std::max<size_t>(bound, 1));
+  };
+  return std::max(
+      part(context_.memtables.frozen_bytes, kMostFrozen * context_.options.memtable_bytes),
+      part(context_.memtables.bytes, context_.memtable_hard_bytes));
 }
 
 // ---- what tablets tell

@@ -117,6 +117,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   void hand_over(AnyWrite& write);
   void watch_log();
   FlowLevels flow_levels() const;
+  double backlog(BackgroundKind kind) const;
   Result<Tablet*> find(TabletId id, Epoch epoch) const;
 
   Setup setup_;

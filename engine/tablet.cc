@@ -121,7 +121,7 @@ void Tablet::recovered(std::vector<LogSpan> spans, uint64_t manifest_version) {
   // It holds nothing of the open log, so it does not keep it from being trimmed.
   active_->log_begin = kLogEnd;
   active_->log_end = kLogBegin;
-  active_->entries.freeze();
+  active_->freeze();
   frozen_.push_back(std::exchange(active_, nullptr));
 }
 
@@ -319,7 +319,8 @@ void Tablet::publish(std::vector<TabletRun> runs) {
   if (active_) next->memtables.push_back(active_);
   for (auto it = frozen_.rbegin(); it != frozen_.rend(); ++it) next->memtables.push_back(*it);
   next->runs = std::move(runs);
-  writers_.set_runs_behind(runs_behind(next->runs));
+  runs_behind_ = engine::runs_behind(next->runs);
+  writers_.set_runs_behind(runs_behind_);
   UnreadTables unread = unread_tables(*next, schema_->retention, shard_.runtime.clock.now_us());
   next->sources = read_sources(*next, unread.tables);
   next_unread_us_ = unread.next_us;
@@ -330,7 +331,7 @@ void Tablet::publish(std::vector<TabletRun> runs) {
 void Tablet::freeze() {
   if (!active_ || active_->entries.empty()) return;
   active_->log_end = shard_.log->end();
-  active_->entries.freeze();
+  active_->freeze();
   frozen_.push_back(std::exchange(active_, nullptr));
 }
 

@@ -146,6 +146,8 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   size_t active_bytes() const { return active_ ? active_->counted : 0; }
   bool has_unflushed() const;
   bool has_frozen() const { return !frozen_.empty(); }
+  // So many runs more than merging lets stand.
+  size_t runs_behind() const { return runs_behind_; }
   // Commits of the open log up to here are not needed by this tablet.
   LogPosition log_needed_from() const;
 
@@ -187,6 +189,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   bool refuses_writes_ = false;
   uint64_t reads_ = 0;
   uint64_t writes_ = 0;
+  size_t runs_behind_ = 0;
   RowSamples samples_;
   ReclaimOutlook outlook_;
   uint64_t publications_ = 0;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/guards.h"
+#include "engine/memory_release.h"
 #include "engine/memtable/memtable.h"
 #include "engine/model/schema.h"
 #include "engine/read/source.h"
@@ -44,12 +45,23 @@ struct TabletFacts final : ShardCounted<TabletFacts>, VisibleStamp {
 // The bytes of all memtables of a shard, those included that only a cursor still holds.
 struct MemtableGauge {
   size_t bytes = 0;
+  size_t frozen_bytes = 0;  // of them: of those that wait for their flush
+  MemoryRelease release{};  // what is left of those that are gone
 };
 
 // A memtable and where its commits lie in the log.
 struct TabletMemtable final : ShardCounted<TabletMemtable> {
   TabletMemtable(MemtableGauge& to, LogPosition begin) : gauge(to), log_begin(begin) {}
-  ~TabletMemtable() { gauge.bytes -= counted; }
+  ~TabletMemtable() {
+    gauge.bytes -= counted;
+    if (entries.frozen()) gauge.frozen_bytes -= counted;
+    gauge.release.take(entries.release());
+  }
+
+  void freeze() {
+    entries.freeze();
+    gauge.frozen_bytes += counted;
+  }
 
   // After every change: keeps the gauge right.
   void count() {

@@ -34,6 +34,7 @@ MergeJob::MergeJob(BlobStore& store, BlobIds& ids, MergePlan plan)
       cut_off_(plan_.schema, plan_.tablet_settled, plan_.facts),
       judge_(plan_.schema, cut_off_.retention(), range_deletes_) {
   judge_.want_deaths(cut_off_.exact());
+  if (plan_.background != nullptr) work_.emplace(*plan_.background, plan_.kind, plan_.least_share);
   for (auto& input : plan_.inputs) merge_.add(std::move(input));
   if (!cut_off_.retention().any_counts()) drop_repeated(plan_.range_deletes);
   for (const StampedRange& range : plan_.range_deletes) range_deletes_.add(range);
@@ -57,33 +58,63 @@ Async<Result<void>> MergeJob::merge() {
     CO_TRY_VOID(co_await open_writer());
     for (StampedRange& range : plan_.range_deletes) writer_->add_range_delete(std::move(range));
   }
+  co_await next_slice();
   Step step = merge_.seek("");
   while (step != Step::end) {
     if (cancelled_)
       co_return fail(Errc::cancelled, "the merge of tablet {} was called off", plan_.tablet);
     if (step == Step::failed) co_return std::unexpected(merge_.error());
     if (step == Step::blocked) {
+      end_slice();
       co_await load_blocks(merge_);
+      co_await next_slice();
       step = merge_.resume();
       continue;
     }
     CO_TRY(step, merge_slice(step));
+    if (step == Step::blocked) continue;
+    end_slice();
     CO_TRY_VOID(co_await settle_writer());
-    if (step == Step::ready) co_await yield_now();
-    if (plan_.pace != nullptr) {
-      do {
-        co_await plan_.pace->rest();
-      } while (plan_.pace->owes_rest() && !cancelled_);
-    }
+    if (step == Step::ready) co_await next_slice();
   }
+  end_slice();
   if (writer_ != nullptr) CO_TRY_VOID(co_await close_writer());
   co_return Result<void>();
 }
 
+// A rest, if one is due, and then the next slice.
+Async<void> MergeJob::next_slice() {
+  end_slice();
+  if (plan_.pace != nullptr) {
+    do {
+      co_await plan_.pace->rest();
+    } while (plan_.pace->owes_rest() && !cancelled_);
+  }
+  if (work_) {
+    co_await work_->begin();
+  } else {
+    co_await yield_now();
+  }
+  if (plan_.pace != nullptr) plan_.pace->begin_slice();
+  slice_left_ = kSliceEntries;
+  look_at_ = slice_left_ - kEntriesPerClockLook;
+}
+
+void MergeJob::end_slice() {
+  if (!work_) return;
+  const int64_t took_us = work_->end();
+  if (plan_.pace != nullptr) plan_.pace->end_slice(took_us);
+}
+
+bool MergeJob::slice_over() {
+  if (slice_left_ > look_at_) return false;
+  look_at_ = slice_left_ - kEntriesPerClockLook;
+  return slice_left_ <= 0 || (work_ && work_->over());
+}
+
 // Takes entries until the slice is used, the merge cannot go on, or the writer needs something.
 Result<Step> MergeJob::merge_slice(Step step) {
-  int64_t left = kSliceEntries;
-  while (step == Step::ready && left > 0) {
+  while (step == Step::ready && !slice_over()) {
     const Bytes key = merge_.key();
     if (!judge_.in_row(key)) {
       if (!judge_.begin_row(key, kMaxStamp, cut_off_.now_us(), cut_off_.counted_now_us()))
@@ -102,7 +133,7 @@ Result<Step> MergeJob::merge_slice(Step step) {
       ++stats_.entries_out;
       stats_.husks_out += husk_;
     }
-    left -= 1 + static_cast<int64_t>(merge_.value().size() / kValueBytesPerEntry);
+    slice_left_ -= 1 + static_cast<int64_t>(merge_.value().size() / kValueBytesPerEntry);
     judged_ = false;
     step = merge_.next();
   }
@@ -173,7 +204,8 @@ Async<Result<void>> MergeJob::open_writer() {
 }
 
 Async<Result<void>> MergeJob::close_writer() {
-  CO_TRY(TableMeta meta, co_await writer_->finish());
+  Background::Work* work = work_ ? &*work_ : nullptr;
+  CO_TRY(TableMeta meta, co_await writer_->finish(work));
   writer_.reset();
   stats_.bytes_out += meta.file_bytes;
   outputs_.push_back(std::move(meta));

@@ -11,10 +11,12 @@
 //     cover. Where some family counts versions, only those behind the cut.
 //   - tokens that count no more.
 //
-// It runs on its shard's loop in slices of kSliceEntries, each followed by a yield; what it holds
-// in memory is one block an input, the blocks being written (TableWriter::kFlushBytes) and the
-// write- behind of the blob writer. It ends with all outputs sealed, or with none: on failure or
-// cancel() every output is abandoned or removed.
+// It runs on its shard's loop in slices that the shard's Background grants and that end by the
+// clock (io/runtime/background.h), the tails of its tables included; what it holds in memory is one
+// block an input, the blocks being written (TableWriter::kFlushBytes) and the write-behind of the
+// blob writer. An entry is never cut, so a slice with a cell of 10 MiB takes what that takes. It
+// ends with all outputs sealed, or with none: on failure or cancel() every output is abandoned or
+// removed.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +35,10 @@
 
 namespace cellar::engine {
 
-// Entries looked at between two yields: about 300 us. Large values count as several.
+// Entries of a slice at most, whatever the clock says. Large values count as several.
 inline constexpr uint32_t kSliceEntries = 1024;
+// The clock is looked at every so many: some microseconds.
+inline constexpr int64_t kEntriesPerClockLook = 16;
 
 struct MergeStats {
   uint64_t entries_in = 0;
@@ -61,6 +65,9 @@ class MergeJob {
 
  private:
   Async<Result<void>> merge();
+  Async<void> next_slice();
+  void end_slice();
+  bool slice_over();
   Result<Step> merge_slice(Step step);
   Result<bool> keep(Bytes key);
   Async<Result<void>> settle_writer();
@@ -78,6 +85,9 @@ class MergeJob {
   std::unique_ptr<TableWriter> writer_;
   std::vector<TableMeta> outputs_;
   MergeStats stats_;
+  std::optional<Background::Work> work_;  // where the plan has a background
+  int64_t slice_left_ = 0;                // entries,
+  int64_t look_at_ = 0;                   // and at how many of them the clock is looked at
   bool cancelled_ = false;
   // The entry at hand.
   bool judged_ = false;

@@ -14,6 +14,7 @@
 #include "engine/model/types.h"
 #include "engine/retention/merge_cut.h"
 #include "io/base/io_class.h"
+#include "io/runtime/background.h"
 
 namespace cellar::engine {
 
@@ -37,6 +38,10 @@ struct MergePlan {
   uint64_t table_bytes = 256ull << 20;  // an output is closed at the first row boundary past this
   IoClass io_class = IoClass::compaction;
   Pace* pace = nullptr;  // rests between slices; outlives the job. None: it never rests
+  // Who says when a slice may begin; outlives the job. None: every turn has one, of kSliceEntries.
+  Background* background = nullptr;
+  BackgroundKind kind = BackgroundKind::merge;
+  double least_share = Background::kLeastShare;  // of the processor
 };
 
 // Where outputs get their names.

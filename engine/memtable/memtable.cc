@@ -7,9 +7,6 @@
 namespace cellar::engine {
 namespace {
 
-// A B-tree node of Abseil holds 15 slots of 16 bytes in 256 and is three quarters full at random
-// inserts.
-constexpr size_t kTreeBytesPerEntry = 24;
 // A node of range_places_.
 constexpr size_t kPlaceBytes = 64;
 
@@ -73,10 +70,6 @@ void Memtable::add_range_delete(const RangeDelete& range, CommitStamp stamp) {
 void Memtable::note_stamp(CommitStamp stamp) {
   min_stamp_ = std::min(min_stamp_, stamp);
   max_stamp_ = std::max(max_stamp_, stamp);
-}
-
-size_t Memtable::bytes() const {
-  return arena_.bytes() + entries() * kTreeBytesPerEntry + range_bytes_;
 }
 
 Step Memtable::Iterator::stand() {

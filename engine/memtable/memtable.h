@@ -1,7 +1,9 @@
 // Memtable: the newest entries of one tablet, sorted, in memory.
 //
 // Keys and values lie together in an arena that is freed with the memtable; a B-tree of (head,
-// pointer) pairs orders them. One thread: writer and readers are the same shard.
+// pointer) pairs, whose nodes lie there too, orders them: so all that there is to free are the
+// blocks of the arena, and who has many of them frees them little by little (release()). One
+// thread: writer and readers are the same shard.
 //
 // A head spares most comparisons the way to the key, which is a cache miss. Keys of a tablet often
 // begin alike for longer than a head reaches, so heads are taken from where the keys begin to
@@ -22,6 +24,7 @@
 #include <absl/container/btree_set.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,7 +41,8 @@ class Memtable {
  public:
   class Iterator;
 
-  Memtable() = default;
+  Memtable() : tree_(Less(), NodeAllocator<Slot>(arena_)) {}
+  ~Memtable() {}  // NOLINT(modernize-use-equals-default): of the tree nothing is left to free
   Memtable(const Memtable&) = delete;
   Memtable& operator=(const Memtable&) = delete;
 
@@ -54,8 +58,8 @@ class Memtable {
 
   bool empty() const { return entries() == 0 && ranges_.empty(); }
   size_t entries() const { return tree_.size(); }
-  // Memory taken, the tree's included (an estimate), 256 KiB steps of the arena included.
-  size_t bytes() const;
+  // Memory taken, the tree's included, 256 KiB steps of the arena included.
+  size_t bytes() const { return arena_.bytes() + range_bytes_; }
   // Of keys and values alone: what a flush will write, before compression.
   size_t content_bytes() const { return content_bytes_; }
   // Over entries and range deletes; max < min while empty.
@@ -63,6 +67,9 @@ class Memtable {
   CommitStamp max_stamp() const { return max_stamp_; }
   const TimeBounds& time_bounds() const { return bounds_; }
   const std::vector<StampedRange>& range_deletes() const { return ranges_; }
+  // At the end of its life: its memory, for who frees it in slices. Nothing else may be asked of it
+  // afterwards.
+  std::vector<std::unique_ptr<char[]>> release() { return arena_.release(); }
 
  private:
   // key size: u32, value size: u32, key, value; anywhere in the arena.
@@ -87,7 +94,24 @@ class Memtable {
       return a.head != b.head ? a.head < b.head : a.key() < b.key();
     }
   };
-  using Tree = absl::btree_set<Slot, Less>;
+  // Of the arena, which frees all of it together.
+  template <class T>
+  struct NodeAllocator {
+    using value_type = T;
+    explicit NodeAllocator(Arena& from) : arena(&from) {}
+    template <class U>
+    NodeAllocator(const NodeAllocator<U>& o) : arena(o.arena) {}  // NOLINT(*-explicit-*)
+    T* allocate(size_t n) {
+      return reinterpret_cast<T*>(arena->allocate_aligned(n * sizeof(T), alignof(T)));
+    }
+    void deallocate(T*, size_t) {}
+    template <class U>
+    bool operator==(const NodeAllocator<U>& o) const {
+      return arena == o.arena;
+    }
+    Arena* arena;
+  };
+  using Tree = absl::btree_set<Slot, Less, NodeAllocator<Slot>>;
 
   // A cut of a memtable with fewer entries costs little.
   static constexpr size_t kCheapCutEntries = 1024;
@@ -99,7 +123,9 @@ class Memtable {
   void note_stamp(CommitStamp stamp);
 
   Arena arena_;
-  Tree tree_;
+  union {
+    Tree tree_;  // never destroyed, which would walk over all of it
+  };
   std::string shared_;         // every key in tree_ begins with it
   size_t entries_at_cut_ = 0;  // of the last time that it was cut
   uint64_t inserts_ = 0;       // iterators compare it to know whether their place is stale

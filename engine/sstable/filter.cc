@@ -41,29 +41,40 @@ void FilterBuilder::begin(uint32_t bits_per_row) {
   lines_ = (hashes_.size() * bits_per_row + kLineBits - 1) / kLineBits;
   // ln 2 bits per row is best for a plain filter; a blocked one wants slightly fewer.
   probes_ = std::clamp(bits_per_row * 6 / 10, 1u, kMaxProbes);
-  done_ = 0;
+  bytes_ = kHeaderBytes + lines_ * Filter::kLineBytes;
   out_.clear();
+  out_.reserve(bytes_);
   put_u8(out_, kBlockedBloom);
   put_u8(out_, static_cast<uint8_t>(probes_));
   put_u16(out_, 0);
   put_u32(out_, static_cast<uint32_t>(lines_));
-  out_.resize(kHeaderBytes + lines_ * Filter::kLineBytes, '\0');
 }
 
 bool FilterBuilder::step() {
-  const size_t end = std::min(done_ + kRowsAStep, hashes_.size());
-  for (; done_ < end; ++done_) {
-    const uint64_t hash = hashes_[done_];
+  if (out_.size() < bytes_) {
+    out_.resize(std::min(out_.size() + kBytesAStep, bytes_), '\0');
+    return out_.size() == bytes_ && hashes_.empty();
+  }
+  for (size_t rows = 0; rows < kRowsAStep && !hashes_.empty(); ++rows) {
+    const uint64_t hash = hashes_.front();
+    hashes_.pop_front();
     char* line = out_.data() + kHeaderBytes + line_of(hash, lines_) * Filter::kLineBytes;
     for_each_bit(hash, probes_, [line](uint32_t bit) {
       line[bit / 8] = static_cast<char>(line[bit / 8] | 1 << bit % 8);
       return true;
     });
   }
-  return done_ == hashes_.size();
+  return hashes_.empty();
 }
 
 bool Filter::open(Bytes contents) {
+  if (!begin(contents)) return false;
+  while (!step()) {
+  }
+  return true;
+}
+
+bool Filter::begin(Bytes contents) {
   Reader in(contents);
   const uint8_t kind = in.u8();
   const uint8_t probes = in.u8();
@@ -73,11 +84,20 @@ bool Filter::open(Bytes contents) {
       in.remaining() != size_t{lines} * kLineBytes) {
     return false;
   }
-  lines_.resize(lines);
-  if (lines > 0) std::memcpy(lines_.data(), in.rest().data(), in.remaining());
+  lines_.reserve(lines);
+  left_ = in.rest();
   probes_ = probes;
-  open_ = true;
   return true;
+}
+
+bool Filter::step() {
+  const size_t lines = std::min(left_.size() / kLineBytes, kLinesAStep);
+  const size_t before = lines_.size();
+  lines_.resize(before + lines);
+  if (lines > 0) std::memcpy(lines_.data() + before, left_.data(), lines * kLineBytes);
+  left_.remove_prefix(lines * kLineBytes);
+  open_ = left_.empty();
+  return open_;
 }
 
 bool Filter::may_contain(uint64_t hash) const {

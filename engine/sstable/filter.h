@@ -27,7 +27,8 @@ class FilterBuilder {
     if (hashes_.empty() || hashes_.back() != hash) hashes_.push_back(hash);
   }
   size_t rows() const { return hashes_.size(); }
-  // The filter of what was added, made in steps, for millions of rows take milliseconds:
+  // The filter of what was added, which is forgotten; in steps, for millions of rows take
+  // milliseconds:
   //   builder.begin(10);
   //   while (!builder.step()) { let others run }
   //   use(builder.contents());
@@ -44,11 +45,12 @@ class FilterBuilder {
   }
 
  private:
-  static constexpr size_t kRowsAStep = 8192;  // about 200 us
+  static constexpr size_t kRowsAStep = 1024;         // some 20 us
+  static constexpr size_t kBytesAStep = 128 * 1024;  // of new memory
 
   std::deque<uint64_t> hashes_;  // grows without moving what is there
   std::string out_;
-  size_t done_ = 0;  // of hashes_
+  size_t bytes_ = 0;  // that out_ is to have
   size_t lines_ = 0;
   uint32_t probes_ = 0;
 };
@@ -59,6 +61,10 @@ class Filter {
 
   // Copies. False when the bytes are no filter.
   bool open(Bytes contents);
+  // The same in steps, for millions of rows take milliseconds: begin(), then step() until it is
+  // true. `contents` outlive both.
+  bool begin(Bytes contents);
+  bool step();
   // A filter that was never opened says "maybe" to everything.
   bool may_contain(uint64_t hash) const;
   size_t memory_bytes() const { return lines_.size() * kLineBytes; }
@@ -67,7 +73,10 @@ class Filter {
   struct alignas(kLineBytes) Line {
     std::array<uint64_t, kLineBytes / 8> words;
   };
+  static constexpr size_t kLinesAStep = 1024;  // some 20 us
+
   std::vector<Line> lines_;
+  Bytes left_;  // of the contents, while it is opened
   uint8_t probes_ = 0;
   bool open_ = false;
 };

@@ -79,6 +79,49 @@ uint32_t append_block(std::string& out, Bytes raw, bool compress, BlobId blob, u
   return static_cast<uint32_t>(out.size() - begin);
 }
 
+RawBlockAppender::RawBlockAppender(std::string& out, size_t raw_bytes, BlobId blob, uint64_t offset)
+    : out_(out), begin_(out.size()), raw_bytes_(raw_bytes), crc_(crc_seed(blob.value(), offset)) {
+  CHECK(raw_bytes <= kMaxBlockBytes, "block of {} bytes, at most {}", raw_bytes, kMaxBlockBytes);
+  out_.reserve(begin_ + raw_bytes + kBlockTrailerBytes + kTableFooterBytes);
+}
+
+void RawBlockAppender::add(Bytes piece) {
+  out_.append(piece);
+  crc_ = crc32c(piece, crc_);
+}
+
+uint32_t RawBlockAppender::finish() {
+  CHECK(out_.size() == begin_ + raw_bytes_, "{} bytes of {}", out_.size() - begin_, raw_bytes_);
+  put_u8(out_, static_cast<uint8_t>(BlockType::raw));
+  crc_ = crc32c(Bytes(out_).substr(out_.size() - 1), crc_);
+  put_u32(out_, crc_);
+  return static_cast<uint32_t>(out_.size() - begin_);
+}
+
+RawBlockChecker::RawBlockChecker(Bytes stored, BlobId blob, uint64_t offset)
+    : stored_(stored), blob_(blob), offset_(offset), crc_(crc_seed(blob.value(), offset)) {}
+
+bool RawBlockChecker::is_packed() const {
+  return stored_.size() < kBlockTrailerBytes ||
+         static_cast<BlockType>(stored_[stored_.size() - kBlockTrailerBytes]) != BlockType::raw;
+}
+
+bool RawBlockChecker::step() {
+  const size_t covered = stored_.size() - sizeof(uint32_t);
+  const Bytes piece =
+      stored_.substr(done_, std::min(covered - done_, RawBlockAppender::kPieceBytes));
+  crc_ = crc32c(piece, crc_);
+  done_ += piece.size();
+  return done_ == covered;
+}
+
+Result<Bytes> RawBlockChecker::contents() const {
+  if (load_le<uint32_t>(stored_.data() + stored_.size() - sizeof(uint32_t)) != crc_) {
+    return damaged("the block", blob_, offset_, "its checksum is wrong");
+  }
+  return stored_.substr(0, stored_.size() - kBlockTrailerBytes);
+}
+
 Result<CheckedBlock> check_block(Bytes stored, BlobId blob, uint64_t offset) {
   if (stored.size() < kBlockTrailerBytes) {
     return damaged("the block", blob, offset, "it is shorter than its trailer");

@@ -63,6 +63,46 @@ Result<void> unpack_block(const CheckedBlock& block, char* into, BlobId blob, ui
 // Both, into a string.
 Result<std::string> read_block(Bytes stored, BlobId blob, uint64_t offset);
 
+// append_block() without compression and in pieces, for what is long:
+//   RawBlockAppender block(out, raw.size(), blob, offset);
+//   for (each piece) block.add(piece);
+//   size = block.finish();
+class RawBlockAppender {
+ public:
+  static constexpr size_t kPieceBytes = 64 * 1024;  // some 20 us
+
+  // Makes room behind `out`, which must outlive it and be left alone.
+  RawBlockAppender(std::string& out, size_t raw_bytes, BlobId blob, uint64_t offset);
+  void add(Bytes piece);
+  // REQUIRES: raw_bytes were added. Answers the size of the block.
+  uint32_t finish();
+
+ private:
+  std::string& out_;
+  const size_t begin_;
+  const size_t raw_bytes_;
+  uint32_t crc_;
+};
+
+// The checksum of a block that lies raw, in pieces of kPieceBytes; its contents.
+class RawBlockChecker {
+ public:
+  // `stored` outlives it.
+  RawBlockChecker(Bytes stored, BlobId blob, uint64_t offset);
+  // Not what this can check: check_block() can.
+  bool is_packed() const;
+  // True when all is looked at.
+  bool step();
+  Result<Bytes> contents() const;
+
+ private:
+  Bytes stored_;
+  BlobId blob_;
+  uint64_t offset_;
+  size_t done_ = 0;
+  uint32_t crc_;
+};
+
 // ---- header and footer ----
 std::string encode_table_header(BlobId blob);
 // DATA_LOSS when damaged or of another blob; FAILED_PRECONDITION when of a newer format.

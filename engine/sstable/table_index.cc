@@ -10,58 +10,92 @@ void TableIndexBuilder::add(Bytes before, Bytes first, uint32_t stored_bytes, ui
                             const TimeBounds& bounds) {
   const Bytes separator = count_ == 0 ? Bytes() : first.substr(0, common_prefix(before, first) + 1);
   const size_t shared = common_prefix(last_separator_, separator);
-  put_varint(entries_, shared);
-  put_bytes(entries_, separator.substr(shared));
-  put_varint(entries_, stored_bytes);
-  put_varint(entries_, raw_bytes);
-  encode_time_bounds(entries_, bounds);
+  if (pieces_.empty() || pieces_.back().size() >= kPieceBytes) pieces_.emplace_back();
+  std::string& out = pieces_.back();
+  const size_t began = out.size();
+  put_varint(out, shared);
+  put_bytes(out, separator.substr(shared));
+  put_varint(out, stored_bytes);
+  put_varint(out, raw_bytes);
+  encode_time_bounds(out, bounds);
+  entry_bytes_ += out.size() - began;
   last_separator_.assign(separator);
   ++count_;
 }
 
-std::string TableIndexBuilder::finish() const {
+std::string TableIndexBuilder::head() const {
   std::string out;
   put_varint(out, count_);
-  return out + entries_;
+  return out;
+}
+
+std::string TableIndexBuilder::finish() const {
+  std::string out = head();
+  for (const std::string& piece : pieces_) out += piece;
+  return out;
+}
+
+TableIndexOpener::TableIndexOpener(TableIndex& index, Bytes contents, uint64_t data_end)
+    : index_(index), in_(contents), data_end_(data_end), count_(in_.varint()) {
+  bad_ = count_ > contents.size() / TableIndex::kLeastEntryBytes;
+  if (bad_) return;
+  // Room at once: vectors that grow are copied.
+  index_.blocks_.reserve(count_);
+  index_.bounds_.reserve(count_);
+  index_.keys_.reserve(contents.size());
+  index_.heads_.reserve(count_);
+}
+
+bool TableIndexOpener::step() {
+  for (size_t i = 0; i < kBlocksAStep && !bad_ && index_.blocks_.size() < count_; ++i) {
+    bad_ = !add_block();
+  }
+  if (bad_) return true;
+  if (index_.blocks_.size() < count_) return false;
+  if (index_.heads_.empty()) bad_ = !in_.ok() || !in_.at_end();
+  return bad_ || index_.add_heads(kBlocksAStep);
+}
+
+bool TableIndexOpener::add_block() {
+  const uint64_t shared = in_.varint();
+  const Bytes tail = in_.bytes();
+  const uint64_t size = in_.varint();
+  const uint64_t raw = in_.varint();
+  TimeBounds bounds;
+  if (!decode_time_bounds(in_, bounds) || shared > separator_.size()) return false;
+  if (size <= kBlockTrailerBytes || size > data_end_ - offset_ || raw > kMaxBlockBytes) {
+    return false;
+  }
+  std::string key = separator_.substr(0, shared).append(tail);
+  std::string& keys = index_.keys_;
+  if (!index_.blocks_.empty() && key <= separator_) return false;
+  if (keys.size() + key.size() > UINT32_MAX) return false;
+  index_.blocks_.push_back({offset_, static_cast<uint32_t>(size), static_cast<uint32_t>(raw),
+                            static_cast<uint32_t>(keys.size()), static_cast<uint32_t>(key.size())});
+  index_.bounds_.push_back(bounds);
+  index_.most_raw_bytes_ = std::max(index_.most_raw_bytes_, static_cast<uint32_t>(raw));
+  keys.append(key);
+  separator_ = std::move(key);
+  offset_ += size;
+  return true;
 }
 
 bool TableIndex::open(Bytes contents, uint64_t data_end) {
-  Reader in(contents);
-  const uint64_t count = in.varint();
-  uint64_t offset = kTableHeaderBytes;
-  std::string separator;
-  for (uint64_t i = 0; i < count && in.ok(); ++i) {
-    const uint64_t shared = in.varint();
-    const Bytes tail = in.bytes();
-    const uint64_t size = in.varint();
-    const uint64_t raw = in.varint();
-    TimeBounds bounds;
-    if (!decode_time_bounds(in, bounds) || shared > separator.size()) return false;
-    if (size <= kBlockTrailerBytes || size > data_end - offset || raw > kMaxBlockBytes) {
-      return false;
-    }
-    std::string key = separator.substr(0, shared).append(tail);
-    if (i > 0 && key <= separator) return false;
-    if (keys_.size() + key.size() > UINT32_MAX) return false;
-    blocks_.push_back(Block{offset, static_cast<uint32_t>(size), static_cast<uint32_t>(raw),
-                            static_cast<uint32_t>(keys_.size()),
-                            static_cast<uint32_t>(key.size())});
-    bounds_.push_back(bounds);
-    most_raw_bytes_ = std::max(most_raw_bytes_, static_cast<uint32_t>(raw));
-    keys_.append(key);
-    separator = std::move(key);
-    offset += size;
+  TableIndexOpener opener(*this, contents, data_end);
+  while (!opener.step()) {
   }
-  make_heads();
-  return in.ok() && in.at_end();
+  return opener.ok();
 }
 
-void TableIndex::make_heads() {
-  heads_.assign(blocks_.size(), 0);
-  if (blocks_.size() < 2) return;
-  shared_bytes_ = common_prefix(separator(1), separator(blocks_.size() - 1));
-  for (size_t i = 1; i < blocks_.size(); ++i)
-    heads_[i] = key_head(separator(i).substr(shared_bytes_));
+// So many more; true: all are there.
+bool TableIndex::add_heads(size_t most) {
+  if (heads_.empty() && !blocks_.empty()) heads_.push_back(0);
+  if (blocks_.size() < 2) return true;
+  if (heads_.size() == 1)
+    shared_bytes_ = common_prefix(separator(1), separator(blocks_.size() - 1));
+  for (size_t end = std::min(heads_.size() + most, blocks_.size()); heads_.size() < end;)
+    heads_.push_back(key_head(separator(heads_.size()).substr(shared_bytes_)));
+  return heads_.size() == blocks_.size();
 }
 
 template <class Before>

@@ -19,6 +19,11 @@ std::unexpected<Error> malformed(Bytes what, BlobId blob, const BlockHandle& han
   return fail(Errc::data_loss, "the {} of {} is malformed", what, block_name(blob, handle.offset));
 }
 
+// Where the work may give way, if there is one.
+Async<void> give_way(Background::Work* work) {
+  if (work != nullptr && work->over()) co_await work->begin();
+}
+
 }  // namespace
 
 Async<Result<std::string>> read_blob(Blob& blob, uint64_t offset, size_t size, IoClass io_class) {
@@ -36,7 +41,8 @@ Async<Result<std::string>> read_blob(Blob& blob, uint64_t offset, size_t size, I
 }
 
 Async<Result<std::unique_ptr<TableReader>>> TableReader::open(std::unique_ptr<Blob> blob,
-                                                              BlockLoader& loader) {
+                                                              BlockLoader& loader,
+                                                              Background::Work* work) {
   std::unique_ptr<TableReader> reader(new TableReader(std::move(blob), loader));
   Blob& from = *reader->blob_;
   const uint64_t size = from.size();
@@ -49,41 +55,97 @@ Async<Result<std::unique_ptr<TableReader>>> TableReader::open(std::unique_ptr<Bl
   const Bytes footer = Bytes(tail).substr(tail.size() - kTableFooterBytes);
   CO_TRY(reader->footer_, decode_table_footer(footer, from.id(), size));
   const uint64_t wanted = tail_begin(reader->footer_);
-  if (wanted < begin) {
+  if (wanted < begin && size - wanted <= kPieceBytes) {
     CO_TRY(std::string rest, co_await read_blob(from, wanted, begin - wanted, IoClass::read));
     tail.insert(0, rest);
     begin = wanted;
   }
-  CO_TRY_VOID(reader->load(tail, begin));
+  CO_TRY_VOID(co_await reader->load(tail, begin, work));
   co_return reader;
 }
 
-Result<std::string> TableReader::block(const BlockHandle& handle, Bytes tail,
-                                       uint64_t tail_offset) const {
-  return read_block(tail.substr(handle.offset - tail_offset, handle.size), id(), handle.offset);
+// A block of the tail in memory.
+struct TableReader::Part {
+  explicit Part(const BlockHandle& place) : handle(place) {}
+  BlockHandle handle;
+  std::string memory;  // what `contents` look at, unless that is the tail
+  Bytes contents;
+};
+
+Async<Result<void>> TableReader::read(Part& part, Bytes tail, uint64_t tail_offset,
+                                      Background::Work* work) {
+  const BlockHandle& handle = part.handle;
+  Bytes stored;
+  if (handle.offset >= tail_offset) {
+    stored = tail.substr(handle.offset - tail_offset, handle.size);
+  } else {
+    part.memory.reserve(handle.size);
+    while (part.memory.size() < handle.size) {
+      const size_t at = part.memory.size();
+      const size_t bytes = std::min<size_t>(kPieceBytes, handle.size - at);
+      CO_TRY(const std::string piece,
+             co_await read_blob(*blob_, handle.offset + at, bytes, IoClass::read));
+      part.memory += piece;
+    }
+    stored = part.memory;
+  }
+  RawBlockChecker raw(stored, id(), handle.offset);
+  if (raw.is_packed()) {
+    CO_TRY(std::string unpacked, read_block(stored, id(), handle.offset));
+    part.memory = std::move(unpacked);
+    part.contents = part.memory;
+    co_return Result<void>();
+  }
+  if (work != nullptr && stored.size() > RawBlockAppender::kPieceBytes) co_await work->begin();
+  while (!raw.step()) co_await give_way(work);
+  if (work != nullptr) work->end();
+  CO_TRY(part.contents, raw.contents());
+  co_return Result<void>();
 }
 
-Result<void> TableReader::load(Bytes tail, uint64_t tail_offset) {
-  TRY(const std::string meta, block(footer_.meta, tail, tail_offset));
-  TRY(meta_, decode_table_meta(meta));
+Async<Result<void>> TableReader::load_index(Part& part, Background::Work* work) {
+  if (part.contents.size() <= RawBlockAppender::kPieceBytes) work = nullptr;
+  if (work != nullptr) co_await work->begin();
+  TableIndexOpener opener(index_, part.contents, tail_begin(footer_));
+  while (!opener.step()) co_await give_way(work);
+  if (work != nullptr) work->end();
+  if (opener.ok() && index_.blocks() == meta_.blocks) co_return Result<void>();
+  co_return malformed("index", id(), footer_.index);
+}
+
+Async<Result<void>> TableReader::load_filter(Part& part, Background::Work* work) {
+  if (!filter_.begin(part.contents)) co_return malformed("filter", id(), footer_.filter);
+  if (part.contents.size() <= RawBlockAppender::kPieceBytes) work = nullptr;
+  if (work != nullptr) co_await work->begin();
+  while (!filter_.step()) co_await give_way(work);
+  if (work != nullptr) work->end();
+  co_return Result<void>();
+}
+
+Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Background::Work* work) {
+  Part meta(footer_.meta);
+  CO_TRY_VOID(co_await read(meta, tail, tail_offset, work));
+  CO_TRY(meta_, decode_table_meta(meta.contents));
   meta_.file_bytes = blob_->size();
-  TRY(const std::string index, block(footer_.index, tail, tail_offset));
-  if (!index_.open(index, tail_begin(footer_)) || index_.blocks() != meta_.blocks) {
-    return malformed("index", id(), footer_.index);
-  }
+  Part index(footer_.index);
+  CO_TRY_VOID(co_await read(index, tail, tail_offset, work));
+  CO_TRY_VOID(co_await load_index(index, work));
   if (footer_.filter.size != 0) {
-    TRY(const std::string filter, block(footer_.filter, tail, tail_offset));
-    if (!filter_.open(filter)) return malformed("filter", id(), footer_.filter);
+    Part filter(footer_.filter);
+    CO_TRY_VOID(co_await read(filter, tail, tail_offset, work));
+    CO_TRY_VOID(co_await load_filter(filter, work));
   }
   if (footer_.ranges.size != 0) {
-    TRY(const std::string ranges, block(footer_.ranges, tail, tail_offset));
-    if (!decode_ranges(ranges, ranges_)) return malformed("range deletes", id(), footer_.ranges);
+    Part ranges(footer_.ranges);
+    CO_TRY_VOID(co_await read(ranges, tail, tail_offset, work));
+    if (!decode_ranges(ranges.contents, ranges_))
+      co_return malformed("range deletes", id(), footer_.ranges);
   }
   slots_ = std::make_unique<BlockSlot[]>(index_.blocks());
   memory_bytes_ = sizeof *this + index_.blocks() * sizeof(BlockSlot) + index_.memory_bytes() +
                   filter_.memory_bytes() + ranges_.capacity() * sizeof(StampedRange);
   loader_.cache().charge(memory_bytes_);
-  return {};
+  co_return Result<void>();
 }
 
 TableReader::~TableReader() { loader_.cache().release(memory_bytes_); }

@@ -12,18 +12,24 @@
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
 #include "engine/store/blob_store.h"
+#include "io/runtime/background.h"
 
 namespace cellar::engine {
 
 class TableReader {
  public:
-  // What the first read of the tail takes; larger tails take a second read.
+  // What the first read of the tail takes; larger tails take further ones.
   static constexpr size_t kTailReadBytes = 64 * 1024;
+  // Parts of the tail that are longer are read in pieces of that.
+  static constexpr size_t kPieceBytes = 256 * 1024;
 
   // DATA_LOSS naming blob and offset when anything but the data blocks is damaged;
-  // FAILED_PRECONDITION when the table is of a newer format. `loader` must outlive the reader.
+  // FAILED_PRECONDITION when the table is of a newer format. `loader` must outlive the reader. What
+  // is long in a large table is done in slices of `work`, which has none at hand; without one, at
+  // once.
   static Async<Result<std::unique_ptr<TableReader>>> open(std::unique_ptr<Blob> blob,
-                                                          BlockLoader& loader);
+                                                          BlockLoader& loader,
+                                                          Background::Work* work = nullptr);
   ~TableReader();  // REQUIRES: no iterator on it, no load of it under way
   TableReader(const TableReader&) = delete;
   TableReader& operator=(const TableReader&) = delete;
@@ -61,8 +67,12 @@ class TableReader {
  private:
   TableReader(std::unique_ptr<Blob> blob, BlockLoader& loader)
       : blob_(std::move(blob)), loader_(loader) {}
-  Result<void> load(Bytes tail, uint64_t tail_offset);
-  Result<std::string> block(const BlockHandle& handle, Bytes tail, uint64_t tail_offset) const;
+  // Of the tail, the last bytes of the blob.
+  struct Part;
+  Async<Result<void>> load(Bytes tail, uint64_t tail_offset, Background::Work* work);
+  Async<Result<void>> read(Part& part, Bytes tail, uint64_t tail_offset, Background::Work* work);
+  Async<Result<void>> load_index(Part& part, Background::Work* work);
+  Async<Result<void>> load_filter(Part& part, Background::Work* work);
 
   std::unique_ptr<Blob> blob_;
   BlockLoader& loader_;

@@ -7,7 +7,17 @@
 namespace cellar::engine {
 namespace {
 
-constexpr uint64_t kLargeIndexBlocks = 4096;  // a millisecond, about, to write down and compress
+// An index that is longer is left as it is: it cannot be compressed in pieces.
+constexpr size_t kMostPackedIndexBytes = 128 * 1024;  // a tenth of a millisecond, about
+
+// Where the work may give way.
+Async<void> give_way(Background::Work* work) {
+  if (work == nullptr) {
+    co_await yield_now();
+  } else if (work->over()) {
+    co_await work->begin();
+  }
+}
 
 }  // namespace
 
@@ -104,20 +114,43 @@ void TableWriter::cut_block() {
   block_.reset();
 }
 
-// Everything behind the data blocks. What is long in a large table is done in steps, and others run
-// in between.
-Async<void> TableWriter::append_tail() {
+Async<void> TableWriter::append_filter(Background::Work* work, BlockHandle& handle) {
+  filter_.begin(options_.filter_bits_per_row);
+  while (!filter_.step()) co_await give_way(work);
+  const Bytes contents = filter_.contents();
+  RawBlockAppender block(pending_, contents.size(), options_.blob, offset_);
+  for (size_t at = 0; at < contents.size(); at += RawBlockAppender::kPieceBytes) {
+    block.add(contents.substr(at, RawBlockAppender::kPieceBytes));
+    co_await give_way(work);
+  }
+  handle = {offset_, block.finish()};
+  offset_ += handle.size;
+}
+
+Async<void> TableWriter::append_index(Background::Work* work, BlockHandle& handle) {
+  if (index_.bytes() <= kMostPackedIndexBytes) {
+    handle = append(index_.finish(), options_.compression == Compression::lz4);
+    co_return;
+  }
+  RawBlockAppender block(pending_, index_.bytes(), options_.blob, offset_);
+  block.add(index_.head());
+  for (const std::string& piece : index_.pieces()) {
+    block.add(piece);
+    co_await give_way(work);
+  }
+  handle = {offset_, block.finish()};
+  offset_ += handle.size;
+}
+
+// Everything behind the data blocks.
+Async<void> TableWriter::append_tail(Background::Work* work) {
   if (!block_.empty()) cut_block();
   meta_.largest_key = last_key_;
   meta_.range_deletes = ranges_.size();
   meta_.profile = profile_.finish();
   TableFooter footer;
   footer.blob = options_.blob;
-  if (options_.filter_bits_per_row > 0) {
-    filter_.begin(options_.filter_bits_per_row);
-    while (!filter_.step()) co_await yield_now();
-    footer.filter = append(filter_.contents(), false);
-  }
+  if (options_.filter_bits_per_row > 0) co_await append_filter(work, footer.filter);
   const bool compress = options_.compression == Compression::lz4;
   if (!ranges_.empty()) {
     std::sort(ranges_.begin(), ranges_.end(), [](const StampedRange& a, const StampedRange& b) {
@@ -126,11 +159,7 @@ Async<void> TableWriter::append_tail() {
     footer.ranges = append(encode_ranges(ranges_), compress);
   }
   footer.meta = append(encode_table_meta(meta_), compress);
-  const bool large = meta_.blocks > kLargeIndexBlocks;
-  if (large) co_await yield_now();
-  const std::string index = index_.finish();
-  if (large) co_await yield_now();
-  footer.index = append(index, compress);
+  co_await append_index(work, footer.index);
   pending_.append(encode_table_footer(footer, offset_));
   offset_ += kTableFooterBytes;
 }
@@ -142,8 +171,10 @@ Async<Result<void>> TableWriter::flush() {
   co_return Result<void>();
 }
 
-Async<Result<TableMeta>> TableWriter::finish() {
-  co_await append_tail();
+Async<Result<TableMeta>> TableWriter::finish(Background::Work* work) {
+  if (work != nullptr) co_await work->begin();
+  co_await append_tail(work);
+  if (work != nullptr) work->end();
   CO_TRY_VOID(co_await flush());
   CO_TRY_VOID(co_await out_->seal());
   meta_.file_bytes = offset_;

@@ -22,6 +22,7 @@
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
 #include "engine/store/blob_store.h"
+#include "io/runtime/background.h"
 
 namespace cellar::engine {
 
@@ -51,8 +52,9 @@ class TableWriter {
   void add_range_delete(StampedRange range);
   bool wants_flush() const { return pending_.size() >= kFlushBytes; }
   Async<Result<void>> flush();
-  // Writes what is left and seals the blob; the table is durable when this answers.
-  Async<Result<TableMeta>> finish();
+  // Writes what is left and seals the blob; the table is durable when this answers. What is long in
+  // a large table is done in slices of `work`, which has none at hand; without one, in turns.
+  Async<Result<TableMeta>> finish(Background::Work* work = nullptr);
   Async<Result<void>> abandon();
 
   // So far, all that is pending included; grows by blocks.
@@ -66,7 +68,9 @@ class TableWriter {
   void note(const ParsedKey& key, Bytes key_bytes, Bytes value);
   void cut_block();
   BlockHandle append(Bytes raw, bool compress);
-  Async<void> append_tail();
+  Async<void> append_filter(Background::Work* work, BlockHandle& handle);
+  Async<void> append_index(Background::Work* work, BlockHandle& handle);
+  Async<void> append_tail(Background::Work* work);
 
   TableWriterOptions options_;
   std::unique_ptr<BlobWriter> out_;

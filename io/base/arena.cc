@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 #include "io/base/check.h"
 
@@ -35,6 +36,12 @@ char* Arena::allocate_slow(size_t n) {
     left_ = size - n;
   }
   return p;
+}
+
+std::vector<std::unique_ptr<char[]>> Arena::release() {
+  next_ = nullptr;
+  left_ = bytes_ = 0;
+  return std::exchange(blocks_, {});
 }
 
 }  // namespace cellar

@@ -35,6 +35,9 @@ class Arena {
   }
   // Bytes taken from the allocator, used or not.
   size_t bytes() const { return bytes_; }
+  // All of its memory, for who frees it block by block; nobody may look at what lies in it any
+  // more.
+  std::vector<std::unique_ptr<char[]>> release();
 
  private:
   char* allocate_slow(size_t n);

@@ -25,6 +25,7 @@ class MemBlobStore final : public BlobStore {
   // Appends fail once a writer has taken this many bytes.
   void fail_writes_after(uint64_t bytes) { write_limit_ = bytes; }
   size_t open_writers() const { return open_writers_; }
+  size_t room_bytes = 0;  // that a blob begins with, so that it need not be copied as it grows
 
   Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t /*expected_bytes*/,
                                                     IoClass /*io_class*/) override {
@@ -49,7 +50,9 @@ class MemBlobStore final : public BlobStore {
  private:
   class Writer final : public BlobWriter {
    public:
-    Writer(MemBlobStore& store, BlobId id) : store_(store), id_(id) {}
+    Writer(MemBlobStore& store, BlobId id) : store_(store), id_(id) {
+      content_.reserve(store.room_bytes);
+    }
     ~Writer() override { CHECK(closed_, "a writer was neither sealed nor abandoned"); }
     Async<Result<void>> append(Bytes part) override {
       content_.append(part);

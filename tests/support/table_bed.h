@@ -31,6 +31,7 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
     plan.schema = bed.schema();
     plan.tablet = TabletId{1};
     plan.table_bytes = table_bytes;
+    plan.background = background;
     return plan;
   }
   Run open_all(const std::vector<engine::TableMeta>& metas) {
@@ -119,8 +120,9 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
   }
 
   TabletBed bed;
-  std::vector<Run> runs;     // oldest first
-  uint64_t entries_out = 0;  // of the last job
+  std::vector<Run> runs;             // oldest first
+  uint64_t entries_out = 0;          // of the last job
+  Background* background = nullptr;  // of jobs; outlives them
 
  private:
   uint64_t last_blob_ = 0;
