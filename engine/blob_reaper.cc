@@ -6,9 +6,9 @@
 
 namespace cellar::engine {
 
-void BlobReaper::remove(BlobId id) {
-  if (is_held(id)) return held_.push_back(id);
-  queue_.push_back(id);
+void BlobReaper::remove(EndedBlob blob) {
+  if (is_held(blob.id)) return held_.push_back(blob);
+  queue_.push_back(blob);
   if (running_) return;
   running_ = true;
   spawn(runtime_.executor, run());
@@ -29,21 +29,22 @@ void BlobReaper::release() {
 
 // Those that are held no more; the others come back here.
 void BlobReaper::remove_held() {
-  for (const BlobId id : std::exchange(held_, {})) remove(id);
+  for (const EndedBlob& blob : std::exchange(held_, {})) remove(blob);
 }
 
 Async<void> BlobReaper::run() {
   while (!queue_.empty()) {
-    const BlobId id = queue_.front();
+    const EndedBlob blob = queue_.front();
     queue_.pop_front();
-    if (is_held(id)) {
-      held_.push_back(id);
+    if (is_held(blob.id)) {
+      held_.push_back(blob);
       continue;
     }
-    auto removed = co_await store_.remove(id);
+    auto removed = co_await store_.remove(blob.id);
     if (!removed) {
-      log_warn("tablet", "blob={:016x} stays until the next start: {}", id.value(),
+      log_warn("tablet", "blob={:016x} stays until the next start: {}", blob.id.value(),
                removed.error().to_string());
+      if (kept_.size() < kMostKept) kept_.push_back({blob, removed.error()});
     }
   }
   running_ = false;

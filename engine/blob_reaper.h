@@ -16,19 +16,43 @@
 
 namespace cellar::engine {
 
+// A blob that no manifest entry of its tablet names any more, and whose it was; what is not known
+// of it is 0.
+struct EndedBlob {
+  EndedBlob() = default;
+  EndedBlob(BlobId blob) : id(blob) {}  // NOLINT(google-explicit-constructor): all that some know
+  BlobId id;
+  TableId table;
+  TabletId tablet;
+  uint64_t bytes = 0;
+  int64_t since_us = 0;  // trusted
+};
+
+// One that could not be removed, and why.
+struct KeptBlob {
+  EndedBlob blob;
+  Error error;
+};
+
 // One shard. Must outlive every Version (version.h) of the shard.
 class BlobReaper {
  public:
+  // So many of those that could not be removed are remembered.
+  static constexpr size_t kMostKept = 1000;
+
   BlobReaper(const Runtime& runtime, BlobStore& store) : runtime_(runtime), store_(store) {}
 
   // REQUIRES: no object reads the blob, and the manifest does not name it.
-  void remove(BlobId id);
+  void remove(EndedBlob blob);
   // From now on blobs of `only` stay, or all without it, for a backup that reads them; what comes
   // to be removed meanwhile waits for release(). May be said again, with others.
   void hold(const std::optional<std::vector<BlobId>>& only);
   void release();
   // Resumes when nothing is left to remove that is not held.
   Async<void> drain();
+  // Those that wait for release(), and those that stay until the next start.
+  const std::vector<EndedBlob>& held() const { return held_; }
+  const std::vector<KeptBlob>& kept() const { return kept_; }
 
  private:
   Async<void> run();
@@ -37,11 +61,12 @@ class BlobReaper {
 
   Runtime runtime_;
   BlobStore& store_;
-  std::deque<BlobId> queue_;
+  std::deque<EndedBlob> queue_;
   bool running_ = false;
   bool holding_ = false;
   std::optional<absl::flat_hash_set<BlobId>> only_;  // while holding
-  std::vector<BlobId> held_;                         // to be removed when they are not
+  std::vector<EndedBlob> held_;                      // to be removed when they are not
+  std::vector<KeptBlob> kept_;
   Notify idle_;
 };
 

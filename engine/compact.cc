@@ -37,13 +37,17 @@ Async<AsyncMutex::Lock> lock_compaction(ShardContext& shard) {
 // Announces the running job, so that closing and dropping may cancel it.
 class Running {
  public:
-  Running(Tablet& tablet, MergeJob& job) : shard_(tablet.shard()) {
+  Running(Tablet& tablet, MergeJob& job, const std::vector<Ref<TabletTable>>& inputs)
+      : shard_(tablet.shard()) {
     shard_.compaction = &job;
     shard_.compacting = &tablet;
+    shard_.merge_began_us = shard_.runtime.clock.now_us();
+    for (const Ref<TabletTable>& input : inputs) shard_.merging.push_back(input->blob());
   }
   ~Running() {
     shard_.compaction = nullptr;
     shard_.compacting = nullptr;
+    shard_.merging.clear();
   }
 
  private:
@@ -84,7 +88,7 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   plan.background = &shard.background;
   if (pace != nullptr) plan.least_share = tablet.schema().options.reclaim_share;
   MergeJob job(shard.blobs, shard.ids, std::move(plan));
-  Running running(tablet, job);
+  Running running(tablet, job, inputs);
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
   if (pace != nullptr) pace->end(bytes_in);
   shard.compacted_bytes += job.stats().bytes_out;

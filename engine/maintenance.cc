@@ -8,6 +8,14 @@
 #include "io/base/log.h"
 
 namespace cellar::engine {
+namespace {
+
+// Nobody wants it any more, or something else was faster: no failure.
+bool is_given_up(const Error& error) {
+  return error.code == Errc::cancelled || error.code == Errc::aborted;
+}
+
+}  // namespace
 
 Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
     : shard_(shard),
@@ -146,9 +154,7 @@ Async<void> Maintenance::compaction_loop() {
     const TabletId id = *to_compact_.begin();
     to_compact_.erase(to_compact_.begin());
     auto done = co_await compact_one(id);
-    const bool given_up =
-        !done && (done.error().code == Errc::cancelled || done.error().code == Errc::aborted);
-    if (done || given_up || shard_.is_stopped()) continue;
+    if (done || is_given_up(done.error()) || shard_.is_stopped()) continue;
     to_compact_.insert(id);
     back_off(compaction_, "compaction", done.error());
   }
@@ -157,8 +163,6 @@ Async<void> Maintenance::compaction_loop() {
 // ---- reclaiming
 
 Async<Maintenance::ReclaimTurn> Maintenance::next_to_reclaim() {
-  absl::erase_if(reclaim_not_before_us_,
-                 [this](const auto& tried) { return !tablets_.contains(tried.first); });
   std::vector<TabletId> ids;
   for (const auto& [id, tablet] : tablets_) ids.push_back(id);
   ReclaimTurn turn;
@@ -167,9 +171,8 @@ Async<Maintenance::ReclaimTurn> Maintenance::next_to_reclaim() {
     const auto it = tablets_.find(id);
     if (it == tablets_.end()) continue;  // gone while others were looked at
     const bool looks = it->second->reclaim_outlook().is_stale(*it->second);
-    int64_t due = reclaim_due_us(*it->second);
-    const auto tried = reclaim_not_before_us_.find(id);
-    if (tried != reclaim_not_before_us_.end()) due = std::max(due, tried->second);
+    const int64_t due =
+        std::max(reclaim_due_us(*it->second), it->second->reclaim_attempt().not_before_us);
     if (due < turn.due_us) turn = {id, due};
     if (looks && ++looked_at % kReclaimLooks == 0) co_await yield_now();
   }
@@ -180,9 +183,10 @@ Async<Result<void>> Maintenance::reclaim_one(TabletId id) {
   const auto it = tablets_.find(id);
   if (it == tablets_.end()) co_return Result<void>{};
   Tablet& tablet = *it->second;
-  reclaim_not_before_us_[id] =
-      shard_.runtime.clock.now_us() +
-      std::max(kLeastReclaimWaitUs, tablet.schema().options.reclaim_within_us / 4);
+  ReclaimAttempt& attempt = tablet.reclaim_attempt();
+  attempt.at_us = shard_.runtime.clock.now_us();
+  const int64_t within_us = tablet.schema().options.reclaim_within_us;
+  attempt.not_before_us = attempt.at_us + ReclaimAttempt::retry_us(within_us);
   auto pass = tablet.gate().enter();
   if (!pass) co_return Result<void>{};
   const double share = tablet.schema().options.reclaim_share;
@@ -196,7 +200,13 @@ Async<Result<void>> Maintenance::reclaim_one(TabletId id) {
   const auto worked = static_cast<double>(timers.now_us() - began_us - paced_us);
   const double rest_us =
       std::min(worked * (1 / share - 1), static_cast<double>(kMostReclaimRestUs));
+  attempt.failure.reset();
+  if (!done && !is_given_up(done.error())) attempt.failure = done.error();
+  if (done && !attempt.in_vain) {
+    attempt.not_before_us = attempt.at_us + ReclaimAttempt::again_us(within_us);
+  }
   reclaim_.not_before_us = timers.now_us() + static_cast<int64_t>(rest_us);
+  shard_.reclaim_rests_until_us = reclaim_.not_before_us;
   if (rest_us >= 1) reclaim_.retry.arm_after_us(static_cast<int64_t>(rest_us));
   co_return done;
 }
@@ -219,9 +229,9 @@ Async<void> Maintenance::reclaim_loop() {
       continue;
     }
     auto done = co_await reclaim_one(turn.tablet);
-    const bool given_up =
-        !done && (done.error().code == Errc::cancelled || done.error().code == Errc::aborted);
-    if (!done && !given_up && !shard_.is_stopped()) back_off(reclaim_, "reclaim", done.error());
+    if (done || is_given_up(done.error()) || shard_.is_stopped()) continue;
+    back_off(reclaim_, "reclaim", done.error());
+    shard_.reclaim_rests_until_us = reclaim_.not_before_us;
   }
 }
 

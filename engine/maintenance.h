@@ -44,7 +44,7 @@ class Maintenance {
   // Appended bytes after which the length of the log is looked at.
   static constexpr uint64_t kLogCheckBytes = 1u << 20;
   // Reclaiming looks again after so long at most, for trusted time may lag behind the timers'; and
-  // a tablet is not tried again sooner than after the least.
+  // not sooner than after the least. When a tablet is tried again: reclaim_attempt.h.
   static constexpr int64_t kMostReclaimWaitUs = 600'000'000;
   static constexpr int64_t kLeastReclaimWaitUs = 1'000'000;
   // Tablets looked at anew between two yields.
@@ -104,7 +104,6 @@ class Maintenance {
   LoopState flush_;
   LoopState compaction_;
   LoopState reclaim_;
-  absl::flat_hash_map<TabletId, int64_t> reclaim_not_before_us_;  // trusted
   uint64_t reclaim_told_ = 0;  // how often something changed that reclaiming looks at
   std::set<TabletId> to_compact_;
   bool stopping_ = false;

@@ -22,6 +22,9 @@
 namespace cellar::engine {
 
 class TabletPreview;
+struct PinnedFile;
+struct ReclaimQuestion;
+struct ReclaimReport;
 
 // What lives on one shard.
 struct ShardPart {
@@ -67,12 +70,15 @@ class NodeImpl final : public Node {
   Async<Result<TabletDescriptor>> merge_tablets(ShardId from, TabletId left,
                                                 TabletId right) override;
   Async<Result<TabletDescriptor>> move_tablet(ShardId from, TabletId tablet, ShardId to) override;
+  // tablet_figures.cc
   Async<Result<std::vector<TabletFigures>>> tablet_figures(ShardId from, TableId table) override;
   Async<std::vector<EngineStats>> stats(ShardId from) override;
   Async<ClockReport> clock_report(ShardId from) override;
   Async<Result<void>> renew_clock(ShardId from) override;
   Async<Result<ClockReport>> release_held_time(ShardId from) override;
   const RecoveryReport& recovery() const override { return report_; }
+  // reclaim_report.h
+  Async<Result<ReclaimReport>> reclaim_report(ShardId from, ReclaimQuestion question);
   // backup.h
   Async<Result<void>> back_up(ShardId from, BackupStore& store, BackupRequest request,
                               BackupProgress& progress);

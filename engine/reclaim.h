@@ -10,7 +10,8 @@
 // (compaction/reclaim_picker.h), piece by piece, until the overdue bytes are within the slack; each
 // begins as early before that as such work has taken lately, rests included (compaction/pace.h).
 // How much is dead, and since when, is told by the tables' profiles and by samples
-// (reclaim_view.h).
+// (reclaim_view.h). What is decided by is gathered in reclaim_situation.h, and why something is
+// still there is told from the same (reclaim_reason.h).
 #pragma once
 
 #include <cstdint>

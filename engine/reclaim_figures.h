@@ -10,13 +10,18 @@
 namespace cellar::engine {
 
 struct ReclaimFigures {
-  uint64_t live_bytes = 0;     // on disk and not dead, about
-  uint64_t dead_bytes = 0;     // dead and still on disk,
-  uint64_t overdue_bytes = 0;  // of these: for longer than reclaim_within and the margin
-  uint64_t held_bytes = 0;     // hidden by a rule that may still be undone; not among the dead
-  uint64_t pinned_bytes = 0;   // of files that only readers hold any more; not among the others
-  uint64_t unknown_bytes = 0;  // of files that do not tell what dies in them; among the live
+  uint64_t live_bytes = 0;      // not dead, on disk or still in memory, about
+  uint64_t dead_bytes = 0;      // dead and still on disk,
+  uint64_t overdue_bytes = 0;   // of these: for longer than reclaim_within and the margin
+  uint64_t held_bytes = 0;      // hidden by a rule that may still be undone; not among the dead
+  uint64_t pinned_bytes = 0;    // of files that only readers hold any more; not among the others
+  uint64_t unknown_bytes = 0;   // of files that do not tell what dies in them; among the live
+  uint64_t damaged_tables = 0;  // found damaged since the start: no merge reads them
   int64_t oldest_death_us = INT64_MAX;  // of what is dead; INT64_MAX: nothing is
+  // The deadline of the wholly dead or pinned file that is the first to have one; INT64_MAX: none.
+  int64_t file_due_us = INT64_MAX;
+  // Since when more is overdue than dead_slack allows, within some tablet; INT64_MAX: in none.
+  int64_t over_slack_us = INT64_MAX;
   int64_t next_reclaim_us = INT64_MAX;  // trusted time of the next work; INT64_MAX: none to come
 
   void add(const ReclaimFigures& other) {
@@ -26,10 +31,25 @@ struct ReclaimFigures {
     held_bytes += other.held_bytes;
     pinned_bytes += other.pinned_bytes;
     unknown_bytes += other.unknown_bytes;
+    damaged_tables += other.damaged_tables;
     oldest_death_us = std::min(oldest_death_us, other.oldest_death_us);
+    file_due_us = std::min(file_due_us, other.file_due_us);
+    over_slack_us = std::min(over_slack_us, other.over_slack_us);
     next_reclaim_us = std::min(next_reclaim_us, other.next_reclaim_us);
   }
   bool operator==(const ReclaimFigures&) const = default;
 };
+
+// Since when the reclaim deadline of a table with these figures is missed (SEMANTICS 3): a file is
+// there that should be gone, or more is overdue than dead_slack of what lives in the table as a
+// whole. INT64_MAX: it is met.
+inline int64_t missed_since_us(const ReclaimFigures& of, double dead_slack, int64_t now_us) {
+  int64_t since_us = of.file_due_us <= now_us ? of.file_due_us : INT64_MAX;
+  const double allowed = dead_slack * static_cast<double>(of.live_bytes + of.held_bytes);
+  if (of.overdue_bytes > 0 && static_cast<double>(of.overdue_bytes) > allowed) {
+    since_us = std::min(since_us, of.over_slack_us);
+  }
+  return since_us;
+}
 
 }  // namespace cellar::engine

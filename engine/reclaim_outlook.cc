@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/reclaim_situation.h"
 #include "engine/reclaim_view.h"
 #include "engine/retention/dead_table.h"
 
@@ -30,8 +31,9 @@ int64_t rules_due(Tablet& tablet) {
   return add_saturating(last_us, schema.options.reclaim_within_us / 4);
 }
 
-int64_t merge_due(Tablet& tablet, int64_t now_us) {
-  int64_t due_us = rules_due(tablet);
+// When the first table is wholly dead.
+int64_t wholly_dead_us(Tablet& tablet, int64_t now_us) {
+  int64_t dead_us = kNeverUs;
   const TableRetention firm =
       TableRetention::firm(tablet.schema(), settled_of(tablet.version()), now_us);
   for (const TabletRun& run : tablet.version().runs) {
@@ -39,16 +41,32 @@ int64_t merge_due(Tablet& tablet, int64_t now_us) {
       // Deletes alone do not die; they go in merges.
       const TimeBounds& bounds = table->meta().bounds;
       if (!bounds.has_cells() && !bounds.has_tokens()) continue;
-      due_us = std::min(due_us, dead_from_us(firm, bounds));
+      dead_us = std::min(dead_us, dead_from_us(firm, bounds));
     }
   }
-  return add_saturating(due_us, tablet.shard().options.removal_margin_us);
+  return dead_us;
 }
 
 }  // namespace
 
-bool is_over_slack(Tablet& tablet, double bytes, double dead, double overdue) {
-  return overdue >= 1 && overdue > tablet.schema().options.dead_slack * (bytes - dead);
+bool is_over_slack(const Tablet& tablet, double live, double overdue) {
+  return overdue >= 1 && overdue > tablet.schema().options.dead_slack * live;
+}
+
+double unflushed_bytes(const Tablet& tablet) {
+  double unflushed = 0;
+  for (const auto& memtable : tablet.version().memtables) {
+    unflushed += static_cast<double>(memtable->entries.content_bytes());
+  }
+  double raw = 0;
+  double stored = 0;
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      raw += static_cast<double>(table->meta().key_bytes + table->meta().value_bytes);
+      stored += static_cast<double>(table->meta().file_bytes);
+    }
+  }
+  return raw > stored ? unflushed * stored / raw : unflushed;
 }
 
 bool ReclaimOutlook::is_stale(Tablet& tablet) const {
@@ -74,24 +92,43 @@ void ReclaimOutlook::look(Tablet& tablet, int64_t now_us) {
   unknown_ = 0;
   const ReclaimView view = reclaim_view(tablet);
   bytes_ = static_cast<double>(view.bytes);
+  unflushed_ = unflushed_bytes(tablet);
   for (const TableDeaths& table : view.tables) {
     deaths_.insert(deaths_.end(), table.by_time.begin(), table.by_time.end());
     for (const DeathByNewer& death : table.by_newer) deaths_.push_back(death.span);
     hidden_.insert(hidden_.end(), table.hidden.begin(), table.hidden.end());
     if (table.unknown) unknown_ += static_cast<double>(table.bytes);
   }
-  merge_due_us_ = merge_due(tablet, now_us);
+  const int64_t dead_us = wholly_dead_us(tablet, now_us);
+  merge_due_us_ = add_saturating(std::min(rules_due(tablet), dead_us), tablet.margin_us());
+  file_due_us_ = add_saturating(dead_us, reclaim_grace_us(tablet));
   find_slack_due(tablet, now_us);
+  find_over_slack(tablet, now_us);
+}
+
+bool ReclaimOutlook::is_over(Tablet& tablet, int64_t at_us) const {
+  const double live = bytes_ - clamped_dead(deaths_, bytes_, at_us) + unflushed_;
+  return is_over_slack(tablet, live,
+                       clamped_dead(deaths_, bytes_, at_us - reclaim_grace_us(tablet)));
+}
+
+// Since when, of what is there now.
+void ReclaimOutlook::find_over_slack(Tablet& tablet, int64_t now_us) {
+  over_slack_us_ = kNeverUs;
+  if (!is_over(tablet, now_us)) return;
+  over_slack_us_ = now_us;
+  int64_t within_us = std::min(now_us, engine::first_death_us(deaths_));
+  while (over_slack_us_ - within_us > 1) {
+    const int64_t middle_us = within_us + (over_slack_us_ - within_us) / 2;
+    (is_over(tablet, middle_us) ? over_slack_us_ : within_us) = middle_us;
+  }
 }
 
 void ReclaimOutlook::find_slack_due(Tablet& tablet, int64_t now_us) {
   // Overdue bytes only grow with time and living ones only shrink, so the first moment over the
   // slack is found by halving.
   const int64_t grace_us = reclaim_grace_us(tablet);
-  const auto over = [&](int64_t at_us) {
-    return is_over_slack(tablet, bytes_, clamped_dead(deaths_, bytes_, at_us),
-                         clamped_dead(deaths_, bytes_, at_us - grace_us));
-  };
+  const auto over = [&](int64_t at_us) { return is_over(tablet, at_us); };
   int64_t last_us = now_us;
   for (const DeathSpan& span : deaths_) last_us = std::max(last_us, span.to_us);
   last_us = add_saturating(last_us, add_saturating(grace_us, 1));
@@ -102,13 +139,12 @@ void ReclaimOutlook::find_slack_due(Tablet& tablet, int64_t now_us) {
     const int64_t middle_us = before_us + (last_us - before_us) / 2;
     (over(middle_us) ? last_us : before_us) = middle_us;
   }
-  const int64_t lead_us = std::min(tablet.shard().reclaim_pace.work_us(bytes_),
-                                   tablet.schema().options.reclaim_within_us / 2);
-  slack_due_us_ = std::max(now_us, last_us - lead_us);
+  slack_due_us_ = std::max(now_us, last_us - reclaim_lead_us(tablet, bytes_));
 }
 
 ReclaimFigures ReclaimOutlook::figures(Tablet& tablet) {
   fresh(tablet);
+  unflushed_ = unflushed_bytes(tablet);
   const int64_t now_us = tablet.shard().runtime.clock.now_us();
   const double dead = clamped_dead(deaths_, bytes_, now_us);
   ReclaimFigures figures;
@@ -119,12 +155,17 @@ ReclaimFigures ReclaimOutlook::figures(Tablet& tablet) {
     figures.held_bytes =
         static_cast<uint64_t>(std::max(0.0, clamped_dead(hidden_, bytes_, now_us) - dead));
   }
-  const auto there = static_cast<uint64_t>(bytes_ - dead);
+  const auto there = static_cast<uint64_t>(bytes_ - dead + unflushed_);
   figures.live_bytes = there - std::min(figures.held_bytes, there);
   figures.unknown_bytes = static_cast<uint64_t>(unknown_);
   const int64_t first_us = engine::first_death_us(deaths_);
   if (first_us <= now_us) figures.oldest_death_us = first_us;
   figures.next_reclaim_us = std::min(slack_due_us_, merge_due_us_);
+  figures.file_due_us = file_due_us_;
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const auto& table : run.tables) figures.damaged_tables += table->is_damaged() ? 1 : 0;
+  }
+  if (is_over(tablet, now_us)) figures.over_slack_us = std::min(over_slack_us_, now_us);
   return figures;
 }
 

@@ -37,7 +37,9 @@ class ReclaimOutlook {
  private:
   ReclaimOutlook& fresh(Tablet& tablet);
   void look(Tablet& tablet, int64_t now_us);
+  bool is_over(Tablet& tablet, int64_t at_us) const;
   void find_slack_due(Tablet& tablet, int64_t now_us);
+  void find_over_slack(Tablet& tablet, int64_t now_us);
 
   bool made_ = false;
   uint64_t publications_ = 0;
@@ -46,12 +48,17 @@ class ReclaimOutlook {
   std::vector<DeathSpan> deaths_;
   std::vector<DeathSpan> hidden_;
   double bytes_ = 0;
+  double unflushed_ = 0;
   double unknown_ = 0;
+  int64_t file_due_us_ = INT64_MAX;
+  int64_t over_slack_us_ = INT64_MAX;
   int64_t slack_due_us_ = INT64_MAX;
   int64_t merge_due_us_ = INT64_MAX;
 };
 
-// So many overdue bytes are over the slack, of that many bytes and dead bytes.
-bool is_over_slack(Tablet& tablet, double bytes, double dead, double overdue);
+// So many overdue bytes are over the slack of that many living ones.
+bool is_over_slack(const Tablet& tablet, double live, double overdue);
+// About what the memtables will take on disk: living bytes, too.
+double unflushed_bytes(const Tablet& tablet);
 
 }  // namespace cellar::engine

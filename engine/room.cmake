@@ -24,11 +24,17 @@ cellar_library(cellar_engine
     node.cc
     old_logs.cc
     open_tablet.cc
+    pinned_files.cc
     plan_merge.cc
     preview_estimate.cc
     preview_rule.cc
     reclaim.cc
+    reclaim_dead.cc
     reclaim_outlook.cc
+    reclaim_part.cc
+    reclaim_reason.cc
+    reclaim_report.cc
+    reclaim_situation.cc
     reclaim_view.cc
     recovery.cc
     reshape.cc

@@ -75,7 +75,11 @@ struct ShardContext {
   AsyncMutex compaction_lock{};        // one compaction at a time
   MergeJob* compaction = nullptr;      // the one that runs now,
   const Tablet* compacting = nullptr;  // and whose it is
+  std::vector<BlobId> merging{};       // what goes into it,
+  int64_t merge_began_us = 0;          // and since when; trusted
   Pace reclaim_pace{runtime.timers};   // of merges that reclaim; others never rest
+  int64_t reclaim_rests_until_us = 0;  // the timers': nothing is reclaimed before
+  OldVersions old_versions{};
 
   uint64_t log_growth = 0;  // payload bytes appended since someone last looked
 

@@ -32,6 +32,8 @@ struct RecoveredTablet {
   std::vector<LogId> old_logs;  // of earlier sessions that it still names
 };
 
+struct ReclaimPart;
+
 struct ShardRecovery {
   std::vector<RecoveredTablet> tablets;
   ReplayReport replay;
@@ -94,6 +96,9 @@ class ShardEngine final : public Engine, private TabletWatcher {
   // Of those that are here, in the order asked for; of the descriptor only the id.
   // tablet_figures.cc
   std::vector<TabletFigures> figures(const std::vector<TabletId>& ids) const;
+  // Of those that are here and stay; `files`: so many of the worst are told, 0: none.
+  // reclaim_report.cc
+  Async<ReclaimPart> reclaim_part(std::vector<TabletId> ids, size_t files);
   // Likewise.
   std::vector<TabletContents> contents(const std::vector<TabletId>& ids) const;
   // As open_scan, with a watch. ABORTED also where the tablet goes by another version of the

@@ -9,9 +9,9 @@ void SharedBlobs::add(BlobId blob, uint64_t holders) {
   it->second += holders;
 }
 
-void SharedBlobs::release(BlobId blob) {
-  const auto it = holders_.find(blob);
-  CHECK(it != holders_.end(), "blob {:016x} was released more often than held", blob.value());
+void SharedBlobs::release(const EndedBlob& blob) {
+  const auto it = holders_.find(blob.id);
+  CHECK(it != holders_.end(), "blob {:016x} was released more often than held", blob.id.value());
   if (--it->second != 0) return;
   holders_.erase(it);
   reaper_.remove(blob);

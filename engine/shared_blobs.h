@@ -28,7 +28,7 @@ class SharedBlobs {
   // There will be so many holders more. One that is not known here yet has one until now.
   void add(BlobId blob, uint64_t holders);
   // A condemned holder has let go.
-  void release(BlobId blob);
+  void release(const EndedBlob& blob);
   uint64_t holders(BlobId blob) const;
   size_t size() const { return holders_.size(); }
 

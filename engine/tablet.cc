@@ -314,6 +314,10 @@ Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
 
 // ---- versions
 
+void Tablet::retire_version() {
+  if (version_ && version_->use_count() > 1) version_->retire(shard_.old_versions);
+}
+
 void Tablet::publish(std::vector<TabletRun> runs) {
   Ref<Version> next(new Version);
   if (active_) next->memtables.push_back(active_);
@@ -324,6 +328,7 @@ void Tablet::publish(std::vector<TabletRun> runs) {
   UnreadTables unread = unread_tables(*next, schema_->retention, shard_.runtime.clock.now_us());
   next->sources = read_sources(*next, unread.tables);
   next_unread_us_ = unread.next_us;
+  retire_version();
   version_ = std::move(next);
   ++publications_;
 }
@@ -364,7 +369,8 @@ void Tablet::compacted(const std::vector<Ref<TabletTable>>& inputs,
   }
   publish(make_runs(std::move(tables)));
   renew_retention();
-  for (const Ref<TabletTable>& input : inputs) input->condemn();
+  const int64_t now_us = shard_.runtime.clock.now_us();
+  for (const Ref<TabletTable>& input : inputs) input->condemn(schema().id, id_, now_us);
 }
 
 // ---- altering the table
@@ -411,8 +417,10 @@ void Tablet::share_tables() {
 
 void Tablet::condemn() {
   condemned_ = true;
+  retire_version();
+  const int64_t now_us = shard_.runtime.clock.now_us();
   for (const TabletRun& run : version_->runs) {
-    for (const Ref<TabletTable>& table : run.tables) table->condemn();
+    for (const Ref<TabletTable>& table : run.tables) table->condemn(schema().id, id_, now_us);
   }
   drop_lock_.reset();
 }

@@ -25,6 +25,7 @@
 #include "engine/commit_queue.h"
 #include "engine/engine.h"
 #include "engine/read/cell_watch.h"
+#include "engine/reclaim_attempt.h"
 #include "engine/reclaim_outlook.h"
 #include "engine/row_conditions.h"
 #include "engine/row_samples.h"
@@ -138,6 +139,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   uint64_t writes() const { return writes_; }
   const RowSamples& samples() const { return samples_; }
   ReclaimOutlook& reclaim_outlook() { return outlook_; }
+  ReclaimAttempt& reclaim_attempt() { return attempt_; }
   uint64_t publications() const { return publications_; }  // of versions
   // Since when families that the schema does not have are known to be gone; trusted.
   int64_t orphaned_us() const { return orphaned_us_; }
@@ -161,6 +163,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   void apply(CommitStamp stamp, Bytes payload);
   TabletMemtable& active();
   void publish(std::vector<TabletRun> runs);
+  void retire_version();
   void renew_retention();
   bool in_range(Bytes row) const;
   RangeDelete clip(const RangeDelete& range) const;
@@ -192,6 +195,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   size_t runs_behind_ = 0;
   RowSamples samples_;
   ReclaimOutlook outlook_;
+  ReclaimAttempt attempt_;
   uint64_t publications_ = 0;
   int64_t orphaned_us_;
   const int64_t tokens_in_tables_until_us_;  // of the tables that it was opened with

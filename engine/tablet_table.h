@@ -19,14 +19,16 @@ class TabletTable final : public ShardCounted<TabletTable> {
       : item_(std::move(item)),
         table_(std::move(table)),
         slice_(table_->reader(), item_.rows),
-        ends_(ends) {}
+        ends_(ends),
+        end_(item_.meta.blob) {}
   ~TabletTable() {
     table_.reset();
     if (!condemned_) return;
+    ends_.gone(*this);
     if (item_.shared) {
-      ends_.release_shared(item_.meta.blob);
+      ends_.release_shared(end_);
     } else {
-      ends_.remove(item_.meta.blob);
+      ends_.remove(end_);
     }
   }
 
@@ -41,13 +43,24 @@ class TabletTable final : public ShardCounted<TabletTable> {
   const Error* damage() const { return slice_.table().damage(); }
   // Another tablet is about to name the blob, and SharedBlobs knows.
   void share() { item_.shared = true; }
+  // Was of no version: nobody reads it.
   void condemn() { condemned_ = true; }
+  // Was of that tablet until now; who still reads it pins it.
+  void condemn(TableId table, TabletId tablet, int64_t now_us) {
+    condemned_ = true;
+    end_.table = table;
+    end_.tablet = tablet;
+    end_.bytes = item_.meta.file_bytes;
+    end_.since_us = now_us;
+    ends_.condemned(*this, end_);
+  }
 
  private:
   TableItem item_;
   Ref<OpenTable> table_;
   TableSlice slice_;
   BlobEnds& ends_;
+  EndedBlob end_;
   bool condemned_ = false;
 };
 

@@ -10,6 +10,8 @@
 // for one row at least; keys carry stamps, so only pruning depends on it.
 #pragma once
 
+#include <absl/container/flat_hash_set.h>
+
 #include <memory>
 #include <utility>
 #include <vector>
@@ -83,10 +85,23 @@ struct TabletRun {
   std::vector<Ref<TabletTable>> tables;
 };
 
+struct Version;
+// Versions that were replaced and that cursors still read. One shard; outlives them.
+using OldVersions = absl::flat_hash_set<const Version*>;
+
 struct Version final : ShardCounted<Version> {
+  ~Version() {
+    if (among != nullptr) among->erase(this);
+  }
+  // It is not its tablet's version any more; whoever holds it still reads it.
+  void retire(OldVersions& versions) {
+    among = &versions;
+    versions.insert(this);
+  }
   std::vector<Ref<TabletMemtable>> memtables;  // newest first
   std::vector<TabletRun> runs;                 // newest first
   ReadSources sources;  // of both, but for unread_tables.h; made once, for all cursors
+  OldVersions* among = nullptr;
 };
 
 // Groups tables by run number, newest run first, each sorted by row.

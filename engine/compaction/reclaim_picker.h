@@ -7,7 +7,8 @@
 //   down to the oldest      runs among them killed in each other
 //
 // Work that takes nothing overdue away is not chosen. A damaged table cannot be read, so what would
-// read it is not chosen either.
+// read it is not chosen either. How each table stands with the choice is told by the same
+// enumeration of work (reclaim_standings), so that who explains tells what the picker did.
 //
 // Example, overdue (dead) of bytes: run 0 (0 of 10), run 1 with tables A (9 of 10) and B (1 of 10),
 // none of it killed by newer runs: A alone takes 9 away and writes at most 1. Had run 0 killed 8 of
@@ -50,5 +51,20 @@ struct ReclaimWork {
 // Nothing: no work takes anything overdue away. `counts`: some family counts versions, so that what
 // is newer decides what a merge may leave out (retention/merge_cut.h): all runs are merged or none.
 std::optional<ReclaimWork> pick_reclaim(std::span<const ReclaimInput> tables, bool counts);
+
+// How a table stands.
+struct ReclaimStanding {
+  enum class Kind : uint8_t {
+    none,     // no work takes anything overdue of it away
+    chosen,   // the work that is picked does
+    later,    // other work does, which frees less for what it writes
+    blocked,  // all work that does would read a damaged table
+  };
+  Kind kind = Kind::none;
+  std::optional<size_t> blocker;  // of blocked: that table
+};
+
+// One for each table; as pick_reclaim() of the same tables.
+std::vector<ReclaimStanding> reclaim_standings(std::span<const ReclaimInput> tables, bool counts);
 
 }  // namespace cellar::engine

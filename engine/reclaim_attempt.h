@@ -1,0 +1,30 @@
+// ReclaimAttempt: what became of the last time that a tablet's dead bytes were dealt with, and when
+// it is next looked at. A value; maintenance.cc goes by it, and so does who explains
+// (reclaim_why.h).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "io/base/result.h"
+
+namespace cellar::engine {
+
+struct ReclaimAttempt {
+  static constexpr int64_t kLeastWaitUs = 1'000'000;
+  // So long after it began a tablet may be worked on again; and where that failed or was in vain.
+  static constexpr int64_t again_us(int64_t within_us) {
+    return std::max(kLeastWaitUs, within_us / 64);
+  }
+  static constexpr int64_t retry_us(int64_t within_us) {
+    return std::max(kLeastWaitUs, within_us / 4);
+  }
+
+  int64_t at_us = 0;             // trusted; 0: there was none since the tablet was opened
+  int64_t not_before_us = 0;     // trusted: the next one
+  std::optional<Error> failure;  // of the last one
+  bool in_vain = false;          // it took less away than was thought to be dead, or could not
+};
+
+}  // namespace cellar::engine

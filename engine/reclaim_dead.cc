@@ -1,0 +1,77 @@
+#include "engine/reclaim_dead.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/retention/dead_table.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
+
+bool holds_deletes(const TableMeta& meta) { return meta.deletes() + meta.range_deletes != 0; }
+
+void add_older(Beside& beside, const TimeBounds& bounds) {
+  beside.older_min_us = std::min(beside.older_min_us, bounds.known ? bounds.min_timestamp_us : 0);
+  beside.older_max_us =
+      std::max(beside.older_max_us, bounds.known ? bounds.max_timestamp_us : kNeverUs);
+}
+
+// What lies beside `table`, which is of run `at`.
+Beside beside(const Version& version, const TabletTable& table, size_t at) {
+  Beside result{false, kNeverUs, std::numeric_limits<int64_t>::min()};
+  const auto note = [&result](const TimeBounds& bounds) {
+    result.any_expiry |= !bounds.known || bounds.latest_expiry_us != INT64_MIN;
+  };
+  for (const auto& memtable : version.memtables) note(memtable->entries.time_bounds());
+  for (size_t i = 0; i < version.runs.size(); ++i) {
+    for (const Ref<TabletTable>& other : version.runs[i].tables) {
+      if (other.get() == &table) continue;
+      note(other->meta().bounds);
+      if (i > at) add_older(result, other->meta().bounds);
+    }
+  }
+  return result;
+}
+
+// The newest of the older tables that has rows where it has.
+Ref<TabletTable> first_masked(const Version& version, const TableMeta& meta, size_t at) {
+  for (size_t i = at + 1; i < version.runs.size(); ++i) {
+    for (const Ref<TabletTable>& older : version.runs[i].tables) {
+      const bool apart =
+          meta.range_deletes == 0 && (older->meta().largest_key < meta.smallest_key ||
+                                      meta.largest_key < older->meta().smallest_key);
+      if (!apart) return older;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<DeadTable> dead_tables(Tablet& tablet, int64_t now_us) {
+  const Version& version = tablet.version();
+  const int64_t leaves_us = now_us - tablet.margin_us();
+  const TableRetention firm = TableRetention::firm(tablet.schema(), settled_of(version), leaves_us);
+  std::vector<DeadTable> all;
+  for (size_t i = 0; i < version.runs.size(); ++i) {
+    for (const Ref<TabletTable>& table : version.runs[i].tables) {
+      const TableMeta& meta = table->meta();
+      const int64_t from_us = dead_from_us(firm, meta.bounds);
+      // Deletes alone do not die; they go in merges.
+      const bool deletes_alone =
+          holds_deletes(meta) && !meta.bounds.has_cells() && !meta.bounds.has_tokens();
+      if (from_us > now_us || deletes_alone) continue;
+      DeadTable dead{table, from_us, false, nullptr};
+      const bool masks = holds_deletes(meta) ||
+                         !masks_nothing(firm, meta.bounds, beside(version, *table, i), leaves_us);
+      dead.goes = !masks && from_us <= leaves_us;
+      if (masks) dead.masked = first_masked(version, meta, i);
+      all.push_back(std::move(dead));
+    }
+  }
+  return all;
+}
+
+}  // namespace cellar::engine
