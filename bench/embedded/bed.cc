@@ -12,7 +12,6 @@
 namespace cellar::bench {
 namespace {
 
-constexpr const char* kTable = "bench";
 constexpr const char* kFamily = "f";
 
 template <class T>
@@ -21,9 +20,9 @@ T must(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
-engine::TableSpec table_spec(const BedOptions& options) {
+engine::TableSpec table_spec(const BedOptions& options, const std::string& name) {
   engine::TableSpec spec;
-  spec.name = kTable;
+  spec.name = name;
   spec.granularity = Granularity::micros;
   spec.options.reclaim_within_us = options.reclaim_within_us;
   engine::FamilySpec& family = spec.families.emplace_back();
@@ -43,8 +42,7 @@ Bed::Bed(BedOptions options)
     : options_(std::move(options)),
       pool_(clock_, {.shards = options_.shards}),
       blocking_(static_cast<int>(4 + 2 * options_.shards)),
-      states_(options_.shards),
-      ranges_(options_.shards) {
+      states_(options_.shards) {
   must(make_root_directory(options_.directory));
   open_disk();
   open_node();
@@ -89,21 +87,33 @@ Async<void> Bed::make_table() {
   CHECK((found != nullptr) == options_.existing, "the directory {} a table of an earlier run",
         found != nullptr ? "holds" : "does not hold");
   if (found != nullptr) {
-    find_ranges(*found);
+    ranges_ = find_ranges(*found);
     co_return;
   }
-  engine::TableSpec spec = table_spec(options_);
+  engine::TableSpec spec = table_spec(options_, kTable);
   auto made = co_await node_->create_table(ShardId{0}, std::move(spec), {});
-  find_ranges(must(std::move(made)));
+  ranges_ = find_ranges(must(std::move(made)));
 }
 
-void Bed::find_ranges(const engine::TableEntry& table) {
+std::vector<std::vector<RowRange>> Bed::add_table(const std::string& name) {
+  std::vector<std::vector<RowRange>> ranges;
+  on_first([this, &name, &ranges](Shard&) -> Async<void> {
+    engine::TableSpec spec = table_spec(options_, name);
+    auto made = co_await node_->create_table(ShardId{0}, std::move(spec), {});
+    ranges = find_ranges(must(std::move(made)));
+  });
+  return ranges;
+}
+
+std::vector<std::vector<RowRange>> Bed::find_ranges(const engine::TableEntry& table) const {
+  std::vector<std::vector<RowRange>> ranges(options_.shards);
   const uint64_t count = table.tablets.size();
   for (uint64_t i = 0; i < count; ++i) {
     const engine::TabletDescriptor& tablet = table.tablets[i];
-    ranges_[tablet.shard.value()].push_back(
+    ranges[tablet.shard.value()].push_back(
         {tablet, options_.rows * i / count, options_.rows * (i + 1) / count});
   }
+  return ranges;
 }
 
 Bed::~Bed() {
@@ -124,14 +134,16 @@ Bed::~Bed() {
   blocking_.stop();
 }
 
-void Bed::flush() {
-  on_first(
-      [this](Shard&) -> Async<void> { must(co_await node_->flush_table(ShardId{0}, kTable)); });
+void Bed::flush(const std::string& table) {
+  on_first([this, &table](Shard&) -> Async<void> {
+    must(co_await node_->flush_table(ShardId{0}, table));
+  });
 }
 
-void Bed::compact() {
-  on_first(
-      [this](Shard&) -> Async<void> { must(co_await node_->compact_table(ShardId{0}, kTable)); });
+void Bed::compact(const std::string& table) {
+  on_first([this, &table](Shard&) -> Async<void> {
+    must(co_await node_->compact_table(ShardId{0}, table));
+  });
 }
 
 void Bed::settle() {

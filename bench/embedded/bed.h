@@ -39,6 +39,8 @@ struct BedOptions {
 // sentence.
 class Bed {
  public:
+  static constexpr const char* kTable = "bench";
+
   explicit Bed(BedOptions options);
   ~Bed();  // flushes and closes
   Bed(const Bed&) = delete;
@@ -48,10 +50,12 @@ class Bed {
   engine::Node& node() { return *node_; }
   // The stretches that a shard serves, in order.
   const std::vector<RowRange>& ranges_of(ShardId shard) const { return ranges_[shard.value()]; }
+  // Another table like the first, with its stretches of each shard.
+  std::vector<std::vector<RowRange>> add_table(const std::string& name);
 
-  void flush();
+  void flush(const std::string& table = kTable);
   // Everything into one run a tablet.
-  void compact();
+  void compact(const std::string& table = kTable);
   // Waits until no merge is due, as far as can be seen from outside.
   void settle();
   engine::EngineStats stats();  // of all shards together
@@ -76,7 +80,7 @@ class Bed {
   void open_node();
   Async<void> open_engine(Shard& shard);
   Async<void> make_table();
-  void find_ranges(const engine::TableEntry& table);
+  std::vector<std::vector<RowRange>> find_ranges(const engine::TableEntry& table) const;
 
   const BedOptions options_;
   const SystemClock clock_;

@@ -12,7 +12,7 @@ constexpr int64_t kNsPerMs = 1'000'000;
 WriteDriver::WriteDriver(Shard& shard, Bed& bed, const WriteLoad& load)
     : shard_(shard),
       engine_(bed.node().engine(shard.id())),
-      ranges_(bed.ranges_of(shard.id())),
+      ranges_(load.ranges != nullptr ? *load.ranges : bed.ranges_of(shard.id())),
       load_(load),
       random_(load.seed * 1'000'003 + shard.id().value()),
       values_(load.seed),

@@ -25,6 +25,7 @@ struct WriteLoad {
   size_t value_bytes = 100;
   bool in_order = false;  // row after row, instead of random ones
   uint64_t seed = 1;
+  const std::vector<RowRange>* ranges = nullptr;  // of another table; outlive the driver
 };
 
 // One shard; made, run and destroyed on it.
