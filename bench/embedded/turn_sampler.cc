@@ -82,6 +82,13 @@ bool TurnSampler::on_turn() {
   return false;
 }
 
+// What is slept through is no turn.
+bool TurnSampler::may_sleep() {
+  const itimerspec never{};
+  ::timer_settime(timer_, 0, &never, nullptr);
+  return true;
+}
+
 void TurnSampler::on_signal(int) {
   if (sampler == nullptr || cpu_us() - sampler->turn_began_us_ < sampler->limit_us_) return;
   const size_t at = sampler->taken_.load(std::memory_order_relaxed);

@@ -27,6 +27,7 @@ class TurnSampler final : public LoopHook {
   ~TurnSampler() override;
 
   bool on_turn() override;
+  bool may_sleep() override;
 
   // Processor time of turns, in microseconds.
   const Histogram& turns() const { return turns_; }

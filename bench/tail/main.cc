@@ -1,10 +1,13 @@
 // cellar-bench-tail: what merges beside it do to the tail of reads.
 //
 // An engine serves point reads of one table on two shards, due on a schedule and answered from the
-// cache, and meanwhile a table beside it is merged over and over, in one of two ways:
+// cache, and meanwhile a table beside it is worked on, in one of these ways:
 //
-//   slices   by the same engine: in slices of the shards' own loops, as it is
-//   thread   by another engine over a copy of that table, whose shards are threads with SCHED_IDLE
+//   slices   merged over and over by the same engine: in slices of the shards' own loops, as it is
+//   fill     not merged but filled at full rate with 32 writes under way a shard, which flushes and
+//            merges it too
+//   thread   merged by another engine over a copy of that table, whose shards are threads with
+//   SCHED_IDLE
 //            on the same cores, each with a ring of its own: what a merge on a thread beside the
 //            shard would be
 //
@@ -69,7 +72,7 @@ class Program {
     fill(serving_, {}, 1);
     serving_.flush();
     serving_.compact();
-    make_merged(serving_);
+    filled_ = make_merged(serving_);
     make_merged(beside_);
     beside_.pool().run_on_all([](Shard&) -> Async<void> {
       const sched_param none{};
@@ -81,12 +84,14 @@ class Program {
 
   void run() {
     for (int round = 0; round < options_.rounds; ++round) {
-      measure("none", [this] {
-        std::this_thread::sleep_for(std::chrono::duration<double>(options_.seconds));
-        return 0.0;
-      });
+      measure("none", [this] { return rest(); });
       measure("slices", [this] { return merge(serving_); });
       measure("thread", [this] { return merge(beside_); });
+      fills_ = true;
+      measure("fill", [this] { return rest(); });
+      fills_ = false;
+      serving_.flush(kMerged);
+      serving_.compact(kMerged);
     }
     report();
   }
@@ -106,13 +111,14 @@ class Program {
       co_await driver.run();
     });
   }
-  void make_merged(Bed& bed) {
-    const Ranges ranges = bed.add_table(kMerged);
+  Ranges make_merged(Bed& bed) {
+    Ranges ranges = bed.add_table(kMerged);
     for (uint64_t seed = 2; seed < 4; ++seed) {
       fill(bed, ranges, seed);
       bed.flush(kMerged);
     }
     bed.compact(kMerged);
+    return ranges;
   }
   // Every row once, so that it is in the cache.
   void warm() {
@@ -139,6 +145,10 @@ class Program {
       }
     });
   }
+  double rest() const {
+    std::this_thread::sleep_for(std::chrono::duration<double>(options_.seconds));
+    return 0;
+  }
   // Some merges of the whole table; MB a second that they read.
   double merge(Bed& bed) {
     const int64_t began_ns = steady_ns();
@@ -159,19 +169,24 @@ class Program {
     std::vector<Tally> tallies(2);
     serving_.pool().run_on_all([&](Shard& shard) -> Async<void> {
       const size_t at = shard.id().value();
-      if (options_.write_rate > 0) {
+      Event written;
+      if (options_.write_rate > 0 || fills_) {
         WriteLoad load;
-        load.rate = options_.write_rate;
+        load.rate = fills_ ? 0 : options_.write_rate;
         load.in_flight = 32;
+        if (fills_) load.ranges = &filled_[at];
         writers[at] = std::make_unique<WriteDriver>(shard, serving_, load);
-        spawn(shard.executor(), writers[at]->run());
+        spawn(shard.executor(), [&written, &writer = *writers[at]]() -> Async<void> {
+          co_await writer.run();
+          written.set();
+        });
       }
       Probe probe(shard, serving_, options_.rate, 7);
       co_await probe.run(stop);
       tallies[at] = probe.tally();
       if (writers[at] == nullptr) co_return;
       writers[at]->stop();
-      co_await sleep_us(shard.timers(), 300'000);
+      co_await written.wait();
       writers[at].reset();
     });
     worker.join();
@@ -194,7 +209,7 @@ class Program {
   void report() {
     fmt::print("\nmedians of {} rounds, {:.0f} reads/s and {:.0f} writes/s a shard\n",
                options_.rounds, options_.rate, options_.write_rate);
-    for (const char* name : {"none", "slices", "thread"}) {
+    for (const char* name : {"none", "slices", "thread", "fill"}) {
       const Figures& f = figures_[name];
       fmt::print("{:7} p50 {:7.1f}  p99 {:7.1f}  p99.9 {:8.1f}  longest {:9.1f} us  {:6.1f} MB/s\n",
                  name, median(f.p50), median(f.p99), median(f.p999), median(f.longest),
@@ -213,6 +228,8 @@ class Program {
   const Options options_;
   Bed serving_;
   Bed beside_;
+  Ranges filled_;  // of kMerged, in serving_
+  bool fills_ = false;
   std::map<std::string, Figures> figures_;
 };
 
