@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -176,6 +177,30 @@ TEST_F(Shares, DebtIsBoundedAndServingIsNotDelayed) {
   // And when nothing comes any more, it is soon gone.
   serve(kEmptyTurnUs, 600'000);
   EXPECT_LE(debt(), 0);
+}
+
+// Reads of one table while eight others are flushed and merged, all behind: a read that is due
+// waits for a slice and for those that were due before it, and for nothing else.
+TEST_F(Shares, AReadWaitsForOneSliceHoweverManyTablesAreBehind) {
+  constexpr int64_t kReadUs = 2;
+  constexpr int64_t kEveryUs = 40;  // one is due
+  background_.watch([](BackgroundKind) { return 1.0; });
+  for (int i = 0; i < 8; ++i) add(i % 2 == 0 ? BackgroundKind::flush : BackgroundKind::merge);
+  std::vector<int64_t> waited_us;
+  int64_t due_us = clock_.boot_us();
+  for (int turn = 0; turn < 20'000; ++turn) {
+    for (; due_us <= clock_.boot_us(); due_us += kEveryUs) {
+      clock_.advance_us(kReadUs);
+      waited_us.push_back(clock_.boot_us() - due_us);
+    }
+    clock_.advance_us(kEmptyTurnUs);
+    loop_.turn(false);
+  }
+  std::sort(waited_us.begin(), waited_us.end());
+  ASSERT_GT(waited_us.size(), 10'000u);
+  const int64_t slice_us = Background::kIdleSliceUs + kPieceUs + kEmptyTurnUs;
+  EXPECT_LE(waited_us[waited_us.size() * 99 / 100], slice_us);
+  EXPECT_LE(waited_us.back(), slice_us + kReadUs * (slice_us / kEveryUs + 1));
 }
 
 }  // namespace
