@@ -23,9 +23,14 @@
 #include "io/base/result.h"
 #include "io/runtime/async.h"
 
+namespace cellar {
+class Clock;  // io/base/clock.h
+}
+
 namespace cellar::engine {
 
 class ScanCursor;  // engine/read/scan.h
+struct ReadStart;  // likewise
 class Tablet;
 struct FilterPlan;  // engine/filter/compiled_filter.h
 
@@ -123,6 +128,12 @@ class Engine {
   // longer than needed. ABORTED when the tablet is not here.
   virtual Result<std::unique_ptr<ScanCursor>> open_scan(TabletId tablet, Epoch epoch,
                                                         const ReadSpec& spec) = 0;
+
+  // As open_scan, and the cursor's first run(), with slices by `clock` if it is not null. Where
+  // that gives the whole answer no cursor comes back, and a read of one row that is all in memory
+  // never makes one.
+  virtual Result<ReadStart> start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec,
+                                       CellSink& sink, const Clock* clock) = 0;
 
   // Resumes when everything committed before is in SSTables; an empty tablet flushes to nothing.
   virtual Async<Result<void>> flush(TabletId tablet) = 0;

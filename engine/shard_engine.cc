@@ -107,6 +107,12 @@ Result<std::unique_ptr<ScanCursor>> ShardEngine::open_scan(TabletId tablet, Epoc
   return found->open_scan(spec);
 }
 
+Result<ReadStart> ShardEngine::start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec,
+                                          CellSink& sink, const Clock* clock) {
+  TRY(Tablet * found, find(tablet, epoch));
+  return found->start_read(spec, sink, row_reads_, clock);
+}
+
 Result<std::unique_ptr<ScanCursor>> ShardEngine::open_watched(TabletId tablet, Epoch epoch,
                                                               uint64_t schema_version,
                                                               const ReadSpec& spec,

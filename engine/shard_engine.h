@@ -16,6 +16,7 @@
 #include "engine/node.h"
 #include "engine/old_logs.h"
 #include "engine/preview_estimate.h"
+#include "engine/row_reads.h"
 #include "engine/shard_context.h"
 #include "engine/shard_reshape.h"
 #include "engine/shared_blobs.h"
@@ -60,6 +61,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   void submit(ConditionalWrite& write) override;
   Result<std::unique_ptr<ScanCursor>> open_scan(TabletId tablet, Epoch epoch,
                                                 const ReadSpec& spec) override;
+  Result<ReadStart> start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec, CellSink& sink,
+                               const Clock* clock) override;
   Async<Result<void>> flush(TabletId tablet) override;
   Async<Result<void>> compact(TabletId tablet) override;
   Result<uint64_t> tablet_bytes(TabletId tablet) const override;
@@ -132,6 +135,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   BlockLoader loader_;
   ShardContext context_;
   TabletTableOfShard tablets_;
+  RowReads row_reads_;
   Maintenance maintenance_;
   ShardReshape reshape_;
   uint64_t torn_tail_bytes_ = 0;

@@ -25,6 +25,7 @@
 #include "engine/commit_queue.h"
 #include "engine/engine.h"
 #include "engine/read/cell_watch.h"
+#include "engine/read/row_start.h"
 #include "engine/reclaim_attempt.h"
 #include "engine/reclaim_outlook.h"
 #include "engine/row_conditions.h"
@@ -37,6 +38,8 @@
 #include "io/runtime/gate.h"
 
 namespace cellar::engine {
+
+class RowReads;  // row_reads.h
 
 class Tablet final : public ReplayTarget, private ConditionHost {
  public:
@@ -73,6 +76,9 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   Result<std::unique_ptr<ScanCursor>> open_scan(const ReadSpec& spec,
                                                 const VisibleStamp* as_of = nullptr,
                                                 std::unique_ptr<CellWatch> watch = nullptr);
+  // Engine::start_read; `rows` is the shard's.
+  Result<ReadStart> start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
+                               const Clock* clock);
 
   // ---- for conditional.cc ----
   RowConditions& conditions() { return conditions_; }
@@ -154,6 +160,10 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   LogPosition log_needed_from() const;
 
  private:
+  void note_read(const ReadSpec& spec);
+  std::unique_ptr<ScanCursor> make_cursor(const ReadSpec& spec, const VisibleStamp* as_of,
+                                          std::unique_ptr<CellWatch> watch,
+                                          std::optional<RowStart> started);
   Result<void> check_serving() const;
   Result<void> check_row(Bytes row) const;
   Result<void> check(const Write& write);

@@ -66,15 +66,14 @@ Async<void> ReadDriver::read(Random& random) {
     spec.row_limit = load_.scan_rows;
   }
   spec.rows.normalize();
-  auto cursor = engine_.open_scan(range.tablet.id, range.tablet.epoch, spec);
-  CHECK(cursor.has_value(), "{}", cursor.error().to_string());
   CountCells sink;
-  for (;;) {
-    const engine::ScanStep step = (*cursor)->run(sink);
-    if (step == engine::ScanStep::done) break;
-    CHECK(step != engine::ScanStep::failed, "{}", (*cursor)->error().to_string());
+  auto started = engine_.start_read(range.tablet.id, range.tablet.epoch, spec, sink, nullptr);
+  CHECK(started.has_value(), "{}", started.error().to_string());
+  auto [step, cursor] = std::move(*started);
+  for (; step != engine::ScanStep::done; step = cursor->run(sink)) {
+    CHECK(step != engine::ScanStep::failed, "{}", cursor->error().to_string());
     if (step == engine::ScanStep::blocked) {
-      co_await (*cursor)->load();
+      co_await cursor->load();
     } else {
       co_await yield_now();
     }

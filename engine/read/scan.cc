@@ -60,6 +60,7 @@ ScanCursor::ScanCursor(ScanSetup setup)
   const ReadSpec& spec = *std::exchange(setup_.spec, nullptr);
   if (setup_.watch) setup_.watch->attach(range_deletes_);
   if (spec.filter) filter_.emplace(spec.filter, setup_.filtered_row_bytes);
+  if (setup_.started) given_before_ = setup_.started->cells;
   open_sources(spec);
 }
 
@@ -183,7 +184,7 @@ Step ScanCursor::place_again() {
     const bool entered = row_prefix_.size() != 0 && row_prefix_.view() < upper;
     return seek(Aim::row_before, entered ? row_prefix_.view() : upper);
   }
-  if (setup_.visible->visible_stamp() == stamp_) {
+  if (visible() == stamp_) {
     renew_now();
     return stood_;
   }
@@ -203,7 +204,7 @@ Step ScanCursor::yield_between(Step step) {
 
 // Takes the visible stamp. REQUIRES: a seek follows before any entry is looked at.
 void ScanCursor::renew_stamp() {
-  stamp_ = setup_.visible->visible_stamp();
+  stamp_ = visible();
   renew_now();
   size_t count = 0;
   for (const auto& source : *setup_.sources) count += source->range_deletes().size();
@@ -226,6 +227,10 @@ void ScanCursor::renew_range_deletes() {
 
 // Reads the trusted clock. REQUIRES: no row is open.
 void ScanCursor::renew_now() {
+  if (setup_.started) {
+    now_us_ = setup_.started->now_us;
+    return;
+  }
   const int64_t clock_us = setup_.now != nullptr ? setup_.now->now_us() : 0;
   now_us_ = std::max(
       {clock_us, static_cast<int64_t>(stamp_.value() / 1000), retention().not_before_us()});
@@ -454,6 +459,10 @@ bool ScanCursor::give(CellSink& sink) {
   row_gave_ = true;
   misses_ = 0;
   passed_over_ = 0;
+  if (given_before_ != 0) [[unlikely]] {
+    --given_before_;
+    return true;
+  }
   slice_left_ -= static_cast<int64_t>(value.value.size() / kValueBytesPerEntry);
   CellView cell{judge_.row(), judge_.family(), judge_.qualifier(), judge_.timestamp_us(),
                 value.value};

@@ -63,6 +63,7 @@
 #include "engine/read/cell_watch.h"
 #include "engine/read/fate.h"
 #include "engine/read/range_deletes.h"
+#include "engine/read/row_start.h"
 #include "engine/read/scan_bounds.h"
 #include "engine/read/source.h"
 #include "engine/sstable/block_prefetch.h"
@@ -104,6 +105,8 @@ struct ScanSetup {
   Bytes start;                                       // of the tablet's rows; likewise
   Bytes end;                                         // likewise; empty: unbounded
   size_t filtered_row_bytes = kMaxFilteredRowBytes;  // what filtering a row may hold
+  // The rest of the one row that is wanted; without a filter or a watch.
+  std::optional<RowStart> started = {};
 };
 
 class ScanCursor {
@@ -155,6 +158,9 @@ class ScanCursor {
   }
   void open_sources(const ReadSpec& spec);
   void renew_range_deletes();
+  CommitStamp visible() const {
+    return setup_.started ? setup_.started->stamp : setup_.visible->visible_stamp();
+  }
   Step go_on();
   Step place_fresh();
   Step place_again();
@@ -239,6 +245,7 @@ class ScanCursor {
   uint32_t passed_over_ = 0;                    // cells in sequence that it does not want
   bool filtering_ = false;
   bool closing_ = false;
+  uint64_t given_before_ = 0;  // cells still to come that were given already
   uint64_t rows_ = 0;
   uint64_t entries_read_ = 0;
   int64_t slice_left_ = 0;
@@ -249,6 +256,12 @@ class ScanCursor {
   bool stopped_ = false;      // run() must end: leave_, error_ or place_ says how
   std::optional<ScanStep> leave_;
   std::optional<Error> error_;
+};
+
+// What became of a read's first call (Engine::start_read).
+struct ReadStart {
+  ScanStep step = ScanStep::done;
+  std::unique_ptr<ScanCursor> cursor;  // null: the answer is complete
 };
 
 }  // namespace cellar::engine

@@ -25,8 +25,8 @@ BlockRef make_block(BlockKey key, size_t size, char*& into) {
   return BlockRef(block);
 }
 
-void make_heads(const BlockRef& block) {
-  block.get()->heads_ = make_block_heads(block->contents());
+void need_heads(const BlockRef& block) {
+  if (!block->heads().made) block.get()->heads_ = make_block_heads(block->contents());
 }
 
 void BlockRef::reset() {

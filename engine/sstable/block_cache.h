@@ -36,11 +36,12 @@ struct BlockKey {
   }
 };
 
-// One block in memory. Made by make_block(); filled by its maker, never changed afterwards.
+// One block in memory. Made by make_block(); filled by its maker; its contents never change
+// afterwards.
 class Block : public boost::intrusive::list_base_hook<> {
  public:
   Bytes contents() const { return {data(), size_}; }
-  // Of the contents; none until make_heads().
+  // Of the contents; none until need_heads().
   const BlockHeads& heads() const { return heads_; }
   size_t size() const { return size_; }
   const BlockKey& key() const { return key_; }
@@ -50,7 +51,7 @@ class Block : public boost::intrusive::list_base_hook<> {
   friend class BlockSlot;
   friend class BlockCache;
   friend class BlockRef make_block(BlockKey key, size_t size, char*& into);
-  friend void make_heads(const BlockRef& block);
+  friend void need_heads(const BlockRef& block);
   Block(BlockKey key, size_t size) : key_(key), size_(size) {}
   char* data() const { return reinterpret_cast<char*>(const_cast<Block*>(this) + 1); }
 
@@ -102,12 +103,13 @@ class BlockRef {
 
 // A block of `size` bytes, not in any cache; its bytes go to `into`.
 BlockRef make_block(BlockKey key, size_t size, char*& into);
-// When its bytes are there, and before anybody else has it: makes it quicker to search.
-void make_heads(const BlockRef& block);
+// Who is going to search it: makes its heads unless that was tried before.
+void need_heads(const BlockRef& block);
 
 class BlockCache {
  public:
   static constexpr uint8_t kMaxAsked = 3;
+  static constexpr size_t kLineBytes = 64;  // of the processor's cache
 
   explicit BlockCache(size_t budget_bytes) : budget_bytes_(budget_bytes) {}
   ~BlockCache();
@@ -118,7 +120,11 @@ class BlockCache {
   BlockRef find(const BlockKey& key);
   // The block that the slot remembers; null: it must be looked up.
   BlockRef find(const BlockSlot& slot) {
-    return slot.block_ != nullptr ? found(*slot.block_) : BlockRef();
+    if (slot.block_ == nullptr) return {};
+    // What a search looks at, all at once: the header, the heads, the first key.
+    for (size_t at = 0; at < sizeof(Block) + kLineBytes; at += kLineBytes)
+      __builtin_prefetch(reinterpret_cast<const char*>(slot.block_) + at);
+    return found(*slot.block_);
   }
   // As find(key). `slot` is of that key, always.
   BlockRef find(const BlockKey& key, BlockSlot& slot);

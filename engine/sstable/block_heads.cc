@@ -1,28 +1,92 @@
 #include "engine/sstable/block_heads.h"
 
-#include "engine/iter/key_head.h"
+#include <algorithm>
+
+#include "engine/sstable/block_entry.h"
 #include "engine/sstable/block_reader.h"
 
 namespace cellar::engine {
+namespace {
+
+// How many bytes all keys begin with, and so the first and the last.
+bool find_shared(BlockReader& reader, uint32_t& shared) {
+  Bytes first;
+  if (!reader.restart_key(0, first) || !reader.seek_to_restart(reader.restarts() - 1)) return false;
+  BlockReader::Move move = reader.next();
+  for (; move == BlockReader::Move::ready; move = reader.next())
+    shared = static_cast<uint32_t>(common_prefix(first, reader.key()));
+  return move == BlockReader::Move::end;
+}
+
+// Takes every so-manieth of those it is given, evenly, without knowing how many there will be.
+class Thinned {
+ public:
+  explicit Thinned(BlockHeads& into) : into_(into) {}
+  void take(size_t offset, uint32_t head) {
+    if (seen_++ % stride_ != 0) return;
+    if (into_.count == BlockHeads::kMost) {
+      halve();
+      if ((seen_ - 1) % stride_ != 0) return;
+    }
+    into_.offsets[into_.count] = static_cast<uint16_t>(offset);
+    into_.heads[into_.count++] = head;
+  }
+  bool all() const { return stride_ == 1; }
+
+ private:
+  void halve() {
+    stride_ *= 2;
+    for (size_t i = 0; i < BlockHeads::kMost / 2; ++i) {
+      into_.offsets[i] = into_.offsets[2 * i];
+      into_.heads[i] = into_.heads[2 * i];
+    }
+    into_.count = BlockHeads::kMost / 2;
+  }
+  BlockHeads& into_;
+  size_t stride_ = 1;
+  size_t seen_ = 0;
+};
+
+// Of each entry that takes no more from the key before it than is shared, and a head. Keys are not
+// built: of each only the bytes of its head are kept.
+bool collect(Bytes entries, BlockHeads& made) {
+  Thinned heads(made);
+  const size_t begin = made.shared_bytes;
+  const size_t end = begin + BlockHeads::kHeadBytes;
+  char head[BlockHeads::kHeadBytes] = {};
+  const char* const limit = entries.data() + entries.size();
+  for (const char* at = entries.data(); at != limit;) {
+    BlockEntry entry;
+    const char* tail = decode_entry(at, limit, entry);
+    if (tail == nullptr) return false;
+    const size_t size = size_t{entry.shared} + entry.unshared;
+    if (entry.shared <= end && size >= begin) {
+      const size_t from = std::max<size_t>(entry.shared, begin);
+      for (size_t i = from; i < end; ++i)
+        head[i - begin] = i < size ? tail[i - entry.shared] : '\0';
+      heads.take(static_cast<size_t>(at - entries.data()),
+                 BlockHeads::head_of(Bytes(head, sizeof(head))));
+    }
+    at = tail + entry.unshared + entry.value;
+  }
+  made.all = heads.all();
+  return true;
+}
+
+}  // namespace
 
 BlockHeads make_block_heads(Bytes contents) {
-  BlockReader reader;
-  Bytes first;
-  Bytes last;
-  if (!reader.open(contents) || !reader.restart_key(0, first) ||
-      !reader.restart_key(reader.restarts() - 1, last))
-    return {};
   BlockHeads made;
+  made.made = true;
+  BlockReader reader;
+  if (!reader.open(contents) || reader.entries_bytes() > BlockHeads::kMostEntriesBytes) return made;
   made.restarts = reader.restarts();
   made.entries_bytes = static_cast<uint32_t>(reader.entries_bytes());
-  made.shared_bytes = static_cast<uint32_t>(common_prefix(first, last));
-  made.stride = (made.restarts + BlockHeads::kMost - 1) / BlockHeads::kMost;
-  for (uint32_t i = 0; i < made.restarts; i += made.stride) {
-    Bytes key;
-    if (!reader.restart_key(i, key) || key.size() < made.shared_bytes) return {};
-    made.offsets[made.count] = static_cast<uint32_t>(reader.restart(i) - contents.data());
-    made.heads[made.count++] = key_head(key.substr(made.shared_bytes));
-  }
+  if (!find_shared(reader, made.shared_bytes) ||
+      !collect(contents.substr(0, made.entries_bytes), made))
+    made.count = 0;
+  // What is behind them is less than no head.
+  std::fill(made.heads.begin() + made.count, made.heads.end(), UINT32_MAX);
   return made;
 }
 

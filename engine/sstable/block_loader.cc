@@ -157,10 +157,7 @@ Result<BlockRef> BlockLoader::unpack(Bytes stored, BlobId blob, uint64_t offset)
     char* into = nullptr;
     BlockRef block = make_block({blob, offset}, checked->raw_bytes, into);
     Result<void> unpacked = unpack_block(*checked, into, blob, offset);
-    if (unpacked) {
-      make_heads(block);
-      return block;
-    }
+    if (unpacked) return block;
     checked = std::unexpected(std::move(unpacked).error());
   }
   ++stats_.damaged;

@@ -1,50 +1,16 @@
 #include "engine/sstable/block_reader.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "engine/iter/begins_with.h"
-#include "engine/iter/key_head.h"
+#include "engine/sstable/block_entry.h"
 #include "io/base/coding.h"
 
 namespace cellar::engine {
 namespace {
 
-struct EntryHead {
-  uint32_t shared;
-  uint32_t unshared;
-  uint32_t value;
-};
-
-// Null when there is no such number before `limit`.
-const char* get_varint32(const char* p, const char* limit, uint32_t& v) {
-  if (p < limit && static_cast<uint8_t>(*p) < 0x80) {
-    v = static_cast<uint8_t>(*p);
-    return p + 1;
-  }
-  v = 0;
-  for (unsigned shift = 0; shift < 35 && p < limit; shift += 7) {
-    const auto byte = static_cast<uint8_t>(*p++);
-    if (shift == 28 && byte > 0x0f) return nullptr;
-    v |= static_cast<uint32_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return p;
-  }
-  return nullptr;
-}
-
-// The place of the key's unshared bytes; null when the entry does not lie before `limit`.
-const char* decode_head(const char* p, const char* limit, EntryHead& head) {
-  // As in next(): nearly always three bytes.
-  if (limit - p >= 3 && ((p[0] | p[1] | p[2]) & 0x80) == 0) {
-    head = {static_cast<uint8_t>(p[0]), static_cast<uint8_t>(p[1]), static_cast<uint8_t>(p[2])};
-    p += 3;
-    return size_t{head.unshared} + head.value <= static_cast<size_t>(limit - p) ? p : nullptr;
-  }
-  if ((p = get_varint32(p, limit, head.shared)) == nullptr) return nullptr;
-  if ((p = get_varint32(p, limit, head.unshared)) == nullptr) return nullptr;
-  if ((p = get_varint32(p, limit, head.value)) == nullptr) return nullptr;
-  const uint64_t wanted = uint64_t{head.unshared} + head.value;
-  return wanted <= static_cast<uint64_t>(limit - p) ? p : nullptr;
-}
+constexpr ptrdiff_t kLineBytes = 64;  // of the processor's cache
 
 }  // namespace
 
@@ -68,8 +34,6 @@ bool BlockReader::open(Bytes contents, const BlockHeads* heads) {
 }
 
 const char* BlockReader::restart(uint32_t i) const {
-  if (heads_ != nullptr && i % heads_->stride == 0)
-    return begin_ + heads_->offsets[i / heads_->stride];
   const auto offset = load_le<uint32_t>(limit_ + size_t{i} * sizeof(uint32_t));
   return offset < static_cast<size_t>(limit_ - begin_) ? begin_ + offset : nullptr;
 }
@@ -77,38 +41,16 @@ const char* BlockReader::restart(uint32_t i) const {
 bool BlockReader::restart_key(uint32_t i, Bytes& key) const {
   const char* p = restart(i);
   if (p == nullptr) return false;
-  EntryHead head;
-  p = decode_head(p, limit_, head);
+  BlockEntry head;
+  p = decode_entry(p, limit_, head);
   if (p == nullptr || head.shared != 0) return false;
   key = Bytes(p, head.unshared);
-  return true;
-}
-
-// By heads: the restart sought is at or behind `low`, and before `high`.
-bool BlockReader::narrow(Bytes key, uint32_t& low, uint32_t& high) const {
-  Bytes first;
-  if (!restart_key(0, first) || first.size() < heads_->shared_bytes) return false;
-  const Bytes shared = first.substr(0, heads_->shared_bytes);
-  if (!begins_with(key, shared)) {  // it lies on one side of all of them
-    (key < shared ? high : low) = key < shared ? 1 : restarts_ - 1;
-    return true;
-  }
-  const uint64_t head = key_head(key.substr(heads_->shared_bytes));
-  uint32_t less = 0;
-  uint32_t not_greater = 0;
-  for (uint32_t i = 0; i < heads_->count; ++i) {
-    less += heads_->heads[i] < head;
-    not_greater += heads_->heads[i] <= head;
-  }
-  if (less > 0) low = (less - 1) * heads_->stride;
-  high = std::max(1u, std::min(high, not_greater * heads_->stride));
   return true;
 }
 
 bool BlockReader::find_restart(Bytes key, uint32_t& found) const {
   uint32_t low = 0;
   uint32_t high = restarts_;
-  if (heads_ != nullptr && !narrow(key, low, high)) return false;
   while (high - low > 1) {
     const uint32_t middle = low + (high - low) / 2;
     Bytes at;
@@ -129,8 +71,8 @@ void BlockReader::go_to_restart(uint32_t i) {
 }
 
 BlockReader::Move BlockReader::next_slowly() {
-  EntryHead head;
-  const char* p = decode_head(next_, limit_, head);
+  BlockEntry head;
+  const char* p = decode_entry(next_, limit_, head);
   if (p == nullptr || head.shared > key_.size()) return Move::corrupt;
   stand_on(p, head.shared, head.unshared, head.value);
   return Move::ready;
@@ -141,19 +83,61 @@ BlockReader::Move BlockReader::seek_first() {
   return next();
 }
 
+bool BlockReader::start_at_restart(Bytes key, Start& start) const {
+  uint32_t from = 0;
+  if (!find_restart(key, from)) return false;
+  start = {restart(from), 0, 0};
+  return start.at != nullptr;
+}
+
+// `end`: every entry is less.
+BlockReader::Move BlockReader::start_at_head(Bytes key, Start& start) const {
+  start = {begin_, 0, 0};
+  BlockEntry entry;
+  const char* p = decode_entry(begin_, limit_, entry);
+  if (p == nullptr || entry.shared != 0 || entry.unshared < heads_->shared_bytes)
+    return Move::corrupt;
+  const Bytes shared(p, heads_->shared_bytes);
+  if (!begins_with(key, shared)) return key < shared ? Move::ready : Move::end;
+  const uint32_t head = BlockHeads::head_of(key.substr(shared.size()));
+  const size_t less = heads_->less_than(head);
+  if (heads_->all && less < heads_->count && heads_->heads[less] == head) {
+    // The first entry with that head: all of it that it takes from the key before is the same.
+    const char* at = begin_ + heads_->offsets[less];
+    __builtin_prefetch(at + kLineBytes);
+    __builtin_prefetch(at + 2 * kLineBytes);
+    if (decode_entry(at, limit_, entry) == nullptr ||
+        entry.shared > shared.size() + BlockHeads::kHeadBytes)
+      return Move::corrupt;
+    if (entry.shared <= key.size()) {
+      start = {at, entry.shared, entry.shared};
+      return Move::ready;
+    }
+  }
+  if (less == 0) return Move::ready;
+  p = decode_entry(begin_ + heads_->offsets[less - 1], limit_, entry);
+  if (p == nullptr) return Move::corrupt;
+  const auto equal = static_cast<size_t>(std::countl_zero(heads_->heads[less - 1] ^ head)) / 8;
+  const size_t size = size_t{entry.shared} + entry.unshared;
+  start = {p + entry.unshared + entry.value, std::min(size, shared.size() + equal), size};
+  return Move::ready;
+}
+
 // Keys on the way are not built. What decides about an entry is how its key differs from the one
 // before, which is less than `key` and has `same` leading bytes with it: an entry that shares more
 // differs from `key` where its predecessor did, and is less too.
 BlockReader::Move BlockReader::seek(Bytes key) {
-  uint32_t from = 0;
-  if (!find_restart(key, from)) return Move::corrupt;
-  const char* at = restart(from);
-  if (at == nullptr) return Move::corrupt;
-  size_t same = 0;
-  size_t size = 0;  // of the key before
+  Start start;
+  if (heads_ == nullptr) {
+    if (!start_at_restart(key, start)) return Move::corrupt;
+  } else if (const Move move = start_at_head(key, start); move != Move::ready) {
+    next_ = limit_;
+    return move;
+  }
+  auto [at, same, size] = start;
   while (at != limit_) {
-    EntryHead head;
-    const char* p = decode_head(at, limit_, head);
+    BlockEntry head;
+    const char* p = decode_entry(at, limit_, head);
     if (p == nullptr || head.shared > size) return Move::corrupt;
     size = size_t{head.shared} + head.unshared;
     if (head.shared <= same) {

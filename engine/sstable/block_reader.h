@@ -23,6 +23,12 @@ class BlockReader {
   bool open(Bytes contents, const BlockHeads* heads = nullptr);
 
   Move seek_first();
+  // Before the entry there, which next() goes to; false when there is none. REQUIRES: i <
+  // restarts().
+  bool seek_to_restart(uint32_t i) {
+    go_to_restart(i);
+    return next_ != nullptr;
+  }
   Move seek(Bytes key);         // the first entry >= key
   Move seek_before(Bytes key);  // the last entry < key
   Move next() {                 // REQUIRES: ready
@@ -53,8 +59,15 @@ class BlockReader {
   bool restart_key(uint32_t i, Bytes& key) const;
 
  private:
+  // Where a search begins: at an entry, all before which are less than what is sought.
+  struct Start {
+    const char* at;
+    size_t same;  // leading bytes that the key before it has in common with what is sought
+    size_t size;  // of the key before it
+  };
   Move next_slowly();
-  bool narrow(Bytes key, uint32_t& low, uint32_t& high) const;
+  bool start_at_restart(Bytes key, Start& start) const;
+  Move start_at_head(Bytes key, Start& start) const;
   // The last restart whose key is less than `key`, 0 when none is; false when corrupt.
   bool find_restart(Bytes key, uint32_t& found) const;
   void go_to_restart(uint32_t i);

@@ -100,7 +100,11 @@ bool TableIterator::stand_on_block(Step* stopped) {
   if (open_block_ == block_no_) return true;
   open_block_ = SIZE_MAX;
   block_ = take_ahead();
-  if (!block_) block_ = table_->cached_block(block_no_);
+  if (!block_) {
+    block_ = table_->cached_block(block_no_);
+    // Only of blocks that are met again: many of those just loaded never are.
+    if (block_ && goal_ == Goal::at_or_after) need_heads(block_);
+  }
   if (!block_ && options_.prefetch != nullptr) {
     block_ = options_.prefetch->take(*table_, block_no_);
   }

@@ -32,14 +32,15 @@ void ReadSlice::go_on() {
   }
 }
 
-bool ReadSlice::open_cursor() {
-  auto opened = server->engine().open_scan(tablet, epoch, op->read.spec);
-  if (opened) {
-    cursor = std::move(*opened);
-    cursor->watch(server->wall());
+bool ReadSlice::start(ScanStep& how) {
+  auto started =
+      server->engine().start_read(tablet, epoch, op->read.spec, op->builder, &server->wall());
+  if (started) {
+    how = started->step;
+    cursor = std::move(started->cursor);
     return true;
   }
-  error = std::move(opened).error();
+  error = std::move(started).error();
   gone = error->code == Errc::aborted;
   end(ScanStep::failed);
   return false;
@@ -49,8 +50,12 @@ void ReadSlice::read() {
   if (op->is_overdue(server->timers().now_us())) return end(ScanStep::yielded);
   no_memory = !op->single() && op->builder.empty() && server->memory().answers_full();
   if (no_memory) return end(ScanStep::yielded);
-  if (!cursor && !open_cursor()) return;
-  const ScanStep how = cursor->run(op->builder);
+  ScanStep how = ScanStep::done;
+  if (cursor) {
+    how = cursor->run(op->builder);
+  } else if (!start(how)) {
+    return;
+  }
   server->count_slice();
   op->count_memory(server->memory());
   switch (how) {

@@ -59,7 +59,8 @@ struct ReadSlice final : MailboxMessage, LaterWork {
 
  private:
   void arrive();
-  bool open_cursor();
+  // The first run; false: there is no cursor, and it has ended.
+  bool start(engine::ScanStep& how);
   void read();
   void release();
   void end(engine::ScanStep how);

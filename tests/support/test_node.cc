@@ -52,18 +52,18 @@ class Patient final : public engine::PreviewListener {
   Result<void> go_on(const engine::PreviewProgress& /*progress*/) override { return {}; }
 };
 
-Async<Result<void>> run_scan(engine::ScanCursor& cursor, CellSink& sink) {
-  while (true) {
-    switch (cursor.run(sink)) {
+Async<Result<void>> run_scan(engine::ReadStart& read, CellSink& sink) {
+  for (;; read.step = read.cursor->run(sink)) {
+    switch (read.step) {
       case engine::ScanStep::blocked:
-        co_await cursor.load();
+        co_await read.cursor->load();
         break;
       case engine::ScanStep::yielded:
       case engine::ScanStep::paused:
         co_await yield_now();
         break;
       case engine::ScanStep::failed:
-        co_return std::unexpected(cursor.error());
+        co_return std::unexpected(read.cursor->error());
       case engine::ScanStep::done:
         co_return Result<void>{};
     }
@@ -415,8 +415,8 @@ Result<void> TestNode::drop_rows(const std::string& table_name, std::string star
 
 Result<void> TestNode::read_tablet(const engine::TabletDescriptor& tablet, const ReadSpec& spec,
                                    CellSink& sink) {
-  TRY(auto cursor, engine_of(tablet).open_scan(tablet.id, tablet.epoch, spec));
-  return block_on(tablet.shard.value(), run_scan(*cursor, sink));
+  TRY(auto read, engine_of(tablet).start_read(tablet.id, tablet.epoch, spec, sink, nullptr));
+  return block_on(tablet.shard.value(), run_scan(read, sink));
 }
 
 Result<void> TestNode::read_into(const std::string& table_name, const ReadSpec& spec,
