@@ -1,0 +1,358 @@
+// What a data block's form costs and saves, on blocks as the engine writes them:
+//
+//   search   the first entry of a row, in blocks that lie all over memory: by restarts alone, by a
+//            hash index from rows to restarts (as one in the file would give it), by the heads that
+//            the engine makes (engine/sstable/block_heads.h)
+//   codecs   bytes and processor time of LZ4 and Zstandard, without and with a dictionary trained
+//            on a file's first blocks
+//
+//   cellar-bench-blocks [--blocks 40000] [--searches 2000000] [--dictionary-bytes 4096]
+#include <fmt/format.h>
+#include <lz4.h>
+#include <xxhash.h>
+#include <zdict.h>
+#include <zstd.h>
+
+#include <array>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "bench/embedded/dataset.h"
+#include "engine/model/key.h"
+#include "engine/sstable/block_entry.h"
+#include "engine/sstable/block_heads.h"
+#include "engine/sstable/block_reader.h"
+#include "engine/sstable/block_writer.h"
+#include "io/base/check.h"
+#include "io/base/random.h"
+
+namespace cellar::bench {
+namespace {
+
+constexpr size_t kBlockBytes = 4096;
+constexpr size_t kRounds = 3;
+constexpr size_t kTrainedOn = 128;  // blocks
+
+double processor_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+}
+
+// Nanoseconds of a call of `work`, which does `times` things; the least of the rounds.
+double least_ns(size_t times, const std::function<void()>& work) {
+  double least = 1e18;
+  for (size_t i = 0; i < kRounds; ++i) {
+    const double before = processor_ns();
+    work();
+    least = std::min(least, (processor_ns() - before) / static_cast<double>(times));
+  }
+  return least;
+}
+
+// ---- data
+
+struct Kind {
+  const char* name;
+  std::function<void(uint64_t number, std::string& row, std::string& value)> make;
+};
+
+std::vector<Kind> kinds() {
+  const auto random = std::make_shared<Random>(7);
+  const auto values = std::make_shared<ValueSource>(1);
+  return {
+      {"numbered rows, values that halve",
+       [values](uint64_t n, std::string& row, std::string& value) {
+         row = RowKey(n).bytes();
+         value = values->next(100);
+       }},
+      {"events, JSON of 150 bytes",
+       [random](uint64_t n, std::string& row, std::string& value) {
+         constexpr std::array<const char*, 5> kWhat = {"login", "logout", "view", "purchase",
+                                                       "search"};
+         constexpr std::array<const char*, 5> kWhere = {"DE", "US", "FR", "IN", "BR"};
+         row = fmt::format("user{:010}", n * 977);
+         value = fmt::format(
+             R"-({{"event":"{}","country":"{}","at":{},"amount":{}.{:02},"session":"{:016x}",)-"
+             R"-("agent":"Mozilla/5.0 (X11; Linux x86_64)"}})-",
+             kWhat[random->below(5)], kWhere[random->below(5)],
+             1'700'000'000'000 + random->below(100'000'000), random->below(1000),
+             random->below(100), random->next());
+       }},
+      {"samples of a sensor",
+       [random](uint64_t n, std::string& row, std::string& value) {
+         row = fmt::format("sensor{:04}/{:012}", n / 500, n * 10'000 + random->below(1000));
+         value = fmt::format("{:.3f}", 50.0 + static_cast<double>(random->below(8000)) / 1000);
+       }},
+  };
+}
+
+struct BlockAndRows {
+  std::string contents;
+  std::vector<std::string> prefixes;  // row prefixes, in order
+};
+
+std::vector<BlockAndRows> blocks_of(const Kind& kind, size_t count) {
+  std::vector<BlockAndRows> blocks;
+  engine::BlockWriter writer;
+  BlockAndRows open;
+  std::string row;
+  std::string value;
+  for (uint64_t n = 0; blocks.size() < count; ++n) {
+    kind.make(n, row, value);
+    std::string key;
+    append_column_prefix(key, row, "f", "q");
+    append_cell_suffix(key, static_cast<int64_t>(n) + 1, CommitStamp{n + 1});
+    if (!writer.empty() && writer.bytes() + key.size() + value.size() > kBlockBytes) {
+      open.contents = writer.finish();
+      blocks.push_back(std::move(open));
+      open = {};
+      writer.reset();
+    }
+    writer.add(key, std::string(1, '\0') + value);
+    open.prefixes.push_back(row_prefix(row));
+  }
+  return blocks;
+}
+
+// ---- searches
+
+// From rows to restarts, a byte a bucket, three buckets for two rows; 255: several.
+constexpr uint8_t kSeveral = 255;
+constexpr uint8_t kNone = 254;
+
+size_t bucket_of(Bytes row, size_t buckets) {
+  return static_cast<size_t>((XXH3_64bits(row.data(), row.size()) >> 32) * buckets >> 32);
+}
+
+// A block in memory as the cache has it: what is made in front of the contents, and behind them the
+// hash index, where one in the file would be.
+class Placed {
+ public:
+  explicit Placed(const BlockAndRows& block)
+      : contents_bytes_(block.contents.size()), buckets_(block.prefixes.size() * 3 / 2 + 1) {
+    bytes_ = std::make_unique_for_overwrite<char[]>(kHeader + contents_bytes_ + buckets_);
+    new (bytes_.get()) engine::BlockHeads(engine::make_block_heads(block.contents));
+    block.contents.copy(bytes_.get() + kHeader, contents_bytes_);
+    std::memset(buckets(), kNone, buckets_);
+    for (size_t i = 0; i < block.prefixes.size(); ++i) {
+      uint8_t& bucket = buckets()[bucket_of(block.prefixes[i], buckets_)];
+      const auto restart = static_cast<uint8_t>(i / engine::kRestartInterval);
+      bucket = bucket == kNone || bucket == restart ? restart : kSeveral;
+    }
+  }
+  const engine::BlockHeads& heads() const {
+    return *reinterpret_cast<const engine::BlockHeads*>(bytes_.get());
+  }
+  Bytes contents() const { return {bytes_.get() + kHeader, contents_bytes_}; }
+  uint8_t restart_of(Bytes row) const { return buckets()[bucket_of(row, buckets_)]; }
+  // As BlockCache::find().
+  void prefetch() const {
+    for (size_t at = 0; at < kHeader + 64; at += 64) __builtin_prefetch(bytes_.get() + at);
+  }
+
+ private:
+  static constexpr size_t kHeader = sizeof(engine::BlockHeads);
+  uint8_t* buckets() const {
+    return reinterpret_cast<uint8_t*>(bytes_.get() + kHeader + contents_bytes_);
+  }
+
+  size_t contents_bytes_;
+  size_t buckets_;
+  std::unique_ptr<char[]> bytes_;
+};
+
+// As BlockReader's walk: keys are not built. Where the value begins.
+const char* walk(Bytes contents, const engine::BlockReader& reader, uint32_t restart, Bytes key) {
+  const char* const limit = contents.data() + reader.entries_bytes();
+  size_t same = 0;
+  for (const char* at = reader.restart(restart); at != limit;) {
+    engine::BlockEntry entry;
+    const char* p = engine::decode_entry(at, limit, entry);
+    if (entry.shared <= same) {
+      const Bytes tail(p, entry.unshared);
+      const Bytes wanted = key.substr(entry.shared);
+      const size_t common = common_prefix(tail, wanted);
+      if (common == wanted.size() ||
+          (common < tail.size() &&
+           static_cast<uint8_t>(tail[common]) > static_cast<uint8_t>(wanted[common])))
+        return p + entry.unshared;
+      same = entry.shared + common;
+    }
+    at = p + entry.unshared + entry.value;
+  }
+  return nullptr;
+}
+
+void measure_searches(const Kind& kind, const std::vector<BlockAndRows>& blocks, size_t searches) {
+  std::vector<Placed> placed;
+  for (const BlockAndRows& block : blocks) placed.emplace_back(block);
+  // The same places for each way.
+  const auto each = [&](const std::function<const char*(size_t, Bytes)>& find) {
+    return least_ns(searches, [&] {
+      Random random(3);
+      uint64_t sum = 0;
+      for (size_t i = 0; i < searches; ++i) {
+        const size_t at = random.below(blocks.size());
+        const Bytes row = blocks[at].prefixes[random.below(blocks[at].prefixes.size())];
+        const char* value = find(at, row);
+        CHECK(value != nullptr, "a row is not in its block");
+        sum += static_cast<uint8_t>(*value);
+      }
+      CHECK(sum != 1);
+    });
+  };
+  const auto seek = [&](size_t at, Bytes row, const engine::BlockHeads* by) {
+    engine::BlockReader reader;
+    reader.open(placed[at].contents(), by);
+    return reader.seek(row) == engine::BlockReader::Move::ready ? reader.value().data() : nullptr;
+  };
+  const double nothing = each([&](size_t at, Bytes row) { return row.data() + at % 2; });
+  const double restarts = each([&](size_t at, Bytes row) { return seek(at, row, nullptr); });
+  const double hash = each([&](size_t at, Bytes row) -> const char* {
+    const uint8_t restart = placed[at].restart_of(row);
+    if (restart == kSeveral) return seek(at, row, nullptr);
+    engine::BlockReader reader;
+    reader.open(placed[at].contents());
+    return walk(placed[at].contents(), reader, restart, row);
+  });
+  const double head = each([&](size_t at, Bytes row) {
+    placed[at].prefetch();
+    return seek(at, row, &placed[at].heads());
+  });
+  engine::BlockHeads made_last;
+  const double made = least_ns(blocks.size(), [&] {
+    for (const BlockAndRows& block : blocks) made_last = engine::make_block_heads(block.contents);
+  });
+  fmt::print("  {:<36}{:>10.0f}{:>10.0f}{:>10.0f}{:>14.0f}\n", kind.name, restarts - nothing,
+             hash - nothing, head - nothing, made);
+}
+
+// ---- codecs
+
+struct Cost {
+  double share;
+  double pack_us;
+  double unpack_us;
+};
+
+template <class Pack, class Unpack>
+Cost cost_of(const std::vector<BlockAndRows>& blocks, Pack pack, Unpack unpack) {
+  std::vector<std::string> packed(blocks.size());
+  std::string out(2 * kBlockBytes + 512, '\0');
+  size_t raw_bytes = 0;
+  size_t bytes = 0;
+  const double pack_ns = least_ns(blocks.size(), [&] {
+    raw_bytes = bytes = 0;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const size_t n = pack(blocks[i].contents, out);
+      packed[i].assign(out, 0, n);
+      raw_bytes += blocks[i].contents.size();
+      bytes += n;
+    }
+  });
+  const double unpack_ns = least_ns(blocks.size(), [&] {
+    for (size_t i = 0; i < blocks.size(); ++i)
+      CHECK(unpack(packed[i], out) == blocks[i].contents.size(), "a block came back otherwise");
+  });
+  return {static_cast<double>(bytes) / static_cast<double>(raw_bytes), pack_ns / 1e3,
+          unpack_ns / 1e3};
+}
+
+Cost cost_of_lz4(const std::vector<BlockAndRows>& blocks) {
+  return cost_of(
+      blocks,
+      [](Bytes in, std::string& out) {
+        return static_cast<size_t>(LZ4_compress_default(
+            in.data(), out.data(), static_cast<int>(in.size()), static_cast<int>(out.size())));
+      },
+      [](Bytes in, std::string& out) {
+        return static_cast<size_t>(LZ4_decompress_safe(
+            in.data(), out.data(), static_cast<int>(in.size()), static_cast<int>(out.size())));
+      });
+}
+
+std::string train(const std::vector<BlockAndRows>& blocks, size_t bytes) {
+  std::string samples;
+  std::vector<size_t> sizes;
+  for (size_t i = 0; i < std::min(kTrainedOn, blocks.size()); ++i) {
+    samples += blocks[i].contents;
+    sizes.push_back(blocks[i].contents.size());
+  }
+  std::string dictionary(bytes, '\0');
+  const size_t made = ZDICT_trainFromBuffer(dictionary.data(), bytes, samples.data(), sizes.data(),
+                                            static_cast<unsigned>(sizes.size()));
+  CHECK(ZDICT_isError(made) == 0, "no dictionary: {}", ZDICT_getErrorName(made));
+  dictionary.resize(made);
+  return dictionary;
+}
+
+Cost cost_of_zstd(const std::vector<BlockAndRows>& blocks, int level, const std::string& dict) {
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> pack(ZSTD_createCCtx(), ZSTD_freeCCtx);
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> unpack(ZSTD_createDCtx(),
+                                                                    ZSTD_freeDCtx);
+  const std::unique_ptr<ZSTD_CDict, decltype(&ZSTD_freeCDict)> pack_dict(
+      ZSTD_createCDict(dict.data(), dict.size(), level), ZSTD_freeCDict);
+  const std::unique_ptr<ZSTD_DDict, decltype(&ZSTD_freeDDict)> unpack_dict(
+      ZSTD_createDDict(dict.data(), dict.size()), ZSTD_freeDDict);
+  return cost_of(
+      blocks,
+      [&](Bytes in, std::string& out) {
+        return ZSTD_compress_usingCDict(pack.get(), out.data(), out.size(), in.data(), in.size(),
+                                        pack_dict.get());
+      },
+      [&](Bytes in, std::string& out) {
+        return ZSTD_decompress_usingDDict(unpack.get(), out.data(), out.size(), in.data(),
+                                          in.size(), unpack_dict.get());
+      });
+}
+
+void measure_codecs(const Kind& kind, std::vector<BlockAndRows> blocks, size_t dictionary_bytes) {
+  blocks.resize(std::min<size_t>(blocks.size(), 4000));
+  const auto line = [](const std::string& name, const Cost& cost) {
+    fmt::print("  {:<36}{:>9.1f}%{:>10.2f}{:>10.2f}\n", name, cost.share * 100, cost.pack_us,
+               cost.unpack_us);
+  };
+  fmt::print("  {}\n", kind.name);
+  line("    LZ4", cost_of_lz4(blocks));
+  for (const int level : {-1, 1, 3})
+    line(fmt::format("    Zstandard {}", level), cost_of_zstd(blocks, level, ""));
+  std::string dictionary;
+  const double train_ns = least_ns(1, [&] { dictionary = train(blocks, dictionary_bytes); });
+  for (const int level : {1, 3})
+    line(fmt::format("    Zstandard {}, dictionary", level),
+         cost_of_zstd(blocks, level, dictionary));
+  fmt::print("    dictionary of {} bytes made in {:.1f} ms\n", dictionary.size(), train_ns / 1e6);
+}
+
+int run(int argc, char** argv) {
+  size_t count = 40'000;
+  size_t searches = 2'000'000;
+  size_t dictionary_bytes = 4096;
+  CLI::App app("What a data block's form costs and saves");
+  app.add_option("--blocks", count, "that are searched")->check(CLI::Range(1000, 1'000'000));
+  app.add_option("--searches", searches, "in each way");
+  app.add_option("--dictionary-bytes", dictionary_bytes)->check(CLI::Range(1024, 1 << 20));
+  CLI11_PARSE(app, argc, argv);
+  std::vector<std::vector<BlockAndRows>> all;
+  for (const Kind& kind : kinds()) all.push_back(blocks_of(kind, count));
+  fmt::print("search, ns {:<27}{:>10}{:>10}{:>10}{:>14}\n", "", "restarts", "hash", "heads",
+             "making heads");
+  for (size_t i = 0; i < all.size(); ++i) measure_searches(kinds()[i], all[i], searches);
+  fmt::print("codecs of a block of 4 KiB {:<11}{:>10}{:>10}{:>10}\n", "", "bytes", "pack us",
+             "unpack us");
+  for (size_t i = 0; i < all.size(); ++i)
+    measure_codecs(kinds()[i], std::move(all[i]), dictionary_bytes);
+  return 0;
+}
+
+}  // namespace
+}  // namespace cellar::bench
+
+int main(int argc, char** argv) { return cellar::bench::run(argc, argv); }
