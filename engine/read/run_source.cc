@@ -62,6 +62,7 @@ EntryIterator* RunSource::open(const ReadScope& scope, IteratorArena& arena) con
   TableIteratorOptions options;
   options.window = prune_ ? scope.window : nullptr;
   options.prefetch = scope.prefetch;
+  options.one_search = scope.single_row;
   const auto second = std::find_if(first + 1, end, wants);
   if (second == end) {
     const TableSlice& only = **first;

@@ -1,8 +1,8 @@
 // BlockHeads: what a search in a block touches first, kept with the block in memory: heads of its
 // entries' keys and where those entries are, side by side. So a point read comes from the block's
 // header to its entry without touching the block's end or the entries before it, each of which
-// would be a wait for memory. Made when a search meets a cached block for the first time; nothing
-// of it is on disk, and a block without them is searched all the same.
+// would be a wait for memory. Made when a point read finds a block cached for the first time;
+// nothing of it is on disk, and a block without them is searched all the same.
 //
 // A head is the four bytes behind those with which all keys of the block begin (`shared_bytes`), as
 // a number in the keys' order, padded with zeros. Only of entries that take no more bytes than that

@@ -103,7 +103,7 @@ bool TableIterator::stand_on_block(Step* stopped) {
   if (!block_) {
     block_ = table_->cached_block(block_no_);
     // Only of blocks that are met again: many of those just loaded never are.
-    if (block_ && goal_ == Goal::at_or_after) need_heads(block_);
+    if (block_ && options_.one_search && goal_ == Goal::at_or_after) need_heads(block_);
   }
   if (!block_ && options_.prefetch != nullptr) {
     block_ = options_.prefetch->take(*table_, block_no_);

@@ -30,6 +30,8 @@ struct TableIteratorOptions {
   // nowhere. They outlive the iterator.
   ReadWindow* window = nullptr;
   BlockPrefetch* prefetch = nullptr;
+  // For one search rather than a walk: makes the heads of blocks that it finds cached.
+  bool one_search = false;
 
   static TableIteratorOptions for_compaction() {
     return {.io_class = IoClass::compaction,
