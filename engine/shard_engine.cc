@@ -333,6 +333,7 @@ Async<Result<void>> ShardEngine::close() {
     if (!sealed && outcome) outcome = std::unexpected(std::move(sealed).error());
   }
   co_await reaper_.drain();
+  co_await loader_.idle();
   co_return outcome;
 }
 

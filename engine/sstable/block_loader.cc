@@ -72,10 +72,7 @@ BlockTicket::~BlockTicket() {
 BlockLoader::BlockLoader(ShardExecutor executor, BlockCache& cache)
     : executor_(executor), cache_(cache) {}
 
-BlockLoader::~BlockLoader() {
-  CHECK(under_way_.empty() && tells_under_way_ == 0, "{} blocks are on their way",
-        under_way_.size());
-}
+BlockLoader::~BlockLoader() { CHECK(is_idle(), "{} blocks are on their way", under_way_.size()); }
 
 void BlockLoader::start(Blob& blob, std::span<const BlockHandle> run, IoClass io_class,
                         CacheUse use, BlockTicket& ticket, BlockWaiter& waiter) {
@@ -194,6 +191,7 @@ void BlockLoader::settle(BlockLoad& load, std::vector<Result<BlockRef>> blocks) 
 
 void BlockLoader::tell(BlockTicket& ticket) {
   ticket.under_way = false;
+  if (is_idle()) became_idle_.notify_all();
   ticket.waiter->block_done();
 }
 
@@ -201,6 +199,10 @@ Async<void> BlockLoader::tell_later(BlockLoader& loader, BlockTicket& ticket) {
   co_await yield_now();
   --loader.tells_under_way_;
   loader.tell(ticket);
+}
+
+Async<void> BlockLoader::idle() {
+  while (!is_idle()) co_await became_idle_.wait();
 }
 
 }  // namespace cellar::engine

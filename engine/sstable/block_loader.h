@@ -23,6 +23,7 @@
 #include "engine/sstable/block_cache.h"
 #include "engine/sstable/format.h"
 #include "engine/store/blob_store.h"
+#include "io/runtime/event.h"
 
 namespace cellar::engine {
 
@@ -62,6 +63,8 @@ class BlockLoader {
   BlockLoader& operator=(const BlockLoader&) = delete;
 
   BlockCache& cache() { return cache_; }
+  // Resumes when no load is under way: reads ahead outlast those who started them.
+  Async<void> idle();
 
   // Wants run[0]; the rest of `run`, back to back, is read along as far as it is neither cached nor
   // on its way. The waiter is told from the loop, never inside this call.
@@ -90,6 +93,7 @@ class BlockLoader {
   void retry_alone(BlockLoad& load);
   Result<BlockRef> unpack(Bytes stored, BlobId blob, uint64_t offset);
   void tell(BlockTicket& ticket);
+  bool is_idle() const { return under_way_.empty() && tells_under_way_ == 0; }
   static Async<void> tell_later(BlockLoader& loader, BlockTicket& ticket);
 
   ShardExecutor executor_;
@@ -98,6 +102,7 @@ class BlockLoader {
   bool large_under_way_ = false;
   std::deque<std::unique_ptr<BlockLoad>> large_;  // that wait for it
   size_t tells_under_way_ = 0;
+  Notify became_idle_;
   Stats stats_;
 };
 

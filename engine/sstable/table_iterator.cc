@@ -5,11 +5,6 @@
 #include "io/base/check.h"
 
 namespace cellar::engine {
-namespace {
-
-constexpr size_t kFirstReadAheadBytes = 16 * 1024;
-
-}  // namespace
 
 TableIterator::TableIterator(TableReader& table, TableIteratorOptions options)
     : table_(&table), options_(options) {
@@ -20,17 +15,27 @@ Step TableIterator::seek(Bytes key) {
   if (options_.window != nullptr && nothing_wanted(key)) return leave_window();
   target_.assign(key);
   goal_ = Goal::at_or_after;
-  walked_ = false;
-  block_no_ = table_->index().find(key);
+  begin_seek(table_->index().find(key));
   return walk();
 }
 
 Step TableIterator::seek_before(Bytes key) {
   target_.assign(key);
   goal_ = Goal::before;
-  walked_ = false;
-  block_no_ = table_->index().find_before(key);
+  begin_seek(table_->index().find_before(key));
   return walk();
+}
+
+void TableIterator::begin_seek(size_t block) {
+  walked_ = false;
+  block_no_ = block;
+  if (next_ && !covers_ahead(block)) next_.reset();
+}
+
+// It lies between the block at hand and the last that is on its way.
+bool TableIterator::covers_ahead(size_t block) const {
+  const size_t first = std::min(open_block_, next_->first_block());
+  return block >= first && (block < next_->first_block() || next_->covers(block));
 }
 
 // From `key` on.
@@ -64,10 +69,12 @@ Step TableIterator::resume() {
     blocked_ = false;
     return Step::failed;
   }
+  if (next_ && next_->covers(block_no_)) return walk();
   CHECK(!ticket_.blocks.empty(), "resume of an iterator whose block was not loaded");
   ahead_.swap(ticket_.blocks);
   ticket_.blocks.clear();
   ahead_no_ = block_no_;
+  if (walked_) overlap(ahead_no_ + ahead_.size());
   return walk();
 }
 
@@ -99,6 +106,7 @@ Step TableIterator::walk() {
 bool TableIterator::stand_on_block(Step* stopped) {
   if (open_block_ == block_no_) return true;
   open_block_ = SIZE_MAX;
+  if (next_ && next_->done() && next_->covers(block_no_)) arrive();
   block_ = take_ahead();
   if (!block_) {
     block_ = table_->cached_block(block_no_);
@@ -137,30 +145,60 @@ void TableIterator::collect(std::vector<BlockWant*>& wants) {
   wants.push_back(this);
 }
 
-// How many blocks the next device read takes.
-size_t TableIterator::run_length() const {
-  if (ahead_bytes_ == 0) return 1;
+void TableIterator::plan_run(size_t block) {
   const TableIndex& index = table_->index();
-  size_t n = 1;
-  size_t bytes = index.handle(block_no_).size;
-  while (block_no_ + n < index.blocks() && !is_behind_window(block_no_ + n)) {
-    bytes += index.handle(block_no_ + n).size;
-    if (bytes > ahead_bytes_) break;
-    ++n;
+  run_.clear();
+  run_.push_back(index.handle(block));
+  size_t bytes = run_.front().size;
+  size_t unpacked = index.raw_bytes(block);
+  while (++block < index.blocks() && !is_behind_window(block)) {
+    bytes += index.handle(block).size;
+    unpacked += index.raw_bytes(block);
+    if (bytes > ahead_bytes_ || unpacked > kMaxUnpackedRatio * options_.read_ahead_bytes) break;
+    run_.push_back(index.handle(block));
   }
-  return n;
+}
+
+void TableIterator::grow_ahead() {
+  if (options_.whole_table) return;
+  ahead_bytes_ = std::clamp(ahead_bytes_ * 2, kFirstAheadBytes,
+                            std::max(options_.read_ahead_bytes, kFirstAheadBytes));
 }
 
 void TableIterator::load(BlockWaiter& waiter) {
-  if (!options_.whole_table) {
-    ahead_bytes_ = walked_ ? std::clamp(ahead_bytes_ * 2, kFirstReadAheadBytes,
-                                        std::max(options_.read_ahead_bytes, kFirstReadAheadBytes))
-                           : 0;
+  if (next_ && next_->covers(block_no_)) {
+    if (!next_->done()) return next_->wait(waiter);
+    next_.reset();  // it came since the iterator looked; the cache has it, or it is read again
   }
-  run_.clear();
-  const size_t n = goal_ == Goal::before ? 1 : run_length();
-  for (size_t i = 0; i < n; ++i) run_.push_back(table_->index().handle(block_no_ + i));
+  if (walked_) {
+    grow_ahead();
+  } else if (!options_.whole_table) {
+    ahead_bytes_ = 0;
+  }
+  plan_run(block_no_);
+  if (goal_ == Goal::before) run_.resize(1);
   table_->loader().start(table_->blob(), run_, options_.io_class, options_.cache, ticket_, waiter);
+}
+
+void TableIterator::arrive() {
+  const AheadLoad::Ptr came = std::move(next_);
+  if (came->failed()) return;  // whoever comes there asks again, and is told why
+  const size_t passed = block_no_ - came->first_block();
+  ahead_ = came->take();
+  ahead_no_ = came->first_block();
+  if (passed < ahead_.size()) overlap(ahead_no_ + ahead_.size());
+}
+
+void TableIterator::overlap(size_t next_block) {
+  const TableIndex& index = table_->index();
+  if (options_.whole_table || ahead_bytes_ < kOverlapBytes || next_block >= index.blocks()) return;
+  if (next_ && next_->covers(next_block)) return;
+  if (is_behind_window(next_block) || table_->has_cached_block(next_block)) return;
+  // A large cell is a block: one of them is enough.
+  if (index.raw_bytes(next_block) > options_.read_ahead_bytes) return;
+  grow_ahead();
+  plan_run(next_block);
+  next_ = AheadLoad::start(*table_, next_block, run_, options_.io_class, options_.cache);
 }
 
 // The bytes passed their checksum and are still no block.

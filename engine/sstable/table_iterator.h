@@ -6,12 +6,15 @@
 //
 // Reading ahead: a want that comes from walking forward takes the following blocks along in the
 // same device read, twice as many each time, up to the options' bound. They are held here until
-// they are reached, cached or not.
+// they are reached, cached or not. From kOverlapBytes on the next read is started as soon as one
+// has come, so that the device works while entries are looked at: at most two reads' worth is held
+// or on its way. A seek that leaves what was read begins anew, with one block.
 #pragma once
 
 #include <vector>
 
 #include "engine/iter/entry_iterator.h"
+#include "engine/sstable/ahead_load.h"
 #include "engine/sstable/block_prefetch.h"
 #include "engine/sstable/block_reader.h"
 #include "engine/sstable/read_window.h"
@@ -45,6 +48,13 @@ struct TableIteratorOptions {
 // load and its block_done().
 class TableIterator final : public EntryIterator, private BlockWant {
  public:
+  // The first read ahead is of so many stored bytes.
+  static constexpr size_t kFirstAheadBytes = 16 * 1024;
+  // Reads ahead of so many and more overlap.
+  static constexpr size_t kOverlapBytes = 32 * 1024;
+  // Blocks read ahead unpack to at most so many times the bound of a read.
+  static constexpr size_t kMaxUnpackedRatio = 4;
+
   explicit TableIterator(TableReader& table, TableIteratorOptions options = {});
 
   Step seek(Bytes key) override;
@@ -76,7 +86,14 @@ class TableIterator final : public EntryIterator, private BlockWant {
            options_.window->ends_before(table_->index().separator(block_no));
   }
   Step damaged();
-  size_t run_length() const;
+  void begin_seek(size_t block);
+  bool covers_ahead(size_t block) const;
+  // What was read ahead has come: it is at hand, and the read after it starts.
+  void arrive();
+  void overlap(size_t next_block);
+  void grow_ahead();
+  // `run_` becomes what the next device read takes, from `block` on: one block at least.
+  void plan_run(size_t block);
 
   TableReader* table_;
   TableIteratorOptions options_;
@@ -93,6 +110,7 @@ class TableIterator final : public EntryIterator, private BlockWant {
   BlockTicket ticket_;
   std::vector<BlockRef> ahead_;  // loaded, not reached yet: blocks ahead_no_ and following
   size_t ahead_no_ = 0;
+  AheadLoad::Ptr next_;  // of the blocks behind those
   std::vector<BlockHandle> run_;
   std::optional<Error> error_;
 };

@@ -44,7 +44,7 @@ Async<Result<std::unique_ptr<TableReader>>> TableReader::open(std::unique_ptr<Bl
                                                               BlockLoader& loader,
                                                               Background::Work* work) {
   std::unique_ptr<TableReader> reader(new TableReader(std::move(blob), loader));
-  Blob& from = *reader->blob_;
+  Blob& from = reader->blob();
   const uint64_t size = from.size();
   if (size < kTableHeaderBytes + kTableFooterBytes) {
     co_return fail(Errc::data_loss, "blob {:016x} has {} bytes, too few for a table",
@@ -84,7 +84,7 @@ Async<Result<void>> TableReader::read(Part& part, Bytes tail, uint64_t tail_offs
       const size_t at = part.memory.size();
       const size_t bytes = std::min<size_t>(kPieceBytes, handle.size - at);
       CO_TRY(const std::string piece,
-             co_await read_blob(*blob_, handle.offset + at, bytes, IoClass::read));
+             co_await read_blob(blob(), handle.offset + at, bytes, IoClass::read));
       part.memory += piece;
     }
     stored = part.memory;
@@ -126,7 +126,7 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
   Part meta(footer_.meta);
   CO_TRY_VOID(co_await read(meta, tail, tail_offset, work));
   CO_TRY(meta_, decode_table_meta(meta.contents));
-  meta_.file_bytes = blob_->size();
+  meta_.file_bytes = blob().size();
   Part index(footer_.index);
   CO_TRY_VOID(co_await read(index, tail, tail_offset, work));
   CO_TRY_VOID(co_await load_index(index, work));

@@ -8,6 +8,7 @@
 
 #include "engine/iter/range_delete.h"
 #include "engine/sstable/block_loader.h"
+#include "engine/sstable/counted_blob.h"
 #include "engine/sstable/filter.h"
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
@@ -30,11 +31,11 @@ class TableReader {
   static Async<Result<std::unique_ptr<TableReader>>> open(std::unique_ptr<Blob> blob,
                                                           BlockLoader& loader,
                                                           Background::Work* work = nullptr);
-  ~TableReader();  // REQUIRES: no iterator on it, no load of it under way
+  ~TableReader();  // REQUIRES: no iterator on it, no load of it under way but AheadLoads
   TableReader(const TableReader&) = delete;
   TableReader& operator=(const TableReader&) = delete;
 
-  BlobId id() const { return blob_->id(); }
+  BlobId id() const { return (*blob_)->id(); }
   const TableMeta& meta() const { return meta_; }  // file_bytes set
   const TableIndex& index() const { return index_; }
   const TableFooter& footer() const { return footer_; }
@@ -61,12 +62,14 @@ class TableReader {
   void note_damage(const Error& error) {
     if (!damage_ && error.code == Errc::data_loss) damage_ = error;
   }
-  Blob& blob() { return *blob_; }
+  Blob& blob() { return **blob_; }
+  // For reads that may outlast the table.
+  CountedBlob::Ref share_blob() const { return blob_; }
   BlockLoader& loader() { return loader_; }
 
  private:
   TableReader(std::unique_ptr<Blob> blob, BlockLoader& loader)
-      : blob_(std::move(blob)), loader_(loader) {}
+      : blob_(new CountedBlob(std::move(blob))), loader_(loader) {}
   // Of the tail, the last bytes of the blob.
   struct Part;
   Async<Result<void>> load(Bytes tail, uint64_t tail_offset, Background::Work* work);
@@ -74,7 +77,7 @@ class TableReader {
   Async<Result<void>> load_index(Part& part, Background::Work* work);
   Async<Result<void>> load_filter(Part& part, Background::Work* work);
 
-  std::unique_ptr<Blob> blob_;
+  CountedBlob::Ref blob_;
   BlockLoader& loader_;
   TableFooter footer_;
   TableMeta meta_;

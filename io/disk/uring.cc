@@ -112,6 +112,7 @@ void Uring::submit(IoOp& op) {
   op.owner = nullptr;  // counts its retries
   op.result = 0;
   queues_.push(op);
+  if (queues_.in_flight() == 0) start_operations();
 }
 
 void Uring::prepare(io_uring_sqe& sqe, IoOp& op) {

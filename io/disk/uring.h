@@ -1,9 +1,10 @@
 // Uring: one io_uring of one shard.
 //
 // Operations gather in IoQueues during a loop turn; the turn's hook submits them with one system
-// call and picks up the completions. While the loop is awake the ring's eventfd is silenced and a
-// turn costs one look at shared memory; before the loop sleeps it is armed, and a completion then
-// wakes the loop through Asio.
+// call and picks up the completions. Only where nothing is in flight the first goes at once: the
+// device would stand still meanwhile, and who scans has much to do in the turn in which it reads
+// ahead. While the loop is awake the ring's eventfd is silenced and a turn costs one look at shared
+// memory; before the loop sleeps it is armed, and a completion then wakes the loop through Asio.
 //
 // Invariants: at most kMaxInFlight operations are with the kernel, so the completion queue (twice
 // that and more) cannot overflow; `done` of an operation runs only from the hook; the ring is

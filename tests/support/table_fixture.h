@@ -37,6 +37,9 @@ class TableFixture {
         cache(cache_bytes),
         loader(loop.executor(), cache) {}
 
+  // What was read ahead comes to its end.
+  ~TableFixture() { world.run_until_idle(); }
+
   // Writes a table of these entries under `options.blob`.
   TableMeta write(const std::map<std::string, std::string>& entries, TableWriterOptions options,
                   std::vector<StampedRange> ranges = {}) {

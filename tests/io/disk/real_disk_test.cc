@@ -3,10 +3,15 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
 
 #include "io/disk/io_engine.h"
 #include "io/disk/uring_fs.h"
@@ -206,6 +211,68 @@ TEST_F(UringTest, IdleLoopIsWokenByACompletion) {
   }
   EXPECT_TRUE(run((*file)->close()));
   RecordProperty("turns", static_cast<int>(loop.turns() - turns_before));
+}
+
+// Has `op` read a byte of the pipe, which is empty.
+void read_pipe(Uring& ring, IoOp& op, int fd, std::byte& into, bool& done) {
+  op.kind = IoOp::Kind::read;
+  op.fd = fd;
+  op.data = &into;
+  op.size = 1;
+  op.context = &done;
+  op.done = [](IoOp& o) { *static_cast<bool*>(o.context) = true; };
+  ring.submit(op);
+}
+
+int64_t thread_cpu_us() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
+}
+
+// However eager the loop has become: what does not complete is waited for asleep.
+TEST_F(UringTest, ADeviceThatStandsStillCostsNoProcessorTime) {
+  auto file = run(fs->open("a", creating(true)));
+  AlignedBuffer buffer(kIoAlignment);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(run(write_at(**file, 0, buffer.span(), IoClass::log)));
+  }
+  EXPECT_TRUE(run((*file)->close()));
+  std::array<int, 2> pipe = {};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  std::array<IoOp, 8> ops;
+  std::array<std::byte, 8> bytes = {};
+  std::array<bool, 8> done = {};
+  for (size_t i = 0; i < ops.size(); ++i) {
+    read_pipe(fs->ring(), ops[i], pipe[0], bytes[i], done[i]);
+  }
+  const int64_t before_us = thread_cpu_us();
+  run(sleep_us(loop.timers(), 500'000));
+  EXPECT_LT(thread_cpu_us() - before_us, 100'000);
+  EXPECT_FALSE(done[0]);
+  ASSERT_EQ(::write(pipe[1], "12345678", 8), 8);
+  while (!std::ranges::all_of(done, [](bool d) { return d; })) loop.turn(true);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+}
+
+TEST_F(UringTest, WhereNothingIsInFlightTheFirstOperationGoesAtOnce) {
+  std::array<int, 2> pipe = {};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  ASSERT_EQ(::write(pipe[1], "12", 2), 2);
+  std::array<IoOp, 2> ops;
+  std::array<std::byte, 2> bytes = {};
+  std::array<bool, 2> done = {};
+  for (size_t i = 0; i < ops.size(); ++i) {
+    read_pipe(fs->ring(), ops[i], pipe[0], bytes[i], done[i]);
+  }
+  EXPECT_FALSE(done[0]) << "never told inside submit()";
+  int left = 0;
+  ASSERT_EQ(::ioctl(pipe[0], FIONREAD, &left), 0);
+  EXPECT_EQ(left, 1) << "and the second goes with the turn";
+  while (!done[0] || !done[1]) loop.turn(true);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
 }
 
 TEST_F(UringTest, LockLivesUntilTheLastRingLetsGo) {

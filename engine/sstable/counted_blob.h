@@ -1,0 +1,27 @@
+// CountedBlob: an open blob that a table and the reads that outlast it hold together. One shard.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
+#include "engine/store/blob_store.h"
+
+namespace cellar::engine {
+
+class CountedBlob final
+    : public boost::intrusive_ref_counter<CountedBlob, boost::thread_unsafe_counter> {
+ public:
+  using Ref = boost::intrusive_ptr<CountedBlob>;
+
+  explicit CountedBlob(std::unique_ptr<Blob> blob) : blob_(std::move(blob)) {}
+  Blob& operator*() const { return *blob_; }
+  Blob* operator->() const { return blob_.get(); }
+
+ private:
+  const std::unique_ptr<Blob> blob_;
+};
+
+}  // namespace cellar::engine
