@@ -4,6 +4,7 @@
 #include "net/cli/commands_backup.h"
 #include "net/cli/commands_control.h"
 #include "net/cli/commands_doctor.h"
+#include "net/cli/commands_reclaim.h"
 #include "net/cli/complete.h"
 #include "net/cli/shell.h"
 
@@ -252,10 +253,11 @@ std::vector<CommandSpec> shell_commands() {
 const std::vector<CommandSpec>& commands() {
   static const std::vector<CommandSpec> kCommands = [] {
     std::vector<CommandSpec> all = table_commands();
-    for (auto& more : {history_commands(), gc_commands(), tablet_commands(), row_commands(),
-                       write_commands(), drop_commands(), load_commands(), node_commands(),
-                       doctor_commands(), stats_commands(), control_commands(), clock_commands(),
-                       backup_commands(), security_commands(), shell_commands()}) {
+    for (auto& more :
+         {history_commands(), gc_commands(), reclaim_commands(), tablet_commands(), row_commands(),
+          write_commands(), drop_commands(), load_commands(), node_commands(), doctor_commands(),
+          stats_commands(), control_commands(), clock_commands(), backup_commands(),
+          security_commands(), shell_commands()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

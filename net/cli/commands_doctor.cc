@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "net/cli/commands_reclaim.h"
 #include "net/cli/json_rows.h"
 #include "net/cli/printer.h"
 #include "net/cli/text.h"
@@ -269,6 +270,39 @@ void look_at_operations(Findings& all, const Session& session, bool local) {
   look_at_backups(all, backups, status->backup_directories, local, now_us);
 }
 
+void look_at_reclaim(Findings& all, const Result<client::ReclaimReport>& report) {
+  if (!report) {
+    if (report.error().code == Errc::unimplemented) return;  // an older node
+    return add(all, Level::warning, "reclaim", report.error().message, "ask again");
+  }
+  std::vector<std::string> missed;
+  int64_t longest_us = 0;
+  uint64_t damaged = 0;
+  for (const client::TableReclaim& table : report->tables) {
+    damaged += table.figures.damaged_files;
+    if (table.missed_since_us == 0) continue;
+    missed.push_back(table.name);
+    longest_us = std::max(longest_us, report->now_us - table.missed_since_us);
+  }
+  if (damaged > 0) {
+    add(all, Level::problem, "damage",
+        fmt::format("{} found damaged since the start: what they hold is refused with DATA_LOSS",
+                    counted(damaged, "file")),
+        "cellar gc why names them; cellar-inspect verify reads all; restore the table from a "
+        "backup");
+  } else {
+    add(all, Level::good, "damage", "no file was found damaged since the start");
+  }
+  if (missed.empty()) {
+    return add(all, Level::good, "reclaim", "every table meets its reclaim deadline");
+  }
+  add(all, Level::warning, "reclaim",
+      fmt::format("{} miss their reclaim deadline, by {} at most: '{}'{}",
+                  counted(missed.size(), "table"), format_duration(longest_us), missed.front(),
+                  missed.size() > 1 ? " and others" : ""),
+      fmt::format("cellar gc why {} tells why, file by file", missed.front()));
+}
+
 bool is_local(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("localhost:") ||
          address.starts_with("[::1]");
@@ -308,6 +342,7 @@ int doctor(Session& session, const Arguments& arguments) {
   const auto clock = session.client().clock();
   if (!clock) return session.fail(clock.error());
   look_at_clock(all, *clock);
+  look_at_reclaim(all, ask_reclaim_figures(session));
   std::error_code ignored;
   const bool local = is_local(session.options.address) && fs::exists(info->data_dir, ignored);
   look_at_operations(all, session, local);
@@ -356,21 +391,21 @@ std::vector<Finding> look_at_directory(const std::string& directory) {
 }
 
 std::vector<CommandSpec> doctor_commands() {
-  return {{"doctor",
-           "Node",
-           "[DATA_DIR]",
-           0,
-           1,
-           false,
-           "Say what is wrong with a node, and what to do.",
-           "Of the node at --addr: reachable, writes, clock, file backend, state, certificate, age "
-           "of the "
-           "newest\nbackup, and on this machine disk, memory, format, open files. With DATA_DIR of "
-           "a directory, whether or not its node "
-           "runs.\nExit code: 0 all well, 7 warnings, 1 a problem, 5 not reachable.",
-           {},
-           {"cellar doctor", "cellar doctor --json", "cellar doctor /var/lib/cellar"},
-           &doctor}};
+  return {
+      {"doctor",
+       "Node",
+       "[DATA_DIR]",
+       0,
+       1,
+       false,
+       "Say what is wrong with a node, and what to do.",
+       "Of the node at --addr: reachable, writes, clock, file backend, state, certificate, age "
+       "of the\nnewest backup, damaged files, reclaim deadlines, and on this machine disk, memory, "
+       "format,\nopen files. With DATA_DIR of a directory, whether or not its node "
+       "runs.\nExit code: 0 all well, 7 warnings, 1 a problem, 5 not reachable.",
+       {},
+       {"cellar doctor", "cellar doctor --json", "cellar doctor /var/lib/cellar"},
+       &doctor}};
 }
 
 }  // namespace cellar::cli

@@ -1,5 +1,5 @@
 // How busy the shards are.
-#include "net/cli/commands.h"
+#include "net/cli/commands_reclaim.h"
 #include "net/cli/pause.h"
 #include "net/cli/printer.h"
 #include "net/cli/text.h"
@@ -28,17 +28,54 @@ Stats sum_of(const std::vector<Stats>& all) {
   return sum;
 }
 
+// What lies dead, over all shards and tables. Absent where the node does not tell, being older.
+struct Reclaim {
+  client::ReclaimFigures all;
+  std::vector<client::ReclaimFigures> shards;
+  uint64_t missed = 0;  // tables
+};
+
+client::ReclaimFigures sum_of(const std::vector<client::ReclaimFigures>& all) {
+  using F = client::ReclaimFigures;
+  F sum;
+  for (const F& one : all) {
+    for (const auto field : {&F::live_bytes, &F::dead_bytes, &F::overdue_bytes, &F::held_bytes,
+                             &F::pinned_bytes, &F::unknown_bytes, &F::damaged_files}) {
+      sum.*field += one.*field;
+    }
+    for (const auto time : {&F::oldest_death_us, &F::next_reclaim_us}) {
+      if (one.*time != 0 && (sum.*time == 0 || one.*time < sum.*time)) sum.*time = one.*time;
+    }
+  }
+  return sum;
+}
+
+std::optional<Reclaim> ask_reclaim(Session& session) {
+  auto report = ask_reclaim_figures(session);
+  if (!report) return std::nullopt;
+  Reclaim reclaim;
+  reclaim.all = sum_of(report->shards);
+  reclaim.shards = std::move(report->shards);
+  for (const client::TableReclaim& table : report->tables) {
+    reclaim.missed += table.missed_since_us != 0 ? 1 : 0;
+  }
+  return reclaim;
+}
+
 double rate(uint64_t before, uint64_t now, int64_t us) {
   if (us <= 0 || now < before) return 0;
   return static_cast<double>(now - before) * 1e6 / static_cast<double>(us);
 }
 
-std::vector<std::string> stats_line(std::string name, const Stats& was, const Stats& is,
-                                    int64_t us) {
+std::vector<std::string> stats_line(std::string name, const Stats& was, const Stats& is, int64_t us,
+                                    const client::ReclaimFigures* reclaim) {
   const auto per_second = [us](uint64_t before, uint64_t now) {
     return with_commas(static_cast<uint64_t>(rate(before, now, us)));
   };
   if (is.read_only) name += " (read-only)";
+  const auto bytes = [reclaim](uint64_t client::ReclaimFigures::* field) {
+    return reclaim == nullptr ? std::string("?") : human_bytes(reclaim->*field);
+  };
   return {std::move(name),
           per_second(was.requests, is.requests),
           per_second(was.commits, is.commits),
@@ -50,7 +87,10 @@ std::vector<std::string> stats_line(std::string name, const Stats& was, const St
           human_bytes(is.log_bytes),
           human_bytes(is.table_bytes),
           with_commas(is.flushes),
-          with_commas(is.compactions)};
+          with_commas(is.compactions),
+          bytes(&client::ReclaimFigures::dead_bytes),
+          bytes(&client::ReclaimFigures::overdue_bytes),
+          bytes(&client::ReclaimFigures::pinned_bytes)};
 }
 
 std::string stats_json(const Stats& was, const Stats& is, int64_t us) {
@@ -65,28 +105,45 @@ std::string stats_json(const Stats& was, const Stats& is, int64_t us) {
       is.read_only);
 }
 
+std::string with_reclaim(std::string json, const client::ReclaimFigures* reclaim) {
+  return reclaim == nullptr ? json : json + ",\"reclaim\":{" + reclaim_figures_json(*reclaim) + "}";
+}
+
 void print_stats(const Session& session, const client::ServerInfo& was,
-                 const client::ServerInfo& is) {
+                 const client::ServerInfo& is, const std::optional<Reclaim>& reclaim) {
   const int64_t us = is.uptime_us - was.uptime_us;
+  const auto of_shard = [&reclaim](size_t i) {
+    return reclaim && i < reclaim->shards.size() ? &reclaim->shards[i] : nullptr;
+  };
+  const client::ReclaimFigures* all = reclaim ? &reclaim->all : nullptr;
   if (session.json) {
-    std::string out = fmt::format("{{\"now_us\":{},\"over_us\":{},{},\"shards\":[", is.now_us, us,
+    std::string out = fmt::format("{{\"now_us\":{},\"over_us\":{},{}", is.now_us, us,
                                   stats_json(sum_of(was.stats), sum_of(is.stats), us));
+    out = with_reclaim(std::move(out), all);
+    if (reclaim) out += fmt::format(",\"deadlines_missed\":{}", reclaim->missed);
+    out += ",\"shards\":[";
     for (size_t i = 0; i < is.stats.size(); ++i) {
-      out += fmt::format("{}{{\"shard\":{},{}}}", i == 0 ? "" : ",", i,
-                         stats_json(was.stats[i], is.stats[i], us));
+      const std::string shard = fmt::format("{}{{\"shard\":{},{}", i == 0 ? "" : ",", i,
+                                            stats_json(was.stats[i], is.stats[i], us));
+      out += with_reclaim(shard, of_shard(i)) + "}";
     }
     session.console.print("{}]}}\n", out);
     return;
   }
   Lines lines = {{"SHARD", "REQUESTS/S", "COMMITS/S", "CONNECTIONS", "TABLETS", "MEMTABLES",
-                  "CACHE", "METADATA", "LOG", "FILES", "FLUSHES", "COMPACTIONS"}};
+                  "CACHE", "METADATA", "LOG", "FILES", "FLUSHES", "COMPACTIONS", "DEAD", "OVERDUE",
+                  "PINNED"}};
   for (size_t i = 0; i < is.stats.size(); ++i) {
-    lines.push_back(stats_line(fmt::format("{}", i), was.stats[i], is.stats[i], us));
+    lines.push_back(stats_line(fmt::format("{}", i), was.stats[i], is.stats[i], us, of_shard(i)));
   }
   if (is.stats.size() > 1) {
-    lines.push_back(stats_line("all", sum_of(was.stats), sum_of(is.stats), us));
+    lines.push_back(stats_line("all", sum_of(was.stats), sum_of(is.stats), us, all));
   }
   session.console.write(aligned(lines, 0));
+  if (reclaim && reclaim->missed > 0) {
+    session.console.print("{} miss their reclaim deadline: cellar gc why\n",
+                          counted(reclaim->missed, "table"));
+  }
 }
 
 int stats(Session& session, const Arguments& arguments) {
@@ -109,7 +166,7 @@ int stats(Session& session, const Arguments& arguments) {
     if (i > 0 && !session.json) session.console.print("\n");
     // A node that was started again counts from nothing.
     const bool restarted = is->uptime_us < was->uptime_us || is->stats.size() != was->stats.size();
-    print_stats(session, restarted ? *is : *was, *is);
+    print_stats(session, restarted ? *is : *was, *is, ask_reclaim(session));
     was = std::move(is);
   }
   return kDone;
@@ -126,7 +183,9 @@ std::vector<CommandSpec> stats_commands() {
        0,
        false,
        "Show how busy each shard is.",
-       "Rates are those of the interval.",
+       "Rates are those of the interval. DEAD: on disk and dead; OVERDUE: for longer than the "
+       "table's\n"
+       "reclaim_within; PINNED: in replaced files that somebody still holds (see gc why).",
        {{"watch", "", "again and again, until interrupted"},
         {"interval", "DURATION", "between two looks (default: 1s)"},
         {"count", "N", "so many times (default: 1)"}},

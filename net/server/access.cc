@@ -42,7 +42,10 @@ Named by_tablet(Bytes body, uint64_t (Root::*tablet)() const) {
   return {.name = wire::text(root->table()), .tablet = (root->*tablet)()};
 }
 
+constexpr Op kReclaim{wire::kReclaimOp};
+
 Named named_in(Op op, Bytes body) {
+  if (op == kReclaim) return body.empty() ? Named{} : by_table<fb::ReclaimRequest>(body);
   switch (op) {
     case Op::MutateRow:
       return by_table<fb::MutateRowRequest>(body);
@@ -97,6 +100,7 @@ Named named_in(Op op, Bytes body) {
 
 // These take their table by name alone, whatever the header says.
 bool ignores_table_id(Op op) {
+  if (op == kReclaim) return true;
   switch (op) {
     case Op::CreateTable:
     case Op::AlterTable:
@@ -185,7 +189,7 @@ bool is_shown(const Session& session, Op op, Bytes table) {
 }
 
 std::string name_of(uint16_t op) {
-  if (op == wire::kBackupOp || op == wire::kControlOp) {
+  if (op == wire::kBackupOp || op == wire::kControlOp || op == wire::kReclaimOp) {
     return fb::EnumNameOperateOp(static_cast<fb::OperateOp>(op));
   }
   if (permission_of(op) != nullptr) return fb::EnumNameOp(static_cast<Op>(op));

@@ -97,6 +97,7 @@ void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
     if (asked) log_change(shard, session, frame);
     return handle_control(shard, session, frame);
   }
+  if (op == wire::kReclaimOp) return handle_reclaim(shard, session, frame);
   if (op >= kOps || kHandlers[op] == nullptr) {
     return session.reply_error(
         frame.header, Error(Errc::unimplemented, fmt::format("operation {} does not exist", op)));

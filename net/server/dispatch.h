@@ -59,6 +59,8 @@ void handle_backup(ShardServer& shard, Session& session, const wire::Frame& fram
 
 // ---- handlers_control.cc ----
 void handle_control(ShardServer& shard, Session& session, const wire::Frame& frame);
+// ---- handlers_reclaim.cc ----
+void handle_reclaim(ShardServer& shard, Session& session, const wire::Frame& frame);
 
 // ---- for the handlers ----
 

@@ -78,6 +78,7 @@ inline constexpr std::array kTable = {
     Permission{Op::AuditLog, Scope::table, {{Role::admin}}},
     // Releasing held time lets cells of every table die.
     Permission{Op::ConfirmTime, Scope::node, {{Role::admin}}, Logged::admin},
+    Permission{static_cast<Op>(OperateOp::Reclaim), Scope::table, {{Role::admin}}},
     // A backup holds all of a table and more, and is written where the node may write.
     Permission{static_cast<Op>(OperateOp::Backup), Scope::node, {{Role::admin}}, Logged::admin},
     Permission{static_cast<Op>(OperateOp::Control), Scope::node, {{Role::admin}}, Logged::admin},

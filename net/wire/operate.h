@@ -16,7 +16,12 @@ template <>
 inline constexpr const char* kBodyId<fb::ControlRequest> = "QCTL";
 template <>
 inline constexpr const char* kBodyId<fb::ControlReply> = "RCTL";
+template <>
+inline constexpr const char* kBodyId<fb::ReclaimRequest> = "QRCL";
+template <>
+inline constexpr const char* kBodyId<fb::ReclaimReply> = "RRCL";
 
+inline constexpr uint16_t kReclaimOp = static_cast<uint16_t>(fb::OperateOp::Reclaim);
 inline constexpr uint16_t kBackupOp = static_cast<uint16_t>(fb::OperateOp::Backup);
 inline constexpr uint16_t kControlOp = static_cast<uint16_t>(fb::OperateOp::Control);
 

@@ -376,7 +376,8 @@ TEST_F(Access, WhatAnAlterationNeedsDependsOnWhatItChanges) {
 TEST_F(Access, TheNodeAsAWholeNeedsAGrantOfEveryTable) {
   const auto backup = static_cast<Op>(fb::OperateOp::Backup);
   const auto control = static_cast<Op>(fb::OperateOp::Control);
-  for (const Op op : {Op::ServerInfo, Op::ConfirmTime, Op::AuditLog, backup, control}) {
+  const auto reclaim = static_cast<Op>(fb::OperateOp::Reclaim);
+  for (const Op op : {Op::ServerInfo, Op::ConfirmTime, Op::AuditLog, backup, control, reclaim}) {
     // This node takes no backups and has no program, and says so to whom it may concern.
     const bool absent = op == backup || op == control;
     EXPECT_EQ(come_as(bed, "node-a")->code_of(op, ""), absent ? Errc::unimplemented : Errc::ok)
