@@ -189,14 +189,12 @@ int64_t Bed::longest_turn_us() {
   return longest;
 }
 
-uint64_t Bed::overdue_bytes() {
-  uint64_t sum = 0;
-  on_first([this, &sum](Shard&) -> Async<void> {
-    auto figures = co_await node_->tablet_figures(ShardId{0}, TableId{});
-    if (!figures) co_return;
-    for (const engine::TabletFigures& one : *figures) sum += one.overdue_bytes;
+engine::ReclaimReport Bed::reclaim() {
+  engine::ReclaimReport report;
+  on_first([this, &report](Shard&) -> Async<void> {
+    report = must(co_await engine::reclaim_report(*node_, ShardId{0}, {TableId{}, 0}));
   });
-  return sum;
+  return report;
 }
 
 std::string Bed::turn_report() {

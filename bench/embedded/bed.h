@@ -8,6 +8,7 @@
 
 #include "bench/embedded/turn_sampler.h"
 #include "engine/node.h"
+#include "engine/reclaim_report.h"
 #include "engine/store/local_stores.h"
 #include "io/base/clock.h"
 #include "io/disk/backend.h"
@@ -58,9 +59,9 @@ class Bed {
   void compact(const std::string& table = kTable);
   // Waits until no merge is due, as far as can be seen from outside.
   void settle();
-  engine::EngineStats stats();  // of all shards together
-  int64_t longest_turn_us();    // of a shard's loop, so far; what is below 5 ms counts as 0
-  uint64_t overdue_bytes();     // dead for longer than the table allows, and still on disk
+  engine::EngineStats stats();      // of all shards together
+  int64_t longest_turn_us();        // of a shard's loop, so far; what is below 5 ms counts as 0
+  engine::ReclaimReport reclaim();  // how far behind reclaiming is
   // What made turns longer than long_turn_us, so far: counts and lines for people.
   std::string turn_report();
 

@@ -7,7 +7,7 @@
 //
 //   fill, fillrandom   writes: every row in order; --operations random ones (default: --rows)
 //   sustained          random writes for --seconds
-//   overwrite          the same as fillrandom, and what is overdue is watched
+//   overwrite          the same as fillrandom, and what is overdue is watched throughout
 //   flush, compact     everything to disk; everything into one run a tablet
 //   settle             waits until the engine has nothing left to do
 //   warm               reads everything once
@@ -29,6 +29,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "bench/embedded/bed.h"
+#include "bench/embedded/overdue_watch.h"
 #include "bench/embedded/process_counters.h"
 #include "bench/embedded/read_driver.h"
 #include "bench/embedded/write_driver.h"
@@ -48,6 +49,7 @@ struct Options {
   uint64_t operations = 0;
   uint64_t cache_bytes = uint64_t{1} << 30;
   double reclaim_within_s = 3600;
+  double removal_margin_s = 300;
   std::string level = "periodic";
 };
 
@@ -123,18 +125,9 @@ class Program {
     WriteLoad load = options_.write;
     load.operations = options_.operations == 0 ? options_.bed.rows : options_.operations;
     measured("overwrite", [this, load](boost::json::object& out) {
-      uint64_t most_overdue = 0;
-      std::atomic<bool> over = false;
-      std::jthread watch([this, &most_overdue, &over] {
-        while (!over) {
-          most_overdue = std::max(most_overdue, bed_.overdue_bytes());
-          std::this_thread::sleep_for(std::chrono::milliseconds(500));
-        }
-      });
+      OverdueWatch watch(bed_);
       report(write(load), out);
-      over = true;
-      watch.join();
-      out["most_overdue_bytes"] = most_overdue;
+      watch.report(out);
       out["table_bytes"] = bed_.stats().table_bytes;
     });
   }
@@ -311,6 +304,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--scan-rows", options.read.scan_rows);
   app.add_option("--max-versions", options.bed.max_versions, "the family's rule; 0: keep all");
   app.add_option("--reclaim-within-s", options.reclaim_within_s, "of the table");
+  app.add_option("--removal-margin-s", options.removal_margin_s, "of the node, beside it");
   app.add_option("--cache-bytes", options.cache_bytes,
                  "the block cache; memory is four times that");
   app.add_option("--memtable-bytes", engine.memtable_bytes);
@@ -331,6 +325,7 @@ int run(int argc, char** argv) {
   options.write.level = level_of(options.level);
   options.bed.engine.memory_bytes = options.cache_bytes * 4;
   options.bed.reclaim_within_us = static_cast<int64_t>(options.reclaim_within_s * 1e6);
+  options.bed.engine.removal_margin_us = static_cast<int64_t>(options.removal_margin_s * 1e6);
   options.read.duration_ns = static_cast<int64_t>(options.seconds * 1e9);
   options.read.seed = options.write.seed + 17;
   set_log_level(LogLevel::error);
