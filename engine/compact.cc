@@ -1,14 +1,13 @@
 #include "engine/compact.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
-#include "engine/compaction/picker.h"
 #include "engine/install.h"
 #include "engine/plan_merge.h"
 #include "engine/read/run_iterator.h"
+#include "engine/run_shapes.h"
 
 namespace cellar::engine {
 namespace {
@@ -104,47 +103,6 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   co_return Result<void>{};
 }
 
-// Runs as the picker sees them. Those with a damaged table cannot be merged and stand in the way of
-// what lies on either side of them.
-struct RunShapes {
-  std::vector<uint64_t> bytes;  // oldest first
-  size_t width = 0;
-  std::vector<bool> damaged;
-};
-
-RunShapes shapes_of(const Version& version, size_t blocks_bytes) {
-  RunShapes shapes;
-  size_t largest_block = 0;
-  for (auto run = version.runs.rbegin(); run != version.runs.rend(); ++run) {
-    uint64_t bytes = 0;
-    bool damaged = false;
-    for (const Ref<TabletTable>& table : run->tables) {
-      bytes += table->slice().bytes();
-      damaged = damaged || table->is_damaged();
-      largest_block =
-          std::max<size_t>(largest_block, table->slice().table().index().most_raw_bytes());
-    }
-    shapes.bytes.push_back(bytes);
-    shapes.damaged.push_back(damaged);
-  }
-  shapes.width = width_within(blocks_bytes, largest_block);
-  return shapes;
-}
-
-std::optional<RunWindow> pick(const RunShapes& shapes) {
-  const std::span<const uint64_t> all = shapes.bytes;
-  for (size_t first = 0; first < all.size();) {
-    size_t end = first;
-    while (end < all.size() && !shapes.damaged[end]) ++end;
-    if (auto window = pick_merge(all.subspan(first, end - first), shapes.width)) {
-      window->first += first;
-      return window;
-    }
-    first = end + 1;
-  }
-  return std::nullopt;
-}
-
 Pace& reclaim_pace(Tablet& tablet) {
   Pace& pace = tablet.shard().reclaim_pace;
   pace.begin(tablet.schema().options.reclaim_share);
@@ -186,8 +144,7 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
   if (tablet.condemned()) co_return false;
   const Ref<const Version> version = tablet.pin();
-  const RunShapes shapes = shapes_of(*version, tablet.shard().open_blocks_bytes);
-  const std::optional<RunWindow> window = pick(shapes);
+  const std::optional<RunWindow> window = pick_merge_of(tablet.run_shapes());
   if (!window) co_return false;
   // The window counts from the oldest, which is the version's last.
   const auto end = version->runs.end() - static_cast<ptrdiff_t>(window->first);

@@ -14,6 +14,7 @@ constexpr std::string_view kBornDead[] = {"refuse", "accept"};
 constexpr std::string_view kUnits[] = {"exact", "seconds"};
 constexpr std::string_view kDurabilities[] = {"sync", "periodic", "memory"};
 constexpr std::string_view kCompressions[] = {"none", "lz4"};
+constexpr std::string_view kCompactions[] = {"automatic", "levelled", "time-window"};
 constexpr std::string_view kGranularities[] = {"millis", "micros"};
 constexpr std::string_view kProfiles[] = {"none", "bigtable", "tablestore"};
 
@@ -55,6 +56,8 @@ void add_options(const TableOptions& before, const TableOptions& after, Details&
   details.number("reclaim_within_us", before.reclaim_within_us, after.reclaim_within_us);
   details.number("dead_slack", before.dead_slack, after.dead_slack);
   details.number("reclaim_share", before.reclaim_share, after.reclaim_share);
+  details.add("compaction", text_of(kCompactions, before.compaction),
+              text_of(kCompactions, after.compaction));
 }
 
 // `before` is what the family was, or what one is where nothing is said.

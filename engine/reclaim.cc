@@ -22,6 +22,21 @@ Ref<TabletTable> first_to_go(Tablet& tablet) {
   return nullptr;
 }
 
+// Dead tables that mask something, and past rules: by a merge. Where versions do not count, what is
+// newer than a dead table has no say in what it masks, and stays as it is.
+Async<Result<void>> merge_away(Tablet& tablet) {
+  if (!TableRetention(tablet.schema()).any_counts()) {
+    const int64_t now_us = tablet.shard().runtime.clock.now_us();
+    for (const DeadTable& dead : dead_tables(tablet, now_us)) {
+      if (dead.goes || dead.dead_from_us > now_us - tablet.margin_us()) continue;
+      const uint64_t run = dead.table->meta().run;
+      co_return co_await compact_runs_from(tablet, run);
+    }
+  }
+  CO_TRY_VOID(co_await flush_tablet(tablet));
+  co_return co_await compact_runs_from(tablet, UINT64_MAX);
+}
+
 Async<Result<bool>> take_away_one(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
   CO_TRY(Installation installation, co_await Installation::begin(tablet, {}));
@@ -108,8 +123,7 @@ Async<Result<void>> reclaim(Tablet& tablet) {
   // A merge of all would read what is damaged, and fail.
   tablet.reclaim_attempt().in_vain = merge_due && any_damaged(tablet);
   if (merge_due && !any_damaged(tablet)) {
-    CO_TRY_VOID(co_await flush_tablet(tablet));
-    co_return co_await compact_runs_from(tablet, UINT64_MAX);
+    co_return co_await merge_away(tablet);
   }
   Seen seen;
   while (const std::optional<Piece> piece = next_piece(tablet, seen)) {

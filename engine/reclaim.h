@@ -1,8 +1,9 @@
 // Reclaiming: what has died by itself leaves the disk though nothing else happens to its tablet.
 //
 // A table that is wholly dead and masks nothing is taken away by one edit of the manifest, unread.
-// One that masks something, and past rules that are remembered for what is older than their end,
-// are dealt with by a merge of all runs, after which neither is there any more.
+// One that masks something goes in a merge with all that is older, or with all there is where
+// versions count; past rules that are remembered for what is older than their end go in a merge of
+// all runs.
 //
 // A dead cell in a living table waits for an ordinary merge, until what is overdue, dead for longer
 // than the table's reclaim_within and the margin, takes more than dead_slack of what lives. Then

@@ -35,6 +35,13 @@ Beside beside(const Version& version, const TabletTable& table, size_t at) {
   return result;
 }
 
+// What a table of run `at` deletes lies in the table itself: nothing is older.
+bool deletes_reach_nothing(const Version& version, const TableMeta& meta, size_t at) {
+  if (!holds_deletes(meta)) return true;
+  const bool oldest = at + 1 == version.runs.size();
+  return oldest && (meta.range_deletes == 0 || version.runs[at].tables.size() == 1);
+}
+
 // The newest of the older tables that has rows where it has.
 Ref<TabletTable> first_masked(const Version& version, const TableMeta& meta, size_t at) {
   for (size_t i = at + 1; i < version.runs.size(); ++i) {
@@ -64,7 +71,7 @@ std::vector<DeadTable> dead_tables(Tablet& tablet, int64_t now_us) {
           holds_deletes(meta) && !meta.bounds.has_cells() && !meta.bounds.has_tokens();
       if (from_us > now_us || deletes_alone) continue;
       DeadTable dead{table, from_us, false, nullptr};
-      const bool masks = holds_deletes(meta) ||
+      const bool masks = !deletes_reach_nothing(version, meta, i) ||
                          !masks_nothing(firm, meta.bounds, beside(version, *table, i), leaves_us);
       dead.goes = !masks && from_us <= leaves_us;
       if (masks) dead.masked = first_masked(version, meta, i);

@@ -42,6 +42,7 @@ cellar_library(cellar_engine
     restore_backup.cc
     row_conditions.cc
     row_modify.cc
+    run_shapes.cc
     seal.cc
     shard_context.cc
     shard_engine.cc

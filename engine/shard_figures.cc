@@ -35,6 +35,8 @@ ShardFigures shard_figures(const Engine& engine) {
   figures.device_read_bytes = loads.read_bytes;
   figures.damaged_blocks = loads.damaged;
   figures.failed_reads = loads.failed;
+  figures.flushed_bytes = shard.context().flushed_bytes;
+  figures.compacted_bytes = shard.context().compacted_bytes;
   figures.merge = merge_of(shard.context());
   return figures;
 }

@@ -26,6 +26,8 @@ struct ShardFigures {
   uint64_t device_read_bytes = 0;
   uint64_t damaged_blocks = 0;
   uint64_t failed_reads = 0;
+  uint64_t flushed_bytes = 0;    // written to tables by flushes,
+  uint64_t compacted_bytes = 0;  // and by merges
   RunningMerge merge;
 };
 

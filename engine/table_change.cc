@@ -44,6 +44,7 @@ void OptionsChange::apply_to(TableOptions& options) const {
   if (reclaim_within_us) options.reclaim_within_us = *reclaim_within_us;
   if (dead_slack) options.dead_slack = *dead_slack;
   if (reclaim_share) options.reclaim_share = *reclaim_share;
+  if (compaction) options.compaction = *compaction;
 }
 
 Result<void> validate_spec(const FamilySpec& family) {

@@ -47,6 +47,7 @@ struct OptionsChange {
   std::optional<int64_t> reclaim_within_us;
   std::optional<double> dead_slack;
   std::optional<double> reclaim_share;
+  std::optional<Compaction> compaction;  // of merges from now on
   void apply_to(TableOptions& options) const;
 };
 

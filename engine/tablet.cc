@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/compaction/picker.h"
 #include "engine/conditional.h"
 #include "engine/read/explainer.h"
 #include "engine/read/scan.h"
@@ -38,18 +37,6 @@ struct CursorPin final : ReadPin {
   VersionPin held;
   ReadSources all;
 };
-
-// How many runs there are more than merging lets stand.
-size_t runs_behind(const std::vector<TabletRun>& runs) {
-  std::vector<uint64_t> bytes;
-  for (const TabletRun& run : runs) {
-    uint64_t sum = 0;
-    for (const Ref<TabletTable>& table : run.tables) sum += table->slice().bytes();
-    bytes.push_back(sum);
-  }
-  const size_t allowed = allowed_runs(bytes);
-  return bytes.size() > allowed ? bytes.size() - allowed : 0;
-}
 
 int64_t tokens_until_us(const std::vector<Ref<TabletTable>>& tables) {
   TimeBounds all;
@@ -95,7 +82,9 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
       tokens_in_tables_until_us_(tokens_until_us(tables)),
       may_hold_orphans_(!tables.empty() && schema().version > 1) {
   facts_->visible = last_stamp_;
-  publish(make_runs(std::move(tables)));
+  std::vector<TabletRun> runs = make_runs(std::move(tables));
+  choose_compaction(runs);
+  publish(std::move(runs));
 }
 
 Tablet::~Tablet() = default;
@@ -352,12 +341,21 @@ void Tablet::retire_version() {
   if (version_ && version_->use_count() > 1) version_->retire(shard_.old_versions);
 }
 
+void Tablet::choose_compaction(const std::vector<TabletRun>& runs) {
+  compaction_ = compaction_of(*schema_, runs, compaction_);
+}
+
+RunShapes Tablet::run_shapes() const {
+  return engine::run_shapes(*schema_, version_->runs, compaction_, shard_.options,
+                            shard_.open_blocks_bytes);
+}
+
 void Tablet::publish(std::vector<TabletRun> runs) {
   Ref<Version> next(new Version);
   if (active_) next->memtables.push_back(active_);
   for (auto it = frozen_.rbegin(); it != frozen_.rend(); ++it) next->memtables.push_back(*it);
   next->runs = std::move(runs);
-  runs_behind_ = engine::runs_behind(next->runs);
+  runs_behind_ = engine::runs_behind(next->runs, compaction_, shard_.options);
   writers_.set_runs_behind(runs_behind_);
   UnreadTables unread = unread_tables(*next, schema_->retention, shard_.runtime.clock.now_us());
   next->sources = read_sources(*next, unread.tables);
@@ -386,6 +384,7 @@ void Tablet::flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<Tablet
   manifest_version_ = manifest_version;
   std::vector<TabletRun> runs = make_runs(std::move(tables));
   runs.insert(runs.end(), version_->runs.begin(), version_->runs.end());
+  choose_compaction(runs);
   publish(std::move(runs));
   renew_retention();
 }
@@ -401,7 +400,9 @@ void Tablet::compacted(const std::vector<Ref<TabletTable>>& inputs,
       if (std::find(inputs.begin(), inputs.end(), table) == inputs.end()) tables.push_back(table);
     }
   }
-  publish(make_runs(std::move(tables)));
+  std::vector<TabletRun> runs = make_runs(std::move(tables));
+  choose_compaction(runs);
+  publish(std::move(runs));
   renew_retention();
   const int64_t now_us = shard_.runtime.clock.now_us();
   for (const Ref<TabletTable>& input : inputs) input->condemn(schema().id, id_, now_us);
@@ -420,6 +421,7 @@ void Tablet::alter(TableSchema schema) {
   }
   last_stamp_ = std::max(last_stamp_, newest_change(schema));
   schema_ = new SchemaSnapshot(std::move(schema));
+  choose_compaction(version_->runs);
   publish(version_->runs);
   renew_retention();
 }

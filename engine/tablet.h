@@ -30,6 +30,7 @@
 #include "engine/reclaim_outlook.h"
 #include "engine/row_conditions.h"
 #include "engine/row_samples.h"
+#include "engine/run_shapes.h"
 #include "engine/shard_context.h"
 #include "engine/tablet_seed.h"
 #include "engine/version.h"
@@ -147,6 +148,10 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   ReclaimOutlook& reclaim_outlook() { return outlook_; }
   ReclaimAttempt& reclaim_attempt() { return attempt_; }
   uint64_t publications() const { return publications_; }  // of versions
+  // Which way of merging is at work: levelled or time_window.
+  Compaction compaction() const { return compaction_; }
+  // Its runs as merging sees them now.
+  RunShapes run_shapes() const;
   // Since when families that the schema does not have are known to be gone; trusted.
   int64_t orphaned_us() const { return orphaned_us_; }
   int64_t margin_us() const { return shard_.options.removal_margin_us; }
@@ -174,6 +179,8 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   TabletMemtable& active();
   void publish(std::vector<TabletRun> runs);
   void retire_version();
+  // Where runs or rules have changed.
+  void choose_compaction(const std::vector<TabletRun>& runs);
   void renew_retention();
   bool in_range(Bytes row) const;
   RangeDelete clip(const RangeDelete& range) const;
@@ -206,6 +213,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   RowSamples samples_;
   ReclaimOutlook outlook_;
   ReclaimAttempt attempt_;
+  Compaction compaction_ = Compaction::automatic;  // until the first look
   uint64_t publications_ = 0;
   int64_t orphaned_us_;
   const int64_t tokens_in_tables_until_us_;  // of the tables that it was opened with

@@ -24,6 +24,7 @@ TabletFigures figures_of(Tablet& tablet) {
   }
   figures.bytes += figures.unflushed_bytes;
   figures.runs = tablet.version().runs.size();
+  figures.compaction = tablet.compaction();
   figures.reads = tablet.reads();
   figures.writes = tablet.writes();
   figures.last_stamp = tablet.last_stamp();

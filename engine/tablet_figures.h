@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/model/schema.h"
 #include "engine/model/types.h"
 #include "engine/reclaim_figures.h"
 #include "engine/table_map.h"
@@ -18,8 +19,9 @@ struct TabletFigures : ReclaimFigures {
   uint64_t unflushed_bytes = 0;  // of these, keys and values in memory alone
   uint64_t tables = 0;           // on disk
   uint64_t runs = 0;             // which a read looks into, at most
-  uint64_t reads = 0;            // cursors opened, since the tablet was opened on this shard
-  uint64_t writes = 0;           // commits taken, likewise
+  Compaction compaction = Compaction::levelled;  // at work: never automatic
+  uint64_t reads = 0;   // cursors opened, since the tablet was opened on this shard
+  uint64_t writes = 0;  // commits taken, likewise
   CommitStamp last_stamp;
   bool has_held_data = false;  // it has, or had since it was opened, a table or a commit
   // Rows lately read or written, a sample of them; a row may come several times, oldest first.

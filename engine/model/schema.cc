@@ -11,7 +11,9 @@
 namespace cellar {
 namespace {
 
-constexpr uint8_t kSchemaFormat = 3;
+constexpr uint8_t kSchemaFormat = 4;
+// Written where compaction is automatic, so that a program of before reads what it understands.
+constexpr uint8_t kFormatWithoutCompaction = 3;
 constexpr uint8_t kFormatWithoutProfile = 2;  // and without the options of reclaim
 constexpr uint8_t kFormatWithoutRetention = 1;
 
@@ -46,6 +48,10 @@ Result<void> validate_options(const TableOptions& options) {
   if (!(options.reclaim_share > 0 && options.reclaim_share <= 1))
     return fail(Errc::invalid_argument, "reclaim_share {} does not lie above 0 and up to 1",
                 options.reclaim_share);
+  if (options.compaction > Compaction::time_window)
+    return fail(Errc::invalid_argument,
+                "compaction {} is none of automatic, levelled and time-window",
+                static_cast<int>(options.compaction));
   return {};
 }
 
@@ -208,7 +214,8 @@ FamilySchema read_family(Reader& in, uint8_t format) {
 
 std::string encode_schema(const TableSchema& schema) {
   std::string out;
-  put_u8(out, kSchemaFormat);
+  const bool chooses = schema.options.compaction == Compaction::automatic;
+  put_u8(out, chooses ? kFormatWithoutCompaction : kSchemaFormat);
   put_u64(out, schema.id.value());
   put_u64(out, schema.version);
   put_bytes(out, schema.name);
@@ -220,6 +227,7 @@ std::string encode_schema(const TableSchema& schema) {
   put_varint(out, static_cast<uint64_t>(schema.options.reclaim_within_us));
   put_u64(out, std::bit_cast<uint64_t>(schema.options.dead_slack));
   put_u64(out, std::bit_cast<uint64_t>(schema.options.reclaim_share));
+  if (!chooses) put_u8(out, static_cast<uint8_t>(schema.options.compaction));
   put_varint(out, schema.families.size());
   for (const FamilySchema& family : schema.families) put_family(out, family);
   return out;
@@ -246,6 +254,9 @@ Result<TableSchema> decode_schema(Bytes encoded) {
     schema.options.reclaim_within_us = static_cast<int64_t>(in.varint());
     schema.options.dead_slack = std::bit_cast<double>(in.u64());
     schema.options.reclaim_share = std::bit_cast<double>(in.u64());
+  }
+  if (format > kFormatWithoutCompaction) {
+    schema.options.compaction = static_cast<Compaction>(in.u8());
   }
   const uint64_t families = in.varint();
   for (uint64_t i = 0; i < families && in.ok(); ++i) {

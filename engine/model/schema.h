@@ -69,6 +69,10 @@ inline constexpr uint32_t kMaxBlockBytes = 1u << 20;
 
 enum class Compression : uint8_t { none = 0, lz4 = 1 };  // on disk and on the wire
 
+// Which runs of a tablet are merged (engine/compaction/strategy.h): chosen for each by its rules
+// and its data, or named. Numbers are on disk and on the wire.
+enum class Compaction : uint8_t { automatic = 0, levelled = 1, time_window = 2 };
+
 inline constexpr int64_t kMinReclaimWithinUs = 1'000'000;
 
 struct TableOptions {
@@ -79,6 +83,7 @@ struct TableOptions {
   int64_t reclaim_within_us = 3'600'000'000;  // kMinReclaimWithinUs at least
   double dead_slack = 0.1;                    // a share of live bytes: 0 to 1
   double reclaim_share = 0.25;                // of the disk's write rate: above 0, to 1
+  Compaction compaction = Compaction::automatic;
 
   bool operator==(const TableOptions&) const = default;
 };

@@ -25,10 +25,10 @@ void print_tablet_json(const Session& session, const client::TabletInfo& one) {
   session.console.print(
       "{{\"table\":{},\"id\":{},\"epoch\":{},\"shard\":{},{},{},\"bytes\":{},"
       "\"unflushed_bytes\":{},\"files\":{},\"runs\":{},\"reads\":{},\"writes\":{},"
-      "\"last_commit_us\":{},\"held\":{}}}\n",
+      "\"last_commit_us\":{},\"held\":{},\"compaction\":\"{}\"}}\n",
       json_string(one.table), one.tablet_id, one.epoch, one.shard, json_field("start", one.start),
       json_field("end", one.end), one.bytes, one.unflushed_bytes, one.tables, one.runs, one.reads,
-      one.writes, one.last_commit_us, one.held);
+      one.writes, one.last_commit_us, one.held, name_of(one.compaction));
 }
 
 int list_tablets(Session& session, const Arguments& arguments) {

@@ -226,6 +226,8 @@ std::string options_json(const client::TableOptions& options) {
   }
   if (options.dead_slack) out += fmt::format(",\"dead_slack\":{}", *options.dead_slack);
   if (options.reclaim_share) out += fmt::format(",\"reclaim_share\":{}", *options.reclaim_share);
+  if (options.compaction)
+    out += fmt::format(",\"compaction\":\"{}\"", name_of(*options.compaction));
   return out;
 }
 
@@ -272,6 +274,8 @@ void print_table(const Session& session, const client::TableDescription& table) 
                                             share_text(options.dead_slack.value_or(0)),
                                             share_text(options.reclaim_share.value_or(0)))});
   }
+  if (options.compaction)
+    lines.push_back({"compaction", std::string(name_of(*options.compaction))});
   lines.push_back({"schema", fmt::format("table {}, version {}", table.table_id, table.version)});
   lines.push_back({"tablets", fmt::format("{}", table.tablets.size())});
   lines.push_back({"families", fmt::format("{}", table.families.size())});

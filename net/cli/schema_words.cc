@@ -12,6 +12,7 @@ namespace cellar::cli {
 namespace {
 
 using client::BornDead;
+using client::Compaction;
 using client::FamilySpec;
 using client::Profile;
 using client::TimestampMeaning;
@@ -99,6 +100,7 @@ std::vector<KeySpec> option_keys() {
       {"reclaim-within", "DURATION", "what is dead leaves the disk within (default: 1h)"},
       {"dead-slack", "SHARE", "of live bytes, that may stay dead for longer (default: 10%)"},
       {"reclaim-share", "SHARE", "of the disk's writes, for reclaiming at most (default: 25%)"},
+      {"compaction", "NAME", "automatic (default), levelled or time-window, for time series"},
   };
 }
 
@@ -178,6 +180,9 @@ Result<client::TableOptions> table_options(const Arguments& arguments) {
   if (arguments.has("reclaim-share")) {
     TRY(options.reclaim_share, share(arguments, "reclaim-share"));
   }
+  if (const std::string* name = arguments.find("compaction")) {
+    TRY(options.compaction, parse_compaction(*name));
+  }
   return options;
 }
 
@@ -185,6 +190,15 @@ Result<Granularity> parse_granularity(const std::string& name) {
   if (name == "millis") return Granularity::millis;
   if (name == "micros") return Granularity::micros;
   return fail(Errc::invalid_argument, "granularity={} is neither millis nor micros", name);
+}
+
+Result<Compaction> parse_compaction(const std::string& name) {
+  for (const auto compaction :
+       {Compaction::automatic, Compaction::levelled, Compaction::time_window}) {
+    if (name == name_of(compaction)) return compaction;
+  }
+  return fail(Errc::invalid_argument, "compaction={} is none of automatic, levelled, time-window",
+              name);
 }
 
 Result<Durability> parse_durability(const std::string& name) {
@@ -240,6 +254,17 @@ std::string_view name_of(Profile profile) {
       return "tablestore";
     default:
       return "none";
+  }
+}
+
+std::string_view name_of(Compaction compaction) {
+  switch (compaction) {
+    case Compaction::levelled:
+      return "levelled";
+    case Compaction::time_window:
+      return "time-window";
+    default:
+      return "automatic";
   }
 }
 

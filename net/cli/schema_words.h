@@ -36,12 +36,14 @@ Result<Granularity> parse_granularity(const std::string& name);
 Result<Durability> parse_durability(const std::string& name);
 Result<client::Compression> parse_compression(const std::string& name);
 Result<client::Profile> parse_profile(const std::string& name);
+Result<client::Compaction> parse_compaction(const std::string& name);
 
 std::string_view name_of(Granularity granularity);
 std::string_view name_of(Durability durability);
 std::string_view name_of(client::TimestampMeaning meaning);
 std::string_view name_of(client::BornDead born_dead);
 std::string_view name_of(client::Profile profile);
+std::string_view name_of(client::Compaction compaction);
 std::string window_text(const std::optional<client::WriteWindow>& window);
 std::string share_text(double share);  // "10%"
 

@@ -27,6 +27,7 @@ enum class TimestampMeaning : uint8_t { time = 0, expiry = 1, sequence = 2 };
 enum class BornDead : uint8_t { refuse = 0, accept = 1 };
 enum class Profile : uint8_t { none = 0, bigtable = 1, tablestore = 2 };
 enum class Compression : uint8_t { none = 0, lz4 = 1 };
+enum class Compaction : uint8_t { automatic = 0, levelled = 1, time_window = 2 };
 
 struct WriteWindow {
   std::optional<int64_t> past_us, future_us;  // absent: no bound on that side
@@ -51,6 +52,7 @@ struct TableOptions {
   std::optional<int64_t> reclaim_within_us;  // dead bytes leave the disk within
   std::optional<double> dead_slack;          // a share of live bytes that may stay dead
   std::optional<double> reclaim_share;       // of the disk's write rate
+  std::optional<Compaction> compaction;      // which runs of a tablet are merged
 };
 
 struct TableSpec {
@@ -191,9 +193,10 @@ struct TabletInfo : TabletDescription {
   uint64_t bytes = 0;            // on disk within its rows, about, and what was written since
   uint64_t unflushed_bytes = 0;  // of these, in memory alone
   uint64_t tables = 0, runs = 0;
-  uint64_t reads = 0, writes = 0;  // since it was opened on its shard
-  int64_t last_commit_us = 0;      // 0: none is known
-  bool held = false;               // writes wait for the end of a split, merge or move
+  Compaction compaction = Compaction::automatic;  // at work; automatic: an older node does not say
+  uint64_t reads = 0, writes = 0;                 // since it was opened on its shard
+  int64_t last_commit_us = 0;                     // 0: none is known
+  bool held = false;  // writes wait for the end of a split, merge or move
 };
 
 // Comes in pages: asked again with next_table and next_row until next_table is 0.

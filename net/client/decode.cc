@@ -265,6 +265,9 @@ Result<TableDescription> decode_table(const Answer& answer) {
     if (const auto v = options->reclaim_within_us()) table.options.reclaim_within_us = *v;
     if (const auto v = options->dead_slack()) table.options.dead_slack = *v;
     if (const auto v = options->reclaim_share()) table.options.reclaim_share = *v;
+    if (const auto v = options->compaction()) {
+      table.options.compaction = static_cast<Compaction>(*v);
+    }
   }
   if (!wire::well_aligned(reply->tablets())) return std::unexpected(bad_arena());
   const Bytes arena = wire::bytes_of(reply->arena());
@@ -339,6 +342,7 @@ Result<TabletPage> decode_tablets(const Answer& answer) {
     to.unflushed_bytes = from.unflushed_bytes();
     to.tables = from.tables();
     to.runs = from.runs();
+    to.compaction = static_cast<Compaction>(from.reserved16());
     to.reads = from.reads();
     to.writes = from.writes();
     to.last_commit_us = static_cast<int64_t>(from.last_stamp_ns() / 1000);

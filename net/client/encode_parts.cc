@@ -127,6 +127,7 @@ flatbuffers::Offset<fb::TableOptions> options_of(flatbuffers::FlatBufferBuilder&
   if (options.reclaim_within_us) out.add_reclaim_within_us(*options.reclaim_within_us);
   if (options.dead_slack) out.add_dead_slack(*options.dead_slack);
   if (options.reclaim_share) out.add_reclaim_share(*options.reclaim_share);
+  if (options.compaction) out.add_compaction(static_cast<fb::Compaction>(*options.compaction));
   return out.Finish();
 }
 

@@ -46,6 +46,11 @@ json::value figures_value(const TableReading& of) {
           {"writes", of.writes}};
 }
 
+std::string_view compaction_name(Compaction compaction) {
+  constexpr std::string_view kNames[] = {"automatic", "levelled", "time-window"};
+  return kNames[static_cast<size_t>(compaction)];
+}
+
 json::value table_value(const TableSchema& schema, const TableReading& figures, int64_t now_us) {
   json::array families;
   for (const FamilySchema& family : schema.families) {
@@ -57,6 +62,7 @@ json::value table_value(const TableSchema& schema, const TableReading& figures, 
           {"reclaim_within_us", schema.options.reclaim_within_us},
           {"dead_slack", schema.options.dead_slack},
           {"reclaim_share", schema.options.reclaim_share},
+          {"compaction", compaction_name(schema.options.compaction)},
           {"families", std::move(families)},
           {"figures", figures_value(figures)}};
 }
@@ -86,6 +92,7 @@ json::value tablet_value(const TabletFigures& of) {
           {"overdue_bytes", of.overdue_bytes},
           {"sstables", of.tables},
           {"runs", of.runs},
+          {"compaction", compaction_name(of.compaction)},
           {"reads", of.reads},
           {"writes", of.writes},
           {"held", of.tablet.held}};

@@ -158,7 +158,7 @@ fb::TabletFiguresRec record_of(const TabletFigures& of, std::string& arena) {
   return fb::TabletFiguresRec(one.table.value(), one.id.value(), one.epoch.value(), start, end,
                               of.bytes, of.unflushed_bytes, of.tables, of.runs, of.reads, of.writes,
                               of.last_stamp.value(), one.shard.value(), one.held, of.has_held_data,
-                              0);
+                              static_cast<uint16_t>(of.compaction));
 }
 
 Bytes build_page(ShardServer& shard, const std::vector<TabletFigures>& all,

@@ -25,6 +25,10 @@ Result<void> decode_options(const fb::TableOptions* options, engine::OptionsChan
   if (const auto us = options->reclaim_within_us()) out.reclaim_within_us = *us;
   if (const auto share = options->dead_slack()) out.dead_slack = *share;
   if (const auto share = options->reclaim_share()) out.reclaim_share = *share;
+  if (const auto compaction = options->compaction()) {
+    TRY_VOID(check_enum(*compaction <= fb::Compaction::MAX, "compaction"));
+    out.compaction = static_cast<Compaction>(*compaction);
+  }
   return {};
 }
 
@@ -227,6 +231,7 @@ Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::T
   options.add_reclaim_within_us(schema.options.reclaim_within_us);
   options.add_dead_slack(schema.options.dead_slack);
   options.add_reclaim_share(schema.options.reclaim_share);
+  options.add_compaction(static_cast<fb::Compaction>(schema.options.compaction));
   const auto option_table = options.Finish();
 
   std::string arena;

@@ -389,6 +389,7 @@ TEST_F(ClientServerTest, WhatATableIsMadeWithIsWhatItsDescriptionTells) {
   spec.options.reclaim_within_us = 60'000'000;
   spec.options.dead_slack = 0.0;
   spec.options.reclaim_share = 1.0;
+  spec.options.compaction = Compaction::time_window;
   const auto made = wait<TableDescription>(
       [&](auto done) { client_->async_create_table(spec, std::move(done)); });
   ASSERT_TRUE(made.has_value()) << made.error().to_string();
@@ -396,6 +397,7 @@ TEST_F(ClientServerTest, WhatATableIsMadeWithIsWhatItsDescriptionTells) {
   EXPECT_EQ(made->options.reclaim_within_us, 60'000'000);
   EXPECT_EQ(made->options.dead_slack, 0.0);
   EXPECT_EQ(made->options.reclaim_share, 1.0);
+  EXPECT_EQ(made->options.compaction, Compaction::time_window);
   ASSERT_EQ(made->families.size(), 3u);
   ASSERT_TRUE(made->families[0].rule);
   EXPECT_EQ(made->families[0].rule->value, 1);

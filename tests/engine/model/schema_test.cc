@@ -125,6 +125,23 @@ TEST(Schema, BytesAreTheOnesOfTheWorkedExample) {
   EXPECT_EQ(encode_schema(schema), std::string(reinterpret_cast<const char*>(want), sizeof want));
 }
 
+TEST(Schema, AProgramOfBeforeReadsWhatChoosesItsCompactionByItself) {
+  TableSchema schema = sample();
+  EXPECT_EQ(encode_schema(schema)[0], 3);
+  for (const Compaction named : {Compaction::levelled, Compaction::time_window}) {
+    schema.options.compaction = named;
+    const std::string bytes = encode_schema(schema);
+    EXPECT_EQ(bytes[0], 4);
+    const auto back = decode_schema(bytes);
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(back->options, schema.options);
+    EXPECT_EQ(encode_schema(*back), bytes);
+  }
+  schema.options.compaction = static_cast<Compaction>(3);
+  EXPECT_FALSE(validate_schema(schema));
+  EXPECT_FALSE(decode_schema(encode_schema(schema)));
+}
+
 TEST(Schema, TheFormatWithoutRetentionIsStillRead) {
   const unsigned char old[] = {0x01, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01,
                                0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x74, 0x00,

@@ -40,6 +40,7 @@ TableOptions table_options(uint64_t seed) {
   options.reclaim_within_us = random.one_in(2) ? kMinReclaimWithinUs : 3'600'000'000;
   options.dead_slack = random.one_in(2) ? 0 : 0.1;
   options.reclaim_share = random.one_in(2) ? 1 : 0.25;
+  options.compaction = static_cast<Compaction>(random.below(3));
   return options;
 }
 
@@ -448,10 +449,10 @@ std::string options_text(uint64_t options_seed) {
   const TableOptions table = table_options(options_seed);
   return fmt::format(
       "{} shards, memory {}, memtables {}, tables {}, blocks {}, removal margin {} us, reclaim "
-      "within {} us, slack {}, share {}",
+      "within {} us, slack {}, share {}, compaction {}",
       node.shards, node.engine.memory_bytes, node.engine.memtable_bytes, node.engine.table_bytes,
       table.block_bytes, node.engine.removal_margin_us, table.reclaim_within_us, table.dead_slack,
-      table.reclaim_share);
+      table.reclaim_share, static_cast<int>(table.compaction));
 }
 
 }  // namespace cellar::support
