@@ -44,6 +44,12 @@ TableOptions table_options(uint64_t seed) {
   return options;
 }
 
+// Flushes so small that few runs may stand, and so many that they are merged by windows of time.
+bool flushes_often(uint64_t seed) {
+  return table_options(seed).compaction == Compaction::time_window &&
+         options_of(seed).engine.memtable_bytes == 1u << 20;
+}
+
 // Rows against their order, cells of a row along it.
 std::vector<OwnedCell> backwards(const std::vector<OwnedCell>& cells) {
   std::vector<OwnedCell> out;
@@ -60,7 +66,10 @@ std::vector<OwnedCell> backwards(const std::vector<OwnedCell>& cells) {
 class Player {
  public:
   Player(const History& history, uint64_t options_seed)
-      : history_(history), node_(options_of(options_seed)), model_(history.granularity) {
+      : history_(history),
+        flushes_often_(flushes_often(options_seed)),
+        node_(options_of(options_seed)),
+        model_(history.granularity) {
     engine::TableSpec spec;
     spec.name = "t";
     spec.granularity = history.granularity;
@@ -103,7 +112,9 @@ class Player {
   void step(const HistoryStep& step) {
     switch (step.kind) {
       case Kind::write:
-        return write(step);
+        write(step);
+        if (flushes_often_ && !problem_ && step.a % 3 == 0) expect(node_.flush("t"), "flush");
+        return;
       case Kind::check:
         return check(step);
       case Kind::modify:
@@ -432,6 +443,7 @@ class Player {
   }
 
   const History& history_;
+  const bool flushes_often_;
   std::vector<std::unique_ptr<PendingWrite>> in_flight_;  // outlives the node
   TestNode node_;
   RetentionModel model_;
