@@ -4,6 +4,7 @@
 #include "net/cli/commands.h"
 #include "net/cli/json_rows.h"
 #include "net/cli/printer.h"
+#include "net/cli/schema_words.h"
 #include "net/cli/text.h"
 
 namespace cellar::cli {
