@@ -22,17 +22,22 @@ Ref<TabletTable> first_to_go(Tablet& tablet) {
   return nullptr;
 }
 
+// The number of the newest run with a table that is wholly dead and masks something.
+std::optional<uint64_t> newest_masking_run(Tablet& tablet) {
+  const int64_t now_us = tablet.shard().runtime.clock.now_us();
+  for (const DeadTable& dead : dead_tables(tablet, now_us)) {
+    const bool may_leave = dead.dead_from_us <= now_us - tablet.margin_us();
+    if (!dead.goes && may_leave) return dead.table->meta().run;
+  }
+  return std::nullopt;
+}
+
 // Dead tables that mask something, and past rules: by a merge. Where versions do not count, what is
 // newer than a dead table has no say in what it masks, and stays as it is.
 Async<Result<void>> merge_away(Tablet& tablet) {
-  if (!TableRetention(tablet.schema()).any_counts()) {
-    const int64_t now_us = tablet.shard().runtime.clock.now_us();
-    for (const DeadTable& dead : dead_tables(tablet, now_us)) {
-      if (dead.goes || dead.dead_from_us > now_us - tablet.margin_us()) continue;
-      const uint64_t run = dead.table->meta().run;
-      co_return co_await compact_runs_from(tablet, run);
-    }
-  }
+  const bool counts = TableRetention(tablet.schema()).any_counts();
+  const std::optional<uint64_t> run = counts ? std::nullopt : newest_masking_run(tablet);
+  if (run) co_return co_await compact_runs_from(tablet, *run);
   CO_TRY_VOID(co_await flush_tablet(tablet));
   co_return co_await compact_runs_from(tablet, UINT64_MAX);
 }
