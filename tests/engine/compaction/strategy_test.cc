@@ -61,7 +61,7 @@ TEST(Strategy, AgesAreThoseThatKillByThemselves) {
   const auto versions = RetentionRule::max_versions(3);
   EXPECT_EQ(ages_of(schema_of({age}))->longest_us, kDayUs);
   EXPECT_EQ(ages_of(schema_of({RetentionRule::union_of({versions, age})}))->longest_us, kDayUs);
-  EXPECT_FALSE(ages_of(schema_of({RetentionRule::all_of({versions, age})})));
+  EXPECT_FALSE(ages_of(schema_of({RetentionRule::intersection_of({versions, age})})));
   EXPECT_FALSE(ages_of(schema_of({age, versions})));
   EXPECT_FALSE(ages_of(schema_of({age, RetentionRule{}})));
   EXPECT_FALSE(ages_of(schema_of({})));
