@@ -27,8 +27,10 @@ engine::TableSpec table_spec(const BedOptions& options, const std::string& name)
   spec.options.reclaim_within_us = options.reclaim_within_us;
   engine::FamilySpec& family = spec.families.emplace_back();
   family.name = kFamily;
-  family.rule = options.max_versions == 0 ? RetentionRule()
-                                          : RetentionRule::max_versions(options.max_versions);
+  spec.options.compaction = options.compaction;
+  family.rule = options.rule                ? *options.rule
+                : options.max_versions == 0 ? RetentionRule()
+                                            : RetentionRule::max_versions(options.max_versions);
   const uint64_t tablets = uint64_t{options.shards} * options.tablets_per_shard;
   for (uint64_t i = 1; i < tablets; ++i) {
     spec.splits.emplace_back(RowKey(options.rows * i / tablets).bytes());
@@ -40,6 +42,7 @@ engine::TableSpec table_spec(const BedOptions& options, const std::string& name)
 
 Bed::Bed(BedOptions options)
     : options_(std::move(options)),
+      clock_(options_.clock != nullptr ? *options_.clock : system_clock_),
       pool_(clock_, {.shards = options_.shards}),
       blocking_(static_cast<int>(4 + 2 * options_.shards)),
       states_(options_.shards) {

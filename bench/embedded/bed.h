@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,10 @@ struct BedOptions {
   bool existing = false;  // the directory holds a table of so many rows already
   int max_versions = 1;   // what an overwrite leaves; 0: everything is kept
   int64_t reclaim_within_us = 3'600'000'000;
-  int64_t long_turn_us = 0;  // above which turns are sampled; 0: they are not
+  int64_t long_turn_us = 0;           // above which turns are sampled; 0: they are not
+  std::optional<RetentionRule> rule;  // in place of max_versions
+  Compaction compaction = Compaction::automatic;
+  const Clock* clock = nullptr;  // outlives the bed; null: the system's
   engine::EngineOptions engine;
 };
 
@@ -84,7 +88,8 @@ class Bed {
   std::vector<std::vector<RowRange>> find_ranges(const engine::TableEntry& table) const;
 
   const BedOptions options_;
-  const SystemClock clock_;
+  const SystemClock system_clock_;
+  const Clock& clock_;
   ShardPool pool_;
   BlockingPool blocking_;
   std::vector<ShardState> states_;

@@ -107,6 +107,19 @@ void ages(const Node& node) {
   }
 }
 
+void windows(const Node& node) {
+  for (const bool by_windows : {false, true}) {
+    head(by_windows ? "Cells that live 1 d, an hour and 0.1: by windows; flushes of 1 to 64 MiB"
+                    : "Cells that live 1 d, an hour and 0.1: levelled; flushes of 1 to 64 MiB");
+    for (const double mib : {1, 2, 4, 8, 16, 32, 64}) {
+      Policy p = node.policy();
+      p.flush_bytes = mib * (1 << 20);
+      p.windows = by_windows;
+      line(node, node.load(Load::Kind::ages, node.terabytes * 1e6 / 86'400, 86'400), p);
+    }
+  }
+}
+
 void shares(const Node& node) {
   head("Overwrites at random, 800 MB/s, an hour and 0.1: the share of reclaiming");
   for (const double share : {0.05, 0.1, 0.25, 0.5, 1.0}) {
@@ -138,7 +151,7 @@ int run(int argc, char** argv) {
   app.add_option("--tablet-gib", node.tablet_gib, "balance.split");
   app.add_option("--memtable-mib", node.memtable_mib, "memory.memtable");
   app.add_option("--turns", node.turns, "how often the data is written in full; half is measured");
-  app.add_option("--table", table, "rates, overwrites, ages, shares or memtables alone");
+  app.add_option("--table", table, "rates, overwrites, ages, windows, shares or memtables alone");
   CLI11_PARSE(app, argc, argv);
   const Policy p = node.policy();
   fmt::print("{:.0f} cores, {:.0f} TB in {:.0f} tablets; flushes of {:.1f} MiB\n", node.cores,
@@ -149,6 +162,7 @@ int run(int argc, char** argv) {
   if (wants("shares")) shares(node);
   if (wants("memtables")) memtables(node);
   if (wants("ages")) ages(node);
+  if (wants("windows")) windows(node);
   return 0;
 }
 

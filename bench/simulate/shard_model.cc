@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
-#include "engine/compaction/picker.h"
+#include "engine/compaction/time_windows.h"
 
 namespace cellar::simulate {
 
@@ -110,6 +109,23 @@ void ShardModel::flush() {
   sum_.ingested += policy_.flush_bytes;
 }
 
+std::optional<engine::RunWindow> ShardModel::pick(const Tablet& tablet) const {
+  std::vector<uint64_t> sizes;
+  for (const Run& run : tablet.runs) sizes.push_back(static_cast<uint64_t>(run.bytes));
+  if (!policy_.windows) return engine::pick_merge(sizes);
+  // Of flushes as full as memory lets them be, all are worth a file.
+  constexpr size_t kAllowed = engine::kMostTimeRuns;
+  constexpr double kUs = 1e6;
+  const double since_s = -2 * load_.age_s;  // so that no time is negative
+  std::vector<engine::TimedRun> runs;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const double middle_s = (tablet.runs[i].from_s + tablet.runs[i].to_s) / 2 - since_s;
+    runs.push_back({sizes[i], static_cast<int64_t>(middle_s * kUs)});
+  }
+  const auto age_us = static_cast<int64_t>(load_.age_s * kUs);
+  return engine::pick_time_merge(runs, engine::time_window_us(age_us, kAllowed), kAllowed);
+}
+
 void ShardModel::begin_merge() {
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     const size_t id = *it;
@@ -118,9 +134,7 @@ void ShardModel::begin_merge() {
       continue;
     }
     it = waiting_.erase(it);
-    std::vector<uint64_t> sizes;
-    for (const Run& run : tablets_[id].runs) sizes.push_back(static_cast<uint64_t>(run.bytes));
-    const auto window = engine::pick_merge(sizes);
+    const auto window = pick(tablets_[id]);
     if (window) return begin(merge_, id, window->first, window->count, 1);
   }
 }

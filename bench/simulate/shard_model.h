@@ -1,6 +1,7 @@
 // ShardModel: one shard of a large node, as the sizes and times of what it holds, without the data:
 // tablets, their runs, flushes, merges for the shape of the tree and reclaiming, on a virtual
-// clock. What is merged next is decided by the engine's own picker (engine/compaction/picker.h).
+// clock. What is merged next is decided by the engine's own pickers (engine/compaction/picker.h,
+// time_windows.h).
 //
 // Shards are alike and share nothing but the devices, so a node of 64 cores is 64 times one of
 // these with a 64th of the devices.
@@ -17,9 +18,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "engine/compaction/picker.h"
 #include "io/base/random.h"
 
 namespace cellar::simulate {
@@ -46,6 +49,7 @@ struct Policy {
   double dead_slack = 0.1;      // of a tablet's live bytes
   double reclaim_share = 0.25;  // of the time; 0: no reclaiming
   double margin_s = 300;
+  bool windows = false;  // ages: merges by windows of time instead of by size
 };
 
 // Over the second half of the time.
@@ -106,6 +110,7 @@ class ShardModel {
   void begin(Job& job, size_t tablet, size_t first, size_t count, double share);
   void finish(Job& job, double& written);
   bool is_free(size_t tablet) const;
+  std::optional<engine::RunWindow> pick(const Tablet& tablet) const;
   Run merged(const Tablet& tablet, size_t first, size_t count) const;
   // Of run `i`, by `at_s`.
   double dead_by(const Tablet& tablet, size_t i, double at_s) const;
