@@ -7,12 +7,14 @@
 namespace cellar::engine {
 namespace {
 
+constexpr int64_t kWidest = std::numeric_limits<int64_t>::max();  // one for all times
+
 // The number of the window of each run.
 std::vector<int64_t> windows_of(std::span<const TimedRun> runs, int64_t window_us) {
   std::vector<int64_t> windows;
   int64_t window = 0;
   for (const TimedRun& run : runs) {
-    if (run.middle_us) window = *run.middle_us / window_us;
+    if (run.middle_us) window = window_us == kWidest ? 0 : *run.middle_us / window_us;
     windows.push_back(window);
   }
   return windows;
@@ -77,7 +79,6 @@ std::optional<RunWindow> pick_time_merge(std::span<const TimedRun> runs, int64_t
                                          size_t allowed, size_t width) {
   if (runs.size() <= std::max<size_t>(allowed, 1)) return std::nullopt;
   const size_t most_removed = std::max(width, kLeastWidth) - 1;
-  constexpr int64_t kWidest = std::numeric_limits<int64_t>::max();
   while (true) {
     if (const auto picked = pick_in_windows(runs, window_us, most_removed)) return picked;
     if (window_us == kWidest) return std::nullopt;

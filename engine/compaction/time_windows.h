@@ -20,8 +20,8 @@
 //
 // A window is the age over a quarter of the runs allowed, at most kMostWindows to an age: that
 // leaves three quarters of the runs for what is not merged. What that costs, for a table of which N
-// flushes live at a time: up to 128 nothing (each byte is written once), at 230 half of the bytes
-// are merged once (1.5), at 1,000 nearly all of them (1.9), and only far beyond twice.
+// flushes live at a time: up to 128 nothing (each byte is written once), at 200 less
+// than half of the bytes are merged once, at 230 a little more than half, at 1,000 nearly all.
 //
 // Small runs are not worth a file each: where runs are smaller on average than `least_run_bytes`,
 // fewer are allowed, down to what levelled merging allows.

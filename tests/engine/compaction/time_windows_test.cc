@@ -143,7 +143,7 @@ TEST(TimeWindows, ThirtyDaysOfFlushesAreWrittenAboutOnce) {
     double most;
   };
   for (const Case c :
-       {Case{100, 1.0}, {126, 1.0}, {200, 1.45}, {230, 1.55}, {1000, 2.0}, {3000, 2.2}}) {
+       {Case{100, 1.0}, {126, 1.0}, {200, 1.5}, {230, 1.6}, {1000, 2.0}, {3000, 2.2}}) {
     const Outcome outcome = simulate(c.flushes_a_day, 30);
     EXPECT_LE(outcome.write_amplification, c.most) << c.flushes_a_day;
     EXPECT_LE(outcome.most_runs, kMostTimeRuns + 2) << c.flushes_a_day;
