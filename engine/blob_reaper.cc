@@ -9,8 +9,8 @@ namespace cellar::engine {
 void BlobReaper::remove(EndedBlob blob) {
   if (is_held(blob.id)) return held_.push_back(blob);
   queue_.push_back(blob);
-  if (running_) return;
-  running_ = true;
+  if (running_ == kAtOnce) return;
+  ++running_;
   spawn(runtime_.executor, run());
 }
 
@@ -47,12 +47,11 @@ Async<void> BlobReaper::run() {
       if (kept_.size() < kMostKept) kept_.push_back({blob, removed.error()});
     }
   }
-  running_ = false;
-  idle_.notify_all();
+  if (--running_ == 0) idle_.notify_all();
 }
 
 Async<void> BlobReaper::drain() {
-  while (running_) co_await idle_.wait();
+  while (running_ > 0) co_await idle_.wait();
 }
 
 }  // namespace cellar::engine

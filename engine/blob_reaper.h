@@ -1,6 +1,7 @@
-// BlobReaper: removes the blobs that nobody names or reads any more, one after the other, in the
-// background of its shard. What it does not get to, because the process ends or the disk refuses,
-// is an orphan and goes at the next start.
+// BlobReaper: removes the blobs that nobody names or reads any more, in the background of its
+// shard, kAtOnce at a time, so that the store knows how much waits and paces itself by that. What
+// it does not get to, because the process ends or the disk refuses, is an orphan and goes at the
+// next start.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -39,6 +40,7 @@ class BlobReaper {
  public:
   // So many of those that could not be removed are remembered.
   static constexpr size_t kMostKept = 1000;
+  static constexpr size_t kAtOnce = 8;
 
   BlobReaper(const Runtime& runtime, BlobStore& store) : runtime_(runtime), store_(store) {}
 
@@ -62,7 +64,7 @@ class BlobReaper {
   Runtime runtime_;
   BlobStore& store_;
   std::deque<EndedBlob> queue_;
-  bool running_ = false;
+  size_t running_ = 0;
   bool holding_ = false;
   std::optional<absl::flat_hash_set<BlobId>> only_;  // while holding
   std::vector<EndedBlob> held_;                      // to be removed when they are not

@@ -102,6 +102,7 @@ void FlowControl::begin() {
   credit_ = 0;
   ticked_us_ = timers_.now_us();
   log_durable_end_ = levels_ ? levels_().log_durable_end : 0;
+  log_moved_us_ = ticked_us_;
   alarm_.arm_after_us(Timers::kTickUs);
 }
 
@@ -123,12 +124,27 @@ void FlowControl::tick() {
 double FlowControl::shared_rate(const FlowLevels& levels) const {
   const double memory = flow_pressure(levels.memtable_bytes, levels.memtable_bound);
   const double log = flow_pressure(levels.log_pending_bytes, levels.log_pending_bound);
-  return std::min(flow_rate(flush_drain_, memory), flow_rate(log_drain_, log));
+  return std::min(flow_rate(flush_drain_, memory), log_rate(log));
+}
+
+double FlowControl::log_rate(double pressure) const {
+  const int64_t still_us = ticked_us_ - log_moved_us_;
+  if (still_us <= kStillUs || pressure <= 0) return flow_rate(log_drain_, pressure);
+  const double part = static_cast<double>(kStillUs) / static_cast<double>(still_us);
+  return std::max(log_drain_ * part * part * (1 - pressure) / pressure, kLeastRate * part);
+}
+
+FlowPressures FlowControl::pressures() const {
+  if (!levels_) return {};
+  const FlowLevels levels = levels_();
+  return {.memtables = flow_pressure(levels.memtable_bytes, levels.memtable_bound),
+          .log = flow_pressure(levels.log_pending_bytes, levels.log_pending_bound)};
 }
 
 void FlowControl::measure_log(const FlowLevels& levels, double seconds) {
   const auto drained = static_cast<double>(levels.log_durable_end - log_durable_end_);
   log_durable_end_ = levels.log_durable_end;
+  if (drained > 0 || levels.log_pending_bytes == 0) log_moved_us_ = ticked_us_;
   if (seconds > 0 && levels.log_pending_bytes > 0) {
     const double weight = std::min(seconds * 10, 1.0);  // a tenth of a second is what counts
     log_drain_ += (drained / seconds - log_drain_) * weight;

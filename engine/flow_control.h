@@ -12,6 +12,11 @@
 // drain below the middle and slower above it, and the level settles where what comes is what goes;
 // a drain that was guessed wrong by twice moves that place by a sixth of the bound and no more.
 //
+// A log that stands still for longer than kStillUs is not believed to drain as it did: what was
+// seen of it counts for (kStillUs / still)^2, and the least rate for kStillUs / still. So what is
+// answered while it stands is bounded however fast it drained before and however long it stands: a
+// drain of half a bound within kStillUs uses up most of what is left of the bound, not all.
+//
 // Answers are held back, not commits: a commit is in the log and in memory, durable at its level
 // and visible, before its turn to be answered. A client that waits for its answers is slowed so,
 // and one that does not is held by its bound of requests in flight. Beyond the bounds stand the
@@ -44,6 +49,12 @@ struct FlowLevels {
   uint64_t log_durable_end = 0;  // a position, which tells how fast the log drains
 };
 
+// 0 to 1 each.
+struct FlowPressures {
+  double memtables = 0;
+  double log = 0;
+};
+
 // 0 to 1; see above.
 double flow_pressure(uint64_t level, uint64_t bound);
 // Bytes a second.
@@ -57,6 +68,8 @@ class FlowControl {
   // Of runs more than allowed, so many are nothing, and with so many more the pressure is full.
   static constexpr size_t kFreeRuns = 6;
   static constexpr size_t kMostRuns = 24;
+  // A log that writes has moved on within this.
+  static constexpr int64_t kStillUs = 20'000;
   // Credit is gathered for so long at most.
   static constexpr int64_t kMostCreditUs = 20'000;
 
@@ -75,6 +88,7 @@ class FlowControl {
     // Answers the write now, or when it is its turn. The write has left every other list.
     void answer(Write& write);
     bool waits() const { return first_ != nullptr; }
+    double pressure() const { return pressure_; }  // of its own, 0 to 1
 
    private:
     friend class FlowControl;
@@ -102,6 +116,8 @@ class FlowControl {
 
   bool slow() const { return slow_; }
   uint64_t held() const { return held_; }  // answers that had to wait, so far
+  // What holds the shard's writers now; a tablet's own pressure is its writers'.
+  FlowPressures pressures() const;
 
  private:
   bool pressed() const;
@@ -110,6 +126,7 @@ class FlowControl {
   void begin();
   void tick();
   double shared_rate(const FlowLevels& levels) const;
+  double log_rate(double pressure) const;
   void measure_log(const FlowLevels& levels, double seconds);
   void give_credit(double rate, double seconds);
   void release();
@@ -125,9 +142,10 @@ class FlowControl {
   int64_t ticked_us_ = 0;
   uint64_t tick_ = 0;
   uint64_t log_durable_end_ = 0;
-  bool unlimited_ = true;  // the shard's own pressures are 0
-  double credit_ = 0;      // bytes that may be answered
-  double share_ = 0;       // of it, what one tablet may take without waiting
+  int64_t log_moved_us_ = 0;  // when the log was seen to get on, or to have nothing to do
+  bool unlimited_ = true;     // the shard's own pressures are 0
+  double credit_ = 0;         // bytes that may be answered
+  double share_ = 0;          // of it, what one tablet may take without waiting
   std::deque<Writers*> waiting_;
   std::vector<Write*> orphans_;  // lists of answers of tablets that are gone
   uint64_t held_ = 0;

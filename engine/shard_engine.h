@@ -70,6 +70,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   const BlockCache::Stats& cache_stats() const { return cache_.stats(); }
   const BlockLoader::Stats& load_stats() const { return loader_.stats(); }
   const ShardContext& context() const { return context_; }
+  const TabletTableOfShard& tablets() const { return tablets_; }
 
   // ---- for Node ----
   // Opens the tablets, replays their spans, begins this session's log.

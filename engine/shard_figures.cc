@@ -1,5 +1,7 @@
 #include "engine/shard_figures.h"
 
+#include <algorithm>
+
 #include "engine/shard_engine.h"
 
 namespace cellar::engine {
@@ -38,6 +40,17 @@ ShardFigures shard_figures(const Engine& engine) {
   figures.flushed_bytes = shard.context().flushed_bytes;
   figures.compacted_bytes = shard.context().compacted_bytes;
   figures.merge = merge_of(shard.context());
+  return figures;
+}
+
+FlowFigures flow_figures(const Engine& engine) {
+  const auto& shard = static_cast<const ShardEngine&>(engine);  // there is no other body
+  const FlowControl& flow = shard.context().flow;
+  const FlowPressures pressures = flow.pressures();
+  FlowFigures figures{.memtables = pressures.memtables, .log = pressures.log, .held = flow.held()};
+  for (const auto& [id, tablet] : shard.tablets()) {
+    figures.runs = std::max(figures.runs, tablet->writers().pressure());
+  }
   return figures;
 }
 

@@ -31,7 +31,16 @@ struct ShardFigures {
   RunningMerge merge;
 };
 
+// What holds answers to writes back now (flow_control.h): pressures, 0 to 1 each.
+struct FlowFigures {
+  double memtables = 0;
+  double log = 0;
+  double runs = 0;    // the greatest of a tablet
+  uint64_t held = 0;  // answers that had to wait, so far
+};
+
 // On the engine's shard.
 ShardFigures shard_figures(const Engine& engine);
+FlowFigures flow_figures(const Engine& engine);
 
 }  // namespace cellar::engine

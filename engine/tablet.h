@@ -98,6 +98,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   AsyncMutex& flush_lock() { return flush_lock_; }
   AsyncMutex& edit_lock() { return edit_lock_; }
   CommitQueue& commits() { return commits_; }
+  const FlowControl::Writers& writers() const { return writers_; }
   ShardContext& shard() { return shard_; }
   // Ends the active memtable, if there is anything in it; commits go to a new one.
   void freeze();

@@ -62,7 +62,7 @@ void Bed::open_disk() {
     log.segment_bytes = options_.engine.log_segment_bytes;
     log.periodic_interval_us = options_.engine.periodic_interval_us;
     mine.logs = engine::make_local_log_store(*mine.fs, *mine.runtime, log);
-    mine.blobs = engine::make_local_blob_store(*mine.fs);
+    mine.blobs = engine::make_local_blob_store(*mine.fs, &mine.runtime->timers);
     mine.stalls = std::make_unique<StallWatch>(shard.loop(), clock_);
     if (options_.long_turn_us > 0) {
       mine.sampler = std::make_unique<TurnSampler>(shard.loop(), options_.long_turn_us);

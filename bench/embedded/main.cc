@@ -238,12 +238,26 @@ class Program {
     out["p99.9_us"] = tenths_to_us(tally.latency.percentile(99.9));
     out["max_us"] = tenths_to_us(tally.latency.max());
     out["over_100_ms"] = tally.long_ones;
+    report_stages(tally, out);
     if (tally.per_second.size() < 4) return;
     // The first and the last are not whole.
     std::vector<uint64_t> whole(tally.per_second.begin() + 1, tally.per_second.end() - 1);
     std::sort(whole.begin(), whole.end());
     out["slowest_second"] = whole.front();
     out["median_second"] = whole[whole.size() / 2];
+  }
+
+  static void report_stages(const Tally& tally, boost::json::object& out) {
+    if (tally.longest_ns == 0) return;
+    boost::json::object over;
+    boost::json::object longest;
+    for (size_t i = 0; i < kStageNames.size(); ++i) {
+      if (tally.long_by_stage[i] > 0) over[kStageNames[i]] = tally.long_by_stage[i];
+      if (tally.longest[i] > 0)
+        longest[kStageNames[i]] = static_cast<double>(tally.longest[i]) / 1e6;
+    }
+    out["over_100_ms_stages"] = over;
+    out["longest_ms_stages"] = longest;
   }
 
   template <class F>
@@ -259,6 +273,7 @@ class Program {
     out["written_bytes"] = after.written_bytes - before.written_bytes;
     out["read_bytes"] = after.read_bytes - before.read_bytes;
     out["peak_resident_bytes"] = after.peak_resident_bytes;
+    out["memory_budget_bytes"] = options_.bed.engine.memory_bytes;
     const engine::EngineStats stats = bed_.stats();
     out["longest_turn_us"] = bed_.longest_turn_us();
     out["flushes"] = stats.flushes;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/embedded/stages.h"
 #include "io/base/metrics.h"
 
 namespace cellar::bench {
@@ -27,6 +28,9 @@ struct Tally {
   uint64_t refused = 0;  // and tried again
   std::string first_refusal;
   uint64_t long_ones = 0;
+  std::array<uint64_t, kStageNames.size()> long_by_stage{};  // by where most of their time went
+  int64_t longest_ns = 0;
+  StageTimes longest{};
   std::vector<uint64_t> per_second;
 
   void begin() { began_ns = ended_ns = steady_ns(); }
@@ -39,6 +43,14 @@ struct Tally {
     if (second >= per_second.size()) per_second.resize(second + 1);
     ++per_second[second];
   }
+  // Of a write that is the longest so far, or long: where its time went.
+  bool wants_stages(int64_t took_ns) const { return took_ns > kLongNs || took_ns > longest_ns; }
+  void add_stages(int64_t took_ns, const StageTimes& times) {
+    if (took_ns > kLongNs) ++long_by_stage[static_cast<size_t>(longest_stage(times))];
+    if (took_ns <= longest_ns) return;
+    longest_ns = took_ns;
+    longest = times;
+  }
   // Of another shard, which began at the same time.
   void merge(const Tally& other) {
     began_ns = began_ns == 0 ? other.began_ns : std::min(began_ns, other.began_ns);
@@ -49,6 +61,9 @@ struct Tally {
     refused += other.refused;
     if (first_refusal.empty()) first_refusal = other.first_refusal;
     long_ones += other.long_ones;
+    for (size_t i = 0; i < long_by_stage.size(); ++i) long_by_stage[i] += other.long_by_stage[i];
+    if (other.longest_ns > longest_ns) longest = other.longest;
+    longest_ns = std::max(longest_ns, other.longest_ns);
     if (per_second.size() < other.per_second.size()) per_second.resize(other.per_second.size());
     for (size_t i = 0; i < other.per_second.size(); ++i) per_second[i] += other.per_second[i];
   }

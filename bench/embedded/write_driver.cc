@@ -1,5 +1,7 @@
 #include "bench/embedded/write_driver.h"
 
+#include <utility>
+
 #include "io/base/check.h"
 
 namespace cellar::bench {
@@ -44,6 +46,7 @@ Async<void> WriteDriver::run() {
 bool WriteDriver::on_turn() {
   if (tally_.began_ns == 0 || finished_.is_set()) return false;
   const int64_t now_ns = steady_ns();
+  stages_.turn(now_ns, std::exchange(slept_, false), engine_);
   bool any = false;
   while (!refused_.empty() && refused_.front()->retry_ns <= now_ns) {
     Slot* slot = refused_.front();
@@ -94,6 +97,7 @@ void WriteDriver::begin(Slot& slot, int64_t now_ns) {
         tally_.began_ns + static_cast<int64_t>(static_cast<double>(begun_) / load_.rate * 1e9);
   }
   ++begun_;
+  slot.refused_ns = 0;
   submit(slot);
 }
 
@@ -110,11 +114,17 @@ void WriteDriver::done(engine::Write& write) {
   if (write.error) {
     CHECK(write.error->code == Errc::resource_exhausted, "{}", write.error->to_string());
     if (self.tally_.refused++ == 0) self.tally_.first_refusal = write.error->message;
-    slot.retry_ns = now_ns + std::max<int64_t>(write.error->retry_after_ms, 1) * kNsPerMs;
+    const int64_t wait_ns = std::max<int64_t>(write.error->retry_after_ms, 1) * kNsPerMs;
+    slot.retry_ns = now_ns + wait_ns;
+    slot.refused_ns += wait_ns;
     self.refused_.push_back(&slot);
     return;
   }
   self.tally_.add(slot.from_ns, now_ns);
+  const int64_t took_ns = now_ns - slot.from_ns;
+  if (self.tally_.wants_stages(took_ns)) {
+    self.tally_.add_stages(took_ns, self.stages_.of(slot.from_ns, now_ns, slot.refused_ns));
+  }
   self.free_.push_back(&slot);
 }
 

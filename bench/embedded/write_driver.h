@@ -12,6 +12,7 @@
 
 #include "bench/embedded/bed.h"
 #include "bench/embedded/dataset.h"
+#include "bench/embedded/stages.h"
 #include "bench/embedded/tally.h"
 #include "io/runtime/event.h"
 
@@ -41,6 +42,10 @@ class WriteDriver final : public LoopHook {
   const Tally& tally() const { return tally_; }
 
   bool on_turn() override;
+  bool may_sleep() override {
+    slept_ = true;
+    return true;
+  }
 
  private:
   struct Slot {
@@ -50,6 +55,7 @@ class WriteDriver final : public LoopHook {
     Mutation cell;
     int64_t from_ns = 0;
     int64_t retry_ns = 0;
+    int64_t refused_ns = 0;  // spent between a refusal and the next attempt
   };
 
   bool all_begun() const {
@@ -77,6 +83,8 @@ class WriteDriver final : public LoopHook {
   Event finished_;
   bool stopping_ = false;
   Tally tally_;
+  StageLine stages_;
+  bool slept_ = true;
 };
 
 }  // namespace cellar::bench

@@ -21,6 +21,7 @@ Async<Result<uint64_t>> size_of(FileSystem& fs, std::string path) {
 Async<Result<std::unique_ptr<BlobWriter>>> LocalBlobStore::create(BlobId id,
                                                                   uint64_t expected_bytes,
                                                                   IoClass io_class) {
+  removal_->begin_rests();
   if (!directory_made_) {
     const std::string directory(kBlobDirectory);
     const std::string root;
@@ -37,20 +38,18 @@ Async<Result<std::unique_ptr<BlobWriter>>> LocalBlobStore::create(BlobId id,
   options.direct = true;
   const std::string path = unsealed_blob_path(id);
   CO_TRY(auto file, co_await fs_.open(path, options));
-  const uint64_t reserved = align_up(expected_bytes);
-  if (reserved > 0) {
-    auto allocated = co_await file->allocate(0, reserved);
-    if (!allocated) {
-      auto closed = co_await file->close();
-      auto removed = co_await fs_.remove(path);
-      (void)closed, (void)removed;  // the first error is the answer
-      co_return std::unexpected(std::move(allocated).error());
-    }
+  auto writer = std::make_unique<LocalBlobWriter>(fs_, removal_, id, std::move(file), io_class);
+  auto reserved = co_await writer->reserve(align_up(expected_bytes));
+  if (!reserved) {
+    auto abandoned = co_await writer->abandon();
+    (void)abandoned;  // the first error is the answer
+    co_return std::unexpected(std::move(reserved).error());
   }
-  co_return std::make_unique<LocalBlobWriter>(fs_, id, std::move(file), reserved, io_class);
+  co_return writer;
 }
 
 Async<Result<std::unique_ptr<Blob>>> LocalBlobStore::open(BlobId id) {
+  removal_->begin_rests();
   OpenOptions options;
   options.direct = true;
   const std::string path = blob_path(id);
@@ -85,8 +84,8 @@ Async<Result<void>> LocalBlobStore::remove(BlobId id) {
   const std::string sealed = blob_path(id);
   const std::string unsealed = unsealed_blob_path(id);
   for (const std::string* path : {&sealed, &unsealed}) {
-    auto removed = co_await fs_.remove(*path);
-    if (!removed && removed.error().code != Errc::not_found) co_return removed;
+    const std::string name = *path;
+    CO_TRY_VOID(co_await removal_->remove(name));
   }
   co_return Result<void>();
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/store/blob_store.h"
+#include "engine/store/file_removal.h"
 #include "io/disk/file.h"
 
 namespace cellar::engine {
@@ -14,7 +15,10 @@ namespace cellar::engine {
 // everything it made.
 class LocalBlobStore final : public BlobStore {
  public:
-  explicit LocalBlobStore(FileSystem& fs) : fs_(fs) {}
+  // Without timers large blobs are removed without rests (file_removal.h); so they are before the
+  // first one is made or opened.
+  explicit LocalBlobStore(FileSystem& fs, Timers* timers = nullptr)
+      : fs_(fs), removal_(std::make_shared<FileRemoval>(fs, timers)) {}
 
   Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t expected_bytes,
                                                     IoClass io_class) override;
@@ -25,6 +29,7 @@ class LocalBlobStore final : public BlobStore {
 
  private:
   FileSystem& fs_;
+  const std::shared_ptr<FileRemoval> removal_;
   bool directory_made_ = false;
 };
 

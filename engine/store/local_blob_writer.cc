@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "engine/store/blob_files.h"
 #include "io/base/check.h"
 
 namespace cellar::engine {
 
-LocalBlobWriter::LocalBlobWriter(FileSystem& fs, BlobId id, std::unique_ptr<File> file,
-                                 uint64_t reserved_bytes, IoClass io_class)
-    : fs_(fs),
-      id_(id),
-      file_(std::move(file)),
-      reserved_bytes_(reserved_bytes),
-      io_class_(io_class) {
+LocalBlobWriter::LocalBlobWriter(FileSystem& fs, std::shared_ptr<FileRemoval> removal, BlobId id,
+                                 std::unique_ptr<File> file, IoClass io_class)
+    : fs_(fs), removal_(std::move(removal)), id_(id), file_(std::move(file)), io_class_(io_class) {
   for (Piece& piece : pieces_) {
     piece.owner = this;
     piece.done = &LocalBlobWriter::on_write;
@@ -55,6 +52,28 @@ void LocalBlobWriter::submit(size_t bytes) {
   piece.start(*file_, at, piece.buffer.span(0, bytes), io_class_, false);
 }
 
+Async<Result<void>> LocalBlobWriter::reserve(uint64_t end) {
+  if (end <= reserved_bytes_) co_return failed();
+  auto allocated = co_await file_->allocate(reserved_bytes_, end - reserved_bytes_);
+  if (allocated) {
+    reserved_bytes_ = end;
+  } else if (!error_) {
+    error_ = std::move(allocated).error();
+  }
+  co_return failed();
+}
+
+// At least up to `end`. Where the disk has no space for more than that, it is all there is.
+Async<Result<void>> LocalBlobWriter::reserve_ahead(uint64_t end) {
+  if (end <= reserved_bytes_) co_return failed();
+  const uint64_t more = std::clamp(reserved_bytes_, kLeastReserveBytes, kMostReserveBytes);
+  const uint64_t ahead = std::max(end, reserved_bytes_ + more);
+  auto allocated = co_await file_->allocate(reserved_bytes_, ahead - reserved_bytes_);
+  if (!allocated) co_return co_await reserve(end);
+  reserved_bytes_ = ahead;
+  co_return failed();
+}
+
 Async<Result<void>> LocalBlobWriter::append(Bytes part) {
   while (!part.empty()) {
     Piece* piece = co_await filling();
@@ -64,7 +83,9 @@ Async<Result<void>> LocalBlobWriter::append(Bytes part) {
     filled_ += n;
     size_ += n;
     part.remove_prefix(n);
-    if (filled_ == kPieceBytes) submit(kPieceBytes);
+    if (filled_ < kPieceBytes) continue;
+    CO_TRY_VOID(co_await reserve_ahead(written_ + kPieceBytes));
+    submit(kPieceBytes);
   }
   co_return failed();
 }
@@ -78,7 +99,8 @@ Async<Result<void>> LocalBlobWriter::finish() {
     Piece* piece = co_await filling();
     const size_t bytes = align_up(filled_);
     std::memset(piece->buffer.chars() + filled_, 0, bytes - filled_);
-    if (!error_) submit(bytes);
+    auto reserved = co_await reserve(written_ + bytes);
+    if (reserved) submit(bytes);
   }
   co_await wait_for_all();
   CO_TRY_VOID(failed());
@@ -112,10 +134,8 @@ Async<Result<void>> LocalBlobWriter::abandon() {
   // After a seal that failed late the file may bear either name.
   const std::string unsealed = unsealed_blob_path(id_);
   const std::string sealed = blob_path(id_);
-  for (const std::string* path : {&unsealed, &sealed}) {
-    auto removed = co_await fs_.remove(*path);
-    if (!removed && removed.error().code != Errc::not_found) co_return removed;
-  }
+  CO_TRY_VOID(co_await removal_->remove(unsealed));
+  CO_TRY_VOID(co_await removal_->remove(sealed));
   co_return Result<void>();
 }
 

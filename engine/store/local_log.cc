@@ -1,6 +1,7 @@
 #include "engine/store/local_log.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "io/base/coding.h"
 #include "io/runtime/waiter.h"
@@ -28,8 +29,11 @@ Result<LogEntry> decode_entry(Bytes bytes) {
   return entry;
 }
 
-LocalLog::LocalLog(FileSystem& fs, Runtime& runtime, LogId id, const LogOptions& options)
-    : id_(id), segments_(fs, runtime, id, options), commits_(segments_, runtime, id, options) {}
+LocalLog::LocalLog(FileSystem& fs, Runtime& runtime, std::shared_ptr<FileRemoval> removal, LogId id,
+                   const LogOptions& options)
+    : id_(id),
+      segments_(fs, runtime, std::move(removal), id, options),
+      commits_(segments_, runtime, id, options) {}
 
 Async<Result<void>> LocalLog::start() {
   CO_TRY_VOID(co_await segments_.start());

@@ -13,7 +13,9 @@ namespace cellar::engine {
 // One shard. REQUIRES before it is destroyed: seal() has returned, or the loop runs no more.
 class LocalLog final : public Log {
  public:
-  LocalLog(FileSystem& fs, Runtime& runtime, LogId id, const LogOptions& options);
+  // `fs` and `runtime` must outlive it; `removal` hurries once the log is sealed.
+  LocalLog(FileSystem& fs, Runtime& runtime, std::shared_ptr<FileRemoval> removal, LogId id,
+           const LogOptions& options);
 
   // Makes the first segment ready.
   Async<Result<void>> start();

@@ -3,35 +3,16 @@
 #include "engine/store/local_log.h"
 #include "engine/store/log_files.h"
 #include "engine/store/log_reader.h"
+#include "engine/store/record_file.h"
 #include "io/base/check.h"
 
 namespace cellar::engine {
-namespace {
-
-Async<Result<void>> remove_file(FileSystem& fs, std::string path) {
-  auto removed = co_await fs.remove(path);
-  if (!removed && removed.error().code != Errc::not_found) co_return removed;
-  co_return Result<void>();
-}
-
-// REQUIRES: the gone mark of the log is durable.
-Async<Result<void>> remove_remains(FileSystem& fs, LogId id, LogFiles files) {
-  for (const uint64_t segment : files.segments) {
-    CO_TRY_VOID(co_await remove_file(fs, segment_path(id, segment)));
-  }
-  for (const uint64_t segment : files.temporary) {
-    CO_TRY_VOID(co_await remove_file(fs, segment_path(id, segment) + ".tmp"));
-  }
-  const std::string directory(kLogDirectory);
-  CO_TRY_VOID(co_await fs.sync_dir(directory));
-  CO_TRY_VOID(co_await remove_file(fs, gone_path(id)));
-  co_return Result<void>();
-}
-
-}  // namespace
 
 LocalLogStore::LocalLogStore(FileSystem& fs, Runtime& runtime, LogOptions options)
-    : fs_(fs), runtime_(runtime), options_(options) {
+    : fs_(fs),
+      runtime_(runtime),
+      options_(options),
+      removal_(std::make_shared<FileRemoval>(fs, &runtime.timers)) {
   CHECK(options.segment_bytes % kIoAlignment == 0 && options.segment_bytes >= 4 * kIoAlignment &&
             options.batch_bytes % kIoAlignment == 0 && options.batch_bytes >= kIoAlignment,
         "log segments of {} bytes, batches of {}", options.segment_bytes, options.batch_bytes);
@@ -44,7 +25,8 @@ Async<Result<std::unique_ptr<Log>>> LocalLogStore::create(LogId id) {
   CO_TRY_VOID(co_await fs_.sync_dir(root));
   CO_TRY(const auto logs, co_await list_log_files(fs_));
   if (logs.contains(id)) co_return fail(Errc::already_exists, "log {:x} exists", id.value());
-  auto log = std::make_unique<LocalLog>(fs_, runtime_, id, options_);
+  auto log = std::make_unique<LocalLog>(fs_, runtime_, removal_, id, options_);
+  removal_->begin_rests();
   CO_TRY_VOID(co_await log->start());
   co_return std::unique_ptr<Log>(std::move(log));
 }
@@ -80,7 +62,23 @@ Async<Result<void>> LocalLogStore::remove(LogId id) {
   // The mark comes first, so that a crash in between never leaves a log with holes.
   const std::string mark = gone_path(id);
   if (!it->second.gone) CO_TRY_VOID(co_await replace_file(fs_, mark, std::string()));
-  co_return co_await remove_remains(fs_, id, std::move(it->second));
+  co_return co_await remove_remains(id, std::move(it->second));
+}
+
+// REQUIRES: the gone mark of the log is durable, so that nobody reads what is left of it.
+Async<Result<void>> LocalLogStore::remove_remains(LogId id, LogFiles files) {
+  for (const uint64_t segment : files.segments) {
+    const std::string path = segment_path(id, segment);
+    CO_TRY_VOID(co_await removal_->remove(path));
+  }
+  for (const uint64_t segment : files.temporary) {
+    const std::string path = segment_path(id, segment) + std::string(kTemporarySuffix);
+    CO_TRY_VOID(co_await removal_->remove(path));
+  }
+  const std::string directory(kLogDirectory);
+  CO_TRY_VOID(co_await fs_.sync_dir(directory));
+  const std::string mark = gone_path(id);
+  co_return co_await removal_->remove(mark);
 }
 
 }  // namespace cellar::engine

@@ -3,6 +3,8 @@
 
 #include <memory>
 
+#include "engine/store/file_removal.h"
+#include "engine/store/log_files.h"
 #include "engine/store/log_options.h"
 #include "engine/store/log_store.h"
 #include "io/disk/file.h"
@@ -24,9 +26,12 @@ class LocalLogStore final : public LogStore {
   Async<Result<void>> remove(LogId id) override;
 
  private:
+  Async<Result<void>> remove_remains(LogId id, LogFiles files);
+
   FileSystem& fs_;
   Runtime& runtime_;
   const LogOptions options_;
+  const std::shared_ptr<FileRemoval> removal_;
 };
 
 }  // namespace cellar::engine

@@ -10,8 +10,8 @@ std::unique_ptr<LogStore> make_local_log_store(FileSystem& fs, Runtime& runtime,
   return std::make_unique<LocalLogStore>(fs, runtime, options);
 }
 
-std::unique_ptr<BlobStore> make_local_blob_store(FileSystem& fs) {
-  return std::make_unique<LocalBlobStore>(fs);
+std::unique_ptr<BlobStore> make_local_blob_store(FileSystem& fs, Timers* timers) {
+  return std::make_unique<LocalBlobStore>(fs, timers);
 }
 
 Async<Result<std::unique_ptr<ManifestStore>>> open_local_manifest_store(FileSystem& fs,

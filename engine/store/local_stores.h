@@ -14,10 +14,11 @@
 
 namespace cellar::engine {
 
-// One shard's; `fs` and `runtime` are that shard's and must outlive it. Nothing is touched here.
+// One shard's; `fs`, `runtime` and `timers` are that shard's and must outlive it. Nothing is
+// touched here. With timers blobs are removed at a pace that leaves others the disk.
 std::unique_ptr<LogStore> make_local_log_store(FileSystem& fs, Runtime& runtime,
                                                LogOptions options);
-std::unique_ptr<BlobStore> make_local_blob_store(FileSystem& fs);
+std::unique_ptr<BlobStore> make_local_blob_store(FileSystem& fs, Timers* timers = nullptr);
 
 // The node's, on shard 0. See LocalManifestStore::open.
 Async<Result<std::unique_ptr<ManifestStore>>> open_local_manifest_store(FileSystem& fs,

@@ -5,7 +5,7 @@
 // lie flat in `log/`:
 //
 //   log/<log id>-<segment>.seg       a segment, 16 and 8 hexadecimal digits
-//   log/<log id>-<segment>.seg.tmp   one being prepared
+//   log/<log id>-<segment>.seg.tmp   one being prepared, or a trimmed one being removed
 //   log/<log id>.gone                the log was removed; what is left of it is litter
 #pragma once
 

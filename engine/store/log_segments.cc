@@ -1,12 +1,16 @@
 #include "engine/store/log_segments.h"
 
+#include <utility>
+
 #include "engine/store/record_file.h"
 #include "io/base/log.h"
 
 namespace cellar::engine {
 
-LogSegments::LogSegments(FileSystem& fs, Runtime& runtime, LogId log, const LogOptions& options)
+LogSegments::LogSegments(FileSystem& fs, Runtime& runtime, std::shared_ptr<FileRemoval> removal,
+                         LogId log, const LogOptions& options)
     : fs_(fs),
+      removal_(std::move(removal)),
       log_(log),
       options_(options),
       executor_(runtime.executor),
@@ -24,6 +28,8 @@ Async<void> LogSegments::stop() {
   retry_.cancel();
   work_.set();
   co_await stopped_.wait();
+  removal_->hurry();
+  while (removing_ > 0) co_await removed_.wait();
   for (auto& [number, file] : files_) {
     auto closed = co_await file->close();
     if (!closed) log_warn("store", "{}", closed.error().to_string());
@@ -61,7 +67,7 @@ Async<void> LogSegments::background() {
       continue;
     }
     if (disposable() > kKeptSegments) {
-      co_await remove_first();
+      co_await dispose_of_first();
       continue;
     }
     work_.reset();
@@ -97,7 +103,7 @@ Async<Result<void>> LogSegments::prepare_next() {
 Async<Result<std::unique_ptr<File>>> LogSegments::make_segment(FileHeader header,
                                                                std::string path) {
   if (disposable() == 0) co_return co_await prepare_record_file(fs_, path, header, IoClass::log);
-  // From the oldest on, as in remove_first().
+  // From the oldest on, as in dispose_of_first().
   auto file = std::move(files_[first_]);
   files_.erase(first_);
   const std::string old_path = segment_path(log_, first_);
@@ -106,16 +112,36 @@ Async<Result<std::unique_ptr<File>>> LogSegments::make_segment(FileHeader header
   co_return co_await reuse_record_file(fs_, old_path, path, header, IoClass::log);
 }
 
-Async<void> LogSegments::remove_first() {
+Async<void> LogSegments::dispose_of_first() {
   // From the oldest on, so that a crash in between leaves no gap.
   auto file = std::move(files_[first_]);
   files_.erase(first_);
   const std::string path = segment_path(log_, first_);
+  const std::string aside = path + std::string(kTemporarySuffix);
   ++first_;
   auto closed = co_await file->close();
-  auto removed = co_await fs_.remove(path);
   if (!closed) log_warn("store", "{}", closed.error().to_string());
+  auto renamed = co_await put_aside(path, aside);
+  if (!renamed) {
+    log_warn("store", "{} stays: {}", path, renamed.error().to_string());
+    co_return;
+  }
+  ++removing_;
+  spawn(executor_, remove(aside));
+}
+
+// The old name is gone for good before the file gets shorter: a segment is whole.
+Async<Result<void>> LogSegments::put_aside(std::string path, std::string aside) {
+  CO_TRY_VOID(co_await fs_.rename(path, aside));
+  const std::string directory(kLogDirectory);
+  co_return co_await fs_.sync_dir(directory);
+}
+
+Async<void> LogSegments::remove(std::string path) {
+  auto removed = co_await removal_->remove(path);
   if (!removed) log_warn("store", "{}", removed.error().to_string());
+  --removing_;
+  removed_.notify_all();
 }
 
 }  // namespace cellar::engine

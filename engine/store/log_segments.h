@@ -1,6 +1,8 @@
 // LogSegments: the files of one open log. Keeps a spare ready ahead of the writer and removes what
 // was trimmed, both in one background coroutine. A trimmed segment becomes the next spare where
-// there is one, so a log that goes on for long is filled with zeros only at its beginning.
+// there is one, so a log that goes on for long is filled with zeros only at its beginning. Those
+// that are too many are renamed, so that they are nothing of the log any more, and then removed in
+// steps (file_removal.h), beside the background coroutine.
 //
 // Preparing a segment may fail without harm, because nothing was lost: the log then goes on in what
 // is ready, failure() says why there is no more, and preparing is tried again every kPrepareRetryUs
@@ -11,8 +13,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "engine/record/file_header.h"
+#include "engine/store/file_removal.h"
 #include "engine/store/log_files.h"
 #include "engine/store/log_options.h"
 #include "io/disk/file.h"
@@ -25,7 +29,8 @@ namespace cellar::engine {
 // returned, or the loop runs no more.
 class LogSegments {
  public:
-  LogSegments(FileSystem& fs, Runtime& runtime, LogId log, const LogOptions& options);
+  LogSegments(FileSystem& fs, Runtime& runtime, std::shared_ptr<FileRemoval> removal, LogId log,
+              const LogOptions& options);
 
   // Prepares segment 0 and starts the background work.
   Async<Result<void>> start();
@@ -55,7 +60,9 @@ class LogSegments {
   Async<void> background();
   Async<Result<void>> prepare_next();
   Async<Result<std::unique_ptr<File>>> make_segment(FileHeader header, std::string path);
-  Async<void> remove_first();
+  Async<void> dispose_of_first();
+  Async<Result<void>> put_aside(std::string path, std::string aside);
+  Async<void> remove(std::string path);
   // Segments that are trimmed and still there.
   uint64_t disposable() const {
     const uint64_t end = std::min(trimmed_, in_use_);
@@ -64,6 +71,7 @@ class LogSegments {
   bool wants_spare() const { return !retry_.armed() && next_ <= in_use_ + kSpareSegments; }
 
   FileSystem& fs_;
+  const std::shared_ptr<FileRemoval> removal_;
   const LogId log_;
   const LogOptions options_;
   ShardExecutor executor_;
@@ -73,8 +81,10 @@ class LogSegments {
   uint64_t next_ = 0;     // to be prepared
   uint64_t trimmed_ = 0;  // segments before it may go
   std::optional<Error> failure_;
+  size_t removing_ = 0;
   Event work_;
   Event stopped_;
+  Notify removed_;
   Timer retry_;
   bool stopping_ = false;
   void (*ready_callback_)(void*) = nullptr;

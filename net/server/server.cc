@@ -129,7 +129,7 @@ Result<void> Server::open_node() {
     ShardState& mine = state(shard);
     mine.runtime.emplace(shard.runtime());
     mine.logs = engine::make_local_log_store(*mine.fs, *mine.runtime, log);
-    mine.blobs = engine::make_local_blob_store(*mine.fs);
+    mine.blobs = engine::make_local_blob_store(*mine.fs, &mine.runtime->timers);
     mine.network = std::make_unique<TcpNetwork>(shard.executor(), shard.timers());
     mine.stalls = std::make_unique<StallWatch>(shard.loop(), clock_);
     co_return;

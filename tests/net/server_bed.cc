@@ -34,7 +34,7 @@ ServerBed::ServerBed(uint32_t shards, ServerOptions options, uint64_t seed, int6
     engine::LogOptions log;
     log.segment_bytes = options_.engine.log_segment_bytes;
     part.logs = engine::make_local_log_store(*part.fs, *part.runtime, log);
-    part.blobs = engine::make_local_blob_store(*part.fs);
+    part.blobs = engine::make_local_blob_store(*part.fs, &part.runtime->timers);
     part.network = std::make_unique<SimNetwork>(fabric_, *part.loop);
   }
   const Result<void> opened = world_.block_on(*parts_[0].loop, open());

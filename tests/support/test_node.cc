@@ -168,7 +168,7 @@ Result<void> TestNode::open() {
                      .max_latency_us = options_.max_latency_us});
     if (options_.wrap) one.fs = options_.wrap(std::move(one.fs), *disk_, *one.loop);
     one.logs = engine::make_local_log_store(*one.fs, *one.runtime, options_.log);
-    one.blobs = engine::make_local_blob_store(*one.fs);
+    one.blobs = engine::make_local_blob_store(*one.fs, &one.runtime->timers);
   }
   auto opened = block_on(0, open_stores());
   if (!opened) end_life();

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <deque>
 
 #include "engine/engine.h"
+#include "io/disk/faulty_fs.h"
 #include "io/runtime/sim_loop.h"
 #include "tests/support/test_node.h"
 
@@ -160,6 +162,57 @@ TEST_F(FlowTest, ALogThatDrainsSlowlySlowsTheWriters) {
   EXPECT_NEAR(static_cast<double>(clients.answered * kCommitBytes) / 5e6, 1, 0.1);
 }
 
+// A log, as flow control sees it, under clients that have so many commits waiting for answers.
+struct LogUnderClients {
+  static constexpr uint64_t kBound = 16u << 20;
+  static constexpr uint64_t kDrainsPerMs = 400'000;
+
+  // A millisecond: everybody who was answered commits again, and the log takes what it can.
+  void step(FlowLevels& levels, Clients& clients, SimWorld& world, bool drains) {
+    appended += clients.free.size() * kCommitBytes;
+    clients.commit_all();
+    if (drains) durable += std::min(kDrainsPerMs, appended - durable);
+    levels.log_durable_end = durable;
+    levels.log_pending_bytes = appended - durable;
+    most_pending = std::max(most_pending, levels.log_pending_bytes);
+    world.run_for_us(1000);
+  }
+  uint64_t appended = 0;
+  uint64_t durable = 0;
+  uint64_t most_pending = 0;
+};
+
+// It drained fast, so what was seen of it would let its bound be filled in no time.
+TEST_F(FlowTest, ALogThatStandsStillAfterDrainingFastIsNotFilled) {
+  Clients clients(flow, 1'000);
+  LogUnderClients log;
+  levels.log_pending_bound = LogUnderClients::kBound;
+  for (int ms = 0; ms < 2'000; ++ms) log.step(levels, clients, world, true);
+  EXPECT_GT(levels.log_pending_bytes, LogUnderClients::kBound / 2) << "it is not the bottleneck";
+  for (const int stands_ms : {100, 1'000, 10'000}) {
+    for (int ms = 0; ms < stands_ms; ++ms) log.step(levels, clients, world, false);
+    EXPECT_LT(log.most_pending, LogUnderClients::kBound) << stands_ms;
+    const uint64_t before = log.durable;
+    for (int ms = 0; ms < 1'000; ++ms) log.step(levels, clients, world, true);
+    EXPECT_GT(log.durable - before, 1'000 * LogUnderClients::kDrainsPerMs * 9 / 10)
+        << "it is used again at once";
+  }
+}
+
+TEST_F(FlowTest, ALogThatMovesSlowlyIsNotTakenForOneThatStands) {
+  Clients clients(flow, 1'000);
+  levels.log_pending_bytes = 750;
+  for (int i = 0; i < 400; ++i) {
+    levels.log_durable_end += 50'000;  // every 10 ms: 5 MB/s
+    for (int ms = 0; ms < 10; ++ms) {
+      clients.commit_all();
+      world.run_for_us(1000);
+    }
+    if (i == 199) clients.answered = 0;
+  }
+  EXPECT_NEAR(static_cast<double>(clients.answered * kCommitBytes) / 2 / 5e6, 1, 0.2);
+}
+
 TEST_F(FlowTest, WhenThePressureIsGoneEverybodyIsAnsweredAndATabletThatGoesLeavesNobodyWaiting) {
   Clients clients(flow, 100);
   auto gone = std::make_unique<Clients>(flow, 0);
@@ -221,6 +274,139 @@ TEST(FlowNode, WritersThatAreFasterThanTheDiskAreSlowedAndNotRefused) {
     }
   }
   EXPECT_LT(longest_us, 1'000'000);
+}
+
+// A client that begins its next write when the last one is answered, and how long the longest took.
+struct OneByOne {
+  OneByOne(TestNode& test_node, std::string row_prefix)
+      : node(test_node), prefix(std::move(row_prefix)) {}
+  void look() {
+    if (write && !write->finished) return;
+    const int64_t now_us = node.world().clock().boot_us();
+    if (write) {
+      EXPECT_TRUE(write->acked()) << write->write.error->to_string();
+      longest_us = std::max(longest_us, now_us - began_us);
+      ++answered;
+    }
+    began_us = now_us;
+    std::vector<OwnedMutation> ops;
+    ops.push_back(set_cell("f:q", 1, std::string(bytes, 'v')));
+    write = node.begin_write("t", fmt::format("{}{}", prefix, answered), std::move(ops),
+                             Durability::periodic);
+  }
+  TestNode& node;
+  const std::string prefix;
+  size_t bytes = 10'000;
+  std::unique_ptr<PendingWrite> write;
+  int64_t began_us = 0;
+  int64_t longest_us = 0;
+  uint64_t answered = 0;
+};
+
+struct StalledLog : testing::Test {
+  StalledLog() {
+    options.shards = 2;
+    options.engine.memory_bytes = 512u << 20;  // so that memtables do not fill first
+    options.engine.memtable_bytes = 64u << 20;
+    options.log.max_pending_bytes = engine::LogOptions().max_pending_bytes;
+    options.log.segment_bytes = 16u << 20;
+    options.wrap = [this](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop& loop) {
+      auto fs = std::make_unique<FaultyFs>(loop.executor(), std::move(inner),
+                                           rules.at(disks.size()), &loop.timers());
+      disks.push_back(fs.get());
+      return fs;
+    };
+  }
+  void run_ms(TestNode& node, int ms, std::vector<OneByOne*> clients) {
+    for (int i = 0; i < ms; ++i) {
+      for (OneByOne* client : clients) client->look();
+      node.world().run_for_us(1000);
+    }
+  }
+
+  std::array<FaultRules, 2> rules;
+  std::vector<FaultyFs*> disks;
+  TestNodeOptions options;
+};
+
+TEST_F(StalledLog, DelaysItsWritersRefusesBeyondTheBoundAloneAndTheOtherShardGoesOn) {
+  TestNode node(options);
+  const auto table = node.create_table("t", {"f"}, {"m"});
+  ASSERT_TRUE(table);
+  ASSERT_NE(table->tablets[0].shard, table->tablets[1].shard);
+  const auto stalled = table->tablets[0].shard.value();
+  std::deque<OneByOne> crowd;  // closed loops on the shard that stalls
+  for (int i = 0; i < 64; ++i) crowd.emplace_back(node, fmt::format("a{}-", i));
+  OneByOne other(node, "z");
+  std::vector<OneByOne*> all = {&other};
+  for (OneByOne& one : crowd) all.push_back(&one);
+  run_ms(node, 100, all);
+
+  ASSERT_TRUE(rules[stalled].add("write path=log/* hang"));
+  other.longest_us = 0;
+  run_ms(node, 3'000, all);  // look() expects that nobody is refused
+  uint64_t answered = 0;
+  for (const OneByOne& one : crowd) answered += one.answered;
+  run_ms(node, 1'000, all);
+  uint64_t later = 0;
+  for (const OneByOne& one : crowd) later += one.answered;
+  EXPECT_LT(later - answered, 100u) << "they are held";
+  EXPECT_LE(other.longest_us, 2'000) << "another shard's";
+  EXPECT_GT(other.answered, 3'900u);
+
+  // Those who do not wait for answers meet the bound.
+  std::vector<std::unique_ptr<PendingWrite>> flood;
+  const auto refused = [&flood] { return !flood.empty() && flood.back()->finished; };
+  while (flood.size() < 2'000 && !refused()) {
+    std::vector<OwnedMutation> ops;
+    ops.push_back(set_cell("f:q", 1, std::string(100'000, 'v')));
+    flood.push_back(node.begin_write("t", fmt::format("flood{}", flood.size()), std::move(ops),
+                                     Durability::periodic));
+  }
+  ASSERT_TRUE(refused() && flood.back()->write.error) << flood.size();
+  const Error& error = *flood.back()->write.error;
+  EXPECT_EQ(error.code, Errc::resource_exhausted) << error.to_string();
+  EXPECT_TRUE(error.retryable());
+  EXPECT_EQ(error.applied, Applied::not_applied);
+
+  rules[stalled].clear();
+  disks[stalled]->release_hung();
+  run_ms(node, 2'000, all);
+  for (size_t i = 0; i + 1 < flood.size(); ++i) EXPECT_TRUE(flood[i]->acked()) << i;
+  EXPECT_TRUE(node.set("t", "flood-again", "f:q", 1, "v"));
+}
+
+// A table that is held, for its memtables are full of it, and one on the same shard that asks for
+// little.
+TEST(FlowNode, ATableThatAsksForLittleKeepsItsLatencyBesideOneThatIsHeld) {
+  TestNodeOptions options;
+  options.engine.memory_bytes = 16u << 20;
+  options.engine.memtable_bytes = 2u << 20;
+  options.min_latency_us = options.max_latency_us = 2'000;
+  TestNode node(options);
+  ASSERT_TRUE(node.create_table("heavy", {"f"}));
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  std::vector<std::unique_ptr<PendingWrite>> heavy;
+  size_t finished = 0;
+  const auto flood = [&] {
+    while (heavy.size() < finished + 256) {
+      std::vector<OwnedMutation> ops;
+      ops.push_back(set_cell("f:q", 1, std::string(20'000, 'v')));
+      heavy.push_back(node.begin_write("heavy", fmt::format("r{}", heavy.size()), std::move(ops),
+                                       Durability::periodic));
+    }
+    while (finished < heavy.size() && heavy[finished]->finished) heavy[finished++].reset();
+  };
+  OneByOne light(node, "r");
+  light.bytes = 100;
+  for (int ms = 0; ms < 3'000; ++ms) {
+    flood();
+    light.look();
+    node.world().run_for_us(1000);
+  }
+  EXPECT_LT(finished, 3'000u * 256 / 4) << "nobody was held";
+  EXPECT_GT(light.answered, 2'900u);
+  EXPECT_LE(light.longest_us, 5'000);
 }
 
 }  // namespace

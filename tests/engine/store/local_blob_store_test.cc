@@ -1,5 +1,9 @@
 #include "engine/store/local_blob_store.h"
 
+#include <cstdio>
+
+#include "engine/store/local_blob_writer.h"
+#include "io/disk/tracing_fs.h"
 #include "io/runtime/waiter.h"
 #include "tests/engine/store/store_rig.h"
 
@@ -118,6 +122,67 @@ TEST_F(BlobTest, FailedWritesAndSyncsFailTheSealAndNothingIsRetried) {
     expect_ok(rig.run(writer->abandon()));
     EXPECT_TRUE(disk.all_files().empty());
   }
+}
+
+// Every write lies within what was allocated before, and little is given back.
+TEST_F(BlobTest, NoWriteExtendsTheFile) {
+  for (const size_t size : {size_t{1}, size_t{5'000}, size_t{262'144}, size_t{700'001},
+                            size_t{6'000'000}, size_t{30'000'000}}) {
+    for (const uint64_t expected : {uint64_t{0}, uint64_t{500'000}}) {
+      SCOPED_TRACE(fmt::format("{} bytes, {} expected", size, expected));
+      MemDisk machine;
+      StoreRig rig(machine);
+      Trace trace;
+      TracingFs fs(std::make_unique<MemFs>(rig.loop.executor(), machine, MemFsOptions()), trace);
+      LocalBlobStore store(fs);
+      const std::string content(size, 'x');
+      expect_ok(rig.run(write_blob(store, content, expected, 77'777)));
+      uint64_t allocated = 0;
+      size_t writes = 0;
+      for (const std::string& line : trace.lines) {
+        char path[64];
+        unsigned long offset = 0;
+        unsigned long bytes = 0;
+        if (std::sscanf(line.c_str(), "allocate %63s %lu+%lu", path, &offset, &bytes) == 3) {
+          EXPECT_EQ(offset, allocated);
+          allocated = offset + bytes;
+        } else if (std::sscanf(line.c_str(), "write %63s %lu+%lu", path, &offset, &bytes) == 3) {
+          EXPECT_LE(offset + bytes, allocated) << line;
+          ++writes;
+        }
+      }
+      EXPECT_GE(writes, 1u);
+      EXPECT_LE(allocated, std::max<uint64_t>(size, expected) + kIoAlignment +
+                               LocalBlobWriter::kMostReserveBytes);
+      EXPECT_EQ(value_of(machine.read_all(machine.all_files().at(0))), content);
+    }
+  }
+}
+
+TEST_F(BlobTest, AFullDiskIsMetBeforeTheWriteAndTheLastSpaceIsUsed) {
+  const std::string content(3'000'000, 'x');
+  {
+    StoreRig rig(disk);
+    LocalBlobStore store(*rig.fs);
+    expect_ok(rig.rules.add("allocate path=blob/* nth=2 error=ENOSPC"));
+    expect_ok(rig.run(write_blob(store, content, 0, 90'000)));  // with less ahead
+    EXPECT_EQ(rig.rules.hits(), 1u);
+    expect_ok(rig.run(store.remove(kBlob)));
+  }
+  StoreRig rig(disk);
+  LocalBlobStore store(*rig.fs);
+  expect_ok(rig.rules.add("allocate path=blob/* nth=2 sticky error=ENOSPC"));
+  auto writer = value_of(rig.run(store.create(kBlob, 0, IoClass::flush)));
+  const auto appended = rig.run(writer->append(content));
+  ASSERT_FALSE(appended);
+  EXPECT_EQ(appended.error().code, Errc::resource_exhausted) << appended.error().to_string();
+  EXPECT_EQ(rig.run(writer->seal()).error().code, Errc::resource_exhausted);
+  expect_ok(rig.run(writer->abandon()));
+  EXPECT_TRUE(disk.all_files().empty());
+  const auto expected = rig.run(store.create(kBlob, 1 << 20, IoClass::flush));
+  ASSERT_FALSE(expected);
+  EXPECT_EQ(expected.error().code, Errc::resource_exhausted);
+  EXPECT_TRUE(disk.all_files().empty());
 }
 
 TEST_F(BlobTest, AReadThatFailsOnceIsRepeatedAndTwiceIsAnErrorNamingBlobAndPlace) {
