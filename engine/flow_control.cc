@@ -134,6 +134,10 @@ double FlowControl::log_rate(double pressure) const {
   return std::max(log_drain_ * part * part * (1 - pressure) / pressure, kLeastRate * part);
 }
 
+double FlowControl::runs_rate(double pressure) const {
+  return std::max(flow_rate(flush_drain_, pressure), flush_drain_ * kLeastOfDrain);
+}
+
 FlowPressures FlowControl::pressures() const {
   if (!levels_) return {};
   const FlowLevels levels = levels_();
@@ -162,7 +166,7 @@ void FlowControl::give_credit(double rate, double seconds) {
     share_ = rate * seconds / static_cast<double>(waiting_.size() + 1);
   }
   for (Writers* writers : waiting_) {
-    const double own = flow_rate(flush_drain_, writers->pressure_);
+    const double own = runs_rate(writers->pressure_);
     writers->credit_ = own == kUnlimited
                            ? kUnlimited
                            : std::min(writers->credit_ + own * seconds, own * kMostSeconds);

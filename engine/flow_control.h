@@ -67,7 +67,11 @@ class FlowControl {
   static constexpr double kFirstDrain = 64u << 20;  // until one was seen
   // Of runs more than allowed, so many are nothing, and with so many more the pressure is full.
   static constexpr size_t kFreeRuns = 6;
-  static constexpr size_t kMostRuns = 24;
+  static constexpr size_t kMostRuns = 48;
+  // However far merging is behind, a tablet's writers are answered at this part of the drain: one
+  // merge of everything may take long, runs only become fewer when it ends, and nothing is full
+  // meanwhile. So slowed, merging catches up, for it writes each byte five to six times.
+  static constexpr double kLeastOfDrain = 0.125;
   // A log that writes has moved on within this.
   static constexpr int64_t kStillUs = 20'000;
   // Credit is gathered for so long at most.
@@ -127,6 +131,7 @@ class FlowControl {
   void tick();
   double shared_rate(const FlowLevels& levels) const;
   double log_rate(double pressure) const;
+  double runs_rate(double pressure) const;
   void measure_log(const FlowLevels& levels, double seconds);
   void give_credit(double rate, double seconds);
   void release();

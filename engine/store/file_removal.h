@@ -41,6 +41,8 @@ class FileRemoval {
   // OK when absent. REQUIRES: nobody uses the file, and after a crash nobody minds finding it
   // shorter. Several may be under way; their sizes are the backlog.
   Async<Result<void>> remove(std::string path);
+  // Cuts a file that somebody still writes from `size` down to `left` bytes, likewise.
+  Async<Result<void>> cut(File& file, uint64_t size, uint64_t left);
 
   // From now on others use the disk.
   void begin_rests() { rests_ = timers_ != nullptr; }
@@ -63,7 +65,7 @@ class FileRemoval {
 
  private:
   Async<Result<void>> shorten(File& file);
-  Async<void> step_down(File& file, uint64_t size);
+  Async<Result<void>> step_down(File& file, uint64_t size, uint64_t left);
   Async<void> rest(int64_t took_us);
 
   FileSystem& fs_;

@@ -104,7 +104,9 @@ Async<Result<void>> LocalBlobWriter::finish() {
   }
   co_await wait_for_all();
   CO_TRY_VOID(failed());
-  if (std::max(written_, reserved_bytes_) != size_) CO_TRY_VOID(co_await file_->truncate(size_));
+  if (reserved_bytes_ != size_) {
+    CO_TRY_VOID(co_await removal_->cut(*file_, reserved_bytes_, size_));
+  }
   CO_TRY_VOID(co_await sync(*file_, io_class_));
   co_return Result<void>();
 }

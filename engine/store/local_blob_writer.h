@@ -7,8 +7,9 @@
 // No piece ever extends the file: a direct write that does takes the inode for itself, so depth is
 // of no use, and the kernel hands it to a thread of its own, at seven times the processor time.
 // What is expected is reserved at once, and beyond it as much as was reserved before, from
-// kLeastReserveBytes to kMostReserveBytes; the rest of a blob exactly. What was too much is given
-// back at the end, and is little, because giving back may cost (file_removal.h).
+// kLeastReserveBytes to kMostReserveBytes, in large parts because each waits for the writes in
+// flight and may add an extent; the rest of a blob exactly. What was too much is given back at the
+// end, in steps, because giving back may cost (file_removal.h).
 #pragma once
 
 #include <array>
@@ -27,7 +28,7 @@ class LocalBlobWriter final : public BlobWriter {
   static constexpr size_t kPieceBytes = 256 * 1024;
   static constexpr size_t kPiecesInFlight = 3;
   static constexpr uint64_t kLeastReserveBytes = 1u << 20;
-  static constexpr uint64_t kMostReserveBytes = 4u << 20;
+  static constexpr uint64_t kMostReserveBytes = 32u << 20;
 
   // `file` is open under unsealed_blob_path(id), new.
   LocalBlobWriter(FileSystem& fs, std::shared_ptr<FileRemoval> removal, BlobId id,

@@ -149,6 +149,13 @@ TEST_F(FlowTest, RunsThatMergingIsBehindWithSlowTheirTabletAlone) {
   EXPECT_FALSE(flow.slow());
 }
 
+TEST_F(FlowTest, HoweverFarMergingIsBehindItsWritersGoOn) {
+  Clients behind(flow, 1'000);
+  behind.writers.set_runs_behind(10 * FlowControl::kMostRuns);
+  (void)rate_of(behind, 100'000);
+  EXPECT_NEAR(rate_of(behind) / (kDrain * FlowControl::kLeastOfDrain), 1, 0.1);
+}
+
 TEST_F(FlowTest, ALogThatDrainsSlowlySlowsTheWriters) {
   Clients clients(flow, 1'000);
   levels.log_pending_bytes = 750;
@@ -374,39 +381,6 @@ TEST_F(StalledLog, DelaysItsWritersRefusesBeyondTheBoundAloneAndTheOtherShardGoe
   run_ms(node, 2'000, all);
   for (size_t i = 0; i + 1 < flood.size(); ++i) EXPECT_TRUE(flood[i]->acked()) << i;
   EXPECT_TRUE(node.set("t", "flood-again", "f:q", 1, "v"));
-}
-
-// A table that is held, for its memtables are full of it, and one on the same shard that asks for
-// little.
-TEST(FlowNode, ATableThatAsksForLittleKeepsItsLatencyBesideOneThatIsHeld) {
-  TestNodeOptions options;
-  options.engine.memory_bytes = 16u << 20;
-  options.engine.memtable_bytes = 2u << 20;
-  options.min_latency_us = options.max_latency_us = 2'000;
-  TestNode node(options);
-  ASSERT_TRUE(node.create_table("heavy", {"f"}));
-  ASSERT_TRUE(node.create_table("t", {"f"}));
-  std::vector<std::unique_ptr<PendingWrite>> heavy;
-  size_t finished = 0;
-  const auto flood = [&] {
-    while (heavy.size() < finished + 256) {
-      std::vector<OwnedMutation> ops;
-      ops.push_back(set_cell("f:q", 1, std::string(20'000, 'v')));
-      heavy.push_back(node.begin_write("heavy", fmt::format("r{}", heavy.size()), std::move(ops),
-                                       Durability::periodic));
-    }
-    while (finished < heavy.size() && heavy[finished]->finished) heavy[finished++].reset();
-  };
-  OneByOne light(node, "r");
-  light.bytes = 100;
-  for (int ms = 0; ms < 3'000; ++ms) {
-    flood();
-    light.look();
-    node.world().run_for_us(1000);
-  }
-  EXPECT_LT(finished, 3'000u * 256 / 4) << "nobody was held";
-  EXPECT_GT(light.answered, 2'900u);
-  EXPECT_LE(light.longest_us, 5'000);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ TEST_F(FileRemovalTest, SeveralAreOneBacklogAndGoOneAfterTheOther) {
     most_waiting = std::max(most_waiting, removal.waiting_bytes());
     return gone == kFiles;
   });
-  EXPECT_EQ(most_waiting, kFull);
+  EXPECT_EQ(most_waiting, kFull - kFiles * kStep) << "the last step goes with the name";
   const auto steps_us = static_cast<int64_t>(kFull / kStep) * 5'000;
   const int64_t took_us = rig.loop.timers().now_us() - began_us;
   EXPECT_GT(took_us, steps_us) << "never two at once";
