@@ -18,14 +18,18 @@
 #include <algorithm>
 #include <string>
 
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
 #include "io/disk/file.h"
 #include "io/runtime/event.h"
 #include "io/runtime/timers.h"
 
 namespace cellar::engine {
 
-// One shard. REQUIRES before it is destroyed: no remove() under way, or the loop runs no more.
-class FileRemoval {
+// One shard. Held by the store and by what it made, whichever lives longer. REQUIRES before it is
+// destroyed: nothing under way, or the loop runs no more.
+class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thread_unsafe_counter> {
  public:
   static constexpr uint64_t kStepBytes = 4u << 20;
   static constexpr double kLeastShare = 0.25;
@@ -75,5 +79,6 @@ class FileRemoval {
   AsyncMutex one_;
   Notify woken_;
 };
+using FileRemovalRef = boost::intrusive_ptr<FileRemoval>;
 
 }  // namespace cellar::engine

@@ -18,7 +18,7 @@ class LocalBlobStore final : public BlobStore {
   // Without timers large blobs are removed without rests (file_removal.h); so they are before the
   // first one is made or opened.
   explicit LocalBlobStore(FileSystem& fs, Timers* timers = nullptr)
-      : fs_(fs), removal_(std::make_shared<FileRemoval>(fs, timers)) {}
+      : fs_(fs), removal_(new FileRemoval(fs, timers)) {}
 
   Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t expected_bytes,
                                                     IoClass io_class) override;
@@ -29,7 +29,7 @@ class LocalBlobStore final : public BlobStore {
 
  private:
   FileSystem& fs_;
-  const std::shared_ptr<FileRemoval> removal_;
+  const FileRemovalRef removal_;
   bool directory_made_ = false;
 };
 

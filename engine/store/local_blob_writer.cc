@@ -9,7 +9,7 @@
 
 namespace cellar::engine {
 
-LocalBlobWriter::LocalBlobWriter(FileSystem& fs, std::shared_ptr<FileRemoval> removal, BlobId id,
+LocalBlobWriter::LocalBlobWriter(FileSystem& fs, FileRemovalRef removal, BlobId id,
                                  std::unique_ptr<File> file, IoClass io_class)
     : fs_(fs), removal_(std::move(removal)), id_(id), file_(std::move(file)), io_class_(io_class) {
   for (Piece& piece : pieces_) {

@@ -31,8 +31,8 @@ class LocalBlobWriter final : public BlobWriter {
   static constexpr uint64_t kMostReserveBytes = 32u << 20;
 
   // `file` is open under unsealed_blob_path(id), new.
-  LocalBlobWriter(FileSystem& fs, std::shared_ptr<FileRemoval> removal, BlobId id,
-                  std::unique_ptr<File> file, IoClass io_class);
+  LocalBlobWriter(FileSystem& fs, FileRemovalRef removal, BlobId id, std::unique_ptr<File> file,
+                  IoClass io_class);
   ~LocalBlobWriter() override;
 
   // Space for the first `end` bytes; a multiple of kIoAlignment. An error is the writer's.
@@ -59,7 +59,7 @@ class LocalBlobWriter final : public BlobWriter {
   Result<void> failed() const;
 
   FileSystem& fs_;
-  const std::shared_ptr<FileRemoval> removal_;
+  const FileRemovalRef removal_;
   const BlobId id_;
   std::unique_ptr<File> file_;
   uint64_t reserved_bytes_ = 0;

@@ -29,7 +29,7 @@ Result<LogEntry> decode_entry(Bytes bytes) {
   return entry;
 }
 
-LocalLog::LocalLog(FileSystem& fs, Runtime& runtime, std::shared_ptr<FileRemoval> removal, LogId id,
+LocalLog::LocalLog(FileSystem& fs, Runtime& runtime, FileRemovalRef removal, LogId id,
                    const LogOptions& options)
     : id_(id),
       segments_(fs, runtime, std::move(removal), id, options),

@@ -14,7 +14,7 @@ namespace cellar::engine {
 class LocalLog final : public Log {
  public:
   // `fs` and `runtime` must outlive it; `removal` hurries once the log is sealed.
-  LocalLog(FileSystem& fs, Runtime& runtime, std::shared_ptr<FileRemoval> removal, LogId id,
+  LocalLog(FileSystem& fs, Runtime& runtime, FileRemovalRef removal, LogId id,
            const LogOptions& options);
 
   // Makes the first segment ready.

@@ -12,7 +12,7 @@ LocalLogStore::LocalLogStore(FileSystem& fs, Runtime& runtime, LogOptions option
     : fs_(fs),
       runtime_(runtime),
       options_(options),
-      removal_(std::make_shared<FileRemoval>(fs, &runtime.timers)) {
+      removal_(new FileRemoval(fs, &runtime.timers)) {
   CHECK(options.segment_bytes % kIoAlignment == 0 && options.segment_bytes >= 4 * kIoAlignment &&
             options.batch_bytes % kIoAlignment == 0 && options.batch_bytes >= kIoAlignment,
         "log segments of {} bytes, batches of {}", options.segment_bytes, options.batch_bytes);

@@ -31,7 +31,7 @@ class LocalLogStore final : public LogStore {
   FileSystem& fs_;
   Runtime& runtime_;
   const LogOptions options_;
-  const std::shared_ptr<FileRemoval> removal_;
+  const FileRemovalRef removal_;
 };
 
 }  // namespace cellar::engine

@@ -7,8 +7,8 @@
 
 namespace cellar::engine {
 
-LogSegments::LogSegments(FileSystem& fs, Runtime& runtime, std::shared_ptr<FileRemoval> removal,
-                         LogId log, const LogOptions& options)
+LogSegments::LogSegments(FileSystem& fs, Runtime& runtime, FileRemovalRef removal, LogId log,
+                         const LogOptions& options)
     : fs_(fs),
       removal_(std::move(removal)),
       log_(log),

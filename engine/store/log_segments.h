@@ -29,7 +29,7 @@ namespace cellar::engine {
 // returned, or the loop runs no more.
 class LogSegments {
  public:
-  LogSegments(FileSystem& fs, Runtime& runtime, std::shared_ptr<FileRemoval> removal, LogId log,
+  LogSegments(FileSystem& fs, Runtime& runtime, FileRemovalRef removal, LogId log,
               const LogOptions& options);
 
   // Prepares segment 0 and starts the background work.
@@ -71,7 +71,7 @@ class LogSegments {
   bool wants_spare() const { return !retry_.armed() && next_ <= in_use_ + kSpareSegments; }
 
   FileSystem& fs_;
-  const std::shared_ptr<FileRemoval> removal_;
+  const FileRemovalRef removal_;
   const LogId log_;
   const LogOptions options_;
   ShardExecutor executor_;
