@@ -197,6 +197,9 @@ std::vector<TableReading> labelled(std::vector<TableReading> tables) {
     other.live_bytes += one.live_bytes;
     other.dead_bytes += one.dead_bytes;
     other.overdue_bytes += one.overdue_bytes;
+    other.pinned_bytes += one.pinned_bytes;
+    other.damaged_sstables += one.damaged_sstables;
+    other.missed_us = std::max(other.missed_us, one.missed_us);
     other.reads += one.reads;
     other.writes += one.writes;
     other.oldest_death_us = std::min(other.oldest_death_us, one.oldest_death_us);
@@ -225,6 +228,10 @@ void write_tables(MetricsText& out, const std::vector<TableReading>& tables, int
   number("cellar_table_live_bytes", &T::live_bytes);
   number("cellar_table_dead_bytes", &T::dead_bytes);
   number("cellar_table_overdue_bytes", &T::overdue_bytes);
+  number("cellar_table_pinned_bytes", &T::pinned_bytes);
+  number("cellar_table_damaged_sstables", &T::damaged_sstables);
+  each_table(out, "cellar_table_deadline_missed_seconds", tables,
+             [](const T& t) { return std::optional(seconds(t.missed_us)); });
   each_table(out, "cellar_table_oldest_dead_seconds", tables, [now_us](const T& t) {
     const bool none = t.oldest_death_us == INT64_MAX;
     return std::optional(none ? 0.0 : seconds(std::max<int64_t>(now_us - t.oldest_death_us, 0)));

@@ -53,6 +53,7 @@ Async<NodeTimes> read_times(ShardServer& shard) {
 struct Tablets {
   std::vector<engine::TabletFigures> figures;
   engine::TableMap map;
+  int64_t now_us = 0;  // trusted
 };
 
 Async<Tablets> read_tablets(ShardServer& shard) {
@@ -60,24 +61,29 @@ Async<Tablets> read_tablets(ShardServer& shard) {
   auto figures = co_await shard.node().tablet_figures(shard.id(), TableId{});
   if (figures) all.figures = std::move(*figures);
   all.map = shard.tables();
+  all.now_us = shard.clock().now_us();
   co_return all;
 }
 
-// The engine may tell more of what it reclaims than it did.
-template <class Figures>
-void add_reclaim(TableReading& table, const Figures& of) {
-  table.dead_bytes += of.dead_bytes;
-  table.overdue_bytes += of.overdue_bytes;
-  table.oldest_death_us = std::min(table.oldest_death_us, of.oldest_death_us);
-  if constexpr (requires { of.next_reclaim_us; }) {
-    table.next_reclaim_us = std::min(table.next_reclaim_us, of.next_reclaim_us);
-  }
+void tell_reclaim(TableReading& table, const engine::ReclaimFigures& of, double dead_slack,
+                  int64_t now_us) {
+  table.dead_bytes = of.dead_bytes;
+  table.live_bytes = table.bytes - std::min(table.bytes, table.dead_bytes);
+  table.overdue_bytes = of.overdue_bytes;
+  table.held_bytes = of.held_bytes;
+  table.pinned_bytes = of.pinned_bytes;
+  table.damaged_sstables = of.damaged_tables;
+  table.oldest_death_us = of.oldest_death_us;
+  table.next_reclaim_us = of.next_reclaim_us;
+  const int64_t missed_us = engine::missed_since_us(of, dead_slack, now_us);
+  if (missed_us < now_us) table.missed_us = now_us - missed_us;
 }
 
 std::vector<TableReading> add_up(const Tablets& all) {
   std::vector<TableReading> tables;
   for (const auto& [name, entry] : all.map.tables()) {
     TableReading table;
+    engine::ReclaimFigures reclaim;
     table.id = entry->schema.id;
     table.name = name;
     for (const engine::TabletFigures& one : all.figures) {
@@ -88,9 +94,9 @@ std::vector<TableReading> add_up(const Tablets& all) {
       table.sstables += one.tables;
       table.reads += one.reads;
       table.writes += one.writes;
-      add_reclaim(table, one);
+      reclaim.add(one);
     }
-    table.live_bytes = table.bytes - std::min(table.bytes, table.dead_bytes);
+    tell_reclaim(table, reclaim, entry->schema.options.dead_slack, all.now_us);
     tables.push_back(std::move(table));
   }
   return tables;

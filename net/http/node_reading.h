@@ -41,11 +41,15 @@ struct TableReading {
   uint64_t live_bytes = 0;
   uint64_t dead_bytes = 0;
   uint64_t overdue_bytes = 0;
+  uint64_t held_bytes = 0;    // by undo windows
+  uint64_t pinned_bytes = 0;  // of replaced files
+  uint64_t damaged_sstables = 0;
   uint64_t sstables = 0;
   uint64_t reads = 0;
   uint64_t writes = 0;
   int64_t oldest_death_us = INT64_MAX;  // INT64_MAX: nothing is dead
   int64_t next_reclaim_us = INT64_MAX;  // INT64_MAX: not known, or none to come
+  int64_t missed_us = 0;                // for how long the reclaim deadline is missed; 0: it is met
 };
 
 struct NodeReading {

@@ -13,6 +13,7 @@ constexpr Route kRoutes[] = {
     {Method::get, "/api/v1/tables", Access::figures, true, handle_tables},
     {Method::get, "/api/v1/table", Access::figures, true, handle_table},
     {Method::get, "/api/v1/tablets", Access::data, true, handle_tablets},
+    {Method::get, "/api/v1/reclaim", Access::data, true, handle_reclaim},
     {Method::get, "/api/v1/compactions", Access::figures, true, handle_compactions},
     {Method::get, "/api/v1/clock", Access::figures, true, handle_clock},
     {Method::post, "/api/v1/clock/release", Access::change, true, handle_release_clock},

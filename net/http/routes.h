@@ -42,6 +42,7 @@ Async<HttpResponse> handle_profile(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_tables(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_table(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_tablets(HttpNode& node, const HttpRequest& request);
+Async<HttpResponse> handle_reclaim(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_preview(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_apply(HttpNode& node, const HttpRequest& request);
 Async<HttpResponse> handle_undo(HttpNode& node, const HttpRequest& request);
