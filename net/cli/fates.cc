@@ -1,31 +1,11 @@
 #include "net/cli/fates.h"
 
+#include "engine/model/death_cause.h"
 #include "net/cli/json_rows.h"
 #include "net/cli/rule_text.h"
 #include "net/cli/times.h"
 
 namespace cellar::cli {
-
-namespace {
-
-std::string_view name_of(DeathCause cause) {
-  switch (cause) {
-    case DeathCause::max_age:
-      return "max_age";
-    case DeathCause::max_versions:
-      return "max_versions";
-    case DeathCause::expiry:
-      return "expiry";
-    case DeathCause::deleted:
-      return "deleted";
-    case DeathCause::hidden:
-      return "hidden";
-    default:
-      return "none";
-  }
-}
-
-}  // namespace
 
 const client::RuleHistory& Fates::history(Bytes family) {
   const auto known = histories_.find(family);

@@ -13,7 +13,7 @@ std::string entry(std::string_view left, std::string_view right, size_t width) {
   return fmt::format("  {:<{}}  {}\n", left, width, right);
 }
 
-const char* kGlobalHelp =
+constexpr std::string_view kGlobalHelp =
     "  --addr HOST:PORT      of the node (default: $CELLAR_ADDR, else 127.0.0.1:7420)\n"
     "  --tls                 speak TLS (implied by --ca and --cert; $CELLAR_TLS=1)\n"
     "  --ca FILE             PEM: who may have signed the node's certificate (default: "

@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "engine/model/death_cause.h"
 #include "net/http/api.h"
 #include "net/http/cell_browser.h"
 #include "net/http/http_node.h"
@@ -13,24 +14,6 @@ namespace cellar::http {
 using server::ShardServer;
 
 namespace {
-
-std::string_view name_of(DeathCause cause) {
-  switch (cause) {
-    case DeathCause::none:
-      return "none";
-    case DeathCause::max_age:
-      return "max_age";
-    case DeathCause::max_versions:
-      return "max_versions";
-    case DeathCause::expiry:
-      return "expiry";
-    case DeathCause::deleted:
-      return "deleted";
-    case DeathCause::hidden:
-      return "hidden";
-  }
-  return "none";
-}
 
 json::value cell_value(const BrowsedCell& cell) {
   return {

@@ -128,6 +128,9 @@ void handle_backup(ShardServer& shard, Session& session, const Frame& frame) {
       for (const auto* table : *tables) job.tables.emplace_back(wire::text(table));
     }
   }
+  if (auto room = shard.admit_growth(); action == fb::BackupAction::Restore && !room) {
+    return session.reply_error(frame.header, room.error());
+  }
   job.by = session.author();
   spawn(shard.executor(), backup(shard, session, frame.header, action, std::move(job)));
 }

@@ -51,6 +51,13 @@ Error existence_error(const wire::DecodedConditional& decoded, const MutationLim
   return not_found;
 }
 
+// Whichever way its condition goes.
+Result<void> admit(const ShardServer& shard, const wire::DecodedConditional& decoded) {
+  if (!decoded.rules.empty()) return shard.admit_growth();
+  TRY_VOID(shard.admit_growth(decoded.then_mutations));
+  return shard.admit_growth(decoded.else_mutations);
+}
+
 template <class Request>
 void start(ShardServer& shard, Session& session, const Frame& frame, const FilterSpec& filter) {
   if (auto held = shard.admission().hold_bytes(frame.body.size()); !held) {
@@ -88,6 +95,7 @@ void start(ShardServer& shard, Session& session, const Frame& frame, const Filte
     const wire::TabletHint hint = hint_of(tablet);
     return refuse(stale_error(frame.header, tablet), &hint);
   }
+  if (auto room = admit(shard, op->decoded()); !room) return refuse(room.error());
   if constexpr (kPlain<Request>) op->set_plain();
   if (!op->decoded().token.empty()) op->set_content(content_of<Request>(op->decoded(), filter));
   op->start(tablet);

@@ -59,6 +59,9 @@ void handle_mutate_row(ShardServer& shard, Session& session, const Frame& frame)
     return session.reply_error(frame.header, stale_error(frame.header, tablet), &hint);
   }
   if (tablet.held) return session.hold();
+  if (auto room = shard.admit_growth(row.mutations); !room) {
+    return session.reply_error(frame.header, room.error());
+  }
   if (tablet.shard == shard.id()) {
     return start_single_write(shard, session, frame.header, decoded, tablet);
   }
@@ -91,6 +94,10 @@ void handle_mutate_rows(ShardServer& shard, Session& session, const Frame& frame
     if (tablet.held) {
       batch->forget();
       return session.hold();
+    }
+    if (auto room = shard.admit_growth(decoded.mutation(i).mutations); !room) {
+      batch->refuse(i, room.error());
+      continue;
     }
     if (!decoded.rows[i].token.empty()) {
       batch->add_with_token(i, tablet);

@@ -60,6 +60,12 @@ struct BackupOptions {
   uint64_t rate_bytes_per_s = 64u << 20;
 };
 
+struct DiskOptions {
+  // With less than this left on the disk of data_dir, requests that add data are refused; what is
+  // left is for deletes, flushes and merges. 0: none is kept. 0 to 1 TiB.
+  uint64_t reserve_bytes = 512u << 20;
+};
+
 struct ServerOptions {
   std::string data_dir;
   std::string listen = "127.0.0.1:7420";
@@ -77,6 +83,7 @@ struct ServerOptions {
   NetOptions net;
   LogOptions log;
   BackupOptions backup;
+  DiskOptions disk;
   HttpOptions http;
   SecurityOptions security;
 };

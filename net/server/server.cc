@@ -233,7 +233,20 @@ Result<void> Server::open_listeners() {
   start_balancer();
   start_backups();
   start_beats();
+  start_disk_watch();
   return {};
+}
+
+void Server::start_disk_watch() {
+  pool_.run_on(ShardId{0}, [this](Shard& shard) -> Async<void> {
+    disk_watch_ = std::make_unique<DiskWatch>(*state(shard).server, *state(shard).fs);
+    disk_watch_->start();
+    co_return;
+  });
+  pool_.run_on_all([this](Shard& shard) -> Async<void> {
+    state(shard).server->set_disk(&disk_watch_->room());
+    co_return;
+  });
 }
 
 void Server::start_beats() {
@@ -383,6 +396,7 @@ void Server::end() {
   pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
     if (agent_) co_await agent_->stop();
     agent_.reset();
+    if (disk_watch_) co_await disk_watch_->stop();
   });
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     if (state(shard).listener) state(shard).listener->close();
@@ -393,6 +407,7 @@ void Server::end() {
   });
   pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
     audit_.reset();
+    disk_watch_.reset();
     backups_.reset();
     node_.reset();
     manifest_.reset();

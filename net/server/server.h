@@ -23,6 +23,7 @@
 #include "io/runtime/tcp_transport.h"
 #include "net/server/agent_check.h"
 #include "net/server/backup_jobs.h"
+#include "net/server/disk_watch.h"
 #include "net/server/readiness.h"
 #include "net/server/reload.h"
 #include "net/server/reload_desk.h"
@@ -108,6 +109,7 @@ class Server {
   Async<void> open_audit(Shard& shard);
   Async<void> bind(Shard& shard, Address address);
   void start_beats();
+  void start_disk_watch();
   Async<void> open_agent(Shard& shard);
   void start_balancer();
   void stop_balancer();
@@ -134,6 +136,7 @@ class Server {
   std::shared_ptr<AuditLog> audit_;  // shard 0's
   std::unique_ptr<engine::Node> node_;
   std::unique_ptr<BackupJobs> backups_;         // on shard 0, likewise
+  std::unique_ptr<DiskWatch> disk_watch_;       // on shard 0, while the shards serve
   std::unique_ptr<AgentCheck> agent_;           // on shard 0, if it is wanted
   std::unique_ptr<engine::Balancer> balancer_;  // on shard 0, while the node serves
   bool running_ = false;

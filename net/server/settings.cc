@@ -216,6 +216,10 @@ std::vector<Setting> make_settings() {
                        "size of a log segment"));
   all.push_back(number("tables.bytes", Kind::bytes, kMiB, 16 * kGiB, FIELD(engine.table_bytes),
                        "compaction cuts tables on disk at this size"));
+  all.push_back(number("disk.reserve", Kind::bytes, 0, kTiB, FIELD(disk.reserve_bytes),
+                       "with less left on the disk only deletes are taken, and reclaiming has the "
+                       "rest; 0: none is kept",
+                       Change::reload));
   all.push_back(number("clock.max_trusted_gap", Kind::duration, 0, 3650 * kDay,
                        FIELD(engine.max_trusted_gap_us),
                        "time over a boot of the machine that is believed at once"));

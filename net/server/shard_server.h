@@ -20,6 +20,7 @@
 #include "net/server/admission.h"
 #include "net/server/audit_log.h"
 #include "net/server/conditional_op.h"
+#include "net/server/disk_room.h"
 #include "net/server/extra_ops.h"
 #include "net/server/map_wait.h"
 #include "net/server/node_control.h"
@@ -80,6 +81,15 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   // The home shard's; null where none are taken. It outlives the sessions.
   void set_backups(BackupJobs* backups) { backups_ = backups; }
   BackupJobs* backups() { return backups_; }
+  // How much room the disk has; null where nobody looks. It outlives the sessions.
+  void set_disk(const DiskRoom* room) { disk_ = room; }
+  // RESOURCE_EXHAUSTED for what adds data while the reserve is touched.
+  Result<void> admit_growth() const {
+    return disk_ == nullptr ? Result<void>() : disk_->admit(options_.disk.reserve_bytes);
+  }
+  Result<void> admit_growth(std::span<const Mutation> mutations) const {
+    return disk_ == nullptr ? Result<void>() : disk_->admit(options_.disk.reserve_bytes, mutations);
+  }
   // What the node's program hears from an operator; all of it null in a node without one.
   void set_control(NodeControl control) { control_ = control; }
   const NodeControl& control() const { return control_; }
@@ -178,6 +188,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   engine::Engine& engine_;
   BackupJobs* backups_ = nullptr;
   NodeControl control_;
+  const DiskRoom* disk_ = nullptr;
   ServerOptions options_;
   const NodeFacts& facts_;
   const std::vector<ShardServer*>& peers_;

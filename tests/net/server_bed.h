@@ -35,6 +35,7 @@ class ServerBed {
   size_t blobs_on_disk();
   const std::string& host() const { return host_; }
   FileSystem& fs(uint32_t i) { return *parts_[i].fs; }
+  MemDisk& disk() { return disk_; }
   void stop();  // in order, as SIGTERM does
 
  private:
