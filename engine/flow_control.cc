@@ -77,15 +77,15 @@ bool FlowControl::pressed() const {
          now.log_pending_bytes * 2 > now.log_pending_bound;
 }
 
-// One that has nothing waiting takes from the share that is left for such.
+// One that has nothing waiting takes from the share that is set apart for such.
 bool FlowControl::passes(Writers& writers) {
   if (writers.pressure_ > 0) return false;
   if (unlimited_) return true;
   if (writers.spent_tick_ != tick_) writers.spent_ = 0;
   writers.spent_tick_ = tick_;
-  if (writers.spent_ + writers.mean_bytes_ > share_ || credit_ <= 0) return false;
+  if (writers.spent_ + writers.mean_bytes_ > share_ || light_credit_ <= 0) return false;
   writers.spent_ += writers.mean_bytes_;
-  credit_ -= writers.mean_bytes_;
+  light_credit_ -= writers.mean_bytes_;
   return true;
 }
 
@@ -99,7 +99,7 @@ void FlowControl::hold(Writers& writers, Write& write) {
 void FlowControl::begin() {
   slow_ = true;
   unlimited_ = true;
-  credit_ = 0;
+  credit_ = light_credit_ = 0;
   ticked_us_ = timers_.now_us();
   log_durable_end_ = levels_ ? levels_().log_durable_end : 0;
   log_moved_us_ = ticked_us_;
@@ -159,11 +159,14 @@ void FlowControl::give_credit(double rate, double seconds) {
   constexpr double kMostSeconds = static_cast<double>(kMostCreditUs) / 1e6;
   unlimited_ = rate == kUnlimited;
   if (unlimited_) {
-    credit_ = share_ = kUnlimited;
+    credit_ = light_credit_ = share_ = kUnlimited;
   } else {
-    if (credit_ == kUnlimited) credit_ = 0;
-    credit_ = std::min(credit_ + rate * seconds, rate * kMostSeconds);
+    if (credit_ == kUnlimited) credit_ = light_credit_ = 0;
     share_ = rate * seconds / static_cast<double>(waiting_.size() + 1);
+    const double light = light_credit_ + share_;
+    light_credit_ = std::min(light, share_);
+    const double others = rate * seconds - share_ + (light - light_credit_);
+    credit_ = std::min(credit_ + others, rate * kMostSeconds);
   }
   for (Writers* writers : waiting_) {
     const double own = runs_rate(writers->pressure_);
@@ -175,8 +178,7 @@ void FlowControl::give_credit(double rate, double seconds) {
 
 // In turns, one answer each. What is called may change the lists.
 void FlowControl::release() {
-  const double kept = unlimited_ ? 0 : share_;
-  for (size_t stuck = 0; stuck < waiting_.size() && credit_ > kept;) {
+  for (size_t stuck = 0; stuck < waiting_.size() && credit_ > 0;) {
     Writers& writers = *waiting_.front();
     waiting_.pop_front();
     if (writers.credit_ <= 0) {

@@ -23,8 +23,9 @@
 // refusals (RESOURCE_EXHAUSTED), which this makes rare.
 //
 // Fairness: of the shard's rate every tablet that has answers waiting gets the same, in turns, and
-// one share is left to those that have none: a tablet that asks for less than its share does not
-// wait. A tablet's own pressure holds its own answers only.
+// one share is set apart for those that have none: a tablet that asks for less than its share does
+// not wait, however large the commits are for which others overdraw theirs. A tablet's own pressure
+// holds its own answers only.
 //
 //   memtables 60 % full: p 0.2, answers at 4 times the drain; 75 %: as the drain; 95 %: at a ninth
 #pragma once
@@ -149,8 +150,9 @@ class FlowControl {
   uint64_t log_durable_end_ = 0;
   int64_t log_moved_us_ = 0;  // when the log was seen to get on, or to have nothing to do
   bool unlimited_ = true;     // the shard's own pressures are 0
-  double credit_ = 0;         // bytes that may be answered
-  double share_ = 0;          // of it, what one tablet may take without waiting
+  double credit_ = 0;         // bytes that may be answered of those that wait
+  double light_credit_ = 0;   // of those that do not have to; what they leave goes to the others
+  double share_ = 0;          // of it, what one tablet may take in a tick
   std::deque<Writers*> waiting_;
   std::vector<Write*> orphans_;  // lists of answers of tablets that are gone
   uint64_t held_ = 0;

@@ -383,5 +383,38 @@ TEST_F(StalledLog, DelaysItsWritersRefusesBeyondTheBoundAloneAndTheOtherShardGoe
   EXPECT_TRUE(node.set("t", "flood-again", "f:q", 1, "v"));
 }
 
+// A table that is held, for tables on disk come slower than its memtables fill, and one on the same
+// shard that asks for little.
+TEST_F(StalledLog, ATableThatAsksForLittleKeepsItsLatencyBesideOneThatIsHeld) {
+  options.shards = 1;
+  options.engine.memory_bytes = 32u << 20;
+  options.engine.memtable_bytes = 2u << 20;
+  ASSERT_TRUE(rules[0].add("write path=blob/* delay_us=50000"));
+  TestNode node(options);
+  ASSERT_TRUE(node.create_table("heavy", {"f"}));
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  std::vector<std::unique_ptr<PendingWrite>> heavy;
+  size_t finished = 0;
+  const auto flood = [&] {
+    while (heavy.size() < finished + 64) {
+      std::vector<OwnedMutation> ops;
+      ops.push_back(set_cell("f:q", 1, std::string(20'000, 'v')));
+      heavy.push_back(node.begin_write("heavy", fmt::format("r{}", heavy.size()), std::move(ops),
+                                       Durability::periodic));
+    }
+    while (finished < heavy.size() && heavy[finished]->finished) heavy[finished++].reset();
+  };
+  OneByOne light(node, "r");
+  light.bytes = 100;
+  for (int ms = 0; ms < 3'000; ++ms) {
+    flood();
+    light.look();
+    node.world().run_for_us(1000);
+  }
+  EXPECT_LT(finished, 3'000u * 64 / 4) << "nobody was held";
+  EXPECT_GT(light.answered, 2'900u);
+  EXPECT_LE(light.longest_us, 5'000);
+}
+
 }  // namespace
 }  // namespace cellar::support
