@@ -70,8 +70,8 @@ TEST(Program, UsageErrorsAreNamedAndExitWithTwo) {
   usage({"elephant"}, "there is no command 'elephant'; see cellar --help");
   usage({"--colour", "ls"}, "ls takes no --colour");
   usage({"--colour"}, "there is no option --colour");
-  usage({"gc"}, "gc takes one of show, preview, set, undo, explain; see cellar gc --help");
-  usage({"gc", "sett"}, "explain, not 'sett'");
+  usage({"gc"}, "gc takes one of show, preview, set, undo, explain, why; see cellar gc --help");
+  usage({"gc", "sett"}, "why, not 'sett'");
   usage({"gc", "set", "t", "f"}, "gc set needs TABLE FAMILY RULE");
   usage({"gc", "set", "t", "f", "maxage=2d", "xor", "maxage=3d"}, "column 11");
   usage({"gc", "set", "t", "f", "maxage=2d"}, "add --yes");
