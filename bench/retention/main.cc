@@ -17,6 +17,7 @@
 #include "engine/read/scan.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
+#include "tests/support/count_cells.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
@@ -49,17 +50,6 @@ std::vector<Case> cases() {
       {"own_expiry+max_versions", versions, 4},
   };
 }
-
-struct Count final : CellSink {
-  uint64_t cells = 0;
-  uint64_t bytes = 0;
-  Flow cell(const CellView& cell) override {
-    ++cells;
-    bytes += cell.value.size();
-    return Flow::more;
-  }
-  Flow end_row(Bytes) override { return Flow::more; }
-};
 
 int64_t processor_ns() {
   timespec t{};
@@ -148,17 +138,7 @@ class Bed {
   }
 
   uint64_t run(const Case& one, const ReadSpec& spec) {
-    const engine::TabletDescriptor& tablet = *one.tablet;
-    auto cursor = node_.node().engine(tablet.shard).open_scan(tablet.id, tablet.epoch, spec);
-    CHECK(cursor.has_value());
-    Count count;
-    while (true) {
-      const engine::ScanStep step = (*cursor)->run(count);
-      if (step == engine::ScanStep::done) return count.cells;
-      CHECK(step != engine::ScanStep::failed, "{}", (*cursor)->error().to_string());
-      if (step == engine::ScanStep::blocked)
-        node_.world().block_on(node_.loop(tablet.shard.value()), (*cursor)->load());
-    }
+    return count_cells(node_, *one.tablet, spec);
   }
 
   const int rows_;

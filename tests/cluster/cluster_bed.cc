@@ -40,15 +40,7 @@ std::string ClusterBed::lacking() {
 ClusterBed::ClusterBed() {
   directory_ = std::filesystem::temp_directory_path() / fmt::format("cellar-cluster-{}", getpid());
   std::filesystem::create_directories(directory_);
-  namespaces_ = make_namespaces();
-  if (namespaces_) {
-    placement_ = "network namespaces on a bridge, 10.77.0.x";
-  } else {
-    remove_namespaces();
-    prefix_ = fmt::format("127.77.{}.", 1 + getpid() % 250);
-    placement_ =
-        "loopback addresses " + prefix_ + "x, because network namespaces are not to be had";
-  }
+  whole_ = make_namespaces();
 }
 
 ClusterBed::~ClusterBed() {
@@ -86,7 +78,6 @@ void ClusterBed::remove_namespaces() {
 }
 
 std::vector<std::string> ClusterBed::inside(const std::string& who) const {
-  if (!namespaces_) return {};
   return {"ip", "netns", "exec", namespace_name(who)};
 }
 
@@ -109,7 +100,7 @@ bool ClusterBed::start_node(int node, const std::string& program) {
                              "--advertise",
                              host + ":7420",
                              "--proxy-trusted",
-                             prefix_ + "2",
+                             std::string(kPrefix) + "2",
                              "--http-listen",
                              host + ":7421",
                              "--agent-listen",
@@ -134,7 +125,6 @@ bool ClusterBed::start_node(int node, const std::string& program) {
 
 void ClusterBed::write_proxy_config() const {
   std::string text = text_of(CELLAR_SOURCE_DIR "/deploy/haproxy.cfg");
-  replace_all(text, "10.77.0.", prefix_);
   replace_all(text, "global\n", "global\n  stats socket " + (directory_ / "admin").string() + "\n");
   std::ofstream(directory_ / "haproxy.cfg") << text;
 }

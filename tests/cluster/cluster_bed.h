@@ -3,9 +3,7 @@
 //
 //   10.77.0.1 the test   10.77.0.2 HAProxy   10.77.0.11 .. .13 the nodes
 //
-// Where namespaces are forbidden, everything has a loopback address instead (127.77.N.x), and
-// placement() says so; haproxy.cfg does not serve there yet, so the test is skipped. Nothing of it
-// outlives the bed.
+// Where namespaces are forbidden there is no bed. Nothing of it outlives the bed.
 #pragma once
 
 #include <array>
@@ -19,14 +17,14 @@ namespace cellar::cluster {
 class ClusterBed {
  public:
   static constexpr int kNodes = 3;
+  static constexpr const char* kPrefix = "10.77.0.";
 
   ClusterBed();
   ~ClusterBed();
 
   // Why there can be no bed on this machine; empty: there can.
   static std::string lacking();
-  const std::string& placement() const { return placement_; }
-  bool in_namespaces() const { return namespaces_; }
+  bool whole() const { return whole_; }  // every namespace is there
 
   // `program`: cellard; waits until it serves.
   bool start_node(int node, const std::string& program);
@@ -37,8 +35,8 @@ class ClusterBed {
   bool start_proxy();  // waits until it lets connections through to every node
 
   std::string node_address(int node) const;
-  std::string proxy_address() const { return prefix_ + "2:7420"; }
-  std::string any_address() const { return prefix_ + "2:7430"; }
+  std::string proxy_address() const { return std::string(kPrefix) + "2:7420"; }
+  std::string any_address() const { return std::string(kPrefix) + "2:7430"; }
   // Status of a node as the proxy sees it: "UP", "DRAIN", "DOWN", ...
   std::string seen_by_proxy(int node) const;
   bool waits_for_status(int node, const std::string& status, int timeout_ms) const;
@@ -49,15 +47,13 @@ class ClusterBed {
  private:
   bool make_namespaces();
   void remove_namespaces();
-  std::string host_of(int node) const { return prefix_ + std::to_string(11 + node); }
+  std::string host_of(int node) const { return std::string(kPrefix) + std::to_string(11 + node); }
   // What runs a program where that address is.
   std::vector<std::string> inside(const std::string& who) const;
   void write_proxy_config() const;
 
   std::filesystem::path directory_;
-  std::string prefix_ = "10.77.0.";
-  std::string placement_;
-  bool namespaces_ = false;
+  bool whole_ = false;
   std::array<Program, kNodes> nodes_;
   Program proxy_;
 };

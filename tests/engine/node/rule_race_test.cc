@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "tests/support/test_node.h"
+#include "tests/support/rule_tables.h"
 
 namespace cellar::support {
 namespace {
@@ -28,23 +28,9 @@ class RuleRace : public testing::Test {
     options.engine.clock_renew_us = 0;
     return options;
   }
-  static engine::TableChange rule_of_f(RetentionRule rule) {
-    engine::TableChange change;
-    change.name = "t";
-    change.alter.emplace_back().name = "f";
-    change.alter[0].rule = std::move(rule);
-    return change;
-  }
   static engine::TableSpec table(RetentionRule rule, int64_t undo_window_us) {
-    engine::TableSpec spec;
-    spec.name = "t";
-    spec.granularity = Granularity::micros;
-    spec.splits = {"m"};
-    engine::FamilySpec& family = spec.families.emplace_back();
-    family.name = "f";
-    family.rule = std::move(rule);
-    family.undo_window_us = undo_window_us;
-    family.born_dead = BornDead::accept;
+    engine::TableSpec spec = table_of_rule(std::move(rule), undo_window_us);
+    spec.families[0].born_dead = BornDead::accept;
     return spec;
   }
 };

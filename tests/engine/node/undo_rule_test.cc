@@ -2,7 +2,7 @@
 // merges and restarts too; and what cannot be undone is refused and changes nothing.
 #include <gtest/gtest.h>
 
-#include "tests/support/test_node.h"
+#include "tests/support/rule_tables.h"
 
 namespace cellar::support {
 namespace {
@@ -19,31 +19,15 @@ class UndoRule : public testing::Test {
     return options;
   }
   void create(RetentionRule rule) {
-    engine::TableSpec spec;
-    spec.name = "t";
-    spec.granularity = Granularity::micros;
-    spec.splits = {"m"};
-    engine::FamilySpec& family = spec.families.emplace_back();
-    family.name = "f";
-    family.rule = std::move(rule);
-    family.undo_window_us = kHourUs;
-    ASSERT_TRUE(node_.create_table(std::move(spec)));
+    ASSERT_TRUE(node_.create_table(table_of_rule(std::move(rule), kHourUs)));
     for (const char* row : {"a", "z"}) {
       for (int64_t t = 1; t <= 5; ++t) {
         ASSERT_TRUE(node_.set("t", row, "f:q", t, std::to_string(t)));
       }
     }
   }
-  static engine::TableChange of_family() {
-    engine::TableChange change;
-    change.name = "t";
-    change.alter.emplace_back().name = "f";
-    return change;
-  }
   Result<engine::TableEntry> set_rule(RetentionRule rule) {
-    engine::TableChange change = of_family();
-    change.alter[0].rule = std::move(rule);
-    return node_.alter_table(std::move(change));
+    return node_.alter_table(rule_of_f(std::move(rule)));
   }
   Result<engine::TableEntry> undo(uint64_t expected_version = 0) {
     return node_.undo_rule({"t", "f", expected_version});
@@ -106,7 +90,7 @@ TEST_F(UndoRule, IsRefusedWhenTheWindowHasEndedAndOverARestart) {
 TEST_F(UndoRule, IsRefusedWhereTheFamilyForbidsTheOldRuleNow) {
   create(RetentionRule::max_age_us(kHourUs * 1'000'000));
   ASSERT_TRUE(set_rule(RetentionRule::max_versions(2)));
-  engine::TableChange meaning = of_family();
+  engine::TableChange meaning = change_of_f();
   meaning.alter[0].timestamps = TimestampMeaning::sequence;
   ASSERT_TRUE(node_.alter_table(meaning));
   const auto refused = undo();
