@@ -215,12 +215,13 @@ void ScanCursor::renew_stamp() {
 
 void ScanCursor::renew_range_deletes() {
   range_deletes_.clear();
+  std::string scratch[2];
+  const Bytes first = bounds_.first_row(scratch[0]);
+  const std::optional<Bytes> end = bounds_.end_row(scratch[1]);
   for (const auto& source : *setup_.sources)
     for (const StampedRange& range : source->range_deletes()) {
-      const bool ends_before =
-          !range.end.empty() && Bytes(row_prefix(range.end)) <= bounds_.lower();
-      if (!ends_before && Bytes(row_prefix(range.start)) < bounds_.upper())
-        range_deletes_.add(range);
+      const bool ends_before = !range.end.empty() && Bytes(range.end) <= first;
+      if (!ends_before && (!end || Bytes(range.start) < *end)) range_deletes_.add(range);
     }
   range_deletes_.build(stamp_);
 }

@@ -5,6 +5,7 @@
 #include <absl/container/inlined_vector.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/model/read_spec.h"
@@ -39,6 +40,10 @@ class ScanBounds {
   }
   Bytes lower() const { return range(0).lower; }  // REQUIRES: !empty()
   Bytes upper() const { return range(places_.size() - 1).upper; }
+  // Rows [first_row, end_row); none: to the last there is. Of `scratch`, or valid as long as this.
+  // REQUIRES: !empty().
+  Bytes first_row(std::string& scratch) const;
+  std::optional<Bytes> end_row(std::string& scratch) const;
   // All of one row, and nothing else.
   bool single_row() const { return single_row_; }
 
