@@ -17,6 +17,7 @@ class Shared : public testing::Test, protected TableFixture {
   Shared() {
     for (const BlobId blob : {kA, kB}) write({cell_of("row")}, small_blocks(256, blob));
   }
+  void TearDown() override { world.block_on(loop, reaper_.drain()); }
   bool is_there(BlobId blob) {
     world.run_until_idle();
     return world.block_on(loop, store.open(blob)).has_value();
