@@ -48,6 +48,11 @@ Result<std::shared_ptr<const security::Principals>> SecurityFiles::read_principa
                 options_.principals);
   }
   TRY(auto principals, security::Principals::parse(text.str(), options_.principals));
+  // Most likely it is being written at this moment, and nobody could come in.
+  if (principals->all().empty()) {
+    return fail(Errc::invalid_argument, "security.principals: '{}' names no principal",
+                options_.principals);
+  }
   if (options_.client_ca.empty()) TRY_VOID(refuse_without_ca(*principals));
   return principals;
 }

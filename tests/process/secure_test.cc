@@ -58,11 +58,14 @@ class Secure : public testing::Test {
     if (!HasFailure()) fs::remove_all(scratch);
   }
 
+  // As an operator should: a node never sees half of it.
   void write_principals(const std::string& token, const std::string& more) {
-    write_all(principals(), fmt::format("[[principal]]\nname = \"app\"\ntokens = [\"{}\"]\n"
-                                        "[[principal.grant]]\nprefix = \"\"\nroles = [\"read\", "
-                                        "\"write\", \"schema\", \"admin\"]\n{}",
-                                        security::hash_text(token), more));
+    const std::string made = principals() + ".new";
+    write_all(made, fmt::format("[[principal]]\nname = \"app\"\ntokens = [\"{}\"]\n"
+                                "[[principal.grant]]\nprefix = \"\"\nroles = [\"read\", "
+                                "\"write\", \"schema\", \"admin\"]\n{}",
+                                security::hash_text(token), more));
+    fs::rename(made, principals());
   }
   std::string principals() const { return scratch / "principals.toml"; }
   std::string log() const { return read_all(scratch / "data.log"); }
@@ -153,6 +156,8 @@ TEST_F(Secure, PrincipalsWhomNobodyAsksForTheirCertificateAreRefused) {
   // While the node serves such a file is refused too, and the principals of before stay.
   write_principals("token-of-a-client", "");
   ASSERT_TRUE(start(without_ca)) << log();
+  std::ofstream(principals()).flush();  // an empty one is not taken either
+  EXPECT_TRUE(eventually([&] { return log().contains("names no principal"); }));
   write_principals("another-token",
                    "[[principal]]\nname = \"late\"\ncertificates = [\"CN=late,O=Example\"]\n");
   EXPECT_TRUE(eventually([&] { return log().contains("principal 'late' has certificates"); }));
