@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr double kOnset = 0.5;  // of a bound
+constexpr double kMostCreditSeconds = static_cast<double>(FlowControl::kMostCreditUs) / 1e6;
 
 // What was seen last counts for a quarter.
 void blend(double& average, double seen) { average += (seen - average) / 4; }
@@ -77,10 +78,16 @@ bool FlowControl::pressed() const {
          now.log_pending_bytes * 2 > now.log_pending_bound;
 }
 
-// One that has nothing waiting takes from the share that is set apart for such.
+// One that has nothing waiting spends its own credit at once, and of the shard's what is set apart
+// for such.
 bool FlowControl::passes(Writers& writers) {
-  if (writers.pressure_ > 0) return false;
-  if (unlimited_) return true;
+  accrue(writers);
+  if (writers.credit_ <= 0 || (!unlimited_ && !takes_light_share(writers))) return false;
+  writers.credit_ -= writers.mean_bytes_;
+  return true;
+}
+
+bool FlowControl::takes_light_share(Writers& writers) {
   if (writers.spent_tick_ != tick_) writers.spent_ = 0;
   writers.spent_tick_ = tick_;
   if (writers.spent_ + writers.mean_bytes_ > share_ || light_credit_ <= 0) return false;
@@ -155,8 +162,22 @@ void FlowControl::measure_log(const FlowLevels& levels, double seconds) {
   }
 }
 
+// What the tablet's own pressure lets through since the last time.
+void FlowControl::accrue(Writers& writers) const {
+  const int64_t now_us = timers_.now_us();
+  const int64_t passed_us = std::clamp<int64_t>(now_us - writers.accrued_us_, 0, kMostCreditUs);
+  writers.accrued_us_ = now_us;
+  const double rate = runs_rate(writers.pressure_);
+  if (rate == kUnlimited) {
+    writers.credit_ = kUnlimited;
+    return;
+  }
+  if (writers.credit_ == kUnlimited) writers.credit_ = 0;
+  writers.credit_ = std::min(writers.credit_ + rate * static_cast<double>(passed_us) / 1e6,
+                             rate * kMostCreditSeconds);
+}
+
 void FlowControl::give_credit(double rate, double seconds) {
-  constexpr double kMostSeconds = static_cast<double>(kMostCreditUs) / 1e6;
   unlimited_ = rate == kUnlimited;
   if (unlimited_) {
     credit_ = light_credit_ = share_ = kUnlimited;
@@ -166,14 +187,9 @@ void FlowControl::give_credit(double rate, double seconds) {
     const double light = light_credit_ + share_;
     light_credit_ = std::min(light, share_);
     const double others = rate * seconds - share_ + (light - light_credit_);
-    credit_ = std::min(credit_ + others, rate * kMostSeconds);
+    credit_ = std::min(credit_ + others, rate * kMostCreditSeconds);
   }
-  for (Writers* writers : waiting_) {
-    const double own = runs_rate(writers->pressure_);
-    writers->credit_ = own == kUnlimited
-                           ? kUnlimited
-                           : std::min(writers->credit_ + own * seconds, own * kMostSeconds);
-  }
+  for (Writers* writers : waiting_) accrue(*writers);
 }
 
 // In turns, one answer each. What is called may change the lists.

@@ -25,7 +25,9 @@
 // Fairness: of the shard's rate every tablet that has answers waiting gets the same, in turns, and
 // one share is set apart for those that have none: a tablet that asks for less than its share does
 // not wait, however large the commits are for which others overdraw theirs. A tablet's own pressure
-// holds its own answers only.
+// holds its own answers only, and by bytes, not by ticks: the rate that it allows is credit that
+// comes with time, spent as soon as it is there, so that few clients that wait for their answers
+// get it as well as many.
 //
 //   memtables 60 % full: p 0.2, answers at 4 times the drain; 75 %: as the drain; 95 %: at a ninth
 #pragma once
@@ -103,7 +105,8 @@ class FlowControl {
     FlowControl& flow_;
     double mean_bytes_ = 256;  // of a commit, lately
     double pressure_ = 0;      // of its own
-    double credit_ = 0;        // bytes, while pressure_ > 0
+    double credit_ = 0;        // bytes that its own pressure lets be answered, as of
+    int64_t accrued_us_ = 0;   // this time
     double spent_ = 0;         // in the tick with this number, without waiting
     uint64_t spent_tick_ = 0;
     Write* first_ = nullptr;
@@ -127,6 +130,8 @@ class FlowControl {
  private:
   bool pressed() const;
   bool passes(Writers& writers);
+  bool takes_light_share(Writers& writers);
+  void accrue(Writers& writers) const;
   void hold(Writers& writers, Write& write);
   void begin();
   void tick();

@@ -60,6 +60,18 @@ struct FlowTest : testing::Test {
            static_cast<double>(for_us);
   }
 
+  // The same for clients that commit again as soon as they are answered.
+  double closed_rate_of(Clients& clients, int64_t for_us = 1'000'000) {
+    constexpr int64_t kStepUs = 100;
+    const uint64_t before = clients.answered;
+    for (int64_t us = 0; us < for_us; us += kStepUs) {
+      while (!clients.free.empty()) clients.commit_all();
+      world.run_for_us(kStepUs);
+    }
+    return static_cast<double>((clients.answered - before) * kCommitBytes) * 1e6 /
+           static_cast<double>(for_us);
+  }
+
   SimWorld world{1};
   SimLoop& loop{world.add_loop()};
   FlowLevels levels;
@@ -147,6 +159,63 @@ TEST_F(FlowTest, RunsThatMergingIsBehindWithSlowTheirTabletAlone) {
   world.run_for_us(2'000);
   EXPECT_FALSE(behind.writers.waits());
   EXPECT_FALSE(flow.slow());
+}
+
+// Few clients that commit again as soon as they are answered: what bounds them is the rate, and not
+// how many there are for each tick.
+TEST_F(FlowTest, ATabletThatMergingIsBehindWithSpendsItsRateAsItComes) {
+  Clients behind(flow, 4);
+  behind.writers.set_runs_behind((FlowControl::kFreeRuns + FlowControl::kMostRuns) / 2);
+  (void)closed_rate_of(behind, 100'000);
+  EXPECT_NEAR(closed_rate_of(behind) / kDrain, 1, 0.1);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_NEAR(closed_rate_of(behind, 10'000) / kDrain, 1, 0.2) << i;
+  }
+  behind.writers.set_runs_behind(10 * FlowControl::kMostRuns);
+  (void)closed_rate_of(behind, 100'000);
+  EXPECT_NEAR(closed_rate_of(behind) / (kDrain * FlowControl::kLeastOfDrain), 1, 0.1);
+}
+
+TEST_F(FlowTest, ATabletThatIsHeldAfterItWasFreeHasNothingSavedUp) {
+  Clients clients(flow, 100'000);
+  for (int i = 0; i < 3; ++i) {
+    clients.writers.set_runs_behind(0);
+    world.run_for_us(2'000);
+    clients.commit_all();
+    world.run_for_us(5'000'000);
+    EXPECT_FALSE(clients.writers.waits());
+    clients.writers.set_runs_behind((FlowControl::kFreeRuns + FlowControl::kMostRuns) / 2);
+    clients.answered = 0;
+    clients.commit_all();
+    world.run_for_us(1'000);
+    const double most_us = FlowControl::kMostCreditUs + 2 * Timers::kTickUs;
+    EXPECT_LE(static_cast<double>(clients.answered * kCommitBytes), kDrain * most_us / 1e6);
+  }
+}
+
+// Its own rate is a quarter of the drain here; the shard's is the whole of it.
+TEST_F(FlowTest, ATabletThatMergingIsBehindWithTakesNoMoreThanItsRateOfTheShards) {
+  Clients behind(flow, 50);
+  Clients heavy(flow, 1'000);
+  Clients light(flow, 1);
+  constexpr double kPressure = 0.8;
+  constexpr double kRange = FlowControl::kMostRuns - FlowControl::kFreeRuns;
+  behind.writers.set_runs_behind(FlowControl::kFreeRuns +
+                                 static_cast<size_t>(kPressure * kRange + 0.5));
+  levels.memtable_bytes = 750;
+  for (int ms = 0; ms < 1'100; ++ms) {
+    if (ms == 100) behind.answered = heavy.answered = light.answered = 0;
+    behind.commit_all();
+    heavy.commit_all();
+    light.commit_all();
+    world.run_for_us(1000);
+  }
+  const auto got = [](const Clients& of) {
+    return static_cast<double>(of.answered * kCommitBytes) / kDrain;
+  };
+  EXPECT_EQ(light.answered, 1'000u);
+  EXPECT_NEAR(got(behind), (1 - kPressure) / kPressure, 0.03);
+  EXPECT_NEAR(got(behind) + got(heavy) + got(light), 1, 0.1);
 }
 
 TEST_F(FlowTest, HoweverFarMergingIsBehindItsWritersGoOn) {
