@@ -1,6 +1,7 @@
 #include "engine/store/group_commit.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/record/file_header.h"
 #include "io/base/check.h"
@@ -77,7 +78,7 @@ Result<void> GroupCommit::admit(size_t bytes) const {
 Result<void> GroupCommit::append(Bytes head, Bytes body, LogAppend& waiter) {
   TRY_VOID(admit(head.size() + body.size()));
   add_record(RecordType::data, head, body);
-  enqueue(waiter);
+  enqueue(waiting_, waiter);
   if (waiter.level == Durability::periodic && !periodic_.armed()) {
     periodic_.arm_after_us(options_.periodic_interval_us);
   }
@@ -87,7 +88,7 @@ Result<void> GroupCommit::append(Bytes head, Bytes body, LogAppend& waiter) {
 void GroupCommit::append_control(RecordType type, Bytes payload, LogAppend& waiter) {
   if (!failure_) add_record(type, payload, Bytes());
   waiter.level = Durability::sync;
-  enqueue(waiter);
+  enqueue(controls_, waiter);
 }
 
 void GroupCommit::open_batch() {
@@ -132,12 +133,23 @@ void GroupCommit::add_record(RecordType type, Bytes head, Bytes body) {
   }
 }
 
-void GroupCommit::enqueue(LogAppend& waiter) {
+void GroupCommit::Waiting::push(LogAppend& append) {
+  append.next = nullptr;
+  (last == nullptr ? first : last->next) = &append;
+  last = &append;
+}
+
+LogAppend& GroupCommit::Waiting::pop() {
+  LogAppend& append = *first;
+  first = std::exchange(append.next, nullptr);
+  if (first == nullptr) last = nullptr;
+  return append;
+}
+
+void GroupCommit::enqueue(Waiting& list, LogAppend& waiter) {
   waiter.end = LogPosition{appended_end_};
   waiter.failure = nullptr;
-  waiter.next = nullptr;
-  (waiting_last_ == nullptr ? waiting_first_ : waiting_last_->next) = &waiter;
-  waiting_last_ = &waiter;
+  list.push(waiter);
   // A sync append of the open batch asks for it to be written; see wants_write().
   if (waiter.level == Durability::sync && open_) force_ = true;
   work_.set();
@@ -149,7 +161,7 @@ Async<Result<void>> GroupCommit::flush() {
   barrier.level = Durability::sync;
   barrier.context = &resumed;
   barrier.done = [](LogAppend& self) { static_cast<Waiter*>(self.context)->resume(); };
-  enqueue(barrier);
+  enqueue(controls_, barrier);
   co_await resumed.wait();
   if (barrier.failure != nullptr) co_return std::unexpected(*barrier.failure);
   co_return Result<void>();
@@ -173,17 +185,21 @@ void GroupCommit::turn() {
   if (idle() && owes_mark() && !closing_mark_.armed()) closing_mark_.arm_after_us(kClosingMarkUs);
 }
 
+// Appends first: those before a control have ends that are no greater, so they are done before it.
 void GroupCommit::settle_waiting() {
-  // done may append; what it appends lands behind and is looked at in this loop too.
-  while (waiting_first_ != nullptr) {
-    LogAppend& head = *waiting_first_;
+  settle(waiting_);
+  settle(controls_);
+}
+
+// done may append; what it appends lands behind and is looked at in this loop too.
+void GroupCommit::settle(Waiting& list) {
+  while (list.first != nullptr) {
+    const LogAppend& head = *list.first;
     const bool reached = head.level != Durability::sync || head.end.value() <= durable_end_;
     if (!reached && !failure_) return;
-    waiting_first_ = head.next;
-    if (waiting_first_ == nullptr) waiting_last_ = nullptr;
-    head.next = nullptr;
-    if (failure_) head.failure = &*failure_;
-    head.done(head);
+    LogAppend& append = list.pop();
+    if (failure_) append.failure = &*failure_;
+    append.done(append);
   }
 }
 

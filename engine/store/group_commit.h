@@ -21,7 +21,9 @@
 //      the beginning. It never falls.
 //   3. waiting_ holds appends in append order. Its head leaves when its level is reached: sync when
 //      durable_end_ has passed it; periodic and memory at once. Nobody overtakes, so a done append
-//      implies that every earlier one is done.
+//      implies that every earlier one is done. What waits for the disk on behalf of the log itself
+//      (a trim, a seal, a flush) stands in a list of its own: an append behind it does not wait for
+//      it, but it waits for every append before it.
 //   4. Every record carries a durable mark <= durable_end_ at that moment. When writing comes to
 //      rest, a record with a mark >= the end of the last data follows within kClosingMarkUs, so
 //      that damage to acknowledged bytes can be told from a torn tail.
@@ -61,7 +63,8 @@ class GroupCommit {
   // Copies one entry, cut into fragments where it must be, and queues `waiter`.
   // RESOURCE_EXHAUSTED and UNAVAILABLE as in Log::append.
   Result<void> append(Bytes head, Bytes body, LogAppend& waiter);
-  // Adds a record that is no entry; `waiter` is done when it is on disk (or the log is poisoned).
+  // Adds a record that is no entry; `waiter` is done when it is on disk (or the log is poisoned),
+  // after every append before it. Appends behind it do not wait for it.
   void append_control(RecordType type, Bytes payload, LogAppend& waiter);
   // Resumes when everything so far is on disk.
   Async<Result<void>> flush();
@@ -82,14 +85,24 @@ class GroupCommit {
     bool completed = false;
   };
 
+  // In the order of their ends.
+  struct Waiting {
+    LogAppend* first = nullptr;
+    LogAppend* last = nullptr;
+
+    void push(LogAppend& append);
+    LogAppend& pop();
+  };
+
   Result<void> admit(size_t bytes) const;
   void add_record(RecordType type, Bytes head, Bytes body);
   void open_batch();
   void seal_batch();
-  void enqueue(LogAppend& waiter);
+  void enqueue(Waiting& list, LogAppend& waiter);
   Async<void> pump();
   void turn();
   void settle_waiting();
+  void settle(Waiting& list);
   bool wants_write() const {
     return open_ && force_ && (writes_ == 0 || open_->bytes.used() >= kLargeBatchBytes);
   }
@@ -123,8 +136,8 @@ class GroupCommit {
   uint64_t data_end_ = 0;  // of the last batch with more than marks that was submitted
   uint64_t marked_ = 0;    // greatest durable mark that was submitted
 
-  LogAppend* waiting_first_ = nullptr;
-  LogAppend* waiting_last_ = nullptr;
+  Waiting waiting_;
+  Waiting controls_;  // what is no append; see 3.
   std::optional<Error> failure_;
 
   Event work_;

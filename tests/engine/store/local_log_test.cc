@@ -302,6 +302,32 @@ TEST_F(LogTest, SealingOnAFullDiskFailsInsteadOfWaiting) {
   EXPECT_NE(large.failure, nullptr);
 }
 
+// Segments are given back all the time, and the disk may take long to say so.
+TEST_F(LogTest, AppendsDoNotWaitForATrimThatIsNotOnDisk) {
+  StoreRig rig(disk, 1, {.min_latency_us = 200'000, .max_latency_us = 200'000});
+  auto log = create(rig);
+  for (size_t i = 0; i < 20; ++i) append(*log, payload_of(i, 10'000));
+  rig.world.run_for_us(60'000'000);
+  ASSERT_TRUE(appends.back().ok());
+  const uint64_t before = log->bytes_on_disk();
+  log->trim(appends[19].end);
+  for (int ms = 0; ms < 150; ++ms) {
+    const Append& one = append(*log, "x", ms % 2 == 0 ? Durability::periodic : Durability::memory);
+    rig.world.run_for_us(1000);
+    EXPECT_TRUE(one.ok()) << ms;
+  }
+  EXPECT_EQ(log->bytes_on_disk(), before) << "segments went before the disk knew of it";
+  const Append& synced = append(*log, "x");
+  const Append& behind = append(*log, "x", Durability::periodic);
+  rig.world.run_for_us(1000);
+  EXPECT_FALSE(synced.is_done || behind.is_done);
+  rig.world.run_for_us(60'000'000);
+  EXPECT_TRUE(synced.ok() && behind.ok());
+  EXPECT_LT(log->bytes_on_disk(), before);
+  for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], static_cast<int>(i));
+  (void)value_of(rig.run(log->seal()));
+}
+
 TEST_F(LogTest, TrimmedSegmentsGoAndTheRestIsReadFromThere) {
   LogPosition from;
   {
