@@ -50,6 +50,7 @@ FlowFigures flow_figures(const Engine& engine) {
   FlowFigures figures{.memtables = pressures.memtables, .log = pressures.log, .held = flow.held()};
   for (const auto& [id, tablet] : shard.tablets()) {
     figures.runs = std::max(figures.runs, tablet->writers().pressure());
+    figures.runs_behind = std::max<uint64_t>(figures.runs_behind, tablet->runs_behind());
   }
   return figures;
 }

@@ -35,8 +35,9 @@ struct ShardFigures {
 struct FlowFigures {
   double memtables = 0;
   double log = 0;
-  double runs = 0;    // the greatest of a tablet
-  uint64_t held = 0;  // answers that had to wait, so far
+  double runs = 0;           // the greatest of a tablet
+  uint64_t runs_behind = 0;  // than merging lets stand, the most of a tablet
+  uint64_t held = 0;         // answers that had to wait, so far
 };
 
 // On the engine's shard.

@@ -51,6 +51,7 @@ class Bed {
   Bed(const Bed&) = delete;
   Bed& operator=(const Bed&) = delete;
 
+  uint32_t shards() const { return options_.shards; }
   ShardPool& pool() { return pool_; }
   engine::Node& node() { return *node_; }
   // The stretches that a shard serves, in order.

@@ -29,6 +29,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "bench/embedded/bed.h"
+#include "bench/embedded/flow_watch.h"
 #include "bench/embedded/overdue_watch.h"
 #include "bench/embedded/process_counters.h"
 #include "bench/embedded/read_driver.h"
@@ -136,7 +137,9 @@ class Program {
     measured("sustained", [this](boost::json::object& out) {
       WriteLoad load = options_.write;
       load.operations = 0;
+      FlowWatch watch(bed_);
       const Tally tally = write(load, [this] { wait(); });
+      watch.report(out);
       report(tally, out);
       boost::json::array seconds(tally.per_second.begin(), tally.per_second.end());
       out["per_second"] = seconds;

@@ -1,0 +1,45 @@
+// FlowWatch: once a second, what each shard did and what pressed on it, so that a slow second can
+// be told from its neighbours: bytes flushed and merged, runs behind, memtables, the log.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "bench/embedded/bed.h"
+
+namespace cellar::bench {
+
+// Watches from its construction to report(), which is called once.
+class FlowWatch {
+ public:
+  explicit FlowWatch(Bed& bed);
+
+  // Adds "shards": of each an object of arrays, one element a second.
+  void report(boost::json::object& out);
+
+ private:
+  static constexpr int kEveryMs = 1000;
+  // At the end of a second.
+  struct Look {
+    uint64_t runs_behind = 0;
+    double runs = 0;  // pressures, as FlowFigures
+    double memtables = 0;
+    double log = 0;
+    uint64_t flushed_bytes = 0;  // so far
+    uint64_t merged_bytes = 0;
+    uint64_t held = 0;
+  };
+
+  void look();
+
+  Bed& bed_;
+  std::vector<std::vector<Look>> looks_;  // by shard
+  std::atomic<bool> over_ = false;
+  std::jthread thread_;
+};
+
+}  // namespace cellar::bench
