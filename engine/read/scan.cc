@@ -47,13 +47,13 @@ ScanCursor::ScanCursor(ScanSetup setup)
       reversed_(setup_.spec->reversed),
       with_expiry_(setup_.spec->with_expiry),
       row_limit_(setup_.spec->row_limit),
-      bounds_(setup_.spec->rows, setup_.start, setup_.end),
+      ranges_(*setup_.spec, setup_.start, setup_.end),
       own_retention_(setup_.retention == nullptr ? std::optional(TableRetention(*setup_.schema))
                                                  : std::nullopt),
       judge_(*setup_.schema, retention(), range_deletes_),
       select_(setup_.spec->time_range, setup_.spec->versions),
       all_cells_(select_.takes_all()) {
-  if (bounds_.empty()) {
+  if (ranges_.empty()) {
     place_ = Place::finished;
     return;
   }
@@ -61,20 +61,9 @@ ScanCursor::ScanCursor(ScanSetup setup)
   if (setup_.watch) setup_.watch->attach(range_deletes_);
   if (spec.filter) filter_.emplace(spec.filter, setup_.filtered_row_bytes);
   if (setup_.started) given_before_ = setup_.started->cells;
-  open_sources(spec);
-}
-
-void ScanCursor::open_sources(const ReadSpec& spec) {
-  scope_.lower = bounds_.lower();
-  scope_.upper = bounds_.upper();
-  scope_.single_row = bounds_.single_row();
-  scope_.time_range = spec.time_range;
-  scope_.newer_cells_count = retention().any_counts();
-  scope_.window = &window_;
-  if (bounds_.size() > 1) prefetch_ = std::make_unique<BlockPrefetch>();
-  scope_.prefetch = prefetch_.get();
+  ranges_.scope().newer_cells_count = retention().any_counts();
   for (const auto& source : *setup_.sources)
-    if (EntryIterator* it = source->open(scope_, iterators_)) merge_.add_borrowed(*it);
+    if (EntryIterator* it = source->open(ranges_.scope(), iterators_)) merge_.add_borrowed(*it);
 }
 
 ScanCursor::~ScanCursor() = default;
@@ -128,27 +117,7 @@ Async<void> ScanCursor::load() {
 
 void ScanCursor::collect(std::vector<BlockWant*>& wants) {
   merge_.collect(wants);
-  if (!prefetch_) return;
-  prefetch_ranges();
-  prefetch_->collect(wants);
-}
-
-// Of as many as may still be wanted.
-void ScanCursor::prefetch_ranges() {
-  prefetch_->drop_before(range_);
-  uint64_t together = kRowsTogether;
-  if (row_limit_ != 0) together = std::min(together, row_limit_ - rows_);
-  const size_t end = std::min<size_t>(bounds_.size(), range_ + together);
-  ReadScope scope = scope_;
-  for (prefetched_to_ = std::max(prefetched_to_, range_ + 1); prefetched_to_ < end;
-       ++prefetched_to_) {
-    const ScanBounds::Range range = bound(prefetched_to_);
-    scope.lower = range.lower;
-    scope.upper = range.upper;
-    scope.single_row = range.single_row;
-    for (const auto& source : *setup_.sources) source->prefetch(scope, prefetched_to_);
-    if (prefetch_->full()) return;
-  }
+  ranges_.collect_ahead(*setup_.sources, row_limit_ == 0 ? 0 : row_limit_ - rows_, wants);
 }
 
 // The first move of a run().
@@ -172,15 +141,16 @@ Step ScanCursor::go_on() {
 
 Step ScanCursor::place_fresh() {
   renew_stamp();
-  look_at_range();
-  return reversed_ ? seek(Aim::row_before, bound(0).upper) : seek(Aim::entry, bound(0).lower);
+  ranges_.enter();
+  const ScanBounds::Range range = ranges_.current();
+  return reversed_ ? seek(Aim::row_before, range.upper) : seek(Aim::entry, range.lower);
 }
 
 // Goes on between two rows, or between two ranges.
 Step ScanCursor::place_again() {
   if (reversed_) {
     renew_stamp();
-    const Bytes upper = bound(range_).upper;
+    const Bytes upper = ranges_.current().upper;
     const bool entered = row_prefix_.size() != 0 && row_prefix_.view() < upper;
     return seek(Aim::row_before, entered ? row_prefix_.view() : upper);
   }
@@ -189,7 +159,7 @@ Step ScanCursor::place_again() {
     return stood_;
   }
   renew_stamp();
-  const Bytes lower = bound(range_).lower;
+  const Bytes lower = ranges_.current().lower;
   const bool entered = row_prefix_.size() != 0 && row_prefix_.view() >= lower;
   return entered ? seek(Aim::entry, row_prefix_end(row_prefix_.view())) : seek(Aim::entry, lower);
 }
@@ -216,8 +186,8 @@ void ScanCursor::renew_stamp() {
 void ScanCursor::renew_range_deletes() {
   range_deletes_.clear();
   std::string scratch[2];
-  const Bytes first = bounds_.first_row(scratch[0]);
-  const std::optional<Bytes> end = bounds_.end_row(scratch[1]);
+  const Bytes first = ranges_.bounds().first_row(scratch[0]);
+  const std::optional<Bytes> end = ranges_.bounds().end_row(scratch[1]);
   for (const auto& source : *setup_.sources)
     for (const StampedRange& range : source->range_deletes()) {
       const bool ends_before = !range.end.empty() && Bytes(range.end) <= first;
@@ -238,17 +208,9 @@ void ScanCursor::renew_now() {
   if (setup_.watch) now_us_ = std::max(now_us_, setup_.watch->not_before_us());
 }
 
-void ScanCursor::look_at_range() {
-  const ScanBounds::Range range = bound(range_);
-  std::optional<uint64_t> row;
-  // Of one row alone, the sources have looked already whether they know it.
-  if (range.single_row && bounds_.size() > 1) row = row_hash(range.lower);
-  window_.set(range.upper, row);
-}
-
 Step ScanCursor::seek(Aim aim, Bytes key) {
   aim_ = aim;
-  window_.enter();
+  ranges_.seeking();
   slice_left_ -= kSeekCost;
   target_.assign(key);
   return aim == Aim::row_before ? merge_.seek_before(target_.view()) : merge_.seek(target_.view());
@@ -288,33 +250,28 @@ Step ScanCursor::take(Step step, CellSink& sink) {
   if (here) return take_entry<kNotes>(sink, false);
   if (reversed_ && (step == Step::end || !merge_.key().starts_with(row_prefix_.view())))
     return after_row();
-  if (window_.was_left() && is_past_window(step)) return next_range(step);
+  if (ranges_.was_left() && is_past_window(step)) return next_range(step);
   if (step == Step::end) return finish();
   const Bytes key = merge_.key();
-  if (key >= bound(range_).upper) {
-    while (key >= bound(range_).upper)
-      if (++range_ == bounds_.size()) return finish();
-    look_at_range();
-  }
-  if (key < bound(range_).lower) {
+  if (!ranges_.advance_to(key)) return finish();
+  if (key < ranges_.current().lower) {
     if (slice_over()) return yield_between(step);
-    return skip_to(bound(range_).lower);
+    return skip_to(ranges_.current().lower);
   }
   const Step entered = enter_row();
   return error_ ? entered : take_entry<kNotes>(sink, false);
 }
 
 bool ScanCursor::is_past_window(Step step) const {
-  return step == Step::end || merge_.key() >= bound(range_).upper;
+  return step == Step::end || merge_.key() >= ranges_.current().upper;
 }
 
 // Where the sources stand says nothing about the ranges to come.
 Step ScanCursor::next_range(Step step) {
-  if (range_ + 1 == bounds_.size()) return finish();
+  if (ranges_.is_last()) return finish();
   if (slice_over()) return yield_between(step);
-  ++range_;
-  look_at_range();
-  return seek(Aim::entry, bound(range_).lower);
+  ranges_.advance();
+  return seek(Aim::entry, ranges_.current().lower);
 }
 
 // False when run() must end now: the sink asked for a pause, or the row limit is reached, or the
@@ -362,24 +319,19 @@ bool ScanCursor::settle_filter(FilterStep step, CellSink& sink) {
 // Reversed: goes to the row before the one just read.
 Step ScanCursor::after_row() {
   if (slice_over()) return yield_between(Step::end);
-  if (!bound(range_).single_row) return seek(Aim::row_before, row_prefix_.view());
-  if (++range_ == bounds_.size()) return finish();
-  look_at_range();
-  return seek(Aim::row_before, bound(range_).upper);
+  if (!ranges_.current().single_row) return seek(Aim::row_before, row_prefix_.view());
+  if (!ranges_.advance()) return finish();
+  return seek(Aim::row_before, ranges_.current().upper);
 }
 
 // Reversed: merge_ stands in the greatest row before the bound. Is it wanted?
 Step ScanCursor::take_row_before(Step step) {
   if (step == Step::end) return finish();
   const Bytes key = merge_.key();
-  if (key < bound(range_).lower) {
-    while (key < bound(range_).lower)
-      if (++range_ == bounds_.size()) return finish();
-    look_at_range();
-  }
-  if (key >= bound(range_).upper) {
+  if (!ranges_.recede_to(key)) return finish();
+  if (key >= ranges_.current().upper) {
     if (slice_over()) return yield_between(step);
-    return seek(Aim::row_before, bound(range_).upper);
+    return seek(Aim::row_before, ranges_.current().upper);
   }
   const size_t size = row_prefix_size(key);
   if (size == 0)

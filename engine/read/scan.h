@@ -26,12 +26,11 @@
 // seen, which is the same as reading at an older stamp.
 //
 // Forwards, the cursor seeks to a range's start and goes on; it seeks again only when the next
-// range lies ahead of where it stands. It tells its sources which range it is in (read_window.h),
-// so that none of them looks for what lies behind it. And when it has to wait for a block, the
-// first blocks of the ranges to come are loaded with it, of kRowsTogether ranges in all: N rows
-// that lie apart cost about N / kRowsTogether round trips to the device. Reversed, it finds the
-// last row before a bound with seek_before, seeks to the row's first entry, reads the row forwards,
-// and repeats with that row as the bound.
+// range lies ahead of where it stands (scan_ranges.h). When it has to wait for a block, the first
+// blocks of kRowsTogether ranges are loaded together: N rows that lie apart cost about
+// N / kRowsTogether round trips to the device. Reversed, it finds the last row before a bound with
+// seek_before, seeks to the row's first entry, reads the row forwards, and repeats with that row as
+// the bound.
 //
 // With a filter (engine/filter) the cursor asks it about rows and columns and seeks over what
 // cannot pass, and hands it the living cells. What the filter has to give may take longer than a
@@ -64,11 +63,9 @@
 #include "engine/read/fate.h"
 #include "engine/read/range_deletes.h"
 #include "engine/read/row_start.h"
-#include "engine/read/scan_bounds.h"
+#include "engine/read/scan_ranges.h"
 #include "engine/read/source.h"
-#include "engine/sstable/block_prefetch.h"
 #include "engine/sstable/key_buffer.h"
-#include "engine/sstable/read_window.h"
 #include "io/base/clock.h"
 #include "io/base/trusted_clock.h"
 #include "io/runtime/async.h"
@@ -89,9 +86,6 @@ inline constexpr uint32_t kEntriesPerSlice = 2048;
 // every kEntriesPerLook entries, so that a short read never looks.
 inline constexpr int64_t kSliceUs = 300;
 inline constexpr int64_t kEntriesPerLook = 64;
-
-// So many of a read's ranges have their device reads under way together, at most.
-inline constexpr size_t kRowsTogether = 32;
 
 struct ScanSetup {
   const TableSchema* schema = nullptr;               // kept alive by `pin`
@@ -149,14 +143,9 @@ class ScanCursor {
     row_start,   // reversed: the first entry of a row that is known
     row_before,  // reversed: the last entry of the row before a bound
   };
-  // In the order of reading.
-  ScanBounds::Range bound(size_t i) const {
-    return bounds_.range(reversed_ ? bounds_.size() - 1 - i : i);
-  }
   const TableRetention& retention() const {
     return own_retention_ ? *own_retention_ : *setup_.retention;
   }
-  void open_sources(const ReadSpec& spec);
   void renew_range_deletes();
   CommitStamp visible() const {
     return setup_.started ? setup_.started->stamp : setup_.visible->visible_stamp();
@@ -165,11 +154,8 @@ class ScanCursor {
   Step place_fresh();
   Step place_again();
   Step yield_between(Step step);
-  // The window becomes that of bound(range_).
-  void look_at_range();
   bool is_past_window(Step step) const;
   Step next_range(Step step);
-  void prefetch_ranges();
   Step seek(Aim aim, Bytes key);
   // Goes on at an entry ahead: seeks, but only where merge_'s sources are not that far.
   Step skip_to(Bytes key);
@@ -213,12 +199,7 @@ class ScanCursor {
   const bool reversed_;
   const bool with_expiry_;
   const uint64_t row_limit_;
-  ScanBounds bounds_;
-  size_t range_ = 0;  // see bound()
-  ReadScope scope_;
-  ReadWindow window_;
-  std::unique_ptr<BlockPrefetch> prefetch_;  // of several ranges
-  size_t prefetched_to_ = 0;                 // of them, as bound() counts
+  ScanRanges ranges_;
   IteratorArena iterators_;
   MergingIterator merge_;
   std::optional<TableRetention> own_retention_;

@@ -1,0 +1,74 @@
+#include "engine/read/scan_ranges.h"
+
+#include <optional>
+
+#include "engine/sstable/filter.h"
+
+namespace cellar::engine {
+
+ScanRanges::ScanRanges(const ReadSpec& spec, Bytes start, Bytes end)
+    : reversed_(spec.reversed), bounds_(spec.rows, start, end) {
+  if (bounds_.empty()) return;
+  scope_.lower = bounds_.lower();
+  scope_.upper = bounds_.upper();
+  scope_.single_row = bounds_.single_row();
+  scope_.time_range = spec.time_range;
+  scope_.window = &window_;
+  if (bounds_.size() > 1) prefetch_ = std::make_unique<BlockPrefetch>();
+  scope_.prefetch = prefetch_.get();
+}
+
+void ScanRanges::enter() {
+  const ScanBounds::Range range = current();
+  std::optional<uint64_t> row;
+  // Of one row alone, the sources have looked already whether they know it.
+  if (range.single_row && bounds_.size() > 1) row = row_hash(range.lower);
+  window_.set(range.upper, row);
+}
+
+bool ScanRanges::advance() {
+  if (is_last()) return false;
+  ++place_;
+  enter();
+  return true;
+}
+
+bool ScanRanges::find_ahead(Bytes key) {
+  while (key >= current().upper) {
+    if (is_last()) return false;
+    ++place_;
+  }
+  enter();
+  return true;
+}
+
+bool ScanRanges::find_behind(Bytes key) {
+  while (key < current().lower) {
+    if (is_last()) return false;
+    ++place_;
+  }
+  enter();
+  return true;
+}
+
+void ScanRanges::collect_ahead(const ReadSources& sources, uint64_t rows_wanted,
+                               std::vector<BlockWant*>& wants) {
+  if (!prefetch_) return;
+  prefetch_->drop_before(place_);
+  uint64_t together = kRowsTogether;
+  if (rows_wanted != 0) together = std::min(together, rows_wanted);
+  const size_t end = std::min<size_t>(bounds_.size(), place_ + together);
+  ReadScope scope = scope_;
+  for (prefetched_to_ = std::max(prefetched_to_, place_ + 1); prefetched_to_ < end;
+       ++prefetched_to_) {
+    const ScanBounds::Range range = in_order(prefetched_to_);
+    scope.lower = range.lower;
+    scope.upper = range.upper;
+    scope.single_row = range.single_row;
+    for (const auto& source : sources) source->prefetch(scope, prefetched_to_);
+    if (prefetch_->full()) break;
+  }
+  prefetch_->collect(wants);
+}
+
+}  // namespace cellar::engine
