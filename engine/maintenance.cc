@@ -1,6 +1,7 @@
 #include "engine/maintenance.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/compact.h"
 #include "engine/flush.h"
@@ -103,7 +104,11 @@ Async<void> Maintenance::flush_loop() {
       continue;
     }
     auto done = co_await flush_one(tablet);
-    if (!done && !shard_.is_stopped()) back_off(flush_, "flush", done.error());
+    shard_.flush_failure.reset();
+    if (!done && !shard_.is_stopped()) {
+      back_off(flush_, "flush", done.error());
+      shard_.flush_failure = std::move(done).error();
+    }
     trim_log();
   }
 }

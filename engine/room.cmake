@@ -37,6 +37,7 @@ cellar_library(cellar_engine
     reclaim_situation.cc
     reclaim_view.cc
     recovery.cc
+    refusals.cc
     reshape.cc
     reshape_plan.cc
     restore_backup.cc

@@ -67,6 +67,7 @@ struct ShardContext {
   size_t memtable_soft_bytes = 0;  // at which the biggest is flushed
   size_t open_blocks_bytes = 0;    // what the open blocks of one scan or merge should stay within
   size_t refused_bytes = 0;        // what a write wanted that was refused for memory
+  std::optional<Error> flush_failure{};  // why the last flush failed; none: it went through
   TokenMemory tokens;
   OpenTables open_tables{};
   std::unique_ptr<Log> log;      // set once recovery has begun it

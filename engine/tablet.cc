@@ -6,18 +6,13 @@
 #include "engine/conditional.h"
 #include "engine/read/explainer.h"
 #include "engine/read/scan.h"
+#include "engine/refusals.h"
 #include "engine/row_reads.h"
 #include "engine/unread_tables.h"
 #include "io/base/check.h"
 
 namespace cellar::engine {
 namespace {
-
-constexpr uint32_t kMemoryRetryMs =
-    100;  // after which a write refused for memory may be tried again
-
-// After which a write refused by a sealed tablet finds the new ones, as a rule.
-constexpr uint32_t kSealRetryMs = 10;
 
 // What a tablet keeps of its scratch for the next commit.
 constexpr size_t kKeepPayloadBytes = 64 * 1024;
@@ -132,17 +127,14 @@ RangeDelete Tablet::clip(const RangeDelete& range) const {
 
 Result<void> Tablet::check_serving() const {
   if (shard_.is_stopped()) return std::unexpected(read_only_error(shard_));
-  if (condemned_) return fail(Errc::aborted, "tablet {} is gone", id_);
-  if (refuses_writes_) {
-    return std::unexpected(Error(Errc::aborted, fmt::format("tablet {} is being reshaped", id_))
-                               .retry_after(kSealRetryMs));
-  }
+  if (condemned_) return std::unexpected(tablet_is_gone(id_));
+  if (refuses_writes_) return std::unexpected(tablet_is_reshaped(id_));
   return {};
 }
 
 Result<void> Tablet::check_row(Bytes row) const {
   if (in_range(row)) return {};
-  return fail(Errc::aborted, "row '{}' is not in tablet {}", escape_bytes(row), id_);
+  return std::unexpected(row_is_elsewhere(row, id_));
 }
 
 Result<void> Tablet::check(const Write& write) {
@@ -223,10 +215,7 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
   if (in_use != 0 && in_use + payload_.size() > shard_.memtable_hard_bytes) {
     shard_.refused_bytes = payload_.size();
     shard_.watcher->memory_short();
-    return std::unexpected(Error(Errc::resource_exhausted,
-                                 fmt::format("the memtables of shard {} take {} of {} bytes",
-                                             shard_.shard, in_use, shard_.memtable_hard_bytes))
-                               .retry_after(kMemoryRetryMs));
+    return std::unexpected(memtables_are_full(shard_));
   }
   write.owner = this;
   write.append.level = write.level.value_or(schema().options.durability);

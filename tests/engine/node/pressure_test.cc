@@ -71,6 +71,8 @@ TEST(Pressure, WritesAreRefusedAtTheMemoryBoundWithAHintAndTakenAgainAfterwards)
   ASSERT_TRUE(refused) << "memory grew without a bound";
   EXPECT_EQ(refused->code, Errc::resource_exhausted) << refused->to_string();
   EXPECT_TRUE(refused->retryable());
+  EXPECT_NE(refused->message.find("flushed because the disk is full"), std::string::npos)
+      << refused->message;
   EXPECT_LE(node.stats().memtable_bytes, (4u << 20) + (256u << 10));
   EXPECT_FALSE(node.cells("t").empty()) << "reads go on";
   EXPECT_FALSE(node.stats().read_only);
@@ -81,6 +83,35 @@ TEST(Pressure, WritesAreRefusedAtTheMemoryBoundWithAHintAndTakenAgainAfterwards)
   ASSERT_TRUE(node.write("t", "z", put(10)));
   EXPECT_EQ(node.cells("t").size(), held + 1);
   EXPECT_GT(node.stats().flushes, 0u);
+}
+
+TEST(Pressure, AFullDiskIsNotBlamedForAnotherFailureOfFlushingNorOnceThereIsRoomAgain) {
+  FaultRules faults;
+  TestNodeOptions options = with_faults(faults);
+  options.engine.memory_bytes = 8u << 20;  // 4 MiB for memtables
+  options.engine.memtable_bytes = 4u << 20;
+  options.log.max_pending_bytes = 8u << 20;
+  TestNode node(options);
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  const auto refusal_of_a_large_one = [&node] {
+    EXPECT_TRUE(node.write("t", "small", put(500'000)));
+    const auto refused = node.write("t", "large", put(3'900'000));
+    EXPECT_FALSE(refused);
+    node.world().run_for_us(1'000'000);
+    return refused ? std::string() : refused.error().message;
+  };
+  ASSERT_TRUE(faults.add("write path=blob/* error=EIO"));
+  const std::string first = refusal_of_a_large_one();
+  EXPECT_TRUE(first.ends_with(" bytes")) << first << ": nothing was flushed yet";
+  const std::string broken = refusal_of_a_large_one();
+  EXPECT_EQ(broken.find("disk is full"), std::string::npos) << broken;
+  EXPECT_NE(broken.find("flush of one failed"), std::string::npos) << broken;
+  EXPECT_NE(broken.find("errno 5"), std::string::npos) << broken;
+
+  faults.clear();
+  node.world().run_for_us(15'000'000);
+  const std::string healed = refusal_of_a_large_one();
+  EXPECT_TRUE(healed.ends_with(" bytes")) << healed;
 }
 
 TEST(Pressure, AWriteTooLargeForWhatIsLeftIsTakenAfterAFlush) {
