@@ -1,5 +1,6 @@
 // ReadDriver: so many readers on one shard, each with one read under way: a point read of a random
-// row, or a scan of so many rows from a random one on.
+// row, or a scan of so many rows from a random one on. A read's time counts from the end of the one
+// before, so it includes waiting for the shard's next turn.
 #pragma once
 
 #include <vector>

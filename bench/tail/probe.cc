@@ -5,23 +5,11 @@
 
 #include <boost/asio/use_awaitable.hpp>
 
-#include "bench/embedded/dataset.h"
+#include "bench/embedded/random_reads.h"
 #include "engine/read/scan.h"
 #include "io/base/check.h"
 
 namespace cellar::bench {
-namespace {
-
-struct CountCells final : CellSink {
-  uint64_t cells = 0;
-  Flow cell(const CellView&) override {
-    ++cells;
-    return Flow::more;
-  }
-  Flow end_row(Bytes) override { return Flow::more; }
-};
-
-}  // namespace
 
 Probe::Probe(Shard& shard, Bed& bed, double rate, uint64_t seed)
     : engine_(bed.node().engine(shard.id())),
@@ -50,11 +38,8 @@ Async<void> Probe::run(const std::atomic<bool>& stop) {
 }
 
 void Probe::read() {
-  const RowRange& range = ranges_[random_.below(ranges_.size())];
-  const RowKey key(range.first + random_.below(range.end - range.first));
-  ReadSpec spec;
-  spec.rows.add(KeyRange::single(key.bytes()));
-  spec.rows.normalize();
+  const auto [range, key] = random_row(ranges_, random_);
+  const ReadSpec spec = point_read(key);
   auto cursor = engine_.open_scan(range.tablet.id, range.tablet.epoch, spec);
   CHECK(cursor.has_value(), "{}", cursor.error().to_string());
   CountCells sink;
