@@ -104,7 +104,7 @@ std::unique_ptr<RecordSource> binary_source(std::FILE* file) {
 Result<std::string> read_description(std::FILE* file) {
   BinarySource source(file);
   auto description = source.description();
-  std::rewind(file);
+  TRY_VOID(go_to_start(file));
   return description;
 }
 

@@ -63,7 +63,7 @@ class ImportRun {
   Result<void> run(std::FILE* file) {
     Patience patience;
     while (true) {
-      std::rewind(file);
+      if (plan_.file_bytes != 0) TRY_VOID(go_to_start(file));
       const uint64_t before = from_.offset;
       auto result = attempt(file);
       if (result || !passes(result.error()) || plan_.file_bytes == 0) return result;

@@ -33,8 +33,7 @@ Result<void> survey(ImportPlan& plan, std::FILE* file) {
     }
   }
   if (!plan.granularity && micros) plan.granularity = Granularity::micros;
-  std::rewind(file);
-  return {};
+  return go_to_start(file);
 }
 
 // Standard input cannot be read twice: what the format always has.

@@ -82,6 +82,12 @@ Result<void> LineReader::seek(Position to) {
   return {};
 }
 
+Result<void> go_to_start(std::FILE* file) {
+  std::clearerr(file);
+  if (::fseeko(file, 0, SEEK_SET) == 0) return {};
+  return fail(Errc::invalid_argument, "the input cannot be read from its start again");
+}
+
 Result<std::optional<std::string_view>> LineSource::next_line() {
   while (true) {
     TRY(const std::optional<std::string_view> line, lines_.next());

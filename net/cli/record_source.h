@@ -47,6 +47,9 @@ class LineReader {
   Position at_;
 };
 
+// So that the file is read once more. INVALID_ARGUMENT: it has no places (a pipe).
+Result<void> go_to_start(std::FILE* file);
+
 enum class Format : uint8_t { csv, jsonl, dpkg_log, package_list, cellar };
 Result<Format> parse_format(std::string_view name);
 // By the file's name; INVALID_ARGUMENT where that says nothing.

@@ -53,12 +53,12 @@ FamilySpec family_of(const fb::FamilySpec& from) {
   if (const auto v = from.born_dead()) to.born_dead = static_cast<BornDead>(*v);
   if (from.window_given()) {
     WriteWindow window;
-    if (const auto v = from.window_past_us()) window.past_us = *v;
-    if (const auto v = from.window_future_us()) window.future_us = *v;
+    window.past_us = from.window_past_us();
+    window.future_us = from.window_future_us();
     window.whole_seconds = from.window_unit() == fb::WindowUnit::Seconds;
     to.window = window;
   }
-  if (const auto v = from.undo_window_us()) to.undo_window_us = *v;
+  to.undo_window_us = from.undo_window_us();
   return to;
 }
 
@@ -261,10 +261,10 @@ Result<TableDescription> decode_table(const Answer& answer) {
     if (const auto v = options->compression()) {
       table.options.compression = static_cast<Compression>(*v);
     }
-    if (const auto v = options->block_bytes()) table.options.block_bytes = *v;
-    if (const auto v = options->reclaim_within_us()) table.options.reclaim_within_us = *v;
-    if (const auto v = options->dead_slack()) table.options.dead_slack = *v;
-    if (const auto v = options->reclaim_share()) table.options.reclaim_share = *v;
+    table.options.block_bytes = options->block_bytes();
+    table.options.reclaim_within_us = options->reclaim_within_us();
+    table.options.dead_slack = options->dead_slack();
+    table.options.reclaim_share = options->reclaim_share();
     if (const auto v = options->compaction()) {
       table.options.compaction = static_cast<Compaction>(*v);
     }

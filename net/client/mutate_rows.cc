@@ -37,9 +37,12 @@ void MutateRowsOp::Part::finish(Result<wire::Frame> answer, Reach reach) {
   if (answer) {
     const std::vector<std::string> none;
     auto decoded = decode_entries(Answer{*answer, none, entries_.size()});
-    if (!decoded) answer = std::unexpected(decoded.error());
-    if (decoded) results = *std::move(decoded);
-    op_->answered_ = op_->answered_ || decoded.has_value();
+    if (decoded) {
+      results = *std::move(decoded);
+      op_->answered_ = true;
+    } else {
+      answer = std::unexpected(std::move(decoded).error());
+    }
   }
   if (!answer) results.assign(entries_.size(), std::unexpected(answer.error()));
   if (!answer && entries_.empty()) op_->refused_ = answer.error();

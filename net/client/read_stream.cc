@@ -8,8 +8,9 @@ namespace cellar::client {
 
 void StreamCall::finish(Result<wire::Frame> answer, Reach reach) {
   open_ = false;
-  if (!answer) end_ = std::unexpected(std::move(answer).error());
-  if (answer && !unfinished_.empty()) {
+  if (!answer) {
+    end_ = std::unexpected(std::move(answer).error());
+  } else if (!unfinished_.empty()) {
     end_ = fail(Errc::internal, "the read ended in the middle of a row");
   }
   unfinished_.clear();
