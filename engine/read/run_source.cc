@@ -7,18 +7,6 @@
 
 namespace cellar::engine {
 
-bool outside_range(const TimeBounds& bounds, const TimeRange& range, bool newer_cells_count) {
-  if (!bounds.known) return false;
-  const bool open_end = range.end_us == kMaxTimestampUs || newer_cells_count;
-  const bool cells_outside = !bounds.has_cells() || bounds.max_timestamp_us < range.start_us ||
-                             (!open_end && bounds.min_timestamp_us >= range.end_us);
-  const bool deletes_outside =
-      !bounds.has_deletes() ||
-      (bounds.delete_end_us != kMaxTimestampUs && bounds.delete_end_us <= range.start_us) ||
-      (!open_end && bounds.delete_start_us >= range.end_us);
-  return cells_outside && deletes_outside;
-}
-
 RunSource::RunSource(std::vector<const TableSlice*> tables, bool prune)
     : tables_(std::move(tables)), prune_(prune), ranges_(&joined_) {
   for (const TableSlice* table : tables_) {
@@ -50,7 +38,7 @@ std::pair<RunSource::Place, RunSource::Place> RunSource::tables_in(const ReadSco
 bool RunSource::is_wanted(const TableSlice& slice, const ReadScope& scope, uint64_t hash) const {
   if (!prune_) return true;
   return (!scope.single_row || slice.table().may_contain_row(hash)) &&
-         !outside_range(slice.table().meta().bounds, scope.time_range, scope.newer_cells_count);
+         !scope.times().excludes(slice.table().meta().bounds);
 }
 
 EntryIterator* RunSource::open(const ReadScope& scope, IteratorArena& arena) const {
@@ -61,6 +49,7 @@ EntryIterator* RunSource::open(const ReadScope& scope, IteratorArena& arena) con
   if (first == end) return nullptr;
   TableIteratorOptions options;
   options.window = prune_ ? scope.window : nullptr;
+  if (prune_) options.times = scope.times();
   options.prefetch = scope.prefetch;
   options.one_search = scope.single_row;
   const auto second = std::find_if(first + 1, end, wants);
@@ -81,7 +70,9 @@ void RunSource::prefetch(const ReadScope& scope, size_t place) const {
       begin, end, [&](const TableSlice* slice) { return is_wanted(*slice, scope, hash); });
   if (first == end) return;
   TableReader& table = (*first)->table();
-  scope.prefetch->add(table, table.index().find(std::max(scope.lower, (*first)->lower())), place);
+  const size_t block = table.index().find(std::max(scope.lower, (*first)->lower()));
+  if (prune_ && scope.times().excludes(table.index().bounds(block))) return;
+  scope.prefetch->add(table, block, place);
 }
 
 }  // namespace cellar::engine

@@ -11,14 +11,6 @@
 
 namespace cellar::engine {
 
-// True when nothing in a set with these bounds can change what a read of `range` answers: all its
-// cells lie outside, and no delete in it reaches inside. Older tables may hold what it would have
-// overwritten, but only at timestamps that are outside too.
-// Where versions count (`newer_cells_count`), newer cells and deletes matter too, and only a set
-// that is all older than the range is outside.
-bool outside_range(const TimeBounds& bounds, const TimeRange& range,
-                   bool newer_cells_count = false);
-
 class RunSource final : public ReadSource {
  public:
   // Slices sorted by key, disjoint. They outlive this (the version that holds both sees to that).

@@ -10,6 +10,7 @@
 #include "engine/iter/range_delete.h"
 #include "engine/model/read_spec.h"
 #include "engine/model/types.h"
+#include "engine/sstable/wanted_times.h"
 
 namespace cellar::engine {
 
@@ -23,8 +24,8 @@ struct ReadScope {
   Bytes upper;              // likewise, or greater than every key
   bool single_row = false;  // all of one row, of which `lower` is the prefix
   TimeRange time_range;
-  // Some family counts versions: what is newer than the time range says what lives inside it.
-  bool newer_cells_count = false;
+  bool newer_cells_count = false;  // see WantedTimes
+  WantedTimes times() const { return {time_range, newer_cells_count}; }
   // What is wanted of it at any moment, and what was loaded ahead for it. Null: all of it, nothing.
   ReadWindow* window = nullptr;
   BlockPrefetch* prefetch = nullptr;

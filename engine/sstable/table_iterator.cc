@@ -84,6 +84,10 @@ Step TableIterator::walk() {
   blocked_ = false;
   while (block_no_ < table_->index().blocks()) {
     if (goal_ == Goal::first && is_behind_window(block_no_)) return leave_window();
+    if (is_passed_over(block_no_)) {
+      if (!pass_over()) break;
+      continue;
+    }
     Step stopped = Step::failed;
     if (!stand_on_block(&stopped)) return stopped;
     BlockReader::Move move = BlockReader::Move::corrupt;
@@ -92,15 +96,19 @@ Step TableIterator::walk() {
     if (goal_ == Goal::before) move = cursor_.seek_before(target_.view());
     if (move == BlockReader::Move::ready) return Step::ready;
     if (move == BlockReader::Move::corrupt) return damaged();
-    if (goal_ == Goal::before) {
-      if (block_no_ == 0) break;
-      --block_no_;
-    } else {
-      ++block_no_;
-      goal_ = Goal::first;
-    }
+    if (!pass_over()) break;
   }
   return Step::end;
+}
+
+bool TableIterator::pass_over() {
+  if (goal_ == Goal::before) {
+    if (block_no_ == 0) return false;
+    --block_no_;
+    return true;
+  }
+  goal_ = Goal::first;
+  return ++block_no_ < table_->index().blocks();
 }
 
 bool TableIterator::stand_on_block(Step* stopped) {
@@ -151,7 +159,7 @@ void TableIterator::plan_run(size_t block) {
   run_.push_back(index.handle(block));
   size_t bytes = run_.front().size;
   size_t unpacked = index.raw_bytes(block);
-  while (++block < index.blocks() && !is_behind_window(block)) {
+  while (++block < index.blocks() && !is_behind_window(block) && !is_passed_over(block)) {
     bytes += index.handle(block).size;
     unpacked += index.raw_bytes(block);
     if (bytes > ahead_bytes_ || unpacked > kMaxUnpackedRatio * options_.read_ahead_bytes) break;
@@ -193,7 +201,8 @@ void TableIterator::overlap(size_t next_block) {
   const TableIndex& index = table_->index();
   if (options_.whole_table || ahead_bytes_ < kOverlapBytes || next_block >= index.blocks()) return;
   if (next_ && next_->covers(next_block)) return;
-  if (is_behind_window(next_block) || table_->has_cached_block(next_block)) return;
+  if (is_behind_window(next_block) || is_passed_over(next_block)) return;
+  if (table_->has_cached_block(next_block)) return;
   // A large cell is a block: one of them is enough.
   if (index.raw_bytes(next_block) > options_.read_ahead_bytes) return;
   grow_ahead();

@@ -19,6 +19,7 @@
 #include "engine/sstable/block_reader.h"
 #include "engine/sstable/read_window.h"
 #include "engine/sstable/table_reader.h"
+#include "engine/sstable/wanted_times.h"
 
 namespace cellar::engine {
 
@@ -33,6 +34,8 @@ struct TableIteratorOptions {
   // nowhere. They outlive the iterator.
   ReadWindow* window = nullptr;
   BlockPrefetch* prefetch = nullptr;
+  // Blocks of which nothing has such a time are passed over, unread.
+  WantedTimes times = {};
   // For one search rather than a walk: makes the heads of blocks that it finds cached.
   bool one_search = false;
 
@@ -85,6 +88,11 @@ class TableIterator final : public EntryIterator, private BlockWant {
     return options_.window != nullptr &&
            options_.window->ends_before(table_->index().separator(block_no));
   }
+  bool is_passed_over(size_t block_no) const {
+    return options_.times.excludes(table_->index().bounds(block_no));
+  }
+  // To the next block that the move looks into; false when there is none.
+  bool pass_over();
   Step damaged();
   void begin_seek(size_t block);
   bool covers_ahead(size_t block) const;

@@ -185,10 +185,10 @@ TEST_F(Merge, TimeBoundsPruneOnlyWhatCannotMatter) {
   EXPECT_EQ(to_text(bed_.read(spec)), "");  // the delete reaches in, its table is looked at
   spec.time_range = {0, 3};
   EXPECT_EQ(to_text(bed_.read(spec)), "a f:q @2 = 2\na f:q @1 = 1\n");
-  EXPECT_TRUE(outside_range(bed_.runs[1][0]->meta().bounds, {30, 60}));
-  EXPECT_FALSE(outside_range(bed_.runs[2][0]->meta().bounds, {30, 60}));
-  EXPECT_TRUE(outside_range(bed_.runs[2][0]->meta().bounds, {0, 3}));
-  EXPECT_FALSE(outside_range(TimeBounds::unknown(), {0, 3}));
+  EXPECT_TRUE((WantedTimes{{30, 60}}.excludes(bed_.runs[1][0]->meta().bounds)));
+  EXPECT_FALSE((WantedTimes{{30, 60}}.excludes(bed_.runs[2][0]->meta().bounds)));
+  EXPECT_TRUE((WantedTimes{{0, 3}}.excludes(bed_.runs[2][0]->meta().bounds)));
+  EXPECT_FALSE((WantedTimes{{0, 3}}.excludes(TimeBounds::unknown())));
 }
 
 TEST_F(Merge, RandomHistoriesReadTheSameThroughEveryFlushAndCompaction) {
