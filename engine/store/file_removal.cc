@@ -22,36 +22,34 @@ Async<Result<void>> FileRemoval::remove(std::string path) {
   co_return Result<void>();
 }
 
+// To its last step, which goes with the name; after those that came before.
 Async<Result<void>> FileRemoval::shorten(File& file) {
   CO_TRY(const uint64_t size, co_await file.size());
-  co_return co_await step_down(file, size, std::min(size, kStepBytes));
+  const uint64_t left = std::min(size, kStepBytes);
+  Backlog backlog(*this, size - left);
+  const AsyncMutex::Lock lock = co_await one_.lock();
+  co_return co_await step_down(file, size, left, backlog);
 }
 
 Async<Result<void>> FileRemoval::cut(File& file, uint64_t size, uint64_t left) {
   const uint64_t last_step = std::min(size, left + kStepBytes);
-  CO_TRY_VOID(co_await step_down(file, size, last_step));
+  Backlog backlog(*this, size - last_step);
+  CO_TRY_VOID(co_await step_down(file, size, last_step, backlog));
   co_return co_await file.truncate(left);
 }
 
 // Down to `left` in steps, a rest behind each.
-Async<Result<void>> FileRemoval::step_down(File& file, uint64_t size, uint64_t left) {
-  if (size <= left) co_return Result<void>();
-  waiting_bytes_ += size - left;
-  Result<void> outcome;
-  {
-    const AsyncMutex::Lock lock = co_await one_.lock();
-    while (size > left) {
-      const uint64_t next = std::max(left, (size - 1) / kStepBytes * kStepBytes);
-      const int64_t began_us = timers_ == nullptr ? 0 : timers_->now_us();
-      outcome = co_await file.truncate(next);
-      if (!outcome) break;
-      waiting_bytes_ -= size - next;
-      size = next;
-      if (rests_) co_await rest(timers_->now_us() - began_us);
-    }
+Async<Result<void>> FileRemoval::step_down(File& file, uint64_t size, uint64_t left,
+                                           Backlog& backlog) {
+  while (size > left) {
+    const uint64_t next = std::max(left, (size - 1) / kStepBytes * kStepBytes);
+    const int64_t began_us = timers_ == nullptr ? 0 : timers_->now_us();
+    CO_TRY_VOID(co_await file.truncate(next));
+    backlog.done(size - next);
+    size = next;
+    if (rests_) co_await rest(timers_->now_us() - began_us);
   }
-  waiting_bytes_ -= size - left;
-  co_return outcome;
+  co_return Result<void>();
 }
 
 Async<void> FileRemoval::rest(int64_t took_us) {

@@ -6,13 +6,19 @@
 // its end, kStepBytes at a time, one file at a time, and each step is followed by a rest. Removing
 // is at work for a share of the time that follows what waits to be removed:
 //
-//     share = kLeastShare + (1 - kLeastShare) * min(waiting / kFullBacklogBytes, 1)
+//     share = kLeastShare + (1 - kLeastShare) * part^2,  part = min(waiting / kFullBacklogBytes, 1)
 //     rest  = took * (1 / share - 1)
 //
 // so the level settles where as much goes as comes, and a full backlog is removed without rests.
-// Without anybody to disturb there are no rests either: before begin_rests() and after hurry().
+// The square keeps it calm after a large merge, whose inputs all end at once and may as well take
+// ten seconds to go. Without anybody to disturb there are no rests either: before begin_rests() and
+// after hurry().
 //
-//   a step took 6 ms: 18 ms of rest while little waits, 6 ms at a third of the full backlog
+// A cut is of a file that somebody writes and waits for: a flush, which the log and the memory of a
+// shard wait for in turn. It goes in steps with rests too, but beside the removals and not after
+// them, for a queue of tables may take seconds.
+//
+//   a step took 3 ms: 27 ms of rest while little waits, 6 ms at half of the full backlog
 #pragma once
 
 #include <algorithm>
@@ -31,9 +37,9 @@ namespace cellar::engine {
 // destroyed: nothing under way, or the loop runs no more.
 class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thread_unsafe_counter> {
  public:
-  static constexpr uint64_t kStepBytes = 4u << 20;
-  static constexpr double kLeastShare = 0.25;
-  static constexpr uint64_t kFullBacklogBytes = 1u << 30;
+  static constexpr uint64_t kStepBytes = 2u << 20;
+  static constexpr double kLeastShare = 0.1;
+  static constexpr uint64_t kFullBacklogBytes = uint64_t{4} << 30;
   // What took longer was not the step.
   static constexpr int64_t kMostStepUs = 50'000;
 
@@ -45,7 +51,7 @@ class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thre
   // OK when absent. REQUIRES: nobody uses the file, and after a crash nobody minds finding it
   // shorter. Several may be under way; their sizes are the backlog.
   Async<Result<void>> remove(std::string path);
-  // Cuts a file that somebody still writes from `size` down to `left` bytes, likewise.
+  // Cuts a file that somebody still writes from `size` down to `left` bytes; see above.
   Async<Result<void>> cut(File& file, uint64_t size, uint64_t left);
 
   // From now on others use the disk.
@@ -59,8 +65,9 @@ class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thre
   uint64_t waiting_bytes() const { return waiting_bytes_; }
 
   static double share(uint64_t waiting_bytes) {
-    const double part = static_cast<double>(waiting_bytes) / static_cast<double>(kFullBacklogBytes);
-    return kLeastShare + (1 - kLeastShare) * std::min(part, 1.0);
+    const double part =
+        std::min(static_cast<double>(waiting_bytes) / static_cast<double>(kFullBacklogBytes), 1.0);
+    return kLeastShare + (1 - kLeastShare) * part * part;
   }
   static int64_t rest_us(int64_t took_us, uint64_t waiting_bytes) {
     const auto took = static_cast<double>(std::clamp<int64_t>(took_us, 0, kMostStepUs));
@@ -68,8 +75,28 @@ class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thre
   }
 
  private:
+  // What one file adds to the bytes that wait, until it is gone.
+  class Backlog {
+   public:
+    Backlog(FileRemoval& removal, uint64_t bytes) : removal_(removal), bytes_(bytes) {
+      removal_.waiting_bytes_ += bytes;
+    }
+    ~Backlog() { removal_.waiting_bytes_ -= bytes_; }
+    Backlog(const Backlog&) = delete;
+    Backlog& operator=(const Backlog&) = delete;
+
+    void done(uint64_t bytes) {
+      bytes_ -= bytes;
+      removal_.waiting_bytes_ -= bytes;
+    }
+
+   private:
+    FileRemoval& removal_;
+    uint64_t bytes_;
+  };
+
   Async<Result<void>> shorten(File& file);
-  Async<Result<void>> step_down(File& file, uint64_t size, uint64_t left);
+  Async<Result<void>> step_down(File& file, uint64_t size, uint64_t left, Backlog& backlog);
   Async<void> rest(int64_t took_us);
 
   FileSystem& fs_;

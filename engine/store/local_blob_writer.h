@@ -28,7 +28,7 @@ class LocalBlobWriter final : public BlobWriter {
   static constexpr size_t kPieceBytes = 256 * 1024;
   static constexpr size_t kPiecesInFlight = 3;
   static constexpr uint64_t kLeastReserveBytes = 1u << 20;
-  static constexpr uint64_t kMostReserveBytes = 32u << 20;
+  static constexpr uint64_t kMostReserveBytes = 8u << 20;
 
   // `file` is open under unsealed_blob_path(id), new.
   LocalBlobWriter(FileSystem& fs, FileRemovalRef removal, BlobId id, std::unique_ptr<File> file,

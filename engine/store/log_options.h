@@ -29,7 +29,7 @@ inline constexpr int64_t kClosingMarkUs = 50'000;
 // Segments kept ready ahead of the one in use.
 inline constexpr uint64_t kSpareSegments = 1;
 // Trimmed segments that are kept for use as the next ones, which spares filling those with zeros.
-inline constexpr uint64_t kKeptSegments = 2;
+inline constexpr uint64_t kKeptSegments = 4;
 // While no segment can be prepared, appends leave this much of what is ready to marks and trims (or
 // a quarter of a segment, if that is less).
 inline constexpr uint64_t kControlReserveBytes = 64u << 10;
