@@ -194,7 +194,13 @@ Async<void> go_on(Tablet& tablet, ConditionalWrite& write, std::unique_ptr<RowRe
 }  // namespace
 
 RowReading::RowReading(Tablet& tablet, ConditionalWrite& write) : tablet_(tablet), write_(write) {
-  if (!write.rules.empty()) modify_.emplace(write.rules);
+  if (write.rules.empty()) return;
+  modify_.emplace(write.rules);
+  if (write.rules.size() > kMostNamedColumns) return;
+  for (const ModifyRule& rule : write.rules) {
+    columns_.push_back({std::string(rule.family), std::string(rule.qualifier)});
+  }
+  normalize(columns_);
 }
 
 Result<void> RowReading::open() {
@@ -206,7 +212,7 @@ Result<void> RowReading::open() {
   if (modify_) spec.versions = 1;
   if (!modify_ && write_.filter != nullptr) write_.filter->narrow(spec);
   as_of_.stamp = tablet_.last_stamp();
-  TRY(cursor_, tablet_.open_scan(spec, &as_of_));
+  TRY(cursor_, tablet_.open_scan(spec, &as_of_, nullptr, columns_.empty() ? nullptr : &columns_));
   return {};
 }
 

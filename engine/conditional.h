@@ -75,6 +75,7 @@ class RowReading {
   AsOf as_of_;
   Exists exists_;
   std::optional<RowModify> modify_;
+  NamedColumns columns_;                // that modify_ is about, unless they are many
   std::unique_ptr<ScanCursor> cursor_;  // null: nothing of the row is asked for
 };
 

@@ -263,9 +263,10 @@ TabletMemtable& Tablet::active() {
 
 Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
                                                       const VisibleStamp* as_of,
-                                                      std::unique_ptr<CellWatch> watch) {
+                                                      std::unique_ptr<CellWatch> watch,
+                                                      const NamedColumns* columns) {
   note_read(spec);
-  return make_cursor(spec, as_of, std::move(watch), {});
+  return make_cursor(spec, as_of, std::move(watch), {}, columns);
 }
 
 Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
@@ -299,8 +300,10 @@ void Tablet::note_read(const ReadSpec& spec) {
 
 std::unique_ptr<ScanCursor> Tablet::make_cursor(const ReadSpec& spec, const VisibleStamp* as_of,
                                                 std::unique_ptr<CellWatch> watch,
-                                                std::optional<RowStart> started) {
+                                                std::optional<RowStart> started,
+                                                const NamedColumns* columns) {
   ScanSetup setup;
+  setup.columns = columns;
   setup.spec = &spec;
   setup.start = state_.start;
   setup.end = state_.end;

@@ -24,6 +24,7 @@
 
 #include "engine/commit_queue.h"
 #include "engine/engine.h"
+#include "engine/filter/named_columns.h"
 #include "engine/read/cell_watch.h"
 #include "engine/read/row_start.h"
 #include "engine/reclaim_attempt.h"
@@ -73,10 +74,11 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   Result<void> submit(Write& write);
   Result<void> submit(ConditionalWrite& write);
   // As of what is visible, or of `as_of`, which outlives the cursor. Without a watch, what the spec
-  // asks for is explained.
+  // asks for is explained. `columns`: as ScanSetup::columns.
   Result<std::unique_ptr<ScanCursor>> open_scan(const ReadSpec& spec,
                                                 const VisibleStamp* as_of = nullptr,
-                                                std::unique_ptr<CellWatch> watch = nullptr);
+                                                std::unique_ptr<CellWatch> watch = nullptr,
+                                                const NamedColumns* columns = nullptr);
   // Engine::start_read; `rows` is the shard's.
   Result<ReadStart> start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
                                const Clock* clock);
@@ -169,7 +171,8 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   void note_read(const ReadSpec& spec);
   std::unique_ptr<ScanCursor> make_cursor(const ReadSpec& spec, const VisibleStamp* as_of,
                                           std::unique_ptr<CellWatch> watch,
-                                          std::optional<RowStart> started);
+                                          std::optional<RowStart> started,
+                                          const NamedColumns* columns = nullptr);
   Result<void> check_serving() const;
   Result<void> check_row(Bytes row) const;
   Result<void> check(const Write& write);

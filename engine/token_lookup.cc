@@ -10,6 +10,7 @@ TokenLookup::TokenLookup(Ref<const Version> version, std::string prefix, int64_t
   const std::string row(Bytes(prefix_).substr(0, row_prefix_size(prefix_)));
   const std::string end = row_prefix_end(row);
   const uint64_t hash = row_hash(row);
+  const uint64_t token_hash = row_hash(prefix_);
   for (const auto& memtable : version_->memtables) {
     merge_.add(std::make_unique<Memtable::Iterator>(memtable->entries));
   }
@@ -18,7 +19,9 @@ TokenLookup::TokenLookup(Ref<const Version> version, std::string prefix, int64_t
       const TableSlice& slice = table->slice();
       if (!table->meta().bounds.may_hold_tokens(now_us_) || !slice.may_have_entries()) continue;
       if (slice.ends_before(row) || !slice.begins_before(end)) continue;
-      if (slice.table().may_contain_row(hash)) merge_.add(std::make_unique<SliceIterator>(slice));
+      if (!slice.table().may_contain_row(hash)) continue;
+      if (!slice.table().may_contain_key(token_hash)) continue;
+      merge_.add(std::make_unique<SliceIterator>(slice));
     }
   }
 }

@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "engine/filter/byte_regex.h"
+#include "engine/filter/named_columns.h"
 #include "engine/model/filter_spec.h"
 #include "engine/model/read_spec.h"
 #include "io/base/result.h"
@@ -79,6 +80,8 @@ class CompiledFilter {
   bool needs_row() const { return needs_row_; }
   // The text of Node::label. REQUIRES: not 0.
   Bytes label(uint16_t label) const { return labels_[label - 1]; }
+  // What cells of other columns hold changes nothing; none: that is not known.
+  const std::optional<NamedColumns>& columns() const { return columns_; }
   // What row samples draw from; another for each filter compiled.
   uint64_t seed() const { return seed_; }
 
@@ -96,6 +99,7 @@ class CompiledFilter {
   std::vector<Node> tail_;
   bool needs_row_ = false;
   std::vector<std::string> labels_;
+  std::optional<NamedColumns> columns_;
   uint64_t seed_ = 0;
 };
 

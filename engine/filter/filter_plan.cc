@@ -33,9 +33,10 @@ class FilterPlanner {
     if (std::any_of(nodes_.begin(), nodes_.end(), samples)) filter_->seed_ = entropy_seed();
   }
 
-  Result<FilterPlan> run(PushDown push_down) {
+  Result<FilterPlan> run(const FilterSpec& spec, PushDown push_down) {
     std::vector<uint32_t> stages;
     if (push_down == PushDown::yes) {
+      filter_->columns_ = named_columns(spec);
       flatten(0, stages);
     } else {
       stages.push_back(0);
@@ -214,7 +215,7 @@ class FilterPlanner {
 Result<FilterPlan> plan_filter(const FilterSpec& spec, PushDown push_down) {
   if (spec.empty()) return FilterPlan();
   TRY_VOID(validate_filter(spec));
-  return FilterPlanner(spec).run(push_down);
+  return FilterPlanner(spec).run(spec, push_down);
 }
 
 void FilterPlan::narrow(ReadSpec& spec) const {

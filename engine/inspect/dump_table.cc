@@ -53,6 +53,7 @@ class TableDump {
     CO_TRY_VOID(co_await read(0, kTableHeaderBytes));
     show_header();
     if (!show_footer(footer)) co_return Result<void>();
+    CO_TRY_VOID(co_await find_column_filter());
     CO_TRY_VOID(co_await read(footer_.index.offset, footer_.index.size));
     show_index();
     for (size_t i = 0; i < index_.blocks(); ++i) {
@@ -60,10 +61,8 @@ class TableDump {
       CO_TRY_VOID(co_await read(handle.offset, handle.size));
       show_data_block(i);
     }
-    if (footer_.filter.size != 0) {
-      CO_TRY_VOID(co_await read(footer_.filter.offset, footer_.filter.size));
-      show_filter();
-    }
+    CO_TRY_VOID(co_await show_filter(footer_.filter, "filter"));
+    CO_TRY_VOID(co_await show_filter(column_filter_, "filter over columns"));
     if (footer_.ranges.size != 0) {
       CO_TRY_VOID(co_await read(footer_.ranges.offset, footer_.ranges.size));
       show_ranges();
@@ -79,6 +78,15 @@ class TableDump {
     const std::span<std::byte> into = std::as_writable_bytes(std::span(bytes_));
     CO_TRY(const size_t got, co_await read_at(file_, offset, into, IoClass::read));
     if (got < size) dump_.problem(fmt::format("the file ends at {}", offset + got));
+    co_return Result<void>();
+  }
+
+  // The meta block, which is shown in its place, says where it is.
+  Async<Result<void>> find_column_filter() {
+    CO_TRY_VOID(co_await read(footer_.meta.offset, footer_.meta.size));
+    const Result<std::string> contents = read_block(bytes_, blob_, footer_.meta.offset);
+    if (!contents) co_return Result<void>();
+    if (const auto meta = decode_table_meta(*contents)) column_filter_ = meta->column_filter;
     co_return Result<void>();
   }
 
@@ -200,16 +208,26 @@ class TableDump {
     if (options_.entries) dump_.field(in_file_ + at, entry, describe_entry(key, value));
   }
 
-  void show_filter() {
-    const auto contents = open_block(footer_.filter.offset, "filter");
-    if (!contents) return;
+  Async<Result<void>> show_filter(BlockHandle handle, std::string name) {
+    if (handle.size == 0) co_return Result<void>();
+    if (handle.end() > footer_.meta.offset) {
+      dump_.problem(fmt::format("the {} ends at {}", name, handle.end()));
+      co_return Result<void>();
+    }
+    CO_TRY_VOID(co_await read(handle.offset, handle.size));
+    const auto contents = open_block(handle.offset, name);
+    if (!contents) co_return Result<void>();
     Filter filter;
-    if (!filter.open(*contents)) return dump_.problem("the filter is malformed");
+    if (!filter.open(*contents)) {
+      dump_.problem(fmt::format("the {} is malformed", name));
+      co_return Result<void>();
+    }
     dump_.field(in_file_, Bytes(*contents).substr(0, 8),
                 fmt::format("kind, {} probes, {} lines", static_cast<int>((*contents)[1]),
                             load_le<uint32_t>(contents->data() + 4)));
     if (options_.entries) dump_.field(in_file_ + 8, Bytes(*contents).substr(8), "lines");
-    show_trailer(footer_.filter.offset);
+    show_trailer(handle.offset);
+    co_return Result<void>();
   }
 
   void show_ranges() {
@@ -265,6 +283,7 @@ class TableDump {
   std::string bytes_;     // of the part that was read last
   uint64_t in_file_ = 0;  // where the contents of the open block begin, 0 when unpacked
   TableFooter footer_;
+  BlockHandle column_filter_;
   uint64_t data_end_ = 0;
   TableIndex index_;
   uint64_t entries_ = 0;

@@ -61,11 +61,12 @@ RowReader::Found RowReader::find(const Request& request) {
   ReadScope scope;
   scope.lower = lower_;
   scope.upper = upper_;
-  scope.single_row = true;
+  probe_.aim(lower_);
+  scope.probe = &probe_;
   scope.time_range = request.spec.time_range;
   scope.newer_cells_count = retention_.any_counts();
   // A row that ends with its block is known to, and no other block is needed for that.
-  window_.set(upper_, std::nullopt);
+  window_.set(upper_, nullptr);
   scope.window = &window_;
   at_ = nullptr;
   for (const auto& source : request.sources) {

@@ -32,6 +32,7 @@
 #include "engine/read/row_start.h"
 #include "engine/read/source.h"
 #include "engine/sstable/read_window.h"
+#include "engine/sstable/row_probe.h"
 #include "io/base/trusted_clock.h"
 
 namespace cellar::engine {
@@ -75,6 +76,7 @@ class RowReader {
   IteratorArena iterators_;
   MergingIterator merge_;
   EntryIterator* at_ = nullptr;  // the only source that has the row, or merge_
+  RowProbe probe_;
   ReadWindow window_;
   std::string lower_;  // keys of the row are [lower_, upper_)
   std::string upper_;

@@ -35,23 +35,22 @@ std::pair<RunSource::Place, RunSource::Place> RunSource::tables_in(const ReadSco
   return {first, end};
 }
 
-bool RunSource::is_wanted(const TableSlice& slice, const ReadScope& scope, uint64_t hash) const {
+bool RunSource::is_wanted(const TableSlice& slice, const ReadScope& scope) const {
   if (!prune_) return true;
-  return (!scope.single_row || slice.table().may_contain_row(hash)) &&
+  return (scope.probe == nullptr || slice.table().may_contain(*scope.probe)) &&
          !scope.times().excludes(slice.table().meta().bounds);
 }
 
 EntryIterator* RunSource::open(const ReadScope& scope, IteratorArena& arena) const {
   const auto [begin, end] = tables_in(scope);
-  const uint64_t hash = scope.single_row ? row_hash(scope.lower) : 0;
-  const auto wants = [&](const TableSlice* slice) { return is_wanted(*slice, scope, hash); };
+  const auto wants = [&](const TableSlice* slice) { return is_wanted(*slice, scope); };
   const auto first = std::find_if(begin, end, wants);
   if (first == end) return nullptr;
   TableIteratorOptions options;
   options.window = prune_ ? scope.window : nullptr;
   if (prune_) options.times = scope.times();
   options.prefetch = scope.prefetch;
-  options.one_search = scope.single_row;
+  options.one_search = scope.probe != nullptr;
   const auto second = std::find_if(first + 1, end, wants);
   if (second == end) {
     const TableSlice& only = **first;
@@ -65,9 +64,8 @@ EntryIterator* RunSource::open(const ReadScope& scope, IteratorArena& arena) con
 
 void RunSource::prefetch(const ReadScope& scope, size_t place) const {
   const auto [begin, end] = tables_in(scope);
-  const uint64_t hash = scope.single_row ? row_hash(scope.lower) : 0;
-  const auto first = std::find_if(
-      begin, end, [&](const TableSlice* slice) { return is_wanted(*slice, scope, hash); });
+  const auto first =
+      std::find_if(begin, end, [&](const TableSlice* slice) { return is_wanted(*slice, scope); });
   if (first == end) return;
   TableReader& table = (*first)->table();
   const size_t block = table.index().find(std::max(scope.lower, (*first)->lower()));

@@ -26,7 +26,7 @@ class RunSource final : public ReadSource {
 
   // The tables whose keys lie in the scope's range, as far as they are left out for that.
   std::pair<Place, Place> tables_in(const ReadScope& scope) const;
-  bool is_wanted(const TableSlice& slice, const ReadScope& scope, uint64_t hash) const;
+  bool is_wanted(const TableSlice& slice, const ReadScope& scope) const;
 
   std::vector<const TableSlice*> tables_;  // that have entries
   bool prune_;

@@ -62,6 +62,11 @@ ScanCursor::ScanCursor(ScanSetup setup)
   if (spec.filter) filter_.emplace(spec.filter, setup_.filtered_row_bytes);
   if (setup_.started) given_before_ = setup_.started->cells;
   ranges_.scope().newer_cells_count = retention().any_counts();
+  const bool names = filter_ && filter_->compiled().columns();
+  // A watch may want to know of the row's other cells.
+  if (!setup_.watch) {
+    ranges_.want_only(names ? &*filter_->compiled().columns() : setup_.columns);
+  }
   for (const auto& source : *setup_.sources)
     if (EntryIterator* it = source->open(ranges_.scope(), iterators_)) merge_.add_borrowed(*it);
 }

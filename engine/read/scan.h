@@ -99,6 +99,8 @@ struct ScanSetup {
   Bytes start;                                       // of the tablet's rows; likewise
   Bytes end;                                         // likewise; empty: unbounded
   size_t filtered_row_bytes = kMaxFilteredRowBytes;  // what filtering a row may hold
+  // Cells of other columns change nothing, besides what the filter names; outlives the cursor.
+  const NamedColumns* columns = nullptr;
   // The rest of the one row that is wanted; without a filter or a watch.
   std::optional<RowStart> started = {};
 };

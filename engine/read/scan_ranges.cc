@@ -1,9 +1,5 @@
 #include "engine/read/scan_ranges.h"
 
-#include <optional>
-
-#include "engine/sstable/filter.h"
-
 namespace cellar::engine {
 
 ScanRanges::ScanRanges(const ReadSpec& spec, Bytes start, Bytes end)
@@ -11,7 +7,10 @@ ScanRanges::ScanRanges(const ReadSpec& spec, Bytes start, Bytes end)
   if (bounds_.empty()) return;
   scope_.lower = bounds_.lower();
   scope_.upper = bounds_.upper();
-  scope_.single_row = bounds_.single_row();
+  if (bounds_.single_row()) {
+    aim(probe_, bounds_.lower());
+    scope_.probe = &probe_;
+  }
   scope_.time_range = spec.time_range;
   scope_.window = &window_;
   if (bounds_.size() > 1) prefetch_ = std::make_unique<BlockPrefetch>();
@@ -20,10 +19,21 @@ ScanRanges::ScanRanges(const ReadSpec& spec, Bytes start, Bytes end)
 
 void ScanRanges::enter() {
   const ScanBounds::Range range = current();
-  std::optional<uint64_t> row;
   // Of one row alone, the sources have looked already whether they know it.
-  if (range.single_row && bounds_.size() > 1) row = row_hash(range.lower);
-  window_.set(range.upper, row);
+  const bool ask = range.single_row && bounds_.size() > 1;
+  if (ask) aim(probe_, range.lower);
+  window_.set(range.upper, ask ? &probe_ : nullptr);
+}
+
+void ScanRanges::want_only(const NamedColumns* columns) {
+  columns_ = columns;
+  if (bounds_.single_row()) aim(probe_, bounds_.lower());
+}
+
+void ScanRanges::aim(RowProbe& probe, Bytes row_prefix) const {
+  probe.aim(row_prefix);
+  if (columns_ == nullptr) return;
+  for (const ColumnName& column : *columns_) probe.add_column(column.family, column.qualifier);
 }
 
 bool ScanRanges::advance() {
@@ -64,7 +74,9 @@ void ScanRanges::collect_ahead(const ReadSources& sources, uint64_t rows_wanted,
     const ScanBounds::Range range = in_order(prefetched_to_);
     scope.lower = range.lower;
     scope.upper = range.upper;
-    scope.single_row = range.single_row;
+    RowProbe probe;
+    if (range.single_row) aim(probe, range.lower);
+    scope.probe = range.single_row ? &probe : nullptr;
     for (const auto& source : sources) source->prefetch(scope, prefetched_to_);
     if (prefetch_->full()) break;
   }

@@ -11,10 +11,12 @@
 #include <memory>
 #include <vector>
 
+#include "engine/filter/named_columns.h"
 #include "engine/read/scan_bounds.h"
 #include "engine/read/source.h"
 #include "engine/sstable/block_prefetch.h"
 #include "engine/sstable/read_window.h"
+#include "engine/sstable/row_probe.h"
 
 namespace cellar::engine {
 
@@ -34,6 +36,10 @@ class ScanRanges {
   const ScanBounds& bounds() const { return bounds_; }
   // What sources are opened with: all ranges, the window and the prefetch.
   ReadScope& scope() { return scope_; }
+
+  // Of single rows these columns are wanted alone; null: all are. Before the sources are opened;
+  // outlives this.
+  void want_only(const NamedColumns* columns);
 
   // REQUIRES: !empty(), here and below.
   ScanBounds::Range current() const { return in_order(place_); }
@@ -63,6 +69,8 @@ class ScanRanges {
   ScanBounds::Range in_order(size_t i) const {
     return bounds_.range(reversed_ ? bounds_.size() - 1 - i : i);
   }
+  // `probe` asks for what is wanted of that row.
+  void aim(RowProbe& probe, Bytes row_prefix) const;
   bool find_ahead(Bytes key);
   bool find_behind(Bytes key);
 
@@ -70,6 +78,8 @@ class ScanRanges {
   ScanBounds bounds_;
   size_t place_ = 0;  // as in_order() counts
   ReadScope scope_;
+  const NamedColumns* columns_ = nullptr;
+  RowProbe probe_;  // for the row of current(), if it is a single one
   ReadWindow window_;
   std::unique_ptr<BlockPrefetch> prefetch_;  // of several ranges
   size_t prefetched_to_ = 0;                 // as in_order() counts

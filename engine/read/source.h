@@ -16,13 +16,16 @@ namespace cellar::engine {
 
 class BlockPrefetch;
 class ReadWindow;
+class RowProbe;
 
 // What a read will look at: entries whose keys lie in [lower, upper), and among them a time range.
 // Sources use it to skip what cannot change the answer.
 struct ReadScope {
-  Bytes lower;              // of a row: row_prefix()
-  Bytes upper;              // likewise, or greater than every key
-  bool single_row = false;  // all of one row, of which `lower` is the prefix
+  Bytes lower;  // of a row: row_prefix()
+  Bytes upper;  // likewise, or greater than every key
+  // Of a read of one row: what filters are asked, about the row with the prefix `lower`; null: the
+  // read is of several rows.
+  const RowProbe* probe = nullptr;
   TimeRange time_range;
   bool newer_cells_count = false;  // see WantedTimes
   WantedTimes times() const { return {time_range, newer_cells_count}; }

@@ -7,25 +7,24 @@
 // what lies outside gives the window another range and seeks.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "io/base/bytes.h"
 
 namespace cellar::engine {
 
+class RowProbe;
+
 class ReadWindow {
  public:
-  // Entries from `upper` on are not wanted; it stays valid as long as it is set. `row`: nor any of
-  // another row than that with this row_hash().
-  void set(Bytes upper, std::optional<uint64_t> row) {
+  // Entries from `upper` on are not wanted; nor, where there is a `row`, any that it does not ask
+  // for. Both stay valid as long as they are set.
+  void set(Bytes upper, const RowProbe* row) {
     upper_ = upper;
     row_ = row;
     left_ = false;
   }
   // Nothing from `key` on is wanted.
   bool ends_before(Bytes key) const { return key >= upper_; }
-  const std::optional<uint64_t>& row() const { return row_; }
+  const RowProbe* row() const { return row_; }
 
   void leave() { left_ = true; }
   // Before a seek of all sources.
@@ -36,7 +35,7 @@ class ReadWindow {
 
  private:
   Bytes upper_;
-  std::optional<uint64_t> row_;
+  const RowProbe* row_ = nullptr;
   bool left_ = false;
 };
 

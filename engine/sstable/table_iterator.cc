@@ -41,7 +41,8 @@ bool TableIterator::covers_ahead(size_t block) const {
 // From `key` on.
 bool TableIterator::nothing_wanted(Bytes key) const {
   const ReadWindow& window = *options_.window;
-  return window.ends_before(key) || (window.row() && !table_->may_contain_row(*window.row()));
+  return window.ends_before(key) ||
+         (window.row() != nullptr && !table_->may_contain(*window.row()));
 }
 
 Step TableIterator::leave_window() {

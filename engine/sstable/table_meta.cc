@@ -34,6 +34,7 @@ enum Tag : uint64_t {
   kCompression = 25,
   kSettled = 26,
   kProfile = 27,
+  kColumnFilter = 28,
 };
 
 // One list of fields serves both directions: `visit` gets (tag, field).
@@ -66,6 +67,7 @@ void for_each_field(Meta& m, Visit&& visit) {
   visit(kCompression, m.compression);
   visit(kSettled, m.settled);
   visit(kProfile, m.profile);
+  visit(kColumnFilter, m.column_filter);
 }
 
 std::string number(uint64_t v) {
@@ -92,6 +94,7 @@ std::string content(const CellProfile& v) {
   encode_cell_profile(out, v);
   return out;
 }
+std::string content(const BlockHandle& v) { return number(v.offset) + number(v.size); }
 
 bool parse(Bytes in, uint64_t& out) {
   Reader reader(in);
@@ -125,6 +128,13 @@ bool parse(Bytes in, TimeBounds& out) {
   Reader reader(in);
   return decode_time_bounds(reader, out) && reader.at_end();
 }
+bool parse(Bytes in, BlockHandle& out) {
+  Reader reader(in);
+  out.offset = reader.varint();
+  const uint64_t size = reader.varint();
+  out.size = static_cast<uint32_t>(size);
+  return reader.ok() && reader.at_end() && size <= UINT32_MAX;
+}
 bool parse(Bytes in, CellProfile& out) {
   Reader reader(in);
   return decode_cell_profile(reader, out);
@@ -144,6 +154,7 @@ std::string encode_table_meta(const TableMeta& meta) {
   for_each_field(meta, [&](Tag tag, const auto& field) {
     if (tag == kSettled && meta.settled == CommitStamp{}) return;
     if (tag == kProfile && !meta.profile.known) return;
+    if (tag == kColumnFilter && meta.column_filter.size == 0) return;
     put_varint(out, tag);
     put_bytes(out, content(field));
   });

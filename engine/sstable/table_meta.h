@@ -9,6 +9,7 @@
 #include "engine/iter/time_bounds.h"
 #include "engine/model/schema.h"
 #include "engine/model/types.h"
+#include "engine/sstable/format.h"
 #include "io/base/bytes.h"
 #include "io/base/result.h"
 
@@ -41,7 +42,8 @@ struct TableMeta {
   // Every cell in it that was committed at or before this was alive then (retention/merge_cut.h);
   // 0: nothing is known.
   CommitStamp settled;
-  CellProfile profile;  // of its cells
+  CellProfile profile;        // of its cells
+  BlockHandle column_filter;  // size 0: there is none
 
   // How it is stored.
   uint64_t blocks = 0;

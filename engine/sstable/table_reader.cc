@@ -113,11 +113,19 @@ Async<Result<void>> TableReader::load_index(Part& part, Background::Work* work) 
   co_return malformed("index", id(), footer_.index);
 }
 
-Async<Result<void>> TableReader::load_filter(Part& part, Background::Work* work) {
-  if (!filter_.begin(part.contents)) co_return malformed("filter", id(), footer_.filter);
+Async<Result<void>> TableReader::load_filter(const BlockHandle& handle, Filter& into, Bytes tail,
+                                             uint64_t tail_offset, Background::Work* work) {
+  if (handle.size == 0) co_return Result<void>();
+  if (handle.offset < kTableHeaderBytes || handle.offset > footer_.meta.offset ||
+      handle.size > footer_.meta.offset - handle.offset || handle.size <= kBlockTrailerBytes) {
+    co_return malformed("place of a filter", id(), footer_.meta);
+  }
+  Part part(handle);
+  CO_TRY_VOID(co_await read(part, tail, tail_offset, work));
+  if (!into.begin(part.contents)) co_return malformed("filter", id(), handle);
   if (part.contents.size() <= RawBlockAppender::kPieceBytes) work = nullptr;
   if (work != nullptr) co_await work->begin();
-  while (!filter_.step()) co_await give_way(work);
+  while (!into.step()) co_await give_way(work);
   if (work != nullptr) work->end();
   co_return Result<void>();
 }
@@ -130,11 +138,8 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
   Part index(footer_.index);
   CO_TRY_VOID(co_await read(index, tail, tail_offset, work));
   CO_TRY_VOID(co_await load_index(index, work));
-  if (footer_.filter.size != 0) {
-    Part filter(footer_.filter);
-    CO_TRY_VOID(co_await read(filter, tail, tail_offset, work));
-    CO_TRY_VOID(co_await load_filter(filter, work));
-  }
+  CO_TRY_VOID(co_await load_filter(footer_.filter, filter_, tail, tail_offset, work));
+  CO_TRY_VOID(co_await load_filter(meta_.column_filter, columns_, tail, tail_offset, work));
   if (footer_.ranges.size != 0) {
     Part ranges(footer_.ranges);
     CO_TRY_VOID(co_await read(ranges, tail, tail_offset, work));
@@ -143,9 +148,17 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
   }
   slots_ = std::make_unique<BlockSlot[]>(index_.blocks());
   memory_bytes_ = sizeof *this + index_.blocks() * sizeof(BlockSlot) + index_.memory_bytes() +
-                  filter_.memory_bytes() + ranges_.capacity() * sizeof(StampedRange);
+                  filter_.memory_bytes() + columns_.memory_bytes() +
+                  ranges_.capacity() * sizeof(StampedRange);
   loader_.cache().charge(memory_bytes_);
   co_return Result<void>();
+}
+
+// Deletes of the row, or of a column's family, reach over the columns from where they lie.
+bool TableReader::may_contain_columns(const RowProbe& probe) const {
+  const auto known = [this](Bytes, uint64_t hash) { return columns_.may_contain(hash); };
+  return probe.any_column(known) || (meta_.row_deletes != 0 && known({}, probe.hash())) ||
+         (meta_.family_deletes != 0 && probe.any_family(known));
 }
 
 TableReader::~TableReader() { loader_.cache().release(memory_bytes_); }

@@ -10,6 +10,7 @@
 #include "engine/sstable/block_loader.h"
 #include "engine/sstable/counted_blob.h"
 #include "engine/sstable/filter.h"
+#include "engine/sstable/row_probe.h"
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
 #include "engine/store/blob_store.h"
@@ -43,6 +44,14 @@ class TableReader {
   // False only when no entry of the row is here. `hash` is row_hash() of the row's prefix. Says
   // nothing about range deletes.
   bool may_contain_row(uint64_t hash) const { return filter_.may_contain(hash); }
+  // False only when no entry that matters to the read is here. Likewise.
+  bool may_contain(const RowProbe& probe) const {
+    return filter_.may_contain(probe.hash()) &&
+           (!probe.has_columns() || may_contain_columns(probe));
+  }
+  // False only when no entry is here whose key among those of the columns' filter (row_probe.h) has
+  // this row_hash().
+  bool may_contain_key(uint64_t hash) const { return columns_.may_contain(hash); }
   // Index, filter and the rest; charged to the cache's budget while the reader lives.
   size_t memory_bytes() const { return memory_bytes_; }
 
@@ -75,7 +84,9 @@ class TableReader {
   Async<Result<void>> load(Bytes tail, uint64_t tail_offset, Background::Work* work);
   Async<Result<void>> read(Part& part, Bytes tail, uint64_t tail_offset, Background::Work* work);
   Async<Result<void>> load_index(Part& part, Background::Work* work);
-  Async<Result<void>> load_filter(Part& part, Background::Work* work);
+  Async<Result<void>> load_filter(const BlockHandle& handle, Filter& into, Bytes tail,
+                                  uint64_t tail_offset, Background::Work* work);
+  bool may_contain_columns(const RowProbe& probe) const;
 
   CountedBlob::Ref blob_;
   BlockLoader& loader_;
@@ -83,6 +94,7 @@ class TableReader {
   TableMeta meta_;
   TableIndex index_;
   Filter filter_;
+  Filter columns_;  // what the meta says where it is
   std::vector<StampedRange> ranges_;
   std::unique_ptr<BlockSlot[]> slots_;  // one a data block
   size_t memory_bytes_ = 0;

@@ -22,7 +22,9 @@ Async<void> give_way(Background::Work* work) {
 }  // namespace
 
 TableWriter::TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter> out)
-    : options_(std::move(options)), out_(std::move(out)) {
+    : options_(std::move(options)),
+      out_(std::move(out)),
+      columns_(options_.filter_bits_per_row > 0) {
   meta_.blob = options_.blob;
   meta_.table = options_.table;
   meta_.tablet = options_.tablet;
@@ -60,6 +62,7 @@ void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
     filter_.add(hash);
     profile_.add_row(hash);
   }
+  columns_.add(parsed, meta_.rows);
   if (meta_.entries == 0) meta_.smallest_key.assign(key);
   ++meta_.entries;
   meta_.key_bytes += key.size();
@@ -114,10 +117,11 @@ void TableWriter::cut_block() {
   block_.reset();
 }
 
-Async<void> TableWriter::append_filter(Background::Work* work, BlockHandle& handle) {
-  filter_.begin(options_.filter_bits_per_row);
-  while (!filter_.step()) co_await give_way(work);
-  const Bytes contents = filter_.contents();
+Async<void> TableWriter::append_filter(FilterBuilder& filter, Background::Work* work,
+                                       BlockHandle& handle) {
+  filter.begin(options_.filter_bits_per_row);
+  while (!filter.step()) co_await give_way(work);
+  const Bytes contents = filter.contents();
   RawBlockAppender block(pending_, contents.size(), options_.blob, offset_);
   for (size_t at = 0; at < contents.size(); at += RawBlockAppender::kPieceBytes) {
     block.add(contents.substr(at, RawBlockAppender::kPieceBytes));
@@ -150,7 +154,10 @@ Async<void> TableWriter::append_tail(Background::Work* work) {
   meta_.profile = profile_.finish();
   TableFooter footer;
   footer.blob = options_.blob;
-  if (options_.filter_bits_per_row > 0) co_await append_filter(work, footer.filter);
+  if (options_.filter_bits_per_row > 0) co_await append_filter(filter_, work, footer.filter);
+  if (columns_.pay(meta_.rows)) {
+    co_await append_filter(columns_.keys(), work, meta_.column_filter);
+  }
   const bool compress = options_.compression == Compression::lz4;
   if (!ranges_.empty()) {
     std::sort(ranges_.begin(), ranges_.end(), [](const StampedRange& a, const StampedRange& b) {

@@ -17,6 +17,7 @@
 
 #include "engine/iter/range_delete.h"
 #include "engine/sstable/block_writer.h"
+#include "engine/sstable/column_keys.h"
 #include "engine/sstable/filter.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/table_index.h"
@@ -36,7 +37,7 @@ struct TableWriterOptions {
   CommitStamp settled;  // TableMeta::settled
   Compression compression = Compression::lz4;
   uint32_t block_bytes = 4096;
-  uint32_t filter_bits_per_row = 10;  // 0: no filter
+  uint32_t filter_bits_per_row = 10;  // and per key of the columns' filter; 0: no filter
 };
 
 class TableWriter {
@@ -68,7 +69,7 @@ class TableWriter {
   void note(const ParsedKey& key, Bytes key_bytes, Bytes value);
   void cut_block();
   BlockHandle append(Bytes raw, bool compress);
-  Async<void> append_filter(Background::Work* work, BlockHandle& handle);
+  Async<void> append_filter(FilterBuilder& filter, Background::Work* work, BlockHandle& handle);
   Async<void> append_index(Background::Work* work, BlockHandle& handle);
   Async<void> append_tail(Background::Work* work);
 
@@ -83,6 +84,7 @@ class TableWriter {
   std::string last_key_;
   TableIndexBuilder index_;
   FilterBuilder filter_;
+  ColumnKeys columns_;
   CellProfileBuilder profile_;
   size_t last_row_bytes_ = 0;  // of the row prefix at the head of last_key_
   std::vector<StampedRange> ranges_;

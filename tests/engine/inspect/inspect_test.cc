@@ -59,6 +59,28 @@ class InspectTest : public testing::Test {
     ASSERT_TRUE(world.block_on(loop, writer.finish()).has_value());
   }
 
+  // One row of three columns and a family delete: it gets a filter over columns.
+  void write_wide_example() {
+    LocalBlobStore store(fs);
+    auto out = world.block_on(loop, store.create(kBlob, 0, IoClass::flush));
+    ASSERT_TRUE(out.has_value());
+    TableWriterOptions options;
+    options.blob = kBlob;
+    options.compression = Compression::none;
+    TableWriter writer(options, std::move(*out));
+    std::string key;
+    append_family_delete(key, "r", "f", CommitStamp{9});
+    writer.add(key, "");
+    for (const char* qualifier : {"a", "b", "c"}) {
+      key.clear();
+      append_cell(key, "r", "f", qualifier, 1000, CommitStamp{8});
+      std::string value;
+      append_cell_value(value, "v");
+      writer.add(key, value);
+    }
+    ASSERT_TRUE(world.block_on(loop, writer.finish()).has_value());
+  }
+
   // What the inspector prints; problems_ counts.
   std::string inspect(const std::string& path, DumpForm form = DumpForm::text) {
     std::ostringstream out;
@@ -91,6 +113,14 @@ void expect_golden(const std::string& name, const std::string& text) {
 TEST_F(InspectTest, TheBytesOfATinyTableAreTheGoldenOnes) {
   write_example(Compression::none);
   expect_golden("tiny_table.txt", inspect(blob_path(kBlob)));
+  EXPECT_EQ(problems_, 0u);
+}
+
+TEST_F(InspectTest, TheBytesOfATableOfAWideRowAreTheGoldenOnes) {
+  write_wide_example();
+  const std::string text = inspect(blob_path(kBlob));
+  EXPECT_NE(text.find("filter over columns"), std::string::npos);
+  expect_golden("wide_table.txt", text);
   EXPECT_EQ(problems_, 0u);
 }
 

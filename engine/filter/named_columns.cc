@@ -1,0 +1,138 @@
+#include "engine/filter/named_columns.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace cellar::engine {
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool is_literal(char c) {
+  constexpr std::string_view kPlain = "_-:/=,@ #%&;<>~'\"!`";
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         kPlain.find(c) != std::string_view::npos;
+}
+
+// What the expression matches, if it is words with `|` between them.
+std::optional<Names> words_of(const std::string& regex) {
+  Names words(1);
+  for (const char c : regex) {
+    if (c == '|') {
+      words.emplace_back();
+    } else if (is_literal(c)) {
+      words.back().push_back(c);
+    } else {
+      return std::nullopt;
+    }
+  }
+  const bool empty =
+      std::any_of(words.begin(), words.end(), [](const auto& w) { return w.empty(); });
+  if (empty || words.size() > kMostNamedColumns) return std::nullopt;
+  return words;
+}
+
+std::optional<ColumnName> column_of(const FilterNode& n) {
+  const bool closed = n.has_start && !n.start_open && n.has_end;
+  if (!closed || n.family.empty() || n.family.find('\0') != std::string::npos) return std::nullopt;
+  const std::string end = n.end_closed ? n.end_text + '\0' : n.end_text;
+  if (end != n.text + '\0') return std::nullopt;
+  return ColumnName{n.family, n.text};
+}
+
+class Namer {
+ public:
+  explicit Namer(const std::vector<FilterNode>& nodes) : nodes_(nodes) {}
+
+  // Of the subtree at `at_`, which is behind it afterwards.
+  std::optional<NamedColumns> node() {
+    const FilterNode& n = nodes_[at_++];
+    switch (n.kind) {
+      case FilterKind::chain:
+        return chain(n);
+      case FilterKind::interleave:
+      case FilterKind::condition:
+        return branches(n);
+      case FilterKind::block:
+        return NamedColumns();
+      case FilterKind::column_range:
+        if (auto column = column_of(n)) return NamedColumns{*std::move(column)};
+        return std::nullopt;
+      default:
+        return std::nullopt;
+    }
+  }
+
+ private:
+  // A stage behind it does not see each column by itself.
+  static bool mixes(FilterKind kind) {
+    return kind == FilterKind::sink || kind == FilterKind::interleave ||
+           kind == FilterKind::condition || kind == FilterKind::cells_per_row ||
+           kind == FilterKind::cells_per_row_offset;
+  }
+
+  // Of a chain inside another one: what is mixed here is mixed there, too.
+  std::optional<NamedColumns> chain(const FilterNode& n) {
+    std::optional<NamedColumns> named;
+    std::optional<Names> families;
+    std::optional<Names> qualifiers;
+    for (uint32_t child = 0; child < n.child_count; ++child) {
+      const FilterNode& stage = nodes_[at_];
+      const bool over = over_;
+      auto found = node();
+      if (over) continue;
+      if (stage.kind == FilterKind::family_regex && !families) families = words_of(stage.text);
+      if (stage.kind == FilterKind::qualifier_regex && !qualifiers) {
+        qualifiers = words_of(stage.text);
+      }
+      if (!named) named = std::move(found);
+      if (!named && families && qualifiers) named = product(*families, *qualifiers);
+      over_ = over_ || mixes(stage.kind);
+    }
+    return named;
+  }
+
+  std::optional<NamedColumns> branches(const FilterNode& n) {
+    NamedColumns all;
+    bool known = true;
+    const bool over = over_;
+    for (uint32_t child = 0; child < n.child_count; ++child) {
+      over_ = false;
+      auto found = node();
+      known = known && found;
+      if (known) all.insert(all.end(), found->begin(), found->end());
+    }
+    over_ = over;
+    if (!known || all.size() > kMostNamedColumns) return std::nullopt;
+    return all;
+  }
+
+  static std::optional<NamedColumns> product(const Names& families, const Names& qualifiers) {
+    if (families.size() * qualifiers.size() > kMostNamedColumns) return std::nullopt;
+    NamedColumns columns;
+    for (const std::string& family : families)
+      for (const std::string& qualifier : qualifiers) columns.push_back({family, qualifier});
+    return columns;
+  }
+
+  const std::vector<FilterNode>& nodes_;
+  size_t at_ = 0;
+  bool over_ = false;  // of the branch at hand: nothing more can be named
+};
+
+}  // namespace
+
+void normalize(NamedColumns& columns) {
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+}
+
+std::optional<NamedColumns> named_columns(const FilterSpec& spec) {
+  if (spec.empty()) return std::nullopt;
+  auto columns = Namer(spec.nodes).node();
+  if (!columns || columns->empty()) return std::nullopt;
+  normalize(*columns);
+  return columns;
+}
+
+}  // namespace cellar::engine
