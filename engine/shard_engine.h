@@ -68,6 +68,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   Result<uint64_t> tablet_bytes(TabletId tablet) const override;
   EngineStats stats() const override;
   const BlockCache::Stats& cache_stats() const { return cache_.stats(); }
+  size_t cache_packed_bytes() const { return cache_.packed_bytes(); }
   const BlockLoader::Stats& load_stats() const { return loader_.stats(); }
   const ShardContext& context() const { return context_; }
   const TabletTableOfShard& tablets() const { return tablets_; }

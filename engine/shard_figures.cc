@@ -31,6 +31,8 @@ ShardFigures shard_figures(const Engine& engine) {
   const BlockLoader::Stats& loads = shard.load_stats();
   ShardFigures figures;
   figures.cache_hits = cache.hits;
+  figures.cache_packed_hits = cache.packed_hits;
+  figures.cache_packed_bytes = shard.cache_packed_bytes();
   figures.cache_misses = cache.misses;
   figures.cache_evicted = cache.evicted;
   figures.device_reads = loads.reads;

@@ -20,6 +20,8 @@ struct RunningMerge {
 
 struct ShardFigures {
   uint64_t cache_hits = 0;
+  uint64_t cache_packed_hits = 0;  // of the hits, those that had to be unpacked
+  uint64_t cache_packed_bytes = 0;
   uint64_t cache_misses = 0;
   uint64_t cache_evicted = 0;
   uint64_t device_reads = 0;

@@ -180,6 +180,23 @@ engine::EngineStats Bed::stats() {
   return sum;
 }
 
+engine::ShardFigures Bed::figures() {
+  engine::ShardFigures sum;
+  for (uint32_t i = 0; i < options_.shards; ++i) {
+    pool_.run_on(ShardId{i}, [this, &sum](Shard& shard) -> Async<void> {
+      const engine::ShardFigures one = engine::shard_figures(node_->engine(shard.id()));
+      sum.cache_hits += one.cache_hits;
+      sum.cache_packed_hits += one.cache_packed_hits;
+      sum.cache_packed_bytes += one.cache_packed_bytes;
+      sum.cache_misses += one.cache_misses;
+      sum.device_reads += one.device_reads;
+      sum.device_read_bytes += one.device_read_bytes;
+      co_return;
+    });
+  }
+  return sum;
+}
+
 int64_t Bed::longest_turn_us() {
   std::atomic<int64_t> longest = 0;
   pool_.run_on_all([this, &longest](Shard& shard) -> Async<void> {

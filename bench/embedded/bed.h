@@ -10,6 +10,7 @@
 #include "bench/embedded/turn_sampler.h"
 #include "engine/node.h"
 #include "engine/reclaim_report.h"
+#include "engine/shard_figures.h"
 #include "engine/store/local_stores.h"
 #include "io/base/clock.h"
 #include "io/disk/backend.h"
@@ -65,6 +66,7 @@ class Bed {
   // Waits until no merge is due, as far as can be seen from outside.
   void settle();
   engine::EngineStats stats();      // of all shards together
+  engine::ShardFigures figures();   // likewise, of the cache and the device
   int64_t longest_turn_us();        // of a shard's loop, so far; what is below 5 ms counts as 0
   engine::ReclaimReport reclaim();  // how far behind reclaiming is
   // What made turns longer than long_turn_us, so far: counts and lines for people.

@@ -263,9 +263,21 @@ class Program {
     out["longest_ms_stages"] = longest;
   }
 
+  // Blocks, and where they were.
+  void report_found(const engine::ShardFigures& before, boost::json::object& out) {
+    const engine::ShardFigures after = bed_.figures();
+    out["cache_hits"] = after.cache_hits - before.cache_hits;
+    out["cache_packed_hits"] = after.cache_packed_hits - before.cache_packed_hits;
+    out["cache_packed_bytes"] = after.cache_packed_bytes;
+    out["cache_bytes"] = bed_.stats().cache_bytes;
+    out["device_reads"] = after.device_reads - before.device_reads;
+    out["device_read_bytes"] = after.device_read_bytes - before.device_read_bytes;
+  }
+
   template <class F>
   void measured(const char* name, F work) {
     const ProcessCounters before = ProcessCounters::now();
+    const engine::ShardFigures found_before = bed_.figures();
     const int64_t began_ns = steady_ns();
     boost::json::object out;
     out["phase"] = name;
@@ -278,6 +290,7 @@ class Program {
     out["peak_resident_bytes"] = after.peak_resident_bytes;
     out["memory_budget_bytes"] = options_.bed.engine.memory_bytes;
     const engine::EngineStats stats = bed_.stats();
+    report_found(found_before, out);
     out["longest_turn_us"] = bed_.longest_turn_us();
     out["flushes"] = stats.flushes;
     out["compactions"] = stats.compactions;

@@ -3,10 +3,8 @@
 #include <absl/hash/hash.h>
 
 #include <algorithm>
-#include <new>
 
 #include "io/base/check.h"
-#include "io/base/large_memory.h"
 
 namespace cellar::engine {
 namespace {
@@ -14,75 +12,130 @@ namespace {
 constexpr size_t kSmallShare = 10;      // the small queue's part of the budget: one in this
 constexpr size_t kLeastBlockShare = 8;  // charges leave blocks at least one in this
 constexpr size_t kMinGhosts = 1024;
+constexpr size_t kBoundStep = 10;  // an unpacking moves the bound by a block's bytes over this
 
 }  // namespace
-
-BlockRef make_block(BlockKey key, size_t size, char*& into) {
-  void* memory = allocate_large(sizeof(Block) + size, alignof(Block));
-  CHECK(memory != nullptr, "no memory for a block");
-  auto* block = new (memory) Block(key, size);
-  into = block->data();
-  return BlockRef(block);
-}
-
-void need_heads(const BlockRef& block) {
-  if (!block->heads().made) block.get()->heads_ = make_block_heads(block->contents());
-}
-
-void BlockRef::reset() {
-  Block* block = std::exchange(block_, nullptr);
-  if (block == nullptr || --block->refs_ > 0) return;
-  const size_t bytes = sizeof(Block) + block->size();
-  block->~Block();
-  free_large(block, bytes);
-}
 
 BlockSlot::~BlockSlot() {
   if (block_ != nullptr) block_->slot_ = nullptr;
 }
 
 BlockCache::~BlockCache() {
-  while (!small_.list.empty()) {
-    Block& block = small_.list.back();
-    leave(small_, block);
-    drop(block);
-  }
-  while (!main_.list.empty()) {
-    Block& block = main_.list.back();
-    leave(main_, block);
-    drop(block);
+  for (Queue* queue : {&small_, &main_}) {
+    while (!queue->list.empty()) {
+      CacheEntry& entry = queue->list.back();
+      leave(entry);
+      drop(entry);
+    }
   }
 }
 
+size_t BlockCache::footprint(const CacheEntry& entry) {
+  return entry.is_packed()
+             ? sizeof(PackedBlock) + static_cast<const PackedBlock&>(entry).packed_bytes()
+             : footprint(static_cast<const Block&>(entry).size());
+}
+
 BlockRef BlockCache::find(const BlockKey& key) {
-  const auto it = blocks_.find(key);
-  if (it == blocks_.end()) {
+  const auto it = entries_.find(key);
+  if (it == entries_.end()) {
     ++stats_.misses;
     return {};
   }
-  return found(*it->second);
+  CacheEntry& entry = *it->second;
+  if (entry.is_packed()) return found_packed(static_cast<PackedBlock&>(entry));
+  return found(static_cast<Block&>(entry));
 }
 
 BlockRef BlockCache::find(const BlockKey& key, BlockSlot& slot) {
   if (BlockRef remembered = find(slot)) return remembered;
   BlockRef block = find(key);
-  if (block && block.get()->slot_ == nullptr) {
+  if (block && block->is_cached() && block.get()->slot_ == nullptr) {
     slot.block_ = block.get();
     block.get()->slot_ = &slot;
   }
   return block;
 }
 
-void BlockCache::insert(const BlockRef& ref) {
-  Block& block = *ref.get();
-  // A block that alone would push out a good part of the cache is not worth it.
-  if (footprint(block) > room() / 2 || !blocks_.emplace(block.key(), &block).second) return;
-  ++stats_.inserted;
+BlockRef BlockCache::found_packed(PackedBlock& packed) {
+  BlockRef block = packed.unpack();
+  if (!block) {
+    ++stats_.spoilt;
+    ++stats_.misses;
+    leave(packed);
+    drop(packed);
+    return {};
+  }
+  ++stats_.hits;
+  ++stats_.packed_hits;
+  if (packed.asked_ < kMaxAsked) ++packed.asked_;
+  if (may_unpack(packed)) keep_unpacked(packed, *block.get());
+  return block;
+}
+
+// Whether it is to be kept as its reader wants it.
+bool BlockCache::may_unpack(const PackedBlock& packed) {
+  const size_t unpacked = footprint(packed.raw_bytes());
+  if (bytes() - footprint(packed) + unpacked <= room()) return true;
+  if (packed.asked_ < kMaxAsked) return false;
+  unpacked_bound_ = std::min(room(), unpacked_bound_ + unpacked / kBoundStep);
+  return unpacked_bytes_ + unpacked <= unpacked_bound_;
+}
+
+void BlockCache::keep_unpacked(PackedBlock& packed, Block& block) {
+  ++stats_.unpacked;
+  block.in_main_ = packed.in_main_;
+  block.asked_ = packed.asked_;
+  Queue& queue = queue_of(packed);
+  const auto behind = std::next(queue.list.iterator_to(packed));
+  leave(packed);
+  enter(block, behind);
+  entries_[block.key()] = &block;
   ++block.refs_;  // the cache's
-  block.asked_ = 0;
-  block.in_main_ = recall(block.key());
-  enter(block.in_main_ ? main_ : small_, block);
+  let_go(packed);
   shrink();
+}
+
+// In place of `block`, which is in no queue. False: it stays as it is.
+bool BlockCache::pack(Block& block) {
+  if (!block.packs_) return false;
+  PackedBlock::Ptr packed = PackedBlock::pack(block.key(), block.contents(), scratch_);
+  block.packs_ = packed != nullptr;
+  if (packed == nullptr) return false;
+  ++stats_.packed;
+  packed->in_main_ = block.in_main_;
+  packed->asked_ = block.asked_;
+  entries_[block.key()] = packed.get();
+  enter(*packed.release());
+  let_go(block);
+  return true;
+}
+
+void BlockCache::insert(const BlockRef& ref, const CheckedBlock* stored) {
+  Block& block = *ref.get();
+  const size_t bytes_wanted = footprint(block);
+  // A block that alone would push out a good part of the cache is not worth it.
+  if (bytes_wanted > room() / 2 || entries_.contains(block.key())) return;
+  ++stats_.inserted;
+  const bool remembered = recall(block.key());
+  if (remembered) missed_remembered(bytes_wanted);
+  PackedBlock::Ptr packed;
+  if (stored != nullptr) {
+    block.packs_ = stored->type != BlockType::raw;
+    if (bytes() + bytes_wanted > room()) packed = PackedBlock::keep(block.key(), *stored);
+  }
+  if (packed == nullptr) ++block.refs_;  // the cache's
+  CacheEntry& entry = packed == nullptr ? static_cast<CacheEntry&>(block) : *packed.release();
+  entries_[entry.key()] = &entry;
+  entry.asked_ = 0;
+  entry.in_main_ = remembered;
+  enter(entry);
+  shrink();
+}
+
+void BlockCache::missed_remembered(size_t bytes_wanted) {
+  unpacked_bound_ = std::min(unpacked_bound_, room());
+  unpacked_bound_ -= std::min(unpacked_bound_, bytes_wanted / kBoundStep * kMissWorth);
 }
 
 void BlockCache::charge(size_t bytes) {
@@ -105,58 +158,80 @@ size_t BlockCache::room() const {
   return charged_bytes_ + least > budget_bytes_ ? least : budget_bytes_ - charged_bytes_;
 }
 
-void BlockCache::enter(Queue& queue, Block& block) {
-  queue.list.push_front(block);
-  queue.bytes += footprint(block);
+void BlockCache::enter(CacheEntry& entry, List::iterator before) {
+  Queue& queue = queue_of(entry);
+  queue.list.insert(before, entry);
+  queue.bytes += footprint(entry);
+  if (!entry.is_packed()) unpacked_bytes_ += footprint(entry);
 }
 
-void BlockCache::leave(Queue& queue, Block& block) {
-  queue.list.erase(queue.list.iterator_to(block));
-  queue.bytes -= footprint(block);
+void BlockCache::leave(CacheEntry& entry) {
+  Queue& queue = queue_of(entry);
+  queue.list.erase(queue.list.iterator_to(entry));
+  queue.bytes -= footprint(entry);
+  if (!entry.is_packed()) unpacked_bytes_ -= footprint(entry);
 }
 
 void BlockCache::shrink() {
+  size_t packs = 0;
   while (bytes() > room()) {
     if (small_.bytes > room() / kSmallShare || main_.list.empty()) {
       shrink_small();
     } else {
-      shrink_main();
+      shrink_main(packs);
     }
   }
 }
 
 // The oldest of the small queue moves up or out.
 void BlockCache::shrink_small() {
-  Block& block = small_.list.back();
-  leave(small_, block);
-  if (block.asked_ > 0) {
-    block.asked_ = 0;
-    block.in_main_ = true;
-    enter(main_, block);
+  CacheEntry& entry = small_.list.back();
+  leave(entry);
+  if (entry.asked_ > 0) {
+    entry.asked_ = 0;
+    entry.in_main_ = true;
+    enter(entry);
     return;
   }
-  remember(block.key());
+  remember(entry.key());
   ++stats_.evicted;
-  drop(block);
+  drop(entry);
 }
 
-// The oldest of the main queue goes round again, or out.
-void BlockCache::shrink_main() {
-  Block& block = main_.list.back();
-  leave(main_, block);
-  if (block.asked_ > 0) {
-    --block.asked_;
-    enter(main_, block);
+// The oldest of the main queue goes round again, packed if it is not asked for enough, or out.
+void BlockCache::shrink_main(size_t& packs) {
+  CacheEntry& entry = main_.list.back();
+  leave(entry);
+  const bool often = entry.asked_ == kMaxAsked;
+  const bool asked = entry.asked_ > 0;
+  if (asked) --entry.asked_;
+  const bool too_many = unpacked_bytes_ + footprint(entry) > unpacked_bound_;
+  if (!entry.is_packed() && !often && too_many && packs < kMostPacksAtOnce) {
+    ++packs;
+    if (pack(static_cast<Block&>(entry))) return;
+  }
+  if (asked) {
+    enter(entry);
     return;
   }
   ++stats_.evicted;
-  drop(block);
+  drop(entry);
 }
 
 // It is in no queue any more.
-void BlockCache::drop(Block& block) {
+void BlockCache::drop(CacheEntry& entry) {
+  entries_.erase(entry.key());
+  let_go(entry);
+}
+
+// Nor in the map.
+void BlockCache::let_go(CacheEntry& entry) {
+  if (entry.is_packed()) {
+    PackedBlock::Free()(static_cast<PackedBlock*>(&entry));
+    return;
+  }
+  auto& block = static_cast<Block&>(entry);
   if (block.slot_ != nullptr) std::exchange(block.slot_, nullptr)->block_ = nullptr;
-  blocks_.erase(block.key());
   BlockRef last(&block);
   --block.refs_;  // the cache's; `last` lets go of the block itself if no reader pins it
 }

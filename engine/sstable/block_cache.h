@@ -1,4 +1,4 @@
-// BlockCache: decompressed data blocks of one shard, within a budget of bytes.
+// BlockCache: data blocks of one shard, within a budget of bytes; decompressed, or packed.
 //
 // Replacement is S3-FIFO: new blocks enter a small queue (a tenth of the budget); one that is asked
 // for again there moves to the main queue, one that is not leaves, and only its fingerprint is
@@ -6,66 +6,38 @@
 // queue at once. So a scan passes through the small queue and pushes nothing out of the main one.
 // The main queue gives blocks that were asked for another round.
 //
-// A block is counted by reference: the cache holds one, every BlockRef one. Eviction drops the
-// cache's; a reader that still pins the block keeps its memory until it lets go (detached_bytes()
-// does not count against the budget: it is bounded by the number of iterators). Counts are not
-// atomic: one shard.
+// As long as there is room, blocks are kept as readers want them. Where there is none, a new block
+// enters packed (packed_block.h), so that twice as many are found, and each find unpacks a copy for
+// its reader. A block that is asked for kMaxAsked times between two looks is kept unpacked from
+// then on, and packed again when a look at the main queue's end finds that it was asked for less.
+// How many bytes may be unpacked in this way follows from what is met: a find of a much asked for
+// block that is packed raises the bound, since it cost an unpacking; a miss of a block that is
+// remembered lowers it, by kMissWorth times as much, since packing would have made the room for it.
+// Where the blocks in use fit, they are all unpacked soon; where they do not, few are.
+//
+//   room for 4 blocks, or 8 packed ones:   A B C D           fit: as they are
+//   then E, F, G come:                     c d' e f g ...    packed; A and B left
+//   E is asked for three times:            E f g ...         unpacked, and counts as two
+//
+// A block is counted by reference: the cache holds one, every BlockRef one. Eviction and packing
+// drop the cache's; a reader that still pins the block keeps its memory until it lets go (which
+// does not count against the budget: it is bounded by the number of iterators). One shard.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
 #include <deque>
-#include <utility>
+#include <string>
 
-#include <boost/intrusive/list.hpp>
-
-#include "engine/model/types.h"
-#include "engine/sstable/block_heads.h"
-#include "io/base/bytes.h"
+#include "engine/sstable/block.h"
+#include "engine/sstable/packed_block.h"
 
 namespace cellar::engine {
 
-struct BlockKey {
-  BlobId blob;
-  uint64_t offset = 0;
-  bool operator==(const BlockKey&) const = default;
-  template <class H>
-  friend H AbslHashValue(H h, const BlockKey& key) {
-    return H::combine(std::move(h), key.blob, key.offset);
-  }
-};
-
-// One block in memory. Made by make_block(); filled by its maker; its contents never change
-// afterwards.
-class Block : public boost::intrusive::list_base_hook<> {
- public:
-  Bytes contents() const { return {data(), size_}; }
-  // Of the contents; none until need_heads().
-  const BlockHeads& heads() const { return heads_; }
-  size_t size() const { return size_; }
-  const BlockKey& key() const { return key_; }
-
- private:
-  friend class BlockRef;
-  friend class BlockSlot;
-  friend class BlockCache;
-  friend class BlockRef make_block(BlockKey key, size_t size, char*& into);
-  friend void need_heads(const BlockRef& block);
-  Block(BlockKey key, size_t size) : key_(key), size_(size) {}
-  char* data() const { return reinterpret_cast<char*>(const_cast<Block*>(this) + 1); }
-
-  BlockKey key_;
-  size_t size_;
-  class BlockSlot* slot_ = nullptr;  // that remembers it
-  uint32_t refs_ = 0;
-  uint8_t asked_ = 0;  // times since it was looked at, at most kMaxAsked
-  bool in_main_ = false;
-  BlockHeads heads_;
-};
-
-// Remembers where a block is as long as it is cached, so that who asks for the same block again
-// need not look it up. Whoever has a place for each block, as a table has, keeps one there.
+// Remembers where a block is as long as it is cached and not packed, so that who asks for the same
+// block again need not look it up. Whoever has a place for each block, as a table has, keeps one
+// there.
 class BlockSlot {
  public:
   BlockSlot() = default;
@@ -78,40 +50,17 @@ class BlockSlot {
   Block* block_ = nullptr;
 };
 
-// Pins a block.
-class BlockRef {
- public:
-  BlockRef() = default;
-  explicit BlockRef(Block* block) : block_(block) { ++block_->refs_; }
-  BlockRef(const BlockRef& o) : block_(o.block_) {
-    if (block_ != nullptr) ++block_->refs_;
-  }
-  BlockRef(BlockRef&& o) noexcept : block_(std::exchange(o.block_, nullptr)) {}
-  BlockRef& operator=(BlockRef o) noexcept {
-    std::swap(block_, o.block_);
-    return *this;
-  }
-  ~BlockRef() { reset(); }
-  void reset();
-  explicit operator bool() const { return block_ != nullptr; }
-  const Block* operator->() const { return block_; }
-  Block* get() const { return block_; }
-
- private:
-  Block* block_ = nullptr;
-};
-
-// A block of `size` bytes, not in any cache; its bytes go to `into`.
-BlockRef make_block(BlockKey key, size_t size, char*& into);
-// Who is going to search it: makes its heads unless that was tried before.
-void need_heads(const BlockRef& block);
-
 class BlockCache {
  public:
   static constexpr uint8_t kMaxAsked = 3;
   static constexpr size_t kLineBytes = 64;  // of the processor's cache
+  // So many unpackings are as bad as a read from the device.
+  static constexpr size_t kMissWorth = 300;
+  // In one call, so that it stays below some 50 us; what is left over is evicted.
+  static constexpr size_t kMostPacksAtOnce = 16;
 
-  explicit BlockCache(size_t budget_bytes) : budget_bytes_(budget_bytes) {}
+  explicit BlockCache(size_t budget_bytes)
+      : budget_bytes_(budget_bytes), unpacked_bound_(budget_bytes) {}
   ~BlockCache();
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
@@ -128,10 +77,11 @@ class BlockCache {
   }
   // As find(key). `slot` is of that key, always.
   BlockRef find(const BlockKey& key, BlockSlot& slot);
-  bool contains(const BlockKey& key) const { return blocks_.contains(key); }
-  // Takes a reference; evicts others until the budget holds. When the key is there already, the
-  // cached block stays.
-  void insert(const BlockRef& block);
+  bool contains(const BlockKey& key) const { return entries_.contains(key); }
+  // Evicts others until the budget holds. `stored` is what the block was unpacked from, if that is
+  // at hand: where there is no room it is kept in the block's place. When the key is there already,
+  // what is cached stays.
+  void insert(const BlockRef& block, const CheckedBlock* stored = nullptr);
   // Memory of the shard's open tables (index, filter) comes out of the same budget; blocks keep at
   // least an eighth of it.
   void charge(size_t bytes);
@@ -140,18 +90,23 @@ class BlockCache {
 
   struct Stats {
     uint64_t hits = 0;
+    uint64_t packed_hits = 0;  // of them, those that had to be unpacked
     uint64_t misses = 0;
     uint64_t inserted = 0;
     uint64_t evicted = 0;
+    uint64_t unpacked = 0;  // kept unpacked from then on
+    uint64_t packed = 0;    // again
+    uint64_t spoilt = 0;    // packed ones that did not unpack, and were forgotten
   };
   const Stats& stats() const { return stats_; }
-  size_t blocks() const { return blocks_.size(); }
-  size_t bytes() const { return small_.bytes + main_.bytes; }  // of cached blocks
+  size_t blocks() const { return entries_.size(); }  // packed ones included
+  size_t bytes() const { return small_.bytes + main_.bytes; }
+  size_t packed_bytes() const { return bytes() - unpacked_bytes_; }
   size_t charged_bytes() const { return charged_bytes_; }
   size_t budget_bytes() const { return budget_bytes_; }
 
  private:
-  using List = boost::intrusive::list<Block>;
+  using List = boost::intrusive::list<CacheEntry>;
   struct Queue {
     List list;  // newest first
     size_t bytes = 0;
@@ -162,22 +117,34 @@ class BlockCache {
     if (block.asked_ < kMaxAsked) ++block.asked_;
     return BlockRef(&block);
   }
-  static size_t footprint(const Block& block) { return sizeof(Block) + block.size(); }
+  BlockRef found_packed(PackedBlock& packed);
+  static size_t footprint(size_t contents_bytes) { return sizeof(Block) + contents_bytes; }
+  static size_t footprint(const CacheEntry& entry);
+  Queue& queue_of(const CacheEntry& entry) { return entry.in_main_ ? main_ : small_; }
   size_t room() const;
-  void enter(Queue& queue, Block& block);
-  void leave(Queue& queue, Block& block);
+  void enter(CacheEntry& entry, List::iterator before);
+  void enter(CacheEntry& entry) { enter(entry, queue_of(entry).list.begin()); }
+  void leave(CacheEntry& entry);
+  bool may_unpack(const PackedBlock& packed);
+  void keep_unpacked(PackedBlock& packed, Block& block);
+  bool pack(Block& block);
   void shrink();
   void shrink_small();
-  void shrink_main();
-  void drop(Block& block);
+  void shrink_main(size_t& packs);
+  void drop(CacheEntry& entry);
+  void let_go(CacheEntry& entry);
+  void missed_remembered(size_t bytes);
   void remember(const BlockKey& key);
   bool recall(const BlockKey& key);
 
   size_t budget_bytes_;
   size_t charged_bytes_ = 0;
-  absl::flat_hash_map<BlockKey, Block*> blocks_;
+  absl::flat_hash_map<BlockKey, CacheEntry*> entries_;
   Queue small_;
   Queue main_;
+  size_t unpacked_bytes_ = 0;  // of both queues
+  size_t unpacked_bound_;      // where there is no room; what is asked for often stays above it
+  std::string scratch_;
   absl::flat_hash_set<uint64_t> ghosts_;  // fingerprints; as many as the main queue has blocks
   std::deque<uint64_t> ghost_order_;
   Stats stats_;

@@ -51,7 +51,7 @@ Async<void> BlockLoad::unpack_in_steps(std::unique_ptr<BlockLoad> load) {
   BlockLoader& loader = load->loader;
   const BlobId blob = load->blob.id();
   ++loader.tells_under_way_;
-  std::vector<Result<BlockRef>> unpacked;
+  std::vector<Result<BlockLoader::Unpacked>> unpacked;
   for (const BlockHandle& handle : load->blocks) {
     const Bytes stored = load->read.data.substr(handle.offset - load->read.offset, handle.size);
     unpacked.push_back(loader.unpack(stored, blob, handle.offset));
@@ -93,8 +93,8 @@ void BlockLoader::start(Blob& blob, std::span<const BlockHandle> run, IoClass io
     return;
   }
   // It may have come since the iterator looked.
-  if (cache_.contains(first)) {
-    ticket.blocks.push_back(cache_.find(first));
+  if (BlockRef came = cache_.contains(first) ? cache_.find(first) : BlockRef()) {
+    ticket.blocks.push_back(std::move(came));
     ++tells_under_way_;
     spawn(executor_, tell_later(*this, ticket));
     return;
@@ -137,10 +137,10 @@ void BlockLoader::finished(BlockLoad& load) {
     ++stats_.failed;
     // Of several blocks one may be unreadable: each want gets its own answer.
     if (load.blocks.size() > 1) return retry_alone(load);
-    settle(load, std::vector<Result<BlockRef>>(1, std::unexpected(*load.read.error)));
+    settle(load, std::vector<Result<Unpacked>>(1, std::unexpected(*load.read.error)));
     return;
   }
-  std::vector<Result<BlockRef>> blocks;
+  std::vector<Result<Unpacked>> blocks;
   for (const BlockHandle& handle : load.blocks) {
     const Bytes stored = load.read.data.substr(handle.offset - load.read.offset, handle.size);
     blocks.push_back(unpack(stored, blob, handle.offset));
@@ -148,13 +148,13 @@ void BlockLoader::finished(BlockLoad& load) {
   settle(load, std::move(blocks));
 }
 
-Result<BlockRef> BlockLoader::unpack(Bytes stored, BlobId blob, uint64_t offset) {
+Result<BlockLoader::Unpacked> BlockLoader::unpack(Bytes stored, BlobId blob, uint64_t offset) {
   Result<CheckedBlock> checked = check_block(stored, blob, offset);
   if (checked) {
     char* into = nullptr;
     BlockRef block = make_block({blob, offset}, checked->raw_bytes, into);
     Result<void> unpacked = unpack_block(*checked, into, blob, offset);
-    if (unpacked) return block;
+    if (unpacked) return Unpacked{std::move(block), *checked};
     checked = std::unexpected(std::move(unpacked).error());
   }
   ++stats_.damaged;
@@ -172,17 +172,17 @@ void BlockLoader::retry_alone(BlockLoad& load) {
   }
 }
 
-void BlockLoader::settle(BlockLoad& load, std::vector<Result<BlockRef>> blocks) {
+void BlockLoader::settle(BlockLoad& load, std::vector<Result<Unpacked>> blocks) {
   const bool keep = std::any_of(load.tickets.begin(), load.tickets.end(),
                                 [](BlockTicket* t) { return t->use == CacheUse::keep; });
-  for (Result<BlockRef>& block : blocks) {
-    if (keep && block) cache_.insert(*block);
+  for (const Result<Unpacked>& one : blocks) {
+    if (keep && one) cache_.insert(one->block, &one->stored);
   }
   for (BlockTicket* ticket : load.tickets) {
     size_t i = 0;
     while (load.blocks[i].offset != ticket->handle.offset) ++i;
     if (!blocks[i]) ticket->error = blocks[i].error();
-    for (; i < blocks.size() && blocks[i]; ++i) ticket->blocks.push_back(*blocks[i]);
+    for (; i < blocks.size() && blocks[i]; ++i) ticket->blocks.push_back(blocks[i]->block);
   }
   // Telling may start new loads or end iterators; nothing of this load is touched after it.
   const std::vector<BlockTicket*> tickets = std::move(load.tickets);

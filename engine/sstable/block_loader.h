@@ -89,9 +89,14 @@ class BlockLoader {
   void submit(Blob& blob, std::span<const BlockHandle> run, BlockTicket& ticket);
   void finished(BlockLoad& load);
   void next_large();
-  void settle(BlockLoad& load, std::vector<Result<BlockRef>> blocks);
+  // A block, and what it was unpacked from: bytes of the read.
+  struct Unpacked {
+    BlockRef block;
+    CheckedBlock stored;
+  };
+  void settle(BlockLoad& load, std::vector<Result<Unpacked>> blocks);
   void retry_alone(BlockLoad& load);
-  Result<BlockRef> unpack(Bytes stored, BlobId blob, uint64_t offset);
+  Result<Unpacked> unpack(Bytes stored, BlobId blob, uint64_t offset);
   void tell(BlockTicket& ticket);
   bool is_idle() const { return under_way_.empty() && tells_under_way_ == 0; }
   static Async<void> tell_later(BlockLoader& loader, BlockTicket& ticket);

@@ -59,6 +59,8 @@ json::value shard_value(size_t number, const ShardReading& shard) {
           {"metadata_bytes", shard.engine.metadata_bytes},
           {"log_bytes", shard.engine.log_bytes},
           {"cache_hits", shard.figures.cache_hits},
+          {"cache_packed_hits", shard.figures.cache_packed_hits},
+          {"cache_packed_bytes", shard.figures.cache_packed_bytes},
           {"cache_misses", shard.figures.cache_misses},
           {"commits", shard.engine.commits},
           {"flushes", shard.engine.flushes},

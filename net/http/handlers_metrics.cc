@@ -125,6 +125,10 @@ void write_shards(MetricsText& out, const NodeReading& r) {
   each_shard(out, "cellar_tokens", r, [](const Shard& s) { return s.engine.tokens; });
   each_shard(out, "cellar_cache_hits_total", r,
              [](const Shard& s) { return s.figures.cache_hits; });
+  each_shard(out, "cellar_cache_packed_hits_total", r,
+             [](const Shard& s) { return s.figures.cache_packed_hits; });
+  each_shard(out, "cellar_cache_packed_bytes", r,
+             [](const Shard& s) { return s.figures.cache_packed_bytes; });
   each_shard(out, "cellar_cache_misses_total", r,
              [](const Shard& s) { return s.figures.cache_misses; });
   each_shard(out, "cellar_cache_evictions_total", r,

@@ -60,6 +60,9 @@ constexpr Metric kMetrics[] = {
     {"cellar_tokens", Type::gauge, "shard", "idempotency tokens remembered"},
     // ---- cache and device
     {"cellar_cache_hits_total", Type::counter, "shard", "blocks found in the cache"},
+    {"cellar_cache_packed_hits_total", Type::counter, "shard",
+     "of them, those that had to be unpacked"},
+    {"cellar_cache_packed_bytes", Type::gauge, "shard", "of packed blocks in the cache"},
     {"cellar_cache_misses_total", Type::counter, "shard", "blocks not found there"},
     {"cellar_cache_evictions_total", Type::counter, "shard", "blocks that made room"},
     {"cellar_device_reads_total", Type::counter, "shard", "reads of blocks from the device"},

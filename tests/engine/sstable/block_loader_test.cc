@@ -85,6 +85,41 @@ TEST_F(BlockLoaderTest, AnIteratorWorksWithoutAnyCacheAtAll) {
   EXPECT_EQ(f.cache.blocks(), 0u);
 }
 
+// Room for some forty of its blocks unpacked, of some hundred, and readers at once.
+TEST_F(BlockLoaderTest, PackedBlocksAreReadWithoutTheDeviceAndSharedWhileTheyCome) {
+  reader.reset();
+  std::map<std::string, std::string> entries;
+  for (int i = 0; i < 200; ++i)
+    entries.insert(cell_of(fmt::format("row{:03}", i), 1000, 1, std::string(1000, 'a' + i % 26)));
+  f.write(entries, small_blocks(2000, BlobId{2}));
+  reader = f.open(BlobId{2});
+  const size_t blocks = reader->index().blocks();
+  f.cache.set_budget(f.cache.charged_bytes() + blocks * 2400 * 4 / 10);
+  const auto read_all = [&] {
+    for (int i = 0; i < 200; ++i) {
+      const std::string row = row_prefix(fmt::format("row{:03}", i));
+      TableIterator one(*reader);
+      TableIterator two(*reader);
+      Step step = one.seek(row);
+      Step other = two.seek(row);
+      if (other == Step::blocked) f.waiter.load_all(two);
+      step = f.finish(one, step);
+      if (other == Step::blocked) other = two.resume();
+      ASSERT_EQ(step, Step::ready);
+      ASSERT_EQ(other, Step::ready);
+      EXPECT_EQ(one.value(), entries.at(std::string(one.key())));
+      EXPECT_EQ(two.value(), one.value());
+    }
+  };
+  read_all();
+  EXPECT_LE(f.loader.stats().reads, blocks + 1);
+  read_all();
+  const uint64_t before = f.loader.stats().reads;
+  read_all();
+  EXPECT_EQ(f.loader.stats().reads, before) << "they fit packed";
+  EXPECT_GT(f.cache.stats().packed_hits, 0u);
+}
+
 TEST_F(BlockLoaderTest, TablesUnderAMergeAreReadTogether) {
   std::map<std::string, std::string> entries;
   entries.insert(cell_of("row050", 2000, 2));
