@@ -35,6 +35,7 @@ constexpr Route kRoutes[] = {
     {Method::get, "/console/main.js", Access::open, false, handle_asset},
     {Method::get, "/console/views.js", Access::open, false, handle_asset},
     {Method::get, "/console/tables.js", Access::open, false, handle_asset},
+    {Method::get, "/console/reclaim.js", Access::open, false, handle_asset},
     {Method::get, "/console/cells.js", Access::open, false, handle_asset},
     {Method::get, "/console/format.js", Access::open, false, handle_asset},
     {Method::get, "/console/rules.js", Access::open, false, handle_asset},

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "engine/reclaim_reason.h"
 #include "tests/process/http_bed.h"
 #include "tests/process/web_driver.h"
 
@@ -162,6 +163,45 @@ TEST_F(Console, IsUsableByKeyboardAlone) {
   browser_->run("document.body.focus()");
   browser_->keys(kTab);
   EXPECT_EQ(said("return document.activeElement.innerText"), "Skip to the content");
+  expect_quiet();
+}
+
+TEST_F(Console, TellsWhyWhatIsDeadIsStillOnDisk) {
+  NEEDS_BROWSER();
+  start();
+  fill("users", 60);
+  ASSERT_TRUE(connect()->flush_table("users"));
+  const HttpAnswer applied = post("/api/v1/retention/apply",
+                                  R"({"table":"users","family":"f","rule":{"max_versions":1}})");
+  ASSERT_EQ(applied.status, 200) << applied.body;
+  ASSERT_NO_FATAL_FAILURE(browse());
+  visit("tables");
+  EXPECT_EQ(number("return document.querySelectorAll('#missed').length"), 0);
+  ASSERT_TRUE(browser_->wait_for("document.querySelector('[id^=why-]')")) << text();
+  browser_->run("document.querySelector('[id^=why-]').focus()");
+  browser_->keys(kEnter);
+  ASSERT_TRUE(browser_->wait_for("document.querySelector('#why td')")) << text();
+  expect_text("Its reclaim deadline is met.");
+  expect_text("a change of the rule can still be undone; that ends in ");
+  keep("why");
+  browser_->keys(kEscape);
+  EXPECT_TRUE(browser_->wait_for("!document.getElementById('dialog').open"));
+  // What a node that is in order does not show.
+  EXPECT_EQ(said("return import('/console/reclaim.js').then(m => m.missedLine(new Map("
+                 "[['t', {name: 't', missed_since_us: 0}]]), 180000000).textContent)"),
+            "The reclaim deadline is missed by t (for 3 min).");
+  std::string names;
+  for (size_t i = 0; i < engine::kReclaimReasons; ++i) {
+    const auto name = engine::reclaim_reason_name(static_cast<engine::ReclaimReason>(i));
+    names += fmt::format("'{}',", name);
+  }
+  // Reasons that it has no words for, or words with a hole.
+  EXPECT_EQ(said("return import('/console/reclaim.js').then(m => [" + names +
+                 "].map(reason => [reason, m.reasonWords({reason, count: 2, since_us: null, "
+                 "until_us: null, done_us: null, other: 'o', error: 'e'}, 0)])"
+                 ".filter(([reason, words]) => words === reason || /undefined|null/.test(words))"
+                 ".join())"),
+            "");
   expect_quiet();
 }
 

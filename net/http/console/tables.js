@@ -1,24 +1,29 @@
 // Tables: their rules in words, what these are doing, and the editor of a rule.
 import { get, post } from "./api.js";
 import { bytes, count, duration, grid, h, put, text, until } from "./format.js";
+import { missedLine, standing, whyButton } from "./reclaim.js";
 import { parseRule, ruleText, ruleWords } from "./rules.js";
 
 const dialog = document.getElementById("dialog");
 
 export function tables() {
   return {
-    load: () => get("tables"),
+    load: async () => {
+      const [all, reclaim] = await Promise.all([get("tables"), standing()]);
+      return { ...all, reclaim };
+    },
     show(all, root) {
       const focused = document.activeElement?.id;
       put(root, h("h1", {}, "Tables"),
         all.tables.length === 0 ? h("p", { class: "empty" }, "There are no tables yet. Make one: cellar createtable NAME families=…") : null,
-        ...all.tables.map((table) => sheet(table, all.now_us)));
+        missedLine(all.reclaim, all.now_us),
+        ...all.tables.map((table) => sheet(table, all.now_us, all.reclaim)));
       if (focused) document.getElementById(focused)?.focus();
     },
   };
 }
 
-function sheet(table, now) {
+function sheet(table, now, reclaim) {
   const families = table.families.map((family) => h("tr", {}, h("td", {}, family.name),
     h("td", {}, h("div", {}, ruleWords(family.rule), family.timestamps === "time" ? null : h("span", { class: "soft" }, ` Timestamps are ${family.timestamps === "expiry" ? "expiries" : "sequence numbers"}.`)),
       h("code", { class: "soft" }, ruleText(family.rule)),
@@ -27,10 +32,10 @@ function sheet(table, now) {
   return h("section", { class: "sheet", "data-table": table.name },
     h("div", { class: "table-head" }, h("h2", {}, table.name), h("span", { class: "soft small" }, `${count(table.figures.tablets)} tablet${table.figures.tablets === 1 ? "" : "s"}, ${count(table.figures.sstables)} tables on disk, dead bytes leave within ${duration(table.reclaim_within_us)}`)),
     table.families.length === 0 ? h("p", { class: "empty" }, "It has no families.") : grid([["Family"], ["Retention"], ["", "num"]], families, { class: "families" }),
-    doing(table, now));
+    doing(table, now, whyButton(table, reclaim)));
 }
 
-function doing(table, now) {
+function doing(table, now, why) {
   const of = table.figures;
   const overdue = Math.min(of.overdue_bytes, of.dead_bytes);
   const all = Math.max(of.live_bytes + of.dead_bytes, 1);
@@ -42,7 +47,7 @@ function doing(table, now) {
   return h("div", { class: "doing" },
     h("div", { class: "bar", role: "img", "aria-label": `live ${bytes(of.live_bytes)}, dead ${bytes(of.dead_bytes)}, overdue ${bytes(of.overdue_bytes)}` },
       h("i", { class: "live", style: share(of.live_bytes) }), h("i", { class: "dead", style: share(of.dead_bytes - overdue) }), h("i", { class: "overdue", style: share(overdue) })),
-    h("div", {}, key("live", "live", of.live_bytes), key("dead", "dead", of.dead_bytes), key("overdue", "of it overdue", of.overdue_bytes), h("span", { class: "soft small" }, words)));
+    h("div", {}, key("live", "live", of.live_bytes), key("dead", "dead", of.dead_bytes), key("overdue", "of it overdue", of.overdue_bytes), h("span", { class: "soft small" }, words), why));
 }
 
 // Apply is there only for the very rule that was previewed.
