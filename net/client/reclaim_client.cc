@@ -64,6 +64,14 @@ ReclaimSum sum_of(const fb::ReclaimSum& from) {
           from.overdue_bytes()};
 }
 
+// A list that is left out is empty.
+template <class From, class To, class Of>
+void each_of(const From* from, std::vector<To>& to, const Of& of) {
+  if (from == nullptr) return;
+  to.reserve(from->size());
+  for (const auto* one : *from) to.push_back(of(*one));
+}
+
 Result<ReclaimReport> decode_reclaim(const Answer& answer) {
   const auto* reply = wire::verified<fb::ReclaimReply>(answer.last.body);
   if (reply == nullptr || !wire::well_aligned(reply->shards()) ||
@@ -73,18 +81,10 @@ Result<ReclaimReport> decode_reclaim(const Answer& answer) {
   ReclaimReport report;
   report.now_us = reply->now_us();
   report.files_there = reply->files_there();
-  if (const auto* tables = reply->tables()) {
-    for (const auto* one : *tables) report.tables.push_back(table_of(*one));
-  }
-  if (const auto* shards = reply->shards()) {
-    for (const auto* one : *shards) report.shards.push_back(figures_of(*one));
-  }
-  if (const auto* files = reply->files()) {
-    for (const auto* one : *files) report.files.push_back(file_of(*one));
-  }
-  if (const auto* sums = reply->sums()) {
-    for (const auto* one : *sums) report.sums.push_back(sum_of(*one));
-  }
+  each_of(reply->tables(), report.tables, table_of);
+  each_of(reply->shards(), report.shards, figures_of);
+  each_of(reply->files(), report.files, file_of);
+  each_of(reply->sums(), report.sums, sum_of);
   return report;
 }
 

@@ -8,24 +8,24 @@
 
 namespace cellar::client {
 
-class ClientNodeBed : public testing::Test {
+// Whose clients a test makes as it wants them.
+class ClientBed : public testing::Test {
  protected:
-  explicit ClientNodeBed(server::ServerOptions options = {})
-      : bed_(2, std::move(options)), network_(bed_.fabric(), bed_.client_loop()) {
-    connect();
-  }
-  ~ClientNodeBed() override {
+  explicit ClientBed(server::ServerOptions options = {}, uint64_t seed = 1,
+                     int64_t disk_latency_us = 100)
+      : bed_(2, std::move(options), seed, disk_latency_us),
+        network_(bed_.fabric(), bed_.client_loop()) {}
+  ~ClientBed() override {
     client_.reset();
     bed_.world().run_for_us(1'000'000);
     bed_.stop();
   }
-  void connect(uint32_t attempts = 1) {
-    ClientOptions options;
-    options.retry.max_attempts = attempts;  // what a test breaks is told, not mended
+  std::unique_ptr<Client> client_with(ClientOptions options) {
     options.address = fmt::format("node:{}", server::ServerBed::kPort);
     SimLoop& loop = bed_.client_loop();
-    client_ = std::make_unique<Client>(
-        ClientEnv{loop.executor(), loop.timers(), network_, bed_.world().random().next()}, options);
+    return std::make_unique<Client>(
+        ClientEnv{loop.executor(), loop.timers(), network_, bed_.world().random().next()},
+        std::move(options));
   }
   // Runs the simulated world until the operation that `start` begins is done.
   template <class T, class Start>
@@ -35,6 +35,23 @@ class ClientNodeBed : public testing::Test {
     const bool done = bed_.world().run_until([&] { return result.has_value(); });
     CHECK(done, "the operation never ended");
     return *std::move(result);
+  }
+
+  server::ServerBed bed_;
+  SimNetwork network_;
+  std::unique_ptr<Client> client_;
+};
+
+// With one client, of which every attempt counts, and the calls that most tests make.
+class ClientNodeBed : public ClientBed {
+ protected:
+  explicit ClientNodeBed(server::ServerOptions options = {}) : ClientBed(std::move(options)) {
+    connect();
+  }
+  void connect(uint32_t attempts = 1) {
+    ClientOptions options;
+    options.retry.max_attempts = attempts;  // what a test breaks is told, not mended
+    client_ = client_with(std::move(options));
   }
   Result<TableDescription> create(const std::string& name, std::vector<std::string> splits = {}) {
     TableSpec spec;
@@ -58,10 +75,6 @@ class ClientNodeBed : public testing::Test {
     m.set("f", "q", value, timestamp_us);
     return m;
   }
-
-  server::ServerBed bed_;
-  SimNetwork network_;
-  std::unique_ptr<Client> client_;
 };
 
 }  // namespace cellar::client

@@ -4,37 +4,20 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 
-#include "net/client/client.h"
-#include "tests/net/server_bed.h"
+#include "tests/net/client_node_bed.h"
 
 namespace cellar::client {
 namespace {
 
-class PreviewTest : public testing::Test {
+class PreviewTest : public ClientBed {
  protected:
   // Disks take their time, so that reading does too.
-  PreviewTest() : bed_(2, server::ServerOptions(), 1, 20'000), network_(bed_.fabric(), loop()) {
+  PreviewTest() : ClientBed({}, 1, 20'000) {
     ClientOptions options;
     options.retry.max_attempts = 1;
-    options.address = fmt::format("node:{}", server::ServerBed::kPort);
-    client_ = std::make_unique<Client>(
-        ClientEnv{loop().executor(), loop().timers(), network_, bed_.world().random().next()},
-        options);
-  }
-  ~PreviewTest() override {
-    client_.reset();
-    bed_.world().run_for_us(1'000'000);
-    bed_.stop();
+    client_ = client_with(std::move(options));
   }
   SimLoop& loop() { return bed_.client_loop(); }
-  template <class T, class Start>
-  Result<T> wait(Start start) {
-    std::optional<Result<T>> result;
-    start([&](Result<T> r) { result.emplace(std::move(r)); });
-    const bool done = bed_.world().run_until([&] { return result.has_value(); });
-    CHECK(done, "the operation never ended");
-    return *std::move(result);
-  }
   // Nothing that could be compressed: the rows take many blocks, each of which must be waited for.
   std::string value() {
     std::string bytes;
@@ -73,10 +56,7 @@ class PreviewTest : public testing::Test {
     });
   }
 
-  server::ServerBed bed_;
-  SimNetwork network_;
   Random random_{7};
-  std::unique_ptr<Client> client_;
 };
 
 TEST_F(PreviewTest, CountsEveryTabletAndTellsHowFarItIs) {

@@ -7,37 +7,26 @@
 #include <map>
 
 #include "net/client/batch_writer.h"
-#include "net/client/client.h"
-#include "tests/net/server_bed.h"
+#include "tests/net/client_node_bed.h"
 #include "tests/support/seeds.h"
 
 namespace cellar::client {
 namespace {
 
-class ResumeTest : public testing::Test {
+class ResumeTest : public ClientBed {
  protected:
-  explicit ResumeTest(uint64_t seed = 11)
-      : bed_(2, {}, seed), network_(bed_.fabric(), bed_.client_loop()) {
-    connect();
-  }
-  ~ResumeTest() override {
-    bed_.fabric().faults() = LinkFaults();
-    client_.reset();
-    bed_.world().run_for_us(1'000'000);
-    bed_.stop();
-  }
+  explicit ResumeTest(uint64_t seed = 11) : ClientBed({}, seed) { connect(); }
+  ~ResumeTest() override { bed_.fabric().faults() = LinkFaults(); }
   void connect() {
     ClientOptions options;
-    options.address = fmt::format("node:{}", server::ServerBed::kPort);
     options.retry.max_attempts = 200;
     options.retry.backoff_max_us = 20'000;
     options.backoff_max_us = 20'000;
     options.request_deadline_us = 600'000'000;
     options.wait_for_connection = true;
-    SimLoop& loop = bed_.client_loop();
-    client_ = std::make_unique<Client>(
-        ClientEnv{loop.executor(), loop.timers(), network_, bed_.world().random().next()}, options);
+    client_ = client_with(std::move(options));
   }
+  // As ClientBed's, while what is to break breaks.
   template <class T, class Start>
   Result<T> wait(Start start) {
     std::optional<Result<T>> result;
@@ -120,9 +109,6 @@ class ResumeTest : public testing::Test {
         random.one_in(3) ? 300 + random.below(3000) : 20'000 + random.below(300'000);
   }
 
-  server::ServerBed bed_;
-  SimNetwork network_;
-  std::unique_ptr<Client> client_;
   std::map<std::string, size_t> model_;
   Random* breaking_ = nullptr;  // connections break as this draws
 };

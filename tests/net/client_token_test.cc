@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/model/token.h"
-#include "net/client/client.h"
-#include "tests/net/server_bed.h"
+#include "tests/net/client_node_bed.h"
 #include "tests/support/seeds.h"
 
 namespace cellar::client {
@@ -16,9 +15,9 @@ std::string number_bytes(uint64_t value) {
   return bytes;
 }
 
-class TokenTest : public testing::Test {
+class TokenTest : public ClientBed {
  protected:
-  TokenTest() : bed_(2), network_(bed_.fabric(), bed_.client_loop()) {
+  TokenTest() {
     client_ = connect("one");
     TableSpec spec;
     spec.name = "t";
@@ -28,28 +27,12 @@ class TokenTest : public testing::Test {
         [&](auto done) { client_->async_create_table(spec, std::move(done)); });
     EXPECT_TRUE(created.has_value());
   }
-  ~TokenTest() override {
-    client_.reset();
-    bed_.world().run_for_us(1'000'000);
-    bed_.stop();
-  }
   std::unique_ptr<Client> connect(std::string client_id, uint32_t attempts = 1) {
     ClientOptions options;
     options.client_id = std::move(client_id);
     options.retry.max_attempts = attempts;
     options.wait_for_connection = attempts > 1;
-    options.address = fmt::format("node:{}", server::ServerBed::kPort);
-    SimLoop& loop = bed_.client_loop();
-    return std::make_unique<Client>(
-        ClientEnv{loop.executor(), loop.timers(), network_, bed_.world().random().next()}, options);
-  }
-  template <class T, class Start>
-  Result<T> wait(Start start) {
-    std::optional<Result<T>> result;
-    start([&](Result<T> r) { result.emplace(std::move(r)); });
-    const bool done = bed_.world().run_until([&] { return result.has_value(); });
-    CHECK(done, "the operation never ended");
-    return *std::move(result);
+    return client_with(std::move(options));
   }
   Result<Row> modify(Client& client, const std::string& row, ModifyRule rule,
                      std::optional<Token> token, const CallOptions& options = {}) {
@@ -76,10 +59,6 @@ class TokenTest : public testing::Test {
     if (!read || !*read || (*read)->find("f", qualifier) == nullptr) return "none";
     return std::string((*read)->find("f", qualifier)->value);
   }
-
-  server::ServerBed bed_;
-  SimNetwork network_;
-  std::unique_ptr<Client> client_;
 };
 
 TEST_F(TokenTest, EveryKindOfWriteIsRecognisedOnEitherShard) {
