@@ -44,6 +44,25 @@ Result<const TableEntry*> admit(ShardServer& shard, const Frame& frame,
   return table;
 }
 
+// What every read begins with. Null: the client was told why there is none.
+template <class Request>
+const TableEntry* prepare(ShardServer& shard, Session& session, const Frame& frame, ReadOp& op) {
+  const Request* request = body_of<Request>(session, frame);
+  if (request == nullptr) return nullptr;
+  if (auto ok = wire::decode(*request, op.read); !ok) {
+    session.reply_error(frame.header, ok.error());
+    return nullptr;
+  }
+  engine::FilterPlan plan;
+  const auto table = admit(shard, frame, op.read, plan);
+  if (!table) {
+    session.reply_error(frame.header, table.error());
+    return nullptr;
+  }
+  plan.narrow(op.read.spec);
+  return *table;
+}
+
 Async<void> sample(ShardServer& shard, Session& session, wire::FrameHeader header, TableId table) {
   const auto sizes = co_await shard.node().tablet_sizes(shard.id(), table);
   if (!sizes) {
@@ -70,36 +89,22 @@ const TabletDescriptor* first_unnamed(const Frame& frame, const TableEntry& tabl
 }  // namespace
 
 void handle_read_row(ShardServer& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<wire::fb::ReadRowRequest>(session, frame);
-  if (request == nullptr) return;
   Taken op(shard);
-  if (auto ok = wire::decode(*request, op->read); !ok) {
-    return session.reply_error(frame.header, ok.error());
-  }
-  engine::FilterPlan plan;
-  const auto table = admit(shard, frame, op->read, plan);
-  if (!table) return session.reply_error(frame.header, table.error());
-  plan.narrow(op->read.spec);
-  op->begin(shard, session, frame.header, (*table)->schema.id, true);
+  const TableEntry* table = prepare<wire::fb::ReadRowRequest>(shard, session, frame, *op);
+  if (table == nullptr) return;
+  op->begin(shard, session, frame.header, table->schema.id, true);
   op.start();
 }
 
 void handle_read_rows(ShardServer& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<wire::fb::ReadRowsRequest>(session, frame);
-  if (request == nullptr) return;
   Taken op(shard);
-  if (auto ok = wire::decode(*request, op->read); !ok) {
-    return session.reply_error(frame.header, ok.error());
-  }
-  engine::FilterPlan plan;
-  const auto table = admit(shard, frame, op->read, plan);
-  if (!table) return session.reply_error(frame.header, table.error());
-  plan.narrow(op->read.spec);
-  if (const TabletDescriptor* tablet = first_unnamed(frame, **table, op->read.spec)) {
+  const TableEntry* table = prepare<wire::fb::ReadRowsRequest>(shard, session, frame, *op);
+  if (table == nullptr) return;
+  if (const TabletDescriptor* tablet = first_unnamed(frame, *table, op->read.spec)) {
     const wire::TabletHint hint = hint_of(*tablet);
     return session.reply_error(frame.header, stale_error(frame.header, *tablet), &hint);
   }
-  op->begin(shard, session, frame.header, (*table)->schema.id, false);
+  op->begin(shard, session, frame.header, table->schema.id, false);
   if (auto admitted = shard.admission().begin_scan(); !admitted) {
     return session.reply_error(frame.header, admitted.error());
   }
