@@ -115,7 +115,8 @@ class Catalog {
   struct Place {
     const TableEntry* entry = nullptr;
     size_t index = 0;  // in entry->tablets
-    const TabletDescriptor& tablet() const { return entry->tablets[index]; }
+    // A copy: while its holder waits, the catalog may put others in its place.
+    TabletDescriptor tablet() const { return entry->tablets[index]; }
   };
   Result<Place> place_of(TabletId id) const;
   // Marks the tablets [first, first + count) of the table, or takes the mark away.

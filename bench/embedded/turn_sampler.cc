@@ -11,6 +11,7 @@
 
 #include "io/base/check.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): it is the linker's.
 extern "C" const char __executable_start;
 
 namespace cellar::bench {

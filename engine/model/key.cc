@@ -227,7 +227,7 @@ bool parse_key(Bytes key, ParsedKey& out) {
   if (row_size == Bytes::npos) return false;
   KeyInRow parsed;
   const bool is_key = parse_key_in_row(key, row_size + 2, parsed);
-  out = parsed;
+  out = static_cast<const ParsedKey&>(parsed);  // what it knows besides is not asked for
   return is_key;
 }
 

@@ -11,7 +11,6 @@
 
 namespace cellar::server {
 
-using engine::TableEntry;
 using engine::TabletDescriptor;
 using wire::Frame;
 

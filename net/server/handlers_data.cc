@@ -5,7 +5,6 @@
 
 namespace cellar::server {
 
-using engine::TableEntry;
 using engine::TabletDescriptor;
 using wire::Frame;
 

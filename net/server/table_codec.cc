@@ -21,10 +21,10 @@ Result<void> decode_options(const fb::TableOptions* options, engine::OptionsChan
     TRY_VOID(check_enum(*compression <= fb::Compression::MAX, "compression"));
     out.compression = static_cast<Compression>(*compression);
   }
-  if (const auto block_bytes = options->block_bytes()) out.block_bytes = *block_bytes;
-  if (const auto us = options->reclaim_within_us()) out.reclaim_within_us = *us;
-  if (const auto share = options->dead_slack()) out.dead_slack = *share;
-  if (const auto share = options->reclaim_share()) out.reclaim_share = *share;
+  out.block_bytes = options->block_bytes();
+  out.reclaim_within_us = options->reclaim_within_us();
+  out.dead_slack = options->dead_slack();
+  out.reclaim_share = options->reclaim_share();
   if (const auto compaction = options->compaction()) {
     TRY_VOID(check_enum(*compaction <= fb::Compaction::MAX, "compaction"));
     out.compaction = static_cast<Compaction>(*compaction);
@@ -138,11 +138,11 @@ Result<engine::FamilySpec> decode_family(const fb::FamilySpec& family) {
   if (const auto born_dead = family.born_dead()) out.born_dead = static_cast<BornDead>(*born_dead);
   if (family.window_given()) {
     WriteWindow& window = out.window.emplace();
-    if (const auto us = family.window_past_us()) window.past_us = *us;
-    if (const auto us = family.window_future_us()) window.future_us = *us;
+    window.past_us = family.window_past_us();
+    window.future_us = family.window_future_us();
     window.unit = static_cast<WriteWindow::Unit>(family.window_unit());
   }
-  if (const auto us = family.undo_window_us()) out.undo_window_us = *us;
+  out.undo_window_us = family.undo_window_us();
   TRY_VOID(engine::validate_spec(out));
   return out;
 }

@@ -13,7 +13,6 @@ namespace {
 namespace fb = wire::fb;
 using fb::Op;
 using testing::HasSubstr;
-using testing::Not;
 
 // A body that names `table`, where the operation has such; forms do not matter to who may ask.
 template <class Root>

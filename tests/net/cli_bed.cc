@@ -16,7 +16,7 @@ const Clock* program_clock = nullptr;
 
 std::string contents(std::FILE* file) {
   std::fflush(file);
-  std::rewind(file);
+  std::fseek(file, 0, SEEK_SET);
   std::string text;
   for (int c = std::getc(file); c != EOF; c = std::getc(file)) text.push_back(static_cast<char>(c));
   std::fclose(file);
@@ -26,7 +26,7 @@ std::string contents(std::FILE* file) {
 std::FILE* typed(const std::string& input) {
   std::FILE* file = std::tmpfile();
   std::fwrite(input.data(), 1, input.size(), file);
-  std::rewind(file);
+  std::fseek(file, 0, SEEK_SET);
   return file;
 }
 

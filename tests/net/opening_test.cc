@@ -10,7 +10,6 @@
 namespace cellar::server {
 namespace {
 
-using testing::HasSubstr;
 namespace fs = std::filesystem;
 
 class Opening : public testing::Test {

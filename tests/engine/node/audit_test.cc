@@ -8,7 +8,6 @@
 namespace cellar::support {
 namespace {
 
-using engine::AuditAction;
 using engine::AuditEntry;
 using engine::AuditTrail;
 using Story = std::vector<std::string>;

@@ -15,8 +15,6 @@
 namespace cellar::support {
 namespace {
 
-using engine::ConditionalWrite;
-
 std::string counter(int64_t value) {
   std::string bytes(8, '\0');
   for (int i = 0; i < 8; ++i)

@@ -15,7 +15,6 @@ namespace cellar {
 namespace {
 
 using test::Authority;
-using test::CertificateRequest;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 using TlsPtr = std::unique_ptr<TlsStream>;
