@@ -68,9 +68,12 @@ class FlowControl {
  public:
   static constexpr double kLeastRate = 1u << 20;    // bytes a second, of each pressure
   static constexpr double kFirstDrain = 64u << 20;  // until one was seen
-  // Of runs more than allowed, so many are nothing, and with so many more the pressure is full.
+  // Of runs more than allowed, so many are nothing, and with so many the pressure is full. While
+  // everything of a tablet is merged, which takes a part of a minute, thirty to fifty come beside;
+  // that far the writers are to be slowed a little and merging to be given more of the processor
+  // (Background), so that the level settles, and not to be stopped.
   static constexpr size_t kFreeRuns = 6;
-  static constexpr size_t kMostRuns = 48;
+  static constexpr size_t kMostRuns = 72;
   // However far merging is behind, a tablet's writers are answered at this part of the drain: one
   // merge of everything may take long, runs only become fewer when it ends, and nothing is full
   // meanwhile. So slowed, merging catches up, for it writes each byte five to six times.

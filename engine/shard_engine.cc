@@ -21,7 +21,7 @@ constexpr size_t kTokenShare = 8;  // at most
 
 // At which the backlogs of flushes and of merges are full (background.h).
 constexpr size_t kMostFrozen = 2;  // memtables
-constexpr double kMostRunsBehind = 12;
+constexpr double kMostRunsBehind = 24;
 
 size_t token_bytes_of(const EngineOptions& options, uint32_t shards) {
   return std::min(options.token_bytes, options.memory_bytes / kTokenShare) / shards;

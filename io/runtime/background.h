@@ -56,7 +56,7 @@ class Background {
   static constexpr int64_t kBusyForUs = 10'000;  // after something was served
   static constexpr double kLeastShare = 0.1;
   static constexpr double kMostShare = 0.6;
-  static constexpr double kMostOfAll = 0.8;
+  static constexpr double kMostOfAll = 0.7;
   // Of one slice no more is counted: what took longer was not the work.
   static constexpr int64_t kMostSliceUs = 2'000;
   static constexpr int64_t kBacklogEveryUs = 1'000;  // it is asked for so often at most
