@@ -69,7 +69,10 @@ void RunSource::prefetch(const ReadScope& scope, size_t place) const {
   if (first == end) return;
   TableReader& table = (*first)->table();
   const size_t block = table.index().find(std::max(scope.lower, (*first)->lower()));
-  if (prune_ && scope.times().excludes(table.index().bounds(block))) return;
+  if (prune_ && !scope.times().everything() &&
+      scope.times().excludes(table.index().bounds(block))) {
+    return;
+  }
   scope.prefetch->add(table, block, place);
 }
 

@@ -41,8 +41,7 @@ TableIndexOpener::TableIndexOpener(TableIndex& index, Bytes contents, uint64_t d
   if (bad_) return;
   // Room at once: vectors that grow are copied.
   index_.blocks_.reserve(count_);
-  index_.bounds_.reserve(count_);
-  index_.keys_.reserve(contents.size());
+  index_.texts_.reserve(contents.size() + contents.size() / kSpareShare);
   index_.heads_.reserve(count_);
 }
 
@@ -61,20 +60,23 @@ bool TableIndexOpener::add_block() {
   const Bytes tail = in_.bytes();
   const uint64_t size = in_.varint();
   const uint64_t raw = in_.varint();
+  const Bytes rest = in_.rest();
   TimeBounds bounds;
   if (!decode_time_bounds(in_, bounds) || shared > separator_.size()) return false;
+  const Bytes encoded = rest.substr(0, rest.size() - in_.remaining());
   if (size <= kBlockTrailerBytes || size > data_end_ - offset_ || raw > kMaxBlockBytes) {
     return false;
   }
   std::string key = separator_.substr(0, shared).append(tail);
-  std::string& keys = index_.keys_;
+  std::string& texts = index_.texts_;
   if (!index_.blocks_.empty() && key <= separator_) return false;
-  if (keys.size() + key.size() > UINT32_MAX) return false;
+  if (texts.size() + key.size() + encoded.size() > UINT32_MAX) return false;
   index_.blocks_.push_back({offset_, static_cast<uint32_t>(size), static_cast<uint32_t>(raw),
-                            static_cast<uint32_t>(keys.size()), static_cast<uint32_t>(key.size())});
-  index_.bounds_.push_back(bounds);
+                            static_cast<uint32_t>(texts.size()),
+                            static_cast<uint32_t>(key.size())});
   index_.most_raw_bytes_ = std::max(index_.most_raw_bytes_, static_cast<uint32_t>(raw));
-  keys.append(key);
+  texts.append(key);
+  texts.append(encoded);
   separator_ = std::move(key);
   offset_ += size;
   return true;
@@ -130,9 +132,17 @@ size_t TableIndex::find_before(Bytes key) const {
   return last_block(key, [](Bytes separator, Bytes k) { return separator < k; });
 }
 
+TimeBounds TableIndex::bounds(size_t i) const {
+  const size_t begin = blocks_[i].key_offset + size_t{blocks_[i].key_bytes};
+  const size_t end = i + 1 < blocks_.size() ? blocks_[i + 1].key_offset : texts_.size();
+  Reader in(Bytes(texts_).substr(begin, end - begin));
+  TimeBounds bounds;
+  if (!decode_time_bounds(in, bounds)) return TimeBounds::unknown();  // open() has seen that it can
+  return bounds;
+}
+
 size_t TableIndex::memory_bytes() const {
-  return blocks_.capacity() * sizeof(Block) + bounds_.capacity() * sizeof(TimeBounds) +
-         keys_.capacity() + heads_.capacity() * sizeof(uint64_t);
+  return blocks_.capacity() * sizeof(Block) + texts_.size() + heads_.capacity() * sizeof(uint64_t);
 }
 
 }  // namespace cellar::engine

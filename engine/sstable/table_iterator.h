@@ -89,7 +89,8 @@ class TableIterator final : public EntryIterator, private BlockWant {
            options_.window->ends_before(table_->index().separator(block_no));
   }
   bool is_passed_over(size_t block_no) const {
-    return options_.times.excludes(table_->index().bounds(block_no));
+    return !options_.times.everything() &&
+           options_.times.excludes(table_->index().bounds(block_no));
   }
   // To the next block that the move looks into; false when there is none.
   bool pass_over();

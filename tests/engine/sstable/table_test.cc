@@ -134,7 +134,7 @@ TEST(Table, BoundsOfBlocksHoldWhatIsInThem) {
   for (const auto& [key, value] : model) {
     ParsedKey parsed;
     ASSERT_TRUE(parse_key(key, parsed));
-    const TimeBounds& bounds = index.bounds(index.find(key));
+    const TimeBounds bounds = index.bounds(index.find(key));
     if (parsed.kind == EntryKind::cell) {
       ASSERT_LE(bounds.min_timestamp_us, parsed.timestamp_us);
       ASSERT_GE(bounds.max_timestamp_us, parsed.timestamp_us);
@@ -142,6 +142,29 @@ TEST(Table, BoundsOfBlocksHoldWhatIsInThem) {
       ASSERT_TRUE(bounds.has_deletes());
     }
   }
+}
+
+TEST(Table, AnOpenOneTakesSoMuchMemoryForEachByteStored) {
+  TableFixture f(64u << 20);
+  Random random(7);
+  EntryMap entries;
+  for (int i = 0; i < 60'000; ++i) {
+    const std::string row = fmt::format("user{:028x}", random.next());
+    std::string value(100, '\0');
+    for (size_t at = 0; at < 50; ++at) value[at] = static_cast<char>(random.below(256));
+    entries.insert(
+        cell_of(row, 1'700'000'000'000'000 + i * 1000, 1'700'000'000'000'000'000u + i, value));
+  }
+  f.write(entries, small_blocks(4096));
+  const auto reader = f.open(kBlob);
+  const double blocks = static_cast<double>(reader->index().blocks());
+  const double index = static_cast<double>(reader->index().memory_bytes()) / blocks;
+  const double all = static_cast<double>(reader->memory_bytes());
+  const double stored = static_cast<double>(reader->meta().data_bytes);
+  std::printf("%.0f bytes of index a block, %.1f of the table for 1000 stored\n", index,
+              all * 1000 / stored);
+  EXPECT_LE(index, 72);
+  EXPECT_LE(all / stored, 0.05);
 }
 
 TEST(Table, ARowsFirstEntryIsNeverLookedForInTheBlockBefore) {
