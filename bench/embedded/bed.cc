@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <thread>
 
@@ -18,6 +19,18 @@ template <class T>
 T must(Result<T> result) {
   CHECK(result.has_value(), "{}", result.error().to_string());
   if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+// Files may come and go meanwhile.
+uint64_t bytes_in(const std::string& directory) {
+  uint64_t sum = 0;
+  std::error_code ignored;
+  using Walk = std::filesystem::recursive_directory_iterator;
+  for (Walk it(directory, ignored); it != Walk(); it.increment(ignored)) {
+    const uintmax_t bytes = it->is_regular_file(ignored) ? it->file_size(ignored) : 0;
+    if (!ignored) sum += bytes;
+  }
+  return sum;
 }
 
 engine::TableSpec table_spec(const BedOptions& options, const std::string& name) {
@@ -153,12 +166,16 @@ void Bed::settle() {
   constexpr int kQuietLooks = 10;
   constexpr uint64_t kQuietBytes = 64 * 1024;  // anchors of the clock are written at any time
   uint64_t seen = 0;
+  uint64_t seen_lying = 0;
   for (int quiet = 0; quiet < kQuietLooks;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    // A merge that is under way shows in the bytes that the process writes.
+    // A merge that is under way shows in the bytes that the process writes; what is removed goes in
+    // steps, during each of which a disk that is told of it may serve nobody.
     const uint64_t written = ProcessCounters::now().written_bytes;
-    quiet = written - seen < kQuietBytes ? quiet + 1 : 0;
+    const uint64_t lying = bytes_in(options_.directory);
+    quiet = written - seen < kQuietBytes && lying == seen_lying ? quiet + 1 : 0;
     seen = written;
+    seen_lying = lying;
   }
 }
 

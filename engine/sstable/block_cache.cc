@@ -119,11 +119,16 @@ void BlockCache::insert(const BlockRef& ref, const CheckedBlock* stored) {
   ++stats_.inserted;
   const bool remembered = recall(block.key());
   if (remembered) missed_remembered(bytes_wanted);
+  const bool full = bytes() + bytes_wanted > room();
   PackedBlock::Ptr packed;
   if (stored != nullptr) {
     block.packs_ = stored->type != BlockType::raw;
-    if (bytes() + bytes_wanted > room()) packed = PackedBlock::keep(block.key(), *stored);
+    if (full) packed = PackedBlock::keep(block.key(), *stored);
   }
+  // What it came from cannot be kept; packing it takes longer, so it has to be worth it.
+  const bool too_many = unpacked_bytes_ + bytes_wanted > unpacked_bound_;
+  if (full && packed == nullptr && remembered && too_many && block.packs_)
+    packed = PackedBlock::pack(block.key(), block.contents(), scratch_);
   if (packed == nullptr) ++block.refs_;  // the cache's
   CacheEntry& entry = packed == nullptr ? static_cast<CacheEntry&>(block) : *packed.release();
   entries_[entry.key()] = &entry;

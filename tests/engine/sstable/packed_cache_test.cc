@@ -78,6 +78,30 @@ TEST(PackedCache, WhereThereIsNoneNearlyTwiceAsManyAreFound) {
   EXPECT_GT(cache.packed_bytes(), cache.bytes() * 9 / 10);
 }
 
+// As those are whose form on disk a cache does not keep: packed when they come back.
+TEST(PackedCache, BlocksThatComeWithoutAPackedFormArePackedWhenTheyComeBack) {
+  BlockCache cache(room_for(100));
+  Random random(4);
+  constexpr int kReads = 20'000;
+  int found = 0;
+  for (int i = 0; i < 2 * kReads; ++i) {
+    const uint64_t offset = random.below(1000);
+    const std::string contents = contents_of(offset);
+    const BlockRef block = cache.find(key_of(offset));
+    if (block) {
+      ASSERT_EQ(block->contents(), contents);
+      if (i >= kReads) ++found;
+    } else {
+      char* into = nullptr;
+      const BlockRef read = make_block(key_of(offset), contents.size(), into);
+      std::memcpy(into, contents.data(), contents.size());
+      cache.insert(read);
+    }
+    ASSERT_LE(cache.bytes(), room_for(100));
+  }
+  EXPECT_GT(found, kReads * 15 / 100);
+}
+
 TEST(PackedCache, WhatFitsPackedIsAllFound) {
   BlockCache cache(room_for(100));
   Random random(2);
