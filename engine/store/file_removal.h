@@ -6,19 +6,19 @@
 // its end, kStepBytes at a time, one file at a time, and each step is followed by a rest. Removing
 // is at work for a share of the time that follows what waits to be removed:
 //
-//     share = kLeastShare + (1 - kLeastShare) * part^2,  part = min(waiting / kFullBacklogBytes, 1)
+//     share = kLeastShare + (1 - kLeastShare) * part^3,  part = min(waiting / kFullBacklogBytes, 1)
 //     rest  = took * (1 / share - 1)
 //
 // so the level settles where as much goes as comes, and a full backlog is removed without rests.
-// The square keeps it calm after a large merge, whose inputs all end at once and may as well take
-// ten seconds to go. Without anybody to disturb there are no rests either: before begin_rests() and
+// The cube keeps it calm after a large merge, whose inputs all end at once and may as well take ten
+// seconds to go. Without anybody to disturb there are no rests either: before begin_rests() and
 // after hurry().
 //
 // A cut is of a file that somebody writes and waits for: a flush, which the log and the memory of a
 // shard wait for in turn. It goes in steps with rests too, but beside the removals and not after
 // them, for a queue of tables may take seconds.
 //
-//   a step took 3 ms: 27 ms of rest while little waits, 6 ms at half of the full backlog
+//   a step took 3 ms: 27 ms of rest while little waits, 11 ms at half of the full backlog
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,8 @@ class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thre
  public:
   static constexpr uint64_t kStepBytes = 2u << 20;
   static constexpr double kLeastShare = 0.1;
-  static constexpr uint64_t kFullBacklogBytes = uint64_t{4} << 30;
+  // About what the tables take that are removed at once (BlobReaper::kAtOnce).
+  static constexpr uint64_t kFullBacklogBytes = uint64_t{2} << 30;
   // What took longer was not the step.
   static constexpr int64_t kMostStepUs = 50'000;
 
@@ -67,7 +68,7 @@ class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thre
   static double share(uint64_t waiting_bytes) {
     const double part =
         std::min(static_cast<double>(waiting_bytes) / static_cast<double>(kFullBacklogBytes), 1.0);
-    return kLeastShare + (1 - kLeastShare) * part * part;
+    return kLeastShare + (1 - kLeastShare) * part * part * part;
   }
   static int64_t rest_us(int64_t took_us, uint64_t waiting_bytes) {
     const auto took = static_cast<double>(std::clamp<int64_t>(took_us, 0, kMostStepUs));

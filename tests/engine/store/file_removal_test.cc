@@ -24,7 +24,7 @@ TEST(FileRemovalLaw, TheShareFollowsTheBacklogAndTheRestTheShare) {
   EXPECT_DOUBLE_EQ(FileRemoval::share(kFull), 1);
   EXPECT_DOUBLE_EQ(FileRemoval::share(5 * kFull), 1);
   EXPECT_LT(FileRemoval::share(kFull / 4), FileRemoval::share(kFull / 2));
-  EXPECT_LT(FileRemoval::share(kFull / 4), 2 * FileRemoval::kLeastShare) << "calm at first";
+  EXPECT_LT(FileRemoval::share(kFull / 4), 1.2 * FileRemoval::kLeastShare) << "calm at first";
   EXPECT_EQ(FileRemoval::rest_us(6'000, 0), kLeastRests * 6'000);
   EXPECT_EQ(FileRemoval::rest_us(6'000, kFull), 0);
   EXPECT_EQ(FileRemoval::rest_us(0, 0), 0);
@@ -116,7 +116,7 @@ TEST_F(FileRemovalTest, SeveralAreOneBacklogAndGoOneAfterTheOther) {
   const auto steps_us = static_cast<int64_t>(kFull / kStep) * 5'000;
   const int64_t took_us = rig.loop.timers().now_us() - began_us;
   EXPECT_GT(took_us, steps_us) << "never two at once";
-  EXPECT_LT(took_us, (kLeastRests + 1) / 2 * steps_us) << "faster than a single file would go";
+  EXPECT_LT(took_us, (kLeastRests + 1) * 6 / 10 * steps_us) << "faster than a single file would go";
 }
 
 // Whoever wrote the file waits for its cut, and tables that go may take seconds.
