@@ -181,7 +181,7 @@ TEST_F(HttpAbuse, PipelinedRequestsAreAnsweredInOrder) {
 
 // Each of these two servers could read differently: one answer, and the connection is over.
 TEST_F(HttpAbuse, SmugglingIsRefused) {
-  const char* const kBodies[] = {
+  static constexpr const char* kBodies[] = {
       "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
       "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",
       "Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcde",
@@ -282,7 +282,7 @@ TEST_F(HttpAbuse, MethodsAreThoseOfTheRoute) {
 }
 
 TEST_F(HttpAbuse, WhatIsNoHttpIsRefused) {
-  EXPECT_EQ(status(ask("\x16\x03\x01\x02\x00\x01garbage\r\n\r\n")), 400);
+  EXPECT_EQ(status(ask(std::string("\x16\x03\x01\x02") + '\0' + "\x01garbage\r\n\r\n")), 400);
   EXPECT_EQ(status(ask("CELLAR\r\n\r\n")), 400);
   EXPECT_EQ(status(ask("GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n")), 400);
   EXPECT_EQ(status(ask("GET  /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")), 400);

@@ -127,13 +127,13 @@ TEST_F(FaultyFsTest, DelayedOperationComesLate) {
 }
 
 TEST_F(FaultyFsTest, RuleThatIsNotUnderstoodIsRefusedByWord) {
-  const std::pair<const char*, const char*> kBad[] = {{"wriet error=EIO", "wriet"},
-                                                      {"write", "nothing"},
-                                                      {"write error=EBAD", "EBAD"},
-                                                      {"write nth=0 error=EIO", "nth"},
-                                                      {"write p=2 error=EIO", "p=2"},
-                                                      {"write often", "often"},
-                                                      {"", "no operation"}};
+  static constexpr std::pair<const char*, const char*> kBad[] = {{"wriet error=EIO", "wriet"},
+                                                                 {"write", "nothing"},
+                                                                 {"write error=EBAD", "EBAD"},
+                                                                 {"write nth=0 error=EIO", "nth"},
+                                                                 {"write p=2 error=EIO", "p=2"},
+                                                                 {"write often", "often"},
+                                                                 {"", "no operation"}};
   for (const auto& [text, word] : kBad) {
     const auto added = rules.add(text);
     ASSERT_FALSE(added) << text;
