@@ -90,11 +90,12 @@ Async<Result<BackupSummary>> verify_backup(BackupStore& store, std::string name,
 // names. The names of those removed.
 Async<Result<std::vector<std::string>>> prune_backups(BackupStore& store, uint32_t keep);
 
-// Fills a directory that holds no store with all of a backup. FAILED_PRECONDITION: it is in use, or
+// Fills a directory of `format` (store/format_file.h) that holds no store with all of a backup.
+// FAILED_PRECONDITION: it is in use, or of an older format than what the backup was taken of, or
 // `wall_us`, which is what time it is here, is before the backup's trusted time.
 Async<Result<BackupSummary>> restore_directory(BackupStore& store, std::string name,
                                                BlobStore& blobs, ManifestStore& manifest,
-                                               int64_t wall_us, Timers& timers,
+                                               uint32_t format, int64_t wall_us, Timers& timers,
                                                ShardExecutor executor, BackupProgress& progress);
 
 }  // namespace cellar::engine

@@ -31,7 +31,7 @@ uint64_t BackupFile::bytes() const {
 
 std::string encode_backup(const BackupFile& file) {
   std::string out(kMagic);
-  put_u32(out, BackupFile::kVersion);
+  put_u32(out, file.format);
   put_u32(out, 0);
   put_bytes(out, file.source);
   put_bytes(out, file.program);
@@ -71,6 +71,7 @@ Result<BackupFile> decode_backup(Bytes content, std::string_view name) {
   }
   Reader in(content.substr(kHeadBytes));
   BackupFile file;
+  file.format = version;
   file.source = in.bytes();
   file.program = in.bytes();
   file.wall_us = unzigzag(in.varint());

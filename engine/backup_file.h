@@ -22,8 +22,10 @@ struct BackupBlob {
 };
 
 struct BackupFile {
-  static constexpr uint32_t kVersion = 1;
+  static constexpr uint32_t kVersion = 2;
 
+  // Of the data directory that it was taken of: one that it becomes again is of no older format.
+  uint32_t format = kVersion;
   std::string source;         // id of the data directory
   std::string program;        // version of the program that wrote it
   int64_t wall_us = 0;        // of the instant

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/bottom_compression.h"
 #include "engine/install.h"
 #include "engine/plan_merge.h"
 #include "engine/read/run_iterator.h"
@@ -71,6 +72,7 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
       plan_merge(tablet, *version, version->memtables.size() + newer_runs, runs.size());
   for (const TabletRun& run : runs) add_input(plan, run);
   plan.run = runs.front().number;
+  plan.compression = compression_of_merge(tablet, plan.facts, runs);
   const MergeFacts facts = plan.facts;
   const uint64_t schema_version = plan.schema.version;
   std::vector<Ref<TabletTable>> inputs;
@@ -199,7 +201,10 @@ Async<Result<void>> compact_fully(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   const Ref<const Version> version = tablet.pin();
-  if (nothing_to_merge(tablet, *version)) co_return Result<void>{};
+  if (nothing_to_merge(tablet, *version) &&
+      (version->runs.empty() || !wants_other_compression(tablet, version->runs.back()))) {
+    co_return Result<void>{};
+  }
   co_return co_await merge_runs(tablet, version, version->runs, nullptr);
 }
 

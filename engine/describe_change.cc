@@ -15,6 +15,7 @@ constexpr std::string_view kUnits[] = {"exact", "seconds"};
 constexpr std::string_view kDurabilities[] = {"sync", "periodic", "memory"};
 constexpr std::string_view kCompressions[] = {"none", "lz4"};
 constexpr std::string_view kCompactions[] = {"automatic", "levelled", "time-window"};
+constexpr std::string_view kBottoms[] = {"automatic", "same", "zstd"};
 constexpr std::string_view kGranularities[] = {"millis", "micros"};
 constexpr std::string_view kProfiles[] = {"none", "bigtable", "tablestore"};
 
@@ -58,6 +59,8 @@ void add_options(const TableOptions& before, const TableOptions& after, Details&
   details.number("reclaim_share", before.reclaim_share, after.reclaim_share);
   details.add("compaction", text_of(kCompactions, before.compaction),
               text_of(kCompactions, after.compaction));
+  details.add("bottom_compression", text_of(kBottoms, before.bottom_compression),
+              text_of(kBottoms, after.bottom_compression));
 }
 
 // `before` is what the family was, or what one is where nothing is said.

@@ -48,6 +48,11 @@ class OpenTables {
     open_[added->reader().id()] = added.get();
     return added;
   }
+  uint64_t file_bytes() const {
+    uint64_t sum = 0;
+    for (const auto& [blob, table] : open_) sum += table->reader().meta().file_bytes;
+    return sum;
+  }
   size_t metadata_bytes() const {
     size_t sum = 0;
     for (const auto& [blob, table] : open_) sum += table->reader().memory_bytes();

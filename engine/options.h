@@ -10,6 +10,10 @@
 namespace cellar::engine {
 
 struct EngineOptions {
+  // Of the data directory (store/format_file.h): what an older one does not know is not written.
+  // 1 to the newest.
+  uint32_t format = 2;
+
   // ---- memory: at most this for memtables, caches and table metadata together, over all shards.
   // 64 MiB to 1 TiB.
   size_t memory_bytes = 1u << 30;

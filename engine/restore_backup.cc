@@ -28,10 +28,11 @@ namespace {
 class Rewriting {
  public:
   Rewriting(BackupStore& store, BlobStore& blobs, BlobIds& ids, const Runtime& runtime,
-            BackupProgress& progress)
+            uint32_t format, BackupProgress& progress)
       : store_(store),
         blobs_(blobs),
         ids_(ids),
+        format_(format),
         work_(runtime.timers, runtime.executor, progress) {}
 
   // The tablets' tables are replaced by ones of this directory.
@@ -79,6 +80,9 @@ class Rewriting {
     options.run = table->meta().run;
     options.settled = table->meta().settled;
     options.compression = table->meta().compression;
+    if (format_ < 2 && options.compression == Compression::zstd) {
+      options.compression = Compression::lz4;  // as that format has it
+    }
     options.block_bytes = table->meta().block_bytes;
     const BlobId blob = options.blob;
     CO_TRY(auto out, co_await blobs_.create(blob, 0, IoClass::compaction));
@@ -120,6 +124,7 @@ class Rewriting {
   BackupStore& store_;
   BlobStore& blobs_;
   BlobIds& ids_;
+  const uint32_t format_;  // of the directory
   BackupBlobs work_;
   std::vector<BlobId> made_;
 };
@@ -171,6 +176,7 @@ Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
   CO_TRY(const ManifestContents contents, contents_of(file, request.name));
   std::vector<TabletSeed> tablets;
   CO_TRY(TableSchema schema, pick_table(contents, request, tablets));
+  CO_TRY_VOID(check_format(schema.options, options_.format));
   if (catalog_.map().find(Bytes(request.new_table)) != nullptr) {
     co_return fail(Errc::already_exists, "table '{}' exists already",
                    escape_bytes(request.new_table));
@@ -187,7 +193,7 @@ Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
     for (const TableItem& item : tablet.tables) progress.bytes_total += item.meta.file_bytes;
   }
   Rewriting rewriting(store, envs_.front().blobs, part(kHomeShard).engine.blob_ids(),
-                      envs_.front().runtime, progress);
+                      envs_.front().runtime, options_.format, progress);
   const Result<void> written = co_await rewriting.run(file, tablets);
   if (!written) {
     co_await rewriting.undo();

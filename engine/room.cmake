@@ -6,6 +6,7 @@ cellar_library(cellar_engine
     backup_file.cc
     backup_store_work.cc
     blob_reaper.cc
+    bottom_compression.cc
     catalog.cc
     catalog_adopt.cc
     catalog_drops.cc

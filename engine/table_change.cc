@@ -45,6 +45,7 @@ void OptionsChange::apply_to(TableOptions& options) const {
   if (dead_slack) options.dead_slack = *dead_slack;
   if (reclaim_share) options.reclaim_share = *reclaim_share;
   if (compaction) options.compaction = *compaction;
+  if (bottom_compression) options.bottom_compression = *bottom_compression;
 }
 
 Result<void> validate_spec(const FamilySpec& family) {
@@ -78,6 +79,18 @@ Result<void> validate_change(const TableChange& change) {
   TableOptions options;  // every bound stands for itself, so the others may be the defaults
   change.options.apply_to(options);
   return validate_options(options);
+}
+
+Result<void> check_format(const TableOptions& options, uint32_t format) {
+  constexpr uint32_t kKnowsBottomCompression = 2;
+  if (format >= kKnowsBottomCompression ||
+      options.bottom_compression == BottomCompression::automatic) {
+    return {};
+  }
+  return fail(Errc::failed_precondition,
+              "the data directory is of format {}, which knows no compression at the bottom: "
+              "cellard --upgrade-format makes it one of format {}",
+              format, kKnowsBottomCompression);
 }
 
 namespace {

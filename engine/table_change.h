@@ -47,7 +47,8 @@ struct OptionsChange {
   std::optional<int64_t> reclaim_within_us;
   std::optional<double> dead_slack;
   std::optional<double> reclaim_share;
-  std::optional<Compaction> compaction;  // of merges from now on
+  std::optional<Compaction> compaction;                 // of merges from now on
+  std::optional<BottomCompression> bottom_compression;  // likewise
   void apply_to(TableOptions& options) const;
 };
 
@@ -73,6 +74,10 @@ Result<void> validate_spec(const FamilySpec& family);
 
 // INVALID_ARGUMENT: a family or an option that cannot be, a family named twice.
 Result<void> validate_change(const TableChange& change);
+
+// FAILED_PRECONDITION: an option that a data directory of this format (store/format_file.h) does
+// not know.
+Result<void> check_format(const TableOptions& options, uint32_t format);
 
 // NOT_FOUND: the table, or a family to alter or drop. ALREADY_EXISTS: a family to add.
 Result<void> check_exists(const TableChange& change, const TableMap& tables);

@@ -203,6 +203,7 @@ Async<Result<void>> NodeImpl::back_up_held(BackupStore& store, const BackupReque
     }
   }
   BackupFile file;
+  file.format = options_.format;
   file.source = request.source;
   file.program = request.program;
   file.trusted_us = now_us();

@@ -41,6 +41,7 @@ engine::TableSpec table_spec(const BedOptions& options, const std::string& name)
   engine::FamilySpec& family = spec.families.emplace_back();
   family.name = kFamily;
   spec.options.compaction = options.compaction;
+  spec.options.bottom_compression = options.bottom_compression;
   family.rule = options.rule                ? *options.rule
                 : options.max_versions == 0 ? RetentionRule()
                                             : RetentionRule::max_versions(options.max_versions);

@@ -37,6 +37,7 @@ struct BedOptions {
   int64_t long_turn_us = 0;           // above which turns are sampled; 0: they are not
   std::optional<RetentionRule> rule;  // in place of max_versions
   Compaction compaction = Compaction::automatic;
+  BottomCompression bottom_compression = BottomCompression::same;  // what is beside it has LZ4
   const Clock* clock = nullptr;  // outlives the bed; null: the system's
   engine::EngineOptions engine;
 };

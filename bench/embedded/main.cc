@@ -334,6 +334,13 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--readers", options.read.readers, "reads under way, over all shards");
   app.add_option("--scan-rows", options.read.scan_rows);
   app.add_option("--max-versions", options.bed.max_versions, "the family's rule; 0: keep all");
+  const std::map<std::string, BottomCompression> bottoms = {
+      {"automatic", BottomCompression::automatic},
+      {"same", BottomCompression::same},
+      {"zstd", BottomCompression::zstd}};
+  app.add_option("--bottom-compression", options.bed.bottom_compression,
+                 "of the table: automatic, same (LZ4 everywhere) or zstd")
+      ->transform(CLI::CheckedTransformer(bottoms));
   app.add_option("--reclaim-within-s", options.reclaim_within_s, "of the table");
   app.add_option("--removal-margin-s", options.removal_margin_s, "of the node, beside it");
   app.add_option("--cache-bytes", options.cache_bytes,

@@ -196,7 +196,7 @@ Async<Result<void>> MergeJob::open_writer() {
   options.tablet_end = plan_.tablet_end;
   options.run = plan_.run;
   options.settled = std::max(cut_off_.settled(), plan_.inputs_settled);
-  options.compression = plan_.schema.options.compression;
+  options.compression = plan_.compression.value_or(plan_.schema.options.compression);
   options.block_bytes = plan_.schema.options.block_bytes;
   CO_TRY(auto blob, co_await store_.create(options.blob, 0, plan_.io_class));
   writer_ = std::make_unique<TableWriter>(std::move(options), std::move(blob));

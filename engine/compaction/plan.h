@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct MergePlan {
   std::string tablet_end;
   uint64_t run = 0;                     // TableMeta::run of every output
   uint64_t table_bytes = 256ull << 20;  // an output is closed at the first row boundary past this
+  std::optional<Compression> compression;  // absent: as the schema says
   IoClass io_class = IoClass::compaction;
   Pace* pace = nullptr;  // rests between slices; outlives the job. None: it never rests
   // Who says when a slice may begin; outlives the job. None: every turn has one, of kSliceEntries.

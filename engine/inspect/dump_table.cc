@@ -6,6 +6,7 @@
 #include "engine/sstable/format.h"
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
+#include "engine/sstable/zstd_codec.h"
 #include "io/base/coding.h"
 
 namespace cellar::engine {
@@ -54,6 +55,7 @@ class TableDump {
     show_header();
     if (!show_footer(footer)) co_return Result<void>();
     CO_TRY_VOID(co_await find_column_filter());
+    CO_TRY_VOID(co_await load_dictionary());
     CO_TRY_VOID(co_await read(footer_.index.offset, footer_.index.size));
     show_index();
     for (size_t i = 0; i < index_.blocks(); ++i) {
@@ -67,12 +69,37 @@ class TableDump {
       CO_TRY_VOID(co_await read(footer_.ranges.offset, footer_.ranges.size));
       show_ranges();
     }
+    if (dictionary_at_.size != 0) {
+      CO_TRY_VOID(co_await read(dictionary_at_.offset, dictionary_at_.size));
+      show_dictionary();
+    }
     CO_TRY_VOID(co_await read(footer_.meta.offset, footer_.meta.size));
     show_meta();
     co_return Result<void>();
   }
 
  private:
+  // Before the blocks that need it are looked at. What is wrong with it is told when its turn
+  // comes.
+  Async<Result<void>> load_dictionary() {
+    CO_TRY_VOID(co_await read(footer_.meta.offset, footer_.meta.size));
+    const auto contents = read_block(bytes_, blob_, footer_.meta.offset);
+    if (!contents) co_return Result<void>();
+    const auto meta = decode_table_meta(*contents);
+    if (!meta || meta->dictionary.size == 0) co_return Result<void>();
+    const BlockHandle& at = meta->dictionary;
+    if (at.offset < kTableHeaderBytes || at.offset >= footer_.meta.offset ||
+        at.size > footer_.meta.offset - at.offset) {
+      dump_.problem("the dictionary lies outside of the table");
+      co_return Result<void>();
+    }
+    dictionary_at_ = at;
+    if (footer_.filter.size == 0 && footer_.ranges.size == 0) data_end_ = at.offset;
+    CO_TRY_VOID(co_await read(at.offset, at.size));
+    dictionary_ = read_block(bytes_, blob_, at.offset).value_or("");
+    co_return Result<void>();
+  }
+
   Async<Result<void>> read(uint64_t offset, size_t size) {
     bytes_.assign(size, '\0');
     const std::span<std::byte> into = std::as_writable_bytes(std::span(bytes_));
@@ -132,13 +159,15 @@ class TableDump {
   // The contents of the block in bytes_, after naming it; nothing, and a problem, when damaged.
   std::optional<std::string> open_block(uint64_t offset, const std::string& name) {
     Result<CheckedBlock> checked = check_block(bytes_, blob_, offset);
-    const bool packed = checked && checked->type == BlockType::lz4;
-    dump_.section(
-        offset, bytes_.size(),
-        packed ? fmt::format("{} (lz4; offsets in the {} bytes unpacked)", name, checked->raw_bytes)
-               : name);
+    const bool packed = checked && checked->type != BlockType::raw;
+    static constexpr Bytes kPacked[] = {"raw", "lz4", "zstd", "zstd with dictionary"};
+    dump_.section(offset, bytes_.size(),
+                  packed
+                      ? fmt::format("{} ({}; offsets in the {} bytes unpacked)", name,
+                                    kPacked[static_cast<size_t>(checked->type)], checked->raw_bytes)
+                      : name);
     in_file_ = packed ? 0 : offset;
-    Result<std::string> contents = read_block(bytes_, blob_, offset);
+    Result<std::string> contents = read_block(bytes_, blob_, offset, dictionary_);
     if (!contents) {
       dump_.problem(contents.error().message);
       return std::nullopt;
@@ -245,6 +274,14 @@ class TableDump {
     show_trailer(footer_.ranges.offset);
   }
 
+  void show_dictionary() {
+    const auto contents = open_block(dictionary_at_.offset, "dictionary");
+    if (!contents) return;
+    if (!can_be_dictionary(*contents)) dump_.problem("the dictionary is none");
+    show_contents(*contents, "bytes like those of blocks");
+    show_trailer(dictionary_at_.offset);
+  }
+
   void show_meta() {
     const auto contents = open_block(footer_.meta.offset, "meta");
     if (!contents) return;
@@ -266,6 +303,12 @@ class TableDump {
     if (meta->settled != CommitStamp{}) line(fmt::format("settled up to {}", meta->settled));
     line(fmt::format("{} blocks, {} bytes; before compression {} of keys, {} of values",
                      meta->blocks, meta->data_bytes, meta->key_bytes, meta->value_bytes));
+    if (meta->compression == Compression::zstd) {
+      line(fmt::format("compression zstd where it paid, {}",
+                       meta->dictionary.size == 0
+                           ? std::string("no dictionary")
+                           : fmt::format("dictionary at {}", meta->dictionary.offset)));
+    }
     show_trailer(footer_.meta.offset);
     if (dump_.problems() > 0) return;  // what was damaged was not counted
     if (meta->entries != entries_ || meta->smallest_key != first_key_ ||
@@ -284,6 +327,8 @@ class TableDump {
   uint64_t in_file_ = 0;  // where the contents of the open block begin, 0 when unpacked
   TableFooter footer_;
   BlockHandle column_filter_;
+  BlockHandle dictionary_at_;
+  std::string dictionary_;
   uint64_t data_end_ = 0;
   TableIndex index_;
   uint64_t entries_ = 0;

@@ -11,8 +11,10 @@
 namespace cellar {
 namespace {
 
-constexpr uint8_t kSchemaFormat = 4;
-// Written where compaction is automatic, so that a program of before reads what it understands.
+constexpr uint8_t kSchemaFormat = 5;
+// Written where the compression at the bottom is automatic, and
+constexpr uint8_t kFormatWithoutBottom = 4;
+// where compaction is, too, so that a program of before reads what it understands.
 constexpr uint8_t kFormatWithoutCompaction = 3;
 constexpr uint8_t kFormatWithoutProfile = 2;  // and without the options of reclaim
 constexpr uint8_t kFormatWithoutRetention = 1;
@@ -52,6 +54,9 @@ Result<void> validate_options(const TableOptions& options) {
     return fail(Errc::invalid_argument,
                 "compaction {} is none of automatic, levelled and time-window",
                 static_cast<int>(options.compaction));
+  if (options.bottom_compression > BottomCompression::zstd)
+    return fail(Errc::invalid_argument, "bottom compression {} is none of automatic, same and zstd",
+                static_cast<int>(options.bottom_compression));
   return {};
 }
 
@@ -210,12 +215,19 @@ FamilySchema read_family(Reader& in, uint8_t format) {
   return family;
 }
 
+// The oldest that holds what the options say.
+uint8_t format_of(const TableOptions& options) {
+  if (options.bottom_compression != BottomCompression::automatic) return kSchemaFormat;
+  return options.compaction == Compaction::automatic ? kFormatWithoutCompaction
+                                                     : kFormatWithoutBottom;
+}
+
 }  // namespace
 
 std::string encode_schema(const TableSchema& schema) {
   std::string out;
-  const bool chooses = schema.options.compaction == Compaction::automatic;
-  put_u8(out, chooses ? kFormatWithoutCompaction : kSchemaFormat);
+  const uint8_t format = format_of(schema.options);
+  put_u8(out, format);
   put_u64(out, schema.id.value());
   put_u64(out, schema.version);
   put_bytes(out, schema.name);
@@ -227,7 +239,12 @@ std::string encode_schema(const TableSchema& schema) {
   put_varint(out, static_cast<uint64_t>(schema.options.reclaim_within_us));
   put_u64(out, std::bit_cast<uint64_t>(schema.options.dead_slack));
   put_u64(out, std::bit_cast<uint64_t>(schema.options.reclaim_share));
-  if (!chooses) put_u8(out, static_cast<uint8_t>(schema.options.compaction));
+  if (format > kFormatWithoutCompaction) {
+    put_u8(out, static_cast<uint8_t>(schema.options.compaction));
+  }
+  if (format > kFormatWithoutBottom) {
+    put_u8(out, static_cast<uint8_t>(schema.options.bottom_compression));
+  }
   put_varint(out, schema.families.size());
   for (const FamilySchema& family : schema.families) put_family(out, family);
   return out;
@@ -257,6 +274,9 @@ Result<TableSchema> decode_schema(Bytes encoded) {
   }
   if (format > kFormatWithoutCompaction) {
     schema.options.compaction = static_cast<Compaction>(in.u8());
+  }
+  if (format > kFormatWithoutBottom) {
+    schema.options.bottom_compression = static_cast<BottomCompression>(in.u8());
   }
   const uint64_t families = in.varint();
   for (uint64_t i = 0; i < families && in.ok(); ++i) {

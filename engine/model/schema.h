@@ -67,7 +67,14 @@ inline constexpr size_t kMaxFamilies = 1000;
 inline constexpr uint32_t kMinBlockBytes = 1024;  // before compression
 inline constexpr uint32_t kMaxBlockBytes = 1u << 20;
 
-enum class Compression : uint8_t { none = 0, lz4 = 1 };  // on disk and on the wire
+// Of blocks on disk. Numbers are on disk and on the wire; zstd is what a file can have, and no
+// option of a table: see BottomCompression.
+enum class Compression : uint8_t { none = 0, lz4 = 1, zstd = 2 };
+
+// Of files that merges write where nothing older lies below them (engine/bottom_compression.h):
+// Zstandard where it pays, as `compression` says, or Zstandard wherever it saves bytes. Numbers are
+// on disk and on the wire.
+enum class BottomCompression : uint8_t { automatic = 0, same = 1, zstd = 2 };
 
 // Which runs of a tablet are merged (engine/compaction/strategy.h): chosen for each by its rules
 // and its data, or named. Numbers are on disk and on the wire.
@@ -84,6 +91,7 @@ struct TableOptions {
   double dead_slack = 0.1;                    // a share of live bytes: 0 to 1
   double reclaim_share = 0.25;                // of the disk's write rate: above 0, to 1
   Compaction compaction = Compaction::automatic;
+  BottomCompression bottom_compression = BottomCompression::automatic;
 
   bool operator==(const TableOptions&) const = default;
 };

@@ -45,6 +45,7 @@ class BlockLoad {
   BlobRead read;
   std::vector<BlockHandle> blocks;
   std::vector<BlockTicket*> tickets;
+  BlockLoader::DictionaryRef dictionary;  // of the blob's blocks; null: there is none
 };
 
 Async<void> BlockLoad::unpack_in_steps(std::unique_ptr<BlockLoad> load) {
@@ -53,8 +54,7 @@ Async<void> BlockLoad::unpack_in_steps(std::unique_ptr<BlockLoad> load) {
   ++loader.tells_under_way_;
   std::vector<Result<BlockLoader::Unpacked>> unpacked;
   for (const BlockHandle& handle : load->blocks) {
-    const Bytes stored = load->read.data.substr(handle.offset - load->read.offset, handle.size);
-    unpacked.push_back(loader.unpack(stored, blob, handle.offset));
+    unpacked.push_back(loader.unpack(*load, handle));
     if (unpacked.size() % kBlocksAtOnce == 0) co_await yield_now();
   }
   for (const BlockHandle& handle : load->blocks) loader.under_way_.erase({blob, handle.offset});
@@ -72,7 +72,38 @@ BlockTicket::~BlockTicket() {
 BlockLoader::BlockLoader(ShardExecutor executor, BlockCache& cache)
     : executor_(executor), cache_(cache) {}
 
-BlockLoader::~BlockLoader() { CHECK(is_idle(), "{} blocks are on their way", under_way_.size()); }
+BlockLoader::~BlockLoader() {
+  CHECK(is_idle(), "{} blocks are on their way", under_way_.size());
+  if (zstd_ != nullptr) cache_.release(zstd_->memory_bytes());
+}
+
+void BlockLoader::add_dictionary(BlobId blob, Bytes dictionary) {
+  DictionaryRef& held = dictionaries_[blob];
+  if (held == nullptr) {
+    held.reset(new Dictionary());
+    held->bytes = dictionary;
+  }
+  ++held->users;
+}
+
+void BlockLoader::remove_dictionary(BlobId blob) {
+  const auto it = dictionaries_.find(blob);
+  CHECK(it != dictionaries_.end(), "blob {:016x} has no dictionary", blob.value());
+  if (--it->second->users == 0) dictionaries_.erase(it);
+}
+
+BlockLoader::DictionaryRef BlockLoader::dictionary_of(BlobId blob) const {
+  const auto it = dictionaries_.find(blob);
+  return it == dictionaries_.end() ? nullptr : it->second;
+}
+
+ZstdUnpacker& BlockLoader::zstd() {
+  if (zstd_ == nullptr) {
+    zstd_ = std::make_unique<ZstdUnpacker>();
+    cache_.charge(zstd_->memory_bytes());
+  }
+  return *zstd_;
+}
 
 void BlockLoader::start(Blob& blob, std::span<const BlockHandle> run, IoClass io_class,
                         CacheUse use, BlockTicket& ticket, BlockWaiter& waiter) {
@@ -104,12 +135,14 @@ void BlockLoader::start(Blob& blob, std::span<const BlockHandle> run, IoClass io
          !under_way_.contains({blob.id(), run[n].offset})) {
     ++n;
   }
-  submit(blob, run.first(n), ticket);
+  submit(blob, run.first(n), dictionary_of(blob.id()), ticket);
 }
 
-void BlockLoader::submit(Blob& blob, std::span<const BlockHandle> run, BlockTicket& ticket) {
+void BlockLoader::submit(Blob& blob, std::span<const BlockHandle> run, DictionaryRef dictionary,
+                         BlockTicket& ticket) {
   auto load = std::make_unique<BlockLoad>(*this, blob, run, ticket.io_class);
   load->tickets.push_back(&ticket);
+  load->dictionary = std::move(dictionary);
   for (const BlockHandle& handle : run) under_way_[{blob.id(), handle.offset}] = load.get();
   ++stats_.reads;
   stats_.read_blocks += run.size();
@@ -141,19 +174,23 @@ void BlockLoader::finished(BlockLoad& load) {
     return;
   }
   std::vector<Result<Unpacked>> blocks;
-  for (const BlockHandle& handle : load.blocks) {
-    const Bytes stored = load.read.data.substr(handle.offset - load.read.offset, handle.size);
-    blocks.push_back(unpack(stored, blob, handle.offset));
-  }
+  for (const BlockHandle& handle : load.blocks) blocks.push_back(unpack(load, handle));
   settle(load, std::move(blocks));
 }
 
-Result<BlockLoader::Unpacked> BlockLoader::unpack(Bytes stored, BlobId blob, uint64_t offset) {
+Result<BlockLoader::Unpacked> BlockLoader::unpack(const BlockLoad& load,
+                                                  const BlockHandle& handle) {
+  const BlobId blob = load.blob.id();
+  const uint64_t offset = handle.offset;
+  const Bytes stored = load.read.data.substr(offset - load.read.offset, handle.size);
   Result<CheckedBlock> checked = check_block(stored, blob, offset);
   if (checked) {
     char* into = nullptr;
     BlockRef block = make_block({blob, offset}, checked->raw_bytes, into);
-    Result<void> unpacked = unpack_block(*checked, into, blob, offset);
+    const bool is_zstd = checked->type >= BlockType::zstd;
+    const Bytes dictionary = load.dictionary ? Bytes(load.dictionary->bytes) : Bytes();
+    Result<void> unpacked =
+        unpack_block(*checked, into, blob, offset, dictionary, is_zstd ? &zstd() : nullptr);
     if (unpacked) return Unpacked{std::move(block), *checked};
     checked = std::unexpected(std::move(unpacked).error());
   }
@@ -167,7 +204,7 @@ void BlockLoader::retry_alone(BlockLoad& load) {
     if (const auto it = under_way_.find(key); it != under_way_.end()) {
       it->second->tickets.push_back(ticket);
     } else {
-      submit(load.blob, std::span(&ticket->handle, 1), *ticket);
+      submit(load.blob, std::span(&ticket->handle, 1), load.dictionary, *ticket);
     }
   }
 }

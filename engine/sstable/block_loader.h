@@ -19,9 +19,13 @@
 #include <span>
 #include <vector>
 
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
 #include "engine/iter/entry_iterator.h"
 #include "engine/sstable/block_cache.h"
 #include "engine/sstable/format.h"
+#include "engine/sstable/zstd_codec.h"
 #include "engine/store/blob_store.h"
 #include "io/runtime/event.h"
 
@@ -71,6 +75,11 @@ class BlockLoader {
   void start(Blob& blob, std::span<const BlockHandle> run, IoClass io_class, CacheUse use,
              BlockTicket& ticket, BlockWaiter& waiter);
 
+  // What blocks of a blob are unpacked with, in loads that start from now on; as often as it is
+  // added it must be removed.
+  void add_dictionary(BlobId blob, Bytes dictionary);
+  void remove_dictionary(BlobId blob);
+
   static constexpr uint64_t kLargeBytes = 1u << 20;
 
   struct Stats {
@@ -86,7 +95,16 @@ class BlockLoader {
  private:
   friend class BlockLoad;
 
-  void submit(Blob& blob, std::span<const BlockHandle> run, BlockTicket& ticket);
+  // Counted: loads that outlast the table hold it, too.
+  struct Dictionary : boost::intrusive_ref_counter<Dictionary, boost::thread_unsafe_counter> {
+    std::string bytes;
+    size_t users = 0;
+  };
+  using DictionaryRef = boost::intrusive_ptr<Dictionary>;
+  // Null: its blocks need none.
+  DictionaryRef dictionary_of(BlobId blob) const;
+  void submit(Blob& blob, std::span<const BlockHandle> run, DictionaryRef dictionary,
+              BlockTicket& ticket);
   void finished(BlockLoad& load);
   void next_large();
   // A block, and what it was unpacked from: bytes of the read.
@@ -96,7 +114,8 @@ class BlockLoader {
   };
   void settle(BlockLoad& load, std::vector<Result<Unpacked>> blocks);
   void retry_alone(BlockLoad& load);
-  Result<Unpacked> unpack(Bytes stored, BlobId blob, uint64_t offset);
+  Result<Unpacked> unpack(const BlockLoad& load, const BlockHandle& handle);
+  ZstdUnpacker& zstd();
   void tell(BlockTicket& ticket);
   bool is_idle() const { return under_way_.empty() && tells_under_way_ == 0; }
   static Async<void> tell_later(BlockLoader& loader, BlockTicket& ticket);
@@ -108,6 +127,9 @@ class BlockLoader {
   std::deque<std::unique_ptr<BlockLoad>> large_;  // that wait for it
   size_t tells_under_way_ = 0;
   Notify became_idle_;
+  absl::flat_hash_map<BlobId, DictionaryRef> dictionaries_;
+  std::unique_ptr<ZstdUnpacker>
+      zstd_;  // from the first block on that needs it; charged to the cache
   Stats stats_;
 };
 

@@ -2,6 +2,9 @@
 
 #include <lz4.h>
 
+#include <optional>
+
+#include "engine/sstable/zstd_codec.h"
 #include "io/base/check.h"
 #include "io/base/coding.h"
 #include "io/base/crc32c.h"
@@ -50,6 +53,10 @@ BlockHandle get_handle(Reader& in) {
   return handle;
 }
 
+bool is_zstd(BlockType type) {
+  return type == BlockType::zstd || type == BlockType::zstd_dictionary;
+}
+
 Result<void> check_version(uint32_t version, BlobId blob) {
   if (version > kTableFormatVersion) {
     return fail(Errc::failed_precondition,
@@ -74,7 +81,12 @@ uint32_t append_block(std::string& out, Bytes raw, bool compress, BlobId blob, u
   const size_t begin = out.size();
   const bool packed = compress && !raw.empty() && append_lz4(out, raw);
   if (!packed) out.append(raw);
-  put_u8(out, static_cast<uint8_t>(packed ? BlockType::lz4 : BlockType::raw));
+  return finish_block(out, begin, packed ? BlockType::lz4 : BlockType::raw, blob, offset);
+}
+
+uint32_t finish_block(std::string& out, size_t begin, BlockType type, BlobId blob,
+                      uint64_t offset) {
+  put_u8(out, static_cast<uint8_t>(type));
   put_u32(out, block_crc(Bytes(out).substr(begin), blob, offset));
   return static_cast<uint32_t>(out.size() - begin);
 }
@@ -135,6 +147,10 @@ Result<CheckedBlock> check_block(Bytes stored, BlobId blob, uint64_t offset) {
   block.payload = covered.substr(0, covered.size() - 1);
   block.raw_bytes = block.payload.size();
   if (block.type == BlockType::raw) return block;
+  if (is_zstd(block.type)) {
+    if (ZstdUnpacker::raw_bytes(block.payload, block.raw_bytes)) return block;
+    return damaged("the block", blob, offset, "its size is out of bounds");
+  }
   if (block.type != BlockType::lz4 || block.payload.size() < kRawSizeBytes) {
     return damaged("the block", blob, offset, "its type is unknown");
   }
@@ -146,10 +162,18 @@ Result<CheckedBlock> check_block(Bytes stored, BlobId blob, uint64_t offset) {
   return block;
 }
 
-Result<void> unpack_block(const CheckedBlock& block, char* into, BlobId blob, uint64_t offset) {
+Result<void> unpack_block(const CheckedBlock& block, char* into, BlobId blob, uint64_t offset,
+                          Bytes dictionary, ZstdUnpacker* zstd) {
   if (block.type == BlockType::raw) {
     if (!block.payload.empty()) std::memcpy(into, block.payload.data(), block.payload.size());
     return {};
+  }
+  if (is_zstd(block.type)) {
+    if (block.type == BlockType::zstd) dictionary = {};
+    std::optional<ZstdUnpacker> own;
+    if (zstd == nullptr) zstd = &own.emplace();
+    if (zstd->unpack(block.payload, dictionary, into, block.raw_bytes)) return {};
+    return damaged("the block", blob, offset, "it does not decompress");
   }
   const int n =
       LZ4_decompress_safe(block.payload.data(), into, static_cast<int>(block.payload.size()),
@@ -160,18 +184,18 @@ Result<void> unpack_block(const CheckedBlock& block, char* into, BlobId blob, ui
   return {};
 }
 
-Result<std::string> read_block(Bytes stored, BlobId blob, uint64_t offset) {
+Result<std::string> read_block(Bytes stored, BlobId blob, uint64_t offset, Bytes dictionary) {
   TRY(const CheckedBlock block, check_block(stored, blob, offset));
   std::string raw(block.raw_bytes, '\0');
-  TRY_VOID(unpack_block(block, raw.data(), blob, offset));
+  TRY_VOID(unpack_block(block, raw.data(), blob, offset, dictionary));
   return raw;
 }
 
-std::string encode_table_header(BlobId blob) {
+std::string encode_table_header(BlobId blob, uint32_t version) {
   std::string rest;
   put_u64(rest, blob.value());
   std::string out(kTableMagic);
-  put_u32(out, kTableFormatVersion);
+  put_u32(out, version);
   put_u32(out, crc32c(rest, crc32c(out)));
   return out + rest;
 }
@@ -180,8 +204,9 @@ Result<void> check_table_header(Bytes header, BlobId blob) {
   if (header.size() != kTableHeaderBytes || header.substr(0, 8) != kTableMagic) {
     return damaged("the header", blob, 0, "it is no table");
   }
-  TRY_VOID(check_version(load_le<uint32_t>(header.data() + 8), blob));
-  if (header != encode_table_header(blob)) {
+  const auto version = load_le<uint32_t>(header.data() + 8);
+  TRY_VOID(check_version(version, blob));
+  if (header != encode_table_header(blob, version)) {
     return damaged("the header", blob, 0, "its checksum or blob id is wrong");
   }
   return {};
@@ -205,7 +230,8 @@ Result<TableFooter> decode_table_footer(Bytes bytes, BlobId blob, uint64_t blob_
   if (bytes.size() != kTableFooterBytes || bytes.substr(kFooterMagic) != kTableMagic) {
     return damaged("the footer", blob, offset, "it is no table");
   }
-  TRY_VOID(check_version(load_le<uint32_t>(bytes.data() + kFooterVersion), blob));
+  const auto version = load_le<uint32_t>(bytes.data() + kFooterVersion);
+  TRY_VOID(check_version(version, blob));
   const uint32_t crc = block_crc(bytes.substr(0, kFooterCrc), blob, offset);
   if (load_le<uint32_t>(bytes.data() + kFooterCrc) != crc ||
       load_le<uint64_t>(bytes.data() + kFooterBlob) != blob.value()) {
@@ -213,6 +239,7 @@ Result<TableFooter> decode_table_footer(Bytes bytes, BlobId blob, uint64_t blob_
   }
   Reader in(bytes);
   TableFooter footer;
+  footer.version = version;
   footer.filter = get_handle(in);
   footer.ranges = get_handle(in);
   footer.meta = get_handle(in);

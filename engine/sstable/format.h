@@ -4,6 +4,7 @@
 //   data block*    entries in order (block_writer.h)
 //   filter block   which rows there are (filter.h); may be missing
 //   range block    range deletes (engine/iter/range_delete.h); may be missing
+//   dictionary     what data blocks of Zstandard may need; may be missing
 //   meta block     facts about the table (table_meta.h)
 //   index block    where the data blocks are (table_index.h)
 //   footer         kTableFooterBytes, the last bytes of the blob
@@ -21,7 +22,11 @@
 
 namespace cellar::engine {
 
-inline constexpr uint32_t kTableFormatVersion = 1;
+// Of tables whose data blocks are packed by LZ4 or not at all; and of those in which some may be
+// packed by Zstandard, which directories of format 2 and newer hold (store/format_file.h).
+inline constexpr uint32_t kFirstTableFormat = 1;
+inline constexpr uint32_t kZstdTableFormat = 2;
+inline constexpr uint32_t kTableFormatVersion = kZstdTableFormat;
 inline constexpr Bytes kTableMagic = "CELLRTAB";
 inline constexpr size_t kTableHeaderBytes = 24;
 inline constexpr size_t kTableFooterBytes = 72;
@@ -30,6 +35,8 @@ inline constexpr size_t kBlockTrailerBytes = 5;  // type: u8, crc: u32
 inline constexpr size_t kMaxBlockBytes = 256u << 20;
 // Compression that saves less than 1/8 (12 %) is not worth the time of every read.
 inline constexpr size_t kMinGainDivisor = 8;
+
+class ZstdUnpacker;  // zstd_codec.h
 
 struct BlockHandle {
   uint64_t offset = 0;
@@ -41,7 +48,9 @@ struct BlockHandle {
 // Numbers are on disk.
 enum class BlockType : uint8_t {
   raw = 0,
-  lz4 = 1,  // size before compression: u32, then one LZ4 block
+  lz4 = 1,              // size before compression: u32, then one LZ4 block
+  zstd = 2,             // one frame of Zstandard that tells its size; data blocks only
+  zstd_dictionary = 3,  // likewise, packed with the table's dictionary
 };
 
 // "blob 000000000400001a at 4096": how every error names its place.
@@ -49,6 +58,10 @@ std::string block_name(BlobId blob, uint64_t offset);
 
 // Appends `raw` as a stored block that will lie at `offset`; answers its size with trailer.
 uint32_t append_block(std::string& out, Bytes raw, bool compress, BlobId blob, uint64_t offset);
+
+// The payload of a block of `type` lies in `out` from `begin` on and will lie at `offset`: appends
+// the trailer; the size with it.
+uint32_t finish_block(std::string& out, size_t begin, BlockType type, BlobId blob, uint64_t offset);
 
 // A stored block whose checksum was right. `payload` is borrowed from the stored bytes.
 struct CheckedBlock {
@@ -58,10 +71,12 @@ struct CheckedBlock {
 };
 // DATA_LOSS naming blob and offset unless the checksum is right.
 Result<CheckedBlock> check_block(Bytes stored, BlobId blob, uint64_t offset);
-// Into `into`, of block.raw_bytes bytes. DATA_LOSS when the compressed bytes are malformed.
-Result<void> unpack_block(const CheckedBlock& block, char* into, BlobId blob, uint64_t offset);
+// Into `into`, of block.raw_bytes bytes. DATA_LOSS when the compressed bytes are malformed. Blocks
+// of Zstandard take `zstd`, or a context of their own; the dictionary is the table's.
+Result<void> unpack_block(const CheckedBlock& block, char* into, BlobId blob, uint64_t offset,
+                          Bytes dictionary = {}, ZstdUnpacker* zstd = nullptr);
 // Both, into a string.
-Result<std::string> read_block(Bytes stored, BlobId blob, uint64_t offset);
+Result<std::string> read_block(Bytes stored, BlobId blob, uint64_t offset, Bytes dictionary = {});
 
 // append_block() without compression and in pieces, for what is long:
 //   RawBlockAppender block(out, raw.size(), blob, offset);
@@ -104,7 +119,7 @@ class RawBlockChecker {
 };
 
 // ---- header and footer ----
-std::string encode_table_header(BlobId blob);
+std::string encode_table_header(BlobId blob, uint32_t version = kFirstTableFormat);
 // DATA_LOSS when damaged or of another blob; FAILED_PRECONDITION when of a newer format.
 Result<void> check_table_header(Bytes header, BlobId blob);
 
@@ -114,7 +129,7 @@ struct TableFooter {
   BlockHandle meta;
   BlockHandle index;
   BlobId blob;
-  uint32_t version = kTableFormatVersion;
+  uint32_t version = kFirstTableFormat;
 };
 // `offset` is where the footer lies.
 std::string encode_table_footer(const TableFooter& footer, uint64_t offset);

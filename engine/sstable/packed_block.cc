@@ -17,7 +17,7 @@ void PackedBlock::Free::operator()(PackedBlock* block) const {
 }
 
 PackedBlock::Ptr PackedBlock::keep(const BlockKey& key, const CheckedBlock& stored) {
-  if (stored.type == BlockType::raw || stored.raw_bytes > kMostRawBytes) return nullptr;
+  if (stored.type != BlockType::lz4 || stored.raw_bytes > kMostRawBytes) return nullptr;
   void* memory = std::malloc(sizeof(PackedBlock) + stored.payload.size());
   CHECK(memory != nullptr, "no memory for a packed block");
   Ptr block(new (memory) PackedBlock(key, stored));

@@ -24,8 +24,8 @@ class PackedBlock final : public CacheEntry {
   };
   using Ptr = std::unique_ptr<PackedBlock, Free>;
 
-  // A copy of `stored`, with all that unpack_block() wants of it; null when that is not packed, or
-  // too large.
+  // A copy of `stored`, with all that unpack_block() wants of it; null when that is not LZ4's, or
+  // too large: Zstandard's would take eight times as long at each find, and its table's dictionary.
   static Ptr keep(const BlockKey& key, const CheckedBlock& stored);
   // The contents of a block, compressed in some 3 us; null when that does not pay, or they are too
   // large. `scratch` is the caller's, so that its memory is used again.

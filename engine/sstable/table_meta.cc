@@ -35,6 +35,7 @@ enum Tag : uint64_t {
   kSettled = 26,
   kProfile = 27,
   kColumnFilter = 28,
+  kDictionary = 29,
 };
 
 // One list of fields serves both directions: `visit` gets (tag, field).
@@ -68,6 +69,7 @@ void for_each_field(Meta& m, Visit&& visit) {
   visit(kSettled, m.settled);
   visit(kProfile, m.profile);
   visit(kColumnFilter, m.column_filter);
+  visit(kDictionary, m.dictionary);
 }
 
 std::string number(uint64_t v) {
@@ -109,7 +111,7 @@ bool parse(Bytes in, uint32_t& out) {
 }
 bool parse(Bytes in, Compression& out) {
   uint64_t v = 0;
-  if (!parse(in, v) || v > static_cast<uint64_t>(Compression::lz4)) return false;
+  if (!parse(in, v) || v > static_cast<uint64_t>(Compression::zstd)) return false;
   out = static_cast<Compression>(v);
   return true;
 }
@@ -155,6 +157,7 @@ std::string encode_table_meta(const TableMeta& meta) {
     if (tag == kSettled && meta.settled == CommitStamp{}) return;
     if (tag == kProfile && !meta.profile.known) return;
     if (tag == kColumnFilter && meta.column_filter.size == 0) return;
+    if (tag == kDictionary && meta.dictionary.size == 0) return;
     put_varint(out, tag);
     put_bytes(out, content(field));
   });

@@ -50,8 +50,9 @@ struct TableMeta {
   uint64_t data_bytes = 0;  // of the data blocks, stored
   uint64_t key_bytes = 0;   // before any compression
   uint64_t value_bytes = 0;
-  uint32_t block_bytes = 0;  // target, before compression
-  Compression compression = Compression::lz4;
+  uint32_t block_bytes = 0;                    // target, before compression
+  Compression compression = Compression::lz4;  // zstd: where it paid (block_packer.h)
+  BlockHandle dictionary;                      // of blocks of Zstandard; size 0: there is none
 
   // As `settled`, or because nothing in it is so old.
   CommitStamp settled_to() const {

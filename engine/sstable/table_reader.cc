@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/sstable/zstd_codec.h"
 #include "io/runtime/waiter.h"
 
 namespace cellar::engine {
@@ -25,6 +26,13 @@ Async<void> give_way(Background::Work* work) {
 }
 
 }  // namespace
+
+uint64_t TableReader::data_end() const {
+  for (const BlockHandle* h : {&footer_.filter, &footer_.ranges, &meta_.dictionary}) {
+    if (h->size != 0) return h->offset;
+  }
+  return tail_begin(footer_);
+}
 
 Async<Result<std::string>> read_blob(Blob& blob, uint64_t offset, size_t size, IoClass io_class) {
   Waiter waiter;
@@ -106,7 +114,7 @@ Async<Result<void>> TableReader::read(Part& part, Bytes tail, uint64_t tail_offs
 Async<Result<void>> TableReader::load_index(Part& part, Background::Work* work) {
   if (part.contents.size() <= RawBlockAppender::kPieceBytes) work = nullptr;
   if (work != nullptr) co_await work->begin();
-  TableIndexOpener opener(index_, part.contents, tail_begin(footer_));
+  TableIndexOpener opener(index_, part.contents, data_end());
   while (!opener.step()) co_await give_way(work);
   if (work != nullptr) work->end();
   if (opener.ok() && index_.blocks() == meta_.blocks) co_return Result<void>();
@@ -130,11 +138,28 @@ Async<Result<void>> TableReader::load_filter(const BlockHandle& handle, Filter& 
   co_return Result<void>();
 }
 
+// Lies behind the data and before the meta block, which names it.
+Async<Result<void>> TableReader::load_dictionary(Bytes tail, uint64_t tail_offset) {
+  const BlockHandle& handle = meta_.dictionary;
+  if (handle.offset < kTableHeaderBytes || handle.offset >= footer_.meta.offset ||
+      handle.size > footer_.meta.offset - handle.offset ||
+      handle.size > kMaxDictionaryBytes + kBlockTrailerBytes) {
+    co_return malformed("dictionary", id(), handle);
+  }
+  Part part(handle);
+  CO_TRY_VOID(co_await read(part, tail, tail_offset, nullptr));
+  if (!can_be_dictionary(part.contents)) co_return malformed("dictionary", id(), handle);
+  loader_.add_dictionary(id(), part.contents);
+  dictionary_bytes_ = part.contents.size();
+  co_return Result<void>();
+}
+
 Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Background::Work* work) {
   Part meta(footer_.meta);
   CO_TRY_VOID(co_await read(meta, tail, tail_offset, work));
   CO_TRY(meta_, decode_table_meta(meta.contents));
   meta_.file_bytes = blob().size();
+  if (meta_.dictionary.size != 0) CO_TRY_VOID(co_await load_dictionary(tail, tail_offset));
   Part index(footer_.index);
   CO_TRY_VOID(co_await read(index, tail, tail_offset, work));
   CO_TRY_VOID(co_await load_index(index, work));
@@ -147,8 +172,8 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
       co_return malformed("range deletes", id(), footer_.ranges);
   }
   slots_ = std::make_unique<BlockSlot[]>(index_.blocks());
-  memory_bytes_ = sizeof *this + index_.blocks() * sizeof(BlockSlot) + index_.memory_bytes() +
-                  filter_.memory_bytes() + columns_.memory_bytes() +
+  memory_bytes_ = sizeof *this + dictionary_bytes_ + index_.blocks() * sizeof(BlockSlot) +
+                  index_.memory_bytes() + filter_.memory_bytes() + columns_.memory_bytes() +
                   ranges_.capacity() * sizeof(StampedRange);
   loader_.cache().charge(memory_bytes_);
   co_return Result<void>();
@@ -161,6 +186,9 @@ bool TableReader::may_contain_columns(const RowProbe& probe) const {
          (meta_.family_deletes != 0 && probe.any_family(known));
 }
 
-TableReader::~TableReader() { loader_.cache().release(memory_bytes_); }
+TableReader::~TableReader() {
+  if (dictionary_bytes_ > 0) loader_.remove_dictionary(id());
+  loader_.cache().release(memory_bytes_);
+}
 
 }  // namespace cellar::engine

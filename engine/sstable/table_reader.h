@@ -86,6 +86,8 @@ class TableReader {
   Async<Result<void>> load_index(Part& part, Background::Work* work);
   Async<Result<void>> load_filter(const BlockHandle& handle, Filter& into, Bytes tail,
                                   uint64_t tail_offset, Background::Work* work);
+  Async<Result<void>> load_dictionary(Bytes tail, uint64_t tail_offset);
+  uint64_t data_end() const;
   bool may_contain_columns(const RowProbe& probe) const;
 
   CountedBlob::Ref blob_;
@@ -98,6 +100,7 @@ class TableReader {
   std::vector<StampedRange> ranges_;
   std::unique_ptr<BlockSlot[]> slots_;  // one a data block
   size_t memory_bytes_ = 0;
+  size_t dictionary_bytes_ = 0;  // that the loader holds
   std::optional<Error> damage_;
 };
 

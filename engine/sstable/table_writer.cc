@@ -24,6 +24,7 @@ Async<void> give_way(Background::Work* work) {
 TableWriter::TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter> out)
     : options_(std::move(options)),
       out_(std::move(out)),
+      packer_(options_.compression),
       columns_(options_.filter_bits_per_row > 0) {
   meta_.blob = options_.blob;
   meta_.table = options_.table;
@@ -34,7 +35,7 @@ TableWriter::TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter>
   meta_.settled = options_.settled;
   meta_.block_bytes = options_.block_bytes;
   meta_.compression = options_.compression;
-  pending_ = encode_table_header(options_.blob);
+  pending_ = encode_table_header(options_.blob, format());
   offset_ = pending_.size();
 }
 
@@ -96,7 +97,13 @@ void TableWriter::add_range_delete(StampedRange range) {
   ranges_.push_back(std::move(range));
 }
 
-BlockHandle TableWriter::append(Bytes raw, bool compress) {
+uint32_t TableWriter::format() const {
+  return options_.compression == Compression::zstd ? kZstdTableFormat : kFirstTableFormat;
+}
+
+// A block of the tail: those are LZ4's in every table.
+BlockHandle TableWriter::append(Bytes raw) {
+  const bool compress = options_.compression != Compression::none;
   BlockHandle handle;
   handle.offset = offset_;
   handle.size = append_block(pending_, raw, compress, options_.blob, offset_);
@@ -106,10 +113,11 @@ BlockHandle TableWriter::append(Bytes raw, bool compress) {
 
 void TableWriter::cut_block() {
   const Bytes raw = block_.finish();
-  const BlockHandle handle = append(raw, options_.compression == Compression::lz4);
-  index_.add(previous_last_key_, block_first_key_, handle.size, static_cast<uint32_t>(raw.size()),
+  const uint32_t size = packer_.append(pending_, raw, options_.blob, offset_);
+  offset_ += size;
+  index_.add(previous_last_key_, block_first_key_, size, static_cast<uint32_t>(raw.size()),
              block_bounds_);
-  meta_.data_bytes += handle.size;
+  meta_.data_bytes += size;
   ++meta_.blocks;
   meta_.bounds.merge(block_bounds_);
   previous_last_key_ = last_key_;
@@ -133,7 +141,7 @@ Async<void> TableWriter::append_filter(FilterBuilder& filter, Background::Work* 
 
 Async<void> TableWriter::append_index(Background::Work* work, BlockHandle& handle) {
   if (index_.bytes() <= kMostPackedIndexBytes) {
-    handle = append(index_.finish(), options_.compression == Compression::lz4);
+    handle = append(index_.finish());
     co_return;
   }
   RawBlockAppender block(pending_, index_.bytes(), options_.blob, offset_);
@@ -154,18 +162,19 @@ Async<void> TableWriter::append_tail(Background::Work* work) {
   meta_.profile = profile_.finish();
   TableFooter footer;
   footer.blob = options_.blob;
+  footer.version = format();
   if (options_.filter_bits_per_row > 0) co_await append_filter(filter_, work, footer.filter);
   if (columns_.pay(meta_.rows)) {
     co_await append_filter(columns_.keys(), work, meta_.column_filter);
   }
-  const bool compress = options_.compression == Compression::lz4;
   if (!ranges_.empty()) {
     std::sort(ranges_.begin(), ranges_.end(), [](const StampedRange& a, const StampedRange& b) {
       return std::tie(a.start, a.end, b.stamp) < std::tie(b.start, b.end, a.stamp);
     });
-    footer.ranges = append(encode_ranges(ranges_), compress);
+    footer.ranges = append(encode_ranges(ranges_));
   }
-  footer.meta = append(encode_table_meta(meta_), compress);
+  if (!packer_.dictionary().empty()) meta_.dictionary = append(packer_.dictionary());
+  footer.meta = append(encode_table_meta(meta_));
   co_await append_index(work, footer.index);
   pending_.append(encode_table_footer(footer, offset_));
   offset_ += kTableFooterBytes;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/iter/range_delete.h"
+#include "engine/sstable/block_packer.h"
 #include "engine/sstable/block_writer.h"
 #include "engine/sstable/column_keys.h"
 #include "engine/sstable/filter.h"
@@ -34,8 +35,8 @@ struct TableWriterOptions {
   std::string tablet_start;
   std::string tablet_end;
   uint64_t run = 0;
-  CommitStamp settled;  // TableMeta::settled
-  Compression compression = Compression::lz4;
+  CommitStamp settled;                         // TableMeta::settled
+  Compression compression = Compression::lz4;  // zstd makes a table of format 2
   uint32_t block_bytes = 4096;
   uint32_t filter_bits_per_row = 10;  // and per key of the columns' filter; 0: no filter
 };
@@ -68,7 +69,8 @@ class TableWriter {
  private:
   void note(const ParsedKey& key, Bytes key_bytes, Bytes value);
   void cut_block();
-  BlockHandle append(Bytes raw, bool compress);
+  BlockHandle append(Bytes raw);
+  uint32_t format() const;
   Async<void> append_filter(FilterBuilder& filter, Background::Work* work, BlockHandle& handle);
   Async<void> append_index(Background::Work* work, BlockHandle& handle);
   Async<void> append_tail(Background::Work* work);
@@ -77,6 +79,7 @@ class TableWriter {
   std::unique_ptr<BlobWriter> out_;
   std::string pending_;
   uint64_t offset_ = 0;  // in the blob, just behind pending_
+  BlockPacker packer_;
   BlockWriter block_;
   TimeBounds block_bounds_;
   std::string block_first_key_;

@@ -189,6 +189,7 @@ std::vector<std::string> choices_of(const KeySpec& key) {
   if (key.name == "durability") return {"sync", "periodic", "memory"};
   if (key.name == "granularity") return {"millis", "micros"};
   if (key.name == "compression") return {"none", "lz4"};
+  if (key.name == "bottom-compression") return {"automatic", "same", "zstd"};
   if (key.name == "profile") return {"bigtable", "none", "tablestore"};
   if (key.name == "timestamps") return {"time", "expiry", "sequence"};
   if (key.name == "born-dead") return {"refuse", "accept"};

@@ -228,6 +228,9 @@ std::string options_json(const client::TableOptions& options) {
   if (options.reclaim_share) out += fmt::format(",\"reclaim_share\":{}", *options.reclaim_share);
   if (options.compaction)
     out += fmt::format(",\"compaction\":\"{}\"", name_of(*options.compaction));
+  if (options.bottom_compression) {
+    out += fmt::format(",\"bottom_compression\":\"{}\"", name_of(*options.bottom_compression));
+  }
   return out;
 }
 
@@ -266,6 +269,8 @@ void print_table(const Session& session, const client::TableDescription& table) 
     std::string text = lz4 ? "lz4" : "none";
     if (options.block_bytes)
       text += fmt::format(", blocks of {}", human_bytes(*options.block_bytes));
+    if (options.bottom_compression)
+      text += fmt::format("; at the bottom {}", name_of(*options.bottom_compression));
     lines.push_back({"compression", text});
   }
   if (options.reclaim_within_us) {

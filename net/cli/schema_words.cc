@@ -101,6 +101,7 @@ std::vector<KeySpec> option_keys() {
       {"dead-slack", "SHARE", "of live bytes, that may stay dead for longer (default: 10%)"},
       {"reclaim-share", "SHARE", "of the disk's writes, for reclaiming at most (default: 25%)"},
       {"compaction", "NAME", "automatic (default), levelled or time-window, for time series"},
+      {"bottom-compression", "NAME", "of the oldest files: automatic (default), same or zstd"},
   };
 }
 
@@ -183,6 +184,9 @@ Result<client::TableOptions> table_options(const Arguments& arguments) {
   if (const std::string* name = arguments.find("compaction")) {
     TRY(options.compaction, parse_compaction(*name));
   }
+  if (const std::string* name = arguments.find("bottom-compression")) {
+    TRY(options.bottom_compression, parse_bottom_compression(*name));
+  }
   return options;
 }
 
@@ -206,6 +210,15 @@ Result<Durability> parse_durability(const std::string& name) {
   if (name == "periodic") return Durability::periodic;
   if (name == "memory") return Durability::memory;
   return fail(Errc::invalid_argument, "durability={} is none of sync, periodic, memory", name);
+}
+
+Result<client::BottomCompression> parse_bottom_compression(const std::string& name) {
+  using Bottom = client::BottomCompression;
+  for (const Bottom bottom : {Bottom::automatic, Bottom::same, Bottom::zstd}) {
+    if (name == name_of(bottom)) return bottom;
+  }
+  return fail(Errc::invalid_argument, "bottom-compression={} is none of automatic, same, zstd",
+              name);
 }
 
 Result<client::Compression> parse_compression(const std::string& name) {
@@ -263,6 +276,17 @@ std::string_view name_of(Compaction compaction) {
       return "levelled";
     case Compaction::time_window:
       return "time-window";
+    default:
+      return "automatic";
+  }
+}
+
+std::string_view name_of(client::BottomCompression compression) {
+  switch (compression) {
+    case client::BottomCompression::same:
+      return "same";
+    case client::BottomCompression::zstd:
+      return "zstd";
     default:
       return "automatic";
   }

@@ -28,6 +28,7 @@ enum class BornDead : uint8_t { refuse = 0, accept = 1 };
 enum class Profile : uint8_t { none = 0, bigtable = 1, tablestore = 2 };
 enum class Compression : uint8_t { none = 0, lz4 = 1 };
 enum class Compaction : uint8_t { automatic = 0, levelled = 1, time_window = 2 };
+enum class BottomCompression : uint8_t { automatic = 0, same = 1, zstd = 2 };
 
 struct WriteWindow {
   std::optional<int64_t> past_us, future_us;  // absent: no bound on that side
@@ -49,10 +50,11 @@ struct TableOptions {
   std::optional<Durability> durability;
   std::optional<Compression> compression;
   std::optional<uint32_t> block_bytes;
-  std::optional<int64_t> reclaim_within_us;  // dead bytes leave the disk within
-  std::optional<double> dead_slack;          // a share of live bytes that may stay dead
-  std::optional<double> reclaim_share;       // of the disk's write rate
-  std::optional<Compaction> compaction;      // which runs of a tablet are merged
+  std::optional<int64_t> reclaim_within_us;             // dead bytes leave the disk within
+  std::optional<double> dead_slack;                     // a share of live bytes that may stay dead
+  std::optional<double> reclaim_share;                  // of the disk's write rate
+  std::optional<Compaction> compaction;                 // which runs of a tablet are merged
+  std::optional<BottomCompression> bottom_compression;  // of files with nothing older below them
 };
 
 struct TableSpec {

@@ -268,6 +268,9 @@ Result<TableDescription> decode_table(const Answer& answer) {
     if (const auto v = options->compaction()) {
       table.options.compaction = static_cast<Compaction>(*v);
     }
+    if (const auto v = options->bottom_compression()) {
+      table.options.bottom_compression = static_cast<BottomCompression>(*v);
+    }
   }
   if (!wire::well_aligned(reply->tablets())) return std::unexpected(bad_arena());
   const Bytes arena = wire::bytes_of(reply->arena());

@@ -128,6 +128,9 @@ flatbuffers::Offset<fb::TableOptions> options_of(flatbuffers::FlatBufferBuilder&
   if (options.dead_slack) out.add_dead_slack(*options.dead_slack);
   if (options.reclaim_share) out.add_reclaim_share(*options.reclaim_share);
   if (options.compaction) out.add_compaction(static_cast<fb::Compaction>(*options.compaction));
+  if (options.bottom_compression) {
+    out.add_bottom_compression(static_cast<fb::BottomCompression>(*options.bottom_compression));
+  }
   return out.Finish();
 }
 

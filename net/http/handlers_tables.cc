@@ -55,6 +55,11 @@ std::string_view compaction_name(Compaction compaction) {
   return kNames[static_cast<size_t>(compaction)];
 }
 
+std::string_view bottom_name(BottomCompression compression) {
+  constexpr std::string_view kNames[] = {"automatic", "same", "zstd"};
+  return kNames[static_cast<size_t>(compression)];
+}
+
 json::value table_value(const TableSchema& schema, const TableReading& figures, int64_t now_us) {
   json::array families;
   for (const FamilySchema& family : schema.families) {
@@ -67,6 +72,7 @@ json::value table_value(const TableSchema& schema, const TableReading& figures, 
           {"dead_slack", schema.options.dead_slack},
           {"reclaim_share", schema.options.reclaim_share},
           {"compaction", compaction_name(schema.options.compaction)},
+          {"bottom_compression", bottom_name(schema.options.bottom_compression)},
           {"families", std::move(families)},
           {"figures", figures_value(figures)}};
 }

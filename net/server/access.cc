@@ -155,8 +155,9 @@ Held held_on(ShardServer& shard, const security::Principal& who, const Frame& fr
 
 bool touches_schema(const fb::AlterTableRequest& alter) {
   const auto* options = alter.options();
-  const bool storage = options != nullptr && (options->durability() || options->compression() ||
-                                              options->block_bytes() || options->compaction());
+  const bool storage = options != nullptr &&
+                       (options->durability() || options->compression() || options->block_bytes() ||
+                        options->compaction() || options->bottom_compression());
   const bool families = (alter.add() != nullptr && alter.add()->size() > 0) ||
                         (alter.drop() != nullptr && alter.drop()->size() > 0);
   return storage || families;

@@ -40,16 +40,16 @@ Async<Result<std::string>> restore(FileSystem& from, FileSystem& to, std::string
   CO_TRY(const auto lock, co_await to.lock(std::string(kLockName)));
   const auto store = engine::make_local_backup_store(from);
   CO_TRY(name, co_await choose(*store, std::move(name)));
+  CO_TRY(const auto format, co_await engine::settle_format(to, engine::new_directory_id()));
   const auto blobs = engine::make_local_blob_store(to);
   CO_TRY(const auto manifest, co_await engine::open_local_manifest_store(to, {}));
   engine::BackupProgress progress;
   auto done =
-      co_await engine::restore_directory(*store, std::move(name), *blobs, *manifest,
+      co_await engine::restore_directory(*store, std::move(name), *blobs, *manifest, format.version,
                                          clock.wall_us(), loop.timers(), loop.executor(), progress);
   const Result<void> closed = co_await manifest->close();
   if (!done) co_return std::unexpected(std::move(done).error());
   if (!closed) co_return std::unexpected(closed.error());
-  CO_TRY_VOID(co_await engine::settle_format(to, engine::new_directory_id()));
   co_return fmt::format("holds backup '{}' now: {} tables, {} in {} files, read again and compared",
                         done->name, done->tables.size(),
                         format_size(static_cast<int64_t>(done->bytes)), done->blobs);

@@ -159,6 +159,8 @@ Async<void> Server::open_engine(Shard& shard) {
   }
   facts_.directory_id = format->id;
   facts_.format = format->version;
+  engine::EngineOptions options = options_.engine;
+  options.format = format->version;
   auto manifest = co_await engine::open_local_manifest_store(*mine.fs, engine::ManifestOptions());
   if (!manifest) {
     mine.outcome = std::unexpected(std::move(manifest).error());
@@ -167,8 +169,8 @@ Async<void> Server::open_engine(Shard& shard) {
   manifest_ = std::move(*manifest);
   std::vector<engine::ShardEnv> envs;
   for (ShardState& one : states_) envs.push_back({*one.runtime, *one.logs, *one.blobs});
-  auto node =
-      co_await engine::Node::open(options_.engine, std::move(envs), *manifest_, pool_.mailboxes());
+  auto node = co_await engine::Node::open(std::move(options), std::move(envs), *manifest_,
+                                          pool_.mailboxes());
   if (!node) {
     mine.outcome = std::unexpected(std::move(node).error());
     co_return;

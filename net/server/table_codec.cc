@@ -29,6 +29,10 @@ Result<void> decode_options(const fb::TableOptions* options, engine::OptionsChan
     TRY_VOID(check_enum(*compaction <= fb::Compaction::MAX, "compaction"));
     out.compaction = static_cast<Compaction>(*compaction);
   }
+  if (const auto bottom = options->bottom_compression()) {
+    TRY_VOID(check_enum(*bottom <= fb::BottomCompression::MAX, "bottom_compression"));
+    out.bottom_compression = static_cast<BottomCompression>(*bottom);
+  }
   return {};
 }
 
@@ -232,6 +236,8 @@ Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::T
   options.add_dead_slack(schema.options.dead_slack);
   options.add_reclaim_share(schema.options.reclaim_share);
   options.add_compaction(static_cast<fb::Compaction>(schema.options.compaction));
+  options.add_bottom_compression(
+      static_cast<fb::BottomCompression>(schema.options.bottom_compression));
   const auto option_table = options.Finish();
 
   std::string arena;

@@ -205,6 +205,7 @@ TEST_F(ClientTablesTest, WhatATableIsMadeWithIsWhatItsDescriptionTells) {
   spec.options.dead_slack = 0.0;
   spec.options.reclaim_share = 1.0;
   spec.options.compaction = Compaction::time_window;
+  spec.options.bottom_compression = BottomCompression::zstd;
   const auto made = wait<TableDescription>(
       [&](auto done) { client_->async_create_table(spec, std::move(done)); });
   ASSERT_TRUE(made.has_value()) << made.error().to_string();
@@ -213,6 +214,7 @@ TEST_F(ClientTablesTest, WhatATableIsMadeWithIsWhatItsDescriptionTells) {
   EXPECT_EQ(made->options.dead_slack, 0.0);
   EXPECT_EQ(made->options.reclaim_share, 1.0);
   EXPECT_EQ(made->options.compaction, Compaction::time_window);
+  EXPECT_EQ(made->options.bottom_compression, BottomCompression::zstd);
   ASSERT_EQ(made->families.size(), 3u);
   ASSERT_TRUE(made->families[0].rule);
   EXPECT_EQ(made->families[0].rule->value, 1);

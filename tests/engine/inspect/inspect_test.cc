@@ -201,6 +201,34 @@ TEST_F(InspectTest, ALogSegmentIsPrintedAndItsDamageFound) {
   EXPECT_EQ(problems_, 1u);
 }
 
+TEST_F(InspectTest, ATableOfZstandardIsShownWithItsDictionary) {
+  LocalBlobStore store(fs);
+  auto out = world.block_on(loop, store.create(kBlob, 0, IoClass::flush));
+  ASSERT_TRUE(out.has_value());
+  TableWriterOptions options;
+  options.blob = kBlob;
+  options.compression = Compression::zstd;
+  options.block_bytes = 512;
+  TableWriter writer(options, std::move(*out));
+  for (int i = 0; i < 1000; ++i) {
+    std::string key;
+    std::string value;
+    append_cell(key, fmt::format("row {:05}", i), "f", "q", 2000, CommitStamp{8});
+    append_cell_value(value,
+                      fmt::format(R"({{"number":{},"text":"what stands in every row"}})", i));
+    writer.add(key, value);
+  }
+  ASSERT_TRUE(world.block_on(loop, writer.finish()).has_value());
+  const std::string shown = inspect(blob_path(kBlob));
+  EXPECT_EQ(problems_, 0u) << shown;
+  for (const char* part : {"(zstd; offsets in the", "(zstd with dictionary; offsets in the",
+                           "dictionary (", "compression zstd where it paid, dictionary at "}) {
+    EXPECT_NE(shown.find(part), std::string::npos) << part;
+  }
+  (void)inspect(blob_path(kBlob), DumpForm::problems_only);
+  EXPECT_EQ(problems_, 0u);
+}
+
 TEST_F(InspectTest, AFileOfNoneOfTheKindsIsRefused) {
   ASSERT_TRUE(disk.write_all("notes.txt", "hello world, more").has_value());
   EXPECT_NE(inspect("notes.txt").find("INVALID_ARGUMENT"), std::string::npos);

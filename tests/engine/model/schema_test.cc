@@ -142,6 +142,25 @@ TEST(Schema, AProgramOfBeforeReadsWhatChoosesItsCompactionByItself) {
   EXPECT_FALSE(decode_schema(encode_schema(schema)));
 }
 
+TEST(Schema, AProgramOfBeforeReadsWhatChoosesItsCompressionAtTheBottomByItself) {
+  TableSchema schema = sample();
+  for (const BottomCompression named : {BottomCompression::same, BottomCompression::zstd}) {
+    schema.options.bottom_compression = named;
+    const std::string bytes = encode_schema(schema);
+    EXPECT_EQ(bytes[0], 5);
+    const auto back = decode_schema(bytes);
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(back->options, schema.options);
+    EXPECT_EQ(encode_schema(*back), bytes);
+  }
+  schema.options.bottom_compression = static_cast<BottomCompression>(3);
+  EXPECT_FALSE(validate_schema(schema));
+  EXPECT_FALSE(decode_schema(encode_schema(schema)));
+  schema.options.bottom_compression = BottomCompression::automatic;
+  schema.options.compression = Compression::zstd;  // of files, not of tables
+  EXPECT_FALSE(validate_schema(schema));
+}
+
 TEST(Schema, TheFormatWithoutRetentionIsStillRead) {
   const unsigned char old[] = {0x01, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01,
                                0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x74, 0x00,

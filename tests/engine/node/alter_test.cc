@@ -169,6 +169,7 @@ TEST(Alter, OptionsAreInForceAtOnceAndAfterARestart) {
   change.options.durability = Durability::memory;
   change.options.compression = Compression::none;
   change.options.block_bytes = 8192;
+  change.options.bottom_compression = BottomCompression::zstd;
   ASSERT_TRUE(node.alter_table(change));
   const auto pending = node.begin_write("t", "a", one("f:q", "1"));
   EXPECT_EQ(pending->write.append.level, Durability::memory);
@@ -176,7 +177,28 @@ TEST(Alter, OptionsAreInForceAtOnceAndAfterARestart) {
   node.crash(CrashPolicy::none);
   ASSERT_TRUE(node.reopen()) << node.open_error()->to_string();
   const TableOptions options = node.table("t")->schema.options;
-  EXPECT_EQ(options, (TableOptions{Durability::memory, Compression::none, 8192}));
+  EXPECT_EQ(options, (TableOptions{.durability = Durability::memory,
+                                   .compression = Compression::none,
+                                   .block_bytes = 8192,
+                                   .bottom_compression = BottomCompression::zstd}));
+}
+
+TEST(Alter, AnOptionThatTheDirectorysFormatDoesNotKnowIsRefused) {
+  TestNodeOptions older;
+  older.engine.format = 1;
+  TestNode node(older);
+  engine::TableSpec spec;
+  spec.name = "t";
+  spec.families.emplace_back().name = "f";
+  spec.options.bottom_compression = BottomCompression::zstd;
+  EXPECT_EQ(node.create_table(spec).error().code, Errc::failed_precondition);
+  spec.options = {};
+  ASSERT_TRUE(node.create_table(spec));
+  TableChange change = of_table();
+  change.options.bottom_compression = BottomCompression::same;
+  EXPECT_EQ(node.alter_table(change).error().code, Errc::failed_precondition);
+  change.options.bottom_compression = BottomCompression::automatic;
+  ASSERT_TRUE(node.alter_table(change));
 }
 
 // ---- a family that is added again

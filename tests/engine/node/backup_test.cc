@@ -305,7 +305,7 @@ TEST_F(Backup, BecomesANewNodeOfAnotherNumberOfShards) {
   ASSERT_TRUE(back_up("b"));
   const Cells before = node_.cells("t");
   auto target = std::make_unique<MemDisk>();
-  const auto restore_at = [&](int64_t wall_us) {
+  const auto restore_at = [&](int64_t wall_us, uint32_t format = 2) {
     Destination there(node_, *disk_);
     MemFs fs(node_.loop(0).executor(), *target);
     const auto blobs = engine::make_local_blob_store(fs);
@@ -313,13 +313,16 @@ TEST_F(Backup, BecomesANewNodeOfAnotherNumberOfShards) {
     EXPECT_TRUE(manifest);
     progress_ = {};
     const auto done =
-        run(engine::restore_directory(*there, "b", *blobs, **manifest, wall_us,
+        run(engine::restore_directory(*there, "b", *blobs, **manifest, format, wall_us,
                                       node_.loop(0).timers(), node_.loop(0).executor(), progress_));
     EXPECT_TRUE(run((*manifest)->close()));
     return done;
   };
   EXPECT_EQ(restore_at(kStartUs - 1).error().code, Errc::failed_precondition);
   const int64_t now_us = node_.clock_report().wall_us;
+  const auto older = restore_at(now_us, 1);
+  EXPECT_EQ(older.error().code, Errc::failed_precondition);
+  EXPECT_NE(older.error().message.find("the backup of format 2"), std::string::npos);
   const auto done = restore_at(now_us);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(done->tables, std::vector<std::string>{"t"});
@@ -344,6 +347,10 @@ TEST(BackupFile, IsReadBackAndNewerFormatsAreRefused) {
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->blobs, file.blobs);
   EXPECT_EQ(read->trusted_us, -4);
+  EXPECT_EQ(read->format, 2u);
+  file.format = 1;  // of a directory of format 1, for the programs that know no other
+  EXPECT_EQ(engine::encode_backup(file)[8], 1);
+  EXPECT_EQ(engine::decode_backup(engine::encode_backup(file), "n")->format, 1u);
   EXPECT_EQ(read->subjects.begin()->second.items.at(1), "x");
   for (size_t i = 0; i < bytes.size(); ++i) {
     std::string bad = bytes;
@@ -351,7 +358,7 @@ TEST(BackupFile, IsReadBackAndNewerFormatsAreRefused) {
     EXPECT_FALSE(engine::decode_backup(bad, "n")) << i;
     EXPECT_FALSE(engine::decode_backup(Bytes(bytes).substr(0, i), "n")) << i;
   }
-  bytes[8] = 2;
+  bytes[8] = 3;
   EXPECT_EQ(engine::decode_backup(bytes, "n").error().code, Errc::failed_precondition);
 }
 

@@ -103,7 +103,7 @@ TEST(TableDamage, ANewerFormatIsRefusedAsSuch) {
   TableFixture f;
   f.write(rows(1), small_blocks());
   std::string& bytes = f.store.bytes(kBlob);
-  store_le<uint32_t>(bytes.data() + bytes.size() - kTableFooterBytes + 56, 2);
+  store_le<uint32_t>(bytes.data() + bytes.size() - kTableFooterBytes + 56, kTableFormatVersion + 1);
   const auto reader = f.try_open(kBlob);
   ASSERT_FALSE(reader.has_value());
   EXPECT_EQ(reader.error().code, Errc::failed_precondition);
