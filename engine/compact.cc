@@ -34,6 +34,14 @@ Async<AsyncMutex::Lock> lock_compaction(ShardContext& shard) {
   return shard.compaction_lock.lock();
 }
 
+// Likewise, and a merge for the shape of the tree takes what a shard can give meanwhile.
+Async<AsyncMutex::Lock> lock_reclaim(ShardContext& shard) {
+  ++shard.reclaims_waiting;
+  AsyncMutex::Lock lock = co_await lock_compaction(shard);
+  --shard.reclaims_waiting;
+  co_return lock;
+}
+
 // Announces the running job, so that closing and dropping may cancel it.
 class Running {
  public:
@@ -48,6 +56,7 @@ class Running {
     shard_.compaction = nullptr;
     shard_.compacting = nullptr;
     shard_.merging.clear();
+    shard_.reclaim_pace.over();
   }
 
  private:
@@ -60,10 +69,30 @@ size_t tables_of(const Version& version) {
   return count;
 }
 
+enum class Purpose : uint8_t { shape, reclaim };
+
+// What the merge of so many bytes is given: what the shard's queue says, and of the disk no more
+// than reclaim_share of what it takes.
+PaceTask reclaim_task(Tablet& tablet, uint64_t bytes) {
+  const ShardContext& shard = tablet.shard();
+  const ReclaimAttempt& attempt = tablet.reclaim_attempt();
+  const double share = tablet.schema().options.reclaim_share;
+  PaceTask task;
+  task.share = std::max(attempt.share, share);
+  task.bytes = static_cast<double>(bytes);
+  task.write_rate = share * shard.blobs.write_rate();
+  if (attempt.end_by_us != INT64_MAX) {
+    const int64_t left_us = attempt.end_by_us - shard.runtime.clock.now_us();
+    task.end_by_us = shard.runtime.timers.now_us() + std::max<int64_t>(left_us, 0);
+  }
+  return task;
+}
+
 // REQUIRES: the compaction lock is held; `version` is the tablet's, so a flush may add newer runs
 // meanwhile but nobody else takes these away. Of a run some tables may be left out, for they do not
-// overlap. Without a pace it takes all the time that it gets.
-Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs, Pace* pace) {
+// overlap. For the shape of the tree it takes all the time that it gets.
+Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs,
+                               Purpose purpose) {
   ShardContext& shard = tablet.shard();
   const auto is_first = [&runs](const TabletRun& run) { return run.number == runs.front().number; };
   const auto first = std::find_if(version->runs.begin(), version->runs.end(), is_first);
@@ -79,19 +108,27 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   uint64_t bytes_in = 0;
   for (const TabletRun& run : runs) {
     inputs.insert(inputs.end(), run.tables.begin(), run.tables.end());
-    for (const Ref<TabletTable>& table : run.tables) bytes_in += table->slice().bytes();
+    for (const Ref<TabletTable>& table : run.tables) {
+      bytes_in += table->slice().bytes();
+      plan.entries += table->meta().entries;
+    }
   }
   const bool whole = inputs.size() == tables_of(*version);
   for (const Ref<TabletTable>& input : inputs) {
     if (input->is_damaged()) co_return std::unexpected(*input->damage());
   }
-  plan.pace = pace;
+  Pace shape_pace(shard.runtime.timers);  // has no rests, but tells how long it took
+  Pace& pace = purpose == Purpose::reclaim ? shard.reclaim_pace : shape_pace;
+  const PaceTask task = purpose == Purpose::reclaim ? reclaim_task(tablet, bytes_in) : PaceTask{};
+  plan.pace = &pace;
   plan.background = &shard.background;
-  if (pace != nullptr) plan.least_share = tablet.schema().options.reclaim_share;
+  if (purpose == Purpose::reclaim) plan.least_share = task.share;
+  pace.begin(task);
   MergeJob job(shard.blobs, shard.ids, std::move(plan));
   Running running(tablet, job, inputs);
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
-  if (pace != nullptr) pace->end(bytes_in);
+  pace.end(bytes_in);
+  if (purpose == Purpose::shape) shard.reclaim_pace.learn(pace.worked_us(), bytes_in);
   shard.compacted_bytes += job.stats().bytes_out;
   CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
   if (is_outdated(facts, tablet)) {
@@ -103,12 +140,6 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   if (whole) tablet.orphans_merged_away(schema_version);
   ++shard.compactions;
   co_return Result<void>{};
-}
-
-Pace& reclaim_pace(Tablet& tablet) {
-  Pace& pace = tablet.shard().reclaim_pace;
-  pace.begin(tablet.schema().options.reclaim_share);
-  return pace;
 }
 
 // Some cell may have died by itself, or may have been pushed out, or a token may count no more.
@@ -151,7 +182,7 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
   // The window counts from the oldest, which is the version's last.
   const auto end = version->runs.end() - static_cast<ptrdiff_t>(window->first);
   Runs runs(end - static_cast<ptrdiff_t>(window->count), end);
-  CO_TRY_VOID(co_await merge_runs(tablet, version, std::move(runs), nullptr));
+  CO_TRY_VOID(co_await merge_runs(tablet, version, std::move(runs), Purpose::shape));
   co_return true;
 }
 
@@ -164,26 +195,25 @@ Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
   const auto begin = version->runs.begin() + static_cast<ptrdiff_t>(first % all);
   const size_t most = all - first % all;
   Runs runs(begin, begin + static_cast<ptrdiff_t>(1 + count % most));
-  co_return co_await merge_runs(tablet, version, std::move(runs), nullptr);
+  co_return co_await merge_runs(tablet, version, std::move(runs), Purpose::shape);
 }
 
 Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob) {
-  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
+  AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   const Ref<const Version> version = tablet.pin();
   for (const TabletRun& run : version->runs) {
     for (const Ref<TabletTable>& table : run.tables) {
       if (table->blob() != blob) continue;
       Runs only{TabletRun{run.number, {table}}};
-      Pace& pace = reclaim_pace(tablet);
-      co_return co_await merge_runs(tablet, version, std::move(only), &pace);
+      co_return co_await merge_runs(tablet, version, std::move(only), Purpose::reclaim);
     }
   }
   co_return Result<void>{};
 }
 
 Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number) {
-  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
+  AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   const Ref<const Version> version = tablet.pin();
   const auto first = std::find_if(version->runs.begin(), version->runs.end(),
@@ -193,8 +223,7 @@ Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number) {
   if (runs.size() == version->runs.size() && nothing_to_merge(tablet, *version)) {
     co_return Result<void>{};
   }
-  Pace& pace = reclaim_pace(tablet);
-  co_return co_await merge_runs(tablet, version, std::move(runs), &pace);
+  co_return co_await merge_runs(tablet, version, std::move(runs), Purpose::reclaim);
 }
 
 Async<Result<void>> compact_fully(Tablet& tablet) {
@@ -205,7 +234,7 @@ Async<Result<void>> compact_fully(Tablet& tablet) {
       (version->runs.empty() || !wants_other_compression(tablet, version->runs.back()))) {
     co_return Result<void>{};
   }
-  co_return co_await merge_runs(tablet, version, version->runs, nullptr);
+  co_return co_await merge_runs(tablet, version, version->runs, Purpose::shape);
 }
 
 }  // namespace cellar::engine

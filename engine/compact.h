@@ -16,12 +16,12 @@ Async<Result<bool>> compact_step(Tablet& tablet);
 Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count);
 
 // Writes one table of a run anew, without what has died in it; nothing happens when it is gone.
-// Takes reclaim_share of the time. REQUIRES: as above.
+// At the pace of reclaiming (compaction/pace.h). REQUIRES: as above.
 Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob);
 
 // Merges the run of that number and all that are older into one; UINT64_MAX: from the newest on.
-// Nothing happens when there are none, or nothing is to be had by it. Takes reclaim_share of the
-// time. REQUIRES: as above.
+// Nothing happens when there are none, or nothing is to be had by it. At the pace of reclaiming.
+// REQUIRES: as above.
 Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number);
 
 // Merges everything on disk into one run. REQUIRES: the caller is inside tablet.gate().

@@ -90,7 +90,10 @@ Async<Result<void>> flush_all(std::vector<Tablet*> tablets) {
 Async<Result<void>> flush_tablet(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await tablet.flush_lock().lock();
   tablet.freeze();
+  // What fills and is frozen meanwhile is left to the next: under load there is always more.
+  const CommitStamp last = tablet.last_stamp();
   while (Ref<TabletMemtable> memtable = tablet.oldest_frozen()) {
+    if (memtable->entries.min_stamp() > last) break;
     CO_TRY_VOID(co_await flush_oldest(tablet, std::move(memtable)));
   }
   co_return Result<void>{};

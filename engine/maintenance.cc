@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "engine/compact.h"
+#include "engine/compaction/reclaim_queue.h"
 #include "engine/flush.h"
 #include "engine/reclaim.h"
+#include "engine/reclaim_plan.h"
 #include "io/base/log.h"
 
 namespace cellar::engine {
@@ -36,7 +38,7 @@ void Maintenance::start() {
 
 Async<void> Maintenance::stop() {
   stopping_ = true;
-  shard_.reclaim_pace.hurry();
+  shard_.reclaim_pace.finish_at_once();
   flush_.wake.notify_all();
   compaction_.wake.notify_all();
   reclaim_.wake.notify_all();
@@ -84,6 +86,10 @@ Tablet* Maintenance::next_to_flush() const {
   }
   if (short_of_memory && biggest) return biggest;
   if (ready) return ready;
+  if (flush_ahead_) {
+    const auto it = tablets_.find(*flush_ahead_);
+    if (it != tablets_.end() && it->second->has_unflushed()) return it->second.get();
+  }
   if (log_is_long && oldest && oldest->log_needed_from() < shard_.log->end()) return oldest;
   return nullptr;
 }
@@ -103,6 +109,7 @@ Async<void> Maintenance::flush_loop() {
       co_await flush_.wake.wait();
       continue;
     }
+    if (tablet->id() == flush_ahead_) flush_ahead_.reset();
     auto done = co_await flush_one(tablet);
     shard_.flush_failure.reset();
     if (!done && !shard_.is_stopped()) {
@@ -143,10 +150,35 @@ Async<Result<void>> Maintenance::compact_one(TabletId id) {
   Tablet& tablet = *it->second;
   auto pass = tablet.gate().enter();
   if (!pass) co_return Result<void>{};
+  if (waits_for_reclaim(tablet)) {
+    to_compact_later_.insert(id);
+    co_return Result<void>{};
+  }
   auto again = co_await compact_step(tablet);
   if (!again) co_return std::unexpected(std::move(again).error());
   if (*again) to_compact_.insert(id);
   co_return Result<void>{};
+}
+
+// The merge that is due would not have ended when reclaiming has to begin.
+bool Maintenance::waits_for_reclaim(const Tablet& tablet) const {
+  if (waits(reclaim_) || tablet.runs_behind() >= kRunsThatCannotWait) return false;
+  const RunShapes shapes = tablet.run_shapes();
+  const std::optional<RunWindow> window = pick_merge_of(shapes);
+  if (!window) return false;
+  double bytes = 0;
+  for (size_t i = 0; i < window->count; ++i)
+    bytes += static_cast<double>(shapes.runs[window->first + i].bytes);
+  const double takes_us = bytes * shard_.reclaim_pace.us_per_byte() / ReclaimQueue::kMostShare;
+  const int64_t now_us = shard_.runtime.clock.now_us();
+  return next_reclaim_us_ < now_us + static_cast<int64_t>(std::min(takes_us, 1e15));
+}
+
+void Maintenance::resume_merges() {
+  if (to_compact_later_.empty()) return;
+  to_compact_.merge(to_compact_later_);
+  to_compact_later_.clear();
+  compaction_.wake.notify_all();
 }
 
 Async<void> Maintenance::compaction_loop() {
@@ -167,25 +199,30 @@ Async<void> Maintenance::compaction_loop() {
 
 // ---- reclaiming
 
-Async<Maintenance::ReclaimTurn> Maintenance::next_to_reclaim() {
+Async<Maintenance::Turn> Maintenance::next_to_reclaim() {
   std::vector<TabletId> ids;
   for (const auto& [id, tablet] : tablets_) ids.push_back(id);
-  ReclaimTurn turn;
   size_t looked_at = 0;
   for (const TabletId id : ids) {
     const auto it = tablets_.find(id);
     if (it == tablets_.end()) continue;  // gone while others were looked at
-    const bool looks = it->second->reclaim_outlook().is_stale(*it->second);
-    const int64_t due =
-        std::max(reclaim_due_us(*it->second), it->second->reclaim_attempt().not_before_us);
-    if (due < turn.due_us) turn = {id, due};
+    ReclaimOutlook& outlook = it->second->reclaim_outlook();
+    const bool looks = outlook.is_stale(*it->second);
+    if (looks) (void)outlook.slack_out_us(*it->second);
     if (looks && ++looked_at % kReclaimLooks == 0) co_await yield_now();
   }
-  co_return turn;
+  std::vector<Tablet*> tablets;
+  for (const auto& [id, tablet] : tablets_) tablets.push_back(tablet.get());
+  if (tablets.empty()) co_return Turn{};
+  const ReclaimTurn turn = plan_reclaims(tablets);
+  if (turn.tablet == nullptr) co_return Turn{};
+  Turn next{turn.tablet->id(), turn.begin_us, {}};
+  if (turn.following != nullptr) next.following = turn.following->id();
+  co_return next;
 }
 
-Async<Result<void>> Maintenance::reclaim_one(TabletId id) {
-  const auto it = tablets_.find(id);
+Async<Result<void>> Maintenance::reclaim_one(Turn turn) {
+  const auto it = tablets_.find(turn.tablet);
   if (it == tablets_.end()) co_return Result<void>{};
   Tablet& tablet = *it->second;
   ReclaimAttempt& attempt = tablet.reclaim_attempt();
@@ -194,15 +231,16 @@ Async<Result<void>> Maintenance::reclaim_one(TabletId id) {
   attempt.not_before_us = attempt.at_us + ReclaimAttempt::retry_us(within_us);
   auto pass = tablet.gate().enter();
   if (!pass) co_return Result<void>{};
+  flush_ahead_ = turn.following;
+  if (flush_ahead_) wake_flush();
   const double share = tablet.schema().options.reclaim_share;
   const Timers& timers = shard_.runtime.timers;
-  const int64_t began_us = timers.now_us();
-  const int64_t paced_before_us = shard_.reclaim_pace.total_us();
+  const int64_t edited_before_us = shard_.reclaim_edit_us;
   auto done = co_await reclaim(tablet);
-  const int64_t paced_us = shard_.reclaim_pace.total_us() - paced_before_us;
   // At work for no more than that share of the time, it writes no more than that share of what the
-  // disk can. Merges have rested by themselves (compaction/pace.h).
-  const auto worked = static_cast<double>(timers.now_us() - began_us - paced_us);
+  // disk can. Merges have rested by themselves (compaction/pace.h), and a flush writes what would
+  // have to be written anyway.
+  const auto worked = static_cast<double>(shard_.reclaim_edit_us - edited_before_us);
   const double rest_us =
       std::min(worked * (1 / share - 1), static_cast<double>(kMostReclaimRestUs));
   attempt.failure.reset();
@@ -221,8 +259,10 @@ Async<void> Maintenance::reclaim_loop() {
   while (pass && !stopping_) {
     ++shard_.reclaim_turns;
     const uint64_t told = reclaim_told_;
-    ReclaimTurn turn;
+    Turn turn;
     if (!shard_.is_stopped() && !waits(reclaim_)) turn = co_await next_to_reclaim();
+    next_reclaim_us_ = turn.due_us;
+    resume_merges();
     const int64_t now_us = shard_.runtime.clock.now_us();
     if (turn.due_us > now_us) {
       if (reclaim_told_ != told) continue;  // something changed while tablets were looked at
@@ -233,7 +273,7 @@ Async<void> Maintenance::reclaim_loop() {
       co_await reclaim_.wake.wait();
       continue;
     }
-    auto done = co_await reclaim_one(turn.tablet);
+    auto done = co_await reclaim_one(turn);
     if (done || is_given_up(done.error()) || shard_.is_stopped()) continue;
     back_off(reclaim_, "reclaim", done.error());
     shard_.reclaim_rests_until_us = reclaim_.not_before_us;

@@ -6,10 +6,15 @@
 //   1. the biggest memtable, while all of them take more than the soft bound;
 //   2. a tablet with a frozen memtable (replayed at the start, or left by a flush that failed), or
 //      whose active one is full;
-//   3. the tablet that holds the log back most, while the log is longer than its bound.
+//   3. the tablet that is reclaimed next, while the one before it is: what is in memory has to be
+//   on
+//      disk before cells that it killed can go;
+//   4. the tablet that holds the log back most, while the log is longer than its bound.
 //
 // Reclaiming (reclaim.h) sleeps until the first death that gives it something to do, and looks
-// again when tables come or go.
+// again when tables come or go; the tablets of the shard are one queue (reclaim_plan.h). A merge
+// for the shape of the tree waits for it where reclaiming, which merges more, would have to wait
+// for its end, until there are kRunsThatCannotWait runs too many.
 //
 // A job that fails leaves everything as it was, is reported, and is tried again after kRetryUs: so
 // a full disk heals by itself. A stopped shard (its log or the manifest failed) flushes no more.
@@ -20,6 +25,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -46,11 +52,13 @@ class Maintenance {
   // Reclaiming looks again after so long at most, for trusted time may lag behind the timers'; and
   // not sooner than after the least. When a tablet is tried again: reclaim_attempt.h.
   static constexpr int64_t kMostReclaimWaitUs = 600'000'000;
-  static constexpr int64_t kLeastReclaimWaitUs = 1'000'000;
+  static constexpr int64_t kLeastReclaimWaitUs = 100'000;
+  // So many runs too many (tablet.h), and a merge is begun whatever is to be reclaimed.
+  static constexpr size_t kRunsThatCannotWait = 4;
   // Tablets looked at anew between two yields.
   static constexpr size_t kReclaimLooks = 16;
-  // After work on a tablet reclaiming rests, so that it is at work for the table's reclaim_share of
-  // the time; but never longer than this.
+  // After it has taken files away reclaiming rests, so that it is at that for the table's
+  // reclaim_share of the time; but never longer than this.
   static constexpr int64_t kMostReclaimRestUs = 3'600'000'000;
 
   // Both must outlive it.
@@ -85,13 +93,16 @@ class Maintenance {
   Async<void> compaction_loop();
   Async<void> reclaim_loop();
   Async<void> release_loop();
-  Async<Result<void>> reclaim_one(TabletId id);
-  // The tablet that is due first, and when: trusted time; INT64_MAX: none.
-  struct ReclaimTurn {
+  // The tablet whose turn it is, and when that begins: trusted time; INT64_MAX: none.
+  struct Turn {
     TabletId tablet;
     int64_t due_us = INT64_MAX;
+    std::optional<TabletId> following;  // comes soon after it
   };
-  Async<ReclaimTurn> next_to_reclaim();
+  Async<Turn> next_to_reclaim();
+  Async<Result<void>> reclaim_one(Turn turn);
+  bool waits_for_reclaim(const Tablet& tablet) const;
+  void resume_merges();
   Async<Result<void>> flush_one(Tablet* tablet);
   Async<Result<void>> compact_one(TabletId id);
   Tablet* next_to_flush() const;
@@ -104,8 +115,11 @@ class Maintenance {
   LoopState flush_;
   LoopState compaction_;
   LoopState reclaim_;
-  uint64_t reclaim_told_ = 0;  // how often something changed that reclaiming looks at
+  uint64_t reclaim_told_ = 0;            // how often something changed that reclaiming looks at
+  std::optional<TabletId> flush_ahead_;  // what is reclaimed next
+  int64_t next_reclaim_us_ = INT64_MAX;  // trusted, as of its last look
   std::set<TabletId> to_compact_;
+  std::set<TabletId> to_compact_later_;  // after reclaiming
   bool stopping_ = false;
   Gate loops_{"maintenance"};
 };

@@ -44,6 +44,8 @@ Async<Result<void>> merge_away(Tablet& tablet) {
 
 Async<Result<bool>> take_away_one(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
+  const Timers& timers = tablet.shard().runtime.timers;
+  const int64_t began_us = timers.now_us();
   CO_TRY(Installation installation, co_await Installation::begin(tablet, {}));
   const Ref<TabletTable> table = first_to_go(tablet);
   if (!table) co_return false;
@@ -51,6 +53,7 @@ Async<Result<bool>> take_away_one(Tablet& tablet) {
   std::vector<Ref<TabletTable>> inputs{table};
   CO_TRY(const uint64_t version, co_await installation.commit(state, inputs));
   tablet.compacted(inputs, {}, std::move(state), version);
+  tablet.shard().reclaim_edit_us += timers.now_us() - began_us;
   co_return true;
 }
 
@@ -77,6 +80,22 @@ struct Seen {
   double dead = 0;
 };
 
+// Of reclaim_within: what has been in memory for less killed nothing that is to go yet. Where
+// flushes are busy it is left to them, for work would have to wait until they get to it.
+constexpr int64_t kYoung = 4;
+
+bool may_stay_in_memory(Tablet& tablet) {
+  const ShardContext& shard = tablet.shard();
+  if (shard.memtables.frozen_bytes == 0) return false;
+  CommitStamp oldest = kMaxStamp;
+  for (const auto& memtable : tablet.version().memtables) {
+    if (memtable->entries.empty()) continue;
+    oldest = std::min(oldest, memtable->entries.min_stamp());
+  }
+  const int64_t age_us = shard.runtime.clock.now_us() - static_cast<int64_t>(oldest.value() / 1000);
+  return age_us < tablet.schema().options.reclaim_within_us / kYoung;
+}
+
 Piece piece_of(Tablet& tablet, const ReclaimView& view, const ReclaimWork& work) {
   Piece piece;
   if (work.table) {
@@ -87,8 +106,9 @@ Piece piece_of(Tablet& tablet, const ReclaimView& view, const ReclaimWork& work)
     if (table.run == work.first_run) piece.from_run = table.run_number;
   }
   // What is in memory could hold up what versions killed, and becomes a run of its own.
-  piece.flush = work.flush || TableRetention(tablet.schema()).any_counts();
-  if (piece.flush && work.first_run == 0) piece.from_run = UINT64_MAX;
+  piece.flush =
+      (work.flush || TableRetention(tablet.schema()).any_counts()) && !may_stay_in_memory(tablet);
+  if (work.first_run == 0) piece.from_run = UINT64_MAX;
   return piece;
 }
 

@@ -8,11 +8,12 @@
 // A dead cell in a living table waits for an ordinary merge, until what is overdue, dead for longer
 // than the table's reclaim_within and the margin, takes more than dead_slack of what lives. Then
 // the work is done that takes away the most dead bytes for what it writes
-// (compaction/reclaim_picker.h), piece by piece, until the overdue bytes are within the slack; each
-// begins as early before that as such work has taken lately, rests included (compaction/pace.h).
-// How much is dead, and since when, is told by the tables' profiles and by samples
-// (reclaim_view.h). What is decided by is gathered in reclaim_situation.h, and why something is
-// still there is told from the same (reclaim_reason.h).
+// (compaction/reclaim_picker.h), piece by piece, until the overdue bytes are within the slack. It
+// begins as early before that as the whole queue of the shard asks for, by how fast such work went
+// lately (compaction/reclaim_queue.h), and takes as much of the time as it needs to end in time,
+// and of the disk at most reclaim_share (compaction/pace.h). How much is dead, and since when, is
+// told by the tables' profiles and by samples (reclaim_view.h). What is decided by is gathered in
+// reclaim_situation.h, and why something is still there is told from the same (reclaim_reason.h).
 #pragma once
 
 #include <cstdint>

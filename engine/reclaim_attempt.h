@@ -13,9 +13,13 @@ namespace cellar::engine {
 
 struct ReclaimAttempt {
   static constexpr int64_t kLeastWaitUs = 1'000'000;
+  static constexpr int64_t kLeastAgainUs = 100'000;
+  // What a tablet's queue asks for is not begun earlier than this part of reclaim_within before it
+  // is due: what died since would be due again as soon as it is done.
+  static constexpr double kMostLead = 0.75;
   // So long after it began a tablet may be worked on again; and where that failed or was in vain.
   static constexpr int64_t again_us(int64_t within_us) {
-    return std::max(kLeastWaitUs, within_us / 64);
+    return std::max(kLeastAgainUs, within_us / 64);
   }
   static constexpr int64_t retry_us(int64_t within_us) {
     return std::max(kLeastWaitUs, within_us / 4);
@@ -25,6 +29,11 @@ struct ReclaimAttempt {
   int64_t not_before_us = 0;     // trusted: the next one
   std::optional<Error> failure;  // of the last one
   bool in_vain = false;          // it took less away than was thought to be dead, or could not
+  // Its place in the shard's queue (compaction/reclaim_queue.h), as of the last look at all of
+  // them.
+  int64_t lead_us = 0;            // work begins so long before the slack is used up,
+  int64_t end_by_us = INT64_MAX;  // and ends by then; trusted
+  double share = 0;               // of the time that it is to take at least; 0: the table's
 };
 
 }  // namespace cellar::engine

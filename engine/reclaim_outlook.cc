@@ -102,7 +102,7 @@ void ReclaimOutlook::look(Tablet& tablet, int64_t now_us) {
   const int64_t dead_us = wholly_dead_us(tablet, now_us);
   merge_due_us_ = add_saturating(std::min(rules_due(tablet), dead_us), tablet.margin_us());
   file_due_us_ = add_saturating(dead_us, reclaim_grace_us(tablet));
-  find_slack_due(tablet, now_us);
+  find_slack_out(tablet, now_us);
   find_over_slack(tablet, now_us);
 }
 
@@ -124,7 +124,7 @@ void ReclaimOutlook::find_over_slack(Tablet& tablet, int64_t now_us) {
   }
 }
 
-void ReclaimOutlook::find_slack_due(Tablet& tablet, int64_t now_us) {
+void ReclaimOutlook::find_slack_out(Tablet& tablet, int64_t now_us) {
   // Overdue bytes only grow with time and living ones only shrink, so the first moment over the
   // slack is found by halving.
   const int64_t grace_us = reclaim_grace_us(tablet);
@@ -132,14 +132,19 @@ void ReclaimOutlook::find_slack_due(Tablet& tablet, int64_t now_us) {
   int64_t last_us = now_us;
   for (const DeathSpan& span : deaths_) last_us = std::max(last_us, span.to_us);
   last_us = add_saturating(last_us, add_saturating(grace_us, 1));
-  slack_due_us_ = kNeverUs;
+  slack_out_us_ = kNeverUs;
   if (!over(last_us)) return;
   int64_t before_us = now_us - 1;
   while (last_us - before_us > 1) {
     const int64_t middle_us = before_us + (last_us - before_us) / 2;
     (over(middle_us) ? last_us : before_us) = middle_us;
   }
-  slack_due_us_ = std::max(now_us, last_us - reclaim_lead_us(tablet, bytes_));
+  slack_out_us_ = last_us;
+}
+
+int64_t ReclaimOutlook::slack_due_us(Tablet& tablet) {
+  const int64_t out_us = slack_out_us(tablet);
+  return out_us == kNeverUs ? kNeverUs : out_us - reclaim_lead_us(tablet);
 }
 
 ReclaimFigures ReclaimOutlook::figures(Tablet& tablet) {
@@ -160,7 +165,7 @@ ReclaimFigures ReclaimOutlook::figures(Tablet& tablet) {
   figures.unknown_bytes = static_cast<uint64_t>(unknown_);
   const int64_t first_us = engine::first_death_us(deaths_);
   if (first_us <= now_us) figures.oldest_death_us = first_us;
-  figures.next_reclaim_us = std::min(slack_due_us_, merge_due_us_);
+  figures.next_reclaim_us = std::min(std::max(now_us, slack_due_us(tablet)), merge_due_us_);
   figures.file_due_us = file_due_us_;
   for (const TabletRun& run : tablet.version().runs) {
     for (const auto& table : run.tables) figures.damaged_tables += table->is_damaged() ? 1 : 0;

@@ -6,6 +6,7 @@
 // reclaim_within.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -25,9 +26,16 @@ class ReclaimOutlook {
 
   // It has to be looked at anew, which costs more than the rest here.
   bool is_stale(Tablet& tablet) const;
-  // When dead bytes are first overdue by more than the slack, less the time that the work takes;
-  // INT64_MAX: never, as things are.
-  int64_t slack_due_us(Tablet& tablet) { return fresh(tablet).slack_due_us_; }
+  // When dead bytes are first overdue by more than the slack; INT64_MAX: never, as things are.
+  int64_t slack_out_us(Tablet& tablet) { return fresh(tablet).slack_out_us_; }
+  // The same, and where more is overdue already, since when; so it may have passed.
+  int64_t slack_deadline_us(Tablet& tablet) {
+    return std::min(slack_out_us(tablet), over_slack_us_);
+  }
+  // When work on that begins: earlier by reclaim_lead_us().
+  int64_t slack_due_us(Tablet& tablet);
+  // What that work reads at most, the memtables included.
+  double work_bytes(Tablet& tablet) { return fresh(tablet).bytes_ + unflushed_; }
   // When a merge of all runs has something to do that nothing less does: a table is wholly dead, or
   // past rules can be forgotten.
   int64_t merge_due_us(Tablet& tablet) { return fresh(tablet).merge_due_us_; }
@@ -38,7 +46,7 @@ class ReclaimOutlook {
   ReclaimOutlook& fresh(Tablet& tablet);
   void look(Tablet& tablet, int64_t now_us);
   bool is_over(Tablet& tablet, int64_t at_us) const;
-  void find_slack_due(Tablet& tablet, int64_t now_us);
+  void find_slack_out(Tablet& tablet, int64_t now_us);
   void find_over_slack(Tablet& tablet, int64_t now_us);
 
   bool made_ = false;
@@ -52,7 +60,7 @@ class ReclaimOutlook {
   double unknown_ = 0;
   int64_t file_due_us_ = INT64_MAX;
   int64_t over_slack_us_ = INT64_MAX;
-  int64_t slack_due_us_ = INT64_MAX;
+  int64_t slack_out_us_ = INT64_MAX;
   int64_t merge_due_us_ = INT64_MAX;
 };
 

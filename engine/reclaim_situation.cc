@@ -33,16 +33,14 @@ class Gather {
     const ShardContext& shard = tablet_.shard();
     now_us_ = shard.runtime.clock.now_us();
     grace_us_ = reclaim_grace_us(tablet_);
-    lead_us_ = reclaim_lead_us(tablet_, static_cast<double>(view_.bytes));
+    lead_us_ = reclaim_lead_us(tablet_);
     result_.tablet = tablet_.id();
     result_.runs = tablet_.version().runs.size();
     result_.counts = TableRetention(tablet_.schema()).any_counts();
     result_.now_us = now_us_;
     result_.margin_us = tablet_.margin_us();
-    const double live =
-        static_cast<double>(view_.bytes) - view_.dead(now_us_) + unflushed_bytes(tablet_);
-    result_.due = is_over_slack(tablet_, live, view_.dead(now_us_ - grace_us_ + lead_us_));
     add_plans(shard);
+    result_.due = result_.slack_due_us <= now_us_;
     add_undo();
     for (const TableDeaths& table : view_.tables) add_file(table);
     for (const DeadTable& dead : dead_tables(tablet_, now_us_)) note_dead(dead);
@@ -58,8 +56,9 @@ class Gather {
     const int64_t rests_us =
         std::max<int64_t>(shard.reclaim_rests_until_us - shard.runtime.timers.now_us(), 0);
     result_.not_before_us = std::max(attempt.not_before_us, now_us_ + rests_us);
-    constexpr double kMany = 1e9;
-    result_.us_per_byte = static_cast<double>(shard.reclaim_pace.work_us(kMany)) / kMany;
+    const double share = std::max(attempt.share, tablet_.schema().options.reclaim_share);
+    if (shard.reclaim_pace.has_learned())
+      result_.us_per_byte = shard.reclaim_pace.us_per_byte() / share;
     result_.merge_began_us = shard.merge_began_us;
     if (attempt.failure) result_.failure = attempt.failure->to_string();
     result_.failed_us = attempt.at_us;
@@ -113,10 +112,11 @@ class Gather {
 
 }  // namespace
 
-int64_t reclaim_lead_us(Tablet& tablet, double bytes) {
+int64_t reclaim_lead_us(Tablet& tablet) {
   const int64_t within_us = tablet.schema().options.reclaim_within_us;
-  const int64_t work_us = tablet.shard().reclaim_pace.work_us(bytes);
-  return std::min(work_us + ReclaimAttempt::again_us(within_us), within_us / 2);
+  const auto most_us =
+      static_cast<int64_t>(ReclaimAttempt::kMostLead * static_cast<double>(within_us));
+  return std::min(tablet.reclaim_attempt().lead_us + ReclaimAttempt::again_us(within_us), most_us);
 }
 
 ReclaimSituation reclaim_situation(Tablet& tablet, const ReclaimView& view) {

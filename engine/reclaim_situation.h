@@ -8,9 +8,9 @@
 
 namespace cellar::engine {
 
-// How much earlier than the slack asks for it work begins: as long as such work has taken lately,
-// and as a tablet may have to wait since its last turn; half of reclaim_within at most.
-int64_t reclaim_lead_us(Tablet& tablet, double bytes);
+// How much earlier than the slack asks for it work begins: as the shard's queue says, and as long
+// as a tablet may have to wait since its last turn; ReclaimAttempt::kMostLead at most.
+int64_t reclaim_lead_us(Tablet& tablet);
 
 // As of now. Files in the order of the view.
 ReclaimSituation reclaim_situation(Tablet& tablet, const ReclaimView& view);

@@ -32,6 +32,7 @@ cellar_library(cellar_engine
     reclaim.cc
     reclaim_dead.cc
     reclaim_outlook.cc
+    reclaim_plan.cc
     reclaim_part.cc
     reclaim_reason.cc
     reclaim_report.cc

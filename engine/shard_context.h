@@ -79,6 +79,7 @@ struct ShardContext {
   std::vector<BlobId> merging{};       // what goes into it,
   int64_t merge_began_us = 0;          // and since when; trusted
   Pace reclaim_pace{runtime.timers};   // of merges that reclaim; others never rest
+  size_t reclaims_waiting = 0;         // for the compaction lock
   int64_t reclaim_rests_until_us = 0;  // the timers': nothing is reclaimed before
   OldVersions old_versions{};
 
@@ -91,6 +92,7 @@ struct ShardContext {
   uint64_t flushed_bytes = 0;    // written to tables by flushes,
   uint64_t compacted_bytes = 0;  // and by merges
   uint64_t reclaim_turns = 0;
+  int64_t reclaim_edit_us = 0;  // spent on taking files away that need no merge
 
   // True when the shard takes no more writes; notices a log that has failed meanwhile.
   bool is_stopped();

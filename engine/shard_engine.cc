@@ -206,11 +206,14 @@ FlowLevels ShardEngine::flow_levels() const {
 }
 
 // A flush is late when more memtables wait for one than can while the next one fills; a merge when
-// its tablet has so many runs more than allowed that writers are slowed.
+// its tablet has so many runs more than allowed that writers are slowed, when it could not reclaim
+// in time with a smaller share, or when such a one waits for it.
 double ShardEngine::backlog(BackgroundKind kind) const {
   if (kind == BackgroundKind::merge) {
     if (context_.compacting == nullptr) return 0;
-    return static_cast<double>(context_.compacting->runs_behind()) / kMostRunsBehind;
+    if (context_.reclaims_waiting > 0) return 1;
+    return std::max(static_cast<double>(context_.compacting->runs_behind()) / kMostRunsBehind,
+                    Background::backlog_of(context_.reclaim_pace.share()));
   }
   const auto part = [](size_t level, size_t bound) {
     return static_cast<double>(level) / static_cast<double>(std::max<size_t>(bound, 1));

@@ -86,6 +86,7 @@ Async<Result<void>> MergeJob::merge() {
 Async<void> MergeJob::next_slice() {
   end_slice();
   if (plan_.pace != nullptr) {
+    plan_.pace->progress(done(), stats_.bytes_out + (writer_ ? writer_->file_bytes() : 0));
     do {
       co_await plan_.pace->rest();
     } while (plan_.pace->owes_rest() && !cancelled_);
@@ -98,6 +99,11 @@ Async<void> MergeJob::next_slice() {
   if (plan_.pace != nullptr) plan_.pace->begin_slice();
   slice_left_ = kSliceEntries;
   look_at_ = slice_left_ - kEntriesPerClockLook;
+}
+
+double MergeJob::done() const {
+  if (plan_.entries == 0) return 0;
+  return static_cast<double>(stats_.entries_in) / static_cast<double>(plan_.entries);
 }
 
 void MergeJob::end_slice() {

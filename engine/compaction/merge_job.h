@@ -67,6 +67,7 @@ class MergeJob {
   Async<Result<void>> merge();
   Async<void> next_slice();
   void end_slice();
+  double done() const;  // 0 to 1, about
   bool slice_over();
   Result<Step> merge_slice(Step step);
   Result<bool> keep(Bytes key);

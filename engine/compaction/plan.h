@@ -40,6 +40,7 @@ struct MergePlan {
   std::optional<Compression> compression;  // absent: as the schema says
   IoClass io_class = IoClass::compaction;
   Pace* pace = nullptr;  // rests between slices; outlives the job. None: it never rests
+  uint64_t entries = 0;  // of all inputs, about: how far the job is, for the pace. 0: not known
   // Who says when a slice may begin; outlives the job. None: every turn has one, of kSliceEntries.
   Background* background = nullptr;
   BackgroundKind kind = BackgroundKind::merge;

@@ -70,6 +70,8 @@ class BlobStore {
   virtual Async<Result<std::unique_ptr<Blob>>> open(BlobId id) = 0;  // NOT_FOUND naming the blob
   virtual Async<Result<std::vector<BlobInfo>>> list() = 0;
   virtual Async<Result<void>> remove(BlobId id) = 0;  // OK when absent
+  // What the disk takes at least, in bytes a microsecond (write_rate.h); 0: not known.
+  virtual double write_rate() const { return 0; }
 };
 
 }  // namespace cellar::engine

@@ -7,6 +7,7 @@
 
 #include "engine/store/blob_store.h"
 #include "engine/store/file_removal.h"
+#include "engine/store/write_rate.h"
 #include "io/disk/file.h"
 
 namespace cellar::engine {
@@ -18,7 +19,7 @@ class LocalBlobStore final : public BlobStore {
   // Without timers large blobs are removed without rests (file_removal.h); so they are before the
   // first one is made or opened.
   explicit LocalBlobStore(FileSystem& fs, Timers* timers = nullptr)
-      : fs_(fs), removal_(new FileRemoval(fs, timers)) {}
+      : fs_(fs), removal_(new FileRemoval(fs, timers)), rate_(new WriteRate(timers)) {}
 
   Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t expected_bytes,
                                                     IoClass io_class) override;
@@ -26,10 +27,12 @@ class LocalBlobStore final : public BlobStore {
   // Leftovers of writers that a crash interrupted come with sealed = false; remove() takes them.
   Async<Result<std::vector<BlobInfo>>> list() override;
   Async<Result<void>> remove(BlobId id) override;
+  double write_rate() const override { return rate_->bytes_per_us(); }
 
  private:
   FileSystem& fs_;
   const FileRemovalRef removal_;
+  const WriteRateRef rate_;
   bool directory_made_ = false;
 };
 

@@ -9,9 +9,14 @@
 
 namespace cellar::engine {
 
-LocalBlobWriter::LocalBlobWriter(FileSystem& fs, FileRemovalRef removal, BlobId id,
-                                 std::unique_ptr<File> file, IoClass io_class)
-    : fs_(fs), removal_(std::move(removal)), id_(id), file_(std::move(file)), io_class_(io_class) {
+LocalBlobWriter::LocalBlobWriter(FileSystem& fs, FileRemovalRef removal, WriteRateRef rate,
+                                 BlobId id, std::unique_ptr<File> file, IoClass io_class)
+    : fs_(fs),
+      removal_(std::move(removal)),
+      rate_(std::move(rate)),
+      id_(id),
+      file_(std::move(file)),
+      io_class_(io_class) {
   for (Piece& piece : pieces_) {
     piece.owner = this;
     piece.done = &LocalBlobWriter::on_write;
@@ -30,6 +35,7 @@ void LocalBlobWriter::on_write(FullWrite& write) {
   LocalBlobWriter& self = *piece.owner;
   piece.in_flight = false;
   --self.in_flight_;
+  self.rate_->ended(write.error ? 0 : piece.bytes);
   if (write.error && !self.error_) self.error_ = *std::move(write.error);
   self.completed_.notify_all();
 }
@@ -44,7 +50,9 @@ Async<LocalBlobWriter::Piece*> LocalBlobWriter::filling() {
 void LocalBlobWriter::submit(size_t bytes) {
   Piece& piece = pieces_[current_];
   piece.in_flight = true;
+  piece.bytes = bytes;
   ++in_flight_;
+  rate_->began();
   const uint64_t at = written_;
   written_ += bytes;
   current_ = (current_ + 1) % kPiecesInFlight;

@@ -19,6 +19,7 @@
 #include "engine/store/blob_store.h"
 #include "engine/store/file_removal.h"
 #include "engine/store/full_write.h"
+#include "engine/store/write_rate.h"
 #include "io/runtime/event.h"
 
 namespace cellar::engine {
@@ -31,8 +32,8 @@ class LocalBlobWriter final : public BlobWriter {
   static constexpr uint64_t kMostReserveBytes = 8u << 20;
 
   // `file` is open under unsealed_blob_path(id), new.
-  LocalBlobWriter(FileSystem& fs, FileRemovalRef removal, BlobId id, std::unique_ptr<File> file,
-                  IoClass io_class);
+  LocalBlobWriter(FileSystem& fs, FileRemovalRef removal, WriteRateRef rate, BlobId id,
+                  std::unique_ptr<File> file, IoClass io_class);
   ~LocalBlobWriter() override;
 
   // Space for the first `end` bytes; a multiple of kIoAlignment. An error is the writer's.
@@ -46,6 +47,7 @@ class LocalBlobWriter final : public BlobWriter {
   struct Piece : FullWrite {
     LocalBlobWriter* owner = nullptr;
     AlignedBuffer buffer;
+    size_t bytes = 0;  // being written
     bool in_flight = false;
   };
 
@@ -60,6 +62,7 @@ class LocalBlobWriter final : public BlobWriter {
 
   FileSystem& fs_;
   const FileRemovalRef removal_;
+  const WriteRateRef rate_;
   const BlobId id_;
   std::unique_ptr<File> file_;
   uint64_t reserved_bytes_ = 0;

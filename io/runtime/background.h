@@ -98,6 +98,10 @@ class Background {
 
   // The share that a backlog gives.
   static double share_of(double backlog);
+  // The backlog that gives a share.
+  static double backlog_of(double share) {
+    return (share - kLeastShare) / (kMostShare - kLeastShare);
+  }
 
   struct Stats {
     uint64_t slices = 0;

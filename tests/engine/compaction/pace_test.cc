@@ -1,0 +1,127 @@
+// The share of the time that a merge takes and the bytes that it writes, on a clock that moves only
+// while it works, waits or rests.
+#include "engine/compaction/pace.h"
+
+#include <gtest/gtest.h>
+
+#include "io/runtime/sim_loop.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr int64_t kSliceUs = 250;
+constexpr uint64_t kSliceBytes = 25'000;  // read, and written: 100 MB/s
+
+class PaceTest : public testing::Test {
+ protected:
+  struct Job {
+    uint64_t slices = 4'000;  // a second of work
+    int64_t wait_us = 0;      // for each slice
+    bool hurried = false;     // half-way
+  };
+  uint64_t bytes_of(const Job& job) const { return job.slices * kSliceBytes; }
+
+  // How long it takes.
+  int64_t run(PaceTask task, const Job& job) {
+    const int64_t began_us = world_.now_us();
+    task.bytes = static_cast<double>(bytes_of(job));
+    if (task.end_by_us != INT64_MAX) task.end_by_us += began_us;
+    pace_.begin(task);
+    world_.block_on(loop_, slices(job));
+    pace_.end(bytes_of(job));
+    return world_.now_us() - began_us;
+  }
+  Async<void> slices(Job job) {
+    for (uint64_t i = 0; i < job.slices; ++i) {
+      pace_.progress(static_cast<double>(i) / static_cast<double>(job.slices), i * kSliceBytes);
+      do {
+        co_await pace_.rest();
+      } while (pace_.owes_rest());
+      world_.clock().advance_us(job.wait_us);  // others are served
+      pace_.begin_slice();
+      world_.clock().advance_us(kSliceUs);
+      pace_.end_slice(kSliceUs);
+      if (job.hurried && i == job.slices / 2) pace_.hurry();
+    }
+  }
+
+  SimWorld world_;
+  SimLoop& loop_ = world_.add_loop();
+  Pace pace_{loop_.timers()};
+};
+
+TEST_F(PaceTest, WithoutBoundsItNeverRests) {
+  EXPECT_EQ(run({}, {}), 1'000'000);
+  EXPECT_EQ(pace_.rested_us(), 0);
+  EXPECT_EQ(pace_.worked_us(), 1'000'000);
+}
+
+TEST_F(PaceTest, AShareOfTheTimeIsRestedFor) {
+  EXPECT_NEAR(static_cast<double>(run({.share = 0.25}, {})), 4e6, 0.05e6);
+  EXPECT_EQ(pace_.worked_us(), 1'000'000);
+}
+
+TEST_F(PaceTest, WaitingForOthersIsRest) {
+  EXPECT_NEAR(static_cast<double>(run({.share = 0.25}, {.wait_us = 750})), 4e6, 0.05e6);
+  EXPECT_EQ(pace_.rested_us(), 0);
+}
+
+TEST_F(PaceTest, TheShareRisesWhereItWouldNotEndInTime) {
+  const PaceTask task{.share = 0.1, .end_by_us = 2'000'000};
+  const int64_t unlearned_us = run(task, {});  // 100 MB/s is what it believes at first, too
+  EXPECT_LE(unlearned_us, 2'000'000);
+  EXPECT_GE(unlearned_us, 1'400'000) << "no faster than it need be";
+}
+
+TEST_F(PaceTest, AJobThatGoesSlowerThanItWasThoughtIsCaughtUpWith) {
+  pace_.learn(100'000, 100'000'000);  // ten times as fast
+  EXPECT_LE(run({.share = 0.1, .end_by_us = 2'000'000}, {}), 2'000'000);
+}
+
+TEST_F(PaceTest, WhereItCannotEndInTimeItDoesNotRest) {
+  EXPECT_LE(run({.share = 0.1, .end_by_us = 500'000}, {}), 1'010'000);
+}
+
+TEST_F(PaceTest, WithTimeEnoughTheShareStays) {
+  EXPECT_NEAR(static_cast<double>(run({.share = 0.25, .end_by_us = 60'000'000}, {})), 4e6, 0.05e6);
+}
+
+// 100 MB at 20 MB/s.
+TEST_F(PaceTest, BytesAreACeilingThatNoHurryLifts) {
+  constexpr double kRate = 20;
+  EXPECT_NEAR(static_cast<double>(run({.write_rate = kRate}, {})), 5e6, 0.05e6);
+  EXPECT_NEAR(static_cast<double>(run({.end_by_us = 1, .write_rate = kRate}, {})), 5e6, 0.05e6);
+  EXPECT_NEAR(static_cast<double>(run({.write_rate = kRate}, {.hurried = true})), 5e6, 0.05e6);
+}
+
+TEST_F(PaceTest, WaitingAndSharesCountForTheBytesToo) {
+  EXPECT_NEAR(static_cast<double>(run({.share = 0.2, .write_rate = 20}, {})), 5e6, 0.1e6);
+  EXPECT_NEAR(static_cast<double>(run({.write_rate = 20}, {.wait_us = 1000})), 5e6, 0.1e6);
+}
+
+TEST_F(PaceTest, HurryEndsTheRestsOfItsShare) {
+  EXPECT_NEAR(static_cast<double>(run({.share = 0.25}, {.hurried = true})), 2.5e6, 0.05e6);
+}
+
+TEST_F(PaceTest, ItLearnsWhatAByteTakesWithoutRestsAndWaiting) {
+  EXPECT_FALSE(pace_.has_learned());
+  EXPECT_EQ(pace_.us_per_byte(), Pace::kFirstUsPerByte);
+  run({.share = 0.25}, {.wait_us = 300});
+  EXPECT_TRUE(pace_.has_learned());
+  EXPECT_NEAR(pace_.us_per_byte(), 0.01, 1e-4);
+  pace_.learn(3'000'000, 100'000'000);
+  EXPECT_NEAR(pace_.us_per_byte(), 0.02, 1e-3) << "half of what was known, half of the new";
+}
+
+TEST_F(PaceTest, ItTellsItsShareWhileAJobIsUnderWay) {
+  EXPECT_EQ(pace_.share(), 0);
+  pace_.begin({.share = 0.3});
+  EXPECT_EQ(pace_.share(), 0.3);
+  pace_.hurry();
+  EXPECT_EQ(pace_.share(), 1);
+  pace_.over();
+  EXPECT_EQ(pace_.share(), 0);
+}
+
+}  // namespace
+}  // namespace cellar::engine
