@@ -2,21 +2,36 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "engine/compaction/reclaim_queue.h"
 #include "engine/compaction/time_windows.h"
 
 namespace cellar::simulate {
+namespace {
 
-ShardModel::ShardModel(const Machine& machine, const Load& load, const Policy& policy,
-                       uint64_t seed)
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kUs = 1e6;
+// As the engine does: a tenth of a lead for what was not foreseen, and three quarters of
+// reclaim_within at most (engine/reclaim_plan.h, reclaim_attempt.h).
+constexpr double kSafety = 1.1;
+constexpr double kMostLead = 0.75;
+
+}  // namespace
+
+ShardModel::ShardModel(const Machine& machine, const Load& load, const Policy& policy)
     : machine_(machine),
       load_(load),
       policy_(policy),
-      live_(std::min(policy.tablet_bytes, load.live_bytes)),
-      random_(seed) {
+      live_(std::min(policy.tablet_bytes, load.live_bytes)) {
   const auto count = static_cast<size_t>(std::max(1.0, std::round(load.live_bytes / live_)));
   // Each begins with what an undisturbed past would have left: one run of all that lives.
-  for (size_t i = 0; i < count; ++i) tablets_.push_back({{{live_, -load.age_s, 0}}});
+  // Memtables are as full as if they had been flushed in turn.
+  const double round_s = policy.flush_bytes * static_cast<double>(count) / load.ingest;
+  for (size_t i = 0; i < count; ++i) {
+    const double part = static_cast<double>(count - i) / static_cast<double>(count);
+    tablets_.push_back({.runs = {{live_, -load.age_s, 0}}, .flushed_s = -part * round_s});
+  }
 }
 
 // The part of a run's cells that were dead at a time.
@@ -34,7 +49,9 @@ double ShardModel::dead_by(const Tablet& tablet, size_t i, double at_s) const {
     const double written = std::clamp((at_s - newer.from_s) / span_s, 0.0, 1.0);
     left *= 1 - std::min(1.0, written * newer.bytes / live_);
   }
-  return run.bytes * (1 - left);
+  const double rate = load_.ingest / static_cast<double>(tablets_.size());
+  const double in_memory = std::max(0.0, std::min(at_s, now_s_) - tablet.flushed_s) * rate;
+  return run.bytes * (1 - left * std::exp(-in_memory / live_));
 }
 
 ShardModel::Dead ShardModel::dead_of(const Tablet& tablet, size_t i) const {
@@ -64,7 +81,8 @@ bool ShardModel::is_free(size_t tablet) const {
          !(reclaim_.running && reclaim_.tablet == tablet);
 }
 
-void ShardModel::begin(Job& job, size_t tablet, size_t first, size_t count, double share) {
+void ShardModel::begin(Job& job, size_t tablet, size_t first, size_t count, double share,
+                       double write_part) {
   const Tablet& of = tablets_[tablet];
   job = {.running = true,
          .tablet = tablet,
@@ -77,7 +95,8 @@ void ShardModel::begin(Job& job, size_t tablet, size_t first, size_t count, doub
   const double left = std::max(machine_.write_rate - 2 * load_.ingest, machine_.write_rate / 100);
   const double slowest =
       std::max({job.read / machine_.read_rate, job.read / machine_.merge_rate, job.written / left});
-  job.ends_s = now_s_ + slowest / share;
+  const double least_s = job.written / (write_part * machine_.write_rate);
+  job.ends_s = now_s_ + std::max(slowest / share, least_s);
   if (measuring_) sum_.worked_s += slowest;
 }
 
@@ -89,24 +108,35 @@ void ShardModel::finish(Job& job, double& written) {
   runs.erase(begin + 1, begin + static_cast<ptrdiff_t>(job.count));
   if (job.result.bytes < 1) runs.erase(runs.begin() + static_cast<ptrdiff_t>(job.first));
   job.running = false;
+  tablets_[job.tablet].deadline_s = -1;
   waiting_.insert(job.tablet);
   if (!measuring_) return;
   written += job.written;
   sum_.merge_read += job.read;
 }
 
+// The one whose memtable is largest.
 void ShardModel::flush() {
-  const size_t tablet = random_.below(tablets_.size());
-  double bytes = policy_.flush_bytes;
+  const auto oldest =
+      std::min_element(tablets_.begin(), tablets_.end(),
+                       [](const Tablet& a, const Tablet& b) { return a.flushed_s < b.flushed_s; });
+  flush(static_cast<size_t>(oldest - tablets_.begin()));
+}
+
+void ShardModel::flush(size_t id) {
+  Tablet& tablet = tablets_[id];
+  const double rate = load_.ingest / static_cast<double>(tablets_.size());
+  const double gathered = (now_s_ - tablet.flushed_s) * rate;
+  double bytes = gathered;
   // Repetitions within a memtable cost nothing.
   if (load_.kind == Load::Kind::overwrites) bytes = live_ * (1 - std::exp(-bytes / live_));
-  const double gathered_s =
-      policy_.flush_bytes * static_cast<double>(tablets_.size()) / load_.ingest;
-  tablets_[tablet].runs.push_back({bytes, now_s_ - gathered_s, now_s_});
-  waiting_.insert(tablet);
+  tablet.runs.push_back({bytes, tablet.flushed_s, now_s_});
+  tablet.flushed_s = now_s_;
+  tablet.deadline_s = -1;
+  waiting_.insert(id);
   if (!measuring_) return;
   sum_.flushed += bytes;
-  sum_.ingested += policy_.flush_bytes;
+  sum_.ingested += gathered;
 }
 
 std::optional<engine::RunWindow> ShardModel::pick(const Tablet& tablet) const {
@@ -115,7 +145,6 @@ std::optional<engine::RunWindow> ShardModel::pick(const Tablet& tablet) const {
   if (!policy_.windows) return engine::pick_merge(sizes);
   // Of flushes as full as memory lets them be, all are worth a file.
   constexpr size_t kAllowed = engine::kMostTimeRuns;
-  constexpr double kUs = 1e6;
   const double since_s = -2 * load_.age_s;  // so that no time is negative
   std::vector<engine::TimedRun> runs;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -135,7 +164,7 @@ void ShardModel::begin_merge() {
     }
     it = waiting_.erase(it);
     const auto window = pick(tablets_[id]);
-    if (window) return begin(merge_, id, window->first, window->count, 1);
+    if (window) return begin(merge_, id, window->first, window->count, 1, 1);
   }
 }
 
@@ -144,28 +173,82 @@ void ShardModel::drop_dead_runs() {
   if (load_.kind != Load::Kind::ages) return;
   const double oldest_s = now_s_ - policy_.margin_s - load_.age_s;
   for (size_t i = 0; i < tablets_.size(); ++i) {
-    if (is_free(i))
-      std::erase_if(tablets_[i].runs, [&](const Run& r) { return r.to_s < oldest_s; });
+    if (!is_free(i)) continue;
+    const size_t gone =
+        std::erase_if(tablets_[i].runs, [&](const Run& r) { return r.to_s < oldest_s; });
+    if (gone != 0) tablets_[i].deadline_s = -1;
   }
 }
 
-// The worst tablet over its slack; of it the work that takes the most away for what it reads: a run
-// by itself where cells die of age, else all runs from one on to the oldest.
-void ShardModel::begin_reclaim() {
+double ShardModel::overdue_at(const Tablet& tablet, double at_s) const {
+  double overdue = 0;
+  const double died_s = at_s - policy_.margin_s - policy_.reclaim_within_s;
+  for (size_t i = 0; i < tablet.runs.size(); ++i) overdue += dead_by(tablet, i, died_s);
+  return overdue;
+}
+
+// Overdue bytes only grow, so the moment is found by halving.
+double ShardModel::deadline_of(Tablet& tablet) const {
+  if (tablet.deadline_s >= 0) return tablet.deadline_s;
+  const double allowed = policy_.dead_slack * live_;
+  double from_s = 0;
+  double to_s = now_s_ + policy_.margin_s + policy_.reclaim_within_s;
+  if (load_.kind == Load::Kind::ages) to_s += load_.age_s;
+  tablet.deadline_s = kNever;
+  if (overdue_at(tablet, to_s) <= allowed) return tablet.deadline_s;
+  while (to_s - from_s > 1e-3) {
+    const double middle_s = (from_s + to_s) / 2;
+    (overdue_at(tablet, middle_s) > allowed ? to_s : from_s) = middle_s;
+  }
+  return tablet.deadline_s = to_s;
+}
+
+// As engine/reclaim_plan.h.
+void ShardModel::plan_reclaim() {
+  next_reclaim_s_ = kNever;
   if (policy_.reclaim_share <= 0) return;
-  std::optional<size_t> worst;
-  double worst_overdue = policy_.dead_slack * live_;
+  std::vector<engine::ReclaimDemand> demands;
+  std::vector<size_t> ids;
   for (size_t id = 0; id < tablets_.size(); ++id) {
     if (!is_free(id)) continue;
-    double overdue = 0;
-    for (size_t i = 0; i < tablets_[id].runs.size(); ++i)
-      overdue += dead_of(tablets_[id], i).overdue;
-    if (overdue <= worst_overdue) continue;
-    worst_overdue = overdue;
-    worst = id;
+    const double due_s = deadline_of(tablets_[id]);
+    if (due_s == kNever) continue;
+    double bytes = 0;
+    for (const Run& run : tablets_[id].runs) bytes += run.bytes;
+    demands.push_back({.due_us = static_cast<int64_t>(due_s * kUs),
+                       .within_us = static_cast<int64_t>(policy_.reclaim_within_s * kUs),
+                       .share = policy_.reclaim_share,
+                       .work_us = bytes / machine_.merge_rate * kUs,
+                       .least_us = bytes / (policy_.reclaim_share * machine_.write_rate) * kUs});
+    ids.push_back(id);
   }
-  if (!worst) return;
-  const Tablet& tablet = tablets_[*worst];
+  const std::vector<engine::ReclaimTime> times = engine::ReclaimQueue::plan(demands);
+  double best_due_s = kNever;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const double due_s = tablets_[ids[i]].deadline_s;
+    const double lead_s = kSafety * (due_s - static_cast<double>(times[i].begin_us) / kUs);
+    const double begin_s =
+        std::max(now_s_, due_s - std::min(lead_s, kMostLead * policy_.reclaim_within_s));
+    const bool first = begin_s != next_reclaim_s_ ? begin_s < next_reclaim_s_ : due_s < best_due_s;
+    if (!first) continue;
+    next_reclaim_s_ = begin_s;
+    best_due_s = due_s;
+    next_reclaimed_ = ids[i];
+    next_share_ = std::min(times[i].share, 1.0);
+  }
+}
+
+void ShardModel::begin_reclaim() {
+  plan_reclaim();
+  if (next_reclaim_s_ <= now_s_) reclaim(next_reclaimed_, next_share_);
+}
+
+// The work that takes the most away for what it reads: a run by itself where cells die of age, else
+// all runs from one on to the oldest.
+void ShardModel::reclaim(size_t id, double share) {
+  // What the memtable killed goes with the rest.
+  if (load_.kind == Load::Kind::overwrites) flush(id);
+  const Tablet& tablet = tablets_[id];
   size_t first = 0;
   size_t count = 0;
   double best = 0;
@@ -180,7 +263,7 @@ void ShardModel::begin_reclaim() {
     first = from;
     count = i + 1 - from;
   }
-  if (count != 0) begin(reclaim_, *worst, first, count, policy_.reclaim_share);
+  if (count != 0) begin(reclaim_, id, first, count, share, policy_.reclaim_share);
 }
 
 void ShardModel::look() {
@@ -218,24 +301,24 @@ Outcome ShardModel::run(double turns) {
   double next_flush_s = 0;
   double next_look_s = 0;
   while (now_s_ < total_s) {
+    // Time moves on although something that is due cannot be done.
+    const double earliest_s = now_s_ + 0.1;
     if (!measuring_ && now_s_ >= total_s / 2) measuring_ = true;
     now_s_ = std::min(next_flush_s, next_look_s);
+    if (!reclaim_.running) now_s_ = std::min(now_s_, std::max(next_reclaim_s_, earliest_s));
     if (merge_.running) now_s_ = std::min(now_s_, merge_.ends_s);
     if (reclaim_.running) now_s_ = std::min(now_s_, reclaim_.ends_s);
     if (merge_.running && merge_.ends_s <= now_s_) finish(merge_, sum_.merged);
-    if (reclaim_.running && reclaim_.ends_s <= now_s_) {
-      finish(reclaim_, sum_.reclaimed);
-      begin_reclaim();
-    }
+    if (reclaim_.running && reclaim_.ends_s <= now_s_) finish(reclaim_, sum_.reclaimed);
     if (next_flush_s <= now_s_) {
       flush();
       next_flush_s += flush_every_s;
     }
     if (next_look_s <= now_s_) {
       look();
-      if (!reclaim_.running) begin_reclaim();
       next_look_s += look_every_s;
     }
+    if (!reclaim_.running) begin_reclaim();
     if (!merge_.running) begin_merge();
   }
   sum_.time_s = total_s / 2;

@@ -1,19 +1,21 @@
 // ShardModel: one shard of a large node, as the sizes and times of what it holds, without the data:
 // tablets, their runs, flushes, merges for the shape of the tree and reclaiming, on a virtual
 // clock. What is merged next is decided by the engine's own pickers (engine/compaction/picker.h,
-// time_windows.h).
+// time_windows.h), and when reclaiming begins by its own queue (reclaim_queue.h).
 //
 // Shards are alike and share nothing but the devices, so a node of 64 cores is 64 times one of
 // these with a 64th of the devices.
 //
 // What is simplified:
-//   - writes fall on tablets at random, evenly; a tablet's live bytes do not change;
+//   - writes fall on tablets evenly, and the one whose memtable is largest is flushed; a tablet's
+//     live bytes do not change;
 //   - overwriting: a run is a random set of the tablet's cells, so two runs of a and b bytes of a
 //     tablet of L have a * b / L in common, of which the older copy is dead;
 //   - ageing: nothing is overwritten, times of writing lie evenly between a run's first and last;
 //   - a job takes as long as the slowest of reading, merging and writing, with the device's rate
 //     less what log and flushes take; jobs for the shape and for reclaiming run beside each other,
-//     one of each, and reclaiming works for its share of the time.
+//     one of each, and reclaiming works for the share of the time that its queue says, and writes
+//     reclaim_share of what the device takes at most.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +25,6 @@
 #include <vector>
 
 #include "engine/compaction/picker.h"
-#include "io/base/random.h"
 
 namespace cellar::simulate {
 
@@ -47,7 +48,7 @@ struct Policy {
   double flush_bytes = 32 << 20;
   double reclaim_within_s = 3600;
   double dead_slack = 0.1;      // of a tablet's live bytes
-  double reclaim_share = 0.25;  // of the time; 0: no reclaiming
+  double reclaim_share = 0.25;  // of the device's write rate; 0: no reclaiming
   double margin_s = 300;
   bool windows = false;  // ages: merges by windows of time instead of by size
 };
@@ -74,7 +75,7 @@ struct Outcome {
 
 class ShardModel {
  public:
-  ShardModel(const Machine& machine, const Load& load, const Policy& policy, uint64_t seed = 1);
+  ShardModel(const Machine& machine, const Load& load, const Policy& policy);
 
   // Until the live bytes have been written `turns` times.
   Outcome run(double turns);
@@ -88,6 +89,9 @@ class ShardModel {
   };
   struct Tablet {
     std::vector<Run> runs;  // oldest first
+    double flushed_s = 0;   // its memtable was written since
+    // When more is overdue than the slack allows, as things are; where it is not known: negative.
+    double deadline_s = -1;
   };
   struct Dead {
     double bytes = 0;    // dead
@@ -107,7 +111,13 @@ class ShardModel {
   void flush();
   void begin_merge();
   void begin_reclaim();
-  void begin(Job& job, size_t tablet, size_t first, size_t count, double share);
+  // The tablet whose turn it is at `next_reclaim_s_`, and its share.
+  void plan_reclaim();
+  void reclaim(size_t tablet, double share);
+  double overdue_at(const Tablet& tablet, double at_s) const;
+  double deadline_of(Tablet& tablet) const;
+  void begin(Job& job, size_t tablet, size_t first, size_t count, double share, double write_part);
+  void flush(size_t tablet);
   void finish(Job& job, double& written);
   bool is_free(size_t tablet) const;
   std::optional<engine::RunWindow> pick(const Tablet& tablet) const;
@@ -122,13 +132,15 @@ class ShardModel {
   const Load load_;
   const Policy policy_;
   const double live_;  // bytes of a tablet
-  Random random_;
   std::vector<Tablet> tablets_;
   std::set<size_t> waiting_;  // for a merge
   double now_s_ = 0;
   bool measuring_ = false;
   Job merge_;
   Job reclaim_;
+  double next_reclaim_s_ = 0;
+  size_t next_reclaimed_ = 0;
+  double next_share_ = 0;
   Outcome sum_;
   size_t looks_ = 0;
 };
