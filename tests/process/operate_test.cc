@@ -366,6 +366,65 @@ TEST_F(Operate, TheGoldenDirectoryOfFormatOneIsOpened) {
   EXPECT_EQ(rows.rbegin()->second, "logged" + std::string(2000, 'j'));
 }
 
+// A directory of format 1 is served as that format has it, until it is asked to move.
+TEST_F(Operate, TheGoldenDirectoryOfFormatOneStaysOneUntilItIsUpgraded) {
+  std::string said;
+  ASSERT_EQ(run(fmt::format("tar -xzf {}/tests/testdata/data_directory_format_1.tar.gz -C {}",
+                            CELLAR_SOURCE_DIR, scratch_.string()),
+                said),
+            0)
+      << said;
+  const std::string cellar = bin() / "cellar";
+  const auto format = [this] {
+    return read_all(fs::path(path("golden")) / "FORMAT").substr(0, 15);
+  };
+  auto node = make({}, "golden");
+  ASSERT_TRUE(node->start());
+  const std::string alter =
+      fmt::format("{} --addr {} altertable t bottom-compression=zstd", cellar, node->address());
+  EXPECT_NE(run(alter, said), 0);
+  EXPECT_NE(said.find("--upgrade-format"), std::string::npos) << said;
+  EXPECT_EQ(node->terminate().value(), 0);
+  EXPECT_EQ(format(), "cellar format 1");
+  EXPECT_EQ(run(fmt::format("{} --data-dir {} --upgrade-format", (bin() / "cellard").string(),
+                            path("golden")),
+                said),
+            0)
+      << said;
+  EXPECT_EQ(format(), "cellar format 2");
+  ASSERT_TRUE(node->start());
+  for (const char* command : {"altertable t bottom-compression=zstd", "compact t"}) {
+    EXPECT_EQ(run(fmt::format("{} --addr {} {}", cellar, node->address(), command), said), 0)
+        << said;
+  }
+  client::SyncClient client(options_of(*node));
+  EXPECT_EQ(read(client, "t").size(), 20u);
+}
+
+// Written by the first program that knew format 2: tables of Zstandard, one with a dictionary, an
+// option that only this format knows, and a log.
+TEST_F(Operate, TheGoldenDirectoryOfFormatTwoIsOpened) {
+  std::string said;
+  ASSERT_EQ(run(fmt::format("tar -xzf {}/tests/testdata/data_directory_format_2.tar.gz -C {}",
+                            CELLAR_SOURCE_DIR, scratch_.string()),
+                said),
+            0)
+      << said;
+  const std::string cellar = bin() / "cellar";
+  EXPECT_EQ(run(fmt::format("{}-inspect verify {}", cellar, path("golden")), said), 0) << said;
+  EXPECT_EQ(run(fmt::format("{0}-inspect dump {1}/blob/*.sst", cellar, path("golden")), said), 0);
+  EXPECT_NE(said.find("(zstd with dictionary; "), std::string::npos);
+  auto node = make({}, "golden");
+  ASSERT_TRUE(node->start());
+  client::SyncClient client(options_of(*node));
+  const Rows rows = read(client, "t");
+  EXPECT_EQ(rows.size(), 1010u);
+  EXPECT_EQ(rows.begin()->first, "packed00000");
+  EXPECT_EQ(rows.rbegin()->first, "written00009");
+  EXPECT_EQ(run(fmt::format("{} --addr {} describe t", cellar, node->address()), said), 0);
+  EXPECT_NE(said.find("at the bottom zstd"), std::string::npos) << said;
+}
+
 TEST_F(Operate, TheDoctorLooksAtADirectoryAndAtANode) {
   auto node = make();
   ASSERT_TRUE(node->start());
