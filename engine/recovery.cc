@@ -153,7 +153,13 @@ Async<Result<void>> Recovery::serve() {
 }
 
 Async<Result<void>> Recovery::remove_unnamed_logs() {
-  CO_TRY(const auto logs, co_await node_.envs_.front().logs.list());
+  LogStore& store = node_.envs_.front().logs;
+  const Result<size_t> litter = co_await store.remove_litter();
+  if (!litter) {
+    log_warn("node", "what is left of removed logs stays until the next start: {}",
+             litter.error().to_string());
+  }
+  CO_TRY(const auto logs, co_await store.list());
   size_t removed = 0;
   for (LogId log : logs) {
     const bool ours =

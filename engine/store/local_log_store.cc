@@ -62,23 +62,36 @@ Async<Result<void>> LocalLogStore::remove(LogId id) {
   // The mark comes first, so that a crash in between never leaves a log with holes.
   const std::string mark = gone_path(id);
   if (!it->second.gone) CO_TRY_VOID(co_await replace_file(fs_, mark, std::string()));
-  co_return co_await remove_remains(id, std::move(it->second));
+  co_return co_await remove_remains(id, std::move(it->second), removal_);
+}
+
+Async<Result<size_t>> LocalLogStore::remove_litter() {
+  CO_TRY(auto logs, co_await list_log_files(fs_));
+  const FileRemovalRef without_rests(new FileRemoval(fs_, nullptr));
+  size_t removed = 0;
+  for (auto& [id, files] : logs) {
+    if (!files.gone) continue;
+    CO_TRY_VOID(co_await remove_remains(id, std::move(files), without_rests));
+    ++removed;
+  }
+  co_return removed;
 }
 
 // REQUIRES: the gone mark of the log is durable, so that nobody reads what is left of it.
-Async<Result<void>> LocalLogStore::remove_remains(LogId id, LogFiles files) {
+Async<Result<void>> LocalLogStore::remove_remains(LogId id, LogFiles files,
+                                                  FileRemovalRef removal) {
   for (const uint64_t segment : files.segments) {
     const std::string path = segment_path(id, segment);
-    CO_TRY_VOID(co_await removal_->remove(path));
+    CO_TRY_VOID(co_await removal->remove(path));
   }
   for (const uint64_t segment : files.temporary) {
     const std::string path = segment_path(id, segment) + std::string(kTemporarySuffix);
-    CO_TRY_VOID(co_await removal_->remove(path));
+    CO_TRY_VOID(co_await removal->remove(path));
   }
   const std::string directory(kLogDirectory);
   CO_TRY_VOID(co_await fs_.sync_dir(directory));
   const std::string mark = gone_path(id);
-  co_return co_await removal_->remove(mark);
+  co_return co_await removal->remove(mark);
 }
 
 }  // namespace cellar::engine

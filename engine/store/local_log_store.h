@@ -24,9 +24,10 @@ class LocalLogStore final : public LogStore {
   Async<Result<void>> fence(LogId id) override;
   // OK when absent. All or nothing as list() and read() see it, also across a crash.
   Async<Result<void>> remove(LogId id) override;
+  Async<Result<size_t>> remove_litter() override;
 
  private:
-  Async<Result<void>> remove_remains(LogId id, LogFiles files);
+  Async<Result<void>> remove_remains(LogId id, LogFiles files, FileRemovalRef removal);
 
   FileSystem& fs_;
   Runtime& runtime_;

@@ -100,6 +100,9 @@ class LogStore {
   // lock fences.
   virtual Async<Result<void>> fence(LogId id) = 0;
   virtual Async<Result<void>> remove(LogId id) = 0;
+  // Ends removals that a crash cut short, which nobody asks for again; answers how many. For a
+  // start, before others use the disk. REQUIRES: no removal is under way.
+  virtual Async<Result<size_t>> remove_litter() = 0;
 };
 
 }  // namespace cellar::engine

@@ -2,6 +2,8 @@
 
 #include "engine/record/file_header.h"
 #include "engine/store/local_log_store.h"
+#include "engine/store/log_files.h"
+#include "engine/store/record_file.h"
 #include "tests/engine/store/store_rig.h"
 
 namespace cellar::engine {
@@ -444,6 +446,25 @@ TEST_F(LogTest, IdsAreNotReusedAndARemovedLogIsGone) {
   const auto read_back = rig.run(store.read(kLog, kLogBegin, seen));
   ASSERT_FALSE(read_back);
   EXPECT_EQ(read_back.error().code, Errc::not_found);
+}
+
+// A process that dies while it removes a log leaves the mark and some of the files.
+TEST_F(LogTest, WhatARemovalThatWasCutShortHasLeftGoesWithTheNextStart) {
+  StoreRig rig(disk);
+  LocalLogStore store(*rig.fs, rig.runtime, small_log());
+  const LogId other = make_log_id(SessionEpoch{3}, 0);
+  for (const LogId id : {kLog, other}) {
+    auto log = value_of(rig.run(store.create(id)));
+    (void)value_of(rig.run(log->seal()));
+  }
+  EXPECT_EQ(value_of(rig.run(store.remove_litter())), 0u);
+  expect_ok(rig.run(replace_file(*rig.fs, gone_path(kLog), std::string())));
+  EXPECT_EQ(value_of(rig.run(store.list())), (std::vector<LogId>{other}));
+  ASSERT_TRUE(value_of(rig.run(list_log_files(*rig.fs))).contains(kLog));
+  EXPECT_EQ(value_of(rig.run(store.remove_litter())), 1u);
+  const auto left = value_of(rig.run(list_log_files(*rig.fs)));
+  EXPECT_FALSE(left.contains(kLog)) << "litter stays for good";
+  EXPECT_TRUE(left.contains(other));
 }
 
 TEST_F(LogTest, AnEntryBeyondTheLimitIsRefused) {
