@@ -6,9 +6,8 @@
 //   1. the biggest memtable, while all of them take more than the soft bound;
 //   2. a tablet with a frozen memtable (replayed at the start, or left by a flush that failed), or
 //      whose active one is full;
-//   3. the tablet that is reclaimed next, while the one before it is: what is in memory has to be
-//   on
-//      disk before cells that it killed can go;
+//   3. the tablet that is reclaimed next, while the one before it is: what killed cells has to be
+//      on disk before they can go;
 //   4. the tablet that holds the log back most, while the log is longer than its bound.
 //
 // Reclaiming (reclaim.h) sleeps until the first death that gives it something to do, and looks

@@ -21,6 +21,7 @@
 #include "bench/embedded/bed.h"
 #include "bench/embedded/dataset.h"
 #include "bench/embedded/process_counters.h"
+#include "bench/embedded/random_reads.h"
 #include "bench/embedded/tally.h"
 #include "bench/series/table_blocks.h"
 #include "engine/read/scan.h"
@@ -183,15 +184,6 @@ struct Sample {
   double live_cells;
 };
 
-struct Count final : CellSink {
-  uint64_t cells = 0;
-  Flow cell(const CellView&) override {
-    ++cells;
-    return Flow::more;
-  }
-  Flow end_row(Bytes) override { return Flow::more; }
-};
-
 class Program {
  public:
   explicit Program(Options options) : options_(std::move(options)) {
@@ -302,7 +294,7 @@ class Program {
     return spec;
   }
   uint64_t read(const ReadSpec& spec) {
-    Count count;
+    CountCells count;
     on_shard([this, &spec, &count](Shard& shard) -> Async<void> {
       const engine::TabletDescriptor& tablet = bed_->ranges_of(shard.id()).front().tablet;
       auto cursor = bed_->node().engine(shard.id()).open_scan(tablet.id, tablet.epoch, spec);
@@ -377,7 +369,7 @@ class Program {
         ReadSpec spec;
         make(spec);
         spec.rows.normalize();
-        Count count;
+        CountCells count;
         auto cursor = bed_->node().engine(shard.id()).open_scan(tablet.id, tablet.epoch, spec);
         while (true) {
           const engine::ScanStep step = (*cursor)->run(count);
