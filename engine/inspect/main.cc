@@ -1,4 +1,5 @@
 // cellar-inspect: prints and verifies the files of a data directory, and export files.
+#include <cerrno>
 #include <filesystem>
 #include <iostream>
 
@@ -19,6 +20,7 @@ using cellar::engine::DumpOptions;
 constexpr int kExitWhole = 0;
 constexpr int kExitDamaged = 1;  // damage was found, or a file could not be read to its end
 constexpr int kExitUsage = 2;    // also: no such file, or none of Cellar's
+constexpr int kExitLost = 3;     // the output could not be written
 
 struct Arguments {
   std::vector<std::string> paths;
@@ -42,7 +44,9 @@ constexpr auto kVerifyAbout =
 constexpr auto kExits =
     "Exit status: 0 whole; 1 damage was found (each finding is a line that begins with PROBLEM, "
     "or\n"
-    "an object with a \"problem\" under --json); 2 usage, no such file, or none of Cellar's.\n\n"
+    "an object with a \"problem\" under --json); 2 usage, no such file, or none of Cellar's; 3 "
+    "the\n"
+    "output could not be written.\n\n"
     "Examples:\n"
     "  cellar-inspect dump --entries blob/000000000400001a.sst\n"
     "  cellar-inspect verify /var/lib/cellar\n"
@@ -98,7 +102,6 @@ int run(const Arguments& arguments, bool verify) {
     }
     pool.stop();
   }
-  std::cout.flush();
   return dump->problems() > 0 ? kExitDamaged : exit;
 }
 
@@ -110,9 +113,7 @@ int parse(CLI::App& app, int argc, char** argv) {
   return kParsed;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int inspect(int argc, char** argv) {
   CLI::App app{kAbout, "cellar-inspect"};
   app.footer(kExits);
   app.require_subcommand(1);
@@ -133,3 +134,15 @@ int main(int argc, char** argv) {
   if (code != kParsed) return code == 0 ? kExitWhole : kExitUsage;
   return run(arguments, verify->parsed());
 }
+
+// All of the output is out, or nobody may take the exit code for that of a whole file.
+int finish(int code) {
+  std::cout.flush();
+  if (std::cout.good()) return code;
+  if (errno != EPIPE) std::cerr << "cellar-inspect: not all of the output could be written\n";
+  return kExitLost;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return finish(inspect(argc, argv)); }

@@ -140,8 +140,9 @@ int exit_code_of(const Error& error) {
   }
 }
 
-int run(const std::vector<std::string>& words, const Console& console, const Clock& clock) {
-  set_log_level(LogLevel::off);
+namespace {
+
+int run_words(const std::vector<std::string>& words, const Console& console, const Clock& clock) {
   if (!words.empty() && words[0] == "__complete") {
     return complete_for_shell({words.begin() + 1, words.end()}, console);
   }
@@ -169,10 +170,20 @@ int run(const std::vector<std::string>& words, const Console& console, const Clo
   }
   auto session = make_session(invocation->globals, console, clock);
   if (!session) return usage_session.usage(session.error());
-  const int code = invocation->spec ? invocation->spec->run(*session, invocation->arguments)
-                                    : shell(*session, Arguments());
-  std::fflush(console.out);
-  return code;
+  return invocation->spec ? invocation->spec->run(*session, invocation->arguments)
+                          : shell(*session, Arguments());
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& words, const Console& console, const Clock& clock) {
+  set_log_level(LogLevel::off);
+  const int code = run_words(words, console, clock);
+  const Result<void> written = console.finish();
+  if (written) return code;
+  // That nobody reads on is no fault worth a word.
+  if (written.error().code != Errc::cancelled) console.complain("{}", written.error().message);
+  return code == kDone ? kFailed : code;
 }
 
 }  // namespace cellar::cli

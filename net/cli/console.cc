@@ -1,7 +1,9 @@
 #include "net/cli/console.h"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -17,6 +19,18 @@ Console Console::of_process() {
   const bool dumb = term == nullptr || std::strcmp(term, "dumb") == 0;
   console.colour = console.out_is_terminal && !dumb && (no_color == nullptr || *no_color == '\0');
   return console;
+}
+
+Result<void> Console::finish() const {
+  errno = 0;
+  if (std::fflush(out) == 0 && std::ferror(out) == 0) return {};
+  const int why = errno;  // 0: it was an earlier part
+  pollfd reader{::fileno(out), 0, 0};
+  if (::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0) {
+    return fail(Errc::cancelled, "nobody reads the output any more");
+  }
+  return fail(Errc::internal, "not all of the output could be written{}{}", why != 0 ? ": " : "",
+              why != 0 ? std::strerror(why) : "");
 }
 
 std::string Console::styled(Style style, std::string_view text) const {

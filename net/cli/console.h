@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "io/base/result.h"
+
 namespace cellar::cli {
 
 enum class Style : uint8_t { plain, bold, dim, red };
@@ -26,6 +28,9 @@ struct Console {
   static Console of_process();
 
   std::string styled(Style style, std::string_view text) const;
+  // What was written is out. CANCELLED: nobody reads it any more; else an error that says why some
+  // of it is lost.
+  Result<void> finish() const;
   void write(std::string_view text) const { std::fwrite(text.data(), 1, text.size(), out); }
   template <class... Args>
   void print(fmt::format_string<Args...> format, Args&&... args) const {

@@ -1,21 +1,17 @@
 // cellard: the storage node.
-#include <cstdio>
-
 #include "net/http/http_companion.h"
 #include "net/server/program.h"
+#include "net/server/say.h"
 
 int main(int argc, char** argv) {
   using namespace cellar;
   server::hold_stop_signals();
   auto config = server::parse_command_line(argc, argv);
   if (!config) {
-    fmt::print(stderr, "cellard: {}\n", config.error().message);
+    server::say(stderr, "cellard: {}\n", config.error().message);
     return server::kExitUsage;
   }
-  if (!config->print.empty()) {
-    fmt::print("{}", config->print);
-    return 0;
-  }
+  if (!config->print.empty()) return server::print_page(config->print);
   const SystemClock clock;
   const auto http = http::make_companion(clock);
   return server::run_node(*config, clock, nullptr, http.get());

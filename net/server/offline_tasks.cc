@@ -1,13 +1,12 @@
 #include "net/server/offline_tasks.h"
 
-#include <cstdio>
-
 #include "engine/backup.h"
 #include "engine/store/format_file.h"
 #include "engine/store/local_stores.h"
 #include "io/disk/pool_fs.h"
 #include "io/runtime/shard_loop.h"
 #include "net/server/program.h"
+#include "net/server/say.h"
 #include "net/server/settings.h"
 
 namespace cellar::server {
@@ -79,10 +78,10 @@ Result<std::string> run(const Config& config, const Clock& clock) {
 int run_task(const Config& config, const Clock& clock) {
   const Result<std::string> done = run(config, clock);
   if (!done) {
-    fmt::print(stderr, "cellard: {}\n", done.error().message);
+    say(stderr, "cellard: {}\n", done.error().message);
     return kExitCannotStart;
   }
-  fmt::print("cellard: '{}' {}\n", config.options.data_dir, *done);
+  say(stdout, "cellard: '{}' {}\n", config.options.data_dir, *done);
   return 0;
 }
 

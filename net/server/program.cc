@@ -1,12 +1,12 @@
 #include "net/server/program.h"
 
 #include <csignal>
-#include <cstdio>
 #include <ctime>
 
 #include "io/base/log_setup.h"
 #include "net/server/offline_tasks.h"
 #include "net/server/readiness.h"
+#include "net/server/say.h"
 #include "net/server/server.h"
 #include "net/server/service_manager.h"
 
@@ -103,8 +103,7 @@ void drain(Server& server, Readiness& readiness) {
 int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
                      const Config& config) {
   if (companion != nullptr) companion->serve(server);
-  fmt::print("cellard: ready on {}\n", server.address());
-  std::fflush(stdout);
+  say(stdout, "cellard: ready on {}\n", server.address());
 
   ServiceManager manager = ServiceManager::of_environment();
   manager.ready(fmt::format("serves on {}", server.address()));
@@ -126,7 +125,7 @@ int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
 }
 
 int cannot_start(const Error& error) {
-  fmt::print(stderr, "cellard: {}\n", error.message);
+  say(stderr, "cellard: {}\n", error.message);
   return kExitCannotStart;
 }
 

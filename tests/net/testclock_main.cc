@@ -1,9 +1,9 @@
 // cellard_testclock: the storage node with a clock that stands still until it is told to move
 // (clock_ops.h). For the acceptance cases; never installed.
 #include <charconv>
-#include <cstdio>
 
 #include "net/server/program.h"
+#include "net/server/say.h"
 #include "tests/net/adjustable_clock.h"
 
 namespace cellar::tests {
@@ -29,14 +29,11 @@ int main(int argc, char** argv) {
   int64_t wall_us = 0;
   int64_t boot_us = 0;
   if (!config || !tests::parse(wall, wall_us) || !tests::parse(boot, boot_us)) {
-    fmt::print(stderr, "cellard_testclock: {}\n",
-               config ? "the clock is no number" : config.error().message);
+    server::say(stderr, "cellard_testclock: {}\n",
+                config ? "the clock is no number" : config.error().message);
     return server::kExitUsage;
   }
-  if (!config->print.empty()) {
-    fmt::print("{}", config->print);
-    return 0;
-  }
+  if (!config->print.empty()) return server::print_page(config->print);
   tests::AdjustableClock clock(wall_us, boot_us);
   return server::run_node(*config, clock, &clock);
 }
