@@ -36,8 +36,8 @@ struct FileHeader {
 // The 4 KiB block.
 AlignedBuffer encode_file_header(const FileHeader& header);
 
-// DATA_LOSS naming `path` when the header is damaged or of another kind; FAILED_PRECONDITION when
-// the file is of a newer format.
+// DATA_LOSS naming `path` when the header is damaged, of another kind or says what no writer says;
+// FAILED_PRECONDITION when the file is of a newer format.
 Result<FileHeader> decode_file_header(Bytes block, RecordFileKind kind, std::string_view path);
 
 }  // namespace cellar::engine

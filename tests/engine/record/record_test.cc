@@ -97,6 +97,28 @@ TEST(FileHeader, AnyChangedByteIsDamageAndANewerVersionIsRefused) {
             Errc::data_loss);
 }
 
+// Its checksum is right: somebody made it so.
+TEST(FileHeader, AnIdThatSeedsNoChecksumAndAFileOfHalfABlockAreDamage) {
+  FileHeader header;
+  header.id = (1ull << 56) - 1;
+  header.file_bytes = kFileHeaderBlockBytes;
+  const auto decode = [&header] {
+    const AlignedBuffer block = encode_file_header(header);
+    return decode_file_header(block.bytes(0, block.size()), RecordFileKind::log, "log/1");
+  };
+  EXPECT_TRUE(decode());
+  header.id += 1;
+  ASSERT_FALSE(decode());
+  EXPECT_EQ(decode().error().code, Errc::data_loss);
+  header.id = 1;
+  for (const uint64_t bytes :
+       {uint64_t{0}, uint64_t{100}, kFileHeaderBlockBytes - 1, kFileHeaderBlockBytes + 512}) {
+    header.file_bytes = bytes;
+    ASSERT_FALSE(decode()) << bytes;
+    EXPECT_EQ(decode().error().code, Errc::data_loss);
+  }
+}
+
 TEST(Record, EveryFillOfABatchEndsOnABlockAndParsesBack) {
   // Every payload length around a block boundary, so every size of the filler, the two-block one
   // included.
