@@ -1,12 +1,12 @@
-#include "tests/fuzz/wire_fuzz.h"
-
 #include <cstring>
 
 #include "engine/filter/row_filter.h"
 #include "io/base/check.h"
+#include "net/client/encode.h"
+#include "net/server/table_codec.h"
 #include "net/wire/read_codec.h"
-#include "net/wire/rule_codec.h"
 #include "net/wire/write_codec.h"
+#include "tests/fuzz/fuzz_target.h"
 #include "tests/net/wire_bodies.h"
 
 namespace cellar::fuzz {
@@ -84,6 +84,14 @@ void run_filter(const FilterSpec& spec) {
 }
 
 template <class Request>
+void decode_conditional(Bytes body) {
+  const auto* request = wire::verified<Request>(body);
+  if (request == nullptr) return;
+  wire::DecodedConditional decoded;
+  (void)wire::decode(*request, decoded);
+}
+
+template <class Request>
 void decode_read(Bytes body) {
   const auto* request = wire::verified<Request>(body);
   if (request == nullptr) return;
@@ -103,18 +111,27 @@ void decode_drop(Bytes body) {
   if (request != nullptr) (void)wire::decode(*request, drop);
 }
 
-void decode_families(Bytes body) {
-  const auto* request = wire::verified<fb::CreateTableRequest>(body);
-  if (request == nullptr || request->families() == nullptr) return;
-  for (const fb::FamilySpec* family : *request->families()) {
-    (void)wire::decode_rule(family->rule());
+void decode_table_changes(Bytes body) {
+  const engine::TableMap none;
+  if (const auto* request = wire::verified<fb::CreateTableRequest>(body)) {
+    engine::TableSpec spec;
+    (void)server::decode_create(*request, none, spec);
+  }
+  if (const auto* request = wire::verified<fb::AlterTableRequest>(body)) {
+    engine::TableChange change;
+    (void)server::decode_alter(*request, none, change);
   }
 }
 
 void decode(const Frame& frame) {
   switch (static_cast<fb::Op>(frame.header.op)) {
     case fb::Op::MutateRow:
+      decode_conditional<fb::MutateRowRequest>(frame.body);
       return decode_write<fb::MutateRowRequest>(frame.body);
+    case fb::Op::CheckAndMutateRow:
+      return decode_conditional<fb::CheckAndMutateRowRequest>(frame.body);
+    case fb::Op::ReadModifyWriteRow:
+      return decode_conditional<fb::ReadModifyWriteRowRequest>(frame.body);
     case fb::Op::MutateRows:
       return decode_write<fb::MutateRowsRequest>(frame.body);
     case fb::Op::ReadRow:
@@ -124,15 +141,13 @@ void decode(const Frame& frame) {
     case fb::Op::DropRowRange:
       return decode_drop(frame.body);
     default:
-      return decode_families(frame.body);
+      return decode_table_changes(frame.body);
   }
 }
 
-}  // namespace
-
-void fuzz_wire(const uint8_t* data, size_t size) {
+void fuzz_wire(Bytes input) {
   wire::Preface preface;
-  (void)wire::parse_preface({reinterpret_cast<const char*>(data), size}, preface);
+  (void)wire::parse_preface(input, preface);
   constexpr uint32_t kMaxBody = 1u << 16;
   FrameReader frames(kMaxBody);
   size_t fed = 0;
@@ -143,13 +158,49 @@ void fuzz_wire(const uint8_t* data, size_t size) {
       decode(**frame);
       continue;
     }
-    if (fed == size) return;
+    if (fed == input.size()) return;
     const auto space = frames.space();
-    const size_t n = std::min(space.size(), size - fed);
-    std::memcpy(space.data(), data + fed, n);
+    const size_t n = std::min(space.size(), input.size() - fed);
+    std::memcpy(space.data(), input.data() + fed, n);
     frames.received(n);
     fed += n;
     CHECK(frames.buffer_bytes() <= 4 * (kMaxBody + FrameReader::kInitialBytes));
+  }
+}
+
+// What the client's encoder makes of one request of each kind.
+void add_client_seeds(std::vector<std::string>& seeds) {
+  namespace cl = client;
+  cl::Encoder encoder(1);
+  cl::Mutation row("row");
+  row.set("f", "q", "value", 1000).with_ttl(5'000'000).delete_column("f", "r", 10, 20);
+  row.set("f", "now", "v").delete_family("g").with_token(cl::Token{"token", 7});
+  cl::CheckAndMutate check;
+  check.row = "row";
+  check.filter = cl::Filter::chain({cl::Filter::regex(cl::Filter::Kind::value_regex, "a.*"),
+                                    cl::Filter::column_range("f", {.start = "a", .end = "b"})});
+  check.then_mutation.set("f", "q", "v");
+  check.else_mutation.delete_row();
+  cl::ReadModifyWrite modify;
+  modify.row = "row";
+  modify.rules = {{"f", "q", "tail", 0}, {"f", "n", std::nullopt, 5}};
+  cl::FamilySpec family;
+  family.name = "f";
+  family.rule_given = true;
+  family.rule = cl::RetentionRule::any_of(
+      {cl::RetentionRule::max_age_us(1'000'000), cl::RetentionRule::max_versions(3)});
+  family.window = cl::WriteWindow{.past_us = 5, .future_us = 7, .whole_seconds = true};
+  cl::TableSpec table;
+  table.name = "t";
+  table.families = {family};
+  table.options.dead_slack = 0.5;
+  table.splits = {"b", "m"};
+  const cl::CallOptions options;
+  for (auto request : {encoder.mutate_row("t", row, options),
+                       encoder.mutate_rows("t", {row, row}, {0, 1}, options),
+                       encoder.check_and_mutate("t", check, options), encoder.create_table(table),
+                       encoder.read_modify_write("t", modify, options)}) {
+    seeds.push_back(std::move(request.frame));
   }
 }
 
@@ -183,7 +234,7 @@ std::vector<std::string> wire_seeds() {
                                             range,
                                             newest,
                                             node(K::PassAll, 0)};
-  return {
+  std::vector<std::string> seeds = {
       wire::request_frame(fb::Op::ReadRow, 7, wire::read_row_body("t", "r", tree)),
       wire::request_frame(fb::Op::Hello, 1, ""),
       wire::request_frame(fb::Op::MutateRow, 2, wire::set_body("t", "r", "f", "q", "v", 1000)),
@@ -192,6 +243,12 @@ std::vector<std::string> wire_seeds() {
       wire::request_frame(fb::Op::DropRowRange, 5, wire::drop_rows_body("t", "p")),
       wire::request_frame(fb::Op::CreateTable, 6, wire::create_table_body("t", {"f"}, {"m"})),
   };
+  add_client_seeds(seeds);
+  return seeds;
 }
+
+}  // namespace
+
+const FuzzTarget kWireTarget = {"wire", &fuzz_wire, &wire_seeds};
 
 }  // namespace cellar::fuzz
