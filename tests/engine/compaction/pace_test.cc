@@ -18,6 +18,7 @@ class PaceTest : public testing::Test {
     uint64_t slices = 4'000;  // a second of work
     int64_t wait_us = 0;      // for each slice
     bool hurried = false;     // half-way
+    bool finished = false;    // at once, half-way
   };
   uint64_t bytes_of(const Job& job) const { return job.slices * kSliceBytes; }
 
@@ -42,6 +43,7 @@ class PaceTest : public testing::Test {
       world_.clock().advance_us(kSliceUs);
       pace_.end_slice(kSliceUs);
       if (job.hurried && i == job.slices / 2) pace_.hurry();
+      if (job.finished && i == job.slices / 2) pace_.finish_at_once();
     }
   }
 
@@ -101,6 +103,28 @@ TEST_F(PaceTest, WaitingAndSharesCountForTheBytesToo) {
 
 TEST_F(PaceTest, HurryEndsTheRestsOfItsShare) {
   EXPECT_NEAR(static_cast<double>(run({.share = 0.25}, {.hurried = true})), 2.5e6, 0.05e6);
+}
+
+TEST_F(PaceTest, WhatIsToFinishAtOnceRestsForNothingAnyMore) {
+  EXPECT_NEAR(static_cast<double>(run({.write_rate = 20}, {.finished = true})), 3e6, 0.05e6)
+      << "half of it at 20 MB/s, half of it as fast as it can";
+  EXPECT_NEAR(static_cast<double>(run({.share = 0.1, .write_rate = 20}, {.finished = true})), 5.5e6,
+              0.1e6);
+}
+
+// The program was stopped, or the machine asleep, amid a slice.
+TEST_F(PaceTest, OfASliceThatTookLongLittleCountsAsWork) {
+  pace_.begin({.share = 0.25});
+  pace_.begin_slice();
+  world_.clock().advance_us(10'000'000);
+  pace_.end_slice(10'000'000);
+  EXPECT_EQ(pace_.worked_us(), Pace::kMostWorkUs);
+  world_.block_on(loop_, [](Pace& pace) -> Async<void> {
+    do {
+      co_await pace.rest();
+    } while (pace.owes_rest());
+  }(pace_));
+  EXPECT_NEAR(static_cast<double>(pace_.rested_us()), 3.0 * Pace::kMostWorkUs, 2000);
 }
 
 TEST_F(PaceTest, ItLearnsWhatAByteTakesWithoutRestsAndWaiting) {

@@ -131,6 +131,26 @@ TEST_F(FlowTest, ATabletThatAsksForLittleDoesNotWaitForOneThatAsksForMuch) {
   EXPECT_GT(heavy.writers.waits(), 0);
 }
 
+// Each of them asks for less than its share, and all of them for five times what drains.
+TEST_F(FlowTest, ManyTabletsThatAskForLittleAreHeldToTheRateTogether) {
+  std::deque<Clients> tablets;
+  for (int i = 0; i < 100; ++i) tablets.emplace_back(flow, 1);
+  levels.memtable_bytes = 750;
+  const auto answers_of = [&](int64_t for_us) {
+    uint64_t before = 0;
+    uint64_t after = 0;
+    for (const Clients& tablet : tablets) before += tablet.answered;
+    for (int64_t us = 0; us < for_us; us += 1000) {
+      for (Clients& tablet : tablets) tablet.commit_all();
+      world.run_for_us(1000);
+    }
+    for (const Clients& tablet : tablets) after += tablet.answered;
+    return static_cast<double>(after - before);
+  };
+  (void)answers_of(100'000);
+  EXPECT_NEAR(answers_of(1'000'000) * kCommitBytes / kDrain, 1, 0.15);
+}
+
 TEST_F(FlowTest, ThoseThatAskForMuchGetTheSame) {
   Clients first(flow, 5'000);
   Clients second(flow, 50);
