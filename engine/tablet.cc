@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/conditional.h"
+#include "engine/merge_ranges.h"
 #include "engine/read/explainer.h"
 #include "engine/read/scan.h"
 #include "engine/refusals.h"
@@ -80,6 +81,7 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
   std::vector<TabletRun> runs = make_runs(std::move(tables));
   choose_compaction(runs);
   publish(std::move(runs));
+  cuts_ = cuts_on_disk(version_->runs, wanted_ranges(*this));
 }
 
 Tablet::~Tablet() = default;

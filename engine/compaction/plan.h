@@ -37,6 +37,8 @@ struct MergePlan {
   std::string tablet_end;
   uint64_t run = 0;                     // TableMeta::run of every output
   uint64_t table_bytes = 256ull << 20;  // an output is closed at the first row boundary past this
+  // and before each of these rows, ascending; range deletes are cut there, too.
+  std::vector<std::string> cuts;
   std::optional<Compression> compression;  // absent: as the schema says
   IoClass io_class = IoClass::compaction;
   Pace* pace = nullptr;  // rests between slices; outlives the job. None: it never rests
