@@ -24,6 +24,8 @@ extern const FuzzTarget kWireTarget;
 extern const FuzzTarget kReplyTarget;
 // stored: what lies in blocks, records and manifests, behind its checksum.
 extern const FuzzTarget kStoredTarget;
+// log: logs and manifests of whole records that no writer makes.
+extern const FuzzTarget kLogTarget;
 // table: whole tables with damage that their checksums do not show.
 extern const FuzzTarget kTableTarget;
 // text: what people, files and proxies say: rules, filters, rows as JSON and CSV, HTTP, settings.

@@ -4,7 +4,7 @@ namespace cellar::fuzz {
 
 std::span<const FuzzTarget* const> fuzz_targets() {
   static const FuzzTarget* const kAll[] = {&kWireTarget, &kReplyTarget, &kStoredTarget,
-                                           &kTableTarget, &kTextTarget};
+                                           &kLogTarget,  &kTableTarget, &kTextTarget};
   return kAll;
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/model/mutation.h"
 #include "engine/read/memtable_source.h"
+#include "engine/read/row_reader.h"
 #include "engine/read/scan.h"
 #include "io/base/check.h"
 #include "tests/support/row_model.h"
@@ -103,6 +104,19 @@ class Bed final : public VisibleStamp, private CommitVisitor {
     EXPECT_EQ(step, ScanStep::done);
     return {sink.cells, moves};
   }
+  // The same of one row, by a reader that may have read before.
+  Read read_row(RowReader& reader, const ReadSpec& spec) {
+    uint64_t moves = 0;
+    ReadSources sources;
+    for (const Memtable& memtable : memtables_)
+      sources.push_back(std::make_unique<CountedSource>(memtable, moves));
+    Counting sink;
+    RowStart start;
+    EXPECT_EQ(reader.read({spec, sources, stamp_, now_us()}, sink, start),
+              RowReader::Outcome::done);
+    return {sink.cells, moves};
+  }
+  const TableSchema& schema() const { return schema_; }
 
  private:
   int64_t now_us() const { return static_cast<int64_t>(stamp_.value() / 1000); }
@@ -191,6 +205,18 @@ std::unique_ptr<Bed> versions(const Mix& mix, int64_t n) {
     if (mix.deletes && i % 3 == 0) bed->write("row", {remove(1000 + i * 5, 1003 + i * 5)});
   }
   return bed;
+}
+
+TEST(LinearReads, AReaderOfRowsKeepsNothingOfOneReadForTheNext) {
+  Bed bed;
+  for (int i = 0; i < 4; ++i) bed.write("row", {cell(fmt::format("q{}", i), 1000)});
+  const TableRetention retention(bed.schema());
+  RowReader reader(bed.schema(), retention);
+  ReadSpec spec;
+  spec.rows = RowSet({KeyRange::single("row")});
+  const Read first = bed.read_row(reader, spec);
+  EXPECT_EQ(first.cells, 4u);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(bed.read_row(reader, spec).moves, first.moves);
 }
 
 TEST(LinearReads, ARowOfManyVersions) {

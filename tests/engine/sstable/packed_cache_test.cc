@@ -194,6 +194,19 @@ TEST(PackedCache, ManyThatHaveToGoAtOnceAreNotAllPacked) {
   EXPECT_LE(cache.stats().packed - before, BlockCache::kMostPacksAtOnce);
 }
 
+// It would need its table's dictionary, and takes longer at each find than LZ4's.
+TEST(PackedCache, WhatZstandardPackedIsNotKeptAsItCame) {
+  CheckedBlock stored;
+  stored.payload = "a frame";
+  stored.raw_bytes = 100;
+  for (const BlockType type : {BlockType::raw, BlockType::zstd, BlockType::zstd_dictionary}) {
+    stored.type = type;
+    EXPECT_EQ(PackedBlock::keep(key_of(1), stored), nullptr);
+  }
+  stored.type = BlockType::lz4;
+  EXPECT_NE(PackedBlock::keep(key_of(1), stored), nullptr);
+}
+
 TEST(PackedCache, LargeBlocksAreNotPacked) {
   constexpr size_t kLarge = PackedBlock::kMostRawBytes + 1;
   BlockCache cache(20 * kLarge);

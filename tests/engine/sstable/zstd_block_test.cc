@@ -218,6 +218,16 @@ TEST(ZstdBlock, IsUnpackedWithinItsBoundsOnly) {
   expect_refused(stored(BlockType::zstd, frame), "no size");
 }
 
+TEST(ZstdBlock, OfAnotherSizeThanWasSaidIsRefused) {
+  ZstdUnpacker unpacker;
+  std::string into(16, '.');
+  const std::string frame = frame_of("abc");
+  EXPECT_TRUE(unpacker.unpack(frame, Bytes(), into.data(), 3));
+  EXPECT_FALSE(unpacker.unpack(frame, Bytes(), into.data(), 2));
+  EXPECT_FALSE(unpacker.unpack(frame, Bytes(), into.data(), 4));
+  EXPECT_EQ(into.substr(3), std::string(13, '.'));
+}
+
 TEST(ZstdBlock, MalformedFramesAreDamageAndNeverMore) {
   Random random(9);
   std::string raw;
