@@ -54,6 +54,10 @@ TEST(NamedColumns, AreThoseThatAFilterLetsPassAlone) {
   const FilterSpec then = column("f", "b");
   EXPECT_EQ(named(filter_condition(column("f", "a"), &then, nullptr)), "f:a f:b ");
   EXPECT_EQ(named(chain({column("f", "q"), leaf(K::cells_per_row, {}, 1)})), "f:q ");
+  // What is mixed in one branch is not in the next.
+  EXPECT_EQ(named(interleave(
+                {chain({column("f", "q"), leaf(K::cells_per_row, {}, 1)}), column("f", "r")})),
+            "f:q f:r ");
 }
 
 TEST(NamedColumns, AreNoneWhereOthersMatter) {
@@ -75,6 +79,12 @@ TEST(NamedColumns, AreNoneWhereOthersMatter) {
   FilterSpec open = column("f", "q");
   open.nodes.front().has_end = false;
   EXPECT_EQ(named(open), "-");
+  open = column("f", "q");
+  open.nodes.front().start_open = true;
+  EXPECT_EQ(named(open), "-");
+  const FilterSpec fifteen = words("f", "a|b|c|d|e|f|g|h|i|j|k|l|m|n|o");
+  EXPECT_NE(named(interleave({fifteen, column("f", "p")})), "-");
+  EXPECT_EQ(named(interleave({fifteen, words("f", "p|q")})), "-") << "one more than is worth it";
 }
 
 class ColumnFilter : public testing::Test {

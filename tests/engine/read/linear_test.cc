@@ -213,7 +213,7 @@ TEST(LinearReads, AReaderOfRowsKeepsNothingOfOneReadForTheNext) {
   const TableRetention retention(bed.schema());
   RowReader reader(bed.schema(), retention);
   ReadSpec spec;
-  spec.rows = RowSet({KeyRange::single("row")});
+  spec.rows.add(KeyRange::single("row"));
   const Read first = bed.read_row(reader, spec);
   EXPECT_EQ(first.cells, 4u);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(bed.read_row(reader, spec).moves, first.moves);

@@ -362,6 +362,43 @@ TEST_F(LogTest, TrimmedSegmentsGoAndTheRestIsReadFromThere) {
   EXPECT_EQ(all.seen.back().payload, "more");
 }
 
+TEST_F(LogTest, ATrimDuringATrimIsMadeUpFor) {
+  StoreRig rig(disk, 1, {.min_latency_us = 100, .max_latency_us = 100});
+  auto log = create(rig);
+  for (size_t i = 0; i < 30; ++i) {
+    append(*log, payload_of(i, 10'000));
+    rig.world.run_for_us(100'000);
+  }
+  const uint64_t before = log->bytes_on_disk();
+  log->trim(appends[9].end);
+  log->trim(appends[29].end);
+  rig.world.run_for_us(100'000);
+  EXPECT_GE(before, 6 * small_log().segment_bytes);
+  EXPECT_LE(log->bytes_on_disk(), 3 * small_log().segment_bytes)
+      << "where it writes, a spare, and what a record of the trim may have begun";
+  (void)value_of(rig.run(log->seal()));
+}
+
+// Nobody knows yet what will lie there.
+TEST_F(LogTest, ATrimBehindTheEndTakesNothingOfWhatComes) {
+  {
+    StoreRig rig(disk);
+    auto log = create(rig);
+    append(*log, "first");
+    rig.world.run_until_idle();
+    log->trim(kLogEnd);
+    for (size_t i = 1; i <= 40; ++i) {
+      append(*log, payload_of(i, 10'000));
+      rig.world.run_until_idle();
+    }
+    rig.world.crash();
+  }
+  Collector rest;
+  (void)value_of(read(disk, rest, appends[0].end));
+  ASSERT_EQ(rest.seen.size(), 40u);
+  EXPECT_EQ(rest.seen[0].payload, payload_of(1, 10'000));
+}
+
 // What a log that goes on and on costs: its segments take turns, and only the first are filled with
 // zeros.
 TEST_F(LogTest, TrimmedSegmentsAreUsedAgainAndWhatTheyHeldIsNeverRead) {
@@ -465,6 +502,50 @@ TEST_F(LogTest, WhatARemovalThatWasCutShortHasLeftGoesWithTheNextStart) {
   const auto left = value_of(rig.run(list_log_files(*rig.fs)));
   EXPECT_FALSE(left.contains(kLog)) << "litter stays for good";
   EXPECT_TRUE(left.contains(other));
+}
+
+// As who starts from the image sees it: all of the log, or nothing of it, now and for good.
+TEST_F(LogTest, ARemovalIsAllOrNothingWheneverThePowerFails) {
+  constexpr size_t kEntries = 20;
+  {
+    StoreRig rig(disk);
+    auto log = create(rig);
+    for (size_t i = 0; i < kEntries; ++i) append(*log, payload_of(i, 10'000));
+    (void)value_of(rig.run(log->seal()));
+  }
+  // One that was being prepared.
+  ASSERT_TRUE(disk.write_all(segment_path(kLog, 9) + ".tmp", "zeros"));
+  Random random(7);
+  size_t whole = 0;
+  size_t gone = 0;
+  const auto look_at = [&](const MemDisk& at) {
+    const auto image = at.crash_image(CrashPolicy::random_subset, random);
+    StoreRig rig(*image);
+    LocalLogStore store(*rig.fs, rig.runtime, small_log());
+    (void)value_of(rig.run(store.remove_litter()));
+    if (value_of(rig.run(store.list())).empty()) {
+      ++gone;
+      EXPECT_FALSE(value_of(rig.run(list_log_files(*rig.fs))).contains(kLog)) << "litter";
+      return;
+    }
+    ++whole;
+    Collector seen;
+    EXPECT_EQ(value_of(rig.run(store.read(kLog, kLogBegin, seen))).entries, kEntries);
+  };
+  StoreRig rig(disk, 1, {.min_latency_us = 100, .max_latency_us = 100});
+  LocalLogStore store(*rig.fs, rig.runtime, small_log());
+  bool removed = false;
+  spawn(rig.loop.executor(), [](LocalLogStore& from, bool& done) -> Async<void> {
+    expect_ok(co_await from.remove(kLog));
+    done = true;
+  }(store, removed));
+  rig.world.run_until([&] {
+    look_at(disk);
+    return removed;
+  });
+  for (int i = 0; i < 50; ++i) look_at(disk);
+  EXPECT_GT(whole, 0u);
+  EXPECT_GT(gone, 50u);
 }
 
 TEST_F(LogTest, AnEntryBeyondTheLimitIsRefused) {
