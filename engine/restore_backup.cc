@@ -176,7 +176,12 @@ Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
   CO_TRY(const ManifestContents contents, contents_of(file, request.name));
   std::vector<TabletSeed> tablets;
   CO_TRY(TableSchema schema, pick_table(contents, request, tablets));
-  CO_TRY_VOID(check_format(schema.options, options_.format));
+  if (const TableOptions known = known_to_format(schema.options, options_.format);
+      known != schema.options) {
+    log_info("node", "table={} loses options that the directory's format {} does not know",
+             request.new_table, options_.format);
+    schema.options = known;
+  }
   if (catalog_.map().find(Bytes(request.new_table)) != nullptr) {
     co_return fail(Errc::already_exists, "table '{}' exists already",
                    escape_bytes(request.new_table));

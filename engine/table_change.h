@@ -76,8 +76,12 @@ Result<void> validate_spec(const FamilySpec& family);
 Result<void> validate_change(const TableChange& change);
 
 // FAILED_PRECONDITION: an option that a data directory of this format (store/format_file.h) does
-// not know.
-Result<void> check_format(const TableOptions& options, uint32_t format);
+// not know. What the table had `before` stays: earlier programs have written `compaction` into
+// directories of format 1, and no table is lost for it.
+Result<void> check_format(const TableOptions& options, uint32_t format,
+                          const TableOptions& before = {});
+// The same, but that what such a directory does not know is automatic.
+TableOptions known_to_format(TableOptions options, uint32_t format);
 
 // NOT_FOUND: the table, or a family to alter or drop. ALREADY_EXISTS: a family to add.
 Result<void> check_exists(const TableChange& change, const TableMap& tables);

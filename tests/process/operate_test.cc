@@ -1,47 +1,21 @@
 // The real program under the hands of an operator: told by signals, watched by a service manager,
 // backed up and restored, refused a directory of the future.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <map>
 #include <thread>
 
 #include "engine/store/format_file.h"
-#include "net/client/backup_client.h"
 #include "net/client/control_client.h"
-#include "net/client/sync_client.h"
-#include "tests/cases/node_process.h"
+#include "tests/process/operate_bed.h"
 
 namespace cellar::process {
 namespace {
-namespace fs = std::filesystem;
-
-std::string read_all(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-fs::path bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
-
-// Runs a program to its end: its exit code, and what it said on both outputs.
-int run(const std::string& command, std::string& said) {
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  char buffer[512];
-  said.clear();
-  while (fgets(buffer, sizeof buffer, pipe) != nullptr) said += buffer;
-  const int status = pclose(pipe);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 // The service manager's end of NOTIFY_SOCKET.
 class Manager {
@@ -75,71 +49,6 @@ class Manager {
 
  private:
   int fd_ = -1;
-};
-
-class Operate : public testing::Test {
- protected:
-  using Rows = std::map<std::string, std::string>;
-
-  Operate() : scratch_(fs::temp_directory_path() / fmt::format("operate_test.{}", getpid())) {
-    fs::remove_all(scratch_);
-    fs::create_directories(scratch_ / "backups");
-  }
-  ~Operate() override {
-    if (!HasFailure()) fs::remove_all(scratch_);
-  }
-  std::string path(const std::string& name) const { return scratch_ / name; }
-  std::unique_ptr<cases::NodeProcess> make(std::vector<std::string> extra = {},
-                                           const std::string& data = "data") {
-    extra.insert(extra.end(),
-                 {"--shards", "2", "--memory-total", "128MiB", "--log-segment", "1MiB"});
-    return std::make_unique<cases::NodeProcess>(bin() / "cellard", path(data), extra);
-  }
-  static client::ClientOptions options_of(const cases::NodeProcess& node) {
-    client::ClientOptions options;
-    options.address = node.address();
-    return options;
-  }
-  static void write(client::SyncClient& client, const std::string& what, int rows) {
-    for (int i = 0; i < rows; ++i) {
-      client::Mutation m(fmt::format("{}{:05}", what, i));
-      m.set("f", "q", what + std::string(2000, static_cast<char>('a' + i % 26)), 1000);
-      ASSERT_TRUE(client.mutate_row("t", m));
-    }
-  }
-  static Rows read(client::SyncClient& client, const std::string& table) {
-    Rows rows;
-    client::ReadStream stream = client.read_rows(table, {});
-    while (true) {
-      const auto block = client.next(stream);
-      if (!block || block->empty()) {
-        EXPECT_TRUE(block) << block.error().message;
-        return rows;
-      }
-      for (const auto& row : block->rows()) {
-        for (const auto& cell : row.cells) rows[std::string(row.key)] = std::string(cell.value);
-      }
-    }
-  }
-  static Result<client::BackupStatus> wait(client::BackupClient& backups,
-                                           Result<client::BackupStatus> begun) {
-    while (begun && begun->running) {
-      backups.sleep_us(20'000);
-      begun = backups.status();
-    }
-    if (begun && begun->error) return std::unexpected(*begun->error);
-    return begun;
-  }
-  static void create(client::SyncClient& client) {
-    client::TableSpec spec;
-    spec.name = "t";
-    spec.families.resize(1);
-    spec.families[0].name = "f";
-    spec.splits = {"m"};
-    ASSERT_TRUE(client.create_table(spec));
-  }
-
-  const fs::path scratch_;
 };
 
 TEST_F(Operate, TellsTheServiceManagerThatItServesReloadsStopsAndIsAlive) {

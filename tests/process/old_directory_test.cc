@@ -1,0 +1,82 @@
+// Directories of an older format: what they know is served, what they do not know is refused, and
+// what earlier programs wrote beyond it is kept (engine/store/format_file.h).
+#include "tests/process/operate_bed.h"
+
+namespace cellar::process {
+namespace {
+
+class OldDirectory : public Operate {
+ protected:
+  void unpack(const std::string& name) {
+    std::string said;
+    const std::string tar = fmt::format("{}/tests/testdata/{}.tar.gz", CELLAR_SOURCE_DIR, name);
+    ASSERT_EQ(run(fmt::format("tar -xzf {} -C {}", tar, scratch_.string()), said), 0) << said;
+    node_ = make({}, "golden");
+    ASSERT_TRUE(node_->start());
+  }
+  // What `cellar WORDS` says, and that it ends well or not.
+  std::string cellar(const std::string& words, bool well = true) {
+    std::string said;
+    const int code = run(
+        fmt::format("{} --addr {} {}", (bin() / "cellar").string(), node_->address(), words), said);
+    EXPECT_EQ(code == 0, well) << words << ": " << said;
+    return said;
+  }
+  void expect_refused(const std::string& words) {
+    EXPECT_NE(cellar(words, false).find("--upgrade-format"), std::string::npos) << words;
+  }
+  bool has_compaction(const std::string& table, const std::string& value) {
+    return cellar("describe " + table).find("compaction   " + value) != std::string::npos;
+  }
+  size_t rows_of_t() {
+    client::SyncClient client(options_of(*node_));
+    return read(client, "t").size();
+  }
+  std::string format() { return read_all(fs::path(path("golden")) / "FORMAT").substr(0, 15); }
+
+  std::unique_ptr<cases::NodeProcess> node_;
+};
+
+TEST_F(OldDirectory, OneOfFormatOneTakesNoChoiceOfCompaction) {
+  ASSERT_NO_FATAL_FAILURE(unpack("data_directory_format_1"));
+  expect_refused("altertable t compaction=levelled");
+  expect_refused("createtable u families=f compaction=time-window");
+  cellar("createtable u families=f");
+  cellar("altertable t compaction=automatic dead-slack=0.2");
+  EXPECT_EQ(node_->terminate().value(), 0);
+  EXPECT_EQ(format(), "cellar format 1");
+  std::string said;
+  EXPECT_EQ(run(fmt::format("{} --data-dir {} --upgrade-format", (bin() / "cellard").string(),
+                            path("golden")),
+                said),
+            0)
+      << said;
+  ASSERT_TRUE(node_->start());
+  cellar("altertable t compaction=levelled");
+  EXPECT_TRUE(has_compaction("t", "levelled"));
+  EXPECT_EQ(rows_of_t(), 20u);
+}
+
+// Written by a program that did not refuse it.
+TEST_F(OldDirectory, OneOfFormatOneKeepsTheChoiceOfCompactionThatATableHas) {
+  ASSERT_NO_FATAL_FAILURE(unpack("data_directory_format_1_compaction"));
+  EXPECT_TRUE(has_compaction("t", "levelled"));
+  expect_refused("altertable t compaction=time-window");
+  cellar("altertable t dead-slack=0.2 compaction=levelled");
+  node_->kill_now();
+  ASSERT_TRUE(node_->start());
+  EXPECT_TRUE(has_compaction("t", "levelled"));
+  EXPECT_EQ(rows_of_t(), 20u);
+  cellar("deletetable t");
+  cellar("restoretable t");
+  EXPECT_TRUE(has_compaction("t", "levelled"));
+  cellar("altertable t compaction=automatic");
+  EXPECT_FALSE(has_compaction("t", "levelled"));
+  expect_refused("altertable t compaction=levelled");
+  EXPECT_EQ(rows_of_t(), 20u);
+  EXPECT_EQ(node_->terminate().value(), 0);
+  EXPECT_EQ(format(), "cellar format 1");
+}
+
+}  // namespace
+}  // namespace cellar::process
