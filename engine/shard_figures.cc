@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/shard_engine.h"
+#include "engine/tablet_figures.h"
 
 namespace cellar::engine {
 namespace {
@@ -41,6 +42,7 @@ ShardFigures shard_figures(const Engine& engine) {
   figures.failed_reads = loads.failed;
   figures.flushed_bytes = shard.context().flushed_bytes;
   figures.compacted_bytes = shard.context().compacted_bytes;
+  for (const auto& [id, tablet] : shard.tablets()) figures.zstd_bytes += zstd_bytes_of(*tablet);
   figures.merge = merge_of(shard.context());
   return figures;
 }

@@ -20,8 +20,8 @@ struct RunningMerge {
 
 struct ShardFigures {
   uint64_t cache_hits = 0;
-  uint64_t cache_packed_hits = 0;  // of the hits, those that had to be unpacked
-  uint64_t cache_packed_bytes = 0;
+  uint64_t cache_packed_hits = 0;   // of the hits, those that had to be unpacked
+  uint64_t cache_packed_bytes = 0;  // of EngineStats::cache_bytes
   uint64_t cache_misses = 0;
   uint64_t cache_evicted = 0;
   uint64_t device_reads = 0;
@@ -30,6 +30,7 @@ struct ShardFigures {
   uint64_t failed_reads = 0;
   uint64_t flushed_bytes = 0;    // written to tables by flushes,
   uint64_t compacted_bytes = 0;  // and by merges
+  uint64_t zstd_bytes = 0;       // of EngineStats::table_bytes: of tables that Zstandard has packed
   RunningMerge merge;
 };
 

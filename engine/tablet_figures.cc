@@ -9,6 +9,17 @@
 #include "engine/pinned_files.h"
 
 namespace cellar::engine {
+
+uint64_t zstd_bytes_of(const Tablet& tablet) {
+  uint64_t bytes = 0;
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      if (table->meta().compression == Compression::zstd) bytes += table->slice().bytes();
+    }
+  }
+  return bytes;
+}
+
 namespace {
 
 TabletFigures figures_of(Tablet& tablet) {
@@ -23,6 +34,7 @@ TabletFigures figures_of(Tablet& tablet) {
     for (const Ref<TabletTable>& table : run.tables) figures.bytes += table->slice().bytes();
   }
   figures.bytes += figures.unflushed_bytes;
+  figures.zstd_bytes = zstd_bytes_of(tablet);
   figures.runs = tablet.version().runs.size();
   figures.compaction = tablet.compaction();
   figures.reads = tablet.reads();

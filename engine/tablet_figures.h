@@ -17,6 +17,7 @@ struct TabletFigures : ReclaimFigures {
   TabletDescriptor tablet;
   uint64_t bytes = 0;            // on disk within its rows, about, and what was written since
   uint64_t unflushed_bytes = 0;  // of these, keys and values in memory alone
+  uint64_t zstd_bytes = 0;       // of those on disk, of tables that Zstandard has packed
   uint64_t tables = 0;           // on disk
   uint64_t runs = 0;             // which a read looks into, at most
   Compaction compaction = Compaction::levelled;  // at work: never automatic
@@ -27,5 +28,9 @@ struct TabletFigures : ReclaimFigures {
   // Rows lately read or written, a sample of them; a row may come several times, oldest first.
   std::vector<std::string> sampled_rows;
 };
+
+class Tablet;
+// TabletFigures::zstd_bytes. On its shard.
+uint64_t zstd_bytes_of(const Tablet& tablet);
 
 }  // namespace cellar::engine

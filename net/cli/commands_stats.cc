@@ -19,7 +19,8 @@ Stats sum_of(const std::vector<Stats>& all) {
     for (const auto field :
          {&Stats::tablets, &Stats::tables_on_disk, &Stats::table_bytes, &Stats::log_bytes,
           &Stats::memtable_bytes, &Stats::cache_bytes, &Stats::metadata_bytes, &Stats::commits,
-          &Stats::flushes, &Stats::compactions, &Stats::requests, &Stats::requests_handed_over}) {
+          &Stats::flushes, &Stats::compactions, &Stats::requests, &Stats::requests_handed_over,
+          &Stats::cache_packed_bytes, &Stats::zstd_bytes}) {
       sum.*field += one.*field;
     }
     sum.connections += one.connections;
@@ -83,9 +84,11 @@ std::vector<std::string> stats_line(std::string name, const Stats& was, const St
           with_commas(is.tablets),
           human_bytes(is.memtable_bytes),
           human_bytes(is.cache_bytes),
+          human_bytes(is.cache_packed_bytes),
           human_bytes(is.metadata_bytes),
           human_bytes(is.log_bytes),
           human_bytes(is.table_bytes),
+          human_bytes(is.zstd_bytes),
           with_commas(is.flushes),
           with_commas(is.compactions),
           bytes(&client::ReclaimFigures::dead_bytes),
@@ -98,11 +101,11 @@ std::string stats_json(const Stats& was, const Stats& is, int64_t us) {
       "\"requests_per_s\":{:.0f},\"commits_per_s\":{:.0f},\"connections\":{},\"tablets\":{},"
       "\"memtable_bytes\":{},\"cache_bytes\":{},\"metadata_bytes\":{},\"log_bytes\":{},"
       "\"table_bytes\":{},\"flushes\":{},\"compactions\":{},\"requests\":{},"
-      "\"requests_handed_over\":{},\"read_only\":{}",
+      "\"requests_handed_over\":{},\"read_only\":{},\"cache_packed_bytes\":{},\"zstd_bytes\":{}",
       rate(was.requests, is.requests, us), rate(was.commits, is.commits, us), is.connections,
       is.tablets, is.memtable_bytes, is.cache_bytes, is.metadata_bytes, is.log_bytes,
       is.table_bytes, is.flushes, is.compactions, is.requests, is.requests_handed_over,
-      is.read_only);
+      is.read_only, is.cache_packed_bytes, is.zstd_bytes);
 }
 
 std::string with_reclaim(std::string json, const client::ReclaimFigures* reclaim) {
@@ -131,8 +134,8 @@ void print_stats(const Session& session, const client::ServerInfo& was,
     return;
   }
   Lines lines = {{"SHARD", "REQUESTS/S", "COMMITS/S", "CONNECTIONS", "TABLETS", "MEMTABLES",
-                  "CACHE", "METADATA", "LOG", "FILES", "FLUSHES", "COMPACTIONS", "DEAD", "OVERDUE",
-                  "PINNED"}};
+                  "CACHE", "PACKED", "METADATA", "LOG", "FILES", "ZSTD", "FLUSHES", "COMPACTIONS",
+                  "DEAD", "OVERDUE", "PINNED"}};
   for (size_t i = 0; i < is.stats.size(); ++i) {
     lines.push_back(stats_line(fmt::format("{}", i), was.stats[i], is.stats[i], us, of_shard(i)));
   }
@@ -183,9 +186,11 @@ std::vector<CommandSpec> stats_commands() {
        0,
        false,
        "Show how busy each shard is.",
-       "Rates are those of the interval. DEAD: on disk and dead; OVERDUE: for longer than the "
-       "table's\n"
-       "reclaim_within; PINNED: in replaced files that somebody still holds (see gc why).",
+       "Rates are those of the interval. PACKED: of the cache, blocks that are kept packed; ZSTD: "
+       "of\n"
+       "the files, those that Zstandard has packed. DEAD: on disk and dead; OVERDUE: for longer "
+       "than\n"
+       "the table's reclaim_within; PINNED: in replaced files that somebody still holds (gc why).",
        {{"watch", "", "again and again, until interrupted"},
         {"interval", "DURATION", "between two looks (default: 1s)"},
         {"count", "N", "so many times (default: 1)"}},

@@ -337,10 +337,10 @@ void print_info_json(const Session& session, const client::ServerInfo& info) {
         "{{\"tablets\":{},\"files\":{},\"table_bytes\":{},\"log_bytes\":{},\"memtable_bytes\":{},"
         "\"cache_bytes\":{},\"metadata_bytes\":{},\"commits\":{},\"flushes\":{},"
         "\"compactions\":{},\"connections\":{},\"requests\":{},\"requests_handed_over\":{},"
-        "\"read_only\":{}}}",
+        "\"read_only\":{},\"cache_packed_bytes\":{},\"zstd_bytes\":{}}}",
         s.tablets, s.tables_on_disk, s.table_bytes, s.log_bytes, s.memtable_bytes, s.cache_bytes,
         s.metadata_bytes, s.commits, s.flushes, s.compactions, s.connections, s.requests,
-        s.requests_handed_over, s.read_only);
+        s.requests_handed_over, s.read_only, s.cache_packed_bytes, s.zstd_bytes);
   }
   session.console.print("{}]}}\n", out);
 }
@@ -358,7 +358,9 @@ constexpr ShardLine kShardLines[] = {
     {"log", &Stats::log_bytes, true},
     {"files", &Stats::tables_on_disk, false},
     {"bytes in files", &Stats::table_bytes, true},
+    {"of it Zstandard's", &Stats::zstd_bytes, true},
     {"block cache", &Stats::cache_bytes, true},
+    {"of it packed", &Stats::cache_packed_bytes, true},
     {"commits", &Stats::commits, false},
     {"flushes", &Stats::flushes, false},
     {"compactions", &Stats::compactions, false},

@@ -275,6 +275,7 @@ struct ShardStats {
   uint64_t torn_tail_bytes = 0, replayed_commits = 0, requests = 0, requests_handed_over = 0;
   uint32_t connections = 0;
   bool read_only = false;
+  uint64_t cache_packed_bytes = 0, zstd_bytes = 0;  // 0, too, where an older node does not say
 };
 
 struct ServerInfo {

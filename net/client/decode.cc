@@ -141,6 +141,12 @@ Result<ServerInfo> decode_info(const Answer& answer) {
     to.connections = from.connections();
     to.read_only = from.read_only();
   }
+  for (uint32_t i = 0; reply->storage() && i < reply->storage()->size(); ++i) {
+    if (i == info.stats.size()) break;
+    const fb::ShardStorage& from = *reply->storage()->Get(i);
+    info.stats[i].cache_packed_bytes = from.cache_packed_bytes();
+    info.stats[i].zstd_bytes = from.zstd_bytes();
+  }
   if (const fb::ServerLimits* limits = reply->limits()) {
     info.memory_bytes = limits->memory_bytes();
     info.memtable_limit_bytes = limits->memtable_bytes();

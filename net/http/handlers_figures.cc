@@ -54,6 +54,7 @@ json::value shard_value(size_t number, const ShardReading& shard) {
           {"tablets", shard.engine.tablets},
           {"sstables", shard.engine.tables_on_disk},
           {"sstable_bytes", shard.engine.table_bytes},
+          {"zstd_bytes", shard.figures.zstd_bytes},
           {"memtable_bytes", shard.engine.memtable_bytes},
           {"cache_bytes", shard.engine.cache_bytes},
           {"metadata_bytes", shard.engine.metadata_bytes},

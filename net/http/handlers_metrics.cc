@@ -155,6 +155,8 @@ void write_engine(MetricsText& out, const NodeReading& r) {
              [](const Shard& s) { return s.engine.reclaim_turns; });
   each_shard(out, "cellar_sstables", r, [](const Shard& s) { return s.engine.tables_on_disk; });
   each_shard(out, "cellar_sstable_bytes", r, [](const Shard& s) { return s.engine.table_bytes; });
+  each_shard(out, "cellar_sstable_zstd_bytes", r,
+             [](const Shard& s) { return s.figures.zstd_bytes; });
   each_shard(out, "cellar_tablets", r, [](const Shard& s) { return s.engine.tablets; });
   each_shard(out, "cellar_replayed_commits", r,
              [](const Shard& s) { return s.engine.replayed_commits; });
@@ -197,6 +199,7 @@ std::vector<TableReading> labelled(std::vector<TableReading> tables) {
     const TableReading& one = tables[i];
     other.tablets += one.tablets;
     other.bytes += one.bytes;
+    other.zstd_bytes += one.zstd_bytes;
     other.unflushed_bytes += one.unflushed_bytes;
     other.live_bytes += one.live_bytes;
     other.dead_bytes += one.dead_bytes;
@@ -244,6 +247,7 @@ void write_tables(MetricsText& out, const std::vector<TableReading>& tables, int
     if (t.next_reclaim_us == INT64_MAX) return std::optional<double>();
     return std::optional(seconds(std::max<int64_t>(t.next_reclaim_us - now_us, 0)));
   });
+  number("cellar_table_zstd_bytes", &T::zstd_bytes);
   number("cellar_table_unflushed_bytes", &T::unflushed_bytes);
   number("cellar_table_tablets", &T::tablets);
   number("cellar_table_reads_total", &T::reads);

@@ -90,6 +90,7 @@ std::vector<TableReading> add_up(const Tablets& all) {
       if (one.tablet.table != table.id) continue;
       ++table.tablets;
       table.bytes += one.bytes;
+      table.zstd_bytes += one.zstd_bytes;
       table.unflushed_bytes += one.unflushed_bytes;
       table.sstables += one.tables;
       table.reads += one.reads;

@@ -37,6 +37,7 @@ struct TableReading {
   std::string name;
   uint64_t tablets = 0;
   uint64_t bytes = 0;
+  uint64_t zstd_bytes = 0;  // on disk, of tables there that Zstandard has packed
   uint64_t unflushed_bytes = 0;
   uint64_t live_bytes = 0;
   uint64_t dead_bytes = 0;

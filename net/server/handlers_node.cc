@@ -1,4 +1,5 @@
 // What concerns the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
+#include "engine/shard_figures.h"
 #include "io/base/time_text.h"
 #include "net/server/dispatch.h"
 #include "net/server/login.h"
@@ -49,6 +50,7 @@ flatbuffers::Offset<fb::Limits> limits_of(flatbuffers::FlatBufferBuilder& builde
 struct Served {
   uint32_t connections = 0;
   ShardServer::Counters counters;
+  engine::ShardFigures figures;
 };
 
 Async<std::vector<Served>> served_by_all(ShardServer& shard, size_t shards) {
@@ -56,7 +58,8 @@ Async<std::vector<Served>> served_by_all(ShardServer& shard, size_t shards) {
   for (size_t i = 0; i < shards; ++i) {
     ShardServer& peer = shard.peer(ShardId{static_cast<uint32_t>(i)});
     auto look = [&peer, &served = all[i]]() -> Async<void> {
-      served = {peer.admission().connections(), peer.counters()};
+      served = {peer.admission().connections(), peer.counters(),
+                engine::shard_figures(peer.engine())};
       co_return;
     };
     co_await shard.mailbox().call_on(peer.id(), look);
@@ -69,6 +72,16 @@ fb::ShardStats shard_stats(const engine::EngineStats& e, const Served& served) {
                         e.cache_bytes, e.metadata_bytes, e.commits, e.flushes, e.compactions,
                         e.torn_tail_bytes, e.replayed_commits, e.read_only, 0, 0,
                         served.connections, served.counters.requests, served.counters.handed_over);
+}
+
+using Storage = std::vector<flatbuffers::Offset<fb::ShardStorage>>;
+Storage storage_of(flatbuffers::FlatBufferBuilder& builder, const std::vector<Served>& all) {
+  Storage storage;
+  for (const Served& one : all) {
+    storage.push_back(
+        fb::CreateShardStorage(builder, one.figures.cache_packed_bytes, one.figures.zstd_bytes));
+  }
+  return storage;
 }
 
 Async<void> answer_server_info(ShardServer& shard, Session& session, wire::FrameHeader header) {
@@ -92,6 +105,7 @@ Async<void> answer_server_info(ShardServer& shard, Session& session, wire::Frame
       fb::CreateRecovery(builder, found.replayed_commits, found.replayed_bytes,
                          found.torn_tail_bytes, found.orphans_removed, found.elapsed_us);
   const auto data_dir = builder.CreateString(shard.options().data_dir);
+  const auto storage = builder.CreateVector(storage_of(builder, served));
   fb::ServerInfoReplyBuilder reply(builder);
   reply.add_version(version);
   reply.add_shards(static_cast<uint32_t>(engines.size()));
@@ -105,6 +119,7 @@ Async<void> answer_server_info(ShardServer& shard, Session& session, wire::Frame
   reply.add_wall_us(shard.wall().wall_us());
   reply.add_held_us(shard.clock().held_us());
   reply.add_data_dir(data_dir);
+  reply.add_storage(storage);
   session.reply(header, wire::finish_body(builder, reply.Finish()));
 }
 

@@ -72,6 +72,31 @@ TEST_F(Tablets, StatsShowEachShardAndTheNode) {
   EXPECT_FALSE(watched[1]["read_only"].as_bool());
 }
 
+TEST_F(Tablets, StatsTellWhatIsPacked) {
+  ASSERT_EQ(cellar({"createtable", "z", "families=f", "bottom-compression=zstd"}).code, kDone);
+  ASSERT_EQ(objects({"stats", "interval=1ms", "--json"})[0]["zstd_bytes"].as_int64(), 0);
+  for (const char* part : {"a", "b"}) {
+    for (int i = 0; i < 60; ++i) {
+      const std::string row = fmt::format("{}{:03}", part, i);
+      const std::string cell = fmt::format("f:q={}{}", std::string(200, *part), i);
+      ASSERT_EQ(cellar({"set", "z", row, cell}).code, kDone);
+    }
+    ASSERT_EQ(cellar({"flush", "z"}).code, kDone);
+  }
+  ASSERT_EQ(cellar({"compact", "z"}).code, kDone);
+  auto stats = objects({"stats", "interval=1ms", "--json"})[0];
+  EXPECT_GT(stats["zstd_bytes"].as_int64(), 0);
+  EXPECT_LE(stats["zstd_bytes"].as_int64(), stats["table_bytes"].as_int64());
+  EXPECT_EQ(stats["cache_packed_bytes"].as_int64(), 0) << "there is room";
+  int64_t sum = 0;
+  for (const auto& shard : stats["shards"].as_array()) sum += shard.at("zstd_bytes").as_int64();
+  EXPECT_EQ(sum, stats["zstd_bytes"].as_int64());
+  const std::string text = cellar({"stats", "interval=1ms"}).out;
+  EXPECT_NE(text.find("  PACKED  "), std::string::npos) << text;
+  EXPECT_NE(text.find("  ZSTD  "), std::string::npos) << text;
+  EXPECT_NE(cellar({"info"}).out.find("of it Zstandard's"), std::string::npos);
+}
+
 TEST_F(Tablets, OptionsOfATableAtItsCreationAndLater) {
   ASSERT_EQ(cellar({"createtable", "c", "families=f", "granularity=micros", "durability=periodic",
                     "compression=none", "block-bytes=8192"})

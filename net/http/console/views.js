@@ -81,14 +81,14 @@ function chart(title, kind, history) {
 }
 
 function shardTable(shards, loads) {
-  return grid([["Shard"], ["Load"], ["", "num"], ["Sessions", "num"], ["In flight", "num"], ["Tablets", "num"], ["On disk", "num"], ["Memtables", "num"], ["Cache", "num"], ["Longest stall", "num"]],
+  return grid([["Shard"], ["Load"], ["", "num"], ["Sessions", "num"], ["In flight", "num"], ["Tablets", "num"], ["On disk", "num"], ["by Zstandard", "num"], ["Memtables", "num"], ["Cache", "num"], ["of it packed", "num"], ["Longest stall", "num"]],
     shards.shards.map((shard, i) => h("tr", {},
       h("td", {}, String(shard.shard), shard.read_only ? h("span", { class: "problem" }, " read-only") : null),
       h("td", {}, h("div", { class: "bar", role: "img", "aria-label": `load ${Math.round((loads[i] ?? 0) * 100)} %` }, h("i", { class: "load", style: { width: `${(loads[i] ?? 0) * 100}%` } }))),
       h("td", { class: "num" }, loads[i] === null ? "–" : `${Math.round(loads[i] * 100)} %`),
       h("td", { class: "num" }, count(shard.sessions)), h("td", { class: "num" }, count(shard.in_flight)),
-      h("td", { class: "num" }, count(shard.tablets)), h("td", { class: "num" }, bytes(shard.sstable_bytes)),
-      h("td", { class: "num" }, bytes(shard.memtable_bytes)), h("td", { class: "num" }, bytes(shard.cache_bytes)),
+      h("td", { class: "num" }, count(shard.tablets)), h("td", { class: "num" }, bytes(shard.sstable_bytes)), h("td", { class: "num" }, bytes(shard.zstd_bytes)),
+      h("td", { class: "num" }, bytes(shard.memtable_bytes)), h("td", { class: "num" }, bytes(shard.cache_bytes)), h("td", { class: "num" }, bytes(shard.cache_packed_bytes)),
       h("td", { class: "num" }, shard.longest_stall_us ? duration(shard.longest_stall_us) : "none"))));
 }
 
@@ -127,6 +127,7 @@ export function tablets() {
         if (!tablet) return;
         const lines = [["Rows", `${tablet.start === "" ? "the first" : text(tablet.start)} to ${tablet.end === "" ? "the last" : text(tablet.end)}`],
           ["Shard", String(tablet.shard)], ["Requests", `${rate(rates.get(tablet.id) ?? 0)} /s`], ["Bytes", bytes(tablet.bytes)],
+          ["Packed by Zstandard", bytes(tablet.zstd_bytes)],
           ["Dead", bytes(tablet.dead_bytes)], ["Tables on disk", `${count(tablet.sstables)} in ${count(tablet.runs)} runs`], ["Epoch", String(tablet.epoch)]];
         put(place, h("h2", {}, `Tablet ${tablet.id}`), grid([["What"], ["Value"]], lines.map(([name, value]) => h("tr", {}, h("td", { class: "soft nowrap" }, name), h("td", { class: "break" }, value)))));
       }

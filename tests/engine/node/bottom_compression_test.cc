@@ -85,6 +85,7 @@ TEST_F(Bottom, AnOptionPacksItAndACompactionMakesUpForWhatIsThere) {
   ASSERT_TRUE(node.compact("t"));
   node.world().run_for_us(1'000'000);
   EXPECT_EQ(formats(node), (Formats{{1, 1}})) << "small ones stay as they are";
+  EXPECT_EQ(node.figures("t").at(0).zstd_bytes, 0u);
   const auto before = node.cells("t");
   engine::TableChange change;
   change.name = "t";
@@ -93,6 +94,7 @@ TEST_F(Bottom, AnOptionPacksItAndACompactionMakesUpForWhatIsThere) {
   ASSERT_TRUE(node.compact("t"));
   node.world().run_for_us(1'000'000);
   EXPECT_EQ(formats(node), (Formats{{2, 1}}));
+  EXPECT_EQ(node.figures("t").at(0).zstd_bytes, node.stats().table_bytes);
   const auto files = node.disk().all_files();
   ASSERT_TRUE(node.compact("t"));
   EXPECT_EQ(node.disk().all_files(), files) << "there is nothing to do any more";
@@ -162,7 +164,7 @@ TEST_F(Bottom, ATableOfABackupBecomesWhatTheDirectorysFormatKnows) {
     ASSERT_TRUE(node.compact("t"));
     engine::TableChange change;
     change.name = "t";
-    change.options.bottom_compression = BottomCompression::automatic;
+    change.options.compaction = Compaction::levelled;
     ASSERT_TRUE(node.alter_table(change));
     ASSERT_EQ(formats(node).count(2), 1u);
     cells = node.cells("t");
@@ -181,6 +183,8 @@ TEST_F(Bottom, ATableOfABackupBecomesWhatTheDirectorysFormatKnows) {
                                   progress);
   });
   ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(restored->schema.options.compaction, Compaction::automatic);
+  EXPECT_EQ(restored->schema.options.bottom_compression, BottomCompression::automatic);
   EXPECT_EQ(formats(older), (Formats{{1, 1}}));
   EXPECT_EQ(older.cells("t"), cells);
 }
