@@ -1,13 +1,10 @@
 #include "tests/support/test_node.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <tuple>
 #include <utility>
 
-#include "engine/read/scan.h"
 #include "io/base/check.h"
+#include "tests/support/test_node_life.h"
 
 namespace cellar::support {
 namespace {
@@ -18,57 +15,10 @@ std::pair<std::string, std::string> split_column(const std::string& column) {
   return {column.substr(0, colon), column.substr(colon + 1)};
 }
 
-class Collect final : public CellSink {
- public:
-  explicit Collect(std::vector<OwnedCell>& out) : out_(out) {}
-  Flow cell(const CellView& cell) override {
-    out_.push_back({std::string(cell.row), std::string(cell.family), std::string(cell.qualifier),
-                    cell.timestamp_us, std::string(cell.value), std::string(cell.label)});
-    return Flow::more;
-  }
-  Flow end_row(Bytes /*row*/) override { return Flow::more; }
-
- private:
-  std::vector<OwnedCell>& out_;
-};
-
-class CollectNoted final : public CellSink {
- public:
-  explicit CollectNoted(std::vector<NotedCell>& out) : out_(out) {}
-  Flow cell(const CellView& cell) override {
-    OwnedCell owned{std::string(cell.row), std::string(cell.family), std::string(cell.qualifier),
-                    cell.timestamp_us,     std::string(cell.value),  std::string(cell.label)};
-    out_.push_back({std::move(owned), cell.note != nullptr ? *cell.note : CellNote()});
-    return Flow::more;
-  }
-  Flow end_row(Bytes /*row*/) override { return Flow::more; }
-
- private:
-  std::vector<NotedCell>& out_;
-};
-
 class Patient final : public engine::PreviewListener {
  public:
   Result<void> go_on(const engine::PreviewProgress& /*progress*/) override { return {}; }
 };
-
-Async<Result<void>> run_scan(engine::ReadStart& read, CellSink& sink) {
-  for (;; read.step = read.cursor->run(sink)) {
-    switch (read.step) {
-      case engine::ScanStep::blocked:
-        co_await read.cursor->load();
-        break;
-      case engine::ScanStep::yielded:
-      case engine::ScanStep::paused:
-        co_await yield_now();
-        break;
-      case engine::ScanStep::failed:
-        co_return std::unexpected(read.cursor->error());
-      case engine::ScanStep::done:
-        co_return Result<void>{};
-    }
-  }
-}
 
 }  // namespace
 
@@ -113,26 +63,6 @@ TestNodeOptions::TestNodeOptions() {
   log.max_pending_bytes = 1u << 20;
 }
 
-// One life of the process: everything in it dies together. Members are destroyed from the last to
-// the first, and the world before all of them (crash()).
-struct TestNode::Life {
-  struct OneShard {
-    SimLoop* loop = nullptr;
-    std::unique_ptr<Shard> shard;
-    std::optional<Runtime> runtime;
-    std::unique_ptr<FileSystem> fs;
-    std::unique_ptr<engine::LogStore> logs;
-    std::unique_ptr<engine::BlobStore> blobs;
-  };
-  Life(uint64_t seed, uint32_t count) : world(seed), mailboxes(count), shards(count) {}
-
-  SimWorld world;
-  Mailboxes mailboxes;
-  std::vector<OneShard> shards;
-  std::unique_ptr<engine::ManifestStore> manifest;
-  std::unique_ptr<engine::Node> node;
-};
-
 TestNode::TestNode(TestNodeOptions options)
     : TestNode(std::move(options), std::make_unique<MemDisk>()) {}
 
@@ -153,23 +83,7 @@ Result<void> TestNode::open() {
   SimWorld& world = life_->world;
   if (wall_us_ != 0) world.clock().set_wall_us(wall_us_);
   if (lives_ > 1) world.clock().set_boot(boot_id_, boot_us_);
-  for (uint32_t i = 0; i < options_.shards; ++i) {
-    auto& one = life_->shards[i];
-    one.loop = &world.add_loop();
-    life_->mailboxes.attach(ShardId{i}, *one.loop);
-    one.shard = std::make_unique<Shard>(ShardId{i}, *one.loop, life_->mailboxes.of(ShardId{i}),
-                                        world.clock(), random_.next());
-    one.runtime.emplace(one.shard->runtime());
-    one.fs = std::make_unique<MemFs>(
-        one.loop->executor(), *disk_,
-        MemFsOptions{.random = options_.shuffle_io ? &one.shard->random() : nullptr,
-                     .timers = &one.loop->timers(),
-                     .min_latency_us = options_.min_latency_us,
-                     .max_latency_us = options_.max_latency_us});
-    if (options_.wrap) one.fs = options_.wrap(std::move(one.fs), *disk_, *one.loop);
-    one.logs = engine::make_local_log_store(*one.fs, *one.runtime, options_.log);
-    one.blobs = engine::make_local_blob_store(*one.fs, &one.runtime->timers);
-  }
+  life_->add_shards(options_, *disk_, random_);
   auto opened = block_on(0, open_stores());
   if (!opened) end_life();
   return opened;
@@ -182,21 +96,10 @@ bool TestNode::run_until(const std::function<bool()>& done) {
   });
 }
 
-template <class T>
-T TestNode::block_on(uint32_t shard, Async<T> work) {
-  std::optional<T> result;
-  spawn(life_->shards[shard].loop->executor(), detail::run_into(std::move(work), result));
-  const bool done = run_until([&] { return result.has_value(); });
-  CHECK(done, "the world went idle before the work was done (seed {})", options_.seed);
-  return std::move(*result);
-}
-
 Async<Result<void>> TestNode::open_stores() {
   CO_TRY(life_->manifest, co_await engine::open_local_manifest_store(*life_->shards[0].fs, {}));
-  std::vector<engine::ShardEnv> envs;
-  for (auto& one : life_->shards) envs.push_back({*one.runtime, *one.logs, *one.blobs});
-  CO_TRY(life_->node, co_await engine::Node::open(options_.engine, std::move(envs),
-                                                  *life_->manifest, life_->mailboxes));
+  CO_TRY(life_->node, co_await engine::Node::open(options_.engine, life_->envs(), *life_->manifest,
+                                                  life_->mailboxes));
   co_return Result<void>{};
 }
 
@@ -409,59 +312,6 @@ Result<void> TestNode::drop_rows(const std::string& table_name, std::string star
     if (pending->write.error) return std::unexpected(*pending->write.error);
   }
   return {};
-}
-
-// ---- reading
-
-Result<void> TestNode::read_tablet(const engine::TabletDescriptor& tablet, const ReadSpec& spec,
-                                   CellSink& sink) {
-  TRY(auto read, engine_of(tablet).start_read(tablet.id, tablet.epoch, spec, sink, nullptr));
-  return block_on(tablet.shard.value(), run_scan(read, sink));
-}
-
-Result<void> TestNode::read_into(const std::string& table_name, const ReadSpec& spec,
-                                 CellSink& sink) {
-  CHECK(spec.row_limit == 0, "a limit over several tablets is the router's business");
-  const engine::TableEntry* entry = table(table_name);
-  if (entry == nullptr) return fail(Errc::not_found, "table '{}' does not exist", table_name);
-  std::vector<engine::TabletDescriptor> tablets = entry->tablets;
-  if (spec.reversed) std::reverse(tablets.begin(), tablets.end());
-  for (const engine::TabletDescriptor& tablet : tablets) TRY_VOID(read_tablet(tablet, spec, sink));
-  return {};
-}
-
-Result<std::vector<OwnedCell>> TestNode::read(const std::string& table_name, const ReadSpec& spec) {
-  std::vector<OwnedCell> out;
-  Collect sink(out);
-  TRY_VOID(read_into(table_name, spec, sink));
-  return out;
-}
-
-Result<std::vector<NotedCell>> TestNode::read_noted(const std::string& table_name,
-                                                    const ReadSpec& spec) {
-  std::vector<NotedCell> out;
-  CollectNoted sink(out);
-  TRY_VOID(read_into(table_name, spec, sink));
-  return out;
-}
-
-Result<std::vector<OwnedCell>> TestNode::read_row(const std::string& table_name,
-                                                  const std::string& row) {
-  ReadSpec spec;
-  spec.rows.add(KeyRange::single(row));
-  spec.rows.normalize();
-  return read(table_name, spec);
-}
-
-std::vector<OwnedCell> TestNode::cells(const std::string& table_name) {
-  ReadSpec spec;
-  spec.rows = RowSet::everything();
-  auto all = read(table_name, spec);
-  if (!all) {
-    ADD_FAILURE() << "seed " << options_.seed << ": " << all.error().to_string();
-    return {};
-  }
-  return *std::move(all);
 }
 
 // ---- underneath

@@ -1,0 +1,127 @@
+// Server: from an open engine to a node that serves: its listeners, and what runs beside the
+// shards.
+#include "net/server/exposure.h"
+#include "net/server/server.h"
+#include "net/server/slow_log.h"
+
+namespace cellar::server {
+
+// Shard 0 first: with port 0 it chooses the port for all. The shards share one port, and the kernel
+// would let another process of this user share it too and take half of the connections; so the port
+// is first taken alone.
+Result<void> Server::open_listeners() {
+  TRY(Address address, parse_address(options_.listen));
+  for (uint32_t i = 0; i < options_.shards; ++i) {
+    pool_.run_on(ShardId{i}, [this, &address](Shard& shard) { return bind(shard, address); });
+    TRY_VOID(first_error());
+    address.port = states_[i].listener->port();
+  }
+  address_ = states_[0].listener->address();
+  // A name may have turned out to be another address than it seemed.
+  TRY_VOID(check_exposure(address_, options_.security));
+  pool_.run_on_all([this](Shard& shard) -> Async<void> {
+    ShardServer& server = *state(shard).server;
+    server.meter().slow().listen(
+        [id = shard.id().value()](const SlowRequest& one) { log_slow_request(one, id); });
+    server.listen(std::move(state(shard).listener));
+    co_return;
+  });
+  pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_agent(shard); });
+  TRY_VOID(first_error());
+  start_balancer();
+  start_backups();
+  start_beats();
+  start_disk_watch();
+  return {};
+}
+
+Async<void> Server::bind(Shard& shard, Address address) {
+  ShardState& mine = state(shard);
+  if (shard.id() == ShardId{0} && address.port != 0) {
+    auto alone = co_await mine.network->listen(address.host, address.port, false);
+    if (!alone) {
+      mine.outcome = std::unexpected(std::move(alone).error());
+      co_return;
+    }
+    (*alone)->close();
+  }
+  auto listener = co_await mine.network->listen(address.host, address.port, true);
+  if (listener) {
+    mine.listener = std::move(*listener);
+  } else {
+    mine.outcome = std::unexpected(std::move(listener).error());
+  }
+}
+
+void Server::start_disk_watch() {
+  pool_.run_on(ShardId{0}, [this](Shard& shard) -> Async<void> {
+    disk_watch_ = std::make_unique<DiskWatch>(*state(shard).server, *state(shard).fs);
+    disk_watch_->start();
+    co_return;
+  });
+  pool_.run_on_all([this](Shard& shard) -> Async<void> {
+    state(shard).server->set_disk(&disk_watch_->room());
+    co_return;
+  });
+}
+
+void Server::start_beats() {
+  if (readiness_ == nullptr) return;
+  readiness_->serve(options_.shards);
+  pool_.run_on_all([this](Shard& shard) -> Async<void> {
+    ShardState& mine = state(shard);
+    const auto takes_writes = [](void* server) {
+      return !static_cast<ShardServer*>(server)->engine().stats().read_only;
+    };
+    mine.beat = std::make_unique<ShardBeat>(*readiness_, shard.id(), shard.timers(), takes_writes,
+                                            mine.server.get());
+    co_return;
+  });
+}
+
+void Server::start_backups() {
+  pool_.run_on(ShardId{0}, [this](Shard& shard) -> Async<void> {
+    auto open = [this,
+                 &shard](const std::string& directory) -> Result<std::unique_ptr<FileSystem>> {
+      TRY_VOID(make_root_directory(directory));
+      return make_file_system(IoBackend::threads, shard.loop(), directory, blocking_);
+    };
+    backups_ = std::make_unique<BackupJobs>(
+        *node_, shard.runtime(), BackupJobs::Source{facts_.directory_id, facts_.version}, open);
+    state(shard).server->set_backups(backups_.get());
+    co_return;
+  });
+}
+
+Async<void> Server::open_agent(Shard& shard) {
+  if (options_.agent_listen.empty() || readiness_ == nullptr) co_return;
+  ShardState& mine = state(shard);
+  const auto address = parse_address(options_.agent_listen);
+  auto listener = co_await mine.network->listen(address->host, address->port, false);
+  if (!listener) {
+    mine.outcome = std::unexpected(std::move(listener).error());
+    co_return;
+  }
+  log_info("server", "agent check listens address={}", (*listener)->address());
+  agent_ = std::make_unique<AgentCheck>(shard.executor(), shard.timers(), std::move(*listener),
+                                        *readiness_, options_.shards);
+  agent_->start();
+}
+
+void Server::start_balancer() {
+  pool_.run_on(ShardId{0}, [this](Shard& shard) -> Async<void> {
+    balancer_ = std::make_unique<engine::Balancer>(shard.runtime(), *node_, options_.shards,
+                                                   options_.balance);
+    balancer_->start();
+    co_return;
+  });
+}
+
+void Server::stop_balancer() {
+  pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
+    if (balancer_) co_await balancer_->stop();
+    balancer_.reset();
+  });
+}
+
+}  // namespace cellar::server

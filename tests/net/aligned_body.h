@@ -1,0 +1,21 @@
+// Bodies as they lie in a receive buffer: aligned.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "net/wire/body.h"
+
+namespace cellar::wire {
+
+// Null where it is no such body. `aligned` holds what it views.
+template <class Root>
+const Root* root_of(const std::string& body, std::vector<uint64_t>& aligned) {
+  aligned.assign(body.size() / 8 + 1, 0);
+  std::memcpy(aligned.data(), body.data(), body.size());
+  return verified<Root>({reinterpret_cast<const char*>(aligned.data()), body.size()});
+}
+
+}  // namespace cellar::wire

@@ -1,0 +1,34 @@
+#include "tests/support/sim_machine.h"
+
+#include "io/disk/mem_fs.h"
+#include "tests/support/test_node.h"
+
+namespace cellar::support {
+
+void SimMachine::add_shards(const TestNodeOptions& options, MemDisk& disk, Random& random) {
+  for (uint32_t i = 0; i < shards.size(); ++i) {
+    OneShard& one = shards[i];
+    one.loop = &world.add_loop();
+    mailboxes.attach(ShardId{i}, *one.loop);
+    one.shard = std::make_unique<Shard>(ShardId{i}, *one.loop, mailboxes.of(ShardId{i}),
+                                        world.clock(), random.next());
+    one.runtime.emplace(one.shard->runtime());
+    one.fs = std::make_unique<MemFs>(
+        one.loop->executor(), disk,
+        MemFsOptions{.random = options.shuffle_io ? &one.shard->random() : nullptr,
+                     .timers = &one.loop->timers(),
+                     .min_latency_us = options.min_latency_us,
+                     .max_latency_us = options.max_latency_us});
+    if (options.wrap) one.fs = options.wrap(std::move(one.fs), disk, *one.loop);
+    one.logs = engine::make_local_log_store(*one.fs, *one.runtime, options.log);
+    one.blobs = engine::make_local_blob_store(*one.fs, &one.runtime->timers);
+  }
+}
+
+std::vector<engine::ShardEnv> SimMachine::envs() {
+  std::vector<engine::ShardEnv> envs;
+  for (OneShard& one : shards) envs.push_back({*one.runtime, *one.logs, *one.blobs});
+  return envs;
+}
+
+}  // namespace cellar::support

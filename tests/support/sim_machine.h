@@ -1,0 +1,43 @@
+// SimMachine: the machine that a TestNode runs on, for one life of its process: simulated time, a
+// loop and a file system a shard, all of them on one disk, and the stores on top.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/node.h"
+#include "engine/store/local_stores.h"
+#include "io/disk/mem_disk.h"
+#include "io/runtime/shard.h"
+#include "io/runtime/sim_loop.h"
+
+namespace cellar::support {
+
+struct TestNodeOptions;
+
+// Members are destroyed from the last to the first, and the world before all of them (crash()).
+struct SimMachine {
+  struct OneShard {
+    SimLoop* loop = nullptr;
+    std::unique_ptr<Shard> shard;
+    std::optional<Runtime> runtime;
+    std::unique_ptr<FileSystem> fs;
+    std::unique_ptr<engine::LogStore> logs;
+    std::unique_ptr<engine::BlobStore> blobs;
+  };
+
+  // Time stands at its own beginning; add_shards() follows when it is as it should be.
+  SimMachine(uint64_t seed, uint32_t count) : world(seed), mailboxes(count), shards(count) {}
+
+  // The shards on `disk`, which outlives them.
+  void add_shards(const TestNodeOptions& options, MemDisk& disk, Random& random);
+  // Of all shards, for Node::open().
+  std::vector<engine::ShardEnv> envs();
+
+  SimWorld world;
+  Mailboxes mailboxes;
+  std::vector<OneShard> shards;
+};
+
+}  // namespace cellar::support
