@@ -53,6 +53,8 @@ KeyRange ByteRegex::possible_rows() const {
   std::string least;
   std::string greatest;
   if (!regex_->PossibleMatchRange(&least, &greatest, kRangeBytes)) return {};
+  // Bytes of 0xff that are cut off have no successor, and then nothing bounds the rows.
+  if (greatest.empty()) return {std::move(least), std::string()};
   // `greatest` is included, and cut off it is already the successor of what was cut.
   return {std::move(least), std::move(greatest) + '\0'};
 }

@@ -114,6 +114,18 @@ TEST(ByteRegex, PossibleRowsLeaveNoMatchOut) {
   }
 }
 
+// What begins with the greatest byte has no end; such rows were left out.
+TEST(ByteRegex, APrefixOfTheGreatestByteHasNoEnd) {
+  for (const Bytes pattern : {"\xff.*", "^\xff\\C*", "\xff*", "\xff+.*", "(\xff\xff)+"}) {
+    const KeyRange rows = compile(pattern)->possible_rows();
+    for (const Bytes row : {"\xff\xff", "\xff\xff\xff\xff"}) {
+      ASSERT_TRUE(matches(pattern, row)) << escape_bytes(pattern);
+      EXPECT_TRUE(rows.contains(row)) << escape_bytes(pattern);
+    }
+  }
+  EXPECT_EQ(compile("^\xff.*")->possible_rows().start, "\xff");
+}
+
 TEST(ByteRegex, APrefixNarrowsTheRows) {
   const auto rows = [](Bytes pattern) { return compile(pattern)->possible_rows(); };
   EXPECT_EQ(rows("user#12.*").start, "user#12");
