@@ -58,6 +58,7 @@ cellar_library(cellar_engine
     table_map.cc
     tablet.cc
     tablet_figures.cc
+    tablet_reads.cc
     take_backup.cc
     token_lookup.cc
     token_memory.cc

@@ -5,10 +5,7 @@
 
 #include "engine/conditional.h"
 #include "engine/merge_ranges.h"
-#include "engine/read/explainer.h"
-#include "engine/read/scan.h"
 #include "engine/refusals.h"
-#include "engine/row_reads.h"
 #include "engine/unread_tables.h"
 #include "io/base/check.h"
 
@@ -24,15 +21,6 @@ CommitStamp newest_change(const TableSchema& schema) {
   for (const FamilySchema& family : schema.families) newest = std::max(newest, family.created);
   return newest;
 }
-
-// Who watches is shown the dead too: also those in tables that other reads leave out.
-struct CursorPin final : ReadPin {
-  CursorPin(Ref<const Version> version, Ref<const TabletFacts> facts,
-            Ref<const SchemaSnapshot> schema)
-      : held(std::move(version), std::move(facts), std::move(schema)) {}
-  VersionPin held;
-  ReadSources all;
-};
 
 int64_t tokens_until_us(const std::vector<Ref<TabletTable>>& tables) {
   TimeBounds all;
@@ -259,74 +247,6 @@ TabletMemtable& Tablet::active() {
     publish(version_->runs);
   }
   return *active_;
-}
-
-// ---- reads
-
-Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
-                                                      const VisibleStamp* as_of,
-                                                      std::unique_ptr<CellWatch> watch,
-                                                      const NamedColumns* columns) {
-  note_read(spec);
-  return make_cursor(spec, as_of, std::move(watch), {}, columns);
-}
-
-Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
-                                     const Clock* clock) {
-  note_read(spec);
-  std::optional<RowStart> started;
-  auto outcome = RowReader::Outcome::handed_over;
-  if (RowReader::may_read(spec) && in_range(spec.rows.ranges().front().start)) {
-    outcome = rows.reader(schema_).read({.spec = spec,
-                                         .sources = version_->sources,
-                                         .stamp = facts_->visible,
-                                         .now_us = shard_.runtime.clock.now_us()},
-                                        sink, started.emplace());
-    if (outcome == RowReader::Outcome::done) return ReadStart{};
-    // Nothing was given: the cursor may as well read what is newer.
-    if (started->cells == 0) started.reset();
-  }
-  ReadStart start{ScanStep::paused, make_cursor(spec, nullptr, nullptr, started)};
-  if (clock != nullptr) start.cursor->watch(*clock);
-  if (outcome != RowReader::Outcome::paused) start.step = start.cursor->run(sink);
-  if (start.step == ScanStep::done) start.cursor.reset();
-  return start;
-}
-
-void Tablet::note_read(const ReadSpec& spec) {
-  ++reads_;
-  if (!spec.rows.ranges().empty()) samples_.note(spec.rows.ranges().front().start);
-  if (next_unread_us_ != INT64_MAX && shard_.runtime.clock.now_us() >= next_unread_us_)
-    publish(version_->runs);
-}
-
-std::unique_ptr<ScanCursor> Tablet::make_cursor(const ReadSpec& spec, const VisibleStamp* as_of,
-                                                std::unique_ptr<CellWatch> watch,
-                                                std::optional<RowStart> started,
-                                                const NamedColumns* columns) {
-  ScanSetup setup;
-  setup.columns = columns;
-  setup.spec = &spec;
-  setup.start = state_.start;
-  setup.end = state_.end;
-  setup.schema = &schema();
-  setup.retention = &schema_->retention;
-  setup.now = &shard_.runtime.clock;
-  setup.visible = as_of != nullptr ? as_of : facts_.get();
-  setup.sources = &version_->sources;
-  setup.watch = std::move(watch);
-  setup.started = started;
-  if (setup.watch == nullptr && (spec.explain || spec.include_dead)) {
-    setup.watch =
-        std::make_unique<Explainer>(schema(), spec.include_dead, shard_.runtime.clock.now_us());
-  }
-  auto pin = std::make_unique<CursorPin>(version_, facts_, schema_);
-  if (setup.watch != nullptr) {
-    pin->all = read_sources(*version_, {});
-    setup.sources = &pin->all;
-  }
-  setup.pin = std::move(pin);
-  return std::make_unique<ScanCursor>(std::move(setup));
 }
 
 // ---- versions
