@@ -1,10 +1,8 @@
 // The fuzz targets without libFuzzer: the seeds of one, then bent and random input for a second.
 //   fuzz_smoke TARGET [SEED]
-//   fuzz_smoke TARGET --seeds DIR    writes the seeds there, for libFuzzer to start from
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <fstream>
 
 #include "io/base/clock.h"
 #include "io/base/log.h"
@@ -15,6 +13,8 @@ namespace cellar::fuzz {
 namespace {
 
 constexpr int64_t kRunUs = 1'000'000;
+const FuzzTarget* const kTargets[] = {&kWireTarget, &kReplyTarget, &kStoredTarget,
+                                      &kLogTarget,  &kTableTarget, &kTextTarget};
 
 std::string bent(const std::vector<std::string>& seeds, Random& random) {
   std::string input = seeds[random.below(seeds.size())];
@@ -27,17 +27,6 @@ std::string bent(const std::vector<std::string>& seeds, Random& random) {
     for (char& c : input) c = static_cast<char>(random.next());
   }
   return input;
-}
-
-int write_seeds(const std::vector<std::string>& seeds, const std::string& directory) {
-  for (size_t i = 0; i < seeds.size(); ++i) {
-    std::ofstream out(fmt::format("{}/seed-{:03}", directory, i), std::ios::binary);
-    if (!(out << seeds[i])) {
-      fmt::print(stderr, "fuzz_smoke: {} cannot be written to\n", directory);
-      return 1;
-    }
-  }
-  return 0;
 }
 
 void run_for_a_second(const FuzzTarget& target, uint64_t seed) {
@@ -53,17 +42,15 @@ void run_for_a_second(const FuzzTarget& target, uint64_t seed) {
 }
 
 int usage() {
-  fmt::print(stderr, "usage: fuzz_smoke TARGET [SEED | --seeds DIR]\n");
+  fmt::print(stderr, "usage: fuzz_smoke TARGET [SEED]\n");
   return 2;
 }
 
 int run(const std::vector<std::string>& words) {
-  if (words.empty()) return usage();
+  if (words.empty() || words.size() > 2) return usage();
   set_log_level(LogLevel::off);
-  for (const FuzzTarget* target : fuzz_targets()) {
+  for (const FuzzTarget* target : kTargets) {
     if (target->name != words[0]) continue;
-    if (words.size() == 3 && words[1] == "--seeds") return write_seeds(target->seeds(), words[2]);
-    if (words.size() > 2) return usage();
     run_for_a_second(
         *target, words.size() == 2 ? std::strtoull(words[1].c_str(), nullptr, 10) : entropy_seed());
     return 0;

@@ -2,7 +2,6 @@
 // Each is a libFuzzer program of its own, and a smoke run within the tests (fuzz_smoke.cc).
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +29,6 @@ extern const FuzzTarget kLogTarget;
 extern const FuzzTarget kTableTarget;
 // text: what people, files and proxies say: rules, filters, rows as JSON and CSV, HTTP, settings.
 extern const FuzzTarget kTextTarget;
-
-std::span<const FuzzTarget* const> fuzz_targets();
 
 // An input whose first byte chooses one of `n` decoders; the rest is theirs.
 struct Choice {

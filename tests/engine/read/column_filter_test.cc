@@ -55,9 +55,8 @@ TEST(NamedColumns, AreThoseThatAFilterLetsPassAlone) {
   EXPECT_EQ(named(filter_condition(column("f", "a"), &then, nullptr)), "f:a f:b ");
   EXPECT_EQ(named(chain({column("f", "q"), leaf(K::cells_per_row, {}, 1)})), "f:q ");
   // What is mixed in one branch is not in the next.
-  EXPECT_EQ(named(interleave(
-                {chain({column("f", "q"), leaf(K::cells_per_row, {}, 1)}), column("f", "r")})),
-            "f:q f:r ");
+  const FilterSpec first = chain({column("f", "q"), leaf(K::cells_per_row, {}, 1)});
+  EXPECT_EQ(named(interleave({first, words("f", "r")})), "f:q f:r ");
 }
 
 TEST(NamedColumns, AreNoneWhereOthersMatter) {
