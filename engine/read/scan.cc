@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/read/block_load.h"
 #include "io/base/check.h"
 
 namespace cellar::engine {
@@ -41,37 +40,6 @@ std::string next_wanted(const CompiledFilter& filter, ColumnVerdict verdict,
 }
 
 }  // namespace
-
-ScanCursor::ScanCursor(ScanSetup setup)
-    : setup_(std::move(setup)),
-      reversed_(setup_.spec->reversed),
-      with_expiry_(setup_.spec->with_expiry),
-      row_limit_(setup_.spec->row_limit),
-      ranges_(*setup_.spec, setup_.start, setup_.end),
-      own_retention_(setup_.retention == nullptr ? std::optional(TableRetention(*setup_.schema))
-                                                 : std::nullopt),
-      judge_(*setup_.schema, retention(), range_deletes_),
-      select_(setup_.spec->time_range, setup_.spec->versions),
-      all_cells_(select_.takes_all()) {
-  if (ranges_.empty()) {
-    place_ = Place::finished;
-    return;
-  }
-  const ReadSpec& spec = *std::exchange(setup_.spec, nullptr);
-  if (setup_.watch) setup_.watch->attach(range_deletes_);
-  if (spec.filter) filter_.emplace(spec.filter, setup_.filtered_row_bytes);
-  if (setup_.started) given_before_ = setup_.started->cells;
-  ranges_.scope().newer_cells_count = retention().any_counts();
-  const bool names = filter_ && filter_->compiled().columns();
-  // A watch may want to know of the row's other cells.
-  if (!setup_.watch) {
-    ranges_.want_only(names ? &*filter_->compiled().columns() : setup_.columns);
-  }
-  for (const auto& source : *setup_.sources)
-    if (EntryIterator* it = source->open(ranges_.scope(), iterators_)) merge_.add_borrowed(*it);
-}
-
-ScanCursor::~ScanCursor() = default;
 
 ScanStep ScanCursor::run(CellSink& sink, uint32_t entries) {
   if (error_) return ScanStep::failed;
@@ -112,17 +80,6 @@ bool ScanCursor::look_at_slice() {
   const int64_t now_us = clock_->boot_us();
   if (slice_began_us_ == 0) slice_began_us_ = now_us;
   return now_us - slice_began_us_ >= kSliceUs;
-}
-
-Async<void> ScanCursor::load() {
-  std::vector<BlockWant*> wants;
-  collect(wants);
-  return load_wants(std::move(wants));
-}
-
-void ScanCursor::collect(std::vector<BlockWant*>& wants) {
-  merge_.collect(wants);
-  ranges_.collect_ahead(*setup_.sources, row_limit_ == 0 ? 0 : row_limit_ - rows_, wants);
 }
 
 // The first move of a run().
@@ -175,42 +132,6 @@ Step ScanCursor::yield_between(Step step) {
   place_ = Place::between;
   leave(ScanStep::yielded);
   return step;
-}
-
-// Takes the visible stamp. REQUIRES: a seek follows before any entry is looked at.
-void ScanCursor::renew_stamp() {
-  stamp_ = visible();
-  renew_now();
-  size_t count = 0;
-  for (const auto& source : *setup_.sources) count += source->range_deletes().size();
-  if (count == range_delete_count_) return;
-  range_delete_count_ = count;
-  if (count != 0) renew_range_deletes();
-}
-
-void ScanCursor::renew_range_deletes() {
-  range_deletes_.clear();
-  std::string scratch[2];
-  const Bytes first = ranges_.bounds().first_row(scratch[0]);
-  const std::optional<Bytes> end = ranges_.bounds().end_row(scratch[1]);
-  for (const auto& source : *setup_.sources)
-    for (const StampedRange& range : source->range_deletes()) {
-      const bool ends_before = !range.end.empty() && Bytes(range.end) <= first;
-      if (!ends_before && (!end || Bytes(range.start) < *end)) range_deletes_.add(range);
-    }
-  range_deletes_.build(stamp_);
-}
-
-// Reads the trusted clock. REQUIRES: no row is open.
-void ScanCursor::renew_now() {
-  if (setup_.started) {
-    now_us_ = setup_.started->now_us;
-    return;
-  }
-  const int64_t clock_us = setup_.now != nullptr ? setup_.now->now_us() : 0;
-  now_us_ = std::max(
-      {clock_us, static_cast<int64_t>(stamp_.value() / 1000), retention().not_before_us()});
-  if (setup_.watch) now_us_ = std::max(now_us_, setup_.watch->not_before_us());
 }
 
 Step ScanCursor::seek(Aim aim, Bytes key) {
