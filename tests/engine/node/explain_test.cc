@@ -52,6 +52,16 @@ class ExplainTest : public testing::Test {
   TestNode node_;
 };
 
+// Reads of what lives leave a column once it is full.
+TEST_F(ExplainTest, AllThatIsDeadIsShownHoweverManyVersionsThereAre) {
+  create(RetentionRule::max_versions(2));
+  constexpr size_t kVersions = 100;
+  for (size_t i = 0; i < kVersions; ++i) set(now_us() - static_cast<int64_t>(i));
+  const auto cells = read();
+  ASSERT_EQ(cells.size(), kVersions);
+  for (size_t i = 0; i < kVersions; ++i) EXPECT_EQ(cells[i].note.dead, i >= 2) << i;
+}
+
 TEST_F(ExplainTest, OfAnIntersectionWhatComesTrueLastIsTheCause) {
   create(RetentionRule::intersection_of(
       {RetentionRule::max_age_us(48 * kHourUs), RetentionRule::max_versions(1)}));

@@ -67,6 +67,26 @@ class Rows {
   TableRetention retention_;
 };
 
+// A shard's clock may be behind the stamp of a change of a rule that it has heard of.
+TEST(RowReader, NothingIsReadAsOfAMomentBeforeTheLastChangeOfARule) {
+  Random random(1);
+  TabletBed bed(random);
+  bed.mutate("r", {set("a", 5, "1"), set("b", 5, "2")});
+  const CommitStamp changed{bed.visible_stamp().value() + 7'000'000};
+  PastRule past;
+  past.until = changed;
+  bed.schema().families[0].history = {past};
+  const TableRetention retention(bed.schema());
+  RowReader reader(bed.schema(), retention);
+  const ReadSpec spec = row("r");
+  const ScanSetup setup = bed.setup(spec);
+  CollectingSink sink;
+  RowStart start;
+  (void)reader.read({.spec = spec, .sources = *setup.sources, .stamp = bed.visible_stamp()}, sink,
+                    start);
+  EXPECT_EQ(start.now_us, static_cast<int64_t>(changed.value() / 1000));
+}
+
 TEST(RowReader, RandomHistoriesEqualTheModelHoweverTheReadIsInterrupted) {
   std::array<size_t, 3> outcomes{};
   size_t midway = 0;
