@@ -26,7 +26,7 @@ bool are_hot(const std::vector<TabletRun>& inputs) {
   size_t blocks = 0;
   for (const TabletRun& run : inputs) {
     for (const Ref<TabletTable>& table : run.tables) {
-      blocks += table->slice().table().index().blocks();
+      blocks += table->slice().table().blocks();
     }
   }
   const size_t step = std::max<size_t>(1, blocks / kHeatSampleBlocks);
@@ -34,8 +34,8 @@ bool are_hot(const std::vector<TabletRun>& inputs) {
   size_t cached = 0;
   for (const TabletRun& run : inputs) {
     for (const Ref<TabletTable>& table : run.tables) {
-      const TableReader& reader = table->slice().table();
-      for (size_t i = 0; i < reader.index().blocks(); i += step, ++sampled) {
+      TableReader& reader = table->slice().table();
+      for (size_t i = 0; i < reader.blocks(); i += step, ++sampled) {
         cached += reader.has_cached_block(i);
       }
     }

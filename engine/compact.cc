@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/bottom_compression.h"
+#include "engine/index_parts.h"
 #include "engine/install.h"
 #include "engine/merge_ranges.h"
 #include "engine/plan_merge.h"
@@ -122,6 +123,7 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Selec
   plan.run = selection.into;
   plan.cuts = tablet.cuts();
   plan.compression = compression_of_merge(tablet, plan.facts, runs);
+  plan.part_bytes = part_bytes_of_merge(shard);
   const MergeFacts facts = plan.facts;
   const uint64_t schema_version = plan.schema.version;
   std::vector<Ref<TabletTable>> inputs;

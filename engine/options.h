@@ -9,10 +9,12 @@
 
 namespace cellar::engine {
 
+enum class IndexParts : uint8_t { automatic, always, never };
+
 struct EngineOptions {
   // Of the data directory (store/format_file.h): what an older one does not know is not written.
   // 1 to the newest.
-  uint32_t format = 2;
+  uint32_t format = 3;
 
   // ---- memory: at most this for memtables, caches and table metadata together, over all shards.
   // 64 MiB to 1 TiB.
@@ -30,6 +32,10 @@ struct EngineOptions {
   // ---- tables on disk
   // Compaction cuts its output here. 1 MiB to 16 GiB.
   uint64_t table_bytes = 256u << 20;
+  // Whether tables have their index and filters in parts that are loaded as they are needed
+  // (index_parts.h), and how large a part is. 64 B to 1 MiB.
+  IndexParts index_parts = IndexParts::automatic;
+  size_t index_part_bytes = 8 * 1024;
 
   // Cells that died by age leave the disk this much later (SEMANTICS 3). 0 to 1 h.
   int64_t removal_margin_us = 300'000'000;

@@ -12,6 +12,7 @@ constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 // Filters asked for one view, about: 20 ns each.
 constexpr size_t kMostProbes = 16'384;
 constexpr size_t kLeastSample = 8;
+constexpr size_t kMostPrecedents = 4;
 // Deaths of one killer are spread over its time in so many steps.
 constexpr int64_t kSteps = 4;
 // Range deletes of one table looked at one by one.
@@ -63,7 +64,7 @@ double share_at_its_times(const Killer& killer, const TimeBounds& older) {
 }
 
 double bytes_in(const StampedRange& range, const TabletTable& older) {
-  const TableIndex& index = older.slice().table().index();
+  const TableIndex& index = older.slice().table().marks();
   if (index.blocks() == 0) return 0;
   const size_t first = index.find(row_prefix(range.start));
   const size_t last =
@@ -191,25 +192,59 @@ class Deaths {
     return killers;
   }
 
+  struct Hits {
+    std::vector<double> share;  // of each table
+    size_t known = 0;           // rows of the sample that are known to be where they are
+  };
+
   // How much of the killer's row sample each older table holds, as a share of one: a row that
-  // several hold counts for each in part, for a new cell kills at most one.
-  std::vector<double> hits(const Killer& killer, size_t from) const {
-    std::vector<double> share(view_.tables.size(), 0);
+  // several hold counts for each in part, for a new cell kills at most one. Rows of which a table
+  // with parts cannot say whether it holds them count only where nothing is known of any.
+  Hits hits(const Killer& killer, size_t from) const {
+    Hits known{std::vector<double>(view_.tables.size(), 0)};
+    std::vector<double> unknown = known.share;
     std::vector<size_t> holders;
     const size_t rows = std::min(killer.rows.size(), sample_);
     for (size_t i = 0; i < rows; ++i) {
       holders.clear();
-      for (size_t t = from; t < view_.tables.size(); ++t) {
-        const TabletTable& table = *view_.tables[t].table;
-        if (!keys_touch(killer, table.meta())) continue;
-        if (table.slice().table().may_contain_row(killer.rows[i])) holders.push_back(t);
-      }
+      const bool sure = find_holders(killer, killer.rows[i], from, holders);
       for (const size_t t : holders) {
-        share[t] += 1.0 / (static_cast<double>(holders.size()) * static_cast<double>(rows));
+        (sure ? known.share : unknown)[t] += 1.0 / static_cast<double>(holders.size());
       }
+      known.known += sure;
     }
-    if (rows == 0) hit_everywhere(killer, from, share);
-    return share;
+    if (known.known == 0) known.share.swap(unknown);
+    const size_t counted = known.known == 0 ? rows : known.known;
+    for (double& share : known.share) share /= static_cast<double>(std::max<size_t>(counted, 1));
+    if (rows == 0) hit_everywhere(killer, from, known.share);
+    return known;
+  }
+
+  // False when some table cannot say.
+  bool find_holders(const Killer& killer, uint64_t row, size_t from,
+                    std::vector<size_t>& holders) const {
+    bool sure = true;
+    for (size_t t = from; t < view_.tables.size(); ++t) {
+      const TabletTable& table = *view_.tables[t].table;
+      if (!keys_touch(killer, table.meta())) continue;
+      const TableReader& reader = table.slice().table();
+      if (!reader.may_contain_row(row)) continue;
+      holders.push_back(t);
+      sure &= reader.outline() == nullptr || TableOutline::is_sampled(row);
+    }
+    return sure;
+  }
+
+  // Of a memtable, whose rows are those that were used last and may be known nowhere: what the
+  // newest table of which it is known has hit, the memtable hits, too.
+  std::vector<double> memtable_hits(const Killer& killer) const {
+    Hits own = hits(killer, 0);
+    if (own.known > 0 || killer.rows.empty()) return std::move(own.share);
+    for (size_t i = 0; i < std::min(view_.tables.size(), kMostPrecedents); ++i) {
+      Hits precedent = hits(killer_of(view_.tables[i]), first_older(view_.tables[i].run));
+      if (precedent.known >= kLeastSample) return std::move(precedent.share);
+    }
+    return std::move(own.share);
   }
 
   void hit_everywhere(const Killer& killer, size_t from, std::vector<double>& share) const {
@@ -227,7 +262,8 @@ class Deaths {
   void add_kills(const Killer& killer, size_t from) {
     if (from >= view_.tables.size()) return;
     if (killer.cells + killer.deletes > 0) {
-      const std::vector<double> share = hits(killer, from);
+      const std::vector<double> share =
+          killer.index == kByMemtables ? memtable_hits(killer) : hits(killer, from).share;
       for (size_t t = from; t < view_.tables.size(); ++t) {
         if (share[t] > 0) add_cell_kills(killer, share[t], view_.tables[t]);
       }

@@ -84,6 +84,7 @@ class Rewriting {
       options.compression = Compression::lz4;  // as that format has it
     }
     options.block_bytes = table->meta().block_bytes;
+    if (format_ >= 3 && table->outline() != nullptr) options.part_bytes = PartsWriter::kPartBytes;
     const BlobId blob = options.blob;
     CO_TRY(auto out, co_await blobs_.create(blob, 0, IoClass::compaction));
     TableWriter writer(std::move(options), std::move(out));

@@ -7,6 +7,7 @@ cellar_library(cellar_engine
     backup_store_work.cc
     blob_reaper.cc
     bottom_compression.cc
+    index_parts.cc
     catalog.cc
     catalog_adopt.cc
     catalog_drops.cc

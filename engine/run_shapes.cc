@@ -69,8 +69,7 @@ RunShapes run_shapes(const SchemaSnapshot& schema, const std::vector<TabletRun>&
     bool damaged = false;
     for (const Ref<TabletTable>& table : run->tables) {
       damaged = damaged || table->is_damaged();
-      largest_block =
-          std::max<size_t>(largest_block, table->slice().table().index().most_raw_bytes());
+      largest_block = std::max<size_t>(largest_block, table->slice().table().most_raw_bytes());
     }
     TimedRun& shape = shapes.runs.emplace_back();
     shape.bytes = bytes_of(*run);

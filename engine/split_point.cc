@@ -35,7 +35,7 @@ std::string row_of(Bytes key) {
 
 void add_points(const TableSlice& slice, size_t most, std::vector<Point>& points, size_t& blocks) {
   if (!slice.may_have_entries()) return;
-  const TableIndex& index = slice.table().index();
+  const TableIndex& index = slice.table().marks();
   const size_t first = slice.lower().empty() ? 0 : index.find(slice.lower());
   const size_t last = slice.upper().empty() ? index.blocks() - 1 : index.find_before(slice.upper());
   const size_t step = (last - first) / most + 1;

@@ -7,10 +7,12 @@ namespace cellar::engine {
 
 TokenLookup::TokenLookup(Ref<const Version> version, std::string prefix, int64_t now_us)
     : version_(std::move(version)), prefix_(std::move(prefix)), now_us_(now_us) {
-  const std::string row(Bytes(prefix_).substr(0, row_prefix_size(prefix_)));
+  const Bytes row = Bytes(prefix_).substr(0, row_prefix_size(prefix_));
   const std::string end = row_prefix_end(row);
-  const uint64_t hash = row_hash(row);
-  const uint64_t token_hash = row_hash(prefix_);
+  probe_.aim(row);
+  probe_.add_key(prefix_);
+  TableIteratorOptions options;
+  options.probe = &probe_;
   for (const auto& memtable : version_->memtables) {
     merge_.add(std::make_unique<Memtable::Iterator>(memtable->entries));
   }
@@ -19,9 +21,8 @@ TokenLookup::TokenLookup(Ref<const Version> version, std::string prefix, int64_t
       const TableSlice& slice = table->slice();
       if (!table->meta().bounds.may_hold_tokens(now_us_) || !slice.may_have_entries()) continue;
       if (slice.ends_before(row) || !slice.begins_before(end)) continue;
-      if (!slice.table().may_contain_row(hash)) continue;
-      if (!slice.table().may_contain_key(token_hash)) continue;
-      merge_.add(std::make_unique<SliceIterator>(slice));
+      if (!slice.table().may_contain(probe_)) continue;
+      merge_.add(std::make_unique<SliceIterator>(slice, options));
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "engine/iter/merging_iterator.h"
 #include "engine/model/token.h"
+#include "engine/sstable/row_probe.h"
 #include "engine/version.h"
 #include "io/runtime/async.h"
 
@@ -30,6 +31,7 @@ class TokenLookup {
   Ref<const Version> version_;
   std::string prefix_;
   int64_t now_us_;
+  RowProbe probe_;  // for the token
   MergingIterator merge_;
   bool begun_ = false;
   CommitStamp stamp_;

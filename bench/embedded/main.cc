@@ -270,6 +270,7 @@ class Program {
     out["cache_packed_hits"] = after.cache_packed_hits - before.cache_packed_hits;
     out["cache_packed_bytes"] = after.cache_packed_bytes;
     out["cache_bytes"] = bed_.stats().cache_bytes;
+    out["index_bytes"] = bed_.stats().metadata_bytes;  // in memory whether asked for or not
     out["device_reads"] = after.device_reads - before.device_reads;
     out["device_read_bytes"] = after.device_read_bytes - before.device_read_bytes;
   }
@@ -341,6 +342,13 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--bottom-compression", options.bed.bottom_compression,
                  "of the table: automatic, same (LZ4 everywhere) or zstd")
       ->transform(CLI::CheckedTransformer(bottoms));
+  const std::map<std::string, engine::IndexParts> parts = {
+      {"automatic", engine::IndexParts::automatic},
+      {"always", engine::IndexParts::always},
+      {"never", engine::IndexParts::never}};
+  app.add_option("--index-parts", engine.index_parts,
+                 "index and filters in parts: automatic, always or never")
+      ->transform(CLI::CheckedTransformer(parts));
   app.add_option("--reclaim-within-s", options.reclaim_within_s, "of the table");
   app.add_option("--removal-margin-s", options.removal_margin_s, "of the node, beside it");
   app.add_option("--cache-bytes", options.cache_bytes,

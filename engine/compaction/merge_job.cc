@@ -232,6 +232,7 @@ Async<Result<void>> MergeJob::open_writer() {
   options.settled = std::max(cut_off_.settled(), plan_.inputs_settled);
   options.compression = plan_.compression.value_or(plan_.schema.options.compression);
   options.block_bytes = plan_.schema.options.block_bytes;
+  options.part_bytes = plan_.part_bytes;
   CO_TRY(auto blob, co_await store_.create(options.blob, 0, plan_.io_class));
   writer_ = std::make_unique<TableWriter>(std::move(options), std::move(blob));
   for (StampedRange& range : std::exchange(range_deletes_of_[range_], {})) {

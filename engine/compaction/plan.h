@@ -40,6 +40,7 @@ struct MergePlan {
   // and before each of these rows, ascending; range deletes are cut there, too.
   std::vector<std::string> cuts;
   std::optional<Compression> compression;  // absent: as the schema says
+  size_t part_bytes = 0;                   // TableWriterOptions::part_bytes
   IoClass io_class = IoClass::compaction;
   Pace* pace = nullptr;  // rests between slices; outlives the job. None: it never rests
   uint64_t entries = 0;  // of all inputs, about: how far the job is, for the pace. 0: not known

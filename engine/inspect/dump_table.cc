@@ -4,8 +4,10 @@
 #include "engine/sstable/block_reader.h"
 #include "engine/sstable/filter.h"
 #include "engine/sstable/format.h"
+#include "engine/sstable/index_part.h"
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
+#include "engine/sstable/table_outline.h"
 #include "engine/sstable/zstd_codec.h"
 #include "io/base/coding.h"
 
@@ -57,10 +59,17 @@ class TableDump {
     CO_TRY_VOID(co_await find_column_filter());
     CO_TRY_VOID(co_await load_dictionary());
     CO_TRY_VOID(co_await read(footer_.index.offset, footer_.index.size));
-    show_index();
-    for (size_t i = 0; i < index_.blocks(); ++i) {
-      const BlockHandle handle = index_.handle(i);
-      CO_TRY_VOID(co_await read(handle.offset, handle.size));
+    if (footer_.version >= kPartsTableFormat) {
+      show_outline();
+      for (size_t i = 0; i < outline_.parts(); ++i) {
+        CO_TRY_VOID(co_await read(outline_.handle(i).offset, outline_.handle(i).size));
+        show_part(i);
+      }
+    } else {
+      show_index();
+    }
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      CO_TRY_VOID(co_await read(blocks_[i].handle.offset, blocks_[i].handle.size));
       show_data_block(i);
     }
     CO_TRY_VOID(co_await show_filter(footer_.filter, "filter"));
@@ -187,19 +196,66 @@ class TableDump {
     if (!contents) return;
     show_contents(*contents, "blocks: how many, then each");
     show_trailer(footer_.index.offset);
-    if (!index_.open(*contents, data_end_)) dump_.problem("the index is malformed");
+    if (!index_.open(*contents, data_end_)) return dump_.problem("the index is malformed");
+    for (size_t i = 0; i < index_.blocks(); ++i) {
+      blocks_.push_back({std::string(index_.separator(i)), index_.handle(i), index_.raw_bytes(i),
+                         index_.bounds(i)});
+    }
+  }
+
+  void show_outline() {
+    const auto contents = open_block(footer_.index.offset, "outline");
+    if (!contents) return;
+    show_contents(*contents, "index of parts, largest block, sampled rows, sizes of parts");
+    show_trailer(footer_.index.offset);
+    const auto inner = TableOutline::inner(*contents, data_end_);
+    if (!inner || !index_.open(inner->index, inner->data_end) ||
+        !outline_.open(*contents, index_, data_end_)) {
+      outline_ = TableOutline();
+      dump_.problem("the outline is malformed");
+    }
+  }
+
+  void show_part(size_t number) {
+    const uint64_t offset = outline_.handle(number).offset;
+    const auto contents = open_block(offset, fmt::format("part {} from \"{}\": {}", number,
+                                                         escape_bytes(index_.separator(number)),
+                                                         describe_bounds(index_.bounds(number))));
+    if (!contents) return;
+    IndexPart part;
+    if (!part.open(*contents, index_.raw_bytes(number), index_.handle(number).offset)) {
+      return dump_.problem(fmt::format("part {} is malformed", number));
+    }
+    dump_.field(in_file_, Bytes(*contents).substr(0, 16),
+                fmt::format("{} blocks; bytes of their common prefix, of the filter over rows, of "
+                            "that over columns",
+                            part.blocks()));
+    if (options_.entries) dump_.field(in_file_ + 16, Bytes(*contents).substr(16), "the rest");
+    for (size_t i = 0; i < part.blocks(); ++i) {
+      std::string separator(index_.separator(number));
+      if (i > 0) separator.assign(part.prefix()).append(part.separator_rest(i));
+      if (!blocks_.empty() && separator <= blocks_.back().separator) {
+        dump_.problem(fmt::format("part {}: a separator is not greater than the last", number));
+      }
+      blocks_.push_back({std::move(separator), part.handle(i), part.raw_bytes(i), part.bounds(i)});
+    }
+    show_trailer(offset);
+    const uint64_t end = blocks_.back().handle.end();
+    if (end != index_.handle(number).end()) {
+      dump_.problem(fmt::format("the blocks of part {} end at {}", number, end));
+    }
   }
 
   void show_data_block(size_t i) {
-    const uint64_t offset = index_.handle(i).offset;
+    const uint64_t offset = blocks_[i].handle.offset;
     const std::string name =
-        fmt::format("data block {} from \"{}\": {}", i, escape_bytes(index_.separator(i)),
-                    describe_bounds(index_.bounds(i)));
+        fmt::format("data block {} from \"{}\": {}", i, escape_bytes(blocks_[i].separator),
+                    describe_bounds(blocks_[i].bounds));
     const auto contents = open_block(offset, name);
     if (!contents) return;
-    if (contents->size() != index_.raw_bytes(i)) {
+    if (contents->size() != blocks_[i].raw_bytes) {
       dump_.problem(fmt::format("block {} unpacks to {} bytes, the index says {}", i,
-                                contents->size(), index_.raw_bytes(i)));
+                                contents->size(), blocks_[i].raw_bytes));
     }
     BlockReader reader;
     BlockReader::Move move = BlockReader::Move::corrupt;
@@ -227,8 +283,8 @@ class TableDump {
     if (entries_ > 0 && key <= last_key_) {
       dump_.problem(fmt::format("block {}: a key is not greater than the one before it", block));
     }
-    const bool above = block + 1 < index_.blocks() && key >= index_.separator(block + 1);
-    if (key < index_.separator(block) || above) {
+    const bool above = block + 1 < blocks_.size() && key >= blocks_[block + 1].separator;
+    if (key < blocks_[block].separator || above) {
       dump_.problem(fmt::format("block {}: a key lies outside its separators", block));
     }
     if (entries_ == 0) first_key_.assign(key);
@@ -312,9 +368,9 @@ class TableDump {
     show_trailer(footer_.meta.offset);
     if (dump_.problems() > 0) return;  // what was damaged was not counted
     if (meta->entries != entries_ || meta->smallest_key != first_key_ ||
-        meta->largest_key != last_key_ || meta->blocks != index_.blocks()) {
+        meta->largest_key != last_key_ || meta->blocks != blocks_.size()) {
       dump_.problem(fmt::format("the meta block tells of {} entries in {} blocks, {} in {} found",
-                                meta->entries, meta->blocks, entries_, index_.blocks()));
+                                meta->entries, meta->blocks, entries_, blocks_.size()));
     }
   }
 
@@ -330,7 +386,15 @@ class TableDump {
   BlockHandle dictionary_at_;
   std::string dictionary_;
   uint64_t data_end_ = 0;
-  TableIndex index_;
+  TableIndex index_;  // of data blocks, or of parts
+  TableOutline outline_;
+  struct BlockPlace {
+    std::string separator;
+    BlockHandle handle;
+    uint32_t raw_bytes;
+    TimeBounds bounds;
+  };
+  std::vector<BlockPlace> blocks_;  // data blocks, in order
   uint64_t entries_ = 0;
   std::string first_key_;
   std::string last_key_;

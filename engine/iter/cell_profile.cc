@@ -5,13 +5,12 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/iter/row_order.h"
+
 namespace cellar::engine {
 namespace {
 
 constexpr uint8_t kVersion = 1;
-
-// An order of hashes that does not choose a place in a Bloom filter.
-uint64_t order_of(uint64_t hash) { return std::byteswap(hash * 0x9e3779b97f4a7c15u); }
 
 }  // namespace
 
@@ -36,7 +35,7 @@ uint64_t CellProfile::Family::bytes_from_rank(uint64_t rank) const {
 }
 
 void CellProfileBuilder::add_row(uint64_t row_hash) {
-  const std::pair<uint64_t, uint64_t> row{order_of(row_hash), row_hash};
+  const std::pair<uint64_t, uint64_t> row{row_order(row_hash), row_hash};
   if (sample_.size() >= CellProfile::kRowSample) {
     if (row >= sample_.front()) return;
     std::pop_heap(sample_.begin(), sample_.end());

@@ -51,6 +51,7 @@ EntryIterator* RunSource::open(const ReadScope& scope, IteratorArena& arena) con
   if (prune_) options.times = scope.times();
   options.prefetch = scope.prefetch;
   options.one_search = scope.probe != nullptr;
+  if (prune_) options.probe = scope.probe;
   const auto second = std::find_if(first + 1, end, wants);
   if (second == end) {
     const TableSlice& only = **first;
@@ -62,18 +63,43 @@ EntryIterator* RunSource::open(const ReadScope& scope, IteratorArena& arena) con
   return arena.make<RunIterator>(std::move(wanted), options);
 }
 
-void RunSource::prefetch(const ReadScope& scope, size_t place) const {
+bool RunSource::prefetch(const ReadScope& scope, size_t place) const {
   const auto [begin, end] = tables_in(scope);
   const auto first =
       std::find_if(begin, end, [&](const TableSlice* slice) { return is_wanted(*slice, scope); });
-  if (first == end) return;
+  if (first == end) return true;
   TableReader& table = (*first)->table();
-  const size_t block = table.index().find(std::max(scope.lower, (*first)->lower()));
-  if (prune_ && !scope.times().everything() &&
-      scope.times().excludes(table.index().bounds(block))) {
-    return;
+  const Bytes key = std::max(scope.lower, (*first)->lower());
+  const size_t mark = table.marks().find(key);
+  const WantedTimes times = prune_ ? scope.times() : WantedTimes{};
+  if (!times.everything() && times.excludes(table.marks().bounds(mark))) return true;
+  if (table.outline() != nullptr) return prefetch_by_part(scope, table, mark, key, place);
+  scope.prefetch->add(table, table.marks().handle(mark), table.marks().raw_bytes(mark), place);
+  return true;
+}
+
+bool RunSource::prefetch_by_part(const ReadScope& scope, TableReader& table, size_t number,
+                                 Bytes key, size_t place) const {
+  const BlockHandle at = table.outline()->handle(number);
+  BlockRef block = table.cached_part(number);
+  if (!block) block = scope.prefetch->peek(table, at.offset);
+  if (!block) {
+    scope.prefetch->add(table, at, at.size, place);
+    return false;
   }
-  scope.prefetch->add(table, block, place);
+  IndexPart part;
+  if (!table.open_part(block, number, part)) return true;  // who comes there is told
+  if (prune_ && scope.probe != nullptr && !table.may_contain(*scope.probe, part, number)) {
+    return true;
+  }
+  const size_t i = part.find(key);
+  const BlockHandle handle = part.handle(i);
+  const WantedTimes times = prune_ ? scope.times() : WantedTimes{};
+  const bool passed_over = !times.everything() && times.excludes(part.bounds(i));
+  if (handle.size != 0 && !passed_over) {
+    scope.prefetch->add(table, handle, part.raw_bytes(i), place);
+  }
+  return true;
 }
 
 }  // namespace cellar::engine

@@ -18,7 +18,7 @@ class RunSource final : public ReadSource {
   explicit RunSource(std::vector<const TableSlice*> tables, bool prune = true);
 
   EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const override;
-  void prefetch(const ReadScope& scope, size_t place) const override;
+  bool prefetch(const ReadScope& scope, size_t place) const override;
   const std::vector<StampedRange>& range_deletes() const override;
 
  private:
@@ -27,6 +27,9 @@ class RunSource final : public ReadSource {
   // The tables whose keys lie in the scope's range, as far as they are left out for that.
   std::pair<Place, Place> tables_in(const ReadScope& scope) const;
   bool is_wanted(const TableSlice& slice, const ReadScope& scope) const;
+  // prefetch() of the block for `key` in a table whose index is in parts; `number`: of the part.
+  bool prefetch_by_part(const ReadScope& scope, TableReader& table, size_t number, Bytes key,
+                        size_t place) const;
 
   std::vector<const TableSlice*> tables_;  // that have entries
   bool prune_;

@@ -69,17 +69,22 @@ void ScanRanges::collect_ahead(const ReadSources& sources, uint64_t rows_wanted,
   if (rows_wanted != 0) together = std::min(together, rows_wanted);
   const size_t end = std::min<size_t>(bounds_.size(), place_ + together);
   ReadScope scope = scope_;
-  for (prefetched_to_ = std::max(prefetched_to_, place_ + 1); prefetched_to_ < end;
-       ++prefetched_to_) {
-    const ScanBounds::Range range = in_order(prefetched_to_);
+  size_t at = std::max(prefetched_to_, place_ + 1);
+  prefetched_to_ = SIZE_MAX;
+  for (; at < end; ++at) {
+    const ScanBounds::Range range = in_order(at);
     scope.lower = range.lower;
     scope.upper = range.upper;
     RowProbe probe;
     if (range.single_row) aim(probe, range.lower);
     scope.probe = range.single_row ? &probe : nullptr;
-    for (const auto& source : sources) source->prefetch(scope, prefetched_to_);
+    bool known = true;
+    for (const auto& source : sources) known &= source->prefetch(scope, at);
+    // What was added tells more, once it is here.
+    if (!known) prefetched_to_ = std::min(prefetched_to_, at);
     if (prefetch_->full()) break;
   }
+  prefetched_to_ = std::min(prefetched_to_, at);
   prefetch_->collect(wants);
 }
 

@@ -46,8 +46,8 @@ class ReadSource {
   virtual EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const = 0;
 
   // Adds to scope.prefetch, for its `place`, the block in which a read of `scope` would begin here,
-  // unless none is needed.
-  virtual void prefetch(const ReadScope& /*scope*/, size_t /*place*/) const {}
+  // unless none is needed. False when that block is not known yet, and what tells it was added.
+  virtual bool prefetch(const ReadScope& /*scope*/, size_t /*place*/) const { return true; }
 
   // Row-range deletes count whatever else is skipped. Their number only grows.
   virtual const std::vector<StampedRange>& range_deletes() const = 0;

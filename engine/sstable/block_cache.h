@@ -45,6 +45,9 @@ class BlockSlot {
   BlockSlot(const BlockSlot&) = delete;
   BlockSlot& operator=(const BlockSlot&) = delete;
 
+  // What it remembers; does not count as asked for.
+  BlockRef peek() const { return block_ == nullptr ? BlockRef() : BlockRef(block_); }
+
  private:
   friend class BlockCache;
   Block* block_ = nullptr;

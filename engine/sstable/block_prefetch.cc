@@ -5,29 +5,28 @@
 namespace cellar::engine {
 
 void BlockPrefetch::Held::load(BlockWaiter& waiter) {
-  const BlockHandle handle = table->index().handle(block_no);
   table->loader().start(table->blob(), std::span(&handle, 1), IoClass::read, CacheUse::keep, ticket,
                         waiter);
 }
 
-BlockPrefetch::Held* BlockPrefetch::find(const TableReader& table, size_t block_no) {
+BlockPrefetch::Held* BlockPrefetch::find(const TableReader& table, uint64_t offset) const {
   const auto found = std::ranges::find_if(blocks_, [&](const std::unique_ptr<Held>& held) {
-    return held->table == &table && held->block_no == block_no;
+    return held->table == &table && held->handle.offset == offset;
   });
   return found == blocks_.end() ? nullptr : found->get();
 }
 
-void BlockPrefetch::add(TableReader& table, size_t block_no, size_t place) {
-  if (table.has_cached_block(block_no)) return;
-  if (Held* held = find(table, block_no)) {
+void BlockPrefetch::add(TableReader& table, const BlockHandle& handle, uint32_t raw_bytes,
+                        size_t place) {
+  if (table.has_cached(handle.offset)) return;
+  if (Held* held = find(table, handle.offset)) {
     held->place = std::max(held->place, place);
     return;
   }
-  const size_t bytes = table.index().raw_bytes(block_no);
-  full_ = full_ || blocks_.size() == kMaxBlocks || bytes_ + bytes > kMaxBytes;
+  full_ = full_ || blocks_.size() == kMaxBlocks || bytes_ + raw_bytes > kMaxBytes;
   if (full_) return;
-  blocks_.push_back(std::make_unique<Held>(table, block_no, place));
-  bytes_ += bytes;
+  blocks_.push_back(std::make_unique<Held>(table, handle, raw_bytes, place));
+  bytes_ += raw_bytes;
 }
 
 void BlockPrefetch::collect(std::vector<BlockWant*>& wants) {
@@ -39,15 +38,20 @@ void BlockPrefetch::drop_before(size_t place) {
   collected_ = blocks_.size();
   full_ = false;
   bytes_ = 0;
-  for (const auto& held : blocks_) bytes_ += held->raw_bytes();
+  for (const auto& held : blocks_) bytes_ += held->raw_bytes;
 }
 
-BlockRef BlockPrefetch::take(const TableReader& table, size_t block_no) {
-  Held* held = find(table, block_no);
+BlockRef BlockPrefetch::take(const TableReader& table, uint64_t offset) {
+  Held* held = find(table, offset);
   if (held == nullptr || held->ticket.blocks.empty()) return {};
   BlockRef block = std::move(held->ticket.blocks.front());
   held->ticket.blocks.clear();
   return block;
+}
+
+BlockRef BlockPrefetch::peek(const TableReader& table, uint64_t offset) const {
+  const Held* held = find(table, offset);
+  return held == nullptr || held->ticket.blocks.empty() ? BlockRef() : held->ticket.blocks.front();
 }
 
 }  // namespace cellar::engine

@@ -30,6 +30,7 @@ class ColumnKeys {
     return wanted_ && keys_.rows() != 0 && keys_.rows() >= kColumnsPerRow * rows;
   }
   FilterBuilder& keys() { return keys_; }
+  const FilterBuilder& keys() const { return keys_; }
 
  private:
   void add_key(Bytes key, uint64_t rows) {

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "io/base/check.h"
 #include "io/base/coding.h"
@@ -31,6 +32,25 @@ bool for_each_bit(uint64_t hash, uint32_t probes, F f) {
   return true;
 }
 static_assert(kLineBits == 512);
+
+struct Header {
+  uint8_t probes = 0;
+  uint32_t lines = 0;
+};
+
+// Nothing when the contents are no filter.
+std::optional<Header> header_of(Bytes contents) {
+  Reader in(contents);
+  const uint8_t kind = in.u8();
+  const uint8_t probes = in.u8();
+  const uint16_t zero = in.u16();
+  const uint32_t lines = in.u32();
+  if (!in.ok() || kind != kBlockedBloom || probes == 0 || probes > kMaxProbes || zero != 0 ||
+      in.remaining() != size_t{lines} * Filter::kLineBytes) {
+    return std::nullopt;
+  }
+  return Header{probes, lines};
+}
 
 }  // namespace
 
@@ -75,18 +95,11 @@ bool Filter::open(Bytes contents) {
 }
 
 bool Filter::begin(Bytes contents) {
-  Reader in(contents);
-  const uint8_t kind = in.u8();
-  const uint8_t probes = in.u8();
-  const uint16_t zero = in.u16();
-  const uint32_t lines = in.u32();
-  if (!in.ok() || kind != kBlockedBloom || probes == 0 || probes > kMaxProbes || zero != 0 ||
-      in.remaining() != size_t{lines} * kLineBytes) {
-    return false;
-  }
-  lines_.reserve(lines);
-  left_ = in.rest();
-  probes_ = probes;
+  const auto header = header_of(contents);
+  if (!header) return false;
+  lines_.reserve(header->lines);
+  left_ = contents.substr(kHeaderBytes);
+  probes_ = header->probes;
   return true;
 }
 
@@ -98,6 +111,16 @@ bool Filter::step() {
   left_.remove_prefix(lines * kLineBytes);
   open_ = left_.empty();
   return open_;
+}
+
+bool filter_may_contain(Bytes contents, uint64_t hash) {
+  const auto header = header_of(contents);
+  if (!header) return true;
+  if (header->lines == 0) return false;
+  const char* line =
+      contents.data() + kHeaderBytes + line_of(hash, header->lines) * Filter::kLineBytes;
+  return for_each_bit(hash, header->probes,
+                      [line](uint32_t bit) { return (line[bit / 8] >> bit % 8 & 1) != 0; });
 }
 
 bool Filter::may_contain(uint64_t hash) const {

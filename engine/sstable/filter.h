@@ -55,6 +55,10 @@ class FilterBuilder {
   uint32_t probes_ = 0;
 };
 
+// What a Filter of the contents says, without one: they are looked at where they lie. "Maybe" when
+// they are none.
+bool filter_may_contain(Bytes contents, uint64_t hash);
+
 class Filter {
  public:
   static constexpr size_t kLineBytes = 64;

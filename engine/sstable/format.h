@@ -2,11 +2,13 @@
 //
 //   header         kTableHeaderBytes
 //   data block*    entries in order (block_writer.h)
+//   part block*    index and filters of neighbouring data blocks (index_part.h); format 3 only
 //   filter block   which rows there are (filter.h); may be missing
 //   range block    range deletes (engine/iter/range_delete.h); may be missing
 //   dictionary     what data blocks of Zstandard may need; may be missing
 //   meta block     facts about the table (table_meta.h)
-//   index block    where the data blocks are (table_index.h)
+//   index block    where the data blocks are (table_index.h), or where the parts are
+//                  (table_outline.h)
 //   footer         kTableFooterBytes, the last bytes of the blob
 //
 // Every block ends with a trailer of its type and a checksum that is seeded with the blob's id and
@@ -22,11 +24,13 @@
 
 namespace cellar::engine {
 
-// Of tables whose data blocks are packed by LZ4 or not at all; and of those in which some may be
-// packed by Zstandard, which directories of format 2 and newer hold (store/format_file.h).
+// Of tables whose data blocks are packed by LZ4 or not at all; of those in which some may be packed
+// by Zstandard; of those whose index is in parts, packed by whatever. Directories of an older
+// format than that hold none (store/format_file.h).
 inline constexpr uint32_t kFirstTableFormat = 1;
 inline constexpr uint32_t kZstdTableFormat = 2;
-inline constexpr uint32_t kTableFormatVersion = kZstdTableFormat;
+inline constexpr uint32_t kPartsTableFormat = 3;
+inline constexpr uint32_t kTableFormatVersion = kPartsTableFormat;
 inline constexpr Bytes kTableMagic = "CELLRTAB";
 inline constexpr size_t kTableHeaderBytes = 24;
 inline constexpr size_t kTableFooterBytes = 72;

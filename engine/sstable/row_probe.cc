@@ -15,6 +15,12 @@ void RowProbe::add(std::vector<Key>& keys, size_t begin) {
   keys.push_back({begin, key.size(), engine::row_hash(key)});
 }
 
+void RowProbe::add_key(Bytes key) {
+  const size_t begin = keys_.size();
+  keys_.append(key);
+  add(columns_, begin);
+}
+
 void RowProbe::add_column(Bytes family, Bytes qualifier) {
   size_t begin = keys_.size();
   if (families_.empty() || family_ != family) {

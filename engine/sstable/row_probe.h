@@ -26,6 +26,8 @@ class RowProbe {
   void aim(Bytes row_prefix);
   // Only this column of it, and others that are added.
   void add_column(Bytes family, Bytes qualifier);
+  // Only the entry with this key among those of the filter over columns, likewise.
+  void add_key(Bytes key);
 
   Bytes row_prefix() const { return row_; }
   uint64_t hash() const { return row_hash_; }

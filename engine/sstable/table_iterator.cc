@@ -1,13 +1,16 @@
 #include "engine/sstable/table_iterator.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "io/base/check.h"
 
 namespace cellar::engine {
 
 TableIterator::TableIterator(TableReader& table, TableIteratorOptions options)
-    : table_(&table), options_(options) {
+    : table_(&table),
+      options_(options),
+      index_(table, {options.io_class, options.cache, options.whole_table, options.prefetch}) {
   if (options_.whole_table) ahead_bytes_ = options_.read_ahead_bytes;
 }
 
@@ -15,21 +18,30 @@ Step TableIterator::seek(Bytes key) {
   if (options_.window != nullptr && nothing_wanted(key)) return leave_window();
   target_.assign(key);
   goal_ = Goal::at_or_after;
-  begin_seek(table_->index().find(key));
+  begin_seek(table_->marks().find(key));
   return walk();
 }
 
 Step TableIterator::seek_before(Bytes key) {
   target_.assign(key);
   goal_ = Goal::before;
-  begin_seek(table_->index().find_before(key));
+  begin_seek(table_->marks().find_before(key));
   return walk();
 }
 
-void TableIterator::begin_seek(size_t block) {
+void TableIterator::begin_seek(size_t mark) {
   walked_ = false;
-  block_no_ = block;
-  if (next_ && !covers_ahead(block)) next_.reset();
+  unplaced_ = index_.parts() != nullptr;
+  if (unplaced_) {
+    part_no_ = mark;
+  } else {
+    block_no_ = mark;
+    drop_ahead_unless_near();
+  }
+}
+
+void TableIterator::drop_ahead_unless_near() {
+  if (next_ && !covers_ahead(block_no_)) next_.reset();
 }
 
 // It lies between the block at hand and the last that is on its way.
@@ -63,13 +75,16 @@ Step TableIterator::leave_block(BlockReader::Move move) {
 
 Step TableIterator::resume() {
   CHECK(blocked_ && !ticket_.under_way, "resume of an iterator whose block has not come");
-  if (ticket_.error) {
-    error_ = std::move(ticket_.error);
+  std::optional<Error> error = std::exchange(ticket_.error, std::nullopt);
+  const bool came_part = std::exchange(wants_part_, false);
+  if (came_part) error = index_.parts()->arrive();
+  if (error) {
+    error_ = std::move(error);
     table_->note_damage(*error_);
-    ticket_.error.reset();
     blocked_ = false;
     return Step::failed;
   }
+  if (came_part) return walk();
   if (next_ && next_->covers(block_no_)) return walk();
   CHECK(!ticket_.blocks.empty(), "resume of an iterator whose block was not loaded");
   ahead_.swap(ticket_.blocks);
@@ -82,14 +97,15 @@ Step TableIterator::resume() {
 // Goes on with goal_ from block_no_ until there is an answer.
 Step TableIterator::walk() {
   error_.reset();
-  blocked_ = false;
-  while (block_no_ < table_->index().blocks()) {
+  blocked_ = wants_part_ = false;
+  while (unplaced_ || block_no_ < index_.blocks()) {
+    Step stopped = Step::failed;
+    if ((unplaced_ || !index_.stands_on(block_no_)) && !stand_on_part(&stopped)) return stopped;
     if (goal_ == Goal::first && is_behind_window(block_no_)) return leave_window();
     if (is_passed_over(block_no_)) {
       if (!pass_over()) break;
       continue;
     }
-    Step stopped = Step::failed;
     if (!stand_on_block(&stopped)) return stopped;
     BlockReader::Move move = BlockReader::Move::corrupt;
     if (goal_ == Goal::first) move = cursor_.seek_first();
@@ -109,21 +125,91 @@ bool TableIterator::pass_over() {
     return true;
   }
   goal_ = Goal::first;
-  return ++block_no_ < table_->index().blocks();
+  return ++block_no_ < index_.blocks();
+}
+
+bool TableIterator::stand_on_part(Step* stopped) {
+  PartWalk& parts = *index_.parts();
+  while (true) {
+    *stopped = Step::end;
+    if (table_->outline()->parts() == 0) {
+      unplaced_ = false;
+      return false;
+    }
+    const size_t part = unplaced_ ? part_no_ : table_->outline()->part_of(block_no_);
+    if (!unplaced_ && goal_ == Goal::first && options_.window != nullptr &&
+        options_.window->ends_before(table_->marks().separator(part))) {
+      *stopped = leave_window();
+      return false;
+    }
+    if (!options_.times.everything() && options_.times.excludes(table_->marks().bounds(part))) {
+      if (!pass_over_part(part)) return false;
+      continue;
+    }
+    const PartWalk::Step step = parts.stand_on(part);
+    if (step == PartWalk::Step::malformed) {
+      *stopped = damaged(table_->outline()->handle(part).offset);
+      return false;
+    }
+    if (step == PartWalk::Step::absent) {
+      blocked_ = wants_part_ = true;
+      *stopped = Step::blocked;
+      return false;
+    }
+    return !unplaced_ || place(stopped);
+  }
+}
+
+// Nothing in there is wanted; false when there is nothing behind it, on this move's way.
+bool TableIterator::pass_over_part(size_t part) {
+  const TableOutline& outline = *table_->outline();
+  unplaced_ = false;
+  if (goal_ == Goal::before) {
+    if (part == 0) return false;
+    block_no_ = outline.first_block(part) - 1;
+    return true;
+  }
+  goal_ = Goal::first;
+  block_no_ = part + 1 < outline.parts() ? outline.first_block(part + 1) : outline.blocks();
+  return block_no_ < outline.blocks();
+}
+
+// The part for a seek is at hand: it knows the block, or that there is nothing of the row.
+bool TableIterator::place(Step* stopped) {
+  const PartWalk& parts = *index_.parts();
+  const IndexPart& part = parts.part();
+  unplaced_ = false;
+  const bool in_window = options_.window != nullptr && options_.window->row() != nullptr;
+  const RowProbe* probe = in_window ? options_.window->row() : options_.probe;
+  if (goal_ == Goal::at_or_after && probe != nullptr &&
+      !table_->may_contain(*probe, part, part_no_)) {
+    *stopped = in_window ? leave_window() : Step::end;
+    return false;
+  }
+  const size_t i =
+      goal_ == Goal::before ? part.find_before(target_.view()) : part.find(target_.view());
+  block_no_ = parts.first_block() + i;
+  drop_ahead_unless_near();
+  return true;
 }
 
 bool TableIterator::stand_on_block(Step* stopped) {
   if (open_block_ == block_no_) return true;
   open_block_ = SIZE_MAX;
+  const BlockHandle handle = index_.handle(block_no_);
+  if (handle.size == 0) {
+    *stopped = damaged();
+    return false;
+  }
   if (next_ && next_->done() && next_->covers(block_no_)) arrive();
   block_ = take_ahead();
   if (!block_) {
-    block_ = table_->cached_block(block_no_);
+    block_ = table_->cached_block(block_no_, handle.offset);
     // Only of blocks that are met again: many of those just loaded never are.
     if (block_ && options_.one_search && goal_ == Goal::at_or_after) need_heads(block_);
   }
   if (!block_ && options_.prefetch != nullptr) {
-    block_ = options_.prefetch->take(*table_, block_no_);
+    block_ = options_.prefetch->take(*table_, handle.offset);
   }
   if (!block_) {
     blocked_ = true;
@@ -155,16 +241,20 @@ void TableIterator::collect(std::vector<BlockWant*>& wants) {
 }
 
 void TableIterator::plan_run(size_t block) {
-  const TableIndex& index = table_->index();
   run_.clear();
-  run_.push_back(index.handle(block));
+  run_.push_back(index_.handle(block));
   size_t bytes = run_.front().size;
-  size_t unpacked = index.raw_bytes(block);
-  while (++block < index.blocks() && !is_behind_window(block) && !is_passed_over(block)) {
-    bytes += index.handle(block).size;
-    unpacked += index.raw_bytes(block);
-    if (bytes > ahead_bytes_ || unpacked > kMaxUnpackedRatio * options_.read_ahead_bytes) break;
-    run_.push_back(index.handle(block));
+  size_t unpacked = index_.raw_bytes(block);
+  while (++block < index_.blocks() && index_.reaches(block) && !is_behind_window(block) &&
+         !is_passed_over(block)) {
+    const BlockHandle handle = index_.handle(block);
+    bytes += handle.size;
+    unpacked += index_.raw_bytes(block);
+    if (handle.size == 0 || bytes > ahead_bytes_ ||
+        unpacked > kMaxUnpackedRatio * options_.read_ahead_bytes) {
+      break;
+    }
+    run_.push_back(handle);
   }
 }
 
@@ -175,6 +265,7 @@ void TableIterator::grow_ahead() {
 }
 
 void TableIterator::load(BlockWaiter& waiter) {
+  if (wants_part_) return index_.parts()->load(waiter);
   if (next_ && next_->covers(block_no_)) {
     if (!next_->done()) return next_->wait(waiter);
     next_.reset();  // it came since the iterator looked; the cache has it, or it is read again
@@ -199,21 +290,21 @@ void TableIterator::arrive() {
 }
 
 void TableIterator::overlap(size_t next_block) {
-  const TableIndex& index = table_->index();
-  if (options_.whole_table || ahead_bytes_ < kOverlapBytes || next_block >= index.blocks()) return;
+  if (options_.whole_table || ahead_bytes_ < kOverlapBytes) return;
+  if (next_block >= index_.blocks() || !index_.reaches(next_block)) return;
   if (next_ && next_->covers(next_block)) return;
   if (is_behind_window(next_block) || is_passed_over(next_block)) return;
-  if (table_->has_cached_block(next_block)) return;
+  const BlockHandle handle = index_.handle(next_block);
+  if (handle.size == 0 || table_->has_cached(handle.offset)) return;
   // A large cell is a block: one of them is enough.
-  if (index.raw_bytes(next_block) > options_.read_ahead_bytes) return;
+  if (index_.raw_bytes(next_block) > options_.read_ahead_bytes) return;
   grow_ahead();
   plan_run(next_block);
   next_ = AheadLoad::start(*table_, next_block, run_, options_.io_class, options_.cache);
 }
 
 // The bytes passed their checksum and are still no block.
-Step TableIterator::damaged() {
-  const uint64_t offset = table_->index().handle(block_no_).offset;
+Step TableIterator::damaged(uint64_t offset) {
   error_ = Error(Errc::data_loss, fmt::format("{} is malformed", block_name(table_->id(), offset)));
   table_->note_damage(*error_);
   open_block_ = SIZE_MAX;

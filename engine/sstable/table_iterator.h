@@ -9,6 +9,10 @@
 // they are reached, cached or not. From kOverlapBytes on the next read is started as soon as one
 // has come, so that the device works while entries are looked at: at most two reads' worth is held
 // or on its way. A seek that leaves what was read begins anew, with one block.
+//
+// Of a table whose index is in parts the move first needs the part that names its block, and is
+// blocked for that, too: a seek is `unplaced_` until the part says which block it is for. Parts
+// that lie outside of what is wanted are passed over, unread.
 #pragma once
 
 #include <vector>
@@ -17,6 +21,7 @@
 #include "engine/sstable/ahead_load.h"
 #include "engine/sstable/block_prefetch.h"
 #include "engine/sstable/block_reader.h"
+#include "engine/sstable/index_cursor.h"
 #include "engine/sstable/read_window.h"
 #include "engine/sstable/table_reader.h"
 #include "engine/sstable/wanted_times.h"
@@ -38,6 +43,8 @@ struct TableIteratorOptions {
   WantedTimes times = {};
   // For one search rather than a walk: makes the heads of blocks that it finds cached.
   bool one_search = false;
+  // Of a read of one row, what a part that had to be loaded is asked; null: nothing. Outlives it.
+  const RowProbe* probe = nullptr;
 
   static TableIteratorOptions for_compaction() {
     return {.io_class = IoClass::compaction,
@@ -83,19 +90,23 @@ class TableIterator final : public EntryIterator, private BlockWant {
   BlockRef take_ahead();
   bool nothing_wanted(Bytes key) const;
   Step leave_window();
+  // True when the part that names block_no_ is at hand, and that number is known; else *stopped.
+  bool stand_on_part(Step* stopped);
+  bool pass_over_part(size_t part);
+  bool place(Step* stopped);
   // Everything in this block lies behind what is wanted.
   bool is_behind_window(size_t block_no) const {
-    return options_.window != nullptr &&
-           options_.window->ends_before(table_->index().separator(block_no));
+    return options_.window != nullptr && options_.window->ends_before(index_.separator(block_no));
   }
   bool is_passed_over(size_t block_no) const {
-    return !options_.times.everything() &&
-           options_.times.excludes(table_->index().bounds(block_no));
+    return !options_.times.everything() && options_.times.excludes(index_.bounds(block_no));
   }
   // To the next block that the move looks into; false when there is none.
   bool pass_over();
-  Step damaged();
-  void begin_seek(size_t block);
+  Step damaged() { return damaged(index_.handle(block_no_).offset); }
+  Step damaged(uint64_t offset);
+  void begin_seek(size_t mark);
+  void drop_ahead_unless_near();
   bool covers_ahead(size_t block) const;
   // What was read ahead has come: it is at hand, and the read after it starts.
   void arrive();
@@ -106,14 +117,18 @@ class TableIterator final : public EntryIterator, private BlockWant {
 
   TableReader* table_;
   TableIteratorOptions options_;
+  IndexCursor index_;
   BlockReader cursor_;
   BlockRef block_;                // under the cursor
   size_t open_block_ = SIZE_MAX;  // its number
   size_t block_no_ = 0;           // where the move is
   Goal goal_ = Goal::first;
-  KeyBuffer target_;  // of a seek that is not finished
+  KeyBuffer target_;       // of a seek that is not finished
+  size_t part_no_ = 0;     // of a seek, where the index is in parts
+  bool unplaced_ = false;  // block_no_ is not known yet: what part_no_ says of target_
   bool blocked_ = false;
-  bool walked_ = false;  // the block wanted follows one that was read to its end
+  bool wants_part_ = false;  // what it is blocked for
+  bool walked_ = false;      // the block wanted follows one that was read to its end
   size_t ahead_bytes_ = 0;
 
   BlockTicket ticket_;

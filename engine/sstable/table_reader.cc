@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/sstable/zstd_codec.h"
+#include "io/base/check.h"
 #include "io/runtime/waiter.h"
 
 namespace cellar::engine {
@@ -111,14 +112,24 @@ Async<Result<void>> TableReader::read(Part& part, Bytes tail, uint64_t tail_offs
   co_return Result<void>();
 }
 
-Async<Result<void>> TableReader::load_index(Part& part, Background::Work* work) {
-  if (part.contents.size() <= RawBlockAppender::kPieceBytes) work = nullptr;
+Async<Result<void>> TableReader::load_index(Bytes contents, uint64_t data_end,
+                                            Background::Work* work) {
+  if (contents.size() <= RawBlockAppender::kPieceBytes) work = nullptr;
   if (work != nullptr) co_await work->begin();
-  TableIndexOpener opener(index_, part.contents, data_end());
+  TableIndexOpener opener(index_, contents, data_end);
   while (!opener.step()) co_await give_way(work);
   if (work != nullptr) work->end();
-  if (opener.ok() && index_.blocks() == meta_.blocks) co_return Result<void>();
+  if (opener.ok()) co_return Result<void>();
   co_return malformed("index", id(), footer_.index);
+}
+
+Async<Result<void>> TableReader::load_outline(Bytes contents, Background::Work* work) {
+  const auto inner = TableOutline::inner(contents, data_end());
+  if (!inner) co_return malformed("outline", id(), footer_.index);
+  CO_TRY_VOID(co_await load_index(inner->index, inner->data_end, work));
+  outline_ = std::make_unique<TableOutline>();
+  if (outline_->open(contents, index_, data_end())) co_return Result<void>();
+  co_return malformed("outline", id(), footer_.index);
 }
 
 Async<Result<void>> TableReader::load_filter(const BlockHandle& handle, Filter& into, Bytes tail,
@@ -162,7 +173,12 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
   if (meta_.dictionary.size != 0) CO_TRY_VOID(co_await load_dictionary(tail, tail_offset));
   Part index(footer_.index);
   CO_TRY_VOID(co_await read(index, tail, tail_offset, work));
-  CO_TRY_VOID(co_await load_index(index, work));
+  if (footer_.version >= kPartsTableFormat) {
+    CO_TRY_VOID(co_await load_outline(index.contents, work));
+  } else {
+    CO_TRY_VOID(co_await load_index(index.contents, data_end(), work));
+  }
+  if (blocks() != meta_.blocks) co_return malformed("index", id(), footer_.index);
   CO_TRY_VOID(co_await load_filter(footer_.filter, filter_, tail, tail_offset, work));
   CO_TRY_VOID(co_await load_filter(meta_.column_filter, columns_, tail, tail_offset, work));
   if (footer_.ranges.size != 0) {
@@ -171,19 +187,68 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
     if (!decode_ranges(ranges.contents, ranges_))
       co_return malformed("range deletes", id(), footer_.ranges);
   }
-  slots_ = std::make_unique<BlockSlot[]>(index_.blocks());
-  memory_bytes_ = sizeof *this + dictionary_bytes_ + index_.blocks() * sizeof(BlockSlot) +
-                  index_.memory_bytes() + filter_.memory_bytes() + columns_.memory_bytes() +
+  memory_bytes_ = sizeof *this + dictionary_bytes_ + index_.memory_bytes() +
+                  filter_.memory_bytes() + columns_.memory_bytes() +
                   ranges_.capacity() * sizeof(StampedRange);
+  if (outline_) {
+    memory_bytes_ += outline_->memory_bytes();
+  } else {
+    slots_ = std::make_unique<BlockSlot[]>(index_.blocks());
+    memory_bytes_ += index_.blocks() * sizeof(BlockSlot);
+  }
   loader_.cache().charge(memory_bytes_);
   co_return Result<void>();
 }
 
+const TableIndex& TableReader::index() const {
+  CHECK(!outline_, "blob {} has its index in parts", id());
+  return index_;
+}
+
+bool TableReader::open_part(const BlockRef& block, size_t number, IndexPart& into) const {
+  return into.open(block->contents(), index_.raw_bytes(number), index_.handle(number).offset);
+}
+
 // Deletes of the row, or of a column's family, reach over the columns from where they lie.
-bool TableReader::may_contain_columns(const RowProbe& probe) const {
-  const auto known = [this](Bytes, uint64_t hash) { return columns_.may_contain(hash); };
+template <class Known>
+bool TableReader::may_contain_columns(const RowProbe& probe, Known known) const {
   return probe.any_column(known) || (meta_.row_deletes != 0 && known({}, probe.hash())) ||
          (meta_.family_deletes != 0 && probe.any_family(known));
+}
+
+bool TableReader::may_contain_columns(const RowProbe& probe) const {
+  return may_contain_columns(probe,
+                             [this](Bytes, uint64_t hash) { return columns_.may_contain(hash); });
+}
+
+bool TableReader::has_cached_block(size_t i) const {
+  if (!outline_) return has_cached(index_.handle(i).offset);
+  const size_t number = outline_->part_of(i);
+  const BlockRef block = outline_->slot(number).peek();
+  IndexPart part;
+  return block && open_part(block, number, part) &&
+         has_cached(part.handle(i - outline_->first_block(number)).offset);
+}
+
+bool TableReader::part_may_contain(const RowProbe& probe) {
+  if (index_.blocks() == 0) return false;
+  const size_t number = index_.find(probe.row_prefix());
+  const BlockRef block = cached_part(number);
+  IndexPart part;
+  return !block || !open_part(block, number, part) || may_contain(probe, part, number);
+}
+
+// Its row filter knows the rows of which it has an entry; its filter over columns says something
+// of rows that are here from their first entry to their last.
+bool TableReader::may_contain(const RowProbe& probe, const IndexPart& part, size_t number) const {
+  if (!part.may_contain_row(probe.hash())) return false;
+  if (!probe.has_columns() || index_.separator(number) > probe.row_prefix()) return true;
+  if (number + 1 < index_.blocks() &&
+      index_.separator(number + 1).starts_with(probe.row_prefix())) {
+    return true;
+  }
+  return may_contain_columns(probe,
+                             [&part](Bytes, uint64_t hash) { return part.may_contain_key(hash); });
 }
 
 TableReader::~TableReader() {

@@ -43,7 +43,7 @@ bool TableSlice::may_have_entries() const {
 uint64_t TableSlice::count_bytes() const {
   if (!cut_) return table_.meta().file_bytes;
   if (!may_have_entries()) return 0;
-  const TableIndex& index = table_.index();
+  const TableIndex& index = table_.marks();
   const size_t first = lower_.empty() ? 0 : index.find(lower_);
   const size_t last = upper_.empty() ? index.blocks() - 1 : index.find_before(upper_);
   return last < first ? 0 : index.handle(last).end() - index.handle(first).offset;

@@ -45,7 +45,8 @@ class TableSlice {
   const std::vector<StampedRange>& range_deletes() const {
     return cut_ ? ranges_ : table_.range_deletes();
   }
-  // About how many bytes of the file are its; exact to a block at either end.
+  // About how many bytes of the file are its; exact to a block at either end, or to
+  // a part of the index.
   uint64_t bytes() const { return bytes_; }
 
  private:

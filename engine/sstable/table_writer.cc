@@ -25,7 +25,10 @@ TableWriter::TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter>
     : options_(std::move(options)),
       out_(std::move(out)),
       packer_(options_.compression),
-      columns_(options_.filter_bits_per_row > 0) {
+      columns_(options_.filter_bits_per_row > 0 && options_.part_bytes == 0) {
+  if (options_.part_bytes > 0) {
+    parts_ = std::make_unique<PartsWriter>(options_.part_bytes, options_.filter_bits_per_row);
+  }
   meta_.blob = options_.blob;
   meta_.table = options_.table;
   meta_.tablet = options_.tablet;
@@ -57,13 +60,18 @@ void TableWriter::add(Bytes key, Bytes value) {
 }
 
 void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
-  if (Bytes(last_key_).substr(0, last_row_bytes_) != parsed.row_prefix) {
+  const bool new_row = Bytes(last_key_).substr(0, last_row_bytes_) != parsed.row_prefix;
+  if (new_row) {
     ++meta_.rows;
     const uint64_t hash = row_hash(parsed.row_prefix);
-    filter_.add(hash);
+    if (!parts_) filter_.add(hash);
     profile_.add_row(hash);
   }
   columns_.add(parsed, meta_.rows);
+  if (parts_) {
+    if (parts_->wants(new_row)) parts_->add_row(row_hash(parsed.row_prefix), new_row);
+    parts_->add_column(parsed);
+  }
   if (meta_.entries == 0) meta_.smallest_key.assign(key);
   ++meta_.entries;
   meta_.key_bytes += key.size();
@@ -98,6 +106,7 @@ void TableWriter::add_range_delete(StampedRange range) {
 }
 
 uint32_t TableWriter::format() const {
+  if (options_.part_bytes > 0) return kPartsTableFormat;
   return options_.compression == Compression::zstd ? kZstdTableFormat : kFirstTableFormat;
 }
 
@@ -115,8 +124,12 @@ void TableWriter::cut_block() {
   const Bytes raw = block_.finish();
   const uint32_t size = packer_.append(pending_, raw, options_.blob, offset_);
   offset_ += size;
-  index_.add(previous_last_key_, block_first_key_, size, static_cast<uint32_t>(raw.size()),
-             block_bounds_);
+  const auto raw_bytes = static_cast<uint32_t>(raw.size());
+  if (parts_) {
+    parts_->add_block(previous_last_key_, block_first_key_, size, raw_bytes, block_bounds_);
+  } else {
+    index_.add(previous_last_key_, block_first_key_, size, raw_bytes, block_bounds_);
+  }
   meta_.data_bytes += size;
   ++meta_.blocks;
   meta_.bounds.merge(block_bounds_);
@@ -125,11 +138,7 @@ void TableWriter::cut_block() {
   block_.reset();
 }
 
-Async<void> TableWriter::append_filter(FilterBuilder& filter, Background::Work* work,
-                                       BlockHandle& handle) {
-  filter.begin(options_.filter_bits_per_row);
-  while (!filter.step()) co_await give_way(work);
-  const Bytes contents = filter.contents();
+Async<void> TableWriter::append_raw(Bytes contents, Background::Work* work, BlockHandle& handle) {
   RawBlockAppender block(pending_, contents.size(), options_.blob, offset_);
   for (size_t at = 0; at < contents.size(); at += RawBlockAppender::kPieceBytes) {
     block.add(contents.substr(at, RawBlockAppender::kPieceBytes));
@@ -137,6 +146,20 @@ Async<void> TableWriter::append_filter(FilterBuilder& filter, Background::Work* 
   }
   handle = {offset_, block.finish()};
   offset_ += handle.size;
+}
+
+Async<void> TableWriter::append_filter(FilterBuilder& filter, Background::Work* work,
+                                       BlockHandle& handle) {
+  filter.begin(options_.filter_bits_per_row);
+  while (!filter.step()) co_await give_way(work);
+  co_await append_raw(filter.contents(), work, handle);
+}
+
+Async<void> TableWriter::append_filters(Background::Work* work, TableFooter& footer) {
+  if (options_.filter_bits_per_row > 0) co_await append_filter(filter_, work, footer.filter);
+  if (columns_.pay(meta_.rows)) {
+    co_await append_filter(columns_.keys(), work, meta_.column_filter);
+  }
 }
 
 Async<void> TableWriter::append_index(Background::Work* work, BlockHandle& handle) {
@@ -154,6 +177,16 @@ Async<void> TableWriter::append_index(Background::Work* work, BlockHandle& handl
   offset_ += handle.size;
 }
 
+// Raw, since they are searched as they lie.
+Async<void> TableWriter::append_parts(Background::Work* work, std::vector<uint32_t>& sizes) {
+  parts_->finish();
+  for (const std::string& part : parts_->parts()) {
+    sizes.push_back(append_block(pending_, part, false, options_.blob, offset_));
+    offset_ += sizes.back();
+    co_await give_way(work);
+  }
+}
+
 // Everything behind the data blocks.
 Async<void> TableWriter::append_tail(Background::Work* work) {
   if (!block_.empty()) cut_block();
@@ -163,9 +196,11 @@ Async<void> TableWriter::append_tail(Background::Work* work) {
   TableFooter footer;
   footer.blob = options_.blob;
   footer.version = format();
-  if (options_.filter_bits_per_row > 0) co_await append_filter(filter_, work, footer.filter);
-  if (columns_.pay(meta_.rows)) {
-    co_await append_filter(columns_.keys(), work, meta_.column_filter);
+  std::vector<uint32_t> part_sizes;
+  if (parts_) {
+    co_await append_parts(work, part_sizes);
+  } else {
+    co_await append_filters(work, footer);
   }
   if (!ranges_.empty()) {
     std::sort(ranges_.begin(), ranges_.end(), [](const StampedRange& a, const StampedRange& b) {
@@ -175,7 +210,16 @@ Async<void> TableWriter::append_tail(Background::Work* work) {
   }
   if (!packer_.dictionary().empty()) meta_.dictionary = append(packer_.dictionary());
   footer.meta = append(encode_table_meta(meta_));
-  co_await append_index(work, footer.index);
+  if (parts_) {
+    const std::string outline = parts_->outline(part_sizes);
+    if (outline.size() <= kMostPackedIndexBytes) {
+      footer.index = append(outline);
+    } else {
+      co_await append_raw(outline, work, footer.index);
+    }
+  } else {
+    co_await append_index(work, footer.index);
+  }
   pending_.append(encode_table_footer(footer, offset_));
   offset_ += kTableFooterBytes;
 }

@@ -21,6 +21,7 @@
 #include "engine/sstable/column_keys.h"
 #include "engine/sstable/filter.h"
 #include "engine/sstable/format.h"
+#include "engine/sstable/parts_writer.h"
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
 #include "engine/store/blob_store.h"
@@ -39,6 +40,9 @@ struct TableWriterOptions {
   Compression compression = Compression::lz4;  // zstd makes a table of format 2
   uint32_t block_bytes = 4096;
   uint32_t filter_bits_per_row = 10;  // and per key of the columns' filter; 0: no filter
+  // Of each part of index and filters (index_part.h), which makes a table of format 3; 0: one index
+  // and one filter, which are in memory as long as the table is open.
+  size_t part_bytes = 0;
 };
 
 class TableWriter {
@@ -72,7 +76,10 @@ class TableWriter {
   BlockHandle append(Bytes raw);
   uint32_t format() const;
   Async<void> append_filter(FilterBuilder& filter, Background::Work* work, BlockHandle& handle);
+  Async<void> append_raw(Bytes contents, Background::Work* work, BlockHandle& handle);
   Async<void> append_index(Background::Work* work, BlockHandle& handle);
+  Async<void> append_parts(Background::Work* work, std::vector<uint32_t>& sizes);
+  Async<void> append_filters(Background::Work* work, TableFooter& footer);
   Async<void> append_tail(Background::Work* work);
 
   TableWriterOptions options_;
@@ -88,6 +95,7 @@ class TableWriter {
   TableIndexBuilder index_;
   FilterBuilder filter_;
   ColumnKeys columns_;
+  std::unique_ptr<PartsWriter> parts_;  // in place of these three
   CellProfileBuilder profile_;
   size_t last_row_bytes_ = 0;  // of the row prefix at the head of last_key_
   std::vector<StampedRange> ranges_;

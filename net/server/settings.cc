@@ -80,6 +80,24 @@ Setting text(std::string_view name, Field field, std::string_view help,
 }
 
 // A setting that is one of a few words: `name_of` and `parse` go between word and value.
+constexpr std::array<std::pair<engine::IndexParts, std::string_view>, 3> kIndexParts{{
+    {engine::IndexParts::automatic, "automatic"},
+    {engine::IndexParts::always, "always"},
+    {engine::IndexParts::never, "never"},
+}};
+
+std::string_view index_parts_name(engine::IndexParts wanted) {
+  for (const auto& [parts, name] : kIndexParts)
+    if (parts == wanted) return name;
+  return "?";
+}
+
+Result<engine::IndexParts> parse_index_parts(std::string_view text) {
+  for (const auto& [parts, name] : kIndexParts)
+    if (name == text) return parts;
+  return fail(Errc::invalid_argument, "'{}' is none of automatic, always, never", text);
+}
+
 template <class Field, class Name, class Parse>
 Setting choice(std::string_view name, Field field, Name name_of, Parse parse, std::string_view help,
                Change change = Change::restart) {
@@ -216,6 +234,10 @@ std::vector<Setting> make_settings() {
                        "size of a log segment"));
   all.push_back(number("tables.bytes", Kind::bytes, kMiB, 16 * kGiB, FIELD(engine.table_bytes),
                        "compaction cuts tables on disk at this size"));
+  all.push_back(choice("tables.index_parts", FIELD(engine.index_parts), index_parts_name,
+                       parse_index_parts,
+                       "index and filters of tables in parts that are loaded when they are needed: "
+                       "automatic (once whole ones take a quarter of the cache), always, never"));
   all.push_back(number("disk.reserve", Kind::bytes, 0, kTiB, FIELD(disk.reserve_bytes),
                        "with less left on the disk only deletes are taken, and reclaiming has the "
                        "rest; 0: none is kept",

@@ -300,7 +300,7 @@ TEST_F(Operate, TheGoldenDirectoryOfFormatOneStaysOneUntilItIsUpgraded) {
                 said),
             0)
       << said;
-  EXPECT_EQ(format(), "cellar format 2");
+  EXPECT_EQ(format(), "cellar format 3");
   ASSERT_TRUE(node->start());
   for (const char* command : {"altertable t bottom-compression=zstd", "compact t"}) {
     EXPECT_EQ(run(fmt::format("{} --addr {} {}", cellar, node->address(), command), said), 0)
@@ -334,6 +334,27 @@ TEST_F(Operate, TheGoldenDirectoryOfFormatTwoIsOpened) {
   EXPECT_NE(said.find("at the bottom zstd"), std::string::npos) << said;
 }
 
+// Written by the first program that knew format 3: a table whose index is in parts, and a log.
+TEST_F(Operate, TheGoldenDirectoryOfFormatThreeIsOpened) {
+  std::string said;
+  ASSERT_EQ(run(fmt::format("tar -xzf {}/tests/testdata/data_directory_format_3.tar.gz -C {}",
+                            CELLAR_SOURCE_DIR, scratch_.string()),
+                said),
+            0)
+      << said;
+  const std::string cellar = bin() / "cellar";
+  EXPECT_EQ(run(fmt::format("{}-inspect verify {}", cellar, path("golden")), said), 0) << said;
+  EXPECT_EQ(run(fmt::format("{0}-inspect dump {1}/blob/*.sst", cellar, path("golden")), said), 0);
+  EXPECT_NE(said.find("  part 1 from "), std::string::npos);
+  auto node = make({}, "golden");
+  ASSERT_TRUE(node->start());
+  client::SyncClient client(options_of(*node));
+  const Rows rows = read(client, "t");
+  EXPECT_EQ(rows.size(), 3010u);
+  EXPECT_EQ(rows.begin()->first, "parted00000");
+  EXPECT_EQ(rows.rbegin()->first, "written00009");
+}
+
 TEST_F(Operate, TheDoctorLooksAtADirectoryAndAtANode) {
   auto node = make();
   ASSERT_TRUE(node->start());
@@ -341,7 +362,7 @@ TEST_F(Operate, TheDoctorLooksAtADirectoryAndAtANode) {
   std::string said;
   int code = run(fmt::format("{} doctor --json {}", cellar, path("data")), said);
   EXPECT_TRUE(code == 0 || code == 7 || code == 1) << said;  // the machine's disk may be full
-  EXPECT_NE(said.find(R"("check":"format","what":"is of format 2")"), std::string::npos) << said;
+  EXPECT_NE(said.find(R"("check":"format","what":"is of format 3")"), std::string::npos) << said;
   EXPECT_NE(said.find("a node has it open"), std::string::npos) << said;
   code = run(fmt::format("{} --addr {} doctor", cellar, node->address()), said);
   EXPECT_TRUE(code == 0 || code == 7 || code == 1) << said;

@@ -24,6 +24,11 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
     bed.schema().options.block_bytes = engine::small_blocks().block_bytes;
   }
 
+  // Some tables have their index in parts from now on, of a few blocks each.
+  void use_parts(Random& random) {
+    if (random.one_in(2)) part_bytes = random.one_in(2) ? 1 : 200 + random.below(300);
+  }
+
   BlobId next_blob_id() override { return BlobId{++last_blob_}; }
 
   engine::MergePlan plan(uint64_t table_bytes) {
@@ -31,6 +36,7 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
     plan.schema = bed.schema();
     plan.tablet = TabletId{1};
     plan.table_bytes = table_bytes;
+    plan.part_bytes = part_bytes;
     plan.background = background;
     return plan;
   }
@@ -123,6 +129,7 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
   std::vector<Run> runs;             // oldest first
   uint64_t entries_out = 0;          // of the last job
   Background* background = nullptr;  // of jobs; outlives them
+  size_t part_bytes = 0;             // of the index of what is written; 0: it is whole
 
  private:
   uint64_t last_blob_ = 0;

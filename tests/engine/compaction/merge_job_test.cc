@@ -196,6 +196,7 @@ TEST_F(Merge, RandomHistoriesReadTheSameThroughEveryFlushAndCompaction) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     TableBed bed(random, random.one_in(2) ? 2000 : 8u << 20);
+    bed.use_parts(random);
     for (uint64_t i = 0, n = 20 + random.below(150); i < n; ++i) {
       const uint64_t table_bytes = random.one_in(2) ? 1u << 30 : 700;
       if (random.one_in(30)) bed.bed.freeze();

@@ -110,6 +110,8 @@ class CrashWorkload {
     options.log.batch_bytes = 16u << 10;
     options.engine.log_segment_bytes = 64u << 10;
     options.engine.memtable_bytes = 512u << 10;
+    if (seed % 2 == 0) options.engine.index_parts = engine::IndexParts::always;
+    options.engine.index_part_bytes = 300;
     options.on_round = [this](TestNode& node) { on_round(node); };
     if (faults != nullptr) {
       options.wrap = [faults](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop& loop) {

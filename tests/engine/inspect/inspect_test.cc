@@ -24,7 +24,7 @@ constexpr BlobId kBlob{0x400001a};
 class InspectTest : public testing::Test {
  protected:
   // The example of FORMATS.md: two rows, a marker, a range delete, two blocks.
-  void write_example(Compression compression) {
+  void write_example(Compression compression, size_t part_bytes = 0) {
     LocalBlobStore store(fs);
     auto out = world.block_on(loop, store.create(kBlob, 0, IoClass::flush));
     ASSERT_TRUE(out.has_value());
@@ -36,6 +36,7 @@ class InspectTest : public testing::Test {
     options.run = 3;
     options.compression = compression;
     options.block_bytes = 96;
+    options.part_bytes = part_bytes;
     TableWriter writer(options, std::move(*out));
     std::string key;
     std::string value;
@@ -199,6 +200,13 @@ TEST_F(InspectTest, ALogSegmentIsPrintedAndItsDamageFound) {
   ASSERT_TRUE(disk.corrupt(path, 4096 + 30, 1).has_value());
   (void)inspect(path, DumpForm::problems_only);
   EXPECT_EQ(problems_, 1u);
+}
+
+// A part for each of its two blocks.
+TEST_F(InspectTest, ATableWithPartsIsShownByteForByte) {
+  write_example(Compression::none, 1);
+  expect_golden("parts_table.txt", inspect(blob_path(kBlob)));
+  EXPECT_EQ(problems_, 0u);
 }
 
 TEST_F(InspectTest, ATableOfZstandardIsShownWithItsDictionary) {

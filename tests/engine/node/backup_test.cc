@@ -305,7 +305,7 @@ TEST_F(Backup, BecomesANewNodeOfAnotherNumberOfShards) {
   ASSERT_TRUE(back_up("b"));
   const Cells before = node_.cells("t");
   auto target = std::make_unique<MemDisk>();
-  const auto restore_at = [&](int64_t wall_us, uint32_t format = 2) {
+  const auto restore_at = [&](int64_t wall_us, uint32_t format = engine::BackupFile::kVersion) {
     Destination there(node_, *disk_);
     MemFs fs(node_.loop(0).executor(), *target);
     const auto blobs = engine::make_local_blob_store(fs);
@@ -322,7 +322,7 @@ TEST_F(Backup, BecomesANewNodeOfAnotherNumberOfShards) {
   const int64_t now_us = node_.clock_report().wall_us;
   const auto older = restore_at(now_us, 1);
   EXPECT_EQ(older.error().code, Errc::failed_precondition);
-  EXPECT_NE(older.error().message.find("the backup of format 2"), std::string::npos);
+  EXPECT_NE(older.error().message.find("the backup of format 3"), std::string::npos);
   const auto done = restore_at(now_us);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(done->tables, std::vector<std::string>{"t"});
@@ -347,7 +347,7 @@ TEST(BackupFile, IsReadBackAndNewerFormatsAreRefused) {
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->blobs, file.blobs);
   EXPECT_EQ(read->trusted_us, -4);
-  EXPECT_EQ(read->format, 2u);
+  EXPECT_EQ(read->format, 3u);
   file.format = 1;  // of a directory of format 1, for the programs that know no other
   EXPECT_EQ(engine::encode_backup(file)[8], 1);
   EXPECT_EQ(engine::decode_backup(engine::encode_backup(file), "n")->format, 1u);
@@ -358,7 +358,7 @@ TEST(BackupFile, IsReadBackAndNewerFormatsAreRefused) {
     EXPECT_FALSE(engine::decode_backup(bad, "n")) << i;
     EXPECT_FALSE(engine::decode_backup(Bytes(bytes).substr(0, i), "n")) << i;
   }
-  bytes[8] = 3;
+  bytes[8] = 4;
   EXPECT_EQ(engine::decode_backup(bytes, "n").error().code, Errc::failed_precondition);
 }
 

@@ -18,6 +18,8 @@ TestNodeOptions options_for(uint64_t seed, uint32_t shards, FaultRules* faults =
   options.max_latency_us = 400;
   options.engine.table_bytes = 16u << 10;
   options.engine.memtable_bytes = 128u << 10;
+  if (seed % 2 == 0) options.engine.index_parts = engine::IndexParts::always;
+  options.engine.index_part_bytes = 300;
   if (faults != nullptr) {
     options.wrap = [faults](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop& loop) {
       return std::make_unique<FaultyFs>(loop.executor(), std::move(inner), *faults, &loop.timers());

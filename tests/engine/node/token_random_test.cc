@@ -111,6 +111,8 @@ TestNodeOptions options_for(uint64_t seed) {
   options.min_latency_us = 20;
   options.max_latency_us = 400;
   options.engine.memtable_bytes = 64u << 10;
+  if (seed % 2 == 0) options.engine.index_parts = engine::IndexParts::always;
+  options.engine.index_part_bytes = 300;
   return options;
 }
 

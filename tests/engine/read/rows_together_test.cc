@@ -37,7 +37,7 @@ class RowsTogether : public testing::Test {
     for (int i = 0; i < kRows; ++i) set(i);
     bed_.flush();
   }
-  size_t blocks() const { return bed_.runs.front().front()->index().blocks(); }
+  size_t blocks() const { return bed_.runs.front().front()->blocks(); }
   uint64_t device_reads() const { return bed_.loader.stats().reads; }
 
   // Reads to the end; counts the round trips to the device that it waited for.
@@ -88,6 +88,31 @@ TEST_F(RowsTogether, WhatCameAheadIsKeptWhereTheCacheKeepsNothing) {
   EXPECT_EQ(to_text(read(spec)), to_text(bed_.bed.expected(spec)));
   EXPECT_EQ(round_trips_, (kRows / 10 + kRowsTogether - 1) / kRowsTogether);
   EXPECT_EQ(device_reads(), kRows / 10);
+}
+
+TEST_F(RowsTogether, WhereTheIndexIsInPartsItsPartsComeTogetherFirst) {
+  bed_.part_bytes = 400;
+  fill();
+  const TableOutline& outline = *bed_.runs.front().front()->outline();
+  ASSERT_GT(outline.parts(), 20u);
+  const ReadSpec spec = every(10);
+  EXPECT_EQ(to_text(read(spec)), to_text(bed_.bed.expected(spec)));
+  // Of each thirty-two the parts, then the blocks; the row that is waited for has its part alone.
+  EXPECT_LE(round_trips_, 2 * ((kRows / 10 + kRowsTogether - 1) / kRowsTogether) + 2);
+  EXPECT_LE(device_reads(), kRows / 10 + outline.parts());
+  const uint64_t before = device_reads();
+  read(every(20));
+  EXPECT_EQ(round_trips_, 0u);
+  EXPECT_EQ(device_reads(), before);
+}
+
+TEST_F(RowsTogether, PartsThatCameAheadAreKeptWhereTheCacheKeepsNothing) {
+  bed_.part_bytes = 400;
+  fill();
+  bed_.cache.set_budget(0);
+  const ReadSpec spec = every(10);
+  EXPECT_EQ(to_text(read(spec)), to_text(bed_.bed.expected(spec)));
+  EXPECT_LE(round_trips_, kRows / 10) << "a third of what row after row would wait";
 }
 
 TEST_F(RowsTogether, RowsInMemoryWaitForNothing) {
@@ -180,6 +205,7 @@ TEST_F(RowsTogether, RandomRowSetsEqualTheModel) {
     SCOPED_TRACE(seed);
     Random random(seed);
     TableBed bed(random, random.one_in(3) ? 2000 : 8u << 20);
+    bed.use_parts(random);
     const auto some_row = [&random] {
       std::string key = fmt::format("{:02}", random.below(60));
       if (random.one_in(6)) key += '\0';

@@ -29,6 +29,13 @@ TestNodeOptions options_of(uint64_t seed) {
   options.engine.table_bytes = random.one_in(2) ? 1u << 20 : 1500;
   // A quarter of it is the caches': of the least, not one block fits.
   if (random.one_in(3)) options.engine.memory_bytes = 2u << 20;
+  // Tables with an index in parts of one block, of a few, or none.
+  const size_t parts[] = {1, 400, 0};
+  const size_t part_bytes = parts[random.below(3)];
+  if (part_bytes != 0) {
+    options.engine.index_parts = engine::IndexParts::always;
+    options.engine.index_part_bytes = part_bytes;
+  }
   return options;
 }
 

@@ -28,10 +28,17 @@ Result<EntryMap> read_all(TableFixture& f, BlobId id) {
   return seen;
 }
 
-TEST(TableDamage, EveryFlippedBitIsFoundOrHarmless) {
+class EveryBit : public testing::TestWithParam<size_t> {};
+
+// Of tables with one index, and with its parts.
+INSTANTIATE_TEST_SUITE_P(TableDamage, EveryBit, testing::Values(0, 150));
+
+TEST_P(EveryBit, ThatIsFlippedIsFoundOrHarmless) {
   TableFixture f;
   const EntryMap entries = rows(8);
-  f.write(entries, small_blocks(120), {{"x", "y", CommitStamp{3}}});
+  TableWriterOptions options = small_blocks(120);
+  options.part_bytes = GetParam();
+  f.write(entries, options, {{"x", "y", CommitStamp{3}}});
   const std::string good = f.store.bytes(kBlob);
   for (size_t bit = 0; bit < good.size() * 8; ++bit) {
     std::string bad = good;

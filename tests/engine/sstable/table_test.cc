@@ -27,6 +27,7 @@ TEST(Table, WalksAsTheMapItWasWrittenFrom) {
     const EntryMap model = random_entries(random, 1500);
     TableWriterOptions options = small_blocks(128 + static_cast<uint32_t>(random.below(2000)));
     options.compression = random.one_in(2) ? Compression::lz4 : Compression::none;
+    if (random.one_in(2)) options.part_bytes = 1 + random.below(1500);
     f.write(model, options);
     const auto reader = f.open(kBlob);
     TableIteratorOptions how;
@@ -52,7 +53,9 @@ TEST(Table, MergedWithMemtablesAndOtherTablesWalksAsOneMap) {
     std::vector<std::unique_ptr<TableReader>> readers;
     for (uint64_t t = 1; t <= 1 + random.below(4); ++t) {
       const EntryMap entries = random_entries(random, 500);
-      f.write(entries, small_blocks(300, BlobId{t}));
+      TableWriterOptions options = small_blocks(300, BlobId{t});
+      if (random.one_in(2)) options.part_bytes = 1 + random.below(1500);
+      f.write(entries, options);
       model.insert(entries.begin(), entries.end());  // older: what is there already stays
       readers.push_back(f.open(BlobId{t}));
       merge.add(std::make_unique<TableIterator>(*readers.back()));
