@@ -2,6 +2,11 @@
 // in it leaves the disk range after range, each by its own deadline, and a shard is not held for as
 // long as a merge of everything takes.
 //
+// What is here is the mechanism, and nothing of the engine asks for it by itself: reclaiming merges
+// a tablet in one piece, and no tablet has cuts but those that a test gives it. (Where a merge of
+// everything just about holds the deadline one piece holds it better, for each merge has its fixed
+// costs; ranges pay where it cannot.)
+//
 // A tablet has *cuts*: rows at which everything that is written from now on begins a new table,
 // flushes and merges alike; row-range deletes are cut there, too. A cut is *clean* when no table on
 // disk holds something on both sides of it. The rows between two clean cuts next to each other are
@@ -24,7 +29,7 @@
 //   counts.
 //   5. Nothing but whole tables goes in and out, by one edit; versions pin them as ever; nothing is
 //      new on disk, so an older program serves the tablet, too. Cuts are not written down: after a
-//      start they are found where tables end (cuts_on_disk).
+//      start they can be found where tables end (cuts_on_disk).
 //
 // Example, cuts c and m, tables as run:rows. Runs 1: a-b c-l m-z, 5: a-b d-k, 6: a-z. Before run 6
 // there were three ranges; now both cuts are unclean and everything is one range, until run 6 is

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/conditional.h"
-#include "engine/merge_ranges.h"
 #include "engine/refusals.h"
 #include "engine/unread_tables.h"
 #include "io/base/check.h"
@@ -69,7 +68,6 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
   std::vector<TabletRun> runs = make_runs(std::move(tables));
   choose_compaction(runs);
   publish(std::move(runs));
-  cuts_ = cuts_on_disk(version_->runs, wanted_ranges(*this));
 }
 
 Tablet::~Tablet() = default;
