@@ -51,7 +51,7 @@ TimeBounds IndexPart::bounds(size_t i) const {
 // A shorter one is padded with zeros: equal heads say nothing, unequal ones decide.
 uint32_t IndexPart::head_of(Bytes rest) {
   char padded[kHeadBytes] = {};
-  std::memcpy(padded, rest.data(), std::min(rest.size(), kHeadBytes));
+  rest.copy(padded, kHeadBytes);
   return std::byteswap(load_le<uint32_t>(padded));
 }
 

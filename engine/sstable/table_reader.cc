@@ -239,10 +239,10 @@ bool TableReader::part_may_contain(const RowProbe& probe) {
 }
 
 // Its row filter knows the rows of which it has an entry; its filter over columns says something
-// of rows that are here from their first entry to their last.
+// of rows that do not go on in the next part.
 bool TableReader::may_contain(const RowProbe& probe, const IndexPart& part, size_t number) const {
   if (!part.may_contain_row(probe.hash())) return false;
-  if (!probe.has_columns() || index_.separator(number) > probe.row_prefix()) return true;
+  if (!probe.has_columns()) return true;
   if (number + 1 < index_.blocks() &&
       index_.separator(number + 1).starts_with(probe.row_prefix())) {
     return true;

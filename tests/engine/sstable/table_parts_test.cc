@@ -296,6 +296,23 @@ TEST_F(TableParts, AReadThatFailedIsAskedForAnew) {
   EXPECT_EQ(f_.finish(it, it.seek(inside)), Step::ready);
 }
 
+TEST_F(TableParts, AnOutlineIsThatOfItsTable) {
+  fill(in_parts());
+  const BlockHandle at = reader_->footer().index;
+  const uint64_t end = reader_->footer().meta.offset;  // where parts end, here
+  const Bytes stored = Bytes(f_.store.bytes(kBlob)).substr(at.offset, at.size);
+  const std::string contents = read_block(stored, kBlob, at.offset).value();
+  TableIndex index;
+  const auto inner = TableOutline::inner(contents, end);
+  ASSERT_TRUE(inner && index.open(inner->index, inner->data_end));
+  EXPECT_TRUE(TableOutline().open(contents, index, end));
+  EXPECT_FALSE(TableOutline().open(contents, index, end + 1)) << "data ends elsewhere";
+  EXPECT_FALSE(TableOutline().open(Bytes(contents).substr(0, contents.size() - 1), index, end));
+  EXPECT_FALSE(TableOutline().open(contents + "x", index, end));
+  EXPECT_FALSE(TableOutline::inner(contents, 10).has_value());
+  EXPECT_FALSE(TableOutline::inner("", end) && TableOutline().open("", index, end));
+}
+
 TEST_F(TableParts, ATableOfRangeDeletesAloneHasNoParts) {
   f_.write({}, in_parts(), {{"a", "b", CommitStamp{3}}});
   reader_ = f_.open(kBlob);
