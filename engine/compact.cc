@@ -7,7 +7,6 @@
 #include "engine/bottom_compression.h"
 #include "engine/index_parts.h"
 #include "engine/install.h"
-#include "engine/merge_ranges.h"
 #include "engine/plan_merge.h"
 #include "engine/read/run_iterator.h"
 #include "engine/run_shapes.h"
@@ -15,28 +14,8 @@
 namespace cellar::engine {
 namespace {
 
+// Neighbours of a version, newest first.
 using Runs = std::vector<TabletRun>;
-
-// What goes into a merge: tables of neighbours among the runs of a version.
-struct Selection {
-  size_t newer = 0;   // so many runs are newer than the neighbours,
-  size_t count = 0;   // and so many these are
-  Runs runs;          // what of them is taken, newest first
-  uint64_t into = 0;  // the number of the run that comes of it
-};
-
-// Neighbours as they are.
-Selection neighbours(const Version& version, size_t newer, size_t count) {
-  const auto first = version.runs.begin() + static_cast<ptrdiff_t>(newer);
-  return {newer, count, Runs(first, first + static_cast<ptrdiff_t>(count)), first->number};
-}
-
-// The run of that number, or else the next older one; the number of runs where there is none.
-size_t index_of(const Version& version, uint64_t number) {
-  const auto first = std::find_if(version.runs.begin(), version.runs.end(),
-                                  [number](const TabletRun& run) { return run.number <= number; });
-  return static_cast<size_t>(first - version.runs.begin());
-}
 
 void add_input(MergePlan& plan, const TabletRun& run) {
   std::vector<const TableSlice*> slices;
@@ -113,15 +92,16 @@ PaceTask reclaim_task(Tablet& tablet, uint64_t bytes) {
 // REQUIRES: the compaction lock is held; `version` is the tablet's, so a flush may add newer runs
 // meanwhile but nobody else takes these away. Of a run some tables may be left out, for they do not
 // overlap. For the shape of the tree it takes all the time that it gets.
-Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Selection selection,
+Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs,
                                Purpose purpose) {
   ShardContext& shard = tablet.shard();
-  const Runs& runs = selection.runs;
+  const auto is_first = [&runs](const TabletRun& run) { return run.number == runs.front().number; };
+  const auto first = std::find_if(version->runs.begin(), version->runs.end(), is_first);
+  const auto newer_runs = static_cast<size_t>(first - version->runs.begin());
   MergePlan plan =
-      plan_merge(tablet, *version, version->memtables.size() + selection.newer, selection.count);
+      plan_merge(tablet, *version, version->memtables.size() + newer_runs, runs.size());
   for (const TabletRun& run : runs) add_input(plan, run);
-  plan.run = selection.into;
-  plan.cuts = tablet.cuts();
+  plan.run = runs.front().number;
   plan.compression = compression_of_merge(tablet, plan.facts, runs);
   plan.part_bytes = part_bytes_of_merge(shard);
   const MergeFacts facts = plan.facts;
@@ -202,9 +182,9 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
   const std::optional<RunWindow> window = pick_merge_of(tablet.run_shapes());
   if (!window) co_return false;
   // The window counts from the oldest, which is the version's last.
-  const size_t newer = version->runs.size() - window->first - window->count;
-  CO_TRY_VOID(co_await merge_runs(tablet, version, neighbours(*version, newer, window->count),
-                                  Purpose::shape));
+  const auto end = version->runs.end() - static_cast<ptrdiff_t>(window->first);
+  Runs runs(end - static_cast<ptrdiff_t>(window->count), end);
+  CO_TRY_VOID(co_await merge_runs(tablet, version, std::move(runs), Purpose::shape));
   co_return true;
 }
 
@@ -214,21 +194,20 @@ Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
   const Ref<const Version> version = tablet.pin();
   const size_t all = version->runs.size();
   if (all == 0) co_return Result<void>{};
-  const size_t newer = first % all;
-  const size_t most = all - newer;
-  co_return co_await merge_runs(tablet, version, neighbours(*version, newer, 1 + count % most),
-                                Purpose::shape);
+  const auto begin = version->runs.begin() + static_cast<ptrdiff_t>(first % all);
+  const size_t most = all - first % all;
+  Runs runs(begin, begin + static_cast<ptrdiff_t>(1 + count % most));
+  co_return co_await merge_runs(tablet, version, std::move(runs), Purpose::shape);
 }
 
 Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob) {
   AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   const Ref<const Version> version = tablet.pin();
-  for (size_t i = 0; i < version->runs.size(); ++i) {
-    const TabletRun& run = version->runs[i];
+  for (const TabletRun& run : version->runs) {
     for (const Ref<TabletTable>& table : run.tables) {
       if (table->blob() != blob) continue;
-      Selection only{i, 1, {{run.number, {table}}}, run.number};
+      Runs only{TabletRun{run.number, {table}}};
       co_return co_await merge_runs(tablet, version, std::move(only), Purpose::reclaim);
     }
   }
@@ -236,26 +215,17 @@ Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob) {
 }
 
 Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number) {
-  return compact_range(tablet, {}, number);
-}
-
-Async<Result<void>> compact_range(Tablet& tablet, KeyRange rows, uint64_t number) {
   AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   const Ref<const Version> version = tablet.pin();
-  const size_t newer = index_of(*version, number);
-  const size_t count = version->runs.size() - newer;
-  if (count == 0 || (newer == 0 && nothing_to_merge(tablet, *version))) co_return Result<void>{};
-  Selection selection = neighbours(*version, newer, count);
-  // What is newer than the first of them may lie across the ends: it stays as it is.
-  RangeTables part = tables_in(selection.runs, rows);
-  if (part.whole && part.runs.empty()) co_return Result<void>{};
-  const bool all = !part.whole || rows == KeyRange{};
-  if (!all) {
-    selection.runs = std::move(part.runs);
-    selection.into = version->runs.back().number;
+  const auto first = std::find_if(version->runs.begin(), version->runs.end(),
+                                  [number](const TabletRun& r) { return r.number <= number; });
+  Runs runs(first, version->runs.end());
+  if (runs.empty()) co_return Result<void>{};
+  if (runs.size() == version->runs.size() && nothing_to_merge(tablet, *version)) {
+    co_return Result<void>{};
   }
-  co_return co_await merge_runs(tablet, version, std::move(selection), Purpose::reclaim);
+  co_return co_await merge_runs(tablet, version, std::move(runs), Purpose::reclaim);
 }
 
 Async<Result<void>> compact_fully(Tablet& tablet) {
@@ -266,8 +236,7 @@ Async<Result<void>> compact_fully(Tablet& tablet) {
       (version->runs.empty() || !wants_other_compression(tablet, version->runs.back()))) {
     co_return Result<void>{};
   }
-  co_return co_await merge_runs(tablet, version, neighbours(*version, 0, version->runs.size()),
-                                Purpose::shape);
+  co_return co_await merge_runs(tablet, version, version->runs, Purpose::shape);
 }
 
 }  // namespace cellar::engine

@@ -2,7 +2,6 @@
 // leave the disk. What is merged, and how, is engine/compaction's; here its result is installed.
 #pragma once
 
-#include "engine/model/read_spec.h"
 #include "engine/tablet.h"
 #include "io/runtime/async.h"
 
@@ -24,10 +23,6 @@ Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob);
 // Nothing happens when there are none, or nothing is to be had by it. At the pace of reclaiming.
 // REQUIRES: as above.
 Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number);
-
-// The same, of what lies in these rows, which are one of ranges_between() (merge_ranges.h); where
-// they are not any more, because of what was written meanwhile, of all rows.
-Async<Result<void>> compact_range(Tablet& tablet, KeyRange rows, uint64_t number);
 
 // Merges everything on disk into one run. REQUIRES: the caller is inside tablet.gate().
 Async<Result<void>> compact_fully(Tablet& tablet);

@@ -21,7 +21,6 @@ MergePlan plan_flush(Tablet& tablet, const Memtable& memtable) {
   plan.inputs.push_back(std::make_unique<Memtable::Iterator>(memtable));
   plan.range_deletes = memtable.range_deletes();
   plan.run = tablet.state().next_run;
-  plan.cuts = tablet.cuts();
   plan.io_class = IoClass::flush;
   plan.background = &tablet.shard().background;
   plan.kind = BackgroundKind::flush;

@@ -23,7 +23,6 @@ cellar_library(cellar_engine
     guards.cc
     install.cc
     maintenance.cc
-    merge_ranges.cc
     node.cc
     old_logs.cc
     open_tablet.cc

@@ -4,10 +4,8 @@
 
 #include "engine/compact.h"
 #include "engine/flush.h"
-#include "engine/merge_ranges.h"
 #include "engine/open_tablet.h"
 #include "engine/read/scan.h"
-#include "engine/split_point.h"
 #include "engine/store/log_options.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
@@ -158,21 +156,6 @@ Async<Result<void>> ShardEngine::compact_window(TabletId tablet, size_t first, s
   CO_TRY(Tablet * found, find(tablet, Epoch{}));
   CO_TRY(Gate::Pass pass, found->gate().enter());
   co_return co_await engine::compact_window(*found, first, count);
-}
-
-void ShardEngine::cut(TabletId tablet, size_t ranges) {
-  Tablet& found = *tablets_.at(tablet);
-  found.set_cuts(pick_even_rows(found, ranges, found.cuts()));
-}
-
-Async<Result<void>> ShardEngine::compact_range(TabletId tablet, size_t range, size_t first) {
-  CO_TRY(Tablet * found, find(tablet, Epoch{}));
-  CO_TRY(Gate::Pass pass, found->gate().enter());
-  const std::vector<TabletRun>& runs = found->version().runs;
-  if (runs.empty()) co_return Result<void>{};
-  const auto ranges = ranges_between(clean_cuts(runs, found->cuts()));
-  const uint64_t number = runs[first % runs.size()].number;
-  co_return co_await engine::compact_range(*found, ranges[range % ranges.size()], number);
 }
 
 Result<uint64_t> ShardEngine::tablet_bytes(TabletId tablet) const {

@@ -85,10 +85,6 @@ class ShardEngine final : public Engine, private TabletWatcher {
   CommitStamp last_stamp(const std::vector<TabletId>& ids) const;
   // See compact.h: for tests.
   Async<Result<void>> compact_window(TabletId tablet, size_t first, size_t count);
-  // Likewise: cuts the tablet into so many ranges, where its bytes are; and merges one of those
-  // that there are, from one of its runs on.
-  void cut(TabletId tablet, size_t ranges);
-  Async<Result<void>> compact_range(TabletId tablet, size_t range, size_t first);
   // Up to where everything that they hold is settled (TableMeta::settled).
   CommitStamp settled(const std::vector<TabletId>& ids) const;
   // See Tablet.

@@ -1,7 +1,6 @@
 #include "engine/split_point.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 namespace cellar::engine {
@@ -9,8 +8,6 @@ namespace {
 
 // Of all tables together, about.
 constexpr size_t kSplitCandidates = 4096;
-// Where rows for several parts are sought.
-constexpr size_t kCutCandidates = 512;
 // Fewer blocks say little about where the bytes are.
 constexpr size_t kFewBlocks = 8;
 
@@ -48,19 +45,6 @@ void add_points(const TableSlice& slice, size_t most, std::vector<Point>& points
   blocks += last - first + 1;
 }
 
-// About so many, of all tables.
-std::vector<Point> points_of(const Tablet& tablet, size_t most, size_t& blocks) {
-  size_t tables = 0;
-  for (const TabletRun& run : tablet.version().runs) tables += run.tables.size();
-  std::vector<Point> points;
-  for (const TabletRun& run : tablet.version().runs) {
-    for (const Ref<TabletTable>& table : run.tables) {
-      add_points(table->slice(), most / tables + 1, points, blocks);
-    }
-  }
-  return points;
-}
-
 bool can_split(const TabletState& state, Bytes row) {
   return row > state.start && (state.end.empty() || row < state.end) &&
          row.size() <= kMaxRowKeyBytes;
@@ -87,34 +71,18 @@ std::string middle(const TabletState& state, std::vector<Point> points) {
   return best == nullptr ? std::string() : best->row;
 }
 
-// Of the sorted points' rows the one that has about so many bytes before it; one of `preferred` may
-// be further off by `yields`. Empty: there is none.
-std::string nearest(const TabletState& state, const std::vector<Point>& points, double bytes,
-                    double yields, const std::vector<std::string>& preferred) {
-  double before = 0;
-  double best_off = 0;
-  const Point* best = nullptr;
-  for (size_t i = 0; i < points.size(); ++i) {
-    const bool new_row = i == 0 || points[i].row != points[i - 1].row;
-    if (new_row && can_split(state, points[i].row)) {
-      const bool is_preferred =
-          std::binary_search(preferred.begin(), preferred.end(), points[i].row);
-      const double off = std::abs(before - bytes) - (is_preferred ? yields : 0);
-      if (best == nullptr || off < best_off) {
-        best = &points[i];
-        best_off = off;
-      }
-    }
-    before += static_cast<double>(points[i].bytes);
-  }
-  return best == nullptr ? std::string() : best->row;
-}
-
 }  // namespace
 
 Result<std::string> pick_split_row(const Tablet& tablet) {
+  size_t tables = 0;
+  for (const TabletRun& run : tablet.version().runs) tables += run.tables.size();
+  std::vector<Point> points;
   size_t blocks = 0;
-  std::vector<Point> points = points_of(tablet, kSplitCandidates, blocks);
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      add_points(table->slice(), kSplitCandidates / tables + 1, points, blocks);
+    }
+  }
   std::string row;
   if (blocks < kFewBlocks) {
     std::vector<Point> used;
@@ -126,25 +94,6 @@ Result<std::string> pick_split_row(const Tablet& tablet) {
     return fail(Errc::failed_precondition, "tablet {} has no row to be split at", tablet.id());
   }
   return row;
-}
-
-std::vector<std::string> pick_even_rows(const Tablet& tablet, size_t parts,
-                                        const std::vector<std::string>& present) {
-  size_t blocks = 0;
-  std::vector<Point> points = points_of(tablet, kCutCandidates, blocks);
-  for (const std::string& row : present) points.push_back({row, 0});
-  std::sort(points.begin(), points.end(),
-            [](const Point& a, const Point& b) { return a.row < b.row; });
-  uint64_t total = 0;
-  for (const Point& point : points) total += point.bytes;
-  const double part = static_cast<double>(total) / static_cast<double>(parts);
-  std::vector<std::string> rows;
-  for (size_t i = 1; i < parts; ++i) {
-    std::string row =
-        nearest(tablet.state(), points, part * static_cast<double>(i), part / 4, present);
-    if (!row.empty() && (rows.empty() || rows.back() < row)) rows.push_back(std::move(row));
-  }
-  return rows;
 }
 
 }  // namespace cellar::engine

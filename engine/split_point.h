@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "engine/tablet.h"
 
@@ -14,11 +13,5 @@ namespace cellar::engine {
 // plain call, bounded by kSplitCandidates and the number of tables. What is in memory is not looked
 // at.
 Result<std::string> pick_split_row(const Tablet& tablet);
-
-// Rows that part the tablet's bytes on disk into so many parts of about one size, ascending; fewer
-// where its rows are too few. One of `present` is taken where it will do about as well. A plain
-// call, likewise.
-std::vector<std::string> pick_even_rows(const Tablet& tablet, size_t parts,
-                                        const std::vector<std::string>& present);
 
 }  // namespace cellar::engine

@@ -20,7 +20,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/commit_queue.h"
@@ -114,12 +113,6 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   void compacted(const std::vector<Ref<TabletTable>>& inputs, std::vector<Ref<TabletTable>> outputs,
                  TabletState state, uint64_t manifest_version);
   uint64_t manifest_version() const { return manifest_version_; }
-  // At these rows what is written begins a new table (merge_ranges.h); not on disk.
-  const std::vector<std::string>& cuts() const { return cuts_; }
-  void set_cuts(std::vector<std::string> cuts) {
-    if (cuts != cuts_) ++publications_;
-    cuts_ = std::move(cuts);
-  }
 
   // ---- altering the table ----
   // From here on writes and new cursors go by `schema`, and commits are stamped above every
@@ -157,7 +150,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   const RowSamples& samples() const { return samples_; }
   ReclaimOutlook& reclaim_outlook() { return outlook_; }
   ReclaimAttempt& reclaim_attempt() { return attempt_; }
-  uint64_t publications() const { return publications_; }  // of versions and cuts
+  uint64_t publications() const { return publications_; }  // of versions
   // Which way of merging is at work: levelled or time_window.
   Compaction compaction() const { return compaction_; }
   // Its runs as merging sees them now.
@@ -210,7 +203,6 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   Ref<TabletMemtable> active_;              // null until the first commit after a freeze
   std::deque<Ref<TabletMemtable>> frozen_;  // oldest first
   Ref<Version> version_;
-  std::vector<std::string> cuts_;
   int64_t next_unread_us_ = INT64_MAX;  // when its sources may be fewer (unread_tables.h)
   std::string payload_;                 // scratch of submit
   std::vector<Mutation> canonical_;

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
-#include <utility>
 
-#include "engine/model/read_spec.h"
 #include "engine/read/block_load.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
@@ -41,23 +39,6 @@ MergeJob::MergeJob(BlobStore& store, BlobIds& ids, MergePlan plan)
   if (!cut_off_.retention().any_counts()) drop_repeated(plan_.range_deletes);
   for (const StampedRange& range : plan_.range_deletes) range_deletes_.add(range);
   range_deletes_.build();
-  for (const std::string& row : plan_.cuts) cut_keys_.push_back(row_prefix(row));
-}
-
-// What is kept of them, for each range.
-void MergeJob::cut_range_deletes() {
-  range_deletes_of_.resize(plan_.cuts.size() + 1);
-  for (const StampedRange& range : plan_.range_deletes) {
-    if (!cut_off_.keeps_delete(range.stamp, false)) continue;
-    for (size_t i = 0; i <= plan_.cuts.size(); ++i) {
-      const KeyRange rows{i == 0 ? "" : plan_.cuts[i - 1],
-                          i < plan_.cuts.size() ? plan_.cuts[i] : ""};
-      KeyRange part = intersect({range.start, range.end}, rows);
-      if (part.empty()) continue;
-      range_deletes_of_[i].push_back({std::move(part.start), std::move(part.end), range.stamp});
-    }
-  }
-  plan_.range_deletes.clear();
 }
 
 Async<Result<std::vector<TableMeta>>> MergeJob::run() {
@@ -70,7 +51,13 @@ Async<Result<std::vector<TableMeta>>> MergeJob::run() {
 }
 
 Async<Result<void>> MergeJob::merge() {
-  cut_range_deletes();
+  std::erase_if(plan_.range_deletes, [this](const StampedRange& range) {
+    return !cut_off_.keeps_delete(range.stamp, false);
+  });
+  if (!plan_.range_deletes.empty()) {
+    CO_TRY_VOID(co_await open_writer());
+    for (StampedRange& range : plan_.range_deletes) writer_->add_range_delete(std::move(range));
+  }
   co_await next_slice();
   Step step = merge_.seek("");
   while (step != Step::end) {
@@ -91,8 +78,8 @@ Async<Result<void>> MergeJob::merge() {
     if (step == Step::ready) co_await next_slice();
   }
   end_slice();
-  CO_TRY_VOID(co_await go_to_range(cut_keys_.size()));
-  co_return co_await end_range();
+  if (writer_ != nullptr) CO_TRY_VOID(co_await close_writer());
+  co_return Result<void>();
 }
 
 // A rest, if one is due, and then the next slice.
@@ -139,7 +126,6 @@ Result<Step> MergeJob::merge_slice(Step step) {
       if (!judge_.begin_row(key, kMaxStamp, cut_off_.now_us(), cut_off_.counted_now_us()))
         return fail(Errc::data_loss, "'{}' is no entry key", escape_bytes(key));
       cut_ = writer_ != nullptr && writer_->file_bytes() >= plan_.table_bytes;
-      while (at_ < cut_keys_.size() && key >= Bytes(cut_keys_[at_])) ++at_;
       judged_ = false;
     }
     if (!judged_) {
@@ -148,8 +134,7 @@ Result<Step> MergeJob::merge_slice(Step step) {
       ++stats_.entries_in;
     }
     if (keep_) {
-      const bool elsewhere = cut_ || at_ != range_;
-      if (elsewhere || writer_ == nullptr || writer_->wants_flush()) return step;
+      if (cut_ || writer_ == nullptr || writer_->wants_flush()) return step;
       writer_->add(key, husk_ ? Bytes(husk_value_) : merge_.value());
       ++stats_.entries_out;
       stats_.husks_out += husk_;
@@ -199,25 +184,12 @@ Result<bool> MergeJob::keep(Bytes key) {
 
 // Gives the writer what it waits for, so that the next slice goes on.
 Async<Result<void>> MergeJob::settle_writer() {
-  if (judged_ && keep_) CO_TRY_VOID(co_await go_to_range(at_));
   if (cut_ && judged_ && keep_) {
-    if (writer_ != nullptr) CO_TRY_VOID(co_await close_writer());
+    CO_TRY_VOID(co_await close_writer());
     cut_ = false;
   }
   if (writer_ == nullptr && judged_ && keep_) CO_TRY_VOID(co_await open_writer());
   if (writer_ != nullptr && writer_->wants_flush()) CO_TRY_VOID(co_await writer_->flush());
-  co_return Result<void>();
-}
-
-// Ends the tables of the ranges before that one.
-Async<Result<void>> MergeJob::go_to_range(size_t range) {
-  for (; range_ < range; ++range_) CO_TRY_VOID(co_await end_range());
-  co_return Result<void>();
-}
-
-Async<Result<void>> MergeJob::end_range() {
-  if (writer_ == nullptr && !range_deletes_of_[range_].empty()) CO_TRY_VOID(co_await open_writer());
-  if (writer_ != nullptr) CO_TRY_VOID(co_await close_writer());
   co_return Result<void>();
 }
 
@@ -235,9 +207,6 @@ Async<Result<void>> MergeJob::open_writer() {
   options.part_bytes = plan_.part_bytes;
   CO_TRY(auto blob, co_await store_.create(options.blob, 0, plan_.io_class));
   writer_ = std::make_unique<TableWriter>(std::move(options), std::move(blob));
-  for (StampedRange& range : std::exchange(range_deletes_of_[range_], {})) {
-    writer_->add_range_delete(std::move(range));
-  }
   co_return Result<void>();
 }
 

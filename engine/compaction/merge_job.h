@@ -11,10 +11,6 @@
 //     cover. Where some family counts versions, only those behind the cut.
 //   - tokens that count no more.
 //
-// Where the plan has cuts no table has something on both sides of one: in each range between them
-// the range deletes are clipped to it, and stand in a table of their own where nothing else is
-// left.
-//
 // It runs on its shard's loop in slices that the shard's Background grants and that end by the
 // clock (io/runtime/background.h), the tails of its tables included; what it holds in memory is one
 // block an input, the blocks being written (TableWriter::kFlushBytes) and the write-behind of the
@@ -75,10 +71,7 @@ class MergeJob {
   bool slice_over();
   Result<Step> merge_slice(Step step);
   Result<bool> keep(Bytes key);
-  void cut_range_deletes();
   Async<Result<void>> settle_writer();
-  Async<Result<void>> go_to_range(size_t range);
-  Async<Result<void>> end_range();
   Async<Result<void>> open_writer();
   Async<Result<void>> close_writer();
   Async<void> undo();
@@ -93,19 +86,14 @@ class MergeJob {
   std::unique_ptr<TableWriter> writer_;
   std::vector<TableMeta> outputs_;
   MergeStats stats_;
-  // Between the plan's cuts: rows from the first key of `cut_keys_` on are of range 1, and so on.
-  std::vector<std::string> cut_keys_;
-  std::vector<std::vector<StampedRange>> range_deletes_of_;  // of each, not yet written
-  size_t range_ = 0;                                         // that the writer is in
-  std::optional<Background::Work> work_;                     // where the plan has a background
-  int64_t slice_left_ = 0;                                   // entries,
-  int64_t look_at_ = 0;  // and at how many of them the clock is looked at
+  std::optional<Background::Work> work_;  // where the plan has a background
+  int64_t slice_left_ = 0;                // entries,
+  int64_t look_at_ = 0;                   // and at how many of them the clock is looked at
   bool cancelled_ = false;
   // The entry at hand.
   bool judged_ = false;
   bool keep_ = false;  // if judged
   bool cut_ = false;   // its row begins a new output
-  size_t at_ = 0;      // the range of its row
   bool husk_ = false;  // if kept: what is kept of it
   std::string husk_value_;
 };

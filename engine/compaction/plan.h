@@ -37,8 +37,6 @@ struct MergePlan {
   std::string tablet_end;
   uint64_t run = 0;                     // TableMeta::run of every output
   uint64_t table_bytes = 256ull << 20;  // an output is closed at the first row boundary past this
-  // and before each of these rows, ascending; range deletes are cut there, too.
-  std::vector<std::string> cuts;
   std::optional<Compression> compression;  // absent: as the schema says
   size_t part_bytes = 0;                   // TableWriterOptions::part_bytes
   IoClass io_class = IoClass::compaction;

@@ -357,11 +357,6 @@ class Player {
     expect(node_.world().block_on(node_.loop(tablet.shard.value()),
                                   shard.compact_window(tablet.id, step.a / 8, step.b)),
            "compact some");
-    if (step.a % 2 == 0 || problem_) return;
-    shard.cut(tablet.id, 2 + step.b % 4);
-    expect(node_.world().block_on(node_.loop(tablet.shard.value()),
-                                  shard.compact_range(tablet.id, step.b / 4, step.a / 2)),
-           "compact a range");
   }
 
   template <class R>
