@@ -103,7 +103,7 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   for (const TabletRun& run : runs) add_input(plan, run);
   plan.run = runs.front().number;
   plan.compression = compression_of_merge(tablet, plan.facts, runs);
-  plan.part_bytes = part_bytes_of_merge(shard);
+  plan.part_bytes = part_bytes_of_merge(shard, runs);
   const MergeFacts facts = plan.facts;
   const uint64_t schema_version = plan.schema.version;
   std::vector<Ref<TabletTable>> inputs;

@@ -73,21 +73,24 @@ TEST_F(Parts, TheyComeWhereWholeOnesTakeAGoodShareOfTheCache) {
   merge(node);
   EXPECT_EQ(formats(node), (Formats{{1, 1}})) << "it is small";
   int rows = 500;
-  for (; node.stats().metadata_bytes <= kCacheBytes / engine::kWholeShare; rows += 2000) {
+  uint64_t whole = 0;
+  for (; formats(node).count(3) == 0; rows += 2000) {
+    whole = node.stats().metadata_bytes;
+    ASSERT_LE(whole, kCacheBytes / engine::kWholeShare);
     ASSERT_LT(rows, 100'000);
     fill(node, rows, 2000);
-    ASSERT_TRUE(node.flush("t"));
+    merge(node);
   }
-  EXPECT_EQ(formats(node).count(3), 0u) << "a flush writes whole ones";
-  const uint64_t before = node.stats().metadata_bytes;
+  EXPECT_EQ(formats(node), (Formats{{3, 1}}));
+  EXPECT_GT(whole, kCacheBytes / engine::kWholeShare / 2) << "and not before";
+  EXPECT_LT(node.stats().metadata_bytes, whole / 8);
+  EXPECT_EQ(node.cells("t").size(), static_cast<size_t>(rows));
+  fill(node, rows, 1);
+  ASSERT_TRUE(node.flush("t"));
+  EXPECT_EQ(formats(node), (Formats{{1, 1}, {3, 1}})) << "a flush writes whole ones";
+  // There is room again now, and not for what this merge would write.
   merge(node);
   EXPECT_EQ(formats(node), (Formats{{3, 1}}));
-  EXPECT_LT(node.stats().metadata_bytes, before / 8);
-  EXPECT_EQ(node.cells("t").size(), static_cast<size_t>(rows));
-  // Once there is room again, whole ones are written again.
-  fill(node, rows, 1);
-  merge(node);
-  EXPECT_EQ(formats(node), (Formats{{1, 1}}));
   EXPECT_EQ(node.cells("t").size(), static_cast<size_t>(rows) + 1);
 }
 
