@@ -26,9 +26,9 @@ class PartsWriter {
 
   PartsWriter(size_t part_bytes, uint32_t filter_bits);
 
-  // An entry of the block at work; `row_hash` is that of its row, `new_row`: its first of the
-  // table. Not needed, and row_hash not looked at, where wants() is false for one of the same row.
-  bool wants(bool new_row) const { return new_row || part_begins_; }
+  // The next entry begins a part: its row is to be added even where it began in the part before.
+  bool begins() const { return part_begins_; }
+  // A row of the block at work; `new_row`: the table has no earlier entry of it.
   void add_row(uint64_t row_hash, bool new_row);
   void add_column(const ParsedKey& key) { columns_.add(key, rows_in_part_); }
   // The block at work is finished; as TableIndexBuilder::add(). Some 50 us where it ends its part.

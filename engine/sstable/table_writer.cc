@@ -61,16 +61,19 @@ void TableWriter::add(Bytes key, Bytes value) {
 
 void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
   const bool new_row = Bytes(last_key_).substr(0, last_row_bytes_) != parsed.row_prefix;
-  if (new_row) {
-    ++meta_.rows;
+  if (new_row || (parts_ && parts_->begins())) {
     const uint64_t hash = row_hash(parsed.row_prefix);
-    if (!parts_) filter_.add(hash);
-    profile_.add_row(hash);
+    if (parts_) parts_->add_row(hash, new_row);
+    if (new_row) {
+      ++meta_.rows;
+      if (!parts_) filter_.add(hash);
+      profile_.add_row(hash);
+    }
   }
-  columns_.add(parsed, meta_.rows);
   if (parts_) {
-    if (parts_->wants(new_row)) parts_->add_row(row_hash(parsed.row_prefix), new_row);
     parts_->add_column(parsed);
+  } else {
+    columns_.add(parsed, meta_.rows);
   }
   if (meta_.entries == 0) meta_.smallest_key.assign(key);
   ++meta_.entries;
