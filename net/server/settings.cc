@@ -79,7 +79,6 @@ Setting text(std::string_view name, Field field, std::string_view help,
   return s;
 }
 
-// A setting that is one of a few words: `name_of` and `parse` go between word and value.
 constexpr std::array<std::pair<engine::IndexParts, std::string_view>, 3> kIndexParts{{
     {engine::IndexParts::automatic, "automatic"},
     {engine::IndexParts::always, "always"},
@@ -98,6 +97,7 @@ Result<engine::IndexParts> parse_index_parts(std::string_view text) {
   return fail(Errc::invalid_argument, "'{}' is none of automatic, always, never", text);
 }
 
+// A setting that is one of a few words: `name_of` and `parse` go between word and value.
 template <class Field, class Name, class Parse>
 Setting choice(std::string_view name, Field field, Name name_of, Parse parse, std::string_view help,
                Change change = Change::restart) {

@@ -51,6 +51,12 @@ class Operate : public testing::Test {
     if (!HasFailure()) fs::remove_all(scratch_);
   }
   std::string path(const std::string& name) const { return scratch_ / name; }
+  // The golden directory of that format becomes path("golden"); 0, or what `tar` ended with.
+  int unpack_golden(int format, std::string& said) const {
+    return run(fmt::format("tar -xzf {}/tests/testdata/data_directory_format_{}.tar.gz -C {}",
+                           CELLAR_SOURCE_DIR, format, scratch_.string()),
+               said);
+  }
   std::unique_ptr<cases::NodeProcess> make(std::vector<std::string> extra = {},
                                            const std::string& data = "data") {
     extra.insert(extra.end(),

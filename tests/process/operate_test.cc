@@ -260,11 +260,7 @@ TEST_F(Operate, ADirectoryOfANewerFormatIsRefusedAndNothingInItIsTouched) {
 // Written by the first program that knew formats; every later one opens it.
 TEST_F(Operate, TheGoldenDirectoryOfFormatOneIsOpened) {
   std::string said;
-  ASSERT_EQ(run(fmt::format("tar -xzf {}/tests/testdata/data_directory_format_1.tar.gz -C {}",
-                            CELLAR_SOURCE_DIR, scratch_.string()),
-                said),
-            0)
-      << said;
+  ASSERT_EQ(unpack_golden(1, said), 0) << said;
   auto node = make({}, "golden");
   ASSERT_TRUE(node->start());
   client::SyncClient client(options_of(*node));
@@ -278,11 +274,7 @@ TEST_F(Operate, TheGoldenDirectoryOfFormatOneIsOpened) {
 // A directory of format 1 is served as that format has it, until it is asked to move.
 TEST_F(Operate, TheGoldenDirectoryOfFormatOneStaysOneUntilItIsUpgraded) {
   std::string said;
-  ASSERT_EQ(run(fmt::format("tar -xzf {}/tests/testdata/data_directory_format_1.tar.gz -C {}",
-                            CELLAR_SOURCE_DIR, scratch_.string()),
-                said),
-            0)
-      << said;
+  ASSERT_EQ(unpack_golden(1, said), 0) << said;
   const std::string cellar = bin() / "cellar";
   const auto format = [this] {
     return read_all(fs::path(path("golden")) / "FORMAT").substr(0, 15);
@@ -314,11 +306,7 @@ TEST_F(Operate, TheGoldenDirectoryOfFormatOneStaysOneUntilItIsUpgraded) {
 // option that only this format knows, and a log.
 TEST_F(Operate, TheGoldenDirectoryOfFormatTwoIsOpened) {
   std::string said;
-  ASSERT_EQ(run(fmt::format("tar -xzf {}/tests/testdata/data_directory_format_2.tar.gz -C {}",
-                            CELLAR_SOURCE_DIR, scratch_.string()),
-                said),
-            0)
-      << said;
+  ASSERT_EQ(unpack_golden(2, said), 0) << said;
   const std::string cellar = bin() / "cellar";
   EXPECT_EQ(run(fmt::format("{}-inspect verify {}", cellar, path("golden")), said), 0) << said;
   EXPECT_EQ(run(fmt::format("{0}-inspect dump {1}/blob/*.sst", cellar, path("golden")), said), 0);
@@ -337,11 +325,7 @@ TEST_F(Operate, TheGoldenDirectoryOfFormatTwoIsOpened) {
 // Written by the first program that knew format 3: a table whose index is in parts, and a log.
 TEST_F(Operate, TheGoldenDirectoryOfFormatThreeIsOpened) {
   std::string said;
-  ASSERT_EQ(run(fmt::format("tar -xzf {}/tests/testdata/data_directory_format_3.tar.gz -C {}",
-                            CELLAR_SOURCE_DIR, scratch_.string()),
-                said),
-            0)
-      << said;
+  ASSERT_EQ(unpack_golden(3, said), 0) << said;
   const std::string cellar = bin() / "cellar";
   EXPECT_EQ(run(fmt::format("{}-inspect verify {}", cellar, path("golden")), said), 0) << said;
   EXPECT_EQ(run(fmt::format("{0}-inspect dump {1}/blob/*.sst", cellar, path("golden")), said), 0);
