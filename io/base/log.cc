@@ -55,17 +55,20 @@ void set_log_level(LogLevel level) { logger().set_level(to_spdlog(level)); }
 bool log_enabled(LogLevel level) { return logger().should_log(to_spdlog(level)); }
 void set_log_format(LogFormat format) { line_format.store(format, std::memory_order_relaxed); }
 
-void log_line(LogLevel level, std::string_view room, std::string_view text) {
+void log_line(LogLevel level, std::string_view room, fmt::string_view format,
+              fmt::format_args args) {
   static LogRepeats repeats;
   const auto now = spdlog::details::os::now();
   const int64_t now_us =
       std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count();
-  const auto [write, left_out] = repeats.count(room, log_event(text), now_us);
+  const std::string_view event(format.data(), format.size());
+  const auto [write, left_out] = repeats.count(room, event, now_us);
   if (!write) return;
-  const LogFormat format = line_format.load(std::memory_order_relaxed);
-  const std::string more = left_out > 0 ? fmt::format(" lines_left_out={}", left_out) : "";
-  logger().log(to_spdlog(level), spdlog::string_view_t(format_log_line(
-                                     format, rfc3339(now), level, room, std::string(text) + more)));
+  LogRecord record = make_log_record(event, args);
+  if (left_out > 0) record.add_field("lines_left_out", std::to_string(left_out));
+  const std::string line = format_log_line(line_format.load(std::memory_order_relaxed),
+                                           rfc3339(now), level, room, record);
+  logger().log(to_spdlog(level), spdlog::string_view_t(line));
 }
 
 }  // namespace cellar

@@ -1,6 +1,10 @@
 // The log: one line an event, key=value, to standard error through spdlog. Cold paths only.
 //
 //   log_info("tablet", "flushed tablet={} cells={} us={}", id, cells, us);
+//
+// Which keys a line has is decided by its format string alone, never by what is put into it: the
+// parts of the format string that are key=value become fields (log_setup.h), and arguments are
+// escaped. So whoever chooses a name, a key or an error's text cannot forge a field.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,12 +18,13 @@ enum class LogLevel { debug, info, warn, error, off };
 // Process-wide; callable from any thread. The default is info.
 void set_log_level(LogLevel level);
 bool log_enabled(LogLevel level);
-void log_line(LogLevel level, std::string_view room, std::string_view text);
+void log_line(LogLevel level, std::string_view room, fmt::string_view format,
+              fmt::format_args args);
 
 template <class... Args>
 void log_at(LogLevel level, std::string_view room, fmt::format_string<Args...> format,
             Args&&... args) {
-  if (log_enabled(level)) log_line(level, room, fmt::format(format, std::forward<Args>(args)...));
+  if (log_enabled(level)) log_line(level, room, format, fmt::make_format_args(args...));
 }
 template <class... Args>
 void log_debug(std::string_view room, fmt::format_string<Args...> format, Args&&... args) {

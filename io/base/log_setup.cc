@@ -21,83 +21,221 @@ Result<Enum> parse_name(std::string_view name, const std::string_view (&names)[N
   return fail(Errc::invalid_argument, "'{}' is no {}; there are: {}", name, what, all);
 }
 
-void append_escaped(std::string& out, std::string_view text, bool json) {
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      out += json ? fmt::format("\\u{:04x}", byte) : fmt::format("\\x{:02x}", byte);
-      continue;
-    }
-    if (json && (c == '"' || c == '\\')) out += '\\';
-    out += c;
-  }
-}
-
 bool is_key_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
-// Where a pair begins at or behind `from`: at the start of a word that is letters, then '='.
-size_t next_pair(std::string_view text, size_t from) {
-  for (size_t at = from; at < text.size();) {
-    size_t end = at;
-    while (end < text.size() && is_key_letter(text[end])) ++end;
-    if (end > at && end < text.size() && text[end] == '=') return at;
-    const size_t blank = text.find(' ', at);
-    if (blank == std::string_view::npos) return text.size();
-    at = blank + 1;
-  }
-  return text.size();
+// The length of the key of a pair that begins there; 0: none does.
+size_t key_at(std::string_view format, size_t at) {
+  size_t end = at;
+  while (end < format.size() && is_key_letter(format[end])) ++end;
+  return end > at && end < format.size() && format[end] == '=' ? end - at : 0;
 }
 
-bool ends_value(std::string_view text, size_t quote) {
-  if (text[quote] != '"') return false;
-  if (quote + 1 == text.size()) return true;
-  return text[quote + 1] == ' ' && next_pair(text, quote + 2) == quote + 2;
+// The bytes of the character at the head of `text` as UTF-8 (RFC 3629), 0: it begins none.
+size_t utf8_bytes(std::string_view text) {
+  const auto byte = [&](size_t at) {
+    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u;
+  };
+  const auto follows = [&](size_t at) { return (byte(at) & 0xc0u) == 0x80u; };
+  const unsigned head = byte(0);
+  if (head < 0x80) return 1;
+  if (head >= 0xc2 && head <= 0xdf) return follows(1) ? 2 : 0;
+  if (head >= 0xe0 && head <= 0xef) {
+    const bool overlong = head == 0xe0 && byte(1) < 0xa0;
+    const bool surrogate = head == 0xed && byte(1) > 0x9f;
+    return follows(1) && follows(2) && !overlong && !surrogate ? 3 : 0;
+  }
+  if (head >= 0xf0 && head <= 0xf4) {
+    const bool overlong = head == 0xf0 && byte(1) < 0x90;
+    const bool beyond = head == 0xf4 && byte(1) > 0x8f;
+    return follows(1) && follows(2) && follows(3) && !overlong && !beyond ? 4 : 0;
+  }
+  return 0;
 }
 
-// The pair at `at`: its key, its value without quotes; answers where it ends.
-size_t read_pair(std::string_view text, size_t at, std::string_view& key, std::string_view& value) {
-  const size_t equals = text.find('=', at);
-  key = text.substr(at, equals - at);
-  const size_t begin = equals + 1;
-  size_t end = 0;
-  if (begin < text.size() && text[begin] == '"') {
-    // Values hold quotes of their own now and then: the one that ends it has a pair, or nothing,
-    // behind it.
-    end = begin + 1;
-    while (end < text.size() && !ends_value(text, end)) ++end;
-    value = text.substr(begin + 1, end - begin - 1);
-    return std::min(end + 1, text.size());
+// Whether a character would move a cursor or end a line: C0, DEL, and C1 as UTF-8 has it.
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  if (character.size() == 1) return first < 0x20 || first == 0x7f;
+  return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
+}
+
+std::string hex_of(std::string_view prefix, std::string_view bytes) {
+  std::string hex;
+  for (const char c : bytes) {
+    hex += fmt::format("{}{:02x}", prefix, static_cast<unsigned char>(c));
   }
-  end = std::min(text.find(' ', begin), text.size());
-  value = text.substr(begin, end - begin);
-  return end;
+  return hex;
+}
+
+// `special`: ASCII that `escape` replaces. `control` and `broken` are the prefixes of the digits
+// of control characters and of bytes that are no UTF-8.
+template <class Escape>
+void append_escaped(std::string& out, std::string_view text, std::string_view special,
+                    std::string_view control, std::string_view broken, Escape escape) {
+  while (!text.empty()) {
+    const size_t bytes = utf8_bytes(text);
+    const std::string_view character = text.substr(0, std::max<size_t>(bytes, 1));
+    text.remove_prefix(character.size());
+    if (bytes == 0) {
+      out += hex_of(broken, character);
+    } else if (is_control(character)) {
+      out += hex_of(control, character.substr(character.size() - 1));  // its code point
+    } else if (special.find(character[0]) != std::string_view::npos) {
+      out += escape(character[0]);
+    } else {
+      out += character;
+    }
+  }
+}
+
+std::string with_backslash(char c) { return {'\\', c}; }
+
+void append_json(std::string& out, std::string_view text) {
+  append_escaped(out, text, "\"\\", "\\u00", "\\\\x", with_backslash);
+}
+
+void append_words(std::string& out, const LogRecord::Piece& piece) {
+  append_escaped(out, piece.text, piece.argument ? "=\\" : "", "\\u00", "\\x",
+                 [](char c) { return c == '=' ? std::string("\\x3d") : with_backslash(c); });
+}
+
+void append_value(std::string& out, const LogRecord::Part& pair) {
+  const bool plain = std::ranges::all_of(
+      pair.value, [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '\\'; });
+  if (plain && !pair.quoted) {
+    out += pair.value;
+    return;
+  }
+  out += '"';
+  append_escaped(out, pair.value, "\"\\", "\\u00", "\\x", with_backslash);
+  out += '"';
+}
+
+std::string text_line(std::string_view time, LogLevel level, std::string_view room,
+                      const LogRecord& record) {
+  std::string out = fmt::format("{} {} {}:", time, log_level_name(level), room);
+  for (const LogRecord::Part& part : record.parts) {
+    out += ' ';
+    for (const LogRecord::Piece& piece : part.words) append_words(out, piece);
+    if (part.key.empty()) continue;
+    out += part.key;
+    out += '=';
+    append_value(out, part);
+  }
+  return out;
 }
 
 void append_field(std::string& out, std::string_view key, std::string_view value) {
   out += out.size() > 1 ? ",\"" : "\"";
-  append_escaped(out, key, true);
+  append_json(out, key);
   out += "\":\"";
-  append_escaped(out, value, true);
+  append_json(out, value);
   out += '"';
 }
 
+// All words, wherever they stand between pairs.
+std::string words_of(const LogRecord& record) {
+  std::string words;
+  for (const LogRecord::Part& part : record.parts) {
+    if (!part.key.empty()) continue;
+    if (!words.empty()) words += ' ';
+    for (const LogRecord::Piece& piece : part.words) words += piece.text;
+  }
+  return words;
+}
+
 std::string json_line(std::string_view time, LogLevel level, std::string_view room,
-                      std::string_view text) {
+                      const LogRecord& record) {
   std::string out = "{";
   append_field(out, "ts", time);
   append_field(out, "level", log_level_name(level));
   append_field(out, "room", room);
-  append_field(out, "msg", log_event(text));
-  for (size_t at = next_pair(text, 0); at < text.size(); at = next_pair(text, at)) {
-    std::string_view key;
-    std::string_view value;
-    at = read_pair(text, at, key, value);
-    append_field(out, key, value);
+  append_field(out, "msg", words_of(record));
+  for (const LogRecord::Part& part : record.parts) {
+    if (!part.key.empty()) append_field(out, part.key, part.value);
   }
   return out + "}";
 }
+
+// Reads a format string from its beginning to its end.
+class FormatReader {
+ public:
+  FormatReader(std::string_view format, fmt::format_args args) : format_(format), args_(args) {}
+
+  LogRecord read() {
+    while (skip_blanks()) {
+      const size_t key = key_at(format_, at_);
+      if (key == 0) {
+        read_words();
+      } else {
+        read_pair(key);
+      }
+    }
+    return std::move(record_);
+  }
+
+ private:
+  bool skip_blanks() {
+    while (at_ < format_.size() && format_[at_] == ' ') ++at_;
+    return at_ < format_.size();
+  }
+
+  // Up to the next pair.
+  void read_words() {
+    LogRecord::Part part;
+    while (at_ < format_.size()) {
+      if (format_[at_] == ' ') {
+        const size_t blanks = at_;
+        if (!skip_blanks() || key_at(format_, at_) > 0) break;
+        add(part.words, format_.substr(blanks, at_ - blanks), false);
+        continue;
+      }
+      LogRecord::Piece piece = read_piece();
+      add(part.words, piece.text, piece.argument);
+    }
+    record_.parts.push_back(std::move(part));
+  }
+
+  void read_pair(size_t key) {
+    LogRecord::Part part;
+    part.key = format_.substr(at_, key);
+    at_ += key + 1;
+    part.quoted = at_ < format_.size() && format_[at_] == '"';
+    if (part.quoted) ++at_;
+    const char end = part.quoted ? '"' : ' ';
+    while (at_ < format_.size() && format_[at_] != end) part.value += read_piece().text;
+    if (part.quoted && at_ < format_.size()) ++at_;
+    record_.parts.push_back(std::move(part));
+  }
+
+  static void add(std::vector<LogRecord::Piece>& words, std::string_view text, bool argument) {
+    if (words.empty() || words.back().argument != argument) words.push_back({"", argument});
+    words.back().text += text;
+  }
+
+  // One letter of the format string, or one argument put in.
+  LogRecord::Piece read_piece() {
+    const char c = format_[at_];
+    const bool doubled = at_ + 1 < format_.size() && format_[at_ + 1] == c;
+    if (c != '{' || doubled) {
+      at_ += (c == '{' || c == '}') && doubled ? 2 : 1;
+      return {std::string(1, c), false};
+    }
+    const size_t close = std::min(format_.find('}', at_), format_.size() - 1);
+    const std::string one =
+        fmt::format("{{{}{}", next_argument_++, format_.substr(at_ + 1, close - at_));
+    at_ = close + 1;
+    return {fmt::vformat(one, args_), true};
+  }
+
+  const std::string_view format_;
+  const fmt::format_args args_;
+  LogRecord record_;
+  size_t at_ = 0;
+  size_t next_argument_ = 0;
+};
 
 }  // namespace
 
@@ -111,18 +249,14 @@ Result<LogFormat> parse_log_format(std::string_view name) {
   return parse_name<LogFormat>(name, kFormats, "format of the log");
 }
 
-std::string_view log_event(std::string_view text) {
-  std::string_view event = text.substr(0, next_pair(text, 0));
-  while (event.ends_with(' ')) event.remove_suffix(1);
-  return event;
+LogRecord make_log_record(std::string_view format, fmt::format_args args) {
+  return FormatReader(format, args).read();
 }
 
 std::string format_log_line(LogFormat format, std::string_view time, LogLevel level,
-                            std::string_view room, std::string_view text) {
-  if (format == LogFormat::json) return json_line(time, level, room, text);
-  std::string out = fmt::format("{} {} {}: ", time, log_level_name(level), room);
-  append_escaped(out, text, false);
-  return out;
+                            std::string_view room, const LogRecord& record) {
+  return format == LogFormat::json ? json_line(time, level, room, record)
+                                   : text_line(time, level, room, record);
 }
 
 struct LogRepeats::Place {

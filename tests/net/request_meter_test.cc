@@ -101,10 +101,15 @@ TEST(SlowLog, OneLineWithItsStages) {
   slow.table_id = 3;
   slow.request_id = 9;
   slow.peer = "127.0.0.1:4000";
-  slow.client = "mine\n2026 forged";
-  EXPECT_EQ(slow_request_line(slow, 1),
-            "request took long op=ReadRow total_us=1500 queued_us=300 engine_us=1000 reply_us=200 "
-            "code=OK table=3 request=9 shard=1 peer=127.0.0.1:4000 client=\"mine\\n2026 forged\"");
+  slow.client = "mine\n2026\" forged";
+  testing::internal::CaptureStderr();
+  log_slow_request(slow, 1);
+  const std::string line = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(
+      line.ends_with(" warn slow: request took long op=ReadRow total_us=1500 queued_us=300 "
+                     "engine_us=1000 reply_us=200 code=OK table=3 request=9 shard=1 "
+                     "peer=127.0.0.1:4000 client=\"mine\\u000a2026\\\" forged\"\n"))
+      << line;
 }
 
 // Every answered request is counted once, with what it was answered.
