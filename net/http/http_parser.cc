@@ -14,13 +14,19 @@ namespace bhttp = boost::beast::http;
 struct HttpParser::State {
   std::optional<bhttp::request_parser<bhttp::string_body>> parser;
   bool begun = false;
+  size_t header_fields = 0;  // once the header is complete
 
+  size_t fields() const {
+    const auto& message = parser->get();
+    return static_cast<size_t>(std::distance(message.begin(), message.end()));
+  }
   void renew() {
     parser.emplace();
     parser->header_limit(kMaxHeaderBytes);
     parser->body_limit(kMaxBodyBytes);
-    parser->eager(true);
+    parser->eager(false);  // stops behind the header, so that it is judged before its body
     begun = false;
+    header_fields = 0;
   }
 };
 
@@ -80,21 +86,48 @@ HttpParser::Step HttpParser::next() {
     }
     if (error == bhttp::error::body_limit) return refuse(413, "the body takes more than 1 MiB");
     if (error) return refuse(400, "the request is not well-formed: " + error.message());
+    if (parser.is_header_done() && state_->header_fields == 0) {
+      state_->header_fields = state_->fields();
+      if (const Step step = check(); step == Step::refused) return step;
+    }
     if (used == 0) break;
   }
-  // Before a body is read that nobody wants.
-  if (parser.is_header_done()) {
-    if (const Step step = check(); step == Step::refused) return step;
+  if (parser.is_done()) {
+    // Beast adds trailer fields to those of the header.
+    if (state_->fields() != state_->header_fields) {
+      return refuse(400, "a chunked body has no trailer fields");
+    }
+    return Step::request;
   }
-  if (parser.is_done()) return Step::request;
   if (!parser.is_header_done() && unread_.size() > kMaxHeaderBytes) {
     return refuse(431, "the request line and the headers take more than 8 KiB");
   }
   return Step::need_more;
 }
 
+HttpParser::Step HttpParser::check_framing() {
+  const auto& message = state_->parser->get();
+  const size_t encodings = message.count(bhttp::field::transfer_encoding);
+  const size_t lengths = message.count(bhttp::field::content_length);
+  if (encodings > 0) {
+    if (encodings > 1 ||
+        !beast::iequals(message[bhttp::field::transfer_encoding], beast::string_view("chunked"))) {
+      return refuse(501, "the only Transfer-Encoding is chunked");
+    }
+    if (lengths > 0) return refuse(400, "Transfer-Encoding and Content-Length contradict");
+    if (message.version() < 11) return refuse(400, "HTTP/1.0 has no Transfer-Encoding");
+  }
+  if (lengths > 1) return refuse(400, "a request carries one Content-Length at most");
+  if (lengths == 1 && !std::ranges::all_of(text_of(message[bhttp::field::content_length]),
+                                           [](char c) { return c >= '0' && c <= '9'; })) {
+    return refuse(400, "a Content-Length is digits");
+  }
+  return Step::need_more;
+}
+
 HttpParser::Step HttpParser::check() {
   const auto& message = state_->parser->get();
+  if (const Step step = check_framing(); step == Step::refused) return step;
   if (message.count(bhttp::field::host) != 1 && message.version() >= 11) {
     return refuse(400, "a request carries exactly one Host");
   }
@@ -127,6 +160,7 @@ HttpRequest HttpParser::take() {
   request.origin = text_of(message[bhttp::field::origin]);
   request.content_type = text_of(message[bhttp::field::content_type]);
   request.authorization = text_of(message[bhttp::field::authorization]);
+  request.fetch_site = text_of(message["Sec-Fetch-Site"]);
   request.marked = message.count("X-Cellar-Request") != 0;
   request.body = std::move(message.body());
   return request;

@@ -2,6 +2,11 @@
 // input or output. Beast judges the form (chunks, lengths that contradict one another, control
 // characters); what it leaves open is decided here: exactly one Host, a target that is a path, no
 // body where none belongs.
+//
+// Where a body ends is never guessed, since a proxy before the node may guess otherwise and forward
+// as a body what the node would answer as a request: a Transfer-Encoding is the one word chunked,
+// in HTTP/1.1 and without a Content-Length beside it; a Content-Length is there once and is digits;
+// a chunked body has no trailer fields. Anything else is refused, and the connection ends.
 #pragma once
 
 #include <cstddef>
@@ -45,6 +50,7 @@ class HttpParser {
   struct State;
   Step refuse(int status, std::string_view why);
   Step check();
+  Step check_framing();
   std::unique_ptr<State> state_;
   std::string unread_;
   bool keep_alive_ = true;
