@@ -18,6 +18,7 @@ class FaultyFile final : public File {
 
   void submit(IoOp& op) override {
     guard_.begin(op, alignment(), path());
+    op.generation = fs_.age_.begin();
     auto& inner = inner_.emplace_back(std::make_unique<Inner>(*this, op));
     inner->effect = fs_.rules_.decide(kNames[static_cast<size_t>(op.kind)], path());
     if (inner->effect.cut) cut_short(*inner);
@@ -92,6 +93,7 @@ class FaultyFile final : public File {
     void finish(int64_t result) {
       IoOp& done = outer;
       done.result = result;
+      file.fs_.age_.end(done.generation);
       file.guard_.end(done);
       auto& list = file.inner_;
       list.erase(std::find_if(list.begin(), list.end(),

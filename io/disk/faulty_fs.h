@@ -10,6 +10,7 @@
 
 #include "io/disk/fault_rules.h"
 #include "io/disk/file.h"
+#include "io/disk/io_age.h"
 #include "io/runtime/loop.h"
 #include "io/runtime/timers.h"
 
@@ -36,6 +37,8 @@ class FaultyFs final : public FileSystem {
   Async<Result<uint64_t>> free_bytes() override;
   Async<Result<std::unique_ptr<FileLock>>> lock(std::string path) override;
   Result<void> hold_lock(const FileLock& lock) override { return base_->hold_lock(lock); }
+  // What is withheld counts as in flight.
+  int64_t oldest_io_us(int64_t now_us) override { return age_.look(now_us); }
   std::string_view name() const override { return base_->name(); }
 
  private:
@@ -48,6 +51,7 @@ class FaultyFs final : public FileSystem {
   FaultRules& rules_;
   Timers* const timers_;
   std::vector<std::function<void()>> hung_;
+  IoAge age_;
   const std::unique_ptr<FileSystem> base_;
 };
 

@@ -33,7 +33,8 @@ struct IoOp {
 
   Kind kind = Kind::read;
   IoClass io_class = IoClass::read;
-  bool dsync = false;  // write: durable when it completes
+  bool dsync = false;      // write: durable when it completes
+  uint8_t generation = 0;  // of the body that carries it out: IoAge's
   uint64_t offset = 0;
   std::byte* data =
       nullptr;  // direct files: address, size and offset are multiples of File::alignment()
@@ -118,6 +119,14 @@ class FileSystem {
   virtual Result<void> hold_lock(const FileLock& lock) {
     static_cast<void>(lock);
     return {};
+  }
+
+  // For how long the oldest read, write or sync in flight has been under way, at least; 0: there is
+  // none, or the body does not tell. To be asked at regular times: an age is known to the time
+  // between two calls. `now_us` never falls.
+  virtual int64_t oldest_io_us(int64_t now_us) {
+    static_cast<void>(now_us);
+    return 0;
   }
 
   // "io_uring", "threads", "memory".

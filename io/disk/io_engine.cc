@@ -10,6 +10,7 @@ IoQueues::IoQueues(int in_flight)
 void IoQueues::push(IoOp& op) {
   Queue& queue = queues_[static_cast<size_t>(op.io_class)];
   op.next = nullptr;
+  op.generation = age_.begin();
   (queue.head == nullptr ? queue.head : queue.tail->next) = &op;
   queue.tail = &op;
 }
@@ -17,6 +18,7 @@ void IoQueues::push(IoOp& op) {
 void IoQueues::push_front(IoOp& op) {
   Queue& queue = queues_[static_cast<size_t>(op.io_class)];
   op.next = queue.head;
+  op.generation = age_.begin();
   queue.head = &op;
   if (op.next == nullptr) queue.tail = &op;
 }
@@ -51,6 +53,7 @@ IoOp* IoQueues::pop() {
 }
 
 void IoQueues::finished(const IoOp& op) {
+  age_.end(op.generation);
   --in_flight_;
   --class_in_flight_[static_cast<size_t>(op.io_class)];
 }

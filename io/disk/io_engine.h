@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "io/disk/file.h"
+#include "io/disk/io_age.h"
 
 namespace cellar {
 
@@ -14,6 +15,8 @@ class IoEngine {
   virtual ~IoEngine() = default;
   // As File::submit, with op.fd set.
   virtual void submit(IoOp& op) = 0;
+  // As FileSystem::oldest_io_us().
+  virtual int64_t oldest_us(int64_t now_us) = 0;
 };
 
 // Classes are served in the order of the enumeration, log first, each up to its depth: a share of
@@ -41,6 +44,8 @@ class IoQueues {
   bool may_start() const;
   int in_flight() const { return in_flight_; }
   bool empty() const;
+  // Of what was pushed and has not finished, waiting operations included.
+  int64_t oldest_us(int64_t now_us) { return age_.look(now_us); }
 
  private:
   static constexpr size_t kClasses = static_cast<size_t>(IoClass::compaction) + 1;
@@ -54,6 +59,7 @@ class IoQueues {
   std::array<int, kClasses> depth_;
   std::array<int, kClasses> class_in_flight_{};
   int in_flight_ = 0;
+  IoAge age_;
 };
 
 }  // namespace cellar

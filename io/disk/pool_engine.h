@@ -21,6 +21,7 @@ class PoolEngine final : public IoEngine {
   ~PoolEngine() override;
 
   void submit(IoOp& op) override;
+  int64_t oldest_us(int64_t now_us) override { return queues_.oldest_us(now_us); }
 
  private:
   struct Slot : BlockingPool::Job {

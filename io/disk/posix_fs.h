@@ -32,6 +32,7 @@ class PosixFs : public FileSystem {
   Async<Result<std::vector<DirEntry>>> list(std::string path) override;
   Async<Result<uint64_t>> free_bytes() override;
   Async<Result<std::unique_ptr<FileLock>>> lock(std::string path) override;
+  int64_t oldest_io_us(int64_t now_us) override { return engine().oldest_us(now_us); }
 
  protected:
   PosixFs(Loop& loop, BlockingPool& pool, std::unique_ptr<PosixDir> root)

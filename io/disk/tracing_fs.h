@@ -42,6 +42,7 @@ class TracingFs final : public FileSystem {
   Async<Result<uint64_t>> free_bytes() override { return base_->free_bytes(); }
   Async<Result<std::unique_ptr<FileLock>>> lock(std::string path) override;
   Result<void> hold_lock(const FileLock& lock) override { return base_->hold_lock(lock); }
+  int64_t oldest_io_us(int64_t now_us) override { return base_->oldest_io_us(now_us); }
   std::string_view name() const override { return base_->name(); }
 
  private:

@@ -46,6 +46,7 @@ class Uring final : public IoEngine, public LoopHook {
   ~Uring() override;
 
   void submit(IoOp& op) override;
+  int64_t oldest_us(int64_t now_us) override { return queues_.oldest_us(now_us); }
   bool on_turn() override;
   bool may_sleep() override;
 

@@ -25,6 +25,7 @@
 // file first.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "io/disk/pool_engine.h"
@@ -66,6 +67,10 @@ class UringFs final : public PosixFs {
     void submit(IoOp& op) override {
       if (op.kind != IoOp::Kind::write) return ring_.submit(op);
       (op.dsync ? threads_ : bulk_).submit(op);
+    }
+    int64_t oldest_us(int64_t now_us) override {
+      return std::max(
+          {ring_.oldest_us(now_us), threads_.oldest_us(now_us), bulk_.oldest_us(now_us)});
     }
 
    private:

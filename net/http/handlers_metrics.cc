@@ -31,8 +31,7 @@ void write_node(MetricsText& out, HttpNode& node, const NodeReading& reading) {
                          label_value(facts.io_backend)),
              uint64_t{1});
   out.family("cellar_node_state");
-  for (const NodeState state : {NodeState::starting, NodeState::ready, NodeState::read_only,
-                                NodeState::broken, NodeState::draining}) {
+  for (const NodeState state : server::kNodeStates) {
     out.sample(fmt::format("state=\"{}\"", server::name_of(state)),
                uint64_t{node.readiness().state() == state});
   }
@@ -122,6 +121,8 @@ void write_shards(MetricsText& out, const NodeReading& r) {
              [](const Shard& s) { return seconds(s.longest_stall_us); });
   each_shard(out, "cellar_shard_read_only", r,
              [](const Shard& s) { return uint64_t{s.engine.read_only}; });
+  each_shard(out, "cellar_oldest_io_seconds", r,
+             [](const Shard& s) { return seconds(s.oldest_io_us); });
   each_shard(out, "cellar_tokens", r, [](const Shard& s) { return s.engine.tokens; });
   each_shard(out, "cellar_cache_hits_total", r,
              [](const Shard& s) { return s.figures.cache_hits; });

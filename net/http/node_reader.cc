@@ -15,7 +15,8 @@ using wire::fb::Op;
 namespace {
 
 // On the shard.
-Async<ShardReading> read_shard(ShardServer& shard, const StallWatch& stalls) {
+Async<ShardReading> read_shard(ShardServer& shard, const StallWatch& stalls,
+                               const server::IoWatch& io) {
   ShardReading reading;
   reading.engine = shard.engine().stats();
   reading.figures = engine::shard_figures(shard.engine());
@@ -33,6 +34,7 @@ Async<ShardReading> read_shard(ShardServer& shard, const StallWatch& stalls) {
   reading.turns = loop.turns();
   reading.stalls = stalls.stalls();
   reading.longest_stall_us = stalls.longest_us();
+  reading.oldest_io_us = io.oldest_us();
   co_return reading;
 }
 
@@ -145,7 +147,9 @@ Async<std::shared_ptr<const NodeReading>> NodeReader::node() {
   server::Server& server = *node_.server();
   for (uint32_t i = 0; i < server.shards(); ++i) {
     const ShardId id{i};
-    auto look = [&server, id] { return read_shard(server.on(id), server.stalls(id)); };
+    auto look = [&server, id] {
+      return read_shard(server.on(id), server.stalls(id), server.io(id));
+    };
     reading->shards.push_back(co_await node_.ask(id, std::move(look)));
   }
   auto look = [&server] { return read_times(server.on(ShardId{0})); };

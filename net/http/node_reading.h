@@ -30,6 +30,7 @@ struct ShardReading {
   uint64_t turns = 0;
   uint64_t stalls = 0;
   int64_t longest_stall_us = 0;
+  int64_t oldest_io_us = 0;  // 0: the disk owes no answer
 };
 
 struct TableReading {

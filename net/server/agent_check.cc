@@ -24,6 +24,7 @@ std::string agent_answer(NodeState state, double busy) {
     case NodeState::draining:
       return "drain\n";
     case NodeState::read_only:
+    case NodeState::disk_hung:
     case NodeState::broken:
       return fmt::format("down#{}\n", name_of(state));
     case NodeState::ready:

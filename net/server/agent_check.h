@@ -2,7 +2,7 @@
 //
 //   ready up 75%       takes work; the share by how busy the node was over the last second
 //   drain              finishes what it has, takes nothing new
-//   down#read-only     (or broken) cuts
+//   down#read-only     (or disk-hung, broken) cuts
 //   maint              starting
 //
 // These are HAProxy's words. Nothing is read, nothing is said about the node but this, so the port

@@ -2,7 +2,40 @@
 
 #include <fmt/format.h>
 
+#include "net/server/io_watch.h"
+
 namespace cellar::server {
+namespace {
+
+struct ConditionRow {
+  Condition condition;
+  NodeState state;
+  std::string (*reason)(ShardId shard);
+};
+
+// Worst first: the first that holds on any shard is the node's state.
+constexpr ConditionRow kConditions[] = {
+    {Condition::read_only, NodeState::read_only,
+     [](ShardId shard) {
+       return fmt::format(
+           "shard {} takes no writes because its log or the manifest failed; the node's log says "
+           "why",
+           shard);
+     }},
+    {Condition::disk_hung, NodeState::disk_hung,
+     [](ShardId shard) {
+       return fmt::format("the disk has not answered shard {} for {} s or longer", shard,
+                          IoWatch::kHungUs / 1'000'000);
+     }},
+};
+
+}  // namespace
+
+// A condition that holds, and the first shard that it holds on.
+struct Readiness::Found {
+  const ConditionRow* row = nullptr;  // null: none holds
+  ShardId shard{0};
+};
 
 std::string_view name_of(NodeState state) {
   switch (state) {
@@ -12,6 +45,8 @@ std::string_view name_of(NodeState state) {
       return "ready";
     case NodeState::read_only:
       return "read-only";
+    case NodeState::disk_hung:
+      return "disk-hung";
     case NodeState::broken:
       return "broken";
     case NodeState::draining:
@@ -26,9 +61,9 @@ void Readiness::serve(uint32_t shards) {
   shards_ = shards;
 }
 
-void Readiness::beat(ShardId shard, bool takes_writes) {
+void Readiness::beat(ShardId shard, Conditions conditions) {
   Beat& beat = beats_[shard.value()];
-  beat.takes_writes.store(takes_writes, std::memory_order_relaxed);
+  beat.conditions.store(conditions.bits(), std::memory_order_relaxed);
   beat.at_us.store(clock_.boot_us(), std::memory_order_relaxed);
 }
 
@@ -40,11 +75,14 @@ std::optional<ShardId> Readiness::silent_for(int64_t us) const {
   return std::nullopt;
 }
 
-std::optional<ShardId> Readiness::read_only_shard() const {
-  for (uint32_t i = 0; i < shards_; ++i) {
-    if (!beats_[i].takes_writes.load(std::memory_order_relaxed)) return ShardId{i};
+Readiness::Found Readiness::worst_condition() const {
+  for (const ConditionRow& row : kConditions) {
+    for (uint32_t i = 0; i < shards_; ++i) {
+      const Conditions held(beats_[i].conditions.load(std::memory_order_relaxed));
+      if (held.has(row.condition)) return {&row, ShardId{i}};
+    }
   }
-  return std::nullopt;
+  return {};
 }
 
 NodeState Readiness::state() const {
@@ -52,10 +90,12 @@ NodeState Readiness::state() const {
   // What stops takes its shards apart, so that they beat no more.
   if (!stopping_ && silent_for(kBrokenUs)) return NodeState::broken;
   if (stopping_ || drained_) return NodeState::draining;
-  return read_only_shard() ? NodeState::read_only : NodeState::ready;
+  const Found found = worst_condition();
+  return found.row == nullptr ? NodeState::ready : found.row->state;
 }
 
 std::string Readiness::reason() const {
+  // Between two looks a shard may have changed: each case answers by what it finds now.
   switch (state()) {
     case NodeState::starting:
       return "the node opens its data and does not listen yet";
@@ -67,28 +107,28 @@ std::string Readiness::reason() const {
     case NodeState::draining:
       return stopping_ ? "the node was told to stop" : "an operator drains the node";
     case NodeState::read_only:
-      return fmt::format(
-          "shard {} takes no writes because its log or the manifest failed; the node's log says "
-          "why",
-          read_only_shard().value_or(ShardId{0}));
+    case NodeState::disk_hung:
+      if (const Found found = worst_condition(); found.row != nullptr) {
+        return found.row->reason(found.shard);
+      }
+      break;
     case NodeState::ready:
       break;
   }
   return "every shard serves";
 }
 
-ShardBeat::ShardBeat(Readiness& readiness, ShardId shard, Timers& timers, TakesWrites takes_writes,
-                     void* context)
+ShardBeat::ShardBeat(Readiness& readiness, ShardId shard, Timers& timers, Look look, void* context)
     : readiness_(readiness),
       shard_(shard),
-      takes_writes_(takes_writes),
+      look_(look),
       context_(context),
       timer_(timers, [](void* self) { static_cast<ShardBeat*>(self)->ring(); }, this) {
   ring();
 }
 
 void ShardBeat::ring() {
-  readiness_.beat(shard_, takes_writes_(context_));
+  readiness_.beat(shard_, look_(context_));
   timer_.arm_after_us(Readiness::kBeatUs);
 }
 

@@ -7,7 +7,12 @@
 //   draining   it was told to stop, or to take no new work  run_node on a signal; an operator
 //   read_only  a shard takes no writes: its log or the      ShardBeat
 //              manifest failed
+//   disk_hung  the disk does not answer a shard             ShardBeat
 //   ready      none of that
+//
+// The states between draining and ready are conditions of a shard that beats. To add one: an
+// enumerator of Condition and of NodeState, a row of kConditions (readiness.cc), and a line where
+// the shard's conditions are gathered (Server::start_beats).
 //
 // Broken comes before draining, so that a proxy that drains softly cuts what will not end by
 // itself. A drain that an operator asked for can be taken back; a stop cannot.
@@ -29,10 +34,35 @@
 
 namespace cellar::server {
 
-enum class NodeState : uint8_t { starting, ready, read_only, broken, draining };
+enum class NodeState : uint8_t { starting, ready, read_only, disk_hung, broken, draining };
+inline constexpr NodeState kNodeStates[] = {NodeState::starting,  NodeState::ready,
+                                            NodeState::read_only, NodeState::disk_hung,
+                                            NodeState::broken,    NodeState::draining};
 
-// "starting", "ready", "read-only", "broken", "draining".
+// "starting", "ready", "read-only", "disk-hung", "broken", "draining".
 std::string_view name_of(NodeState state);
+
+// What keeps work away from a shard whose loop turns, worst first.
+enum class Condition : uint8_t { read_only, disk_hung };
+inline constexpr Condition kLastCondition = Condition::disk_hung;
+
+class Conditions {
+ public:
+  constexpr Conditions() = default;
+  explicit constexpr Conditions(uint8_t bits) : bits_(bits) {}
+  constexpr Conditions& set(Condition condition, bool holds) {
+    if (holds) bits_ = static_cast<uint8_t>(bits_ | bit(condition));
+    return *this;
+  }
+  constexpr bool has(Condition condition) const { return (bits_ & bit(condition)) != 0; }
+  constexpr uint8_t bits() const { return bits_; }
+
+ private:
+  static constexpr uint8_t bit(Condition condition) {
+    return static_cast<uint8_t>(1u << static_cast<uint8_t>(condition));
+  }
+  uint8_t bits_ = 0;
+};
 
 class Readiness {
  public:
@@ -54,7 +84,7 @@ class Readiness {
   void stop() { stopping_ = true; }
   // An operator's wish: nothing new should come, until it is taken back.
   void drain(bool yes) { drained_ = yes; }
-  void beat(ShardId shard, bool takes_writes);
+  void beat(ShardId shard, Conditions conditions);
 
   // ---- asked ----
   NodeState state() const;
@@ -70,10 +100,11 @@ class Readiness {
  private:
   struct Beat {
     std::atomic<int64_t> at_us = 0;
-    std::atomic<bool> takes_writes = true;
+    std::atomic<uint8_t> conditions = 0;
   };
+  struct Found;
   std::optional<ShardId> silent_for(int64_t us) const;
-  std::optional<ShardId> read_only_shard() const;
+  Found worst_condition() const;
 
   const Clock& clock_;
   const int64_t made_us_ = clock_.boot_us();
@@ -86,17 +117,16 @@ class Readiness {
 // Lets a shard beat for as long as it lives, on the shard's loop.
 class ShardBeat {
  public:
-  // Whether the shard takes writes is asked at every beat.
-  using TakesWrites = bool (*)(void* context);
-  ShardBeat(Readiness& readiness, ShardId shard, Timers& timers, TakesWrites takes_writes,
-            void* context);
+  // Asked at every beat.
+  using Look = Conditions (*)(void* context);
+  ShardBeat(Readiness& readiness, ShardId shard, Timers& timers, Look look, void* context);
 
  private:
   void ring();
 
   Readiness& readiness_;
   const ShardId shard_;
-  const TakesWrites takes_writes_;
+  const Look look_;
   void* const context_;
   Timer timer_;
 };

@@ -13,6 +13,7 @@ TEST(AgentCheck, SaysEachStateInTheProxysWords) {
   EXPECT_EQ(agent_answer(NodeState::starting, 0), "maint\n");
   EXPECT_EQ(agent_answer(NodeState::draining, 0), "drain\n");
   EXPECT_EQ(agent_answer(NodeState::read_only, 0), "down#read-only\n");
+  EXPECT_EQ(agent_answer(NodeState::disk_hung, 0), "down#disk-hung\n");
   EXPECT_EQ(agent_answer(NodeState::broken, 0), "down#broken\n");
   EXPECT_EQ(agent_answer(NodeState::ready, 0), "ready up 100%\n");
   EXPECT_EQ(agent_answer(NodeState::ready, 0.5), "ready up 50%\n");

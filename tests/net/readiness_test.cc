@@ -7,8 +7,10 @@ namespace {
 
 class ReadinessTest : public testing::Test {
  protected:
-  void beat(bool takes_writes = true) {
-    for (uint32_t i = 0; i < 2; ++i) readiness_.beat(ShardId{i}, takes_writes || i == 0);
+  // Shard 0 is well.
+  void beat(Conditions of_shard_1 = {}) {
+    readiness_.beat(ShardId{0}, {});
+    readiness_.beat(ShardId{1}, of_shard_1);
   }
   ManualClock clock_{0, 1'000'000};
   Readiness readiness_{clock_};
@@ -39,23 +41,49 @@ TEST_F(ReadinessTest, AnOperatorsDrainCanBeTakenBackAndAStopCannot) {
 
 TEST_F(ReadinessTest, OneShardThatTakesNoWritesMakesItReadOnly) {
   readiness_.serve(2);
-  beat(false);
+  beat(Conditions().set(Condition::read_only, true));
   EXPECT_EQ(readiness_.state(), NodeState::read_only);
   EXPECT_NE(readiness_.reason().find("shard 1"), std::string::npos);
   beat();
   EXPECT_EQ(readiness_.state(), NodeState::ready);
 }
 
+TEST_F(ReadinessTest, TheWorstConditionOfAnyShardIsTheState) {
+  readiness_.serve(2);
+  readiness_.beat(ShardId{0}, Conditions().set(Condition::disk_hung, true));
+  EXPECT_EQ(readiness_.state(), NodeState::disk_hung);
+  EXPECT_EQ(readiness_.reason(), "the disk has not answered shard 0 for 5 s or longer");
+  readiness_.beat(ShardId{1}, Conditions().set(Condition::read_only, true));
+  EXPECT_EQ(readiness_.state(), NodeState::read_only);
+  readiness_.drain(true);
+  EXPECT_EQ(readiness_.state(), NodeState::draining);
+  readiness_.drain(false);
+  beat();
+  EXPECT_EQ(readiness_.state(), NodeState::ready);
+}
+
+// A condition without a row in the table would be passed over.
+TEST_F(ReadinessTest, EveryConditionKeepsTheNodeFromBeingReady) {
+  readiness_.serve(2);
+  for (uint8_t bit = 0; bit < 8; ++bit) {
+    const auto condition = static_cast<Condition>(bit);
+    if (condition > kLastCondition) break;
+    beat(Conditions().set(condition, true));
+    EXPECT_NE(readiness_.state(), NodeState::ready) << int{bit};
+    EXPECT_NE(readiness_.reason(), "every shard serves") << int{bit};
+  }
+}
+
 TEST_F(ReadinessTest, AShardThatStaysAwayIsStuckAndThenTheNodeIsBroken) {
   readiness_.serve(2);
   beat();
   clock_.advance_us(Readiness::kStuckUs + 1);
-  readiness_.beat(ShardId{0}, true);
+  readiness_.beat(ShardId{0}, {});
   ASSERT_TRUE(readiness_.stuck_shard());
   EXPECT_EQ(*readiness_.stuck_shard(), ShardId{1});
   EXPECT_EQ(readiness_.state(), NodeState::ready);
   clock_.advance_us(Readiness::kBrokenUs);
-  readiness_.beat(ShardId{0}, true);
+  readiness_.beat(ShardId{0}, {});
   EXPECT_EQ(readiness_.state(), NodeState::broken);
   readiness_.drain(true);
   EXPECT_EQ(readiness_.state(), NodeState::broken) << "a proxy that drains softly must cut it";
