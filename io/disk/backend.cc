@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "io/base/check.h"
 #include "io/disk/pool_fs.h"
@@ -104,6 +105,61 @@ Result<std::unique_ptr<FileSystem>> make_file_system(IoBackend chosen, Loop& loo
   if (chosen == IoBackend::threads) return PoolFs::create(loop, root_dir, pool);
   TRY(std::unique_ptr<FileSystem> fs, UringFs::create(loop, root_dir, pool));
   return fs;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// With the links of what is there of the path resolved.
+Result<std::string> resolved(const std::string& path) {
+  std::error_code error;
+  std::string real = fs::weakly_canonical(path, error).string();
+  if (error) {
+    return std::unexpected(os_error(error.value(), fmt::format("resolving the path {}", path)));
+  }
+  while (real.size() > 1 && real.ends_with('/')) real.pop_back();
+  return real;
+}
+
+bool lies_in(std::string_view path, std::string_view directory) {
+  if (directory == "/") return true;
+  return path.starts_with(directory) &&
+         (path.size() == directory.size() || path[directory.size()] == '/');
+}
+
+Result<void> check_within(const std::string& real, const DirectoryRequest& request) {
+  for (const std::string& one : request.within) {
+    TRY(const std::string allowed, resolved(one));
+    if (lies_in(real, allowed)) return {};
+  }
+  return fail(Errc::permission_denied, "'{}' leads by a symbolic link out of where it may lie",
+              request.path);
+}
+
+// On a thread of the pool.
+Result<std::unique_ptr<PosixDir>> open_within(const DirectoryRequest& request) {
+  TRY(const std::string real, resolved(request.path));
+  TRY_VOID(check_within(real, request));
+  std::error_code ignored;
+  if (request.create) {
+    TRY_VOID(make_root_directory(real));
+    // What was made in between by somebody else may be a link.
+    TRY(const std::string made, resolved(real));
+    TRY_VOID(check_within(made, request));
+  } else if (!fs::is_directory(real, ignored)) {
+    return fail(Errc::not_found, "there is no directory '{}' on the node", request.path);
+  }
+  return PosixDir::open_root(real);
+}
+
+}  // namespace
+
+Async<Result<std::unique_ptr<FileSystem>>> open_directory(Loop& loop, BlockingPool& pool,
+                                                          DirectoryRequest request) {
+  CO_TRY(std::unique_ptr<PosixDir> root,
+         co_await pool.run([&request] { return open_within(request); }));
+  co_return PoolFs::create(loop, std::move(root), pool);
 }
 
 Result<void> make_root_directory(const std::string& root_dir) {

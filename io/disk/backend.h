@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/base/result.h"
 #include "io/disk/blocking_pool.h"
@@ -34,6 +35,19 @@ Result<IoBackendChoice> probe_io_backend(IoBackend requested, int (*try_ring)() 
 Result<std::unique_ptr<FileSystem>> make_file_system(IoBackend chosen, Loop& loop,
                                                      const std::string& root_dir,
                                                      BlockingPool& pool);
+
+// A directory that a client names, and where it may lie.
+struct DirectoryRequest {
+  std::string path;                 // absolute
+  std::vector<std::string> within;  // it is one of these or lies in one
+  bool create = false;              // made where it is not there
+};
+// A file system of threads at that directory. Symbolic links are resolved on both sides before they
+// are compared, so a link leads nowhere else. Every call that may block, which on a mount that
+// hangs is each of them, is made by `pool`; `loop` and `pool` outlive the file system.
+// PERMISSION_DENIED: it does not lie there; NOT_FOUND: it is not there and is not to be made.
+Async<Result<std::unique_ptr<FileSystem>>> open_directory(Loop& loop, BlockingPool& pool,
+                                                          DirectoryRequest request);
 
 // Makes the directory `root_dir`, for its owner alone, and what is missing above it; OK when it is
 // there. Blocks: for the start of a program.

@@ -14,7 +14,12 @@ IoEngine& PoolFs::engine() { return *engine_; }
 Result<std::unique_ptr<FileSystem>> PoolFs::create(Loop& loop, const std::string& root,
                                                    BlockingPool& pool) {
   TRY(auto dir, PosixDir::open_root(root));
-  return std::unique_ptr<FileSystem>(new PoolFs(loop, pool, std::move(dir)));
+  return create(loop, std::move(dir), pool);
+}
+
+std::unique_ptr<FileSystem> PoolFs::create(Loop& loop, std::unique_ptr<PosixDir> root,
+                                           BlockingPool& pool) {
+  return std::unique_ptr<FileSystem>(new PoolFs(loop, pool, std::move(root)));
 }
 
 }  // namespace cellar

@@ -16,6 +16,8 @@ class PoolFs final : public PosixFs {
   // REQUIRES of the destructor: every file closed, nothing in flight.
   static Result<std::unique_ptr<FileSystem>> create(Loop& loop, const std::string& root,
                                                     BlockingPool& pool);
+  static std::unique_ptr<FileSystem> create(Loop& loop, std::unique_ptr<PosixDir> root,
+                                            BlockingPool& pool);
   ~PoolFs() override;
   std::string_view name() const override { return "threads"; }
 

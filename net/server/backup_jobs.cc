@@ -27,6 +27,18 @@ bool has_parent_part(std::string_view path) {
   return false;
 }
 
+std::vector<std::string> parts_of(std::string_view allowed) {
+  std::vector<std::string> parts;
+  while (!allowed.empty()) {
+    const size_t comma = std::min(allowed.find(','), allowed.size());
+    std::string_view one = allowed.substr(0, comma);
+    while (one.ends_with('/')) one.remove_suffix(1);
+    if (!one.empty()) parts.emplace_back(one);
+    allowed.remove_prefix(std::min(comma + 1, allowed.size()));
+  }
+  return parts;
+}
+
 }  // namespace
 
 Result<void> check_backup_directory(std::string_view directory, std::string_view allowed) {
@@ -34,12 +46,8 @@ Result<void> check_backup_directory(std::string_view directory, std::string_view
     return fail(Errc::invalid_argument, "'{}' is no absolute path on the node",
                 escape_bytes(directory));
   }
-  while (!allowed.empty()) {
-    const size_t comma = std::min(allowed.find(','), allowed.size());
-    std::string_view one = allowed.substr(0, comma);
-    allowed.remove_prefix(std::min(comma + 1, allowed.size()));
-    while (one.ends_with('/')) one.remove_suffix(1);
-    if (one.empty() || !directory.starts_with(one)) continue;
+  for (const std::string& one : parts_of(allowed)) {
+    if (!directory.starts_with(one)) continue;
     if (directory.size() == one.size() || directory[one.size()] == '/') return {};
   }
   return fail(Errc::permission_denied,
@@ -48,27 +56,37 @@ Result<void> check_backup_directory(std::string_view directory, std::string_view
               escape_bytes(directory));
 }
 
-Result<void> BackupJobs::start(BackupJob job, const ServerOptions& options) {
-  if (status_.running) {
-    return fail(Errc::failed_precondition, "another job runs: {} '{}', {} of {} bytes",
-                status_.progress.phase, status_.job.name, status_.progress.bytes_done,
-                status_.progress.bytes_total);
+Async<Result<void>> BackupJobs::start(BackupJob job, std::string allowed,
+                                      uint64_t rate_bytes_per_s) {
+  if (opening_) {
+    co_return fail(Errc::failed_precondition, "another job opens its directory");
   }
-  TRY_VOID(check_backup_directory(job.directory, options.backup.directories));
+  if (status_.running) {
+    co_return fail(Errc::failed_precondition, "another job runs: {} '{}', {} of {} bytes",
+                   status_.progress.phase, status_.job.name, status_.progress.bytes_done,
+                   status_.progress.bytes_total);
+  }
+  CO_TRY_VOID(check_backup_directory(job.directory, allowed));
   if (job.kind == BackupJob::Kind::take && job.name.empty()) {
     job.name = name_of_moment(runtime_.clock.machine().wall_us());
   }
-  if (!job.name.empty()) TRY_VOID(engine::check_backup_name(job.name));
-  TRY(std::unique_ptr<FileSystem> fs, open_(job.directory));
+  if (!job.name.empty()) CO_TRY_VOID(engine::check_backup_name(job.name));
+  auto pass = running_.enter();
+  if (!pass) co_return fail(Errc::unavailable, "the node ends");
+  opening_ = true;
+  Result<std::unique_ptr<FileSystem>> fs =
+      co_await open_({job.directory, parts_of(allowed), job.kind == BackupJob::Kind::take});
+  opening_ = false;
+  if (!fs) co_return std::unexpected(std::move(fs).error());
   status_ = {.number = status_.number + 1,
              .job = std::move(job),
              .running = true,
              .progress = {},
              .error = {},
              .found = {}};
-  status_.progress.rate_bytes_per_s = options.backup.rate_bytes_per_s;
-  spawn(runtime_.executor, run(std::move(fs)));
-  return {};
+  status_.progress.rate_bytes_per_s = rate_bytes_per_s;
+  spawn(runtime_.executor, run(*std::move(fs)));
+  co_return Result<void>();
 }
 
 Async<void> BackupJobs::run(std::unique_ptr<FileSystem> fs) {
@@ -144,7 +162,22 @@ Async<Result<void>> BackupJobs::carry_out(engine::BackupStore& store) {
 Async<Result<std::vector<engine::BackupSummary>>> BackupJobs::list(std::string directory,
                                                                    std::string allowed) {
   CO_TRY_VOID(check_backup_directory(directory, allowed));
-  CO_TRY(const std::unique_ptr<FileSystem> fs, open_(directory));
+  auto pass = running_.enter();
+  if (!pass) co_return fail(Errc::unavailable, "the node ends");
+  if (lists_ == kMaxLists) {
+    co_return fail(Errc::resource_exhausted, "{} directories of backups are being listed",
+                   kMaxLists);
+  }
+  ++lists_;
+  auto backups = co_await list_in(std::move(directory), parts_of(allowed));
+  --lists_;
+  co_return backups;
+}
+
+Async<Result<std::vector<engine::BackupSummary>>> BackupJobs::list_in(
+    std::string directory, std::vector<std::string> within) {
+  CO_TRY(const std::unique_ptr<FileSystem> fs,
+         co_await open_({std::move(directory), std::move(within), false}));
   const auto store = engine::make_local_backup_store(*fs);
   co_return co_await engine::list_backups(*store);
 }

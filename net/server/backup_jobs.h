@@ -2,7 +2,9 @@
 // in the background. Who asked looks how it goes with further requests, and may leave meanwhile.
 //
 // Where backups lie is for the operator to allow: a directory is taken only when it is one of
-// `backup.directories`, or lies in one of them, by its name; symbolic links in there are theirs.
+// `backup.directories`, or lies in one of them, by its name and with all symbolic links resolved.
+// Only the job that takes a backup makes it. The mount may hang: nothing of it blocks the shard's
+// loop, and its threads are of a pool of their own, so that the log's writes never wait for it.
 #pragma once
 
 #include <functional>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "engine/backup.h"
+#include "io/disk/backend.h"
 #include "io/disk/file.h"
 #include "io/runtime/gate.h"
 
@@ -49,7 +52,9 @@ Result<void> check_backup_directory(std::string_view directory, std::string_view
 class BackupJobs {
  public:
   // A file system rooted at a directory of the machine, on the home shard.
-  using OpenDirectory = std::function<Result<std::unique_ptr<FileSystem>>(const std::string&)>;
+  using OpenDirectory =
+      std::function<Async<Result<std::unique_ptr<FileSystem>>>(DirectoryRequest request)>;
+  static constexpr int kMaxLists = 4;  // at one time; each may stand for as long as a mount hangs
   struct Source {
     std::string directory_id;
     std::string program;
@@ -59,10 +64,11 @@ class BackupJobs {
   BackupJobs(engine::Node& node, const Runtime& runtime, Source source, OpenDirectory open)
       : node_(node), runtime_(runtime), source_(std::move(source)), open_(std::move(open)) {}
 
-  // Begins it. FAILED_PRECONDITION: another runs. INVALID_ARGUMENT, PERMISSION_DENIED.
-  Result<void> start(BackupJob job, const ServerOptions& options);
+  // Begins it. FAILED_PRECONDITION: another runs. INVALID_ARGUMENT, PERMISSION_DENIED, NOT_FOUND.
+  Async<Result<void>> start(BackupJob job, std::string allowed, uint64_t rate_bytes_per_s);
   const BackupJobStatus& status() const { return status_; }
   void cancel() { status_.progress.cancelled = true; }
+  // Of the same errors; RESOURCE_EXHAUSTED: kMaxLists are under way.
   Async<Result<std::vector<engine::BackupSummary>>> list(std::string directory,
                                                          std::string allowed);
   // Calls the job off and resumes when it has ended.
@@ -70,6 +76,8 @@ class BackupJobs {
 
  private:
   Async<void> run(std::unique_ptr<FileSystem> fs);
+  Async<Result<std::vector<engine::BackupSummary>>> list_in(std::string directory,
+                                                            std::vector<std::string> within);
   Async<Result<void>> carry_out(engine::BackupStore& store);
   Async<Result<std::string>> choose(engine::BackupStore& store);
 
@@ -78,6 +86,8 @@ class BackupJobs {
   const Source source_;
   const OpenDirectory open_;
   BackupJobStatus status_;
+  bool opening_ = false;  // the directory of a job that is not begun yet
+  int lists_ = 0;
   Gate running_;
 };
 

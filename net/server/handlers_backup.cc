@@ -77,7 +77,8 @@ Async<Result<BackupAnswer>> ask(BackupJobs& jobs, fb::BackupAction action, Backu
       co_return answer;  // about the directory, not about a job
     }
     default:
-      CO_TRY_VOID(jobs.start(std::move(job), options));
+      CO_TRY_VOID(co_await jobs.start(std::move(job), options.backup.directories,
+                                      options.backup.rate_bytes_per_s));
   }
   answer.status = jobs.status();
   co_return answer;

@@ -22,6 +22,7 @@ int blocking_threads(uint32_t shards) {
   return static_cast<int>(std::min<uint32_t>(wanted, BlockingPool::kMaxThreads));
 }
 
+constexpr int kBackupThreads = 2;
 constexpr std::string_view kLockName = "LOCK";
 
 }  // namespace
@@ -36,6 +37,7 @@ Server::Server(ServerOptions options, const Clock& clock, ExtraOps* extra, Readi
       readiness_(readiness),
       pool_(clock, {.shards = options_.shards, .pin = options_.pin}),
       blocking_(blocking_threads(options_.shards)),
+      backup_threads_(kBackupThreads),
       states_(options_.shards),
       servers_(options_.shards) {
   facts_.version = version();
@@ -131,6 +133,7 @@ Result<void> Server::open_node() {
     mine.blobs = engine::make_local_blob_store(*mine.fs, &mine.runtime->timers);
     mine.network = std::make_unique<TcpNetwork>(shard.executor(), shard.timers());
     mine.stalls = std::make_unique<StallWatch>(shard.loop(), clock_);
+    mine.io = std::make_unique<IoWatch>(*mine.fs, shard.id());
     co_return;
   });
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_engine(shard); });
@@ -302,10 +305,12 @@ void Server::end() {
     mine.blobs.reset();
     mine.network.reset();
     mine.stalls.reset();
+    mine.io.reset();
     if (shard.id() == ShardId{0}) lock_.reset();  // a ring lets go of it on its own thread only
     mine.fs.reset();
   });
   blocking_.stop();
+  backup_threads_.stop();
 }
 
 }  // namespace cellar::server

@@ -24,6 +24,7 @@
 #include "net/server/agent_check.h"
 #include "net/server/backup_jobs.h"
 #include "net/server/disk_watch.h"
+#include "net/server/io_watch.h"
 #include "net/server/readiness.h"
 #include "net/server/reload.h"
 #include "net/server/reload_desk.h"
@@ -59,6 +60,7 @@ class Server {
   ShardExecutor executor(ShardId shard) { return pool_.on(shard).executor(); }
   ShardServer& on(ShardId shard) { return *servers_[shard.value()]; }
   const StallWatch& stalls(ShardId shard) const { return *states_[shard.value()].stalls; }
+  const IoWatch& io(ShardId shard) const { return *states_[shard.value()].io; }
 
   // Where shards ask for a reload, which the main thread then does. To be looked at by it alone,
   // and changed with on_home().
@@ -89,6 +91,7 @@ class Server {
     std::unique_ptr<engine::BlobStore> blobs;
     std::unique_ptr<TcpNetwork> network;
     std::unique_ptr<StallWatch> stalls;  // logs turns that take too long
+    std::unique_ptr<IoWatch> io;         // logs a disk that does not answer
     std::unique_ptr<ShardServer> server;
     std::unique_ptr<ShardBeat> beat;
     std::unique_ptr<Listener> listener;
@@ -109,6 +112,7 @@ class Server {
   Async<void> open_audit(Shard& shard);
   Async<void> bind(Shard& shard, Address address);
   void start_beats();
+  static Conditions look_at(ShardState& shard, int64_t now_us);
   void start_disk_watch();
   Async<void> open_agent(Shard& shard);
   void start_balancer();
@@ -128,7 +132,8 @@ class Server {
   std::string address_;
 
   ShardPool pool_;
-  BlockingPool blocking_;  // ends before the loops
+  BlockingPool blocking_;        // ends before the loops
+  BlockingPool backup_threads_;  // likewise; its calls may hang for as long as a mount does
   std::vector<ShardState> states_;
   std::vector<ShardServer*> servers_;
   std::unique_ptr<FileLock> lock_;

@@ -19,6 +19,7 @@ Result<void> Server::open_listeners() {
   address_ = states_[0].listener->address();
   // A name may have turned out to be another address than it seemed.
   TRY_VOID(check_exposure(address_, options_.security));
+  start_backups();  // before a session of any shard may look for them
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     ShardServer& server = *state(shard).server;
     server.meter().slow().listen(
@@ -29,7 +30,6 @@ Result<void> Server::open_listeners() {
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_agent(shard); });
   TRY_VOID(first_error());
   start_balancer();
-  start_backups();
   start_beats();
   start_disk_watch();
   return {};
@@ -65,26 +65,31 @@ void Server::start_disk_watch() {
   });
 }
 
+Conditions Server::look_at(ShardState& shard, int64_t now_us) {
+  shard.io->look(now_us);
+  return Conditions()
+      .set(Condition::read_only, shard.server->engine().stats().read_only)
+      .set(Condition::disk_hung, shard.io->hung());
+}
+
 void Server::start_beats() {
   if (readiness_ == nullptr) return;
   readiness_->serve(options_.shards);
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     ShardState& mine = state(shard);
-    const auto takes_writes = [](void* server) {
-      return !static_cast<ShardServer*>(server)->engine().stats().read_only;
+    const auto look = [](void* context) {
+      auto& one = *static_cast<ShardState*>(context);
+      return look_at(one, one.runtime->timers.now_us());
     };
-    mine.beat = std::make_unique<ShardBeat>(*readiness_, shard.id(), shard.timers(), takes_writes,
-                                            mine.server.get());
+    mine.beat = std::make_unique<ShardBeat>(*readiness_, shard.id(), shard.timers(), look, &mine);
     co_return;
   });
 }
 
 void Server::start_backups() {
   pool_.run_on(ShardId{0}, [this](Shard& shard) -> Async<void> {
-    auto open = [this,
-                 &shard](const std::string& directory) -> Result<std::unique_ptr<FileSystem>> {
-      TRY_VOID(make_root_directory(directory));
-      return make_file_system(IoBackend::threads, shard.loop(), directory, blocking_);
+    auto open = [this, &shard](DirectoryRequest request) {
+      return open_directory(shard.loop(), backup_threads_, std::move(request));
     };
     backups_ = std::make_unique<BackupJobs>(
         *node_, shard.runtime(), BackupJobs::Source{facts_.directory_id, facts_.version}, open);

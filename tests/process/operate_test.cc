@@ -165,6 +165,12 @@ TEST_F(Operate, TheRestoreDrill) {
     EXPECT_LT(taken->copied_bytes, copied);
     EXPECT_FALSE(jobs.take("/etc", "", {}));
     EXPECT_FALSE(jobs.take(backups + "/../x", "", {}));
+    EXPECT_EQ(jobs.list(backups + "/never").error().code, Errc::not_found);
+    EXPECT_FALSE(fs::exists(backups + "/never")) << "to look makes no directory";
+    fs::create_directories(path("elsewhere"));
+    fs::create_directory_symlink(path("elsewhere"), backups + "/link");
+    EXPECT_EQ(jobs.take(backups + "/link", "", {}).error().code, Errc::permission_denied);
+    EXPECT_EQ(jobs.list(backups + "/link").error().code, Errc::permission_denied);
     write(client, "c", 300);
   }
   // kill -9 while a backup is on its way, at a rate that makes it last.

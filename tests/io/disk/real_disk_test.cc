@@ -60,6 +60,54 @@ TEST(IoBackendTest, NamesAreParsed) {
   EXPECT_THAT(parse_io_backend("aio").error().message, HasSubstr("'aio'"));
 }
 
+class OpenDirectoryTest : public testing::Test {
+ protected:
+  ~OpenDirectoryTest() override { pool.stop(); }
+  Result<std::unique_ptr<FileSystem>> open(const std::string& path, bool create,
+                                           const std::string& within) {
+    return block_on(loop, open_directory(loop, pool, {path, {within}, create}));
+  }
+  TempDir dir;
+  ShardLoop loop;
+  BlockingPool pool{1};
+};
+
+TEST_F(OpenDirectoryTest, ALinkLeadsNowhereElse) {
+  namespace fs = std::filesystem;
+  const std::string allowed = dir.path() + "/allowed";
+  const std::string outside = dir.path() + "/outside";
+  fs::create_directories(allowed);
+  fs::create_directories(outside);
+  fs::create_directory_symlink(outside, allowed + "/out");
+  fs::create_directory_symlink(outside + "/later", allowed + "/dangling");
+  fs::create_directory_symlink("loop", allowed + "/loop");
+  fs::create_directory_symlink(allowed, dir.path() + "/link_to_allowed");
+  for (const char* way : {"/out", "/out/deeper/still"}) {
+    const auto refused = open(allowed + way, true, allowed);
+    ASSERT_FALSE(refused) << way;
+    EXPECT_EQ(refused.error().code, Errc::permission_denied) << refused.error().message;
+  }
+  EXPECT_FALSE(open(allowed + "/dangling", true, allowed));
+  EXPECT_FALSE(open(allowed + "/dangling/deeper", true, allowed));
+  EXPECT_FALSE(open(allowed + "/loop/a", true, allowed));
+  EXPECT_TRUE(fs::is_empty(outside)) << "nothing was made there";
+  EXPECT_TRUE(open(allowed + "/n1/daily", true, allowed));
+  EXPECT_TRUE(fs::is_directory(allowed + "/n1/daily"));
+  EXPECT_TRUE(open(dir.path() + "/link_to_allowed/n1", false, dir.path() + "/link_to_allowed"))
+      << "the operator may name a link";
+  EXPECT_TRUE(open(allowed, false, allowed));
+}
+
+TEST_F(OpenDirectoryTest, OneThatIsNotThereIsMadeOnlyWhenAskedTo) {
+  const std::string missing = dir.path() + "/missing/daily";
+  const auto refused = open(missing, false, dir.path());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::not_found);
+  EXPECT_FALSE(std::filesystem::exists(dir.path() + "/missing"));
+  EXPECT_TRUE(open(missing, true, dir.path()));
+  EXPECT_TRUE(std::filesystem::is_directory(missing));
+}
+
 // Runs in a child process and answers its exit code, -1 when it did not exit.
 template <class Body>
 int in_child(const Body& body) {
