@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/network_v6.hpp>
+
 #include "io/runtime/loopback.h"
 
 namespace cellar::server {
@@ -16,9 +19,24 @@ std::string_view host_of(std::string_view peer) {
 
 }  // namespace
 
+std::string network_of(std::string_view peer) {
+  std::string_view host = host_of(peer);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  host = host.substr(0, host.find('%'));  // the zone of a link-local address
+  namespace ip = boost::asio::ip;
+  boost::system::error_code no_address;
+  const auto address = ip::make_address(std::string(host), no_address);
+  if (no_address || address.is_v4()) return std::string(host);
+  if (address.to_v6().is_v4_mapped()) {
+    return ip::make_address_v4(ip::v4_mapped, address.to_v6()).to_string();
+  }
+  constexpr unsigned short kPrefixBits = 64;
+  return ip::make_network_v6(address.to_v6(), kPrefixBits).canonical().to_string();
+}
+
 size_t AddressTable::slot_of(std::string_view peer) const {
-  const std::string_view host = host_of(peer);
-  return XXH3_64bits_withSeed(host.data(), host.size(), seed_) % kSlots;
+  const std::string network = network_of(peer);
+  return XXH3_64bits_withSeed(network.data(), network.size(), seed_) % kSlots;
 }
 
 std::optional<AddressTable::Opening> AddressTable::open(std::string_view peer) {

@@ -1,6 +1,9 @@
 // AddressTable: what a node knows of the addresses that come to it, before they have said who they
 // are: how many of their connections have not finished their hello, and how often a login failed.
 //
+// What is counted as one address is the address for IPv4 and the /64 for IPv6, which is what one
+// customer or machine has: it could otherwise come from 2^64 of them.
+//
 // A fixed number of slots, chosen by a hash with a seed of this process; addresses that meet in one
 // slot share their bounds, which nobody outside can bring about on purpose. Any thread.
 #pragma once
@@ -9,10 +12,14 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 namespace cellar::server {
+
+// What bounds count as one address, of "HOST:PORT": "192.0.2.7", "2001:db8:0:1::/64".
+std::string network_of(std::string_view peer);
 
 class AddressTable {
  public:

@@ -31,7 +31,7 @@ uint32_t big_endian32(Bytes b) { return uint32_t{big_endian16(b, 0)} << 16 | big
 constexpr std::array<size_t, 4> kAddressBytes = {0, 4 + 4 + 2 + 2, 16 + 16 + 2 + 2, 108 + 108};
 
 template <class Address>
-std::string source_of(Bytes addresses) {
+Result<std::string> source_of(Bytes addresses) {
   typename Address::bytes_type raw;
   std::copy_n(addresses.data(), raw.size(), reinterpret_cast<char*>(raw.data()));
   ip::address address{Address(raw)};
@@ -39,6 +39,11 @@ std::string source_of(Bytes addresses) {
     if (address.to_v6().is_v4_mapped()) {
       address = ip::make_address_v4(ip::v4_mapped, address.to_v6());
     }
+  }
+  if (address.is_loopback() || address.is_unspecified()) {
+    return fail(Errc::invalid_argument,
+                "PROXY header: it names {} as the client, which is no address of a client",
+                address.to_string());
   }
   return format_address(address.to_string(), big_endian16(addresses, 2 * raw.size()));
 }
@@ -124,8 +129,9 @@ Result<ProxyHeader> parse_proxy_header(Bytes whole) {
   TRY_VOID(check_tlvs(whole, kProxyFixedBytes + kAddressBytes[family]));
   const Bytes addresses = whole.substr(kProxyFixedBytes);
   if (!stream || family == kUnix) return ProxyHeader{};
-  return ProxyHeader{family == kInet ? source_of<ip::address_v4>(addresses)
-                                     : source_of<ip::address_v6>(addresses)};
+  TRY(std::string source, family == kInet ? source_of<ip::address_v4>(addresses)
+                                          : source_of<ip::address_v6>(addresses));
+  return ProxyHeader{std::move(source)};
 }
 
 }  // namespace cellar::server

@@ -7,6 +7,10 @@
 // Only TCP over IPv4 and IPv6 tells an address here. LOCAL (a proxy's own health check),
 // unspecified families and Unix sockets tell none: the connection's own address stands. Version 1,
 // a line of text without a bound of its own, is refused.
+//
+// A source that is the loopback or the unspecified address is refused: no client of a proxy has it,
+// and the node gives its own machine more than others (tokens in plain text, no bound on
+// connections).
 #pragma once
 
 #include <cstddef>
@@ -36,7 +40,8 @@ bool looks_like_proxy_v1(Bytes b);
 // or family that cannot be, or more than kMaxProxyBytes.
 Result<size_t> proxy_header_bytes(Bytes fixed);
 // REQUIRES: whole.size() == *proxy_header_bytes(whole). INVALID_ARGUMENT: addresses or TLVs that do
-// not fit, a checksum that differs.
+// not fit, a checksum that differs, a source that is
+// loopback or unspecified.
 Result<ProxyHeader> parse_proxy_header(Bytes whole);
 
 }  // namespace cellar::server

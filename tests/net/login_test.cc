@@ -216,6 +216,36 @@ TEST(AddressBounds, FailuresAreForgivenOneByOne) {
   EXPECT_TRUE(refused("10.0.0.1:9"));
 }
 
+TEST(AddressBounds, CountTheNetworkOfASiteAsOneAddress) {
+  EXPECT_EQ(network_of("192.0.2.7:80"), "192.0.2.7");
+  EXPECT_EQ(network_of("[::ffff:192.0.2.7]:80"), "192.0.2.7");
+  EXPECT_EQ(network_of("[2001:db8:0:1::7]:80"), "2001:db8:0:1::/64");
+  EXPECT_EQ(network_of("[2001:db8:0:1:ffff:ffff:ffff:ffff]:9"), "2001:db8:0:1::/64");
+  EXPECT_EQ(network_of("[fe80::1%eth0]:80"), "fe80::/64");
+  EXPECT_NE(network_of("[2001:db8:0:2::7]:80"), "2001:db8:0:1::/64");
+  EXPECT_EQ(network_of("host:80"), "host");
+
+  auto table = std::make_unique<AddressTable>(1);
+  std::vector<AddressTable::Opening> open;
+  const auto opens = [&](const std::string& peer) {
+    auto opening = table->open(peer);
+    if (!opening) return false;
+    open.push_back(*std::move(opening));
+    return true;
+  };
+  for (uint32_t i = 0; i < AddressTable::kMaxOpening; ++i) {
+    EXPECT_TRUE(opens(fmt::format("[2001:db8:0:1::{:x}]:80", i + 1)));
+  }
+  EXPECT_FALSE(opens("[2001:db8:0:1:ffff::1]:80")) << "another address of the same network";
+  EXPECT_TRUE(opens("[2001:db8:0:2::1]:80"));
+  const int64_t now_us = 1'000'000'000;
+  for (int i = 0; i < AddressTable::kMaxFailures; ++i) {
+    table->login_failed(fmt::format("[2001:db8:0:3::{:x}]:80", i + 1), now_us);
+  }
+  EXPECT_GT(table->refused_for_us("[2001:db8:0:3:1::]:80", now_us), 0);
+  EXPECT_EQ(table->refused_for_us("[2001:db8:0:4::1]:80", now_us), 0);
+}
+
 // ---- the security log ----
 
 class SecurityLog : public Login {

@@ -87,6 +87,33 @@ TEST(ProxyHeader, WhatCannotBeIsRefused) {
   }
 }
 
+// The node's own machine may do more than others: no proxy can claim to be it.
+TEST(ProxyHeader, ASourceThatIsNoClientsIsRefused) {
+  const auto v4 = [](const std::string& source) {
+    return parse(header(0x21, kTcp4, source + source + big_endian(1) + big_endian(2)));
+  };
+  const auto v6 = [](std::string source) {
+    source.insert(0, 16 - source.size(), '\0');
+    return parse(header(0x21, kTcp6, source + source + big_endian(1) + big_endian(2)));
+  };
+  const std::string mapped("\xff\xff", 2);
+  for (const auto& [name, parsed] :
+       {std::pair{"127.0.0.1", v4(std::string("\x7f\0\0\1", 4))},
+        {"127.255.255.254", v4("\x7f\xff\xff\xfe")},
+        {"0.0.0.0", v4(std::string(4, '\0'))},
+        {"::1", v6("\1")},
+        {"::", v6("")},
+        {"::ffff:127.0.0.1", v6(mapped + std::string("\x7f\0\0\1", 4))},
+        {"::ffff:127.1.2.3", v6(mapped + "\x7f\1\2\3")},
+        {"::ffff:0.0.0.0", v6(mapped + std::string(4, '\0'))}}) {
+    ASSERT_FALSE(parsed) << name << " became " << parsed->source;
+    EXPECT_EQ(parsed.error().code, Errc::invalid_argument) << name;
+    EXPECT_NE(parsed.error().message.find("no address of a client"), std::string::npos) << name;
+  }
+  EXPECT_TRUE(v4("\x7e\1\1\1"));
+  EXPECT_TRUE(v6(mapped + "\x80\1\1\1"));
+}
+
 TEST(ProxyHeader, TlvsAreReadOverAndTheirChecksumHolds) {
   EXPECT_EQ(parse(tcp4(tlv(1, "h2") + tlv(0x20, std::string(300, 't'))))->source,
             "203.0.113.7:51234");
