@@ -21,7 +21,7 @@ constexpr std::string_view kFeatures[] = {
     "filters",         "splits",       "reversed",    "drop_row_range", "alter_table",
     "sample_row_keys", "tablets",      "clock",       "rule_history",   "preview",
     "explain",         "include_dead", "with_expiry", "restore_table",  "audit_log",
-    "tokens",          "backups",      "control"};
+    "tokens",          "backups",      "control",     "reclaim"};
 
 Result<void> check_hello(const fb::HelloRequest& hello) {
   if (hello.min_version() > wire::kProtocolVersion ||
