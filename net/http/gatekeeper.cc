@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "net/http/api.h"
+#include "net/server/access.h"
+
 namespace cellar::http {
 namespace {
 
@@ -32,14 +35,31 @@ bool is_number(std::string_view name) {
 
 }  // namespace
 
-Result<void> LoopbackAuthorizer::authorize(const HttpRequest& request, Access access) {
-  if (access <= Access::metrics || request.from_loopback()) return {};
+std::string table_of(const HttpRequest& request, TableIn where) {
+  switch (where) {
+    case TableIn::nowhere:
+      return {};
+    case TableIn::query_name:
+      return request.parameter("name");
+    case TableIn::query_table:
+      return request.parameter("table");
+    case TableIn::body:
+      break;
+  }
+  const Result<json::object> body = object_of(request);
+  if (!body) return {};
+  return text_member(*body, "table").value_or("");
+}
+
+Result<HttpAuthorizer::Who> LoopbackAuthorizer::authorize(const HttpRequest& request,
+                                                          const Gate& gate) {
+  if (gate.access != Access::operation || request.from_loopback()) return Who();
   return fail(Errc::permission_denied, "this is for the node's own machine alone");
 }
 
-Result<void> TokenAuthorizer::authorize(const HttpRequest& request, Access access) {
-  if (access <= Access::metrics) return {};
-  if (access == Access::figures && request.from_loopback()) return {};
+Result<HttpAuthorizer::Who> TokenAuthorizer::authorize(const HttpRequest& request,
+                                                       const Gate& gate) {
+  if (gate.access != Access::operation) return Who();
   constexpr std::string_view kScheme = "Bearer ";
   if (!request.from_loopback()) {
     return fail(Errc::permission_denied,
@@ -48,10 +68,11 @@ Result<void> TokenAuthorizer::authorize(const HttpRequest& request, Access acces
   if (!request.authorization.starts_with(kScheme)) {
     return fail(Errc::unauthenticated, "this takes a token: Authorization: Bearer TOKEN");
   }
-  TRY(const security::Identity identity,
+  TRY(security::Identity identity,
       authorizer_.by_token(Bytes(request.authorization).substr(kScheme.size())));
-  const security::Role role = access == Access::data ? security::Role::read : security::Role::admin;
-  return security::allow_node(*identity.principal, request.path, {.roles = {role}});
+  const std::string table = table_of(request, gate.table);
+  TRY_VOID(server::check_access(*identity.principal, gate.op, table, gate.need));
+  return std::move(identity.principal);
 }
 
 Gatekeeper::Gatekeeper(std::string_view hosts) {
@@ -80,10 +101,16 @@ std::optional<HttpResponse> Gatekeeper::refuse_foreign(const HttpRequest& reques
   return std::nullopt;
 }
 
-std::optional<HttpResponse> Gatekeeper::refuse(const HttpRequest& request, Access access,
+std::optional<HttpResponse> Gatekeeper::refuse(HttpRequest& request, const Gate& gate,
                                                HttpAuthorizer& authorizer) const {
   if (auto foreign = refuse_foreign(request)) return foreign;
-  if (access == Access::change && request.method == Method::post) {
+  // A page of another site cannot read the answer; it must not make the node work either. A link
+  // to the console is open, and a browser that is told an address by hand says "none".
+  const std::string& site = request.fetch_site;
+  if (gate.access != Access::open && !site.empty() && site != "same-origin" && site != "none") {
+    return error_response(403, "PERMISSION_DENIED", "the Sec-Fetch-Site is another site");
+  }
+  if (gate.access == Access::operation && request.method == Method::post) {
     if (!request.marked) {
       return error_response(403, "PERMISSION_DENIED",
                             "a change carries the X-Cellar-Request header");
@@ -92,14 +119,17 @@ std::optional<HttpResponse> Gatekeeper::refuse(const HttpRequest& request, Acces
       return error_response(415, "INVALID_ARGUMENT", "a change is sent as application/json");
     }
   }
-  const Result<void> allowed = authorizer.authorize(request, access);
-  if (allowed) return std::nullopt;
-  if (allowed.error().code == Errc::unauthenticated) {
-    HttpResponse response = error_response(401, "UNAUTHENTICATED", allowed.error().message);
+  Result<HttpAuthorizer::Who> who = authorizer.authorize(request, gate);
+  if (who) {
+    request.principal = std::move(*who);
+    return std::nullopt;
+  }
+  if (who.error().code == Errc::unauthenticated) {
+    HttpResponse response = error_response(401, "UNAUTHENTICATED", who.error().message);
     response.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"cellar\"");
     return response;
   }
-  return error_response(403, "PERMISSION_DENIED", allowed.error().message);
+  return error_response(403, "PERMISSION_DENIED", who.error().message);
 }
 
 }  // namespace cellar::http

@@ -1,17 +1,20 @@
 // Tables, their tablets, and their rules: what is there, what another rule would kill, and the
 // change itself.
 #include <algorithm>
+#include <set>
 
 #include "engine/preview_rule.h"
 #include "net/http/api.h"
 #include "net/http/http_node.h"
 #include "net/http/routes.h"
+#include "net/server/access.h"
 
 namespace cellar::http {
 
 using engine::TableEntry;
 using engine::TabletFigures;
 using server::ShardServer;
+using wire::fb::Op;
 
 namespace {
 
@@ -110,7 +113,9 @@ json::value tablet_value(const TabletFigures& of) {
           {"held", of.tablet.held}};
 }
 
-engine::Author author_of(const HttpRequest& request) { return {"http", request.peer}; }
+engine::Author author_of(const HttpRequest& request) {
+  return {request.principal ? request.principal->name : "http", request.peer};
+}
 
 // Ends a preview that takes too long.
 class Deadline final : public engine::PreviewListener {
@@ -200,12 +205,13 @@ json::value preview_value(const engine::PreviewReport& report) {
 
 }  // namespace
 
-Async<HttpResponse> handle_tables(HttpNode& node, const HttpRequest&) {
+Async<HttpResponse> handle_tables(HttpNode& node, const HttpRequest& request) {
   const std::shared_ptr<const TableReadings> readings = co_await node.reader().tables();
   const std::shared_ptr<const NodeReading> reading = co_await node.reader().node();
   const engine::TableMap map = co_await map_of(node);
   json::array tables;
   for (const auto& [name, entry] : map.tables()) {
+    if (!server::is_shown(request.principal.get(), Op::ListTables, name)) continue;
     tables.push_back(table_value(entry->schema, reading_of(*readings, entry->schema.id),
                                  reading->clock.trusted_us));
   }
@@ -231,9 +237,15 @@ Async<HttpResponse> handle_tablets(HttpNode& node, const HttpRequest& request) {
   if (!name.empty() && table == readings->tables.end()) {
     co_return error_response(404, "NOT_FOUND", "there is no such table");
   }
+  std::set<TableId> visible;
+  for (const TableReading& one : readings->tables) {
+    if (server::is_shown(request.principal.get(), Op::ListTablets, one.name))
+      visible.insert(one.id);
+  }
   json::array tablets;
   bool more = false;
   for (const TabletFigures& of : readings->tablets) {
+    if (!visible.contains(of.tablet.table)) continue;
     if (!name.empty() && of.tablet.table != table->id) continue;
     if ((more = tablets.size() >= *limit)) break;
     tablets.push_back(tablet_value(of));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "net/server/address_table.h"
+
 namespace cellar::http {
 namespace {
 
@@ -67,11 +69,14 @@ std::string head_of(const HttpResponse& response, bool keep_alive) {
 }  // namespace
 
 HttpConnection::HttpConnection(std::unique_ptr<ByteStream> stream, Timers& timers,
-                               HttpService& service)
+                               HttpService& service, bool open_routes_only)
     : stream_(std::move(stream)),
       timers_(timers),
       service_(service),
+      open_routes_only_(open_routes_only),
       peer_(stream_->peer()),
+      network_(server::network_of(peer_)),
+      phase_since_us_(timers.now_us()),
       deadline_(timers, [](void* self) { static_cast<HttpConnection*>(self)->close(); }, this) {}
 
 void HttpConnection::enter(Phase phase) {
@@ -120,6 +125,7 @@ Async<void> HttpConnection::run() {
     }
     HttpRequest request = parser_.take();
     request.peer = peer_;
+    request.open_routes_only = open_routes_only_;
     enter(Phase::answer);
     const HttpResponse response = co_await service_.answer(request);
     const bool goes_on = parser_.keep_alive() && !finishing_ && requests < kMaxRequests;

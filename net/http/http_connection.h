@@ -19,20 +19,31 @@ namespace cellar::http {
 class HttpConnection {
  public:
   static constexpr int64_t kIdleUs = 60'000'000;
-  static constexpr int64_t kHeaderUs = 10'000'000;
+  static constexpr int64_t kHeaderUs = 5'000'000;
   static constexpr int64_t kBodyUs = 30'000'000;
   static constexpr int64_t kWriteUs = 30'000'000;
   static constexpr int64_t kLingerUs = 1'000'000;  // after a refusal, for what is still sent
   static constexpr size_t kLingerBytes = 1u << 20;
   static constexpr int kMaxRequests = 10'000;  // then it is closed
 
-  HttpConnection(std::unique_ptr<ByteStream> stream, Timers& timers, HttpService& service);
+  // `open_routes_only`: its requests are marked so (HttpRequest::open_routes_only).
+  HttpConnection(std::unique_ptr<ByteStream> stream, Timers& timers, HttpService& service,
+                 bool open_routes_only = false);
 
   // Until it is over. Once.
   Async<void> run();
-  // Waits for a request to begin, since then; 0: it does something.
-  int64_t idle_since_us() const { return phase_ == Phase::idle ? phase_since_us_ : 0; }
+  // Its request is being answered: what it waits for is not its peer.
+  bool at_work() const { return phase_ == Phase::answer; }
+  // Since when it waits for its peer. REQUIRES: !at_work()
+  int64_t waits_since_us() const { return phase_since_us_; }
+  const std::string& network() const { return network_; }  // server::network_of() its peer
   void close() { stream_->close(); }
+  // Ends at once, to make room.
+  void drop() {
+    dropped_ = true;
+    close();
+  }
+  bool dropped() const { return dropped_; }
   // Ends after the answer that is on its way, at once when there is none.
   void finish();
 
@@ -46,12 +57,15 @@ class HttpConnection {
   std::unique_ptr<ByteStream> stream_;
   Timers& timers_;
   HttpService& service_;
+  const bool open_routes_only_;
   const std::string peer_;
+  const std::string network_;
   HttpParser parser_;
   std::array<std::byte, 4096> buffer_;
   Phase phase_ = Phase::idle;
-  int64_t phase_since_us_ = 0;
+  int64_t phase_since_us_;
   bool finishing_ = false;
+  bool dropped_ = false;
   Timer deadline_;
 };
 

@@ -1,5 +1,8 @@
 #include "net/http/http_listener.h"
 
+#include <algorithm>
+#include <unordered_map>
+
 #include "io/base/check.h"
 
 namespace cellar::http {
@@ -21,31 +24,52 @@ Async<void> HttpListener::accept_loop() {
       if (stream.error().code == Errc::cancelled) break;
       continue;
     }
-    if (stopping_ || !make_room()) {
+    const Place place = stopping_ ? Place::none : make_room();
+    if (place == Place::none) {
       ++refused_;
       (*stream)->close();
       continue;
     }
     ++accepted_;
-    auto connection = std::make_unique<HttpConnection>(std::move(*stream), timers_, service_);
+    auto connection = std::make_unique<HttpConnection>(std::move(*stream), timers_, service_,
+                                                       place == Place::open_routes);
     connections_.insert(connection.get());
     spawn(executor_, serve(std::move(connection)));
   }
   accept_ended_.set();
 }
 
-// One that is told to close leaves a turn later, so the bound may be passed by the newcomer.
-bool HttpListener::make_room() {
-  if (connections_.size() < kMaxConnections) return true;
-  if (connections_.size() > 2 * kMaxConnections) return false;
-  HttpConnection* longest = nullptr;
-  for (HttpConnection* one : connections_) {
-    if (one->idle_since_us() == 0) continue;
-    if (longest == nullptr || one->idle_since_us() < longest->idle_since_us()) longest = one;
+// One that was dropped leaves a turn later and does not count meanwhile; the first bound is for
+// those.
+HttpListener::Place HttpListener::make_room() {
+  if (connections_.size() >= 2 * (kMaxConnections + kProbePlaces)) return Place::none;
+  const auto open = static_cast<size_t>(std::ranges::count_if(
+      connections_, [](const HttpConnection* one) { return !one->dropped(); }));
+  if (open < kMaxConnections) return Place::any;
+  if (HttpConnection* slow = slowest()) {
+    slow->drop();
+    return Place::any;
   }
-  if (longest == nullptr) return false;
-  longest->finish();
-  return true;
+  return open < kMaxConnections + kProbePlaces ? Place::open_routes : Place::none;
+}
+
+// Null: all are at work.
+HttpConnection* HttpListener::slowest() {
+  std::unordered_map<std::string_view, size_t> of_network;
+  for (const HttpConnection* one : connections_) {
+    if (!one->dropped()) ++of_network[one->network()];
+  }
+  const auto before = [&](const HttpConnection& a, const HttpConnection& b) {
+    const size_t of_a = of_network[a.network()];
+    const size_t of_b = of_network[b.network()];
+    return of_a != of_b ? of_a > of_b : a.waits_since_us() < b.waits_since_us();
+  };
+  HttpConnection* slowest = nullptr;
+  for (HttpConnection* one : connections_) {
+    if (one->dropped() || one->at_work()) continue;
+    if (slowest == nullptr || before(*one, *slowest)) slowest = one;
+  }
+  return slowest;
 }
 
 Async<void> HttpListener::serve(std::unique_ptr<HttpConnection> connection) {

@@ -1,6 +1,13 @@
-// HttpListener: accepts and keeps the connections of the HTTP room, at most kMaxConnections. When
-// all are taken the one that has been idle longest makes room; when none is idle the newcomer is
-// closed. So silent connections keep nobody out.
+// HttpListener: accepts and keeps the connections of the HTTP room.
+//
+// A newcomer always finds a place, so that what is silent or slow keeps no health check out:
+//   1. While fewer than kMaxConnections are open it has one.
+//   2. Else another connection is closed for it: of the address with the most connections, the one
+//      that has been longest in its phase, be it that it waits for a request, for the rest of one,
+//      or for its peer to take an answer. A connection whose request is at work is never closed.
+//   3. Where all are at work it has one of kProbePlaces more, in which open routes alone (/healthz,
+//      /readyz) are answered and everything else is 503; these ask no shard, so they end at once.
+//   4. Else it is closed. That takes kProbePlaces answers of open routes in the same turn.
 #pragma once
 
 #include <memory>
@@ -16,6 +23,7 @@ namespace cellar::http {
 class HttpListener {
  public:
   static constexpr size_t kMaxConnections = 64;
+  static constexpr size_t kProbePlaces = 16;
 
   // Serves what `listener` accepts, from run() on. The others outlive it.
   HttpListener(ShardExecutor executor, Timers& timers, HttpService& service,
@@ -34,7 +42,9 @@ class HttpListener {
  private:
   Async<void> accept_loop();
   Async<void> serve(std::unique_ptr<HttpConnection> connection);
-  bool make_room();
+  enum class Place : uint8_t { none, any, open_routes };
+  Place make_room();
+  HttpConnection* slowest();
 
   const ShardExecutor executor_;
   Timers& timers_;

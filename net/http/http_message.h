@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "io/runtime/async.h"
+#include "net/security/principals.h"
 
 namespace cellar::http {
 
@@ -21,9 +23,14 @@ struct HttpRequest {
   std::string origin;  // empty: none was sent
   std::string content_type;
   std::string authorization;
-  bool marked = false;  // carries X-Cellar-Request, which no form and no foreign page can send
+  std::string fetch_site;  // Sec-Fetch-Site, by which a browser says who drives it
+  bool marked = false;     // carries X-Cellar-Request, which no form and no foreign page can send
   std::string body;
   std::string peer;  // HOST:PORT
+  // It came when every other connection was at work: what asks a shard is refused with 503.
+  bool open_routes_only = false;
+  // Who asks, once the gatekeeper has let the request in; null: nobody is asked.
+  std::shared_ptr<const security::Principal> principal;
 
   bool from_loopback() const;
   // The value of a parameter of the query, with %XX decoded; empty where it is not there.
@@ -44,7 +51,7 @@ HttpResponse error_response(int status, std::string_view code, std::string_view 
 class HttpService {
  public:
   virtual ~HttpService() = default;
-  virtual Async<HttpResponse> answer(const HttpRequest& request) = 0;
+  virtual Async<HttpResponse> answer(HttpRequest& request) = 0;
 };
 
 }  // namespace cellar::http

@@ -1,6 +1,7 @@
 #include "net/http/http_node.h"
 
 #include "net/http/routes.h"
+#include "net/server/access.h"
 
 namespace cellar::http {
 namespace {
@@ -23,6 +24,32 @@ Found find_route(const HttpRequest& request) {
     found.allowed += route.method == Method::post ? "POST" : "GET, HEAD";
   }
   return found;
+}
+
+// For the security log: what was refused, and what was changed by whom.
+security::AuditEvent audit_event(std::string_view what, const HttpRequest& request,
+                                 const Gate& gate, int status) {
+  security::AuditEvent event;
+  event.event = what;
+  if (request.principal) event.principal = request.principal->name;
+  event.address = request.peer;
+  event.operation = server::name_of(gate.op);
+  const std::string table = table_of(request, gate.table);
+  event.object = table.empty() ? "node" : fmt::format("table '{}'", escape_bytes(table));
+  event.outcome = status == 200 ? "OK" : fmt::format("HTTP {}", status);
+  event.detail = fmt::format("http {}", request.path);
+  return event;
+}
+
+// On the shard.
+Async<bool> record(server::ShardServer& shard, security::AuditEvent event) {
+  if (event.event == "denied") {
+    ++shard.security_counters().denials;
+    shard.audit_flood(std::move(event));
+  } else {
+    shard.audit(std::move(event));
+  }
+  co_return true;
 }
 
 // On the shard.
@@ -51,13 +78,20 @@ Async<std::shared_ptr<const security::Principals>> HttpNode::principals() {
   co_return co_await ask(ShardId{0}, std::move(look));
 }
 
-Async<HttpResponse> HttpNode::answer(const HttpRequest& request) {
+Async<HttpResponse> HttpNode::answer(HttpRequest& request) {
   const Found found = find_route(request);
   if (found.route == nullptr) {
     if (auto foreign = gatekeeper_.refuse_foreign(request)) co_return *std::move(foreign);
     if (found.allowed.empty()) co_return error_response(404, "NOT_FOUND", "there is no such path");
     HttpResponse response = error_response(405, "UNIMPLEMENTED", "not with this method");
     response.headers.emplace_back("Allow", found.allowed);
+    co_return response;
+  }
+  if (request.open_routes_only && found.route->gate.access != Access::open) {
+    if (auto foreign = gatekeeper_.refuse_foreign(request)) co_return *std::move(foreign);
+    HttpResponse response = error_response(
+        503, "UNAVAILABLE", "every connection of this listener has a request at work");
+    response.headers.emplace_back("Retry-After", "1");
     co_return response;
   }
   const bool unable = server_ == nullptr || readiness_.stuck_shard();
@@ -67,15 +101,35 @@ Async<HttpResponse> HttpNode::answer(const HttpRequest& request) {
     response.headers.emplace_back("Retry-After", "1");
     co_return response;
   }
+  co_return co_await answer_route(*found.route, request);
+}
+
+Async<HttpResponse> HttpNode::answer_route(const Route& route, HttpRequest& request) {
   std::unique_ptr<HttpAuthorizer> authorizer = std::make_unique<LoopbackAuthorizer>();
-  if (found.route->access != Access::open) {
+  bool asked = false;
+  if (route.gate.access == Access::operation) {
     std::shared_ptr<const security::Principals> known = co_await principals();
-    if (known) authorizer = std::make_unique<TokenAuthorizer>(std::move(known));
+    asked = known != nullptr;
+    if (asked) authorizer = std::make_unique<TokenAuthorizer>(std::move(known));
   }
-  if (auto refused = gatekeeper_.refuse(request, found.route->access, *authorizer)) {
+  if (auto refused = gatekeeper_.refuse(request, route.gate, *authorizer)) {
+    if (asked) co_await audit(audit_event("denied", request, route.gate, refused->status));
     co_return *std::move(refused);
   }
-  co_return co_await found.route->handler(*this, request);
+  HttpResponse response = co_await route.handler(*this, request);
+  const bool changes =
+      route.method == Method::post &&
+      server::permission_of(route.gate.op)->logged != server::Logged::no;
+  if (asked && changes) {
+    co_await audit(audit_event("change", request, route.gate, response.status));
+  }
+  co_return response;
+}
+
+Async<void> HttpNode::audit(security::AuditEvent event) {
+  server::Server& server = *server_;
+  auto write = [&server, &event] { return record(server.on(ShardId{0}), std::move(event)); };
+  (void)co_await ask(ShardId{0}, std::move(write));
 }
 
 }  // namespace cellar::http

@@ -23,6 +23,7 @@
 namespace cellar::http {
 
 class HttpListener;
+struct Route;
 
 // One loop.
 class HttpNode final : public HttpService {
@@ -36,7 +37,7 @@ class HttpNode final : public HttpService {
   // Its own work ends; requests that are being answered go on.
   Async<void> stop() { return reader_.stop(); }
 
-  Async<HttpResponse> answer(const HttpRequest& request) override;
+  Async<HttpResponse> answer(HttpRequest& request) override;
   // Who may be let in now; they may change while the node serves. Null: nobody is asked.
   // REQUIRES: server().
   Async<std::shared_ptr<const security::Principals>> principals();
@@ -60,6 +61,10 @@ class HttpNode final : public HttpService {
   auto ask(ShardId shard, F fn) -> std::invoke_result_t<F&>;
 
  private:
+  Async<HttpResponse> answer_route(const Route& route, HttpRequest& request);
+  // To the security log, if the node has one. REQUIRES: server().
+  Async<void> audit(security::AuditEvent event);
+
   const ShardExecutor executor_;
   Timers& timers_;
   const server::Config& config_;

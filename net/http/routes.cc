@@ -1,47 +1,72 @@
 #include "net/http/routes.h"
 
+#include "net/server/permissions.h"
+
 namespace cellar::http {
 namespace {
 
+using wire::fb::Op;
+using wire::fb::OperateOp;
+
+constexpr Gate kOpen{};
+constexpr Gate kMetrics{.access = Access::metrics};
+
+// Who may ask the protocol for `op` may use the route.
+constexpr Gate as(Op op, TableIn table = TableIn::nowhere) {
+  return {Access::operation, static_cast<uint16_t>(op), table};
+}
+constexpr Gate as(OperateOp op, TableIn table = TableIn::nowhere) {
+  return {Access::operation, static_cast<uint16_t>(op), table};
+}
+// An alteration of a family's rule and of nothing else.
+constexpr Gate kAlterRule{Access::operation, static_cast<uint16_t>(Op::AlterTable), TableIn::body,
+                          server::permissions::kAlterRetention};
+
+// Figures of the node as a whole, requests that took long (with names and addresses of clients),
+// and what its process takes are what ServerInfo is for; settings are Control's.
 constexpr Route kRoutes[] = {
-    {Method::get, "/healthz", Access::open, false, handle_healthz},
-    {Method::get, "/readyz", Access::open, false, handle_readyz},
-    {Method::get, "/metrics", Access::metrics, true, handle_metrics},
+    {Method::get, "/healthz", kOpen, false, handle_healthz},
+    {Method::get, "/readyz", kOpen, false, handle_readyz},
+    {Method::get, "/metrics", kMetrics, true, handle_metrics},
     // ---- the API
-    {Method::get, "/api/v1/node", Access::figures, true, handle_node},
-    {Method::get, "/api/v1/shards", Access::figures, true, handle_shards},
-    {Method::get, "/api/v1/tables", Access::figures, true, handle_tables},
-    {Method::get, "/api/v1/table", Access::figures, true, handle_table},
-    {Method::get, "/api/v1/tablets", Access::data, true, handle_tablets},
-    {Method::get, "/api/v1/reclaim", Access::data, true, handle_reclaim},
-    {Method::get, "/api/v1/compactions", Access::figures, true, handle_compactions},
-    {Method::get, "/api/v1/clock", Access::figures, true, handle_clock},
-    {Method::post, "/api/v1/clock/release", Access::change, true, handle_release_clock},
-    {Method::get, "/api/v1/slow-requests", Access::figures, true, handle_slow_requests},
-    {Method::get, "/api/v1/history", Access::figures, true, handle_history},
-    {Method::get, "/api/v1/audit", Access::data, true, handle_audit},
-    {Method::get, "/api/v1/config", Access::data, true, handle_config},
-    {Method::post, "/api/v1/reload", Access::change, true, handle_reload},
-    {Method::post, "/api/v1/drain", Access::change, true, handle_drain},
-    {Method::get, "/api/v1/retention/history", Access::figures, true, handle_rule_history},
-    {Method::post, "/api/v1/retention/preview", Access::change, true, handle_preview},
-    {Method::post, "/api/v1/retention/apply", Access::change, true, handle_apply},
-    {Method::post, "/api/v1/retention/undo", Access::change, true, handle_undo},
-    {Method::get, "/api/v1/cells", Access::data, true, handle_cells},
-    {Method::get, "/api/v1/profile", Access::data, true, handle_profile},
-    {Method::get, "/api/v1/openapi.json", Access::open, false, handle_asset},
+    {Method::get, "/api/v1/node", as(Op::ServerInfo), true, handle_node},
+    {Method::get, "/api/v1/shards", as(Op::ServerInfo), true, handle_shards},
+    {Method::get, "/api/v1/tables", as(Op::ListTables), true, handle_tables},
+    {Method::get, "/api/v1/table", as(Op::DescribeTable, TableIn::query_name), true, handle_table},
+    {Method::get, "/api/v1/tablets", as(Op::ListTablets, TableIn::query_table), true,
+     handle_tablets},
+    {Method::get, "/api/v1/reclaim", as(OperateOp::Reclaim, TableIn::query_table), true,
+     handle_reclaim},
+    {Method::get, "/api/v1/compactions", as(Op::ServerInfo), true, handle_compactions},
+    {Method::get, "/api/v1/clock", as(Op::ConfirmTime), true, handle_clock},
+    {Method::post, "/api/v1/clock/release", as(Op::ConfirmTime), true, handle_release_clock},
+    {Method::get, "/api/v1/slow-requests", as(Op::ServerInfo), true, handle_slow_requests},
+    {Method::get, "/api/v1/history", as(Op::ServerInfo), true, handle_history},
+    {Method::get, "/api/v1/audit", as(Op::AuditLog, TableIn::query_table), true, handle_audit},
+    {Method::get, "/api/v1/config", as(OperateOp::Control), true, handle_config},
+    {Method::post, "/api/v1/reload", as(OperateOp::Control), true, handle_reload},
+    {Method::post, "/api/v1/drain", as(OperateOp::Control), true, handle_drain},
+    {Method::get, "/api/v1/retention/history", as(Op::RuleHistory, TableIn::query_table), true,
+     handle_rule_history},
+    {Method::post, "/api/v1/retention/preview", as(Op::PreviewRule, TableIn::body), true,
+     handle_preview},
+    {Method::post, "/api/v1/retention/apply", kAlterRule, true, handle_apply},
+    {Method::post, "/api/v1/retention/undo", as(Op::UndoRule, TableIn::body), true, handle_undo},
+    {Method::get, "/api/v1/cells", as(Op::ReadRows, TableIn::query_table), true, handle_cells},
+    {Method::get, "/api/v1/profile", as(Op::ServerInfo), true, handle_profile},
+    {Method::get, "/api/v1/openapi.json", kOpen, false, handle_asset},
     // ---- the console
-    {Method::get, "/", Access::open, false, handle_asset},
-    {Method::get, "/console/main.js", Access::open, false, handle_asset},
-    {Method::get, "/console/views.js", Access::open, false, handle_asset},
-    {Method::get, "/console/tables.js", Access::open, false, handle_asset},
-    {Method::get, "/console/reclaim.js", Access::open, false, handle_asset},
-    {Method::get, "/console/cells.js", Access::open, false, handle_asset},
-    {Method::get, "/console/format.js", Access::open, false, handle_asset},
-    {Method::get, "/console/rules.js", Access::open, false, handle_asset},
-    {Method::get, "/console/api.js", Access::open, false, handle_asset},
-    {Method::get, "/console/console.css", Access::open, false, handle_asset},
-    {Method::get, "/console/icon.svg", Access::open, false, handle_asset},
+    {Method::get, "/", kOpen, false, handle_asset},
+    {Method::get, "/console/main.js", kOpen, false, handle_asset},
+    {Method::get, "/console/views.js", kOpen, false, handle_asset},
+    {Method::get, "/console/tables.js", kOpen, false, handle_asset},
+    {Method::get, "/console/reclaim.js", kOpen, false, handle_asset},
+    {Method::get, "/console/cells.js", kOpen, false, handle_asset},
+    {Method::get, "/console/format.js", kOpen, false, handle_asset},
+    {Method::get, "/console/rules.js", kOpen, false, handle_asset},
+    {Method::get, "/console/api.js", kOpen, false, handle_asset},
+    {Method::get, "/console/console.css", kOpen, false, handle_asset},
+    {Method::get, "/console/icon.svg", kOpen, false, handle_asset},
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct Route {
   using Handler = Async<HttpResponse> (*)(HttpNode& node, const HttpRequest& request);
   Method method;  // get (head too) or post
   std::string_view path;
-  Access access;
+  Gate gate;
   bool needs_node;  // refused with 503 until the node serves and while a shard is stuck
   Handler handler;
 };

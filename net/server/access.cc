@@ -1,5 +1,9 @@
 #include "net/server/access.h"
 
+#include <algorithm>
+#include <span>
+
+#include "io/base/check.h"
 #include "net/server/dispatch.h"
 #include "net/server/shard_server.h"
 #include "net/wire/operate.h"
@@ -134,6 +138,11 @@ struct Held {
   std::string shown;
 };
 
+Held held_by_name(const security::Principal& who, Bytes table) {
+  if (table.empty()) return {who.roles_everywhere(), "the whole node (prefix \"\")"};
+  return {who.roles_on(table), fmt::format("table '{}'", escape_bytes(table))};
+}
+
 Held held_on(ShardServer& shard, const security::Principal& who, const Frame& frame, Op op,
              const Named& named) {
   const uint64_t id = ignores_table_id(op) ? 0 : frame.header.table_id;
@@ -142,33 +151,60 @@ Held held_on(ShardServer& shard, const security::Principal& who, const Frame& fr
     return {entry ? who.roles_on(entry->schema.name) : who.roles_everywhere(),
             fmt::format("table {}", id)};
   }
-  if (!named.name.empty()) {
-    return {who.roles_on(named.name), fmt::format("table '{}'", escape_bytes(named.name))};
-  }
-  if (named.tablet != 0) {
+  if (named.name.empty() && named.tablet != 0) {
     const auto* entry = owner_of(shard.tables(), named.tablet);
     return {entry ? who.roles_on(entry->schema.name) : who.roles_everywhere(),
             fmt::format("the table of tablet {}", named.tablet)};
   }
-  return {who.roles_everywhere(), "the whole node (prefix \"\")"};
+  return held_by_name(who, named.name);
 }
 
-bool touches_schema(const fb::AlterTableRequest& alter) {
-  const auto* options = alter.options();
-  const bool storage = options != nullptr &&
-                       (options->durability() || options->compression() || options->block_bytes() ||
-                        options->compaction() || options->bottom_compression());
-  const bool families = (alter.add() != nullptr && alter.add()->size() > 0) ||
-                        (alter.drop() != nullptr && alter.drop()->size() > 0);
-  return storage || families;
+// A list of all tables shows those that may be seen; one of a named table is asked about that one.
+bool lists_all(const Permission& permission, bool names_table) {
+  return permission.scope == Scope::list && (!names_table || permission.op == Op::ListTables);
 }
 
-bool touches_retention(const fb::AlterTableRequest& alter) {
-  const auto* options = alter.options();
-  const bool reclaim = options != nullptr && (options->reclaim_within_us() ||
-                                              options->dead_slack() || options->reclaim_share());
-  const bool families = alter.alter() != nullptr && alter.alter()->size() > 0;
-  return reclaim || families || alter.close_oldest_undo_window();
+// The roles that a change of each field takes. A field that is not in the table, which a client of
+// a later schema may send, takes all of them.
+struct FieldRoles {
+  flatbuffers::voffset_t field;
+  Roles roles;
+  bool vector = false;  // an empty one changes nothing
+};
+constexpr FieldRoles kAlterFields[] = {
+    {fb::AlterTableRequest::VT_NAME, {}},
+    {fb::AlterTableRequest::VT_ADD, permissions::kAlterSchema.roles, true},
+    {fb::AlterTableRequest::VT_ALTER, permissions::kAlterRetention.roles, true},
+    {fb::AlterTableRequest::VT_DROP, permissions::kAlterSchema.roles, true},
+    {fb::AlterTableRequest::VT_OPTIONS, {}},  // by what is in it
+    {fb::AlterTableRequest::VT_CLOSE_OLDEST_UNDO_WINDOW, permissions::kAlterRetention.roles},
+};
+constexpr FieldRoles kOptionFields[] = {
+    {fb::TableOptions::VT_DURABILITY, permissions::kAlterSchema.roles},
+    {fb::TableOptions::VT_COMPRESSION, permissions::kAlterSchema.roles},
+    {fb::TableOptions::VT_BLOCK_BYTES, permissions::kAlterSchema.roles},
+    {fb::TableOptions::VT_RECLAIM_WITHIN_US, permissions::kAlterRetention.roles},
+    {fb::TableOptions::VT_DEAD_SLACK, permissions::kAlterRetention.roles},
+    {fb::TableOptions::VT_RECLAIM_SHARE, permissions::kAlterRetention.roles},
+    {fb::TableOptions::VT_COMPACTION, permissions::kAlterSchema.roles},
+    {fb::TableOptions::VT_BOTTOM_COMPRESSION, permissions::kAlterSchema.roles},
+};
+
+// Of every field that is set, by the vtable of the FlatBuffer: no accessor has to be named.
+Roles roles_of_fields(const flatbuffers::Table& table, std::span<const FieldRoles> known) {
+  constexpr flatbuffers::voffset_t kFirstField = 4;  // behind the sizes of vtable and table
+  const auto end =
+      flatbuffers::ReadScalar<flatbuffers::voffset_t>(table.GetVTable());  // its size in bytes
+  Roles roles;
+  for (flatbuffers::voffset_t field = kFirstField; field < end; field += 2) {
+    if (table.GetOptionalFieldOffset(field) == 0) continue;
+    const auto at = std::ranges::find(known, field, &FieldRoles::field);
+    const bool is_known = at != known.end();
+    using AnyVector = flatbuffers::Vector<uint8_t>;
+    if (is_known && at->vector && table.GetPointer<const AnyVector*>(field)->size() == 0) continue;
+    roles.add(is_known ? at->roles : permissions::kAlterTable.roles);
+  }
+  return roles;
 }
 
 }  // namespace
@@ -177,16 +213,23 @@ Need need_of(const Permission& permission, Bytes body) {
   if (permission.op != Op::AlterTable) return permission.need;
   const auto* alter = wire::verified<fb::AlterTableRequest>(body);
   if (alter == nullptr) return permission.need;
-  Roles roles;
-  if (touches_schema(*alter)) roles.add(Role::schema);
-  if (touches_retention(*alter)) roles.add(Role::retention);
+  const auto as_table = [](const auto* one) {
+    return reinterpret_cast<const flatbuffers::Table*>(one);
+  };
+  Roles roles = roles_of_fields(*as_table(alter), kAlterFields);
+  if (const auto* options = alter->options()) {
+    roles.add(roles_of_fields(*as_table(options), kOptionFields));
+  }
   return {roles.empty() ? permission.need.roles : roles};
 }
 
-bool is_shown(const Session& session, Op op, Bytes table) {
-  const security::Principal* who = session.principal();
+bool is_shown(const security::Principal* who, Op op, Bytes table) {
   if (who == nullptr) return true;
   return permission_of(static_cast<uint16_t>(op))->need.met_by(who->roles_on(table));
+}
+
+bool is_shown(const Session& session, Op op, Bytes table) {
+  return is_shown(session.principal(), op, table);
 }
 
 std::string name_of(uint16_t op) {
@@ -253,14 +296,27 @@ Result<void> check_access(ShardServer& shard, Session& session, const Frame& fra
   }
   const Named named = named_in(op, frame.body);
   if (!named.understood) return {};
-  // A list of all shows what may be seen; one of a named table is asked about that one.
-  const bool all = frame.header.table_id == 0 && named.name.empty();
-  if (permission->scope == Scope::list && (all || op == Op::ListTables)) {
+  if (lists_all(*permission, frame.header.table_id != 0 || !named.name.empty())) {
     return security::allow(*who, name, permission->need, who->roles_anywhere(), "any table");
   }
   const Held held = held_on(shard, *who, frame, op, named);
   if (simple) session.remember(frame.header.table_id, shard.tables().version, held.roles);
   return security::allow(*who, name, need_of(*permission, frame.body), held.roles, held.shown);
+}
+
+Result<void> check_access(const security::Principal& who, uint16_t op, Bytes table,
+                          std::optional<Need> need) {
+  const Permission* permission = permission_of(op);
+  CHECK(permission != nullptr, "operation {} has no permission", op);
+  if (permission->scope == Scope::open) return {};
+  const std::string name = name_of(op);
+  const Need wanted = need.value_or(permission->need);
+  if (permission->scope == Scope::node) return security::allow_node(who, name, wanted);
+  if (lists_all(*permission, !table.empty())) {
+    return security::allow(who, name, wanted, who.roles_anywhere(), "any table");
+  }
+  const Held held = held_by_name(who, table);
+  return security::allow(who, name, wanted, held.roles, held.shown);
 }
 
 }  // namespace cellar::server

@@ -15,6 +15,12 @@ namespace cellar::server {
 // UNAUTHENTICATED, PERMISSION_DENIED. The same whether the table exists or not.
 Result<void> check_access(ShardServer& shard, Session& session, const wire::Frame& frame);
 
+// The same decision for a principal who asks by another interface (HTTP) for what the operation
+// `op` of the protocol gives. `table`: as the request names it; empty: it names none. `need`: in
+// place of the permission's, where only a part of the operation is asked for. PERMISSION_DENIED.
+Result<void> check_access(const security::Principal& who, uint16_t op, Bytes table,
+                          std::optional<security::Need> need = std::nullopt);
+
 // What the security log says of a refusal.
 security::AuditEvent denial_event(const Session& session, const wire::Frame& frame,
                                   const Error& error);
@@ -27,7 +33,8 @@ std::string name_of(uint16_t op);
 // Of what is in the request, where the table alone does not tell (AlterTable).
 security::Need need_of(const Permission& permission, Bytes body);
 
-// For answers that list tables: whether this one is shown to the session.
+// For answers that list tables: whether this one is shown. `who`: null where nobody is asked.
+bool is_shown(const security::Principal* who, wire::fb::Op op, Bytes table);
 bool is_shown(const Session& session, wire::fb::Op op, Bytes table);
 
 }  // namespace cellar::server

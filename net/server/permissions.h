@@ -12,7 +12,7 @@
 
 namespace cellar::server {
 
-// Of what a role is asked.
+// What a role is checked against.
 enum class Scope : uint8_t {
   open,   // nothing: before and without any login
   table,  // the table that the request names
@@ -40,6 +40,11 @@ using wire::fb::OperateOp;
 // ANY: whoever may do anything with a table may know how it is made.
 inline constexpr Need kAny{Roles::all(), true};
 inline constexpr Need kReadWrite{{Role::read, Role::write}};
+// What of AlterTable changes how a table is stored and what families it has, and what of it changes
+// when cells die: see need_of().
+inline constexpr Need kAlterSchema{{Role::schema}};
+inline constexpr Need kAlterRetention{{Role::retention}};
+inline constexpr Need kAlterTable{{Role::schema, Role::retention}};
 
 inline constexpr std::array kTable = {
     Permission{Op::None, Scope::node, {{Role::admin}}},  // is no operation
@@ -59,7 +64,7 @@ inline constexpr std::array kTable = {
 
     Permission{Op::CreateTable, Scope::table, {{Role::schema}}, Logged::schema},
     // Or retention, or both, by what it changes: see need_of().
-    Permission{Op::AlterTable, Scope::table, {{Role::schema, Role::retention}}, Logged::schema},
+    Permission{Op::AlterTable, Scope::table, kAlterTable, Logged::schema},
     Permission{Op::DropTable, Scope::table, {{Role::schema}}, Logged::schema},
     Permission{Op::RestoreTable, Scope::table, {{Role::schema}}, Logged::schema},
     Permission{Op::ListTables, Scope::list, kAny},

@@ -1,114 +1,11 @@
 // What the HTTP listener must bear: in memory, on virtual time, byte by byte.
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <vector>
-
-#include "io/base/log.h"
-#include "io/runtime/sim_loop.h"
-#include "io/runtime/sim_transport.h"
-#include "net/http/http_listener.h"
-#include "net/http/http_node.h"
 #include "net/http/routes.h"
+#include "tests/net/http_listener_bed.h"
 
 namespace cellar::http {
 namespace {
 
-constexpr uint16_t kPort = 7421;
-constexpr int64_t kSecondUs = 1'000'000;
-
-class Bed : public testing::Test {
- protected:
-  Bed() {
-    config_.options.http.hosts = "node7.example  Cellar.Internal";
-    server_loop_ = &world_.add_loop();
-    client_loop_ = &world_.add_loop();
-    network_ = std::make_unique<SimNetwork>(fabric_, *server_loop_);
-    node_ = std::make_unique<HttpNode>(server_loop_->executor(), server_loop_->timers(), config_,
-                                       readiness_);
-    const Result<void> opened = world_.block_on(*server_loop_, open());
-    CHECK(opened, "no listener: {}", opened.error().message);
-  }
-  ~Bed() override {
-    for (auto& peer : peers_) peer->close();
-    world_.block_on(*server_loop_, listener_->stop());
-  }
-  Async<Result<void>> open() {
-    CO_TRY(auto listener, co_await network_->listen("127.0.0.1", kPort, false));
-    listener_ = std::make_unique<HttpListener>(server_loop_->executor(), server_loop_->timers(),
-                                               *node_, std::move(listener));
-    listener_->run();
-    co_return Result<void>();
-  }
-
-  ByteStream& connect() {
-    auto network = std::make_unique<SimNetwork>(fabric_, *client_loop_);
-    auto connected =
-        world_.block_on(*client_loop_, network->connect("127.0.0.1", kPort, kSecondUs));
-    CHECK(connected, "no connection");
-    networks_.push_back(std::move(network));
-    peers_.push_back(std::move(*connected));
-    return *peers_.back();
-  }
-  void send(ByteStream& peer, std::string bytes) {
-    (void)world_.block_on(*client_loop_, write_all(peer, std::move(bytes)));
-  }
-  static Async<Result<void>> write_all(ByteStream& peer, std::string bytes) {
-    const Bytes part = bytes;
-    co_return co_await peer.write({&part, 1});
-  }
-  // All that comes until the node closes the connection.
-  std::string read_to_end(ByteStream& peer) {
-    return world_.block_on(*client_loop_, read_all(peer));
-  }
-  static Async<std::string> read_all(ByteStream& peer) {
-    std::string all;
-    std::array<std::byte, 4096> buffer;
-    while (true) {
-      const auto n = co_await peer.read_some(buffer);
-      if (!n || *n == 0) co_return all;
-      all.append(reinterpret_cast<const char*>(buffer.data()), *n);
-    }
-  }
-  // One connection, these bytes, and everything that is answered. What does not say otherwise asks
-  // for the end of the connection.
-  std::string ask(const std::string& bytes) {
-    ByteStream& peer = connect();
-    send(peer, bytes);
-    return read_to_end(peer);
-  }
-  std::string get(std::string_view target, std::string_view headers = "") {
-    return ask(fmt::format("GET {} HTTP/1.1\r\nHost: 127.0.0.1:7421\r\n{}Connection: close\r\n\r\n",
-                           target, headers));
-  }
-  static int status(const std::string& answer) {
-    return answer.starts_with("HTTP/1.1 ") ? std::stoi(answer.substr(9, 3)) : 0;
-  }
-  static size_t answers(const std::string& all) {
-    size_t count = 0;
-    for (size_t at = all.find("HTTP/1.1 "); at != std::string::npos;
-         at = all.find("HTTP/1.1 ", at + 1)) {
-      ++count;
-    }
-    return count;
-  }
-  int64_t now_us() { return world_.clock().boot_us(); }
-
-  server::Config config_;
-  SimWorld world_{1};
-  SimFabric fabric_{world_};
-  ManualClock clock_;
-  server::Readiness readiness_{clock_};
-  SimLoop* server_loop_ = nullptr;
-  SimLoop* client_loop_ = nullptr;
-  std::unique_ptr<SimNetwork> network_;
-  std::unique_ptr<HttpNode> node_;
-  std::unique_ptr<HttpListener> listener_;
-  std::vector<std::unique_ptr<SimNetwork>> networks_;
-  std::vector<std::unique_ptr<ByteStream>> peers_;
-};
-
-using HttpAbuse = Bed;
+using HttpAbuse = HttpListenerBed;
 
 TEST_F(HttpAbuse, HealthAndReadinessFollowTheNode) {
   EXPECT_EQ(status(get("/healthz")), 200);
@@ -118,9 +15,14 @@ TEST_F(HttpAbuse, HealthAndReadinessFollowTheNode) {
   EXPECT_NE(ready.find(R"("state":"starting")"), std::string::npos);
   readiness_.serve(1);
   EXPECT_EQ(status(get("/readyz")), 200);
-  readiness_.beat(ShardId{0}, false);
+  readiness_.beat(ShardId{0}, server::Conditions().set(server::Condition::read_only, true));
   EXPECT_EQ(status(get("/readyz")), 503);
-  readiness_.beat(ShardId{0}, true);
+  readiness_.beat(ShardId{0}, server::Conditions().set(server::Condition::disk_hung, true));
+  ready = get("/readyz");
+  EXPECT_EQ(status(ready), 503);
+  EXPECT_NE(ready.find("the disk has not answered"), std::string::npos) << ready;
+  EXPECT_EQ(status(get("/healthz")), 200) << "the process lives: a restart helps no disk";
+  readiness_.beat(ShardId{0}, {});
   readiness_.drain(true);
   EXPECT_EQ(status(get("/readyz")), 404);
   EXPECT_EQ(status(get("/healthz")), 200);
@@ -134,7 +36,7 @@ TEST_F(HttpAbuse, SlowlorisIsCutWhateverItTrickles) {
   ByteStream& peer = connect();
   const int64_t began_us = now_us();
   send(peer, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n");
-  for (int i = 0; i < 30; ++i) {
+  for (int i = 0; i < 14; ++i) {
     world_.block_on(*client_loop_, sleep_us(client_loop_->timers(), kSecondUs / 2));
     send(peer, "X-A: b\r\n");
   }
@@ -294,7 +196,79 @@ TEST_F(HttpAbuse, WhatIsNoHttpIsRefused) {
 TEST_F(HttpAbuse, IdleConnectionsKeepNobodyOut) {
   for (int i = 0; i < 100; ++i) connect();
   EXPECT_EQ(status(get("/healthz")), 200);
-  EXPECT_LE(listener_->connections(), HttpListener::kMaxConnections + 1);
+  EXPECT_LE(listener_->connections(), HttpListener::kMaxConnections);
+}
+
+// Half-sent requests, renewed as often as their sender likes: every check is answered within a
+// second.
+class SlowRequests : public HttpListenerBed, public testing::WithParamInterface<int> {};
+
+TEST_P(SlowRequests, KeepNoHealthCheckOut) {
+  constexpr const char* kHalf = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-A: ";
+  for (int i = 0; i < GetParam(); ++i) send(connect(), kHalf);
+  for (int round = 0; round < 20; ++round) {
+    const int64_t began_us = now_us();
+    EXPECT_EQ(status(get("/healthz")), 200) << "round " << round;
+    EXPECT_LE(now_us() - began_us, kSecondUs);
+    for (int i = 0; i < 16; ++i) send(connect(), kHalf);
+    world_.block_on(*client_loop_, sleep_us(client_loop_->timers(), kSecondUs / 2));
+  }
+  EXPECT_LE(listener_->connections(), HttpListener::kMaxConnections);
+}
+INSTANTIATE_TEST_SUITE_P(HttpAbuse, SlowRequests, testing::Values(64, 200, 400));
+
+TEST_F(HttpAbuse, AnswersThatNobodyTakesKeepNoHealthCheckOut) {
+  std::string many;
+  for (int i = 0; i < 400; ++i) many += "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  for (size_t i = 0; i < HttpListener::kMaxConnections; ++i) send(connect(), many);
+  for (int round = 0; round < 5; ++round) {
+    EXPECT_EQ(status(get("/healthz")), 200) << "round " << round;
+  }
+}
+
+// Every place is taken by a request that is at work (a shard does not answer): the open routes are
+// answered still, in places of their own, and nothing that is at work is cut.
+TEST_F(HttpAbuse, RequestsAtWorkKeepNoHealthCheckOut) {
+  class Waiting final : public HttpService {
+   public:
+    Async<HttpResponse> answer(HttpRequest& request) override {
+      HttpResponse response;
+      response.status = request.open_routes_only ? 503 : 200;
+      if (request.path == "/healthz") response.status = 200;
+      if (request.path == "/work" && !request.open_routes_only) co_await go_on.wait();
+      co_return response;
+    }
+    Event go_on;
+  };
+  constexpr uint16_t kOther = kPort + 1;
+  Waiting service;
+  std::unique_ptr<HttpListener> waiting;
+  const auto open_other = [&]() -> Async<Result<void>> {
+    CO_TRY(auto listener, co_await network_->listen("127.0.0.1", kOther, false));
+    waiting = std::make_unique<HttpListener>(server_loop_->executor(), server_loop_->timers(),
+                                             service, std::move(listener));
+    waiting->run();
+    co_return Result<void>();
+  };
+  ASSERT_TRUE(world_.block_on(*server_loop_, open_other()));
+  const auto request = [](std::string_view path) {
+    return fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
+  };
+  std::vector<ByteStream*> at_work;
+  for (size_t i = 0; i < HttpListener::kMaxConnections; ++i) {
+    at_work.push_back(&connect(kOther));
+    send(*at_work.back(), request("/work"));
+  }
+  world_.block_on(*client_loop_, sleep_us(client_loop_->timers(), kSecondUs / 10));
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(status(ask(request("/healthz"), kOther)), 200);
+    EXPECT_EQ(status(ask(request("/work"), kOther)), 503);
+    for (int i = 0; i < 100; ++i) send(connect(kOther), "GET /healthz HTTP/1.1\r\nX-A: ");
+  }
+  service.go_on.set();
+  for (ByteStream* one : at_work) EXPECT_EQ(status(read_to_end(*one)), 200);
+  for (auto& peer : peers_) peer->close();
+  world_.block_on(*server_loop_, waiting->stop());
 }
 
 }  // namespace

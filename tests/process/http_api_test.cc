@@ -1,6 +1,7 @@
 // The API of a running node: what its description says is what it answers, and what changes
 // something is guarded.
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
@@ -11,6 +12,7 @@
 
 #include "net/http/metric_table.h"
 #include "net/http/routes.h"
+#include "net/security/token.h"
 #include "tests/process/http_bed.h"
 
 namespace cellar::process {
@@ -303,6 +305,88 @@ TEST_F(HttpApi, MetricsAreWellFormedAndThoseOfTheTable) {
             std::string::npos);
   EXPECT_NE(answer.body.find(R"(cellar_table_tablets{table="users"} )"), std::string::npos);
   EXPECT_LT(series.size(), 2000u);
+}
+
+// A node with principals: over HTTP they may what they may over the protocol.
+class HttpPrincipals : public HttpBed {
+ protected:
+  void SetUp() override {
+    std::ofstream(scratch_ / "principals.toml")
+        << principal("boss", "", "admin") << principal("reader", "users", "read")
+        << principal("everywhere", "", "read") << principal("maker", "", "schema");
+    start({"--security-principals", scratch_ / "principals.toml"});
+    client::ClientOptions options;
+    options.address = node_->address();
+    options.token = token("maker");
+    client::SyncClient client(options);
+    for (const char* name : {"users", "orders"}) {
+      client::TableSpec spec;
+      spec.name = name;
+      spec.families.resize(1);
+      spec.families[0].name = "f";
+      const auto made = client.create_table(spec);
+      ASSERT_TRUE(made) << made.error().message;
+    }
+  }
+  static std::string token(std::string_view name) { return fmt::format("token-of-{}", name); }
+  static std::string principal(std::string_view name, std::string_view prefix,
+                               std::string_view role) {
+    return fmt::format(
+        "[[principal]]\nname = \"{}\"\ntokens = [\"{}\"]\n"
+        "[[principal.grant]]\nprefix = \"{}\"\nroles = [\"{}\"]\n",
+        name, security::hash_text(token(name)), prefix, role);
+  }
+  HttpAnswer ask(std::string_view who, const std::string& target) {
+    const std::string header =
+        who.empty() ? "" : fmt::format("Authorization: Bearer {}\r\n", token(who));
+    return http_call(http_, "GET", target, header);
+  }
+};
+
+TEST_F(HttpPrincipals, MayWhatTheyMayOverTheProtocol) {
+  // Of the node as a whole, or of every table: the role admin on the prefix "".
+  for (const char* target :
+       {"/api/v1/node", "/api/v1/shards", "/api/v1/compactions", "/api/v1/slow-requests",
+        "/api/v1/history", "/api/v1/profile", "/api/v1/clock", "/api/v1/config", "/api/v1/audit",
+        "/api/v1/reclaim", "/api/v1/reclaim?table=users", "/api/v1/audit?table=users",
+        "/api/v1/tablets?table=users"}) {
+    EXPECT_EQ(ask("boss", target).status, 200) << target;
+    EXPECT_EQ(ask("reader", target).status, 403) << target;
+    EXPECT_EQ(ask("everywhere", target).status, 403) << target;
+    EXPECT_EQ(ask("", target).status, 401) << target << " for any local process";
+    EXPECT_EQ(ask("nobody", target).status, 401) << target;
+  }
+  EXPECT_EQ(ask("reader", "/api/v1/cells?table=users").status, 200);
+  EXPECT_EQ(ask("reader", "/api/v1/cells?table=orders").status, 403);
+  EXPECT_EQ(ask("reader", "/api/v1/cells?table=absent").status, 403);
+  EXPECT_EQ(ask("everywhere", "/api/v1/cells?table=absent").status, 404);
+  EXPECT_EQ(ask("boss", "/api/v1/cells?table=users").status, 403);
+  EXPECT_EQ(ask("reader", "/api/v1/table?name=users").status, 200);
+  EXPECT_EQ(ask("reader", "/api/v1/table?name=orders").status, 403);
+  const std::string shown = ask("reader", "/api/v1/tables").body;
+  EXPECT_NE(shown.find("\"users\""), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("\"orders\""), std::string::npos) << shown;
+  EXPECT_EQ(ask("", "/metrics").status, 200);
+  EXPECT_EQ(ask("", "/readyz").status, 200);
+  const std::string change = "X-Cellar-Request: 1\r\nContent-Type: application/json\r\n";
+  const auto drain = [&](std::string_view who) {
+    return http_call(http_, "POST", "/api/v1/drain",
+                     change + fmt::format("Authorization: Bearer {}\r\n", token(who)),
+                     R"({"drain": false})")
+        .status;
+  };
+  EXPECT_EQ(drain("everywhere"), 403);
+  EXPECT_EQ(drain("boss"), 200);
+  // The security log tells of both.
+  std::string log;
+  for (int i = 0; i < 100 && log.find("\"change\"") == std::string::npos; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::ifstream in(scratch_ / "data" / "security" / "audit-00000000000000000001.jsonl", std::ios::binary);
+    log.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  EXPECT_NE(log.find("\"principal\":\"boss\""), std::string::npos) << log;
+  EXPECT_NE(log.find("http /api/v1/drain"), std::string::npos) << log;
+  EXPECT_NE(log.find("\"denied\""), std::string::npos) << log;
 }
 
 }  // namespace

@@ -50,15 +50,21 @@ function showLost(error) {
   if (pill) { pill.dataset.state = "lost"; pill.textContent = "no answer"; }
 }
 
+// A principal without the role for the node's figures has those views that do not show them.
+function unlessForbidden(error) {
+  if (error.status === 403) return null;
+  throw error;
+}
+
 // A view is {load(): figures, show(figures, root)}; `root` is its own until another view comes.
 async function refresh() {
   clearTimeout(timer);
   const view = current;
   try {
-    const [node, figures] = await Promise.all([get("node"), view.load()]);
+    const [node, figures] = await Promise.all([get("node").catch(unlessForbidden), view.load()]);
     if (view !== current) return;
     heardAt = Date.now();
-    showNode(node);
+    if (node) showNode(node);
     view.show(figures, content, node);
     document.body.dataset.loaded = viewName();
   } catch (error) {
