@@ -18,7 +18,7 @@ struct SettingChange {
 
 // How a node stands, and what a reload changed.
 struct ControlStatus {
-  std::string state;                   // "starting", "ready", "read-only", "broken", "draining"
+  std::string state;                   // as /readyz tells it: "ready", "read-only", ...
   std::string reason;                  // why, a sentence without a full stop
   uint64_t connections = 0;            // open now; this client's is one of them
   std::vector<SettingChange> changed;  // in force

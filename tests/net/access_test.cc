@@ -392,10 +392,11 @@ std::vector<std::string> fields_of(const std::string& table) {
   return names;
 }
 
-// What is asked for an alteration in which this field alone is set. `size`: of a scalar's bytes; 0:
-// a vector of one empty table or string.
 enum class In : uint8_t { request, options };
-Roles asked_for(In in, size_t field, size_t size) {
+
+// What is asked for an alteration in which this field is set, alone or beside one that is known.
+// `size`: of a scalar's bytes; 0: a vector of one empty table or string.
+Roles asked_for(In in, size_t field, size_t size, bool beside_known = false) {
   flatbuffers::FlatBufferBuilder b;
   const auto at = static_cast<flatbuffers::voffset_t>(4 + 2 * field);
   const auto name = b.CreateString("t");
@@ -410,13 +411,14 @@ Roles asked_for(In in, size_t field, size_t size) {
   };
   flatbuffers::Offset<fb::TableOptions> options;
   if (in == In::options) {
-    b.ForceDefaults(true);
     const auto start = b.StartTable();
+    if (beside_known) b.AddElement<uint8_t>(fb::TableOptions::VT_DURABILITY, 1);
     set();
     options = b.EndTable(start);
   }
   const auto start = b.StartTable();
   b.AddOffset(fb::AlterTableRequest::VT_NAME, name);
+  if (in == In::request && beside_known) b.AddOffset(fb::AlterTableRequest::VT_ALTER, families);
   if (in == In::options) b.AddOffset(fb::AlterTableRequest::VT_OPTIONS, options);
   if (in == In::request && size > 0) set();
   if (in == In::request && size == 0 && at == fb::AlterTableRequest::VT_DROP) {
@@ -470,6 +472,8 @@ TEST(AlterTable, EveryFieldTakesItsRoleAndAnUnknownOneAll) {
   for (const size_t later : {std::size(options), size_t{20}, size_t{63}}) {
     EXPECT_EQ(asked_for(In::options, later, 1), both) << later;
     EXPECT_EQ(asked_for(In::request, later, 1), both) << later;
+    EXPECT_EQ(asked_for(In::options, later, 1, true), both) << later << " beside durability";
+    EXPECT_EQ(asked_for(In::request, later, 1, true), both) << later << " beside a rule";
   }
 }
 

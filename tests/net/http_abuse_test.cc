@@ -1,4 +1,8 @@
 // What the HTTP listener must bear: in memory, on virtual time, byte by byte.
+#include <cstring>
+#include <deque>
+
+#include "io/runtime/event.h"
 #include "net/http/routes.h"
 #include "tests/net/http_listener_bed.h"
 
@@ -219,11 +223,105 @@ INSTANTIATE_TEST_SUITE_P(HttpAbuse, SlowRequests, testing::Values(64, 200, 400))
 
 TEST_F(HttpAbuse, AnswersThatNobodyTakesKeepNoHealthCheckOut) {
   std::string many;
-  for (int i = 0; i < 400; ++i) many += "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  for (int i = 0; i < 50; ++i) {
+    many += "GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  }
   for (size_t i = 0; i < HttpListener::kMaxConnections; ++i) send(connect(), many);
+  world_.block_on(*client_loop_, sleep_us(client_loop_->timers(), kSecondUs));
   for (int round = 0; round < 5; ++round) {
     EXPECT_EQ(status(get("/healthz")), 200) << "round " << round;
   }
+}
+
+// A peer of some address that has sent these bytes and sends no more.
+class SilentPeer final : public ByteStream {
+ public:
+  SilentPeer(std::string peer, std::string bytes, std::string& received)
+      : peer_(std::move(peer)), bytes_(std::move(bytes)), received_(received) {}
+
+  Async<Result<size_t>> read_some(std::span<std::byte> into) override {
+    if (!bytes_.empty() && !closed_.is_set()) {
+      const size_t n = std::min(into.size(), bytes_.size());
+      std::memcpy(into.data(), bytes_.data(), n);
+      bytes_.erase(0, n);
+      co_return n;
+    }
+    co_await closed_.wait();
+    co_return fail(Errc::cancelled, "closed");
+  }
+  Async<Result<void>> write(std::span<const Bytes> parts) override {
+    for (const Bytes part : parts) received_ += part;
+    co_return Result<void>();
+  }
+  Result<size_t> try_write(std::span<const Bytes>) override { return size_t{0}; }
+  void close() override {
+    if (!closed_.is_set()) received_ += "(closed)";
+    closed_.set();
+  }
+  std::string peer() const override { return peer_; }
+
+ private:
+  const std::string peer_;
+  std::string bytes_;
+  std::string& received_;
+  Event closed_;
+};
+
+class HandListener final : public Listener {
+ public:
+  void arrive(std::unique_ptr<ByteStream> stream) {
+    waiting_.push_back(std::move(stream));
+    changed_.notify_all();
+  }
+  Async<Result<std::unique_ptr<ByteStream>>> accept() override {
+    while (waiting_.empty() && !closed_) co_await changed_.wait();
+    if (closed_) co_return fail(Errc::cancelled, "closed");
+    auto stream = std::move(waiting_.front());
+    waiting_.pop_front();
+    co_return stream;
+  }
+  std::string address() const override { return "127.0.0.1:0"; }
+  uint16_t port() const override { return 0; }
+  void close() override {
+    closed_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::deque<std::unique_ptr<ByteStream>> waiting_;
+  Notify changed_;
+  bool closed_ = false;
+};
+
+// Who has the most connections makes room, and of those the one that has been slow longest. An
+// address of IPv6 is its /64.
+TEST_F(HttpAbuse, TheAddressWithTheMostMakesRoom) {
+  constexpr const char* kHalf = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: ";
+  auto by_hand = std::make_unique<HandListener>();
+  HandListener& door = *by_hand;
+  HttpListener listener(server_loop_->executor(), server_loop_->timers(), *node_,
+                        std::move(by_hand));
+  std::deque<std::string> received;
+  const auto arrive = [&](std::string peer, std::string bytes) {
+    door.arrive(
+        std::make_unique<SilentPeer>(std::move(peer), std::move(bytes), received.emplace_back()));
+    world_.block_on(*server_loop_, sleep_us(server_loop_->timers(), 1000));
+  };
+  listener.run();
+  constexpr size_t kOthers = 20;
+  for (size_t i = 0; i < kOthers; ++i) arrive(fmt::format("10.0.0.{}:80", i), kHalf);
+  for (size_t i = kOthers; i < HttpListener::kMaxConnections; ++i) {
+    arrive(fmt::format("[2001:db8::{:x}]:80", i), kHalf);
+  }
+  for (size_t i = 0; i < 10; ++i) {
+    const std::string& victim = received[kOthers + i];
+    EXPECT_EQ(victim, "") << i;
+    arrive(fmt::format("192.0.2.{}:80", i), "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_EQ(victim, "(closed)") << i;
+    EXPECT_TRUE(received.back().starts_with("HTTP/1.1 200 OK")) << received.back();
+  }
+  for (size_t i = 0; i < kOthers; ++i) EXPECT_EQ(received[i], "") << "another's, though older";
+  world_.block_on(*server_loop_, listener.stop());
 }
 
 // Every place is taken by a request that is at work (a shard does not answer): the open routes are

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <latch>
 
 #include "io/disk/io_engine.h"
 #include "io/disk/uring_fs.h"
@@ -106,6 +107,27 @@ TEST_F(OpenDirectoryTest, OneThatIsNotThereIsMadeOnlyWhenAskedTo) {
   EXPECT_FALSE(std::filesystem::exists(dir.path() + "/missing"));
   EXPECT_TRUE(open(missing, true, dir.path()));
   EXPECT_TRUE(std::filesystem::is_directory(missing));
+}
+
+// A mount that hangs: whoever waits for it waits, and the loop turns on.
+TEST_F(OpenDirectoryTest, ACallThatHangsDoesNotHoldTheLoop) {
+  std::latch thaw(1);
+  struct Hung : BlockingPool::Job {
+    std::latch* thaw = nullptr;
+  } hung;
+  hung.thaw = &thaw;
+  hung.run = [](BlockingPool::Job& job) { static_cast<Hung&>(job).thaw->wait(); };
+  pool.submit(hung);
+  bool done = false;
+  spawn(loop.executor(), [&]() -> Async<void> {
+    const auto opened = co_await open_directory(loop, pool, {dir.path(), {dir.path()}, true});
+    EXPECT_TRUE(opened);
+    done = true;
+  });
+  for (int i = 0; i < 100; ++i) loop.turn(false);
+  EXPECT_FALSE(done);
+  thaw.count_down();
+  while (!done) loop.turn(true);
 }
 
 // Runs in a child process and answers its exit code, -1 when it did not exit.
