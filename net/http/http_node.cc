@@ -34,8 +34,10 @@ security::AuditEvent audit_event(std::string_view what, const HttpRequest& reque
   if (request.principal) event.principal = request.principal->name;
   event.address = request.peer;
   event.operation = server::name_of(gate.op);
-  const std::string table = table_of(request, gate.table);
-  event.object = table.empty() ? "node" : fmt::format("table '{}'", escape_bytes(table));
+  // The body of a stranger is not looked into.
+  const bool known = request.principal != nullptr;
+  const std::string table = known ? table_of(request, gate.table) : "";
+  if (known) event.object = table.empty() ? "node" : fmt::format("table '{}'", escape_bytes(table));
   event.outcome = status == 200 ? "OK" : fmt::format("HTTP {}", status);
   event.detail = fmt::format("http {}", request.path);
   return event;
@@ -117,9 +119,8 @@ Async<HttpResponse> HttpNode::answer_route(const Route& route, HttpRequest& requ
     co_return *std::move(refused);
   }
   HttpResponse response = co_await route.handler(*this, request);
-  const bool changes =
-      route.method == Method::post &&
-      server::permission_of(route.gate.op)->logged != server::Logged::no;
+  const bool changes = route.method == Method::post &&
+                       server::permission_of(route.gate.op)->logged != server::Logged::no;
   if (asked && changes) {
     co_await audit(audit_event("change", request, route.gate, response.status));
   }
