@@ -81,13 +81,13 @@ Async<Result<BackupBlob>> BackupBlobs::copy(BlobStore& from, BlobStore& to, Blob
   CO_TRY_VOID(co_await to.remove(id));
   CO_TRY(std::unique_ptr<BlobWriter> writer, co_await to.create(id, blob->size(), kClass));
   Copy take{*writer, progress_};
-  const Result<void> copied = co_await each_chunk(*this, *blob, take);
+  Result<void> copied = co_await each_chunk(*this, *blob, take);
+  if (copied) copied = co_await writer->seal();
   if (!copied) {
     const Result<void> abandoned = co_await writer->abandon();
     (void)abandoned;  // the first error is the answer
-    co_return std::unexpected(copied.error());
+    co_return std::unexpected(std::move(copied).error());
   }
-  CO_TRY_VOID(co_await writer->seal());
   co_return BackupBlob{id, blob->size(), take.crc};
 }
 

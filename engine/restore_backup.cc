@@ -94,9 +94,15 @@ class Rewriting {
       const Result<void> abandoned = co_await writer.abandon();
       co_return copied ? abandoned : copied;
     }
-    CO_TRY(TableMeta meta, co_await writer.finish());
+    Result<TableMeta> meta = co_await writer.finish();
+    if (!meta) {
+      // Pieces may still be in flight, and the file is nobody's.
+      const Result<void> abandoned = co_await writer.abandon();
+      (void)abandoned;  // the first error is the answer
+      co_return std::unexpected(std::move(meta).error());
+    }
     made_.push_back(blob);
-    written.push_back({.meta = std::move(meta), .rows = {}});
+    written.push_back({.meta = *std::move(meta), .rows = {}});
     co_return Result<void>();
   }
 

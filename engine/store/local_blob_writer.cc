@@ -23,7 +23,9 @@ LocalBlobWriter::LocalBlobWriter(FileSystem& fs, FileRemovalRef removal, WriteRa
   }
 }
 
-LocalBlobWriter::~LocalBlobWriter() = default;
+LocalBlobWriter::~LocalBlobWriter() {
+  CHECK(in_flight_ == 0, "blob {:x} is given up with {} writes in flight", id_.value(), in_flight_);
+}
 
 Result<void> LocalBlobWriter::failed() const {
   if (error_) return std::unexpected(*error_);
