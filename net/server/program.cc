@@ -1,7 +1,11 @@
 #include "net/server/program.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
+#include <exception>
+#include <new>
+#include <system_error>
 
 #include "io/base/log_setup.h"
 #include "net/server/offline_tasks.h"
@@ -124,6 +128,24 @@ int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
   return server.stop() ? 0 : kExitCannotStart;
 }
 
+// What the machine refuses, memory or a thread, ends the process in words, at once: nothing that
+// was acknowledged needs more. Anything else is a bug of ours and leaves a core.
+[[noreturn]] void end_for_want() {
+  try {
+    if (const std::exception_ptr why = std::current_exception()) std::rethrow_exception(why);
+  } catch (const std::bad_alloc&) {
+    std::fputs("cellard: ends, the machine gives it no more memory (memory.total, ulimit -v)\n",
+               stderr);
+    std::_Exit(kExitCannotStart);
+  } catch (const std::system_error& why) {
+    std::fprintf(stderr, "cellard: ends, the machine refuses it a thread or memory: %s\n",
+                 why.what());
+    std::_Exit(kExitCannotStart);
+  } catch (...) {
+  }
+  std::abort();
+}
+
 int cannot_start(const Error& error) {
   say(stderr, "cellard: {}\n", error.message);
   return kExitCannotStart;
@@ -132,6 +154,7 @@ int cannot_start(const Error& error) {
 }  // namespace
 
 int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Companion* companion) {
+  std::set_terminate(&end_for_want);
   set_log_level(config.options.log.level);
   set_log_format(config.options.log.format);
   if (config.task.wanted()) return run_task(config, clock);
