@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/store/blob_files.h"
+#include "io/base/log.h"
 #include "io/runtime/waiter.h"
 
 namespace cellar::engine {
@@ -24,10 +26,31 @@ Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item,
   co_return Ref<TabletTable>(new TabletTable(std::move(item), std::move(table), shard.blob_ends));
 }
 
+namespace {
+
+// The damage of one table does not keep the others of the node from being served: it is in
+// quarantine, as a table of which a block is damaged, with all its rows.
+Async<Result<Ref<TabletTable>>> open_in_quarantine(ShardContext& shard, TableItem item,
+                                                   Error damage) {
+  auto blob = co_await shard.blobs.open(item.meta.blob);
+  if (!blob) co_return std::unexpected(std::move(damage));
+  damage.message = fmt::format("{}: {}", blob_path(item.meta.blob), damage.message);
+  log_error("shard", "shard={} table in quarantine, its rows are not served: {}", shard.shard,
+            damage.message);
+  Ref<OpenTable> table = shard.open_tables.add(
+      TableReader::lost(std::move(*blob), shard.loader, item.meta, std::move(damage)));
+  co_return Ref<TabletTable>(new TabletTable(std::move(item), std::move(table), shard.blob_ends));
+}
+
+}  // namespace
+
 Async<Result<std::unique_ptr<Tablet>>> open_tablet(ShardContext& shard, TabletSeed seed) {
   std::vector<Ref<TabletTable>> tables;
   for (const TableItem& item : seed.tables) {
     auto table = co_await open_table(shard, item);
+    if (!table && table.error().code == Errc::data_loss) {
+      table = co_await open_in_quarantine(shard, item, table.error());
+    }
     if (!table) {
       Error error = std::move(table).error();
       error.message = fmt::format("tablet {}: {}", seed.id, error.message);
@@ -108,6 +131,14 @@ RecoveredTablet recovered_state(const Tablet& tablet, const ReplayReport& replay
   spans.push_back({.log = new_log});
   recovered.state.spans = std::move(spans);
   recovered.old_logs = old_logs_of(recovered.state, new_log);
+  return recovered;
+}
+
+RecoveredTablet unchanged_state(const Tablet& tablet) {
+  RecoveredTablet recovered;
+  recovered.id = tablet.id();
+  recovered.version = tablet.manifest_version();
+  recovered.state = tablet.state();
   return recovered;
 }
 

@@ -262,6 +262,19 @@ RunShapes Tablet::run_shapes() const {
                             shard_.open_blocks_bytes);
 }
 
+// Range deletes of a lost table may lie anywhere, so that every row of the tablet may be one of
+// theirs.
+const Error* Tablet::lost_deletes(const std::vector<TabletRun>& runs) {
+  for (const TabletRun& run : runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      if (table->slice().table().is_lost() && table->meta().range_deletes > 0) {
+        return table->damage();
+      }
+    }
+  }
+  return nullptr;
+}
+
 void Tablet::publish(std::vector<TabletRun> runs) {
   Ref<Version> next(new Version);
   if (active_) next->memtables.push_back(active_);
@@ -274,6 +287,7 @@ void Tablet::publish(std::vector<TabletRun> runs) {
   next_unread_us_ = unread.next_us;
   retire_version();
   version_ = std::move(next);
+  lost_deletes_ = lost_deletes(version_->runs);
   ++publications_;
 }
 

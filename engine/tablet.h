@@ -181,6 +181,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   bool submit_waiting(ConditionalWrite& write) override;
   void apply(CommitStamp stamp, Bytes payload);
   TabletMemtable& active();
+  static const Error* lost_deletes(const std::vector<TabletRun>& runs);
   void publish(std::vector<TabletRun> runs);
   void retire_version();
   // Where runs or rules have changed.
@@ -219,6 +220,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   ReclaimAttempt attempt_;
   Compaction compaction_ = Compaction::automatic;  // until the first look
   uint64_t publications_ = 0;
+  const Error* lost_deletes_ = nullptr;  // why nothing is known of some range deletes; of version_
   int64_t orphaned_us_;
   const int64_t tokens_in_tables_until_us_;  // of the tables that it was opened with
   bool sealing_ = false;

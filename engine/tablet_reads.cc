@@ -25,12 +25,14 @@ Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
                                                       std::unique_ptr<CellWatch> watch,
                                                       const NamedColumns* columns) {
   note_read(spec);
+  if (lost_deletes_ != nullptr) return std::unexpected(*lost_deletes_);
   return make_cursor(spec, as_of, std::move(watch), {}, columns);
 }
 
 Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
                                      const Clock* clock) {
   note_read(spec);
+  if (lost_deletes_ != nullptr) return std::unexpected(*lost_deletes_);
   std::optional<RowStart> started;
   auto outcome = RowReader::Outcome::handed_over;
   if (RowReader::may_read(spec) && in_range(spec.rows.ranges().front().start)) {

@@ -137,7 +137,10 @@ class RecordDump {
           fmt::format("{} is damaged at {}: everything before position {} was on disk once",
                       scan_.path(), offset, rest.greatest_mark));
     } else if (rest.used_end > at) {
-      dump_.section(offset, rest.used_end - at, "torn tail: no record, never acknowledged");
+      const std::string words =
+          fmt::format("torn tail: {} bytes, cannot be told from damage", rest.used_end - at);
+      dump_.section(offset, rest.used_end - at, words);
+      dump_.note(fmt::format("{} at {}: {}", scan_.path(), offset, words));
     } else {
       dump_.section(offset, header_.file_bytes - offset, "not written yet");
     }

@@ -36,6 +36,7 @@ class DirectoryCheck {
     if (!sizes_.contains(string(kCurrentPath)) && !any_of_ours_) {
       co_return fail(Errc::failed_precondition, "no data directory: there is no {}", kCurrentPath);
     }
+    CO_TRY_VOID(co_await check_format());
     CO_TRY_VOID(co_await check_files());
     CO_TRY_VOID(co_await load_state());
     if (loaded_) {
@@ -98,6 +99,17 @@ class DirectoryCheck {
     return is_blob(path) || is_segment(path) || is_manifest(path) || path == kCurrentPath;
   }
 
+  Async<Result<void>> check_format() {
+    const auto format = co_await read_format(fs_);
+    if (!format) {
+      dump_.problem(format.error().message);
+    } else if (!*format) {
+      dump_.problem(
+          fmt::format("{} is missing: nothing tells of which format the data is", kFormatPath));
+    }
+    co_return Result<void>();
+  }
+
   Async<Result<void>> check_files() {
     for (const auto& [path, size] : sizes_) {
       if (!is_blob(path) && !is_segment(path) && !is_manifest(path)) continue;
@@ -109,23 +121,22 @@ class DirectoryCheck {
   }
 
   Async<Result<void>> load_state() {
-    if (!sizes_.contains(string(kCurrentPath))) {
+    const Result<std::optional<uint64_t>> number = co_await read_current(fs_);
+    if (!number) {
+      dump_.problem(number.error().message);
+      co_return Result<void>();
+    }
+    if (!*number) {
       dump_.problem(
           fmt::format("{} is missing: nothing tells which manifest is true", kCurrentPath));
       co_return Result<void>();
     }
-    CO_TRY(const string content, co_await read_file(fs_, string(kCurrentPath)));
-    const Result<uint64_t> number = decode_current(content);
-    if (!number) {
-      dump_.problem(fmt::format("{}: {}", kCurrentPath, number.error().message));
-      co_return Result<void>();
-    }
-    current_ = manifest_path(*number);
+    current_ = manifest_path(**number);
     if (!sizes_.contains(current_)) {
       dump_.problem(fmt::format("{} names {}, which is missing", kCurrentPath, current_));
       co_return Result<void>();
     }
-    Result<LoadedManifest> loaded = co_await load_manifest(fs_, *number);
+    Result<LoadedManifest> loaded = co_await load_manifest(fs_, **number);
     if (!loaded) {
       dump_.problem(fmt::format("{}: {}", current_, loaded.error().message));
     } else if (!loaded->state.complete) {
@@ -283,6 +294,7 @@ class DirectoryCheck {
   void name_orphans() {
     for (const auto& [path, size] : sizes_) {
       if (path == kCurrentPath || path == current_ || is_segment(path)) continue;
+      if (path == kPreviousPath || path == kSpareManifestPath || is_start_spare(path)) continue;
       if (is_blob(path)) {
         if (!named_.contains(path)) {
           dump_.note(

@@ -74,7 +74,8 @@ bool RunSource::prefetch(const ReadScope& scope, size_t place) const {
   const WantedTimes times = prune_ ? scope.times() : WantedTimes{};
   if (!times.everything() && times.excludes(table.marks().bounds(mark))) return true;
   if (table.outline() != nullptr) return prefetch_by_part(scope, table, mark, key, place);
-  scope.prefetch->add(table, table.marks().handle(mark), table.marks().raw_bytes(mark), place);
+  const BlockHandle at = table.marks().handle(mark);
+  if (at.size != 0) scope.prefetch->add(table, at, table.marks().raw_bytes(mark), place);
   return true;
 }
 

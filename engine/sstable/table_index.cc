@@ -90,6 +90,12 @@ bool TableIndex::open(Bytes contents, uint64_t data_end) {
 }
 
 // So many more; true: all are there.
+void TableIndex::open_lost() {
+  blocks_.push_back({kTableHeaderBytes, 0, 0, 0, 0});
+  encode_time_bounds(texts_, TimeBounds::unknown());
+  heads_.push_back(0);
+}
+
 bool TableIndex::add_heads(size_t most) {
   if (heads_.empty() && !blocks_.empty()) heads_.push_back(0);
   if (blocks_.size() < 2) return true;

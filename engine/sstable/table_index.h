@@ -46,6 +46,8 @@ class TableIndex {
  public:
   // False when the bytes are no index, or name bytes at or past `data_end`.
   bool open(Bytes contents, uint64_t data_end);
+  // Of a table whose index is lost: one block of no size with every key in it, which none can load.
+  void open_lost();
 
   size_t blocks() const { return blocks_.size(); }
   // The block in which the first entry >= key lies, if not at the beginning of the next one.

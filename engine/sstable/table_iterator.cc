@@ -305,7 +305,10 @@ void TableIterator::overlap(size_t next_block) {
 
 // The bytes passed their checksum and are still no block.
 Step TableIterator::damaged(uint64_t offset) {
-  error_ = Error(Errc::data_loss, fmt::format("{} is malformed", block_name(table_->id(), offset)));
+  error_ = table_->is_lost()
+               ? *table_->damage()
+               : Error(Errc::data_loss,
+                       fmt::format("{} is malformed", block_name(table_->id(), offset)));
   table_->note_damage(*error_);
   open_block_ = SIZE_MAX;
   return Step::failed;

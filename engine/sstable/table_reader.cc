@@ -73,6 +73,18 @@ Async<Result<std::unique_ptr<TableReader>>> TableReader::open(std::unique_ptr<Bl
   co_return reader;
 }
 
+std::unique_ptr<TableReader> TableReader::lost(std::unique_ptr<Blob> blob, BlockLoader& loader,
+                                               TableMeta meta, Error damage) {
+  std::unique_ptr<TableReader> reader(new TableReader(std::move(blob), loader));
+  reader->meta_ = std::move(meta);
+  reader->meta_.dictionary = {};
+  reader->index_.open_lost();
+  reader->slots_ = std::make_unique<BlockSlot[]>(reader->index_.blocks());
+  reader->damage_ = std::move(damage);
+  reader->lost_ = true;
+  return reader;
+}
+
 // A block of the tail in memory.
 struct TableReader::Part {
   explicit Part(const BlockHandle& place) : handle(place) {}

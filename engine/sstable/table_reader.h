@@ -35,6 +35,10 @@ class TableReader {
   static Async<Result<std::unique_ptr<TableReader>>> open(std::unique_ptr<Blob> blob,
                                                           BlockLoader& loader,
                                                           Background::Work* work = nullptr);
+  // In the place of a table that open() found damaged: who looks for anything between its first and
+  // last key, of which `meta` tells, is answered `damage`. Its range deletes are not known.
+  static std::unique_ptr<TableReader> lost(std::unique_ptr<Blob> blob, BlockLoader& loader,
+                                           TableMeta meta, Error damage);
   ~TableReader();  // REQUIRES: no iterator on it, no load of it under way but AheadLoads
   TableReader(const TableReader&) = delete;
   TableReader& operator=(const TableReader&) = delete;
@@ -93,6 +97,7 @@ class TableReader {
   }
   bool open_part(const BlockRef& block, size_t number, IndexPart& into) const;
 
+  bool is_lost() const { return lost_; }
   // The first damage that was met while its blocks were read; null: none.
   const Error* damage() const { return damage_ ? &*damage_ : nullptr; }
   void note_damage(const Error& error) {
@@ -134,6 +139,7 @@ class TableReader {
   size_t memory_bytes_ = 0;
   size_t dictionary_bytes_ = 0;  // that the loader holds
   std::optional<Error> damage_;
+  bool lost_ = false;
 };
 
 // `size` bytes of a blob, awaited.

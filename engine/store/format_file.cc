@@ -37,10 +37,8 @@ Result<void> check_range(uint32_t version, FormatRange range) {
 }
 
 Async<Result<bool>> has_manifest(FileSystem& fs) {
-  auto current = co_await read_file(fs, std::string(kCurrentPath));
-  if (current) co_return true;
-  if (current.error().code == Errc::not_found) co_return false;
-  co_return std::unexpected(std::move(current).error());
+  CO_TRY(const std::optional<uint64_t> current, co_await read_current(fs));
+  co_return current.has_value();
 }
 
 }  // namespace
@@ -86,8 +84,13 @@ Async<Result<DirectoryFormat>> settle_format(FileSystem& fs, std::string new_id,
   CO_TRY(std::optional<DirectoryFormat> found, co_await read_format(fs, range));
   if (found) co_return *std::move(found);
   CO_TRY(const bool used, co_await has_manifest(fs));
-  DirectoryFormat format{used ? 1 : range.newest, std::move(new_id)};
-  CO_TRY_VOID(check_range(format.version, range));
+  if (used) {
+    co_return fail(Errc::data_loss,
+                   "{} is missing, though there is a manifest: nothing tells of which format the "
+                   "data is. Nothing was touched",
+                   kFormatPath);
+  }
+  DirectoryFormat format{range.newest, std::move(new_id)};
   std::string content = encode_format(format);
   CO_TRY_VOID(co_await replace_file(fs, std::string(kFormatPath), std::move(content)));
   co_return format;

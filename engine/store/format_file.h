@@ -6,8 +6,8 @@
 // The version says: whoever writes here knows at least this much. A program reads a range of
 // versions. It refuses a directory of a newer one before it has touched any file. In an older one
 // it writes as that version does, so that the program before it can take over again; only
-// upgrade_format(), which an operator asks for, moves the number up, and never down. A directory
-// without the file is of version 1: the file was not there when that was the only one.
+// upgrade_format(), which an operator asks for, moves the number up, and never down. The file is
+// the first of a new directory; one that has a manifest and no such file has lost it.
 //
 // The id is drawn once and tells directories apart, for backups.
 #pragma once
@@ -46,8 +46,8 @@ Result<DirectoryFormat> decode_format(Bytes content);  // DATA_LOSS
 // the versions when it is outside of `range`.
 Async<Result<std::optional<DirectoryFormat>>> read_format(FileSystem& fs,
                                                           FormatRange range = kFormats);
-// As above, and writes the file where it is missing: of the newest version in a new directory, of
-// version 1 in one that has a manifest. REQUIRES: the directory's lock is held.
+// As above, and writes the file in a new directory, of the newest version. DATA_LOSS where it is
+// missing and there is a manifest. REQUIRES: the directory's lock is held.
 Async<Result<DirectoryFormat>> settle_format(FileSystem& fs, std::string new_id,
                                              FormatRange range = kFormats);
 // Moves the directory to the newest version; the version before. From then on older programs refuse

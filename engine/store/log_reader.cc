@@ -38,15 +38,17 @@ Result<void> LogReader::check_front(uint64_t first_wanted, uint64_t first_found)
 }
 
 void LogReader::finish() {
+  const uint64_t torn_from = in_entry_ || !stop_ ? records_end_ : stop_->position;
   if (!stop_) {
     if (in_entry_) report_.torn_tail_bytes = entry_.size();
-    return;
-  }
-  const uint64_t torn_from = in_entry_ ? records_end_ : stop_->position;
-  if (used_end_ > torn_from)
+  } else if (used_end_ > torn_from) {
     report_.torn_tail_bytes = used_end_ - torn_from;
-  else if (in_entry_)
+  } else if (in_entry_) {
     report_.torn_tail_bytes = stop_->position - torn_from;
+  }
+  if (report_.torn_tail_bytes == 0) return;
+  report_.torn_place = fmt::format("{} at {}", segment_path(log_, torn_from / segment_bytes_),
+                                   torn_from % segment_bytes_);
 }
 
 Async<Result<void>> LogReader::read_segments(uint64_t first, uint64_t last) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/model/types.h"
@@ -83,7 +84,10 @@ struct LogReadReport {
   LogPosition end;  // of the last entry seen
   uint64_t entries = 0;
   uint64_t bytes = 0;
-  uint64_t torn_tail_bytes = 0;  // unacknowledged bytes after the last whole record, discarded
+  // After the last whole record, discarded: never acknowledged, or the last write of all is damaged
+  // and no mark behind it tells.
+  uint64_t torn_tail_bytes = 0;
+  std::string torn_place;  // the file and the offset in it; empty: there are none
 };
 
 class LogStore {

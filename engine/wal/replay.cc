@@ -63,7 +63,7 @@ Async<Result<ReplayReport>> ReplayPlan::run(ReplayPlan plan, LogStore& store) {
       co_return fail(Errc::data_loss, "log {} ends at {}, but an earlier start read it up to {}",
                      log, read->end, to);
     }
-    report.logs[log] = LogReplayed{read->end, read->torn_tail_bytes};
+    report.logs[log] = LogReplayed{read->end, read->torn_tail_bytes, read->torn_place};
   }
   co_return report;
 }

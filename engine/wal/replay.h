@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "engine/model/types.h"
@@ -29,8 +30,9 @@ class ReplayTarget {
 };
 
 struct LogReplayed {
-  LogPosition end;  // nothing of the log after this counts: it was torn and never acknowledged
+  LogPosition end;  // nothing of the log after this counts: it is torn
   uint64_t torn_tail_bytes = 0;
+  std::string torn_place;  // LogReadReport::torn_place
 };
 
 struct ReplayReport {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "engine/store/blob_files.h"
+#include "engine/store/format_file.h"
 #include "engine/store/manifest_file.h"
 #include "io/disk/mem_fs.h"
 #include "io/runtime/sim_loop.h"
@@ -24,7 +25,13 @@ struct Verdict {
   std::string text;
 };
 
-Verdict verify(MemDisk& disk) {
+// A node in memory has no FORMAT of its own.
+void give_format(MemDisk& disk) {
+  ASSERT_TRUE(disk.write_all(kFormatPath, encode_format({3, std::string(32, '0')})));
+}
+
+Verdict verify(MemDisk& disk, bool format = true) {
+  if (format) give_format(disk);
   SimWorld world;
   SimLoop& loop = world.add_loop();
   MemFs fs(loop.executor(), disk);
@@ -95,6 +102,24 @@ TEST_F(VerifyDirectory, WhatACrashLeavesIsInOrder) {
     ASSERT_TRUE(verdict.done);
     EXPECT_EQ(verdict.problems, 0u) << "CELLAR_SEED=" << seed << "\n" << verdict.text;
   }
+}
+
+TEST_F(VerifyDirectory, AMissingOrDamagedFormatIsNamed) {
+  ASSERT_TRUE(node_.close());
+  const Verdict missing = verify(node_.disk(), false);
+  EXPECT_EQ(missing.problems, 1u) << missing.text;
+  EXPECT_NE(missing.text.find("FORMAT is missing"), std::string::npos) << missing.text;
+  const std::string whole = encode_format({3, std::string(32, '0')});
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    ASSERT_TRUE(node_.disk().write_all(kFormatPath, damaged));
+    const Verdict verdict = verify(node_.disk(), false);
+    EXPECT_EQ(verdict.problems, 1u) << i;
+    EXPECT_NE(verdict.text.find("FORMAT"), std::string::npos) << verdict.text;
+  }
+  ASSERT_TRUE(node_.disk().write_all(kFormatPath, encode_format({4, std::string(32, '0')})));
+  EXPECT_EQ(verify(node_.disk(), false).problems, 1u) << "of a newer program";
 }
 
 TEST_F(VerifyDirectory, AMissingFileIsNamed) {

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "engine/store/manifest_file.h"
 #include "io/disk/mem_fs.h"
 #include "io/runtime/sim_loop.h"
 
@@ -47,13 +48,19 @@ TEST_F(Format, IsAsItStandsInTheDocument) {
   EXPECT_EQ(decode_format(damaged).error().code, Errc::data_loss);
 }
 
-TEST_F(Format, ANewDirectoryBeginsWithTheNewestAndOneWithAManifestWithTheFirst) {
+TEST_F(Format, ANewDirectoryBeginsWithTheNewestAndOneWithAManifestHasLostIt) {
   EXPECT_EQ(run(settle_format(fs_, kId, {1, 3})).value().version, 3u);
   EXPECT_EQ(run(settle_format(fs_, std::string(32, 'f'), {1, 3})).value().id, kId);  // it stays
   ASSERT_TRUE(disk_.remove(kFormatPath));
   ASSERT_TRUE(disk_.create_dir("manifest"));
-  ASSERT_TRUE(disk_.write_all("manifest/CURRENT", "whatever"));
-  EXPECT_EQ(run(settle_format(fs_, kId, {1, 3})).value().version, 1u);
+  ASSERT_TRUE(disk_.write_all("manifest/CURRENT", encode_current(1)));
+  const auto before = contents();
+  for (const auto& refused :
+       {run(settle_format(fs_, kId, {1, 3})).error(), run(upgrade_format(fs_, {1, 3})).error()}) {
+    EXPECT_EQ(refused.code, Errc::data_loss);
+    EXPECT_TRUE(refused.message.starts_with("FORMAT is missing")) << refused.message;
+  }
+  EXPECT_EQ(contents(), before);
 }
 
 TEST_F(Format, ANewerOneIsRefusedAndNothingIsTouched) {

@@ -244,5 +244,29 @@ TEST_F(LogDamageTest, ANewerFormatIsRefusedAndNothingIsTouched) {
   EXPECT_EQ(value_of(image->read_all(path)), newer);
 }
 
+// Before its mark follows, a damaged last write looks like one that was cut: it is told, with its
+// place.
+TEST_F(LogDamageTest, WhatCannotBeToldFromATornTailIsNamed) {
+  MemDisk young;
+  {
+    StoreRig rig(young);
+    LocalLogStore store(*rig.fs, rig.runtime, tiny_log());
+    auto log = value_of(rig.run(store.create(kLog)));
+    std::vector<int> order;
+    for (int i = 0; i < 2; ++i) {
+      const std::string payload = payload_of(static_cast<uint64_t>(i), 500);
+      Append a(order, i);
+      expect_ok(log->append(entry_of(static_cast<uint64_t>(i), payload), a));
+      ASSERT_TRUE(rig.world.run_until([&] { return a.is_done; }));
+    }
+  }
+  expect_ok(young.corrupt(files.begin()->first, 8192 + 30, 1));
+  const Outcome outcome = read_log(young);
+  ASSERT_TRUE(outcome.report) << outcome.report.error().to_string();
+  EXPECT_EQ(outcome.report->entries, 1u);
+  EXPECT_EQ(outcome.report->torn_tail_bytes, 4096u);
+  EXPECT_EQ(outcome.report->torn_place, files.begin()->first + " at 8192");
+}
+
 }  // namespace
 }  // namespace cellar::engine

@@ -1,0 +1,119 @@
+// A table of which index or footer is damaged: the node starts, who reads its rows is told, and all
+// else is served.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/store/blob_files.h"
+#include "tests/support/test_node.h"
+
+namespace cellar::support {
+namespace {
+
+bool has(const std::vector<std::string>& paths, const std::string& path) {
+  return std::ranges::find(paths, path) != paths.end();
+}
+
+class LostTable : public testing::Test {
+ protected:
+  static std::string row(int i) { return fmt::format("row{:03}", i); }
+  void fill(int from, int to) {
+    for (int i = from; i < to; ++i) {
+      ASSERT_TRUE(node_.set("t", row(i), "f:q", 5, fmt::format("{:0>300}", i * 7 + 1)));
+    }
+    ASSERT_TRUE(node_.flush("t"));
+  }
+  std::vector<std::string> blobs() {
+    std::vector<std::string> files;
+    for (const std::string& path : node_.disk().all_files()) {
+      if (path.starts_with("blob/")) files.push_back(path);
+    }
+    return files;
+  }
+  std::optional<Error> read_error(const std::string& key) {
+    const auto cells = node_.read_row("t", key);
+    return cells ? std::nullopt : std::optional(cells.error());
+  }
+  void expect_lost(const std::string& key, const std::string& path) {
+    const auto error = read_error(key);
+    ASSERT_TRUE(error) << key;
+    EXPECT_EQ(error->code, Errc::data_loss) << error->to_string();
+    EXPECT_NE(error->message.find(path), std::string::npos) << error->message;
+  }
+
+  TestNode node_;
+};
+
+TEST_F(LostTable, WhereverItsTailIsDamagedTheOthersAreServed) {
+  ASSERT_TRUE(node_.create_table("t", {"f"}));
+  ASSERT_TRUE(node_.create_table("other", {"f"}));
+  ASSERT_TRUE(node_.set("other", "r", "f:q", 5, "v"));
+  fill(0, 100);
+  const std::string lost = blobs().front();
+  fill(200, 300);
+  ASSERT_TRUE(node_.flush("other"));
+  const uint64_t size = node_.disk().read_all(lost)->size();
+  // Footer, index and meta block, some places each.
+  for (const uint64_t back : {4u, 20u, 40u, 90u, 150u, 300u}) {
+    SCOPED_TRACE(back);
+    ASSERT_TRUE(node_.close());
+    ASSERT_TRUE(node_.disk().corrupt(lost, size - back, 0x10));
+    const auto opened = node_.reopen();
+    ASSERT_TRUE(opened) << opened.error().to_string();
+    expect_lost(row(0), lost);
+    expect_lost(row(99), lost);
+    ReadSpec scan;
+    scan.rows = RowSet::everything();
+    EXPECT_FALSE(node_.read("t", scan)) << "a scan over it is told, too";
+    EXPECT_EQ(read_error(row(250)), std::nullopt);
+    EXPECT_EQ(node_.read_row("t", row(250))->size(), 1u);
+    EXPECT_EQ(node_.read_row("other", "r")->size(), 1u);
+    ASSERT_TRUE(node_.set("t", row(400), "f:q", 5, "new"));
+    EXPECT_EQ(node_.read_row("t", row(400))->front().value, "new");
+    EXPECT_TRUE(node_.flush("t"));
+    EXPECT_FALSE(node_.compact("t")) << "nothing of it is merged away";
+    node_.world().run_for_us(60'000'000);
+    EXPECT_TRUE(has(blobs(), lost));
+    ASSERT_TRUE(node_.close());
+    ASSERT_TRUE(node_.disk().corrupt(lost, size - back, 0x10));  // as it was
+    ASSERT_TRUE(node_.reopen());
+    EXPECT_EQ(node_.read_row("t", row(0))->size(), 1u);
+  }
+}
+
+// Its range deletes are lost with it, and nobody knows what they covered.
+TEST_F(LostTable, OneThatHeldRangeDeletesTakesItsTabletWithIt) {
+  ASSERT_TRUE(node_.create_table("t", {"f"}));
+  ASSERT_TRUE(node_.create_table("other", {"f"}));
+  fill(0, 100);
+  ASSERT_TRUE(node_.drop_rows("t", row(10), row(20)));
+  ASSERT_TRUE(node_.set("other", "r", "f:q", 5, "beside"));
+  const std::vector<std::string> before = blobs();
+  ASSERT_TRUE(node_.flush("t"));
+  std::string lost;
+  for (const std::string& path : blobs()) {
+    if (!has(before, path) && lost.empty()) lost = path;
+  }
+  ASSERT_TRUE(node_.close());
+  const uint64_t size = node_.disk().read_all(lost)->size();
+  ASSERT_TRUE(node_.disk().corrupt(lost, size - 20, 0x10));
+  ASSERT_TRUE(node_.reopen());
+  for (const int i : {0, 10, 15, 20, 99}) expect_lost(row(i), lost);
+  const auto beside = node_.read_row("other", "r");
+  ASSERT_TRUE(beside) << beside.error().to_string();
+  EXPECT_EQ(beside->size(), 1u) << "of another tablet";
+}
+
+TEST_F(LostTable, OneThatIsMissingIsRefusedAtTheStart) {
+  ASSERT_TRUE(node_.create_table("t", {"f"}));
+  fill(0, 100);
+  const std::string lost = blobs().front();
+  ASSERT_TRUE(node_.close());
+  ASSERT_TRUE(node_.disk().remove(lost));
+  const auto opened = node_.reopen();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::data_loss);
+}
+
+}  // namespace
+}  // namespace cellar::support

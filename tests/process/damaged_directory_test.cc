@@ -1,0 +1,85 @@
+// What an operator is told of a directory that is damaged, and of a machine that gives too little.
+#include "tests/process/operate_bed.h"
+
+namespace cellar::process {
+namespace {
+
+class DamagedDirectory : public Operate {
+ protected:
+  int verify(std::string& said) {
+    return run(fmt::format("{} verify {}", (bin() / "cellar-inspect").string(), path("data")),
+               said);
+  }
+  static void flip(const fs::path& file, std::streamoff at) {
+    std::fstream io(file, std::ios::binary | std::ios::in | std::ios::out);
+    io.seekg(at);
+    const char was = static_cast<char>(io.get());
+    io.seekp(at);
+    io.put(static_cast<char>(was ^ 0x10));
+  }
+};
+
+TEST_F(DamagedDirectory, WithoutItsFormatItIsRefusedByName) {
+  const auto node = make();
+  ASSERT_TRUE(node->start());
+  ASSERT_EQ(node->terminate().value(), 0);
+  std::string said;
+  EXPECT_EQ(verify(said), 0) << said;
+  const std::string format = read_all(path("data/FORMAT"));
+  fs::remove(path("data/FORMAT"));
+  EXPECT_EQ(verify(said), 1);
+  EXPECT_NE(said.find("FORMAT is missing"), std::string::npos) << said;
+  ASSERT_FALSE(node->start());
+  EXPECT_NE(read_all(path("data.log")).find("FORMAT is missing"), std::string::npos);
+  std::ofstream(path("data/FORMAT")) << format;
+  EXPECT_TRUE(node->start());
+}
+
+TEST_F(DamagedDirectory, ATableWithoutItsFooterIsInQuarantineAndTheOthersAreServed) {
+  const auto node = make();
+  ASSERT_TRUE(node->start());
+  {
+    client::SyncClient client(options_of(*node));
+    create(client);  // rows before m are one tablet, the others another
+    write(client, "a", 100);
+    write(client, "z", 100);
+  }
+  ASSERT_EQ(node->terminate().value(), 0);
+  std::vector<fs::path> tables;
+  for (const auto& entry : fs::directory_iterator(path("data/blob"))) tables.push_back(entry);
+  ASSERT_EQ(tables.size(), 2u);
+  flip(tables[0], static_cast<std::streamoff>(fs::file_size(tables[0])) - 10);
+  std::string said;
+  EXPECT_EQ(verify(said), 1);
+  ASSERT_TRUE(node->start());
+  client::SyncClient client(options_of(*node));
+  int lost = 0;
+  for (const char* row : {"a00000", "a00099", "z00000", "z00099"}) {
+    const auto read = client.read_row("t", client::ReadRow{row, {}, {}});
+    if (read) continue;
+    ++lost;
+    EXPECT_EQ(read.error().code, Errc::data_loss);
+    EXPECT_NE(read.error().message.find(tables[0].filename()), std::string::npos)
+        << read.error().message;
+  }
+  EXPECT_EQ(lost, 2);
+  EXPECT_NE(read_all(path("data.log")).find("table in quarantine"), std::string::npos);
+}
+
+TEST_F(DamagedDirectory, AMachineThatGivesTooLittleMemoryIsToldInWords) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's shadow memory is not the node's";
+#endif
+  for (const int mib : {60, 120, 250, 400, 700}) {
+    std::string said;
+    const int code = run(
+        fmt::format("bash -c 'ulimit -v {}; exec timeout 5 {} --data-dir {} --listen 127.0.0.1:0'",
+                    mib * 1024, (bin() / "cellard").string(), path("small")),
+        said);
+    EXPECT_LT(code, 128) << mib << " MiB, ended by a signal: " << said;
+    if (code == 1) EXPECT_NE(said.find("cellard: "), std::string::npos) << said;
+  }
+}
+
+}  // namespace
+}  // namespace cellar::process
