@@ -24,6 +24,16 @@ Async<Result<void>> ClockKeeper::start(std::optional<ClockState> saved, uint64_t
   co_return co_await install(std::move(state));
 }
 
+Async<Result<void>> ClockKeeper::stand(const ClockState& saved) {
+  const ClockReading now = ClockReading::of(runtime_.clock.machine());
+  // Without a bound (tests) the anchor itself is the best that is known.
+  const bool bounded = saved.permitted_us != INT64_MAX;
+  state_ = bounded ? saved : state_after_start(saved, now, rules_);
+  if (bounded) state_.trusted_us = saved.permitted_us;
+  state_.boot_us = now.boot_us;
+  co_return co_await spread_(anchor_of(state_));
+}
+
 void ClockKeeper::serve() {
   if (renew_us_ > 0) spawn(runtime_.executor, loop());
 }

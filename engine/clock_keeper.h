@@ -51,6 +51,9 @@ class ClockKeeper {
 
   // At a start, before anything is answered: `saved` is what the manifest has, at `version`.
   Async<Result<void>> start(std::optional<ClockState> saved, uint64_t version);
+  // Instead, where nothing may be written: trusted time stands at the last instant that an answer
+  // may have been given at. REQUIRES: serve() and renew() do not follow.
+  Async<Result<void>> stand(const ClockState& saved);
   // From here on it renews by itself, until stop().
   void serve();
   Async<void> stop();

@@ -105,7 +105,10 @@ struct EngineStats {
   uint64_t reclaim_turns = 0;    // how often it was looked for something to reclaim
   uint64_t torn_tail_bytes = 0;  // found and discarded at the last start
   uint64_t replayed_commits = 0;
-  bool read_only = false;  // the log is poisoned: reads go on, writes are UNAVAILABLE
+  // The log or the manifest failed, or the node was started read-only: reads go on, writes are
+  // UNAVAILABLE.
+  bool read_only = false;
+  bool read_only_start = false;  // since the start: nothing was or will be written (Node)
 };
 
 class Engine {

@@ -88,6 +88,7 @@ Async<Result<void>> flush_all(std::vector<Tablet*> tablets) {
 }
 
 Async<Result<void>> flush_tablet(Tablet& tablet) {
+  if (!tablet.shard().log) co_return std::unexpected(read_only_error(tablet.shard()));
   AsyncMutex::Lock lock = co_await tablet.flush_lock().lock();
   tablet.freeze();
   // What fills and is frozen meanwhile is left to the next: under load there is always more.

@@ -43,10 +43,7 @@ Async<Result<uint64_t>> Installation::commit(TabletState state,
   edits.push_back(std::move(edit));
   auto versions = co_await tablet_->shard().manifest.commit(std::move(edits));
   if (!versions) {
-    if (versions.error().applied == Applied::maybe_applied) {
-      keep_ = true;
-      tablet_->shard().stop_writes("the manifest failed", versions.error());
-    }
+    if (versions.error().applied == Applied::maybe_applied) keep_ = true;
     co_return std::unexpected(std::move(versions).error());
   }
   keep_ = true;

@@ -13,8 +13,9 @@
 namespace cellar::engine {
 
 NodeImpl::NodeImpl(EngineOptions options, std::vector<ShardEnv> shards, ManifestStore& manifest,
-                   Mailboxes& mailboxes)
+                   Mailboxes& mailboxes, std::optional<Error> read_only)
     : options_(std::move(options)),
+      read_only_(std::move(read_only)),
       envs_(std::move(shards)),
       manifest_(manifest),
       mailboxes_(mailboxes),
@@ -30,23 +31,41 @@ NodeImpl::NodeImpl(EngineOptions options, std::vector<ShardEnv> shards, Manifest
       drop_keeper_(
           envs_.front().runtime,
           [this] { return catalog_.next_end_us(options_.removal_margin_us); },
-          [this] { return end_due_table(); }) {}
+          [this] { return end_due_table(); }) {
+  CHECK(!envs_.empty() && envs_.size() == mailboxes_.shards(), "{} shards, {} mailboxes",
+        envs_.size(), mailboxes_.shards());
+  manifest_.on_failure([this](const Error& error) { manifest_failed(error); });
+}
 
-NodeImpl::~NodeImpl() = default;
+NodeImpl::~NodeImpl() { manifest_.on_failure({}); }
 
-Async<Result<std::unique_ptr<Node>>> Node::open(EngineOptions options, std::vector<ShardEnv> shards,
-                                                ManifestStore& manifest, Mailboxes& mailboxes) {
-  CHECK(!shards.empty() && shards.size() == mailboxes.shards(), "{} shards, {} mailboxes",
-        shards.size(), mailboxes.shards());
-  auto node =
-      std::make_unique<NodeImpl>(std::move(options), std::move(shards), manifest, mailboxes);
+namespace {
+
+Async<Result<std::unique_ptr<Node>>> open_node(std::unique_ptr<NodeImpl> node) {
   Recovery recovery(*node);
   auto ran = co_await recovery.run();
   if (!ran) {
     co_await node->discard(ran.error());
+    co_await recovery.give_back();
     co_return std::unexpected(std::move(ran).error());
   }
-  co_return node;
+  co_return std::unique_ptr<Node>(std::move(node));
+}
+
+}  // namespace
+
+Async<Result<std::unique_ptr<Node>>> Node::open(EngineOptions options, std::vector<ShardEnv> shards,
+                                                ManifestStore& manifest, Mailboxes& mailboxes) {
+  return open_node(std::make_unique<NodeImpl>(std::move(options), std::move(shards), manifest,
+                                              mailboxes, std::nullopt));
+}
+
+Async<Result<std::unique_ptr<Node>>> Node::open_read_only(EngineOptions options,
+                                                          std::vector<ShardEnv> shards,
+                                                          ManifestStore& manifest,
+                                                          Mailboxes& mailboxes, Error why) {
+  return open_node(std::make_unique<NodeImpl>(std::move(options), std::move(shards), manifest,
+                                              mailboxes, std::move(why)));
 }
 
 // ---- work on many shards
@@ -82,28 +101,31 @@ Async<Result<void>> NodeImpl::publish() {
 
 // ---- the catalog
 
-Async<Result<std::vector<uint64_t>>> NodeImpl::commit_edit(std::vector<SubjectEdit> edits) {
-  auto versions = co_await manifest_.commit(std::move(edits));
-  if (versions || versions.error().applied != Applied::maybe_applied) co_return versions;
-  auto stop = [this, &error = versions.error()](ShardId shard) -> Async<Result<void>> {
-    part(shard).engine.manifest_failed(error);
-    co_return Result<void>{};
+// A message to another shard is taken before any later one, so also before the parts are destroyed.
+// This shard's part is told at once, for nothing would keep it until a message came.
+void NodeImpl::manifest_failed(const Error& error) {
+  const auto tell = [this](ShardId shard, const Error& why) {
+    if (parts_[shard.value()]) part(shard).engine.manifest_failed(why);
   };
-  CO_TRY_VOID(co_await on_every_shard(std::move(stop)));
-  co_return versions;
+  tell(kHomeShard, error);
+  for (uint32_t i = 1; i < shards(); ++i) {
+    mailbox(kHomeShard).post_on(ShardId{i}, [tell, shard = ShardId{i}, error] {
+      tell(shard, error);
+    });
+  }
 }
 
 Async<Result<std::vector<uint64_t>>> NodeImpl::commit_change(std::vector<SubjectEdit> edits,
                                                              std::vector<AuditEntry> entries,
                                                              Author by) {
-  if (entries.empty()) co_return co_await commit_edit(std::move(edits));
+  if (entries.empty()) co_return co_await manifest_.commit(std::move(edits));
   for (AuditEntry& entry : entries) {
     entry.at_us = now_us();
     entry.by = by;
   }
   AuditTrail::Addition addition = audit_.plan(std::move(entries));
   edits.push_back(addition.edit);
-  CO_TRY(std::vector<uint64_t> versions, co_await commit_edit(std::move(edits)));
+  CO_TRY(std::vector<uint64_t> versions, co_await manifest_.commit(std::move(edits)));
   audit_.written(std::move(addition), versions.back());
   versions.pop_back();
   co_return versions;

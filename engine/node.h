@@ -66,6 +66,17 @@ class Node {
                                                    std::vector<ShardEnv> shards,
                                                    ManifestStore& manifest, Mailboxes& mailboxes);
 
+  // The same without a single write, for a disk that has no room for a start. Reads are answered,
+  // at one instant: trusted time stands where the last anchor permits. What would write is refused
+  // with `why`, which is UNAVAILABLE, until another start. REQUIRES: `manifest` was opened
+  // read-only.
+  static Async<Result<std::unique_ptr<Node>>> open_read_only(EngineOptions options,
+                                                             std::vector<ShardEnv> shards,
+                                                             ManifestStore& manifest,
+                                                             Mailboxes& mailboxes, Error why);
+  // Why it was started read-only; null: it was not. On any shard; as long as the node.
+  virtual const Error* read_only_start() const = 0;
+
   // ---- on the shard that asks ----
   virtual Engine& engine(ShardId shard) = 0;                // call only on that shard
   virtual const TableMap& tables(ShardId shard) const = 0;  // that shard's copy

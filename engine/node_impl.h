@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,8 +42,9 @@ struct ShardPart {
 
 class NodeImpl final : public Node {
  public:
+  // `read_only`: why nothing may be written; see Node::open_read_only().
   NodeImpl(EngineOptions options, std::vector<ShardEnv> shards, ManifestStore& manifest,
-           Mailboxes& mailboxes);
+           Mailboxes& mailboxes, std::optional<Error> read_only);
   ~NodeImpl() override;
 
   Engine& engine(ShardId shard) override { return part(shard).engine; }
@@ -77,6 +79,7 @@ class NodeImpl final : public Node {
   Async<Result<void>> renew_clock(ShardId from) override;
   Async<Result<ClockReport>> release_held_time(ShardId from) override;
   const RecoveryReport& recovery() const override { return report_; }
+  const Error* read_only_start() const override { return read_only_ ? &*read_only_ : nullptr; }
   // reclaim_report.h
   Async<Result<ReclaimReport>> reclaim_report(ShardId from, ReclaimQuestion question);
   // backup.h
@@ -107,11 +110,11 @@ class NodeImpl final : public Node {
 
   // On shard 0.
   int64_t now_us() const { return envs_.front().runtime.clock.now_us(); }
-  // One edit of the manifest. Of unknown outcome, it stops the writes of every shard until the next
-  // start has found out.
-  Async<Result<std::vector<uint64_t>>> commit_edit(std::vector<SubjectEdit> edits);
-  // As above, together with the entries in the audit trail, which get time and author here. Answers
-  // the versions of `edits`. REQUIRES: the catalog lock.
+  // The outcome of an edit is not known: every shard takes no more writes until the next start has
+  // found out.
+  void manifest_failed(const Error& error);
+  // One edit of the manifest, together with the entries in the audit trail, which get time and
+  // author here. Answers the versions of `edits`. REQUIRES: the catalog lock.
   Async<Result<std::vector<uint64_t>>> commit_change(std::vector<SubjectEdit> edits,
                                                      std::vector<AuditEntry> entries, Author by);
   Async<Result<TableEntry>> create_here(TableSpec spec, Author by);
@@ -165,6 +168,7 @@ class NodeImpl final : public Node {
   Async<Result<void>> spread(ClockAnchor anchor);
 
   EngineOptions options_;
+  const std::optional<Error> read_only_;
   std::vector<ShardEnv> envs_;
   ManifestStore& manifest_;
   Mailboxes& mailboxes_;

@@ -29,6 +29,9 @@ Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item,
 // where this start found their end, and the whole of the new log. Spans that gave nothing go.
 RecoveredTablet recovered_state(const Tablet& tablet, const ReplayReport& replay, LogId new_log);
 
+// Likewise of a read-only start: what it says.
+RecoveredTablet unchanged_state(const Tablet& tablet);
+
 // The logs of earlier sessions that the state names.
 std::vector<LogId> old_logs_of(const TabletState& state, LogId current);
 

@@ -1,8 +1,7 @@
 #include "engine/recovery.h"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
+#include <set>
 
 #include "io/base/check.h"
 #include "io/base/log.h"
@@ -15,19 +14,51 @@ Async<Result<void>> Recovery::run() {
   CO_TRY(const auto subjects, co_await node_.manifest_.load());
   CO_TRY(manifest_, decode_manifest(subjects));
   node_.audit_ = std::move(manifest_.audit);
+  if (node_.read_only_) {
+    CO_TRY_VOID(co_await run_read_only());
+  } else {
+    CO_TRY_VOID(co_await run_and_write());
+  }
+  report(timers.now_us() - began_us);
+  co_return Result<void>{};
+}
+
+Async<void> Recovery::give_back() {
+  if (node_.read_only_ || logs_named_) co_return;
+  for (uint32_t i = 0; i < node_.shards(); ++i) {
+    LogStore& logs = node_.envs_.front().logs;
+    const Result<void> removed = co_await logs.remove(make_log_id(manifest_.node.session, i));
+    if (!removed) log_warn("node", "{}", removed.error().to_string());
+  }
+}
+
+Async<Result<void>> Recovery::run_and_write() {
   CO_TRY_VOID(co_await raise_session());
   CO_TRY_VOID(co_await node_.clock_.start(manifest_.clock, manifest_.clock_version));
   CO_TRY_VOID(co_await settle_token_window());
   node_.catalog_.load(manifest_);
+  count_shared_blobs();
   CO_TRY_VOID(co_await remove_orphan_blobs());
+  CO_TRY_VOID(co_await remove_litter_logs());
   CO_TRY_VOID(co_await recover_shards());
   CO_TRY_VOID(co_await name_spans());
   CO_TRY_VOID(co_await remove_unnamed_logs());
   CO_TRY_VOID(co_await serve());
   node_.clock_.serve();
   node_.drop_keeper_.serve();
-  report(timers.now_us() - began_us);
   co_return Result<void>{};
+}
+
+Async<Result<void>> Recovery::run_read_only() {
+  if (!manifest_.clock) co_return fail(Errc::not_found, "the directory was never served");
+  CO_TRY_VOID(co_await node_.clock_.stand(*manifest_.clock));
+  node_.catalog_.load(manifest_);
+  count_shared_blobs();
+  CO_TRY_VOID(co_await recover_shards());
+  for (const ShardRecovery& shard : shards_) {
+    for (const RecoveredTablet& tablet : shard.tablets) versions_[tablet.id] = tablet.version;
+  }
+  co_return co_await serve();
 }
 
 Async<Result<void>> Recovery::raise_session() {
@@ -54,22 +85,24 @@ Async<Result<void>> Recovery::commit_node_state() {
   co_return Result<void>{};
 }
 
-Async<Result<void>> Recovery::remove_orphan_blobs() {
-  absl::flat_hash_map<BlobId, uint64_t> named;
+void Recovery::count_shared_blobs() {
   for (const TabletSeed& seed : manifest_.tablets) {
-    for (const TableItem& table : seed.tables) ++named[table.meta.blob];
+    for (const TableItem& table : seed.tables) ++named_blobs_[table.meta.blob];
   }
   for (TabletSeed& seed : manifest_.tablets) {
     for (TableItem& table : seed.tables) {
-      const uint64_t names = named.at(table.meta.blob);
+      const uint64_t names = named_blobs_.at(table.meta.blob);
       table.shared = names > 1;
       if (table.shared) node_.shared_blobs_.found(table.meta.blob, names);
     }
   }
+}
+
+Async<Result<void>> Recovery::remove_orphan_blobs() {
   BlobStore& blobs = node_.envs_.front().blobs;
   CO_TRY(const auto found, co_await blobs.list());
   for (const BlobInfo& blob : found) {
-    if (blob.sealed && named.contains(blob.id)) continue;
+    if (blob.sealed && named_blobs_.contains(blob.id)) continue;
     CO_TRY_VOID(co_await blobs.remove(blob.id));
     ++orphans_;
   }
@@ -92,7 +125,8 @@ Async<Result<void>> Recovery::recover_shards() {
                              .manifest = node_.manifest_,
                              .old_logs = node_.old_logs_,
                              .shared_blobs = node_.shared_blobs_,
-                             .tokens = manifest_.node.tokens};
+                             .tokens = manifest_.node.tokens,
+                             .read_only = node_.read_only_};
     auto part = std::make_unique<ShardPart>(node_.envs_[shard.value()], std::move(setup));
     node_.parts_[shard.value()] = std::move(part);
     ShardEngine& engine = node_.part(shard).engine;
@@ -107,6 +141,7 @@ Async<Result<void>> Recovery::recover_shards() {
 }
 
 Async<Result<void>> Recovery::name_spans() {
+  logs_named_ = true;
   std::vector<SubjectEdit> edits;
   size_t bytes = 0;
   for (const ShardRecovery& shard : shards_) {
@@ -152,13 +187,28 @@ Async<Result<void>> Recovery::serve() {
   co_return co_await node_.on_every_shard(std::move(begin));
 }
 
-Async<Result<void>> Recovery::remove_unnamed_logs() {
+// What earlier starts left: before this one takes space for logs of its own, since what they took
+// may be all that there is.
+Async<Result<void>> Recovery::remove_litter_logs() {
   LogStore& store = node_.envs_.front().logs;
   const Result<size_t> litter = co_await store.remove_litter();
   if (!litter) {
     log_warn("node", "what is left of removed logs stays until the next start: {}",
              litter.error().to_string());
   }
+  std::set<LogId> named;
+  for (const TabletSeed& seed : manifest_.tablets) {
+    for (const LogSpan& span : seed.state.spans) named.insert(span.log);
+  }
+  CO_TRY(const auto logs, co_await store.list());
+  for (const LogId log : logs) {
+    if (!named.contains(log)) CO_TRY_VOID(co_await store.remove(log));
+  }
+  co_return Result<void>{};
+}
+
+Async<Result<void>> Recovery::remove_unnamed_logs() {
+  LogStore& store = node_.envs_.front().logs;
   CO_TRY(const auto logs, co_await store.list());
   size_t removed = 0;
   for (LogId log : logs) {
@@ -176,13 +226,20 @@ Async<Result<void>> Recovery::remove_unnamed_logs() {
 
 void Recovery::report(int64_t elapsed_us) {
   RecoveryReport& report = node_.report_;
-  std::map<LogId, uint64_t> torn;  // several shards may have read one log
+  std::map<LogId, LogReplayed> torn;  // several shards may have read one log
   for (const ShardRecovery& shard : shards_) {
     report.replayed_commits += shard.replay.commits;
     report.replayed_bytes += shard.replay.bytes;
-    for (const auto& [log, replayed] : shard.replay.logs) torn[log] = replayed.torn_tail_bytes;
+    for (const auto& [log, replayed] : shard.replay.logs) torn[log] = replayed;
   }
-  for (const auto& [log, bytes] : torn) report.torn_tail_bytes += bytes;
+  for (const auto& [log, replayed] : torn) {
+    if (replayed.torn_tail_bytes == 0) continue;
+    report.torn_tail_bytes += replayed.torn_tail_bytes;
+    log_warn("node",
+             "{}: torn tail, {} bytes are discarded: a write that a crash cut and nobody was told "
+             "about, or a damaged last write",
+             replayed.torn_place, replayed.torn_tail_bytes);
+  }
   report.orphans_removed = orphans_;
   report.elapsed_us = elapsed_us;
   log_info("node", "open session={} tables={} commits={} torn_bytes={} orphans={} us={}",

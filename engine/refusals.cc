@@ -1,9 +1,9 @@
 #include "engine/refusals.h"
 
-#include <cerrno>
 #include <string>
 
 #include "engine/shard_context.h"
+#include "engine/store/out_of_space.h"
 
 namespace cellar::engine {
 namespace {
@@ -14,7 +14,7 @@ constexpr uint32_t kMemoryRetryMs = 100;
 constexpr uint32_t kSealRetryMs = 10;
 
 std::string why_not_flushed(const Error& failure) {
-  const bool disk_is_full = failure.os_error == ENOSPC || failure.os_error == EDQUOT;
+  const bool disk_is_full = is_out_of_space(failure);
   return fmt::format("{}: {}",
                      disk_is_full ? "; they cannot be flushed because the disk is full"
                                   : "; the last flush of one failed",

@@ -158,6 +158,7 @@ Async<Result<void>> Reshape::publish_and_fence(ShardId owner) {
 }
 
 Async<Result<Reshape::Children>> Reshape::run(Reshaping reshaping) {
+  if (node_.read_only_) co_return std::unexpected(*node_.read_only_);
   const Timers& timers = node_.envs_.front().runtime.timers;
   const TableId table = reshaping.entry.schema.id;
   const int64_t began_us = timers.now_us();
@@ -190,7 +191,7 @@ Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
   CO_TRY(ReshapeEdit edit, plan_edit(node_.catalog_, reshaping, parents, span));
   auto stage = [&edit](ShardReshape& shard) { return shard.stage(edit.children); };
   CO_TRY_VOID(co_await on(reshaping.to, std::move(stage)));
-  CO_TRY(const std::vector<uint64_t> versions, co_await node_.commit_edit(edit.edits));
+  CO_TRY(const std::vector<uint64_t> versions, co_await node_.manifest_.commit(edit.edits));
   const size_t children = edit.children.size();
   node_.catalog_.reshaped(reshaping.entry.schema.id, reshaping.first, reshaping.count,
                           edit.children, edit.node,

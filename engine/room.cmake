@@ -22,6 +22,7 @@ cellar_library(cellar_engine
     flush.cc
     guards.cc
     install.cc
+    local_node.cc
     maintenance.cc
     node.cc
     old_logs.cc

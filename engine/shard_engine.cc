@@ -50,7 +50,7 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
                .open_blocks_bytes = setup_.options.memory_bytes / setup_.shards / kCacheShare,
                .tokens = TokenMemory(setup_.tokens, token_bytes_of(setup_.options, setup_.shards)),
                .log = nullptr,
-               .stopped = {},
+               .stopped = setup_.read_only,
                .watcher = this},
       maintenance_(context_, tablets_),
       reshape_(context_, tablets_) {
@@ -135,8 +135,13 @@ std::vector<TabletContents> ShardEngine::contents(const std::vector<TabletId>& i
   return all;
 }
 
+Result<Tablet*> ShardEngine::find_to_write(TabletId id) const {
+  if (setup_.read_only) return std::unexpected(read_only_error(context_));
+  return find(id, Epoch{});
+}
+
 Async<Result<void>> ShardEngine::flush(TabletId tablet) {
-  CO_TRY(Tablet * found, find(tablet, Epoch{}));
+  CO_TRY(Tablet * found, find_to_write(tablet));
   CO_TRY(Gate::Pass pass, found->gate().enter());
   CO_TRY_VOID(co_await flush_tablet(*found));
   maintenance_.trim_log();
@@ -144,7 +149,7 @@ Async<Result<void>> ShardEngine::flush(TabletId tablet) {
 }
 
 Async<Result<void>> ShardEngine::compact(TabletId tablet) {
-  CO_TRY(Tablet * found, find(tablet, Epoch{}));
+  CO_TRY(Tablet * found, find_to_write(tablet));
   CO_TRY(Gate::Pass pass, found->gate().enter());
   CO_TRY_VOID(co_await flush_tablet(*found));
   CO_TRY_VOID(co_await compact_fully(*found));
@@ -153,7 +158,7 @@ Async<Result<void>> ShardEngine::compact(TabletId tablet) {
 }
 
 Async<Result<void>> ShardEngine::compact_window(TabletId tablet, size_t first, size_t count) {
-  CO_TRY(Tablet * found, find(tablet, Epoch{}));
+  CO_TRY(Tablet * found, find_to_write(tablet));
   CO_TRY(Gate::Pass pass, found->gate().enter());
   co_return co_await engine::compact_window(*found, first, count);
 }
@@ -190,6 +195,7 @@ EngineStats ShardEngine::stats() const {
   stats.compactions = context_.compactions;
   stats.torn_tail_bytes = torn_tail_bytes_;
   stats.replayed_commits = replayed_commits_;
+  stats.read_only_start = setup_.read_only.has_value();
   stats.read_only = context_.stopped.has_value() || (context_.log && context_.log->failure());
   return stats;
 }
@@ -248,10 +254,14 @@ Async<Result<ShardRecovery>> ShardEngine::recover(std::vector<TabletSeed> seeds)
   }
   ShardRecovery recovery;
   CO_TRY(recovery.replay, co_await ReplayPlan::run(std::move(plan), logs_));
-  CO_TRY(context_.log, co_await logs_.create(log_id()));
+  if (!setup_.read_only) {
+    CO_TRY(context_.log, co_await logs_.create(log_id()));
+  }
   int64_t newest_us = 0;
   for (const auto& [id, tablet] : tablets_) {
-    recovery.tablets.push_back(recovered_state(*tablet, recovery.replay, log_id()));
+    recovery.tablets.push_back(setup_.read_only
+                                   ? unchanged_state(*tablet)
+                                   : recovered_state(*tablet, recovery.replay, log_id()));
     newest_us = std::max(newest_us, static_cast<int64_t>(tablet->last_stamp().value() / 1000));
   }
   // What was stamped before the restart must not lie ahead of what is stamped after it.

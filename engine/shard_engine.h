@@ -52,6 +52,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
     OldLogs& old_logs;          // shard 0's
     SharedBlobs& shared_blobs;  // shard 0's
     TokenWindow tokens;
+    std::optional<Error> read_only{};  // why nothing may be written; see Node::open_read_only()
   };
   ShardEngine(const ShardEnv& env, Setup setup);
   ~ShardEngine() override;
@@ -74,7 +75,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   const TabletTableOfShard& tablets() const { return tablets_; }
 
   // ---- for Node ----
-  // Opens the tablets, replays their spans, begins this session's log.
+  // Opens the tablets, replays their spans, begins this session's log (read-only: none).
   Async<Result<ShardRecovery>> recover(std::vector<TabletSeed> seeds);
   // The edit with the recovered states went through. From here on writes are taken.
   void serve(std::vector<std::pair<RecoveredTablet, uint64_t>> tablets, uint64_t torn_tail_bytes);
@@ -129,6 +130,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   FlowLevels flow_levels() const;
   double backlog(BackgroundKind kind) const;
   Result<Tablet*> find(TabletId id, Epoch epoch) const;
+  // For work that writes tables.
+  Result<Tablet*> find_to_write(TabletId id) const;
 
   Setup setup_;
   LogStore& logs_;

@@ -4,7 +4,9 @@
 #include "engine/store/log_files.h"
 #include "engine/store/log_reader.h"
 #include "engine/store/record_file.h"
+#include "engine/store/start_spare.h"
 #include "io/base/check.h"
+#include "io/base/log.h"
 
 namespace cellar::engine {
 
@@ -25,7 +27,13 @@ Async<Result<std::unique_ptr<Log>>> LocalLogStore::create(LogId id) {
   CO_TRY_VOID(co_await fs_.sync_dir(root));
   CO_TRY(const auto logs, co_await list_log_files(fs_));
   if (logs.contains(id)) co_return fail(Errc::already_exists, "log {:x} exists", id.value());
-  auto log = std::make_unique<LocalLog>(fs_, runtime_, removal_, id, options_);
+  LogOptions options = options_;
+  options.segment_bytes = co_await StartSpare(fs_, id, options_).segment_bytes();
+  if (options.segment_bytes < options_.segment_bytes) {
+    log_warn("store", "log {:016x} has segments of {} bytes instead of {}: the disk is short",
+             id.value(), options.segment_bytes, options_.segment_bytes);
+  }
+  auto log = std::make_unique<LocalLog>(fs_, runtime_, removal_, id, options);
   removal_->begin_rests();
   CO_TRY_VOID(co_await log->start());
   co_return std::unique_ptr<Log>(std::move(log));

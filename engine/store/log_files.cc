@@ -8,6 +8,7 @@ namespace {
 constexpr std::string_view kSegmentSuffix = ".seg";
 constexpr std::string_view kTemporary = ".seg.tmp";
 constexpr std::string_view kGoneSuffix = ".gone";
+constexpr std::string_view kSpareSuffix = ".spare";
 constexpr size_t kLogDigits = 16;
 constexpr size_t kSegmentDigits = 8;
 
@@ -19,6 +20,14 @@ std::string segment_path(LogId log, uint64_t segment) {
 
 std::string gone_path(LogId log) {
   return fmt::format("{}/{:016x}{}", kLogDirectory, log.value(), kGoneSuffix);
+}
+
+std::string start_spare_path(LogId log) {
+  return fmt::format("{}/{:04x}{}", kLogDirectory, log.value() & 0xffff, kSpareSuffix);
+}
+
+bool is_start_spare(std::string_view path) {
+  return path.starts_with(kLogDirectory) && path.ends_with(kSpareSuffix);
 }
 
 std::optional<LogFileName> parse_log_file(std::string_view name) {

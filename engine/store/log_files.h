@@ -7,6 +7,7 @@
 //   log/<log id>-<segment>.seg       a segment, 16 and 8 hexadecimal digits
 //   log/<log id>-<segment>.seg.tmp   one being prepared, or a trimmed one being removed
 //   log/<log id>.gone                the log was removed; what is left of it is litter
+//   log/<shard>.spare                4 digits; space for the next start (start_spare.h)
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,9 @@ inline constexpr std::string_view kLogDirectory = "log";
 
 std::string segment_path(LogId log, uint64_t segment);
 std::string gone_path(LogId log);
+// Of the log's shard.
+std::string start_spare_path(LogId log);
+bool is_start_spare(std::string_view path);
 
 struct LogFileName {
   enum class Kind : uint8_t { segment, temporary, gone };

@@ -9,6 +9,8 @@ namespace cellar::engine {
 struct LogOptions {
   // A multiple of 4 KiB, at least 16 KiB.
   uint64_t segment_bytes = 64u << 20;
+  // Logs, one a shard, that share the disk.
+  uint32_t logs = 1;
   // What one write carries at most. A multiple of 4 KiB.
   size_t batch_bytes = 512u << 10;
   // Appends are refused while more than this waits for the disk. One entry may exceed it.
@@ -30,6 +32,13 @@ inline constexpr int64_t kClosingMarkUs = 50'000;
 inline constexpr uint64_t kSpareSegments = 1;
 // Trimmed segments that are kept for use as the next ones, which spares filling those with zeros.
 inline constexpr uint64_t kKeptSegments = 4;
+// A log that begins on a disk with little room has smaller segments (start_spare.h), but not less
+// than this; where this many bytes are to be had, the spare of the start is not touched.
+inline constexpr uint64_t kLeastSegmentBytes = 64u << 10;
+inline constexpr uint64_t kAmpleSegmentBytes = 1u << 20;
+// What a shard keeps allocated for the log of the next start, and how often it is tried to get it.
+inline constexpr uint64_t kStartSpareBytes = 1u << 20;
+inline constexpr int64_t kStartSpareRetryUs = 10'000'000;
 // While no segment can be prepared, appends leave this much of what is ready to marks and trims (or
 // a quarter of a segment, if that is less).
 inline constexpr uint64_t kControlReserveBytes = 64u << 10;

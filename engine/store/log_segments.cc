@@ -15,7 +15,16 @@ LogSegments::LogSegments(FileSystem& fs, Runtime& runtime, FileRemovalRef remova
       options_(options),
       executor_(runtime.executor),
       retry_(
-          runtime.timers, [](void* self) { static_cast<LogSegments*>(self)->work_.set(); }, this) {}
+          runtime.timers, [](void* self) { static_cast<LogSegments*>(self)->work_.set(); }, this),
+      start_spare_(fs, log, options),
+      start_spare_retry_(
+          runtime.timers,
+          [](void* context) {
+            auto* self = static_cast<LogSegments*>(context);
+            self->start_spare_due_ = true;
+            self->work_.set();
+          },
+          this) {}
 
 Async<Result<void>> LogSegments::start() {
   CO_TRY_VOID(co_await prepare_next());
@@ -26,6 +35,7 @@ Async<Result<void>> LogSegments::start() {
 Async<void> LogSegments::stop() {
   stopping_ = true;
   retry_.cancel();
+  start_spare_retry_.cancel();
   work_.set();
   co_await stopped_.wait();
   removal_->hurry();
@@ -70,11 +80,21 @@ Async<void> LogSegments::background() {
       co_await dispose_of_first();
       continue;
     }
+    if (start_spare_due_) {
+      co_await keep_start_spare();
+      continue;
+    }
     work_.reset();
     co_await work_.wait();
   }
   retry_.cancel();
+  start_spare_retry_.cancel();
   stopped_.set();
+}
+
+Async<void> LogSegments::keep_start_spare() {
+  start_spare_due_ = false;
+  if (!co_await start_spare_.keep()) start_spare_retry_.arm_after_us(kStartSpareRetryUs);
 }
 
 Async<Result<void>> LogSegments::prepare_next() {

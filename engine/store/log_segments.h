@@ -19,6 +19,7 @@
 #include "engine/store/file_removal.h"
 #include "engine/store/log_files.h"
 #include "engine/store/log_options.h"
+#include "engine/store/start_spare.h"
 #include "io/disk/file.h"
 #include "io/runtime/event.h"
 #include "io/runtime/runtime.h"
@@ -68,6 +69,7 @@ class LogSegments {
     const uint64_t end = std::min(trimmed_, in_use_);
     return end > first_ ? end - first_ : 0;
   }
+  Async<void> keep_start_spare();
   bool wants_spare() const { return !retry_.armed() && next_ <= in_use_ + kSpareSegments; }
 
   FileSystem& fs_;
@@ -86,6 +88,9 @@ class LogSegments {
   Event stopped_;
   Notify removed_;
   Timer retry_;
+  StartSpare start_spare_;
+  bool start_spare_due_ = true;
+  Timer start_spare_retry_;
   bool stopping_ = false;
   void (*ready_callback_)(void*) = nullptr;
   void* ready_context_ = nullptr;

@@ -39,21 +39,99 @@ Result<uint64_t> decode_current(Bytes content) {
   return fail(Errc::data_loss, "{} is damaged: {}", kCurrentPath, escape_bytes(content));
 }
 
+Async<Result<std::optional<uint64_t>>> read_current(FileSystem& fs) {
+  for (const std::string_view path : {kCurrentPath, kPreviousPath}) {
+    const std::string name(path);
+    auto content = co_await read_file(fs, name);
+    if (!content && content.error().code == Errc::not_found) continue;
+    if (!content) co_return std::unexpected(std::move(content).error());
+    CO_TRY(const uint64_t number, decode_current(*content));
+    co_return std::optional<uint64_t>(number);
+  }
+  co_return std::optional<uint64_t>();
+}
+
+Async<Result<void>> settle_current(FileSystem& fs) {
+  const std::string current(kCurrentPath);
+  const auto content = co_await read_file(fs, current);
+  if (content || content.error().code != Errc::not_found) co_return Result<void>();
+  const std::string previous(kPreviousPath);
+  const Result<void> renamed = co_await fs.rename(previous, current);
+  if (!renamed && renamed.error().code == Errc::not_found) co_return Result<void>();
+  CO_TRY_VOID(renamed);
+  const std::string directory(kManifestDirectory);
+  co_return co_await fs.sync_dir(directory);
+}
+
+namespace {
+
+Async<Result<void>> overwrite(FileSystem& fs, std::string path, std::string content,
+                              OpenOptions::Mode mode) {
+  OpenOptions options;
+  options.mode = mode;
+  CO_TRY(std::unique_ptr<File> file, co_await fs.open(path, options));
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(content));
+  auto written = co_await write_at(*file, 0, bytes, IoClass::log);
+  if (written) written = co_await file->truncate(content.size());
+  if (written) written = co_await sync(*file, IoClass::log);
+  co_return co_await close_after(std::move(file), std::move(written));
+}
+
+// The new pointer beside the true one, in the block of the one before where there is one.
+Async<Result<void>> prepare_current(FileSystem& fs, std::string temporary, uint64_t number) {
+  const std::string previous(kPreviousPath);
+  const Result<void> renamed = co_await fs.rename(previous, temporary);
+  if (!renamed && renamed.error().code != Errc::not_found) co_return renamed;
+  const std::string content = encode_current(number);
+  auto written = co_await overwrite(fs, temporary, content, OpenOptions::Mode::read_write);
+  if (written || written.error().code != Errc::not_found) co_return written;
+  co_return co_await overwrite(fs, temporary, content, OpenOptions::Mode::create_new);
+}
+
+}  // namespace
+
+Async<void> keep_pointer(FileSystem& fs) {
+  const std::string previous(kPreviousPath);
+  const auto there = co_await read_file(fs, previous);
+  if (there || there.error().code != Errc::not_found) co_return;
+  const std::string content = encode_current(0);
+  const auto kept = co_await overwrite(fs, previous, content, OpenOptions::Mode::create_new);
+  (void)kept;  // the next switch makes its own
+}
+
+// A crash between the renames leaves no CURRENT, but then CURRENT.old is the true one.
+Async<SwitchOutcome> write_current(FileSystem& fs, uint64_t number) {
+  const std::string current(kCurrentPath);
+  const std::string previous(kPreviousPath);
+  const std::string directory(kManifestDirectory);
+  const std::string temporary = current + std::string(kTemporarySuffix);
+  Result<void> done = co_await prepare_current(fs, temporary, number);
+  if (!done) co_return SwitchOutcome{Switched::no, std::move(done).error()};
+  done = co_await fs.rename(current, previous);
+  if (!done && done.error().code == Errc::not_found) done = {};  // the first of all
+  if (done) done = co_await fs.rename(temporary, current);
+  if (done) done = co_await fs.sync_dir(directory);
+  if (!done) co_return SwitchOutcome{Switched::maybe, std::move(done).error()};
+  co_return SwitchOutcome{};
+}
+
 ManifestFile::ManifestFile(std::unique_ptr<File> file, uint64_t number, uint64_t file_bytes)
     : file_(std::move(file)),
       number_(number),
       file_bytes_(file_bytes),
       position_(kFileHeaderBlockBytes) {}
 
-Async<Result<std::unique_ptr<ManifestFile>>> ManifestFile::create(FileSystem& fs, uint64_t number,
-                                                                  uint64_t file_bytes) {
+Async<Result<std::unique_ptr<ManifestFile>>> ManifestFile::create(
+    FileSystem& fs, uint64_t number, uint64_t file_bytes, std::optional<std::string> spare) {
   FileHeader header;
   header.kind = RecordFileKind::manifest;
   header.id = number;
   header.file_bytes = file_bytes;
   const std::string path = manifest_path(number);
-  CO_TRY(auto file, co_await prepare_record_file(fs, path, header, IoClass::log));
-  co_return std::unique_ptr<ManifestFile>(new ManifestFile(std::move(file), number, file_bytes));
+  auto file = spare ? co_await prepare_record_file_in(fs, *spare, path, header, IoClass::log)
+                    : co_await prepare_record_file(fs, path, header, IoClass::log);
+  if (!file) co_return std::unexpected(std::move(file).error());
+  co_return std::unique_ptr<ManifestFile>(new ManifestFile(*std::move(file), number, file_bytes));
 }
 
 uint64_t ManifestFile::cost(uint64_t payload_bytes, uint64_t entries) {

@@ -3,6 +3,9 @@
 //
 //   manifest/<n>.manifest   8 hexadecimal digits
 //   manifest/CURRENT        text: which of them is true, with a checksum
+//   manifest/CURRENT.old    the one before, kept for its block; the true one between two renames,
+//                           when there is no CURRENT
+//   manifest/spare          space for the next file, of no content
 #pragma once
 
 #include <memory>
@@ -18,6 +21,8 @@ namespace cellar::engine {
 
 inline constexpr std::string_view kManifestDirectory = "manifest";
 inline constexpr std::string_view kCurrentPath = "manifest/CURRENT";
+inline constexpr std::string_view kPreviousPath = "manifest/CURRENT.old";
+inline constexpr std::string_view kSpareManifestPath = "manifest/spare";
 
 std::string manifest_path(uint64_t number);
 // Of a name within kManifestDirectory, such as "0000000c.manifest".
@@ -25,6 +30,22 @@ std::optional<uint64_t> parse_manifest_name(std::string_view name);
 std::string encode_current(uint64_t number);
 // DATA_LOSS when damaged.
 Result<uint64_t> decode_current(Bytes content);
+// The file that is true; none where there is no manifest. Of a crash between the two renames of
+// write_current() it reads the pointer that was true before. DATA_LOSS when damaged.
+Async<Result<std::optional<uint64_t>>> read_current(FileSystem& fs);
+// Ends a switch that a crash cut short between its renames: nothing was switched.
+Async<Result<void>> settle_current(FileSystem& fs);
+// Makes CURRENT.old, naming no file, where there is none yet, if the disk has the room.
+Async<void> keep_pointer(FileSystem& fs);
+// What became of write_current().
+enum class Switched : uint8_t { yes, no, maybe };
+struct SwitchOutcome {
+  Switched switched = Switched::yes;
+  std::optional<Error> error;  // unless yes
+};
+// Makes file `number` the true one, durably. The pointer that was true before is kept beside it and
+// overwritten by the next switch, so that a full disk does not hinder one.
+Async<SwitchOutcome> write_current(FileSystem& fs, uint64_t number);
 
 // The one being written. One writer at a time.
 //
@@ -34,12 +55,15 @@ class ManifestFile {
  public:
   static constexpr size_t kBatchBytes = 256u << 10;
 
+  // With a `spare`, in the space of that file (record_file.h).
   static Async<Result<std::unique_ptr<ManifestFile>>> create(FileSystem& fs, uint64_t number,
-                                                             uint64_t file_bytes);
+                                                             uint64_t file_bytes,
+                                                             std::optional<std::string> spare);
   // What `payload_bytes` in `entries` entries take at most, written at once.
   static uint64_t cost(uint64_t payload_bytes, uint64_t entries);
 
   uint64_t number() const { return number_; }
+  uint64_t file_bytes() const { return file_bytes_; }
   uint64_t room() const { return file_bytes_ - position_; }
   // Everything in one write, or several when it is long. After an error nothing may be written any
   // more. REQUIRES: cost() <= room().

@@ -14,6 +14,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,6 +53,8 @@ inline constexpr size_t kMaxEditBytes = 64u << 20;
 
 class ManifestStore {
  public:
+  using FailureListener = std::function<void(const Error&)>;
+
   virtual ~ManifestStore() = default;
   // Everything, as of now.
   virtual Async<Result<std::map<Subject, SubjectState>>> load() = 0;
@@ -59,6 +62,9 @@ class ManifestStore {
   // one: kAbsent). ABORTED naming the first subject whose version differs. After a failed write the
   // store is poisoned: UNAVAILABLE, maybe applied.
   virtual Async<Result<std::vector<uint64_t>>> commit(std::vector<SubjectEdit> edits) = 0;
+  // Called once, when the store is poisoned, before the edit that met the failure is answered. The
+  // listener may not suspend; an empty one is none.
+  virtual void on_failure(FailureListener listener) = 0;
   virtual Async<Result<void>> close() = 0;
 };
 

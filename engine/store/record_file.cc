@@ -13,6 +13,8 @@ namespace {
 constexpr size_t kCarryBytes = align_up(kMaxRecordPayloadBytes + kRecordHeaderBytes);
 
 Async<Result<void>> fill_with_zeros(File& file, uint64_t size, IoClass io_class) {
+  CO_TRY(const uint64_t had, co_await file.size());
+  if (had > size) CO_TRY_VOID(co_await file.truncate(size));
   CO_TRY_VOID(co_await file.allocate(0, size));
   const AlignedBuffer zeros(kZeroPieceBytes);
   std::memset(zeros.data(), 0, zeros.size());
@@ -84,6 +86,17 @@ Async<Result<std::unique_ptr<File>>> prepare_record_file(FileSystem& fs, std::st
   const std::string temporary = path + std::string(kTemporarySuffix);
   CO_TRY_VOID(co_await remove_if_there(fs, temporary));
   co_return co_await prepare(fs, path, header, io_class, OpenOptions::Mode::create_new);
+}
+
+Async<Result<std::unique_ptr<File>>> prepare_record_file_in(FileSystem& fs, std::string spare,
+                                                            std::string path, FileHeader header,
+                                                            IoClass io_class) {
+  const std::string temporary = path + std::string(kTemporarySuffix);
+  CO_TRY_VOID(co_await fs.rename(spare, temporary));
+  // The old name is gone for good before the file is overwritten.
+  const std::string directory(path_parent(path));
+  CO_TRY_VOID(co_await fs.sync_dir(directory));
+  co_return co_await prepare(fs, path, header, io_class, OpenOptions::Mode::read_write);
 }
 
 Async<Result<std::unique_ptr<File>>> reuse_record_file(FileSystem& fs, std::string old_path,

@@ -23,6 +23,13 @@ inline constexpr size_t kZeroPieceBytes = 256 * 1024;
 Async<Result<std::unique_ptr<File>>> prepare_record_file(FileSystem& fs, std::string path,
                                                          FileHeader header, IoClass io_class);
 
+// The same in the space of the file at `spare`, which nobody needs any more: it is renamed, cut or
+// extended to header.file_bytes, and filled with zeros. Where it is long enough no space is needed
+// but its own. REQUIRES: nothing of the spare is open.
+Async<Result<std::unique_ptr<File>>> prepare_record_file_in(FileSystem& fs, std::string spare,
+                                                            std::string path, FileHeader header,
+                                                            IoClass io_class);
+
 // The same with the file at `old_path`, of the same log and size, which nobody needs any more: it
 // is renamed and gets the header, and nothing else is written. What it holds was written under
 // other positions and validates nowhere now. REQUIRES: header.former is set; nothing of the old

@@ -203,10 +203,12 @@ Result<PosixDir::Locked> PosixDir::try_lock(const std::string& path) const {
     while (!holder.empty() && holder.back() == '\n') holder.pop_back();
     return Locked{Fd(), holder.empty() ? "unknown" : holder};
   }
+  // Over what is there and then cut, so that no block is needed but the one that the file has. The
+  // lock holds without the pid, so a full disk does not refuse it.
   const std::string pid = fmt::format("{}\n", ::getpid());
-  if (::ftruncate(fd.get(), 0) != 0 ||
-      ::pwrite(fd.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
-    return refuse("writing the pid into the lock", path);
+  const auto bytes = static_cast<ssize_t>(pid.size());
+  if (::pwrite(fd.get(), pid.data(), pid.size(), 0) != bytes || ::ftruncate(fd.get(), bytes) != 0) {
+    if (errno != ENOSPC && errno != EDQUOT) return refuse("writing the pid into the lock", path);
   }
   return Locked{std::move(fd), {}};
 }

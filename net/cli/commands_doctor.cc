@@ -150,9 +150,10 @@ void look_at_info(Findings& all, const client::ServerInfo& info) {
                                        [](const client::ShardStats& s) { return s.read_only; });
   if (read_only > 0) {
     add(all, Level::problem, "writes",
-        fmt::format("{} of {} shards take no writes: a log or the manifest failed", read_only,
-                    info.stats.size()),
-        "see the log for the first error, mend the disk, start the node again");
+        fmt::format("{} of {} shards take no writes: a log or the manifest failed, or the "
+                    "disk had no room for the start",
+                    read_only, info.stats.size()),
+        "see the log for the first error, mend the disk or make room, start the node again");
   } else {
     add(all, Level::good, "writes", "every shard takes writes");
   }

@@ -121,6 +121,8 @@ void write_shards(MetricsText& out, const NodeReading& r) {
              [](const Shard& s) { return seconds(s.longest_stall_us); });
   each_shard(out, "cellar_shard_read_only", r,
              [](const Shard& s) { return uint64_t{s.engine.read_only}; });
+  each_shard(out, "cellar_shard_read_only_start", r,
+             [](const Shard& s) { return uint64_t{s.engine.read_only_start}; });
   each_shard(out, "cellar_oldest_io_seconds", r,
              [](const Shard& s) { return seconds(s.oldest_io_us); });
   each_shard(out, "cellar_tokens", r, [](const Shard& s) { return s.engine.tokens; });

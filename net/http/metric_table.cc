@@ -53,6 +53,8 @@ constexpr Metric kMetrics[] = {
     {"cellar_shard_stalls_total", Type::counter, "shard", "turns that took more than 5 ms"},
     {"cellar_shard_longest_stall_seconds", Type::gauge, "shard", "the longest of them"},
     {"cellar_shard_read_only", Type::gauge, "shard", "1: it takes no writes"},
+    {"cellar_shard_read_only_start", Type::gauge, "shard",
+     "1: it takes none since its start, because the disk had no room for one"},
     {"cellar_oldest_io_seconds", Type::gauge, "shard",
      "age of the oldest read, write or sync that the disk has not answered"},
     // ---- memory

@@ -107,6 +107,8 @@ std::string Readiness::reason() const {
     case NodeState::draining:
       return stopping_ ? "the node was told to stop" : "an operator drains the node";
     case NodeState::read_only:
+      if (!read_only_start_.empty()) return read_only_start_;
+      [[fallthrough]];
     case NodeState::disk_hung:
       if (const Found found = worst_condition(); found.row != nullptr) {
         return found.row->reason(found.shard);

@@ -6,7 +6,8 @@
 //   broken     a shard's loop has not turned for long       ShardBeat, by staying away
 //   draining   it was told to stop, or to take no new work  run_node on a signal; an operator
 //   read_only  a shard takes no writes: its log or the      ShardBeat
-//              manifest failed
+//              manifest failed, or the disk had no room
+//              for the start
 //   disk_hung  the disk does not answer a shard             ShardBeat
 //   ready      none of that
 //
@@ -82,6 +83,8 @@ class Readiness {
   void serve(uint32_t shards);
   // It will end; its sessions are told to go once the drain's time is over.
   void stop() { stopping_ = true; }
+  // It was started read-only, and why. Before serve().
+  void start_read_only(std::string why) { read_only_start_ = std::move(why); }
   // An operator's wish: nothing new should come, until it is taken back.
   void drain(bool yes) { drained_ = yes; }
   void beat(ShardId shard, Conditions conditions);
@@ -93,6 +96,8 @@ class Readiness {
   // A shard whose loop has not turned within kStuckUs; none while the node starts.
   std::optional<ShardId> stuck_shard() const { return silent_for(kStuckUs); }
   bool stopping() const { return stopping_; }
+  // Why it was started read-only; empty: it was not. REQUIRES: serve() was called.
+  const std::string& read_only_start() const { return read_only_start_; }
   bool drained_by_operator() const { return drained_; }
   int64_t made_us() const { return made_us_; }
   int64_t now_us() const { return clock_.boot_us(); }
@@ -108,6 +113,7 @@ class Readiness {
 
   const Clock& clock_;
   const int64_t made_us_ = clock_.boot_us();
+  std::string read_only_start_;
   std::atomic<uint32_t> shards_ = 0;  // 0: it starts
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> drained_ = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/local_node.h"
 #include "engine/store/format_file.h"
 #include "io/base/log_setup.h"
 #include "io/base/random.h"
@@ -125,6 +126,7 @@ Result<void> Server::open_node() {
   const engine::EngineOptions& engine = options_.engine;
   engine::LogOptions log;
   log.segment_bytes = engine.log_segment_bytes;
+  log.logs = options_.shards;
   log.periodic_interval_us = engine.periodic_interval_us;
   pool_.run_on_all([this, log](Shard& shard) -> Async<void> {
     ShardState& mine = state(shard);
@@ -163,21 +165,16 @@ Async<void> Server::open_engine(Shard& shard) {
   facts_.format = format->version;
   engine::EngineOptions options = options_.engine;
   options.format = format->version;
-  auto manifest = co_await engine::open_local_manifest_store(*mine.fs, engine::ManifestOptions());
-  if (!manifest) {
-    mine.outcome = std::unexpected(std::move(manifest).error());
-    co_return;
-  }
-  manifest_ = std::move(*manifest);
   std::vector<engine::ShardEnv> envs;
   for (ShardState& one : states_) envs.push_back({*one.runtime, *one.logs, *one.blobs});
-  auto node = co_await engine::Node::open(std::move(options), std::move(envs), *manifest_,
-                                          pool_.mailboxes());
-  if (!node) {
-    mine.outcome = std::unexpected(std::move(node).error());
+  auto opened = co_await engine::open_local_node(*mine.fs, std::move(options), std::move(envs),
+                                                 pool_.mailboxes());
+  if (!opened) {
+    mine.outcome = std::unexpected(std::move(opened).error());
     co_return;
   }
-  node_ = std::move(*node);
+  manifest_ = std::move(opened->manifest);
+  node_ = std::move(opened->node);
   const engine::RecoveryReport& found = node_->recovery();
   log_info("server", "recovered commits={} bytes={} torn_tail_bytes={} orphans={} us={}",
            found.replayed_commits, found.replayed_bytes, found.torn_tail_bytes,

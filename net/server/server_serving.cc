@@ -29,6 +29,10 @@ Result<void> Server::open_listeners() {
   });
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_agent(shard); });
   TRY_VOID(first_error());
+  const Error* read_only = node_->read_only_start();
+  if (read_only != nullptr && readiness_ != nullptr) {
+    readiness_->start_read_only(read_only->message);
+  }
   start_balancer();
   start_beats();
   start_disk_watch();
@@ -114,6 +118,7 @@ Async<void> Server::open_agent(Shard& shard) {
 }
 
 void Server::start_balancer() {
+  if (node_->read_only_start() != nullptr) return;  // also after a reload
   pool_.run_on(ShardId{0}, [this](Shard& shard) -> Async<void> {
     balancer_ = std::make_unique<engine::Balancer>(shard.runtime(), *node_, options_.shards,
                                                    options_.balance);

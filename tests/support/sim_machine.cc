@@ -20,7 +20,9 @@ void SimMachine::add_shards(const TestNodeOptions& options, MemDisk& disk, Rando
                      .min_latency_us = options.min_latency_us,
                      .max_latency_us = options.max_latency_us});
     if (options.wrap) one.fs = options.wrap(std::move(one.fs), disk, *one.loop);
-    one.logs = engine::make_local_log_store(*one.fs, *one.runtime, options.log);
+    engine::LogOptions log = options.log;
+    log.logs = static_cast<uint32_t>(shards.size());
+    one.logs = engine::make_local_log_store(*one.fs, *one.runtime, log);
     one.blobs = engine::make_local_blob_store(*one.fs, &one.runtime->timers);
   }
 }

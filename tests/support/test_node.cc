@@ -3,6 +3,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/local_node.h"
 #include "io/base/check.h"
 #include "tests/support/test_node_life.h"
 
@@ -97,9 +98,11 @@ bool TestNode::run_until(const std::function<bool()>& done) {
 }
 
 Async<Result<void>> TestNode::open_stores() {
-  CO_TRY(life_->manifest, co_await engine::open_local_manifest_store(*life_->shards[0].fs, {}));
-  CO_TRY(life_->node, co_await engine::Node::open(options_.engine, life_->envs(), *life_->manifest,
-                                                  life_->mailboxes));
+  CO_TRY(engine::LocalNode opened,
+         co_await engine::open_local_node(*life_->shards[0].fs, options_.engine, life_->envs(),
+                                          life_->mailboxes));
+  life_->manifest = std::move(opened.manifest);
+  life_->node = std::move(opened.node);
   co_return Result<void>{};
 }
 

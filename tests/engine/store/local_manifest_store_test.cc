@@ -1,5 +1,7 @@
 #include "engine/store/local_manifest_store.h"
 
+#include <gmock/gmock.h>
+
 #include "io/base/coding.h"
 #include "io/base/crc32c.h"
 #include "tests/engine/store/store_rig.h"
@@ -199,7 +201,9 @@ TEST_F(ManifestTest, AFullFileRollsAndOnlyTheNewOneStays) {
 
 TEST_F(ManifestTest, RestartsDoNotGrowTheDirectory) {
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(reopened(disk));
-  EXPECT_EQ(disk.all_files().size(), 2u);
+  EXPECT_THAT(disk.all_files(),
+              testing::ElementsAre("manifest/00000014.manifest", "manifest/CURRENT",
+                                   "manifest/CURRENT.old", "manifest/spare"));
 }
 
 TEST_F(ManifestTest, AFailedWritePoisons) {
@@ -259,7 +263,8 @@ TEST_F(ManifestTest, DamageIsDataLossNamingTheFileOrHarmless) {
   }
   size_t found = 0;
   for (const std::string& path : disk.all_files()) {
-    const std::string content = value_of(disk.read_all(path));
+    const bool idle = path == kPreviousPath || path == kSpareManifestPath;  // space, no content
+    const std::string content = value_of(disk.read_all(path)).substr(0, idle ? 5000 : SIZE_MAX);
     for (size_t at = 0; at < content.size(); at += at % 4096 < 700 ? 1 : 37) {
       for (const bool cut : {false, true}) {
         if (cut && at % 7 != 0) continue;
@@ -275,7 +280,7 @@ TEST_F(ManifestTest, DamageIsDataLossNamingTheFileOrHarmless) {
         const auto state = reopened(*image);
         if (state) {
           EXPECT_TRUE(same(*state, expected)) << "silent loss";
-          EXPECT_FALSE(cut);
+          EXPECT_TRUE(idle || !cut);
         } else {
           ++found;
           EXPECT_EQ(state.error().code, Errc::data_loss);

@@ -1,0 +1,15 @@
+// What tells a full disk from a failed one: nothing was harmed, and it may be tried again when
+// there is room.
+#pragma once
+
+#include <cerrno>
+
+#include "io/base/result.h"
+
+namespace cellar::engine {
+
+inline bool is_out_of_space(const Error& error) {
+  return error.os_error == ENOSPC || error.os_error == EDQUOT;
+}
+
+}  // namespace cellar::engine
