@@ -129,14 +129,19 @@ int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
 }
 
 // What the machine refuses, memory or a thread, ends the process in words, at once: nothing that
-// was acknowledged needs more. Anything else is a bug of ours and leaves a core.
+// was acknowledged needs more. The allocator may call this instead of throwing.
+[[noreturn]] void end_without_memory() {
+  std::fputs("cellard: ends, the machine gives it no more memory (memory.total, ulimit -v)\n",
+             stderr);
+  std::_Exit(kExitCannotStart);
+}
+
+// Anything else is a bug of ours and leaves a core.
 [[noreturn]] void end_for_want() {
   try {
     if (const std::exception_ptr why = std::current_exception()) std::rethrow_exception(why);
   } catch (const std::bad_alloc&) {
-    std::fputs("cellard: ends, the machine gives it no more memory (memory.total, ulimit -v)\n",
-               stderr);
-    std::_Exit(kExitCannotStart);
+    end_without_memory();
   } catch (const std::system_error& why) {
     std::fprintf(stderr, "cellard: ends, the machine refuses it a thread or memory: %s\n",
                  why.what());
@@ -155,6 +160,7 @@ int cannot_start(const Error& error) {
 
 int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Companion* companion) {
   std::set_terminate(&end_for_want);
+  std::set_new_handler(&end_without_memory);
   set_log_level(config.options.log.level);
   set_log_format(config.options.log.format);
   if (config.task.wanted()) return run_task(config, clock);

@@ -70,7 +70,7 @@ TEST_F(DamagedDirectory, AMachineThatGivesTooLittleMemoryIsToldInWords) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's shadow memory is not the node's";
 #endif
-  for (const int mib : {60, 120, 250, 400, 700}) {
+  for (const int mib : {120, 250, 400, 700}) {
     std::string said;
     const int code = run(
         fmt::format("bash -c 'ulimit -v {}; exec timeout 5 {} --data-dir {} --listen 127.0.0.1:0'",

@@ -1,6 +1,7 @@
 // A small file system of its own that real nodes fill, are killed on, and start on again.
 #include <sys/mount.h>
 
+#include <cstring>
 #include <random>
 #include <thread>
 
@@ -67,8 +68,11 @@ class FullDisk : public Operate, public testing::WithParamInterface<SetUp> {
     uint32_t next = 0;
     for (int refused = 0; refused < 4 && next < 20'000; ++next) {
       client::Mutation m(row(next * 7919 % (GetParam().shards * 100)) + std::to_string(next));
-      std::string value(16'000, ' ');
-      for (char& c : value) c = static_cast<char>('!' + random_() % 90);
+      std::string value(64'000, ' ');
+      for (size_t i = 0; i < value.size(); i += 8) {
+        const uint64_t bits = random_();
+        std::memcpy(value.data() + i, &bits, 8);
+      }
       const std::string key(m.row());
       m.set("f", "q", value, 1000);
       if (client.mutate_row(table, m)) {
@@ -113,7 +117,7 @@ class FullDisk : public Operate, public testing::WithParamInterface<SetUp> {
   }
 
   bool mounted_ = false;
-  std::mt19937 random_{7};
+  std::mt19937_64 random_{7};
   std::unique_ptr<cases::NodeProcess> node_;
   Rows rows_, in_doubt_;
 };
