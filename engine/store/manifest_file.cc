@@ -128,8 +128,12 @@ Async<Result<std::unique_ptr<ManifestFile>>> ManifestFile::create(
   header.id = number;
   header.file_bytes = file_bytes;
   const std::string path = manifest_path(number);
-  auto file = spare ? co_await prepare_record_file_in(fs, *spare, path, header, IoClass::log)
-                    : co_await prepare_record_file(fs, path, header, IoClass::log);
+  Result<std::unique_ptr<File>> file;
+  if (spare) {
+    file = co_await prepare_record_file_in(fs, *spare, path, header, IoClass::log);
+  } else {
+    file = co_await prepare_record_file(fs, path, header, IoClass::log);
+  }
   if (!file) co_return std::unexpected(std::move(file).error());
   co_return std::unique_ptr<ManifestFile>(new ManifestFile(*std::move(file), number, file_bytes));
 }
