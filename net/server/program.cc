@@ -1,5 +1,6 @@
 #include "net/server/program.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
@@ -13,6 +14,11 @@
 #include "net/server/say.h"
 #include "net/server/server.h"
 #include "net/server/service_manager.h"
+
+// Of mimalloc, where the program is linked with it: its operator new ends the process by abort()
+// and knows no handler but this one.
+extern "C" [[gnu::weak]] void mi_register_error(void (*handler)(int error, void* context),
+                                                void* context);
 
 namespace cellar::server {
 namespace {
@@ -161,6 +167,13 @@ int cannot_start(const Error& error) {
 int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Companion* companion) {
   std::set_terminate(&end_for_want);
   std::set_new_handler(&end_without_memory);
+  if (&mi_register_error != nullptr) {
+    mi_register_error(
+        [](int error, void*) {
+          if (error == ENOMEM) end_without_memory();
+        },
+        nullptr);
+  }
   set_log_level(config.options.log.level);
   set_log_format(config.options.log.format);
   if (config.task.wanted()) return run_task(config, clock);
