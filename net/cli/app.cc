@@ -6,6 +6,7 @@
 #include "net/cli/complete.h"
 #include "net/cli/shell.h"
 #include "net/cli/times.h"
+#include "net/cli/words.h"
 
 namespace cellar::cli {
 
@@ -170,6 +171,7 @@ int run_words(const std::vector<std::string>& words, const Console& console, con
   }
   auto session = make_session(invocation->globals, console, clock);
   if (!session) return usage_session.usage(session.error());
+  session->command_line = "cellar " + join_words(words);
   return invocation->spec ? invocation->spec->run(*session, invocation->arguments)
                           : shell(*session, Arguments());
 }

@@ -56,6 +56,7 @@ struct Session {
   int usage(const Error& error) const;
 
   GlobalOptions globals;
+  std::string command_line;  // as it can be typed again
   const Clock* clock = &system_clock();
   std::unique_ptr<client::SyncClient> made;
 };

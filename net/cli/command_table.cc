@@ -122,7 +122,11 @@ std::vector<CommandSpec> load_commands() {
        "              family = install, timestamp = now\n\n"
        "Lines that cannot be loaded are named and skipped; the exit code is then 7.\n"
        "While it runs, FILE.TABLE.checkpoint tells up to where the node has acknowledged\n"
-       "everything. After a kill or an error, the same command with --resume goes on from there.",
+       "everything. After a kill or an error, the same command with --resume continues there.\n"
+       "Writes are not repeated when they may have been applied, since that could undo what "
+       "others\n"
+       "wrote meanwhile: the import then stops, names the lines in doubt, and prints the command\n"
+       "that resumes, which writes them again. With --sole-writer it repeats them by itself.",
        {{"format", "NAME",
          "csv, jsonl, cellar, dpkg-log or package-list (default: by the file's name)"},
         {"create", "", "make the table first if there is none, with the families of the file"},
@@ -132,7 +136,8 @@ std::vector<CommandSpec> load_commands() {
         {"at", "TIME",
          "timestamp of cells that have none (default: when the import began); node: stamped there"},
         {"tz", "ZONE", "of dpkg-log's times: local (default) or utc"},
-        {"resume", "", "go on where an earlier import of this file stopped"},
+        {"resume", "", "continue where an earlier import of this file stopped"},
+        {"sole-writer", "", "nothing else writes to these rows meanwhile"},
         {"checkpoint", "PATH", "where to keep that (default: FILE.TABLE.checkpoint)"},
         {"name-errors", "N", "name at most N rejected lines (default: 20)"},
         {"max-errors", "N", "stop after more than N of them (default: 1000; 0: never)"},

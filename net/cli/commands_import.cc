@@ -2,7 +2,6 @@
 
 #include "net/cli/commands.h"
 #include "net/cli/import_plan.h"
-#include "net/cli/pause.h"
 #include "net/cli/progress.h"
 #include "net/cli/text.h"
 #include "net/cli/times.h"
@@ -34,7 +33,7 @@ void summarise(const Session& session, const ImportPlan& plan, const ImportStats
                          : std::string());
 }
 
-// One import: what it tells while it runs, and where it goes on when the node was away.
+// One import: what it tells while it runs, and from where it can be resumed.
 class ImportRun {
  public:
   ImportRun(Session& session, const ImportPlan& plan)
@@ -47,7 +46,7 @@ class ImportRun {
     if (!plan_.resume) {
       if (found && *found) {
         session_.console.complain(
-            "an earlier import of this file stopped at byte {} of {}; --resume goes on from there",
+            "an earlier import of this file stopped at byte {} of {}; --resume continues there",
             with_commas((*found)->at.offset), with_commas(plan_.file_bytes));
       }
       return {};
@@ -60,38 +59,40 @@ class ImportRun {
     return {};
   }
 
-  Result<void> run(std::FILE* file) {
-    Patience patience;
-    while (true) {
-      if (plan_.file_bytes != 0) TRY_VOID(go_to_start(file));
-      const uint64_t before = from_.offset;
-      auto result = attempt(file);
-      if (result || !passes(result.error()) || plan_.file_bytes == 0) return result;
-      if (from_.offset > before) patience.progressed();
-      line_.clear();
-      if (!patience.wait(session_.client())) return result;
-    }
-  }
-
-  const ImportStats& stats() const { return stats_; }
-  uint64_t line() const { return at_line_; }
-  bool checkpointed() const { return checkpointed_; }
-  void clear_line() { line_.clear(); }
-
- private:
   // From `from_` on; afterwards that is where everything before is acknowledged.
-  Result<void> attempt(std::FILE* file) {
+  Result<void> run(std::FILE* file) {
+    if (plan_.file_bytes != 0) TRY_VOID(go_to_start(file));
     const auto source = open_source(plan_.format, file, plan_.source);
     if (from_.offset > 0) TRY_VOID(source->seek(from_));
-    Importer importer(session_.client(), plan_.table, plan_.max_errors, stats_, events());
+    Importer importer(session_.client(), plan_.table, plan_.max_errors, plan_.sole_writer, stats_,
+                      events());
     auto result = importer.run(*source);
     const int64_t elapsed_us = stats_.elapsed_us;
     stats_ = importer.stats();
     stats_.elapsed_us += elapsed_us;
-    at_line_ = source->line();
+    ending_ = importer.ending();
+    line_.clear();
+    if (!result) write_down(from_, stats_);
     return result;
   }
 
+  const ImportStats& stats() const { return stats_; }
+  // After a failure: what is in doubt, and how the import is resumed.
+  void tell_ending() const {
+    const Console& console = session_.console;
+    console.complain("stopped at line {} after {} rows", with_commas(ending_.line),
+                     with_commas(stats_.rows));
+    if (!ending_.clean) {
+      console.complain("in doubt: lines {} to {} may have been written, in whole or in part",
+                       with_commas(from_.line + 1), with_commas(ending_.line));
+    }
+    if (!checkpointed_) return;
+    console.complain("to resume at line {}{}:\n  {}{}", with_commas(from_.line + 1),
+                     ending_.clean ? "" : ", and write those in doubt again", session_.command_line,
+                     plan_.resume ? "" : " --resume");
+  }
+
+ private:
   ImportEvents events() {
     ImportEvents events;
     events.rejected = [this](uint64_t line, const Error& why) { name_rejected(line, why); };
@@ -129,6 +130,10 @@ class ImportRun {
   void keep(Position at, const ImportStats& stats) {
     if (at.offset <= from_.offset) return;
     from_ = at;
+    write_down(at, stats);
+  }
+
+  void write_down(Position at, const ImportStats& stats) {
     if (plan_.checkpoint.empty() || at.offset >= plan_.file_bytes) return;
     ImportStats counted = stats;
     counted.records = std::min(stats.records, at.line);  // later ones were read, not acknowledged
@@ -149,7 +154,7 @@ class ImportRun {
   ImportStats before_;  // of earlier runs
   ImportStats stats_;
   uint64_t named_ = 0;
-  uint64_t at_line_ = 0;
+  Ending ending_;
   bool checkpointed_ = false;
   bool told_no_checkpoint_ = false;
 };
@@ -183,12 +188,10 @@ int import(Session& session, const Arguments& arguments) {
   if (!table) return session.fail(table.error());
 
   const auto imported = run.run(file->get());
-  run.clear_line();
   if (!imported) {
-    const int code = session.fail(imported.error());
-    session.console.complain("stopped at line {} after {} rows{}", run.line(),
-                             with_commas(run.stats().rows),
-                             run.checkpointed() ? "; --resume goes on from there" : "");
+    const int code = exit_code_of(imported.error());
+    session.console.complain("{}", imported.error().to_string());
+    run.tell_ending();
     return code;
   }
   if (!plan->checkpoint.empty()) remove_checkpoint(plan->checkpoint);

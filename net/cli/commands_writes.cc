@@ -12,8 +12,10 @@ namespace cellar::cli {
 
 namespace {
 
+// What is in doubt is repeated under a token: token=, or one that is drawn.
 Result<client::CallOptions> call_options(const Arguments& arguments) {
   client::CallOptions options;
+  options.draw_tokens = true;
   if (const std::string* level = arguments.find("durability")) {
     TRY(options.durability, parse_durability(*level));
   }

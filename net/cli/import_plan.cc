@@ -95,6 +95,7 @@ Result<ImportPlan> make_import_plan(const Session& session, const Arguments& arg
   plan.source.family = arguments.get("family");
   TRY(plan.create, arguments.flag("create"));
   TRY(plan.resume, arguments.flag("resume"));
+  TRY(plan.sole_writer, arguments.flag("sole-writer"));
   TRY(plan.progress, arguments.flag("progress"));
   for (std::string& name : split_list(arguments.get("families"))) {
     plan.families.insert(std::move(name));

@@ -29,6 +29,7 @@ struct ImportPlan {
   bool at_given = false;
   bool create = false;
   bool resume = false;
+  bool sole_writer = false;
   bool progress = false;
   std::set<std::string> families;
   std::optional<Granularity> granularity;

@@ -8,11 +8,13 @@ namespace cellar::cli {
 namespace {
 
 client::BatchWriterOptions writer_options(size_t batch_bytes, size_t pending_bytes,
-                                          int64_t patience_us) {
+                                          int64_t patience_us, bool sole_writer) {
   client::BatchWriterOptions options;
   options.batch_bytes = batch_bytes;
   options.max_pending_bytes = pending_bytes;
   options.call.deadline_us = patience_us;
+  options.call.sole_writer = sole_writer;
+  options.call.wait_for_connection = true;
   return options;
 }
 
@@ -43,11 +45,15 @@ void copy_set(const client::Mutation& from, const client::Mutation::Operation& o
 void Importer::Tally::answered(Span& span, uint64_t line, size_t cells,
                                const Result<void>& result) {
   if (abandoned) return;
+  --pending;
   if (result) {
     ++stats.rows;
     stats.cells += cells;
-  } else if (ends_import(result.error())) {
-    if (!broken) broken = result.error();
+    span.written = true;
+  } else if (result.error().applied != Applied::not_applied || ends_import(result.error())) {
+    const bool doubt = result.error().applied != Applied::not_applied;
+    span.written |= doubt;
+    if (!broken || (doubt && broken->applied == Applied::not_applied)) broken = result.error();
     return;  // never acknowledged
   } else {
     reject(line, result.error());
@@ -71,11 +77,10 @@ void Importer::Tally::reject(uint64_t line, const Error& why) {
 }
 
 Importer::Importer(client::SyncClient& client, std::string table, uint64_t max_rejected,
-                   const ImportStats& before, ImportEvents events)
-    : client_(client),
-      tally_(std::make_shared<Tally>()),
-      writer_(client.client(), std::move(table),
-              writer_options(kBatchBytes, kPendingBytes, kPatienceUs)) {
+                   bool sole_writer, const ImportStats& before, ImportEvents events)
+    : client_(client), tally_(std::make_shared<Tally>()) {
+  writer_.emplace(client.client(), std::move(table),
+                  writer_options(kBatchBytes, kPendingBytes, kPatienceUs, sole_writer));
   tally_->stats = before;
   tally_->events = std::move(events);
   tally_->max_rejected = max_rejected;
@@ -94,6 +99,12 @@ Result<void> Importer::run(RecordSource& source) {
     Result<void> drained = drain();
     if (result) result = std::move(drained);
   }
+  if (!result) {
+    settle();
+    const auto& broken = tally_->broken;
+    if (broken && broken->applied != Applied::not_applied) result = std::unexpected(*broken);
+  }
+  ending_.line = source.line();
   if (result) tally_->acknowledged = source.position();
   tally_->stats.bytes = source.bytes();
   tell(true);
@@ -150,7 +161,10 @@ Result<void> Importer::add_piece(client::Mutation mutation, uint64_t line) {
     tally->answered(*span, line, cells, result);
   };
   while (!tally_->broken) {
-    if (writer_.try_add(mutation, done)) return {};
+    if (writer_->try_add(mutation, done)) {
+      ++tally_->pending;
+      return {};
+    }
     client_.loop().turn(true);
     tell(false);
   }
@@ -159,7 +173,7 @@ Result<void> Importer::add_piece(client::Mutation mutation, uint64_t line) {
 
 Result<void> Importer::drain() {
   bool flushed = false;
-  writer_.async_flush([tally = tally_, &flushed](const Result<void>&) {
+  writer_->async_flush([tally = tally_, &flushed](const Result<void>&) {
     if (!tally->abandoned) flushed = true;
   });
   while (!flushed && !tally_->broken) {
@@ -168,6 +182,14 @@ Result<void> Importer::drain() {
   }
   if (tally_->broken) return std::unexpected(*tally_->broken);
   return {};
+}
+
+// Waits until it is known of each piece what became of it. What was not sent yet never is; what was
+// ends by its deadline.
+void Importer::settle() {
+  writer_.reset();
+  while (tally_->pending > 0) client_.loop().turn(true);
+  for (const auto& span : tally_->spans) ending_.clean &= !span->written;
 }
 
 void Importer::next_span(Position begin) {

@@ -110,16 +110,17 @@ class Shell {
     if (invocation->spec->run == &shell) {
       return session_.usage(Error(Errc::invalid_argument, "this is the shell"));
     }
-    const int code = run_command(*invocation, at_terminal);
+    const int code = run_command(*invocation, join_words(*words), at_terminal);
     std::fflush(session_.console.out);
     return code;
   }
 
-  int run_command(const Invocation& invocation, bool at_terminal) {
+  int run_command(const Invocation& invocation, std::string line, bool at_terminal) {
     auto own =
         make_session(invocation.globals.over(session_.globals), session_.console, *session_.clock);
     if (!own) return session_.usage(own.error());
     if (!at_terminal) own->console.in = nullptr;  // it is the script
+    own->command_line = std::move(line);
     own->take_client(session_);
     int code = kDone;
     bool interrupted = false;

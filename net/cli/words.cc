@@ -67,6 +67,29 @@ Result<std::vector<std::string>> split_words(std::string_view line) {
   return std::move(splitter.words);
 }
 
+std::string join_words(const std::vector<std::string>& words) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+";
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) {
+      if (c == '\'') {
+        line += "'\\''";
+      } else {
+        line += c;
+      }
+    }
+    line += '\'';
+  }
+  return line;
+}
+
 CutLine cut_line(std::string_view line) {
   Splitter splitter;
   for (size_t i = 0; i < line.size(); ++i) splitter.take(line[i], i);

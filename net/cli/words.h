@@ -11,6 +11,8 @@ namespace cellar::cli {
 
 // INVALID_ARGUMENT: a quote is not closed. A '#' that begins a word begins a comment.
 Result<std::vector<std::string>> split_words(std::string_view line);
+// The inverse: quotes what needs it.
+std::string join_words(const std::vector<std::string>& words);
 
 // For completion: the words before the one under the cursor, and that one, both without quotes. The
 // line ends at the cursor; a quote may be open.

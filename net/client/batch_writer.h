@@ -17,7 +17,9 @@
 // Order: mutations of one row are applied in the order in which they were added. A row is in one
 // batch on its way at a time; what comes for it meanwhile waits for that batch. Entries of a batch
 // that failed in passing are sent again by the client (retry_policy.h), each on its own; one whose
-// later neighbour of the same row has been applied by then is not, and fails.
+// later neighbour of the same row has been applied by then is not, and fails. One that may have
+// been applied is sent again only with a token of its own, or by `call.draw_tokens` or
+// `call.sole_writer`; otherwise it fails as maybe_applied.
 //
 // What is told. Each mutation by its own handler, where it was given one; `on_failure` for every
 // one that failed; and async_flush() and async_close() with the first failure since the last flush.

@@ -53,6 +53,7 @@ struct Request {
   uint32_t token_times_at = 0;
   uint32_t token_times = 0;
   uint32_t token_times_apart = 0;
+  bool needs_drop_tokens = false;  // UNIMPLEMENTED by a node without that feature
 
   Bytes part(Part p) const { return Bytes(frame).substr(p.at, p.size); }
 };

@@ -14,7 +14,9 @@
 // have had an effect, maybe_applied when nobody can know.
 //
 // What is repeated. A request that failed in passing is sent again within its deadline where that
-// is safe: retry_policy.h says when, ClientOptions::retry how often. What comes back is final.
+// is safe: retry_policy.h says when, ClientOptions::retry how often. What comes back is final. A
+// write without a token that may have been applied is not sent again: it fails as maybe_applied;
+// `draw_tokens` gives every write a token.
 //
 // Order. Writes of one row (async_mutate_row, check-and-mutate, read-modify-write) that are under
 // way at the same time share a connection and apply in the order of the calls, unless one had to be
@@ -71,7 +73,7 @@ class Client {
   template <class T>  // void(Result<MutateReply>)
   auto async_mutate_row(std::string_view table, const Mutation& m, const CallOptions& o,
                         T&& token) {
-    return data<MutateReply>(encoder_->mutate_row(table, m, o), o, &decode_mutate, token);
+    return data<MutateReply>(encoder_->mutate_row(table, m, settled(o)), o, &decode_mutate, token);
   }
   template <class T>
   auto async_mutate_row(std::string_view table, const Mutation& m, T&& token) {
@@ -86,7 +88,8 @@ class Client {
           this->launch_rows(std::move(handler), std::move(op));
         },
         token,
-        std::make_shared<MutateRowsOp>(*dispatcher_, table, entries, o, deadline_of(o), waits(o)));
+        std::make_shared<MutateRowsOp>(*dispatcher_, table, entries, settled(o), deadline_of(o),
+                                       waits(o)));
   }
   // void(Result<std::optional<Row>>): no row when nothing of it is left or passes the filter.
   template <class T>
@@ -105,18 +108,19 @@ class Client {
   template <class T>
   auto async_drop_row_range(std::string_view table, const DropRows& d, const CallOptions& o,
                             T&& token) {
-    return data<uint32_t>(encoder_->drop_row_range(table, d), o, &decode_drop, token);
+    return data<uint32_t>(encoder_->drop_row_range(table, d, settled(o)), o, &decode_drop, token);
   }
   template <class T>  // void(Result<CheckAndMutateReply>)
   auto async_check_and_mutate(std::string_view table, const CheckAndMutate& c, const CallOptions& o,
                               T&& token) {
-    return data<CheckAndMutateReply>(encoder_->check_and_mutate(table, c, o), o, &decode_check,
-                                     token);
+    return data<CheckAndMutateReply>(encoder_->check_and_mutate(table, c, settled(o)), o,
+                                     &decode_check, token);
   }
   template <class T>  // void(Result<Row>): the new cells
   auto async_read_modify_write(std::string_view table, const ReadModifyWrite& m,
                                const CallOptions& o, T&& token) {
-    return data<Row>(encoder_->read_modify_write(table, m, o), o, &decode_modified, token, true);
+    return data<Row>(encoder_->read_modify_write(table, m, settled(o)), o, &decode_modified, token,
+                     true);
   }
   template <class T>  // void(Result<std::vector<SplitPoint>>)
   auto async_sample_row_keys(std::string_view table, T&& token) {
@@ -281,6 +285,12 @@ class Client {
   int64_t deadline_of(const CallOptions& options) const {
     return options.deadline_us == kDefaultDeadline ? options_.request_deadline_us
                                                    : options.deadline_us;
+  }
+  // With what the call leaves to the client's options.
+  CallOptions settled(CallOptions options) const {
+    options.draw_tokens = options.draw_tokens.value_or(options_.draw_tokens);
+    options.sole_writer = options.sole_writer.value_or(options_.sole_writer);
+    return options;
   }
   bool waits(const CallOptions& options) const {
     return options.wait_for_connection.value_or(options_.wait_for_connection);

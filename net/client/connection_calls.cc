@@ -94,6 +94,14 @@ void Connection::put_on_wire(Call& call) {
         Ending::here, Reach::queued);
     return;
   }
+  // Such a node would pass over the token, and apply each attempt.
+  if (call.request_.needs_drop_tokens && !server_.drop_tokens) {
+    call.timer_.cancel();
+    call.connection_ = nullptr;
+    call.end(fail(Errc::unimplemented, "{} keeps no tokens of DropRowRange", options_.address),
+             Ending::here, Reach::queued);
+    return;
+  }
   if (free_slots_.empty()) {
     free_slots_.push_back(static_cast<uint32_t>(slots_.size()));
     slots_.emplace_back();

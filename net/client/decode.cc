@@ -84,6 +84,11 @@ Result<ServerHello> decode_hello(const Answer& answer) {
     hello.frame_bytes = limits->frame_bytes();
     hello.in_flight = limits->in_flight();
   }
+  if (reply->features() != nullptr) {
+    for (const flatbuffers::String* name : *reply->features()) {
+      hello.drop_tokens |= wire::text(name) == "drop_row_range_tokens";
+    }
+  }
   return hello;
 }
 

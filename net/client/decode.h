@@ -19,9 +19,10 @@ struct ServerHello {
   uint32_t shards = 0;
   uint32_t frame_bytes = 0;  // 0: not said
   uint32_t in_flight = 0;
-  int64_t now_us = 0;     // the node's trusted clock
-  uint64_t instance = 0;  // of the node's start; 0: not said
-  std::string advertise;  // the node's own address; empty: not said
+  int64_t now_us = 0;        // the node's trusted clock
+  uint64_t instance = 0;     // of the node's start; 0: not said
+  std::string advertise;     // the node's own address; empty: not said
+  bool drop_tokens = false;  // it has the feature drop_row_range_tokens
 };
 
 Result<void> decode_nothing(const Answer& answer);

@@ -15,6 +15,8 @@ namespace {
 // Tables are few: a table's requests without a row share a connection with no harm.
 uint64_t row_affinity(Bytes row) { return std::hash<std::string_view>{}(row); }
 
+Repeat repeat_of(bool safe) { return safe ? Repeat::always : Repeat::unless_applied; }
+
 }  // namespace
 
 flatbuffers::FlatBufferBuilder& Encoder::fresh() {
@@ -41,7 +43,7 @@ void Encoder::give_back(std::string frame) {
 
 std::optional<Token> Encoder::token_for(const std::optional<Token>& given,
                                         const CallOptions& options) {
-  if (given || !options.draw_tokens) return given;
+  if (given || !options.draw_tokens.value_or(false)) return given;
   const std::array<uint64_t, 2> drawn = {random_.next(), random_.next()};
   return Token{std::string(reinterpret_cast<const char*>(drawn.data()), sizeof drawn), 0};
 }
@@ -62,7 +64,7 @@ Request Encoder::mutate_row(std::string_view table, const Mutation& mutation,
                                                       durability_of(options.durability), token));
   request.affinity = row_affinity(mutation.row());
   request.writes = true;
-  request.repeat = mutation.safe_to_repeat() ? Repeat::always : Repeat::unless_applied;
+  request.repeat = repeat_of(mutation.safe_to_repeat(options.sole_writer.value_or(false)));
   mark_row<fb::MutateRowRequest>(request);
   mark_token<fb::MutateRowRequest>(request);
   return request;
@@ -181,7 +183,8 @@ void Encoder::mark_scan(Request& request, const ReadRows& read) {
   if (at != Bytes::npos) request.row = part_of(request, arena.data() + at, first->size());
 }
 
-Request Encoder::drop_row_range(std::string_view table, const DropRows& drop) {
+Request Encoder::drop_row_range(std::string_view table, const DropRows& drop,
+                                const CallOptions& options) {
   auto& b = fresh();
   const auto name = string_of(b, table);
   flatbuffers::Offset<flatbuffers::Vector<uint8_t>> prefix = 0;
@@ -190,9 +193,13 @@ Request Encoder::drop_row_range(std::string_view table, const DropRows& drop) {
   if (drop.prefix) prefix = byte_vector(b, *drop.prefix);
   if (drop.start) start = byte_vector(b, *drop.start);
   if (drop.end) end = byte_vector(b, *drop.end);
+  const auto token = token_of(b, token_for(drop.token, options));
   Request request = finish(op_number(fb::Op::DropRowRange),
-                           fb::CreateDropRowRangeRequest(b, name, prefix, start, end));
-  request.writes = true;  // and safe to repeat, by the contract
+                           fb::CreateDropRowRangeRequest(b, name, prefix, start, end, token));
+  request.writes = true;
+  request.repeat = repeat_of(options.sole_writer.value_or(false));
+  mark_token<fb::DropRowRangeRequest>(request);
+  request.needs_drop_tokens = request.token_times > 0;
   return request;
 }
 

@@ -15,7 +15,8 @@
 
 namespace cellar::client {
 
-// Builds frames; keeps its builder and the strings of sent frames to use them again. One loop.
+// Builds frames; keeps its builder and the strings of sent frames to use them again. One loop. Of
+// CallOptions it takes an absent draw_tokens or sole_writer for false.
 class Encoder {
  public:
   explicit Encoder(uint64_t seed) : random_(seed) {}
@@ -27,7 +28,7 @@ class Encoder {
   Request read_row(std::string_view table, Bytes row, const std::optional<Filter>& filter,
                    const ReadNotes& notes);
   Request read_rows(std::string_view table, const ReadRows& read);
-  Request drop_row_range(std::string_view table, const DropRows& drop);
+  Request drop_row_range(std::string_view table, const DropRows& drop, const CallOptions& options);
   Request check_and_mutate(std::string_view table, const CheckAndMutate& check,
                            const CallOptions& options);
   Request read_modify_write(std::string_view table, const ReadModifyWrite& modify,

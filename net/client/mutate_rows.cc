@@ -120,7 +120,8 @@ MutateRowsOp::MutateRowsOp(Dispatcher& dispatcher, std::string_view table,
                            int64_t deadline_us, bool wait)
     : dispatcher_(dispatcher), results_(entries.size()) {
   for (const Mutation& entry : entries) {
-    const bool safe = options.draw_tokens || entry.safe_to_repeat();
+    const bool safe = options.draw_tokens.value_or(false) ||
+                      entry.safe_to_repeat(options.sole_writer.value_or(false));
     repeats_.push_back(safe ? Repeat::always : Repeat::unless_applied);
   }
   std::vector<std::vector<uint32_t>> parts;

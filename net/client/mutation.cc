@@ -79,10 +79,11 @@ Mutation& Mutation::delete_row() {
   return *this;
 }
 
-bool Mutation::safe_to_repeat() const {
+bool Mutation::safe_to_repeat(bool sole_writer) const {
   if (token_) return true;
+  if (!sole_writer) return false;
   for (const Operation& operation : operations_) {
-    if (operation.kind != Kind::set || !operation.timestamp_us) return false;
+    if (operation.kind == Kind::set && (!operation.timestamp_us || operation.ttl_us)) return false;
   }
   return true;
 }

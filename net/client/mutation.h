@@ -58,9 +58,9 @@ class Mutation {
   Bytes bytes(Part part) const { return Bytes(arena_).substr(part.at, part.size); }
   const std::vector<Operation>& operations() const { return operations_; }
   const std::optional<Token>& token() const { return token_; }
-  // Whether writing it twice leaves what writing it once leaves, whoever else writes between
-  // (retry_policy.h): cells with explicit timestamps alone, or a token.
-  bool safe_to_repeat() const;
+  // Whether it may be sent again when it may have been applied (retry_policy.h): it has a token, or
+  // for a sole writer it consists of deletes and of cells with given timestamps and no ttl.
+  bool safe_to_repeat(bool sole_writer) const;
   Bytes arena() const { return arena_; }  // the row first
   size_t memory_bytes() const { return arena_.size() + operations_.size() * sizeof(Operation); }
 

@@ -70,7 +70,9 @@ struct ClientOptions {
   // outlive a restart of the node.
   bool wait_for_connection = false;
 
-  RetryOptions retry;  // see retry_policy.h
+  RetryOptions retry;        // see retry_policy.h
+  bool draw_tokens = false;  // of calls that do not say otherwise, see CallOptions
+  bool sole_writer = false;
 
   // true: once a table is used more than now and then, its tablets are asked for, connections are
   // made until every shard of the node has one, and a row's requests go where its tablet is served.
@@ -84,9 +86,15 @@ uint64_t hint_of(std::string_view name);
 struct CallOptions {
   int64_t deadline_us = kDefaultDeadline;     // from the call; also told to the server
   std::optional<Durability> durability = {};  // of a write; absent: the table's
-  // Gives each row mutation without a token one of its own, so that it may be sent again whatever
-  // it does (SEMANTICS 2). A node without tokens refuses it with UNIMPLEMENTED.
-  bool draw_tokens = false;
+  // Gives each write that can carry a token (row mutations, DropRowRange) and has none one of its
+  // own, so that it may be sent again whatever it does (SEMANTICS 2). What a node remembers of
+  // tokens is bounded; past it the write is refused with RESOURCE_EXHAUSTED. A node without tokens
+  // refuses it with UNIMPLEMENTED. Absent: as in ClientOptions.
+  std::optional<bool> draw_tokens = {};
+  // The caller's word that no other write, of this client or another, touches these rows before
+  // this call has ended: more is repeated without a token (retry_policy.h). Where it is not true, a
+  // repetition can undo acknowledged writes. Absent: as in ClientOptions.
+  std::optional<bool> sole_writer = {};
   std::optional<bool> wait_for_connection = {};  // absent: as in ClientOptions
 };
 

@@ -62,6 +62,7 @@ struct ReadRows {
 // A prefix, or bounds of which each may be absent.
 struct DropRows {
   std::optional<std::string> prefix, start, end;  // [start, end)
+  std::optional<Token> token;
 };
 
 struct CheckAndMutate {

@@ -11,19 +11,22 @@
 //   request                                        not applied   maybe applied   applied
 //   read, listing, preview, ping, flush, compact   again         again           (never so)
 //   write with an idempotency token                again         again           final
-//   MutateRow of cells with explicit timestamps    again         again           final
-//   DropRowRange                                   again         again           final
-//   MutateRow with a delete or a server stamp      again         final           final
-//   CheckAndMutateRow, ReadModifyWriteRow          again         final           final
+//   write without one                              again         final           final
+//     of a sole writer (below)                     again         again           final
 //   create, alter, drop, restore of a table        again         final           final
 //
-// A cell with an explicit timestamp names its version, and writing it twice leaves what writing it
-// once leaves (its `ttl` counts from the second commit then, which is a moment the call could have
-// chosen anyway). A delete is not like that, though it looks it: it covers everything that was
-// committed before it (SEMANTICS 1), so its repetition would also cover what others wrote, and were
-// told is safe, between the two. A server-stamped cell would become two versions. DropRowRange is
-// repeated because the contract calls it safe to repeat, and who drops a range does not share it
-// with writers. An answer in doubt after one attempt stays in doubt whatever later attempts say.
+// A write that may have been applied is repeated only with a token (SEMANTICS 2). Without one the
+// repetition is a new commit, later than what others wrote and were told is durable between the
+// two: a cell with a given timestamp would take the place of their value, or bring back what they
+// deleted; a delete or a DropRowRange would cover what they wrote.
+//
+// CallOptions::sole_writer is the caller's word that no other write touches these rows before the
+// call has ended. Then a repetition leaves what one attempt leaves, for cells with given timestamps
+// and no `ttl`, for deletes and for DropRowRange. Never for a server stamp (it would become two
+// versions), a `ttl` (it would count from the second commit), a condition, an append or an
+// increment.
+//
+// An answer in doubt after one attempt stays in doubt whatever later attempts say.
 //
 // Affordable. The pause before attempt n + 1 is drawn from [1/2, 1] of backoff_min * 2^(n - 1), at
 // most backoff_max, and never shorter than the server asked for. What would begin after the

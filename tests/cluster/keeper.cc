@@ -40,10 +40,11 @@ void Keepers::write(int number) {
   client::SyncClient client(options);
   client::CallOptions call;
   call.draw_tokens = number % 2 != 0;
+  call.sole_writer = true;  // of its rows
   for (uint64_t n = 0; !stop_; ++n) {
     const std::string row = fmt::format("{:02}-{:08}", number, n);
     client::Mutation m(row);
-    if (call.draw_tokens) {
+    if (*call.draw_tokens) {
       m.set("f", "q", kept_value(row));
     } else {
       m.set("f", "q", kept_value(row), 1000);

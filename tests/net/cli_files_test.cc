@@ -209,7 +209,7 @@ TEST_F(CliFiles, AnImportGoesOnFromItsCheckpointAndOnlyWithItsOwnFile) {
   ASSERT_TRUE(
       write_checkpoint(checkpoint, identity, {{lines.size() + bad.size(), 2001}, {}, 5000}));
   const Outcome hint = cellar({"import", "gone_on", path, "name-errors=0", "max-errors=0"});
-  EXPECT_NE(hint.err.find("--resume goes on from there"), std::string::npos) << hint.err;
+  EXPECT_NE(hint.err.find("--resume continues there"), std::string::npos) << hint.err;
   ASSERT_TRUE(
       write_checkpoint(checkpoint, identity, {{lines.size() + bad.size(), 2001}, {}, 5000}));
   const std::string said = good({"import", "gone_on", path, "--resume"});

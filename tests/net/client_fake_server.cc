@@ -54,8 +54,10 @@ std::string FakeServer::answer(const Received& received) {
     flatbuffers::FlatBufferBuilder b;
     const auto limits = fb::CreateLimits(b, 1u << 20, 0, 0, 0, 0, 0, in_flight_limit);
     const auto shard = static_cast<uint32_t>(received.connection - 1) % shards;
+    const auto names = b.CreateVectorOfStrings(features);
     const Bytes body = wire::finish_body(
-        b, fb::CreateHelloReply(b, 1, 0, shard, shards, limits, fb::Compression::None, now_us));
+        b,
+        fb::CreateHelloReply(b, 1, 0, shard, shards, limits, fb::Compression::None, now_us, names));
     return frame(wire::FrameKind::reply, received.header, body);
   }
   requests.push_back(received);

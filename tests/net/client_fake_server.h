@@ -49,6 +49,7 @@ class FakeServer {
   uint32_t in_flight_limit = 256;
   uint32_t shards = 1;  // connection n is served by shard (n - 1) % shards
   int64_t now_us = 0;
+  std::vector<std::string> features;
   std::vector<Received> requests;  // hello left out; cancel and credit frames included
   size_t connections = 0;
 

@@ -151,7 +151,9 @@ TEST_F(ResumeTest, AWriteThatMayBeRepeatedSurvivesACutAtAnyByte) {
     Mutation m(row);
     m.set("f", "q", "v", 1000);
     std::optional<Result<MutateReply>> written;
-    client_->async_mutate_row("t", m, [&](auto r) { written.emplace(std::move(r)); });
+    CallOptions options;
+    options.draw_tokens = true;
+    client_->async_mutate_row("t", m, options, [&](auto r) { written.emplace(std::move(r)); });
     bed_.world().run_for_us(2'000);
     bed_.fabric().faults().cut_after_bytes = LinkFaults::kNever;
     bed_.world().run_until([&] { return written.has_value(); });
@@ -170,7 +172,9 @@ TEST_F(ResumeTest, WhatABatchingWriterAcknowledgesIsThereAndNothingIsLeftInDoubt
   std::map<std::string, std::string> acknowledged;
   break_things(random);
   connect();
-  BatchWriter writer(*client_, "t", {.batch_rows = 20, .max_pending_bytes = 200'000});
+  BatchWriterOptions options{.batch_rows = 20, .max_pending_bytes = 200'000};
+  options.call.draw_tokens = true;
+  BatchWriter writer(*client_, "t", options);
   int failed = 0;
   for (int i = 0; i < 3000; ++i) {
     const std::string row = fmt::format("row{:04}", random.below(400));

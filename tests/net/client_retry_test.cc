@@ -125,33 +125,152 @@ class RetryTest : public ClientBed {
   }
 };
 
-TEST_F(RetryTest, CellsWithTimestampsAreWrittenAgainAfterALoss) {
-  lose_the_first();
-  client(ClientOptions());
-  const auto outcome = send(one_cell("row"));
-  settle(5'000'000);
-  EXPECT_TRUE(*outcome && **outcome);
-  ASSERT_EQ(server_.requests.size(), 2u);
-  EXPECT_EQ(server_.requests[0].body, server_.requests[1].body);
-  EXPECT_LT(server_.requests[1].header.deadline_ms, server_.requests[0].header.deadline_ms);
-  EXPECT_EQ(client_->stats().repeats, 1u);
+// By name: every kind of mutation, and whether a sole writer may repeat it.
+struct Case {
+  const char* name;
+  Mutation mutation;
+  bool sole_writer_repeats;
+};
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  const auto add = [&all](const char* name, bool repeats) -> Mutation& {
+    all.push_back({name, Mutation("row"), repeats});
+    return all.back().mutation;
+  };
+  add("a given timestamp", true).set("f", "q", "v", 1000);
+  add("a given expiry", true).set("f", "q", "v", 1000).with_expire_at(9000);
+  add("a column's delete", true).set("f", "q", "v", 1000).delete_column("f", "old");
+  add("a family's delete", true).delete_family("f");
+  add("a row's delete", true).delete_row();
+  add("a server stamp", false).set("f", "q", "v", 1000).set("f", "r", "v");
+  add("a ttl", false).set("f", "q", "v", 1000).with_ttl(5000).delete_family("g");
+  return all;
 }
 
-TEST_F(RetryTest, WhatIsNotSafeToRepeatIsToldInDoubt) {
-  Mutation stamped("row");
-  stamped.set("f", "q", "v");
-  Mutation deleted("row");
-  deleted.set("f", "q", "v", 1000).delete_column("f", "old");
-  for (const Mutation& m : {stamped, deleted}) {
+TEST_F(RetryTest, WithoutATokenWhatMayBeAppliedIsToldInDoubt) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
     server_.requests.clear();
     lose_the_first();
     client(ClientOptions());
-    const auto outcome = send(m);
+    const auto outcome = send(c.mutation);
     settle(5'000'000);
     ASSERT_TRUE(*outcome && !**outcome);
     EXPECT_EQ((*outcome)->error().applied, Applied::maybe_applied);
     EXPECT_EQ(server_.requests.size(), 1u);
   }
+}
+
+TEST_F(RetryTest, ASoleWriterRepeatsTimestampsAndDeletes) {
+  for (const Case& c : cases()) {
+    SCOPED_TRACE(c.name);
+    for (const bool by_call : {true, false}) {
+      server_.requests.clear();
+      lose_the_first();
+      ClientOptions options;
+      options.sole_writer = !by_call;
+      client(options);
+      CallOptions call;
+      if (by_call) call.sole_writer = true;
+      const auto outcome = send(c.mutation, call);
+      settle(5'000'000);
+      ASSERT_TRUE(outcome->has_value());
+      EXPECT_EQ((*outcome)->has_value(), c.sole_writer_repeats);
+      ASSERT_EQ(server_.requests.size(), c.sole_writer_repeats ? 2u : 1u);
+      if (!c.sole_writer_repeats) continue;
+      EXPECT_EQ(server_.requests[0].body, server_.requests[1].body);
+      EXPECT_LT(server_.requests[1].header.deadline_ms, server_.requests[0].header.deadline_ms);
+      EXPECT_EQ(client_->stats().repeats, 1u);
+    }
+  }
+  // A call may take back what the client says.
+  server_.requests.clear();
+  lose_the_first();
+  ClientOptions options;
+  options.sole_writer = true;
+  client(options);
+  CallOptions shared;
+  shared.sole_writer = false;
+  const auto outcome = send(one_cell("row"), shared);
+  settle(5'000'000);
+  ASSERT_TRUE(*outcome && !**outcome);
+  EXPECT_EQ(server_.requests.size(), 1u);
+}
+
+TEST_F(RetryTest, AConditionOrAModificationIsRepeatedOnlyWithAToken) {
+  for (const bool token : {false, true}) {
+    server_.requests.clear();
+    server_.script = [this](const Received&) -> std::string {
+      server_.cut();
+      return {};
+    };
+    ClientOptions options;
+    options.sole_writer = true;
+    options.draw_tokens = token;
+    options.retry.max_attempts = 3;
+    client(options);
+    int in_doubt = 0;
+    const auto count = [&in_doubt](const auto& result) {
+      in_doubt += !result && result.error().applied == Applied::maybe_applied;
+    };
+    CheckAndMutate check;
+    check.row = "row";
+    check.then_mutation.delete_row();
+    client_->async_check_and_mutate("t", check, {}, count);
+    settle(5'000'000);
+    const ReadModifyWrite modify{"row", {{"f", "q", "more", 0}}, std::nullopt};
+    client_->async_read_modify_write("t", modify, {}, count);
+    settle(5'000'000);
+    EXPECT_EQ(in_doubt, 2);
+    EXPECT_EQ(server_.requests.size(), token ? 6u : 2u);
+  }
+}
+
+TEST_F(RetryTest, ARangeDeleteIsRepeatedWithATokenOrForASoleWriter) {
+  enum class With { nothing, sole_writer, token };
+  for (const With with : {With::nothing, With::sole_writer, With::token}) {
+    server_.requests.clear();
+    server_.features = {"tokens", "drop_row_range_tokens"};
+    lose_the_first();
+    ClientOptions options;
+    options.sole_writer = with == With::sole_writer;
+    options.draw_tokens = with == With::token;
+    client(options);
+    DropRows drop;
+    drop.prefix = "r";
+    std::optional<Result<uint32_t>> dropped;
+    client_->async_drop_row_range("t", drop, {},
+                                  [&](Result<uint32_t> r) { dropped.emplace(std::move(r)); });
+    settle(5'000'000);
+    ASSERT_TRUE(dropped);
+    EXPECT_EQ(dropped->has_value(), with != With::nothing);
+    ASSERT_EQ(server_.requests.size(), with == With::nothing ? 1u : 2u);
+    const BodyOf<fb::DropRowRangeRequest> first(server_.requests[0]);
+    EXPECT_EQ(first->token() != nullptr, with == With::token);
+    if (with == With::nothing) {
+      EXPECT_EQ(dropped->error().applied, Applied::maybe_applied);
+    } else {
+      EXPECT_EQ(server_.requests[0].body, server_.requests[1].body);
+    }
+  }
+}
+
+// It would pass over the token, and delete once more at each attempt.
+TEST_F(RetryTest, ANodeThatKeepsNoTokensOfRangeDeletesIsNotSentAny) {
+  server_.features = {"tokens"};
+  lose_the_first();
+  client(ClientOptions());
+  DropRows drop;
+  drop.prefix = "r";
+  drop.token = Token{"drop"};
+  std::optional<Result<uint32_t>> dropped;
+  client_->async_drop_row_range("t", drop, {},
+                                [&](Result<uint32_t> r) { dropped.emplace(std::move(r)); });
+  settle(5'000'000);
+  ASSERT_TRUE(dropped && !*dropped);
+  EXPECT_EQ(dropped->error().code, Errc::unimplemented);
+  EXPECT_EQ(dropped->error().applied, Applied::not_applied);
+  EXPECT_TRUE(server_.requests.empty());
 }
 
 TEST_F(RetryTest, ARefusalThatChangedNothingIsRepeatedWhateverTheWrite) {
@@ -185,7 +304,9 @@ TEST_F(RetryTest, ADoubtStaysWhateverALaterAttemptIsTold) {
     server_.cut();
     return {};
   };
-  client(ClientOptions());
+  ClientOptions options;
+  options.draw_tokens = true;
+  client(options);
   const auto outcome = send(one_cell("row"));
   settle(5'000'000);
   ASSERT_TRUE(*outcome && !**outcome);
@@ -307,9 +428,25 @@ TEST_F(BatchRetryTest, AnEntryDoesNotOvertakeALaterOneOfItsRow) {
   EXPECT_EQ(rows_of(server_.requests[1]), std::vector<std::string>{"b"});
 }
 
-TEST_F(BatchRetryTest, AfterALossOnlyWhatIsSafeIsSentAgain) {
+TEST_F(BatchRetryTest, AfterALossEveryEntryWithoutATokenIsInDoubt) {
   lose_the_first();
   client(ClientOptions());
+  Mutation with_token("b");
+  with_token.set("f", "q", "v").with_token({"b"});
+  const auto got = batch({one_cell("a"), with_token, one_cell("c")});
+  ASSERT_TRUE(got && *got);
+  EXPECT_TRUE((**got)[1].has_value());
+  EXPECT_EQ((**got)[0].error().applied, Applied::maybe_applied);
+  EXPECT_EQ((**got)[2].error().applied, Applied::maybe_applied);
+  ASSERT_EQ(server_.requests.size(), 2u);
+  EXPECT_EQ(rows_of(server_.requests[1]), std::vector<std::string>{"b"});
+}
+
+TEST_F(BatchRetryTest, AfterALossASoleWritersEntriesAreSentAgain) {
+  lose_the_first();
+  ClientOptions options;
+  options.sole_writer = true;
+  client(options);
   Mutation stamped("s");
   stamped.set("f", "q", "v");
   const auto got = batch({one_cell("a"), stamped, one_cell("b")});

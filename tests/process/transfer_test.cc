@@ -180,9 +180,20 @@ TEST_F(Transfer, WhatIsImportedAndExportedThroughKillsIsTheSame) {
     std::this_thread::sleep_for(pause);
     tool.kill();
   }
-  {  // the node is killed; the importer goes on by itself
+  {  // the node is killed: what is in doubt ends the import, and is named
     Tool tool(node_->address(), import, dir_ / "import2.log");
     std::this_thread::sleep_for(pause);
+    restart_node();
+    if (tool.wait() != 0) {
+      EXPECT_NE(tool.said().find("in doubt: lines "), std::string::npos) << tool.said();
+      EXPECT_NE(tool.said().find(" import t " + input.string()), std::string::npos) << tool.said();
+    }
+  }
+  {  // a sole writer repeats by itself
+    std::vector<std::string> alone = import;
+    alone.emplace_back("--sole-writer");
+    Tool tool(node_->address(), alone, dir_ / "import3.log");
+    std::this_thread::sleep_for(pause / 4);
     restart_node();
     ASSERT_EQ(tool.wait(), 0) << tool.said();
   }
