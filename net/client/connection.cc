@@ -186,6 +186,11 @@ Async<Result<void>> Connection::receive(wire::FrameReader& reader) {
 
 Result<void> Connection::handle(const wire::Frame& frame) {
   const wire::FrameHeader& header = frame.header;
+  if (header.kind == wire::FrameKind::goaway && (header.flags & wire::kFrameError) != 0) {
+    const auto* status = wire::verified<fb::Status>(frame.body);
+    return fail(Errc::unavailable, "{} ended the connection: {}", options_.address,
+                status ? wire::error_of(*status).message : "it gave no reason");
+  }
   if (header.kind == wire::FrameKind::goaway) {
     state_ = State::draining;
     if (owner_) owner_->on_goaway(*this);

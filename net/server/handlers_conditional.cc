@@ -86,13 +86,13 @@ void start(ShardServer& shard, Session& session, const Frame& frame, const Filte
     return refuse(ok.error());
   }
   const TabletDescriptor& tablet = (*table)->locate(op->decoded().row);
-  if (tablet.held) {
-    op->forget();
-    return session.hold();
-  }
   if (!names_tablet(frame.header, tablet)) {
     const wire::TabletHint hint = hint_of(tablet);
     return refuse(stale_error(frame.header, tablet), &hint);
+  }
+  if (tablet.held) {
+    op->forget();
+    return session.hold();
   }
   if (auto room = admit(shard, op->decoded()); !room) return refuse(room.error());
   if constexpr (kPlain<Request>) op->set_plain();

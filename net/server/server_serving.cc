@@ -19,7 +19,9 @@ Result<void> Server::open_listeners() {
   address_ = states_[0].listener->address();
   // A name may have turned out to be another address than it seemed.
   TRY_VOID(check_exposure(address_, options_.security));
-  start_backups();  // before a session of any shard may look for them
+  // Every shard's requests look at these, so they are there before the first one is accepted.
+  start_backups();
+  start_disk_watch();
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     ShardServer& server = *state(shard).server;
     server.meter().slow().listen(
@@ -35,7 +37,6 @@ Result<void> Server::open_listeners() {
   }
   start_balancer();
   start_beats();
-  start_disk_watch();
   return {};
 }
 

@@ -227,16 +227,18 @@ void Session::serve(const Frame& frame) {
   if (greeted_) frames_.set_max_body_bytes(shard_.frame_bytes());
 }
 
-// The answer may be taken for that of the request which came first, so it tells nothing about what
-// became of either.
+// An answer with that id could be taken for either request's, so neither gets one: the connection
+// ends, and its client knows that both may have been applied.
 void Session::refuse_duplicate(const FrameHeader& request) {
   Error error(Errc::invalid_argument,
               fmt::format("request id {} is that of a request that is not answered yet",
                           request.request_id));
   error.applied = Applied::maybe_applied;
-  append(request, FrameKind::reply, wire::kFrameError,
+  append(FrameHeader(), FrameKind::goaway, wire::kFrameError,
          wire::build_status(shard_.builder(), error, nullptr));
-  count_malformed(error);
+  flush();
+  garbage(error);
+  close();
 }
 
 // Until the request is taken or answered. Several reshapes may follow one another.

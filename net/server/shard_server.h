@@ -78,7 +78,8 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   Async<void> stop();
   // Other values of what a reload may change (settings.h), from now on.
   void reconfigure(const ServerOptions& options);
-  // The home shard's; null where none are taken. It outlives the sessions.
+  // The home shard's; null where none are taken. Other shards' sessions look at it: set before any
+  // shard listens, and it outlives the sessions.
   void set_backups(BackupJobs* backups) { backups_ = backups; }
   BackupJobs* backups() { return backups_; }
   // How much room the disk has; null where nobody looks. It outlives the sessions.

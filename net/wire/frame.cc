@@ -26,7 +26,10 @@ Result<void> parse_preface(Bytes b, Preface& out) {
   if (b.size() < kPrefaceBytes) return {};
   out.routing_hint = load_le<uint64_t>(b.data());
   out.version = load_le<uint16_t>(b.data() + kHintBytes + kMagic.size());
-  if (out.version == 0) return fail(Errc::invalid_argument, "protocol version 0 does not exist");
+  if (out.version != kProtocolVersion) {
+    return fail(Errc::invalid_argument, "protocol version {} is not {}", out.version,
+                kProtocolVersion);
+  }
   return {};
 }
 
@@ -54,6 +57,10 @@ Result<FrameHeader> parse_header(Bytes b, uint32_t max_body_bytes) {
   if ((header.flags & ~kKnownFrameFlags) != 0) {
     return fail(Errc::invalid_argument, "frame flags {:#x} are not known",
                 header.flags & ~kKnownFrameFlags);
+  }
+  const bool tells_errors = header.kind == FrameKind::reply || header.kind == FrameKind::goaway;
+  if ((header.flags & kFrameError) != 0 && !tells_errors) {
+    return fail(Errc::invalid_argument, "the error flag on a frame of kind {}", kind);
   }
   if (header.body_bytes % 8 != 0) {
     return fail(Errc::invalid_argument, "a body of {} bytes is not a multiple of 8",

@@ -37,7 +37,7 @@ struct Preface {
 };
 void append_preface(std::string& out, const Preface& preface);
 // INVALID_ARGUMENT when `b`, of which the first bytes may be all there is yet, cannot begin a
-// preface. Fills `out` once all kPrefaceBytes are there.
+// preface of kProtocolVersion. Fills `out` once all kPrefaceBytes are there.
 Result<void> parse_preface(Bytes b, Preface& out);
 
 // ---- the header ----
@@ -48,11 +48,13 @@ enum class FrameKind : uint8_t {
   end = 4,     // the last frame of an answer in chunks
   cancel = 5,  // client: the answer to request_id is not wanted any more; it still ends
   credit = 6,  // client: more chunks may come
-  goaway = 7,  // server: no new requests on this connection; what was sent will be answered
+  // server: no new requests on this connection; what was sent will be answered. With kFrameError:
+  // the peer broke the protocol, nothing more is answered, and the connection ends.
+  goaway = 7,
 };
 
 enum FrameFlags : uint32_t {
-  kFrameError = 1u << 0,  // reply: the body is a Status
+  kFrameError = 1u << 0,  // reply, goaway: the body is a Status
 };
 inline constexpr uint32_t kKnownFrameFlags = kFrameError;
 
@@ -74,7 +76,8 @@ static_assert(sizeof(FrameHeader) == kHeaderBytes);
 // `to` has kHeaderBytes bytes.
 void store_header(char* to, const FrameHeader& header);
 void append_header(std::string& out, const FrameHeader& header);
-// INVALID_ARGUMENT: version, kind, flags or size that cannot be.
+// INVALID_ARGUMENT: a version, kind, flag or size that does not exist, or the error flag on a kind
+// that tells no errors.
 Result<FrameHeader> parse_header(Bytes b, uint32_t max_body_bytes);
 
 constexpr size_t pad_to_8(size_t n) { return (n + 7) & ~size_t{7}; }

@@ -59,9 +59,40 @@ TEST_F(AbuseTest, FramesThatCannotBeCutTheConnection) {
   EXPECT_TRUE(closes([](auto& h) { h.kind = wire::FrameKind::reply; }));
   EXPECT_TRUE(closes([](auto& h) { h.kind = wire::FrameKind::credit; }));
   EXPECT_TRUE(closes([](auto& h) { h.flags = 1u << 31; }));
+  EXPECT_TRUE(closes([](auto& h) { h.flags = wire::kFrameError; }));
   EXPECT_TRUE(closes([](auto& h) { h.body_bytes = 7; }));
   EXPECT_TRUE(closes([](auto& h) { h.body_bytes = 0xfffffff8; }));
   expect_unharmed();
+}
+
+TEST_F(AbuseTest, APrefaceOfAnotherVersionIsCutOffWithoutAnAnswer) {
+  for (const int version : {0, 2, 7, 65535}) {
+    std::string bytes;
+    wire::append_preface(bytes, {.version = static_cast<uint16_t>(version)});
+    Peer peer(bed, false);
+    peer.send(bytes + wire::request_frame(Op::Hello, 1, ""));
+    EXPECT_TRUE(peer.closes()) << version;
+    EXPECT_TRUE(peer.received.empty()) << version;
+  }
+  expect_unharmed();
+}
+
+// Neither request gets an answer, since it could be taken for the other's.
+TEST_F(AbuseTest, AnIdThatIsInUseEndsTheConnectionWithTheReason) {
+  ASSERT_EQ(good.code_of(Op::MutateRow, wire::set_body("t", "b", "f", "q", "v", 1000)), Errc::ok);
+  Peer peer(bed);
+  peer.send(wire::request_frame(Op::ReadRows, 5, wire::read_rows_body("t", {.credits = 1})) +
+            wire::request_frame(Op::MutateRow, 5, wire::set_body("t", "c", "f", "q", "v", 1000)));
+  ASSERT_TRUE(peer.closes());
+  ASSERT_FALSE(peer.received.empty());
+  Answer& last = peer.received.back();
+  EXPECT_EQ(last.header.kind, wire::FrameKind::goaway);
+  EXPECT_EQ(last.code(), Errc::invalid_argument);
+  EXPECT_NE(last.message().find("request id 5"), std::string::npos) << last.message();
+  for (const Answer& one : peer.received) {
+    EXPECT_FALSE(one.header.kind == wire::FrameKind::reply && one.header.request_id == 5);
+  }
+  EXPECT_EQ(read_all(good, "t").size(), 2u) << "the second request was not applied";
 }
 
 TEST_F(AbuseTest, BeforeTheHelloOnlyLittleIsServed) {

@@ -348,6 +348,22 @@ TEST_F(ClientTest, AServerThatSaysGoodbyeAnswersWhatItHasAndIsAskedNothingMore) 
   EXPECT_EQ(client_->stats().lost, 1u) << "the old connection has ended";
 }
 
+TEST_F(ClientTest, AGoawayWithAnErrorLeavesInDoubtWhatWasSent) {
+  server_.script = nullptr;
+  client();
+  const auto first = write("a");
+  settle(1'000'000);
+  flatbuffers::FlatBufferBuilder b;
+  const Error error(Errc::invalid_argument, "request id 7 is in use");
+  server_.send(frame(wire::FrameKind::goaway, {}, wire::build_status(b, error), wire::kFrameError));
+  settle(10'000);
+  ASSERT_TRUE(first->has_value()) << "it does not wait for an answer";
+  ASSERT_FALSE(**first);
+  EXPECT_EQ((*first)->error().code, Errc::unavailable);
+  EXPECT_EQ((*first)->error().applied, Applied::maybe_applied);
+  EXPECT_NE((*first)->error().message.find("request id 7 is in use"), std::string::npos);
+}
+
 TEST_F(ClientTest, CancellingARequestTellsTheServer) {
   server_.script = nullptr;
   client();

@@ -39,6 +39,27 @@ TEST(Preface, OfAnotherProtocolIsRefusedAtTheFirstWrongByte) {
   EXPECT_FALSE(parse_preface(tls, preface));
 }
 
+TEST(Preface, OfAnotherVersionIsRefused) {
+  for (const int version : {0, 2, 7, 65535}) {
+    std::string bytes;
+    append_preface(bytes, {.version = static_cast<uint16_t>(version)});
+    Preface preface;
+    EXPECT_FALSE(parse_preface(bytes, preface)) << version;
+  }
+}
+
+TEST(Header, TellsErrorsInRepliesAndGoawaysAlone) {
+  for (int kind = 1; kind <= static_cast<int>(FrameKind::goaway); ++kind) {
+    FrameHeader header;
+    header.kind = static_cast<FrameKind>(kind);
+    header.flags = kFrameError;
+    std::string bytes;
+    append_header(bytes, header);
+    const bool tells = header.kind == FrameKind::reply || header.kind == FrameKind::goaway;
+    EXPECT_EQ(parse_header(bytes, 64).has_value(), tells) << kind;
+  }
+}
+
 TEST(Header, ThatCannotBeIsRefused) {
   const auto refused = [](auto change) {
     FrameHeader header;
