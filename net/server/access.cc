@@ -240,12 +240,13 @@ std::string name_of(uint16_t op) {
   return fmt::format("operation {}", op);
 }
 
-security::AuditEvent denial_event(const Session& session, const Frame& frame, const Error& error) {
+security::AuditEvent denial_event(const Session& session, const wire::FrameHeader& header,
+                                  const Error& error) {
   security::AuditEvent event;
   event.event = "denied";
   if (session.principal() != nullptr) event.principal = session.principal()->name;
   event.address = session.peer();
-  event.operation = name_of(frame.header.op);
+  event.operation = name_of(header.op);
   event.outcome = errc_name(error.code);
   event.detail = error.message;
   return event;
@@ -274,6 +275,28 @@ void log_change(ShardServer& shard, Session& session, const Frame& frame) {
                      ? "node"
                      : held_on(shard, *session.principal(), frame, op, named).shown;
   session.log_answer(frame.header, std::move(event));
+}
+
+Result<void> check_access_of(ShardServer& shard, const Session& session,
+                             const wire::FrameHeader& header) {
+  const Permission* permission = permission_of(header.op);
+  if (permission != nullptr && permission->scope == Scope::open) return {};
+  const security::Principal* who = session.principal();
+  if (who == nullptr) {
+    return fail(Errc::unauthenticated, "nobody has logged in on this connection");
+  }
+  const std::string name = name_of(header.op);
+  if (permission == nullptr || permission->scope == Scope::node) {
+    return security::allow_node(*who, name, {{Role::admin}});
+  }
+  // What AlterTable needs depends on its body: one of its roles, at least.
+  const Need need{permission->need.roles, true};
+  if (header.table_id == 0 || ignores_table_id(static_cast<Op>(header.op))) {
+    return security::allow(*who, name, need, who->roles_anywhere(), "any table");
+  }
+  const auto* entry = shard.tables().find(TableId{header.table_id});
+  const Roles held = entry ? who->roles_on(entry->schema.name) : who->roles_everywhere();
+  return security::allow(*who, name, need, held, fmt::format("table {}", header.table_id));
 }
 
 Result<void> check_access(ShardServer& shard, Session& session, const Frame& frame) {

@@ -14,6 +14,10 @@ namespace cellar::server {
 
 // UNAUTHENTICATED, PERMISSION_DENIED. The same whether the table exists or not.
 Result<void> check_access(ShardServer& shard, Session& session, const wire::Frame& frame);
+// The same of a request of which only the header is there: refuses a principal that has none of the
+// roles, whatever the body says.
+Result<void> check_access_of(ShardServer& shard, const Session& session,
+                             const wire::FrameHeader& header);
 
 // The same decision for a principal who asks by another interface (HTTP) for what the operation
 // `op` of the protocol gives. `table`: as the request names it; empty: it names none. `need`: in
@@ -22,7 +26,7 @@ Result<void> check_access(const security::Principal& who, uint16_t op, Bytes tab
                           std::optional<security::Need> need = std::nullopt);
 
 // What the security log says of a refusal.
-security::AuditEvent denial_event(const Session& session, const wire::Frame& frame,
+security::AuditEvent denial_event(const Session& session, const wire::FrameHeader& header,
                                   const Error& error);
 // Of a request that is served: its answer will be in the log if it changes what logs tell.
 void log_change(ShardServer& shard, Session& session, const wire::Frame& frame);

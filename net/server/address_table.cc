@@ -19,6 +19,10 @@ std::string_view host_of(std::string_view peer) {
 
 }  // namespace
 
+uint64_t AddressTable::hash_of(std::string_view name) const {
+  return XXH3_64bits_withSeed(name.data(), name.size(), seed_);
+}
+
 std::string network_of(std::string_view peer) {
   std::string_view host = host_of(peer);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -35,8 +39,7 @@ std::string network_of(std::string_view peer) {
 }
 
 size_t AddressTable::slot_of(std::string_view peer) const {
-  const std::string network = network_of(peer);
-  return XXH3_64bits_withSeed(network.data(), network.size(), seed_) % kSlots;
+  return hash_of(network_of(peer)) % kSlots;
 }
 
 std::optional<AddressTable::Opening> AddressTable::open(std::string_view peer) {

@@ -59,6 +59,9 @@ class AddressTable {
   // None: that address has kMaxOpening of them. `peer` is "HOST:PORT".
   std::optional<Opening> open(std::string_view peer);
 
+  // Of any name, by the seed of this table.
+  uint64_t hash_of(std::string_view name) const;
+
   // How long until a login from there is looked at; 0: now.
   int64_t refused_for_us(std::string_view peer, int64_t now_us) const;
   // One has failed: for how long its answer waits.

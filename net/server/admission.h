@@ -14,6 +14,7 @@ inline constexpr size_t kMaxPendingReplyBytes = 1u << 20;  // then its socket is
 inline constexpr size_t kFlushBytes = 64 * 1024;           // then written before the turn ends
 inline constexpr int kMaxMalformedBodies = 3;              // the last of them closes it
 inline constexpr uint32_t kRetryAfterMs = 20;
+inline constexpr uint32_t kFrameRetryAfterMs = 100;  // after a frame that found no room
 
 // Counters of one shard. One thread.
 class Admission {

@@ -1,16 +1,11 @@
 #include "net/server/conditional_op.h"
 
-#include <cstring>
-
 #include "net/server/session.h"
 #include "net/server/shard_server.h"
 #include "net/wire/chunk_builder.h"
 
 namespace cellar::server {
 namespace {
-
-// What one in the pool keeps of its body.
-constexpr size_t kKeepBytes = 16 * 1024;
 
 Error overdue(const wire::FrameHeader& header, Applied applied) {
   Error error(Errc::deadline_exceeded,
@@ -31,19 +26,9 @@ void ConditionalOp::begin(ShardServer& shard, Session& session, const wire::Fram
   filter_.reset();
 }
 
-Bytes ConditionalOp::keep_body(Bytes body) {
-  held_bytes_ = body.size();
-  body_.resize((body.size() + 7) / 8);
-  std::memcpy(body_.data(), body.data(), body.size());
-  return {reinterpret_cast<const char*>(body_.data()), body.size()};
-}
-
 void ConditionalOp::forget() {
-  home_->admission().release_bytes(held_bytes_);
-  if (body_.capacity() * sizeof(uint64_t) > kKeepBytes) {
-    std::vector<uint64_t>().swap(body_);
-    decoded_ = {};
-  }
+  if (body_.is_large()) decoded_ = {};
+  body_.release(*home_);
   home_->conditional_ops.give(this);
 }
 

@@ -15,6 +15,7 @@
 #include "engine/table_map.h"
 #include "io/runtime/mailbox.h"
 #include "io/runtime/timers.h"
+#include "net/server/kept_body.h"
 #include "net/wire/frame.h"
 #include "net/wire/write_codec.h"
 
@@ -27,7 +28,7 @@ class ConditionalOp final : private MailboxMessage {
  public:
   void begin(ShardServer& shard, Session& session, const wire::FrameHeader& header);
   // A copy of the body, to be decoded into decoded().
-  Bytes keep_body(Bytes body);
+  Bytes keep_body(Bytes body) { return body_.keep(*home_, body); }
   wire::DecodedConditional& decoded() { return decoded_; }
   // Of a CheckAndMutateRow, where it has one.
   void set_filter(engine::FilterPlan plan) { filter_ = std::move(plan); }
@@ -54,8 +55,7 @@ class ConditionalOp final : private MailboxMessage {
   ShardServer* server_ = nullptr;  // of the shard that has the tablet
   Session* session_ = nullptr;
   wire::FrameHeader header_;
-  std::vector<uint64_t> body_;  // aligned
-  size_t held_bytes_ = 0;
+  KeptBody body_;
   wire::DecodedConditional decoded_;
   std::string client_id_;  // the session's at the request
   std::optional<engine::FilterPlan> filter_;

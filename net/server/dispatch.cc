@@ -51,13 +51,18 @@ constexpr std::array<Handler, kOps> make_handlers() {
 }
 constexpr std::array<Handler, kOps> kHandlers = make_handlers();
 
+void count_denial(ShardServer& shard, Session& session, const wire::FrameHeader& header,
+                  const Error& error) {
+  ++shard.security_counters().denials;
+  shard.audit_flood(denial_event(session, header, error));
+}
+
 // What is refused by the node's principals is answered here.
 bool is_allowed(ShardServer& shard, Session& session, const wire::Frame& frame) {
   if (shard.policy().principals == nullptr) return true;
   const Result<void> allowed = check_access(shard, session, frame);
   if (allowed) return true;
-  ++shard.security_counters().denials;
-  shard.audit_flood(denial_event(session, frame, allowed.error()));
+  count_denial(shard, session, frame.header, allowed.error());
   session.reply_error(frame.header, allowed.error());
   return false;
 }
@@ -77,6 +82,14 @@ bool refuse_of_others(ShardServer& shard, Session& session, const wire::Frame& f
 }
 
 }  // namespace
+
+Result<void> check_announced(ShardServer& shard, Session& session,
+                             const wire::FrameHeader& header) {
+  if (shard.policy().principals == nullptr) return {};
+  Result<void> allowed = check_access_of(shard, session, header);
+  if (!allowed) count_denial(shard, session, header, allowed.error());
+  return allowed;
+}
 
 void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
   const uint16_t op = frame.header.op;

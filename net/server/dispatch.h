@@ -12,6 +12,8 @@
 namespace cellar::server {
 
 void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame);
+// Of a request whose body is still on its way: what can be refused without it.
+Result<void> check_announced(ShardServer& shard, Session& session, const wire::FrameHeader& header);
 
 // ---- handlers_node.cc ----
 void handle_hello(ShardServer& shard, Session& session, const wire::Frame& frame);

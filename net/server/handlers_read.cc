@@ -40,7 +40,7 @@ Result<const TableEntry*> admit(ShardServer& shard, const Frame& frame,
   }
   TRY(const TableEntry* table, find_table(shard.tables(), frame.header, read.table));
   TRY_VOID(check_granularity(read.filter, table->schema.granularity));
-  TRY_VOID(shard.admission().check_replies());
+  TRY_VOID(shard.admit_reply());
   return table;
 }
 

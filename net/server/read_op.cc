@@ -147,7 +147,7 @@ void ReadOp::close_cursor() {
 void ReadOp::send_chunk() {
   session->chunk(header, builder.finish());
   builder.trim();
-  count_memory(home->memory());
+  count_memory(*home);
   chunk_sent_ = true;
   if (credits_ != UINT32_MAX) --credits_;
 }
@@ -181,8 +181,9 @@ void ReadOp::release() {
   alarm_->cancel();
   builder.reset();
   builder.trim(kKeepBytes);
-  count_memory(home->memory());
+  count_memory(*home);
   MapWaiters::stop(*this);
+  home->memory_queue().leave(home->memory(), *this);
   ReadHook::unlink();
   if (!single_) home->admission().end_scan();
   read.spec.filter.reset();  // may be large, and the op waits in a pool
@@ -192,9 +193,9 @@ void ReadOp::release() {
 // ---- waiting
 
 // What is gathered, after it has changed.
-void ReadOp::count_memory(NodeMemory& memory) {
+void ReadOp::count_memory(ShardServer& shard) {
   const size_t now = builder.bytes();
-  memory.count_answers(static_cast<ptrdiff_t>(now) - static_cast<ptrdiff_t>(counted_bytes_));
+  shard.count_answers(static_cast<ptrdiff_t>(now) - static_cast<ptrdiff_t>(counted_bytes_));
   counted_bytes_ = now;
 }
 
@@ -203,6 +204,17 @@ void ReadOp::wait_for(Waiting what) {
   waits_since_us_ = home->timers().now_us();
   in_row_ = false;
   arm();
+  if (what == Waiting::memory) join_memory_queue();
+}
+
+void ReadOp::join_memory_queue() {
+  home->memory_queue().join(home->memory(), *this, NodeMemory::Kind::answers);
+}
+
+NodeMemory::Room ReadOp::take_room(NodeMemory::Turn) {
+  if (home->memory().answers_full()) return NodeMemory::Room::full;
+  wake();
+  return NodeMemory::Room::given;
 }
 
 void ReadOp::arm() {
@@ -211,9 +223,6 @@ void ReadOp::arm() {
     const bool many = home->admission().scans() > kManyStreams;
     const int64_t keep_us = in_row_ ? kKeepRowUs : many ? kKeepCursorOfManyUs : kKeepCursorUs;
     until_us = std::min(until_us, waits_since_us_ + keep_us);
-  }
-  if (waiting_ == Waiting::memory) {
-    until_us = std::min(until_us, waits_since_us_ + NodeMemory::kLookAgainUs);
   }
   if (until_us == INT64_MAX) return;
   alarm_->arm_after_us(std::max<int64_t>(until_us - home->timers().now_us(), 0));
@@ -224,13 +233,14 @@ void ReadOp::wake() {
   waiting_ = Waiting::no;
   alarm_->cancel();
   MapWaiters::stop(*this);
+  home->memory_queue().leave(home->memory(), *this);
   home->continue_later(*this);
 }
 
 // The alarm, in a stream that waits.
 void ReadOp::ring() {
   if (waiting_ == Waiting::no || away_) return;
-  if (must_stop() || waiting_ == Waiting::memory) return wake();
+  if (must_stop()) return wake();
   if (in_row_) return waited_long();
   run_slice(Task::release);
 }
@@ -245,6 +255,13 @@ void ReadOp::waited_long() {
   close_cursor();
 }
 
+// What it waits for is there.
+bool ReadOp::is_served() const {
+  if (waiting_ == Waiting::credit) return credits_ > 0;
+  if (waiting_ == Waiting::memory) return !home->memory().answers_full();
+  return !session->output_full();
+}
+
 // While it waits: the cursor is gone, or it stands inside a row.
 void ReadOp::released() {
   in_row_ = slice_.cursor != nullptr;
@@ -256,9 +273,10 @@ void ReadOp::released() {
                                           : read.spec.rows.clip(slice_.last_row + '\0', "");
     }
   }
-  const bool served = waiting_ == Waiting::credit ? credits_ > 0 : !session->output_full();
-  if (served || must_stop()) return wake();
-  arm();
+  if (is_served() || must_stop()) return wake();
+  // Its turn may have come while the cursor was let go.
+  if (waiting_ == Waiting::memory && !waits_for_memory()) join_memory_queue();
+  if (waiting_ != Waiting::no) arm();
 }
 
 // ---- from the session

@@ -29,6 +29,7 @@
 #include "engine/table_map.h"
 #include "io/runtime/timers.h"
 #include "net/server/map_wait.h"
+#include "net/server/memory_queue.h"
 #include "net/server/read_plan.h"
 #include "net/server/read_slice.h"
 #include "net/wire/chunk_builder.h"
@@ -37,13 +38,12 @@
 
 namespace cellar::server {
 
-class NodeMemory;
 class Session;
 
 using ReadHook =
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-struct ReadOp final : ReadHook, LaterWork, MapWaiter {
+struct ReadOp final : ReadHook, LaterWork, MapWaiter, MemoryWaiter {
   // A row that is larger than this as returned is refused (SEMANTICS 6).
   static constexpr uint64_t kMaxRowBytes = 256u << 20;
   // How long a waiting stream keeps its cursor: one of few, one of many, and inside a row.
@@ -75,11 +75,12 @@ struct ReadOp final : ReadHook, LaterWork, MapWaiter {
   // ---- from the slice; on any shard ----
   bool single() const { return single_; }
   bool is_overdue(int64_t now_us) const { return deadline_us_ != 0 && now_us >= deadline_us_; }
-  void count_memory(NodeMemory& memory);
+  void count_memory(ShardServer& shard);
   // ---- from the slice, at home ----
   void slice_done();
   void go_on() override;
   void map_wait_over() override;
+  NodeMemory::Room take_room(NodeMemory::Turn turn) override;
 
   wire::ChunkBuilder builder;
 
@@ -95,6 +96,8 @@ struct ReadOp final : ReadHook, LaterWork, MapWaiter {
   void ring();
   void waited_long();
   void released();
+  bool is_served() const;
+  void join_memory_queue();
   void send_chunk();
   void proceed();
   void finish();

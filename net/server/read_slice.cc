@@ -57,7 +57,7 @@ void ReadSlice::read() {
     return;
   }
   server->count_slice();
-  op->count_memory(server->memory());
+  op->count_memory(*server);
   switch (how) {
     case ScanStep::blocked:
       return spawn(server->executor(), load_and_go_on(*this));

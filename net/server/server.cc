@@ -6,6 +6,7 @@
 #include "engine/store/format_file.h"
 #include "io/base/log_setup.h"
 #include "io/base/random.h"
+#include "io/runtime/descriptors.h"
 #include "net/server/exposure.h"
 
 namespace cellar::server {
@@ -58,6 +59,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, const Clock
 }
 
 Result<void> Server::open() {
+  (void)raise_descriptor_limit();  // recovery opens every table
   TRY_VOID(check_exposure(options_.listen, options_.security));
   TRY(policy_, security_files_.load());
   TRY_VOID(make_root_directory(options_.data_dir));

@@ -1,5 +1,7 @@
 // Server: from an open engine to a node that serves: its listeners, and what runs beside the
 // shards.
+#include "io/base/log.h"
+#include "io/runtime/descriptors.h"
 #include "net/server/exposure.h"
 #include "net/server/server.h"
 #include "net/server/slow_log.h"
@@ -20,6 +22,7 @@ Result<void> Server::open_listeners() {
   // A name may have turned out to be another address than it seemed.
   TRY_VOID(check_exposure(address_, options_.security));
   // Every shard's requests look at these, so they are there before the first one is accepted.
+  bound_connections();
   start_backups();
   start_disk_watch();
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
@@ -38,6 +41,27 @@ Result<void> Server::open_listeners() {
   start_balancer();
   start_beats();
   return {};
+}
+
+// Connections leave descriptors to files: without them nothing can be flushed or merged.
+void Server::bound_connections() {
+  const uint64_t limit = raise_descriptor_limit();
+  const Result<uint64_t> in_use = descriptors_in_use();
+  if (limit == 0 || !in_use) return;
+  const uint32_t wanted = options_.net.connections;
+  const DescriptorPlan plan = plan_descriptors(limit, *in_use, options_.shards, wanted);
+  if (plan.connections < wanted) {
+    log_warn("server",
+             "fewer connections than limits.connections: the limit of open files is too low "
+             "limit={} open={} kept_for_files={} connections_per_shard={} wanted={}",
+             limit, *in_use, plan.files, plan.connections, wanted);
+  }
+  pool_.run_on_all([this, limit, used = *in_use](Shard& shard) -> Async<void> {
+    constexpr uint32_t kAny = UINT32_MAX;
+    const DescriptorPlan most = plan_descriptors(limit, used, options_.shards, kAny);
+    state(shard).server->bound_connections(most.connections);
+    co_return;
+  });
 }
 
 Async<void> Server::bind(Shard& shard, Address address) {

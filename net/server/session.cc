@@ -34,21 +34,25 @@ Session::Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamF
       stream_(std::move(stream)),
       peer_(stream_->peer()),
       via_(std::move(via)),
-      frames_(wire::kHandshakeFrameBytes),
+      frames_(wire::kHandshakeFrameBytes, wire::FrameReader::kSmallBytes),
       facts_(std::move(facts)),
       opening_(std::move(opening)),
+      pace_(
+          shard.timers(), [](void* self) { static_cast<Session*>(self)->check_pace(); }, this),
       watch_(
           shard.timers(), [](void* self) { static_cast<Session*>(self)->watch(); }, this),
       born_us_(shard.timers().now_us()),
       heard_us_(born_us_) {
+  shard.memory().move(claim_, shard.addresses().hash_of(network_of(peer_)));
   watch_.arm_after_us(kHandshakeWatchUs);
 }
 
 Session::~Session() {
-  CHECK(in_flight_ == 0 && !writer_active_, "session of {} destroyed in use", peer_);
+  CHECK(in_flight_ == 0 && !writer_active_ && !reads_ahead_, "session of {} destroyed in use",
+        peer_);
   shard_.admission().pending_reply_bytes(-static_cast<ptrdiff_t>(counted_bytes_));
-  shard_.memory().count_answers(-static_cast<ptrdiff_t>(counted_bytes_));
-  release_frame();
+  shard_.count_answers(-static_cast<ptrdiff_t>(counted_bytes_));
+  release_buffer();
 }
 
 Async<void> Session::run() {
@@ -58,6 +62,7 @@ Async<void> Session::run() {
     if (more) more = co_await fill();
   }
   abandon();
+  if (!reads_ahead_) release_buffer();
   // What is in flight still gets its answer, unless the peer is gone.
   while (in_flight_ > 0 || writer_active_ || (pending_bytes() > 0 && !broken_)) {
     flush();
@@ -65,6 +70,7 @@ Async<void> Session::run() {
   }
   watch_.cancel();
   stream_->close();
+  while (reads_ahead_) co_await changed_.wait();
   shard_.remove(*this);  // destroys this
 }
 
@@ -83,69 +89,28 @@ Async<bool> Session::read_preface() {
   co_return true;
 }
 
-// Receives more bytes. False at the end of the connection.
-Async<bool> Session::fill() {
-  if (broken_) co_return false;
-  frames_.shrink();
-  if (frames_.buffer_bytes() <= wire::FrameReader::kInitialBytes) release_frame();
-  const bool room = co_await reserve_frame();
-  if (!room) co_return false;
-  const Result<size_t> n = co_await stream_->read_some(frames_.space());
-  if (!n) {
-    broken_ = true;
-    co_return false;
-  }
-  if (*n == 0) {
-    end_of_input_ = true;
-    co_return false;
-  }
-  heard_us_ = shard_.timers().now_us();
-  shard_.count_received(*n);
-  frames_.received(*n);
-  co_return true;
-}
-
-// Room for the whole of a large frame, before more of it is received. False when the connection is
-// over.
-Async<bool> Session::reserve_frame() {
-  const size_t wanted = frames_.begun_bytes();
-  if (wanted <= NodeMemory::kLargeFrameBytes || wanted <= reserved_bytes_) co_return true;
-  release_frame();
-  if (!shard_.memory().reserve_request(wanted)) {
-    waits_for_memory_ = true;
-    while (!broken_ && !shard_.memory().reserve_request(wanted)) {
-      co_await sleep_us(shard_.timers(), NodeMemory::kLookAgainUs);
-    }
-    waits_for_memory_ = false;
-    partial_since_us_ = shard_.timers().now_us();
-    if (broken_) co_return false;
-  }
-  reserved_bytes_ = wanted;
-  co_return true;
-}
-
-void Session::release_frame() {
-  shard_.memory().count_requests(-static_cast<ptrdiff_t>(reserved_bytes_));
-  reserved_bytes_ = 0;
-}
-
 bool Session::has_room() const {
   return in_flight_ < shard_.options().net.in_flight && pending_bytes() < kMaxPendingReplyBytes;
 }
 
 Async<bool> Session::wait_for_room() {
+  settle_buffer();
   while (!has_room()) {
     if (broken_) co_return false;
     flush();
     if (!has_room()) co_await changed_.wait();
   }
-  // While the node holds as many bytes of requests as it may, no more are begun.
-  while (!broken_ && shard_.memory().requests_full() && in_flight_ > 0) {
+  // While the node holds as many bytes of requests as it may, no second one is begun.
+  NodeMemory& memory = shard_.memory();
+  while (!broken_ && memory.requests_full() && in_flight_ > 0) {
     flush();
-    waits_for_memory_ = true;
-    co_await sleep_us(shard_.timers(), NodeMemory::kLookAgainUs);
-    waits_for_memory_ = false;
+    if (waits_for_memory()) {
+      co_await changed_.wait();
+    } else {
+      shard_.memory_queue().join(memory, *this, NodeMemory::Kind::requests);
+    }
   }
+  shard_.memory_queue().leave(memory, *this);
   co_return !broken_;
 }
 
@@ -158,15 +123,15 @@ Async<bool> Session::handle_frames() {
       co_return false;
     }
     if (*frame == nullptr) {
-      if (frames_.unread().empty())
+      if (frames_.partial_bytes() == 0 && !frames_.skips())
         partial_since_us_ = 0;
       else if (partial_since_us_ == 0)
-        partial_since_us_ = heard_us_;
+        begin_partial();
       co_return !broken_;
     }
     partial_since_us_ = 0;
     handle(**frame);
-    if (held_) co_await serve_held(**frame);
+    if (held_) co_await serve_held();
     if (broken_) co_return false;
     if (!has_room() || shard_.memory().requests_full()) {
       const bool open = co_await wait_for_room();
@@ -189,18 +154,26 @@ void Session::handle(const Frame& frame) {
   }
 }
 
-void Session::handle_request(const Frame& frame) {
+// From here on it is answered exactly once. False: the connection ends instead.
+bool Session::take_on(const FrameHeader& request) {
   shard_.count_request();
   if (!greeted_ && ++frames_before_hello_ > kMaxFramesBeforeHello) {
     garbage(Error(Errc::invalid_argument, "too many requests before the hello"));
     broken_ = true;
-    return;
+    return false;
   }
   const Times times{heard_us_, shard_.timers().now_us()};
-  if (!times_.try_emplace(frame.header.request_id, times).second) {
-    return refuse_duplicate(frame.header);
+  if (!times_.try_emplace(request.request_id, times).second) {
+    refuse_duplicate(request);
+    return false;
   }
   ++in_flight_;
+  asked_us_ = heard_us_;
+  return true;
+}
+
+void Session::handle_request(const Frame& frame) {
+  if (!take_on(frame.header)) return;
   if (goaway_us_ != 0 && shard_.timers().now_us() - goaway_us_ > kGoawayPatienceUs) {
     Error error(Errc::unavailable, "the node is stopping");
     return reply_error(frame.header, std::move(error).retry_after(1000));
@@ -211,7 +184,7 @@ void Session::handle_request(const Frame& frame) {
 // Received bytes may have waited for room, or for a map.
 bool Session::past_deadline(const Frame& frame) const {
   return frame.header.deadline_ms != 0 &&
-         shard_.timers().now_us() - heard_us_ >= frame.header.deadline_ms * int64_t{1000};
+         shard_.timers().now_us() - asked_us_ >= frame.header.deadline_ms * int64_t{1000};
 }
 
 void Session::serve(const Frame& frame) {
@@ -219,7 +192,7 @@ void Session::serve(const Frame& frame) {
     return reply_error(frame.header,
                        Error(Errc::deadline_exceeded,
                              fmt::format("the request waited {}, its deadline was {}",
-                                         duration_text(shard_.timers().now_us() - heard_us_),
+                                         duration_text(shard_.timers().now_us() - asked_us_),
                                          duration_text(frame.header.deadline_ms * int64_t{1000}))));
   }
   dispatch(shard_, *this, frame);
@@ -239,32 +212,6 @@ void Session::refuse_duplicate(const FrameHeader& request) {
   flush();
   garbage(error);
   close();
-}
-
-// Until the request is taken or answered. Several reshapes may follow one another.
-Async<void> Session::serve_held(const Frame& frame) {
-  const int64_t deadline_us = this->deadline_us(frame.header);
-  const int64_t last_us = shard_.timers().now_us() + MapWaiters::kMaxWaitUs;
-  const int64_t until_us = deadline_us == 0 ? last_us : std::min(last_us, deadline_us);
-  while (held_) {
-    const uint64_t version = shard_.tables().version;
-    shard_.map_waiters().wait(*this, until_us);
-    while (MapWaitHook::is_linked() && !broken_) co_await changed_.wait();
-    MapWaiters::stop(*this);
-    held_ = false;
-    if (broken_ || (shard_.tables().version == version && !past_deadline(frame))) {
-      reply_error(frame.header, held_too_long(frame));
-    } else {
-      serve(frame);
-    }
-  }
-}
-
-Error Session::held_too_long(const Frame& frame) const {
-  Error error(Errc::unavailable,
-              fmt::format("the rows of this {} wait for their tablet to be split, merged or moved",
-                          wire::fb::EnumNameOp(wire::fb::Op(frame.header.op))));
-  return std::move(error).retry_after(kRetryAfterMs);
 }
 
 // Nobody listens any more.
@@ -296,6 +243,7 @@ void Session::credit(const Frame& frame) {
 
 void Session::log_in(security::Identity identity) {
   identity_ = std::move(identity);
+  shard_.memory().move(claim_, shard_.addresses().hash_of(identity_.principal->name));
   remembered_ = {};
 }
 
@@ -347,10 +295,10 @@ void Session::close() {
 void Session::watch() {
   const NetOptions& net = shard_.options().net;
   const int64_t now_us = shard_.timers().now_us();
-  const bool waits = partial_since_us_ == 0 || !has_room() || waits_for_memory_;
+  const bool waits = partial_since_us_ == 0 || !has_room() || waits_for_memory();
   const int64_t partial_us = waits ? 0 : now_us - partial_since_us_;
   const bool crawls =
-      partial_us > net.stall_timeout_us && static_cast<int64_t>(frames_.unread().size()) <
+      partial_us > net.stall_timeout_us && static_cast<int64_t>(frames_.partial_bytes()) <
                                                partial_us / 1'000'000 * kSlowestFrameBytesPerS;
   const bool silent = in_flight_ == 0 && net.idle_timeout_us != 0;
   if (!greeted_ && now_us - born_us_ > net.handshake_timeout_us) return close();

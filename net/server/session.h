@@ -8,9 +8,16 @@
 // The socket is not read while in_flight() requests are unanswered or kMaxPendingReplyBytes wait to
 // be written: TCP then slows the client down.
 //
-// A write whose tablet is held for a reshape holds the whole session: its frame stays where it is
-// and nothing behind it is looked at, so that what was sent later cannot overtake it. It is handled
-// again, from its first byte, when there is a newer table map.
+// The receive buffer has a small base size; what a frame needs beyond it is claimed from the node's
+// memory as its bytes arrive. A frame that gets no room in time, that may not be sent by this
+// principal, or that arrives too slowly for the room it holds is answered before it is complete,
+// and the rest of its bytes is passed over. Where not even the next byte comes, the connection is
+// closed, since its outstanding read pins the buffer.
+//
+// A write whose tablet is held for a reshape holds the requests behind it, so that what was sent
+// later cannot overtake it: its frame stays where it is, and is handled again when there is a newer
+// table map. Meanwhile kMaxAheadBytes behind it are received, and cancels and credits among them
+// are obeyed: streams that have begun go on.
 //
 // Life: the reader ends (the peer's end, garbage, a timeout, stop()); requests in flight finish and
 // their answers are written if the peer still takes them; then the session leaves its shard, which
@@ -33,6 +40,7 @@
 #include "net/security/authorizer.h"
 #include "net/server/address_table.h"
 #include "net/server/map_wait.h"
+#include "net/server/memory_queue.h"
 #include "net/server/read_op.h"
 #include "net/server/shard_security.h"
 #include "net/wire/frame.h"
@@ -51,7 +59,7 @@ struct GivenUp
 };
 
 // One shard.
-class Session final : private MapWaiter {
+class Session final : private MapWaiter, private MemoryWaiter {
  public:
   // `via`: the proxy that vouched for the stream's peer; empty: none.
   Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamFacts facts,
@@ -90,7 +98,7 @@ class Session final : private MapWaiter {
   void close();       // now; requests in flight lose their listener
   // When the request that is being handled must be answered, on every shard's loop; 0: no matter.
   int64_t deadline_us(const wire::FrameHeader& request) const {
-    return request.deadline_ms == 0 ? 0 : heard_us_ + request.deadline_ms * int64_t{1000};
+    return request.deadline_ms == 0 ? 0 : asked_us_ + request.deadline_ms * int64_t{1000};
   }
   // Nothing is to be answered, and the peer has had its time to hear the goaway and to leave: until
   // then requests that crossed with it are served.
@@ -142,23 +150,46 @@ class Session final : private MapWaiter {
   static constexpr int64_t kHandshakeWatchUs = 1'000'000;
   static constexpr int64_t kWatchUs = 5'000'000;
   static constexpr int64_t kSlowestFrameBytesPerS = 1024;
+  // What a frame that holds room of the node's memory must bring in each stretch of time from its
+  // first byte on: always, and while others wait for room.
+  static constexpr int64_t kPaceUs = 100'000;  // how often it is looked at
+  static constexpr int64_t kPatienceUs = 5'000'000;
+  static constexpr int64_t kSlowestClaimBytesPerS = 16 * 1024;
+  static constexpr int64_t kWantedPatienceUs = 250'000;
+  static constexpr int64_t kSlowestWantedBytesPerS = 4 << 20;
   static constexpr size_t kScanPauseBytes = 512 * 1024;
-  static constexpr size_t kKeepOutputBytes = 256 * 1024;
+  static constexpr size_t kKeepOutputBytes = 16 * 1024;  // of a buffer that is empty
   static constexpr int64_t kGoawayPatienceUs = 200'000;
+  static constexpr size_t kMaxAheadBytes = 64 * 1024;  // received behind a request that is held
 
   Async<bool> read_preface();
   Async<bool> fill();
   Async<bool> wait_for_room();
+  bool take_in(const Result<size_t>& n);
+  void settle_buffer();
+  void widen_buffer();
+  void release_buffer();
   Async<bool> reserve_frame();
-  void release_frame();
+  Async<void> wait_for_frame_room();
+  NodeMemory::Room take_room(NodeMemory::Turn turn) override;
+  Error no_room() const;
+  bool check_begun();
+  bool answer_begun(const Error& error);
+  void begin_partial();
+  void drop_frame();
+  void check_pace();
   Async<bool> handle_frames();
   void handle(const wire::Frame& frame);
   void handle_request(const wire::Frame& frame);
+  bool take_on(const wire::FrameHeader& request);
   void refuse_duplicate(const wire::FrameHeader& request);
   void count_malformed(const Error& error);
   void serve(const wire::Frame& frame);
-  Async<void> serve_held(const wire::Frame& frame);
-  Error held_too_long(const wire::Frame& frame) const;
+  Async<void> serve_held();
+  Error held_too_long(const wire::FrameHeader& request) const;
+  Async<void> read_ahead();
+  bool may_read_ahead();
+  bool obey_ahead();
   bool past_deadline(const wire::Frame& frame) const;
   void map_wait_over() override { changed_.notify_all(); }
   void cancel(uint64_t request_id);
@@ -197,7 +228,8 @@ class Session final : private MapWaiter {
   int64_t goaway_us_ = 0;                                       // when it was said; 0: it was not
   bool broken_ = false;                                         // nothing more is read or written
   bool end_of_input_ = false;
-  bool held_ = false;  // the frame at hand waits for a newer table map
+  bool held_ = false;         // the frame at hand waits for a newer table map
+  bool reads_ahead_ = false;  // read_ahead() runs, and the buffer is its own
   int malformed_ = 0;
 
   uint32_t in_flight_ = 0;
@@ -216,12 +248,18 @@ class Session final : private MapWaiter {
   bool writer_active_ = false;
   size_t counted_bytes_ = 0;  // of pending_bytes(), known to admission
 
-  size_t reserved_bytes_ = 0;  // of the node's memory, for the frame that is being received
-  bool waits_for_memory_ = false;
-
+  NodeMemory::Claim claim_;  // of the node's memory: the buffer beyond its base size
+  size_t wanted_bytes_ = 0;  // to be claimed when its turn in the memory queue comes
+  bool frame_given_up_ =
+      false;                // the frame that has begun is answered; its bytes are not dropped yet
+  bool announced_ = false;  // the header of the frame that has begun was checked
+  int64_t paced_us_ = 0;    // where the stretch of time begins in which its pace is taken
+  size_t paced_bytes_ = 0;  // what had come of it then
+  Timer pace_;              // while a claim is held, or waited for
   Timer watch_;
   int64_t born_us_;
   int64_t heard_us_;              // last bytes received
+  int64_t asked_us_ = 0;          // the request that is being handled was received
   int64_t partial_since_us_ = 0;  // a frame has begun and is not complete; 0: none
   int64_t written_us_ = 0;        // last progress of write_rest()
 };

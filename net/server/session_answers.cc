@@ -125,7 +125,7 @@ void Session::count_pending() {
   const size_t now = pending_bytes();
   const auto change = static_cast<ptrdiff_t>(now) - static_cast<ptrdiff_t>(counted_bytes_);
   shard_.admission().pending_reply_bytes(change);
-  shard_.memory().count_answers(change);
+  shard_.count_answers(change);
   counted_bytes_ = now;
 }
 

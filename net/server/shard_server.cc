@@ -43,7 +43,17 @@ void ShardServer::listen(std::unique_ptr<Listener> listener) {
 
 void ShardServer::reconfigure(const ServerOptions& options) {
   options_ = options;
-  admission_.set_max_connections(options.net.connections);
+  admission_.set_max_connections(std::min(options.net.connections, connections_bound_));
+}
+
+void ShardServer::bound_connections(uint32_t connections) {
+  connections_bound_ = connections;
+  admission_.set_max_connections(std::min(options_.net.connections, connections_bound_));
+}
+
+Result<void> ShardServer::admit_reply() const {
+  TRY_VOID(admission_.check_replies());
+  return peers_.front()->memory_.admit_answer();
 }
 
 Async<void> ShardServer::accept_loop() {
@@ -221,6 +231,12 @@ Async<void> ShardServer::stop() {
 void ShardServer::queue_flush(Session& session) {
   session.flush_queued = true;
   flush_.push_back(&session);
+}
+
+void ShardServer::call_memory_queues() {
+  for (ShardServer* peer : peers_) {
+    if (peer->memory_queue_.wanted()) peer->memory_queue_.call(mailbox(), peer->id());
+  }
 }
 
 void ShardServer::continue_later(LaterWork& work) { later_.push_back(&work); }

@@ -23,6 +23,7 @@
 #include "net/server/disk_room.h"
 #include "net/server/extra_ops.h"
 #include "net/server/map_wait.h"
+#include "net/server/memory_queue.h"
 #include "net/server/node_control.h"
 #include "net/server/node_memory.h"
 #include "net/server/opening.h"
@@ -76,6 +77,8 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   // Accepts no more, says goaway, and returns when every request is answered or the drain's time is
   // over; then every connection is closed.
   Async<void> stop();
+  // No more connections than this, whatever is configured.
+  void bound_connections(uint32_t connections);
   // Other values of what a reload may change (settings.h), from now on.
   void reconfigure(const ServerOptions& options);
   // The home shard's; null where none are taken. Other shards' sessions look at it: set before any
@@ -127,6 +130,22 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   Admission& admission() { return admission_; }
   MapWaiters& map_waiters() { return map_waiters_; }
   NodeMemory& memory() { return peers_.front()->memory_; }
+  MemoryQueue& memory_queue() { return memory_queue_; }
+  // Of the node's memory. Room that is given back is offered to those who wait, on every shard.
+  void count_answers(ptrdiff_t change) {
+    memory().count_answers(change);
+    if (change < 0) offer_memory();
+  }
+  void count_requests(ptrdiff_t change) {
+    memory().count_requests(change);
+    if (change < 0) offer_memory();
+  }
+  void lower_claim(NodeMemory::Claim& claim, size_t bytes) {
+    memory().shrink(claim, bytes);
+    offer_memory();
+  }
+  // Reads wait for clients to take their answers.
+  Result<void> admit_reply() const;
   ExtraOps* extra() { return extra_; }
   ShardServer& peer(ShardId shard) { return *peers_[shard.value()]; }
   uint32_t frame_bytes() const { return frame_bytes_; }
@@ -172,6 +191,10 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
 
   static constexpr uint64_t kFloodPerS = 100;
 
+  void offer_memory() {
+    if (memory().has_waiters()) call_memory_queues();
+  }
+  void call_memory_queues();
   Async<void> accept_loop();
   Async<void> open(ProxiedStream client, AddressTable::Opening opening);
   void begin(ProxiedStream client, StreamFacts facts, AddressTable::Opening opening);
@@ -198,6 +221,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   const uint32_t frame_bytes_;
   const int64_t started_us_;
   Admission admission_;
+  uint32_t connections_bound_ = UINT32_MAX;
   NodeMemory memory_;       // the first shard's is the node's
   AddressTable addresses_;  // likewise
 
@@ -221,6 +245,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   std::vector<Session*> flushing_;
   std::deque<LaterWork*> later_;
   MapWaiters map_waiters_;
+  MemoryQueue memory_queue_;
   bool watching_ = true;      // the table map
   bool map_changed_ = false;  // and nobody was told yet
   flatbuffers::FlatBufferBuilder builder_;

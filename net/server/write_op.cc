@@ -1,7 +1,5 @@
 #include "net/server/write_op.h"
 
-#include <cstring>
-
 #include "engine/model/content_hash.h"
 #include "net/server/router.h"
 #include "net/server/session.h"
@@ -73,7 +71,6 @@ void BatchWrite::begin(ShardServer& shard, Session& session, const wire::FrameHe
   parts_ = parts;
   shares_used_ = 0;
   token_writes_.clear();
-  held_bytes_ = 0;
   answered_ = false;
   deadline_us_ = session.deadline_us(header);
   if (parts > writes_capacity_) {
@@ -86,14 +83,6 @@ void BatchWrite::begin(ShardServer& shard, Session& session, const wire::FrameHe
     writes_[i].level.reset();
     writes_[i].mutation = {};
   }
-}
-
-Bytes BatchWrite::keep_body(Bytes body) {
-  held_bytes_ = body.size();
-  home_->memory().count_requests(static_cast<ptrdiff_t>(held_bytes_));
-  body_.resize((body.size() + 7) / 8);
-  std::memcpy(body_.data(), body.data(), body.size());
-  return {reinterpret_cast<const char*>(body_.data()), body.size()};
 }
 
 RangeDelete BatchWrite::keep_range(std::string start, std::string end) {
@@ -149,9 +138,9 @@ void BatchWrite::add_with_token(size_t index, const engine::TabletDescriptor& ta
 void BatchWrite::refuse(size_t index, Error error) { writes_[index].error = std::move(error); }
 
 void BatchWrite::forget() {
-  home_->admission().release_bytes(held_bytes_);
-  home_->memory().count_requests(-static_cast<ptrdiff_t>(held_bytes_));
-  trim();
+  const bool large = body_.is_large();
+  body_.release(*home_);
+  trim(large);
   home_->batch_writes.give(this);
 }
 
@@ -209,12 +198,11 @@ void BatchWrite::ring() {
 }
 
 // Gives back what a large batch took, so that the pool does not gather it.
-void BatchWrite::trim() {
-  if (body_.capacity() * sizeof(uint64_t) <= kKeepBytes && writes_capacity_ <= kKeepParts &&
-      decoded_.mutations.capacity() <= kKeepParts && token_writes_.empty()) {
+void BatchWrite::trim(bool was_large) {
+  if (!was_large && writes_capacity_ <= kKeepParts && decoded_.mutations.capacity() <= kKeepParts &&
+      token_writes_.empty()) {
     return;
   }
-  std::vector<uint64_t>().swap(body_);
   writes_.reset();
   writes_capacity_ = 0;
   decoded_ = wire::DecodedWrites();

@@ -24,6 +24,7 @@
 #include "engine/table_map.h"
 #include "io/runtime/mailbox.h"
 #include "io/runtime/timers.h"
+#include "net/server/kept_body.h"
 #include "net/wire/frame.h"
 #include "net/wire/write_codec.h"
 
@@ -52,8 +53,8 @@ class BatchWrite {
   // Begins empty: add() the parts in order, then start().
   void begin(ShardServer& shard, Session& session, const wire::FrameHeader& header, Answer answer,
              size_t parts);
-  // Keeps a copy of the body for the shards that must see it later; answers the copy.
-  Bytes keep_body(Bytes body);
+  // A copy of the body for the shards that must see it later (kept_body.h).
+  Bytes keep_body(Bytes body) { return body_.keep(*home_, body); }
   // The bounds of a range delete, viewed until the answer.
   RangeDelete keep_range(std::string start, std::string end);
   wire::DecodedWrites& decoded() { return decoded_; }
@@ -83,11 +84,10 @@ class BatchWrite {
   static void token_part_done(engine::ConditionalWrite& write);
   void submit_part(ShardServer& server, uint32_t part);
   static void share_done(Share& share);
-  static constexpr size_t kKeepBytes = 16 * 1024;
   static constexpr size_t kKeepParts = 128;
 
   void refuse_overdue(Share& share);
-  void trim();
+  void trim(bool was_large);
   void ring();
   void finish_share();
   void answer();
@@ -97,10 +97,9 @@ class BatchWrite {
   Session* session_ = nullptr;
   wire::FrameHeader header_;
   Answer answer_ = Answer::one_row;
-  std::vector<uint64_t> body_;  // aligned
+  KeptBody body_;
   std::string range_start_;
   std::string range_end_;
-  size_t held_bytes_ = 0;
   wire::DecodedWrites decoded_;
   std::unique_ptr<engine::Write[]> writes_;
   size_t writes_capacity_ = 0;

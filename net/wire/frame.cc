@@ -1,6 +1,7 @@
 #include "net/wire/frame.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "io/base/check.h"
@@ -73,42 +74,54 @@ Result<FrameHeader> parse_header(Bytes b, uint32_t max_body_bytes) {
   return header;
 }
 
+size_t FrameReader::next_buffer_bytes() const {
+  const size_t capacity = std::max(capacity_, base_bytes_);
+  const size_t unread = end_ - begin_;
+  if (capacity - unread >= kMinSpaceBytes) return capacity;
+  if (begun_bytes_ <= unread) return capacity * 2;  // next() was not asked
+  return begun_bytes_ <= capacity ? capacity : std::min(capacity * 2, whole_buffer_bytes());
+}
+
+size_t FrameReader::whole_buffer_bytes() const { return pad_to_8(begun_bytes_ + kMinSpaceBytes); }
+
 std::span<std::byte> FrameReader::space() {
   if (begin_ == end_) begin_ = end_ = 0;
-  if (capacity_ - end_ < kMinSpaceBytes) {
-    // Move what is left to the front when that frees at least half; else double. Either way a byte
-    // is moved a constant number of times.
-    if (capacity_ != 0 && begin_ >= capacity_ / 2) {
+  const size_t capacity = next_buffer_bytes();
+  if (capacity != capacity_) {
+    rebuffer(capacity);
+  } else if (begin_ > 0) {
+    // A frame is moved to the front at most once: from there on it fits or the buffer grows.
+    const bool fits = begin_ + begun_bytes_ <= capacity_;
+    if (!fits || capacity_ - end_ < kMinSpaceBytes) {
       std::memmove(data(), data() + begin_, end_ - begin_);
       end_ -= begin_;
       begin_ = 0;
-    } else {
-      size_t capacity = capacity_ * 2;
-      const size_t enough = pad_to_8(begun_bytes_ + 2 * kMinSpaceBytes);
-      if (begun_bytes_ != 0 && enough > capacity_) capacity = std::min(capacity, enough);
-      grow_to(std::max(kInitialBytes, capacity));
     }
   }
+  // What follows a frame that is passed over must be aligned, wherever its bytes were cut.
+  if (begin_ == end_) begin_ = end_ = pad_to_8(skip_bytes_) - skip_bytes_;
   return {reinterpret_cast<std::byte*>(data()) + end_, capacity_ - end_};
 }
 
-void FrameReader::grow_to(size_t capacity) {
-  auto bigger = std::make_unique_for_overwrite<uint64_t[]>(capacity / sizeof(uint64_t));
-  if (end_ > begin_) std::memcpy(bigger.get(), data() + begin_, end_ - begin_);
+void FrameReader::rebuffer(size_t capacity) {
+  auto other = std::make_unique_for_overwrite<uint64_t[]>(capacity / sizeof(uint64_t));
+  if (end_ > begin_) std::memcpy(other.get(), data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  buffer_ = std::move(bigger);
+  buffer_ = std::move(other);
   capacity_ = capacity;
 }
 
 void FrameReader::received(size_t n) {
   CHECK(n <= capacity_ - end_);
   end_ += n;
+  if (skips()) pass_over();
 }
 
 Result<const Frame*> FrameReader::next() {
   begun_bytes_ = 0;
-  if (end_ - begin_ < kHeaderBytes) return nullptr;
+  drop_taken();
+  if (skips() || end_ - begin_ < kHeaderBytes) return nullptr;
   TRY(frame_.header, parse_header(unread(), max_body_bytes_));
   const size_t size = kHeaderBytes + frame_.header.body_bytes;
   if (end_ - begin_ < size) {
@@ -117,7 +130,76 @@ Result<const Frame*> FrameReader::next() {
   }
   frame_.body = {data() + begin_ + kHeaderBytes, frame_.header.body_bytes};
   begin_ += size;
+  looked_bytes_ -= std::min(looked_bytes_, size);
   return &frame_;
+}
+
+// Of a frame that was taken from behind one that waits. No peer can send it: parse_header() refuses
+// it, and only frames that were looked at are asked for it.
+constexpr auto kTaken = static_cast<FrameKind>(0);
+
+void FrameReader::drop_taken() {
+  while (looked_bytes_ > 0) {
+    FrameHeader header;
+    std::memcpy(&header, data() + begin_, kHeaderBytes);
+    if (header.kind != kTaken) return;
+    const size_t size = kHeaderBytes + header.body_bytes;
+    begin_ += size;
+    looked_bytes_ -= size;
+  }
+}
+
+void FrameReader::put_back() {
+  front_bytes_ = kHeaderBytes + frame_.header.body_bytes;
+  looked_bytes_ += front_bytes_;
+  begin_ -= front_bytes_;
+}
+
+Frame FrameReader::front() const {
+  CHECK(front_bytes_ != 0, "no frame was put back");
+  Frame frame;
+  std::memcpy(&frame.header, data() + begin_, kHeaderBytes);
+  frame.body = {data() + begin_ + kHeaderBytes, frame.header.body_bytes};
+  return frame;
+}
+
+void FrameReader::take_front() {
+  begin_ += front_bytes_;
+  looked_bytes_ -= front_bytes_;
+  front_bytes_ = 0;
+}
+
+Result<const Frame*> FrameReader::look_ahead() {
+  const Bytes rest = unread().substr(looked_bytes_);
+  begun_bytes_ = looked_bytes_ + kHeaderBytes;
+  if (rest.size() < kHeaderBytes) return nullptr;
+  TRY(ahead_.header, parse_header(rest, max_body_bytes_));
+  const size_t size = kHeaderBytes + ahead_.header.body_bytes;
+  begun_bytes_ = looked_bytes_ + size;
+  if (rest.size() < size) return nullptr;
+  ahead_.body = rest.substr(kHeaderBytes, ahead_.header.body_bytes);
+  ahead_at_ = looked_bytes_;
+  looked_bytes_ += size;
+  return &ahead_;
+}
+
+void FrameReader::take_ahead() {
+  char* const header = data() + begin_ + ahead_at_;
+  header[offsetof(FrameHeader, kind)] = static_cast<char>(kTaken);
+}
+
+void FrameReader::skip_frame() {
+  CHECK(begun_bytes_ != 0, "no frame has begun");
+  skip_bytes_ = std::exchange(begun_bytes_, 0);
+  skipped_bytes_ = 0;
+  pass_over();
+}
+
+void FrameReader::pass_over() {
+  const size_t n = std::min(skip_bytes_, end_ - begin_);
+  begin_ += n;
+  skip_bytes_ -= n;
+  skipped_bytes_ += n;
 }
 
 void FrameReader::consume(size_t n) {
@@ -126,9 +208,14 @@ void FrameReader::consume(size_t n) {
 }
 
 void FrameReader::shrink() {
-  if (begin_ != end_ || capacity_ <= kInitialBytes) return;
-  buffer_.reset();
-  capacity_ = begin_ = end_ = 0;
+  if (capacity_ <= base_bytes_) return;
+  const size_t unread = end_ - begin_;
+  if (unread == 0) {
+    buffer_.reset();
+    capacity_ = begin_ = end_ = 0;
+  } else if (unread <= base_bytes_ / 2) {
+    rebuffer(base_bytes_);
+  }
 }
 
 }  // namespace cellar::wire

@@ -88,21 +88,27 @@ struct Frame {
   Bytes body;
 };
 
-// Turns received bytes into frames. The buffer starts at kInitialBytes and grows to hold a frame
-// only as that frame's bytes arrive (it doubles, and ends with the frame), so a declared length
-// costs nothing.
+// Turns received bytes into frames. The buffer has its base size, and grows to hold a frame only as
+// that frame's bytes arrive (it doubles, and ends with the frame), so a declared length costs
+// nothing.
 //
 //   span = reader.space();  n = read into span;  reader.received(n);
 //   while (auto frame = reader.next(); frame && *frame) use(**frame);   // error: close
 class FrameReader {
  public:
+  static constexpr size_t kSmallBytes = 8 * 1024;  // enough for a handshake
   static constexpr size_t kInitialBytes = 64 * 1024;
   static constexpr size_t kMinSpaceBytes = 4096;
 
-  explicit FrameReader(uint32_t max_body_bytes) : max_body_bytes_(max_body_bytes) {}
+  explicit FrameReader(uint32_t max_body_bytes, size_t base_bytes = kInitialBytes)
+      : max_body_bytes_(max_body_bytes), base_bytes_(base_bytes) {}
 
   // Where the next bytes go; never empty. Invalidates every frame handed out.
   std::span<std::byte> space();
+  // What space() will make of buffer_bytes(), for a caller that accounts for it first.
+  size_t next_buffer_bytes() const;
+  // What the buffer is in the end for the frame that has begun. REQUIRES: begun_bytes() != 0.
+  size_t whole_buffer_bytes() const;
   void received(size_t n);
 
   // The next complete frame, a null pointer when more bytes are needed, or INVALID_ARGUMENT when
@@ -110,27 +116,59 @@ class FrameReader {
   Result<const Frame*> next();
   // The size of the frame that has begun and is not complete; 0: not known yet. As next() found.
   size_t begun_bytes() const { return begun_bytes_; }
+  // Of that frame. REQUIRES: begun_bytes() != 0.
+  const FrameHeader& begun_header() const { return frame_.header; }
+  // What has come of it is forgotten, and what comes is passed over by next().
+  // REQUIRES: begun_bytes() != 0.
+  void skip_frame();
+  // A frame is being passed over.
+  bool skips() const { return skip_bytes_ != 0; }
+  // ---- a frame that has to wait, while what follows it is looked at
+  // The frame that next() gave last is front() until take_front(), wherever the buffer lies.
+  void put_back();
+  Frame front() const;
+  void take_front();
+  // The frame behind all that were looked at since put_back(), as next(); it stays where it is.
+  Result<const Frame*> look_ahead();
+  // The frame that look_ahead() gave last is never given by next().
+  void take_ahead();
+
+  // Bytes that have come of a frame that is not complete, or is passed over.
+  size_t partial_bytes() const { return skips() ? skipped_bytes_ : end_ - begin_; }
   // The bytes that were received and not yet consumed.
   Bytes unread() const { return {data() + begin_, end_ - begin_}; }
   // Consumes a preface. REQUIRES: unread().size() >= n and n a multiple of 8.
   void consume(size_t n);
 
   void set_max_body_bytes(uint32_t n) { max_body_bytes_ = n; }
+  // At least kSmallBytes. The next buffer has this size.
+  void set_base_bytes(size_t n) { base_bytes_ = n; }
+  size_t base_bytes() const { return base_bytes_; }
   size_t buffer_bytes() const { return capacity_; }
-  // Gives memory beyond kInitialBytes back when nothing is unread.
+  // Gives memory beyond the base size back when what is unread does not need it. Invalidates every
+  // frame handed out.
   void shrink();
 
  private:
   char* data() const { return reinterpret_cast<char*>(buffer_.get()); }
-  void grow_to(size_t capacity);
+  void rebuffer(size_t capacity);  // moves what is unread to a buffer of that size
+  void pass_over();
+  void drop_taken();
 
   uint32_t max_body_bytes_;
+  size_t base_bytes_;
   std::unique_ptr<uint64_t[]> buffer_;
   size_t capacity_ = 0;
   size_t begin_ = 0;  // a multiple of 8
   size_t end_ = 0;
   size_t begun_bytes_ = 0;
+  size_t skip_bytes_ = 0;     // still to be passed over
+  size_t skipped_bytes_ = 0;  // of the same frame, so far
+  size_t front_bytes_ = 0;    // of the frame that was put back; 0: none was
+  size_t looked_bytes_ = 0;   // from begin_ on, whole frames
+  size_t ahead_at_ = 0;       // of the frame that look_ahead() gave last, from begin_ on
   Frame frame_;
+  Frame ahead_;
 };
 
 }  // namespace cellar::wire

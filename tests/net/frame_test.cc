@@ -78,7 +78,68 @@ TEST(Header, ThatCannotBeIsRefused) {
   EXPECT_TRUE(refused([](FrameHeader& h) { h.flags = 2; }));
 }
 
-TEST(FrameReader, GivesFramesInOrderHoweverTheyAreCut) {
+class FrameReaderOf : public testing::TestWithParam<size_t> {};
+INSTANTIATE_TEST_SUITE_P(Bases, FrameReaderOf,
+                         testing::Values(FrameReader::kSmallBytes, FrameReader::kInitialBytes));
+
+TEST_P(FrameReaderOf, PassesOverFramesThatAreNotWantedHoweverTheyAreCut) {
+  Random random(12);
+  std::string stream;
+  std::vector<std::string> bodies;
+  for (uint64_t i = 0; i < 300; ++i) {
+    bodies.emplace_back(8 * random.below(i % 5 == 0 ? 20'000 : 64),
+                        static_cast<char>('a' + i % 26));
+    stream += request_frame(fb::Op::Ping, i, bodies.back());
+  }
+  FrameReader reader(1 << 20, GetParam());
+  uint64_t expected = 0;
+  size_t skipped = 0;
+  for (size_t at = 0; at < stream.size();) {
+    const size_t n = std::min<size_t>(1 + random.below(30'000), stream.size() - at);
+    feed(reader, Bytes(stream).substr(at, n));
+    at += n;
+    while (true) {
+      const auto frame = reader.next();
+      ASSERT_TRUE(frame) << frame.error().message;
+      if (*frame == nullptr) break;
+      ASSERT_EQ((*frame)->header.request_id, expected);
+      ASSERT_EQ((*frame)->body, bodies[expected]);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>((*frame)->body.data()) % 8, 0u);
+      ++expected;
+    }
+    if (reader.begun_bytes() != 0 && random.below(2) == 0) {
+      EXPECT_EQ(reader.begun_header().request_id, expected++);
+      reader.skip_frame();
+      EXPECT_EQ(reader.begun_bytes(), 0u);
+      ++skipped;
+    }
+    reader.shrink();
+    EXPECT_LE(reader.begun_bytes() == 0 ? reader.buffer_bytes() : 0, GetParam());
+  }
+  EXPECT_EQ(expected, bodies.size());
+  EXPECT_GT(skipped, 10u);
+}
+
+TEST(FrameReader, TellsWhatItsBufferWillTake) {
+  FrameReader reader(64 << 20, FrameReader::kSmallBytes);
+  EXPECT_EQ(reader.next_buffer_bytes(), FrameReader::kSmallBytes);
+  const std::string frame = request_frame(fb::Op::Ping, 1, std::string(4 << 20, 'x'));
+  for (size_t at = 0; at < frame.size();) {
+    const size_t promised = reader.next_buffer_bytes();
+    const std::span<std::byte> space = reader.space();
+    EXPECT_EQ(reader.buffer_bytes(), promised);
+    EXPECT_LE(promised,
+              std::max<size_t>(2 * at + 2 * FrameReader::kMinSpaceBytes, FrameReader::kSmallBytes))
+        << "no more than twice what has come";
+    const size_t n = std::min({space.size(), frame.size() - at, size_t{100'000}});
+    std::memcpy(space.data(), frame.data() + at, n);
+    reader.received(n);
+    at += n;
+    ASSERT_TRUE(reader.next());
+  }
+}
+
+TEST_P(FrameReaderOf, GivesFramesInOrderHoweverTheyAreCut) {
   Random random(11);
   std::string stream;
   std::vector<std::string> bodies;
@@ -87,7 +148,7 @@ TEST(FrameReader, GivesFramesInOrderHoweverTheyAreCut) {
                         static_cast<char>('a' + i % 26));
     stream += request_frame(fb::Op::Ping, i, bodies.back());
   }
-  FrameReader reader(1 << 20);
+  FrameReader reader(1 << 20, GetParam());
   size_t at = 0;
   size_t seen = 0;
   while (at < stream.size()) {

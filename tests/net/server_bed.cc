@@ -19,7 +19,9 @@ ServerBed::ServerBed(uint32_t shards, ServerOptions options, uint64_t seed, int6
       servers_(shards) {
   options_.shards = shards;
   options_.engine.log_segment_bytes = 1u << 20;
-  options_.engine.memory_bytes = 64u << 20;
+  if (options_.engine.memory_bytes == engine::EngineOptions().memory_bytes) {
+    options_.engine.memory_bytes = 64u << 20;
+  }
   for (uint32_t i = 0; i < shards; ++i) {
     Part& part = parts_[i];
     part.loop = &world_.add_loop();
