@@ -13,8 +13,8 @@
 //             A connection that gets none reads in smaller pieces.
 //
 // The room of a frame that is being received (Claim) grows with the bytes that have arrived, not
-// with the length that its header announces; from kProvenBytes on it is claimed whole, so that a
-// frame which has begun in earnest can be completed. Invariants:
+// with the length that its header announces; from kProvenBytes on it is claimed whole, unless that
+// were most of the room, so that a frame which has begun in earnest can be completed. Invariants:
 //   - requests() is the sum of all claims and of all kept bodies.
 //   - Claims over kLargeFrameBytes leave short_bytes() of the room to shorter frames.
 //   - A claim that is alone always has room, so a frame of any permitted size can be received.

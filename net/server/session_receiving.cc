@@ -92,10 +92,12 @@ bool Session::check_begun() {
 // when the connection is over.
 Async<bool> Session::reserve_frame() {
   wanted_bytes_ = frames_.next_buffer_bytes() - frames_.base_bytes();
-  if (wanted_bytes_ > NodeMemory::kProvenBytes) {
-    wanted_bytes_ = frames_.whole_buffer_bytes() - frames_.base_bytes();
-  }
+  // The largest frames of a small node are not claimed whole: one of them would keep out the rest.
+  constexpr size_t kWholeShare = 3;
   NodeMemory& memory = shard_.memory();
+  const size_t whole = frames_.whole_buffer_bytes() - frames_.base_bytes();
+  const bool proven = wanted_bytes_ > NodeMemory::kProvenBytes;
+  if (proven && whole <= memory.large_bound() / kWholeShare) wanted_bytes_ = whole;
   using Turn = NodeMemory::Turn;
   if (memory.grow(claim_, wanted_bytes_, Turn::newcomer) != NodeMemory::Room::given) {
     if (shard_.memory_queue().join(memory, *this, NodeMemory::kind_of(wanted_bytes_))) {

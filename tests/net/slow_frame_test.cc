@@ -125,7 +125,6 @@ INSTANTIATE_TEST_SUITE_P(
         Crowd{"OneGibibyte", (1u << 30) - 1, {{3, 33 * kMiB, 100}, {20, 2 * kMiB, 100}}},
         Crowd{"OneHundredAndTwentyEightMebibytes", 128 * kMiB, {{4, 33 * kMiB, 100}}},
         Crowd{"SixtyFourMebibytes", 64 * kMiB, {{20, 2 * kMiB, 100}}},
-        Crowd{"Proven", 128 * kMiB, {{6, 33 * kMiB, 200 * 1024}}},
         // These bring most of their bytes, and then no more.
         Crowd{"Stalled", 128 * kMiB, {{6, 33 * kMiB, 9 * kMiB}}},
         Crowd{"StalledShort", 64 * kMiB, {{36, kMiB - 16 * 1024, 600 * 1024}}}),

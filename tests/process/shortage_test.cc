@@ -1,5 +1,4 @@
-// A node to which more connections come than it may have descriptors for, and one to which many
-// come with large writes at once: it goes on, within its bounds.
+// A node to which more connections come than it may have descriptors for goes on.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -7,16 +6,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
 #include <utility>
 
-#include "io/base/random.h"
 #include "io/runtime/transport.h"
 #include "net/client/sync_client.h"
 #include "tests/cases/node_process.h"
@@ -32,8 +28,6 @@ constexpr bool kSanitized = true;  // its memory is not the node's
 #else
 constexpr bool kSanitized = false;
 #endif
-
-constexpr size_t kMiB = 1u << 20;
 
 fs::path bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
@@ -129,76 +123,6 @@ TEST_F(Shortage, ConnectionsLeaveDescriptorsToFlushesAndMerges) {
   std::ostringstream log;
   log << std::ifstream(scratch_ / "data.log").rdbuf();
   EXPECT_NE(log.str().find("fewer connections than limits.connections"), std::string::npos);
-}
-
-size_t resident_bytes(pid_t pid) {
-  std::ifstream in(fmt::format("/proc/{}/statm", pid));
-  size_t total = 0;
-  size_t resident = 0;
-  in >> total >> resident;
-  return resident * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-}
-
-// What OPERATIONS.md says that a node may take beside memory.total.
-constexpr size_t kMemory = 128 * kMiB;
-constexpr size_t kBeside = 64 * kMiB;
-
-TEST_F(Shortage, MemoryHoldsUnderManyConnectionsWithLargeWritesAndUnreadScans) {
-  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory is not the node's";
-  cases::NodeProcess node(bin() / "cellard", scratch_ / "data",
-                          {"--shards", "2", "--memory-total", "128MiB", "--log-segment", "8MiB"});
-  const auto started = node.start();
-  ASSERT_TRUE(started) << started.error().message;
-  client::SyncClient client(options_for(node));
-  make_table(client);
-  std::atomic<bool> done = false;
-  std::atomic<size_t> most = 0;
-  std::thread watch([&] {
-    for (; !done; std::this_thread::sleep_for(5ms)) {
-      most = std::max<size_t>(most, resident_bytes(node.pid()));
-    }
-  });
-  std::vector<Wire> crowd;
-  for (int i = 0; i < 1000; ++i) {
-    crowd.emplace_back(node.address());
-    crowd.back().greet();
-  }
-  std::atomic<int> taken = 0;
-  std::atomic<int> other_errors = 0;
-  std::vector<std::thread> writers;
-  for (int i = 0; i < 40; ++i) {
-    writers.emplace_back([&, i] {
-      client::SyncClient mine(options_for(node));
-      Random random(static_cast<uint64_t>(i) + 1);
-      std::string value(9 * kMiB, '\0');
-      for (size_t at = 0; at + 8 <= value.size(); at += 8) {
-        const uint64_t bits = random.next();
-        std::memcpy(value.data() + at, &bits, sizeof bits);
-      }
-      client::Mutation row(fmt::format("r{}", i));
-      row.set("f", "q", value, 1000);
-      const auto written = mine.mutate_row("t", row);
-      if (written) ++taken;
-      const bool expected = written || written.error().code == Errc::resource_exhausted ||
-                            written.error().code == Errc::deadline_exceeded;
-      if (!expected) ++other_errors;
-    });
-  }
-  for (auto& writer : writers) writer.join();
-  for (int i = 0; i < 120; ++i) {
-    crowd[static_cast<size_t>(i)].send(
-        wire::request_frame(wire::fb::Op::ReadRows, 5, wire::read_rows_body("t", {.credits = 64})));
-  }
-  std::this_thread::sleep_for(2s);
-  done = true;
-  watch.join();
-  RecordProperty("resident_mib", static_cast<int>(most >> 20));
-  std::printf("resident %zu MiB, %d of 40 writes taken\n", most.load() >> 20, taken.load());
-  EXPECT_GT(taken, 0);
-  EXPECT_EQ(other_errors, 0);
-  EXPECT_LE(most, kMemory + kBeside);
-  const auto read = client.list_tables();
-  EXPECT_TRUE(read) << read.error().message;
 }
 
 }  // namespace
