@@ -23,7 +23,7 @@ std::string store_counter(int64_t value) {
 
 }  // namespace
 
-RowModify::RowModify(std::span<const ModifyRule> rules) : rules_(rules) {
+RowModify::RowModify(std::span<const ModifyRule> rules) : rules_(rules), column_of_(rules.size()) {
   std::vector<size_t> order(rules.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&rules](size_t a, size_t b) {
@@ -39,7 +39,7 @@ RowModify::RowModify(std::span<const ModifyRule> rules) : rules_(rules) {
       column.family = rule.family;
       column.qualifier = rule.qualifier;
     }
-    columns_.back().rules.push_back(i);
+    column_of_[i] = columns_.size() - 1;
   }
 }
 
@@ -55,6 +55,7 @@ CellSink::Flow RowModify::cell(const CellView& cell) {
     return Flow::more;
   }
   column.has_cell = true;
+  column.has_value = true;
   column.timestamp_us = cell.timestamp_us;
   column.value = cell.value;
   return Flow::more;
@@ -73,25 +74,28 @@ Result<void> RowModify::apply(const ModifyRule& rule, Column& column,
           rule.value.size(), column.value.size(), rule.family, escape_bytes(rule.qualifier),
           limits.cell_bytes);
     column.value.append(rule.value);
+    column.has_value = true;
     return {};
   }
-  const bool present = column.has_cell || !column.value.empty();
-  if (present && column.value.size() != kCounterBytes)
+  if (column.has_value && column.value.size() != kCounterBytes)
     return fail(Errc::failed_precondition, "column '{}:{}' holds {} bytes; an increment needs {}",
                 rule.family, escape_bytes(rule.qualifier), column.value.size(), kCounterBytes);
-  const int64_t before = present ? load_counter(column.value) : 0;
+  const int64_t before = column.has_value ? load_counter(column.value) : 0;
   int64_t after = 0;
   if (__builtin_add_overflow(before, rule.by, &after))
     return fail(Errc::out_of_range, "adding {} to the {} of column '{}:{}' overflows 64 bits",
                 rule.by, before, rule.family, escape_bytes(rule.qualifier));
   column.value = store_counter(after);
+  column.has_value = true;
   return {};
 }
 
 Result<void> RowModify::make(int64_t server_us, const MutationLimits& limits) {
   mutations_.clear();
-  for (Column& column : columns_) {
-    for (const size_t i : column.rules) TRY_VOID(apply(rules_[i], column, limits));
+  for (size_t i = 0; i < rules_.size(); ++i) {
+    TRY_VOID(apply(rules_[i], columns_[column_of_[i]], limits));
+  }
+  for (const Column& column : columns_) {
     Mutation& made = mutations_.emplace_back();
     made.family = column.family;
     made.qualifier = column.qualifier;

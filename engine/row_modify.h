@@ -23,9 +23,10 @@ class RowModify final : public CellSink {
   Flow cell(const CellView& cell) override;
   Flow end_row(Bytes row) override;
 
-  // One cell for each column, by column, in mutations(). FAILED_PRECONDITION: a value to increment
-  // that is not 8 bytes; OUT_OF_RANGE: an increment that overflows; INVALID_ARGUMENT: a value that
-  // grows over its limit.
+  // Applies the rules in the order of the request: the first that cannot be applied decides. One
+  // cell for each column, by column, in mutations(). FAILED_PRECONDITION: a value to increment that
+  // is not 8 bytes; OUT_OF_RANGE: an increment that overflows; INVALID_ARGUMENT: a value that grows
+  // over its limit.
   Result<void> make(int64_t server_us, const MutationLimits& limits);
   // Of make(); views this.
   const std::vector<Mutation>& mutations() const { return mutations_; }
@@ -34,16 +35,17 @@ class RowModify final : public CellSink {
   struct Column {
     Bytes family;
     Bytes qualifier;
-    std::vector<size_t> rules;
-    bool has_cell = false;
+    bool has_cell = false;   // the row holds one
+    bool has_value = false;  // has_cell, or a rule has made one; an empty value is a value
     int64_t timestamp_us = 0;
     std::string value;
   };
   Result<void> apply(const ModifyRule& rule, Column& column, const MutationLimits& limits) const;
 
   std::span<const ModifyRule> rules_;
-  std::vector<Column> columns_;  // sorted
-  size_t next_ = 0;              // of columns_: none before it can still be met
+  std::vector<Column> columns_;    // sorted
+  std::vector<size_t> column_of_;  // each rule's, in columns_
+  size_t next_ = 0;                // of columns_: none before it can still be met
   std::vector<Mutation> mutations_;
 };
 

@@ -131,6 +131,26 @@ TEST_F(Conditional, ModifyAppliesItsRulesInOrderAndAnswersByColumn) {
       << "a refused one changed nothing";
 }
 
+TEST_F(Conditional, AnEmptyValueThatARuleMadeIsAValueForTheNext) {
+  ASSERT_TRUE(node_.create_table("t", {"f"}));
+  EXPECT_EQ(modify("r", {{"n", ""}, {"n", {}, 1}}), "FAILED_PRECONDITION");
+  EXPECT_EQ(node_.cells("t").size(), 0u);
+  EXPECT_EQ(modify("r", {{"n", {}, 0}, {"n", {}, 7}, {"n", ""}, {"n", {}, 1}}).substr(0, 4),
+            "OK n");
+  EXPECT_EQ(value("r"), counter(8));
+}
+
+TEST_F(Conditional, RulesAreJudgedInTheOrderOfTheRequest) {
+  ASSERT_TRUE(node_.create_table("t", {"f"}));
+  ASSERT_TRUE(node_.set("t", "r", "f:a", kAhead, "abc"));
+  ASSERT_TRUE(node_.set("t", "r", "f:z", kAhead, counter(INT64_MAX)));
+  EXPECT_EQ(modify("r", {{"z", {}, 1}, {"a", {}, 1}}), "OUT_OF_RANGE");
+  EXPECT_EQ(modify("r", {{"a", {}, 1}, {"z", {}, 1}}), "FAILED_PRECONDITION");
+  EXPECT_EQ(modify("r", {{"z", {}, -1}, {"a", "d"}, {"z", {}, 1}, {"a", "e"}}),
+            fmt::format("OK a@{}=abcde z@{}={}", kAhead, kAhead, INT64_MAX))
+      << "answered in column order";
+}
+
 TEST_F(Conditional, FormThenExistenceThenTheRest) {
   ASSERT_TRUE(node_.create_table("t", {"f"}));
   EXPECT_EQ(modify("", {{"q", {}, 1}}), "INVALID_ARGUMENT");
