@@ -74,6 +74,9 @@ void add_family(const FamilySchema& before, const FamilySchema& after, Details& 
               text_of(after.window.future_us));
   details.add("window_unit", text_of(kUnits, before.window.unit),
               text_of(kUnits, after.window.unit));
+  details.number("born_dead_from_profile", before.from_profile.born_dead,
+                 after.from_profile.born_dead);
+  details.number("window_from_profile", before.from_profile.window, after.from_profile.window);
   details.number("undo_window_us", before.undo_window_us, after.undo_window_us);
 }
 

@@ -8,16 +8,31 @@ namespace {
 
 constexpr int64_t kTablestoreWindowUs = 86'400'000'000;
 
-FamilySchema profile_defaults(Profile profile, TimestampMeaning timestamps) {
+FamilySchema profile_defaults(Profile profile) {
   FamilySchema family;
-  if (profile == Profile::bigtable && timestamps != TimestampMeaning::expiry)
+  if (profile == Profile::bigtable) {
     family.born_dead = BornDead::accept;
+    family.from_profile.born_dead = true;
+  }
   if (profile == Profile::tablestore) {
     family.rule = RetentionRule::max_versions(1);
-    if (timestamps == TimestampMeaning::time)
-      family.window = {kTablestoreWindowUs, kTablestoreWindowUs, WriteWindow::Unit::seconds};
+    family.window = {kTablestoreWindowUs, kTablestoreWindowUs, WriteWindow::Unit::seconds};
+    family.from_profile.window = true;
   }
   return family;
+}
+
+// The profiles' window is for timestamps that are times, and an expiry family refuses what is born
+// dead.
+void drop_forbidden_defaults(FamilySchema& family) {
+  if (family.from_profile.born_dead && family.timestamps == TimestampMeaning::expiry) {
+    family.born_dead = BornDead::refuse;
+    family.from_profile.born_dead = false;
+  }
+  if (family.from_profile.window && family.timestamps != TimestampMeaning::time) {
+    family.window = {};
+    family.from_profile.window = false;
+  }
 }
 
 }  // namespace
@@ -25,13 +40,20 @@ FamilySchema profile_defaults(Profile profile, TimestampMeaning timestamps) {
 void FamilySpec::apply_to(FamilySchema& family) const {
   if (rule) family.rule = *rule;
   if (timestamps) family.timestamps = *timestamps;
-  if (born_dead) family.born_dead = *born_dead;
-  if (window) family.window = *window;
+  if (born_dead) {
+    family.born_dead = *born_dead;
+    family.from_profile.born_dead = false;
+  }
+  if (window) {
+    family.window = *window;
+    family.from_profile.window = false;
+  }
   if (undo_window_us) family.undo_window_us = *undo_window_us;
+  drop_forbidden_defaults(family);
 }
 
 FamilySchema FamilySpec::under(Profile profile) const {
-  FamilySchema family = profile_defaults(profile, timestamps.value_or(TimestampMeaning::time));
+  FamilySchema family = profile_defaults(profile);
   family.name = name;
   apply_to(family);
   return family;

@@ -22,10 +22,10 @@ struct FamilySpec {
   std::optional<WriteWindow> window = {};  // both sides and the unit
   std::optional<int64_t> undo_window_us = {};
 
-  // Named parts replace those of `family`; its name stays.
+  // Named parts replace those of `family`; its name stays. What the profile gave and the meaning of
+  // the timestamps forbids is dropped.
   void apply_to(FamilySchema& family) const;
-  // The family that this makes in a table with the profile. The profiles' write window is for
-  // timestamps that are times, and an expiry family refuses what is born dead whatever the profile.
+  // The family that this makes in a table with the profile.
   FamilySchema under(Profile profile) const;
 };
 

@@ -23,6 +23,9 @@ constexpr uint8_t kFormatWithoutRetention = 1;
 constexpr uint8_t kHasPast = 1;
 constexpr uint8_t kHasFuture = 2;
 constexpr uint8_t kWholeSeconds = 4;
+// Programs of before ignore these two, and write them as 0: the parts count as named then.
+constexpr uint8_t kBornDeadOfProfile = 8;
+constexpr uint8_t kWindowOfProfile = 16;
 
 bool is_alphanumeric_or_underscore(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -135,6 +138,12 @@ Result<void> validate_family(const FamilySchema& family) {
   if (family.timestamps == TimestampMeaning::expiry && family.born_dead == BornDead::accept)
     return fail(Errc::invalid_argument,
                 "family '{}': born_dead = accept is not for timestamps = expiry", family.name);
+  if (family.timestamps == TimestampMeaning::sequence &&
+      (family.window.past_us || family.window.future_us))
+    return fail(Errc::invalid_argument,
+                "family '{}': timestamps = sequence forbids a write window, which compares with "
+                "the clock",
+                family.name);
   for (const int64_t us : {family.window.past_us.value_or(0), family.window.future_us.value_or(0),
                            family.undo_window_us}) {
     if (us < 0)
@@ -169,16 +178,23 @@ Result<void> validate_schema(const TableSchema& schema) {
 
 namespace {
 
+uint8_t flags_of(const FamilySchema& family) {
+  const WriteWindow& window = family.window;
+  return static_cast<uint8_t>((window.past_us ? kHasPast : 0) |
+                              (window.future_us ? kHasFuture : 0) |
+                              (window.unit == WriteWindow::Unit::seconds ? kWholeSeconds : 0) |
+                              (family.from_profile.born_dead ? kBornDeadOfProfile : 0) |
+                              (family.from_profile.window ? kWindowOfProfile : 0));
+}
+
 void put_family(std::string& out, const FamilySchema& family) {
   put_bytes(out, family.name);
   put_u64(out, family.created.value());
   put_rule(out, family.rule);
   put_u8(out, static_cast<uint8_t>(family.timestamps));
   put_u8(out, static_cast<uint8_t>(family.born_dead));
+  put_u8(out, flags_of(family));
   const WriteWindow& window = family.window;
-  put_u8(out, static_cast<uint8_t>(
-                  (window.past_us ? kHasPast : 0) | (window.future_us ? kHasFuture : 0) |
-                  (window.unit == WriteWindow::Unit::seconds ? kWholeSeconds : 0)));
   if (window.past_us) put_varint(out, static_cast<uint64_t>(*window.past_us));
   if (window.future_us) put_varint(out, static_cast<uint64_t>(*window.future_us));
   put_varint(out, static_cast<uint64_t>(family.undo_window_us));
@@ -190,6 +206,20 @@ void put_family(std::string& out, const FamilySchema& family) {
   }
 }
 
+void read_window(Reader& in, FamilySchema& family) {
+  const uint8_t flags = in.u8();
+  if ((flags & kHasPast) != 0) family.window.past_us = static_cast<int64_t>(in.varint());
+  if ((flags & kHasFuture) != 0) family.window.future_us = static_cast<int64_t>(in.varint());
+  if ((flags & kWholeSeconds) != 0) family.window.unit = WriteWindow::Unit::seconds;
+  family.from_profile.born_dead = (flags & kBornDeadOfProfile) != 0;
+  family.from_profile.window = (flags & kWindowOfProfile) != 0;
+  // Programs of before accepted a window on sequence numbers. It must not keep a table from
+  // opening.
+  if (family.timestamps != TimestampMeaning::sequence) return;
+  family.window = {};
+  family.from_profile.window = false;
+}
+
 FamilySchema read_family(Reader& in, uint8_t format) {
   FamilySchema family;
   family.name = in.bytes();
@@ -198,10 +228,7 @@ FamilySchema read_family(Reader& in, uint8_t format) {
   family.rule = read_rule(in);
   family.timestamps = static_cast<TimestampMeaning>(in.u8());
   family.born_dead = static_cast<BornDead>(in.u8());
-  const uint8_t flags = in.u8();
-  if ((flags & kHasPast) != 0) family.window.past_us = static_cast<int64_t>(in.varint());
-  if ((flags & kHasFuture) != 0) family.window.future_us = static_cast<int64_t>(in.varint());
-  if ((flags & kWholeSeconds) != 0) family.window.unit = WriteWindow::Unit::seconds;
+  read_window(in, family);
   family.undo_window_us = static_cast<int64_t>(in.varint());
   if (format <= kFormatWithoutProfile) return family;
   const uint64_t past_rules = in.varint();

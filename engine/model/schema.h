@@ -45,6 +45,16 @@ struct PastRule {
 inline constexpr size_t kMaxUndoWindows = 8;  // of one family, open at a time
 inline constexpr size_t kMaxPastRules = 64;   // of one family, that are still remembered
 
+// Parts of a family that its table's profile gave and that no request has named since. Where
+// another meaning of `timestamps` forbids such a part it is dropped; a part that was named makes
+// the alteration fail instead (SEMANTICS 8).
+struct ProfileParts {
+  bool born_dead = false;
+  bool window = false;
+
+  bool operator==(const ProfileParts&) const = default;
+};
+
 // One family. `created` hides cells of an earlier family of the same name: what was committed at or
 // before it is dead.
 //
@@ -57,6 +67,7 @@ struct FamilySchema {
   TimestampMeaning timestamps = TimestampMeaning::time;
   BornDead born_dead = BornDead::refuse;
   WriteWindow window = {};
+  ProfileParts from_profile = {};
   int64_t undo_window_us = kDefaultUndoWindowUs;
   std::vector<PastRule> history = {};  // oldest first; `until` rises
 
@@ -117,7 +128,8 @@ struct TableSchema {
 Result<void> validate_table_name(Bytes name);
 Result<void> validate_family_name(Bytes name);
 Result<void> validate_options(const TableOptions& options);
-// And a rule that is malformed or that the family's `timestamps` forbid, a negative duration.
+// And a rule, a write window or a treatment of what is born dead that is malformed or that the
+// family's `timestamps` forbid, a negative duration.
 Result<void> validate_family(const FamilySchema& family);
 Result<void> validate_schema(const TableSchema& schema);
 

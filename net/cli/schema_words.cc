@@ -306,11 +306,13 @@ std::string share_text(double share) { return fmt::format("{:.6g}%", share * 100
 std::vector<std::vector<std::string>> family_lines(const std::vector<FamilySpec>& families) {
   std::vector<std::vector<std::string>> lines = {
       {"FAMILY", "RULE", "TIMESTAMPS", "BORN DEAD", "WINDOW", "UNDO"}};
+  const auto mark = [](bool from_profile) { return from_profile ? " (profile)" : ""; };
   for (const FamilySpec& family : families) {
     lines.push_back({family.name, rule_text(family.rule),
                      std::string(name_of(family.timestamps.value_or(TimestampMeaning::time))),
-                     std::string(name_of(family.born_dead.value_or(BornDead::refuse))),
-                     window_text(family.window),
+                     fmt::format("{}{}", name_of(family.born_dead.value_or(BornDead::refuse)),
+                                 mark(family.born_dead_from_profile)),
+                     window_text(family.window) + mark(family.window_from_profile),
                      family.undo_window_us ? exact_duration(*family.undo_window_us) : "1d"});
   }
   return lines;

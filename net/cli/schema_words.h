@@ -49,7 +49,8 @@ std::string_view name_of(client::BottomCompression compression);
 std::string window_text(const std::optional<client::WriteWindow>& window);
 std::string share_text(double share);  // "10%"
 
-// A line a family with all that is in force, under headings.
+// A line a family with all that is in force, under headings; what the table's profile gave is
+// marked.
 std::vector<std::vector<std::string>> family_lines(const std::vector<client::FamilySpec>& families);
 
 }  // namespace cellar::cli

@@ -114,6 +114,8 @@ std::string family_json(const client::FamilySpec& family) {
     if (window->future_us) out += fmt::format("\"future_us\":{},", *window->future_us);
     out += fmt::format("\"whole_seconds\":{}}}", window->whole_seconds);
   }
+  if (family.born_dead_from_profile) out += ",\"born_dead_from_profile\":true";
+  if (family.window_from_profile) out += ",\"window_from_profile\":true";
   if (family.undo_window_us) out += fmt::format(",\"undo_window_us\":{}", *family.undo_window_us);
   return out + "}";
 }

@@ -44,6 +44,9 @@ struct FamilySpec {
   std::optional<BornDead> born_dead;
   std::optional<WriteWindow> window;
   std::optional<int64_t> undo_window_us;
+  // Of a description: the part came from the table's profile, and no request has named it since.
+  bool born_dead_from_profile = false;
+  bool window_from_profile = false;
 };
 
 struct TableOptions {

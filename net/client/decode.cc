@@ -59,6 +59,8 @@ FamilySpec family_of(const fb::FamilySpec& from) {
     to.window = window;
   }
   to.undo_window_us = from.undo_window_us();
+  to.born_dead_from_profile = from.born_dead_from_profile();
+  to.window_from_profile = from.window_from_profile();
   return to;
 }
 

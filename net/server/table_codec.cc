@@ -81,6 +81,8 @@ flatbuffers::Offset<fb::FamilySpec> describe(flatbuffers::FlatBufferBuilder& bui
   if (family.window.future_us) spec.add_window_future_us(*family.window.future_us);
   spec.add_window_unit(static_cast<fb::WindowUnit>(family.window.unit));
   spec.add_undo_window_us(family.undo_window_us);
+  spec.add_born_dead_from_profile(family.from_profile.born_dead);
+  spec.add_window_from_profile(family.from_profile.window);
   return spec.Finish();
 }
 

@@ -35,16 +35,25 @@ TEST_F(CliRetention, AProfileGivesItsDefaults) {
   good({"createtable", "store", "profile=tablestore", "families=f"});
   const std::string shown = good({"ls", "store"});
   EXPECT_NE(shown.find("profile      tablestore\n"), std::string::npos) << shown;
-  EXPECT_NE(shown.find("f       maxversions=1  time        refuse     past 1d, future 1d, whole"),
+  EXPECT_NE(shown.find("f       maxversions=1  time        refuse     past 1d, future 1d, whole "
+                       "seconds (profile)"),
             std::string::npos)
       << shown;
   EXPECT_NE(good({"ls", "store", "--json"})
                 .find("\"rule\":\"maxversions=1\",\"retention\":{\"max_versions\":1}"),
             std::string::npos);
   good({"createtable", "big", "profile=bigtable", "families=f"});
-  EXPECT_NE(good({"ls", "big"}).find("f       never  time        accept     none"),
+  EXPECT_NE(good({"ls", "big"}).find("f       never  time        accept (profile)  none"),
             std::string::npos)
       << good({"ls", "big"});
+  EXPECT_NE(good({"ls", "big", "--json"}).find("\"born_dead_from_profile\":true"),
+            std::string::npos);
+  good({"alterfamily", "big", "f", "timestamps=expiry", "rule=maxage=1s"});
+  EXPECT_NE(good({"ls", "big"}).find("f       maxage=1s  expiry      refuse     none"),
+            std::string::npos)
+      << good({"ls", "big"});
+  good({"createtable", "named", "profile=tablestore", "families=f", "window-past=1h"});
+  refused({"alterfamily", "named", "f", "timestamps=sequence"}, kFailed, "INVALID_ARGUMENT");
 }
 
 TEST_F(CliRetention, WhatCannotBeSaidIsAUsageError) {

@@ -220,6 +220,8 @@ TEST_F(ClientTablesTest, WhatATableIsMadeWithIsWhatItsDescriptionTells) {
   EXPECT_EQ(made->families[0].rule->value, 1);
   EXPECT_EQ(made->families[0].window->past_us, 86'400'000'000);
   EXPECT_TRUE(made->families[0].window->whole_seconds);
+  EXPECT_TRUE(made->families[0].window_from_profile);
+  EXPECT_FALSE(made->families[2].window_from_profile);
   EXPECT_EQ(made->families[0].undo_window_us, 86'400'000'000);
   ASSERT_TRUE(made->families[1].rule);
   EXPECT_EQ(made->families[1].rule->parts[1].parts[1].value, 1000);

@@ -189,6 +189,48 @@ TEST(Schema, TheFormatWithoutProfileIsStillRead) {
   EXPECT_EQ(back->families[0].window.past_us, 3'600'000'000);
 }
 
+TEST(Schema, WhatTheProfileGaveIsRememberedWhereProgramsOfBeforeLookForNothing) {
+  TableSchema schema = sample();
+  schema.profile = Profile::tablestore;
+  schema.families = {{"f", CommitStamp{5}}};
+  FamilySchema& family = schema.families[0];
+  family.window = {1000, 2000, WriteWindow::Unit::seconds};
+  const std::string named = encode_schema(schema);
+  family.from_profile = {.born_dead = true, .window = true};
+  const std::string bytes = encode_schema(schema);
+  ASSERT_EQ(bytes.size(), named.size());
+  size_t differ = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] == named[i]) continue;
+    ++differ;
+    EXPECT_EQ(bytes[i] & 7, named[i]) << "the bits of before";
+    EXPECT_EQ(bytes[i] & ~7, 8 | 16);
+  }
+  EXPECT_EQ(differ, 1u);
+  const auto back = decode_schema(bytes);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->families, schema.families);
+  EXPECT_EQ(encode_schema(*back), bytes);
+  EXPECT_EQ(decode_schema(named)->families[0].from_profile, ProfileParts());
+}
+
+TEST(Schema, AWindowOnNumbersIsRefusedAndReadAsNone) {
+  TableSchema schema = sample();
+  schema.families = {{"f", CommitStamp{5}}};
+  FamilySchema& family = schema.families[0];
+  family.timestamps = TimestampMeaning::sequence;
+  EXPECT_TRUE(validate_schema(schema));
+  family.window.unit = WriteWindow::Unit::seconds;
+  EXPECT_TRUE(validate_schema(schema)) << "bounds nothing";
+  family.window.future_us = 5;
+  EXPECT_FALSE(validate_schema(schema));
+  family.window.past_us = 7;
+  // Programs of before wrote it; the table must open.
+  const auto back = decode_schema(encode_schema(schema));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->families[0].window, WriteWindow());
+}
+
 TEST(Schema, OptionsAreHeldToTheirBounds) {
   const auto good = [](auto set) {
     TableOptions options;

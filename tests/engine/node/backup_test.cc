@@ -362,5 +362,27 @@ TEST(BackupFile, IsReadBackAndNewerFormatsAreRefused) {
   EXPECT_EQ(engine::decode_backup(bytes, "n").error().code, Errc::failed_precondition);
 }
 
+TEST_F(Backup, KeepsWhatCameFromTheProfile) {
+  engine::TableSpec spec;
+  spec.name = "t";
+  spec.profile = Profile::tablestore;
+  spec.families = {{"f"}, {"g"}};
+  spec.families[1].window = WriteWindow{1000, {}, WriteWindow::Unit::exact};
+  ASSERT_TRUE(node_.create_table(spec));
+  ASSERT_TRUE(back_up("first"));
+  ASSERT_TRUE(restore("first", "copy"));
+  const auto alter = [this](std::string family) {
+    engine::TableChange change;
+    change.name = "copy";
+    change.alter.push_back({std::move(family)});
+    change.alter.back().timestamps = TimestampMeaning::sequence;
+    return node_.alter_table(change);
+  };
+  const auto altered = alter("f");
+  ASSERT_TRUE(altered) << altered.error().message;
+  EXPECT_EQ(altered->schema.find_family("f")->window, WriteWindow());
+  EXPECT_EQ(alter("g").error().code, Errc::invalid_argument) << "its window was named";
+}
+
 }  // namespace
 }  // namespace cellar::support
