@@ -28,16 +28,36 @@ constexpr std::array<std::string_view, 17> kVerbs = {"create_table",
                                                      "compact",
                                                      "restart"};
 
+constexpr std::string_view kExpecting[] = {"read", "check_and_mutate", "read_modify_write",
+                                           "mutate_rows", "preview"};
+
+template <class List>
+bool contains(const List& list, std::string_view word) {
+  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+}
+
+// What may stand beside a known verb.
+Result<void> check_expectation(const Step& step) {
+  const bool samples = step.verb == "sample_keys";
+  if (step.object.contains("expect_splits") && !samples)
+    return fail(Errc::invalid_argument, "expect_splits beside '{}'", step.verb);
+  if (step.object.contains("expect") && !contains(kExpecting, step.verb))
+    return fail(Errc::invalid_argument, "expect beside '{}', which answers nothing", step.verb);
+  return {};
+}
+
 Result<Step> parse_step(const json::value& value) {
   if (!value.is_object()) return fail(Errc::invalid_argument, "a step is an object");
   Step step;
   step.object = value.as_object();
+  std::string unknown;
   for (const auto& [key, inner] : step.object) {
     if (key == "expect" || key == "expect_splits") continue;
     if (key == "error") {
+      if (!inner.is_string()) return fail(Errc::invalid_argument, "error is not a status name");
       step.error = inner.as_string();
-    } else if (std::find(kVerbs.begin(), kVerbs.end(), std::string_view(key)) == kVerbs.end()) {
-      return fail(Errc::invalid_argument, "unknown key '{}' in a step", std::string_view(key));
+    } else if (!contains(kVerbs, std::string_view(key))) {
+      unknown = key;
     } else if (!step.verb.empty()) {
       return fail(Errc::invalid_argument, "two verbs in one step: '{}' and '{}'", step.verb,
                   std::string_view(key));
@@ -46,7 +66,16 @@ Result<Step> parse_step(const json::value& value) {
       step.value = inner;
     }
   }
-  if (step.verb.empty()) return fail(Errc::invalid_argument, "a step without a verb");
+  if (step.verb.empty() && unknown.empty())
+    return fail(Errc::invalid_argument, "a step without a verb");
+  if (step.verb.empty()) {
+    step.verb = unknown;
+    step.unknown = true;
+    return step;
+  }
+  if (!unknown.empty())
+    return fail(Errc::invalid_argument, "unknown key '{}' beside '{}'", unknown, step.verb);
+  TRY_VOID(check_expectation(step));
   return step;
 }
 
@@ -57,33 +86,70 @@ Result<Mode> parse_mode(std::string_view name) {
   return fail(Errc::invalid_argument, "unknown mode '{}'", name);
 }
 
-Result<Case> parse_case(const json::object& object) {
-  Case c;
-  c.modes.assign(std::begin(kAllModes), std::end(kAllModes));
-  for (const auto& [key, value] : object) {
-    if (key == "name") {
-      c.name = value.as_string();
-    } else if (key == "now") {
-      TRY(c.now_us, parse_time_us(value));
-    } else if (key == "modes") {
-      c.modes.clear();
-      for (const auto& mode : value.as_array()) {
-        TRY(const Mode parsed, parse_mode(mode.as_string()));
-        c.modes.push_back(parsed);
-      }
-    } else if (key == "steps") {
-      for (const auto& inner : value.as_array()) {
-        TRY(Step step, parse_step(inner));
-        c.steps.push_back(std::move(step));
-      }
-    } else if (key != "source") {
-      return fail(Errc::invalid_argument, "unknown key '{}' in a case", std::string_view(key));
-    }
+Result<void> parse_steps(const json::array& steps, Case& c) {
+  for (const auto& inner : steps) {
+    auto step = parse_step(inner);
+    if (!step)
+      return fail(Errc::invalid_argument, "step {}: {}", c.steps.size() + 1, step.error().message);
+    if (step->unknown && c.unknown_verb.empty()) c.unknown_verb = step->verb;
+    c.steps.push_back(std::move(*step));
   }
+  if (c.steps.empty()) return fail(Errc::invalid_argument, "a case without steps");
+  return {};
+}
+
+Result<void> parse_member(std::string_view key, const json::value& value, Case& c) {
+  if (key == "name") {
+    c.name = value.as_string();
+  } else if (key == "now") {
+    TRY(c.now_us, parse_time_us(value));
+  } else if (key == "modes") {
+    c.modes.clear();
+    for (const auto& mode : value.as_array()) {
+      TRY(const Mode parsed, parse_mode(std::string_view(mode.as_string())));
+      c.modes.push_back(parsed);
+    }
+    if (c.modes.empty()) return fail(Errc::invalid_argument, "modes names none");
+  } else if (key == "steps") {
+    return parse_steps(value.as_array(), c);
+  } else if (key != "source") {
+    return fail(Errc::invalid_argument, "unknown key '{}' in a case", key);
+  }
+  return {};
+}
+
+Result<void> parse_case(const json::object& object, Case& c) {
+  c.modes.assign(std::begin(kAllModes), std::end(kAllModes));
+  for (const std::string_view key : {"name", "now", "steps"}) {
+    if (!object.contains(key)) return fail(Errc::invalid_argument, "a case without '{}'", key);
+  }
+  for (const auto& [key, value] : object) TRY_VOID(parse_member(key, value, c));
   for (Step& step : c.steps) {
     step.expect = step.object.if_contains(step.verb == "sample_keys" ? "expect_splits" : "expect");
   }
+  return {};
+}
+
+// The case, or with its fault where its form is wrong: a value of another kind than the format says
+// is one too.
+Case case_of(const json::value& value) {
+  Case c;
+  try {
+    if (auto parsed = parse_case(value.as_object(), c); !parsed) c.fault = parsed.error().message;
+  } catch (const std::exception& error) {
+    c.fault = error.what();
+  }
   return c;
+}
+
+Result<json::array> cases_of(const std::string& path, const json::value& root) {
+  const json::object* object = root.if_object();
+  const json::value* cases = object == nullptr ? nullptr : object->if_contains("cases");
+  if (cases == nullptr || !cases->is_array())
+    return fail(Errc::invalid_argument, "{}: no list of cases", path);
+  if (object->size() != 1) return fail(Errc::invalid_argument, "{}: keys beside 'cases'", path);
+  if (cases->as_array().empty()) return fail(Errc::invalid_argument, "{}: no cases", path);
+  return cases->as_array();
 }
 
 }  // namespace
@@ -113,13 +179,11 @@ Result<std::vector<Case>> read_case_file(const std::string& path) {
   deep.max_depth = 1024;
   const json::value root = json::parse(text.str(), ec, {}, deep);
   if (ec) return fail(Errc::invalid_argument, "{}: not JSON: {}", path, ec.message());
+  TRY(const json::array list, cases_of(path, root));
   std::vector<Case> cases;
-  for (const auto& value : root.as_object().at("cases").as_array()) {
-    auto parsed = parse_case(value.as_object());
-    if (!parsed)
-      return fail(parsed.error().code, "{}: case '{}': {}", path, cases.size(),
-                  parsed.error().message);
-    cases.push_back(std::move(*parsed));
+  for (const auto& value : list) {
+    Case& c = cases.emplace_back(case_of(value));
+    if (c.name.empty()) c.name = fmt::format("case {} of {}", cases.size(), path);
   }
   return cases;
 }

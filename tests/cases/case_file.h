@@ -1,5 +1,6 @@
 // A case file, read and checked for form: an unknown key is an error, because a case that is played
-// without the part it states would pass for the wrong reason.
+// without the part it states would pass for the wrong reason. A step whose verb is unknown makes
+// its case one that is skipped.
 #pragma once
 
 #include <string>
@@ -18,6 +19,7 @@ std::string_view mode_name(Mode mode);
 
 struct Step {
   std::string verb;                     // "mutate", "read", ...
+  bool unknown = false;                 // the runner does not know the verb
   json::value value;                    // what stands behind the verb
   const json::value* expect = nullptr;  // borrowed from `object`
   std::string error;                    // canonical status name, or empty
@@ -26,11 +28,15 @@ struct Step {
 
 struct Case {
   std::string name;
+  std::string fault;         // of its form: the case fails without being played
+  std::string unknown_verb;  // the case is skipped
   int64_t now_us = 0;
   std::vector<Mode> modes;
   std::vector<Step> steps;
 };
 
+// At least one case. INVALID_ARGUMENT: the file as a whole is none; a fault of one case is kept in
+// it.
 Result<std::vector<Case>> read_case_file(const std::string& path);
 
 }  // namespace cellar::cases

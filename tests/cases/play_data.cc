@@ -62,16 +62,15 @@ Player::Answer Player::mutate_rows(const Step& step) {
   if (!results) return Played{results.error(), ""};
   std::string got, wanted;
   for (const auto& result : *results) {
-    // An entry that is not built yet makes the whole case one that is not supported yet.
-    if (!result && result.error().code == Errc::unimplemented) return Played{result.error(), ""};
     got += fmt::format("{} ", result ? "OK" : errc_name(result.error().code));
   }
+  for (size_t i = 0; i < entries.size() && step.expect == nullptr; ++i) wanted += "OK ";
   if (step.expect != nullptr) {
     for (const auto& status : step.expect->as_array())
       wanted += fmt::format("{} ", std::string_view(status.as_string()));
-    if (got != wanted)
-      return Played{{}, fmt::format("entries answered {}, expected {}", got, wanted)};
   }
+  if (got != wanted)
+    return Played{{}, fmt::format("entries answered {}, expected {}", got, wanted)};
   return Played();
 }
 

@@ -16,7 +16,7 @@ namespace cellar::cases {
 
 struct Outcome {
   enum class Kind { pass, fail, unsupported } kind = Kind::pass;
-  std::string what;  // which step, and what differed or is not there yet
+  std::string what;  // which step, and what differed, or which step is not known
 };
 
 class Player {
@@ -40,6 +40,7 @@ class Player {
   Result<void> start_node();
   Result<void> after_step(const Step& step, Mode mode);
   Answer play_step(const Step& step);
+  Answer play_verb(const Step& step);
   Answer play_table(const Step& step);
   Answer play_write(const Step& step);
   Answer play_conditional(const Step& step);

@@ -40,6 +40,23 @@ Result<std::optional<std::string>> optional_bytes(const json::object& object,
   return std::optional<std::string>(std::move(bytes));
 }
 
+// The value that `word` names.
+template <class T>
+Result<T> named(std::string_view key, const json::value& word,
+                std::initializer_list<std::pair<std::string_view, T>> names) {
+  const std::string_view given = word.as_string();
+  for (const auto& [name, value] : names) {
+    if (name == given) return value;
+  }
+  return fail(Errc::invalid_argument, "unknown {} '{}'", key, given);
+}
+
+// A whole number, exactly.
+Result<int64_t> integer(const json::value& value) {
+  if (value.is_int64() || value.is_uint64()) return value.to_number<int64_t>();
+  return fail(Errc::invalid_argument, "not a whole number of 64 bits");
+}
+
 bool flag(const json::object& object, std::string_view key) {
   const json::value* value = object.if_contains(key);
   return value != nullptr && value->as_bool();
@@ -75,7 +92,9 @@ Result<void> parse_window(const json::object& object, client::WriteWindow& windo
   TRY_VOID(only_keys(object, {"past", "future", "unit"}));
   TRY(window.past_us, optional_duration(object, "past"));
   TRY(window.future_us, optional_duration(object, "future"));
-  window.whole_seconds = object.contains("unit") && object.at("unit").as_string() == "seconds";
+  if (const auto* unit = object.if_contains("unit")) {
+    TRY(window.whole_seconds, named<bool>("unit", *unit, {{"exact", false}, {"seconds", true}}));
+  }
   return {};
 }
 
@@ -118,9 +137,13 @@ Result<client::Filter> parse_range_filter(std::string_view kind, const json::obj
     TRY(const auto end_us, optional_number(object, "end"));
     return Filter::time_range(start_us, end_us);
   }
+  if (kind == "value_range") {
+    TRY_VOID(only_keys(object, {"start", "end", "start_open", "end_closed"}));
+    TRY(Filter::Bounds values, parse_bounds(object));
+    return Filter::value_range(std::move(values));
+  }
   TRY_VOID(only_keys(object, {"family", "start", "end", "start_open", "end_closed"}));
   TRY(Filter::Bounds bounds, parse_bounds(object));
-  if (kind == "value_range") return Filter::value_range(std::move(bounds));
   return Filter::column_range(std::string(object.at("family").as_string()), std::move(bounds));
 }
 
@@ -151,10 +174,14 @@ Result<client::Filter> parse_simple_filter(std::string_view kind, const json::va
     return filter;
   }
   for (const auto& [name, k] : kCounts) {
-    if (name == kind) return Filter::counted(k, value.to_number<int64_t>());
+    if (name != kind) continue;
+    TRY(const int64_t count, integer(value));
+    return Filter::counted(k, count);
   }
   for (const auto& [name, k] : kPlain) {
-    if (name == kind) return Filter::of(k);
+    if (name != kind) continue;
+    TRY_VOID(expect_true(kind, value));
+    return Filter::of(k);
   }
   if (kind == "row_sample") return Filter::row_sample(value.to_number<double>());
   return fail(Errc::invalid_argument, "unknown filter '{}'", kind);
@@ -171,12 +198,20 @@ Result<void> only_keys(const json::object& object, std::initializer_list<std::st
   return {};
 }
 
+Result<void> expect_true(std::string_view key, const json::value& value) {
+  if (value.is_bool() && value.as_bool()) return {};
+  return fail(Errc::invalid_argument, "{} is not true", key);
+}
+
 Result<RetentionRule> parse_rule(const json::value& value) {
   const auto& object = value.as_object();
   TRY_VOID(only_keys(object, {"max_versions", "max_age", "union", "intersection"}));
   if (object.size() != 1) return fail(Errc::invalid_argument, "a rule has one key");
   const auto& [key, inner] = *object.begin();
-  if (key == "max_versions") return RetentionRule::max_versions(inner.to_number<int64_t>());
+  if (key == "max_versions") {
+    TRY(const int64_t count, integer(inner));
+    return RetentionRule::max_versions(count);
+  }
   if (key == "max_age") {
     TRY(const int64_t us, parse_duration_us(inner));
     return RetentionRule::max_age_us(us);
@@ -198,14 +233,16 @@ Result<FamilySpec> parse_family(std::string name, const json::value& value) {
     }
   }
   if (const auto* meaning = object.if_contains("timestamps")) {
-    const auto word = meaning->as_string();
-    family.timestamps = word == "expiry"     ? client::TimestampMeaning::expiry
-                        : word == "sequence" ? client::TimestampMeaning::sequence
-                                             : client::TimestampMeaning::time;
+    TRY(family.timestamps,
+        named<client::TimestampMeaning>("timestamps", *meaning,
+                                        {{"time", client::TimestampMeaning::time},
+                                         {"expiry", client::TimestampMeaning::expiry},
+                                         {"sequence", client::TimestampMeaning::sequence}}));
   }
   if (const auto* born = object.if_contains("born_dead")) {
-    family.born_dead =
-        born->as_string() == "accept" ? client::BornDead::accept : client::BornDead::refuse;
+    TRY(family.born_dead, named<client::BornDead>("born_dead", *born,
+                                                  {{"accept", client::BornDead::accept},
+                                                   {"refuse", client::BornDead::refuse}}));
   }
   if (const auto* window = object.if_contains("write_window")) {
     family.window.emplace();
@@ -220,12 +257,14 @@ Result<client::TableSpec> parse_table(const json::object& object) {
   client::TableSpec spec;
   spec.name = object.at("name").as_string();
   if (const auto* granularity = object.if_contains("granularity")) {
-    spec.granularity =
-        granularity->as_string() == "micros" ? Granularity::micros : Granularity::millis;
+    TRY(spec.granularity,
+        named<Granularity>("granularity", *granularity,
+                           {{"micros", Granularity::micros}, {"millis", Granularity::millis}}));
   }
   if (const auto* profile = object.if_contains("profile")) {
-    spec.profile = profile->as_string() == "bigtable" ? client::Profile::bigtable
-                                                      : client::Profile::tablestore;
+    TRY(spec.profile, named<client::Profile>("profile", *profile,
+                                             {{"bigtable", client::Profile::bigtable},
+                                              {"tablestore", client::Profile::tablestore}}));
   }
   for (const auto& [name, value] : object.at("families").as_object()) {
     TRY(FamilySpec family, parse_family(name, value));
@@ -263,6 +302,7 @@ Result<Mutation> parse_mutation(Bytes row, const json::value& ops) {
   for (const auto& op : ops.as_array()) {
     const auto& object = op.as_object();
     TRY_VOID(only_keys(object, {"set", "delete_column", "delete_family", "delete_row"}));
+    if (object.size() != 1) return fail(Errc::invalid_argument, "an operation has one key");
     const auto& [key, value] = *object.begin();
     if (key == "set") {
       TRY_VOID(add_set(mutation, value.as_object()));
@@ -271,6 +311,7 @@ Result<Mutation> parse_mutation(Bytes row, const json::value& ops) {
     } else if (key == "delete_family") {
       mutation.delete_family(std::string_view(value.as_string()));
     } else {
+      TRY_VOID(expect_true(key, value));
       mutation.delete_row();
     }
   }
@@ -328,9 +369,10 @@ Result<client::ReadRows> parse_read(const json::object& object) {
 Result<client::ModifyRule> parse_modify(const json::value& value) {
   const auto& object = value.as_object();
   TRY_VOID(only_keys(object, {"append", "increment"}));
+  if (object.size() != 1) return fail(Errc::invalid_argument, "a rule has one key");
   const auto& [key, inner] = *object.begin();
   const auto& part = inner.as_object();
-  TRY_VOID(only_keys(part, {"column", "value", "by"}));
+  TRY_VOID(only_keys(part, {"column", key == "append" ? "value" : "by"}));
   TRY(auto column, parse_column(part.at("column")));
   client::ModifyRule rule;
   rule.family = std::move(column.first);
@@ -338,7 +380,7 @@ Result<client::ModifyRule> parse_modify(const json::value& value) {
   if (key == "append") {
     TRY(rule.append, parse_bytes(part.at("value")));
   } else {
-    rule.increment_by = part.at("by").to_number<int64_t>();
+    TRY(rule.increment_by, integer(part.at("by")));
   }
   return rule;
 }

@@ -15,6 +15,9 @@ namespace cellar::cases {
 // INVALID_ARGUMENT naming the first key of `object` that is not listed.
 Result<void> only_keys(const json::object& object, std::initializer_list<std::string_view> known);
 
+// INVALID_ARGUMENT: the value of `key` is not true.
+Result<void> expect_true(std::string_view key, const json::value& value);
+
 Result<client::RetentionRule> parse_rule(const json::value& value);
 Result<client::FamilySpec> parse_family(std::string name, const json::value& value);
 Result<client::TableSpec> parse_table(const json::object& object);
