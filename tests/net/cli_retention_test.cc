@@ -48,7 +48,8 @@ TEST_F(CliRetention, AProfileGivesItsDefaults) {
       << good({"ls", "big"});
   EXPECT_NE(good({"ls", "big", "--json"}).find("\"born_dead_from_profile\":true"),
             std::string::npos);
-  good({"alterfamily", "big", "f", "timestamps=expiry", "rule=maxage=1s"});
+  good({"gc", "set", "big", "f", "maxage=1s", "--yes"});
+  good({"alterfamily", "big", "f", "timestamps=expiry"});
   EXPECT_NE(good({"ls", "big"}).find("f       maxage=1s  expiry      refuse     none"),
             std::string::npos)
       << good({"ls", "big"});
