@@ -18,10 +18,10 @@ struct SettingChange {
 
 // How a node stands, and what a reload changed.
 struct ControlStatus {
-  std::string state;                   // as /readyz tells it: "ready", "read-only", ...
-  std::string reason;                  // why, a sentence without a full stop
-  uint64_t connections = 0;            // open now; this client's is one of them
-  std::vector<SettingChange> changed;  // in force
+  std::string state;                        // as /readyz tells it: "ready", "read-only", ...
+  std::string reason;                       // why, a sentence without a full stop
+  uint64_t connections = 0;                 // open now; this client's is one of them
+  std::vector<SettingChange> changed;       // in force
   std::vector<SettingChange> need_restart;  // wanted, and in force after the next start
   int64_t certificate_expires_us = 0;       // 0: the node speaks no TLS
   std::vector<std::string> backup_directories;

@@ -381,7 +381,8 @@ TEST_F(HttpPrincipals, MayWhatTheyMayOverTheProtocol) {
   std::string log;
   for (int i = 0; i < 100 && log.find("\"change\"") == std::string::npos; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    std::ifstream in(scratch_ / "data" / "security" / "audit-00000000000000000001.jsonl", std::ios::binary);
+    std::ifstream in(scratch_ / "data" / "security" / "audit-00000000000000000001.jsonl",
+                     std::ios::binary);
     log.assign(std::istreambuf_iterator<char>(in), {});
   }
   EXPECT_NE(log.find("\"principal\":\"boss\""), std::string::npos) << log;
