@@ -4,17 +4,18 @@
 #include <utility>
 
 #include "engine/manifest/states.h"
+#include "io/base/check.h"
 #include "io/base/log.h"
 
 namespace cellar::engine {
 
-ClockKeeper::ClockKeeper(const Runtime& runtime, ManifestStore& manifest, ClockRules rules,
-                         int64_t renew_us, Spread spread)
+ClockKeeper::ClockKeeper(const Runtime& runtime, ManifestStore& manifest, Clocks& clocks,
+                         ClockRules rules, int64_t renew_us)
     : runtime_(runtime),
       manifest_(manifest),
+      clocks_(clocks),
       rules_(rules),
       renew_us_(renew_us),
-      spread_(std::move(spread)),
       timer_(runtime_.timers, &ClockKeeper::on_timer, this) {}
 
 Async<Result<void>> ClockKeeper::start(std::optional<ClockState> saved, uint64_t version) {
@@ -31,7 +32,7 @@ Async<Result<void>> ClockKeeper::stand(const ClockState& saved) {
   state_ = bounded ? saved : state_after_start(saved, now, rules_);
   if (bounded) state_.trusted_us = saved.permitted_us;
   state_.boot_us = now.boot_us;
-  co_return co_await spread_(anchor_of(state_));
+  co_return co_await clocks_.spread(anchor_of(state_));
 }
 
 void ClockKeeper::serve() {
@@ -60,32 +61,47 @@ Async<void> ClockKeeper::loop() {
   timer_.cancel();
 }
 
+Async<Result<ClockKeeper::Present>> ClockKeeper::present() {
+  CO_TRY(const std::vector<ClockPoint> points, co_await clocks_.begin_lines());
+  Present present{.machine = ClockReading::of(runtime_.clock.machine()),
+                  .trusted_us = state_.trusted_us};
+  for (const ClockPoint& point : points) {
+    const int64_t line_us =
+        point.trusted_us + with_drift_us(present.machine.boot_us - point.boot_us);
+    present.trusted_us = std::max(present.trusted_us, line_us);
+  }
+  co_return present;
+}
+
 Async<Result<void>> ClockKeeper::renew() {
   AsyncMutex::Lock lock = co_await lock_.lock();
-  const ClockReading now = ClockReading::of(runtime_.clock.machine());
-  // Not the clock's own reading, which may have been held up by the permission: what it would read.
-  const int64_t bound_us = state_.trusted_us + with_drift_us(now.boot_us - state_.boot_us);
-  const int64_t trusted_us = std::max(runtime_.clock.now_us(), std::min(now.wall_us, bound_us));
-  co_return co_await install(renewed(state_, trusted_us, now, rules_));
+  CO_TRY(const Present now, co_await present());
+  // The clocks' own readings may have been held up by the permission: what they would be.
+  const int64_t bound_us = state_.trusted_us + with_drift_us(now.machine.boot_us - state_.boot_us);
+  const int64_t trusted_us = std::max(now.trusted_us, std::min(now.machine.wall_us, bound_us));
+  co_return co_await install(renewed(state_, trusted_us, now.machine, rules_));
 }
 
 Async<Result<ClockReport>> ClockKeeper::release() {
   AsyncMutex::Lock lock = co_await lock_.lock();
-  const ClockReading now = ClockReading::of(runtime_.clock.machine());
+  CO_TRY(const Present now, co_await present());
   ClockState state = state_;
-  state.trusted_us = std::max(state.trusted_us, runtime_.clock.now_us());
-  log_warn("clock", "held time released by an operator us={}", now.wall_us - state.trusted_us);
-  CO_TRY_VOID(co_await install(released(state, now, rules_)));
+  state.trusted_us = now.trusted_us;
+  log_warn("clock", "held time released by an operator us={}",
+           now.machine.wall_us - state.trusted_us);
+  CO_TRY_VOID(co_await install(released(state, now.machine, rules_)));
   co_return report();
 }
 
 Async<Result<void>> ClockKeeper::install(ClockState state) {
+  CHECK(state.trusted_us >= state_.trusted_us, "an anchor at {} after one at {}", state.trusted_us,
+        state_.trusted_us);
   std::vector<SubjectEdit> edits;
   edits.push_back(put_state(kClockSubject, version_, encode_clock_state(state)));
   CO_TRY(const auto versions, co_await manifest_.commit(std::move(edits)));
   version_ = versions.front();
   const ClockState before = std::exchange(state_, std::move(state));
-  CO_TRY_VOID(co_await spread_(anchor_of(state_)));
+  CO_TRY_VOID(co_await clocks_.spread(anchor_of(state_)));
   tell(before);
   co_return Result<void>{};
 }

@@ -6,14 +6,18 @@
 //      that); so a later start knows a bound of every answer that was given.
 //   2. An anchor reaches the shards only after the manifest has it.
 //   3. Anchors are made one at a time.
+//   4. No anchor lies before its predecessor, nor before any reading of any shard: before each one
+//      every clock begins a line at its reading (TrustedClock::begin_line), and the anchor is on or
+//      above all those lines. So a start that goes on from it undercuts no answer, and no clock has
+//      to go back when it comes.
 //
 // It renews the anchor every renew_us, well before the permission ends. When the manifest takes no
 // edits any more, trusted time stands still where the last anchor permits: nothing dies, reads go
 // on. What a start and a renewal make of the machine's clocks stands in clock_state.h.
 #pragma once
 
-#include <functional>
 #include <optional>
+#include <vector>
 
 #include "engine/manifest/clock_state.h"
 #include "engine/store/manifest_store.h"
@@ -42,12 +46,19 @@ class ClockKeeper {
   // What is ahead less than this is not called held: the wall clock is slewed within it.
   static constexpr int64_t kSlackUs = 1'000'000;
 
-  // Hands an anchor to every shard's trusted clock; resumes when all have it.
-  using Spread = std::function<Async<Result<void>>(ClockAnchor)>;
+  // The trusted clocks of all shards.
+  class Clocks {
+   public:
+    virtual ~Clocks() = default;
+    // TrustedClock::begin_line() of each.
+    virtual Async<Result<std::vector<ClockPoint>>> begin_lines() = 0;
+    // Hands an anchor to each; resumes when all have it.
+    virtual Async<Result<void>> spread(ClockAnchor anchor) = 0;
+  };
 
-  // `renew_us` 0: only when asked to. `runtime` is shard 0's; `manifest` outlives it.
-  ClockKeeper(const Runtime& runtime, ManifestStore& manifest, ClockRules rules, int64_t renew_us,
-              Spread spread);
+  // `renew_us` 0: only when asked to. `runtime` is shard 0's; the others outlive it.
+  ClockKeeper(const Runtime& runtime, ManifestStore& manifest, Clocks& clocks, ClockRules rules,
+              int64_t renew_us);
 
   // At a start, before anything is answered: `saved` is what the manifest has, at `version`.
   Async<Result<void>> start(std::optional<ClockState> saved, uint64_t version);
@@ -66,14 +77,20 @@ class ClockKeeper {
  private:
   static void on_timer(void* self) { static_cast<ClockKeeper*>(self)->wake_.notify_all(); }
   Async<void> loop();
+  // The present reading of the machine, and the highest of the lines that the clocks begin now.
+  struct Present {
+    ClockReading machine;
+    int64_t trusted_us = 0;
+  };
+  Async<Result<Present>> present();
   Async<Result<void>> install(ClockState state);
   void tell(const ClockState& before) const;
 
   Runtime runtime_;
   ManifestStore& manifest_;
+  Clocks& clocks_;
   const ClockRules rules_;
   const int64_t renew_us_;
-  Spread spread_;
   ClockState state_;
   uint64_t version_ = kAbsent;
   AsyncMutex lock_;

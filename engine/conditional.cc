@@ -1,9 +1,14 @@
 #include "engine/conditional.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/filter/compiled_filter.h"
+#include "engine/read/cell_watch.h"
+#include "engine/read/fate.h"
+#include "engine/retention/explain.h"
 #include "engine/tablet.h"
+#include "io/base/check.h"
 
 namespace cellar::engine {
 namespace {
@@ -102,6 +107,14 @@ void commit_done(Write& commit) {
   write.done(write);
 }
 
+Error changed_meanwhile(Bytes row) {
+  return Error(Errc::aborted,
+               fmt::format("what was read of row '{}' has died or was altered before the write "
+                           "could follow",
+                           escape_bytes(row)))
+      .retry_after(0);
+}
+
 // The row is read: what follows from it.
 void settle(Tablet& tablet, ConditionalWrite& write, RowReading& reading) {
   if (tablet.condemned()) {
@@ -114,6 +127,9 @@ void settle(Tablet& tablet, ConditionalWrite& write, RowReading& reading) {
     if (!room) return finish_without_commit(tablet, write, std::move(room).error());
   }
   const CommitStamp stamp = tablet.next_stamp();
+  if (!reading.still_holds(stamp)) {
+    return finish_without_commit(tablet, write, changed_meanwhile(write.row));
+  }
   write.commit.mutation = {write.row, {}};
   if (RowModify* modify = reading.modify()) {
     const auto now_us = static_cast<int64_t>(stamp.value() / 1000);
@@ -170,7 +186,7 @@ Async<void> go_on(Tablet& tablet, ConditionalWrite& write, std::unique_ptr<RowRe
     if (step == ScanStep::failed) error = reading->error();
     if (error || !waited || left == 0) break;
     before = std::move(reading);
-    reading = std::make_unique<RowReading>(tablet, write);
+    reading = std::make_unique<RowReading>(tablet, write, left == 1);
     auto opened = reading->open();
     if (!opened) {
       error = std::move(opened).error();
@@ -193,7 +209,41 @@ Async<void> go_on(Tablet& tablet, ConditionalWrite& write, std::unique_ptr<RowRe
 
 }  // namespace
 
-RowReading::RowReading(Tablet& tablet, ConditionalWrite& write) : tablet_(tablet), write_(write) {
+// Notes when the first of the cells that a cursor gives will die.
+class FirstDeath final : public CellWatch {
+ public:
+  // The cursor's schema; outlives this.
+  explicit FirstDeath(const TableSchema& schema)
+      : schema_(schema), rules_(TableRetention::counted(schema)) {}
+
+  void attach(const RangeDeletes& ranges) override {
+    judge_.emplace(schema_, rules_, ranges);
+    judge_->want_deaths(true);
+  }
+  void begin_row(Bytes key, CommitStamp at, int64_t /*now_us*/) override {
+    const bool begun = judge_->begin_row(key, at, kEndOfTimeUs);
+    CHECK(begun, "a row that one judge could begin, the other could not");
+  }
+  bool entry(Bytes key, Bytes value, Fate fate, CellNote& /*note*/) override {
+    (void)judge_->judge(key, value);
+    if (fate != Fate::visible) return false;
+    first_ = std::min(first_, judge_->died());
+    return true;
+  }
+  bool gives_dead() const override { return false; }
+
+  // A cell that was given is dead in this microsecond.
+  bool by(int64_t us) const { return first_ < instant_after_us(us); }
+
+ private:
+  const TableSchema& schema_;
+  const TableRetention rules_;
+  std::optional<FateJudge> judge_;  // as of the end of time
+  Instant first_ = kNever;
+};
+
+RowReading::RowReading(Tablet& tablet, ConditionalWrite& write, bool may_wait)
+    : tablet_(tablet), write_(write), may_wait_(may_wait) {
   if (write.rules.empty()) return;
   modify_.emplace(write.rules);
   if (write.rules.size() > kMostNamedColumns) return;
@@ -212,8 +262,19 @@ Result<void> RowReading::open() {
   if (modify_) spec.versions = 1;
   if (!modify_ && write_.filter != nullptr) write_.filter->narrow(spec);
   as_of_.stamp = tablet_.last_stamp();
-  TRY(cursor_, tablet_.open_scan(spec, &as_of_, nullptr, columns_.empty() ? nullptr : &columns_));
+  std::unique_ptr<FirstDeath> watch;
+  if (may_wait_) watch = std::make_unique<FirstDeath>(tablet_.schema());
+  first_death_ = watch.get();
+  schema_version_ = tablet_.schema().version;
+  TRY(cursor_,
+      tablet_.open_scan(spec, &as_of_, std::move(watch), columns_.empty() ? nullptr : &columns_));
   return {};
+}
+
+bool RowReading::still_holds(CommitStamp stamp) const {
+  if (!cursor_ || first_death_ == nullptr) return true;
+  if (tablet_.schema().version != schema_version_) return false;
+  return !first_death_->by(static_cast<int64_t>(stamp.value() / 1000));
 }
 
 Result<void> RowReading::open_token() {

@@ -10,7 +10,9 @@
 // that nothing has changed it but time. Since time may pass, and the schema may change, while
 // blocks are loaded, the row is read again from its beginning, in one call, before the commit; with
 // the blocks at hand that rarely waits again. Where it does (a cache too small, a row too long for
-// one call), the reading of the last round stands.
+// one call), the reading of the last round counts only if neither time nor the schema has changed
+// what it saw by the commit's stamp: no cell that it gave is dead by then. Else the write is
+// ABORTED, and may be repeated.
 //
 // A token (token_memory.h) is the first thing that a reading looks for, unless it is known to be
 // new. Where it is there, its record is the answer and the row is not read; where it is not, it
@@ -37,10 +39,13 @@ class Tablet;
 Result<void> validate(const ConditionalWrite& write, const TableSchema& schema,
                       const MutationLimits& limits);
 
+class FirstDeath;
+
 // One reading of the row, and of what is remembered there of the write's token.
 class RowReading {
  public:
-  RowReading(Tablet& tablet, ConditionalWrite& write);
+  // `may_wait`: it may be settled though it had to wait, so it keeps what still_holds() needs.
+  RowReading(Tablet& tablet, ConditionalWrite& write, bool may_wait = false);
   // As check_issue() says of a token.
   Result<void> open();
   // done: what it was read for is known. blocked, yielded, failed as of ScanCursor.
@@ -50,6 +55,9 @@ class RowReading {
   // REQUIRES: done. The first answer; null: the write is no repetition.
   const TokenLookup* known() const { return token_ ? &*token_ : nullptr; }
   bool matched() const { return exists_.found; }
+  // What was read is what a reading at `stamp` would give, as far as time and the schema go.
+  // REQUIRES: done; made with `may_wait` where it has waited.
+  bool still_holds(CommitStamp stamp) const;
   RowModify* modify() { return modify_ ? &*modify_ : nullptr; }
 
  private:
@@ -77,6 +85,9 @@ class RowReading {
   std::optional<RowModify> modify_;
   NamedColumns columns_;                // that modify_ is about, unless they are many
   std::unique_ptr<ScanCursor> cursor_;  // null: nothing of the row is asked for
+  const bool may_wait_;
+  const FirstDeath* first_death_ = nullptr;  // the cursor's; null: nothing is noted
+  uint64_t schema_version_ = 0;              // that the cursor goes by
 };
 
 // True: the write is through (committed, refused or answered). False: it goes on by itself, with

@@ -22,10 +22,10 @@ NodeImpl::NodeImpl(EngineOptions options, std::vector<ShardEnv> shards, Manifest
       old_logs_(envs_.front().runtime, envs_.front().logs),
       home_reaper_(envs_.front().runtime, envs_.front().blobs),
       shared_blobs_(home_reaper_),
-      clock_(envs_.front().runtime, manifest_,
+      clock_(envs_.front().runtime, manifest_, *this,
              {.max_trusted_gap_us = options_.max_trusted_gap_us,
               .permit_us = options_.clock_permit_us},
-             options_.clock_renew_us, [this](ClockAnchor anchor) { return spread(anchor); }),
+             options_.clock_renew_us),
       parts_(envs_.size()),
       catalog_(static_cast<uint32_t>(envs_.size())),
       drop_keeper_(
@@ -249,6 +249,16 @@ Async<std::vector<EngineStats>> NodeImpl::stats(ShardId from) {
 }
 
 // ---- time
+
+Async<Result<std::vector<ClockPoint>>> NodeImpl::begin_lines() {
+  std::vector<ClockPoint> points(shards());
+  auto begin = [this, &points](ShardId shard) -> Async<Result<void>> {
+    points[shard.value()] = envs_[shard.value()].runtime.clock.begin_line();
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on_every_shard(std::move(begin)));
+  co_return points;
+}
 
 Async<Result<void>> NodeImpl::spread(ClockAnchor anchor) {
   auto install = [this, anchor](ShardId shard) -> Async<Result<void>> {

@@ -40,7 +40,7 @@ struct ShardPart {
   }
 };
 
-class NodeImpl final : public Node {
+class NodeImpl final : public Node, private ClockKeeper::Clocks {
  public:
   // `read_only`: why nothing may be written; see Node::open_read_only().
   NodeImpl(EngineOptions options, std::vector<ShardEnv> shards, ManifestStore& manifest,
@@ -165,7 +165,8 @@ class NodeImpl final : public Node {
   // By shard.
   std::vector<std::vector<TabletId>> tablets_of(const TableEntry& entry) const;
   Async<Result<void>> publish();
-  Async<Result<void>> spread(ClockAnchor anchor);
+  Async<Result<std::vector<ClockPoint>>> begin_lines() override;
+  Async<Result<void>> spread(ClockAnchor anchor) override;
 
   EngineOptions options_;
   const std::optional<Error> read_only_;

@@ -197,6 +197,7 @@ Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
                           edit.children, edit.node,
                           reshaping.keeps_id ? kAbsent : versions.front());
   count_blobs(parents, edit);
+  CO_TRY_VOID(co_await hand_time_over(reshaping));
   auto install = [&versions, children](ShardReshape& shard) -> Async<Result<void>> {
     shard.install({versions.end() - static_cast<ptrdiff_t>(children), versions.end()});
     co_return Result<void>{};
@@ -240,6 +241,18 @@ Async<Result<std::vector<SealedTablet>>> Reshape::seal_in_time(const Reshaping& 
                  reshaping.entry.tablets[reshaping.first].id, kHoldUs / 1000);
 }
 
+// No read of a child is judged at an earlier time than a read of its parent was.
+Async<Result<void>> Reshape::hand_time_over(const Reshaping& reshaping) {
+  if (reshaping.from == reshaping.to) co_return Result<void>{};
+  auto read = [](ShardReshape& shard) -> Async<int64_t> { co_return shard.now_us(); };
+  const int64_t reading_us = co_await on(reshaping.from, std::move(read));
+  auto raise = [reading_us](ShardReshape& shard) -> Async<Result<void>> {
+    shard.raise_clock(reading_us);
+    co_return Result<void>{};
+  };
+  co_return co_await on(reshaping.to, std::move(raise));
+}
+
 void Reshape::count_blobs(const std::vector<SealedTablet>& parents, const ReshapeEdit& edit) {
   absl::flat_hash_map<BlobId, uint64_t> names;
   for (const SealedTablet& parent : parents) {
@@ -261,6 +274,8 @@ Async<Result<void>> Reshape::let_go(const Reshaping& reshaping) {
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await on(reshaping.from, std::move(take)));
+  // The parents have answered reads until now.
+  CO_TRY_VOID(co_await hand_time_over(reshaping));
   node_.catalog_.hold(reshaping.entry.schema.id, reshaping.first, reshaping.ranges.size(), false);
   CO_TRY_VOID(co_await node_.publish());
   auto finish = [this, &gone, from = reshaping.from](ShardReshape& shard) {

@@ -27,7 +27,10 @@
 //   3. Children have nothing in any log: everything was flushed in 3, and their spans begin where
 //      the log of their shard ends. What a log still holds of the parents has another id or an
 //      earlier epoch, and replay passes it over.
-//   4. Stamps go on: children stamp above the last stamp of every parent.
+//   4. Stamps go on: children stamp above the last stamp of every parent. Time goes on: the clock
+//   of
+//      the children's shard is raised to that of the parents' before a child answers a read, and
+//      again once the parents answer none.
 //   5. A blob that parents name is counted for the children before any of them serves
 //      (shared_blobs.h), and for a parent until its last reader is gone.
 //
@@ -81,6 +84,7 @@ class Reshape {
   Async<void> seal_into(SealRace& race);
   Async<Result<void>> let_go(const Reshaping& reshaping);
   Async<Result<void>> give_up(const Reshaping& reshaping);
+  Async<Result<void>> hand_time_over(const Reshaping& reshaping);
   void count_blobs(const std::vector<SealedTablet>& parents, const ReshapeEdit& edit);
   Async<Result<void>> publish_and_fence(ShardId owner);
 

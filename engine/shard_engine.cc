@@ -257,15 +257,11 @@ Async<Result<ShardRecovery>> ShardEngine::recover(std::vector<TabletSeed> seeds)
   if (!setup_.read_only) {
     CO_TRY(context_.log, co_await logs_.create(log_id()));
   }
-  int64_t newest_us = 0;
   for (const auto& [id, tablet] : tablets_) {
     recovery.tablets.push_back(setup_.read_only
                                    ? unchanged_state(*tablet)
                                    : recovered_state(*tablet, recovery.replay, log_id()));
-    newest_us = std::max(newest_us, static_cast<int64_t>(tablet->last_stamp().value() / 1000));
   }
-  // What was stamped before the restart must not lie ahead of what is stamped after it.
-  context_.runtime.clock.raise_floor_us(newest_us);
   replayed_commits_ = recovery.replay.commits;
   co_return recovery;
 }

@@ -37,6 +37,8 @@ class ShardReshape {
   void share_tables(const std::vector<TabletId>& ids);
   // They are gone for new requests, their tables go when their readers do.
   std::vector<std::unique_ptr<Tablet>> take_out(const std::vector<TabletId>& ids);
+  // Where this shard's trusted clock stands: no answer of its tablets was judged later.
+  int64_t now_us() const { return shard_.runtime.clock.now_us(); }
   // Ends what is under way on them.
   Async<void> finish(std::vector<std::unique_ptr<Tablet>> gone, LogId open_log);
 
@@ -49,6 +51,7 @@ class ShardReshape {
   // They serve. Versions of their manifest entries, in the order of staging.
   void install(const std::vector<uint64_t>& versions);
   LogPosition log_end() const { return shard_.log->end(); }
+  void raise_clock(int64_t reading_us) { shard_.runtime.clock.raise(reading_us); }
 
  private:
   Result<Tablet*> find(TabletId id) const;

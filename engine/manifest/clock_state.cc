@@ -115,6 +115,7 @@ ClockState state_after_start(const ClockState& saved, const ClockReading& now,
 
 ClockState renewed(const ClockState& state, int64_t trusted_us, const ClockReading& now,
                    const ClockRules& rules) {
+  trusted_us = std::max(trusted_us, state.trusted_us);
   ClockState next = stated(now, trusted_us, rules);
   const int64_t elapsed_us = now.boot_us - state.boot_us;
   next.believable_us = state.believable_us == 0 ? 0 : state.believable_us + elapsed_us;

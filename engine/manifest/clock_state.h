@@ -69,7 +69,7 @@ ClockState first_state(const ClockReading& now, const ClockRules& rules);
 ClockState state_after_start(const ClockState& saved, const ClockReading& now,
                              const ClockRules& rules);
 // The next anchor of a running node, of which `trusted_us` is the present reading: believes what
-// has become believable and releases what has been steady for long enough.
+// has become believable and releases what has been steady for long enough. Never before `state`.
 ClockState renewed(const ClockState& state, int64_t trusted_us, const ClockReading& now,
                    const ClockRules& rules);
 // Held time is released: an operator says that the wall clock is right.

@@ -11,9 +11,9 @@ int64_t with_drift_us(int64_t elapsed_us) {
          elapsed % kMillion * TrustedClock::kDriftPpm / kMillion;
 }
 
-TrustedClock::TrustedClock(const Clock& machine, int64_t floor_us)
+TrustedClock::TrustedClock(const Clock& machine)
     : machine_(machine),
-      anchor_{.trusted_us = std::max(machine.wall_us(), floor_us), .boot_us = machine.boot_us()},
+      anchor_{.trusted_us = machine.wall_us(), .boot_us = machine.boot_us()},
       last_us_(anchor_.trusted_us) {}
 
 int64_t TrustedClock::now_us() {
@@ -24,18 +24,18 @@ int64_t TrustedClock::now_us() {
 }
 
 void TrustedClock::anchor(const ClockAnchor& anchor) {
-  if (!anchored_) last_us_ = anchor.trusted_us;
+  last_us_ = anchored_ ? std::max(last_us_, anchor.trusted_us) : anchor.trusted_us;
   anchored_ = true;
   anchor_ = anchor;
 }
 
-void TrustedClock::raise_floor_us(int64_t floor_us) {
-  if (floor_us <= last_us_) return;
-  last_us_ = floor_us;
-  anchor_.trusted_us = floor_us;
+ClockPoint TrustedClock::begin_line() {
+  anchor_.trusted_us = now_us();
   anchor_.boot_us = machine_.boot_us();
-  anchor_.permitted_us = std::max(anchor_.permitted_us, floor_us);
+  return {.trusted_us = anchor_.trusted_us, .boot_us = anchor_.boot_us};
 }
+
+void TrustedClock::raise(int64_t reading_us) { last_us_ = std::max(last_us_, reading_us); }
 
 int64_t TrustedClock::held_us() {
   const int64_t now = now_us();

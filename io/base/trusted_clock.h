@@ -5,8 +5,14 @@
 //   2. it is never later than its anchor plus the boot time that passed since then plus 500 ppm, so
 //      a wall clock that jumps ahead hides nothing;
 //   3. it never passes what the anchor permits: that much is durable, so that a later start can
-//      begin no earlier than any answer that was given (engine/clock_keeper.h renews it).
+//      begin no earlier than any answer that was given (engine/clock_keeper.h renews it);
+//   4. it is never before its anchor, nor before a reading that was raised to.
 // When (3) holds it up, because no anchor came, it stands still, and nothing dies.
+//
+// The clocks of a node have the same anchors and the same wall clock, but after a backward step of
+// the wall clock each stands where it was read last. An anchor is not before any of them
+// (begin_line), so it makes them equal again; what moves between shards in the meantime brings its
+// clock's reading along (raise).
 //
 // Until the first anchor comes it believes the wall clock as it found it at construction; nothing
 // may be answered by that, since the first anchor may be earlier.
@@ -30,19 +36,30 @@ struct ClockAnchor {
 // What `elapsed_us` of the boot-time clock may be in real time at most.
 int64_t with_drift_us(int64_t elapsed_us);
 
+// A reading, and the boot-time clock's at that moment.
+struct ClockPoint {
+  int64_t trusted_us = 0;
+  int64_t boot_us = 0;
+};
+
 class TrustedClock {
  public:
   static constexpr int64_t kDriftPpm = 500;
 
-  // `machine` must outlive this. `floor_us` is a reading that must not be undercut.
-  explicit TrustedClock(const Clock& machine, int64_t floor_us = 0);
+  // `machine` must outlive this.
+  explicit TrustedClock(const Clock& machine);
 
   int64_t now_us();
   // From now on time goes on from there. An anchor before the present reading does not turn it
-  // back.
+  // back; a later one raises it.
   void anchor(const ClockAnchor& anchor);
-  // Raises the bound below which now_us() may not fall (a commit stamp found on disk).
-  void raise_floor_us(int64_t floor_us);
+  // The bound (2) begins anew at the present reading. So until the next anchor no reading is later
+  // than the answer plus the boot time since plus 500 ppm, whatever the wall clock does; an anchor
+  // on or above that line undercuts nothing.
+  ClockPoint begin_line();
+  // Another clock of the node has read `reading_us`: no reading is earlier from now on. The bounds
+  // stay as they are.
+  void raise(int64_t reading_us);
   // How far the wall clock is ahead of trusted time: held time.
   int64_t held_us();
   const Clock& machine() const { return machine_; }

@@ -340,6 +340,7 @@ SimWorld& TestNode::world() {
 }
 
 SimLoop& TestNode::loop(uint32_t shard) { return *life_->shards.at(shard).loop; }
+Shard& TestNode::shard(uint32_t shard) { return *life_->shards.at(shard).shard; }
 
 const engine::TableEntry* TestNode::table(const std::string& name) {
   return node().tables(ShardId{0}).find(Bytes(name));

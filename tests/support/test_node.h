@@ -165,6 +165,9 @@ class TestNode {
   engine::EngineStats stats();  // summed over the shards
   SimWorld& world();
   SimLoop& loop(uint32_t shard);
+  Shard& shard(uint32_t shard);
+  // As TestNodeOptions::on_round, from now on; null: nothing any more.
+  void on_round(std::function<void(TestNode&)> call) { options_.on_round = std::move(call); }
   MemDisk& disk() { return *disk_; }
   const engine::TableEntry* table(const std::string& name);
   uint64_t seed() const { return options_.seed; }

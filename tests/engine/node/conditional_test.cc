@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/filter/compiled_filter.h"
+#include "io/base/random.h"
 #include "tests/support/seeds.h"
 #include "tests/support/test_node.h"
 
@@ -213,6 +215,89 @@ TEST_F(Conditional, AColdRowIsOneStepBetweenTheWritesThatComeMeanwhile) {
   EXPECT_EQ(value("a"), counter(1));
   EXPECT_EQ(value("c"), counter(9));
   EXPECT_TRUE(after->finished && drop->finished && set_b->finished);
+}
+
+// ---- a row longer than the cache, so that every reading of it waits for the disk
+
+class LongRow : public Conditional {
+ protected:
+  static TestNodeOptions options() {
+    TestNodeOptions o;
+    o.engine.memory_bytes = 4u << 20;
+    o.engine.table_bytes = 16u << 20;
+    o.min_latency_us = o.max_latency_us = 10'000;
+    return o;
+  }
+  LongRow() : Conditional(options()) {
+    FilterSpec spec;
+    FilterNode node;
+    node.kind = FilterKind::value_regex;
+    node.text = "magic";
+    spec.nodes.push_back(node);
+    magic_ = *engine::plan_filter(spec);
+  }
+
+  int64_t now_us() { return node_.world().clock().wall_us(); }
+  void fill() {
+    ASSERT_TRUE(node_.create_table("t", {"f"}));
+    Random random(7);
+    std::string noise(10'000, 'n');
+    for (int i = 0; i < 300; ++i) {
+      for (char& c : noise) c = static_cast<char>(random.below(256));
+      const std::string column = fmt::format("f:q{:03}", i);
+      ASSERT_TRUE(node_.set("t", "r", column, 1, noise));
+      if (i % 50 == 49) ASSERT_TRUE(node_.flush("t"));
+    }
+  }
+  // "magic" is the row's last cell.
+  void set_magic(int64_t expire_at_us) {
+    std::vector<OwnedMutation> ops = {set_cell("f:z", 1, "magic")};
+    ops[0].expire_at_us = expire_at_us;
+    ASSERT_TRUE(node_.write("t", "r", ops));
+    ASSERT_TRUE(node_.flush("t"));
+  }
+  std::unique_ptr<Pending> check_for_magic() {
+    auto pending = std::make_unique<Pending>();
+    pending->then_ops = {set_cell("f:y", 1, "then")};
+    pending->else_ops = {set_cell("f:y", 1, "else")};
+    pending->write.filter = &magic_;
+    auto begun = begin(std::move(pending), "r");
+    wait(*begun);
+    return begun;
+  }
+
+  engine::FilterPlan magic_;
+};
+
+TEST_F(LongRow, AConditionNeverRestsOnACellThatIsDeadAtTheCommit) {
+  fill();
+  set_magic(now_us() + 3'600'000'000);
+  const int64_t began_us = now_us();
+  const auto alive = check_for_magic();
+  ASSERT_FALSE(alive->write.error) << alive->write.error->message;
+  EXPECT_TRUE(alive->write.matched) << "nothing has died, so the reading counts";
+  const int64_t takes_us = now_us() - began_us;
+  ASSERT_GT(takes_us, 400'000) << "its blocks were in memory";
+  int aborted = 0;
+  for (int eighth = 1; eighth <= 9; ++eighth) {
+    const int64_t expires_us = now_us() + takes_us * eighth / 8 + 20'000;
+    set_magic(expires_us);
+    const int64_t left_us = expires_us - now_us();
+    const auto checked = check_for_magic();
+    const engine::ConditionalWrite& write = checked->write;
+    if (write.error) {
+      EXPECT_EQ(write.error->code, Errc::aborted) << write.error->message;
+      EXPECT_EQ(write.error->applied, Applied::not_applied);
+      EXPECT_TRUE(write.error->retryable());
+      ++aborted;
+      continue;
+    }
+    const auto stamp_us = static_cast<int64_t>(write.commit.stamp.value() / 1000);
+    EXPECT_EQ(write.matched, stamp_us <= expires_us)
+        << eighth << ": " << left_us << " us were left, the commit is " << stamp_us - expires_us
+        << " us behind the expiry";
+  }
+  EXPECT_GT(aborted, 0) << "no reading met the moment of the death";
 }
 
 // ---- at random, against a model of each row's values

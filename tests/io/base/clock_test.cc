@@ -51,21 +51,45 @@ TEST(TrustedClock, WallJumpingBackStopsItUntilTheWallHasCaughtUp) {
   EXPECT_EQ(clock.now_us(), kNow + kHour + kHour / 2);
 }
 
-TEST(TrustedClock, StartsNoEarlierThanItsFloor) {
-  ManualClock machine(kNow);
-  TrustedClock clock(machine, kNow + 10);
-  EXPECT_EQ(clock.now_us(), kNow + 10);
-}
-
-TEST(TrustedClock, RaisedFloorHoldsAndTimeGoesOnFromThere) {
+TEST(TrustedClock, ARaisedReadingHoldsAndTheBoundsStay) {
   ManualClock machine(kNow);
   TrustedClock clock(machine);
-  clock.raise_floor_us(kNow + 500);
+  clock.anchor({.trusted_us = kNow, .boot_us = 0, .permitted_us = kNow + 2'000});
+  clock.raise(kNow + 500);
   EXPECT_EQ(clock.now_us(), kNow + 500);
-  clock.raise_floor_us(kNow);
+  clock.raise(kNow);
   EXPECT_EQ(clock.now_us(), kNow + 500);
-  machine.advance_us(1'000);
+  machine.set_wall_us(kNow + kHour);
+  machine.advance_us(400);
+  EXPECT_EQ(clock.now_us(), kNow + 500) << "the line still begins at the anchor";
+  machine.advance_us(600);
   EXPECT_EQ(clock.now_us(), kNow + 1'000);
+  machine.advance_us(5'000);
+  EXPECT_EQ(clock.now_us(), kNow + 2'000) << "nothing more is permitted";
+}
+
+TEST(TrustedClock, ALaterAnchorRaisesIt) {
+  ManualClock machine(kNow, 0);
+  TrustedClock clock(machine);
+  clock.anchor({.trusted_us = kNow, .boot_us = 0});
+  machine.set_wall_us(kNow - kHour);
+  EXPECT_EQ(clock.now_us(), kNow);
+  clock.anchor({.trusted_us = kNow + 70, .boot_us = 0});
+  EXPECT_EQ(clock.now_us(), kNow + 70) << "another clock of the node has read this";
+}
+
+TEST(TrustedClock, ALineBeginsAtTheReadingWhateverTheWallDoesNext) {
+  ManualClock machine(kNow, 0);
+  TrustedClock clock(machine);
+  machine.advance_us(kHour);
+  machine.set_wall_us(kNow + 5);
+  const ClockPoint point = clock.begin_line();
+  EXPECT_EQ(point.trusted_us, kNow + 5);
+  EXPECT_EQ(point.boot_us, kHour);
+  machine.set_wall_us(kNow + 2 * kHour);
+  EXPECT_EQ(clock.now_us(), kNow + 5);
+  machine.advance_us(10);
+  EXPECT_EQ(clock.now_us(), kNow + 15);
 }
 
 TEST(TrustedClock, GoesOnFromAnAnchorAndNotPastWhatItPermits) {
