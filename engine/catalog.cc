@@ -214,6 +214,20 @@ void Catalog::created(Creation& creation, const std::vector<uint64_t>& versions)
   ++map_.version;
 }
 
+// ---- sessions
+
+Catalog::NewSession Catalog::plan_session() const {
+  NewSession plan{node_, {}};
+  plan.node.session = SessionEpoch{node_.session.value() + 1};
+  plan.edit = put_state(kNodeSubject, node_version_, encode_node_state(plan.node));
+  return plan;
+}
+
+void Catalog::drawn(const NewSession& plan, uint64_t version) {
+  node_ = plan.node;
+  node_version_ = version;
+}
+
 // ---- alterations
 
 Result<Catalog::Alteration> Catalog::plan_alter(const TableChange& change) const {

@@ -46,6 +46,14 @@ class Catalog {
  public:
   explicit Catalog(uint32_t shards) : shards_(shards) {}
 
+  // Another session, for blob ids: it belongs to whoever draws it, and the next start's is greater.
+  struct NewSession {
+    NodeState node;
+    SubjectEdit edit;
+  };
+  NewSession plan_session() const;
+  void drawn(const NewSession& plan, uint64_t version);
+
   // What the manifest said at this start.
   void load(const ManifestContents& manifest);
 

@@ -10,6 +10,7 @@
 #include "engine/plan_merge.h"
 #include "engine/read/run_iterator.h"
 #include "engine/run_shapes.h"
+#include "io/base/check.h"
 
 namespace cellar::engine {
 namespace {
@@ -64,6 +65,14 @@ class Running {
   ShardContext& shard_;
 };
 
+// The runs of the version with the numbers of `runs`, from `first` on, hold more tables.
+bool is_part(const Runs& runs, std::vector<TabletRun>::const_iterator first) {
+  bool part = false;
+  for (const TabletRun& run : runs) part |= run.tables.size() < (first++)->tables.size();
+  CHECK(!part || runs.size() == 1, "{} runs are merged without some of their tables", runs.size());
+  return part;
+}
+
 size_t tables_of(const Version& version) {
   size_t count = 0;
   for (const TabletRun& run : version.runs) count += run.tables.size();
@@ -89,9 +98,15 @@ PaceTask reclaim_task(Tablet& tablet, uint64_t bytes) {
   return task;
 }
 
+bool counts_versions(const MergePlan& plan) {
+  return MergeCut(plan.schema, plan.tablet_settled, plan.facts).retention().any_counts();
+}
+
 // REQUIRES: the compaction lock is held; `version` is the tablet's, so a flush may add newer runs
-// meanwhile but nobody else takes these away. Of a run some tables may be left out, for they do not
-// overlap. For the shape of the tree it takes all the time that it gets.
+// meanwhile but nobody else takes these away. Of a single run some tables may be left out, for they
+// do not overlap; nothing happens then where versions count, for a range delete that one of the
+// others keeps has a say in which are dead. For the shape of the tree it takes all the time that it
+// gets.
 Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs,
                                Purpose purpose) {
   ShardContext& shard = tablet.shard();
@@ -100,6 +115,8 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   const auto newer_runs = static_cast<size_t>(first - version->runs.begin());
   MergePlan plan =
       plan_merge(tablet, *version, version->memtables.size() + newer_runs, runs.size());
+  plan.part_of_run = is_part(runs, first);
+  if (plan.part_of_run && counts_versions(plan)) co_return Result<void>{};
   for (const TabletRun& run : runs) add_input(plan, run);
   plan.run = runs.front().number;
   plan.compression = compression_of_merge(tablet, plan.facts, runs);

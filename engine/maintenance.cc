@@ -6,6 +6,7 @@
 #include "engine/compact.h"
 #include "engine/compaction/reclaim_queue.h"
 #include "engine/flush.h"
+#include "engine/memory_deaths.h"
 #include "engine/reclaim.h"
 #include "engine/reclaim_plan.h"
 #include "io/base/log.h"
@@ -90,8 +91,28 @@ Tablet* Maintenance::next_to_flush() const {
     const auto it = tablets_.find(*flush_ahead_);
     if (it != tablets_.end() && it->second->has_unflushed()) return it->second.get();
   }
+  if (Tablet* dead = longest_dead_in_memory()) return dead;
   if (log_is_long && oldest && oldest->log_needed_from() < shard_.log->end()) return oldest;
   return nullptr;
+}
+
+Tablet* Maintenance::longest_dead_in_memory() const {
+  Tablet* first = nullptr;
+  int64_t first_us = shard_.runtime.clock.now_us() + 1;
+  for (const auto& [id, tablet] : tablets_) {
+    const int64_t due_us = tablet->has_unflushed() ? memory_due_us(*tablet) : INT64_MAX;
+    if (due_us >= first_us) continue;
+    first = tablet.get();
+    first_us = due_us;
+  }
+  return first;
+}
+
+int64_t Maintenance::look_again_us() const {
+  int64_t least_us = kMostReclaimWaitUs;
+  for (const auto& [id, tablet] : tablets_)
+    least_us = std::min(least_us, tablet->schema().options.reclaim_within_us / kLooksWithin);
+  return std::max(least_us, kLeastLookUs);
 }
 
 Async<Result<void>> Maintenance::flush_one(Tablet* tablet) {
@@ -105,7 +126,10 @@ Async<void> Maintenance::flush_loop() {
   while (pass && !stopping_) {
     Tablet* tablet = waits(flush_) ? nullptr : next_to_flush();
     if (tablet == nullptr) {
-      if (!waits(flush_)) shard_.refused_bytes = 0;  // there is room now, or nothing to flush
+      if (!waits(flush_)) {
+        shard_.refused_bytes = 0;  // there is room now, or nothing to flush
+        flush_.retry.arm_after_us(look_again_us());
+      }
       co_await flush_.wake.wait();
       continue;
     }
@@ -266,9 +290,9 @@ Async<void> Maintenance::reclaim_loop() {
     const int64_t now_us = shard_.runtime.clock.now_us();
     if (turn.due_us > now_us) {
       if (reclaim_told_ != told) continue;  // something changed while tablets were looked at
-      if (turn.due_us != INT64_MAX) {
+      if (!waits(reclaim_)) {
         reclaim_.retry.arm_after_us(
-            std::clamp(turn.due_us - now_us, kLeastReclaimWaitUs, kMostReclaimWaitUs));
+            std::clamp(turn.due_us - now_us, kLeastReclaimWaitUs, look_again_us()));
       }
       co_await reclaim_.wake.wait();
       continue;

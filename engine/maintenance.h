@@ -8,7 +8,8 @@
 //      whose active one is full;
 //   3. the tablet that is reclaimed next, while the one before it is: what killed cells has to be
 //      on disk before they can go;
-//   4. the tablet that holds the log back most, while the log is longer than its bound.
+//   4. a tablet with something in memory that has been dead for long (memory_deaths.h);
+//   5. the tablet that holds the log back most, while the log is longer than its bound.
 //
 // Reclaiming (reclaim.h) sleeps until the first death that gives it something to do, and looks
 // again when tables come or go; the tablets of the shard are one queue (reclaim_plan.h). A merge
@@ -52,6 +53,9 @@ class Maintenance {
   // not sooner than after the least. When a tablet is tried again: reclaim_attempt.h.
   static constexpr int64_t kMostReclaimWaitUs = 600'000'000;
   static constexpr int64_t kLeastReclaimWaitUs = 100'000;
+  // Of the shortest reclaim_within of the shard's tables, a look; and at least so long apart.
+  static constexpr int64_t kLooksWithin = 4;
+  static constexpr int64_t kLeastLookUs = 1'000'000;
   // So many runs too many (tablet.h), and a merge is begun whatever is to be reclaimed.
   static constexpr size_t kRunsThatCannotWait = 4;
   // Tablets looked at anew between two yields.
@@ -67,6 +71,11 @@ class Maintenance {
   // Resumes when the loops have ended; a job under way is finished first.
   Async<void> stop();
 
+  // A table or another rule came: what dies may do so sooner than was looked for.
+  void tables_changed() {
+    rules_changed();
+    wake_flush();
+  }
   // There may be something to flush.
   void wake_flush() { flush_.wake.notify_all(); }
   void runs_changed(TabletId tablet);
@@ -105,6 +114,9 @@ class Maintenance {
   Async<Result<void>> flush_one(Tablet* tablet);
   Async<Result<void>> compact_one(TabletId id);
   Tablet* next_to_flush() const;
+  Tablet* longest_dead_in_memory() const;
+  // So long after now a shard that nobody asks anything looks again: commits alone wake nobody.
+  int64_t look_again_us() const;
   bool waits(const LoopState& loop) const;
   void back_off(LoopState& loop, std::string_view what, const Error& error);
 

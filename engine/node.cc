@@ -99,6 +99,42 @@ Async<Result<void>> NodeImpl::publish() {
   co_return co_await on_every_shard(std::move(install));
 }
 
+// ---- sessions
+
+void NodeImpl::ask_session(ShardId shard) {
+  const auto give = [this, shard] { spawn(envs_.front().runtime.executor, give_session(shard)); };
+  if (shard == kHomeShard) return give();
+  mailbox(shard).post_on(kHomeShard, give);
+}
+
+Async<void> NodeImpl::give_session(ShardId shard) {
+  auto pass = sessions_.enter();
+  if (!pass) co_return;
+  auto drawn = co_await draw_session();
+  if (!drawn) {
+    log_warn("node", "no session for the blobs of shard {}, the next one asks again: {}", shard,
+             drawn.error().to_string());
+  }
+  const auto take = [this, shard, session = drawn ? *drawn : SessionEpoch{}] {
+    SessionBlobIds& ids = part(shard).engine.blob_ids();
+    session == SessionEpoch{} ? ids.not_drawn() : ids.renew(session);
+  };
+  if (shard == kHomeShard) {
+    take();
+  } else {
+    mailbox(kHomeShard).post_on(shard, take);
+  }
+}
+
+Async<Result<SessionEpoch>> NodeImpl::draw_session() {
+  AsyncMutex::Lock lock = co_await catalog_lock_.lock();
+  const Catalog::NewSession plan = catalog_.plan_session();
+  std::vector<SubjectEdit> edits{plan.edit};
+  CO_TRY(const std::vector<uint64_t> versions, co_await manifest_.commit(std::move(edits)));
+  catalog_.drawn(plan, versions.front());
+  co_return plan.node.session;
+}
+
 // ---- the catalog
 
 // A message to another shard is taken before any later one, so also before the parts are destroyed.
@@ -286,6 +322,7 @@ Async<Result<ClockReport>> NodeImpl::release_held_time(ShardId from) {
 // ---- the end
 
 Async<void> NodeImpl::discard(const Error& why) {
+  co_await sessions_.close();
   co_await clock_.stop();
   co_await drop_keeper_.stop();
   auto end = [this, &why](ShardId shard) -> Async<Result<void>> {
@@ -303,6 +340,7 @@ Async<void> NodeImpl::discard(const Error& why) {
 }
 
 Async<Result<void>> NodeImpl::close() {
+  co_await sessions_.close();
   co_await clock_.stop();
   co_await drop_keeper_.stop();
   auto end = [this](ShardId shard) { return part(shard).engine.close(); };

@@ -19,6 +19,7 @@
 #include "engine/preview_estimate.h"
 #include "engine/shard_engine.h"
 #include "io/runtime/event.h"
+#include "io/runtime/gate.h"
 
 namespace cellar::engine {
 
@@ -162,6 +163,10 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
                                         const RestoreRequest& request, Author by);
   Async<Result<TableEntry>> install_adopted(Catalog::Creation plan, std::vector<AuditEntry> entries,
                                             Author by);
+  // On that shard: half of its session's blob ids are used. On shard 0 a session is drawn for it.
+  void ask_session(ShardId shard);
+  Async<void> give_session(ShardId shard);
+  Async<Result<SessionEpoch>> draw_session();
   // By shard.
   std::vector<std::vector<TabletId>> tablets_of(const TableEntry& entry) const;
   Async<Result<void>> publish();
@@ -182,6 +187,7 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   Catalog catalog_;
   AuditTrail audit_;
   DropKeeper drop_keeper_;
+  Gate sessions_{"the node"};  // those who draw one
   AsyncMutex catalog_lock_;
   AsyncMutex reshape_lock_;  // taken before the catalog lock
   AsyncMutex backup_lock_;   // one backup at a time; taken before the others

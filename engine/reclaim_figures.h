@@ -11,14 +11,15 @@ namespace cellar::engine {
 
 struct ReclaimFigures {
   uint64_t live_bytes = 0;      // not dead, on disk or still in memory, about
-  uint64_t dead_bytes = 0;      // dead and still on disk,
+  uint64_t dead_bytes = 0;      // dead and still on disk or in memory,
   uint64_t overdue_bytes = 0;   // of these: for longer than reclaim_within and the margin
   uint64_t held_bytes = 0;      // hidden by a rule that may still be undone; not among the dead
   uint64_t pinned_bytes = 0;    // of files that only readers hold any more; not among the others
   uint64_t unknown_bytes = 0;   // of files that do not tell what dies in them; among the live
   uint64_t damaged_tables = 0;  // found damaged since the start: no merge reads them
   int64_t oldest_death_us = INT64_MAX;  // of what is dead; INT64_MAX: nothing is
-  // The deadline of the wholly dead or pinned file that is the first to have one; INT64_MAX: none.
+  // The deadline of the wholly dead or pinned file (or memtable) that is the first to have one;
+  // INT64_MAX: none.
   int64_t file_due_us = INT64_MAX;
   // Since when more is overdue than dead_slack allows, within some tablet; INT64_MAX: in none.
   int64_t over_slack_us = INT64_MAX;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/memory_deaths.h"
 #include "engine/reclaim_situation.h"
 #include "engine/reclaim_view.h"
 #include "engine/retention/dead_table.h"
@@ -53,11 +54,7 @@ bool is_over_slack(const Tablet& tablet, double live, double overdue) {
   return overdue >= 1 && overdue > tablet.schema().options.dead_slack * live;
 }
 
-double unflushed_bytes(const Tablet& tablet) {
-  double unflushed = 0;
-  for (const auto& memtable : tablet.version().memtables) {
-    unflushed += static_cast<double>(memtable->entries.content_bytes());
-  }
+double stored_per_byte(const Tablet& tablet) {
   double raw = 0;
   double stored = 0;
   for (const TabletRun& run : tablet.version().runs) {
@@ -66,7 +63,15 @@ double unflushed_bytes(const Tablet& tablet) {
       stored += static_cast<double>(table->meta().file_bytes);
     }
   }
-  return raw > stored ? unflushed * stored / raw : unflushed;
+  return raw > stored ? stored / raw : 1;
+}
+
+double unflushed_bytes(const Tablet& tablet) {
+  double unflushed = 0;
+  for (const auto& memtable : tablet.version().memtables) {
+    unflushed += static_cast<double>(memtable->entries.content_bytes());
+  }
+  return unflushed * stored_per_byte(tablet);
 }
 
 bool ReclaimOutlook::is_stale(Tablet& tablet) const {
@@ -171,6 +176,7 @@ ReclaimFigures ReclaimOutlook::figures(Tablet& tablet) {
     for (const auto& table : run.tables) figures.damaged_tables += table->is_damaged() ? 1 : 0;
   }
   if (is_over(tablet, now_us)) figures.over_slack_us = std::min(over_slack_us_, now_us);
+  add_memory_deaths(tablet, stored_per_byte(tablet), figures);
   return figures;
 }
 

@@ -66,6 +66,8 @@ class ReclaimOutlook {
 
 // So many overdue bytes are over the slack of that many living ones.
 bool is_over_slack(const Tablet& tablet, double live, double overdue);
+// What a byte of keys and values takes on disk, about, by the tablet's tables.
+double stored_per_byte(const Tablet& tablet);
 // About what the memtables will take on disk: living bytes, too.
 double unflushed_bytes(const Tablet& tablet);
 

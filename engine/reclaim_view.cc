@@ -83,8 +83,17 @@ class Deaths {
         firm_(TableRetention::firm(schema_, settled_of(tablet.version()), now_us_)),
         reads_(schema_, settled_of(tablet.version())) {
     for (const FamilySchema& family : schema_.families) {
-      for (const PastRule& past : family.history) undo_ |= past.can_be_undone(now_us_);
+      for (const PastRule& past : family.history) {
+        if (!past.can_be_undone(now_us_)) continue;
+        undo_ = true;
+        kept_until_us_ = std::max(kept_until_us_, past.undo_until_us);
+      }
     }
+    Instant kept_from = kNever;
+    for (size_t i = 0; i < firm_.size(); ++i)
+      kept_from = std::min(kept_from, firm_.family(i).firm_until());
+    counts_ = reads_.any_counts() || counts_when_merged();
+    if (counts_ && kept_from != kNever) kept_from_us_ = us_of(CommitStamp{kept_from});
   }
 
   ReclaimView take() {
@@ -95,6 +104,7 @@ class Deaths {
     for (size_t i = 0; i < view_.tables.size(); ++i) {
       const Killer killer = killer_of(view_.tables[i]);
       add_kills(killer, first_older(view_.tables[i].run));
+      if (view_.tables[i].run + 1 == tablet_.version().runs.size()) add_own_kills(i, killer);
     }
     return std::move(view_);
   }
@@ -116,7 +126,7 @@ class Deaths {
         TableDeaths deaths = deaths_of(table);
         deaths.run = i;
         deaths.run_number = version.runs[i].number;
-        deaths.alone = !reads_.any_counts() && (oldest || !any_expiry);
+        deaths.alone = !counts_ && (oldest || !any_expiry);
         view_.bytes += deaths.bytes;
         view_.tables.push_back(std::move(deaths));
       }
@@ -140,6 +150,12 @@ class Deaths {
     deaths.by_time = death_spans(schema_, firm_, facts, orphaned_us);
     if (undo_) deaths.hidden = death_spans(schema_, reads_, facts, orphaned_us);
     return deaths;
+  }
+
+  // While a change may be undone, as merges see it, each rule that may come back has a say.
+  bool counts_when_merged() const {
+    const int64_t merged_us = std::max<int64_t>(0, now_us_ - tablet_.margin_us());
+    return TableRetention::firm(schema_, settled_of(tablet_.version()), merged_us).any_counts();
   }
 
   size_t first_older(size_t run) const {
@@ -181,7 +197,8 @@ class Deaths {
       if (entries.empty()) continue;
       Killer killer;
       killer.index = kByMemtables;
-      killer.cells = static_cast<double>(entries.entries());
+      killer.cells = static_cast<double>(entries.entries() - entries.deletes());
+      killer.deletes = static_cast<double>(entries.deletes());
       killer.from_us = us_of(entries.min_stamp());
       killer.to_us = us_of(entries.max_stamp());
       killer.bounds = entries.time_bounds();
@@ -272,6 +289,24 @@ class Deaths {
     for (size_t t = from; t < view_.tables.size(); ++t) add_range_kills(killer, view_.tables[t]);
   }
 
+  // In the oldest run deletes stand for what a merge had to keep: they were too young, or a change
+  // could be undone, or the merge was of another part of the run. So what they cover lies beside
+  // them, and leaves with them in the next merge of the run.
+  void add_own_kills(size_t i, const Killer& of_table) {
+    TableDeaths& table = view_.tables[i];
+    const TableMeta& meta = table.table->meta();
+    Killer killer = of_table;
+    killer.from_us = std::max(killer.from_us, us_of(meta.settled_to()));
+    if (killer.deletes > 0) {
+      const auto rows = static_cast<double>(std::max<uint64_t>(meta.rows, 1));
+      add(killer, table, std::min(1.0, killer.deletes / rows) * static_cast<double>(table.bytes),
+          killer.from_us, std::max(killer.from_us, killer.to_us));
+    }
+    for (TableDeaths& beside : view_.tables) {
+      if (beside.run == table.run) add_range_kills(killer, beside);
+    }
+  }
+
   void add_cell_kills(const Killer& killer, double share, TableDeaths& older) const {
     const TableMeta& meta = older.table->meta();
     const auto bytes = static_cast<double>(older.bytes);
@@ -282,25 +317,35 @@ class Deaths {
         killer.from_us, killer.to_us);
   }
 
-  static void add_range_kills(const Killer& killer, TableDeaths& older) {
+  void add_range_kills(const Killer& killer, TableDeaths& older) const {
     size_t looked_at = 0;
     for (const StampedRange& range : *killer.ranges) {
       if (++looked_at > kMostRanges) return;
       if (range.stamp < older.table->meta().min_stamp) continue;
       const int64_t at_us = us_of(range.stamp);
-      older.by_newer.push_back({killer.index, {at_us, at_us, bytes_in(range, *older.table)}});
+      add_span(killer, older, {at_us, at_us, bytes_in(range, *older.table)});
     }
   }
 
-  static void add(const Killer& killer, TableDeaths& older, double bytes, int64_t from_us,
-                  int64_t to_us) {
+  void add(const Killer& killer, TableDeaths& older, double bytes, int64_t from_us,
+           int64_t to_us) const {
     if (bytes < 1 || to_us < from_us) return;
     const int64_t step_us = (to_us - from_us) / kSteps;
     for (int64_t i = 0; i < kSteps; ++i) {
       const int64_t begin_us = from_us + i * step_us;
       const int64_t end_us = i + 1 == kSteps ? to_us : begin_us + step_us;
-      older.by_newer.push_back({killer.index, {begin_us, end_us, bytes / kSteps}});
+      add_span(killer, older, {begin_us, end_us, bytes / kSteps});
     }
+  }
+
+  // Where versions count, a merge drops nothing that died since a change that may be undone.
+  void add_span(const Killer& killer, TableDeaths& older, DeathSpan span) const {
+    if (span.to_us >= kept_from_us_) {
+      older.hidden.push_back(span);
+      span.from_us = std::max(span.from_us, kept_until_us_);
+      span.to_us = std::max(span.to_us, kept_until_us_);
+    }
+    older.by_newer.push_back({killer.index, span});
   }
 
   Tablet& tablet_;
@@ -309,6 +354,10 @@ class Deaths {
   const TableRetention firm_;
   const TableRetention reads_;
   bool undo_ = false;
+  bool counts_ = false;  // versions, for a merge
+  // Deaths from here on are kept until then; kNeverUs: none is.
+  int64_t kept_from_us_ = kNeverUs;
+  int64_t kept_until_us_ = 0;
   size_t sample_ = CellProfile::kRowSample;
   ReclaimView view_;
 };

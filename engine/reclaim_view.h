@@ -6,7 +6,8 @@
 //                by itself. Rewriting that table is enough, unless versions count or something
 //                beside it may matter (`alone`).
 //   by newer     a newer run or memtable overwrote, deleted or pushed out the cell. It leaves when
-//                the two are merged down to the oldest run.
+//                the two are merged down to the oldest run. Deletes that a merge left in the oldest
+//                run kill within it.
 //
 // How much newer data killed is bounded, then sampled. A new cell kills at most one older cell: it
 // overwrites one, or lifts the rank of the versions below it by one. A row, family or column delete

@@ -126,6 +126,7 @@ Async<Result<void>> Recovery::recover_shards() {
                              .old_logs = node_.old_logs_,
                              .shared_blobs = node_.shared_blobs_,
                              .tokens = manifest_.node.tokens,
+                             .ask_session = [&node = node_, shard] { node.ask_session(shard); },
                              .read_only = node_.read_only_};
     auto part = std::make_unique<ShardPart>(node_.envs_[shard.value()], std::move(setup));
     node_.parts_[shard.value()] = std::move(part);

@@ -72,7 +72,7 @@ class Rewriting {
            co_await work_.open_table(store_.blobs(), item.meta.blob));
     const TableSlice slice(*table, item.rows);
     TableWriterOptions options;
-    options.blob = ids_.next_blob_id();
+    CO_TRY(options.blob, ids_.next_blob_id());
     options.table = tablet.state.table;
     options.tablet = tablet.id;
     options.tablet_start = tablet.state.start;

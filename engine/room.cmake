@@ -33,6 +33,7 @@ cellar_library(cellar_engine
     preview_rule.cc
     reclaim.cc
     reclaim_dead.cc
+    memory_deaths.cc
     reclaim_outlook.cc
     reclaim_plan.cc
     reclaim_part.cc

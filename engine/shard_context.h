@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/blob_ends.h"
@@ -39,16 +41,29 @@ class TabletWatcher {
   virtual void logs_released(std::vector<LogId> logs) = 0;
 };
 
-// Hands out blob ids: the session is in them, so that none is ever used twice.
+// Hands out blob ids: session and shard are in them, so that none is ever used twice. A session has
+// kBlobIdsPerSession of them; when half are used, another session is asked for, and used as soon as
+// it is there. One shard.
 class SessionBlobIds final : public BlobIds {
  public:
-  SessionBlobIds(SessionEpoch session, ShardId shard) : session_(session), shard_(shard.value()) {}
-  BlobId next_blob_id() override { return make_blob_id(session_, shard_, counter_++); }
+  static constexpr uint32_t kAskAt = kBlobIdsPerSession / 2;
+  static constexpr uint32_t kRetryMs = 100;
+
+  // `ask` begins to draw a session; renew() or not_drawn() follows, not from inside it.
+  SessionBlobIds(SessionEpoch session, ShardId shard, std::function<void()> ask)
+      : session_(session), shard_(shard.value()), ask_(std::move(ask)) {}
+  Result<BlobId> next_blob_id() override;
+  // REQUIRES: no id of this shard was ever made of the session.
+  void renew(SessionEpoch session);
+  // The next id asks again.
+  void not_drawn() { asked_ = false; }
 
  private:
   SessionEpoch session_;
   uint32_t shard_;
+  std::function<void()> ask_;
   uint32_t counter_ = 0;
+  bool asked_ = false;
 };
 
 struct ShardContext {

@@ -42,7 +42,7 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
                .manifest = ManifestClient(setup_.mailbox, setup_.manifest),
                .blob_ends = BlobEnds(reaper_, setup_.shared_blobs, setup_.mailbox),
                .loader = loader_,
-               .ids = SessionBlobIds(setup_.session, setup_.shard),
+               .ids = SessionBlobIds(setup_.session, setup_.shard, setup_.ask_session),
                .memtables = {},
                .memtable_hard_bytes = setup_.options.memory_bytes / setup_.shards / kMemtableShare,
                .memtable_soft_bytes =
@@ -284,6 +284,7 @@ void ShardEngine::add(std::vector<TabletSeed> seeds) {
     const bool added = tablets_.emplace(id, std::move(tablet)).second;
     CHECK(added, "tablet {} is on shard {} already", id, setup_.shard);
   }
+  maintenance_.tables_changed();
 }
 
 CommitStamp ShardEngine::last_stamp(const std::vector<TabletId>& ids) const {
@@ -302,7 +303,7 @@ CommitStamp ShardEngine::settled(const std::vector<TabletId>& ids) const {
 
 void ShardEngine::alter(const std::vector<TabletId>& ids, const TableSchema& schema) {
   for (TabletId id : ids) tablets_.at(id)->alter(schema);
-  maintenance_.rules_changed();
+  maintenance_.tables_changed();
 }
 
 void ShardEngine::hide(const std::vector<TabletId>& ids, bool hidden) {

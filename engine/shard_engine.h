@@ -6,6 +6,7 @@
 // the catalog; close() ends it in order. A crash needs nothing: destroy it after its loop.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -52,7 +53,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
     OldLogs& old_logs;          // shard 0's
     SharedBlobs& shared_blobs;  // shard 0's
     TokenWindow tokens;
-    std::optional<Error> read_only{};  // why nothing may be written; see Node::open_read_only()
+    std::function<void()> ask_session;  // see SessionBlobIds
+    std::optional<Error> read_only{};   // why nothing may be written; see Node::open_read_only()
   };
   ShardEngine(const ShardEnv& env, Setup setup);
   ~ShardEngine() override;
@@ -98,7 +100,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   Async<void> finish_drop(std::vector<TabletId> ids);
   ShardReshape& reshape() { return reshape_; }
   BlobReaper& reaper() { return reaper_; }
-  BlobIds& blob_ids() { return context_.ids; }
+  SessionBlobIds& blob_ids() { return context_.ids; }
   // Of those that are here, in the order asked for; of the descriptor only the id.
   // tablet_figures.cc
   std::vector<TabletFigures> figures(const std::vector<TabletId>& ids) const;

@@ -54,6 +54,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   TabletId id() const { return id_; }
   Epoch epoch() const { return state_.epoch; }
   const TableSchema& schema() const { return schema_->value; }
+  const TableRetention& retention() const { return schema_->retention; }
   const TabletState& state() const { return state_; }
   const Version& version() const { return *version_; }
   Ref<const Version> pin() const { return version_; }

@@ -36,6 +36,10 @@ MergeJob::MergeJob(BlobStore& store, BlobIds& ids, MergePlan plan)
   judge_.want_deaths(cut_off_.exact());
   if (plan_.background != nullptr) work_.emplace(*plan_.background, plan_.kind, plan_.least_share);
   for (auto& input : plan_.inputs) merge_.add(std::move(input));
+  // The deletes of a run's other tables are not among the inputs, and where versions count they
+  // decide which versions are dead.
+  CHECK(!plan_.part_of_run || !cut_off_.retention().any_counts(),
+        "a table of tablet {} is merged without its run, whose versions count", plan_.tablet);
   if (!cut_off_.retention().any_counts()) drop_repeated(plan_.range_deletes);
   for (const StampedRange& range : plan_.range_deletes) range_deletes_.add(range);
   range_deletes_.build();
@@ -50,10 +54,16 @@ Async<Result<std::vector<TableMeta>>> MergeJob::run() {
   co_return std::move(outputs_);
 }
 
-Async<Result<void>> MergeJob::merge() {
+// Those that the outputs need not keep.
+void MergeJob::drop_range_deletes() {
+  if (plan_.part_of_run) return;
   std::erase_if(plan_.range_deletes, [this](const StampedRange& range) {
     return !cut_off_.keeps_delete(range.stamp, false);
   });
+}
+
+Async<Result<void>> MergeJob::merge() {
+  drop_range_deletes();
   if (!plan_.range_deletes.empty()) {
     CO_TRY_VOID(co_await open_writer());
     for (StampedRange& range : plan_.range_deletes) writer_->add_range_delete(std::move(range));
@@ -195,7 +205,7 @@ Async<Result<void>> MergeJob::settle_writer() {
 
 Async<Result<void>> MergeJob::open_writer() {
   TableWriterOptions options;
-  options.blob = ids_.next_blob_id();
+  CO_TRY(options.blob, ids_.next_blob_id());
   options.table = plan_.schema.id;
   options.tablet = plan_.tablet;
   options.tablet_start = plan_.tablet_start;

@@ -8,7 +8,8 @@
 //     cell that something may need, its husk stays: key and expiry without the value;
 //   - delete markers that a newer marker of the inputs covers wholly, and at the bottom all delete
 //     markers and row-range deletes: nothing older is left to cover, and what is newer they do not
-//     cover. Where some family counts versions, only those behind the cut.
+//     cover. Where some family counts versions, only those behind the cut. A merge of part of a
+//     run keeps all its range deletes: they cover rows of the run's other tables.
 //   - tokens that count no more.
 //
 // It runs on its shard's loop in slices that the shard's Background grants and that end by the
@@ -64,6 +65,7 @@ class MergeJob {
   const MergeStats& stats() const { return stats_; }
 
  private:
+  void drop_range_deletes();
   Async<Result<void>> merge();
   Async<void> next_slice();
   void end_slice();

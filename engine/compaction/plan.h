@@ -15,6 +15,7 @@
 #include "engine/model/types.h"
 #include "engine/retention/merge_cut.h"
 #include "io/base/io_class.h"
+#include "io/base/result.h"
 #include "io/runtime/background.h"
 
 namespace cellar::engine {
@@ -24,6 +25,9 @@ struct MergePlan {
   // every commit in them visible to every reader that may come to see the output.
   std::vector<std::unique_ptr<EntryIterator>> inputs;
   std::vector<StampedRange> range_deletes;  // of all inputs
+  // The inputs are some of the tables of one run. A range delete is kept by one table of its run
+  // and covers the rows of all of them, so every range delete of the inputs stays.
+  bool part_of_run = false;
 
   // One reading of each, for the whole job.
   TableSchema schema;
@@ -52,7 +56,8 @@ struct MergePlan {
 class BlobIds {
  public:
   virtual ~BlobIds() = default;
-  virtual BlobId next_blob_id() = 0;
+  // UNAVAILABLE, with a retry hint, while there is none.
+  virtual Result<BlobId> next_blob_id() = 0;
 };
 
 }  // namespace cellar::engine

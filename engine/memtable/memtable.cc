@@ -21,6 +21,10 @@ bool Memtable::add(Bytes key, Bytes value) {
   const auto place = tree_.lower_bound(probe);
   if (place != tree_.end() && place->head == probe.head && place->key() == key) return false;
 
+  if (parsed.kind == EntryKind::cell) {
+    note_cell(value);
+    overwrites_ += overwrites_at(place, probe.head, key);
+  }
   char* record = arena_.allocate(8 + key.size() + value.size());
   store_le(record, static_cast<uint32_t>(key.size()));
   store_le(record + 4, static_cast<uint32_t>(value.size()));
@@ -30,9 +34,25 @@ bool Memtable::add(Bytes key, Bytes value) {
 
   ++inserts_;
   content_bytes_ += key.size() + value.size();
+  deletes_ += parsed.kind != EntryKind::cell && parsed.kind != EntryKind::token;
   bounds_.add_entry(parsed, value);
   note_stamp(parsed.stamp);
   return true;
+}
+
+void Memtable::note_cell(Bytes value) {
+  CellValue cell;
+  if (parse_cell_value(value, cell) && cell.expire_at_us != kNoExpiry)
+    earliest_expiry_us_ = std::min(earliest_expiry_us_, cell.expire_at_us);
+}
+
+// Where the stamp lies behind what a head covers, unequal heads answer without a look at the key.
+bool Memtable::overwrites_at(Tree::const_iterator place, uint64_t head, Bytes key) const {
+  if (place == tree_.end()) return false;
+  const size_t unstamped = key.size() - sizeof(uint64_t);
+  if (place->head != head && unstamped >= shared_.size() + sizeof head) return false;
+  return place->key().size() == key.size() &&
+         place->key().substr(0, unstamped) == key.substr(0, unstamped);
 }
 
 void Memtable::share(Bytes key) {

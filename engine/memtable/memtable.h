@@ -58,6 +58,7 @@ class Memtable {
 
   bool empty() const { return entries() == 0 && ranges_.empty(); }
   size_t entries() const { return tree_.size(); }
+  size_t deletes() const { return deletes_; }  // of them: of rows, families and columns
   // Memory taken, the tree's included, 256 KiB steps of the arena included.
   size_t bytes() const { return arena_.bytes() + range_bytes_; }
   // Of keys and values alone: what a flush will write, before compression.
@@ -66,6 +67,10 @@ class Memtable {
   CommitStamp min_stamp() const { return min_stamp_; }
   CommitStamp max_stamp() const { return max_stamp_; }
   const TimeBounds& time_bounds() const { return bounds_; }
+  // Of the cells with an expiry of their own; INT64_MAX: there are none.
+  int64_t earliest_expiry_us() const { return earliest_expiry_us_; }
+  // Cells that took the place of another cell of the memtable, at its very timestamp.
+  size_t overwrites() const { return overwrites_; }
   const std::vector<StampedRange>& range_deletes() const { return ranges_; }
   // At the end of its life: its memory, for who frees it in slices. Nothing else may be asked of it
   // afterwards.
@@ -121,6 +126,10 @@ class Memtable {
   // Cuts shared_ to what `key` begins with too.
   void share(Bytes key);
   void note_stamp(CommitStamp stamp);
+  void note_cell(Bytes value);
+  // `place`: where a key with that head comes to stand. True: what stands there differs by its
+  // stamp alone.
+  bool overwrites_at(Tree::const_iterator place, uint64_t head, Bytes key) const;
 
   Arena arena_;
   union {
@@ -130,6 +139,9 @@ class Memtable {
   size_t entries_at_cut_ = 0;  // of the last time that it was cut
   uint64_t inserts_ = 0;       // iterators compare it to know whether their place is stale
   size_t content_bytes_ = 0;
+  size_t deletes_ = 0;
+  size_t overwrites_ = 0;
+  int64_t earliest_expiry_us_ = INT64_MAX;
   size_t range_bytes_ = 0;
   CommitStamp min_stamp_ = kMaxStamp;
   CommitStamp max_stamp_;

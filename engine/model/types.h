@@ -31,7 +31,9 @@ inline constexpr int64_t kMaxTimestampUs = INT64_MAX;
 constexpr LogId make_log_id(SessionEpoch session, uint32_t shard) {
   return LogId{static_cast<uint64_t>(session.value()) << 16 | shard};
 }
-// `counter` below 2^24 per shard and session; shards below 2^10; sessions below 2^30.
+// What one session has for each shard.
+inline constexpr uint32_t kBlobIdsPerSession = 1u << 24;
+// REQUIRES: `counter` below kBlobIdsPerSession; shards below 2^10; sessions below 2^30.
 constexpr BlobId make_blob_id(SessionEpoch session, uint32_t shard, uint32_t counter) {
   return BlobId{static_cast<uint64_t>(session.value()) << 34 | static_cast<uint64_t>(shard) << 24 |
                 counter};

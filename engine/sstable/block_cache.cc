@@ -132,6 +132,7 @@ void BlockCache::insert(const BlockRef& ref, const CheckedBlock* stored) {
   if (packed == nullptr) ++block.refs_;  // the cache's
   CacheEntry& entry = packed == nullptr ? static_cast<CacheEntry&>(block) : *packed.release();
   entries_[entry.key()] = &entry;
+  offsets_[entry.key().blob].insert(entry.key().offset);
   entry.asked_ = 0;
   entry.in_main_ = remembered;
   enter(entry);
@@ -226,7 +227,24 @@ void BlockCache::shrink_main(size_t& packs) {
 // It is in no queue any more.
 void BlockCache::drop(CacheEntry& entry) {
   entries_.erase(entry.key());
+  const auto blob = offsets_.find(entry.key().blob);
+  if (blob != offsets_.end()) {
+    blob->second.erase(entry.key().offset);
+    if (blob->second.empty()) offsets_.erase(blob);
+  }
   let_go(entry);
+}
+
+void BlockCache::forget(BlobId blob) {
+  const auto it = offsets_.find(blob);
+  if (it == offsets_.end()) return;
+  const absl::flat_hash_set<uint64_t> offsets = std::move(it->second);
+  offsets_.erase(it);
+  for (const uint64_t offset : offsets) {
+    CacheEntry& entry = *entries_.at({blob, offset});
+    leave(entry);
+    drop(entry);
+  }
 }
 
 // Nor in the map.

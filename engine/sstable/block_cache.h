@@ -85,6 +85,8 @@ class BlockCache {
   // at hand: where there is no room it is kept in the block's place. When the key is there already,
   // what is cached stays.
   void insert(const BlockRef& block, const CheckedBlock* stored = nullptr);
+  // Its blocks leave: nobody will ask for one again.
+  void forget(BlobId blob);
   // Memory of the shard's open tables (index, filter) comes out of the same budget; blocks keep at
   // least an eighth of it.
   void charge(size_t bytes);
@@ -143,6 +145,7 @@ class BlockCache {
   size_t budget_bytes_;
   size_t charged_bytes_ = 0;
   absl::flat_hash_map<BlockKey, CacheEntry*> entries_;
+  absl::flat_hash_map<BlobId, absl::flat_hash_set<uint64_t>> offsets_;  // of all entries
   Queue small_;
   Queue main_;
   size_t unpacked_bytes_ = 0;  // of both queues

@@ -266,6 +266,7 @@ bool TableReader::may_contain(const RowProbe& probe, const IndexPart& part, size
 TableReader::~TableReader() {
   if (dictionary_bytes_ > 0) loader_.remove_dictionary(id());
   loader_.cache().release(memory_bytes_);
+  loader_.cache().forget(id());
 }
 
 }  // namespace cellar::engine

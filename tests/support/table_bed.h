@@ -29,7 +29,7 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
     if (random.one_in(2)) part_bytes = random.one_in(2) ? 1 : 200 + random.below(300);
   }
 
-  BlobId next_blob_id() override { return BlobId{++last_blob_}; }
+  Result<BlobId> next_blob_id() override { return BlobId{++last_blob_}; }
 
   engine::MergePlan plan(uint64_t table_bytes) {
     engine::MergePlan plan;

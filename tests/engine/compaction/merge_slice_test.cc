@@ -167,7 +167,7 @@ TEST_F(MergeSlices, OfARowWithAHundredThousandColumns) {
 // What is done once for a whole table: its filter, its index, and opening it.
 TEST_F(MergeSlices, OfTheTailOfALargeTable) {
   TableWriterOptions options = small_blocks();
-  options.blob = bed_.next_blob_id();
+  options.blob = *bed_.next_blob_id();
   options.block_bytes = 64;  // a block an entry, about
   constexpr int kRows = 300'000;
   auto out = bed_.world.block_on(bed_.loop, bed_.store.create(options.blob, 0, IoClass::flush));
