@@ -153,6 +153,7 @@ int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
                  why.what());
     std::_Exit(kExitCannotStart);
   } catch (...) {
+    std::fputs("cellard: ends, an exception of another kind was not caught\n", stderr);
   }
   std::abort();
 }
