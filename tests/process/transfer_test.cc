@@ -154,6 +154,17 @@ class Transfer : public testing::Test {
     return false;
   }
 
+  static std::string text_of(const fs::path& path) {
+    std::ifstream in(path);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  // The import is under way: a node that is not there at its first attempt to connect is an error.
+  static void wait_for_change(Tool& tool, const fs::path& checkpoint, const std::string& before) {
+    while (tool.running() && text_of(checkpoint) == before)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
   void restart_node() {
     node_->kill_now();
     const auto started = node_->start();
@@ -181,8 +192,9 @@ TEST_F(Transfer, WhatIsImportedAndExportedThroughKillsIsTheSame) {
     tool.kill();
   }
   {  // the node is killed: what is in doubt ends the import, and is named
+    const std::string before = text_of(checkpoint);
     Tool tool(node_->address(), import, dir_ / "import2.log");
-    std::this_thread::sleep_for(pause);
+    wait_for_change(tool, checkpoint, before);
     restart_node();
     if (tool.wait() != 0) {
       EXPECT_NE(tool.said().find("in doubt: lines "), std::string::npos) << tool.said();
@@ -192,8 +204,9 @@ TEST_F(Transfer, WhatIsImportedAndExportedThroughKillsIsTheSame) {
   {  // a sole writer repeats by itself
     std::vector<std::string> alone = import;
     alone.emplace_back("--sole-writer");
+    const std::string before = text_of(checkpoint);
     Tool tool(node_->address(), alone, dir_ / "import3.log");
-    std::this_thread::sleep_for(pause / 4);
+    wait_for_change(tool, checkpoint, before);
     restart_node();
     ASSERT_EQ(tool.wait(), 0) << tool.said();
   }
