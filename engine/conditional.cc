@@ -25,11 +25,18 @@ void finish(ConditionalWrite& write, std::optional<Error> error) {
   write.done(write);  // it may be gone afterwards
 }
 
+// The log has failed below the answer. A refusal has changed nothing; a repetition is in doubt as
+// its first attempt is.
+Error lost_below(const ConditionalWrite& write, Error error) {
+  if (write.repeated) error.applied = Applied::maybe_applied;
+  return error;
+}
+
 // Answers once everything that the reading may have seen is durable.
 Async<void> finish_when_durable(Tablet& tablet, ConditionalWrite& write, CommitStamp stamp,
                                 std::optional<Error> error, Gate::Pass pass) {
   auto durable = co_await tablet.commits().visible(stamp);
-  if (!durable) error = Error(Errc::unavailable, durable.error().message);
+  if (!durable) error = lost_below(write, Error(Errc::unavailable, durable.error().message));
   finish(write, std::move(error));
 }
 
@@ -37,7 +44,9 @@ Async<void> finish_when_durable(Tablet& tablet, ConditionalWrite& write, CommitS
 void finish_without_commit(Tablet& tablet, ConditionalWrite& write, CommitStamp stamp,
                            std::optional<Error> error) {
   // Of a log that has failed, what was read may be lost.
-  if (tablet.shard().is_stopped()) return finish(write, read_only_error(tablet.shard()));
+  if (tablet.shard().is_stopped()) {
+    return finish(write, lost_below(write, read_only_error(tablet.shard())));
+  }
   if (tablet.commits().empty()) return finish(write, std::move(error));
   auto pass = tablet.gate().enter();
   if (!pass) return finish(write, std::move(pass).error());
@@ -120,8 +129,9 @@ void settle(Tablet& tablet, ConditionalWrite& write, RowReading& reading) {
   if (tablet.condemned()) {
     return finish(write, Error(Errc::aborted, fmt::format("tablet {} is gone", tablet.id())));
   }
-  if (tablet.shard().is_stopped()) return finish(write, read_only_error(tablet.shard()));
   if (const TokenLookup* known = reading.known()) return answer_again(tablet, write, *known);
+  if (tablet.shard().is_stopped()) return finish(write, read_only_error(tablet.shard()));
+  if (auto valid = reading.check_schema(); !valid) return finish(write, std::move(valid).error());
   if (write.token.present()) {
     auto room = tablet.shard().tokens.make_room(tablet.shard().runtime.clock.now_us());
     if (!room) return finish_without_commit(tablet, write, std::move(room).error());
@@ -194,11 +204,6 @@ Async<void> go_on(Tablet& tablet, ConditionalWrite& write, std::unique_ptr<RowRe
     }
     step = reading->run();
   }
-  // The families may have changed meanwhile.
-  if (!error) {
-    auto valid = validate(write, tablet.schema(), tablet.shard().options.limits);
-    if (!valid) error = std::move(valid).error();
-  }
   if (error) {
     finish(write, std::move(error));
   } else {
@@ -254,8 +259,14 @@ RowReading::RowReading(Tablet& tablet, ConditionalWrite& write, bool may_wait)
 }
 
 Result<void> RowReading::open() {
-  if (write_.token.present()) TRY_VOID(open_token());
-  if (write_.plain) return {};
+  schema_version_ = tablet_.schema().version;
+  valid_ = validate(write_, tablet_.schema(), tablet_.shard().options.limits);
+  if (write_.token.present()) {
+    TRY_VOID(open_token());
+  } else {
+    TRY_VOID(valid_);
+  }
+  if (write_.plain || !valid_) return {};
   ReadSpec spec;
   spec.rows.add(KeyRange::single(write_.row));
   spec.rows.normalize();
@@ -265,7 +276,6 @@ Result<void> RowReading::open() {
   std::unique_ptr<FirstDeath> watch;
   if (may_wait_) watch = std::make_unique<FirstDeath>(tablet_.schema());
   first_death_ = watch.get();
-  schema_version_ = tablet_.schema().version;
   TRY(cursor_,
       tablet_.open_scan(spec, &as_of_, std::move(watch), columns_.empty() ? nullptr : &columns_));
   return {};
@@ -275,6 +285,11 @@ bool RowReading::still_holds(CommitStamp stamp) const {
   if (!cursor_ || first_death_ == nullptr) return true;
   if (tablet_.schema().version != schema_version_) return false;
   return !first_death_->by(static_cast<int64_t>(stamp.value() / 1000));
+}
+
+Result<void> RowReading::check_schema() const {
+  if (!valid_ || tablet_.schema().version == schema_version_) return valid_;
+  return validate(write_, tablet_.schema(), tablet_.shard().options.limits);
 }
 
 Result<void> RowReading::open_token() {

@@ -46,7 +46,8 @@ class RowReading {
  public:
   // `may_wait`: it may be settled though it had to wait, so it keeps what still_holds() needs.
   RowReading(Tablet& tablet, ConditionalWrite& write, bool may_wait = false);
-  // As check_issue() says of a token.
+  // A token is looked for first, whatever the schema says of the write: what it was valid for when
+  // it came for the first time may be gone. Otherwise as validate() and check_issue() say.
   Result<void> open();
   // done: what it was read for is known. blocked, yielded, failed as of ScanCursor.
   ScanStep run();
@@ -55,6 +56,8 @@ class RowReading {
   // REQUIRES: done. The first answer; null: the write is no repetition.
   const TokenLookup* known() const { return token_ ? &*token_ : nullptr; }
   bool matched() const { return exists_.found; }
+  // The write is valid, by the schema of now. REQUIRES: done, not known.
+  Result<void> check_schema() const;
   // What was read is what a reading at `stamp` would give, as far as time and the schema go.
   // REQUIRES: done; made with `may_wait` where it has waited.
   bool still_holds(CommitStamp stamp) const;
@@ -87,11 +90,12 @@ class RowReading {
   std::unique_ptr<ScanCursor> cursor_;  // null: nothing of the row is asked for
   const bool may_wait_;
   const FirstDeath* first_death_ = nullptr;  // the cursor's; null: nothing is noted
-  uint64_t schema_version_ = 0;              // that the cursor goes by
+  uint64_t schema_version_ = 0;              // that the cursor and valid_ go by
+  Result<void> valid_;                       // not: only the token is looked for
 };
 
 // True: the write is through (committed, refused or answered). False: it goes on by itself, with
-// the row open, and closes it. REQUIRES: the row is not open for another; the write was validated.
+// the row open, and closes it. REQUIRES: the row is not open for another; its key is valid.
 bool begin_conditional(Tablet& tablet, ConditionalWrite& write);
 
 }  // namespace cellar::engine

@@ -162,7 +162,8 @@ Result<void> Tablet::submit(Write& write) {
 
 Result<void> Tablet::submit(ConditionalWrite& write) {
   TRY_VOID(check_serving());
-  TRY_VOID(validate(write, schema(), shard_.options.limits));
+  TRY_VOID(validate_row_key(write.row));
+  if (write.token.present()) TRY_VOID(validate_token(write.token));
   TRY_VOID(check_row(write.row));
   if (!conditions_.idle()) {
     TRY(const bool waits, conditions_.delay(write));
@@ -181,13 +182,7 @@ void Tablet::submit_waiting(Write& write) {
   write.done(write);
 }
 
-bool Tablet::submit_waiting(ConditionalWrite& write) {
-  auto valid = validate(write, schema(), shard_.options.limits);
-  if (valid) return begin_conditional(*this, write);
-  write.error = std::move(valid).error();
-  write.done(write);
-  return true;
-}
+bool Tablet::submit_waiting(ConditionalWrite& write) { return begin_conditional(*this, write); }
 
 Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
   if (write.range) {

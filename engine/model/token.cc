@@ -22,7 +22,7 @@ Result<void> validate_token(const WriteToken& token) {
     return fail(Errc::invalid_argument,
                 "a write has a token, but the connection's hello named no client id");
   }
-  CHECK(token.client.size() <= kMaxTokenClientBytes, "a client id of {} bytes",
+  CHECK(token.client.size() <= kMaxTokenClientBytes, "a token's client of {} bytes",
         token.client.size());
   return {};
 }

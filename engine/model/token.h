@@ -1,8 +1,8 @@
 // Idempotency tokens as values: the token that a write carries, and the record that is kept under
 // it (SEMANTICS 2). What is done with them: engine/token_memory.h.
 //
-// A token's id, as it stands in its key (key.h), is the client's identity and the token together:
-//   client size: u8, client id, token
+// A token's id, as it stands in its key (key.h), is whose it is and the token together:
+//   client size: u8, client, token
 // The record, the value of that key:
 //   version: u8 = 1, flags: u8 (1 matched, 2 the cells were too many to be kept),
 //   until: zigzag varint, content: u64 low, u64 high,
@@ -21,7 +21,7 @@
 namespace cellar {
 
 inline constexpr size_t kMaxTokenBytes = 64;
-inline constexpr size_t kMaxTokenClientBytes = 64;
+inline constexpr size_t kMaxTokenClientBytes = 255;  // its size is a byte
 // Families, qualifiers and values of the returned cells that are kept for a repetition.
 inline constexpr size_t kMaxTokenCellBytes = 64 * 1024;
 
@@ -34,7 +34,7 @@ struct ContentHash {
 
 // What a write says of its token. Views.
 struct WriteToken {
-  Bytes client;           // the identity of its hello
+  Bytes client;           // whose it is; empty: nobody's, and not valid
   Bytes token;            // empty: the write has none
   int64_t issued_us = 0;  // by the trusted clock
   ContentHash content;

@@ -43,8 +43,8 @@ void ConditionalOp::start(const engine::TabletDescriptor& tablet) {
   write_.rules = decoded_.rules;
   write_.filter = filter_ ? &*filter_ : nullptr;
   if (!decoded_.token.empty()) {
-    client_id_ = session_->client_id();
-    write_.token.client = client_id_;
+    token_scope_ = session_->token_scope();
+    write_.token.client = token_scope_;
     write_.token.token = decoded_.token;
     write_.token.issued_us = decoded_.token_issued_us;
   }

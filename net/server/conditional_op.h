@@ -57,7 +57,7 @@ class ConditionalOp final : private MailboxMessage {
   wire::FrameHeader header_;
   KeptBody body_;
   wire::DecodedConditional decoded_;
-  std::string client_id_;  // the session's at the request
+  std::string token_scope_;  // the session's at the request
   std::optional<engine::FilterPlan> filter_;
   engine::ConditionalWrite write_;
   int64_t deadline_us_ = 0;  // 0: none

@@ -12,7 +12,7 @@ namespace fb = wire::fb;
 
 namespace {
 
-constexpr size_t kMaxClientIdBytes = kMaxTokenClientBytes;
+constexpr size_t kMaxClientIdBytes = 64;
 constexpr size_t kShownClientNameBytes = 64;  // longer ones are cut
 constexpr size_t kMaxEchoBytes = 1024;
 

@@ -1,5 +1,6 @@
 #include "net/server/session.h"
 
+#include "io/base/coding.h"
 #include "io/base/log.h"
 #include "io/base/time_text.h"
 #include "net/server/admission.h"
@@ -239,6 +240,21 @@ void Session::credit(const Frame& frame) {
   for (ReadOp& read : reads_) {
     if (read.header.request_id == frame.header.request_id) return read.add_credits(body->chunks());
   }
+}
+
+void Session::greet(std::string client_name, Bytes client_id) {
+  greeted_ = true;
+  opening_.end();
+  client_name_ = std::move(client_name);
+  token_scope_.clear();
+  if (client_id.empty()) return;
+  // The size before the name keeps two pairs with one concatenation apart.
+  if (identity_) {
+    const std::string& principal = identity_.principal->name;
+    put_u8(token_scope_, static_cast<uint8_t>(principal.size()));
+    token_scope_ += principal;
+  }
+  token_scope_ += client_id;
 }
 
 void Session::log_in(security::Identity identity) {

@@ -107,14 +107,8 @@ class Session final : private MapWaiter, private MemoryWaiter {
 
   ShardServer& shard() { return shard_; }
   bool greeted() const { return greeted_; }
-  // By a hello in which the client calls itself so; `client_id`: the identity that its tokens are
-  // scoped to, perhaps none.
-  void greet(std::string client_name, Bytes client_id) {
-    greeted_ = true;
-    opening_.end();
-    client_name_ = std::move(client_name);
-    client_id_ = client_id;
-  }
+  // By a hello in which the client calls itself so; `client_id`: perhaps none. Follows log_in().
+  void greet(std::string client_name, Bytes client_id);
   // Whose the changes are that come over it: the principal, or where nobody is asked, what the
   // client calls itself.
   engine::Author author() const {
@@ -141,7 +135,9 @@ class Session final : private MapWaiter, private MemoryWaiter {
   void log_answer(const wire::FrameHeader& request, security::AuditEvent event) {
     logged_.emplace(request.request_id, std::move(event));
   }
-  const std::string& client_id() const { return client_id_; }
+  // Whose the tokens of its writes are (WriteToken::client): the principal's and the client id's
+  // together, so that one principal never meets another's tokens; empty without a client id.
+  const std::string& token_scope() const { return token_scope_; }
   bool open() const { return !broken_; }
   const std::string& peer() const { return peer_; }
 
@@ -213,7 +209,7 @@ class Session final : private MapWaiter, private MemoryWaiter {
   std::string client_name_;
   wire::FrameReader frames_;
   bool greeted_ = false;
-  std::string client_id_;
+  std::string token_scope_;
   const StreamFacts facts_;
   AddressTable::Opening opening_;  // until the hello is answered
   security::Identity identity_;

@@ -118,7 +118,7 @@ void BatchWrite::add_with_token(size_t index, const engine::TabletDescriptor& ta
   engine::Write& part = add(index, tablet);
   if (token_writes_.empty()) {
     token_writes_.resize(parts_);
-    client_id_ = session_->client_id();
+    token_scope_ = session_->token_scope();
   }
   const wire::RowWrite& row = decoded_.rows[index];
   const std::span<const Mutation> mutations = decoded_.mutation(index).mutations;
@@ -129,7 +129,7 @@ void BatchWrite::add_with_token(size_t index, const engine::TabletDescriptor& ta
   write->row = row.row;
   write->then_mutations = mutations;
   write->plain = true;
-  write->token = {client_id_, row.token, row.token_issued_us, hash_of_mutations(mutations)};
+  write->token = {token_scope_, row.token, row.token_issued_us, hash_of_mutations(mutations)};
   write->done = token_part_done;
   write->context = &part;
   token_writes_[index] = std::move(write);

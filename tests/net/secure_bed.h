@@ -21,12 +21,15 @@ inline std::string principal_text(std::string_view name, std::string_view prefix
       name, security::hash_text(fmt::format("token-{}", name)), prefix, roles);
 }
 
-inline std::string hello_body(std::string_view token, std::string_view client_name = "test") {
+inline std::string hello_body(std::string_view token, std::string_view client_name = "test",
+                              std::string_view client_id = "") {
   flatbuffers::FlatBufferBuilder builder;
   const auto name = builder.CreateString(client_name.data(), client_name.size());
   const auto secret = wire::bytes_vector(builder, token);
+  const auto id = wire::bytes_vector(builder, client_id);
   wire::fb::HelloRequestBuilder hello(builder);
   hello.add_client_name(name);
+  if (!client_id.empty()) hello.add_client_id(id);
   if (!token.empty()) hello.add_auth_token(secret);
   return std::string(wire::finish_body(builder, hello.Finish()));
 }

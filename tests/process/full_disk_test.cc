@@ -44,9 +44,9 @@ class FullDisk : public Operate, public testing::WithParamInterface<SetUp> {
     std::string said;
     if (mounted_) EXPECT_EQ(run("umount " + path("disk"), said), 0) << said;
   }
-  client::SyncClient connect() {
+  client::SyncClient connect(int64_t request_deadline_us = 30'000'000) {
     client::ClientOptions options = options_of(*node_);
-    options.request_deadline_us = 1'000'000;
+    options.request_deadline_us = request_deadline_us;
     return client::SyncClient(options);
   }
   void create_tables() {
@@ -64,7 +64,7 @@ class FullDisk : public Operate, public testing::WithParamInterface<SetUp> {
   static std::string row(uint32_t i) { return fmt::format("r{:06}", i); }
   // Until some writes were refused for as long as their deadline.
   void fill(const std::string& table) {
-    client::SyncClient client = connect();
+    client::SyncClient client = connect(1'000'000);
     uint32_t next = 0;
     for (int refused = 0; refused < 4 && next < 20'000; ++next) {
       client::Mutation m(row(next * 7919 % (GetParam().shards * 100)) + std::to_string(next));
@@ -143,7 +143,8 @@ TEST_P(FullDisk, ANodeStartsReadsDeletesAndWritesWhenThereIsRoom) {
     if (life == 1) take_all();
     const auto started = node_->start();
     ASSERT_TRUE(started) << started.error().to_string() << read_all(path("disk/data.log"));
-    EXPECT_EQ(read_all(path("disk/data.log")).find("read-only"), std::string::npos);
+    EXPECT_EQ(read_all(path("disk/data.log")).find("read-only"), std::string::npos)
+        << read_all(path("disk/data.log"));
     expect_rows();
     ASSERT_NO_FATAL_FAILURE(delete_some());
     expect_rows();
@@ -153,7 +154,6 @@ TEST_P(FullDisk, ANodeStartsReadsDeletesAndWritesWhenThereIsRoom) {
     ASSERT_TRUE(client.drop_table("big"));
   }
   for (const char* other : {"disk/other", "disk/other.2"}) fs::remove(path(other));
-  std::this_thread::sleep_for(std::chrono::seconds(3));
   client::SyncClient client = connect();
   client::Mutation m("room");
   m.set("f", "q", "again", 1000);
