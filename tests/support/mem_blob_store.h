@@ -25,7 +25,14 @@ class MemBlobStore final : public BlobStore {
   // Appends fail once a writer has taken this many bytes.
   void fail_writes_after(uint64_t bytes) { write_limit_ = bytes; }
   size_t open_writers() const { return open_writers_; }
-  size_t room_bytes = 0;  // that a blob begins with, so that it need not be copied as it grows
+  // The next `count` blobs have room for so many bytes, whose pages are there: to write them is a
+  // copy, whatever the machine takes to give a page.
+  void make_rooms(size_t count, size_t bytes) {
+    for (size_t i = 0; i < count; ++i) {
+      rooms_.emplace_back(bytes, 'x');
+      rooms_.back().clear();
+    }
+  }
 
   Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t /*expected_bytes*/,
                                                     IoClass /*io_class*/) override {
@@ -51,7 +58,9 @@ class MemBlobStore final : public BlobStore {
   class Writer final : public BlobWriter {
    public:
     Writer(MemBlobStore& store, BlobId id) : store_(store), id_(id) {
-      content_.reserve(store.room_bytes);
+      if (store.rooms_.empty()) return;
+      content_ = std::move(store.rooms_.back());
+      store.rooms_.pop_back();
     }
     ~Writer() override { CHECK(closed_, "a writer was neither sealed nor abandoned"); }
     Async<Result<void>> append(Bytes part) override {
@@ -99,7 +108,7 @@ class MemBlobStore final : public BlobStore {
     static Async<void> complete(MemBlob& blob, BlobRead& read) {
       co_await yield_now();
       const auto found = blob.store_.blobs_.find(blob.id_);
-      const std::string content = found == blob.store_.blobs_.end() ? "" : found->second;
+      const Bytes content = found == blob.store_.blobs_.end() ? Bytes() : Bytes(found->second);
       const uint64_t bad = blob.store_.bad_offset_;
       if (bad >= read.offset && bad - read.offset < read.size) {
         read.error = Error(Errc::unavailable, "input/output error");
@@ -119,6 +128,7 @@ class MemBlobStore final : public BlobStore {
   };
 
   ShardExecutor executor_;
+  std::vector<std::string> rooms_;
   std::map<BlobId, std::string> blobs_;
   uint64_t bad_offset_ = UINT64_MAX;
   uint64_t write_limit_ = UINT64_MAX;

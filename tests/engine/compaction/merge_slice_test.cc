@@ -67,7 +67,7 @@ class MergeSlices : public testing::Test {
  protected:
   MergeSlices() {
     bed_.background = &background_;
-    bed_.store.room_bytes = 64u << 20;
+    bed_.store.make_rooms(4, 32u << 20);
   }
 
   static OwnedMutation set(int i, const std::string& value, int64_t at_us = 1000) {

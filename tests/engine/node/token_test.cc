@@ -90,7 +90,7 @@ TEST_F(Tokens, ARepetitionIsAnsweredWhateverTheSchemaSaysByThen) {
   check.then_ops.push_back(set_cell("g:q", 2000, "x"));
   EXPECT_EQ(ask(both), "OK");
   EXPECT_EQ(ask(check), "then");
-  EXPECT_EQ(ask(increment("b", 1)), "INVALID_ARGUMENT") << "a value of 1 byte";
+  EXPECT_EQ(ask(increment("b", 1)), "FAILED_PRECONDITION") << "a value of 1 byte";
   EXPECT_EQ(ask(put("c", counter_bytes(4))), "OK");
   EXPECT_EQ(ask(increment("d", 1)), "OK 5");
   ASSERT_TRUE(node.alter_table(dropping({"g"})));
