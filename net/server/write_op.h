@@ -105,7 +105,7 @@ class BatchWrite {
   size_t writes_capacity_ = 0;
   // Of the parts that have a token, instead of writes_; the engine answers through the part.
   std::vector<std::unique_ptr<engine::ConditionalWrite>> token_writes_;  // empty: no part has one
-  std::string token_scope_;                                                // of those
+  std::string token_scope_;                                              // of those
   size_t parts_ = 0;
   std::vector<std::unique_ptr<Share>> shares_;
   size_t shares_used_ = 0;
