@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "engine/inspect/inspect_file.h"
@@ -68,7 +69,11 @@ class DirectoryCheck {
         }
       }
     }
-    for (const auto& [path, size] : sizes_) any_of_ours_ |= is_ours(path);
+    for (const auto& [path, size] : sizes_) {
+      any_of_ours_ |= is_ours(path);
+      const auto name = log_file(path);
+      if (name && name->kind == LogFileName::Kind::gone) gone_.insert(name->log.value());
+    }
     co_return Result<void>();
   }
 
@@ -88,9 +93,16 @@ class DirectoryCheck {
     const auto name = parent(path) == kBlobDirectory ? parse_blob_file(leaf(path)) : std::nullopt;
     return name && name->sealed;
   }
+  static std::optional<LogFileName> log_file(std::string_view path) {
+    return parent(path) == kLogDirectory ? parse_log_file(leaf(path)) : std::nullopt;
+  }
   static bool is_segment(std::string_view path) {
-    const auto name = parent(path) == kLogDirectory ? parse_log_file(leaf(path)) : std::nullopt;
+    const auto name = log_file(path);
     return name && name->kind == LogFileName::Kind::segment;
+  }
+  // Of a log that was removed: a removal that was interrupted leaves some, and a shorter one.
+  bool is_litter(std::string_view path) const {
+    return is_segment(path) && gone_.contains(log_file(path)->log.value());
   }
   static bool is_manifest(std::string_view path) {
     return parent(path) == kManifestDirectory && parse_manifest_name(leaf(path)).has_value();
@@ -113,6 +125,7 @@ class DirectoryCheck {
   Async<Result<void>> check_files() {
     for (const auto& [path, size] : sizes_) {
       if (!is_blob(path) && !is_segment(path) && !is_manifest(path)) continue;
+      if (is_litter(path)) continue;
       const Result<void> done =
           co_await inspect_file(fs_, path, DumpOptions{.entries = true}, dump_);
       if (!done) dump_.problem(fmt::format("{}: {}", path, done.error().to_string()));
@@ -260,16 +273,12 @@ class DirectoryCheck {
   // tablet still needs has at least one.
   void check_logs() {
     std::map<uint64_t, std::set<uint64_t>> logs;
-    std::set<uint64_t> gone;
     for (const auto& [path, size] : sizes_) {
-      if (parent(path) != kLogDirectory) continue;
-      const auto name = parse_log_file(leaf(path));
-      if (!name) continue;
-      if (name->kind == LogFileName::Kind::segment) logs[name->log.value()].insert(name->segment);
-      if (name->kind == LogFileName::Kind::gone) gone.insert(name->log.value());
+      if (!is_segment(path) || is_litter(path)) continue;
+      const auto name = log_file(path);
+      logs[name->log.value()].insert(name->segment);
     }
     for (const auto& [log, segments] : logs) {
-      if (gone.contains(log)) continue;
       uint64_t expected = *segments.begin();
       for (const uint64_t segment : segments) {
         for (; expected < segment; ++expected) {
@@ -282,8 +291,7 @@ class DirectoryCheck {
     for (const auto& [table, tablets] : tablets_) {
       for (const auto& [id, tablet] : tablets) {
         for (const LogSpan& span : tablet.spans) {
-          const bool there = logs.contains(span.log.value()) && !gone.contains(span.log.value());
-          if (there || span.from == span.to) continue;
+          if (logs.contains(span.log.value()) || span.from == span.to) continue;
           dump_.problem(fmt::format("log {:016x} is missing: tablet {} has commits in it",
                                     span.log.value(), id));
         }
@@ -293,6 +301,10 @@ class DirectoryCheck {
 
   void name_orphans() {
     for (const auto& [path, size] : sizes_) {
+      if (is_litter(path)) {
+        dump_.note(fmt::format("{} is of a log that was removed; the next start removes it", path));
+        continue;
+      }
       if (path == kCurrentPath || path == current_ || is_segment(path)) continue;
       if (path == kPreviousPath || path == kSpareManifestPath || is_start_spare(path)) continue;
       if (is_blob(path)) {
@@ -317,6 +329,7 @@ class DirectoryCheck {
   FileSystem& fs_;
   Dump& dump_;
   std::map<string, uint64_t> sizes_;  // all files, by path; of blobs how large they are
+  std::set<uint64_t> gone_;           // logs that were removed
   bool any_of_ours_ = false;
   string current_;  // the manifest that is true
   bool loaded_ = false;

@@ -49,12 +49,13 @@ void AgingWriter::acknowledge(Slot& slot, uint64_t value, int64_t brief_us) {
   if (brief_us != 0) slot.brief_us = brief_us;
 }
 
-void AgingWriter::write_until_failure(const std::string& address, size_t depth,
-                                      size_t value_bytes) {
+void AgingWriter::write_until_failure(const std::string& address, size_t depth, size_t value_bytes,
+                                      uint32_t attempts) {
   client::ClientOptions options;
   options.address = address;
-  options.request_deadline_us = 20'000'000;
-  options.retry.max_attempts = 1;  // the first failure ends the load
+  options.request_deadline_us = attempts == 1 ? 20'000'000 : 3'000'000;
+  options.retry.max_attempts = attempts;
+  options.retry.backoff_max_us = 100'000;
   client::SyncClient sync(options);
   bool failed = false;
   size_t in_flight = 0;

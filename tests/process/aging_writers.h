@@ -25,8 +25,10 @@ class AgingWriter {
 
   AgingWriter(int number, uint64_t seed) : number_(number), random_(seed), slots_(kSlots) {}
 
-  // `depth` requests in flight, until one fails. Values of up to `value_bytes`.
-  void write_until_failure(const std::string& address, size_t depth, size_t value_bytes);
+  // `depth` requests in flight, until one fails for good: what was not applied is sent up to
+  // `attempts` times. Values of up to `value_bytes`.
+  void write_until_failure(const std::string& address, size_t depth, size_t value_bytes,
+                           uint32_t attempts = 1);
   // Reads all of its rows. What is wrong; empty: nothing. What was in doubt is known from then on.
   std::vector<std::string> check(client::SyncClient& client);
 

@@ -8,6 +8,7 @@
 
 #include "engine/store/blob_files.h"
 #include "engine/store/format_file.h"
+#include "engine/store/log_files.h"
 #include "engine/store/manifest_file.h"
 #include "io/disk/mem_fs.h"
 #include "io/runtime/sim_loop.h"
@@ -144,6 +145,17 @@ TEST_F(VerifyDirectory, AMissingLogIsNamed) {
   const Verdict verdict = verify(*copy);
   EXPECT_GE(verdict.problems, 1u);
   EXPECT_NE(verdict.text.find("log "), std::string::npos) << verdict.text;
+}
+
+// A node was killed while it made the files of a log shorter that nobody needs any more.
+TEST_F(VerifyDirectory, WhatIsLeftOfARemovedLogIsInOrder) {
+  const LogId log{0x77};
+  ASSERT_TRUE(node_.disk().write_all(segment_path(log, 3), "half of it"));
+  const Verdict damaged = verify(node_.disk());
+  EXPECT_EQ(damaged.problems, 1u) << damaged.text;
+  ASSERT_TRUE(node_.disk().write_all(gone_path(log), ""));
+  const Verdict verdict = verify(node_.disk());
+  EXPECT_EQ(verdict.problems, 0u) << verdict.text;
 }
 
 // Every byte of a table, and every byte of the manifest that says something, is under a checksum.
