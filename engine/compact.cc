@@ -136,6 +136,7 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   for (const Ref<TabletTable>& input : inputs) {
     if (input->is_damaged()) co_return std::unexpected(*input->damage());
   }
+  version = nullptr;                      // its memtables may be flushed long before the merge ends
   Pace shape_pace(shard.runtime.timers);  // has no rests, but tells how long it took
   Pace& pace = purpose == Purpose::reclaim ? shard.reclaim_pace : shape_pace;
   const PaceTask task = purpose == Purpose::reclaim ? reclaim_task(tablet, bytes_in) : PaceTask{};
@@ -195,37 +196,37 @@ bool nothing_to_merge(const Tablet& tablet, const Version& version) {
 Async<Result<bool>> compact_step(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
   if (tablet.condemned()) co_return false;
-  const Ref<const Version> version = tablet.pin();
+  Ref<const Version> version = tablet.pin();
   const std::optional<RunWindow> window = pick_merge_of(tablet.run_shapes());
   if (!window) co_return false;
   // The window counts from the oldest, which is the version's last.
   const auto end = version->runs.end() - static_cast<ptrdiff_t>(window->first);
   Runs runs(end - static_cast<ptrdiff_t>(window->count), end);
-  CO_TRY_VOID(co_await merge_runs(tablet, version, std::move(runs), Purpose::shape));
+  CO_TRY_VOID(co_await merge_runs(tablet, std::move(version), std::move(runs), Purpose::shape));
   co_return true;
 }
 
 Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
   AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
-  const Ref<const Version> version = tablet.pin();
+  Ref<const Version> version = tablet.pin();
   const size_t all = version->runs.size();
   if (all == 0) co_return Result<void>{};
   const auto begin = version->runs.begin() + static_cast<ptrdiff_t>(first % all);
   const size_t most = all - first % all;
   Runs runs(begin, begin + static_cast<ptrdiff_t>(1 + count % most));
-  co_return co_await merge_runs(tablet, version, std::move(runs), Purpose::shape);
+  co_return co_await merge_runs(tablet, std::move(version), std::move(runs), Purpose::shape);
 }
 
 Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob) {
   AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
-  const Ref<const Version> version = tablet.pin();
+  Ref<const Version> version = tablet.pin();
   for (const TabletRun& run : version->runs) {
     for (const Ref<TabletTable>& table : run.tables) {
       if (table->blob() != blob) continue;
       Runs only{TabletRun{run.number, {table}}};
-      co_return co_await merge_runs(tablet, version, std::move(only), Purpose::reclaim);
+      co_return co_await merge_runs(tablet, std::move(version), std::move(only), Purpose::reclaim);
     }
   }
   co_return Result<void>{};
@@ -234,7 +235,7 @@ Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob) {
 Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number) {
   AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
-  const Ref<const Version> version = tablet.pin();
+  Ref<const Version> version = tablet.pin();
   const auto first = std::find_if(version->runs.begin(), version->runs.end(),
                                   [number](const TabletRun& r) { return r.number <= number; });
   Runs runs(first, version->runs.end());
@@ -242,18 +243,19 @@ Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number) {
   if (runs.size() == version->runs.size() && nothing_to_merge(tablet, *version)) {
     co_return Result<void>{};
   }
-  co_return co_await merge_runs(tablet, version, std::move(runs), Purpose::reclaim);
+  co_return co_await merge_runs(tablet, std::move(version), std::move(runs), Purpose::reclaim);
 }
 
 Async<Result<void>> compact_fully(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
-  const Ref<const Version> version = tablet.pin();
+  Ref<const Version> version = tablet.pin();
   if (nothing_to_merge(tablet, *version) &&
       (version->runs.empty() || !wants_other_compression(tablet, version->runs.back()))) {
     co_return Result<void>{};
   }
-  co_return co_await merge_runs(tablet, version, version->runs, Purpose::shape);
+  Runs all = version->runs;
+  co_return co_await merge_runs(tablet, std::move(version), std::move(all), Purpose::shape);
 }
 
 }  // namespace cellar::engine

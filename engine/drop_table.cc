@@ -104,7 +104,8 @@ Async<std::vector<DroppedTable>> NodeImpl::dropped_here() {
     auto there = [this, &tables, shard = ShardId{i}]() -> Async<void> {
       for (DroppedTable& table : tables) {
         const std::vector<TabletId> ids = tablets_of(table.entry)[shard.value()];
-        for (const TabletFigures& of : part(shard).engine.figures(ids)) table.bytes += of.bytes;
+        const auto figures = co_await part(shard).engine.figures(ids);
+        for (const TabletFigures& of : figures) table.bytes += of.bytes;
       }
       co_return;
     };

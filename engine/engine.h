@@ -95,7 +95,9 @@ struct EngineStats {
   uint64_t tables_on_disk = 0;  // SSTables
   uint64_t table_bytes = 0;     // of them
   uint64_t log_bytes = 0;
+  uint64_t log_pending_bytes = 0;  // appended and not on disk yet, in memory
   uint64_t memtable_bytes = 0;
+  uint64_t pinned_memtable_bytes = 0;  // of them: flushed, and held by readers
   uint64_t cache_bytes = 0;
   uint64_t metadata_bytes = 0;  // indexes and filters held in memory
   uint64_t tokens = 0;          // remembered in memory

@@ -96,6 +96,7 @@ Async<Result<void>> flush_tablet(Tablet& tablet) {
   while (Ref<TabletMemtable> memtable = tablet.oldest_frozen()) {
     if (memtable->entries.min_stamp() > last) break;
     CO_TRY_VOID(co_await flush_oldest(tablet, std::move(memtable)));
+    tablet.shard().cursors.shed(tablet.shard().memtables, tablet.shard().pinned_bound());
   }
   co_return Result<void>{};
 }

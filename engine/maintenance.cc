@@ -28,13 +28,17 @@ Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
           std::min<uint64_t>(kMaxLogBytes, kMaxLogSegments * shard.options.log_segment_bytes)),
       flush_(shard.runtime.timers),
       compaction_(shard.runtime.timers),
-      reclaim_(shard.runtime.timers) {}
+      reclaim_(shard.runtime.timers),
+      log_timer_(
+          shard.runtime.timers, [](void* deaths) { static_cast<LogDeaths*>(deaths)->wake(); },
+          &shard.log_deaths) {}
 
 void Maintenance::start() {
   spawn(shard_.runtime.executor, flush_loop());
   spawn(shard_.runtime.executor, compaction_loop());
   spawn(shard_.runtime.executor, reclaim_loop());
   spawn(shard_.runtime.executor, release_loop());
+  spawn(shard_.runtime.executor, log_loop());
 }
 
 Async<void> Maintenance::stop() {
@@ -44,6 +48,8 @@ Async<void> Maintenance::stop() {
   compaction_.wake.notify_all();
   reclaim_.wake.notify_all();
   shard_.memtables.release.wake();
+  shard_.log_deaths.wake();
+  if (shard_.log) shard_.log->give_up_erasing();
   co_await loops_.close();
 }
 
@@ -69,9 +75,9 @@ void Maintenance::back_off(LoopState& loop, std::string_view what, const Error& 
 Tablet* Maintenance::next_to_flush() const {
   if (shard_.is_stopped()) return nullptr;
   const bool short_of_memory =
-      shard_.memtables.bytes > shard_.memtable_soft_bytes ||
-      shard_.memtables.bytes + shard_.refused_bytes > shard_.memtable_hard_bytes;
-  const bool log_is_long = shard_.log->bytes_on_disk() > log_bound_;
+      shard_.memtables_are_many() ||
+      shard_.memtables.bytes + shard_.refused_bytes > shard_.memtable_room();
+  const bool log_is_long = shard_.log->needed_bytes() > log_bound_;
   Tablet* biggest = nullptr;
   Tablet* ready = nullptr;
   Tablet* oldest = nullptr;
@@ -92,7 +98,8 @@ Tablet* Maintenance::next_to_flush() const {
     if (it != tablets_.end() && it->second->has_unflushed()) return it->second.get();
   }
   if (Tablet* dead = longest_dead_in_memory()) return dead;
-  if (log_is_long && oldest && oldest->log_needed_from() < shard_.log->end()) return oldest;
+  const LogPosition flush_to = log_is_long ? shard_.log->end() : log_cleared_to_;
+  if (oldest && oldest->log_needed_from() < flush_to) return oldest;
   return nullptr;
 }
 
@@ -166,6 +173,28 @@ Async<void> Maintenance::release_loop() {
   }
 }
 
+// Busy shards have nothing to do here: their log has moved on long before anything is due.
+Async<void> Maintenance::log_loop() {
+  auto pass = loops_.enter();
+  LogDeaths& deaths = shard_.log_deaths;
+  while (pass && !stopping_) {
+    const int64_t now_us = shard_.runtime.clock.now_us();
+    const int64_t due_us = deaths.due_us();
+    const bool stopped = shard_.is_stopped();
+    if (due_us > now_us || stopped) {
+      const int64_t wait_us = std::clamp(due_us - now_us, kLeastReclaimWaitUs, kMostReclaimWaitUs);
+      if (due_us != INT64_MAX && !stopped) log_timer_.arm_after_us(wait_us);
+      co_await deaths.wait();
+      continue;
+    }
+    auto cleared = co_await shard_.log->erase(deaths.take(now_us));
+    if (!cleared) continue;  // the log has failed or is closed
+    log_cleared_to_ = std::max(log_cleared_to_, *cleared);
+    trim_log();
+    wake_flush();
+  }
+}
+
 // ---- compacting
 
 Async<Result<void>> Maintenance::compact_one(TabletId id) {
@@ -215,7 +244,10 @@ Async<void> Maintenance::compaction_loop() {
     const TabletId id = *to_compact_.begin();
     to_compact_.erase(to_compact_.begin());
     auto done = co_await compact_one(id);
-    if (done || is_given_up(done.error()) || shard_.is_stopped()) continue;
+    if (done || shard_.is_stopped()) continue;
+    // A schema was changed meanwhile: the merge begins anew. What was dropped is not found again.
+    if (done.error().code == Errc::aborted) to_compact_.insert(id);
+    if (is_given_up(done.error())) continue;
     to_compact_.insert(id);
     back_off(compaction_, "compaction", done.error());
   }

@@ -1,6 +1,6 @@
 // Maintenance: what a shard does by itself: flushing, compacting, reclaiming, trimming its log.
 // Three loops, so that a long compaction does not hold up a flush; each does one thing at a time.
-// A fourth frees the memory of memtables that are gone.
+// A fourth frees the memory of memtables that are gone, a fifth has the log cleared in time.
 //
 // What is flushed next, in this order:
 //   1. the biggest memtable, while all of them take more than the soft bound;
@@ -9,7 +9,8 @@
 //   3. the tablet that is reclaimed next, while the one before it is: what killed cells has to be
 //      on disk before they can go;
 //   4. a tablet with something in memory that has been dead for long (memory_deaths.h);
-//   5. the tablet that holds the log back most, while the log is longer than its bound.
+//   5. the tablet that holds the log back most, while the log is longer than its bound, or has to
+//      be cleared of what has died in it (log_deaths.h).
 //
 // Reclaiming (reclaim.h) sleeps until the first death that gives it something to do, and looks
 // again when tables come or go; the tablets of the shard are one queue (reclaim_plan.h). A merge
@@ -101,6 +102,7 @@ class Maintenance {
   Async<void> compaction_loop();
   Async<void> reclaim_loop();
   Async<void> release_loop();
+  Async<void> log_loop();
   // The tablet whose turn it is, and when that begins: trusted time; INT64_MAX: none.
   struct Turn {
     TabletId tablet;
@@ -126,9 +128,11 @@ class Maintenance {
   LoopState flush_;
   LoopState compaction_;
   LoopState reclaim_;
-  uint64_t reclaim_told_ = 0;            // how often something changed that reclaiming looks at
-  std::optional<TabletId> flush_ahead_;  // what is reclaimed next
-  int64_t next_reclaim_us_ = INT64_MAX;  // trusted, as of its last look
+  Timer log_timer_;
+  LogPosition log_cleared_to_ = kLogBegin;  // memtables that begin before are flushed
+  uint64_t reclaim_told_ = 0;               // how often something changed that reclaiming looks at
+  std::optional<TabletId> flush_ahead_;     // what is reclaimed next
+  int64_t next_reclaim_us_ = INT64_MAX;     // trusted, as of its last look
   std::set<TabletId> to_compact_;
   std::set<TabletId> to_compact_later_;  // after reclaiming
   bool stopping_ = false;

@@ -58,6 +58,21 @@ int64_t memory_due_us(const Tablet& tablet) {
   return add_saturating(first_memory_death_us(tablet), tablet.margin_us() + wait_us);
 }
 
+int64_t log_due_us(const Tablet& tablet, const Memtable& flushed) {
+  const TimeBounds& bounds = flushed.time_bounds();
+  // It may have taken the place of what was flushed before it.
+  const bool replaces = bounds.has_cells() && bounds.min_timestamp_us <= tablet.newest_flushed_us();
+  const int64_t death_us =
+      replaces ? born_us(flushed) : first_death_of(flushed, tablet.retention());
+  if (death_us == kNeverUs) return kNeverUs;
+  const int64_t within_us = tablet.schema().options.reclaim_within_us;
+  const auto flush_us =
+      static_cast<int64_t>(LogDeaths::kFlushedWithin * static_cast<double>(within_us));
+  const int64_t flushed_us = add_saturating(death_us, tablet.margin_us() + flush_us);
+  const int64_t now_us = tablet.shard().runtime.clock.now_us();
+  return add_saturating(std::max(flushed_us, now_us), within_us / LogDeaths::kClearWait);
+}
+
 void add_memory_deaths(Tablet& tablet, double scale, ReclaimFigures& figures) {
   const int64_t now_us = tablet.shard().runtime.clock.now_us();
   const int64_t grace_us = reclaim_grace_us(tablet);

@@ -18,6 +18,10 @@ int64_t first_memory_death_us(const Tablet& tablet);
 // leaves out what has aged, and most of reclaim_within is left for what follows. INT64_MAX: never.
 int64_t memory_due_us(const Tablet& tablet);
 
+// When the log is to be cleared of the memtable's records, which were flushed just now: after the
+// first death among them, whether that was before the flush or comes after it. INT64_MAX: never.
+int64_t log_due_us(const Tablet& tablet, const Memtable& flushed);
+
 // Takes what is dead by age or expiry in the memtables, about, from the live bytes of `figures` to
 // the dead. `scale`: what a byte there will take on disk.
 void add_memory_deaths(Tablet& tablet, double scale, ReclaimFigures& figures);

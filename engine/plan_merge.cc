@@ -80,9 +80,7 @@ MergePlan plan_merge(Tablet& tablet, const Version& version, size_t newer, size_
 }
 
 bool is_outdated(const MergeFacts& facts, const Tablet& tablet) {
-  const CommitStamp changed = last_rule_change(tablet.schema());
-  return changed != CommitStamp{} && instant_of(changed) < instant_after_us(facts.now_us) &&
-         tablet.schema().version != facts.schema_version;
+  return tablet.schema().version != facts.schema_version;
 }
 
 }  // namespace cellar::engine

@@ -11,8 +11,8 @@ namespace cellar::engine {
 // memtables and then the runs, newest first.
 MergePlan plan_merge(Tablet& tablet, const Version& version, size_t newer, size_t inputs);
 
-// A rule was changed at an instant that such a plan took for past: what came of it is not
-// installed.
+// The schema was changed since such a plan was made, perhaps at an instant that it took for past:
+// what came of it is not installed.
 bool is_outdated(const MergeFacts& facts, const Tablet& tablet);
 
 }  // namespace cellar::engine

@@ -14,12 +14,14 @@
 namespace cellar::engine {
 namespace {
 
-// Wholly dead tables that mask nothing. One at a time: each changes what lies beside the others.
-Ref<TabletTable> first_to_go(Tablet& tablet) {
+// Wholly dead tables that mask nothing. All of them may go at once: what lies beside a table only
+// becomes less, and what it masks with it.
+std::vector<Ref<TabletTable>> tables_to_go(Tablet& tablet) {
+  std::vector<Ref<TabletTable>> tables;
   for (DeadTable& dead : dead_tables(tablet, tablet.shard().runtime.clock.now_us())) {
-    if (dead.goes) return std::move(dead.table);
+    if (dead.goes) tables.push_back(std::move(dead.table));
   }
-  return nullptr;
+  return tables;
 }
 
 // The number of the newest run with a table that is wholly dead and masks something.
@@ -42,15 +44,15 @@ Async<Result<void>> merge_away(Tablet& tablet) {
   co_return co_await compact_runs_from(tablet, UINT64_MAX);
 }
 
-Async<Result<bool>> take_away_one(Tablet& tablet) {
+// In one edit; false: there are none.
+Async<Result<bool>> take_away_dead(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
   const Timers& timers = tablet.shard().runtime.timers;
   const int64_t began_us = timers.now_us();
   CO_TRY(Installation installation, co_await Installation::begin(tablet, {}));
-  const Ref<TabletTable> table = first_to_go(tablet);
-  if (!table) co_return false;
+  const std::vector<Ref<TabletTable>> inputs = tables_to_go(tablet);
+  if (inputs.empty()) co_return false;
   TabletState state = tablet.state();
-  std::vector<Ref<TabletTable>> inputs{table};
   CO_TRY(const uint64_t version, co_await installation.commit(state, inputs));
   tablet.compacted(inputs, {}, std::move(state), version);
   tablet.shard().reclaim_edit_us += timers.now_us() - began_us;
@@ -139,8 +141,8 @@ int64_t reclaim_due_us(Tablet& tablet) {
 }
 
 Async<Result<void>> reclaim(Tablet& tablet) {
-  while (true) {
-    CO_TRY(const bool taken, co_await take_away_one(tablet));
+  while (true) {  // what has gone may have been all that another one masked
+    CO_TRY(const bool taken, co_await take_away_dead(tablet));
     if (!taken) break;
   }
   const int64_t now_us = tablet.shard().runtime.clock.now_us();

@@ -15,8 +15,8 @@ constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 
 int64_t add_saturating(int64_t a, int64_t b) { return a > kNeverUs - b ? kNeverUs : a + b; }
 
-double clamped_dead(const std::vector<DeathSpan>& deaths, double bytes, int64_t at_us) {
-  return std::min(about_dead(deaths, at_us), bytes);
+double clamped_dead(const DeathCurve& deaths, double bytes, int64_t at_us) {
+  return std::min(deaths.about_dead(at_us), bytes);
 }
 
 // When the past rules can be forgotten: no change can be undone any more, and the margin has
@@ -92,18 +92,20 @@ void ReclaimOutlook::look(Tablet& tablet, int64_t now_us) {
   publications_ = tablet.publications();
   schema_version_ = tablet.schema().version;
   made_us_ = now_us;
-  deaths_.clear();
-  hidden_.clear();
   unknown_ = 0;
   const ReclaimView view = reclaim_view(tablet);
   bytes_ = static_cast<double>(view.bytes);
   unflushed_ = unflushed_bytes(tablet);
+  std::vector<DeathSpan> deaths;
+  std::vector<DeathSpan> hidden;
   for (const TableDeaths& table : view.tables) {
-    deaths_.insert(deaths_.end(), table.by_time.begin(), table.by_time.end());
-    for (const DeathByNewer& death : table.by_newer) deaths_.push_back(death.span);
-    hidden_.insert(hidden_.end(), table.hidden.begin(), table.hidden.end());
+    deaths.insert(deaths.end(), table.by_time.begin(), table.by_time.end());
+    for (const DeathByNewer& death : table.by_newer) deaths.push_back(death.span);
+    hidden.insert(hidden.end(), table.hidden.begin(), table.hidden.end());
     if (table.unknown) unknown_ += static_cast<double>(table.bytes);
   }
+  deaths_ = DeathCurve(deaths);
+  hidden_ = DeathCurve(hidden);
   const int64_t dead_us = wholly_dead_us(tablet, now_us);
   merge_due_us_ = add_saturating(std::min(rules_due(tablet), dead_us), tablet.margin_us());
   file_due_us_ = add_saturating(dead_us, reclaim_grace_us(tablet));
@@ -122,7 +124,7 @@ void ReclaimOutlook::find_over_slack(Tablet& tablet, int64_t now_us) {
   over_slack_us_ = kNeverUs;
   if (!is_over(tablet, now_us)) return;
   over_slack_us_ = now_us;
-  int64_t within_us = std::min(now_us, engine::first_death_us(deaths_));
+  int64_t within_us = std::min(now_us, deaths_.first_us());
   while (over_slack_us_ - within_us > 1) {
     const int64_t middle_us = within_us + (over_slack_us_ - within_us) / 2;
     (is_over(tablet, middle_us) ? over_slack_us_ : within_us) = middle_us;
@@ -134,8 +136,7 @@ void ReclaimOutlook::find_slack_out(Tablet& tablet, int64_t now_us) {
   // slack is found by halving.
   const int64_t grace_us = reclaim_grace_us(tablet);
   const auto over = [&](int64_t at_us) { return is_over(tablet, at_us); };
-  int64_t last_us = now_us;
-  for (const DeathSpan& span : deaths_) last_us = std::max(last_us, span.to_us);
+  int64_t last_us = std::max(now_us, deaths_.last_us());
   last_us = add_saturating(last_us, add_saturating(grace_us, 1));
   slack_out_us_ = kNeverUs;
   if (!over(last_us)) return;
@@ -168,7 +169,7 @@ ReclaimFigures ReclaimOutlook::figures(Tablet& tablet) {
   const auto there = static_cast<uint64_t>(bytes_ - dead + unflushed_);
   figures.live_bytes = there - std::min(figures.held_bytes, there);
   figures.unknown_bytes = static_cast<uint64_t>(unknown_);
-  const int64_t first_us = engine::first_death_us(deaths_);
+  const int64_t first_us = deaths_.first_us();
   if (first_us <= now_us) figures.oldest_death_us = first_us;
   figures.next_reclaim_us = std::min(std::max(now_us, slack_due_us(tablet)), merge_due_us_);
   figures.file_due_us = file_due_us_;

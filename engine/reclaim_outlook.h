@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/reclaim_figures.h"
-#include "engine/retention/death_spans.h"
+#include "engine/retention/death_curve.h"
 
 namespace cellar::engine {
 
@@ -53,8 +53,8 @@ class ReclaimOutlook {
   uint64_t publications_ = 0;
   uint64_t schema_version_ = 0;
   int64_t made_us_ = 0;
-  std::vector<DeathSpan> deaths_;
-  std::vector<DeathSpan> hidden_;
+  DeathCurve deaths_;
+  DeathCurve hidden_;
   double bytes_ = 0;
   double unflushed_ = 0;
   double unknown_ = 0;

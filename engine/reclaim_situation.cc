@@ -1,5 +1,7 @@
 #include "engine/reclaim_situation.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 
 #include "engine/reclaim_dead.h"
@@ -42,8 +44,15 @@ class Gather {
     add_plans(shard);
     result_.due = result_.slack_due_us <= now_us_;
     add_undo();
-    for (const TableDeaths& table : view_.tables) add_file(table);
-    for (const DeadTable& dead : dead_tables(tablet_, now_us_)) note_dead(dead);
+    absl::flat_hash_map<const TabletTable*, size_t> places;
+    for (const TableDeaths& table : view_.tables) {
+      places[table.table.get()] = result_.files.size();
+      add_file(table);
+    }
+    for (const DeadTable& dead : dead_tables(tablet_, now_us_)) {
+      const auto place = places.find(dead.table.get());
+      if (place != places.end()) note_dead(dead, result_.files[place->second]);
+    }
     return std::move(result_);
   }
 
@@ -93,13 +102,10 @@ class Gather {
     result_.files.push_back(std::move(file));
   }
 
-  void note_dead(const DeadTable& dead) {
-    for (ReclaimFileState& file : result_.files) {
-      if (file.blob != dead.table->blob()) continue;
-      file.dead_from_us = dead.dead_from_us;
-      file.goes = dead.goes;
-      if (dead.masked) file.masked = dead.masked->blob();
-    }
+  static void note_dead(const DeadTable& dead, ReclaimFileState& file) {
+    file.dead_from_us = dead.dead_from_us;
+    file.goes = dead.goes;
+    if (dead.masked) file.masked = dead.masked->blob();
   }
 
   Tablet& tablet_;

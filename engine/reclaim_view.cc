@@ -11,7 +11,9 @@ namespace {
 constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 // Filters asked for one view, about: 20 ns each.
 constexpr size_t kMostProbes = 16'384;
-constexpr size_t kLeastSample = 8;
+constexpr size_t kLeastSample = 2;
+// So many rows of a sample say where those of another killer are.
+constexpr size_t kKnownPrecedent = 8;
 constexpr size_t kMostPrecedents = 4;
 // Deaths of one killer are spread over its time in so many steps.
 constexpr int64_t kSteps = 4;
@@ -35,11 +37,11 @@ struct Killer {
   const std::vector<StampedRange>* ranges = nullptr;
 };
 
-bool keys_touch(const Killer& killer, const TableMeta& older) {
-  if (older.entries == 0) return false;
-  if (killer.largest.empty()) return true;
-  return killer.smallest <= Bytes(older.largest_key) && Bytes(older.smallest_key) <= killer.largest;
-}
+// Tables of one run by their places in the view, in key order: they do not overlap.
+struct RunPlace {
+  size_t begin = 0;
+  size_t end = 0;
+};
 
 // Which share of the killer's cells may have the timestamp of a cell of that table.
 double share_at_its_times(const Killer& killer, const TimeBounds& older) {
@@ -98,13 +100,16 @@ class Deaths {
 
   ReclaimView take() {
     add_tables();
-    size_t tables = std::max<size_t>(view_.tables.size(), 1);
-    sample_ = std::clamp(kMostProbes / (tables * tables), kLeastSample, CellProfile::kRowSample);
+    share_.resize(view_.tables.size());
+    unknown_.resize(view_.tables.size());
+    const size_t pairs = count_pairs();
+    sample_ =
+        std::clamp(kMostProbes / std::max<size_t>(pairs, 1), kLeastSample, CellProfile::kRowSample);
     for (const Killer& killer : memtable_killers()) add_kills(killer, 0);
     for (size_t i = 0; i < view_.tables.size(); ++i) {
       const Killer killer = killer_of(view_.tables[i]);
-      add_kills(killer, first_older(view_.tables[i].run));
-      if (view_.tables[i].run + 1 == tablet_.version().runs.size()) add_own_kills(i, killer);
+      add_kills(killer, view_.tables[i].run + 1);
+      if (view_.tables[i].run + 1 == runs_.size()) add_own_kills(i, killer);
     }
     return std::move(view_);
   }
@@ -122,6 +127,7 @@ class Deaths {
     }
     for (size_t i = 0; i < version.runs.size(); ++i) {
       const bool oldest = i + 1 == version.runs.size();
+      runs_.push_back({view_.tables.size(), view_.tables.size() + version.runs[i].tables.size()});
       for (const Ref<TabletTable>& table : version.runs[i].tables) {
         TableDeaths deaths = deaths_of(table);
         deaths.run = i;
@@ -158,12 +164,48 @@ class Deaths {
     return TableRetention::firm(schema_, settled_of(tablet_.version()), merged_us).any_counts();
   }
 
-  size_t first_older(size_t run) const {
-    const auto& tables = view_.tables;
-    return static_cast<size_t>(
-        std::partition_point(tables.begin(), tables.end(),
-                             [run](const TableDeaths& t) { return t.run <= run; }) -
-        tables.begin());
+  const TableMeta& meta(size_t t) const { return view_.tables[t].table->meta(); }
+
+  // The tables of a run with keys from `smallest` to `largest`; empty `largest`: all.
+  RunPlace tables_at(size_t run, Bytes smallest, Bytes largest) {
+    RunPlace place = runs_[run];
+    ++view_.looks;
+    if (largest.empty()) return place;
+    const auto at = [](size_t t) { return static_cast<ptrdiff_t>(t); };
+    const auto tables = view_.tables.begin();
+    const auto first = std::partition_point(tables + at(place.begin), tables + at(place.end),
+                                            [smallest](const TableDeaths& older) {
+                                              return older.table->slice().ends_before(smallest);
+                                            });
+    const auto end = std::partition_point(
+        first, tables + at(place.end),
+        [largest](const TableDeaths& older) { return older.table->slice().first() <= largest; });
+    return {static_cast<size_t>(first - tables), static_cast<size_t>(end - tables)};
+  }
+
+  // Calls back with each table of the runs from `from_run` on that the killer may concern.
+  template <class Call>
+  void for_touched(const Killer& killer, size_t from_run, Call&& call) {
+    for (size_t run = from_run; run < runs_.size(); ++run) {
+      const RunPlace place = tables_at(run, killer.smallest, killer.largest);
+      for (size_t t = place.begin; t < place.end; ++t) {
+        ++view_.looks;
+        if (meta(t).entries != 0) call(t);
+      }
+    }
+  }
+
+  // Pairs of a table and an older one that share keys, about.
+  size_t count_pairs() {
+    size_t pairs = 0;
+    for (const TableDeaths& table : view_.tables) {
+      const TableMeta& of = table.table->meta();
+      for (size_t run = table.run + 1; run < runs_.size(); ++run) {
+        const RunPlace place = tables_at(run, of.smallest_key, of.largest_key);
+        pairs += place.end - place.begin;
+      }
+    }
+    return pairs;
   }
 
   static Killer killer_of(const TableDeaths& newer) {
@@ -210,41 +252,49 @@ class Deaths {
   }
 
   struct Hits {
-    std::vector<double> share;  // of each table
-    size_t known = 0;           // rows of the sample that are known to be where they are
+    std::vector<std::pair<size_t, double>> share;  // of tables that are hit at all
+    size_t known = 0;                              // rows of the sample whose places are known
   };
 
-  // How much of the killer's row sample each older table holds, as a share of one: a row that
-  // several hold counts for each in part, for a new cell kills at most one. Rows of which a table
-  // with parts cannot say whether it holds them count only where nothing is known of any.
-  Hits hits(const Killer& killer, size_t from) const {
-    Hits known{std::vector<double>(view_.tables.size(), 0)};
-    std::vector<double> unknown = known.share;
-    std::vector<size_t> holders;
+  // How much of the killer's row sample each table of the runs from `from_run` on holds, as a share
+  // of one: a row that several hold counts for each in part, for a new cell kills at most one. Rows
+  // of which a table with parts cannot say whether it holds them count only where nothing is known
+  // of any.
+  Hits hits(const Killer& killer, size_t from_run) {
+    std::vector<size_t> touched;
+    for_touched(killer, from_run, [&touched](size_t t) { touched.push_back(t); });
     const size_t rows = std::min(killer.rows.size(), sample_);
+    Hits hits;
+    if (rows == 0) {
+      hit_everywhere(touched, hits);
+      return hits;
+    }
+    std::vector<size_t> holders;
     for (size_t i = 0; i < rows; ++i) {
       holders.clear();
-      const bool sure = find_holders(killer, killer.rows[i], from, holders);
+      const bool sure = find_holders(killer.rows[i], touched, holders);
       for (const size_t t : holders) {
-        (sure ? known.share : unknown)[t] += 1.0 / static_cast<double>(holders.size());
+        (sure ? share_ : unknown_)[t] += 1.0 / static_cast<double>(holders.size());
       }
-      known.known += sure;
+      hits.known += sure;
     }
-    if (known.known == 0) known.share.swap(unknown);
-    const size_t counted = known.known == 0 ? rows : known.known;
-    for (double& share : known.share) share /= static_cast<double>(std::max<size_t>(counted, 1));
-    if (rows == 0) hit_everywhere(killer, from, known.share);
-    return known;
+    const bool any_known = hits.known != 0;
+    const size_t counted = any_known ? hits.known : rows;
+    for (const size_t t : touched) {
+      const double share = (any_known ? share_ : unknown_)[t] / static_cast<double>(counted);
+      share_[t] = unknown_[t] = 0;
+      if (share > 0) hits.share.emplace_back(t, share);
+    }
+    return hits;
   }
 
   // False when some table cannot say.
-  bool find_holders(const Killer& killer, uint64_t row, size_t from,
-                    std::vector<size_t>& holders) const {
+  bool find_holders(uint64_t row, const std::vector<size_t>& touched,
+                    std::vector<size_t>& holders) {
     bool sure = true;
-    for (size_t t = from; t < view_.tables.size(); ++t) {
-      const TabletTable& table = *view_.tables[t].table;
-      if (!keys_touch(killer, table.meta())) continue;
-      const TableReader& reader = table.slice().table();
+    for (const size_t t : touched) {
+      ++view_.looks;
+      const TableReader& reader = view_.tables[t].table->slice().table();
       if (!reader.may_contain_row(row)) continue;
       holders.push_back(t);
       sure &= reader.outline() == nullptr || TableOutline::is_sampled(row);
@@ -254,39 +304,34 @@ class Deaths {
 
   // Of a memtable, whose rows are those that were used last and may be known nowhere: what the
   // newest table of which it is known has hit, the memtable hits, too.
-  std::vector<double> memtable_hits(const Killer& killer) const {
+  Hits memtable_hits(const Killer& killer) {
     Hits own = hits(killer, 0);
-    if (own.known > 0 || killer.rows.empty()) return std::move(own.share);
+    if (own.known > 0 || killer.rows.empty()) return own;
     for (size_t i = 0; i < std::min(view_.tables.size(), kMostPrecedents); ++i) {
-      Hits precedent = hits(killer_of(view_.tables[i]), first_older(view_.tables[i].run));
-      if (precedent.known >= kLeastSample) return std::move(precedent.share);
+      Hits precedent = hits(killer_of(view_.tables[i]), view_.tables[i].run + 1);
+      if (precedent.known >= kKnownPrecedent) return precedent;
     }
-    return std::move(own.share);
+    return own;
   }
 
-  void hit_everywhere(const Killer& killer, size_t from, std::vector<double>& share) const {
+  void hit_everywhere(const std::vector<size_t>& touched, Hits& hits) const {
     double cells = 0;
-    for (int pass = 0; pass < 2; ++pass) {
-      for (size_t t = from; t < view_.tables.size(); ++t) {
-        const TableMeta& meta = view_.tables[t].table->meta();
-        if (!keys_touch(killer, meta)) continue;
-        if (pass == 0) cells += static_cast<double>(meta.cells);
-        if (pass == 1 && cells > 0) share[t] = static_cast<double>(meta.cells) / cells;
-      }
+    for (const size_t t : touched) cells += static_cast<double>(meta(t).cells);
+    if (cells == 0) return;
+    for (const size_t t : touched) {
+      if (meta(t).cells != 0)
+        hits.share.emplace_back(t, static_cast<double>(meta(t).cells) / cells);
     }
   }
 
-  void add_kills(const Killer& killer, size_t from) {
-    if (from >= view_.tables.size()) return;
+  void add_kills(const Killer& killer, size_t from_run) {
+    if (from_run >= runs_.size()) return;
     if (killer.cells + killer.deletes > 0) {
-      const std::vector<double> share =
-          killer.index == kByMemtables ? memtable_hits(killer) : hits(killer, from).share;
-      for (size_t t = from; t < view_.tables.size(); ++t) {
-        if (share[t] > 0) add_cell_kills(killer, share[t], view_.tables[t]);
-      }
+      const Hits hit =
+          killer.index == kByMemtables ? memtable_hits(killer) : hits(killer, from_run);
+      for (const auto& [t, share] : hit.share) add_cell_kills(killer, share, view_.tables[t]);
     }
-    if (killer.ranges == nullptr || killer.ranges->empty()) return;
-    for (size_t t = from; t < view_.tables.size(); ++t) add_range_kills(killer, view_.tables[t]);
+    for (size_t run = from_run; run < runs_.size(); ++run) add_range_kills(killer, run);
   }
 
   // In the oldest run deletes stand for what a merge had to keep: they were too young, or a change
@@ -302,9 +347,7 @@ class Deaths {
       add(killer, table, std::min(1.0, killer.deletes / rows) * static_cast<double>(table.bytes),
           killer.from_us, std::max(killer.from_us, killer.to_us));
     }
-    for (TableDeaths& beside : view_.tables) {
-      if (beside.run == table.run) add_range_kills(killer, beside);
-    }
+    add_range_kills(killer, table.run);
   }
 
   void add_cell_kills(const Killer& killer, double share, TableDeaths& older) const {
@@ -317,13 +360,21 @@ class Deaths {
         killer.from_us, killer.to_us);
   }
 
-  void add_range_kills(const Killer& killer, TableDeaths& older) const {
+  // What the killer's range deletes cover in the tables of a run.
+  void add_range_kills(const Killer& killer, size_t run) {
+    if (killer.ranges == nullptr) return;
     size_t looked_at = 0;
     for (const StampedRange& range : *killer.ranges) {
       if (++looked_at > kMostRanges) return;
-      if (range.stamp < older.table->meta().min_stamp) continue;
-      const int64_t at_us = us_of(range.stamp);
-      add_span(killer, older, {at_us, at_us, bytes_in(range, *older.table)});
+      const std::string end = range.end.empty() ? std::string() : row_prefix(range.end);
+      const RunPlace place = tables_at(run, row_prefix(range.start), end);
+      for (size_t t = place.begin; t < place.end; ++t) {
+        ++view_.looks;
+        TableDeaths& older = view_.tables[t];
+        if (range.stamp < meta(t).min_stamp) continue;
+        const int64_t at_us = us_of(range.stamp);
+        add_span(killer, older, {at_us, at_us, bytes_in(range, *older.table)});
+      }
     }
   }
 
@@ -359,6 +410,9 @@ class Deaths {
   int64_t kept_from_us_ = kNeverUs;
   int64_t kept_until_us_ = 0;
   size_t sample_ = CellProfile::kRowSample;
+  std::vector<RunPlace> runs_;
+  std::vector<double> share_;  // scratch of hits()
+  std::vector<double> unknown_;
   ReclaimView view_;
 };
 

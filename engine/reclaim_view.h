@@ -56,6 +56,7 @@ struct TableDeaths {
 struct ReclaimView {
   std::vector<TableDeaths> tables;  // newest run first
   uint64_t bytes = 0;
+  uint64_t looks = 0;  // at a table or a run, on behalf of another: what it has cost
 
   double dead(int64_t at_us) const;
 };

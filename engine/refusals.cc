@@ -39,7 +39,7 @@ Error row_is_elsewhere(Bytes row, TabletId tablet) {
 
 Error memtables_are_full(const ShardContext& shard) {
   std::string words = fmt::format("the memtables of shard {} take {} of {} bytes", shard.shard,
-                                  shard.memtables.bytes, shard.memtable_hard_bytes);
+                                  shard.memtables.all_bytes(), shard.memtable_hard_bytes);
   if (shard.flush_failure) words += why_not_flushed(*shard.flush_failure);
   return Error(Errc::resource_exhausted, std::move(words)).retry_after(kMemoryRetryMs);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/base/check.h"
 #include "io/base/log.h"
 
 namespace cellar::engine {
@@ -15,6 +16,11 @@ Result<void> check_row(const TabletDescriptor& tablet, Bytes row) {
   if (inside) return {};
   return fail(Errc::out_of_range, "tablet {} holds rows '{}' to '{}' and cannot be cut at '{}'",
               tablet.id, escape_bytes(tablet.start), escape_bytes(tablet.end), escape_bytes(row));
+}
+
+// Of what cannot fail, and must not: a tablet would be held for good.
+void must(const Result<void>& done) {
+  CHECK(done, "a reshape stops halfway: {}", done.error().to_string());
 }
 
 Reshaping replacing(const Catalog::Place& place, size_t count, std::vector<KeyRange> ranges) {
@@ -163,16 +169,19 @@ Async<Result<Reshape::Children>> Reshape::run(Reshaping reshaping) {
   const TableId table = reshaping.entry.schema.id;
   const int64_t began_us = timers.now_us();
   node_.catalog_.hold(table, reshaping.first, reshaping.count, true);
-  CO_TRY_VOID(co_await publish_and_fence(reshaping.from));
+  Result<void> done = co_await publish_and_fence(reshaping.from);
+  must(done);
   auto replaced = co_await replace(reshaping);
   if (!replaced) {
-    CO_TRY_VOID(co_await give_up(reshaping));
+    done = co_await give_up(reshaping);
+    must(done);
     log_warn("node", "table={} tablet={} reshape given up after {} us: {}", table,
              reshaping.entry.tablets[reshaping.first].id, timers.now_us() - began_us,
              replaced.error().to_string());
     co_return std::unexpected(std::move(replaced).error());
   }
-  CO_TRY_VOID(co_await let_go(reshaping));
+  done = co_await let_go(reshaping);
+  must(done);
   const TableEntry& now = *node_.catalog_.map().find(table);
   const auto first = now.tablets.begin() + static_cast<ptrdiff_t>(reshaping.first);
   Children children(first, first + static_cast<ptrdiff_t>(reshaping.ranges.size()));
@@ -197,12 +206,14 @@ Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
                           edit.children, edit.node,
                           reshaping.keeps_id ? kAbsent : versions.front());
   count_blobs(parents, edit);
-  CO_TRY_VOID(co_await hand_time_over(reshaping));
+  Result<void> done = co_await hand_time_over(reshaping);
+  must(done);
   auto install = [&versions, children](ShardReshape& shard) -> Async<Result<void>> {
     shard.install({versions.end() - static_cast<ptrdiff_t>(children), versions.end()});
     co_return Result<void>{};
   };
-  CO_TRY_VOID(co_await on(reshaping.to, std::move(install)));
+  done = co_await on(reshaping.to, std::move(install));
+  must(done);
   co_return edit;
 }
 
@@ -235,7 +246,8 @@ Async<Result<std::vector<SealedTablet>>> Reshape::seal_in_time(const Reshaping& 
   while (!race.sealed && !race.is_late) co_await race.moved.wait();
   if (race.sealed) co_return *std::move(race.sealed);
   // Writers go on at once; what the seal waits for may take its time.
-  CO_TRY_VOID(co_await give_up(reshaping));
+  const Result<void> given_up = co_await give_up(reshaping);
+  must(given_up);
   while (!race.sealed) co_await race.moved.wait();
   co_return fail(Errc::deadline_exceeded, "tablet {} did not come to rest within {} ms",
                  reshaping.entry.tablets[reshaping.first].id, kHoldUs / 1000);

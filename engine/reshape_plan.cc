@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/base/check.h"
+
 namespace cellar::engine {
 namespace {
 
@@ -91,6 +93,10 @@ Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping
     for (const SealedTablet& parent : parents) {
       TRY(child.tables, unite(std::move(child.tables), parent.parts[i]));
     }
+    // The manifest keeps the items of a tablet that keeps its id.
+    CHECK(!reshaping.keeps_id || child.tables.size() == parents.front().blobs.size(),
+          "tablet {} moves with {} of its {} tables", child.id, child.tables.size(),
+          parents.front().blobs.size());
     for (TableItem& table : child.tables) table.shared = true;
     plan.children.push_back(std::move(child));
   }

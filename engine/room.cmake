@@ -15,6 +15,7 @@ cellar_library(cellar_engine
     commit_queue.cc
     compact.cc
     conditional.cc
+    cursor_pin.cc
     describe_change.cc
     drop_keeper.cc
     drop_table.cc

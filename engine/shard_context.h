@@ -1,6 +1,7 @@
 // ShardContext: what everything in one shard's engine shares. Owned by ShardEngine; lives as long.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,7 +13,9 @@
 
 #include "engine/blob_ends.h"
 #include "engine/compaction/merge_job.h"
+#include "engine/cursor_pin.h"
 #include "engine/flow_control.h"
+#include "engine/log_deaths.h"
 #include "engine/manifest_client.h"
 #include "engine/options.h"
 #include "engine/sstable/block_loader.h"
@@ -78,13 +81,14 @@ struct ShardContext {
   MemtableGauge memtables;
   FlowControl flow{runtime.timers};
   Background background{runtime.clock.machine()};
-  size_t memtable_hard_bytes = 0;  // at which writes are refused
-  size_t memtable_soft_bytes = 0;  // at which the biggest is flushed
+  OpenCursors cursors{};
+  size_t memtable_hard_bytes = 0;  // of memtables, those that cursors hold included
   size_t open_blocks_bytes = 0;    // what the open blocks of one scan or merge should stay within
   size_t refused_bytes = 0;        // what a write wanted that was refused for memory
   std::optional<Error> flush_failure{};  // why the last flush failed; none: it went through
   TokenMemory tokens;
   OpenTables open_tables{};
+  LogDeaths log_deaths{};
   std::unique_ptr<Log> log;      // set once recovery has begun it
   std::optional<Error> stopped;  // why the shard takes no more writes
   TabletWatcher* watcher = nullptr;
@@ -108,6 +112,15 @@ struct ShardContext {
   uint64_t compacted_bytes = 0;  // and by merges
   uint64_t reclaim_turns = 0;
   int64_t reclaim_edit_us = 0;  // spent on taking files away that need no merge
+
+  // What flushed memtables that cursors hold may take; a part of the hard bound.
+  size_t pinned_bound() const { return memtable_hard_bytes / 2; }
+  // What is left of the hard bound for memtables that are not flushed: beyond it writes are
+  // refused, and from three quarters of it on the biggest is flushed.
+  size_t memtable_room() const {
+    return memtable_hard_bytes - std::min(memtables.pinned_bytes, pinned_bound());
+  }
+  bool memtables_are_many() const { return memtables.bytes > memtable_room() / 4 * 3; }
 
   // True when the shard takes no more writes; notices a log that has failed meanwhile.
   bool is_stopped();

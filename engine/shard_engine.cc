@@ -45,8 +45,6 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
                .ids = SessionBlobIds(setup_.session, setup_.shard, setup_.ask_session),
                .memtables = {},
                .memtable_hard_bytes = setup_.options.memory_bytes / setup_.shards / kMemtableShare,
-               .memtable_soft_bytes =
-                   setup_.options.memory_bytes / setup_.shards / kMemtableShare / 4 * 3,
                .open_blocks_bytes = setup_.options.memory_bytes / setup_.shards / kCacheShare,
                .tokens = TokenMemory(setup_.tokens, token_bytes_of(setup_.options, setup_.shards)),
                .log = nullptr,
@@ -97,7 +95,7 @@ void ShardEngine::watch_log() {
   if (context_.log_growth >= Maintenance::kLogCheckBytes) {
     context_.log_growth = 0;
     maintenance_.trim_log();
-    if (context_.log->bytes_on_disk() > maintenance_.log_bound()) maintenance_.wake_flush();
+    if (context_.log->needed_bytes() > maintenance_.log_bound()) maintenance_.wake_flush();
   }
 }
 
@@ -186,8 +184,12 @@ EngineStats ShardEngine::stats() const {
   }
   stats.metadata_bytes = context_.open_tables.metadata_bytes();
   stats.tokens = context_.tokens.tokens();
-  if (context_.log) stats.log_bytes = context_.log->bytes_on_disk();
-  stats.memtable_bytes = context_.memtables.bytes;
+  if (context_.log) {
+    stats.log_bytes = context_.log->bytes_on_disk();
+    stats.log_pending_bytes = flow_levels().log_pending_bytes;
+  }
+  stats.memtable_bytes = context_.memtables.all_bytes();
+  stats.pinned_memtable_bytes = context_.memtables.pinned_bytes;
   stats.cache_bytes = cache_.bytes();
   stats.commits = context_.commits;
   stats.flushes = context_.flushes;
@@ -202,7 +204,7 @@ EngineStats ShardEngine::stats() const {
 
 FlowLevels ShardEngine::flow_levels() const {
   FlowLevels levels{.memtable_bytes = context_.memtables.bytes,
-                    .memtable_bound = context_.memtable_hard_bytes};
+                    .memtable_bound = context_.memtable_room()};
   if (context_.log == nullptr) return levels;
   levels.log_durable_end = context_.log->durable_end().value();
   const uint64_t end = context_.log->end().value();
@@ -226,7 +228,7 @@ double ShardEngine::backlog(BackgroundKind kind) const {
   };
   return std::max(
       part(context_.memtables.frozen_bytes, kMostFrozen * context_.options.memtable_bytes),
-      part(context_.memtables.bytes, context_.memtable_hard_bytes));
+      part(context_.memtables.bytes, context_.memtable_room()));
 }
 
 // ---- what tablets tell
@@ -332,7 +334,9 @@ Async<void> ShardEngine::finish_drop(std::vector<TabletId> ids) {
 Async<Result<void>> ShardEngine::close() {
   if (context_.compaction != nullptr) context_.compaction->cancel();
   co_await maintenance_.stop();
-  for (const auto& [id, tablet] : tablets_) co_await tablet->gate().close();
+  std::vector<Tablet*> closing;
+  for (const auto& [id, tablet] : tablets_) closing.push_back(tablet.get());
+  for (Tablet* tablet : closing) co_await tablet->gate().close();
   std::vector<Tablet*> unflushed;
   for (const auto& [id, tablet] : tablets_) {
     if (tablet->has_unflushed()) unflushed.push_back(tablet.get());

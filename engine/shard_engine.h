@@ -101,9 +101,10 @@ class ShardEngine final : public Engine, private TabletWatcher {
   ShardReshape& reshape() { return reshape_; }
   BlobReaper& reaper() { return reaper_; }
   SessionBlobIds& blob_ids() { return context_.ids; }
-  // Of those that are here, in the order asked for; of the descriptor only the id.
+  // Of those that are here, in the order asked for; of the descriptor only the id. Yields now and
+  // then.
   // tablet_figures.cc
-  std::vector<TabletFigures> figures(const std::vector<TabletId>& ids) const;
+  Async<std::vector<TabletFigures>> figures(std::vector<TabletId> ids);
   // Of those that are here and stay; `files`: so many of the worst are told, 0: none.
   // reclaim_report.cc
   Async<ReclaimPart> reclaim_part(std::vector<TabletId> ids, size_t files);

@@ -1,9 +1,12 @@
 #include "engine/tablet.h"
 
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "engine/conditional.h"
+#include "engine/memory_deaths.h"
 #include "engine/refusals.h"
 #include "engine/unread_tables.h"
 #include "io/base/check.h"
@@ -70,7 +73,7 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
   publish(std::move(runs));
 }
 
-Tablet::~Tablet() = default;
+Tablet::~Tablet() { facts_->newest = nullptr; }
 
 // ---- recovery
 
@@ -195,7 +198,7 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
   write.stamp = stamp;
   TRY_VOID(encode(write, judged));
   const size_t in_use = shard_.memtables.bytes;
-  if (in_use != 0 && in_use + payload_.size() > shard_.memtable_hard_bytes) {
+  if (in_use != 0 && in_use + payload_.size() > shard_.memtable_room()) {
     shard_.refused_bytes = payload_.size();
     shard_.watcher->memory_short();
     return std::unexpected(memtables_are_full(shard_));
@@ -229,7 +232,7 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
     full_reported_ = true;
     shard_.watcher->memtable_full(*this);
   }
-  if (shard_.memtables.bytes > shard_.memtable_soft_bytes) shard_.watcher->memory_short();
+  if (shard_.memtables_are_many()) shard_.watcher->memory_short();
   return {};
 }
 
@@ -282,6 +285,8 @@ void Tablet::publish(std::vector<TabletRun> runs) {
   next_unread_us_ = unread.next_us;
   retire_version();
   version_ = std::move(next);
+  facts_->newest = version_.get();
+  facts_->schema_version = schema().version;
   lost_deletes_ = lost_deletes(version_->runs);
   ++publications_;
 }
@@ -301,6 +306,10 @@ void Tablet::flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<Tablet
                      TabletState state, uint64_t manifest_version) {
   CHECK(!frozen_.empty() && frozen_.front() == memtable, "tablet {} flushed out of order", id_);
   frozen_.pop_front();
+  memtable->end();
+  shard_.log_deaths.note(memtable->log_end, log_due_us(*this, memtable->entries));
+  if (const TimeBounds& bounds = memtable->entries.time_bounds(); bounds.has_cells())
+    newest_flushed_us_ = std::max(newest_flushed_us_, bounds.max_timestamp_us);
   state_ = std::move(state);
   manifest_version_ = manifest_version;
   std::vector<TabletRun> runs = make_runs(std::move(tables));
@@ -316,9 +325,11 @@ void Tablet::compacted(const std::vector<Ref<TabletTable>>& inputs,
   state_ = std::move(state);
   manifest_version_ = manifest_version;
   std::vector<Ref<TabletTable>> tables = std::move(outputs);
+  absl::flat_hash_set<const TabletTable*> gone;
+  for (const Ref<TabletTable>& input : inputs) gone.insert(input.get());
   for (const TabletRun& run : version_->runs) {
     for (const Ref<TabletTable>& table : run.tables) {
-      if (std::find(inputs.begin(), inputs.end(), table) == inputs.end()) tables.push_back(table);
+      if (!gone.contains(table.get())) tables.push_back(table);
     }
   }
   std::vector<TabletRun> runs = make_runs(std::move(tables));
@@ -342,9 +353,15 @@ void Tablet::alter(TableSchema schema) {
   }
   last_stamp_ = std::max(last_stamp_, newest_change(schema));
   schema_ = new SchemaSnapshot(std::move(schema));
+  shard_.log_deaths.note_all(log_clear_us());
   choose_compaction(version_->runs);
   publish(version_->runs);
   renew_retention();
+}
+
+int64_t Tablet::log_clear_us() const {
+  const int64_t wait_us = schema().options.reclaim_within_us / LogDeaths::kClearWait;
+  return shard_.runtime.clock.now_us() + wait_us;
 }
 
 // Forgets past rules once nothing on hand is older than the last change.
@@ -374,6 +391,8 @@ void Tablet::share_tables() {
 
 void Tablet::condemn() {
   condemned_ = true;
+  facts_->newest = nullptr;
+  if (shard_.log) shard_.log_deaths.note(shard_.log->end(), log_clear_us());
   retire_version();
   const int64_t now_us = shard_.runtime.clock.now_us();
   for (const TabletRun& run : version_->runs) {

@@ -103,6 +103,9 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   CommitQueue& commits() { return commits_; }
   const FlowControl::Writers& writers() const { return writers_; }
   ShardContext& shard() { return shard_; }
+  const ShardContext& shard() const { return shard_; }
+  // The greatest timestamp of what it has flushed since it was opened; INT64_MIN: none.
+  int64_t newest_flushed_us() const { return newest_flushed_us_; }
   // Ends the active memtable, if there is anything in it; commits go to a new one.
   void freeze();
   // The frozen memtable that must be flushed next; null when there is none.
@@ -188,6 +191,8 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // Where runs or rules have changed.
   void choose_compaction(const std::vector<TabletRun>& runs);
   void renew_retention();
+  // When the log is cleared of what may be dead from now on.
+  int64_t log_clear_us() const;
   bool in_range(Bytes row) const;
   RangeDelete clip(const RangeDelete& range) const;
 
@@ -221,6 +226,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   ReclaimAttempt attempt_;
   Compaction compaction_ = Compaction::automatic;  // until the first look
   uint64_t publications_ = 0;
+  int64_t newest_flushed_us_ = INT64_MIN;
   const Error* lost_deletes_ = nullptr;  // why nothing is known of some range deletes; of version_
   int64_t orphaned_us_;
   const int64_t tokens_in_tables_until_us_;  // of the tables that it was opened with

@@ -9,6 +9,13 @@
 #include "engine/pinned_files.h"
 
 namespace cellar::engine {
+namespace {
+
+// So much is done between two yields: a tablet whose outlook is fresh counts one.
+constexpr size_t kCostOfTurn = 64;
+constexpr size_t kLookCost = 16;
+
+}  // namespace
 
 uint64_t zstd_bytes_of(const Tablet& tablet) {
   uint64_t bytes = 0;
@@ -70,14 +77,19 @@ void add_pinned(const std::vector<PinnedFile>& files, const TableMap& map, int64
 
 }  // namespace
 
-std::vector<TabletFigures> ShardEngine::figures(const std::vector<TabletId>& ids) const {
+Async<std::vector<TabletFigures>> ShardEngine::figures(std::vector<TabletId> ids) {
   std::vector<TabletFigures> all;
+  size_t cost = 0;
   for (TabletId id : ids) {
-    if (const auto it = tablets_.find(id); it != tablets_.end()) {
-      all.push_back(figures_of(*it->second));
-    }
+    const auto it = tablets_.find(id);
+    if (it == tablets_.end()) continue;  // moved or gone meanwhile
+    cost += it->second->reclaim_outlook().is_stale(*it->second) ? kLookCost : 1;
+    all.push_back(figures_of(*it->second));
+    if (cost < kCostOfTurn) continue;
+    cost = 0;
+    co_await yield_now();
   }
-  return all;
+  co_return all;
 }
 
 Async<Result<std::vector<TabletFigures>>> NodeImpl::tablet_figures(ShardId from, TableId table) {
@@ -103,7 +115,8 @@ Async<Result<std::vector<TabletFigures>>> NodeImpl::tablet_figures(ShardId from,
       add_read_files(part(shard).engine.context(), files);
       add_kept_files(part(shard).engine.reaper(), files);
       if (shard == kHomeShard) add_kept_files(home_reaper_, files);
-      co_return Figures{part(shard).engine.figures(ids[shard.value()]), std::move(files)};
+      auto figures = co_await part(shard).engine.figures(ids[shard.value()]);
+      co_return Figures{std::move(figures), std::move(files)};
     };
     auto [some, files] = co_await mailbox(from).call_on(ShardId{i}, std::move(there));
     pinned.insert(pinned.end(), files.begin(), files.end());

@@ -1,24 +1,13 @@
 // Tablet's reads: what a cursor over it is opened with, and the rows that need none.
 #include <utility>
 
+#include "engine/cursor_pin.h"
 #include "engine/read/explainer.h"
 #include "engine/read/scan.h"
 #include "engine/row_reads.h"
 #include "engine/tablet.h"
 
 namespace cellar::engine {
-namespace {
-
-// Who watches is shown the dead too: also those in tables that other reads leave out.
-struct CursorPin final : ReadPin {
-  CursorPin(Ref<const Version> version, Ref<const TabletFacts> facts,
-            Ref<const SchemaSnapshot> schema)
-      : held(std::move(version), std::move(facts), std::move(schema)) {}
-  VersionPin held;
-  ReadSources all;
-};
-
-}  // namespace
 
 Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
                                                       const VisibleStamp* as_of,
@@ -33,11 +22,12 @@ Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowRe
                                      const Clock* clock) {
   note_read(spec);
   if (lost_deletes_ != nullptr) return std::unexpected(*lost_deletes_);
+  const Ref<const Version> pin = version_;  // whatever the sink does
   std::optional<RowStart> started;
   auto outcome = RowReader::Outcome::handed_over;
   if (RowReader::may_read(spec) && in_range(spec.rows.ranges().front().start)) {
     outcome = rows.reader(schema_).read({.spec = spec,
-                                         .sources = version_->sources,
+                                         .sources = pin->sources,
                                          .stamp = facts_->visible,
                                          .now_us = shard_.runtime.clock.now_us()},
                                         sink, started.emplace());
@@ -75,17 +65,18 @@ std::unique_ptr<ScanCursor> Tablet::make_cursor(const ReadSpec& spec, const Visi
   setup.sources = &version_->sources;
   setup.watch = std::move(watch);
   setup.started = started;
+  const bool of_client = as_of == nullptr && setup.watch == nullptr;
   if (setup.watch == nullptr && (spec.explain || spec.include_dead)) {
     setup.watch =
         std::make_unique<Explainer>(schema(), spec.include_dead, shard_.runtime.clock.now_us());
   }
   auto pin = std::make_unique<CursorPin>(version_, facts_, schema_);
-  if (setup.watch != nullptr) {
-    pin->all = read_sources(*version_, {});
-    setup.sources = &pin->all;
-  }
+  if (setup.watch != nullptr) setup.sources = &pin->all_sources();
+  CursorPin& pinned = *pin;
   setup.pin = std::move(pin);
-  return std::make_unique<ScanCursor>(std::move(setup));
+  auto cursor = std::make_unique<ScanCursor>(std::move(setup));
+  if (of_client) shard_.cursors.add(pinned, *cursor);
+  return cursor;
 }
 
 }  // namespace cellar::engine

@@ -39,14 +39,14 @@ CommitStamp settled_of(const Version& version) {
 
 ReadSources read_sources(const Version& version, const std::vector<const TabletTable*>& unread) {
   ReadSources sources;
+  const absl::flat_hash_set<const TabletTable*> skipped(unread.begin(), unread.end());
   for (const auto& memtable : version.memtables) {
     sources.push_back(std::make_unique<MemtableSource>(memtable->entries));
   }
   for (const TabletRun& run : version.runs) {
     std::vector<const TableSlice*> slices;
     for (const auto& table : run.tables) {
-      const bool skip = std::find(unread.begin(), unread.end(), table.get()) != unread.end();
-      if (!skip) slices.push_back(&table->slice());
+      if (!skipped.contains(table.get())) slices.push_back(&table->slice());
     }
     sources.push_back(std::make_unique<RunSource>(std::move(slices)));
   }

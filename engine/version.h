@@ -1,6 +1,6 @@
 // Version: what a tablet consists of at one moment: its memtables and its runs of tables. Immutable
 // once published; a freeze, a flush and a compaction each publish a new one. A cursor pins the
-// version that it reads, and with it the memory and the blobs, for as long as it likes; so a blob
+// version that it reads, and with it the memory and the blobs (cursor_pin.h); so a blob
 // is removed when it has been condemned (no manifest names it any more) and the last version that
 // holds it is gone.
 //
@@ -38,16 +38,22 @@ struct SchemaSnapshot final : ShardCounted<SchemaSnapshot> {
   const TableRetention retention;
 };
 
+struct Version;
+
 // What a cursor needs of a tablet that may be dropped meanwhile.
 struct TabletFacts final : ShardCounted<TabletFacts>, VisibleStamp {
   CommitStamp visible;
+  const Version* newest = nullptr;  // null: the tablet is gone
+  uint64_t schema_version = 0;
   CommitStamp visible_stamp() const override { return visible; }
 };
 
-// The bytes of all memtables of a shard, those included that only a cursor still holds.
+// The bytes of all memtables of a shard.
 struct MemtableGauge {
-  size_t bytes = 0;
+  size_t bytes = 0;         // of those that hold what is in no table yet
   size_t frozen_bytes = 0;  // of them: of those that wait for their flush
+  size_t pinned_bytes = 0;  // of those that are flushed and that cursors still hold
+  size_t all_bytes() const { return bytes + pinned_bytes; }
   MemoryRelease release{};  // what is left of those that are gone
 };
 
@@ -55,14 +61,26 @@ struct MemtableGauge {
 struct TabletMemtable final : ShardCounted<TabletMemtable> {
   TabletMemtable(MemtableGauge& to, LogPosition begin) : gauge(to), log_begin(begin) {}
   ~TabletMemtable() {
-    gauge.bytes -= counted;
-    if (entries.frozen()) gauge.frozen_bytes -= counted;
+    if (flushed) {
+      gauge.pinned_bytes -= counted;
+    } else {
+      gauge.bytes -= counted;
+      if (entries.frozen()) gauge.frozen_bytes -= counted;
+    }
     gauge.release.take(entries.release());
   }
 
   void freeze() {
     entries.freeze();
     gauge.frozen_bytes += counted;
+  }
+
+  // Its entries are in tables. REQUIRES: frozen.
+  void end() {
+    flushed = true;
+    gauge.bytes -= counted;
+    gauge.frozen_bytes -= counted;
+    gauge.pinned_bytes += counted;
   }
 
   // After every change: keeps the gauge right.
@@ -74,6 +92,7 @@ struct TabletMemtable final : ShardCounted<TabletMemtable> {
 
   MemtableGauge& gauge;
   size_t counted = 0;
+  bool flushed = false;
   Memtable entries;
   LogPosition log_begin;  // in the open log: its commits there end after this
   LogPosition log_end;    // set when frozen: and not after this
@@ -85,7 +104,6 @@ struct TabletRun {
   std::vector<Ref<TabletTable>> tables;
 };
 
-struct Version;
 // Versions that were replaced and that cursors still read. One shard; outlives them.
 using OldVersions = absl::flat_hash_set<const Version*>;
 
@@ -109,15 +127,6 @@ std::vector<TabletRun> make_runs(std::vector<Ref<TabletTable>> tables);
 
 // Up to where every cell in the version is settled (TableMeta::settled); kMaxStamp: there is none.
 CommitStamp settled_of(const Version& version);
-
-// What a cursor holds.
-struct VersionPin final : ReadPin {
-  VersionPin(Ref<const Version> v, Ref<const TabletFacts> f, Ref<const SchemaSnapshot> s)
-      : version(std::move(v)), facts(std::move(f)), schema(std::move(s)) {}
-  Ref<const Version> version;
-  Ref<const TabletFacts> facts;
-  Ref<const SchemaSnapshot> schema;
-};
 
 // The sources of a version, newest first, without those tables. The version must outlive them.
 ReadSources read_sources(const Version& version, const std::vector<const TabletTable*>& unread);

@@ -49,6 +49,8 @@ ScanStep ScanCursor::run(CellSink& sink, uint32_t entries) {
   slice_began_us_ = 0;
   leave_.reset();
   stopped_ = false;
+  if (place_ == Place::between && between_rows() && setup_.pin && setup_.pin->is_stale())
+    renew_sources();
   const bool notes = setup_.watch != nullptr || with_expiry_;
   return notes ? run_as<true>(sink) : run_as<false>(sink);
 }
@@ -116,10 +118,11 @@ Step ScanCursor::place_again() {
     const bool entered = row_prefix_.size() != 0 && row_prefix_.view() < upper;
     return seek(Aim::row_before, entered ? row_prefix_.view() : upper);
   }
-  if (visible() == stamp_) {
+  if (visible() == stamp_ && !renewed_) {
     renew_now();
     return stood_;
   }
+  renewed_ = false;
   renew_stamp();
   const Bytes lower = ranges_.current().lower;
   const bool entered = row_prefix_.size() != 0 && row_prefix_.view() >= lower;

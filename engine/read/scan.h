@@ -121,6 +121,11 @@ class ScanCursor {
   void collect(std::vector<BlockWant*>& wants);
   const Error& error() const { return *error_; }  // REQUIRES: failed
 
+  // What the pin keeps is in the way of others: goes on with what is newest where no row is open,
+  // and fails with `why` where one is. Does nothing while a load is pending. REQUIRES: not inside
+  // run().
+  void let_go(const Error& why);
+
   // No row is open: a cursor over the rows behind last_row() gives what this one would still give.
   bool between_rows() const { return !row_open_ && !closing_ && place_ != Place::moving; }
   // The last row that was looked at to its end, whether or not it gave a cell; empty: none yet.
@@ -148,6 +153,9 @@ class ScanCursor {
   const TableRetention& retention() const {
     return own_retention_ ? *own_retention_ : *setup_.retention;
   }
+  void open_sources();
+  void close_sources();
+  void renew_sources();
   void renew_range_deletes();
   CommitStamp visible() const {
     return setup_.started ? setup_.started->stamp : setup_.visible->visible_stamp();
@@ -216,6 +224,7 @@ class ScanCursor {
   Place place_ = Place::fresh;
   Aim aim_ = Aim::entry;
   Step stood_ = Step::end;
+  bool renewed_ = false;   // the sources are others: nothing is known of stood_
   bool row_open_ = false;  // a row is begun and not closed
   bool row_gave_ = false;  // it gave a cell
   KeyBuffer row_prefix_;   // of the row begun last, or sought (reversed)

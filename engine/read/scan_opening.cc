@@ -32,11 +32,42 @@ ScanCursor::ScanCursor(ScanSetup setup)
   if (!setup_.watch) {
     ranges_.want_only(names ? &*filter_->compiled().columns() : setup_.columns);
   }
+  open_sources();
+}
+
+ScanCursor::~ScanCursor() = default;
+
+void ScanCursor::open_sources() {
   for (const auto& source : *setup_.sources)
     if (EntryIterator* it = source->open(ranges_.scope(), iterators_)) merge_.add_borrowed(*it);
 }
 
-ScanCursor::~ScanCursor() = default;
+void ScanCursor::close_sources() {
+  merge_.clear();
+  iterators_.clear();
+  ranges_.forget_ahead();
+  setup_.sources = nullptr;
+}
+
+// REQUIRES: the next move is a seek that begins no later than behind the last row.
+void ScanCursor::renew_sources() {
+  close_sources();
+  setup_.sources = &setup_.pin->renew();
+  open_sources();
+  range_deletes_.clear();
+  range_deletes_.build();
+  range_delete_count_ = SIZE_MAX;
+  renewed_ = true;
+}
+
+void ScanCursor::let_go(const Error& why) {
+  if (error_ || place_ == Place::moving) return;
+  const bool stands = place_ == Place::between || place_ == Place::fresh;
+  if (stands && between_rows() && !filtering_ && setup_.pin->is_stale()) return renew_sources();
+  close_sources();
+  setup_.pin->drop();
+  if (place_ != Place::finished || filtering_) error_ = why;
+}
 
 // Takes the visible stamp. REQUIRES: a seek follows before any entry is looked at.
 void ScanCursor::renew_stamp() {

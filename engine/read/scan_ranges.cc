@@ -88,4 +88,9 @@ void ScanRanges::collect_ahead(const ReadSources& sources, uint64_t rows_wanted,
   prefetch_->collect(wants);
 }
 
+void ScanRanges::forget_ahead() {
+  if (prefetch_) prefetch_->drop_before(SIZE_MAX);
+  prefetched_to_ = 0;
+}
+
 }  // namespace cellar::engine

@@ -64,6 +64,8 @@ class ScanRanges {
   // (0: any number), of kRowsTogether ranges at most.
   void collect_ahead(const ReadSources& sources, uint64_t rows_wanted,
                      std::vector<BlockWant*>& wants);
+  // What was loaded ahead is of sources that go.
+  void forget_ahead();
 
  private:
   ScanBounds::Range in_order(size_t i) const {

@@ -11,6 +11,7 @@
 #include "engine/model/read_spec.h"
 #include "engine/model/types.h"
 #include "engine/sstable/wanted_times.h"
+#include "io/base/check.h"
 
 namespace cellar::engine {
 
@@ -68,6 +69,13 @@ class VisibleStamp {
 class ReadPin {
  public:
   virtual ~ReadPin() = default;
+  // What it keeps is in the way of others, and something newer may be read in its place.
+  virtual bool is_stale() const { return false; }
+  // Keeps the newer instead, and answers its sources. REQUIRES: is_stale(); nobody refers to what
+  // is kept.
+  virtual const ReadSources& renew() { UNREACHABLE("a pin that is never stale is renewed"); }
+  // Keeps nothing any more. REQUIRES: nobody refers to what is kept.
+  virtual void drop() {}
 };
 
 }  // namespace cellar::engine

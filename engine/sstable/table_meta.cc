@@ -184,4 +184,16 @@ Result<TableMeta> decode_table_meta(Bytes encoded) {
   return meta;
 }
 
+size_t TableMeta::heap_bytes() const {
+  size_t bytes = tablet_start.capacity() + tablet_end.capacity() + smallest_key.capacity() +
+                 largest_key.capacity() + profile.row_sample.capacity() * sizeof(uint64_t) +
+                 profile.expiries.buckets().capacity() * sizeof(TimeHistogram::Bucket) +
+                 profile.families.capacity() * sizeof(CellProfile::Family);
+  for (const CellProfile::Family& family : profile.families) {
+    bytes +=
+        family.name.capacity() + family.times.buckets().capacity() * sizeof(TimeHistogram::Bucket);
+  }
+  return bytes;
+}
+
 }  // namespace cellar::engine

@@ -62,6 +62,8 @@ struct TableMeta {
   uint64_t deletes() const { return row_deletes + family_deletes + column_deletes; }
   // True when an entry of the row may lie between smallest and largest key.
   bool key_range_touches(Bytes row_prefix) const;
+  // What it holds outside itself, about.
+  size_t heap_bytes() const;
   bool operator==(const TableMeta&) const = default;
 };
 

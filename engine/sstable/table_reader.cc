@@ -9,6 +9,9 @@
 namespace cellar::engine {
 namespace {
 
+// A table's description is held here, by its tablet and, encoded, by the manifest.
+constexpr size_t kMetaCopies = 3;
+
 // Everything behind the data blocks begins here.
 uint64_t tail_begin(const TableFooter& footer) {
   for (const BlockHandle* h : {&footer.filter, &footer.ranges, &footer.meta}) {
@@ -199,8 +202,8 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
     if (!decode_ranges(ranges.contents, ranges_))
       co_return malformed("range deletes", id(), footer_.ranges);
   }
-  memory_bytes_ = sizeof *this + dictionary_bytes_ + index_.memory_bytes() +
-                  filter_.memory_bytes() + columns_.memory_bytes() +
+  memory_bytes_ = sizeof *this + kMetaCopies * meta_.heap_bytes() + dictionary_bytes_ +
+                  index_.memory_bytes() + filter_.memory_bytes() + columns_.memory_bytes() +
                   ranges_.capacity() * sizeof(StampedRange);
   if (outline_) {
     memory_bytes_ += outline_->memory_bytes();

@@ -91,6 +91,31 @@ void GroupCommit::append_control(RecordType type, Bytes payload, LogAppend& wait
   enqueue(controls_, waiter);
 }
 
+void GroupCommit::append_filler(LogAppend& waiter) {
+  static const std::string zeros(kFillBytes, '\0');
+  if (!failure_) {
+    if (open_ && open_->bytes.room() == 0) seal_batch();
+    if (!open_) open_batch();
+    const size_t bytes = std::min(kFillBytes, open_->bytes.room());
+    open_->bytes.add(RecordType::filler, kFirstFragment, durable_end_, Bytes(zeros.data(), bytes),
+                     Bytes());
+    open_->mark = durable_end_;
+    appended_end_ = open_->bytes.end();
+    if (open_->bytes.room() == 0) {
+      seal_batch();
+      appended_end_ = next_position_;  // so that a full segment may be trimmed
+    }
+  }
+  waiter.level = Durability::sync;
+  enqueue(controls_, waiter);
+}
+
+uint64_t GroupCommit::next_begin() const {
+  if (!open_) return next_position_;
+  const uint64_t end = open_->bytes.end();
+  return open_->bytes.room() == 0 ? align_up(end) : end;
+}
+
 void GroupCommit::open_batch() {
   const uint64_t segment_bytes = segments_.segment_bytes();
   if (next_position_ % segment_bytes == 0) next_position_ += kFileHeaderBlockBytes;

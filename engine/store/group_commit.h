@@ -66,10 +66,14 @@ class GroupCommit {
   // Adds a record that is no entry; `waiter` is done when it is on disk (or the log is poisoned),
   // after every append before it. Appends behind it do not wait for it.
   void append_control(RecordType type, Bytes payload, LogAppend& waiter);
+  // Adds kFillBytes that say nothing, or what is left of the segment; `waiter` as above.
+  void append_filler(LogAppend& waiter);
   // Resumes when everything so far is on disk.
   Async<Result<void>> flush();
 
   uint64_t end() const { return appended_end_; }
+  // What is appended next does not begin before.
+  uint64_t next_begin() const;
   uint64_t durable_end() const { return durable_end_; }
   const Error* failure() const { return failure_ ? &*failure_ : nullptr; }
 

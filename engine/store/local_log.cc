@@ -32,6 +32,7 @@ Result<LogEntry> decode_entry(Bytes bytes) {
 LocalLog::LocalLog(FileSystem& fs, Runtime& runtime, FileRemovalRef removal, LogId id,
                    const LogOptions& options)
     : id_(id),
+      timers_(runtime.timers),
       segments_(fs, runtime, std::move(removal), id, options),
       commits_(segments_, runtime, id, options) {}
 
@@ -74,6 +75,41 @@ void LocalLog::trim_written() {
   if (trim_append_.failure != nullptr) return;
   segments_.trim(trim_writing_);
   if (trim_wanted_ > trim_writing_ && !sealed_) write_trim();
+}
+
+// A segment holds what was written to it, and behind that what its file held before. Filling it up
+// to its end writes over the latter and lets the former be trimmed.
+Async<Result<LogPosition>> LocalLog::erase(LogPosition position) {
+  const uint64_t before = std::min(position.value(), commits_.end());
+  const uint64_t size = segments_.segment_bytes();
+  segments_.erase_before(before);
+  while (erases_ && !sealed_) {
+    if (commits_.failure() != nullptr) co_return std::unexpected(*commits_.failure());
+    const uint64_t at = commits_.next_begin();
+    const uint64_t segment = at / size;
+    // While one is being prepared nothing is known of it, and commits need it.
+    if (segments_.ready(at % size == 0 ? segment : segment + 1) == nullptr) {
+      co_await sleep_us(timers_, kFillWaitUs);
+      continue;
+    }
+    const bool clean = segment * size >= before && !segments_.holds_former(segment, before) &&
+                       !segments_.holds_former(segment + 1, before);
+    if (clean) co_return LogPosition{segment * size};
+    co_await fill_piece();
+  }
+  co_return fail(Errc::cancelled, "log {:x} is closed", id_.value());
+}
+
+Async<void> LocalLog::fill_piece() {
+  Waiter resumed;
+  LogAppend piece;
+  piece.context = &resumed;
+  piece.done = [](LogAppend& self) { static_cast<Waiter*>(self.context)->resume(); };
+  const int64_t began_us = timers_.now_us();
+  commits_.append_filler(piece);
+  co_await resumed.wait();
+  // As files are removed: for a small share of the time.
+  co_await sleep_us(timers_, FileRemoval::rest_us(timers_.now_us() - began_us, 0));
 }
 
 Async<Result<LogPosition>> LocalLog::seal() {

@@ -26,19 +26,25 @@ class LocalLog final : public Log {
   LogPosition durable_end() const override { return LogPosition{commits_.durable_end()}; }
   Async<Result<void>> sync() override { return commits_.flush(); }
   void trim(LogPosition position) override;
+  Async<Result<LogPosition>> erase(LogPosition position) override;
+  void give_up_erasing() override { erases_ = false; }
   // Also stops the log's background work, whatever it answers.
   Async<Result<LogPosition>> seal() override;
   const Error* failure() const override { return commits_.failure(); }
+  uint64_t needed_bytes() const override { return segments_.needed_bytes(); }
   uint64_t bytes_on_disk() const override { return segments_.bytes_on_disk(); }
 
  private:
   void write_trim();
   void trim_written();
+  Async<void> fill_piece();
 
   const LogId id_;
+  Timers& timers_;
   LogSegments segments_;
   GroupCommit commits_;
   bool sealed_ = false;
+  bool erases_ = true;
 
   // A trim is itself a record: files go only after the log says durably that they may be missing.
   uint64_t trim_wanted_ = 0;  // segments before it may go

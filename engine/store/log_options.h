@@ -44,6 +44,10 @@ inline constexpr int64_t kStartSpareRetryUs = 10'000'000;
 inline constexpr uint64_t kControlReserveBytes = 64u << 10;
 // How often preparing a segment is tried again after it failed (a full disk).
 inline constexpr int64_t kPrepareRetryUs = 300'000;
+// A segment that is filled up before its time takes so much at once (GroupCommit::append_filler),
+// and where there is no next segment yet, filling waits for one.
+inline constexpr size_t kFillBytes = 256u << 10;
+inline constexpr int64_t kFillWaitUs = 20'000;
 // What a refused append is told.
 inline constexpr uint32_t kOverloadRetryMs = 5;
 inline constexpr uint32_t kNoSpaceRetryMs = 500;

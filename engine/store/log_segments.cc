@@ -40,8 +40,8 @@ Async<void> LogSegments::stop() {
   co_await stopped_.wait();
   removal_->hurry();
   while (removing_ > 0) co_await removed_.wait();
-  for (auto& [number, file] : files_) {
-    auto closed = co_await file->close();
+  for (auto& [number, segment] : files_) {
+    auto closed = co_await segment.file->close();
     if (!closed) log_warn("store", "{}", closed.error().to_string());
   }
   files_.clear();
@@ -49,7 +49,7 @@ Async<void> LogSegments::stop() {
 
 File* LogSegments::ready(uint64_t segment) const {
   const auto it = files_.find(segment);
-  return it == files_.end() ? nullptr : it->second.get();
+  return it == files_.end() ? nullptr : it->second.file.get();
 }
 
 void LogSegments::enter(uint64_t segment) {
@@ -64,6 +64,12 @@ void LogSegments::trim(uint64_t segment) {
   work_.set();
 }
 
+bool LogSegments::holds_former(uint64_t segment, uint64_t position) const {
+  const auto it = files_.find(segment);
+  if (it == files_.end() || !it->second.former) return false;
+  return *it->second.former * options_.segment_bytes < position;
+}
+
 void LogSegments::on_ready(void (*callback)(void*), void* context) {
   ready_callback_ = callback;
   ready_context_ = context;
@@ -76,7 +82,7 @@ Async<void> LogSegments::background() {
       if (!prepared) retry_.arm_after_us(kPrepareRetryUs);
       continue;
     }
-    if (disposable() > kKeptSegments) {
+    if (disposable() > kKeptSegments || erases_first()) {
       co_await dispose_of_first();
       continue;
     }
@@ -104,37 +110,43 @@ Async<Result<void>> LogSegments::prepare_next() {
   header.number = next_;
   header.file_bytes = options_.segment_bytes;
   const std::string path = segment_path(log_, next_);
-  auto file = co_await make_segment(header, path);
-  if (!file) {
+  auto segment = co_await make_segment(header, path);
+  if (!segment) {
     if (!failure_) {
-      log_warn("store", "cannot prepare {}, will go on trying: {}", path, file.error().to_string());
+      log_warn("store", "cannot prepare {}, will go on trying: {}", path,
+               segment.error().to_string());
     }
-    failure_ = file.error();
+    failure_ = segment.error();
     failure_->retry_after(kNoSpaceRetryMs);
-    co_return std::unexpected(std::move(file).error());
+    co_return std::unexpected(std::move(segment).error());
   }
   failure_.reset();
-  files_[next_] = *std::move(file);
+  files_[next_] = *std::move(segment);
   ++next_;
   if (ready_callback_ != nullptr) ready_callback_(ready_context_);
   co_return Result<void>();
 }
 
-Async<Result<std::unique_ptr<File>>> LogSegments::make_segment(FileHeader header,
-                                                               std::string path) {
-  if (disposable() == 0) co_return co_await prepare_record_file(fs_, path, header, IoClass::log);
+Async<Result<LogSegments::Segment>> LogSegments::make_segment(FileHeader header, std::string path) {
+  Segment segment;
+  if (disposable() == 0 || erases_first()) {
+    CO_TRY(segment.file, co_await prepare_record_file(fs_, path, header, IoClass::log));
+    co_return segment;
+  }
   // From the oldest on, as in dispose_of_first().
-  auto file = std::move(files_[first_]);
+  auto file = std::move(files_[first_].file);
   files_.erase(first_);
   const std::string old_path = segment_path(log_, first_);
-  header.former = first_++;
+  segment.former = first_++;
+  header.former = segment.former;
   CO_TRY_VOID(co_await file->close());
-  co_return co_await reuse_record_file(fs_, old_path, path, header, IoClass::log);
+  CO_TRY(segment.file, co_await reuse_record_file(fs_, old_path, path, header, IoClass::log));
+  co_return segment;
 }
 
 Async<void> LogSegments::dispose_of_first() {
   // From the oldest on, so that a crash in between leaves no gap.
-  auto file = std::move(files_[first_]);
+  auto file = std::move(files_[first_].file);
   files_.erase(first_);
   const std::string path = segment_path(log_, first_);
   const std::string aside = path + std::string(kTemporarySuffix);

@@ -1,8 +1,9 @@
 // LogSegments: the files of one open log. Keeps a spare ready ahead of the writer and removes what
 // was trimmed, both in one background coroutine. A trimmed segment becomes the next spare where
 // there is one, so a log that goes on for long is filled with zeros only at its beginning. Those
-// that are too many are renamed, so that they are nothing of the log any more, and then removed in
-// steps (file_removal.h), beside the background coroutine.
+// that are too many, and those that hold something to be erased, are renamed, so that they are
+// nothing of the log any more, and then removed in steps (file_removal.h), beside the background
+// coroutine.
 //
 // Preparing a segment may fail without harm, because nothing was lost: the log then goes on in what
 // is ready, failure() says why there is no more, and preparing is tried again every kPrepareRetryUs
@@ -44,6 +45,15 @@ class LogSegments {
   void enter(uint64_t segment);
   // Segments before `segment` may go.
   void trim(uint64_t segment);
+  // Segments with something before `position` are not kept and not used again once they are
+  // trimmed.
+  void erase_before(uint64_t position) {
+    erase_before_ = std::max(erase_before_, position);
+    work_.set();
+  }
+  // The file of a segment that is ready holds, where nothing was written over it, what lay before
+  // `position`.
+  bool holds_former(uint64_t segment, uint64_t position) const;
   // Called from the loop whenever a segment has become ready.
   void on_ready(void (*callback)(void* context), void* context);
 
@@ -52,15 +62,20 @@ class LogSegments {
   // Why no further segment is ready; null while all is well.
   const Error* failure() const { return failure_ ? &*failure_ : nullptr; }
   // Of what is not trimmed.
-  uint64_t bytes_on_disk() const {
-    return (next_ - first_ - disposable()) * options_.segment_bytes;
-  }
+  uint64_t needed_bytes() const { return (next_ - first_ - disposable()) * options_.segment_bytes; }
+  // Of all that is there.
+  uint64_t bytes_on_disk() const { return (next_ - first_ + removing_) * options_.segment_bytes; }
   uint64_t segment_bytes() const { return options_.segment_bytes; }
 
  private:
+  struct Segment {
+    std::unique_ptr<File> file;
+    std::optional<uint64_t> former;  // the segment that the file was before
+  };
+
   Async<void> background();
   Async<Result<void>> prepare_next();
-  Async<Result<std::unique_ptr<File>>> make_segment(FileHeader header, std::string path);
+  Async<Result<Segment>> make_segment(FileHeader header, std::string path);
   Async<void> dispose_of_first();
   Async<Result<void>> put_aside(std::string path, std::string aside);
   Async<void> remove(std::string path);
@@ -68,6 +83,9 @@ class LogSegments {
   uint64_t disposable() const {
     const uint64_t end = std::min(trimmed_, in_use_);
     return end > first_ ? end - first_ : 0;
+  }
+  bool erases_first() const {
+    return disposable() > 0 && first_ * options_.segment_bytes < erase_before_;
   }
   Async<void> keep_start_spare();
   bool wants_spare() const { return !retry_.armed() && next_ <= in_use_ + kSpareSegments; }
@@ -77,11 +95,12 @@ class LogSegments {
   const LogId log_;
   const LogOptions options_;
   ShardExecutor executor_;
-  std::map<uint64_t, std::unique_ptr<File>> files_;
+  std::map<uint64_t, Segment> files_;
   uint64_t first_ = 0;    // oldest segment that exists
   uint64_t in_use_ = 0;   // the writer is here
   uint64_t next_ = 0;     // to be prepared
   uint64_t trimmed_ = 0;  // segments before it may go
+  uint64_t erase_before_ = 0;
   std::optional<Error> failure_;
   size_t removing_ = 0;
   Event work_;

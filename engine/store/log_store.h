@@ -64,11 +64,20 @@ class Log {
   virtual Async<Result<void>> sync() = 0;
   // Nothing before `position` will be read again: its segments may go. Monotonic; returns at once.
   virtual void trim(LogPosition position) = 0;
-  // Refuses further appends, makes everything durable with a closing mark, answers the end.
+  // What lies before `position`, which nobody will read again, shall leave the disk: ends the
+  // segment in use where it must, and lets trims remove segments instead of keeping them. Resumes
+  // with the position to which the log has to be trimmed for all of it to go; later, where there is
+  // no space for another segment. CANCELLED after give_up_erasing(); UNAVAILABLE as append().
+  virtual Async<Result<LogPosition>> erase(LogPosition position) = 0;
+  // For good.
+  virtual void give_up_erasing() = 0;
+  // REQUIRES: no erase() under way. Refuses further appends, makes everything durable with a
+  // closing mark, answers the end.
   virtual Async<Result<LogPosition>> seal() = 0;
   // Set once the log is poisoned: why.
   virtual const Error* failure() const = 0;
-  virtual uint64_t bytes_on_disk() const = 0;  // of segments not yet trimmed
+  virtual uint64_t needed_bytes() const = 0;   // of segments not yet trimmed
+  virtual uint64_t bytes_on_disk() const = 0;  // and of those kept for reuse or being removed
 };
 
 // Takes a log's entries in order while it is read.

@@ -148,6 +148,8 @@ void write_shards(MetricsText& out, const NodeReading& r) {
 
 void write_engine(MetricsText& out, const NodeReading& r) {
   each_shard(out, "cellar_log_bytes", r, [](const Shard& s) { return s.engine.log_bytes; });
+  each_shard(out, "cellar_pinned_memtable_bytes", r,
+             [](const Shard& s) { return s.engine.pinned_memtable_bytes; });
   each_shard(out, "cellar_commits_total", r, [](const Shard& s) { return s.engine.commits; });
   each_shard(out, "cellar_flushes_total", r, [](const Shard& s) { return s.engine.flushes; });
   each_shard(out, "cellar_compactions_total", r,
@@ -171,15 +173,18 @@ void write_memory(MetricsText& out, HttpNode& node, const NodeReading& reading) 
   uint64_t memtables = 0;
   uint64_t cache = 0;
   uint64_t metadata = 0;
+  uint64_t log = 0;
   for (const ShardReading& shard : reading.shards) {
     memtables += shard.engine.memtable_bytes;
     cache += shard.engine.cache_bytes;
     metadata += shard.engine.metadata_bytes;
+    log += shard.engine.log_pending_bytes;
   }
   out.family("cellar_memory_bytes");
   out.sample("kind=\"memtables\"", memtables);
   out.sample("kind=\"cache\"", cache);
   out.sample("kind=\"metadata\"", metadata);
+  out.sample("kind=\"log\"", log);
   out.sample("kind=\"answers\"", reading.answers_bytes);
   out.sample("kind=\"requests\"", reading.requests_bytes);
   out.plain("cellar_memory_limit_bytes", node.options().engine.memory_bytes);

@@ -59,7 +59,8 @@ constexpr Metric kMetrics[] = {
      "age of the oldest read, write or sync that the disk has not answered"},
     // ---- memory
     {"cellar_memory_bytes", Type::gauge, "kind",
-     "memtables, block cache, metadata of tables on disk, answers, requests"},
+     "memtables, block cache, metadata of tables on disk, what waits for the log's disk, answers, "
+     "requests"},
     {"cellar_memory_limit_bytes", Type::gauge, "", "memory.total"},
     {"cellar_tokens", Type::gauge, "shard", "idempotency tokens remembered"},
     // ---- cache and device
@@ -74,7 +75,10 @@ constexpr Metric kMetrics[] = {
     {"cellar_device_read_errors_total", Type::counter, "shard", "reads that failed"},
     {"cellar_checksum_errors_total", Type::counter, "shard", "blocks whose bytes were wrong"},
     // ---- log, flush, compaction
-    {"cellar_log_bytes", Type::gauge, "shard", "of the log, not yet trimmed"},
+    {"cellar_log_bytes", Type::gauge, "shard",
+     "segments of the log on disk, those kept for reuse included"},
+    {"cellar_pinned_memtable_bytes", Type::gauge, "shard",
+     "of memtables that are flushed and that reads still hold"},
     {"cellar_commits_total", Type::counter, "shard", "commits taken"},
     {"cellar_flushes_total", Type::counter, "shard", "memtables written to tables on disk"},
     {"cellar_compactions_total", Type::counter, "shard", "merges that ended"},

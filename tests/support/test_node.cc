@@ -359,6 +359,7 @@ engine::EngineStats TestNode::stats() {
     sum.table_bytes += s.table_bytes;
     sum.log_bytes += s.log_bytes;
     sum.memtable_bytes += s.memtable_bytes;
+    sum.pinned_memtable_bytes += s.pinned_memtable_bytes;
     sum.cache_bytes += s.cache_bytes;
     sum.metadata_bytes += s.metadata_bytes;
     sum.tokens += s.tokens;

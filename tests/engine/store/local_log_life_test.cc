@@ -18,21 +18,21 @@ TEST_F(LogTest, AppendsDoNotWaitForATrimThatIsNotOnDisk) {
   for (size_t i = 0; i < 20; ++i) append(*log, payload_of(i, 10'000));
   rig.world.run_for_us(60'000'000);
   ASSERT_TRUE(appends.back().ok());
-  const uint64_t before = log->bytes_on_disk();
+  const uint64_t before = log->needed_bytes();
   log->trim(appends[19].end);
   for (int ms = 0; ms < 150; ++ms) {
     const Append& one = append(*log, "x", ms % 2 == 0 ? Durability::periodic : Durability::memory);
     rig.world.run_for_us(1000);
     EXPECT_TRUE(one.ok()) << ms;
   }
-  EXPECT_EQ(log->bytes_on_disk(), before) << "segments went before the disk knew of it";
+  EXPECT_EQ(log->needed_bytes(), before) << "segments went before the disk knew of it";
   const Append& synced = append(*log, "x");
   const Append& behind = append(*log, "x", Durability::periodic);
   rig.world.run_for_us(1000);
   EXPECT_FALSE(synced.is_done || behind.is_done);
   rig.world.run_for_us(60'000'000);
   EXPECT_TRUE(synced.ok() && behind.ok());
-  EXPECT_LT(log->bytes_on_disk(), before);
+  EXPECT_LT(log->needed_bytes(), before);
   for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], static_cast<int>(i));
   (void)value_of(rig.run(log->seal()));
 }
@@ -46,12 +46,12 @@ TEST_F(LogTest, TrimmedSegmentsGoAndTheRestIsReadFromThere) {
       append(*log, payload_of(i, 10'000));
       rig.world.run_until_idle();
     }
-    const uint64_t before = log->bytes_on_disk();
+    const uint64_t before = log->needed_bytes();
     from = appends[29].end;
     log->trim(from);
     log->trim(appends[10].end);  // no way back
     rig.world.run_until_idle();
-    EXPECT_EQ(log->bytes_on_disk(), before - 4 * small_log().segment_bytes);
+    EXPECT_EQ(log->needed_bytes(), before - 4 * small_log().segment_bytes);
     Append& more = append(*log, "more");
     rig.world.run_until_idle();
     EXPECT_TRUE(more.ok());
@@ -76,12 +76,12 @@ TEST_F(LogTest, ATrimDuringATrimIsMadeUpFor) {
     append(*log, payload_of(i, 10'000));
     rig.world.run_for_us(100'000);
   }
-  const uint64_t before = log->bytes_on_disk();
+  const uint64_t before = log->needed_bytes();
   log->trim(appends[9].end);
   log->trim(appends[29].end);
   rig.world.run_for_us(100'000);
   EXPECT_GE(before, 6 * small_log().segment_bytes);
-  EXPECT_LE(log->bytes_on_disk(), 3 * small_log().segment_bytes)
+  EXPECT_LE(log->needed_bytes(), 3 * small_log().segment_bytes)
       << "where it writes, a spare, and what a record of the trim may have begun";
   (void)value_of(rig.run(log->seal()));
 }
@@ -120,7 +120,7 @@ TEST_F(LogTest, TrimmedSegmentsAreUsedAgainAndWhatTheyHeldIsNeverRead) {
       if (i >= kKept) log->trim(appends[i - kKept].end);
     }
     rig.world.run_until_idle();
-    EXPECT_LE(log->bytes_on_disk(), 4 * small_log().segment_bytes);
+    EXPECT_LE(log->needed_bytes(), 4 * small_log().segment_bytes);
     rig.world.crash();
   }
   size_t reused = 0;

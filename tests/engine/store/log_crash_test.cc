@@ -36,7 +36,14 @@ struct Workload {
     const size_t burst = 1 + random.below(4);
     for (size_t i = 0; i < burst; ++i) append_one();
     if (trims && random.one_in(5)) trim_some();
+    if (erases && trimmed > 0 && random.one_in(8))
+      spawn(rig.loop.executor(), erase(*log, appends[trimmed - 1].end));
     if (random.one_in(10)) moments = 200'000;  // long enough for a closing mark
+  }
+
+  static Async<void> erase(Log& log, LogPosition before) {
+    auto needed = co_await log.erase(before);
+    if (needed) log.trim(std::min(*needed, before));
   }
 
   void append_one() {
@@ -70,6 +77,7 @@ struct Workload {
   const uint64_t seed;
   Random random;
   const bool trims;
+  bool erases = false;
   std::vector<std::string> payloads;
   std::deque<Append> appends;
   std::vector<int> order;
@@ -109,10 +117,11 @@ void expect_recovered(MemDisk& image, const Workload& work, size_t promised) {
 
 // Runs the workload; at every step of the world the disk is looked at as a power cut would leave
 // it.
-size_t run_with_crashes(uint64_t seed, bool with_trims, size_t steps) {
+size_t run_with_crashes(uint64_t seed, bool with_trims, size_t steps, bool with_erases = false) {
   SCOPED_TRACE(fmt::format("seed {}", seed));
   MemDisk disk;
   Workload work(seed, disk, with_trims);
+  work.erases = with_erases;
   Random policies(seed + 1);
   size_t images = 0;
   const auto look = [&] {
@@ -145,6 +154,14 @@ TEST(LogCrash, TrimmingIsSafeAtEveryStep) {
   size_t images = 0;
   for (uint64_t seed = 101; seed <= 112 && !testing::Test::HasFailure(); ++seed) {
     images += run_with_crashes(seed, true, 40);
+  }
+  EXPECT_GT(images, 2000u);
+}
+
+TEST(LogCrash, ErasingIsSafeAtEveryStep) {
+  size_t images = 0;
+  for (uint64_t seed = 201; seed <= 212 && !testing::Test::HasFailure(); ++seed) {
+    images += run_with_crashes(seed, true, 40, true);
   }
   EXPECT_GT(images, 2000u);
 }
