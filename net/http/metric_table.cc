@@ -95,7 +95,8 @@ constexpr Metric kMetrics[] = {
     // ---- tables
     {"cellar_table_live_bytes", Type::gauge, "table",
      "on disk and in memory, not known to be dead"},
-    {"cellar_table_dead_bytes", Type::gauge, "table", "dead and still on disk, about"},
+    {"cellar_table_dead_bytes", Type::gauge, "table",
+     "dead and still on disk or in a memtable, about"},
     {"cellar_table_overdue_bytes", Type::gauge, "table",
      "of the dead bytes: for longer than reclaim_within"},
     {"cellar_table_pinned_bytes", Type::gauge, "table",
