@@ -42,8 +42,13 @@ class PinnedMemtables : public testing::Test {
   }
   // A reader that has taken one cell.
   std::unique_ptr<Reader> open() {
+    ReadSpec spec;
+    spec.rows = RowSet::everything();
+    return open(std::move(spec));
+  }
+  std::unique_ptr<Reader> open(ReadSpec spec) {
     auto reader = std::make_unique<Reader>();
-    reader->spec.rows = RowSet::everything();
+    reader->spec = std::move(spec);
     auto opened = node_.node()
                       .engine(ShardId{0})
                       .open_scan(node_.table("t")->tablets[0].id, Epoch{}, reader->spec);
@@ -114,6 +119,40 @@ TEST_F(PinnedMemtables, BetweenRowsAReaderGoesOnWithWhatIsNewest) {
   }
   EXPECT_EQ(reader->sink.rows.size(), 20u);
   EXPECT_EQ(reader->sink.cells, 20u);
+}
+
+// Under flushes, merges and deletes beside it, forwards and reversed, over one range and several.
+TEST_F(PinnedMemtables, AReaderThatIsRenewedLeavesOutNoRowAndRepeatsNone) {
+  for (const bool reversed : {false, true}) {
+    for (const bool several : {false, true}) {
+      std::vector<std::string> expected;
+      for (int i = 0; i < 30; ++i) {
+        const std::string row = fmt::format("r{:02}", i);
+        ASSERT_TRUE(node_.set("t", row, "f:q", 1, "v"));
+        if (!several || i < 10 || i >= 20) expected.push_back(row);
+      }
+      if (reversed) std::ranges::reverse(expected);
+      ReadSpec spec;
+      spec.reversed = reversed;
+      spec.rows = RowSet::everything();
+      if (several) {
+        spec.rows = RowSet();
+        spec.rows.add({"r00", "r10"});
+        spec.rows.add({"r20", "r30"});
+      }
+      auto reader = open(std::move(spec));
+      for (int step = 0;; ++step) {
+        ASSERT_TRUE(node_.set("t", fmt::format("z{:02}", step), "f:q", 1, "v"));
+        ASSERT_TRUE(node_.drop_rows("t", "z", ""));
+        ASSERT_TRUE(node_.flush("t"));
+        if (step % 5 == 4) ASSERT_TRUE(node_.compact("t"));
+        if (run(*reader) != engine::ScanStep::paused) break;
+      }
+      std::erase_if(reader->sink.rows, [](const std::string& row) { return row > "z"; });
+      EXPECT_EQ(reader->sink.rows, expected) << reversed << several;
+      EXPECT_EQ(node_.stats().pinned_memtable_bytes, 0u);
+    }
+  }
 }
 
 TEST_F(PinnedMemtables, TheBoundReachesReadersThatDoNotRun) {
