@@ -22,7 +22,7 @@ struct BackupBlob {
 };
 
 struct BackupFile {
-  static constexpr uint32_t kVersion = 3;
+  static constexpr uint32_t kVersion = 4;
 
   // Of the data directory that it was taken of: one that it becomes again is of no older format.
   uint32_t format = kVersion;

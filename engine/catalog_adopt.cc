@@ -44,6 +44,7 @@ Result<Catalog::Creation> Catalog::plan_adopt(TableSchema schema, std::vector<Ta
     plan.node.next_tablet = TabletId{seed.id.value() + 1};
     seed.schema = plan.entry.schema;
     seed.state.table = plan.entry.schema.id;
+    seed.state.range_tokens.clear();  // they are those of the table that was backed up
     seed.state.home = static_cast<uint32_t>(seed.id.value());
     const ShardId shard = shard_of(seed.state.home);
     seed.state.spans = {{.log = log_of[shard.value()]}};

@@ -42,6 +42,9 @@ struct Write {
   std::optional<Durability> level;   // absent: the table's
   RowMutation mutation;              // viewed until submit() returns
   std::optional<RangeDelete> range;  // instead of `mutation`: DropRowRange, clipped to the tablet
+  // Of a DropRowRange, with `range` as it was asked for (range_tokens.h); viewed until `done` has
+  // run. null: it has none.
+  const WriteToken* range_token = nullptr;
   void (*done)(Write& write) = nullptr;
   void* context = nullptr;
 
@@ -119,7 +122,8 @@ class Engine {
 
   // See the head. Refusals: INVALID_ARGUMENT, NOT_FOUND (family), OUT_OF_RANGE (guards.h), ABORTED
   // (not here, or another epoch: ask for the table map again), RESOURCE_EXHAUSTED with a retry hint
-  // (memory or log full), UNAVAILABLE (read-only).
+  // (memory or log full), UNAVAILABLE (read-only). Of a range token those of a ConditionalWrite's,
+  // and FAILED_PRECONDITION where the data directory's format knows none.
   virtual void submit(Write& write) = 0;
 
   // As above; moreover FAILED_PRECONDITION (a value to increment that is not 8 bytes), OUT_OF_RANGE

@@ -28,9 +28,11 @@ MergePlan plan_flush(Tablet& tablet, const Memtable& memtable) {
 }
 
 // Everything of the tablet that is not in tables now lies in the open log, after the memtable.
-TabletState state_after(const Tablet& tablet, const TabletMemtable& memtable) {
+TabletState state_after(Tablet& tablet, const TabletMemtable& memtable) {
   TabletState state = tablet.state();
   state.last_flushed = memtable.entries.max_stamp();
+  state.range_tokens =
+      tablet.range_tokens().up_to(state.last_flushed, tablet.shard().runtime.clock.now_us());
   state.spans = {{.log = state.spans.back().log, .from = memtable.log_end}};
   return state;
 }

@@ -31,8 +31,10 @@ int64_t least_fatal_age_us(const TableRetention& retention) {
 
 int64_t first_death_of(const Memtable& memtable, const TableRetention& retention) {
   const TimeBounds& bounds = memtable.time_bounds();
-  const bool killed = memtable.deletes() > 0 || !memtable.range_deletes().empty() ||
-                      memtable.overwrites() > 0 || retention.any_counts();
+  // One without entries has tokens alone, and keeps its log for nothing else.
+  const bool killed = memtable.empty() || memtable.deletes() > 0 ||
+                      !memtable.range_deletes().empty() || memtable.overwrites() > 0 ||
+                      retention.any_counts();
   if (killed || !bounds.known) return born_us(memtable);
   int64_t first_us = add_saturating(memtable.earliest_expiry_us(), 1);
   if (bounds.has_cells() && bounds.any_without_expiry) {
@@ -47,7 +49,7 @@ int64_t first_death_of(const Memtable& memtable, const TableRetention& retention
 int64_t first_memory_death_us(const Tablet& tablet) {
   int64_t first_us = kNeverUs;
   for (const auto& memtable : tablet.version().memtables) {
-    if (memtable->entries.empty()) continue;
+    if (!memtable->entries.has_commits()) continue;
     first_us = std::min(first_us, first_death_of(memtable->entries, tablet.retention()));
   }
   return first_us;

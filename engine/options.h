@@ -14,7 +14,7 @@ enum class IndexParts : uint8_t { automatic, always, never };
 struct EngineOptions {
   // Of the data directory (store/format_file.h): what an older one does not know is not written.
   // 1 to the newest.
-  uint32_t format = 3;
+  uint32_t format = 4;
 
   // ---- memory: at most this for memtables, caches and table metadata together, over all shards.
   // 64 MiB to 1 TiB.

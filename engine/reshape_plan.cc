@@ -79,12 +79,15 @@ Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping
   TabletState state = inherit(parents);
   state.spans = {span};
   if (reshaping.keeps_id) state.home = reshaping.to.value();
+  std::vector<const std::vector<RangeToken>*> tokens;
+  for (const SealedTablet& parent : parents) tokens.push_back(&parent.state.range_tokens);
   for (size_t i = 0; i < reshaping.ranges.size(); ++i) {
     TabletSeed child;
     child.schema = reshaping.entry.schema;
     child.state = state;
     child.state.start = reshaping.ranges[i].start;
     child.state.end = reshaping.ranges[i].end;
+    child.state.range_tokens = inherit_tokens(tokens, reshaping.ranges[i], state.created);
     child.id = parents.front().id;
     if (!reshaping.keeps_id) {
       child.id = plan.node.next_tablet;

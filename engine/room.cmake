@@ -32,6 +32,7 @@ cellar_library(cellar_engine
     plan_merge.cc
     preview_estimate.cc
     preview_rule.cc
+    range_tokens.cc
     reclaim.cc
     reclaim_dead.cc
     memory_deaths.cc

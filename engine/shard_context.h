@@ -18,6 +18,7 @@
 #include "engine/log_deaths.h"
 #include "engine/manifest_client.h"
 #include "engine/options.h"
+#include "engine/range_tokens.h"
 #include "engine/sstable/block_loader.h"
 #include "engine/store/blob_store.h"
 #include "engine/store/log_store.h"
@@ -87,6 +88,7 @@ struct ShardContext {
   size_t refused_bytes = 0;        // what a write wanted that was refused for memory
   std::optional<Error> flush_failure{};  // why the last flush failed; none: it went through
   TokenMemory tokens;
+  RangeTokenRoom range_tokens{};
   OpenTables open_tables{};
   LogDeaths log_deaths{};
   std::unique_ptr<Log> log;      // set once recovery has begun it

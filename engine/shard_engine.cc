@@ -183,7 +183,7 @@ EngineStats ShardEngine::stats() const {
     }
   }
   stats.metadata_bytes = context_.open_tables.metadata_bytes();
-  stats.tokens = context_.tokens.tokens();
+  stats.tokens = context_.tokens.tokens() + context_.range_tokens.tokens();
   if (context_.log) {
     stats.log_bytes = context_.log->bytes_on_disk();
     stats.log_pending_bytes = flow_levels().log_pending_bytes;

@@ -24,6 +24,21 @@ CommitStamp newest_change(const TableSchema& schema) {
   return newest;
 }
 
+// Of a DropRowRange with a token.
+Result<void> check_range(const RangeDelete& range, uint32_t format) {
+  if (format < kFormatWithRangeTokens) {
+    return fail(Errc::failed_precondition,
+                "the data directory is of format {}, which knows no tokens of DropRowRange: "
+                "cellard --upgrade-format makes it one that does, of format {} or newer",
+                format, kFormatWithRangeTokens);
+  }
+  const size_t longest = std::max(range.start.size(), range.end.size());
+  if (longest <= kMaxRowKeyBytes) return {};
+  return fail(Errc::invalid_argument,
+              "a bound of {} bytes is longer than a row key may be, which is {}", longest,
+              kMaxRowKeyBytes);
+}
+
 int64_t tokens_until_us(const std::vector<Ref<TabletTable>>& tables) {
   TimeBounds all;
   for (const Ref<TabletTable>& table : tables) all.merge(table->meta().bounds);
@@ -33,8 +48,8 @@ int64_t tokens_until_us(const std::vector<Ref<TabletTable>>& tables) {
 // Puts a commit's entries into a memtable, and its token into the memory of tokens.
 class Insert final : public CommitVisitor {
  public:
-  Insert(Memtable& to, TokenMemory& tokens, TabletId tablet)
-      : to_(to), tokens_(tokens), tablet_(tablet) {}
+  Insert(Memtable& to, TokenMemory& tokens, RangeTokens& range_tokens, TabletId tablet)
+      : to_(to), tokens_(tokens), range_tokens_(range_tokens), tablet_(tablet) {}
   void entry(Bytes key, Bytes value) override { to_.add(key, value); }
   void token(Bytes key, Bytes value) override {
     to_.add(key, value);
@@ -45,10 +60,16 @@ class Insert final : public CommitVisitor {
   void range_delete(const RangeDelete& range, CommitStamp stamp) override {
     to_.add_range_delete(range, stamp);
   }
+  void range_token(const TokenEntry& token, std::span<const RangeDelete> deleted,
+                   CommitStamp stamp) override {
+    to_.add_commit(stamp);
+    range_tokens_.note(token, deleted, stamp);
+  }
 
  private:
   Memtable& to_;
   TokenMemory& tokens_;
+  RangeTokens& range_tokens_;
   TabletId tablet_;
 };
 
@@ -64,6 +85,7 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
       last_stamp_(std::max({state_.created, state_.last_flushed, newest_change(schema())})),
       writers_(shard_.flow),
       commits_(*facts_, writers_),
+      range_tokens_(shard_.range_tokens, state_.range_tokens),
       orphaned_us_(shard.runtime.clock.now_us()),
       tokens_in_tables_until_us_(tokens_until_us(tables)),
       may_hold_orphans_(!tables.empty() && schema().version > 1) {
@@ -80,7 +102,7 @@ Tablet::~Tablet() { facts_->newest = nullptr; }
 Result<void> Tablet::replay(CommitStamp stamp, Bytes payload) {
   if (stamp <= state_.last_flushed) return {};
   TabletMemtable& memtable = active();
-  Insert insert(memtable.entries, shard_.tokens, id_);
+  Insert insert(memtable.entries, shard_.tokens, range_tokens_, id_);
   TRY_VOID(visit_commit(payload, stamp, insert));
   memtable.count();
   last_stamp_ = std::max(last_stamp_, stamp);
@@ -130,6 +152,7 @@ Result<void> Tablet::check_row(Bytes row) const {
 
 Result<void> Tablet::check(const Write& write) {
   TRY_VOID(check_serving());
+  if (write.range_token != nullptr) return check_range(*write.range, shard_.options.format);
   if (write.range) return {};
   TRY_VOID(validate_mutation(write.mutation, schema(), shard_.options.limits));
   return check_row(write.mutation.row);
@@ -143,6 +166,7 @@ CommitStamp Tablet::next_stamp() const {
 // At write.stamp.
 Result<void> Tablet::encode(Write& write, bool judged) {
   payload_.clear();
+  if (write.range_token != nullptr) return encode_with_range_token(write);
   if (write.range) {
     encode_range_delete(payload_, *write.range);
     return {};
@@ -154,13 +178,41 @@ Result<void> Tablet::encode(Write& write, bool judged) {
   return {};
 }
 
+// What is left to delete under the token, perhaps nothing, and the token.
+Result<void> Tablet::encode_with_range_token(const Write& write) {
+  const WriteToken& token = *write.range_token;
+  const TokenWindow& window = shard_.tokens.window();
+  KeyRange rows{std::string(write.range->start), std::string(write.range->end)};
+  TRY(const std::vector<KeyRange> left,
+      range_tokens_.rows_to_delete(token, std::move(rows), window,
+                                   static_cast<int64_t>(write.stamp.value() / 1000)));
+  std::vector<RangeDelete> deletes;
+  for (const KeyRange& one : left) deletes.push_back({one.start, one.end});
+  TokenRecord record;
+  record.until_us = token.issued_us + window.window_us;
+  record.content = token.content;
+  std::string encoded;
+  append_token_record(encoded, record);
+  const std::string id = token_id(token.client, token.token);
+  encode_range_deletes(payload_, deletes, {id, encoded});
+  return {};
+}
+
+// A repetition of a range delete shares the doubt of its first attempt.
+Result<void> Tablet::refuse(const Write& write, Error error) const {
+  const bool repeated = write.range_token != nullptr && range_tokens_.knows(*write.range_token);
+  if (repeated) error.applied = Applied::maybe_applied;
+  return std::unexpected(std::move(error));
+}
+
 Result<void> Tablet::submit(Write& write) {
-  TRY_VOID(check(write));
+  if (auto valid = check(write); !valid) return refuse(write, std::move(valid).error());
   if (!conditions_.idle()) {
     TRY(const bool waits, conditions_.delay(write));
     if (waits) return {};
   }
-  return commit(write, next_stamp(), true);
+  auto taken = commit(write, next_stamp(), true);
+  return taken ? taken : refuse(write, std::move(taken).error());
 }
 
 Result<void> Tablet::submit(ConditionalWrite& write) {
@@ -180,6 +232,7 @@ Result<void> Tablet::submit(ConditionalWrite& write) {
 void Tablet::submit_waiting(Write& write) {
   auto taken = check(write);
   if (taken) taken = commit(write, next_stamp(), true);
+  if (!taken) taken = refuse(write, std::move(taken).error());
   if (taken) return;
   write.error = std::move(taken).error();
   write.done(write);
@@ -190,7 +243,8 @@ bool Tablet::submit_waiting(ConditionalWrite& write) { return begin_conditional(
 Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
   if (write.range) {
     write.range = clip(*write.range);
-    if (!write.range->end.empty() && write.range->start >= write.range->end) {
+    const bool outside = !write.range->end.empty() && write.range->start >= write.range->end;
+    if (outside && write.range_token == nullptr) {
       write.done(write);  // nothing of the range lies here
       return {};
     }
@@ -217,7 +271,7 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
       write.append));
   last_stamp_ = write.stamp;
   last_commit_ = write.stamp;
-  Insert insert(memtable.entries, shard_.tokens, id_);
+  Insert insert(memtable.entries, shard_.tokens, range_tokens_, id_);
   const auto inserted = visit_commit(payload_, write.stamp, insert);
   CHECK(inserted, "a commit just encoded does not decode: {}", inserted.error().message);
   memtable.count();
@@ -292,7 +346,7 @@ void Tablet::publish(std::vector<TabletRun> runs) {
 }
 
 void Tablet::freeze() {
-  if (!active_ || active_->entries.empty()) return;
+  if (!active_ || !active_->entries.has_commits()) return;
   active_->log_end = shard_.log->end();
   active_->freeze();
   frozen_.push_back(std::exchange(active_, nullptr));
@@ -410,11 +464,11 @@ size_t Tablet::memtable_bytes() const {
 }
 
 bool Tablet::has_unflushed() const {
-  return !frozen_.empty() || (active_ && !active_->entries.empty());
+  return !frozen_.empty() || (active_ && active_->entries.has_commits());
 }
 
 LogPosition Tablet::log_needed_from() const {
-  const bool written = active_ && !active_->entries.empty();
+  const bool written = active_ && active_->entries.has_commits();
   LogPosition needed = written ? active_->log_begin : kLogEnd;
   for (const auto& memtable : frozen_) needed = std::min(needed, memtable->log_begin);
   return needed;

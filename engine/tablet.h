@@ -110,6 +110,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   void freeze();
   // The frozen memtable that must be flushed next; null when there is none.
   Ref<TabletMemtable> oldest_frozen() const;
+  const RangeTokens& range_tokens() const { return range_tokens_; }
   // A new version without the flushed memtable and with the new tables (perhaps none).
   void flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<TabletTable>> tables,
                TabletState state, uint64_t manifest_version);
@@ -180,7 +181,9 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   Result<void> check_serving() const;
   Result<void> check_row(Bytes row) const;
   Result<void> check(const Write& write);
+  Result<void> refuse(const Write& write, Error error) const;
   Result<void> encode(Write& write, bool judged);
+  Result<void> encode_with_range_token(const Write& write);
   void submit_waiting(Write& write) override;
   bool submit_waiting(ConditionalWrite& write) override;
   void apply(CommitStamp stamp, Bytes payload);
@@ -207,6 +210,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   FlowControl::Writers writers_;
   CommitQueue commits_;
   RowConditions conditions_{*this};
+  RangeTokens range_tokens_;
   Ref<TabletMemtable> active_;              // null until the first commit after a freeze
   std::deque<Ref<TabletMemtable>> frozen_;  // oldest first
   Ref<Version> version_;

@@ -35,6 +35,12 @@ class ShowCommit final : public CommitVisitor {
                 fmt::format("range delete [\"{}\", \"{}\") stamp {}", escape_bytes(range.start),
                             escape_bytes(range.end), stamp));
   }
+  void range_token(const TokenEntry& token, std::span<const RangeDelete> deleted,
+                   CommitStamp stamp) override {
+    dump_.field(0, {},
+                fmt::format("token \"{}\" of {} range deletes stamp {}", escape_bytes(token.id),
+                            deleted.size(), stamp));
+  }
 
  private:
   Dump& dump_;

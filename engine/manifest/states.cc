@@ -42,7 +42,7 @@ Result<NodeState> decode_node_state(Bytes encoded) {
 
 std::string encode_tablet_state(const TabletState& state) {
   std::string out;
-  put_u8(out, TabletState::kVersion);
+  put_u8(out, state.range_tokens.empty() ? 1 : TabletState::kVersion);
   put_varint(out, state.table.value());
   put_varint(out, state.epoch.value());
   put_varint(out, state.home);
@@ -58,12 +58,14 @@ std::string encode_tablet_state(const TabletState& state) {
     // An open end is written as 0, which no closed one can be.
     put_varint(out, span.to == kLogEnd ? 0 : span.to.value() + 1);
   }
+  if (!state.range_tokens.empty()) encode_range_tokens(out, state.range_tokens);
   return out;
 }
 
 Result<TabletState> decode_tablet_state(Bytes encoded) {
   Reader in(encoded);
   TRY_VOID(check_version(in, TabletState::kVersion, "tablet state"));
+  const bool has_tokens = static_cast<uint8_t>(encoded[0]) >= 2;
   TabletState state;
   state.table = TableId{in.varint()};
   state.epoch = Epoch{in.varint()};
@@ -82,6 +84,9 @@ Result<TabletState> decode_tablet_state(Bytes encoded) {
     const uint64_t to = in.varint();
     span.to = to == 0 ? kLogEnd : LogPosition{to - 1};
     state.spans.push_back(span);
+  }
+  if (has_tokens && !decode_range_tokens(in, state.range_tokens)) {
+    return fail(Errc::data_loss, "the range tokens of a tablet state cannot be read");
   }
   TRY_VOID(check_consumed(in, "tablet state"));
   return state;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/manifest/range_token.h"
 #include "engine/model/types.h"
 #include "engine/store/log_span.h"
 #include "engine/store/manifest_store.h"
@@ -45,7 +46,7 @@ struct NodeState {
 
 // A tablet: subject id = TabletId. Its items are its tables on disk (TableMeta, by blob id).
 struct TabletState {
-  static constexpr uint8_t kVersion = 1;
+  static constexpr uint8_t kVersion = 2;  // 1 is written where there are no range tokens
 
   TableId table;
   Epoch epoch{1};
@@ -56,6 +57,8 @@ struct TabletState {
   CommitStamp last_flushed;    // commits up to here are in tables on disk
   uint64_t next_run = 1;       // runs are numbered upwards: a greater number holds newer commits
   std::vector<LogSpan> spans;  // where later commits lie, oldest log first
+  // Since version 2: of commits up to last_flushed, sorted by id; some may have ended.
+  std::vector<RangeToken> range_tokens;
 
   bool operator==(const TabletState&) const = default;
 };

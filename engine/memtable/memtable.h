@@ -50,6 +50,8 @@ class Memtable {
   // twice). REQUIRES: not frozen; a well-formed key.
   bool add(Bytes key, Bytes value);
   void add_range_delete(const RangeDelete& range, CommitStamp stamp);  // REQUIRES: not frozen
+  // A commit, though it may have no entries.
+  void add_commit(CommitStamp stamp) { note_stamp(stamp); }
   // No more writes: what was handed to a flush stays as it is.
   void freeze() { frozen_ = true; }
   bool frozen() const { return frozen_; }
@@ -57,13 +59,14 @@ class Memtable {
   Iterator iterator() const;
 
   bool empty() const { return entries() == 0 && ranges_.empty(); }
+  bool has_commits() const { return min_stamp_ <= max_stamp_; }
   size_t entries() const { return tree_.size(); }
   size_t deletes() const { return deletes_; }  // of them: of rows, families and columns
   // Memory taken, the tree's included, 256 KiB steps of the arena included.
   size_t bytes() const { return arena_.bytes() + range_bytes_; }
   // Of keys and values alone: what a flush will write, before compression.
   size_t content_bytes() const { return content_bytes_; }
-  // Over entries and range deletes; max < min while empty.
+  // Over all commits; max < min while there are none.
   CommitStamp min_stamp() const { return min_stamp_; }
   CommitStamp max_stamp() const { return max_stamp_; }
   const TimeBounds& time_bounds() const { return bounds_; }

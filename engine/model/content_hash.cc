@@ -9,7 +9,7 @@ namespace cellar {
 namespace {
 
 // What is hashed first. Never renumber.
-enum class Content : uint64_t { mutations = 1, check = 2, modify = 3 };
+enum class Content : uint64_t { mutations = 1, check = 2, modify = 3, range = 4 };
 
 // Every part with its size or count before it, so that no two contents are hashed as the same
 // bytes.
@@ -94,6 +94,13 @@ ContentHash hash_of_check(const FilterSpec& filter, std::span<const Mutation> th
 ContentHash hash_of_modify(std::span<const ModifyRule> rules) {
   Hasher hasher(Content::modify);
   hasher.add_all(rules);
+  return hasher.finish();
+}
+
+ContentHash hash_of_range(const RangeDelete& range) {
+  Hasher hasher(Content::range);
+  hasher.add(range.start);
+  hasher.add(range.end);
   return hasher.finish();
 }
 

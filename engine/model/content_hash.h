@@ -20,5 +20,7 @@ ContentHash hash_of_mutations(std::span<const Mutation> mutations);
 ContentHash hash_of_check(const FilterSpec& filter, std::span<const Mutation> then_mutations,
                           std::span<const Mutation> else_mutations);
 ContentHash hash_of_modify(std::span<const ModifyRule> rules);
+// Of a DropRowRange: as it was asked for, cut to no tablet.
+ContentHash hash_of_range(const RangeDelete& range);
 
 }  // namespace cellar

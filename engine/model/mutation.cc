@@ -1,6 +1,7 @@
 // What the log carries of a commit: encoding, and the entries it becomes.
 #include "engine/model/mutation.h"
 
+#include "engine/model/token.h"
 #include "io/base/coding.h"
 
 namespace cellar {
@@ -9,6 +10,7 @@ namespace {
 constexpr uint8_t kRowCommit = 1;
 constexpr uint8_t kRangeDelete = 2;
 constexpr uint8_t kTokenCommit = 3;
+constexpr uint8_t kRangeDeletesWithToken = 4;
 constexpr uint8_t kHasExpiry = 1;
 
 std::unexpected<Error> malformed(CommitStamp stamp, const char* what) {
@@ -98,6 +100,25 @@ Result<void> visit_row_commit(Reader& in, CommitStamp stamp, bool with_token,
   return {};
 }
 
+Result<void> visit_range_deletes(Reader& in, CommitStamp stamp, CommitVisitor& visitor) {
+  std::vector<RangeDelete> ranges;
+  for (uint64_t count = in.varint(); count > 0 && in.ok(); --count) {
+    RangeDelete& range = ranges.emplace_back();
+    range.start = in.bytes();
+    range.end = in.bytes();
+  }
+  TokenEntry token;
+  token.id = in.bytes();
+  token.record = in.bytes();
+  TokenRecord record;
+  if (!in.ok() || !in.at_end() || token.id.empty() || !parse_token_record(token.record, record)) {
+    return malformed(stamp, "range deletes with a token cannot be read");
+  }
+  for (const RangeDelete& range : ranges) visitor.range_delete(range, stamp);
+  visitor.range_token(token, ranges, stamp);
+  return {};
+}
+
 }  // namespace
 
 void encode_row_commit(std::string& out, Bytes row, std::span<const Mutation> canonical,
@@ -117,9 +138,22 @@ void encode_range_delete(std::string& out, const RangeDelete& range) {
   put_bytes(out, range.end);
 }
 
+void encode_range_deletes(std::string& out, std::span<const RangeDelete> ranges,
+                          const TokenEntry& token) {
+  put_u8(out, kRangeDeletesWithToken);
+  put_varint(out, ranges.size());
+  for (const RangeDelete& range : ranges) {
+    put_bytes(out, range.start);
+    put_bytes(out, range.end);
+  }
+  put_bytes(out, token.id);
+  put_bytes(out, token.record);
+}
+
 Result<void> visit_commit(Bytes payload, CommitStamp stamp, CommitVisitor& visitor) {
   Reader in(payload);
   const uint8_t kind = in.u8();
+  if (in.ok() && kind == kRangeDeletesWithToken) return visit_range_deletes(in, stamp, visitor);
   if (in.ok() && (kind == kRowCommit || kind == kTokenCommit)) {
     return visit_row_commit(in, stamp, kind == kTokenCommit, visitor);
   }

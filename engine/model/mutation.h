@@ -68,13 +68,16 @@ void canonicalize(const RowMutation& mutation, const TableSchema& schema, int64_
                   std::vector<Mutation>& out);
 
 // ---- what the log carries: one commit ----
-//   kind: u8            1 row commit, 2 range delete, 3 row commit with a token
+//   kind: u8            1 row commit, 2 range delete, 3 row commit with a token,
+//                       4 range deletes with a token
 //   row commit:   row: bytes, count: varint, then per operation
 //                 op: u8 (Mutation::Kind), family: bytes (not for 4), qualifier: bytes (1, 2),
 //                 1: timestamp zigzag varint, flags u8 (bit 0: expiry), [expire_at zigzag varint],
 //                 value: bytes 2: start zigzag varint, end zigzag varint
 //   range delete: start: bytes, end: bytes (empty: to the end of the tablet)
 //   with a token: as a row commit, perhaps of no operations, then id: bytes, record: bytes
+//   range deletes with a token: count: varint, perhaps 0, then each as start: bytes, end: bytes;
+//                 then id: bytes, record: bytes, in which content is the range asked for
 struct RangeDelete {
   Bytes start;  // first row deleted
   Bytes end;    // first row kept; empty: unbounded
@@ -87,6 +90,8 @@ struct TokenEntry {
 void encode_row_commit(std::string& out, Bytes row, std::span<const Mutation> canonical,
                        const TokenEntry* token = nullptr);
 void encode_range_delete(std::string& out, const RangeDelete& range);
+void encode_range_deletes(std::string& out, std::span<const RangeDelete> ranges,
+                          const TokenEntry& token);
 
 // Visits the entries that a commit puts into a memtable. DATA_LOSS when the payload is malformed.
 class CommitVisitor {
@@ -95,6 +100,9 @@ class CommitVisitor {
   virtual void entry(Bytes key, Bytes value) = 0;  // encoded as in key.h; views die after the call
   virtual void token(Bytes key, Bytes value) { entry(key, value); }
   virtual void range_delete(const RangeDelete& range, CommitStamp stamp) = 0;
+  // After its range deletes; `token.record` can be read.
+  virtual void range_token(const TokenEntry& /*token*/, std::span<const RangeDelete> /*deleted*/,
+                           CommitStamp /*stamp*/) {}
 };
 Result<void> visit_commit(Bytes payload, CommitStamp stamp, CommitVisitor& visitor);
 

@@ -24,13 +24,14 @@ inline constexpr std::string_view kFormatPath = "FORMAT";
 
 struct FormatRange {
   uint32_t oldest = 1;
-  uint32_t newest = 3;
+  uint32_t newest = 4;
 };
 // What this program reads. Whatever it would write that `newest` less one does not know raises it.
 //   1   the first
 //   2   tables of format 2 (sstable/format.h), backups of format 2, the option bottom_compression
 //   3   tables of format 3
-inline constexpr FormatRange kFormats{1, 3};
+//   4   range deletes with a token in logs, tablet states of version 2
+inline constexpr FormatRange kFormats{1, 4};
 
 struct DirectoryFormat {
   uint32_t version = 1;

@@ -90,7 +90,8 @@ std::vector<CommandSpec> drop_commands() {
        false,
        "Delete a range of rows, without reading them.",
        "",
-       kRowBounds,
+       joined(kRowBounds, {{"token", "TEXT",
+                            "the same range under the same token is deleted once in 15 minutes"}}),
        {"cellar droprows packages prefix=linux-image-5."},
        &drop_rows},
   };

@@ -106,7 +106,10 @@ int drop_rows(Session& session, const Arguments& arguments) {
     return session.usage(
         Error(Errc::invalid_argument, "droprows needs either prefix= or start= and end="));
   }
-  const auto dropped = session.client().drop_row_range(arguments[0], drop);
+  if (const std::string* token = arguments.find("token")) drop.token = client::Token{*token};
+  client::CallOptions options;
+  options.draw_tokens = true;
+  const auto dropped = session.client().drop_row_range(arguments[0], drop, options);
   if (!dropped) return session.fail(dropped.error());
   if (session.json) session.console.print("{{\"ok\":true,\"tablets\":{}}}\n", *dropped);
   return kDone;

@@ -53,7 +53,11 @@ struct Request {
   uint32_t token_times_at = 0;
   uint32_t token_times = 0;
   uint32_t token_times_apart = 0;
-  bool needs_drop_tokens = false;  // UNIMPLEMENTED by a node without that feature
+  // To a node without that feature goes the other frame, if there is one and this is the first
+  // attempt; else it is UNIMPLEMENTED.
+  bool needs_drop_tokens = false;
+  std::string frame_without_token;
+  Repeat repeat_without_token = Repeat::unless_applied;
 
   Bytes part(Part p) const { return Bytes(frame).substr(p.at, p.size); }
 };

@@ -82,7 +82,21 @@ void Connection::send_queued() {
   }
 }
 
+// Such a node would pass over the token, and apply each attempt. A token that was drawn is left
+// away, and what may be repeated without one decides.
+bool Connection::settle_drop_token(Call& call) const {
+  Request& request = call.request_;
+  if (!request.needs_drop_tokens || server_.drop_tokens) return true;
+  if (request.frame_without_token.empty() || call.attempts_ > 0) return false;
+  request.frame = std::move(request.frame_without_token);
+  request.token_times = 0;
+  request.needs_drop_tokens = false;
+  request.repeat = request.repeat_without_token;
+  return true;
+}
+
 void Connection::put_on_wire(Call& call) {
+  const bool keeps_token = settle_drop_token(call);
   std::string& frame = call.request_.frame;
   const size_t body_bytes = frame.size() - wire::kHeaderBytes;
   if (body_bytes > max_frame_bytes_) {
@@ -94,8 +108,7 @@ void Connection::put_on_wire(Call& call) {
         Ending::here, Reach::queued);
     return;
   }
-  // Such a node would pass over the token, and apply each attempt.
-  if (call.request_.needs_drop_tokens && !server_.drop_tokens) {
+  if (!keeps_token) {
     call.timer_.cancel();
     call.connection_ = nullptr;
     call.end(fail(Errc::unimplemented, "{} keeps no tokens of DropRowRange", options_.address),

@@ -185,6 +185,21 @@ void Encoder::mark_scan(Request& request, const ReadRows& read) {
 
 Request Encoder::drop_row_range(std::string_view table, const DropRows& drop,
                                 const CallOptions& options) {
+  const Repeat repeat = repeat_of(options.sole_writer.value_or(false));
+  const std::optional<Token> token = token_for(drop.token, options);
+  Request request = drop_request(table, drop, token);
+  request.repeat = repeat;
+  mark_token<fb::DropRowRangeRequest>(request);
+  request.needs_drop_tokens = token.has_value();
+  if (token && !drop.token) {
+    request.frame_without_token = drop_request(table, drop, std::nullopt).frame;
+    request.repeat_without_token = repeat;
+  }
+  return request;
+}
+
+Request Encoder::drop_request(std::string_view table, const DropRows& drop,
+                              const std::optional<Token>& given) {
   auto& b = fresh();
   const auto name = string_of(b, table);
   flatbuffers::Offset<flatbuffers::Vector<uint8_t>> prefix = 0;
@@ -193,13 +208,10 @@ Request Encoder::drop_row_range(std::string_view table, const DropRows& drop,
   if (drop.prefix) prefix = byte_vector(b, *drop.prefix);
   if (drop.start) start = byte_vector(b, *drop.start);
   if (drop.end) end = byte_vector(b, *drop.end);
-  const auto token = token_of(b, token_for(drop.token, options));
+  const auto token = token_of(b, given);
   Request request = finish(op_number(fb::Op::DropRowRange),
                            fb::CreateDropRowRangeRequest(b, name, prefix, start, end, token));
   request.writes = true;
-  request.repeat = repeat_of(options.sole_writer.value_or(false));
-  mark_token<fb::DropRowRangeRequest>(request);
-  request.needs_drop_tokens = request.token_times > 0;
   return request;
 }
 

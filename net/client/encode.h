@@ -56,6 +56,8 @@ class Encoder {
   Request list_tablets(const ListTablets& list);
   Request confirm_time(std::optional<int64_t> max_held_us);  // absent: only to be told
 
+  Request drop_request(std::string_view table, const DropRows& drop,
+                       const std::optional<Token>& token);
   // The token to send: the one given, or where the options ask for it a drawn one.
   std::optional<Token> token_for(const std::optional<Token>& given, const CallOptions& options);
 

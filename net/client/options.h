@@ -89,7 +89,8 @@ struct CallOptions {
   // Gives each write that can carry a token (row mutations, DropRowRange) and has none one of its
   // own, so that it may be sent again whatever it does (SEMANTICS 2). What a node remembers of
   // tokens is bounded; past it the write is refused with RESOURCE_EXHAUSTED. A node without tokens
-  // refuses it with UNIMPLEMENTED. Absent: as in ClientOptions.
+  // refuses it with UNIMPLEMENTED; to one without tokens of DropRowRange that goes without. Absent:
+  // as in ClientOptions.
   std::optional<bool> draw_tokens = {};
   // The caller's word that no other write, of this client or another, touches these rows before
   // this call has ended: more is repeated without a token (retry_policy.h). Where it is not true, a

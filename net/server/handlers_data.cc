@@ -1,5 +1,9 @@
 // Writes without a condition: MutateRow, MutateRows, DropRowRange.
+#include <optional>
+#include <vector>
+
 #include "net/server/dispatch.h"
+#include "net/server/drop_step.h"
 #include "net/server/router.h"
 #include "net/server/shard_server.h"
 
@@ -109,6 +113,41 @@ void handle_mutate_rows(ShardServer& shard, Session& session, const Frame& frame
   batch->start();
 }
 
+namespace {
+
+// None: one of them, or the first one, is held.
+std::optional<std::vector<const TabletDescriptor*>> tablets_of(const engine::TableEntry& table,
+                                                               const wire::DecodedDrop& drop) {
+  std::vector<const TabletDescriptor*> tablets;
+  for (const TabletDescriptor& tablet : table.tablets) {
+    const bool before = !tablet.end.empty() && tablet.end <= drop.start;
+    const bool after = !drop.end.empty() && tablet.start >= drop.end;
+    if (before || after || drop.nothing) continue;
+    if (tablet.held) return std::nullopt;
+    tablets.push_back(&tablet);
+  }
+  if (!drop.token.empty() && table.tablets.front().held) return std::nullopt;
+  return tablets;
+}
+
+bool is_first_of(const TabletDescriptor& tablet, const DropStep& step) {
+  return tablet.id == step.write.tablet && tablet.epoch == step.write.epoch;
+}
+
+void begin_first_step(ShardServer& shard, Session& session, const wire::DecodedDrop& drop,
+                      const TabletDescriptor& first) {
+  auto step = std::make_shared<DropStep>();
+  step->start = drop.start;
+  step->end = drop.end;
+  step->client = session.token_scope();
+  step->token_text = drop.token;
+  step->token.issued_us = drop.token_issued_us;
+  session.hold_for(step);
+  start(shard, std::move(step), first);
+}
+
+}  // namespace
+
 void handle_drop_row_range(ShardServer& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<wire::fb::DropRowRangeRequest>(session, frame);
   if (request == nullptr) return;
@@ -116,20 +155,34 @@ void handle_drop_row_range(ShardServer& shard, Session& session, const Frame& fr
   if (auto ok = wire::decode(*request, drop); !ok) {
     return session.reply_error(frame.header, ok.error());
   }
+  const DropStep* step = session.step();
+  if (step != nullptr && step->error) return session.reply_error(frame.header, *step->error);
   const auto table = find_table(shard.tables(), frame.header, drop.table);
   if (!table) return session.reply_error(frame.header, table.error());
-  std::vector<const TabletDescriptor*> tablets;
-  for (const TabletDescriptor& tablet : (*table)->tablets) {
-    const bool before = !tablet.end.empty() && tablet.end <= drop.start;
-    const bool after = !drop.end.empty() && tablet.start >= drop.end;
-    if (before || after || drop.nothing) continue;
-    if (tablet.held) return session.hold();
-    tablets.push_back(&tablet);
+  auto tablets = tablets_of(**table, drop);
+  if (!tablets) return session.hold();
+  std::optional<uint32_t> dropped_before;
+  if (step != nullptr) {
+    // Splits and merges since then have left the token with the rows.
+    dropped_before = std::erase_if(
+        *tablets, [step](const TabletDescriptor* tablet) { return is_first_of(*tablet, *step); });
+  } else if (!drop.token.empty() && !tablets->empty()) {
+    const TabletDescriptor& first = (*table)->tablets.front();
+    const bool is_alone = tablets->size() == 1 && tablets->front() == &first;
+    if (!is_alone) return begin_first_step(shard, session, drop, first);
   }
   BatchWrite* batch = shard.batch_writes.take();
-  batch->begin(shard, session, frame.header, BatchWrite::Answer::drop, tablets.size());
+  batch->begin(shard, session, frame.header, BatchWrite::Answer::drop, tablets->size());
   const RangeDelete range = batch->keep_range(std::move(drop.start), std::move(drop.end));
-  for (size_t i = 0; i < tablets.size(); ++i) batch->add(i, *tablets[i]).range = range;
+  const WriteToken* token = nullptr;
+  if (!drop.token.empty()) {
+    token = batch->keep_range_token(drop.token, drop.token_issued_us, dropped_before);
+  }
+  for (size_t i = 0; i < tablets->size(); ++i) {
+    engine::Write& write = batch->add(i, *(*tablets)[i]);
+    write.range = range;
+    write.range_token = token;
+  }
   batch->start();
 }
 

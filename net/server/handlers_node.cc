@@ -1,4 +1,5 @@
 // What concerns the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
+#include "engine/range_tokens.h"
 #include "engine/shard_figures.h"
 #include "io/base/time_text.h"
 #include "net/server/dispatch.h"
@@ -22,6 +23,9 @@ constexpr std::string_view kFeatures[] = {
     "sample_row_keys", "tablets",      "clock",       "rule_history",   "preview",
     "explain",         "include_dead", "with_expiry", "restore_table",  "audit_log",
     "tokens",          "backups",      "control",     "reclaim"};
+
+// One that this node has where its data directory is of the format that knows it.
+constexpr std::string_view kDropTokens = "drop_row_range_tokens";
 
 Result<void> check_hello(const fb::HelloRequest& hello) {
   if (hello.min_version() > wire::kProtocolVersion ||
@@ -182,6 +186,9 @@ void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
   std::vector<flatbuffers::Offset<flatbuffers::String>> names;
   for (const std::string_view name : kFeatures) {
     names.push_back(builder.CreateString(name.data(), name.size()));
+  }
+  if (shard.facts().format >= engine::kFormatWithRangeTokens) {
+    names.push_back(builder.CreateString(kDropTokens.data(), kDropTokens.size()));
   }
   const auto features = builder.CreateVector(names);
   const auto limits = limits_of(builder, shard, shard.options());

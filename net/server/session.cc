@@ -190,11 +190,12 @@ bool Session::past_deadline(const Frame& frame) const {
 
 void Session::serve(const Frame& frame) {
   if (past_deadline(frame)) {
-    return reply_error(frame.header,
-                       Error(Errc::deadline_exceeded,
-                             fmt::format("the request waited {}, its deadline was {}",
-                                         duration_text(shard_.timers().now_us() - asked_us_),
-                                         duration_text(frame.header.deadline_ms * int64_t{1000}))));
+    Error error(Errc::deadline_exceeded,
+                fmt::format("the request waited {}, its deadline was {}",
+                            duration_text(shard_.timers().now_us() - asked_us_),
+                            duration_text(frame.header.deadline_ms * int64_t{1000})));
+    error.applied = applied_so_far();
+    return reply_error(frame.header, error);
   }
   dispatch(shard_, *this, frame);
   // After the hello the peer may send what the limits allow.

@@ -14,7 +14,8 @@
 // and the rest of its bytes is passed over. Where not even the next byte comes, the connection is
 // closed, since its outstanding read pins the buffer.
 //
-// A write whose tablet is held for a reshape holds the requests behind it, so that what was sent
+// A write whose tablet is held for a reshape, or whose first step is under way (drop_step.h), holds
+// the requests behind it, so that what was sent
 // later cannot overtake it: its frame stays where it is, and is handled again when there is a newer
 // table map. Meanwhile kMaxAheadBytes behind it are received, and cancels and credits among them
 // are obeyed: streams that have begun go on.
@@ -39,6 +40,7 @@
 #include "net/security/audit_chain.h"
 #include "net/security/authorizer.h"
 #include "net/server/address_table.h"
+#include "net/server/drop_step.h"
 #include "net/server/map_wait.h"
 #include "net/server/memory_queue.h"
 #include "net/server/read_op.h"
@@ -82,7 +84,15 @@ class Session final : private MapWaiter, private MemoryWaiter {
   void reply_malformed(const wire::FrameHeader& request, const Error& error);
 
   // Instead of an answer: nothing of the request was done, and it is to be handled again.
-  void hold() { held_ = true; }
+  void hold() {
+    held_ = true;
+    held_for_step_ = false;
+  }
+  // Likewise, once the step is over, though much of it may be done by then.
+  void hold_for(std::shared_ptr<DropStep> step);
+  void step_over() { changed_.notify_all(); }
+  // Of the request that is being handled, over; null: it is handled for the first time.
+  const DropStep* step() const { return step_.get(); }
 
   // ---- reads in progress, for cancel and credit ----
   using Reads = boost::intrusive::list<ReadOp, boost::intrusive::constant_time_size<false>>;
@@ -182,6 +192,9 @@ class Session final : private MapWaiter, private MemoryWaiter {
   void count_malformed(const Error& error);
   void serve(const wire::Frame& frame);
   Async<void> serve_held();
+  bool still_held(uint64_t version) const;
+  void forget_step();
+  Applied applied_so_far() const { return step_ ? Applied::maybe_applied : Applied::not_applied; }
   Error held_too_long(const wire::FrameHeader& request) const;
   Async<void> read_ahead();
   bool may_read_ahead();
@@ -224,7 +237,9 @@ class Session final : private MapWaiter, private MemoryWaiter {
   int64_t goaway_us_ = 0;                                       // when it was said; 0: it was not
   bool broken_ = false;                                         // nothing more is read or written
   bool end_of_input_ = false;
-  bool held_ = false;         // the frame at hand waits for a newer table map
+  bool held_ = false;  // the frame at hand waits for a newer table map, or for step_
+  bool held_for_step_ = false;
+  std::shared_ptr<DropStep> step_;
   bool reads_ahead_ = false;  // read_ahead() runs, and the buffer is its own
   int malformed_ = 0;
 

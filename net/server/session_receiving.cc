@@ -170,6 +170,23 @@ void Session::drop_frame() {
   settle_buffer();
 }
 
+void Session::hold_for(std::shared_ptr<DropStep> step) {
+  step->session = this;
+  step_ = std::move(step);
+  held_ = true;
+  held_for_step_ = true;
+}
+
+void Session::forget_step() {
+  if (step_) step_->session = nullptr;
+  step_.reset();
+}
+
+// The frame at hand, which was held under that version of the table map.
+bool Session::still_held(uint64_t version) const {
+  return held_for_step_ ? !step_->over : shard_.tables().version == version;
+}
+
 // Until the request at hand is taken or answered. Several reshapes may follow one another.
 Async<void> Session::serve_held() {
   frames_.put_back();
@@ -180,26 +197,33 @@ Async<void> Session::serve_held() {
   const int64_t until_us = deadline_us == 0 ? last_us : std::min(last_us, deadline_us);
   while (held_) {
     const uint64_t version = shard_.tables().version;
-    shard_.map_waiters().wait(*this, until_us);
-    if (!std::exchange(reads_ahead_, true)) spawn(shard_.executor(), read_ahead());
-    while (MapWaitHook::is_linked() && !broken_) co_await changed_.wait();
+    while (still_held(version) && !broken_ && shard_.timers().now_us() < until_us) {
+      if (!MapWaitHook::is_linked()) {
+        shard_.map_waiters().wait(*this, until_us);
+        if (!std::exchange(reads_ahead_, true)) spawn(shard_.executor(), read_ahead());
+      }
+      co_await changed_.wait();
+    }
     MapWaiters::stop(*this);
     held_ = false;
     asked_us_ = asked_us;
     const wire::Frame frame = frames_.front();
-    if (broken_ || (shard_.tables().version == version && !past_deadline(frame))) {
+    if (broken_ || (still_held(version) && !past_deadline(frame))) {
       reply_error(header, held_too_long(header));
     } else {
       serve(frame);
     }
   }
+  forget_step();
   frames_.take_front();
 }
 
 Error Session::held_too_long(const wire::FrameHeader& request) const {
-  Error error(Errc::unavailable,
-              fmt::format("the rows of this {} wait for their tablet to be split, merged or moved",
-                          wire::fb::EnumNameOp(wire::fb::Op(request.op))));
+  const std::string_view what =
+      held_for_step_ ? "first tablet does not answer" : "tablet is being split, merged or moved";
+  Error error(Errc::unavailable, fmt::format("the rows of this {} wait: their {}",
+                                             wire::fb::EnumNameOp(wire::fb::Op(request.op)), what));
+  error.applied = applied_so_far();
   return std::move(error).retry_after(kRetryAfterMs);
 }
 

@@ -72,6 +72,7 @@ void BatchWrite::begin(ShardServer& shard, Session& session, const wire::FrameHe
   shares_used_ = 0;
   token_writes_.clear();
   answered_ = false;
+  dropped_before_.reset();
   deadline_us_ = session.deadline_us(header);
   if (parts > writes_capacity_) {
     writes_ = std::make_unique<engine::Write[]>(parts);
@@ -80,6 +81,7 @@ void BatchWrite::begin(ShardServer& shard, Session& session, const wire::FrameHe
   for (size_t i = 0; i < parts; ++i) {
     writes_[i].error.reset();
     writes_[i].range.reset();
+    writes_[i].range_token = nullptr;
     writes_[i].level.reset();
     writes_[i].mutation = {};
   }
@@ -89,6 +91,16 @@ RangeDelete BatchWrite::keep_range(std::string start, std::string end) {
   range_start_ = std::move(start);
   range_end_ = std::move(end);
   return {range_start_, range_end_};
+}
+
+const WriteToken* BatchWrite::keep_range_token(Bytes token, int64_t issued_us,
+                                               std::optional<uint32_t> dropped_before) {
+  token_scope_ = session_->token_scope();
+  range_token_text_ = token;
+  range_token_ = {token_scope_, range_token_text_, issued_us,
+                  hash_of_range({range_start_, range_end_})};
+  dropped_before_ = dropped_before;
+  return &range_token_;
 }
 
 BatchWrite::Share& BatchWrite::share_of(ShardId shard) {
@@ -237,7 +249,7 @@ void BatchWrite::finish_share() {
 
 void BatchWrite::answer() {
   if (answer_ == Answer::many_rows) return answer_many();
-  // A drop that failed in one tablet may have been committed in others; it is safe to repeat.
+  // A drop that failed in one tablet may have been committed in others.
   size_t failed = 0;
   const Error* first = nullptr;
   for (size_t i = 0; i < parts_; ++i) {
@@ -247,7 +259,7 @@ void BatchWrite::answer() {
   }
   if (first != nullptr) {
     Error error = *first;
-    if (failed < parts_ && error.applied == Applied::not_applied) {
+    if ((failed < parts_ || dropped_before_) && error.applied == Applied::not_applied) {
       error.applied = Applied::maybe_applied;
     }
     return session_->reply_error(header_, error);
@@ -255,7 +267,8 @@ void BatchWrite::answer() {
   if (answer_ == Answer::one_row) return session_->reply(header_, {});
   auto& builder = home_->builder();
   builder.Clear();
-  const auto reply = wire::fb::CreateDropRowRangeReply(builder, static_cast<uint32_t>(parts_));
+  const uint32_t tablets = static_cast<uint32_t>(parts_) + dropped_before_.value_or(0);
+  const auto reply = wire::fb::CreateDropRowRangeReply(builder, tablets);
   session_->reply(header_, wire::finish_body(builder, reply));
 }
 

@@ -57,6 +57,10 @@ class BatchWrite {
   Bytes keep_body(Bytes body) { return body_.keep(*home_, body); }
   // The bounds of a range delete, viewed until the answer.
   RangeDelete keep_range(std::string start, std::string end);
+  // The token of that range, likewise. So many tablets have committed it in a first step
+  // (drop_step.h); none: there was none.
+  const WriteToken* keep_range_token(Bytes token, int64_t issued_us,
+                                     std::optional<uint32_t> dropped_before);
   wire::DecodedWrites& decoded() { return decoded_; }
   // Part `index` goes to `tablet`; what it carries is set on the result before start().
   engine::Write& add(size_t index, const engine::TabletDescriptor& tablet);
@@ -100,12 +104,15 @@ class BatchWrite {
   KeptBody body_;
   std::string range_start_;
   std::string range_end_;
+  std::string range_token_text_;
+  WriteToken range_token_;
+  std::optional<uint32_t> dropped_before_;  // tablets, by a first step (drop_step.h)
   wire::DecodedWrites decoded_;
   std::unique_ptr<engine::Write[]> writes_;
   size_t writes_capacity_ = 0;
   // Of the parts that have a token, instead of writes_; the engine answers through the part.
   std::vector<std::unique_ptr<engine::ConditionalWrite>> token_writes_;  // empty: no part has one
-  std::string token_scope_;                                              // of those
+  std::string token_scope_;  // of those, or of the range's token
   size_t parts_ = 0;
   std::vector<std::unique_ptr<Share>> shares_;
   size_t shares_used_ = 0;

@@ -93,7 +93,7 @@ Result<void> decode_record(const fb::MutationRec& rec, size_t index, Arena& aren
   return {};
 }
 
-// Of a request for one row. A token that is there has bytes; the engine judges how many.
+// Of a request for one row or one range. A token that is there has bytes; the engine judges how many.
 template <class Out>
 Result<void> decode_token(const fb::Token* token, Out& out) {
   out.token = {};
@@ -250,6 +250,7 @@ Result<void> decode(const fb::ReadModifyWriteRowRequest& request, DecodedConditi
 
 Result<void> decode(const fb::DropRowRangeRequest& request, DecodedDrop& out) {
   out = DecodedDrop();
+  TRY_VOID(decode_token(request.token(), out));
   out.table = text(request.table());
   if (request.prefix() != nullptr) {
     if (request.start() != nullptr || request.end() != nullptr) {

@@ -65,6 +65,8 @@ struct DecodedDrop {
   std::string start;  // first row deleted
   std::string end;    // first row kept; empty: to the end
   bool nothing = false;
+  Bytes token;  // views the body; empty: none
+  int64_t token_issued_us = 0;
 };
 // INVALID_ARGUMENT for a prefix beside bounds, neither, an empty prefix, an end before the start.
 Result<void> decode(const fb::DropRowRangeRequest& request, DecodedDrop& out);

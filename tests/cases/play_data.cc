@@ -75,8 +75,9 @@ Player::Answer Player::mutate_rows(const Step& step) {
 }
 
 Player::Answer Player::drop_rows(const json::object& object) {
-  TRY_VOID(only_keys(object, {"table", "prefix", "start", "end"}));
+  TRY_VOID(only_keys(object, {"table", "prefix", "start", "end", "token"}));
   client::DropRows drop;
+  TRY(drop.token, token_of(object));
   for (auto& [key, target] : {std::pair("prefix", &drop.prefix), std::pair("start", &drop.start),
                               std::pair("end", &drop.end)}) {
     const auto* value = object.if_contains(key);

@@ -58,6 +58,11 @@ TEST_F(CliRows, RowsAreReadByPrefixRangeCountAndBackwards) {
   good({"droprows", "walk", "prefix=a"});
   good({"droprows", "walk", "start=b2"});
   EXPECT_EQ(good({"read", "walk", "keys-only=true"}), "b1\n");
+  good({"droprows", "walk", "prefix=b", "token=once"});
+  good({"set", "walk", "b3", "f:q=1"});
+  good({"droprows", "walk", "start=b", "end=c", "token=once"});
+  EXPECT_EQ(good({"read", "walk", "keys-only=true"}), "b3\n");
+  refused({"droprows", "walk", "prefix=a", "token=once"}, kFailed, "INVALID_ARGUMENT");
 }
 
 TEST_F(CliRows, BytesThatAreNoTextAreShownAndTakenInEveryForm) {

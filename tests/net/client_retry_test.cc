@@ -273,6 +273,55 @@ TEST_F(RetryTest, ANodeThatKeepsNoTokensOfRangeDeletesIsNotSentAny) {
   EXPECT_TRUE(server_.requests.empty());
 }
 
+// Nobody asked for that very token.
+TEST_F(RetryTest, ADrawnTokenOfARangeDeleteIsLeftAwayForANodeThatKeepsNone) {
+  for (const bool sole_writer : {false, true}) {
+    server_.requests.clear();
+    server_.features = {"tokens"};
+    lose_the_first();
+    ClientOptions options;
+    options.draw_tokens = true;
+    options.sole_writer = sole_writer;
+    client(options);
+    DropRows drop;
+    drop.prefix = "r";
+    std::optional<Result<uint32_t>> dropped;
+    client_->async_drop_row_range("t", drop, {},
+                                  [&](Result<uint32_t> r) { dropped.emplace(std::move(r)); });
+    settle(5'000'000);
+    ASSERT_TRUE(dropped);
+    EXPECT_EQ(dropped->has_value(), sole_writer);
+    if (!*dropped) EXPECT_EQ(dropped->error().applied, Applied::maybe_applied);
+    ASSERT_EQ(server_.requests.size(), sole_writer ? 2u : 1u);
+    const BodyOf<fb::DropRowRangeRequest> first(server_.requests[0]);
+    EXPECT_EQ(first->token(), nullptr);
+    EXPECT_EQ(first->prefix()->size(), 1u);
+  }
+}
+
+// The first attempt had it, and may have been applied.
+TEST_F(RetryTest, ARangeDeleteInDoubtIsNotRepeatedWithoutItsToken) {
+  server_.features = {"tokens", "drop_row_range_tokens"};
+  lose_the_first();
+  const auto lose = std::move(server_.script);
+  server_.script = [this, lose](const Received& r) {
+    server_.features = {"tokens"};  // an older program takes over
+    return lose(r);
+  };
+  ClientOptions options;
+  options.draw_tokens = true;
+  client(options);
+  DropRows drop;
+  drop.prefix = "r";
+  std::optional<Result<uint32_t>> dropped;
+  client_->async_drop_row_range("t", drop, {},
+                                [&](Result<uint32_t> r) { dropped.emplace(std::move(r)); });
+  settle(5'000'000);
+  ASSERT_TRUE(dropped && !*dropped);
+  EXPECT_EQ(dropped->error().applied, Applied::maybe_applied);
+  EXPECT_EQ(server_.requests.size(), 1u);
+}
+
 TEST_F(RetryTest, ARefusalThatChangedNothingIsRepeatedWhateverTheWrite) {
   int refusals = 0;
   server_.script = [&](const Received& r) {

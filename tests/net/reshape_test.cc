@@ -67,13 +67,16 @@ std::string batch_body(const std::vector<RowWrite>& rows) {
 class Writer {
  public:
   Writer(ServerBed& bed, char letter, Random& random)
-      : peer_(bed), letter_(letter), random_(random) {}
+      : bed_(bed),
+        peer_(bed, true, wire::hello_as(std::string(1, letter))),
+        letter_(letter),
+        random_(random) {}
 
   // A few requests at once: rows, batches, now and then a delete of all of its rows.
   void send_some() {
     for (uint64_t n = random_.below(10); n > 0; --n) {
       if (random_.one_in(25)) {
-        send(Op::DropRowRange, wire::drop_rows_body("t", std::string(1, letter_)));
+        send(Op::DropRowRange, drop_body());
         holds_.clear();
       } else if (random_.one_in(3)) {
         std::vector<RowWrite> rows;
@@ -120,7 +123,14 @@ class Writer {
     peer_.send(wire::request_frame(op, ++last_id_, body));
     waiting_.push_back(last_id_);
   }
+  // Perhaps with a token, and so in two steps.
+  std::string drop_body() {
+    const std::string token = random_.one_in(3) ? "" : fmt::format("drop{}", last_id_);
+    return wire::drop_rows_body("t", std::string(1, letter_), token,
+                                bed_.shard(0).clock().now_us());
+  }
 
+  ServerBed& bed_;
   Peer peer_;
   const char letter_;
   Random& random_;

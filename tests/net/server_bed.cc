@@ -103,14 +103,15 @@ std::string Answer::message() {
   return status == nullptr ? std::string() : std::string(wire::text(status->message()));
 }
 
-Peer::Peer(ServerBed& bed, bool greet) : bed_(bed), network_(bed.fabric(), bed.client_loop()) {
+Peer::Peer(ServerBed& bed, bool greet, const std::string& hello)
+    : bed_(bed), network_(bed.fabric(), bed.client_loop()) {
   const Result<void> connected = bed_.world().block_on(bed_.client_loop(), connect());
   CHECK(connected, "cannot connect: {}", connected.error().message);
   spawn(bed_.client_loop().executor(), read_loop());
   if (!greet) return;
   std::string preface;
   wire::append_preface(preface, {});
-  send(preface + wire::request_frame(fb::Op::Hello, 1, ""));
+  send(preface + wire::request_frame(fb::Op::Hello, 1, hello));
   CHECK(answer(1).has_value(), "no answer to the hello");
 }
 

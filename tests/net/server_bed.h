@@ -53,7 +53,7 @@ class ServerBed {
 
   ServerOptions options_;
   const std::string host_;
-  NodeFacts facts_{"test", "memory", "a test", "test", 1};
+  NodeFacts facts_{"test", "memory", "a test", "test", engine::EngineOptions().format};
   MemDisk disk_;
   SimWorld world_;
   SimFabric fabric_;
@@ -85,7 +85,7 @@ struct Answer {
 class Peer {
  public:
   // Connected, with the preface sent and the hello answered.
-  explicit Peer(ServerBed& bed, bool greet = true);
+  explicit Peer(ServerBed& bed, bool greet = true, const std::string& hello = {});
   ~Peer();
 
   void send(std::string bytes);  // returns at once

@@ -133,11 +133,38 @@ inline std::string compact_body(std::string_view table) {
   return table_body(table, fb::CreateCompactTableRequest);
 }
 
-inline std::string drop_rows_body(std::string_view table, std::string_view prefix) {
+inline std::string hello_as(std::string_view client_id) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto id = bytes_vector(builder, client_id);
+  fb::HelloRequestBuilder hello(builder);
+  hello.add_client_id(id);
+  return std::string(finish_body(builder, hello.Finish()));
+}
+
+inline flatbuffers::Offset<fb::Token> token_of(flatbuffers::FlatBufferBuilder& builder,
+                                               std::string_view token, int64_t issued_us) {
+  if (token.empty()) return 0;
+  return fb::CreateToken(builder, bytes_vector(builder, token), issued_us);
+}
+inline std::string drop_rows_body(std::string_view table, std::string_view prefix,
+                                  std::string_view token = {}, int64_t issued_us = 0) {
   flatbuffers::FlatBufferBuilder builder;
   const auto name = builder.CreateString(table.data(), table.size());
   const auto bytes = bytes_vector(builder, prefix);
-  return std::string(finish_body(builder, fb::CreateDropRowRangeRequest(builder, name, bytes)));
+  const auto once = token_of(builder, token, issued_us);
+  return std::string(
+      finish_body(builder, fb::CreateDropRowRangeRequest(builder, name, bytes, 0, 0, once)));
+}
+inline std::string drop_range_body(std::string_view table, std::string_view start,
+                                   std::string_view end, std::string_view token,
+                                   int64_t issued_us) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto name = builder.CreateString(table.data(), table.size());
+  const auto from = bytes_vector(builder, start);
+  const auto to = bytes_vector(builder, end);
+  const auto once = token_of(builder, token, issued_us);
+  return std::string(
+      finish_body(builder, fb::CreateDropRowRangeRequest(builder, name, 0, from, to, once)));
 }
 
 // A whole frame.

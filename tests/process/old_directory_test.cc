@@ -57,6 +57,18 @@ TEST_F(OldDirectory, OneOfFormatOneTakesNoChoiceOfCompaction) {
   EXPECT_EQ(rows_of_t(), 20u);
 }
 
+// None is drawn there, so that the command does its work as it did.
+TEST_F(OldDirectory, OneOfFormatOneTakesNoTokensOfRangeDeletes) {
+  ASSERT_NO_FATAL_FAILURE(unpack("data_directory_format_1"));
+  EXPECT_NE(cellar("droprows t prefix=logged token=x", false).find("keeps no tokens"),
+            std::string::npos);
+  EXPECT_EQ(rows_of_t(), 20u);
+  cellar("droprows t prefix=logged");
+  EXPECT_EQ(rows_of_t(), 10u);
+  EXPECT_EQ(node_->terminate().value(), 0);
+  EXPECT_EQ(format(), "cellar format 1");
+}
+
 // Written by a program that did not refuse it.
 TEST_F(OldDirectory, OneOfFormatOneKeepsTheChoiceOfCompactionThatATableHas) {
   ASSERT_NO_FATAL_FAILURE(unpack("data_directory_format_1_compaction"));

@@ -298,7 +298,7 @@ TEST_F(Operate, TheGoldenDirectoryOfFormatOneStaysOneUntilItIsUpgraded) {
                 said),
             0)
       << said;
-  EXPECT_EQ(format(), "cellar format 3");
+  EXPECT_EQ(format(), "cellar format 4");
   ASSERT_TRUE(node->start());
   for (const char* command : {"altertable t bottom-compression=zstd", "compact t"}) {
     EXPECT_EQ(run(fmt::format("{} --addr {} {}", cellar, node->address(), command), said), 0)
@@ -345,6 +345,32 @@ TEST_F(Operate, TheGoldenDirectoryOfFormatThreeIsOpened) {
   EXPECT_EQ(rows.rbegin()->first, "written00009");
 }
 
+// Written by the first program that knew format 4: range deletes with tokens, of one tablet in the
+// manifest, of another in the log.
+TEST_F(Operate, TheGoldenDirectoryOfFormatFourIsOpened) {
+  std::string said;
+  ASSERT_EQ(unpack_golden(4, said), 0) << said;
+  const std::string cellar = bin() / "cellar";
+  EXPECT_EQ(run(fmt::format("{}-inspect verify {}", cellar, path("golden")), said), 0) << said;
+  EXPECT_EQ(
+      run(fmt::format("{0}-inspect dump --entries {1}/log/*.seg", cellar, path("golden")), said),
+      0);
+  EXPECT_NE(said.find("cellarlogged\" of 1 range deletes"), std::string::npos);
+  auto node = make({}, "golden");
+  ASSERT_TRUE(node->start());
+  client::SyncClient client(options_of(*node));
+  const Rows rows = read(client, "t");
+  EXPECT_EQ(rows.size(), 10u);
+  EXPECT_EQ(rows.begin()->first, "kept00000");
+  EXPECT_EQ(rows.rbegin()->first, "kept00009");
+  EXPECT_EQ(
+      run(fmt::format("{} --addr {} droprows t prefix=kept token=now", cellar, node->address()),
+          said),
+      0)
+      << said;
+  EXPECT_TRUE(read(client, "t").empty());
+}
+
 TEST_F(Operate, TheDoctorLooksAtADirectoryAndAtANode) {
   auto node = make();
   ASSERT_TRUE(node->start());
@@ -352,7 +378,7 @@ TEST_F(Operate, TheDoctorLooksAtADirectoryAndAtANode) {
   std::string said;
   int code = run(fmt::format("{} doctor --json {}", cellar, path("data")), said);
   EXPECT_TRUE(code == 0 || code == 7 || code == 1) << said;  // the machine's disk may be full
-  EXPECT_NE(said.find(R"("check":"format","what":"is of format 3")"), std::string::npos) << said;
+  EXPECT_NE(said.find(R"("check":"format","what":"is of format 4")"), std::string::npos) << said;
   EXPECT_NE(said.find("a node has it open"), std::string::npos) << said;
   code = run(fmt::format("{} --addr {} doctor", cellar, node->address()), said);
   EXPECT_TRUE(code == 0 || code == 7 || code == 1) << said;

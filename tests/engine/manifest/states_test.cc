@@ -53,6 +53,61 @@ TEST(TabletState, HasTheBytesOfFormatsMd) {
   EXPECT_EQ(*decoded, example_tablet());
 }
 
+TEST(TabletState, WithRangeTokensHasTheBytesOfFormatsMd) {
+  TabletState state = example_tablet();
+  state.range_tokens.push_back({"\2metoken", 5000, {.low = 7, .high = 8}, {{"m", "n"}, {"p", ""}}});
+  state.range_tokens.push_back({"\2mez", 60, {}, {}});
+  const std::string encoded = encode_tablet_state(state);
+  EXPECT_EQ(hex(encoded),
+            "02 03 01 09 01 6d 00 e8 07 d0 0f 04 02 81 80 08 80 20 81 40 81 80 0c 00 00 "
+            "02 08 02 6d 65 74 6f 6b 65 6e 90 4e "
+            "07 00 00 00 00 00 00 00 08 00 00 00 00 00 00 00 02 01 6d 01 6e 01 70 00 "
+            "04 02 6d 65 7a 78 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00");
+  EXPECT_EQ(*decode_tablet_state(encoded), state);
+  for (size_t n = 0; n < encoded.size(); ++n) {
+    const auto decoded = decode_tablet_state(Bytes(encoded).substr(0, n));
+    ASSERT_FALSE(decoded) << n;
+    EXPECT_EQ(decoded.error().code, Errc::data_loss) << n;
+  }
+  state.range_tokens[0].done = {{"p", "q"}, {"m", "n"}};
+  EXPECT_EQ(decode_tablet_state(encode_tablet_state(state)).error().code, Errc::data_loss)
+      << "rows out of order";
+}
+
+// ---- range tokens
+
+using Done = std::vector<KeyRange>;
+
+TEST(RangeToken, RowsThatAreLeftAreThoseThatAreNotDone) {
+  EXPECT_EQ(rows_left({"a", "z"}, {}), (Done{{"a", "z"}}));
+  EXPECT_EQ(rows_left({"", ""}, {}), (Done{{"", ""}}));
+  EXPECT_EQ(rows_left({"", ""}, {{"b", "c"}, {"e", ""}}), (Done{{"", "b"}, {"c", "e"}}));
+  EXPECT_EQ(rows_left({"b", "f"}, {{"a", "c"}, {"d", "e"}, {"g", "h"}}),
+            (Done{{"c", "d"}, {"e", "f"}}));
+  EXPECT_EQ(rows_left({"b", "f"}, {{"a", ""}}), Done());
+  EXPECT_EQ(rows_left({"b", "f"}, {{"", "b"}, {"f", ""}}), (Done{{"b", "f"}}));
+  EXPECT_EQ(rows_left({"b", "f"}, {{"b", "f"}}), Done());
+}
+
+TEST(RangeToken, IsCutAndPutTogetherWithItsRows) {
+  const std::vector<RangeToken> left = {{"far", 90, {1, 1}, {}},
+                                        {"near", 90, {2, 2}, {{"b", "h"}}}};
+  const std::vector<RangeToken> right = {{"ended", 9, {3, 3}, {{"h", "k"}}},
+                                         {"near", 90, {2, 2}, {{"h", "k"}, {"m", ""}}}};
+  const CommitStamp last{10'000};
+  const auto cut = [&](const KeyRange& rows) {
+    return inherit_tokens({&left, &right}, rows, last);
+  };
+  EXPECT_EQ(cut({"", ""}),
+            (std::vector<RangeToken>{{"far", 90, {1, 1}, {}},
+                                     {"near", 90, {2, 2}, {{"b", "k"}, {"m", ""}}}}));
+  EXPECT_EQ(cut({"", "c"}),
+            (std::vector<RangeToken>{{"far", 90, {1, 1}, {}}, {"near", 90, {2, 2}, {{"b", "c"}}}}));
+  EXPECT_EQ(cut({"c", "n"}),
+            (std::vector<RangeToken>{{"near", 90, {2, 2}, {{"c", "k"}, {"m", "n"}}}}));
+  EXPECT_EQ(cut({"k", "m"}), std::vector<RangeToken>());
+}
+
 TEST(TabletState, AnyStateComesBackAsItWas) {
   Random random(11);
   for (int i = 0; i < 1000; ++i) {
@@ -88,7 +143,7 @@ TEST(TabletState, CutShortAtAnyByteItIsDataLoss) {
 
 TEST(States, OfANewerFormatAreRefusedNotMisread) {
   std::string tablet = encode_tablet_state(example_tablet());
-  tablet[0] = 2;
+  tablet[0] = 3;
   EXPECT_EQ(decode_tablet_state(tablet).error().code, Errc::failed_precondition);
   std::string node = encode_node_state({});
   node[0] = 3;

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "engine/model/token.h"
+
 namespace cellar {
 namespace {
 
@@ -143,6 +145,10 @@ class Entries : public CommitVisitor {
   void range_delete(const RangeDelete& range, CommitStamp stamp) override {
     ranges.push_back(fmt::format("{}..{} at {}", range.start, range.end, stamp));
   }
+  void range_token(const TokenEntry& token, std::span<const RangeDelete> deleted,
+                   CommitStamp stamp) override {
+    ranges.push_back(fmt::format("token {} of {} at {}", token.id, deleted.size(), stamp));
+  }
   std::vector<std::string> keys;
   std::vector<std::string> values;
   std::vector<std::string> ranges;
@@ -177,6 +183,26 @@ TEST(Commit, ARangeDeleteIsVisitedAsOne) {
   Entries got;
   ASSERT_TRUE(visit_commit(payload, CommitStamp{7}, got));
   EXPECT_EQ(got.ranges, std::vector<std::string>{"a..b at 7"});
+}
+
+TEST(Commit, RangeDeletesWithATokenAreVisitedBeforeIt) {
+  std::string record;
+  append_token_record(record, TokenRecord());
+  std::string payload;
+  const std::vector<RangeDelete> ranges = {{"a", "b"}, {"c", ""}};
+  encode_range_deletes(payload, ranges, {"id", record});
+  Entries got;
+  ASSERT_TRUE(visit_commit(payload, CommitStamp{7}, got));
+  EXPECT_EQ(got.ranges,
+            (std::vector<std::string>{"a..b at 7", "c.. at 7", "token id of 2 at 7"}));
+  for (size_t n = 0; n < payload.size(); ++n) {
+    Entries none;
+    EXPECT_FALSE(visit_commit(Bytes(payload).substr(0, n), CommitStamp{1}, none)) << n;
+    EXPECT_TRUE(none.ranges.empty()) << n;
+  }
+  payload.clear();
+  encode_range_deletes(payload, {}, {"id", "no record"});
+  EXPECT_FALSE(visit_commit(payload, CommitStamp{1}, got));
 }
 
 TEST(Commit, EveryTruncationIsDataLossAndNeverRead) {

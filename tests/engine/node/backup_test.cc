@@ -7,6 +7,7 @@
 
 #include "engine/backup_file.h"
 #include "engine/store/local_manifest_store.h"
+#include "tests/engine/node/range_token_bed.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
@@ -322,7 +323,7 @@ TEST_F(Backup, BecomesANewNodeOfAnotherNumberOfShards) {
   const int64_t now_us = node_.clock_report().wall_us;
   const auto older = restore_at(now_us, 1);
   EXPECT_EQ(older.error().code, Errc::failed_precondition);
-  EXPECT_NE(older.error().message.find("the backup of format 3"), std::string::npos);
+  EXPECT_NE(older.error().message.find("the backup of format 4"), std::string::npos);
   const auto done = restore_at(now_us);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(done->tables, std::vector<std::string>{"t"});
@@ -331,6 +332,29 @@ TEST_F(Backup, BecomesANewNodeOfAnotherNumberOfShards) {
   ASSERT_TRUE(other.is_open()) << other.open_error()->message;
   EXPECT_EQ(other.cells("t"), before);
   EXPECT_TRUE(other.set("t", "b", "f:q", now_us, "goes on"));
+}
+
+// Its token is scoped to the table.
+TEST_F(Backup, LeavesTheTokenOfARangeDeleteToTheTableThatItIsOf) {
+  create();
+  const auto drop = [this](const std::string& table) {
+    DropAsk ask;
+    ask.issued_us = kStartUs;
+    const auto tablets = node_.table(table)->tablets;
+    for (const engine::TabletDescriptor& tablet : tablets) {
+      const auto part = begin_drop(node_, tablet, ask);
+      EXPECT_TRUE(node_.world().run_until([&] { return part->finished; }));
+      EXPECT_FALSE(part->write.error) << part->write.error->message;
+    }
+  };
+  drop("t");
+  fill("one");
+  ASSERT_TRUE(back_up("b"));
+  ASSERT_TRUE(restore("b", "copy"));
+  drop("t");
+  EXPECT_FALSE(node_.cells("t").empty());
+  drop("copy");
+  EXPECT_TRUE(node_.cells("copy").empty());
 }
 
 TEST(BackupFile, IsReadBackAndNewerFormatsAreRefused) {
@@ -347,7 +371,7 @@ TEST(BackupFile, IsReadBackAndNewerFormatsAreRefused) {
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->blobs, file.blobs);
   EXPECT_EQ(read->trusted_us, -4);
-  EXPECT_EQ(read->format, 3u);
+  EXPECT_EQ(read->format, engine::BackupFile::kVersion);
   file.format = 1;  // of a directory of format 1, for the programs that know no other
   EXPECT_EQ(engine::encode_backup(file)[8], 1);
   EXPECT_EQ(engine::decode_backup(engine::encode_backup(file), "n")->format, 1u);
@@ -358,7 +382,7 @@ TEST(BackupFile, IsReadBackAndNewerFormatsAreRefused) {
     EXPECT_FALSE(engine::decode_backup(bad, "n")) << i;
     EXPECT_FALSE(engine::decode_backup(Bytes(bytes).substr(0, i), "n")) << i;
   }
-  bytes[8] = 4;
+  bytes[8] = engine::BackupFile::kVersion + 1;
   EXPECT_EQ(engine::decode_backup(bytes, "n").error().code, Errc::failed_precondition);
 }
 
