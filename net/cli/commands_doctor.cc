@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using Level = Finding::Level;
 using Findings = std::vector<Finding>;
 
-constexpr uint64_t kKnownFormat = 3;    // engine/FORMATS.md, "Directory layout"
+constexpr uint64_t kKnownFormat = 4;    // engine/FORMATS.md, "Directory layout"
 constexpr double kLowShare = 0.15;      // of the disk: less than this is worth a word
 constexpr double kVeryLowShare = 0.05;  // and less than this will soon stop writes
 constexpr int64_t kLongRecoveryUs = 60'000'000;
