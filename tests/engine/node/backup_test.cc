@@ -339,6 +339,7 @@ TEST_F(Backup, LeavesTheTokenOfARangeDeleteToTheTableThatItIsOf) {
   create();
   const auto drop = [this](const std::string& table) {
     DropAsk ask;
+    ask.end = "";
     ask.issued_us = kStartUs;
     const auto tablets = node_.table(table)->tablets;
     for (const engine::TabletDescriptor& tablet : tablets) {
