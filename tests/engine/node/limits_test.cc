@@ -38,12 +38,26 @@ TEST(CatalogLimits, ATableIsMadeWithSoManySplitsAndNoMore) {
 }
 
 TEST(CatalogLimits, ANodeHasSoManyTablesAndNoMore) {
-  Catalog catalog(1);
-  for (size_t i = 0; i < kMaxTables; ++i) {
-    auto made = catalog.plan_create(table(fmt::format("t{}", i)), {}, kLogs);
-    ASSERT_TRUE(made) << i << ": " << made.error().to_string();
-    catalog.created(*made, std::vector<uint64_t>(made->edits.size(), i + 1));
+  // All but one as a manifest has them, then the last one.
+  const auto first = Catalog(1).plan_create(table("t"), {}, kLogs);
+  ASSERT_TRUE(first) << first.error().to_string();
+  ManifestContents manifest;
+  for (uint64_t i = 1; i < kMaxTables; ++i) {
+    auto& one = manifest.tables[TableId{i}];
+    one = {.schema = first->entry.schema, .version = i, .drop = {}};
+    one.schema.id = TableId{i};
+    one.schema.name = fmt::format("t{}", i);
+    TabletSeed& seed = manifest.tablets.emplace_back(first->seeds[0]);
+    seed.id = TabletId{i};
+    seed.state.table = TableId{i};
   }
+  manifest.node.next_table = TableId{kMaxTables};
+  manifest.node.next_tablet = TabletId{kMaxTables};
+  Catalog catalog(1);
+  catalog.load(manifest);
+  auto last = catalog.plan_create(table("last"), {}, kLogs);
+  ASSERT_TRUE(last) << last.error().to_string();
+  catalog.created(*last, std::vector<uint64_t>(last->edits.size(), kMaxTables));
   EXPECT_EQ(catalog.map().tables().size(), kMaxTables);
   const auto refused = catalog.plan_create(table("one_more"), {}, kLogs);
   ASSERT_FALSE(refused);
