@@ -21,11 +21,21 @@ void quiet_interrupts() {
   ::sigaction(SIGINT, &action, nullptr);
 }
 
+// A write to the terminal that SIGINT meets goes on: stdio would take it for one that failed, and
+// the shell would end with that.
+void restart_calls() {
+  struct sigaction action{};
+  ::sigaction(SIGINT, nullptr, &action);
+  action.sa_flags |= SA_RESTART;
+  ::sigaction(SIGINT, &action, nullptr);
+}
+
 // While a command runs, SIGINT closes its connections, which ends whatever it waits for.
 class Interruptible {
  public:
   explicit Interruptible(client::SyncClient& client)
       : client_(client), signals_(client.loop().executor(), SIGINT) {
+    restart_calls();
     signals_.async_wait([this](const boost::system::error_code& error, int) {
       if (error) return;
       interrupted_ = true;
