@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "io/runtime/machine_memory.h"
 #include "net/cli/commands_reclaim.h"
 #include "net/cli/json_rows.h"
 #include "net/cli/printer.h"
@@ -107,19 +108,18 @@ bool is_locked(const fs::path& lock) {
 }
 
 void look_at_cgroup(Findings& all, uint64_t memory_bytes) {
-  const auto limit = number_in(content_of("/sys/fs/cgroup/memory.max"));
-  const uint64_t pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
-  const uint64_t machine = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  const uint64_t there = limit ? std::min(*limit, machine) : machine;
-  const std::string what = fmt::format("memory.total is {}, the machine or group has {}",
-                                       human_bytes(memory_bytes), human_bytes(there));
+  const uint64_t there = machine_memory_bytes();
+  const uint64_t bound = resident_bound_bytes(memory_bytes);
+  const std::string what = fmt::format(
+      "memory.total is {}, with which a node takes up to {}; the machine or group has {}",
+      human_bytes(memory_bytes), human_bytes(bound), human_bytes(there));
   if (memory_bytes > there / 10 * 9) {
     return add(all, Level::problem, "memory", what,
                "the kernel will end the node: set memory.total to three quarters of it or less");
   }
-  if (memory_bytes > there / 4 * 3) {
+  if (bound > there) {
     return add(all, Level::warning, "memory", what,
-               "connections and requests need memory beside it: three quarters or less is better");
+               "under many large requests the kernel may end the node: lower memory.total");
   }
   add(all, Level::good, "memory", what);
 }

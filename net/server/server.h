@@ -108,6 +108,7 @@ class Server {
   Async<void> check_format(Shard& shard);
   Async<void> lock_directory(Shard& shard);
   void bound_connections();
+  void check_memory() const;
   void start_backups();
   Async<void> open_engine(Shard& shard);
   Async<void> open_audit(Shard& shard);

@@ -2,6 +2,7 @@
 // shards.
 #include "io/base/log.h"
 #include "io/runtime/descriptors.h"
+#include "io/runtime/machine_memory.h"
 #include "net/server/exposure.h"
 #include "net/server/server.h"
 #include "net/server/slow_log.h"
@@ -23,6 +24,7 @@ Result<void> Server::open_listeners() {
   TRY_VOID(check_exposure(address_, options_.security));
   // Every shard's requests look at these, so they are there before the first one is accepted.
   bound_connections();
+  check_memory();
   start_backups();
   start_disk_watch();
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
@@ -41,6 +43,17 @@ Result<void> Server::open_listeners() {
   start_balancer();
   start_beats();
   return {};
+}
+
+// Where a control group gives less than a node may take, the kernel ends it amid its work.
+void Server::check_memory() const {
+  const uint64_t there = machine_memory_bytes();
+  const uint64_t bound = resident_bound_bytes(options_.engine.memory_bytes);
+  if (there == 0 || bound <= there) return;
+  log_warn("server",
+           "memory.total may be too much for this machine or control group memory_total={} "
+           "takes_at_most={} machine={}",
+           options_.engine.memory_bytes, bound, there);
 }
 
 // Connections leave descriptors to files: without them nothing can be flushed or merged.
