@@ -30,7 +30,10 @@
 //      family whose drop may be durable must not be acknowledged, it would vanish with the restart.
 //
 // Another rule. The change has one stamp E for all tablets, above all that was committed when the
-// tablets were asked, and is in force from E on: a rule is a matter of the timeline
+// tablets were asked, and is in force from E on. Before they are asked they know which rules come,
+// and from then on refuse, for a moment, a write that these refuse: so none that is stamped after E
+// is dead by the rule of E when it is written. Each shard's clock is raised to E with the change,
+// for reads go by E from then on. For reads a rule is a matter of the timeline
 // (retention/family_retention.h), so it makes no difference when a tablet learns of it, except to a
 // merge that was planned later than E and judges by the rules before. Such a merge is not installed
 // (is_outdated() in plan_merge.h).
@@ -109,12 +112,37 @@ Async<Result<void>> NodeImpl::stamp_changes(Catalog::Alteration& alteration,
 }
 
 Async<Result<TableEntry>> NodeImpl::alter_here(TableChange change, Author by) {
+  (void)co_await clock_.catch_up();
   AsyncMutex::Lock lock = co_await catalog_lock_.lock();
   CO_TRY(Catalog::Alteration alteration, catalog_.plan_alter(change));
   if (alteration.empty) co_return std::move(alteration.entry);
   CO_TRY_VOID(check_format(alteration.entry.schema.options, options_.format,
                            catalog_.map().find(Bytes(change.name))->schema.options));
   const std::vector<std::vector<TabletId>> ids = tablets_of(alteration.entry);
+  if (alteration.ruled.empty()) {
+    co_return co_await alter_expected(std::move(alteration), std::move(change), ids, std::move(by));
+  }
+  const TableSchema before = catalog_.map().find(Bytes(change.name))->schema;
+  CO_TRY_VOID(co_await expect_rules(ids, alteration.entry.schema));
+  auto altered =
+      co_await alter_expected(std::move(alteration), std::move(change), ids, std::move(by));
+  if (!altered) CO_TRY_VOID(co_await expect_rules(ids, before));
+  co_return altered;
+}
+
+Async<Result<void>> NodeImpl::expect_rules(const std::vector<std::vector<TabletId>>& ids,
+                                           const TableSchema& coming) {
+  auto expect = [this, &ids, &coming](ShardId shard) -> Async<Result<void>> {
+    part(shard).engine.expect_rules(ids[shard.value()], coming);
+    co_return Result<void>{};
+  };
+  co_return co_await on_every_shard(std::move(expect));
+}
+
+Async<Result<TableEntry>> NodeImpl::alter_expected(Catalog::Alteration alteration,
+                                                   TableChange change,
+                                                   const std::vector<std::vector<TabletId>>& ids,
+                                                   Author by) {
   if (!alteration.added.empty() || !alteration.ruled.empty()) {
     CO_TRY_VOID(co_await stamp_changes(alteration, ids, change.close_oldest_undo_window));
   }
@@ -154,6 +182,7 @@ Async<Result<TableEntry>> NodeImpl::undo_rule(ShardId from, RuleUndo undo, Autho
 // Merges have kept what it would bring back (FamilyRetention::firm). Whether the window is open is
 // judged by the most advanced of the shards' clocks, as merges do.
 Async<Result<TableEntry>> NodeImpl::undo_here(RuleUndo undo, Author by) {
+  (void)co_await clock_.catch_up();
   AsyncMutex::Lock lock = co_await catalog_lock_.lock();
   CO_TRY(Catalog::Alteration alteration, catalog_.plan_undo(undo));
   const std::vector<std::vector<TabletId>> ids = tablets_of(alteration.entry);

@@ -11,9 +11,16 @@
 //      above all those lines. So a start that goes on from it undercuts no answer, and no clock has
 //      to go back when it comes.
 //
-// It renews the anchor every renew_us, well before the permission ends. When the manifest takes no
-// edits any more, trusted time stands still where the last anchor permits: nothing dies, reads go
-// on. What a start and a renewal make of the machine's clocks stands in clock_state.h.
+// While somebody asks for the time (TrustedClock::ask_us) it renews the anchor every renew_us, well
+// before the permission ends; else once in kIdleUs, and trusted time stands where the last anchor
+// permits until the next one, which whoever asks first waits for (catch_up).
+//
+// An anchor is *missing* from when a renewal has failed, or has taken kPatienceUs, to the next one
+// that is durable. Meanwhile trusted time stands, and *lags* by how far it would be by now: nothing
+// dies, and what is answered is answered as of then, while the lag is small (kMaxLagUs). Renewals
+// are tried on, whether anybody asks or not. A wall clock that was stepped back causes no lag.
+//
+// What a start and a renewal make of the machine's clocks stands in clock_state.h.
 #pragma once
 
 #include <optional>
@@ -31,12 +38,14 @@ namespace cellar::engine {
 
 // How time stands.
 struct ClockReport {
-  int64_t trusted_us = 0;
+  int64_t trusted_us = 0;  // what is answered now is judged by
   int64_t wall_us = 0;
   int64_t held_us = 0;  // how far the wall clock is ahead of trusted time; at most kSlackUs is none
   bool synchronised = true;      // says the kernel
   int64_t steady_us = 0;         // for how long the wall clock has been synchronised and consistent
   int64_t release_after_us = 0;  // held time is released when steady_us reaches it
+  int64_t lag_us = 0;            // how far trusted time lags because an anchor is missing
+  bool stands = false;           // for as long as the node runs: it was started read-only
 };
 
 inline constexpr Subject kClockSubject{Subject::Kind::clock, 0};
@@ -45,6 +54,14 @@ class ClockKeeper {
  public:
   // What is ahead less than this is not called held: the wall clock is slewed within it.
   static constexpr int64_t kSlackUs = 1'000'000;
+  // How often there is an anchor while nobody asks for the time.
+  static constexpr int64_t kIdleUs = 3'600'000'000;
+  // A renewal that takes longer is not waited for.
+  static constexpr int64_t kPatienceUs = 1'000'000;
+  // Where trusted time lags by more, reads are refused and the node is not ready.
+  static constexpr int64_t kMaxLagUs = 10'000'000;
+  // No start waits longer for what an earlier boot was permitted.
+  static constexpr int64_t kMaxStartWaitUs = 10'000'000;
 
   // The trusted clocks of all shards.
   class Clocks {
@@ -54,13 +71,16 @@ class ClockKeeper {
     virtual Async<Result<std::vector<ClockPoint>>> begin_lines() = 0;
     // Hands an anchor to each; resumes when all have it.
     virtual Async<Result<void>> spread(ClockAnchor anchor) = 0;
+    // Whether ClockKeeper::asked() is called when one of them is asked.
+    virtual Async<Result<void>> listen(bool yes) = 0;
   };
 
   // `renew_us` 0: only when asked to. `runtime` is shard 0's; the others outlive it.
   ClockKeeper(const Runtime& runtime, ManifestStore& manifest, Clocks& clocks, ClockRules rules,
               int64_t renew_us);
 
-  // At a start, before anything is answered: `saved` is what the manifest has, at `version`.
+  // At a start, before anything is answered: `saved` is what the manifest has, at `version`. After
+  // a quick reboot it waits first, for at most kMaxStartWaitUs.
   Async<Result<void>> start(std::optional<ClockState> saved, uint64_t version);
   // Instead, where nothing may be written: trusted time stands at the last instant that an answer
   // may have been given at. REQUIRES: serve() and renew() do not follow.
@@ -68,6 +88,11 @@ class ClockKeeper {
   // From here on it renews by itself, until stop().
   void serve();
   Async<void> stop();
+  // Somebody has asked for the time since the last anchor.
+  void asked();
+  // Resumes when trusted time does not stand, or an anchor is missing: the lag then.
+  Async<int64_t> catch_up();
+  int64_t lag_us() const;
 
   Async<Result<void>> renew();
   // An operator says that the wall clock is right: held time is released. Logged.
@@ -75,8 +100,20 @@ class ClockKeeper {
   ClockReport report() const;
 
  private:
+  static constexpr int64_t kTellUs = 60'000'000;  // how often the log says that it lags
+
   static void on_timer(void* self) { static_cast<ClockKeeper*>(self)->wake_.notify_all(); }
+  static void on_late(void* self) { static_cast<ClockKeeper*>(self)->late(); }
   Async<void> loop();
+  int64_t until_next_us() const;
+  Async<void> wait_after_boot(const ClockState& saved);
+  void begin_renewal();
+  void end_renewal(const Result<void>& done);
+  void late();
+  void tell_lag();
+  Async<Result<void>> renew_here();
+  Async<Result<void>> release_here();
+  int64_t expected_us(const ClockReading& now) const;
   // The present reading of the machine, and the highest of the lines that the clocks begin now.
   struct Present {
     ClockReading machine;
@@ -95,9 +132,16 @@ class ClockKeeper {
   uint64_t version_ = kAbsent;
   AsyncMutex lock_;
   bool stopping_ = false;
-  bool failed_ = false;  // the last renewal did: said once
-  Notify wake_;
-  Timer timer_;
+  bool asked_ = false;  // since the last anchor
+  bool missing_ = false;
+  bool stands_ = false;
+  bool told_ = false;     // that an anchor is missing
+  int64_t told_us_ = 0;   // when the log said last by how much time lags; 0: it has not
+  int64_t tried_us_ = 0;  // the last renewal, by the timers
+  Notify wake_;           // the loop
+  Notify moved_;          // who waits in catch_up()
+  Timer timer_;           // the next renewal
+  Timer patience_;        // of the one that is under way
   Gate running_{"clock keeper"};
 };
 

@@ -38,6 +38,7 @@ Async<Result<void>> NodeImpl::drop_table(ShardId from, std::string name, Author 
 }
 
 Async<Result<void>> NodeImpl::drop_here(std::string name, Author by) {
+  (void)co_await clock_.catch_up();
   AsyncMutex::Lock lock = co_await catalog_lock_.lock();
   CO_TRY(Catalog::Drop drop, catalog_.plan_drop(name, now_us()));
   std::vector<AuditEntry> entries;
@@ -75,6 +76,7 @@ Async<Result<TableEntry>> NodeImpl::restore_table(ShardId from, std::string name
 }
 
 Async<Result<TableEntry>> NodeImpl::restore_here(std::string name, Author by) {
+  (void)co_await clock_.catch_up();
   AsyncMutex::Lock lock = co_await catalog_lock_.lock();
   CO_TRY(Catalog::Restoration restoration, catalog_.plan_restore(name, now_us()));
   std::vector<AuditEntry> entries;

@@ -115,6 +115,24 @@ Tablet* Maintenance::longest_dead_in_memory() const {
   return first;
 }
 
+// Trusted time may stand because nobody asks for it (clock_keeper.h). What would be due otherwise
+// asks; what is not due asks for nothing.
+bool Maintenance::asks_for_time(int64_t due_us) {
+  TrustedClock& clock = shard_.runtime.clock;
+  if (due_us <= clock.now_us() || due_us > clock.expected_us()) return false;
+  clock.ask_us();
+  return true;
+}
+
+bool Maintenance::memory_asks_for_time() {
+  if (!shard_.runtime.clock.stands()) return false;
+  int64_t first_us = INT64_MAX;
+  for (const auto& [id, tablet] : tablets_) {
+    if (tablet->has_unflushed()) first_us = std::min(first_us, memory_due_us(*tablet));
+  }
+  return asks_for_time(first_us);
+}
+
 int64_t Maintenance::look_again_us() const {
   int64_t least_us = kMostReclaimWaitUs;
   for (const auto& [id, tablet] : tablets_)
@@ -135,7 +153,7 @@ Async<void> Maintenance::flush_loop() {
     if (tablet == nullptr) {
       if (!waits(flush_)) {
         shard_.refused_bytes = 0;  // there is room now, or nothing to flush
-        flush_.retry.arm_after_us(look_again_us());
+        flush_.retry.arm_after_us(memory_asks_for_time() ? kLeastLookUs : look_again_us());
       }
       co_await flush_.wake.wait();
       continue;
@@ -182,8 +200,11 @@ Async<void> Maintenance::log_loop() {
     const int64_t due_us = deaths.due_us();
     const bool stopped = shard_.is_stopped();
     if (due_us > now_us || stopped) {
-      const int64_t wait_us = std::clamp(due_us - now_us, kLeastReclaimWaitUs, kMostReclaimWaitUs);
-      if (due_us != INT64_MAX && !stopped) log_timer_.arm_after_us(wait_us);
+      const int64_t left_us = due_us - shard_.runtime.clock.expected_us();
+      const int64_t wait_us = std::clamp(left_us, kLeastReclaimWaitUs, kMostReclaimWaitUs);
+      if (due_us != INT64_MAX && !stopped) {
+        log_timer_.arm_after_us(asks_for_time(due_us) ? kLeastLookUs : wait_us);
+      }
       co_await deaths.wait();
       continue;
     }
@@ -323,8 +344,10 @@ Async<void> Maintenance::reclaim_loop() {
     if (turn.due_us > now_us) {
       if (reclaim_told_ != told) continue;  // something changed while tablets were looked at
       if (!waits(reclaim_)) {
+        const int64_t left_us = turn.due_us - shard_.runtime.clock.expected_us();
         reclaim_.retry.arm_after_us(
-            std::clamp(turn.due_us - now_us, kLeastReclaimWaitUs, look_again_us()));
+            asks_for_time(turn.due_us) ? kLeastLookUs
+                                       : std::clamp(left_us, kLeastReclaimWaitUs, look_again_us()));
       }
       co_await reclaim_.wake.wait();
       continue;

@@ -117,6 +117,8 @@ class Maintenance {
   Async<Result<void>> compact_one(TabletId id);
   Tablet* next_to_flush() const;
   Tablet* longest_dead_in_memory() const;
+  bool asks_for_time(int64_t due_us);
+  bool memory_asks_for_time();
   // So long after now a shard that nobody asks anything looks again: commits alone wake nobody.
   int64_t look_again_us() const;
   bool waits(const LoopState& loop) const;

@@ -26,6 +26,7 @@ NodeImpl::NodeImpl(EngineOptions options, std::vector<ShardEnv> shards, Manifest
              {.max_trusted_gap_us = options_.max_trusted_gap_us,
               .permit_us = options_.clock_permit_us},
              options_.clock_renew_us),
+      asked_clocks_(envs_.size()),
       parts_(envs_.size()),
       catalog_(static_cast<uint32_t>(envs_.size())),
       drop_keeper_(
@@ -182,6 +183,7 @@ Async<Result<TableEntry>> NodeImpl::create_table(ShardId from, TableSpec spec, A
 }
 
 Async<Result<TableEntry>> NodeImpl::create_here(TableSpec spec, Author by) {
+  (void)co_await clock_.catch_up();
   AsyncMutex::Lock lock = co_await catalog_lock_.lock();
   const CommitStamp floor{static_cast<uint64_t>(now_us()) * 1000};
   auto plan = catalog_.plan_create(std::move(spec), floor, log_of_);
@@ -302,6 +304,33 @@ Async<Result<void>> NodeImpl::spread(ClockAnchor anchor) {
     co_return Result<void>{};
   };
   co_return co_await on_every_shard(std::move(install));
+}
+
+Async<Result<void>> NodeImpl::listen(bool yes) {
+  auto install = [this, yes](ShardId shard) -> Async<Result<void>> {
+    AskedClock& asked = asked_clocks_[shard.value()] = {this, shard};
+    const auto tell = [](void* context) {
+      const auto& one = *static_cast<AskedClock*>(context);
+      one.node->clock_asked(one.shard);
+    };
+    if (yes) {
+      envs_[shard.value()].runtime.clock.on_asked(tell, &asked);
+    } else {
+      envs_[shard.value()].runtime.clock.on_asked(nullptr, nullptr);
+    }
+    co_return Result<void>{};
+  };
+  co_return co_await on_every_shard(std::move(install));
+}
+
+void NodeImpl::clock_asked(ShardId shard) {
+  if (shard == kHomeShard) return clock_.asked();
+  mailbox(shard).post_on(kHomeShard, [this] { clock_.asked(); });
+}
+
+Async<int64_t> NodeImpl::catch_up(ShardId from) {
+  auto there = [this] { return clock_.catch_up(); };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
 }
 
 Async<ClockReport> NodeImpl::clock_report(ShardId from) {

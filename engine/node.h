@@ -142,6 +142,12 @@ class Node {
   virtual Async<std::vector<EngineStats>> stats(ShardId from) = 0;  // one a shard
 
   // ---- time (clock_keeper.h)
+  // Before an answer that depends on what is dead, where TrustedClock::stands(): resumes when the
+  // clocks go on, or no anchor can be had. How far trusted time then lags; past
+  // ClockKeeper::kMaxLagUs nothing that reads is to be answered, except after a read-only start.
+  virtual Async<int64_t> catch_up(ShardId from) = 0;
+  // The present lag. Call only on shard 0.
+  virtual int64_t clock_lag_us() const = 0;
   virtual Async<ClockReport> clock_report(ShardId from) = 0;
   // The machine's clocks have moved in a way that they do not by themselves (tests, a resume):
   // resumes when the trusted clocks have taken it in. UNAVAILABLE: the manifest takes no edits.

@@ -76,6 +76,8 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   // tablet_figures.cc
   Async<Result<std::vector<TabletFigures>>> tablet_figures(ShardId from, TableId table) override;
   Async<std::vector<EngineStats>> stats(ShardId from) override;
+  Async<int64_t> catch_up(ShardId from) override;
+  int64_t clock_lag_us() const override { return clock_.lag_us(); }
   Async<ClockReport> clock_report(ShardId from) override;
   Async<Result<void>> renew_clock(ShardId from) override;
   Async<Result<ClockReport>> release_held_time(ShardId from) override;
@@ -132,6 +134,13 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   Async<Result<void>> stamp_changes(Catalog::Alteration& alteration,
                                     const std::vector<std::vector<TabletId>>& ids,
                                     bool close_oldest_undo_window);
+  // Before an instant is chosen: every tablet knows which rules come (Tablet::expect_rules).
+  Async<Result<void>> expect_rules(const std::vector<std::vector<TabletId>>& ids,
+                                   const TableSchema& coming);
+  // alter_here() once rules are expected.
+  Async<Result<TableEntry>> alter_expected(Catalog::Alteration alteration, TableChange change,
+                                           const std::vector<std::vector<TabletId>>& ids,
+                                           Author by);
   // The manifest edit, then every tablet and every map.
   Async<Result<TableEntry>> put_in_force(Catalog::Alteration alteration,
                                          const std::vector<std::vector<TabletId>>& ids,
@@ -159,6 +168,9 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   Result<std::vector<const TableEntry*>> tables_named(const std::vector<std::string>& names) const;
   Async<Result<TableEntry>> restore_backup_here(BackupStore& store, const RestoreRequest& request,
                                                 Author by, BackupProgress& progress);
+  // Resumes when no shard's clock reads less; FAILED_PRECONDITION where that takes longer than
+  // ClockKeeper::kSlackUs and a little.
+  Async<Result<void>> reach_time(int64_t wanted_us);
   Async<Result<TableEntry>> adopt_table(TableSchema schema, std::vector<TabletSeed> tablets,
                                         const RestoreRequest& request, Author by);
   Async<Result<TableEntry>> install_adopted(Catalog::Creation plan, std::vector<AuditEntry> entries,
@@ -172,6 +184,13 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   Async<Result<void>> publish();
   Async<Result<std::vector<ClockPoint>>> begin_lines() override;
   Async<Result<void>> spread(ClockAnchor anchor) override;
+  Async<Result<void>> listen(bool yes) override;
+  // On that shard: its clock was asked.
+  struct AskedClock {
+    NodeImpl* node = nullptr;
+    ShardId shard;
+  };
+  void clock_asked(ShardId shard);
 
   EngineOptions options_;
   const std::optional<Error> read_only_;
@@ -182,6 +201,7 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   BlobReaper home_reaper_;  // for blobs that several shards have held
   SharedBlobs shared_blobs_;
   ClockKeeper clock_;
+  std::vector<AskedClock> asked_clocks_;  // by shard
   std::vector<std::unique_ptr<ShardPart>> parts_;
   std::vector<LogId> log_of_;  // the open log of each shard
   Catalog catalog_;

@@ -44,10 +44,11 @@ struct EngineOptions {
   // How much of the time that has passed over a boot of the machine is believed at once. 0 to 10
   // years.
   int64_t max_trusted_gap_us = 72 * 3'600'000'000LL;
-  // How far ahead of an anchor trusted time may go before the next one is durable, and how often
-  // there is one (0: only when asked).
-  int64_t clock_permit_us = 10'000'000;
-  int64_t clock_renew_us = 4'000'000;
+  // How far ahead of an anchor trusted time may go before the next one is durable, which is also
+  // the longest that a start after a quick reboot waits; and how often there is one while the time
+  // is asked for (0: only when asked to).
+  int64_t clock_permit_us = 2'000'000;
+  int64_t clock_renew_us = 800'000;
 
   // ---- idempotency tokens (token_memory.h)
   // So long after its issue the repetition of a write gets the first answer. 1 s to 24 h.

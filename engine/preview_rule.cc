@@ -91,6 +91,7 @@ class TabletPreview final : public CellSink {
 };
 
 Async<Result<PreviewPlan>> NodeImpl::plan_preview(const PreviewRequest& request) {
+  (void)co_await clock_.catch_up();
   TableChange change;
   change.name = request.table;
   change.close_oldest_undo_window = request.close_oldest_undo_window;

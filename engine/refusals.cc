@@ -12,6 +12,8 @@ namespace {
 constexpr uint32_t kMemoryRetryMs = 100;
 // After which a write refused by a sealed tablet finds the new ones, as a rule.
 constexpr uint32_t kSealRetryMs = 10;
+// After which a change of a rule is in force or given up, as a rule.
+constexpr uint32_t kChangeRetryMs = 20;
 
 std::string why_not_flushed(const Error& failure) {
   const bool disk_is_full = is_out_of_space(failure);
@@ -30,6 +32,13 @@ Error tablet_is_gone(TabletId tablet) {
 Error tablet_is_reshaped(TabletId tablet) {
   return Error(Errc::aborted, fmt::format("tablet {} is being reshaped", tablet))
       .retry_after(kSealRetryMs);
+}
+
+Error rule_is_changed(TabletId tablet) {
+  return Error(Errc::unavailable,
+               fmt::format("a rule that refuses this write is about to be in force in tablet {}",
+                           tablet))
+      .retry_after(kChangeRetryMs);
 }
 
 Error row_is_elsewhere(Bytes row, TabletId tablet) {

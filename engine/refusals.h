@@ -15,6 +15,8 @@ struct ShardContext;
 Error tablet_is_gone(TabletId tablet);
 // ABORTED, with a hint: its rows are about to be in other tablets.
 Error tablet_is_reshaped(TabletId tablet);
+// UNAVAILABLE, with a hint: a rule that refuses the write is about to be in force.
+Error rule_is_changed(TabletId tablet);
 // ABORTED: the caller's map of tablets is old.
 Error row_is_elsewhere(Bytes row, TabletId tablet);
 // RESOURCE_EXHAUSTED, with a hint. Where flushing fails it says why: above all that the disk is

@@ -155,6 +155,22 @@ Result<TableSchema> pick_table(const ManifestContents& contents, const RestoreRe
               escape_bytes(request.table));
 }
 
+// Up to then answers of the data may have been given, where the backup was taken.
+int64_t time_of(const BackupFile& file, const TableSchema& schema,
+                const std::vector<TabletSeed>& tablets) {
+  CommitStamp last = last_rule_change(schema);
+  for (const TabletSeed& seed : tablets) {
+    last = std::max({last, seed.state.created, seed.state.last_flushed});
+  }
+  return std::max(file.trusted_us, static_cast<int64_t>(last.value() / 1000));
+}
+
+std::unexpected<Error> too_early(int64_t by_us) {
+  return fail(Errc::failed_precondition,
+              "trusted time here is {} us behind the backup's: what was dead would be seen again",
+              by_us);
+}
+
 }  // namespace
 
 Async<Result<TableEntry>> restore_backup(Node& node, ShardId from, BackupStore& store,
@@ -193,12 +209,9 @@ Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
     co_return fail(Errc::already_exists, "table '{}' exists already",
                    escape_bytes(request.new_table));
   }
-  if (now_us() + ClockKeeper::kSlackUs < file.trusted_us) {
-    co_return fail(Errc::failed_precondition,
-                   "trusted time here is {} us behind the backup's: what was dead would be seen "
-                   "again",
-                   file.trusted_us - now_us());
-  }
+  (void)co_await clock_.catch_up();
+  const int64_t taken_us = time_of(file, schema, tablets);
+  if (now_us() + ClockKeeper::kSlackUs < taken_us) co_return too_early(taken_us - now_us());
   progress.phase = "restoring";
   for (const TabletSeed& tablet : tablets) {
     progress.blobs_total += tablet.tables.size();
@@ -212,11 +225,30 @@ Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
     co_return std::unexpected(written.error());
   }
   progress.phase = "opening";
-  Result<TableEntry> adopted =
-      co_await adopt_table(std::move(schema), std::move(tablets), request, std::move(by));
+  Result<TableEntry> adopted;
+  if (const Result<void> reached = co_await reach_time(taken_us); !reached) {
+    adopted = std::unexpected(reached.error());
+  } else {
+    adopted = co_await adopt_table(std::move(schema), std::move(tablets), request, std::move(by));
+  }
   // Of an edit of unknown outcome only the next start can tell whether the blobs are named.
   if (!adopted && adopted.error().applied != Applied::maybe_applied) co_await rewriting.undo();
   co_return adopted;
+}
+
+Async<Result<void>> NodeImpl::reach_time(int64_t wanted_us) {
+  constexpr int64_t kLookUs = 10'000;
+  const Runtime& runtime = envs_.front().runtime;
+  const int64_t until_us = runtime.timers.now_us() + 2 * ClockKeeper::kSlackUs;
+  while (runtime.clock.ask_us() < wanted_us) {
+    if (runtime.timers.now_us() > until_us) co_return too_early(wanted_us - now_us());
+    co_await sleep_us(runtime.timers, kLookUs);
+  }
+  auto raise = [this, wanted_us](ShardId shard) -> Async<Result<void>> {
+    envs_[shard.value()].runtime.clock.raise(wanted_us);
+    co_return Result<void>{};
+  };
+  co_return co_await on_every_shard(std::move(raise));
 }
 
 Async<Result<TableEntry>> NodeImpl::adopt_table(TableSchema schema, std::vector<TabletSeed> tablets,

@@ -304,8 +304,15 @@ CommitStamp ShardEngine::settled(const std::vector<TabletId>& ids) const {
 }
 
 void ShardEngine::alter(const std::vector<TabletId>& ids, const TableSchema& schema) {
+  // The instant of a change may be another shard's reading. Reads here have gone by it from now on,
+  // also when the change is undone or forgotten.
+  context_.runtime.clock.raise(static_cast<int64_t>(last_rule_change(schema).value() / 1000));
   for (TabletId id : ids) tablets_.at(id)->alter(schema);
   maintenance_.tables_changed();
+}
+
+void ShardEngine::expect_rules(const std::vector<TabletId>& ids, const TableSchema& coming) {
+  for (TabletId id : ids) tablets_.at(id)->expect_rules(coming);
 }
 
 void ShardEngine::hide(const std::vector<TabletId>& ids, bool hidden) {

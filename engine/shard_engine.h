@@ -92,6 +92,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   CommitStamp settled(const std::vector<TabletId>& ids) const;
   // See Tablet.
   void alter(const std::vector<TabletId>& ids, const TableSchema& schema);
+  // See Tablet::expect_rules.
+  void expect_rules(const std::vector<TabletId>& ids, const TableSchema& coming);
   // See Tablet.
   void hide(const std::vector<TabletId>& ids, bool hidden);
   // See Tablet. begin_drop answers the manifest versions, in order.

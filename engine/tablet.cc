@@ -159,7 +159,7 @@ Result<void> Tablet::check(const Write& write) {
 }
 
 CommitStamp Tablet::next_stamp() const {
-  const auto now = CommitStamp{static_cast<uint64_t>(shard_.runtime.clock.now_us()) * 1000};
+  const auto now = CommitStamp{static_cast<uint64_t>(shard_.runtime.clock.ask_us()) * 1000};
   return std::max(now, CommitStamp{last_stamp_.value() + 1});
 }
 
@@ -172,7 +172,13 @@ Result<void> Tablet::encode(Write& write, bool judged) {
     return {};
   }
   const auto now_us = static_cast<int64_t>(write.stamp.value() / 1000);
-  if (judged) TRY_VOID(schema_->guards.check(write.mutation, now_us));
+  if (judged) {
+    TRY_VOID(schema_->guards.check(write.mutation, now_us));
+    // It would be stamped after the instant of the change that refuses it.
+    if (coming_ && !coming_->guards.check(write.mutation, now_us)) {
+      return std::unexpected(rule_is_changed(id_));
+    }
+  }
   canonicalize(write.mutation, schema(), now_us, canonical_);
   encode_row_commit(payload_, write.mutation.row, canonical_, write.token);
   return {};
@@ -407,6 +413,7 @@ void Tablet::alter(TableSchema schema) {
   }
   last_stamp_ = std::max(last_stamp_, newest_change(schema));
   schema_ = new SchemaSnapshot(std::move(schema));
+  coming_ = nullptr;
   shard_.log_deaths.note_all(log_clear_us());
   choose_compaction(version_->runs);
   publish(version_->runs);
@@ -416,6 +423,18 @@ void Tablet::alter(TableSchema schema) {
 int64_t Tablet::log_clear_us() const {
   const int64_t wait_us = schema().options.reclaim_within_us / LogDeaths::kClearWait;
   return shard_.runtime.clock.now_us() + wait_us;
+}
+
+void Tablet::expect_rules(const TableSchema& coming) {
+  TableSchema expected = schema();
+  bool others = false;
+  for (FamilySchema& family : expected.families) {
+    const FamilySchema* next = coming.find_family(family.name);
+    if (next == nullptr || next->rule == family.rule) continue;
+    family.rule = next->rule;
+    others = true;
+  }
+  coming_ = others ? Ref<const SchemaSnapshot>(new SchemaSnapshot(std::move(expected))) : nullptr;
 }
 
 // Forgets past rules once nothing on hand is older than the last change.

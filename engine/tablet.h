@@ -123,6 +123,10 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // From here on writes and new cursors go by `schema`, and commits are stamped above every
   // family's creation (alter_table.cc says why). Cursors and merges under way keep what they have.
   void alter(TableSchema schema);
+  // The rules of `coming` are about to be in force, from an instant that has not been chosen yet:
+  // until alter() a write that only they refuse waits for what becomes of them (UNAVAILABLE). Of
+  // the present schema: none are coming any more.
+  void expect_rules(const TableSchema& coming);
   // Tables may hold cells of families that were dropped: a full merge has something to do even
   // where there is one run without deletes.
   bool may_hold_orphans() const { return may_hold_orphans_; }
@@ -205,6 +209,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   uint64_t manifest_version_;
   Ref<TabletFacts> facts_;
   Ref<const SchemaSnapshot> schema_;
+  Ref<const SchemaSnapshot> coming_;  // with the rules that are about to be in force; else null
   CommitStamp last_stamp_;
   CommitStamp last_commit_;
   FlowControl::Writers writers_;

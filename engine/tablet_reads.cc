@@ -29,7 +29,7 @@ Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowRe
     outcome = rows.reader(schema_).read({.spec = spec,
                                          .sources = pin->sources,
                                          .stamp = facts_->visible,
-                                         .now_us = shard_.runtime.clock.now_us()},
+                                         .now_us = shard_.runtime.clock.ask_us()},
                                         sink, started.emplace());
     if (outcome == RowReader::Outcome::done) return ReadStart{};
     // Nothing was given: the cursor may as well read what is newer.

@@ -206,7 +206,9 @@ Async<Result<void>> NodeImpl::back_up_held(BackupStore& store, const BackupReque
   file.format = options_.format;
   file.source = request.source;
   file.program = request.program;
-  file.trusted_us = now_us();
+  (void)co_await clock_.catch_up();
+  CO_TRY(const Stamps stamps, co_await stamps_of(std::vector<std::vector<TabletId>>(shards())));
+  file.trusted_us = static_cast<int64_t>(stamps.last.value() / 1000);  // of the latest clock
   file.wall_us = envs_.front().runtime.clock.machine().wall_us();
   CO_TRY(const auto manifest, co_await manifest_.load());
   CO_TRY(file.subjects, entries_of(manifest, ids));

@@ -97,6 +97,34 @@ ClockState first_state(const ClockReading& now, const ClockRules& rules) {
   return stated(now, now.wall_us, rules);
 }
 
+int64_t wait_after_boot_us(const ClockState& saved, const ClockReading& now) {
+  if (same_boot(saved, now) || saved.permitted_us == INT64_MAX) return 0;
+  if (now.synchronised && now.wall_us >= saved.permitted_us) return 0;
+  // Of a boot without a name it is not known whether it began after the anchor.
+  const int64_t since_us = now.boot_id.empty() ? 0 : std::max<int64_t>(0, now.boot_us);
+  const int64_t passed_us = since_us - (with_drift_us(since_us) - since_us);
+  return std::max<int64_t>(0, saved.permitted_us - saved.trusted_us - passed_us);
+}
+
+ClockState standing_state(const ClockState& saved, const ClockReading& now,
+                          const ClockRules& rules) {
+  ClockState state = saved;
+  if (same_boot(saved, now)) {
+    const int64_t elapsed_us = now.boot_us - saved.boot_us;
+    state.trusted_us = saturating_add(saved.trusted_us, with_drift_us(elapsed_us));
+    state.trusted_us = std::min(state.trusted_us, saved.permitted_us);
+  } else if (saved.permitted_us != INT64_MAX) {
+    state.trusted_us = saved.permitted_us;
+  } else {
+    // Without a bound (tests) the anchor itself is the best that is known.
+    state = state_after_start(saved, now, rules);
+  }
+  state.permitted_us = state.trusted_us;
+  state.boot_id = now.boot_id;
+  state.boot_us = now.boot_us;
+  return state;
+}
+
 ClockState state_after_start(const ClockState& saved, const ClockReading& now,
                              const ClockRules& rules) {
   if (same_boot(saved, now)) {

@@ -10,6 +10,9 @@
 //                    clock as synchronised; else nothing of it until it does. The rest is held
 //   no anchor        (a new directory) the wall clock
 //
+// After another boot time starts where the permission ended. Real time may not be there yet: then
+// the start waits for it (wait_after_boot_us), so that nothing dies early either.
+//
 // Example: the anchor says 12:00 on Monday. The machine comes back with its clock at Friday 12:00,
 // synchronised: time starts on Thursday 12:00 (72 h), and 24 h are held.
 #pragma once
@@ -47,7 +50,7 @@ Result<ClockState> decode_clock_state(Bytes encoded);  // DATA_LOSS, FAILED_PREC
 
 struct ClockRules {
   int64_t max_trusted_gap_us = 72 * 3'600'000'000LL;
-  int64_t permit_us = 10'000'000;                   // how far ahead an anchor permits
+  int64_t permit_us = 2'000'000;                    // how far ahead an anchor permits
   int64_t release_after_us = 24 * 3'600'000'000LL;  // of a steady clock: held time is released
 };
 
@@ -64,10 +67,18 @@ struct ClockReading {
   static ClockReading of(const Clock& machine);
 };
 
+// Of a start after another boot: for so long real time may still be before what the anchor
+// permitted. Real time was not before the anchor when this boot began, and the boot-time clock says
+// how long ago that was; a synchronised wall clock may say more.
+int64_t wait_after_boot_us(const ClockState& saved, const ClockReading& now);
 // Where trusted time stands at a start.
 ClockState first_state(const ClockReading& now, const ClockRules& rules);
 ClockState state_after_start(const ClockState& saved, const ClockReading& now,
                              const ClockRules& rules);
+// Of a start that may write no anchor: the last instant that an answer may have been given at, and
+// nothing later is permitted.
+ClockState standing_state(const ClockState& saved, const ClockReading& now,
+                          const ClockRules& rules);
 // The next anchor of a running node, of which `trusted_us` is the present reading: believes what
 // has become believable and releases what has been steady for long enough. Never before `state`.
 ClockState renewed(const ClockState& state, int64_t trusted_us, const ClockReading& now,

@@ -16,16 +16,37 @@ TrustedClock::TrustedClock(const Clock& machine)
       anchor_{.trusted_us = machine.wall_us(), .boot_us = machine.boot_us()},
       last_us_(anchor_.trusted_us) {}
 
-int64_t TrustedClock::now_us() {
+int64_t TrustedClock::bounded_us() const {
   const int64_t bound_us = anchor_.trusted_us + with_drift_us(machine_.boot_us() - anchor_.boot_us);
-  const int64_t now_us = std::min({machine_.wall_us(), bound_us, anchor_.permitted_us});
-  last_us_ = std::max(last_us_, now_us);
+  return std::min(machine_.wall_us(), bound_us);
+}
+
+int64_t TrustedClock::now_us() {
+  last_us_ = std::max(last_us_, std::min(bounded_us(), anchor_.permitted_us));
   return last_us_;
+}
+
+int64_t TrustedClock::expected_us() { return std::max(now_us(), bounded_us()); }
+
+bool TrustedClock::stands() {
+  return anchor_.permitted_us != INT64_MAX && bounded_us() > anchor_.permitted_us;
+}
+
+void TrustedClock::on_asked(void (*listener)(void* context), void* context) {
+  listener_ = listener;
+  listener_context_ = context;
+  asked_ = false;
+}
+
+void TrustedClock::tell_listener() {
+  asked_ = true;
+  if (listener_ != nullptr) listener_(listener_context_);
 }
 
 void TrustedClock::anchor(const ClockAnchor& anchor) {
   last_us_ = anchored_ ? std::max(last_us_, anchor.trusted_us) : anchor.trusted_us;
   anchored_ = true;
+  asked_ = false;
   anchor_ = anchor;
 }
 
@@ -38,8 +59,8 @@ ClockPoint TrustedClock::begin_line() {
 void TrustedClock::raise(int64_t reading_us) { last_us_ = std::max(last_us_, reading_us); }
 
 int64_t TrustedClock::held_us() {
-  const int64_t now = now_us();
-  return std::max<int64_t>(0, machine_.wall_us() - now);
+  const int64_t expected = expected_us();
+  return std::max<int64_t>(0, machine_.wall_us() - expected);
 }
 
 }  // namespace cellar

@@ -9,6 +9,9 @@
 //   4. it is never before its anchor, nor before a reading that was raised to.
 // When (3) holds it up, because no anchor came, it stands still, and nothing dies.
 //
+// Anchors cost writes, so they come while somebody asks for the time in order to answer by it
+// (ask_us); whoever only looks (now_us, expected_us) causes none.
+//
 // The clocks of a node have the same anchors and the same wall clock, but after a backward step of
 // the wall clock each stands where it was read last. An anchor is not before any of them
 // (begin_line), so it makes them equal again; what moves between shards in the meantime brings its
@@ -50,6 +53,18 @@ class TrustedClock {
   explicit TrustedClock(const Clock& machine);
 
   int64_t now_us();
+  // now_us() for what is answered: the first one after an anchor tells the listener.
+  int64_t ask_us() {
+    if (!asked_) tell_listener();
+    return now_us();
+  }
+  // What now_us() would be if an anchor came at this moment. Answers that depend on what is dead
+  // must not go by it.
+  int64_t expected_us();
+  // (3) holds it up.
+  bool stands();
+  // `listener` is called in ask_us(), on this thread; null: nobody listens any more.
+  void on_asked(void (*listener)(void* context), void* context);
   // From now on time goes on from there. An anchor before the present reading does not turn it
   // back; a later one raises it.
   void anchor(const ClockAnchor& anchor);
@@ -60,15 +75,21 @@ class TrustedClock {
   // Another clock of the node has read `reading_us`: no reading is earlier from now on. The bounds
   // stay as they are.
   void raise(int64_t reading_us);
-  // How far the wall clock is ahead of trusted time: held time.
+  // How far the wall clock is ahead of the time that an anchor would permit: held time.
   int64_t held_us();
   const Clock& machine() const { return machine_; }
 
  private:
+  int64_t bounded_us() const;  // by (2) alone
+  void tell_listener();
+
   const Clock& machine_;
   ClockAnchor anchor_;
   int64_t last_us_;
   bool anchored_ = false;
+  bool asked_ = false;  // since the last anchor
+  void (*listener_)(void* context) = nullptr;
+  void* listener_context_ = nullptr;
 };
 
 }  // namespace cellar

@@ -20,9 +20,9 @@ void print_report(const Session& session, const ClockReport& report) {
   if (session.json) {
     session.console.print(
         "{{\"trusted_us\":{},\"wall_us\":{},\"held_us\":{},\"synchronised\":{},\"steady_us\":{},"
-        "\"release_after_us\":{}}}\n",
+        "\"release_after_us\":{},\"lag_us\":{},\"stands\":{}}}\n",
         report.trusted_us, report.wall_us, report.held_us, report.synchronised, report.steady_us,
-        report.release_after_us);
+        report.release_after_us, report.lag_us, report.stands);
     return;
   }
   const std::string kernel = report.synchronised
@@ -31,6 +31,13 @@ void print_report(const Session& session, const ClockReport& report) {
                                  : std::string("does not say that its clock is synchronised");
   Lines lines = {{"trusted time", format_time(report.trusted_us)},
                  {"wall clock", format_time(report.wall_us)}};
+  if (report.stands) {
+    lines.push_back(
+        {"so", "the node was started read-only: what it answers is as of trusted time"});
+  } else if (report.lag_us > 0) {
+    lines.push_back({"lags", fmt::format("{}: no anchor of the clock could be written",
+                                         format_duration(report.lag_us))});
+  }
   if (report.held_us == 0) {
     lines.push_back({"held time", "none"});
     lines.push_back({"kernel", kernel});

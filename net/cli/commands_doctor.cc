@@ -178,7 +178,17 @@ void look_at_info(Findings& all, const client::ServerInfo& info) {
 }
 
 void look_at_clock(Findings& all, const client::ClockReport& clock) {
-  if (clock.held_us > 0) {
+  if (clock.stands) {
+    add(all, Level::problem, "clock",
+        fmt::format("the node was started read-only: what it answers is as of {}",
+                    format_time(clock.trusted_us)),
+        "make room on the disk, start the node again");
+  } else if (clock.lag_us > 0) {
+    add(all, Level::problem, "clock",
+        fmt::format("trusted time lags {} behind: no anchor of the clock could be written",
+                    format_duration(clock.lag_us)),
+        "see the log for the first error of the clock; past 10 s of lag reads are refused");
+  } else if (clock.held_us > 0) {
     add(all, Level::warning, "clock",
         fmt::format("{} are held: what would die by them lives on", format_duration(clock.held_us)),
         "if the wall clock is right: cellar clock confirm shows what would die, and releases it");

@@ -120,8 +120,9 @@ void print_stats(const Session& session, const client::ServerInfo& was,
   };
   const client::ReclaimFigures* all = reclaim ? &reclaim->all : nullptr;
   if (session.json) {
-    std::string out = fmt::format("{{\"now_us\":{},\"over_us\":{},{}", is.now_us, us,
-                                  stats_json(sum_of(was.stats), sum_of(is.stats), us));
+    std::string out =
+        fmt::format("{{\"now_us\":{},\"lag_us\":{},\"stands\":{},\"over_us\":{},{}", is.now_us,
+                    is.lag_us, is.stands, us, stats_json(sum_of(was.stats), sum_of(is.stats), us));
     out = with_reclaim(std::move(out), all);
     if (reclaim) out += fmt::format(",\"deadlines_missed\":{}", reclaim->missed);
     out += ",\"shards\":[";
@@ -143,6 +144,13 @@ void print_stats(const Session& session, const client::ServerInfo& was,
     lines.push_back(stats_line("all", sum_of(was.stats), sum_of(is.stats), us, all));
   }
   session.console.write(aligned(lines, 0));
+  if (is.stands) {
+    session.console.print("started read-only: what the node answers is as of {}\n",
+                          format_time(is.now_us));
+  } else if (is.lag_us > 0) {
+    session.console.print("trusted time lags {} behind, at {}: cellar clock\n",
+                          format_duration(is.lag_us), format_time(is.now_us));
+  }
   if (reclaim && reclaim->missed > 0) {
     session.console.print("{} miss their reclaim deadline: cellar gc why\n",
                           counted(reclaim->missed, "table"));

@@ -270,6 +270,8 @@ struct ClockReport {
   bool synchronised = false;     // the kernel of the node says so of its clock
   int64_t steady_us = 0;         // for how long the wall clock has been synchronised and consistent
   int64_t release_after_us = 0;  // held time is released by itself when steady_us reaches it
+  int64_t lag_us = 0;            // how far trusted time lags because no anchor could be written
+  bool stands = false;           // until another start: answers are as of trusted_us
 };
 
 struct ShardStats {
@@ -285,6 +287,8 @@ struct ServerInfo {
   std::string version, data_dir, io_backend, io_reason;
   uint32_t shards = 0;
   int64_t uptime_us = 0, now_us = 0, wall_us = 0, held_us = 0;
+  int64_t lag_us = 0;             // how far trusted time lags because no anchor could be written
+  bool stands = false;            // until another start: answers are as of now_us
   std::vector<ShardStats> stats;  // one a shard
   uint64_t memory_bytes = 0, memtable_limit_bytes = 0, cell_bytes = 0, row_bytes = 0,
            frame_bytes = 0;

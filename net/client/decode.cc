@@ -111,6 +111,8 @@ Result<ClockReport> decode_clock(const Answer& answer) {
   report.synchronised = reply->synchronised();
   report.steady_us = reply->steady_us();
   report.release_after_us = reply->release_after_us();
+  report.lag_us = reply->lag_us();
+  report.stands = reply->stands();
   return report;
 }
 
@@ -127,6 +129,8 @@ Result<ServerInfo> decode_info(const Answer& answer) {
   info.now_us = reply->now_us();
   info.wall_us = reply->wall_us();
   info.held_us = reply->held_us();
+  info.lag_us = reply->lag_us();
+  info.stands = reply->stands();
   if (!wire::well_aligned(reply->stats())) return std::unexpected(bad_arena());
   for (uint32_t i = 0; reply->stats() && i < reply->stats()->size(); ++i) {
     const fb::ShardStats& from = *reply->stats()->Get(i);

@@ -1,6 +1,7 @@
 #include "net/http/cell_browser.h"
 
 #include "engine/read/scan.h"
+#include "net/server/clock_gate.h"
 
 namespace cellar::http {
 
@@ -73,6 +74,7 @@ Async<Result<void>> read_tablet(ShardServer& owner, TabletId tablet, Epoch epoch
 }  // namespace
 
 Async<Result<BrowsedCells>> browse(ShardServer& shard, BrowseRequest request) {
+  CO_TRY_VOID(co_await server::admit_by_time(shard));
   const engine::TableMap map = shard.tables();
   const engine::TableEntry* table = map.find(request.table);
   if (table == nullptr) {

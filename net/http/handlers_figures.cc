@@ -25,7 +25,8 @@ namespace {
 json::value clock_value(const engine::ClockReport& clock) {
   return {{"trusted_us", clock.trusted_us}, {"wall_us", clock.wall_us},
           {"held_us", clock.held_us},       {"synchronised", clock.synchronised},
-          {"steady_us", clock.steady_us},   {"release_after_us", clock.release_after_us}};
+          {"steady_us", clock.steady_us},   {"release_after_us", clock.release_after_us},
+          {"lag_us", clock.lag_us},         {"stands", clock.stands}};
 }
 
 json::value merge_value(const engine::RunningMerge& merge) {

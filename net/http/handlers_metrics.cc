@@ -192,7 +192,7 @@ void write_memory(MetricsText& out, HttpNode& node, const NodeReading& reading) 
 
 void write_clock(MetricsText& out, const engine::ClockReport& clock) {
   out.seconds("cellar_clock_held_seconds", clock.held_us);
-  out.seconds("cellar_clock_lag_seconds", clock.wall_us - clock.trusted_us);
+  out.seconds("cellar_clock_lag_seconds", clock.lag_us);
   out.plain("cellar_clock_synchronised", clock.synchronised ? 1 : 0);
   out.seconds("cellar_clock_trusted_timestamp_seconds", clock.trusted_us);
 }

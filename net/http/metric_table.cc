@@ -119,7 +119,8 @@ constexpr Metric kMetrics[] = {
     // ---- the clock
     {"cellar_clock_held_seconds", Type::gauge, "",
      "how far trusted time is held behind the wall clock; 0: it is not"},
-    {"cellar_clock_lag_seconds", Type::gauge, "", "wall clock less trusted time"},
+    {"cellar_clock_lag_seconds", Type::gauge, "",
+     "how far trusted time lags because no anchor could be written; past 10 reads are refused"},
     {"cellar_clock_synchronised", Type::gauge, "",
      "1: the kernel says that its clock is kept right"},
     {"cellar_clock_trusted_timestamp_seconds", Type::gauge, "",

@@ -25,6 +25,7 @@ std::string agent_answer(NodeState state, double busy) {
       return "drain\n";
     case NodeState::read_only:
     case NodeState::disk_hung:
+    case NodeState::clock_lags:
     case NodeState::broken:
       return fmt::format("down#{}\n", name_of(state));
     case NodeState::ready:

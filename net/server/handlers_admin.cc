@@ -32,7 +32,7 @@ Async<void> create_table(ShardServer& shard, Session& session, FrameHeader heade
     session.reply_error(header, made.error());
     co_return;
   }
-  session.reply(header, build_description(shard.builder(), *made, shard.clock().now_us()));
+  session.reply(header, build_description(shard.builder(), *made, shard.clock().expected_us()));
 }
 
 Async<void> alter_table(ShardServer& shard, Session& session, FrameHeader header,
@@ -43,7 +43,7 @@ Async<void> alter_table(ShardServer& shard, Session& session, FrameHeader header
     session.reply_error(header, table.error());
     co_return;
   }
-  session.reply(header, build_description(shard.builder(), *table, shard.clock().now_us()));
+  session.reply(header, build_description(shard.builder(), *table, shard.clock().expected_us()));
 }
 
 Async<void> restore_table(ShardServer& shard, Session& session, FrameHeader header,
@@ -54,7 +54,7 @@ Async<void> restore_table(ShardServer& shard, Session& session, FrameHeader head
     session.reply_error(header, table.error());
     co_return;
   }
-  session.reply(header, build_description(shard.builder(), *table, shard.clock().now_us()));
+  session.reply(header, build_description(shard.builder(), *table, shard.clock().expected_us()));
 }
 
 // The tables of the shard's map, and these; of both, what the session may see.
@@ -176,7 +176,8 @@ void handle_describe_table(ShardServer& shard, Session& session, const Frame& fr
   if (request == nullptr) return;
   const auto table = table_named(shard, frame.header, request->name());
   if (!table) return session.reply_error(frame.header, table.error());
-  session.reply(frame.header, build_description(shard.builder(), **table, shard.clock().now_us()));
+  session.reply(frame.header,
+                build_description(shard.builder(), **table, shard.clock().expected_us()));
 }
 
 void handle_flush_table(ShardServer& shard, Session& session, const Frame& frame) {

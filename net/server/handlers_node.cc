@@ -90,6 +90,7 @@ Storage storage_of(flatbuffers::FlatBufferBuilder& builder, const std::vector<Se
 
 Async<void> answer_server_info(ShardServer& shard, Session& session, wire::FrameHeader header) {
   const std::vector<engine::EngineStats> engines = co_await shard.node().stats(shard.id());
+  const engine::ClockReport clock = co_await shard.node().clock_report(shard.id());
   const std::vector<Served> served = co_await served_by_all(shard, engines.size());
   std::vector<fb::ShardStats> stats;
   for (size_t i = 0; i < engines.size(); ++i) stats.push_back(shard_stats(engines[i], served[i]));
@@ -119,9 +120,11 @@ Async<void> answer_server_info(ShardServer& shard, Session& session, wire::Frame
   reply.add_stats(list);
   reply.add_limits(limits);
   reply.add_recovery(recovery);
-  reply.add_now_us(shard.clock().now_us());
-  reply.add_wall_us(shard.wall().wall_us());
-  reply.add_held_us(shard.clock().held_us());
+  reply.add_now_us(clock.trusted_us);
+  reply.add_wall_us(clock.wall_us);
+  reply.add_held_us(clock.held_us);
+  reply.add_lag_us(clock.lag_us);
+  reply.add_stands(clock.stands);
   reply.add_data_dir(data_dir);
   reply.add_storage(storage);
   session.reply(header, wire::finish_body(builder, reply.Finish()));
@@ -131,9 +134,9 @@ void reply_clock(ShardServer& shard, Session& session, const wire::FrameHeader& 
                  const engine::ClockReport& report) {
   auto& builder = shard.builder();
   builder.Clear();
-  const auto reply =
-      fb::CreateClockReply(builder, report.trusted_us, report.wall_us, report.held_us,
-                           report.synchronised, report.steady_us, report.release_after_us);
+  const auto reply = fb::CreateClockReply(builder, report.trusted_us, report.wall_us,
+                                          report.held_us, report.synchronised, report.steady_us,
+                                          report.release_after_us, report.lag_us, report.stands);
   session.reply(header, wire::finish_body(builder, reply));
 }
 
@@ -203,7 +206,7 @@ void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
   reply.add_shard(shard.id().value());
   reply.add_shards(shard.options().shards);
   reply.add_limits(limits);
-  reply.add_now_us(shard.clock().now_us());
+  reply.add_now_us(shard.clock().expected_us());
   reply.add_features(features);
   session.reply(frame.header, wire::finish_body(builder, reply.Finish()));
 }
@@ -225,7 +228,7 @@ void handle_ping(ShardServer& shard, Session& session, const Frame& frame) {
   builder.Clear();
   const auto bytes =
       builder.CreateVector(reinterpret_cast<const uint8_t*>(echo.data()), echo.size());
-  const auto reply = fb::CreatePingReply(builder, bytes, shard.clock().now_us());
+  const auto reply = fb::CreatePingReply(builder, bytes, shard.clock().expected_us());
   session.reply(frame.header, wire::finish_body(builder, reply));
 }
 

@@ -20,7 +20,7 @@ Async<void> undo_rule(ShardServer& shard, Session& session, FrameHeader header,
     session.reply_error(header, table.error());
     co_return;
   }
-  session.reply(header, build_description(shard.builder(), *table, shard.clock().now_us()));
+  session.reply(header, build_description(shard.builder(), *table, shard.clock().expected_us()));
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ void handle_rule_history(ShardServer& shard, Session& session, const Frame& fram
                                                          schema.name, escape_bytes(name))));
   }
   session.reply(frame.header,
-                build_history(shard.builder(), schema, *family, shard.clock().now_us()));
+                build_history(shard.builder(), schema, *family, shard.clock().expected_us()));
 }
 
 void handle_undo_rule(ShardServer& shard, Session& session, const Frame& frame) {

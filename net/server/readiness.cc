@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/base/time_text.h"
 #include "net/server/io_watch.h"
 
 namespace cellar::server {
@@ -15,6 +16,12 @@ struct ConditionRow {
 
 // Worst first: the first that holds on any shard is the node's state.
 constexpr ConditionRow kConditions[] = {
+    {Condition::clock_lags, NodeState::clock_lags,
+     [](ShardId) {
+       return std::string(
+           "no anchor of the clock could be written, so reads are refused; the node's log says "
+           "why");
+     }},
     {Condition::read_only, NodeState::read_only,
      [](ShardId shard) {
        return fmt::format(
@@ -51,6 +58,8 @@ std::string_view name_of(NodeState state) {
       return "broken";
     case NodeState::draining:
       return "draining";
+    case NodeState::clock_lags:
+      return "clock-lags";
   }
   return "unknown";
 }
@@ -95,6 +104,12 @@ NodeState Readiness::state() const {
 }
 
 std::string Readiness::reason() const {
+  const int64_t lag_us = clock_lag_us_ / 1000 * 1000;
+  if (lag_us == 0) return cause();
+  return fmt::format("{}; trusted time lags {} behind", cause(), duration_text(lag_us));
+}
+
+std::string Readiness::cause() const {
   // Between two looks a shard may have changed: each case answers by what it finds now.
   switch (state()) {
     case NodeState::starting:
@@ -110,6 +125,7 @@ std::string Readiness::reason() const {
       if (!read_only_start_.empty()) return read_only_start_;
       [[fallthrough]];
     case NodeState::disk_hung:
+    case NodeState::clock_lags:
       if (const Found found = worst_condition(); found.row != nullptr) {
         return found.row->reason(found.shard);
       }

@@ -5,6 +5,8 @@
 //   starting   not every shard listens yet                  Server, when it has opened everything
 //   broken     a shard's loop has not turned for long       ShardBeat, by staying away
 //   draining   it was told to stop, or to take no new work  run_node on a signal; an operator
+//   clock_lags trusted time lags too far behind, reads are  ShardBeat of shard 0
+//              refused
 //   read_only  a shard takes no writes: its log or the      ShardBeat
 //              manifest failed, or the disk had no room
 //              for the start
@@ -35,16 +37,24 @@
 
 namespace cellar::server {
 
-enum class NodeState : uint8_t { starting, ready, read_only, disk_hung, broken, draining };
-inline constexpr NodeState kNodeStates[] = {NodeState::starting,  NodeState::ready,
-                                            NodeState::read_only, NodeState::disk_hung,
-                                            NodeState::broken,    NodeState::draining};
+enum class NodeState : uint8_t {
+  starting,
+  ready,
+  read_only,
+  disk_hung,
+  broken,
+  draining,
+  clock_lags
+};
+inline constexpr NodeState kNodeStates[] = {
+    NodeState::starting, NodeState::ready,    NodeState::read_only, NodeState::disk_hung,
+    NodeState::broken,   NodeState::draining, NodeState::clock_lags};
 
-// "starting", "ready", "read-only", "disk-hung", "broken", "draining".
+// "starting", "ready", "read-only", "disk-hung", "broken", "draining", "clock-lags".
 std::string_view name_of(NodeState state);
 
 // What keeps work away from a shard whose loop turns, worst first.
-enum class Condition : uint8_t { read_only, disk_hung };
+enum class Condition : uint8_t { clock_lags, read_only, disk_hung };
 inline constexpr Condition kLastCondition = Condition::disk_hung;
 
 class Conditions {
@@ -88,10 +98,12 @@ class Readiness {
   // An operator's wish: nothing new should come, until it is taken back.
   void drain(bool yes) { drained_ = yes; }
   void beat(ShardId shard, Conditions conditions);
+  // How far trusted time lags because an anchor is missing; shard 0 says so before it beats.
+  void set_clock_lag(int64_t lag_us) { clock_lag_us_ = lag_us; }
 
   // ---- asked ----
   NodeState state() const;
-  // Why it is in that state, a sentence without a full stop.
+  // Why it is in that state, and by how much trusted time lags, a sentence without a full stop.
   std::string reason() const;
   // A shard whose loop has not turned within kStuckUs; none while the node starts.
   std::optional<ShardId> stuck_shard() const { return silent_for(kStuckUs); }
@@ -110,6 +122,7 @@ class Readiness {
   struct Found;
   std::optional<ShardId> silent_for(int64_t us) const;
   Found worst_condition() const;
+  std::string cause() const;
 
   const Clock& clock_;
   const int64_t made_us_ = clock_.boot_us();
@@ -117,6 +130,7 @@ class Readiness {
   std::atomic<uint32_t> shards_ = 0;  // 0: it starts
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> drained_ = false;
+  std::atomic<int64_t> clock_lag_us_ = 0;
   std::array<Beat, Mailbox::kMaxShards> beats_;
 };
 

@@ -94,6 +94,7 @@ class Server {
     std::unique_ptr<IoWatch> io;         // logs a disk that does not answer
     std::unique_ptr<ShardServer> server;
     std::unique_ptr<ShardBeat> beat;
+    Readiness* clock_of = nullptr;  // is told how far trusted time lags; shard 0's
     std::unique_ptr<Listener> listener;
     Result<void> outcome;
   };

@@ -1,6 +1,7 @@
 // Server: from an open engine to a node that serves: its listeners, and what runs beside the
 // shards.
 #include "io/base/log.h"
+#include "io/base/time_text.h"
 #include "io/runtime/descriptors.h"
 #include "io/runtime/machine_memory.h"
 #include "net/server/exposure.h"
@@ -38,7 +39,13 @@ Result<void> Server::open_listeners() {
   TRY_VOID(first_error());
   const Error* read_only = node_->read_only_start();
   if (read_only != nullptr && readiness_ != nullptr) {
-    readiness_->start_read_only(read_only->message);
+    std::string when;
+    pool_.run_on(ShardId{0}, [&when](Shard& shard) -> Async<void> {
+      when = told_time(shard.clock().now_us());
+      co_return;
+    });
+    readiness_->start_read_only(fmt::format("{}; answers are as of {}, where trusted time stands",
+                                            read_only->message, when));
   }
   start_balancer();
   start_beats();
@@ -109,7 +116,16 @@ void Server::start_disk_watch() {
 
 Conditions Server::look_at(ShardState& shard, int64_t now_us) {
   shard.io->look(now_us);
+  const engine::Node& node = shard.server->node();
+  bool lags = false;
+  // After a read-only start it stands for as long as the node runs, which the reason says.
+  if (shard.clock_of != nullptr && node.read_only_start() == nullptr) {
+    const int64_t lag_us = node.clock_lag_us();
+    shard.clock_of->set_clock_lag(lag_us);
+    lags = lag_us > engine::ClockKeeper::kMaxLagUs;
+  }
   return Conditions()
+      .set(Condition::clock_lags, lags)
       .set(Condition::read_only, shard.server->engine().stats().read_only)
       .set(Condition::disk_hung, shard.io->hung());
 }
@@ -123,6 +139,7 @@ void Server::start_beats() {
       auto& one = *static_cast<ShardState*>(context);
       return look_at(one, one.runtime->timers.now_us());
     };
+    if (shard.id() == ShardId{0}) mine.clock_of = readiness_;
     mine.beat = std::make_unique<ShardBeat>(*readiness_, shard.id(), shard.timers(), look, &mine);
     co_return;
   });

@@ -4,6 +4,7 @@
 #include "io/base/log.h"
 #include "io/base/time_text.h"
 #include "net/server/admission.h"
+#include "net/server/clock_gate.h"
 #include "net/server/dispatch.h"
 #include "net/server/proxy_header.h"
 #include "net/server/read_op.h"
@@ -131,6 +132,11 @@ Async<bool> Session::handle_frames() {
       co_return !broken_;
     }
     partial_since_us_ = 0;
+    const FrameHeader& header = (*frame)->header;
+    if (header.kind == FrameKind::request && needs_time(header.op) && shard_.clock().stands()) {
+      co_await wait_for_time();
+      if (broken_) co_return false;
+    }
     handle(**frame);
     if (held_) co_await serve_held();
     if (broken_) co_return false;
@@ -139,6 +145,12 @@ Async<bool> Session::handle_frames() {
       if (!open) co_return false;
     }
   }
+}
+
+Async<void> Session::wait_for_time() {
+  flush();
+  Result<void> admitted = co_await admit_by_time(shard_);
+  if (!admitted) untimely_ = std::move(admitted).error();
 }
 
 void Session::handle(const Frame& frame) {
@@ -178,6 +190,9 @@ void Session::handle_request(const Frame& frame) {
   if (goaway_us_ != 0 && shard_.timers().now_us() - goaway_us_ > kGoawayPatienceUs) {
     Error error(Errc::unavailable, "the node is stopping");
     return reply_error(frame.header, std::move(error).retry_after(1000));
+  }
+  if (const auto untimely = std::exchange(untimely_, std::nullopt)) {
+    return reply_error(frame.header, *untimely);
   }
   serve(frame);
 }

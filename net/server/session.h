@@ -20,6 +20,9 @@
 // table map. Meanwhile kMaxAheadBytes behind it are received, and cancels and credits among them
 // are obeyed: streams that have begun go on.
 //
+// A request that needs the time waits while trusted time stands (clock_gate.h), and what was sent
+// behind it too: for as long as an anchor takes, and no longer than ClockKeeper::kPatienceUs.
+//
 // Life: the reader ends (the peer's end, garbage, a timeout, stop()); requests in flight finish and
 // their answers are written if the peer still takes them; then the session leaves its shard, which
 // destroys it. A request on its way therefore may hold a plain Session*.
@@ -185,6 +188,7 @@ class Session final : private MapWaiter, private MemoryWaiter {
   void drop_frame();
   void check_pace();
   Async<bool> handle_frames();
+  Async<void> wait_for_time();
   void handle(const wire::Frame& frame);
   void handle_request(const wire::Frame& frame);
   bool take_on(const wire::FrameHeader& request);
@@ -237,7 +241,8 @@ class Session final : private MapWaiter, private MemoryWaiter {
   int64_t goaway_us_ = 0;                                       // when it was said; 0: it was not
   bool broken_ = false;                                         // nothing more is read or written
   bool end_of_input_ = false;
-  bool held_ = false;  // the frame at hand waits for a newer table map, or for step_
+  std::optional<Error> untimely_;  // why the frame at hand is refused
+  bool held_ = false;              // the frame at hand waits for a newer table map, or for step_
   bool held_for_step_ = false;
   std::shared_ptr<DropStep> step_;
   bool reads_ahead_ = false;  // read_ahead() runs, and the buffer is its own

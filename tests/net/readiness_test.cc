@@ -62,6 +62,21 @@ TEST_F(ReadinessTest, TheWorstConditionOfAnyShardIsTheState) {
   EXPECT_EQ(readiness_.state(), NodeState::ready);
 }
 
+TEST_F(ReadinessTest, TheReasonSaysByHowMuchTrustedTimeLags) {
+  readiness_.serve(2);
+  readiness_.set_clock_lag(3'000'700);
+  beat();
+  EXPECT_EQ(readiness_.state(), NodeState::ready);
+  EXPECT_EQ(readiness_.reason(), "every shard serves; trusted time lags 3s behind");
+  readiness_.set_clock_lag(11'000'000);
+  readiness_.beat(ShardId{0}, Conditions().set(Condition::clock_lags, true));
+  EXPECT_EQ(readiness_.state(), NodeState::clock_lags);
+  EXPECT_NE(readiness_.reason().find("lags 11s behind"), std::string::npos) << readiness_.reason();
+  readiness_.set_clock_lag(0);
+  beat();
+  EXPECT_EQ(readiness_.reason(), "every shard serves");
+}
+
 // A condition without a row in the table would be passed over.
 TEST_F(ReadinessTest, EveryConditionKeepsTheNodeFromBeingReady) {
   readiness_.serve(2);

@@ -29,10 +29,12 @@ ServerBed::ServerBed(uint32_t shards, ServerOptions options, uint64_t seed, int6
     part.shard = std::make_unique<Shard>(ShardId{i}, *part.loop, mailboxes_.of(ShardId{i}),
                                          world_.clock(), seed + i);
     part.runtime.emplace(part.shard->runtime());
-    part.fs = std::make_unique<MemFs>(part.loop->executor(), disk_,
+    auto fs = std::make_unique<MemFs>(part.loop->executor(), disk_,
                                       MemFsOptions{.timers = &part.loop->timers(),
                                                    .min_latency_us = disk_latency_us,
                                                    .max_latency_us = disk_latency_us});
+    part.fs = std::make_unique<FaultyFs>(part.loop->executor(), std::move(fs), faults_,
+                                         &part.loop->timers());
     engine::LogOptions log;
     log.segment_bytes = options_.engine.log_segment_bytes;
     part.logs = engine::make_local_log_store(*part.fs, *part.runtime, log);

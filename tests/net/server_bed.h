@@ -9,6 +9,7 @@
 
 #include "engine/node.h"
 #include "engine/store/local_stores.h"
+#include "io/disk/faulty_fs.h"
 #include "io/disk/mem_fs.h"
 #include "io/runtime/shard.h"
 #include "io/runtime/sim_loop.h"
@@ -36,14 +37,15 @@ class ServerBed {
   const std::string& host() const { return host_; }
   FileSystem& fs(uint32_t i) { return *parts_[i].fs; }
   MemDisk& disk() { return disk_; }
-  void stop();  // in order, as SIGTERM does
+  FaultRules& faults() { return faults_; }  // of every shard's file system
+  void stop();                              // in order, as SIGTERM does
 
  private:
   struct Part {
     SimLoop* loop = nullptr;
     std::unique_ptr<Shard> shard;
     std::optional<Runtime> runtime;
-    std::unique_ptr<MemFs> fs;
+    std::unique_ptr<FaultyFs> fs;
     std::unique_ptr<engine::LogStore> logs;
     std::unique_ptr<engine::BlobStore> blobs;
     std::unique_ptr<SimNetwork> network;
@@ -55,6 +57,7 @@ class ServerBed {
   const std::string host_;
   NodeFacts facts_{"test", "memory", "a test", "test", engine::EngineOptions().format};
   MemDisk disk_;
+  FaultRules faults_;
   SimWorld world_;
   SimFabric fabric_;
   Mailboxes mailboxes_;

@@ -156,6 +156,9 @@ class TestNode {
   std::vector<OwnedCell> cells(const std::string& table);
 
   // ---- time ----
+  // As a server does before a request that needs the time: where trusted time stands, an anchor is
+  // waited for. Reads and writes above do it.
+  void catch_up();
   engine::ClockReport clock_report();
   Result<void> renew_clock();
   Result<engine::ClockReport> release_held_time();

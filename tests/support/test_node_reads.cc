@@ -69,6 +69,7 @@ Result<void> TestNode::read_into(const std::string& table_name, const ReadSpec& 
   CHECK(spec.row_limit == 0, "a limit over several tablets is the router's business");
   const engine::TableEntry* entry = table(table_name);
   if (entry == nullptr) return fail(Errc::not_found, "table '{}' does not exist", table_name);
+  catch_up();
   std::vector<engine::TabletDescriptor> tablets = entry->tablets;
   if (spec.reversed) std::reverse(tablets.begin(), tablets.end());
   for (const engine::TabletDescriptor& tablet : tablets) TRY_VOID(read_tablet(tablet, spec, sink));

@@ -37,7 +37,8 @@ function showNode(node) {
     h("span", { class: "mono" }, node.address),
     h("span", {}, `version ${node.version}`),
     h("span", {}, `up ${duration(node.uptime_us)}`),
-    node.clock.held_us > 0 ? h("span", { class: "pill", "data-state": "draining" }, `clock held by ${duration(node.clock.held_us)}`) : null);
+    node.clock.held_us > 0 ? h("span", { class: "pill", "data-state": "draining" }, `clock held by ${duration(node.clock.held_us)}`) : null,
+    node.clock.lag_us > 0 && !node.clock.stands ? h("span", { class: "pill", "data-state": "draining" }, `clock lags ${duration(node.clock.lag_us)}`) : null);
   banner.hidden = node.state === "ready";
   if (node.state !== "ready") banner.textContent = `The node is ${node.state}: ${node.reason}.`;
 }

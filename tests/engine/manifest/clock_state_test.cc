@@ -93,6 +93,41 @@ TEST(ClockState, OverABootAClockThatWentBackStandsStill) {
             saved().permitted_us);
 }
 
+TEST(ClockState, AQuickRebootWaitsForWhatIsLeftOfThePermission) {
+  const int64_t permit_us = ClockRules().permit_us;
+  ClockReading now = other_boot(kNoon - kHour, false);
+  EXPECT_EQ(wait_after_boot_us(saved(), now), 0) << "the boot began longer ago than that";
+  now.boot_us = kSecond / 2;
+  const int64_t left_us = permit_us - kSecond / 2;
+  EXPECT_GE(wait_after_boot_us(saved(), now), left_us);
+  EXPECT_LE(wait_after_boot_us(saved(), now), left_us + kSecond / 1000);
+  now.wall_us = kNoon + permit_us;
+  EXPECT_GE(wait_after_boot_us(saved(), now), left_us) << "nobody says that this is right";
+  now.synchronised = true;
+  EXPECT_EQ(wait_after_boot_us(saved(), now), 0);
+  --now.wall_us;
+  EXPECT_GE(wait_after_boot_us(saved(), now), left_us);
+  now.boot_id.clear();
+  EXPECT_EQ(wait_after_boot_us(saved(), now), permit_us) << "perhaps it is the same boot";
+  EXPECT_EQ(wait_after_boot_us(saved(), same_boot(0, kNoon)), 0);
+  ClockState unbounded = saved();
+  unbounded.permitted_us = INT64_MAX;
+  EXPECT_EQ(wait_after_boot_us(unbounded, now), 0);
+}
+
+TEST(ClockState, WithoutAnAnchorOfItsOwnAStartStandsWhereAnswersMayHaveBeenGiven) {
+  const auto stands_at = [](const ClockReading& now) {
+    const ClockState state = standing_state(saved(), now, {});
+    EXPECT_EQ(state.permitted_us, state.trusted_us);
+    EXPECT_EQ(state.boot_us, now.boot_us);
+    return state.trusted_us;
+  };
+  EXPECT_EQ(stands_at(same_boot(0, kNoon)), kNoon);
+  EXPECT_EQ(stands_at(same_boot(kSecond, kNoon + kSecond)), kNoon + with_drift_us(kSecond));
+  EXPECT_EQ(stands_at(same_boot(kHour, kNoon + kHour)), saved().permitted_us);
+  EXPECT_EQ(stands_at(other_boot(kNoon + kHour)), saved().permitted_us);
+}
+
 TEST(ClockState, AnUnknownBootIsAnotherOne) {
   ClockReading now = same_boot(kHour, kNoon + 400 * kHour);
   now.boot_id.clear();

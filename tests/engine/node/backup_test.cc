@@ -358,6 +358,36 @@ TEST_F(Backup, LeavesTheTokenOfARangeDeleteToTheTableThatItIsOf) {
   EXPECT_TRUE(node_.cells("copy").empty());
 }
 
+// A little behind is waited out: no cell is judged at a time before answers that were given.
+TEST_F(Backup, WhatWasDeadWhenItWasTakenIsDeadWhereTheClockIsALittleBehind) {
+  create();
+  ASSERT_TRUE(node_.set("t", "a", "f:q", 1, "lives"));
+  ASSERT_TRUE(node_.set("t", "z", "g:q", kStartUs, "for an hour"));
+  node_.world().clock().advance_us(kHourUs + 300'000);
+  ASSERT_EQ(node_.cells("t").size(), 1u);
+  ASSERT_TRUE(back_up("b"));
+  const int64_t taken_us = node_.clock_report().trusted_us;
+  for (const int64_t behind_us : {100'000, 900'000}) {
+    TestNode other(options_of(2, taken_us - behind_us));
+    Destination there(other, *disk_);
+    progress_ = {};
+    const auto restored = other.world().block_on(
+        other.loop(0), engine::restore_backup(other.node(), ShardId{0}, *there, {"b", "t", "copy"},
+                                              other.author, progress_));
+    ASSERT_TRUE(restored) << restored.error().message;
+    EXPECT_EQ(other.cells("copy").size(), 1u) << behind_us;
+    EXPECT_GE(other.shard(1).clock().now_us(), taken_us);
+  }
+  TestNode far(options_of(2, taken_us - 10'000'000));
+  Destination there(far, *disk_);
+  progress_ = {};
+  const auto refused = far.world().block_on(
+      far.loop(0), engine::restore_backup(far.node(), ShardId{0}, *there, {"b", "t", "copy"},
+                                          far.author, progress_));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::failed_precondition);
+}
+
 TEST(BackupFile, IsReadBackAndNewerFormatsAreRefused) {
   engine::BackupFile file;
   file.source = kSource;

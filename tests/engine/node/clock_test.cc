@@ -60,6 +60,49 @@ TEST(NodeClock, AnotherBootBelievesThreeDaysAtMost) {
   EXPECT_EQ(node.clock_report().trusted_us, start_us + 72 * kHour);
 }
 
+// The machine is back before the permission has ended: real time is not there yet.
+TEST(NodeClock, AfterAQuickRebootNothingDiesEarlyAndNothingComesBack) {
+  for (const bool synchronised : {true, false}) {
+    SCOPED_TRACE(synchronised);
+    TestNode node(real_permission());
+    const int64_t start_us = node.clock_report().trusted_us;
+    node.world().clock().advance_us(3 * kSecond);
+    const int64_t answered_us = node.clock_report().trusted_us;
+    node.world().clock().set_boot("another", kSecond);
+    node.world().clock().set_wall_us(start_us + 4 * kSecond);
+    node.world().clock().set_synchronised(synchronised);
+    node.crash(CrashPolicy::none);
+    ASSERT_TRUE(node.reopen());
+    EXPECT_GE(node.clock_report().trusted_us, answered_us);
+    EXPECT_LE(node.clock_report().trusted_us, node.world().clock().wall_us());
+    EXPECT_LE(node.world().clock().wall_us(), start_us + 13 * kSecond + kSecond / 10);
+  }
+}
+
+TEST(NodeClock, ManyQuickRebootsDoNotAddUp) {
+  TestNode node(real_permission());
+  for (int i = 0; i < 20; ++i) {
+    node.world().clock().set_boot("boot " + std::to_string(i), 0);
+    node.world().clock().advance_us(kSecond / 10);
+    node.crash(CrashPolicy::none);
+    ASSERT_TRUE(node.reopen());
+    ASSERT_LE(node.clock_report().trusted_us, node.world().clock().wall_us()) << i;
+  }
+}
+
+// A permission that is longer than any version of the program gives.
+TEST(NodeClock, AStartDoesNotWaitForEver) {
+  TestNodeOptions options = real_permission();
+  options.engine.clock_permit_us = 24 * kHour;
+  TestNode node(options);
+  const int64_t start_us = node.clock_report().trusted_us;
+  node.world().clock().set_boot("another", kSecond);
+  node.crash(CrashPolicy::none);
+  ASSERT_TRUE(node.reopen());
+  EXPECT_EQ(node.clock_report().trusted_us, start_us + 24 * kHour) << "nothing comes back";
+  EXPECT_LE(node.world().clock().wall_us(), start_us + ClockKeeper::kMaxStartWaitUs + kSecond);
+}
+
 TEST(NodeClock, ItRenewsByItself) {
   TestNodeOptions options = real_permission();
   options.engine.clock_renew_us = 4 * kSecond;

@@ -205,7 +205,10 @@ TEST_P(FullDisk, WithoutASpareItStartsReadOnly) {
   }
   node_->world().run_for_us(60'000'000);
   expect_rows();
-  EXPECT_EQ(node_->clock_report().trusted_us, stands_us);
+  const engine::ClockReport report = node_->clock_report();
+  EXPECT_EQ(report.trusted_us, stands_us);
+  EXPECT_TRUE(report.stands);
+  EXPECT_GT(report.lag_us, 40'000'000);
   for (const std::string& path : node_->disk().all_files()) {
     EXPECT_FALSE(node_->disk().has_unsynced(path)) << path;
   }

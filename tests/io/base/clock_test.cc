@@ -107,6 +107,39 @@ TEST(TrustedClock, GoesOnFromAnAnchorAndNotPastWhatItPermits) {
   EXPECT_EQ(clock.now_us(), kNow + kHour + 10) << "an older anchor does not turn it back";
 }
 
+TEST(TrustedClock, TheFirstWhoAsksAfterAnAnchorTellsTheListener) {
+  ManualClock machine(kNow, 0);
+  TrustedClock clock(machine);
+  clock.ask_us();  // nobody listens yet
+  int told = 0;
+  clock.on_asked([](void* context) { ++*static_cast<int*>(context); }, &told);
+  EXPECT_EQ(clock.now_us(), kNow);
+  EXPECT_EQ(told, 0) << "who only looks tells nobody";
+  EXPECT_EQ(clock.ask_us(), kNow);
+  EXPECT_EQ(clock.ask_us(), kNow);
+  EXPECT_EQ(told, 1);
+  clock.anchor({.trusted_us = kNow, .boot_us = 0, .permitted_us = kNow + 10});
+  clock.ask_us();
+  EXPECT_EQ(told, 2);
+}
+
+TEST(TrustedClock, StandsWhereNothingMoreIsPermittedAndKnowsWhatAnAnchorWouldGive) {
+  ManualClock machine(kNow, 0);
+  TrustedClock clock(machine);
+  clock.anchor({.trusted_us = kNow, .boot_us = 0, .permitted_us = kNow + 1'000});
+  machine.advance_us(1'000);
+  EXPECT_FALSE(clock.stands());
+  EXPECT_EQ(clock.expected_us(), kNow + 1'000);
+  machine.advance_us(1);
+  EXPECT_TRUE(clock.stands());
+  EXPECT_EQ(clock.now_us(), kNow + 1'000);
+  EXPECT_EQ(clock.expected_us(), kNow + 1'001);
+  EXPECT_EQ(clock.held_us(), 0);
+  machine.set_wall_us(kNow - kHour);
+  EXPECT_FALSE(clock.stands()) << "an anchor would change nothing";
+  EXPECT_EQ(clock.expected_us(), kNow + 1'000) << "it does not go back";
+}
+
 TEST(TrustedClock, UnderRandomJumpsNeverGoesBackNorOutrunsBootTime) {
   for (const uint64_t seed : test_seeds(50)) {
     Random random(seed);

@@ -1,0 +1,140 @@
+// Anchors come while somebody asks for the time, and else once an hour.
+#include <gtest/gtest.h>
+
+#include "io/disk/faulty_fs.h"
+#include "tests/support/test_node.h"
+
+namespace cellar::engine {
+namespace {
+
+using support::set_cell;
+using support::TestNode;
+using support::TestNodeOptions;
+
+constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kHour = 3'600 * kSecond;
+
+class ClockIdle : public testing::Test {
+ protected:
+  void SetUp() override {
+    TestNodeOptions options;
+    options.shards = 2;
+    options.engine.clock_permit_us = EngineOptions().clock_permit_us;
+    options.engine.clock_renew_us = EngineOptions().clock_renew_us;
+    options.wrap = [this](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop& loop) {
+      return std::make_unique<FaultyFs>(loop.executor(), std::move(inner), faults_, &loop.timers());
+    };
+    node_.emplace(options);
+    ASSERT_TRUE(node_->create_table("t", {"f"}, {"m"}));
+  }
+  ManualClock& clock() { return node_->world().clock(); }
+  void pass(int64_t us) { node_->world().run_for_us(us); }
+  // Writes to the manifest from now on; an edit makes two at most.
+  void count_writes() {
+    faults_.clear();
+    ASSERT_TRUE(faults_.add("write path=manifest/* delay_us=1"));
+  }
+  uint64_t writes() { return faults_.hits(); }
+
+  FaultRules faults_;
+  std::optional<TestNode> node_;
+};
+
+TEST_F(ClockIdle, AnIdleNodeWritesAnAnchorAnHour) {
+  ASSERT_TRUE(node_->set("t", "a", "f:q", 1, "v"));
+  pass(10 * kSecond);
+  count_writes();
+  pass(12 * kHour);
+  EXPECT_GE(writes(), 11u);
+  EXPECT_LE(writes(), 2u * 13);
+}
+
+TEST_F(ClockIdle, WhoeverOnlyLooksCausesNone) {
+  pass(10 * kSecond);
+  count_writes();
+  for (int i = 0; i < 500; ++i) {
+    pass(kSecond);
+    const ClockReport report = node_->clock_report();
+    EXPECT_EQ(report.trusted_us, clock().wall_us());
+    EXPECT_EQ(report.lag_us, 0);
+    EXPECT_EQ(report.held_us, 0);
+    (void)node_->stats();
+    (void)node_->figures("t");
+  }
+  EXPECT_EQ(writes(), 0u);
+}
+
+TEST_F(ClockIdle, TheFirstRequestAfterAnHourWaitsForOneAnchor) {
+  for (const char* row : {"a", "z"}) {
+    std::vector<support::OwnedMutation> ops = {set_cell("f:q", 1, "v")};
+    ops[0].expire_at_us = clock().wall_us() + kHour / 2;
+    ASSERT_TRUE(node_->write("t", row, ops));
+    pass(kHour * 9 / 10);
+    const int64_t before_us = clock().wall_us();
+    const auto read = node_->read_row("t", row);
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(read->empty()) << "it died half an hour ago";
+    EXPECT_LT(clock().wall_us() - before_us, kSecond / 10);
+  }
+}
+
+TEST_F(ClockIdle, AWriteAfterAnHourIsStampedNow) {
+  pass(kHour * 9 / 10);
+  const auto stamp = node_->set("t", "z", "f:q", 1, "v");
+  ASSERT_TRUE(stamp);
+  EXPECT_GE(static_cast<int64_t>(stamp->value() / 1000), clock().wall_us() - kSecond / 10);
+}
+
+TEST_F(ClockIdle, WhoAsksAllTheTimeNeverWaitsAndTimeNeverStands) {
+  for (int i = 0; i < 600; ++i) {
+    pass(kSecond / 10);
+    for (const char* row : {"a", "z"}) {
+      EXPECT_FALSE(node_->shard(0).clock().stands()) << i;
+      ASSERT_TRUE(node_->read_row("t", row));
+    }
+    EXPECT_EQ(node_->shard(1).clock().now_us(), clock().wall_us()) << i;
+  }
+}
+
+TEST_F(ClockIdle, AfterTheLastRequestRenewalsEnd) {
+  ASSERT_TRUE(node_->read_row("t", "z"));
+  pass(2 * EngineOptions().clock_renew_us);
+  count_writes();
+  pass(kHour / 2);
+  EXPECT_EQ(writes(), 0u);
+}
+
+// Trusted time stands, but what dies leaves memory and disk within the deadline.
+TEST_F(ClockIdle, WhatDiesOnAnIdleNodeIsReclaimedInTime) {
+  TableOptions options;
+  options.reclaim_within_us = 60 * kSecond;
+  ASSERT_TRUE(node_->create_table("d", {"f"}, {}, options));
+  for (int i = 0; i < 50; ++i) {
+    std::vector<support::OwnedMutation> ops = {set_cell("f:q", 1, std::string(1000, 'v'))};
+    ops[0].expire_at_us = clock().wall_us() + (i < 25 ? 200 : 900) * kSecond;
+    ASSERT_TRUE(node_->write("d", "r" + std::to_string(i), ops));
+    if (i == 24) ASSERT_TRUE(node_->flush("d"));
+  }
+  pass(5 * kSecond);
+  count_writes();
+  // Margin 5 min, deadline 1 min, some looking.
+  pass(900 * kSecond + 300 * kSecond + 90 * kSecond);
+  uint64_t bytes = 0;
+  for (const TabletFigures& one : node_->figures("d")) bytes += one.bytes + one.unflushed_bytes;
+  EXPECT_EQ(bytes, 0u);
+  EXPECT_EQ(node_->stats().memtable_bytes, 0u);
+  EXPECT_LE(writes(), 60u) << "it renews only where something is due";
+  count_writes();
+  pass(12 * kHour);
+  EXPECT_LE(writes(), 2u * 13);
+}
+
+TEST_F(ClockIdle, ADroppedTableEndsInTime) {
+  ASSERT_TRUE(node_->drop_table("t"));
+  ASSERT_EQ(node_->dropped_tables().size(), 1u);
+  pass(24 * kHour + 300 * kSecond + 60 * kSecond);
+  EXPECT_EQ(node_->dropped_tables().size(), 0u);
+}
+
+}  // namespace
+}  // namespace cellar::engine

@@ -1,0 +1,120 @@
+// A node that cannot write an anchor: trusted time stands, and how far it lags is known.
+#include <gtest/gtest.h>
+
+#include "io/disk/faulty_fs.h"
+#include "tests/support/test_node.h"
+
+namespace cellar::engine {
+namespace {
+
+using support::TestNode;
+using support::TestNodeOptions;
+
+constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kHour = 3'600 * kSecond;
+
+class ClockLag : public testing::Test {
+ protected:
+  void SetUp() override {
+    TestNodeOptions options;
+    options.shards = 2;
+    options.engine.clock_permit_us = EngineOptions().clock_permit_us;
+    options.engine.clock_renew_us = EngineOptions().clock_renew_us;
+    options.wrap = [this](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop& loop) {
+      auto fs =
+          std::make_unique<FaultyFs>(loop.executor(), std::move(inner), faults_, &loop.timers());
+      all_fs_.push_back(fs.get());
+      return fs;
+    };
+    node_.emplace(options);
+    ASSERT_TRUE(node_->create_table("t", {"f"}));
+  }
+  // The node is read all the time.
+  void pass(int64_t us) {
+    for (int64_t passed_us = 0; passed_us < us; passed_us += kSecond / 10) {
+      node_->world().run_for_us(kSecond / 10);
+      ASSERT_TRUE(node_->read_row("t", "a"));
+    }
+  }
+  ManualClock& clock() { return node_->world().clock(); }
+  int64_t trusted_us(uint32_t shard) { return node_->shard(shard).clock().now_us(); }
+  void fail_anchors() { ASSERT_TRUE(faults_.add("write path=manifest/* error=EIO")); }
+
+  FaultRules faults_;
+  std::vector<FaultyFs*> all_fs_;
+  std::optional<TestNode> node_;
+};
+
+TEST_F(ClockLag, IsNoneWhileAnchorsAreWritten) {
+  for (int i = 0; i < 50; ++i) {
+    pass(kSecond / 5);
+    EXPECT_EQ(node_->clock_report().lag_us, 0);
+    EXPECT_EQ(node_->shard(1).clock().now_us(), clock().wall_us());
+  }
+}
+
+TEST_F(ClockLag, GrowsFromWhereThePermissionEndsWhenAnchorsFail) {
+  pass(kSecond);
+  fail_anchors();
+  const int64_t permit_us = EngineOptions().clock_permit_us;
+  pass(permit_us + 3 * kSecond);
+  const int64_t stood_us = trusted_us(0);
+  const ClockReport early = node_->clock_report();
+  EXPECT_EQ(early.trusted_us, stood_us) << "answers are as of then";
+  EXPECT_EQ(early.lag_us, clock().wall_us() - stood_us);
+  EXPECT_GE(early.lag_us, 3 * kSecond);
+  EXPECT_LT(early.lag_us, ClockKeeper::kMaxLagUs);
+  pass(20 * kSecond);
+  EXPECT_EQ(trusted_us(0), stood_us);
+  EXPECT_EQ(trusted_us(1), stood_us);
+  EXPECT_EQ(node_->node().clock_lag_us(), early.lag_us + 20 * kSecond);
+  EXPECT_EQ(node_->clock_report().held_us, 0) << "the wall clock can be believed";
+}
+
+TEST_F(ClockLag, CountsNoBackwardStepOfTheWallClock) {
+  pass(kSecond);
+  clock().set_wall_us(clock().wall_us() - kHour);
+  pass(20 * kSecond);
+  EXPECT_EQ(node_->clock_report().lag_us, 0);
+  fail_anchors();
+  pass(20 * kSecond);
+  EXPECT_EQ(node_->clock_report().lag_us, 0) << "an anchor would change nothing";
+}
+
+TEST_F(ClockLag, CountsNoForwardStepOfTheWallClock) {
+  pass(kSecond);
+  fail_anchors();
+  clock().set_wall_us(clock().wall_us() + 400 * kHour);
+  pass(20 * kSecond);
+  EXPECT_LE(node_->clock_report().lag_us, 21 * kSecond);
+  EXPECT_GE(node_->clock_report().lag_us, 17 * kSecond);
+}
+
+TEST_F(ClockLag, ADiskThatDoesNotAnswerIsNotWaitedForLongAndTimeGoesOnWhenItDoes) {
+  pass(kSecond);
+  ASSERT_TRUE(faults_.add("write path=manifest/* hang"));
+  pass(8 * kSecond);
+  EXPECT_GE(node_->clock_report().lag_us, 5 * kSecond);
+  const int64_t before_us = clock().wall_us();
+  ASSERT_TRUE(node_->read_row("t", "a"));
+  EXPECT_LT(clock().wall_us() - before_us, kSecond / 10) << "it is known that no anchor comes";
+  faults_.clear();
+  for (FaultyFs* fs : all_fs_) fs->release_hung();
+  pass(kSecond);
+  EXPECT_EQ(node_->clock_report().lag_us, 0);
+  EXPECT_EQ(trusted_us(1), clock().wall_us());
+}
+
+TEST_F(ClockLag, RenewalsAreTriedOnThoughNobodyAsks) {
+  pass(kSecond);
+  ASSERT_TRUE(faults_.add("write path=manifest/* hang nth=1"));
+  pass(8 * kSecond);
+  ASSERT_GT(node_->clock_report().lag_us, 0);
+  faults_.clear();
+  for (FaultyFs* fs : all_fs_) fs->release_hung();
+  node_->world().run_for_us(kSecond);
+  EXPECT_EQ(node_->node().clock_lag_us(), 0);
+}
+
+}  // namespace
+}  // namespace cellar::engine

@@ -1,0 +1,171 @@
+// Tablet time where clocks of shards differ: after a change of a rule, while it is being made, and
+// of a read that began before its tablet was moved.
+#include <gtest/gtest.h>
+
+#include "engine/read/scan.h"
+#include "io/base/check.h"
+#include "tests/support/rule_tables.h"
+
+namespace cellar::support {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kHour = 3'600 * kSecond;
+
+class TabletTime : public testing::Test {
+ protected:
+  static TestNodeOptions options() {
+    TestNodeOptions options;
+    options.shards = 2;
+    options.start_wall_us = 1'000 * kHour;
+    options.engine.clock_permit_us = kHour;
+    return options;
+  }
+  void SetUp() override {
+    engine::TableSpec spec = table_of_rule(RetentionRule::max_versions(5), kHour);
+    spec.splits.clear();
+    ASSERT_TRUE(node_.create_table(spec));
+  }
+  ManualClock& clock() { return node_.world().clock(); }
+  ShardId shard() { return node_.table("t")->tablets.front().shard; }
+  ShardId other_shard() { return ShardId{1 - shard().value()}; }
+  int64_t read_clock(ShardId of) { return node_.shard(of.value()).clock().now_us(); }
+  bool alive(const std::string& row) { return !node_.read_row("t", row)->empty(); }
+  void set_dying(const std::string& row, int64_t in_us) {
+    std::vector<OwnedMutation> ops = {set_cell("f:q", 1, "v")};
+    ops[0].expire_at_us = clock().wall_us() + in_us;
+    ASSERT_TRUE(node_.write("t", row, ops));
+  }
+  // The clock of the other shard alone reads later than any cell lives.
+  void let_clocks_differ() {
+    clock().advance_us(8 * kSecond);
+    read_clock(other_shard());
+    clock().set_wall_us(clock().wall_us() - 7 * kSecond);
+    ASSERT_LT(read_clock(shard()) + 6 * kSecond, read_clock(other_shard()));
+  }
+
+  TestNode node_{options()};
+};
+
+// ---- the instant of a change, which may be another shard's reading
+
+TEST_F(TabletTime, IsNotBeforeAChangeThatWasUndone) {
+  set_dying("a", 5 * kSecond);
+  let_clocks_differ();
+  ASSERT_TRUE(alive("a"));
+  ASSERT_TRUE(node_.alter_table(rule_of_f(RetentionRule::max_versions(3))));
+  ASSERT_FALSE(alive("a")) << "reads go by the instant of the change";
+  ASSERT_TRUE(node_.undo_rule({"t", "f"}));
+  EXPECT_FALSE(alive("a"));
+}
+
+TEST_F(TabletTime, IsNotBeforeAChangeThatIsForgotten) {
+  set_dying("a", 5 * kSecond);
+  let_clocks_differ();
+  ASSERT_TRUE(node_.alter_table(rule_of_f(RetentionRule::max_versions(9))));
+  ASSERT_FALSE(alive("a"));
+  ASSERT_TRUE(node_.flush("t"));
+  ASSERT_TRUE(node_.compact("t"));
+  EXPECT_FALSE(alive("a"));
+}
+
+TEST_F(TabletTime, IsNotBeforeAChangeAfterARestart) {
+  set_dying("a", 5 * kSecond);
+  let_clocks_differ();
+  ASSERT_TRUE(node_.alter_table(rule_of_f(RetentionRule::max_versions(3))));
+  ASSERT_FALSE(alive("a"));
+  clock().set_wall_us(clock().wall_us() - kHour);
+  node_.kill();
+  ASSERT_TRUE(node_.reopen());
+  EXPECT_FALSE(alive("a"));
+  ASSERT_TRUE(node_.undo_rule({"t", "f"}));
+  EXPECT_FALSE(alive("a"));
+}
+
+// ---- commits while a change is made
+
+TEST_F(TabletTime, NoCommitAfterTheInstantOfAChangeIsGuardedByTheRuleBefore) {
+  std::vector<std::unique_ptr<PendingWrite>> writes;
+  std::unique_ptr<PendingWrite> fresh;
+  int rounds = 0;
+  // Of the distant past, which only the rule to come refuses.
+  node_.on_round([&](TestNode& node) {
+    if (rounds++ > 200) return;
+    writes.push_back(
+        node.begin_write("t", "r" + std::to_string(rounds), {set_cell("f:q", 1, "v")}));
+    if (rounds == 3) {
+      fresh = node.begin_write("t", "fresh", {set_cell("f:q", clock().wall_us(), "v")});
+    }
+    clock().advance_us(1);
+  });
+  ASSERT_TRUE(node_.alter_table(rule_of_f(RetentionRule::max_age_us(kHour))));
+  node_.on_round(nullptr);
+  node_.world().run_for_us(kSecond);
+  const CommitStamp change = node_.table("t")->schema.families[0].history.back().until;
+  size_t refused = 0;
+  for (const auto& write : writes) {
+    ASSERT_TRUE(write->finished);
+    if (write->acked()) {
+      EXPECT_LT(write->write.stamp, change) << write->row;
+    } else {
+      ++refused;
+      const Error& error = *write->write.error;
+      EXPECT_TRUE(error.code == Errc::unavailable || error.code == Errc::out_of_range)
+          << error.to_string();
+      EXPECT_EQ(error.applied, Applied::not_applied);
+    }
+  }
+  EXPECT_GT(refused, 0u) << "no write met the change";
+  EXPECT_TRUE(fresh->acked());
+}
+
+TEST_F(TabletTime, AChangeThatIsRefusedLeavesTheGuardsAsTheyAre) {
+  engine::TableChange change = rule_of_f(RetentionRule::max_age_us(kHour));
+  for (int i = 0; i < 20; ++i) {
+    // The windows that may be open are all open: the ninth tightening is refused at its stamp.
+    const auto altered = node_.alter_table(rule_of_f(RetentionRule::max_versions(100 - i)));
+    if (!altered) break;
+  }
+  ASSERT_FALSE(node_.alter_table(change));
+  EXPECT_TRUE(node_.set("t", "a", "f:q", 1, "v"));
+}
+
+// ---- a read that began at the parent
+
+class OneByOne final : public CellSink {
+ public:
+  Flow cell(const CellView& view) override {
+    rows.emplace_back(view.row);
+    return Flow::more;
+  }
+  Flow end_row(Bytes /*row*/) override { return Flow::pause; }
+  std::vector<std::string> rows;
+};
+
+// Its rows are as of some moment between its beginning and its end: what was dead when it began
+// stays so, whatever the clocks of source and target do meanwhile.
+TEST_F(TabletTime, AReadThatBeganBeforeAMoveBringsNothingBack) {
+  ASSERT_TRUE(node_.set("t", "a", "f:q", 1, "v"));
+  set_dying("b", 5 * kSecond);
+  ASSERT_TRUE(node_.set("t", "c", "f:q", 1, "v"));
+  clock().advance_us(6 * kSecond);
+  ASSERT_FALSE(alive("b"));
+  const engine::TabletDescriptor parent = node_.table("t")->tablets.front();
+  ReadSpec spec;
+  spec.rows = RowSet::everything();
+  OneByOne sink;
+  auto read =
+      node_.node().engine(parent.shard).start_read(parent.id, parent.epoch, spec, sink, nullptr);
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->step, engine::ScanStep::paused);
+  clock().set_wall_us(clock().wall_us() - kHour);
+  ASSERT_TRUE(node_.move(parent.id, other_shard().value()));
+  for (int i = 0; i < 10 && read->step != engine::ScanStep::done; ++i) {
+    read->step = read->cursor->run(sink);
+  }
+  EXPECT_EQ(sink.rows, (std::vector<std::string>{"a", "c"}));
+  EXPECT_FALSE(alive("b"));
+}
+
+}  // namespace
+}  // namespace cellar::support
