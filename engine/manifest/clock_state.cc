@@ -44,16 +44,19 @@ void carry_steadiness(const ClockState& before, const ClockReading& now, ClockSt
 }
 
 // As if the node had gone on running: at most the bound, and nothing that was answered is undercut.
+// The wall clock says nothing of that: it may have been ahead since the anchor and be right or
+// behind again. So time starts at the latest instant that an answer may have been given at, which
+// is ahead of real time by 500 ppm of the time since the anchor at most.
 ClockState continued(const ClockState& saved, const ClockReading& now, const ClockRules& rules) {
   const int64_t elapsed_us = now.boot_us - saved.boot_us;
   const int64_t bound_us = saturating_add(saved.trusted_us, with_drift_us(elapsed_us));
+  // Without a bound (tests) only a wall clock that went back is taken for one that was ahead.
   const int64_t drift_us = with_drift_us(elapsed_us) - elapsed_us;
-  // A wall clock that went back, or had gone back already, says nothing about what was answered
-  // before it did. (One that went ahead and back again since the anchor, unseen, can have been
-  // answered by for twice the drift of that time: milliseconds.)
-  const bool went_back =
-      saved.wall_us < saved.trusted_us || now.wall_us < saved.wall_us + elapsed_us - drift_us;
-  const int64_t answered_us = went_back ? std::min(saved.permitted_us, bound_us) : saved.trusted_us;
+  const bool may_have_been_ahead = saved.permitted_us != INT64_MAX ||
+                                   saved.wall_us < saved.trusted_us ||
+                                   now.wall_us < saved.wall_us + elapsed_us - drift_us;
+  const int64_t answered_us =
+      may_have_been_ahead ? std::min(saved.permitted_us, bound_us) : saved.trusted_us;
   ClockState state = stated(now, std::max(answered_us, std::min(now.wall_us, bound_us)), rules);
   state.believable_us = saved.believable_us == 0 ? 0 : saved.believable_us + elapsed_us;
   carry_steadiness(saved, now, state);

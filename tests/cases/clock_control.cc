@@ -1,5 +1,8 @@
 #include "tests/cases/clock_control.h"
 
+#include <utility>
+#include <vector>
+
 #include "io/base/coding.h"
 #include "io/runtime/shard_loop.h"
 #include "io/runtime/tcp_transport.h"
@@ -21,7 +24,13 @@ void append_frame(std::string& out, uint16_t op, uint64_t id, Bytes body) {
   out += body;
 }
 
-std::string dialogue(const ClockReading& reading) {
+// An operation and its numbers.
+struct Order {
+  tests::ClockOp op;
+  std::vector<int64_t> numbers;
+};
+
+std::string dialogue(const Order& order) {
   std::string out;
   wire::append_preface(out, {});
   flatbuffers::FlatBufferBuilder builder;
@@ -29,16 +38,15 @@ std::string dialogue(const ClockReading& reading) {
   append_frame(out, static_cast<uint16_t>(wire::fb::Op::Hello), 1,
                wire::finish_body(builder, hello.Finish()));
   std::string body;
-  put_u64(body, static_cast<uint64_t>(reading.wall_us));
-  put_u64(body, static_cast<uint64_t>(reading.boot_us));
-  append_frame(out, static_cast<uint16_t>(tests::ClockOp::set_both), 2, body);
+  for (const int64_t number : order.numbers) put_u64(body, static_cast<uint64_t>(number));
+  append_frame(out, static_cast<uint16_t>(order.op), 2, body);
   return out;
 }
 
-Async<Result<void>> talk(Network& network, std::string address, ClockReading reading) {
+Async<Result<void>> talk(Network& network, std::string address, Order order) {
   CO_TRY(const Address to, parse_address(address));
   CO_TRY(auto stream, co_await network.connect(to.host, to.port, kConnectTimeoutUs));
-  const std::string out = dialogue(reading);
+  const std::string out = dialogue(order);
   const Bytes parts[] = {out};
   CO_TRY_VOID(co_await stream->write(parts));
   wire::FrameReader reader(wire::kHandshakeFrameBytes);
@@ -58,12 +66,24 @@ Async<Result<void>> talk(Network& network, std::string address, ClockReading rea
   co_return Result<void>();
 }
 
+Result<void> carry_out(const std::string& address, Order order) {
+  ShardLoop loop;
+  TcpNetwork network(loop.executor(), loop.timers());
+  return block_on(loop, talk(network, address, std::move(order)));
+}
+
 }  // namespace
 
 Result<void> set_node_clock(const std::string& address, const ClockReading& reading) {
-  ShardLoop loop;
-  TcpNetwork network(loop.executor(), loop.timers());
-  return block_on(loop, talk(network, address, reading));
+  return carry_out(address, {tests::ClockOp::set_both, {reading.wall_us, reading.boot_us}});
+}
+
+Result<void> set_node_wall_clock(const std::string& address, int64_t wall_us) {
+  return carry_out(address, {tests::ClockOp::set_wall, {wall_us}});
+}
+
+Result<void> advance_node_clock(const std::string& address, int64_t us) {
+  return carry_out(address, {tests::ClockOp::advance, {us}});
 }
 
 }  // namespace cellar::cases

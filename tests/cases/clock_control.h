@@ -16,5 +16,9 @@ struct ClockReading {
 
 // Sets both readings of the node at `address` ("HOST:PORT"); resumes when every shard sees them.
 Result<void> set_node_clock(const std::string& address, const ClockReading& reading);
+// The wall clock alone.
+Result<void> set_node_wall_clock(const std::string& address, int64_t wall_us);
+// Time passes.
+Result<void> advance_node_clock(const std::string& address, int64_t us);
 
 }  // namespace cellar::cases

@@ -1,5 +1,6 @@
-// A random trial of a real node on a machine whose clock goes wrong (clock_trial.h): no dead cell
-// is read again, and none dies early. `cellard` under libfaketime: its wall clock steps unseen,
+// Random trials of real nodes on machines whose clocks go wrong (clock_trial.h): no dead cell is
+// read again, and none dies early. `cellard_testclock` for boots of the machine and kernels that do
+// not vouch for its clock; `cellard` itself under libfaketime for wall clocks that step unseen,
 // while the boot-time clock is the machine's own. 1,000 steps a seed; CELLAR_ROUNDS=20 plays twenty
 // seeds, CELLAR_SEED=n that one.
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/cases/clock_control.h"
+#include "tests/net/adjustable_clock.h"
 #include "tests/process/clock_trial.h"
 #include "tests/support/seeds.h"
 
@@ -18,6 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kSteps = 1'000;
+constexpr int64_t kSecondUs = 1'000'000;
+constexpr int64_t kBootTakesUs = 5 * kSecondUs;  // unless the machine is back sooner
 
 std::vector<std::string> arguments() {
   return {"--shards",          "2",    "--log-segment",      "1MiB", "--memory-total", "64MiB",
@@ -26,6 +31,52 @@ std::vector<std::string> arguments() {
 fs::path program(const char* name) {
   return fs::read_symlink("/proc/self/exe").parent_path() / name;
 }
+
+// Every clock is the trial's; they run by themselves, and ahead when time is to pass.
+class TestClockMachine final : public TrialMachine {
+ public:
+  explicit TestClockMachine(const fs::path& scratch)
+      : node_(program("cellard_testclock"), scratch / "data", arguments()) {}
+
+  int64_t real_us() const override { return monotonic_us() + passed_us_; }
+  void pass(int64_t us) override {
+    passed_us_ += us;
+    const auto done = cases::advance_node_clock(node_.address(), us);
+    EXPECT_TRUE(done) << done.error().message;
+  }
+  Result<void> set_wall_ahead(int64_t us) override {
+    ahead_us_ = us;
+    return cases::set_node_wall_clock(node_.address(), real_us() + us);
+  }
+  Result<void> start() override {
+    const int64_t now_us = monotonic_us();
+    const int64_t real_us = now_us + passed_us_;
+    return node_.start({"--test-wall-us", std::to_string(real_us + ahead_us_), "--test-boot-us",
+                        std::to_string(real_us - booted_us_), "--test-since-us",
+                        std::to_string(now_us), "--test-boot-id", fmt::format("boot {}", boots_),
+                        "--test-synchronised", synchronised_ ? "1" : "0"});
+  }
+  cases::NodeProcess& node() override { return node_; }
+  // The kernel vouches for its clock where it is right.
+  bool boots() const override { return true; }
+  void boot(int64_t down_us) override {
+    passed_us_ += down_us;
+    booted_us_ = real_us() - std::min(down_us, kBootTakesUs);
+    ++boots_;
+    ahead_us_ = ahead_us_ > kSecondUs ? ahead_us_ : 0;
+    synchronised_ = ahead_us_ == 0;
+  }
+
+ private:
+  static int64_t monotonic_us() { return tests::AdjustableClock::monotonic_us(); }
+
+  cases::NodeProcess node_;
+  int64_t passed_us_ = 1'700'000'000 * kSecondUs;
+  int64_t booted_us_ = real_us() - kBootTakesUs;
+  int boots_ = 0;
+  int64_t ahead_us_ = 0;
+  bool synchronised_ = true;
+};
 
 // libfaketime moves what the node takes for the wall clock; nothing else, and nobody tells it.
 class FakeTimeMachine final : public TrialMachine {
@@ -102,6 +153,10 @@ void play(uint64_t seed) {
   for (const std::string& wrong : trial.wrong()) ADD_FAILURE() << wrong;
   std::printf("%s\n", trial.figures().c_str());
   if (!testing::Test::HasFailure()) fs::remove_all(scratch);
+}
+
+TEST(ClockSteps, NothingComesBackAndNothingDiesEarlyOverBoots) {
+  for (const uint64_t seed : test_seeds(1)) play<TestClockMachine>(seed);
 }
 
 TEST(ClockSteps, NothingComesBackAndNothingDiesEarlyUnderLibfaketime) {

@@ -69,7 +69,6 @@ TestNode::TestNode(TestNodeOptions options)
 
 TestNode::TestNode(TestNodeOptions options, std::unique_ptr<MemDisk> disk)
     : options_(std::move(options)), disk_(std::move(disk)), random_(options_.seed) {
-  wall_us_ = options_.start_wall_us;
   auto opened = open();
   if (!opened) open_error_ = std::move(opened).error();
 }
@@ -82,8 +81,11 @@ Result<void> TestNode::open() {
   CHECK(!life_, "the node is open");
   life_ = std::make_unique<Life>(options_.seed + ++lives_ * 1'000'003, options_.shards);
   SimWorld& world = life_->world;
-  if (wall_us_ != 0) world.clock().set_wall_us(wall_us_);
-  if (lives_ > 1) world.clock().set_boot(boot_id_, boot_us_);
+  if (lives_ > 1) {
+    world.clock() = machine_clock_;
+  } else if (options_.start_wall_us != 0) {
+    world.clock().set_wall_us(options_.start_wall_us);
+  }
   life_->add_shards(options_, *disk_, random_);
   auto opened = block_on(0, open_stores());
   if (!opened) end_life();
@@ -108,9 +110,7 @@ Async<Result<void>> TestNode::open_stores() {
 
 void TestNode::end_life() {
   if (!life_) return;
-  wall_us_ = life_->world.clock().wall_us();
-  boot_us_ = life_->world.clock().boot_us();
-  boot_id_ = life_->world.clock().boot_id();
+  machine_clock_ = life_->world.clock();
   life_->world.crash();
   life_.reset();
 }

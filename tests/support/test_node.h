@@ -159,6 +159,8 @@ class TestNode {
   // As a server does before a request that needs the time: where trusted time stands, an anchor is
   // waited for. Reads and writes above do it.
   void catch_up();
+  // Between two lives: what the next one begins with.
+  ManualClock& machine_clock() { return machine_clock_; }
   engine::ClockReport clock_report();
   Result<void> renew_clock();
   Result<engine::ClockReport> release_held_time();
@@ -193,9 +195,7 @@ class TestNode {
   TestNodeOptions options_;
   std::unique_ptr<MemDisk> disk_;
   Random random_;
-  int64_t wall_us_ = 0;  // when the last life ended; 0: none did
-  int64_t boot_us_ = 0;
-  std::string boot_id_;
+  ManualClock machine_clock_;  // when the last life ended
   uint64_t lives_ = 0;
   std::unique_ptr<Life> life_;
   std::optional<Error> open_error_;

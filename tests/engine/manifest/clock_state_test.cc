@@ -63,6 +63,12 @@ TEST(ClockState, WithinOneBootAJumpBackUndercutsNothingThatWasAnswered) {
             kNoon + with_drift_us(kSecond));
 }
 
+// It was ahead for a while, in which answers were given as late as the boot-time clock allowed.
+TEST(ClockState, WithinOneBootAClockThatIsRightAgainUndercutsNothingThatWasAnswered) {
+  EXPECT_EQ(state_after_start(saved(), same_boot(kSecond, kNoon + kSecond), {}).trusted_us,
+            kNoon + with_drift_us(kSecond));
+}
+
 TEST(ClockState, OverABootTheGapIsBelievedUpToItsBound) {
   const ClockRules rules;
   EXPECT_EQ(state_after_start(saved(), other_boot(kNoon + 5 * kHour), rules).trusted_us,

@@ -12,13 +12,20 @@ namespace {
 
 constexpr int64_t kUnitUs = 1000;  // of ages: the least there is
 constexpr int64_t kDayUs = 86'400'000'000;
-constexpr const char* kRows[] = {"a", "b", "bb", "c"};
-constexpr const char* kCuts[] = {"a", "aa", "b", "bb", "c", "d"};
+constexpr int64_t kHourUs = 3'600'000'000;
 
 class Maker {
  public:
-  explicit Maker(uint64_t seed) : random_(seed) { history_.seed = seed; }
+  explicit Maker(uint64_t seed) : random_(seed), clock_random_(seed + 7) { history_.seed = seed; }
 
+  History make_with_clocks(size_t steps) {
+    history_.clocks = true;
+    steps_wall_ = !clock_random_.one_in(6);
+    reboots_ = clock_random_.one_in(2);
+    lies_ = clock_random_.one_in(5);
+    releases_ = clock_random_.one_in(6);
+    return make(steps);
+  }
   History make(size_t steps) {
     if (random_.one_in(4)) history_.granularity = Granularity::millis;
     with_expiries_ = random_.one_in(2);
@@ -26,6 +33,7 @@ class Maker {
     stormy_ = random_.one_in(8);
     changes_ = stormy_ ? 120 : random_.one_in(2) ? 0 : 35;
     with_reshapes_ = random_.one_in(3);
+    if (history_.clocks) with_reshapes_ = !clock_random_.one_in(3);
     with_leaps_ = random_.one_in(4);
     on_the_dot_ = random_.one_in(2);
     for (const char* name : {"f", "g"}) history_.families.push_back(random_family(name));
@@ -84,7 +92,7 @@ class Maker {
 
   // ---- writes
   int64_t some(uint64_t below) { return static_cast<int64_t>(random_.below(below)); }
-  std::string row() { return kRows[random_.below(4)]; }
+  std::string row() { return kHistoryRows[random_.below(4)]; }
   std::string qualifier() { return random_.one_in(3) ? "q" : "p"; }
 
   int64_t timestamp(TimestampMeaning meaning) {
@@ -223,16 +231,84 @@ class Maker {
     if (on_the_dot_) us = random_.one_in(4) ? 1 + some(2) * (kUnitUs - 2) : some(4) * kUnitUs;
     if (with_leaps_ && random_.one_in(25))
       us = (1 + some(3)) * (random_.one_in(2) ? 1'000'000 : 150'000'000);
-    add(Kind::pass_time).us = us;
+    HistoryStep& step = add(Kind::pass_time);
+    step.us = us;
+    step.frozen = step.a % 2 == 0 || us > 1'000'000;  // anchors are many
     now_us_ += us;
   }
   void reshape() {
     const uint64_t dice = random_.below(5);
     HistoryStep& step = add(dice < 2 ? Kind::split : dice < 4 ? Kind::merge : Kind::move);
-    if (dice < 2) step.row = kCuts[random_.below(6)];
+    if (dice < 2) step.row = kHistoryPlaces[1 + random_.below(6)];
+  }
+
+  // ---- the machine's clocks, whose dice are their own: without them a seed's history stays what
+  // it is.
+  bool clock_chance(uint64_t n) { return clock_random_.one_in(n); }
+  // Around the permission's length, the ages' and far beyond both.
+  int64_t some_gap_us() {
+    const int64_t most_us[] = {5 * kUnitUs, 40 * kUnitUs, 400 * kUnitUs, 20'000'000, 100 * kHourUs};
+    const uint64_t dice = clock_random_.below(16);
+    const size_t which = dice < 5 ? 0 : dice < 10 ? 1 : dice < 13 ? 2 : dice < 15 ? 3 : 4;
+    return static_cast<int64_t>(clock_random_.below(static_cast<uint64_t>(most_us[which])));
+  }
+  void step_wall() {
+    if (!steps_wall_) return;
+    // A kernel that goes on vouching for a wrong clock over a boot is believed.
+    if (reboots_ && !lies_) set_synchronised(false);
+    const int64_t us = some_gap_us();
+    add(Kind::step_wall).us = clock_chance(3) ? us : -us;
+  }
+  void set_wall_right() {
+    if (!steps_wall_) return;
+    add(Kind::set_wall_right);
+    if (reboots_ && clock_chance(2)) set_synchronised(true);
+  }
+  void set_synchronised(bool yes) { add(Kind::set_synchronised).a = yes ? 0 : 1; }
+  void go_down(Kind kind) {
+    HistoryStep& step = add(kind);
+    if (!clock_chance(4)) step.us = some_gap_us();
+    now_us_ += step.us;
+  }
+  HistoryStep& read_row(const std::string& row) {
+    HistoryStep& step = add(Kind::read);
+    step.row = row;
+    step.end = row + '\0';
+    return step;
+  }
+  // Only one shard sees how late it is before the wall clock goes back; then its tablet moves to
+  // another, or the node starts anew, perhaps after another anchor.
+  void step_back_after_a_read() {
+    if (!steps_wall_) return;
+    const std::string row = this->row();
+    pass_time();
+    read_row(row);
+    if (reboots_ && !lies_) set_synchronised(false);
+    add(Kind::step_wall).us = -some_gap_us();
+    if (clock_chance(3)) add(Kind::renew);
+    if (with_reshapes_ && !clock_chance(3)) {
+      add(Kind::move).row = row;
+    } else {
+      go_down(clock_chance(2) ? Kind::kill : Kind::crash);
+    }
+    read_row(row);
+  }
+  void clock_step() {
+    if (clock_chance(12)) return step_back_after_a_read();
+    const uint64_t dice = clock_random_.below(100);
+    if (dice < 22) return step_wall();
+    if (dice < 40) return set_wall_right();
+    if (dice < 60) return (void)add(Kind::renew);
+    if (dice < 75) return with_reshapes_ ? reshape() : read();
+    if (dice < 80) return go_down(clock_chance(2) ? Kind::kill : Kind::crash);
+    if (dice < 82) return go_down(Kind::close);
+    if (dice < 90) return reboots_ ? go_down(Kind::reboot) : read();
+    if (dice < 92 && releases_) return (void)add(Kind::release);
+    read();
   }
 
   void step() {
+    if (history_.clocks && clock_chance(6)) return clock_step();
     const uint64_t dice = random_.below(1000);
     if (dice < 570) return write();
     if (dice < 595) return check();
@@ -251,6 +327,7 @@ class Maker {
   }
 
   Random random_;
+  Random clock_random_;
   History history_;
   int64_t now_us_ = kHistoryStartUs;
   uint64_t next_value_ = 0;
@@ -260,6 +337,10 @@ class Maker {
   bool with_leaps_ = false;
   bool on_the_dot_ = false;
   bool stormy_ = false;
+  bool steps_wall_ = false;
+  bool reboots_ = false;
+  bool lies_ = false;
+  bool releases_ = false;
   int64_t turns_left_[2] = {0, 0};
   uint64_t changes_ = 0;  // so many steps in 2000 change a rule
 };
@@ -273,5 +354,9 @@ size_t History::operations() const {
 }
 
 History random_history(uint64_t seed, size_t steps) { return Maker(seed).make(steps); }
+
+History random_clock_history(uint64_t seed, size_t steps) {
+  return Maker(seed).make_with_clocks(steps);
+}
 
 }  // namespace cellar::support

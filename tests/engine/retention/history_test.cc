@@ -3,8 +3,9 @@
 // under two sets of options, whose answers must be the same, the model's. A failing one is
 // shortened and printed as a script.
 //
-// A million operations in CI, in lanes that may run beside each other. CELLAR_SEED=n plays that
-// history alone, CELLAR_ROUNDS=n so many times as many.
+// A million operations in CI, in lanes that may run beside each other, and some more with
+// the machine's clocks stepped (judged_time.h). CELLAR_SEED=n plays that history alone,
+// CELLAR_ROUNDS=n so many times as many.
 #include "tests/engine/retention/history.h"
 
 #include <gtest/gtest.h>
@@ -21,40 +22,56 @@ namespace {
 constexpr size_t kSteps = 400;
 constexpr uint64_t kLanes = 8;
 constexpr uint64_t kSeedsOfALane = 125;
+constexpr uint64_t kClockLanes = 2;
+constexpr uint64_t kClockSeedsOfALane = 30;
 
 void report(const History& failing, uint64_t options_seed) {
   const History shortest = shorten(failing, options_seed);
   ADD_FAILURE() << "seed " << failing.seed << " (CELLAR_SEED), options " << options_seed << ": "
-                << options_text(options_seed) << "\n"
+                << options_text(failing, options_seed) << "\n"
                 << to_text(shortest) << play(shortest, options_seed).value_or("it passes now");
 }
 
 class Histories : public testing::TestWithParam<uint64_t> {
  protected:
   void SetUp() override { set_log_level(LogLevel::error); }
+
+  void play_lane(History (*make)(uint64_t, size_t), uint64_t lanes, uint64_t seeds_of_a_lane) {
+    const bool chosen = std::getenv("CELLAR_SEED") != nullptr;
+    if (chosen && GetParam() != 0) GTEST_SKIP() << "the seed asked for is lane 0's";
+    size_t histories = 0;
+    size_t operations = 0;
+    for (const uint64_t n : test_seeds(seeds_of_a_lane)) {
+      const uint64_t seed = chosen ? n : n * lanes + GetParam();
+      const History history = make(seed, kSteps);
+      for (const uint64_t options_seed : {2 * seed, 2 * seed + 1}) {
+        ++histories;
+        operations += history.operations();
+        if (!play(history, options_seed)) continue;
+        report(history, options_seed);
+        std::cout << "failed in history " << histories << ", after " << operations
+                  << " operations\n";
+        return;
+      }
+    }
+    std::cout << histories << " histories played, " << operations << " operations\n";
+  }
 };
 
 TEST_P(Histories, AnswersAreThoseOfTheModelWhateverIsMerged) {
-  const bool chosen = std::getenv("CELLAR_SEED") != nullptr;
-  if (chosen && GetParam() != 0) GTEST_SKIP() << "the seed asked for is lane 0's";
-  size_t histories = 0;
-  size_t operations = 0;
-  for (const uint64_t n : test_seeds(kSeedsOfALane)) {
-    const uint64_t seed = chosen ? n : n * kLanes + GetParam();
-    const History history = random_history(seed, kSteps);
-    for (const uint64_t options_seed : {2 * seed, 2 * seed + 1}) {
-      ++histories;
-      operations += history.operations();
-      if (!play(history, options_seed)) continue;
-      report(history, options_seed);
-      std::cout << "failed after " << operations << " operations\n";
-      return;
-    }
-  }
-  std::cout << histories << " histories played, " << operations << " operations\n";
+  play_lane(random_history, kLanes, kSeedsOfALane);
+}
+
+// Wall clocks that step, kernels that vouch for them or not, anchors that permit little, reboots,
+// tablets that move between shards whose clocks differ: nothing dead is read again, nothing dies
+// before its time.
+class ClockHistories : public Histories {};
+TEST_P(ClockHistories, NothingDeadIsReadAndNothingDiesEarly) {
+  play_lane(random_clock_history, kClockLanes, kClockSeedsOfALane);
 }
 
 INSTANTIATE_TEST_SUITE_P(Lanes, Histories, testing::Range<uint64_t>(0, kLanes));
+INSTANTIATE_TEST_SUITE_P(Lanes, ClockHistories, testing::Range<uint64_t>(0, kClockLanes));
 
 }  // namespace
 }  // namespace cellar::support

@@ -100,7 +100,7 @@ std::string to_text(const HistoryStep& step) {
       return fmt::format("rule of {}: {}{}", step.family, describe_rule(step.rule),
                          step.close_oldest ? ", close the oldest window" : "");
     case Kind::pass_time:
-      return fmt::format("pass {} us", step.us);
+      return fmt::format("pass {} us{}", step.us, step.frozen ? " frozen" : "");
     case Kind::flush:
       return "flush";
     case Kind::compact:
@@ -112,15 +112,29 @@ std::string to_text(const HistoryStep& step) {
     case Kind::merge:
       return fmt::format("merge tablets ({})", step.a);
     case Kind::move:
+      if (!step.row.empty()) return fmt::format("move the tablet of {} ({})", step.row, step.b);
       return fmt::format("move a tablet ({}, {})", step.a, step.b);
     case Kind::crash:
-      return fmt::format("crash ({})", step.a % 4);
+      return fmt::format("crash ({}), down for {} us", step.a % 4, step.us);
     case Kind::kill:
-      return "kill";
+      return fmt::format("kill, down for {} us", step.us);
     case Kind::close:
-      return "close";
+      return fmt::format("close, down for {} us", step.us);
     case Kind::read:
       return read_text(step);
+    case Kind::step_wall:
+      return fmt::format("step the wall clock by {} us", step.us);
+    case Kind::set_wall_right:
+      return "set the wall clock right";
+    case Kind::set_synchronised:
+      return step.a % 2 == 0 ? "the kernel's clock is synchronised"
+                             : "the kernel's clock is not synchronised";
+    case Kind::reboot:
+      return fmt::format("reboot ({}, {}), down for {} us", step.a, step.b, step.us);
+    case Kind::renew:
+      return "renew the anchor";
+    case Kind::release:
+      return "release held time";
   }
   return "";
 }

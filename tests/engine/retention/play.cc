@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "engine/filter/compiled_filter.h"
 #include "engine/shard_engine.h"
 #include "tests/engine/retention/explained.h"
 #include "tests/engine/retention/history.h"
+#include "tests/engine/retention/judged_time.h"
 #include "tests/support/filter_model.h"
 #include "tests/support/retention_model.h"
 #include "tests/support/test_node.h"
@@ -15,7 +17,7 @@
 namespace cellar::support {
 namespace {
 
-TestNodeOptions options_of(uint64_t seed) {
+TestNodeOptions options_of(uint64_t seed, bool clocks) {
   Random random(seed);
   TestNodeOptions options;
   options.seed = seed;
@@ -36,6 +38,13 @@ TestNodeOptions options_of(uint64_t seed) {
     options.engine.index_parts = engine::IndexParts::always;
     options.engine.index_part_bytes = part_bytes;
   }
+  if (!clocks) return options;
+  // Trusted time is the wall clock's no longer: it stands where no anchor permits more, and each
+  // shard has its own.
+  options.shards = 2 + static_cast<uint32_t>(random.below(2));
+  const int64_t permits_us[] = {20'000, 200'000, 2'000'000, 10'000'000};
+  options.engine.clock_permit_us = permits_us[random.below(4)];
+  if (!random.one_in(4)) options.engine.clock_renew_us = options.engine.clock_permit_us * 2 / 5;
   return options;
 }
 
@@ -54,7 +63,7 @@ TableOptions table_options(uint64_t seed) {
 // Flushes so small that few runs may stand, and so many that they are merged by windows of time.
 bool flushes_often(uint64_t seed) {
   return table_options(seed).compaction == Compaction::time_window &&
-         options_of(seed).engine.memtable_bytes == 1u << 20;
+         options_of(seed, false).engine.memtable_bytes == 1u << 20;
 }
 
 // Rows against their order, cells of a row along it.
@@ -75,8 +84,9 @@ class Player {
   Player(const History& history, uint64_t options_seed)
       : history_(history),
         flushes_often_(flushes_often(options_seed)),
-        node_(options_of(options_seed)),
-        model_(history.granularity) {
+        node_(options_of(options_seed, history.clocks)),
+        model_(history.granularity),
+        time_(node_, kHistoryStartUs) {
     engine::TableSpec spec;
     spec.name = "t";
     spec.granularity = history.granularity;
@@ -99,6 +109,7 @@ class Player {
   std::optional<std::string> run() {
     for (size_t i = 0; i < history_.steps.size() && !problem_; ++i) {
       step(history_.steps[i]);
+      if (!problem_) problem_ = time_.problem();
       if (problem_) problem_ = fmt::format("step {}: {}", i, *problem_);
     }
     return problem_;
@@ -113,7 +124,19 @@ class Player {
     problem_ = fmt::format("{}: {}", what, result.error().to_string());
     return false;
   }
-  int64_t now_us() { return node_.world().clock().wall_us(); }
+  // The instants at which requests to rows are judged, in the order of kHistoryRows.
+  using Instants = std::array<int64_t, std::size(kHistoryRows)>;
+  Instants instants() {
+    Instants all;
+    for (size_t i = 0; i < all.size(); ++i) all[i] = time_.at_us(kHistoryRows[i]);
+    return all;
+  }
+  // That of all rows, if it is one.
+  std::optional<int64_t> one_instant() {
+    const Instants all = instants();
+    if (std::count(all.begin(), all.end(), all[0]) != std::ssize(all)) return std::nullopt;
+    return all[0];
+  }
   std::vector<engine::TabletDescriptor> tablets() { return node_.table("t")->tablets; }
 
   void step(const HistoryStep& step) {
@@ -131,7 +154,11 @@ class Player {
       case Kind::change_rule:
         return change_rule(step);
       case Kind::pass_time:
-        node_.world().clock().advance_us(step.us);
+        if (!history_.clocks || step.frozen) {
+          node_.world().clock().advance_us(step.us);
+        } else {
+          node_.world().run_for_us(step.us);
+        }
         return;
       case Kind::flush:
         return (void)expect(node_.flush("t"), "flush");
@@ -146,9 +173,22 @@ class Player {
       case Kind::crash:
       case Kind::kill:
       case Kind::close:
+      case Kind::reboot:
         return restart(step);
       case Kind::read:
         return read(step);
+      case Kind::step_wall:
+        return time_.step_wall(step.us);
+      case Kind::set_wall_right:
+        return time_.set_wall_right();
+      case Kind::set_synchronised:
+        return time_.set_synchronised(step.a % 2 == 0);
+      case Kind::renew:
+        if (expect(node_.renew_clock(), "renew the anchor")) time_.renewed();
+        return;
+      case Kind::release:
+        time_.released();
+        return (void)expect(node_.release_held_time(), "release held time");
     }
   }
 
@@ -164,12 +204,13 @@ class Player {
 
   void write(const HistoryStep& step) {
     if (step.ops.empty()) return;
-    const auto refusal = model_.refusal(step.ops, now_us());
+    const auto refusal = model_.refusal(step.ops, time_.at_us(step.row));
     auto pending = node_.begin_write("t", step.row, step.ops);
     const Error* error =
         pending->finished && pending->write.error ? &*pending->write.error : nullptr;
     compare_refusal("a write", refusal, error);
     if (problem_ || error != nullptr) return;
+    time_.committed(step.row, pending->write.stamp);
     model_.mutate(pending->write.stamp, step.row, step.ops);
     in_flight_.push_back(std::move(pending));
   }
@@ -194,10 +235,7 @@ class Player {
       plan = *std::move(planned);
       pending.write.filter = &*plan;
     }
-    const int64_t before_us = now_us();
-    node_.begin(pending, "t", step.row);
-    node_.wait(pending);
-    const int64_t at_us = instant_of(pending, before_us);
+    const int64_t at_us = play(pending, step.row);
     const std::vector<OwnedCell> row = model_.read_row(step.row, at_us);
     const bool matches = !(step.filter.empty() ? row : filter_row(step.filter, row)).empty();
     const auto& taken = matches ? step.ops : step.else_ops;
@@ -212,11 +250,17 @@ class Player {
       problem_ = fmt::format("the condition is {}", matches ? "met" : "not met");
     if (!taken.empty()) model_.mutate(pending.write.commit.stamp, step.row, taken);
   }
-  // At which it was decided.
-  int64_t instant_of(const PendingConditional& pending, int64_t before_us) {
-    const bool committed = !pending.write.error && pending.write.commit.stamp != CommitStamp{};
-    if (committed) return static_cast<int64_t>(pending.write.commit.stamp.value() / 1000);
-    if (now_us() != before_us) problem_ = "time has passed over a conditional write";
+  // Waits for its answer: the instant at which it was decided.
+  int64_t play(PendingConditional& pending, const std::string& row) {
+    const int64_t before_us = time_.at_us(row);
+    node_.begin(pending, "t", row);
+    node_.wait(pending);
+    const CommitStamp stamp = pending.write.commit.stamp;
+    if (!pending.write.error && stamp != CommitStamp{}) {
+      time_.committed(row, stamp);
+      return static_cast<int64_t>(stamp.value() / 1000);
+    }
+    if (time_.at_us(row) != before_us) problem_ = "time has passed over a conditional write";
     return before_us;
   }
 
@@ -229,10 +273,7 @@ class Player {
     rule.qualifier = step.qualifier;
     rule.value = appended;
     rule.by = step.by;
-    const int64_t before_us = now_us();
-    node_.begin(pending, "t", step.row);
-    node_.wait(pending);
-    const int64_t at_us = instant_of(pending, before_us);
+    const int64_t at_us = play(pending, step.row);
 
     OwnedMutation made;
     made.family = step.family;
@@ -279,6 +320,7 @@ class Player {
       node_.wait(*pending);
       if (pending->write.error) problem_ = "drop: " + pending->write.error->to_string();
       if (pending->write.stamp == CommitStamp{}) continue;  // nothing of it lies there
+      time_.committed(tablet.start, pending->write.stamp);
       const KeyRange rows{std::max(step.row, tablet.start),
                           tablet.end.empty() ? step.end : std::min(step.end, tablet.end)};
       model_.drop_rows(pending->write.stamp, rows.start, rows.end);
@@ -293,7 +335,8 @@ class Player {
     engine::FamilySpec& family = change.alter.emplace_back();
     family.name = step.family;
     family.rule = step.rule;
-    const bool refused = !step.close_oldest && model_.refuses(step.family, step.rule, now_us());
+    const int64_t before_us = time_.latest_us();
+    const bool refused = !step.close_oldest && model_.refuses(step.family, step.rule, before_us);
     std::optional<Previews> previews;
     if (step.a % 2 == 0) previews = preview(step);
     // A merge that began under the replaced rule must not be installed under the new one.
@@ -315,7 +358,9 @@ class Player {
     if (refused) problem_ = "a ninth undo window was opened";
     const auto& past = entry->schema.find_family(step.family)->history;
     const CommitStamp stamp = past.empty() ? CommitStamp{} : past.back().until;
-    model_.change_rule(stamp, now_us(), step.family, step.rule, step.close_oldest);
+    time_.committed_everywhere(stamp);
+    const int64_t at_us = std::max(before_us, static_cast<int64_t>(stamp.value() / 1000));
+    model_.change_rule(stamp, at_us, step.family, step.rule, step.close_oldest);
     if (previews && !problem_) compare(*previews);
   }
   // What is to become of a rule that is about to change.
@@ -323,21 +368,21 @@ class Player {
     Result<engine::PreviewReport> exact;
     Result<engine::PreviewReport> approximate;
     std::vector<OwnedCell> before;
-    int64_t at_us;
+    std::optional<int64_t> at_us;  // if it was one
   };
   Previews preview(const HistoryStep& step) {
     settle();
-    const int64_t at_us = now_us();
+    const std::optional<int64_t> at_us = one_instant();
     auto exact = node_.preview(preview_of(step, false));
     auto approximate = node_.preview(preview_of(step, true));
-    return {std::move(exact), std::move(approximate), model_.read(at_us), at_us};
+    return {std::move(exact), std::move(approximate), model_.read(at_us.value_or(0)), at_us};
   }
   void compare(const Previews& previews) {
-    if (now_us() != previews.at_us) return;
+    if (!previews.at_us || one_instant() != previews.at_us) return;
     if (!expect(previews.exact, "preview") || !expect(previews.approximate, "approximate preview"))
       return;
     problem_ = check_preview(*previews.exact, *previews.approximate, previews.before,
-                             model_.read(previews.at_us));
+                             model_.read(*previews.at_us));
   }
   static engine::PreviewRequest preview_of(const HistoryStep& step, bool approximate) {
     engine::PreviewRequest request;
@@ -377,23 +422,35 @@ class Player {
       }
     } else if (step.kind == Kind::merge) {
       if (at + 1 < all.size()) expect_reshaped(node_.merge(all[at].id, all[at + 1].id));
-    } else {
+    } else if (step.row.empty()) {
       const auto to = static_cast<uint32_t>(step.b % node_.shards());
       expect_reshaped(node_.move(all[at].id, to));
+    } else {
+      const engine::TabletDescriptor tablet = node_.table("t")->locate(step.row);
+      const uint64_t away = 1 + step.b % (node_.shards() - 1);
+      const auto to = static_cast<uint32_t>((tablet.shard.value() + away) % node_.shards());
+      expect_reshaped(node_.move(tablet.id, to));
     }
   }
 
   void restart(const HistoryStep& step) {
     settle();
     if (problem_) return;
-    if (step.kind == Kind::crash) {
+    if (step.kind == Kind::crash || (step.kind == Kind::reboot && step.a % 3 == 0)) {
       node_.crash(static_cast<CrashPolicy>(step.a % 4));
-    } else if (step.kind == Kind::kill) {
+    } else if (step.kind == Kind::kill || (step.kind == Kind::reboot && step.a % 3 == 1)) {
       node_.kill();
     } else if (!expect(node_.close(), "close")) {
       return;
     }
-    expect(node_.reopen(), "reopen");
+    if (step.kind == Kind::reboot) {
+      time_.boot_anew(step.us);
+      if (step.b % 3 == 0) time_.set_wall_right();
+      if (step.b % 6 == 0) time_.set_synchronised(true);
+    } else {
+      time_.down_for(step.us);
+    }
+    if (expect(node_.reopen(), "reopen")) time_.started(history_.clocks && step.b % 4 == 0);
   }
 
   // ---- reads; the model's answer is cut by hand
@@ -415,33 +472,53 @@ class Player {
       if (!expect(plan, "plan a filter")) return;
       plan->narrow(spec);
     }
-    const int64_t before_us = now_us();
+    const int64_t began_us = time_.real_us();
+    const Instants before = instants();
     const auto got = node_.read("t", spec);
     if (!expect(got, "read")) return;
-    if (now_us() != before_us) return;  // time has passed meanwhile; what it saw is not known
-    const std::vector<OwnedCell> expected = expected_of(step, before_us);
-    if (*got == expected) return step.a % 4 == 0 ? read_explained() : void();
-    problem_ = fmt::format("at {} the node answers\n{}and the model\n{}", before_us, to_text(*got),
-                           to_text(expected));
+    if (time_.real_us() != began_us) return;  // what it saw is not known
+    const Instants after = instants();
+    // A new anchor may let time go on while time stands still: before some of the rows are read.
+    std::vector<OwnedCell> expected;
+    for (size_t first = 0; first <= before.size(); ++first) {
+      Instants at = after;
+      for (size_t i = 0; i < at.size(); ++i) {
+        const bool early = spec.reversed ? i >= first : i < at.size() - first;
+        if (early) at[i] = before[i];
+      }
+      expected = expected_of(step, at);
+      if (*got == expected) return step.a % 4 == 0 ? read_explained() : void();
+      if (before == after) break;
+    }
+    problem_ = fmt::format("at {} the node answers\n{}and the model\n{}", fmt::join(before, ", "),
+                           to_text(*got), to_text(expected));
   }
   void read_explained() {
     ReadSpec spec;
     spec.rows = RowSet::everything();
     spec.explain = spec.include_dead = spec.with_expiry = true;
-    const int64_t before_us = now_us();
+    const std::optional<int64_t> at_us = one_instant();
     const auto got = node_.read_noted("t", spec);
-    if (!expect(got, "explained read") || now_us() != before_us) return;
-    problem_ = check_explained(*got, model_, node_.table("t")->schema, before_us);
+    if (!expect(got, "explained read") || !at_us || one_instant() != at_us) return;
+    problem_ = check_explained(*got, model_, node_.table("t")->schema, *at_us);
   }
-  std::vector<OwnedCell> expected_of(const HistoryStep& step, int64_t at_us) const {
+  std::vector<OwnedCell> model_read(const Instants& at) const {
+    std::vector<OwnedCell> cells;
+    for (size_t i = 0; i < at.size(); ++i) {
+      for (OwnedCell& cell : model_.read_row(kHistoryRows[i], at[i]))
+        cells.push_back(std::move(cell));
+    }
+    return cells;
+  }
+  std::vector<OwnedCell> expected_of(const HistoryStep& step, const Instants& at) const {
     std::vector<OwnedCell> cells;
     uint32_t taken = 0;
     std::string column;
-    for (OwnedCell& cell : model_.read(at_us)) {
+    for (OwnedCell& cell : model_read(at)) {
       if (!step.row.empty() && !KeyRange{step.row, step.end}.contains(cell.row)) continue;
       if (!step.time_range.contains(cell.timestamp_us)) continue;
-      std::string at = cell.row + ' ' + cell.family + ':' + cell.qualifier;
-      if (std::exchange(column, at) != at) taken = 0;
+      std::string in = cell.row + ' ' + cell.family + ':' + cell.qualifier;
+      if (std::exchange(column, in) != in) taken = 0;
       if (step.versions != 0 && taken++ >= step.versions) continue;
       cells.push_back(std::move(cell));
     }
@@ -454,6 +531,7 @@ class Player {
   std::vector<std::unique_ptr<PendingWrite>> in_flight_;  // outlives the node
   TestNode node_;
   RetentionModel model_;
+  JudgedTime time_;
   std::optional<std::string> problem_;
 };
 
@@ -463,15 +541,16 @@ std::optional<std::string> play(const History& history, uint64_t options_seed) {
   return Player(history, options_seed).run();
 }
 
-std::string options_text(uint64_t options_seed) {
-  const TestNodeOptions node = options_of(options_seed);
+std::string options_text(const History& history, uint64_t options_seed) {
+  const TestNodeOptions node = options_of(options_seed, history.clocks);
   const TableOptions table = table_options(options_seed);
   return fmt::format(
       "{} shards, memory {}, memtables {}, tables {}, blocks {}, removal margin {} us, reclaim "
-      "within {} us, slack {}, share {}, compaction {}",
+      "within {} us, slack {}, share {}, compaction {}, anchors permit {} us, one every {} us",
       node.shards, node.engine.memory_bytes, node.engine.memtable_bytes, node.engine.table_bytes,
       table.block_bytes, node.engine.removal_margin_us, table.reclaim_within_us, table.dead_slack,
-      table.reclaim_share, static_cast<int>(table.compaction));
+      table.reclaim_share, static_cast<int>(table.compaction), node.engine.clock_permit_us,
+      node.engine.clock_renew_us);
 }
 
 }  // namespace cellar::support
