@@ -22,6 +22,8 @@ struct DropStep {
   std::optional<Error> error;  // once it is over
   Session* session = nullptr;  // is told when it is over; null: it has given the request up
 
+  TableId table;  // a table of the same name that was made meanwhile is another one
+
   // What the write views.
   std::string start;
   std::string end;

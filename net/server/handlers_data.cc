@@ -130,20 +130,27 @@ std::optional<std::vector<const TabletDescriptor*>> tablets_of(const engine::Tab
   return tablets;
 }
 
+// Of a drop whose first tablet has committed.
+Error dropped_between() {
+  return Error(Errc::not_found, "the table was dropped while its rows were being deleted")
+      .outcome(Applied::maybe_applied);
+}
+
 bool is_first_of(const TabletDescriptor& tablet, const DropStep& step) {
   return tablet.id == step.write.tablet && tablet.epoch == step.write.epoch;
 }
 
 void begin_first_step(ShardServer& shard, Session& session, const wire::DecodedDrop& drop,
-                      const TabletDescriptor& first) {
+                      const engine::TableEntry& table) {
   auto step = std::make_shared<DropStep>();
+  step->table = table.schema.id;
   step->start = drop.start;
   step->end = drop.end;
   step->client = session.token_scope();
   step->token_text = drop.token;
   step->token.issued_us = drop.token_issued_us;
   session.hold_for(step);
-  start(shard, std::move(step), first);
+  start(shard, std::move(step), table.tablets.front());
 }
 
 }  // namespace
@@ -158,6 +165,9 @@ void handle_drop_row_range(ShardServer& shard, Session& session, const Frame& fr
   const DropStep* step = session.step();
   if (step != nullptr && step->error) return session.reply_error(frame.header, *step->error);
   const auto table = find_table(shard.tables(), frame.header, drop.table);
+  if (step != nullptr && (!table || (*table)->schema.id != step->table)) {
+    return session.reply_error(frame.header, dropped_between());
+  }
   if (!table) return session.reply_error(frame.header, table.error());
   auto tablets = tablets_of(**table, drop);
   if (!tablets) return session.hold();
@@ -169,7 +179,7 @@ void handle_drop_row_range(ShardServer& shard, Session& session, const Frame& fr
   } else if (!drop.token.empty() && !tablets->empty()) {
     const TabletDescriptor& first = (*table)->tablets.front();
     const bool is_alone = tablets->size() == 1 && tablets->front() == &first;
-    if (!is_alone) return begin_first_step(shard, session, drop, first);
+    if (!is_alone) return begin_first_step(shard, session, drop, **table);
   }
   BatchWrite* batch = shard.batch_writes.take();
   batch->begin(shard, session, frame.header, BatchWrite::Answer::drop, tablets->size());

@@ -138,5 +138,34 @@ TEST_F(DropToken, WhatEndsAfterItsFirstStepIsInDoubtAndCanBeRepeated) {
   EXPECT_EQ(read_all(one, "t"), Cells{"a f:q@1000=new"});
 }
 
+// The table goes between the two steps, and one of its name is there at the second.
+TEST_F(DropToken, ATableThatIsMadeAnewMeanwhileKeepsItsRows) {
+  size_t between = 0;
+  for (int64_t delay_us = 0; delay_us <= 100'000; delay_us += 4'000) {
+    SCOPED_TRACE(delay_us);
+    ServerBed slow(2, ServerOptions(), 1, 20'000);
+    Peer one(slow, true, wire::hello_as("me"));
+    Peer two(slow);
+    const std::string create = wire::create_table_body("t", {"f"}, {"h"});
+    ASSERT_EQ(two.code_of(Op::CreateTable, create), Errc::ok);
+    ASSERT_EQ(two.code_of(Op::MutateRow, set_body("i", "old")), Errc::ok);
+    const int64_t issued = slow.shard(0).clock().now_us();
+    two.send(
+        wire::request_frame(Op::DropTable, 5, wire::table_body("t", fb::CreateDropTableRequest)));
+    slow.world().run_for_us(delay_us);
+    one.send(wire::request_frame(Op::DropRowRange, 5,
+                                 wire::drop_range_body("t", "a", "z", "once", issued)));
+    slow.world().run_for_us(1'000);
+    ASSERT_EQ(two.answer(5)->code(), Errc::ok);
+    ASSERT_EQ(two.code_of(Op::CreateTable, create), Errc::ok);
+    ASSERT_EQ(two.code_of(Op::MutateRow, set_body("i", "new")), Errc::ok);
+    const std::string said = text(one.answer(5));
+    between += said == "NOT_FOUND maybe" ? 1 : 0;
+    slow.world().run_for_us(500'000);
+    EXPECT_EQ(read_all(two, "t"), Cells{"i f:q@1000=new"}) << said;
+  }
+  EXPECT_GT(between, 0u);
+}
+
 }  // namespace
 }  // namespace cellar::server
