@@ -1,6 +1,7 @@
 // run_cases: plays acceptance cases (README.md beside this file) against a real node.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -25,6 +26,7 @@ struct Settings {
   std::string node;
   std::string only;
   std::string scratch;
+  std::vector<std::string> modes;  // empty: all
   bool strict = false;
 };
 
@@ -38,6 +40,11 @@ void count(const Case& c, Mode mode, const Outcome& outcome, Tally& tally) {
   std::fflush(stdout);
 }
 
+bool is_asked_for(Mode mode, const Settings& settings) {
+  const std::vector<std::string>& modes = settings.modes;
+  return modes.empty() || std::find(modes.begin(), modes.end(), mode_name(mode)) != modes.end();
+}
+
 void play_file(const std::string& path, const Settings& settings, Player& player, Tally& tally) {
   const auto cases = read_case_file(path);
   if (!cases) {
@@ -47,7 +54,9 @@ void play_file(const std::string& path, const Settings& settings, Player& player
   }
   for (const Case& c : *cases) {
     if (c.name.find(settings.only) == std::string::npos) continue;
-    for (Mode mode : c.modes) count(c, mode, player.play(c, mode), tally);
+    for (Mode mode : c.modes) {
+      if (is_asked_for(mode, settings)) count(c, mode, player.play(c, mode), tally);
+    }
   }
 }
 
@@ -74,6 +83,11 @@ int main(int argc, char** argv) {
   app.add_option("--node", settings.node, "The node to start; built with the clock control")
       ->capture_default_str();
   app.add_option("--only", settings.only, "Play only cases whose name contains this");
+  std::vector<std::string> names;
+  for (const Mode mode : kAllModes) names.emplace_back(mode_name(mode));
+  app.add_option("--modes", settings.modes, "Play only these modes, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember(names));
   app.add_flag("--strict", settings.strict, "A case that is skipped fails too");
   app.add_option("--scratch", settings.scratch,
                  "Folder for the nodes' data; removed unless a case fails")
