@@ -93,7 +93,8 @@ Result<void> decode_record(const fb::MutationRec& rec, size_t index, Arena& aren
   return {};
 }
 
-// Of a request for one row or one range. A token that is there has bytes; the engine judges how many.
+// Of a request for one row or one range. A token that is there has bytes; the engine judges how
+// many.
 template <class Out>
 Result<void> decode_token(const fb::Token* token, Out& out) {
   out.token = {};

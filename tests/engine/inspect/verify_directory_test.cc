@@ -119,7 +119,8 @@ TEST_F(VerifyDirectory, AMissingOrDamagedFormatIsNamed) {
     EXPECT_EQ(verdict.problems, 1u) << i;
     EXPECT_NE(verdict.text.find("FORMAT"), std::string::npos) << verdict.text;
   }
-  ASSERT_TRUE(node_.disk().write_all(kFormatPath, encode_format({kFormats.newest + 1, std::string(32, '0')})));
+  ASSERT_TRUE(node_.disk().write_all(kFormatPath,
+                                     encode_format({kFormats.newest + 1, std::string(32, '0')})));
   EXPECT_EQ(verify(node_.disk(), false).problems, 1u) << "of a newer program";
 }
 

@@ -193,8 +193,7 @@ TEST(Commit, RangeDeletesWithATokenAreVisitedBeforeIt) {
   encode_range_deletes(payload, ranges, {"id", record});
   Entries got;
   ASSERT_TRUE(visit_commit(payload, CommitStamp{7}, got));
-  EXPECT_EQ(got.ranges,
-            (std::vector<std::string>{"a..b at 7", "c.. at 7", "token id of 2 at 7"}));
+  EXPECT_EQ(got.ranges, (std::vector<std::string>{"a..b at 7", "c.. at 7", "token id of 2 at 7"}));
   for (size_t n = 0; n < payload.size(); ++n) {
     Entries none;
     EXPECT_FALSE(visit_commit(Bytes(payload).substr(0, n), CommitStamp{1}, none)) << n;
