@@ -1,10 +1,8 @@
 // Which seeds a random test plays. In CI the same few each time, so that a failure is a change's; a
 // person who wants more says so: CELLAR_ROUNDS=20 plays twenty times as many, CELLAR_SEED=n plays
-// that one alone (what a failure prints). Sanitizers take three times as long and play the first
-// quarter.
+// that one alone (what a failure prints).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -18,9 +16,6 @@ inline uint64_t number_from_environment(const char* variable, uint64_t otherwise
 }
 
 inline std::vector<uint64_t> test_seeds(uint64_t count) {
-#ifdef CELLAR_SANITIZED
-  count = std::max<uint64_t>(1, count / 4);
-#endif
   if (std::getenv("CELLAR_SEED") != nullptr) return {number_from_environment("CELLAR_SEED", 1)};
   std::vector<uint64_t> seeds;
   for (uint64_t seed = 1; seed <= count * number_from_environment("CELLAR_ROUNDS", 1); ++seed)
