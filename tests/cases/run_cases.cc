@@ -87,6 +87,7 @@ int main(int argc, char** argv) {
   for (const Mode mode : kAllModes) names.emplace_back(mode_name(mode));
   app.add_option("--modes", settings.modes, "Play only these modes, separated by commas")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::IsMember(names));
   app.add_flag("--strict", settings.strict, "A case that is skipped fails too");
   app.add_option("--scratch", settings.scratch,
