@@ -121,7 +121,7 @@ void ClockKeeper::end_renewal(const Result<void>& done) {
   moved_.notify_all();
 }
 
-// The renewal under way has taken long: nobody waits for it any more.
+// The renewal under way exceeds kPatienceUs: requests stop waiting for it.
 void ClockKeeper::late() {
   missing_ = true;
   patience_.arm_after_us(kPatienceUs);
@@ -229,7 +229,7 @@ void ClockKeeper::tell(const ClockState& before) const {
 ClockReport ClockKeeper::report() const {
   const ClockReading now = ClockReading::of(runtime_.clock.machine());
   ClockReport report;
-  // Where an anchor can be written, whoever asks waits for it.
+  // Where an anchor can be written, requests wait for it and see this time.
   const int64_t expected_us = this->expected_us(now);
   report.trusted_us = missing_ || renew_us_ == 0 ? runtime_.clock.now_us() : expected_us;
   report.wall_us = now.wall_us;

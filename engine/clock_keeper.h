@@ -11,9 +11,10 @@
 //      above all those lines. So a start that goes on from it undercuts no answer, and no clock has
 //      to go back when it comes.
 //
-// While somebody asks for the time (TrustedClock::ask_us) it renews the anchor every renew_us, well
-// before the permission ends; else once in kIdleUs, and trusted time stands where the last anchor
-// permits until the next one, which whoever asks first waits for (catch_up).
+// While requests ask for the time (TrustedClock::ask_us) the keeper renews the anchor every
+// renew_us, well before the permission ends. An idle node renews it every kIdleUs; in between,
+// trusted time stands where the last anchor permits, and the first request waits for the next
+// anchor (catch_up).
 //
 // An anchor is *missing* from when a renewal has failed, or has taken kPatienceUs, to the next one
 // that is durable. Meanwhile trusted time stands, and *lags* by how far it would be by now: nothing
@@ -54,9 +55,9 @@ class ClockKeeper {
  public:
   // What is ahead less than this is not called held: the wall clock is slewed within it.
   static constexpr int64_t kSlackUs = 1'000'000;
-  // How often there is an anchor while nobody asks for the time.
+  // Interval of the anchors of an idle node.
   static constexpr int64_t kIdleUs = 3'600'000'000;
-  // A renewal that takes longer is not waited for.
+  // Requests wait no longer than this for a renewal.
   static constexpr int64_t kPatienceUs = 1'000'000;
   // Where trusted time lags by more, reads are refused and the node is not ready.
   static constexpr int64_t kMaxLagUs = 10'000'000;
@@ -88,7 +89,7 @@ class ClockKeeper {
   // From here on it renews by itself, until stop().
   void serve();
   Async<void> stop();
-  // Somebody has asked for the time since the last anchor.
+  // A clock was asked for the time since the last anchor.
   void asked();
   // Resumes when trusted time does not stand, or an anchor is missing: the lag then.
   Async<int64_t> catch_up();

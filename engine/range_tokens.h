@@ -6,8 +6,8 @@
 // commit carries the token, and says which rows it deleted there (manifest/range_token.h).
 // Invariants:
 //
-//   1. Whoever finds rows deleted finds them under the token, and the other way round: one commit,
-//      one entry of the log. Up to the tablet's last flush the tokens lie in its manifest entry,
+//   1. A row is deleted exactly where its token records it: both are one commit, one entry of the
+//      log. Up to the tablet's last flush the tokens lie in its manifest entry,
 //      which splits, merges and moves pass on; later ones lie in the log.
 //   2. No row is deleted twice under one token while it counts. A repetition commits what is left
 //      of its rows, perhaps nothing, and its token once more: so its answer waits behind the first
@@ -90,7 +90,7 @@ class RangeTokens {
   struct Known {
     int64_t until_us = 0;
     ContentHash content;
-    CommitStamp since;  // likewise
+    CommitStamp since;  // of the first commit; 0: in the manifest
     std::vector<Rows> rows;
   };
   using ById = std::map<std::string, Known, std::less<>>;

@@ -34,7 +34,7 @@ struct ContentHash {
 
 // What a write says of its token. Views.
 struct WriteToken {
-  Bytes client;           // whose it is; empty: nobody's, and not valid
+  Bytes client;           // owner: principal and client id; empty: not valid
   Bytes token;            // empty: the write has none
   int64_t issued_us = 0;  // by the trusted clock
   ContentHash content;

@@ -121,9 +121,8 @@ class ScanCursor {
   void collect(std::vector<BlockWant*>& wants);
   const Error& error() const { return *error_; }  // REQUIRES: failed
 
-  // What the pin keeps is in the way of others: goes on with what is newest where no row is open,
-  // and fails with `why` where one is. Does nothing while a load is pending. REQUIRES: not inside
-  // run().
+  // Releases the pinned version: between rows the cursor continues on the newest one, inside a row
+  // it fails with `why`. Does nothing while a load is pending. REQUIRES: not inside run().
   void let_go(const Error& why);
 
   // No row is open: a cursor over the rows behind last_row() gives what this one would still give.
