@@ -1,8 +1,8 @@
 // CursorPin: what a cursor over a tablet keeps from going away: the version that it reads and, with
 // it, memory and blobs. A memtable that is flushed lives as long as a cursor reads a version with
 // it. Such memtables are counted apart (MemtableGauge::pinned_bytes), and bounded: a cursor that
-// comes to run between two rows goes on with the newest version, and where they take more than
-// their bound the oldest cursors are told to let go (OpenCursors::shed), those inside a row too.
+// resumes between two rows continues on the newest version, and above the bound the oldest cursors
+// release their versions (OpenCursors::shed), those inside a row too.
 // How long a stream may stand inside a row is the server's to bound.
 #pragma once
 

@@ -115,8 +115,8 @@ Tablet* Maintenance::longest_dead_in_memory() const {
   return first;
 }
 
-// Trusted time may stand because nobody asks for it (clock_keeper.h). What would be due otherwise
-// asks; what is not due asks for nothing.
+// Trusted time may stand on an idle node (clock_keeper.h). Only work that would be due requests an
+// anchor.
 bool Maintenance::asks_for_time(int64_t due_us) {
   TrustedClock& clock = shard_.runtime.clock;
   if (due_us <= clock.now_us() || due_us > clock.expected_us()) return false;

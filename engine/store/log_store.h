@@ -64,10 +64,11 @@ class Log {
   virtual Async<Result<void>> sync() = 0;
   // Nothing before `position` will be read again: its segments may go. Monotonic; returns at once.
   virtual void trim(LogPosition position) = 0;
-  // What lies before `position`, which nobody will read again, shall leave the disk: ends the
-  // segment in use where it must, and lets trims remove segments instead of keeping them. Resumes
-  // with the position to which the log has to be trimmed for all of it to go; later, where there is
-  // no space for another segment. CANCELLED after give_up_erasing(); UNAVAILABLE as append().
+  // Makes the records before `position` leave the disk; no reader needs them any more. Ends the
+  // segment in use where necessary, and makes trims remove segments instead of keeping them.
+  // Resumes with the position to which the log has to be trimmed for all of it to go; later, where
+  // there is no space for another segment. CANCELLED after give_up_erasing(); UNAVAILABLE as
+  // append().
   virtual Async<Result<LogPosition>> erase(LogPosition position) = 0;
   // For good.
   virtual void give_up_erasing() = 0;

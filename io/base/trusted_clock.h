@@ -9,8 +9,8 @@
 //   4. it is never before its anchor, nor before a reading that was raised to.
 // When (3) holds it up, because no anchor came, it stands still, and nothing dies.
 //
-// Anchors cost writes, so they come while somebody asks for the time in order to answer by it
-// (ask_us); whoever only looks (now_us, expected_us) causes none.
+// An anchor costs writes. Anchors are written while answers depend on the time (ask_us); readings
+// for other purposes (now_us, expected_us) cause none.
 //
 // The clocks of a node have the same anchors and the same wall clock, but after a backward step of
 // the wall clock each stands where it was read last. An anchor is not before any of them
@@ -63,7 +63,7 @@ class TrustedClock {
   int64_t expected_us();
   // (3) holds it up.
   bool stands();
-  // `listener` is called in ask_us(), on this thread; null: nobody listens any more.
+  // `listener` is called in ask_us(), on this thread; null: removes it.
   void on_asked(void (*listener)(void* context), void* context);
   // From now on time goes on from there. An anchor before the present reading does not turn it
   // back; a later one raises it.

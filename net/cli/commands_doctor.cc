@@ -109,6 +109,7 @@ bool is_locked(const fs::path& lock) {
 
 void look_at_cgroup(Findings& all, uint64_t memory_bytes) {
   const uint64_t there = machine_memory_bytes();
+  if (there == 0) return;
   const uint64_t bound = resident_bound_bytes(memory_bytes);
   const std::string what = fmt::format(
       "memory.total is {}, with which a node takes up to {}; the machine or group has {}",

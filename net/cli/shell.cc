@@ -21,8 +21,8 @@ void quiet_interrupts() {
   ::sigaction(SIGINT, &action, nullptr);
 }
 
-// A write to the terminal that SIGINT meets goes on: stdio would take it for one that failed, and
-// the shell would end with that.
+// Restarts a write to the terminal that SIGINT interrupts. stdio would count it as failed, and the
+// shell would exit with an error.
 void restart_calls() {
   struct sigaction action{};
   ::sigaction(SIGINT, nullptr, &action);
