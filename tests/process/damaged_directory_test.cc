@@ -67,7 +67,7 @@ TEST_F(DamagedDirectory, ATableWithoutItsFooterIsInQuarantineAndTheOthersAreServ
 }
 
 TEST_F(DamagedDirectory, AMachineThatGivesTooLittleMemoryIsToldInWords) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef CELLAR_SANITIZED
   GTEST_SKIP() << "a sanitizer's shadow memory is not the node's";
 #endif
   for (const int mib : {120, 250, 400, 700}) {
