@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/audit_trail.h"
 #include "engine/manifest/clock_state.h"
-#include "engine/node.h"
+#include "engine/table_change.h"
 #include "engine/table_map.h"
 #include "engine/tablet_seed.h"
 

@@ -27,6 +27,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/clock_report.h"
 #include "engine/manifest/clock_state.h"
 #include "engine/store/manifest_store.h"
 #include "io/base/result.h"
@@ -36,18 +37,6 @@
 #include "io/runtime/timers.h"
 
 namespace cellar::engine {
-
-// How time stands.
-struct ClockReport {
-  int64_t trusted_us = 0;  // what is answered now is judged by
-  int64_t wall_us = 0;
-  int64_t held_us = 0;  // how far the wall clock is ahead of trusted time; at most kSlackUs is none
-  bool synchronised = true;      // says the kernel
-  int64_t steady_us = 0;         // for how long the wall clock has been synchronised and consistent
-  int64_t release_after_us = 0;  // held time is released when steady_us reaches it
-  int64_t lag_us = 0;            // how far trusted time lags because an anchor is missing
-  bool stands = false;           // for as long as the node runs: it was started read-only
-};
 
 inline constexpr Subject kClockSubject{Subject::Kind::clock, 0};
 

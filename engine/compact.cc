@@ -79,20 +79,17 @@ size_t tables_of(const Version& version) {
   return count;
 }
 
-enum class Purpose : uint8_t { shape, reclaim };
-
 // What the merge of so many bytes is given: what the shard's queue says, and of the disk no more
 // than reclaim_share of what it takes.
-PaceTask reclaim_task(Tablet& tablet, uint64_t bytes) {
+PaceTask reclaim_task(const Tablet& tablet, const ReclaimPlace& place, uint64_t bytes) {
   const ShardContext& shard = tablet.shard();
-  const ReclaimAttempt& attempt = tablet.reclaim_attempt();
   const double share = tablet.schema().options.reclaim_share;
   PaceTask task;
-  task.share = std::max(attempt.share, share);
+  task.share = std::max(place.share, share);
   task.bytes = static_cast<double>(bytes);
   task.write_rate = share * shard.blobs.write_rate();
-  if (attempt.end_by_us != INT64_MAX) {
-    const int64_t left_us = attempt.end_by_us - shard.runtime.clock.now_us();
+  if (place.end_by_us != INT64_MAX) {
+    const int64_t left_us = place.end_by_us - shard.runtime.clock.now_us();
     task.end_by_us = shard.runtime.timers.now_us() + std::max<int64_t>(left_us, 0);
   }
   return task;
@@ -105,10 +102,10 @@ bool counts_versions(const MergePlan& plan) {
 // REQUIRES: the compaction lock is held; `version` is the tablet's, so a flush may add newer runs
 // meanwhile but nobody else takes these away. Of a single run some tables may be left out, for they
 // do not overlap; nothing happens then where versions count, for a range delete that one of the
-// others keeps has a say in which are dead. For the shape of the tree it takes all the time that it
-// gets.
+// others keeps has a say in which are dead. A merge that does not reclaim takes all the
+// time that it gets.
 Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs,
-                               Purpose purpose) {
+                               std::optional<ReclaimPlace> reclaims) {
   ShardContext& shard = tablet.shard();
   const auto is_first = [&runs](const TabletRun& run) { return run.number == runs.front().number; };
   const auto first = std::find_if(version->runs.begin(), version->runs.end(), is_first);
@@ -138,17 +135,17 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   }
   version = nullptr;                      // its memtables may be flushed long before the merge ends
   Pace shape_pace(shard.runtime.timers);  // has no rests, but tells how long it took
-  Pace& pace = purpose == Purpose::reclaim ? shard.reclaim_pace : shape_pace;
-  const PaceTask task = purpose == Purpose::reclaim ? reclaim_task(tablet, bytes_in) : PaceTask{};
+  Pace& pace = reclaims ? shard.reclaim_pace : shape_pace;
+  const PaceTask task = reclaims ? reclaim_task(tablet, *reclaims, bytes_in) : PaceTask{};
   plan.pace = &pace;
   plan.background = &shard.background;
-  if (purpose == Purpose::reclaim) plan.least_share = task.share;
+  if (reclaims) plan.least_share = task.share;
   pace.begin(task);
   MergeJob job(shard.blobs, shard.ids, std::move(plan));
   Running running(tablet, job, inputs);
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
   pace.end(bytes_in);
-  if (purpose == Purpose::shape) shard.reclaim_pace.learn(pace.worked_us(), bytes_in);
+  if (!reclaims) shard.reclaim_pace.learn(pace.worked_us(), bytes_in);
   shard.compacted_bytes += job.stats().bytes_out;
   CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
   if (is_outdated(facts, tablet)) {
@@ -202,7 +199,7 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
   // The window counts from the oldest, which is the version's last.
   const auto end = version->runs.end() - static_cast<ptrdiff_t>(window->first);
   Runs runs(end - static_cast<ptrdiff_t>(window->count), end);
-  CO_TRY_VOID(co_await merge_runs(tablet, std::move(version), std::move(runs), Purpose::shape));
+  CO_TRY_VOID(co_await merge_runs(tablet, std::move(version), std::move(runs), std::nullopt));
   co_return true;
 }
 
@@ -215,10 +212,10 @@ Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
   const auto begin = version->runs.begin() + static_cast<ptrdiff_t>(first % all);
   const size_t most = all - first % all;
   Runs runs(begin, begin + static_cast<ptrdiff_t>(1 + count % most));
-  co_return co_await merge_runs(tablet, std::move(version), std::move(runs), Purpose::shape);
+  co_return co_await merge_runs(tablet, std::move(version), std::move(runs), std::nullopt);
 }
 
-Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob) {
+Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace place) {
   AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
@@ -226,13 +223,13 @@ Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob) {
     for (const Ref<TabletTable>& table : run.tables) {
       if (table->blob() != blob) continue;
       Runs only{TabletRun{run.number, {table}}};
-      co_return co_await merge_runs(tablet, std::move(version), std::move(only), Purpose::reclaim);
+      co_return co_await merge_runs(tablet, std::move(version), std::move(only), place);
     }
   }
   co_return Result<void>{};
 }
 
-Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number) {
+Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number, ReclaimPlace place) {
   AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
@@ -243,7 +240,7 @@ Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number) {
   if (runs.size() == version->runs.size() && nothing_to_merge(tablet, *version)) {
     co_return Result<void>{};
   }
-  co_return co_await merge_runs(tablet, std::move(version), std::move(runs), Purpose::reclaim);
+  co_return co_await merge_runs(tablet, std::move(version), std::move(runs), place);
 }
 
 Async<Result<void>> compact_fully(Tablet& tablet) {
@@ -255,7 +252,7 @@ Async<Result<void>> compact_fully(Tablet& tablet) {
     co_return Result<void>{};
   }
   Runs all = version->runs;
-  co_return co_await merge_runs(tablet, std::move(version), std::move(all), Purpose::shape);
+  co_return co_await merge_runs(tablet, std::move(version), std::move(all), std::nullopt);
 }
 
 }  // namespace cellar::engine

@@ -9,6 +9,7 @@
 #include "engine/memory_deaths.h"
 #include "engine/reclaim.h"
 #include "engine/reclaim_plan.h"
+#include "engine/reclaim_state.h"
 #include "io/base/log.h"
 
 namespace cellar::engine {
@@ -283,7 +284,7 @@ Async<Maintenance::Turn> Maintenance::next_to_reclaim() {
   for (const TabletId id : ids) {
     const auto it = tablets_.find(id);
     if (it == tablets_.end()) continue;  // gone while others were looked at
-    ReclaimOutlook& outlook = it->second->reclaim_outlook();
+    ReclaimOutlook& outlook = reclaim_outlook(*it->second);
     const bool looks = outlook.is_stale(*it->second);
     if (looks) (void)outlook.slack_out_us(*it->second);
     if (looks && ++looked_at % kReclaimLooks == 0) co_await yield_now();
@@ -302,7 +303,7 @@ Async<Result<void>> Maintenance::reclaim_one(Turn turn) {
   const auto it = tablets_.find(turn.tablet);
   if (it == tablets_.end()) co_return Result<void>{};
   Tablet& tablet = *it->second;
-  ReclaimAttempt& attempt = tablet.reclaim_attempt();
+  ReclaimAttempt& attempt = reclaim_attempt(tablet);
   attempt.at_us = shard_.runtime.clock.now_us();
   const int64_t within_us = tablet.schema().options.reclaim_within_us;
   attempt.not_before_us = attempt.at_us + ReclaimAttempt::retry_us(within_us);

@@ -21,8 +21,6 @@
 // a full disk heals by itself. A stopped shard (its log or the manifest failed) flushes no more.
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
-
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -37,8 +35,6 @@
 #include "io/runtime/timers.h"
 
 namespace cellar::engine {
-
-using TabletTableOfShard = absl::flat_hash_map<TabletId, std::unique_ptr<Tablet>>;
 
 class Maintenance {
  public:

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/reclaim_view.h"
 #include "engine/retention/dead_table.h"
 
 namespace cellar::engine {
@@ -77,7 +76,7 @@ int64_t log_due_us(const Tablet& tablet, const Memtable& flushed) {
 
 void add_memory_deaths(Tablet& tablet, double scale, ReclaimFigures& figures) {
   const int64_t now_us = tablet.shard().runtime.clock.now_us();
-  const int64_t grace_us = reclaim_grace_us(tablet);
+  const int64_t grace_us = tablet.reclaim_grace_us();
   const TableRetention firm =
       TableRetention::firm(tablet.schema(), settled_of(tablet.version()), now_us);
   for (const auto& memtable : tablet.version().memtables) {

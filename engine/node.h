@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/audit_trail.h"
-#include "engine/clock_keeper.h"
+#include "engine/clock_report.h"
 #include "engine/engine.h"
 #include "engine/manifest/table_state.h"
 #include "engine/options.h"
@@ -37,13 +37,6 @@ struct ShardEnv {
 struct TabletSize {
   std::string end;  // first row after it; empty: to the end of the table
   uint64_t bytes = 0;
-};
-
-// A table that was dropped and can still be restored.
-struct DroppedTable {
-  TableEntry entry;
-  DropMark mark;
-  uint64_t bytes = 0;  // about as many are held for it
 };
 
 struct RecoveryReport {

@@ -23,6 +23,15 @@
 
 namespace cellar::engine {
 
+// A previewed change as it would be made.
+struct PreviewPlan {
+  TableId table;
+  uint64_t version = 0;  // of the schema before
+  TableSchema after;     // with `changes`
+  bool changes = false;  // the rule is another one
+  int64_t undo_window_us = 0;
+};
+
 class TabletPreview;
 struct PinnedFile;
 struct ReclaimQuestion;

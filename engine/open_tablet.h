@@ -6,12 +6,19 @@
 #include <vector>
 
 #include "engine/shard_context.h"
-#include "engine/shard_engine.h"
 #include "engine/tablet.h"
 #include "engine/tablet_seed.h"
 #include "engine/wal/replay.h"
 
 namespace cellar::engine {
+
+// What recovery found out about one tablet.
+struct RecoveredTablet {
+  TabletId id;
+  uint64_t version = kAbsent;   // of its manifest entry, before the edit
+  TabletState state;            // with the spans that it needs from now on
+  std::vector<LogId> old_logs;  // of earlier sessions that it still names
+};
 
 // DATA_LOSS when a table that the manifest names is not there or cannot be read.
 Async<Result<std::unique_ptr<Tablet>>> open_tablet(ShardContext& shard, TabletSeed seed);

@@ -59,13 +59,4 @@ class PreviewListener {
   ~PreviewListener() = default;
 };
 
-// The change as it would be made.
-struct PreviewPlan {
-  TableId table;
-  uint64_t version = 0;  // of the schema before
-  TableSchema after;     // with `changes`
-  bool changes = false;  // the rule is another one
-  int64_t undo_window_us = 0;
-};
-
 }  // namespace cellar::engine

@@ -10,6 +10,7 @@
 #include "engine/install.h"
 #include "engine/reclaim_dead.h"
 #include "engine/reclaim_situation.h"
+#include "engine/reclaim_state.h"
 
 namespace cellar::engine {
 namespace {
@@ -34,14 +35,20 @@ std::optional<uint64_t> newest_masking_run(Tablet& tablet) {
   return std::nullopt;
 }
 
+// In the shard's queue, as of the last look at all of it.
+ReclaimPlace place_of(Tablet& tablet) {
+  const ReclaimAttempt& attempt = reclaim_attempt(tablet);
+  return {.share = attempt.share, .end_by_us = attempt.end_by_us};
+}
+
 // Dead tables that mask something, and past rules: by a merge. Where versions do not count, what is
 // newer than a dead table has no say in what it masks, and stays as it is.
 Async<Result<void>> merge_away(Tablet& tablet) {
   const bool counts = TableRetention(tablet.schema()).any_counts();
   const std::optional<uint64_t> run = counts ? std::nullopt : newest_masking_run(tablet);
-  if (run) co_return co_await compact_runs_from(tablet, *run);
+  if (run) co_return co_await compact_runs_from(tablet, *run, place_of(tablet));
   CO_TRY_VOID(co_await flush_tablet(tablet));
-  co_return co_await compact_runs_from(tablet, UINT64_MAX);
+  co_return co_await compact_runs_from(tablet, UINT64_MAX, place_of(tablet));
 }
 
 // In one edit; false: there are none.
@@ -122,11 +129,11 @@ std::optional<Piece> next_piece(Tablet& tablet, Seen& seen) {
   const std::vector<ReclaimInput> inputs(situation.files.begin(), situation.files.end());
   const std::optional<ReclaimWork> work = pick_reclaim(inputs, situation.counts);
   if (!work) {
-    tablet.reclaim_attempt().in_vain = true;  // what is damaged stands in the way
+    reclaim_attempt(tablet).in_vain = true;  // what is damaged stands in the way
     return std::nullopt;
   }
   if (seen.at_us != INT64_MIN && view.dead(seen.at_us) >= seen.dead) {
-    tablet.reclaim_attempt().in_vain = true;
+    reclaim_attempt(tablet).in_vain = true;
     return std::nullopt;
   }
   seen = {situation.now_us, view.dead(situation.now_us)};
@@ -136,7 +143,7 @@ std::optional<Piece> next_piece(Tablet& tablet, Seen& seen) {
 }  // namespace
 
 int64_t reclaim_due_us(Tablet& tablet) {
-  ReclaimOutlook& outlook = tablet.reclaim_outlook();
+  ReclaimOutlook& outlook = reclaim_outlook(tablet);
   return std::min(outlook.merge_due_us(tablet), outlook.slack_due_us(tablet));
 }
 
@@ -146,9 +153,9 @@ Async<Result<void>> reclaim(Tablet& tablet) {
     if (!taken) break;
   }
   const int64_t now_us = tablet.shard().runtime.clock.now_us();
-  const bool merge_due = tablet.reclaim_outlook().merge_due_us(tablet) <= now_us;
+  const bool merge_due = reclaim_outlook(tablet).merge_due_us(tablet) <= now_us;
   // A merge of all would read what is damaged, and fail.
-  tablet.reclaim_attempt().in_vain = merge_due && any_damaged(tablet);
+  reclaim_attempt(tablet).in_vain = merge_due && any_damaged(tablet);
   if (merge_due && !any_damaged(tablet)) {
     co_return co_await merge_away(tablet);
   }
@@ -156,9 +163,9 @@ Async<Result<void>> reclaim(Tablet& tablet) {
   while (const std::optional<Piece> piece = next_piece(tablet, seen)) {
     if (piece->flush) CO_TRY_VOID(co_await flush_tablet(tablet));
     if (piece->table) {
-      CO_TRY_VOID(co_await rewrite_table(tablet, *piece->table));
+      CO_TRY_VOID(co_await rewrite_table(tablet, *piece->table, place_of(tablet)));
     } else {
-      CO_TRY_VOID(co_await compact_runs_from(tablet, piece->from_run));
+      CO_TRY_VOID(co_await compact_runs_from(tablet, piece->from_run, place_of(tablet)));
     }
   }
   co_return Result<void>{};

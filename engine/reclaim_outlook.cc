@@ -108,7 +108,7 @@ void ReclaimOutlook::look(Tablet& tablet, int64_t now_us) {
   hidden_ = DeathCurve(hidden);
   const int64_t dead_us = wholly_dead_us(tablet, now_us);
   merge_due_us_ = add_saturating(std::min(rules_due(tablet), dead_us), tablet.margin_us());
-  file_due_us_ = add_saturating(dead_us, reclaim_grace_us(tablet));
+  file_due_us_ = add_saturating(dead_us, tablet.reclaim_grace_us());
   find_slack_out(tablet, now_us);
   find_over_slack(tablet, now_us);
 }
@@ -116,7 +116,7 @@ void ReclaimOutlook::look(Tablet& tablet, int64_t now_us) {
 bool ReclaimOutlook::is_over(Tablet& tablet, int64_t at_us) const {
   const double live = bytes_ - clamped_dead(deaths_, bytes_, at_us) + unflushed_;
   return is_over_slack(tablet, live,
-                       clamped_dead(deaths_, bytes_, at_us - reclaim_grace_us(tablet)));
+                       clamped_dead(deaths_, bytes_, at_us - tablet.reclaim_grace_us()));
 }
 
 // Since when, of what is there now.
@@ -134,7 +134,7 @@ void ReclaimOutlook::find_over_slack(Tablet& tablet, int64_t now_us) {
 void ReclaimOutlook::find_slack_out(Tablet& tablet, int64_t now_us) {
   // Overdue bytes only grow with time and living ones only shrink, so the first moment over the
   // slack is found by halving.
-  const int64_t grace_us = reclaim_grace_us(tablet);
+  const int64_t grace_us = tablet.reclaim_grace_us();
   const auto over = [&](int64_t at_us) { return is_over(tablet, at_us); };
   int64_t last_us = std::max(now_us, deaths_.last_us());
   last_us = add_saturating(last_us, add_saturating(grace_us, 1));
@@ -161,7 +161,7 @@ ReclaimFigures ReclaimOutlook::figures(Tablet& tablet) {
   ReclaimFigures figures;
   figures.dead_bytes = static_cast<uint64_t>(dead);
   figures.overdue_bytes =
-      static_cast<uint64_t>(clamped_dead(deaths_, bytes_, now_us - reclaim_grace_us(tablet)));
+      static_cast<uint64_t>(clamped_dead(deaths_, bytes_, now_us - tablet.reclaim_grace_us()));
   if (!hidden_.empty()) {
     figures.held_bytes =
         static_cast<uint64_t>(std::max(0.0, clamped_dead(hidden_, bytes_, now_us) - dead));

@@ -4,6 +4,7 @@
 
 #include "engine/compaction/reclaim_queue.h"
 #include "engine/reclaim.h"
+#include "engine/reclaim_state.h"
 
 namespace cellar::engine {
 namespace {
@@ -17,7 +18,7 @@ ReclaimDemand demand_of(Tablet& tablet, int64_t due_us) {
   const ShardContext& shard = tablet.shard();
   const TableOptions& options = tablet.schema().options;
   // What is in memory is written and then read.
-  const double bytes = tablet.reclaim_outlook().work_bytes(tablet) + unflushed_bytes(tablet);
+  const double bytes = reclaim_outlook(tablet).work_bytes(tablet) + unflushed_bytes(tablet);
   const double write_rate = options.reclaim_share * shard.blobs.write_rate();
   ReclaimDemand demand;
   demand.due_us = due_us;
@@ -39,22 +40,22 @@ void plan_queue(const std::vector<Tablet*>& tablets) {
   std::vector<ReclaimDemand> demands;
   std::vector<Tablet*> waiting;
   for (Tablet* tablet : tablets) {
-    const int64_t due_us = tablet->reclaim_outlook().slack_deadline_us(*tablet);
+    const int64_t due_us = reclaim_outlook(*tablet).slack_deadline_us(*tablet);
     if (due_us == INT64_MAX) continue;
     demands.push_back(demand_of(*tablet, due_us));
     waiting.push_back(tablet);
   }
   const std::vector<ReclaimTime> times = ReclaimQueue::plan(demands);
   for (size_t i = 0; i < waiting.size(); ++i)
-    note_place(waiting[i]->reclaim_attempt(), demands[i].due_us, times[i]);
+    note_place(reclaim_attempt(*waiting[i]), demands[i].due_us, times[i]);
 }
 
 ReclaimTurn turn_of(Tablet& tablet) {
-  ReclaimOutlook& outlook = tablet.reclaim_outlook();
+  ReclaimOutlook& outlook = reclaim_outlook(tablet);
   const int64_t within_us = tablet.schema().options.reclaim_within_us;
   const int64_t merge_us = outlook.merge_due_us(tablet);
   const int64_t merged_by_us = merge_us > INT64_MAX - within_us ? INT64_MAX : merge_us + within_us;
-  return {&tablet, std::max(reclaim_due_us(tablet), tablet.reclaim_attempt().not_before_us),
+  return {&tablet, std::max(reclaim_due_us(tablet), reclaim_attempt(tablet).not_before_us),
           std::min(merged_by_us, outlook.slack_deadline_us(tablet))};
 }
 

@@ -7,29 +7,9 @@
 
 #include "engine/node_impl.h"
 #include "engine/reclaim_part.h"
-#include "engine/reclaim_situation.h"
 
 namespace cellar::engine {
 namespace {
-
-// Tablets looked at between two yields.
-constexpr size_t kLooks = 8;
-
-bool has_something_to_tell(const ReclaimFigures& of) {
-  return of.dead_bytes + of.overdue_bytes + of.held_bytes + of.unknown_bytes + of.damaged_tables >
-             0 ||
-         of.file_due_us != INT64_MAX;
-}
-
-void add_cut_tables(const Tablet& tablet, std::vector<CutTable>& cut) {
-  for (const TabletRun& run : tablet.version().runs) {
-    for (const Ref<TabletTable>& table : run.tables) {
-      if (!table->slice().is_cut()) continue;
-      cut.push_back({tablet.schema().id, tablet.id(), table->blob(), table->meta().data_bytes,
-                     table->slice().bytes()});
-    }
-  }
-}
 
 ReclaimReason reason_of(PinnedFile::By by) {
   if (by == PinnedFile::By::readers) return ReclaimReason::pinned_by_readers;
@@ -126,28 +106,6 @@ class Sum {
 };
 
 }  // namespace
-
-Async<ReclaimPart> ShardEngine::reclaim_part(std::vector<TabletId> ids, size_t files) {
-  ReclaimPart part(files);
-  size_t looked_at = 0;
-  for (const TabletId id : ids) {
-    if (++looked_at % kLooks == 0) co_await yield_now();
-    const auto it = tablets_.find(id);
-    if (it == tablets_.end()) continue;  // moved or gone meanwhile
-    Tablet& tablet = *it->second;
-    part.figures.emplace_back(id, tablet.reclaim_outlook().figures(tablet));
-    if (files == 0) continue;
-    add_cut_tables(tablet, part.cut);
-    if (!has_something_to_tell(part.figures.back().second)) continue;
-    const ReclaimView view = reclaim_view(tablet);
-    for (ReclaimFile& file : reclaim_reasons(reclaim_situation(tablet, view))) {
-      part.files.add(std::move(file));
-    }
-  }
-  add_read_files(context_, part.pinned);
-  add_kept_files(reaper_, part.pinned);
-  co_return part;
-}
 
 Async<Result<ReclaimReport>> NodeImpl::reclaim_report(ShardId from, ReclaimQuestion question) {
   const TableMap map = part(from).tables;  // as it is now, whatever happens meanwhile

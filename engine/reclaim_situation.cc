@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/reclaim_dead.h"
+#include "engine/reclaim_state.h"
 
 namespace cellar::engine {
 namespace {
@@ -34,7 +35,7 @@ class Gather {
   ReclaimSituation take() {
     const ShardContext& shard = tablet_.shard();
     now_us_ = shard.runtime.clock.now_us();
-    grace_us_ = reclaim_grace_us(tablet_);
+    grace_us_ = tablet_.reclaim_grace_us();
     lead_us_ = reclaim_lead_us(tablet_);
     result_.tablet = tablet_.id();
     result_.runs = tablet_.version().runs.size();
@@ -58,10 +59,10 @@ class Gather {
 
  private:
   void add_plans(const ShardContext& shard) {
-    ReclaimOutlook& outlook = tablet_.reclaim_outlook();
+    ReclaimOutlook& outlook = reclaim_outlook(tablet_);
     result_.slack_due_us = outlook.slack_due_us(tablet_);
     result_.merge_due_us = outlook.merge_due_us(tablet_);
-    const ReclaimAttempt& attempt = tablet_.reclaim_attempt();
+    const ReclaimAttempt& attempt = reclaim_attempt(tablet_);
     const int64_t rests_us =
         std::max<int64_t>(shard.reclaim_rests_until_us - shard.runtime.timers.now_us(), 0);
     result_.not_before_us = std::max(attempt.not_before_us, now_us_ + rests_us);
@@ -122,7 +123,7 @@ int64_t reclaim_lead_us(Tablet& tablet) {
   const int64_t within_us = tablet.schema().options.reclaim_within_us;
   const auto most_us =
       static_cast<int64_t>(ReclaimAttempt::kMostLead * static_cast<double>(within_us));
-  return std::min(tablet.reclaim_attempt().lead_us + ReclaimAttempt::again_us(within_us), most_us);
+  return std::min(reclaim_attempt(tablet).lead_us + ReclaimAttempt::again_us(within_us), most_us);
 }
 
 ReclaimSituation reclaim_situation(Tablet& tablet, const ReclaimView& view) {

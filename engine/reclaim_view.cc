@@ -444,10 +444,4 @@ double ReclaimView::dead(int64_t at_us) const {
 
 ReclaimView reclaim_view(Tablet& tablet) { return Deaths(tablet).take(); }
 
-int64_t reclaim_grace_us(Tablet& tablet) {
-  const int64_t within_us = tablet.schema().options.reclaim_within_us;
-  const int64_t margin_us = tablet.shard().options.removal_margin_us;
-  return within_us > kNeverUs - margin_us ? kNeverUs : within_us + margin_us;
-}
-
 }  // namespace cellar::engine

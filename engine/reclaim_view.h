@@ -63,7 +63,4 @@ struct ReclaimView {
 
 ReclaimView reclaim_view(Tablet& tablet);
 
-// How long a dead cell may lie before it is overdue: reclaim_within and the margin.
-int64_t reclaim_grace_us(Tablet& tablet);
-
 }  // namespace cellar::engine

@@ -16,6 +16,7 @@
 #include "engine/maintenance.h"
 #include "engine/node.h"
 #include "engine/old_logs.h"
+#include "engine/open_tablet.h"
 #include "engine/preview_estimate.h"
 #include "engine/row_reads.h"
 #include "engine/shard_context.h"
@@ -25,14 +26,6 @@
 #include "engine/tablet_seed.h"
 
 namespace cellar::engine {
-
-// What recovery found out about one tablet.
-struct RecoveredTablet {
-  TabletId id;
-  uint64_t version = kAbsent;   // of its manifest entry, before the edit
-  TabletState state;            // with the spans that it needs from now on
-  std::vector<LogId> old_logs;  // of earlier sessions that it still names
-};
 
 struct ReclaimPart;
 
@@ -105,10 +98,9 @@ class ShardEngine final : public Engine, private TabletWatcher {
   SessionBlobIds& blob_ids() { return context_.ids; }
   // Of those that are here, in the order asked for; of the descriptor only the id. Yields now and
   // then.
-  // tablet_figures.cc
+  // shard_figures.cc
   Async<std::vector<TabletFigures>> figures(std::vector<TabletId> ids);
   // Of those that are here and stay; `files`: so many of the worst are told, 0: none.
-  // reclaim_report.cc
   Async<ReclaimPart> reclaim_part(std::vector<TabletId> ids, size_t files);
   // Likewise.
   std::vector<TabletContents> contents(const std::vector<TabletId>& ids) const;

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/maintenance.h"
 #include "engine/reshape_plan.h"
 #include "engine/shard_context.h"
 #include "engine/tablet.h"

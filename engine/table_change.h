@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/manifest/table_state.h"
 #include "engine/model/schema.h"
 #include "engine/table_map.h"
 
@@ -85,5 +86,12 @@ TableOptions known_to_format(TableOptions options, uint32_t format);
 
 // NOT_FOUND: the table, or a family to alter or drop. ALREADY_EXISTS: a family to add.
 Result<void> check_exists(const TableChange& change, const TableMap& tables);
+
+// A table that was dropped and can still be restored.
+struct DroppedTable {
+  TableEntry entry;
+  DropMark mark;
+  uint64_t bytes = 0;  // about as many are held for it
+};
 
 }  // namespace cellar::engine

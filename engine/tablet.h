@@ -16,6 +16,8 @@
 //   5. Manifest edits of the tablet are made one at a time, under edit_lock().
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <deque>
 #include <memory>
 #include <optional>
@@ -27,8 +29,6 @@
 #include "engine/filter/named_columns.h"
 #include "engine/read/cell_watch.h"
 #include "engine/read/row_start.h"
-#include "engine/reclaim_attempt.h"
-#include "engine/reclaim_outlook.h"
 #include "engine/row_conditions.h"
 #include "engine/row_samples.h"
 #include "engine/run_shapes.h"
@@ -42,6 +42,12 @@
 namespace cellar::engine {
 
 class RowReads;  // row_reads.h
+
+// What a component above keeps with a tablet, for as long as the tablet lives.
+class TabletAttachment {
+ public:
+  virtual ~TabletAttachment() = default;
+};
 
 class Tablet final : public ReplayTarget, private ConditionHost {
  public:
@@ -157,8 +163,10 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   uint64_t reads() const { return reads_; }
   uint64_t writes() const { return writes_; }
   const RowSamples& samples() const { return samples_; }
-  ReclaimOutlook& reclaim_outlook() { return outlook_; }
-  ReclaimAttempt& reclaim_attempt() { return attempt_; }
+  // What reclaiming keeps about the tablet (reclaim_state.h), which makes it at its first look.
+  std::unique_ptr<TabletAttachment>& reclaim_state() { return reclaim_state_; }
+  // How long a dead cell may lie before it is overdue: reclaim_within and the margin.
+  int64_t reclaim_grace_us() const;
   uint64_t publications() const { return publications_; }  // of versions
   // Which way of merging is at work: levelled or time_window.
   Compaction compaction() const { return compaction_; }
@@ -231,8 +239,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   uint64_t writes_ = 0;
   size_t runs_behind_ = 0;
   RowSamples samples_;
-  ReclaimOutlook outlook_;
-  ReclaimAttempt attempt_;
+  std::unique_ptr<TabletAttachment> reclaim_state_;
   Compaction compaction_ = Compaction::automatic;  // until the first look
   uint64_t publications_ = 0;
   int64_t newest_flushed_us_ = INT64_MIN;
@@ -246,5 +253,8 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   AsyncMutex edit_lock_;
   std::optional<AsyncMutex::Lock> drop_lock_;
 };
+
+// The tablets of a shard.
+using TabletTableOfShard = absl::flat_hash_map<TabletId, std::unique_ptr<Tablet>>;
 
 }  // namespace cellar::engine

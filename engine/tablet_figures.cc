@@ -11,47 +11,6 @@
 namespace cellar::engine {
 namespace {
 
-// So much is done between two yields: a tablet whose outlook is fresh counts one.
-constexpr size_t kCostOfTurn = 64;
-constexpr size_t kLookCost = 16;
-
-}  // namespace
-
-uint64_t zstd_bytes_of(const Tablet& tablet) {
-  uint64_t bytes = 0;
-  for (const TabletRun& run : tablet.version().runs) {
-    for (const Ref<TabletTable>& table : run.tables) {
-      if (table->meta().compression == Compression::zstd) bytes += table->slice().bytes();
-    }
-  }
-  return bytes;
-}
-
-namespace {
-
-TabletFigures figures_of(Tablet& tablet) {
-  TabletFigures figures;
-  static_cast<ReclaimFigures&>(figures) = tablet.reclaim_outlook().figures(tablet);
-  figures.tablet.id = tablet.id();
-  for (const auto& memtable : tablet.version().memtables) {
-    figures.unflushed_bytes += memtable->entries.content_bytes();
-  }
-  for (const TabletRun& run : tablet.version().runs) {
-    figures.tables += run.tables.size();
-    for (const Ref<TabletTable>& table : run.tables) figures.bytes += table->slice().bytes();
-  }
-  figures.bytes += figures.unflushed_bytes;
-  figures.zstd_bytes = zstd_bytes_of(tablet);
-  figures.runs = tablet.version().runs.size();
-  figures.compaction = tablet.compaction();
-  figures.reads = tablet.reads();
-  figures.writes = tablet.writes();
-  figures.last_stamp = tablet.last_stamp();
-  figures.has_held_data = tablet.writes() > 0 || tablet.has_unflushed() || figures.runs > 0;
-  figures.sampled_rows = tablet.samples().rows();
-  return figures;
-}
-
 // To the tablet that had it, or to the first of its table.
 void add_pinned(const std::vector<PinnedFile>& files, const TableMap& map, int64_t margin_us,
                 std::vector<TabletFigures>& all) {
@@ -76,21 +35,6 @@ void add_pinned(const std::vector<PinnedFile>& files, const TableMap& map, int64
 }
 
 }  // namespace
-
-Async<std::vector<TabletFigures>> ShardEngine::figures(std::vector<TabletId> ids) {
-  std::vector<TabletFigures> all;
-  size_t cost = 0;
-  for (TabletId id : ids) {
-    const auto it = tablets_.find(id);
-    if (it == tablets_.end()) continue;  // moved or gone meanwhile
-    cost += it->second->reclaim_outlook().is_stale(*it->second) ? kLookCost : 1;
-    all.push_back(figures_of(*it->second));
-    if (cost < kCostOfTurn) continue;
-    cost = 0;
-    co_await yield_now();
-  }
-  co_return all;
-}
 
 Async<Result<std::vector<TabletFigures>>> NodeImpl::tablet_figures(ShardId from, TableId table) {
   const TableMap map = part(from).tables;  // as it is now, whatever happens meanwhile

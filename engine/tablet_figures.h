@@ -29,8 +29,4 @@ struct TabletFigures : ReclaimFigures {
   std::vector<std::string> sampled_rows;
 };
 
-class Tablet;
-// TabletFigures::zstd_bytes. On its shard.
-uint64_t zstd_bytes_of(const Tablet& tablet);
-
 }  // namespace cellar::engine

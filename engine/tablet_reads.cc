@@ -79,4 +79,9 @@ std::unique_ptr<ScanCursor> Tablet::make_cursor(const ReadSpec& spec, const Visi
   return cursor;
 }
 
+int64_t Tablet::reclaim_grace_us() const {
+  const int64_t within_us = schema().options.reclaim_within_us;
+  return within_us > INT64_MAX - margin_us() ? INT64_MAX : within_us + margin_us();
+}
+
 }  // namespace cellar::engine

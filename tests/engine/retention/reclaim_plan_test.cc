@@ -3,6 +3,7 @@
 #include "engine/reclaim_plan.h"
 
 #include "engine/reclaim.h"
+#include "engine/reclaim_state.h"
 #include "engine/shard_engine.h"
 #include "tests/engine/retention/reclaim_bed.h"
 
@@ -57,10 +58,10 @@ TEST_F(Plan, OfThoseThatMayBeginTheFirstDeadlineIsNextAndTheOtherFollows) {
   ReclaimTurn turn = plan_after(2 * kHourUs);
   ASSERT_EQ(turn.tablet, &tablet_of("b"));
   EXPECT_EQ(turn.following, &tablet_of("a"));
-  EXPECT_LT(tablet_of("b").reclaim_outlook().slack_deadline_us(tablet_of("b")),
-            tablet_of("a").reclaim_outlook().slack_deadline_us(tablet_of("a")));
+  EXPECT_LT(reclaim_outlook(tablet_of("b")).slack_deadline_us(tablet_of("b")),
+            reclaim_outlook(tablet_of("a")).slack_deadline_us(tablet_of("a")));
   // One that may not begin yet lets the other go first.
-  tablet_of("b").reclaim_attempt().not_before_us = turn.begin_us + kMinuteUs;
+  reclaim_attempt(tablet_of("b")).not_before_us = turn.begin_us + kMinuteUs;
   turn = plan_after(0);
   EXPECT_EQ(turn.tablet, &tablet_of("a"));
   EXPECT_EQ(turn.following, &tablet_of("b"));
@@ -81,13 +82,13 @@ TEST_F(Plan, WhatIsInMemoryIsWrittenAndThenReadSoItsWorkBeginsEarlier) {
   create("b", 10 * kMinuteUs);
   fill("a", 5 * kMinuteUs);
   (void)plan_after(kMinuteUs);
-  const int64_t on_disk_us = tablet_of("a").reclaim_attempt().lead_us;
+  const int64_t on_disk_us = reclaim_attempt(tablet_of("a")).lead_us;
   EXPECT_GT(on_disk_us, 0);
   ASSERT_TRUE(
       node_.write("a", "row", {set_cell("f:more", now_us(), std::string(kValueBytes, 'm'))}));
   (void)plan_after(kMinuteUs);
   // Three values are read and one is written, where two were read.
-  const double times = static_cast<double>(tablet_of("a").reclaim_attempt().lead_us) /
+  const double times = static_cast<double>(reclaim_attempt(tablet_of("a")).lead_us) /
                        static_cast<double>(on_disk_us);
   EXPECT_NEAR(times, 2, 0.2);
 }
