@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/audit_trail.h"
+#include "engine/catalog/audit_trail.h"
+#include "engine/catalog/table_change.h"
+#include "engine/catalog/table_map.h"
 #include "engine/clock_report.h"
 #include "engine/engine.h"
 #include "engine/manifest/table_state.h"
@@ -18,8 +20,6 @@
 #include "engine/store/blob_store.h"
 #include "engine/store/log_store.h"
 #include "engine/store/manifest_store.h"
-#include "engine/table_change.h"
-#include "engine/table_map.h"
 #include "engine/tablet_figures.h"
 #include "io/runtime/mailbox.h"
 #include "io/runtime/runtime.h"

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/catalog/table_map.h"
 #include "engine/model/schema.h"
 #include "engine/model/types.h"
 #include "engine/reclaim_figures.h"
-#include "engine/table_map.h"
 
 namespace cellar::engine {
 

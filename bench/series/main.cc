@@ -25,7 +25,7 @@
 #include "bench/embedded/tally.h"
 #include "bench/series/table_blocks.h"
 #include "engine/read/scan.h"
-#include "engine/shard_figures.h"
+#include "engine/shard/shard_figures.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
 #include "io/runtime/event.h"

@@ -32,7 +32,7 @@ struct Node {
     return {kind, terabytes * 1e12 / cores, ingest_mbs * 1e6 / cores, age_s};
   }
   // Memtables take half of a shard's memory at most, and the largest is flushed when they do; under
-  // even load that one is about twice the mean (engine/maintenance.h).
+  // even load that one is about twice the mean (engine/shard/maintenance.h).
   Policy policy() const {
     Policy p;
     p.tablet_bytes = tablet_gib * (1 << 30);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/table_map.h"
+#include "engine/catalog/table_map.h"
 
 namespace cellar::engine {
 

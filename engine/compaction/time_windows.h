@@ -2,7 +2,7 @@
 //
 // Such data needs hardly any merging. Every flush holds a stretch of time of its own, a read of
 // some stretch looks into few runs, and the oldest run dies as a whole and is taken away unread
-// (engine/reclaim.h): each byte is written once. What merging is still for is to bound how many
+// (engine/gc/reclaim.h): each byte is written once. What merging is still for is to bound how many
 // runs there are. So nothing is merged while there are at most kMostTimeRuns, and then only what
 // lies in one window of time, so that what is merged dies together:
 //

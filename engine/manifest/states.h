@@ -19,8 +19,8 @@
 
 namespace cellar::engine {
 
-// For how long after their issue tokens are known (engine/token_memory.h). Raising the window does
-// not bring back what was forgotten under the one before.
+// For how long after their issue tokens are known (engine/write/token_memory.h). Raising the window
+// does not bring back what was forgotten under the one before.
 struct TokenWindow {
   int64_t window_us = 0;  // 0: no start has known of tokens
   int64_t raised_us = 0;  // for tokens issued up to here

@@ -82,9 +82,9 @@ inline constexpr uint32_t kMaxBlockBytes = 1u << 20;
 // option of a table: see BottomCompression.
 enum class Compression : uint8_t { none = 0, lz4 = 1, zstd = 2 };
 
-// Of files that merges write where nothing older lies below them (engine/bottom_compression.h):
-// Zstandard where it pays, as `compression` says, or Zstandard wherever it saves bytes. Numbers are
-// on disk and on the wire.
+// Of files that merges write where nothing older lies below them
+// (engine/jobs/bottom_compression.h): Zstandard where it pays, as `compression` says, or Zstandard
+// wherever it saves bytes. Numbers are on disk and on the wire.
 enum class BottomCompression : uint8_t { automatic = 0, same = 1, zstd = 2 };
 
 // Which runs of a tablet are merged (engine/compaction/strategy.h): chosen for each by its rules

@@ -1,5 +1,5 @@
 // Idempotency tokens as values: the token that a write carries, and the record that is kept under
-// it (SEMANTICS 2). What is done with them: engine/token_memory.h.
+// it (SEMANTICS 2). What is done with them: engine/write/token_memory.h.
 //
 // A token's id, as it stands in its key (key.h), is whose it is and the token together:
 //   client size: u8, client, token

@@ -9,7 +9,7 @@
 // local log of edits.
 //
 // One store serves the node and belongs to shard 0; other shards reach it by mailbox (see
-// engine/manifest_client.h).
+// engine/files/manifest_client.h).
 #pragma once
 
 #include <compare>

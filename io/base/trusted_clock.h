@@ -5,7 +5,7 @@
 //   2. it is never later than its anchor plus the boot time that passed since then plus 500 ppm, so
 //      a wall clock that jumps ahead hides nothing;
 //   3. it never passes what the anchor permits: that much is durable, so that a later start can
-//      begin no earlier than any answer that was given (engine/clock_keeper.h renews it);
+//      begin no earlier than any answer that was given (engine/node/clock_keeper.h renews it);
 //   4. it is never before its anchor, nor before a reading that was raised to.
 // When (3) holds it up, because no anchor came, it stands still, and nothing dies.
 //

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/backup.h"
+#include "engine/backup/backup.h"
 #include "io/disk/backend.h"
 #include "io/disk/file.h"
 #include "io/runtime/gate.h"

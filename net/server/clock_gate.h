@@ -1,5 +1,5 @@
 // ClockGate: whether a request may be answered by the shard's trusted clock as it stands
-// (engine/clock_keeper.h). After an idle time the first request waits for one anchor; where no
+// (engine/node/clock_keeper.h). After an idle time the first request waits for one anchor; where no
 // anchor can be had, requests are answered at the standing time while it lags little, and refused
 // afterwards.
 #pragma once

@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
+#include "engine/catalog/table_map.h"
 #include "engine/engine.h"
 #include "engine/filter/compiled_filter.h"
-#include "engine/table_map.h"
 #include "io/runtime/mailbox.h"
 #include "io/runtime/timers.h"
 #include "net/server/kept_body.h"

@@ -1,15 +1,16 @@
-// DropStep: the first of the two steps of a DropRowRange with a token (engine/range_tokens.h): the
-// commit in the table's first tablet. The others are asked once it is durable; meanwhile the
-// request is held at its session (Session::hold_for), so that what the connection sent behind it
-// is not overtaken. What the step did is not undone, whatever becomes of the request.
+// DropStep: the first of the two steps of a DropRowRange with a token
+// (engine/write/range_tokens.h): the commit in the table's first tablet. The others are asked once
+// it is durable; meanwhile the request is held at its session (Session::hold_for), so that what the
+// connection sent behind it is not overtaken. What the step did is not undone, whatever becomes of
+// the request.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "engine/catalog/table_map.h"
 #include "engine/engine.h"
-#include "engine/table_map.h"
 #include "io/base/result.h"
 
 namespace cellar::server {

@@ -1,6 +1,6 @@
 // What concerns the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
-#include "engine/range_tokens.h"
-#include "engine/shard_figures.h"
+#include "engine/shard/shard_figures.h"
+#include "engine/write/range_tokens.h"
 #include "io/base/time_text.h"
 #include "net/server/dispatch.h"
 #include "net/server/login.h"

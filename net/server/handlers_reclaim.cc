@@ -1,5 +1,5 @@
-// How far behind reclaiming is, and why (engine/reclaim_report.h).
-#include "engine/reclaim_report.h"
+// How far behind reclaiming is, and why (engine/node/reclaim_report.h).
+#include "engine/node/reclaim_report.h"
 #include "net/server/dispatch.h"
 #include "net/server/shard_server.h"
 #include "net/wire/operate.h"

@@ -1,5 +1,5 @@
 // NodeMemory: what the serving side of a whole node holds for its clients, over all shards. The
-// engine leaves a quarter of the node's budget for it (engine/shard_engine.cc).
+// engine leaves a quarter of the node's budget for it (engine/shard/shard_engine.cc).
 //
 //   answers   chunks of streams that are being built, and answers that clients do not take yet.
 //             When it is full, streams wait; a stream adds at most one chunk after it has looked,

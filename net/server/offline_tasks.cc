@@ -1,6 +1,6 @@
 #include "net/server/offline_tasks.h"
 
-#include "engine/backup.h"
+#include "engine/backup/backup.h"
 #include "engine/store/format_file.h"
 #include "engine/store/local_stores.h"
 #include "io/disk/pool_fs.h"

@@ -26,7 +26,7 @@
 
 #include <boost/intrusive/list.hpp>
 
-#include "engine/table_map.h"
+#include "engine/catalog/table_map.h"
 #include "io/runtime/timers.h"
 #include "net/server/map_wait.h"
 #include "net/server/memory_queue.h"

@@ -9,8 +9,8 @@
 
 #include <string>
 
+#include "engine/catalog/table_map.h"
 #include "engine/model/read_spec.h"
-#include "engine/table_map.h"
 
 namespace cellar::server {
 

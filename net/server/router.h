@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "engine/table_map.h"
+#include "engine/catalog/table_map.h"
 #include "io/base/result.h"
 #include "net/wire/frame.h"
 #include "net/wire/status.h"

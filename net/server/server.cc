@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/local_node.h"
+#include "engine/node/local_node.h"
 #include "engine/store/format_file.h"
 #include "io/base/log_setup.h"
 #include "io/base/random.h"

@@ -2,10 +2,10 @@
 // BatchWrite is every other: rows of several tablets, or a tablet of another shard, or a range
 // delete over many. Both are pooled; neither is a coroutine.
 //
-// A row whose tablet is held for a reshape (engine/table_map.h) is not submitted: the request goes
-// back to its session as a whole, before anything of it was done (Session::hold). What was handed
-// to another shard before its tablet was held arrives there before it is sealed; so nothing of a
-// batch, and no part of a range delete, meets a tablet that is gone.
+// A row whose tablet is held for a reshape (engine/catalog/table_map.h) is not submitted: the
+// request goes back to its session as a whole, before anything of it was done (Session::hold). What
+// was handed to another shard before its tablet was held arrives there before it is sealed; so
+// nothing of a batch, and no part of a range delete, meets a tablet that is gone.
 //
 // Order: rows are submitted, and handed to other shards, inside the call that handles the frame, in
 // the order in which they stand in it. A row's tablet is on one shard and a mailbox keeps the order
@@ -20,8 +20,8 @@
 #include <optional>
 #include <vector>
 
+#include "engine/catalog/table_map.h"
 #include "engine/engine.h"
-#include "engine/table_map.h"
 #include "io/runtime/mailbox.h"
 #include "io/runtime/timers.h"
 #include "net/server/kept_body.h"

@@ -1,4 +1,4 @@
-#include "engine/guards.h"
+#include "engine/retention/guards.h"
 
 #include <gtest/gtest.h>
 

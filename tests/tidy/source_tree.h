@@ -20,7 +20,7 @@ struct SourceFile {
 std::filesystem::path source_root();
 // Every .h and .cc below these folders, sorted by path.
 std::vector<SourceFile> read_sources(const std::vector<std::string>& folders);
-// "io/base/x.h" -> "io/base"; "engine/tablet.h" -> "engine".
+// "io/base/x.h" -> "io/base"; "engine/tablet/tablet.h" -> "engine".
 std::string room_of(std::string_view path);
 std::string read_text(const std::filesystem::path& path);
 

@@ -1,4 +1,4 @@
-#include "engine/compaction/reclaim_picker.h"
+#include "engine/gc/reclaim_picker.h"
 
 #include <gtest/gtest.h>
 

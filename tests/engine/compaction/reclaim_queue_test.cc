@@ -1,5 +1,5 @@
 // When reclaiming has to be begun: what a shard's whole queue asks for.
-#include "engine/compaction/reclaim_queue.h"
+#include "engine/gc/reclaim_queue.h"
 
 #include <gtest/gtest.h>
 

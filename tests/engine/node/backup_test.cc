@@ -1,11 +1,11 @@
 // Backups: what was acknowledged when one began is in it, what is shared is copied once, what was
 // interrupted is none, what is damaged is refused by name, and retention goes on in what is
 // restored.
-#include "engine/backup.h"
+#include "engine/backup/backup.h"
 
 #include <gtest/gtest.h>
 
-#include "engine/backup_file.h"
+#include "engine/backup/backup_file.h"
 #include "engine/store/local_manifest_store.h"
 #include "tests/engine/node/range_token_bed.h"
 #include "tests/support/test_node.h"

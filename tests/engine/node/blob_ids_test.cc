@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "engine/shard_engine.h"
+#include "engine/shard/shard_engine.h"
 #include "io/disk/faulty_fs.h"
 #include "tests/engine/retention/reclaim_bed.h"
 

@@ -1,6 +1,6 @@
 // Writers are slowed before anything is full: how fast they are answered, who waits, and that
 // nothing stands still. On simulated time, without a node (flow_node_test.cc has one).
-#include "engine/flow_control.h"
+#include "engine/write/flow_control.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 
 #include "engine/compaction/picker.h"
 #include "engine/engine.h"
-#include "engine/flow_control.h"
+#include "engine/write/flow_control.h"
 #include "io/runtime/background.h"
 #include "io/runtime/sim_loop.h"
 

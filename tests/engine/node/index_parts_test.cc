@@ -1,7 +1,7 @@
 // Which tables have their index in parts: from where whole ones would take a good share of the
 // cache, and never in a directory whose format does not know it; and what open tables take in
 // memory then.
-#include "engine/index_parts.h"
+#include "engine/jobs/index_parts.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "engine/range_tokens.h"
+#include "engine/write/range_tokens.h"
 #include "io/disk/faulty_fs.h"
 #include "tests/engine/node/range_token_bed.h"
 #include "tests/support/seeds.h"

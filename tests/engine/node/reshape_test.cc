@@ -1,6 +1,6 @@
 // Splits, merges and moves, one property each: what they answer and refuse, what they do to data,
 // blobs, stamps and logs. Random mixes of them are in reshape_random_test.cc.
-#include "engine/reshape.h"
+#include "engine/node/reshape.h"
 
 #include <gtest/gtest.h>
 

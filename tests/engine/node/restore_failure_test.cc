@@ -2,7 +2,7 @@
 // what was written is left.
 #include <gtest/gtest.h>
 
-#include "engine/backup.h"
+#include "engine/backup/backup.h"
 #include "io/disk/faulty_fs.h"
 #include "tests/support/test_node.h"
 

@@ -1,5 +1,5 @@
 // Who holds a blob that several tablets name: the last to let go removes it, and nobody before.
-#include "engine/shared_blobs.h"
+#include "engine/files/shared_blobs.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include "engine/compaction/time_windows.h"
 #include "engine/node.h"
-#include "engine/shard_figures.h"
+#include "engine/shard/shard_figures.h"
 #include "io/disk/tracing_fs.h"
 #include "tests/support/test_node.h"
 

@@ -1,5 +1,5 @@
 // What a shard's memory of tokens holds and forgets, and how long a window counts that was changed.
-#include "engine/token_memory.h"
+#include "engine/write/token_memory.h"
 
 #include <gtest/gtest.h>
 

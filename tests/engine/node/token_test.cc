@@ -2,7 +2,7 @@
 // is answered as the first was, and for as long as promised; nothing else ever sees a token.
 #include <gtest/gtest.h>
 
-#include "engine/token_memory.h"
+#include "engine/write/token_memory.h"
 #include "io/disk/faulty_fs.h"
 #include "tests/engine/node/alter_bed.h"
 #include "tests/engine/node/token_bed.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/reclaim_report.h"
+#include "engine/node/reclaim_report.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

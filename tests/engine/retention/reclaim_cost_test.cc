@@ -1,8 +1,8 @@
 // What it costs to look for something to reclaim, in steps, turns and edits.
 #include <gtest/gtest.h>
 
-#include "engine/reclaim_view.h"
-#include "engine/shard_engine.h"
+#include "engine/gc/reclaim_view.h"
+#include "engine/shard/shard_engine.h"
 #include "io/base/random.h"
 #include "tests/engine/retention/reclaim_bed.h"
 

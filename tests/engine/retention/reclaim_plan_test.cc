@@ -1,10 +1,10 @@
 // Whose turn it is in a shard: of two tables with dead bytes, by their deadlines, and how early
 // each begins.
-#include "engine/reclaim_plan.h"
+#include "engine/gc/reclaim_plan.h"
 
-#include "engine/reclaim.h"
-#include "engine/reclaim_state.h"
-#include "engine/shard_engine.h"
+#include "engine/gc/reclaim.h"
+#include "engine/gc/reclaim_state.h"
+#include "engine/shard/shard_engine.h"
 #include "tests/engine/retention/reclaim_bed.h"
 
 namespace cellar::support {

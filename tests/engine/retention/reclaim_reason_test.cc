@@ -1,12 +1,12 @@
 // Every reason why something dead is still on disk, from the state that reclaiming decides by.
-#include "engine/reclaim_reason.h"
+#include "engine/gc/reclaim_reason.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "engine/gc/reclaim_part.h"
 #include "engine/reclaim_figures.h"
-#include "engine/reclaim_part.h"
 
 namespace cellar::engine {
 namespace {

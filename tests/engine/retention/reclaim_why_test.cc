@@ -2,7 +2,7 @@
 // read.
 #include <gtest/gtest.h>
 
-#include "engine/node_impl.h"
+#include "engine/node/node_impl.h"
 #include "engine/read/scan.h"
 #include "engine/store/blob_files.h"
 #include "io/disk/faulty_fs.h"

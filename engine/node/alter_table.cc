@@ -1,0 +1,201 @@
+// Altering a table: its schema changes in one manifest edit and is then installed in every tablet.
+//
+//   plan -> stamp of the changes -> manifest edit -> every tablet -> every map -> answer
+//
+// All under the catalog lock, so one change of the catalog runs at a time.
+//
+// What a tablet does. It installs a schema in a plain call, between two commits: a commit is judged
+// and inserted in one plain call too, so each goes wholly by the schema before or by the one after.
+// From there on writes to a dropped family are NOT_FOUND and reads do not show it.
+//
+// Why a family that is added again is empty. Its cells are dead where their stamp is at or below
+// FamilySchema::created (read/fate.h). Say that it was dropped by edit D and is added by edit A.
+//   1. No tablet takes a write to the family between the installation of D and that of A. So every
+//      old cell of a tablet, those still on their way to the disk included, has a stamp that the
+//      tablet had given out when D was installed, which is before A was planned.
+//   2. `created` is the greatest of all tablets' last stamps, asked for after A was planned. By (1)
+//      it is at or above every old cell's stamp. It is one number for the table, hence the
+//      greatest.
+//   3. A tablet raises its last stamp to `created` when it installs A, so new cells lie above it.
+//
+// A crash at any point changes nothing of this.
+//   Before the edit is durable: the table is as it was.
+//   After it, before all tablets have installed it: the start opens every tablet with the schema of
+//      the manifest. Of a drop: what was written to the family meanwhile was committed before the
+//      change was answered, and is hidden with the rest; (1) holds with "the start" for "the
+//      installation". Of an addition: nothing was written to the family, no tablet took it.
+//   Any time later: a tablet begins with a last stamp of at least the newest `created` of its
+//      schema, whether or not a commit with a greater one has reached the disk, so (3) holds.
+//   An edit of unknown outcome stops the writes of every shard until the next start: a write to a
+//      family whose drop may be durable must not be acknowledged, it would vanish with the restart.
+//
+// Another rule. The change has one stamp E for all tablets, above all that was committed when the
+// tablets were asked, and is in force from E on. Before they are asked they know which rules come,
+// and from then on refuse, for a moment, a write that these refuse: so none that is stamped after E
+// is dead by the rule of E when it is written. Each shard's clock is raised to E with the change,
+// for reads go by E from then on. For reads a rule is a matter of the timeline
+// (retention/family_retention.h), so it makes no difference when a tablet learns of it, except to a
+// merge that was planned later than E and judges by the rules before. Such a merge is not installed
+// (is_outdated() in plan_merge.h).
+//
+// Who works with the schema before. A cursor pins its snapshot together with what it reads: it
+// began before the answer and sees the table as it was. A merge that was planned before a drop
+// keeps the cells of the family, which the new schema hides all the same. One that was planned
+// while the family did not exist leaves its cells out, and all of its inputs were written before
+// the family could be added again, so nothing of the new one is among them.
+#include <algorithm>
+#include <utility>
+
+#include "engine/catalog/describe_change.h"
+#include "engine/node/node_impl.h"
+#include "engine/retention/change_rule.h"
+
+namespace cellar::engine {
+
+Async<Result<TableEntry>> NodeImpl::alter_table(ShardId from, TableChange change, Author by) {
+  auto there = [this, mine = std::move(change), who = std::move(by)]() mutable {
+    return alter_here(std::move(mine), std::move(who));
+  };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+namespace {
+
+// Gives the families that get another rule their history.
+Result<void> replace_rules(Catalog::Alteration& alteration, CommitStamp stamp, CommitStamp settled,
+                           bool close_oldest_undo_window) {
+  TableSchema& schema = alteration.entry.schema;
+  const auto now_us = static_cast<int64_t>(stamp.value() / 1000);
+  for (FamilySchema& family : schema.families) forget_rules(family, settled, now_us);
+  for (const FamilySchema& before : alteration.ruled) {
+    FamilySchema& family = *schema.find_family(before.name);
+    RuleChange change;
+    change.rule = std::exchange(family.rule, before.rule);
+    change.stamp = stamp;
+    change.now_us = now_us;
+    change.close_oldest_undo_window = close_oldest_undo_window;
+    TRY(family, change_rule(family, change));
+  }
+  return {};
+}
+
+}  // namespace
+
+Async<Result<NodeImpl::Stamps>> NodeImpl::stamps_of(const std::vector<std::vector<TabletId>>& ids) {
+  std::vector<CommitStamp> last(shards());
+  std::vector<CommitStamp> settled(shards());
+  auto ask = [this, &ids, &last, &settled](ShardId shard) -> Async<Result<void>> {
+    last[shard.value()] = part(shard).engine.last_stamp(ids[shard.value()]);
+    settled[shard.value()] = part(shard).engine.settled(ids[shard.value()]);
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on_every_shard(std::move(ask)));
+  co_return Stamps{*std::max_element(last.begin(), last.end()),
+                   *std::min_element(settled.begin(), settled.end())};
+}
+
+// Sets `created` of the families that the alteration adds, and the history of those that get
+// another rule: one stamp for the table, above everything that its tablets have committed and not
+// before any shard's clock.
+Async<Result<void>> NodeImpl::stamp_changes(Catalog::Alteration& alteration,
+                                            const std::vector<std::vector<TabletId>>& ids,
+                                            bool close_oldest_undo_window) {
+  CO_TRY(const Stamps stamps, co_await stamps_of(ids));
+  const CommitStamp created = stamps.last;
+  for (FamilySchema& family : alteration.entry.schema.families) {
+    const auto& added = alteration.added;
+    if (std::find(added.begin(), added.end(), family.name) != added.end()) family.created = created;
+  }
+  if (alteration.ruled.empty()) co_return Result<void>{};
+  co_return replace_rules(alteration, CommitStamp{created.value() + 1}, stamps.settled,
+                          close_oldest_undo_window);
+}
+
+Async<Result<TableEntry>> NodeImpl::alter_here(TableChange change, Author by) {
+  (void)co_await clock_.catch_up();
+  AsyncMutex::Lock lock = co_await catalog_lock_.lock();
+  CO_TRY(Catalog::Alteration alteration, catalog_.plan_alter(change));
+  if (alteration.empty) co_return std::move(alteration.entry);
+  CO_TRY_VOID(check_format(alteration.entry.schema.options, options_.format,
+                           catalog_.map().find(Bytes(change.name))->schema.options));
+  const std::vector<std::vector<TabletId>> ids = tablets_of(alteration.entry);
+  if (alteration.ruled.empty()) {
+    co_return co_await alter_expected(std::move(alteration), std::move(change), ids, std::move(by));
+  }
+  const TableSchema before = catalog_.map().find(Bytes(change.name))->schema;
+  CO_TRY_VOID(co_await expect_rules(ids, alteration.entry.schema));
+  auto altered =
+      co_await alter_expected(std::move(alteration), std::move(change), ids, std::move(by));
+  if (!altered) CO_TRY_VOID(co_await expect_rules(ids, before));
+  co_return altered;
+}
+
+Async<Result<void>> NodeImpl::expect_rules(const std::vector<std::vector<TabletId>>& ids,
+                                           const TableSchema& coming) {
+  auto expect = [this, &ids, &coming](ShardId shard) -> Async<Result<void>> {
+    part(shard).engine.expect_rules(ids[shard.value()], coming);
+    co_return Result<void>{};
+  };
+  co_return co_await on_every_shard(std::move(expect));
+}
+
+Async<Result<TableEntry>> NodeImpl::alter_expected(Catalog::Alteration alteration,
+                                                   TableChange change,
+                                                   const std::vector<std::vector<TabletId>>& ids,
+                                                   Author by) {
+  if (!alteration.added.empty() || !alteration.ruled.empty()) {
+    CO_TRY_VOID(co_await stamp_changes(alteration, ids, change.close_oldest_undo_window));
+  }
+  auto entries =
+      describe_alteration(catalog_.map().find(Bytes(change.name))->schema, alteration.entry.schema);
+  co_return co_await put_in_force(std::move(alteration), ids, std::move(entries), std::move(by));
+}
+
+Async<Result<TableEntry>> NodeImpl::put_in_force(Catalog::Alteration alteration,
+                                                 const std::vector<std::vector<TabletId>>& ids,
+                                                 std::vector<AuditEntry> entries, Author by) {
+  std::vector<SubjectEdit> edits;
+  edits.push_back(catalog_.edit_of(alteration));
+  CO_TRY(const std::vector<uint64_t> versions,
+         co_await commit_change(std::move(edits), std::move(entries), std::move(by)));
+  catalog_.altered(alteration, versions.front());
+  auto install = [this, &ids,
+                  &schema = alteration.entry.schema](ShardId shard) -> Async<Result<void>> {
+    part(shard).engine.alter(ids[shard.value()], schema);
+    part(shard).install(catalog_.map());
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on_every_shard(std::move(install)));
+  co_return std::move(alteration.entry);
+}
+
+// ---- undoing
+
+Async<Result<TableEntry>> NodeImpl::undo_rule(ShardId from, RuleUndo undo, Author by) {
+  auto there = [this, mine = std::move(undo), who = std::move(by)]() mutable {
+    return undo_here(std::move(mine), std::move(who));
+  };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+// No new era begins, so nothing is stamped: the history is that in which the change was not made.
+// Merges have kept what it would bring back (FamilyRetention::firm). Whether the window is open is
+// judged by the most advanced of the shards' clocks, as merges do.
+Async<Result<TableEntry>> NodeImpl::undo_here(RuleUndo undo, Author by) {
+  (void)co_await clock_.catch_up();
+  AsyncMutex::Lock lock = co_await catalog_lock_.lock();
+  CO_TRY(Catalog::Alteration alteration, catalog_.plan_undo(undo));
+  const std::vector<std::vector<TabletId>> ids = tablets_of(alteration.entry);
+  CO_TRY(const Stamps stamps, co_await stamps_of(ids));
+  FamilySchema& family = *alteration.entry.schema.find_family(undo.family);
+  CO_TRY(family, undo_change(family, static_cast<int64_t>(stamps.last.value() / 1000)));
+  if (const auto valid = validate_family(family); !valid) {
+    co_return fail(Errc::failed_precondition, "the rule '{}' cannot come back: {}",
+                   describe_rule(family.rule), valid.error().message);
+  }
+  auto entries = describe_undo(catalog_.map().find(Bytes(undo.table))->schema,
+                               alteration.entry.schema, undo.family);
+  co_return co_await put_in_force(std::move(alteration), ids, std::move(entries), std::move(by));
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,147 @@
+// ShardEngine: the engine of one shard. Built by Node on its shard, and used, closed and destroyed
+// there.
+//
+// Life: recover() opens tablets and replays old logs; serve() takes the manifest versions of the
+// edit that named the new log, and from then on writes are taken; add() and the drop calls follow
+// the catalog; close() ends it in order. A crash needs nothing: destroy it after its loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/files/blob_reaper.h"
+#include "engine/files/old_logs.h"
+#include "engine/files/shared_blobs.h"
+#include "engine/manifest/tablet_seed.h"
+#include "engine/node.h"
+#include "engine/reshape/shard_reshape.h"
+#include "engine/shard/maintenance.h"
+#include "engine/shard/preview_estimate.h"
+#include "engine/tablet/open_tablet.h"
+#include "engine/tablet/row_reads.h"
+#include "engine/tablet/shard_context.h"
+#include "engine/tablet/tablet.h"
+
+namespace cellar::engine {
+
+struct ReclaimPart;
+
+struct ShardRecovery {
+  std::vector<RecoveredTablet> tablets;
+  ReplayReport replay;
+};
+
+class ShardEngine final : public Engine, private TabletWatcher {
+ public:
+  struct Setup {
+    ShardId shard;
+    uint32_t shards = 1;
+    EngineOptions options;
+    SessionEpoch session;
+    Mailbox& mailbox;           // this shard's
+    ManifestStore& manifest;    // shard 0's
+    OldLogs& old_logs;          // shard 0's
+    SharedBlobs& shared_blobs;  // shard 0's
+    TokenWindow tokens;
+    std::function<void()> ask_session;  // see SessionBlobIds
+    std::optional<Error> read_only{};   // why nothing may be written; see Node::open_read_only()
+  };
+  ShardEngine(const ShardEnv& env, Setup setup);
+  ~ShardEngine() override;
+
+  // ---- Engine ----
+  void submit(Write& write) override;
+  void submit(ConditionalWrite& write) override;
+  Result<std::unique_ptr<ScanCursor>> open_scan(TabletId tablet, Epoch epoch,
+                                                const ReadSpec& spec) override;
+  Result<ReadStart> start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec, CellSink& sink,
+                               const Clock* clock) override;
+  Async<Result<void>> flush(TabletId tablet) override;
+  Async<Result<void>> compact(TabletId tablet) override;
+  Result<uint64_t> tablet_bytes(TabletId tablet) const override;
+  EngineStats stats() const override;
+  const BlockCache::Stats& cache_stats() const { return cache_.stats(); }
+  size_t cache_packed_bytes() const { return cache_.packed_bytes(); }
+  const BlockLoader::Stats& load_stats() const { return loader_.stats(); }
+  const ShardContext& context() const { return context_; }
+  const TabletTableOfShard& tablets() const { return tablets_; }
+
+  // ---- for Node ----
+  // Opens the tablets, replays their spans, begins this session's log (read-only: none).
+  Async<Result<ShardRecovery>> recover(std::vector<TabletSeed> seeds);
+  // The edit with the recovered states went through. From here on writes are taken.
+  void serve(std::vector<std::pair<RecoveredTablet, uint64_t>> tablets, uint64_t torn_tail_bytes);
+  LogId log_id() const { return make_log_id(setup_.session, setup_.shard.value()); }
+  // New tablets, empty.
+  void add(std::vector<TabletSeed> seeds);
+  // The newest stamp that any of the tablets has given to a commit.
+  CommitStamp last_stamp(const std::vector<TabletId>& ids) const;
+  // See compact.h: for tests.
+  Async<Result<void>> compact_window(TabletId tablet, size_t first, size_t count);
+  // Up to where everything that they hold is settled (TableMeta::settled).
+  CommitStamp settled(const std::vector<TabletId>& ids) const;
+  // See Tablet.
+  void alter(const std::vector<TabletId>& ids, const TableSchema& schema);
+  // See Tablet::expect_rules.
+  void expect_rules(const std::vector<TabletId>& ids, const TableSchema& coming);
+  // See Tablet.
+  void hide(const std::vector<TabletId>& ids, bool hidden);
+  // See Tablet. begin_drop answers the manifest versions, in order.
+  Async<std::vector<uint64_t>> begin_drop(std::vector<TabletId> ids);
+  void cancel_drop(const std::vector<TabletId>& ids);
+  Async<void> finish_drop(std::vector<TabletId> ids);
+  ShardReshape& reshape() { return reshape_; }
+  BlobReaper& reaper() { return reaper_; }
+  SessionBlobIds& blob_ids() { return context_.ids; }
+  // Of those that are here, in the order asked for; of the descriptor only the id. Yields now and
+  // then.
+  // shard_figures.cc
+  Async<std::vector<TabletFigures>> figures(std::vector<TabletId> ids);
+  // Of those that are here and stay; `files`: so many of the worst are told, 0: none.
+  Async<ReclaimPart> reclaim_part(std::vector<TabletId> ids, size_t files);
+  // Likewise.
+  std::vector<TabletContents> contents(const std::vector<TabletId>& ids) const;
+  // As open_scan, with a watch. ABORTED also where the tablet goes by another version of the
+  // schema.
+  Result<std::unique_ptr<ScanCursor>> open_watched(TabletId tablet, Epoch epoch,
+                                                   uint64_t schema_version, const ReadSpec& spec,
+                                                   std::unique_ptr<CellWatch> watch);
+  // The manifest may or may not hold an edit: only the next start can tell.
+  void manifest_failed(const Error& error) { context_.stop_writes("the manifest failed", error); }
+  // No write is taken any more, and close() will not flush.
+  void stop_writes(const Error& why) { context_.stopped = why; }
+  // Flushes everything and seals the log. No call may be in flight or follow.
+  Async<Result<void>> close();
+
+ private:
+  void memtable_full(Tablet& tablet) override;
+  void memory_short() override { maintenance_.wake_flush(); }
+  void runs_changed(Tablet& tablet) override { maintenance_.runs_changed(tablet.id()); }
+  void logs_released(std::vector<LogId> logs) override;
+  template <class AnyWrite>
+  void hand_over(AnyWrite& write);
+  void watch_log();
+  FlowLevels flow_levels() const;
+  double backlog(BackgroundKind kind) const;
+  Result<Tablet*> find(TabletId id, Epoch epoch) const;
+  // For work that writes tables.
+  Result<Tablet*> find_to_write(TabletId id) const;
+
+  Setup setup_;
+  LogStore& logs_;
+  BlobReaper reaper_;
+  BlockCache cache_;
+  BlockLoader loader_;
+  ShardContext context_;
+  TabletTableOfShard tablets_;
+  RowReads row_reads_;
+  Maintenance maintenance_;
+  ShardReshape reshape_;
+  uint64_t torn_tail_bytes_ = 0;
+  uint64_t replayed_commits_ = 0;
+};
+
+}  // namespace cellar::engine
