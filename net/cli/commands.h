@@ -1,7 +1,8 @@
 // The commands: each does its work with a session and answers an exit code.
 #pragma once
 
-#include "net/cli/app.h"
+#include "net/cli/arguments.h"
+#include "net/cli/session.h"
 
 namespace cellar::cli {
 

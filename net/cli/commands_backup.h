@@ -1,6 +1,7 @@
 // `cellar backup`: backups that a node takes, looks at and restores.
 #pragma once
 
+#include "net/cli/arguments.h"
 #include "net/cli/commands.h"
 
 namespace cellar::cli {

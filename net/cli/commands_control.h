@@ -1,6 +1,7 @@
 // `cellar reload` and `cellar drain`: what an operator tells a node that serves.
 #pragma once
 
+#include "net/cli/arguments.h"
 #include "net/cli/commands.h"
 
 namespace cellar::cli {

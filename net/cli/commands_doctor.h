@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "net/cli/arguments.h"
 #include "net/cli/commands.h"
 
 namespace cellar::cli {

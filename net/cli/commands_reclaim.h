@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "net/cli/arguments.h"
 #include "net/cli/commands.h"
 #include "net/client/reclaim_client.h"
 

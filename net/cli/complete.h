@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "net/cli/app.h"
+#include "net/cli/arguments.h"
 
 namespace cellar::cli {
 

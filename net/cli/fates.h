@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "net/cli/app.h"
+#include "net/cli/session.h"
 
 namespace cellar::cli {
 

@@ -7,9 +7,10 @@
 #include <set>
 #include <string>
 
-#include "net/cli/app.h"
+#include "net/cli/arguments.h"
 #include "net/cli/checkpoint.h"
 #include "net/cli/record_source.h"
+#include "net/cli/session.h"
 
 namespace cellar::cli {
 

@@ -122,29 +122,6 @@ Result<void> check_no_command(const std::vector<std::string>& extras) {
 
 }  // namespace
 
-GlobalOptions GlobalOptions::over(const GlobalOptions& outer) const {
-  GlobalOptions all = *this;
-  const auto take = [](std::string& own, const std::string& other) {
-    if (own.empty()) own = other;
-  };
-  take(all.address, outer.address);
-  take(all.ca, outer.ca);
-  take(all.certificate, outer.certificate);
-  take(all.key, outer.key);
-  take(all.server_name, outer.server_name);
-  take(all.token_file, outer.token_file);
-  take(all.route_hint, outer.route_hint);
-  take(all.timeout, outer.timeout);
-  take(all.bytes, outer.bytes);
-  take(all.key_format, outer.key_format);
-  take(all.value_format, outer.value_format);
-  all.tls |= outer.tls;
-  all.no_verify |= outer.no_verify;
-  all.json |= outer.json;
-  all.escaped |= outer.escaped;
-  return all;
-}
-
 Result<Invocation> parse_invocation(const std::vector<std::string>& words) {
   Invocation out;
   out.any_word = !words.empty();

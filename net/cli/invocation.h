@@ -6,32 +6,9 @@
 #include <vector>
 
 #include "net/cli/arguments.h"
+#include "net/cli/session.h"
 
 namespace cellar::cli {
-
-// As they were written; empty: not given.
-struct GlobalOptions {
-  std::string address;
-  std::string ca;
-  std::string certificate;
-  std::string key;
-  std::string server_name;
-  std::string token_file;
-  std::string route_hint;
-  std::string timeout;
-  std::string bytes;
-  std::string key_format;
-  std::string value_format;
-  bool tls = false;
-  bool no_verify = false;
-  bool json = false;
-  bool escaped = false;
-  bool help = false;
-  bool version = false;
-
-  // These, and where they say nothing, `outer`.
-  GlobalOptions over(const GlobalOptions& outer) const;
-};
 
 struct Invocation {
   GlobalOptions globals;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "net/cli/app.h"
 #include "net/cli/columns.h"
 #include "net/cli/fates.h"
+#include "net/cli/session.h"
 
 namespace cellar::cli {
 

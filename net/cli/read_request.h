@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "net/cli/app.h"
+#include "net/cli/arguments.h"
+#include "net/cli/session.h"
 
 namespace cellar::cli {
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "net/cli/app.h"
+#include "net/cli/arguments.h"
 
 namespace cellar::cli {
 

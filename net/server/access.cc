@@ -4,7 +4,6 @@
 #include <span>
 
 #include "io/base/check.h"
-#include "net/server/dispatch.h"
 #include "net/server/shard_server.h"
 #include "net/wire/operate.h"
 

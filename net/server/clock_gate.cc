@@ -1,5 +1,6 @@
 #include "net/server/clock_gate.h"
 
+#include "engine/node/clock_keeper.h"
 #include "io/base/time_text.h"
 #include "net/server/shard_server.h"
 

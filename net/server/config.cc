@@ -10,10 +10,11 @@
 
 #include "net/server/config_pages.h"
 #include "net/server/exposure.h"
-#include "net/server/server.h"
 #include "net/server/settings.h"
 
 namespace cellar::server {
+
+std::string_view version() { return "0.1.0"; }
 namespace {
 
 constexpr std::string_view kVariablePrefix = "CELLAR_";

@@ -81,17 +81,14 @@ bool refuse_of_others(ShardServer& shard, Session& session, const wire::Frame& f
   return true;
 }
 
-}  // namespace
-
-Result<void> check_announced(ShardServer& shard, Session& session,
-                             const wire::FrameHeader& header) {
+Result<void> check_header(ShardServer& shard, Session& session, const wire::FrameHeader& header) {
   if (shard.policy().principals == nullptr) return {};
   Result<void> allowed = check_access_of(shard, session, header);
   if (!allowed) count_denial(shard, session, header, allowed.error());
   return allowed;
 }
 
-void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
+void handle_frame(ShardServer& shard, Session& session, const wire::Frame& frame) {
   const uint16_t op = frame.header.op;
   const bool before_hello =
       op == static_cast<uint16_t>(Op::Hello) || op == static_cast<uint16_t>(Op::Ping);
@@ -118,6 +115,24 @@ void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame) {
   if (!shard.options().owners.empty() && refuse_of_others(shard, session, frame)) return;
   if (asked) log_change(shard, session, frame);
   kHandlers[op](shard, session, frame);
+}
+
+class Dispatcher final : public RequestHandler {
+ public:
+  void handle(ShardServer& shard, Session& session, const wire::Frame& frame) const override {
+    handle_frame(shard, session, frame);
+  }
+  Result<void> check_announced(ShardServer& shard, Session& session,
+                               const wire::FrameHeader& header) const override {
+    return check_header(shard, session, header);
+  }
+};
+
+}  // namespace
+
+const RequestHandler& request_handler() {
+  static const Dispatcher kDispatcher;
+  return kDispatcher;
 }
 
 }  // namespace cellar::server

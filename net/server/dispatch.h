@@ -5,15 +5,15 @@
 
 #include <string_view>
 
+#include "net/server/request_handler.h"
 #include "net/server/session.h"
 #include "net/wire/body.h"
 #include "net/wire/frame.h"
 
 namespace cellar::server {
 
-void dispatch(ShardServer& shard, Session& session, const wire::Frame& frame);
-// Of a request whose body is still on its way: what can be refused without it.
-Result<void> check_announced(ShardServer& shard, Session& session, const wire::FrameHeader& header);
+// The handler of every operation of the protocol.
+const RequestHandler& request_handler();
 
 // ---- handlers_node.cc ----
 void handle_hello(ShardServer& shard, Session& session, const wire::Frame& frame);

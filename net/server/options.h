@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "engine/balance/options.h"
 #include "engine/options.h"
@@ -15,6 +16,9 @@
 #include "net/wire/frame.h"
 
 namespace cellar::server {
+
+// Of the program, as "0.1.0".
+std::string_view version();
 
 struct NetOptions {
   // Proxies before the node, and the clients that they name (PROXY protocol version 2).

@@ -33,8 +33,6 @@
 
 namespace cellar::server {
 
-std::string_view version();
-
 class Server {
  public:
   // Returns when the node is open and every shard listens. `clock` and `extra` (may be null)

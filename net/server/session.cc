@@ -5,7 +5,6 @@
 #include "io/base/time_text.h"
 #include "net/server/admission.h"
 #include "net/server/clock_gate.h"
-#include "net/server/dispatch.h"
 #include "net/server/proxy_header.h"
 #include "net/server/read_op.h"
 #include "net/server/shard_server.h"
@@ -212,7 +211,7 @@ void Session::serve(const Frame& frame) {
     error.applied = applied_so_far();
     return reply_error(frame.header, error);
   }
-  dispatch(shard_, *this, frame);
+  shard_.handler().handle(shard_, *this, frame);
   // After the hello the peer may send what the limits allow.
   if (greeted_) frames_.set_max_body_bytes(shard_.frame_bytes());
 }

@@ -1,5 +1,4 @@
 // What a session receives: its buffer, and the room of the node's memory that a large frame takes.
-#include "net/server/dispatch.h"
 #include "net/server/session.h"
 #include "net/server/shard_server.h"
 
@@ -83,7 +82,8 @@ void Session::begin_partial() {
 // False when the connection is over.
 bool Session::check_begun() {
   if (std::exchange(announced_, true)) return true;
-  const Result<void> allowed = check_announced(shard_, *this, frames_.begun_header());
+  const Result<void> allowed =
+      shard_.handler().check_announced(shard_, *this, frames_.begun_header());
   if (!allowed && answer_begun(allowed.error())) drop_frame();
   return !broken_;
 }

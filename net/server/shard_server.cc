@@ -6,7 +6,7 @@ namespace cellar::server {
 
 ShardServer::ShardServer(Shard& shard, engine::Node& node, const ServerOptions& options,
                          const NodeFacts& facts, const std::vector<ShardServer*>& peers,
-                         const Clock& wall, ExtraOps* extra)
+                         const Clock& wall, ExtraOps* extra, const RequestHandler& handler)
     : shard_(shard),
       node_(node),
       engine_(node.engine(shard.id())),
@@ -15,6 +15,7 @@ ShardServer::ShardServer(Shard& shard, engine::Node& node, const ServerOptions& 
       peers_(peers),
       wall_(wall),
       extra_(extra),
+      handler_(handler),
       frame_bytes_(server::frame_bytes(options.engine)),
       started_us_(wall.boot_us()),
       admission_(options.net.connections),

@@ -31,6 +31,7 @@
 #include "net/server/pool.h"
 #include "net/server/proxy_stage.h"
 #include "net/server/read_op.h"
+#include "net/server/request_handler.h"
 #include "net/server/request_meter.h"
 #include "net/server/session.h"
 #include "net/server/write_op.h"
@@ -69,7 +70,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   // filled before the first connection is accepted. `extra` may be null.
   ShardServer(Shard& shard, engine::Node& node, const ServerOptions& options,
               const NodeFacts& facts, const std::vector<ShardServer*>& peers, const Clock& wall,
-              ExtraOps* extra);
+              ExtraOps* extra, const RequestHandler& handler);
   ~ShardServer() override;
 
   // Serves what `listener` accepts until stop().
@@ -147,6 +148,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   // Reads wait for clients to take their answers.
   Result<void> admit_reply() const;
   ExtraOps* extra() { return extra_; }
+  const RequestHandler& handler() const { return handler_; }
   ShardServer& peer(ShardId shard) { return *peers_[shard.value()]; }
   uint32_t frame_bytes() const { return frame_bytes_; }
   int64_t started_us() const { return started_us_; }
@@ -218,6 +220,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   const std::vector<ShardServer*>& peers_;
   const Clock& wall_;
   ExtraOps* extra_;
+  const RequestHandler& handler_;
   const uint32_t frame_bytes_;
   const int64_t started_us_;
   Admission admission_;
