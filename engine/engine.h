@@ -21,7 +21,7 @@
 #include "engine/model/types.h"
 #include "engine/store/log_store.h"
 #include "io/base/result.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar {
 class Clock;  // io/base/clock.h

@@ -21,8 +21,8 @@
 #include "engine/store/log_store.h"
 #include "engine/store/manifest_store.h"
 #include "engine/tablet_figures.h"
-#include "io/runtime/mailbox.h"
-#include "io/runtime/runtime.h"
+#include "io/loop/mailbox.h"
+#include "io/loop/runtime.h"
 
 namespace cellar::engine {
 

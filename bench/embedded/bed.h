@@ -14,8 +14,8 @@
 #include "engine/store/local_stores.h"
 #include "io/base/clock.h"
 #include "io/disk/backend.h"
-#include "io/runtime/shard_pool.h"
-#include "io/runtime/stall_watch.h"
+#include "io/loop/shard_pool.h"
+#include "io/loop/stall_watch.h"
 
 namespace cellar::bench {
 

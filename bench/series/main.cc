@@ -28,7 +28,7 @@
 #include "engine/shard/shard_figures.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::bench {
 namespace {

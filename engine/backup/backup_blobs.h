@@ -7,7 +7,7 @@
 #include "engine/backup/backup_file.h"
 #include "engine/sstable/block_loader.h"
 #include "engine/sstable/table_reader.h"
-#include "io/runtime/throttle.h"
+#include "io/loop/throttle.h"
 
 namespace cellar::engine {
 

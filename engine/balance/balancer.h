@@ -10,8 +10,8 @@
 #include "engine/balance/load_book.h"
 #include "engine/balance/options.h"
 #include "engine/node.h"
-#include "io/runtime/event.h"
-#include "io/runtime/runtime.h"
+#include "io/loop/event.h"
+#include "io/loop/runtime.h"
 
 namespace cellar::engine {
 

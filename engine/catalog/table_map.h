@@ -12,7 +12,7 @@
 
 #include "engine/model/schema.h"
 #include "engine/model/types.h"
-#include "io/runtime/shard.h"
+#include "io/loop/shard.h"
 
 namespace cellar::engine {
 

@@ -13,7 +13,7 @@
 //   - tokens that count no more.
 //
 // It runs on its shard's loop in slices that the shard's Background grants and that end by the
-// clock (io/runtime/background.h), the tails of its tables included; what it holds in memory is one
+// clock (io/loop/background.h), the tails of its tables included; what it holds in memory is one
 // block an input, the blocks being written (TableWriter::kFlushBytes) and the write-behind of the
 // blob writer. An entry is never cut, so a slice with a cell of 10 MiB takes what that takes. It
 // ends with all outputs sealed, or with none: on failure or cancel() every output is abandoned or
@@ -32,7 +32,7 @@
 #include "engine/sstable/table_writer.h"
 #include "engine/store/blob_store.h"
 #include "io/base/result.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 

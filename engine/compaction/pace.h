@@ -16,9 +16,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "io/runtime/async.h"
-#include "io/runtime/event.h"
-#include "io/runtime/timers.h"
+#include "io/loop/async.h"
+#include "io/loop/event.h"
+#include "io/loop/timers.h"
 
 namespace cellar::engine {
 

@@ -16,7 +16,7 @@
 #include "engine/retention/merge_cut.h"
 #include "io/base/io_class.h"
 #include "io/base/result.h"
-#include "io/runtime/background.h"
+#include "io/loop/background.h"
 
 namespace cellar::engine {
 

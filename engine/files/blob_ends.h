@@ -10,7 +10,7 @@
 #include "engine/files/blob_reaper.h"
 #include "engine/files/manifest_client.h"
 #include "engine/files/shared_blobs.h"
-#include "io/runtime/mailbox.h"
+#include "io/loop/mailbox.h"
 
 namespace cellar::engine {
 

@@ -12,8 +12,8 @@
 
 #include "engine/model/types.h"
 #include "engine/store/blob_store.h"
-#include "io/runtime/event.h"
-#include "io/runtime/runtime.h"
+#include "io/loop/event.h"
+#include "io/loop/runtime.h"
 
 namespace cellar::engine {
 

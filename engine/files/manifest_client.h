@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/store/manifest_store.h"
-#include "io/runtime/mailbox.h"
+#include "io/loop/mailbox.h"
 
 namespace cellar::engine {
 

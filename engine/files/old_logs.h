@@ -8,8 +8,8 @@
 
 #include "engine/model/types.h"
 #include "engine/store/log_store.h"
-#include "io/runtime/event.h"
-#include "io/runtime/runtime.h"
+#include "io/loop/event.h"
+#include "io/loop/runtime.h"
 
 namespace cellar::engine {
 

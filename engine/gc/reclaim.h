@@ -19,7 +19,7 @@
 #include <cstdint>
 
 #include "engine/tablet/tablet.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 

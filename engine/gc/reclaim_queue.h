@@ -16,7 +16,7 @@
 // twice as often. Slow work is gentle on who writes meanwhile. So the share is the least one, from
 // the table's reclaim_share up, with which nothing is begun earlier than a quarter of
 // reclaim_within before its deadline; at most kMostShare, which is what a busy shard gives to
-// merges (io/runtime/background.h). What the disk may be given bounds the work besides: `least_us`.
+// merges (io/loop/background.h). What the disk may be given bounds the work besides: `least_us`.
 //
 // Example: deadlines at 100 and 101 s, 2 s of work each, a share of 0.5: the second begins at 97,
 // the first at 93 and ends by 97.

@@ -9,7 +9,7 @@
 #include "engine/inspect/verify_directory.h"
 #include "io/disk/blocking_pool.h"
 #include "io/disk/pool_fs.h"
-#include "io/runtime/shard_loop.h"
+#include "io/loop/shard_loop.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/tablet/tablet.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 

@@ -7,7 +7,7 @@
 #include "engine/jobs/install.h"
 #include "engine/jobs/plan_merge.h"
 #include "engine/tablet/open_tablet.h"
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::engine {
 namespace {

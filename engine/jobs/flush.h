@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/tablet/tablet.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 

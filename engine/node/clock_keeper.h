@@ -31,10 +31,10 @@
 #include "engine/manifest/clock_state.h"
 #include "engine/store/manifest_store.h"
 #include "io/base/result.h"
-#include "io/runtime/event.h"
-#include "io/runtime/gate.h"
-#include "io/runtime/runtime.h"
-#include "io/runtime/timers.h"
+#include "io/loop/event.h"
+#include "io/loop/gate.h"
+#include "io/loop/runtime.h"
+#include "io/loop/timers.h"
 
 namespace cellar::engine {
 

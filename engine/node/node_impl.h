@@ -18,8 +18,8 @@
 #include "engine/node/drop_keeper.h"
 #include "engine/shard/preview_estimate.h"
 #include "engine/shard/shard_engine.h"
-#include "io/runtime/event.h"
-#include "io/runtime/gate.h"
+#include "io/loop/event.h"
+#include "io/loop/gate.h"
 
 namespace cellar::engine {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/iter/entry_iterator.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 

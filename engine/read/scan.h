@@ -68,7 +68,7 @@
 #include "engine/sstable/key_buffer.h"
 #include "io/base/clock.h"
 #include "io/base/trusted_clock.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 

@@ -30,9 +30,9 @@
 
 #include "engine/tablet/shard_context.h"
 #include "engine/tablet/tablet.h"
-#include "io/runtime/event.h"
-#include "io/runtime/gate.h"
-#include "io/runtime/timers.h"
+#include "io/loop/event.h"
+#include "io/loop/gate.h"
+#include "io/loop/timers.h"
 
 namespace cellar::engine {
 

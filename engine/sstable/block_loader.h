@@ -27,7 +27,7 @@
 #include "engine/sstable/format.h"
 #include "engine/sstable/zstd_codec.h"
 #include "engine/store/blob_store.h"
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::engine {
 

@@ -4,7 +4,7 @@
 
 #include "engine/sstable/zstd_codec.h"
 #include "io/base/check.h"
-#include "io/runtime/waiter.h"
+#include "io/loop/waiter.h"
 
 namespace cellar::engine {
 namespace {

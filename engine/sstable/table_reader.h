@@ -17,7 +17,7 @@
 #include "engine/sstable/table_meta.h"
 #include "engine/sstable/table_outline.h"
 #include "engine/store/blob_store.h"
-#include "io/runtime/background.h"
+#include "io/loop/background.h"
 
 namespace cellar::engine {
 

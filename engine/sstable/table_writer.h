@@ -25,7 +25,7 @@
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
 #include "engine/store/blob_store.h"
-#include "io/runtime/background.h"
+#include "io/loop/background.h"
 
 namespace cellar::engine {
 

@@ -13,7 +13,7 @@
 #include "io/base/bytes.h"
 #include "io/base/io_class.h"
 #include "io/base/result.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 

@@ -28,8 +28,8 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include "io/disk/file.h"
-#include "io/runtime/event.h"
-#include "io/runtime/timers.h"
+#include "io/loop/event.h"
+#include "io/loop/timers.h"
 
 namespace cellar::engine {
 

@@ -6,7 +6,7 @@
 #include "engine/record/file_header.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
-#include "io/runtime/waiter.h"
+#include "io/loop/waiter.h"
 
 namespace cellar::engine {
 

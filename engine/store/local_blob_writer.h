@@ -20,7 +20,7 @@
 #include "engine/store/file_removal.h"
 #include "engine/store/full_write.h"
 #include "engine/store/write_rate.h"
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::engine {
 

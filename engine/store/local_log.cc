@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "io/base/coding.h"
-#include "io/runtime/waiter.h"
+#include "io/loop/waiter.h"
 
 namespace cellar::engine {
 

@@ -8,7 +8,7 @@
 #include "engine/store/log_options.h"
 #include "engine/store/log_store.h"
 #include "io/disk/file.h"
-#include "io/runtime/runtime.h"
+#include "io/loop/runtime.h"
 
 namespace cellar::engine {
 

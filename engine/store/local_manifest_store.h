@@ -26,7 +26,7 @@
 
 #include "engine/store/manifest_file.h"
 #include "engine/store/manifest_store.h"
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::engine {
 

@@ -10,7 +10,7 @@
 #include "engine/store/log_store.h"
 #include "engine/store/manifest_store.h"
 #include "io/disk/file.h"
-#include "io/runtime/runtime.h"
+#include "io/loop/runtime.h"
 
 namespace cellar::engine {
 

@@ -22,8 +22,8 @@
 #include "engine/store/log_options.h"
 #include "engine/store/start_spare.h"
 #include "io/disk/file.h"
-#include "io/runtime/event.h"
-#include "io/runtime/runtime.h"
+#include "io/loop/event.h"
+#include "io/loop/runtime.h"
 
 namespace cellar::engine {
 

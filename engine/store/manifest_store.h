@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "io/base/result.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 

@@ -12,7 +12,7 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
-#include "io/runtime/timers.h"
+#include "io/loop/timers.h"
 
 namespace cellar::engine {
 

@@ -28,8 +28,8 @@
 #include "engine/read/scan.h"
 #include "engine/write/row_modify.h"
 #include "engine/write/token_lookup.h"
-#include "io/runtime/async.h"
-#include "io/runtime/gate.h"
+#include "io/loop/async.h"
+#include "io/loop/gate.h"
 
 namespace cellar::engine {
 

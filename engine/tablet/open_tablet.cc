@@ -5,7 +5,7 @@
 
 #include "engine/store/blob_files.h"
 #include "io/base/log.h"
-#include "io/runtime/waiter.h"
+#include "io/loop/waiter.h"
 
 namespace cellar::engine {
 

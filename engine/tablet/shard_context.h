@@ -24,8 +24,8 @@
 #include "engine/write/log_deaths.h"
 #include "engine/write/range_tokens.h"
 #include "engine/write/token_memory.h"
-#include "io/runtime/event.h"
-#include "io/runtime/runtime.h"
+#include "io/loop/event.h"
+#include "io/loop/runtime.h"
 
 namespace cellar::engine {
 

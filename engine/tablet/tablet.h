@@ -36,8 +36,8 @@
 #include "engine/wal/replay.h"
 #include "engine/write/commit_queue.h"
 #include "engine/write/row_conditions.h"
-#include "io/runtime/event.h"
-#include "io/runtime/gate.h"
+#include "io/loop/event.h"
+#include "io/loop/gate.h"
 
 namespace cellar::engine {
 

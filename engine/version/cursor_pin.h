@@ -10,7 +10,7 @@
 
 #include "engine/read/scan.h"
 #include "engine/version/version.h"
-#include "io/runtime/waiter.h"
+#include "io/loop/waiter.h"
 
 namespace cellar::engine {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::engine {
 

@@ -18,7 +18,7 @@
 #include "engine/store/log_span.h"
 #include "engine/store/log_store.h"
 #include "io/base/result.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 

@@ -18,7 +18,7 @@
 #include "engine/engine.h"
 #include "engine/version/version.h"
 #include "engine/write/flow_control.h"
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::engine {
 

@@ -37,7 +37,7 @@
 #include <functional>
 #include <vector>
 
-#include "io/runtime/timers.h"
+#include "io/loop/timers.h"
 
 namespace cellar::engine {
 

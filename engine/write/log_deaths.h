@@ -13,7 +13,7 @@
 #include <deque>
 
 #include "engine/store/log_store.h"
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::engine {
 

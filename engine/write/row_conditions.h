@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::engine {
 

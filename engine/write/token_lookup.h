@@ -8,7 +8,7 @@
 #include "engine/model/token.h"
 #include "engine/sstable/row_probe.h"
 #include "engine/version/version.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 

@@ -3,7 +3,7 @@
 // Sec-Fetch-Site that is another page. Then the authoriser, which knows people.
 //
 // What a route gives away or does is an operation of the protocol, and the permissions of that
-// operation (net/server/permissions.h) decide here as they do there.
+// operation (net/server/policy/permissions.h) decide here as they do there.
 #pragma once
 
 #include <memory>

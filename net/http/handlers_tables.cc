@@ -7,7 +7,7 @@
 #include "net/http/api.h"
 #include "net/http/http_node.h"
 #include "net/http/routes.h"
-#include "net/server/access.h"
+#include "net/server/access/access.h"
 
 namespace cellar::http {
 

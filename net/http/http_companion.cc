@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "io/base/log.h"
-#include "io/runtime/shard_pool.h"
-#include "io/runtime/tcp_transport.h"
+#include "io/loop/shard_pool.h"
+#include "io/net/tcp_transport.h"
 #include "net/http/http_listener.h"
 #include "net/http/http_node.h"
 

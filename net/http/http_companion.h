@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "io/base/clock.h"
-#include "net/server/companion.h"
+#include "net/server/process/companion.h"
 
 namespace cellar::http {
 

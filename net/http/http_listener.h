@@ -13,9 +13,9 @@
 #include <memory>
 #include <unordered_set>
 
-#include "io/runtime/event.h"
-#include "io/runtime/timers.h"
-#include "io/runtime/transport.h"
+#include "io/loop/event.h"
+#include "io/loop/timers.h"
+#include "io/net/transport.h"
 #include "net/http/http_connection.h"
 
 namespace cellar::http {

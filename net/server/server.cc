@@ -9,11 +9,11 @@
 #include "io/base/log_setup.h"
 #include "io/base/random.h"
 #include "io/base/time_text.h"
-#include "io/runtime/descriptors.h"
-#include "io/runtime/machine_memory.h"
-#include "net/server/dispatch.h"
-#include "net/server/exposure.h"
-#include "net/server/slow_log.h"
+#include "io/loop/descriptors.h"
+#include "io/loop/machine_memory.h"
+#include "net/server/access/slow_log.h"
+#include "net/server/config/exposure.h"
+#include "net/server/requests/dispatch.h"
 
 namespace cellar::server {
 namespace {

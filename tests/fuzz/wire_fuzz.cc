@@ -2,8 +2,8 @@
 
 #include "engine/filter/row_filter.h"
 #include "io/base/check.h"
-#include "net/client/encode.h"
-#include "net/server/table_codec.h"
+#include "net/client/codec/encode.h"
+#include "net/server/requests/table_codec.h"
 #include "net/wire/read_codec.h"
 #include "net/wire/write_codec.h"
 #include "tests/fuzz/fuzz_target.h"

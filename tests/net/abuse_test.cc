@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "io/base/random.h"
-#include "net/server/admission.h"
+#include "net/server/limits/admission.h"
 #include "tests/net/server_bed.h"
 
 namespace cellar::server {

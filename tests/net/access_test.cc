@@ -1,5 +1,5 @@
 // Every operation by every role, against what is expected here and not what the table says.
-#include "net/server/access.h"
+#include "net/server/access/access.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <regex>
 
-#include "net/server/extra_ops.h"
+#include "net/server/shard/extra_ops.h"
 #include "tests/net/secure_bed.h"
 
 namespace cellar::server {

@@ -10,7 +10,7 @@
 
 #include "io/base/clock.h"
 #include "io/base/coding.h"
-#include "net/server/extra_ops.h"
+#include "net/server/shard/extra_ops.h"
 #include "tests/net/clock_ops.h"
 
 namespace cellar::tests {

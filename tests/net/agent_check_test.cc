@@ -1,10 +1,10 @@
 // What a proxy's agent check is told.
-#include "net/server/agent_check.h"
+#include "net/server/control/agent_check.h"
 
 #include <gtest/gtest.h>
 
-#include "io/runtime/sim_loop.h"
-#include "io/runtime/sim_transport.h"
+#include "io/sim/sim_loop.h"
+#include "io/sim/sim_transport.h"
 
 namespace cellar::server {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "net/cli/app.h"
+#include "net/cli/program/app.h"
 #include "net/server/server.h"
 #include "tests/net/adjustable_clock.h"
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "net/cli/checkpoint.h"
-#include "net/cli/import_plan.h"
+#include "net/cli/transfer/checkpoint.h"
+#include "net/cli/transfer/import_plan.h"
 #include "tests/net/cli_bed.h"
 
 namespace cellar::cli {

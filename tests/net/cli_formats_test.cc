@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "net/cli/csv.h"
-#include "net/cli/json_rows.h"
-#include "net/cli/log_formats.h"
-#include "net/cli/times.h"
+#include "net/cli/session/json_rows.h"
+#include "net/cli/text/times.h"
+#include "net/cli/transfer/csv.h"
+#include "net/cli/transfer/log_formats.h"
 
 namespace cellar::cli {
 namespace {

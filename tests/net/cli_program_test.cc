@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "net/cli/complete.h"
-#include "net/cli/words.h"
+#include "net/cli/program/complete.h"
+#include "net/cli/text/words.h"
 #include "tests/net/cli_bed.h"
 
 namespace cellar::cli {

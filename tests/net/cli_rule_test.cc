@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "io/base/random.h"
-#include "net/cli/rule_text.h"
+#include "net/cli/parse/rule_text.h"
 
 namespace cellar::cli {
 namespace {

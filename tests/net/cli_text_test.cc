@@ -1,12 +1,12 @@
 // What the command line reads and writes, without a node: times, columns, arguments, bytes.
 #include <gtest/gtest.h>
 
-#include "net/cli/arguments.h"
-#include "net/cli/columns.h"
-#include "net/cli/printer.h"
-#include "net/cli/suggest.h"
-#include "net/cli/text.h"
-#include "net/cli/times.h"
+#include "net/cli/print/printer.h"
+#include "net/cli/session/arguments.h"
+#include "net/cli/text/columns.h"
+#include "net/cli/text/suggest.h"
+#include "net/cli/text/text.h"
+#include "net/cli/text/times.h"
 
 namespace cellar::cli {
 namespace {

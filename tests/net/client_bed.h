@@ -9,7 +9,7 @@
 
 #include <boost/asio/use_awaitable.hpp>
 
-#include "io/runtime/sim_loop.h"
+#include "io/sim/sim_loop.h"
 #include "net/client/client.h"
 #include "tests/net/client_fake_server.h"
 

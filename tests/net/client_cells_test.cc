@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "io/base/random.h"
-#include "net/client/cells.h"
+#include "net/client/api/cells.h"
 #include "net/wire/chunk_builder.h"
 
 namespace cellar::client {

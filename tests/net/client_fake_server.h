@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "io/base/check.h"
-#include "io/runtime/sim_transport.h"
+#include "io/sim/sim_transport.h"
 #include "net/wire/body.h"
 #include "net/wire/chunk_builder.h"
 #include "net/wire/frame.h"

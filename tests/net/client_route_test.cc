@@ -2,7 +2,7 @@
 #include <map>
 #include <set>
 
-#include "net/client/tablet_map.h"
+#include "net/client/connections/tablet_map.h"
 #include "tests/net/client_bed.h"
 
 namespace cellar::client {

@@ -7,7 +7,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "net/client/context_env.h"
+#include "net/client/connections/context_env.h"
 #include "net/client/sync_client.h"
 #include "net/server/server.h"
 

@@ -1,5 +1,5 @@
 // What requests meet where trusted time stands.
-#include "net/server/clock_gate.h"
+#include "net/server/shard/clock_gate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
-#include "net/server/config.h"
+#include "net/server/config/config.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <sstream>
 
-#include "net/server/config_pages.h"
-#include "net/server/reload.h"
-#include "net/server/settings.h"
+#include "net/server/config/config_pages.h"
+#include "net/server/config/settings.h"
+#include "net/server/control/reload.h"
 
 namespace cellar::server {
 namespace {

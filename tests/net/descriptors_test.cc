@@ -1,5 +1,5 @@
 // Connections leave descriptors to files.
-#include "io/runtime/descriptors.h"
+#include "io/loop/descriptors.h"
 
 #include <gtest/gtest.h>
 

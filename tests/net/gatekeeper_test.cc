@@ -7,7 +7,7 @@
 
 #include "net/http/routes.h"
 #include "net/security/token.h"
-#include "net/server/access.h"
+#include "net/server/access/access.h"
 
 namespace cellar::http {
 namespace {

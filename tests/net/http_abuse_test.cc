@@ -2,7 +2,7 @@
 #include <cstring>
 #include <deque>
 
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 #include "net/http/routes.h"
 #include "tests/net/http_listener_bed.h"
 

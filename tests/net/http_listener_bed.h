@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "io/base/log.h"
-#include "io/runtime/sim_loop.h"
-#include "io/runtime/sim_transport.h"
+#include "io/sim/sim_loop.h"
+#include "io/sim/sim_transport.h"
 #include "net/http/http_listener.h"
 #include "net/http/http_node.h"
 #include "net/http/routes.h"

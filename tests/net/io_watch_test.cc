@@ -1,9 +1,9 @@
 // A disk that hangs: seen within the bound, told once at its beginning and once at its end.
-#include "net/server/io_watch.h"
+#include "net/server/control/io_watch.h"
 
 #include <gtest/gtest.h>
 
-#include "net/server/readiness.h"
+#include "net/server/control/readiness.h"
 
 namespace cellar::server {
 namespace {

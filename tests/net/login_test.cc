@@ -1,11 +1,11 @@
 // Coming in: tokens, rotation and revocation, what may be tried how often, what the security log
 // says of it. On a node in memory.
-#include "net/server/login.h"
+#include "net/server/access/login.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "net/security/audit_chain.h"
 #include "tests/net/secure_bed.h"
 

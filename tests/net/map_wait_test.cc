@@ -1,9 +1,9 @@
 // Who waits for the next table map is told once: by the map, or when its time is over.
-#include "net/server/map_wait.h"
+#include "net/server/shard/map_wait.h"
 
 #include <gtest/gtest.h>
 
-#include "io/runtime/sim_loop.h"
+#include "io/sim/sim_loop.h"
 
 namespace cellar::server {
 namespace {

@@ -11,8 +11,8 @@
 #include "io/base/coding.h"
 #include "io/base/crc32c.h"
 #include "io/base/random.h"
-#include "net/server/network_list.h"
-#include "net/server/proxy_header.h"
+#include "net/server/accept/proxy_header.h"
+#include "net/server/config/network_list.h"
 #include "net/server/server.h"
 #include "tests/net/server_bed.h"
 

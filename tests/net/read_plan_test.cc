@@ -1,5 +1,5 @@
 // Which tablet a read goes to next, while the table is cut anew under it.
-#include "net/server/read_plan.h"
+#include "net/server/shard/read_plan.h"
 
 #include <gtest/gtest.h>
 

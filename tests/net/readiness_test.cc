@@ -1,4 +1,4 @@
-#include "net/server/readiness.h"
+#include "net/server/control/readiness.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "net/server/reload_desk.h"
+#include "net/server/control/reload_desk.h"
 
 #include <gtest/gtest.h>
 
-#include "io/runtime/sim_loop.h"
+#include "io/sim/sim_loop.h"
 
 namespace cellar::server {
 namespace {

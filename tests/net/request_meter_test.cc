@@ -1,8 +1,8 @@
-#include "net/server/request_meter.h"
+#include "net/server/shard/request_meter.h"
 
 #include <gtest/gtest.h>
 
-#include "net/server/slow_log.h"
+#include "net/server/access/slow_log.h"
 #include "tests/net/server_bed.h"
 
 namespace cellar::server {

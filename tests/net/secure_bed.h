@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <map>
 
-#include "io/runtime/tls_stream.h"
+#include "io/net/tls_stream.h"
 #include "net/security/token.h"
 #include "tests/net/server_bed.h"
 #include "tests/support/certificates.h"

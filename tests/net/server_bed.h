@@ -9,12 +9,12 @@
 
 #include "engine/node.h"
 #include "engine/store/local_stores.h"
-#include "io/disk/faulty_fs.h"
-#include "io/disk/mem_fs.h"
-#include "io/runtime/shard.h"
-#include "io/runtime/sim_loop.h"
-#include "io/runtime/sim_transport.h"
-#include "net/server/shard_server.h"
+#include "io/loop/shard.h"
+#include "io/sim/faulty_fs.h"
+#include "io/sim/mem_fs.h"
+#include "io/sim/sim_loop.h"
+#include "io/sim/sim_transport.h"
+#include "net/server/shard/shard_server.h"
 #include "tests/net/wire_bodies.h"
 
 namespace cellar::server {

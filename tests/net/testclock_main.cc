@@ -3,8 +3,8 @@
 // never installed.
 #include <charconv>
 
-#include "net/server/program.h"
-#include "net/server/say.h"
+#include "net/server/process/program.h"
+#include "net/server/process/say.h"
 #include "tests/net/adjustable_clock.h"
 
 namespace cellar::tests {

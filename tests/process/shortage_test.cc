@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "io/runtime/transport.h"
+#include "io/net/transport.h"
 #include "net/client/sync_client.h"
 #include "tests/cases/node_process.h"
 #include "tests/net/wire_bodies.h"

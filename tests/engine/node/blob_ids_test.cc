@@ -4,7 +4,7 @@
 #include <set>
 
 #include "engine/shard/shard_engine.h"
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/engine/retention/reclaim_bed.h"
 
 namespace cellar::support {

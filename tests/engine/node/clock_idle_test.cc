@@ -1,7 +1,7 @@
 // Anchors come while somebody asks for the time, and else once an hour.
 #include <gtest/gtest.h>
 
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::engine {

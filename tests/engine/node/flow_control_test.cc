@@ -8,7 +8,7 @@
 #include <deque>
 
 #include "engine/engine.h"
-#include "io/runtime/sim_loop.h"
+#include "io/sim/sim_loop.h"
 
 namespace cellar::engine {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

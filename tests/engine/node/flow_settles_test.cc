@@ -12,8 +12,8 @@
 #include "engine/compaction/picker.h"
 #include "engine/engine.h"
 #include "engine/write/flow_control.h"
-#include "io/runtime/background.h"
-#include "io/runtime/sim_loop.h"
+#include "io/loop/background.h"
+#include "io/sim/sim_loop.h"
 
 namespace cellar::engine {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/read/scan.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

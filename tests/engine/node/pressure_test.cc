@@ -1,7 +1,7 @@
 // Bounds: memory, the length of the log, a full disk, a failing log.
 #include <gtest/gtest.h>
 
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "engine/write/range_tokens.h"
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/engine/node/range_token_bed.h"
 #include "tests/support/seeds.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/read/scan.h"
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

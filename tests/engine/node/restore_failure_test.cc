@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/backup/backup.h"
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

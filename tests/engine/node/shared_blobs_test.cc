@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "io/runtime/shard.h"
+#include "io/loop/shard.h"
 #include "tests/support/table_fixture.h"
 
 namespace cellar::engine {

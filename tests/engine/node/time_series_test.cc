@@ -8,7 +8,7 @@
 #include "engine/compaction/time_windows.h"
 #include "engine/node.h"
 #include "engine/shard/shard_figures.h"
-#include "io/disk/tracing_fs.h"
+#include "io/sim/tracing_fs.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

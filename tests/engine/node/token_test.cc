@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/write/token_memory.h"
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/engine/node/alter_bed.h"
 #include "tests/engine/node/token_bed.h"
 

@@ -1,7 +1,7 @@
 // Levels of durability: when a commit is seen, and in which order.
 #include <gtest/gtest.h>
 
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/store/blob_files.h"
-#include "io/disk/tracing_fs.h"
+#include "io/sim/tracing_fs.h"
 #include "tests/engine/retention/reclaim_bed.h"
 
 namespace cellar::support {

@@ -5,8 +5,8 @@
 #include "engine/node/node_impl.h"
 #include "engine/read/scan.h"
 #include "engine/store/blob_files.h"
-#include "io/disk/faulty_fs.h"
-#include "io/disk/tracing_fs.h"
+#include "io/sim/faulty_fs.h"
+#include "io/sim/tracing_fs.h"
 #include "tests/engine/retention/reclaim_bed.h"
 
 namespace cellar::support {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "io/runtime/sim_loop.h"
+#include "io/sim/sim_loop.h"
 #include "tests/io/disk/disk_bodies.h"
 #include "tests/support/seeds.h"
 

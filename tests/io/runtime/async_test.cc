@@ -1,16 +1,16 @@
 // Waiter, spawn, sleep, Event, Notify, AsyncMutex, Gate, Units and Throttle on virtual time.
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "io/runtime/event.h"
-#include "io/runtime/gate.h"
-#include "io/runtime/sim_loop.h"
-#include "io/runtime/throttle.h"
-#include "io/runtime/units.h"
+#include "io/loop/event.h"
+#include "io/loop/gate.h"
+#include "io/loop/throttle.h"
+#include "io/loop/units.h"
+#include "io/sim/sim_loop.h"
 
 namespace cellar {
 namespace {

@@ -1,5 +1,5 @@
 // Who of the background gets how much, on a clock that stands still unless somebody works.
-#include "io/runtime/background.h"
+#include "io/loop/background.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "io/base/check.h"
-#include "io/runtime/shard_loop.h"
+#include "io/loop/shard_loop.h"
 
 namespace cellar {
 namespace {

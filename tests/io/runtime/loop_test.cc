@@ -7,8 +7,8 @@
 #include <boost/asio/post.hpp>
 
 #include "io/base/log.h"
-#include "io/runtime/shard_loop.h"
-#include "io/runtime/stall_watch.h"
+#include "io/loop/shard_loop.h"
+#include "io/loop/stall_watch.h"
 
 namespace cellar {
 namespace {

@@ -1,4 +1,4 @@
-#include "io/runtime/mailbox.h"
+#include "io/loop/mailbox.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "io/runtime/event.h"
-#include "io/runtime/shard_pool.h"
-#include "io/runtime/sim_loop.h"
+#include "io/loop/event.h"
+#include "io/loop/shard_pool.h"
+#include "io/sim/sim_loop.h"
 
 namespace cellar {
 namespace {

@@ -1,4 +1,4 @@
-#include "io/runtime/shard_pool.h"
+#include "io/loop/shard_pool.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

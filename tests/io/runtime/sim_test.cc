@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "io/runtime/mailbox.h"
-#include "io/runtime/sim_loop.h"
-#include "io/runtime/sim_transport.h"
+#include "io/loop/mailbox.h"
+#include "io/sim/sim_loop.h"
+#include "io/sim/sim_transport.h"
 
 namespace cellar {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "io/base/random.h"
-#include "io/runtime/sim_loop.h"
-#include "io/runtime/wheel_timers.h"
+#include "io/loop/wheel_timers.h"
+#include "io/sim/sim_loop.h"
 #include "tests/support/seeds.h"
 
 namespace cellar {

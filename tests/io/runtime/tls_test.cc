@@ -6,9 +6,9 @@
 #include <array>
 
 #include "io/base/random.h"
-#include "io/runtime/event.h"
-#include "io/runtime/sim_transport.h"
-#include "io/runtime/tls_stream.h"
+#include "io/loop/event.h"
+#include "io/net/tls_stream.h"
+#include "io/sim/sim_transport.h"
 #include "tests/support/certificates.h"
 
 namespace cellar {

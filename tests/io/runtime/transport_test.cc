@@ -1,5 +1,5 @@
 // Both bodies of the transport under one suite, then what only one of them can show.
-#include "io/runtime/transport.h"
+#include "io/net/transport.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@
 #include <string>
 
 #include "io/base/random.h"
-#include "io/runtime/event.h"
-#include "io/runtime/shard_loop.h"
-#include "io/runtime/sim_transport.h"
-#include "io/runtime/tcp_transport.h"
+#include "io/loop/event.h"
+#include "io/loop/shard_loop.h"
+#include "io/net/tcp_transport.h"
+#include "io/sim/sim_transport.h"
 
 namespace cellar {
 namespace {

@@ -1,0 +1,72 @@
+// Units: a bounded supply (memory bytes, slots in a queue) handed out first come, first served.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "io/base/check.h"
+#include "io/loop/waiter.h"
+
+namespace cellar {
+
+// One loop.
+class Units {
+ public:
+  // What was taken; gives it back when destroyed. Must not outlive the supply.
+  class [[nodiscard]] Lease {
+   public:
+    Lease() = default;
+    Lease(Units& from, uint64_t count) : from_(&from), count_(count) {}
+    Lease(Lease&& other) noexcept
+        : from_(std::exchange(other.from_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+    Lease& operator=(Lease&& other) noexcept {
+      std::swap(from_, other.from_);
+      std::swap(count_, other.count_);
+      return *this;
+    }
+    ~Lease() { give_back(); }
+    void give_back() {
+      if (from_) std::exchange(from_, nullptr)->put(std::exchange(count_, 0));
+    }
+    uint64_t count() const { return count_; }
+
+   private:
+    Units* from_ = nullptr;
+    uint64_t count_ = 0;
+  };
+
+  explicit Units(uint64_t total) : total_(total), available_(total) {}
+  ~Units() {
+    CHECK(available_ == total_, "{} of {} units not given back", total_ - available_, total_);
+  }
+  Units(const Units&) = delete;
+  Units& operator=(const Units&) = delete;
+
+  // Refuses when there are too few left, or when others wait (nobody overtakes).
+  std::optional<Lease> try_take(uint64_t count);
+  // Waits in line. REQUIRES: count <= total().
+  Async<Lease> take(uint64_t count);
+
+  uint64_t total() const { return total_; }
+  uint64_t available() const { return available_; }
+  bool has_waiters() const { return !waiting_.empty(); }
+
+ private:
+  struct Request : AutoUnlink {
+    Waiter waiter;
+    uint64_t count = 0;
+    Units* granted_by = nullptr;  // set between the grant and the moment the waiter runs
+    ~Request() {
+      if (granted_by) granted_by->put(count);
+    }
+  };
+  void put(uint64_t count);
+  void grant();
+
+  uint64_t total_;
+  uint64_t available_;
+  boost::intrusive::list<Request, boost::intrusive::constant_time_size<false>> waiting_;
+};
+
+}  // namespace cellar

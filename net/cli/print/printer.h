@@ -1,0 +1,59 @@
+// Answers for people and for programs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "net/cli/print/fates.h"
+#include "net/cli/session/session.h"
+#include "net/cli/text/columns.h"
+
+namespace cellar::cli {
+
+// Prints rows as the blocks of a read arrive; a row that is spread over blocks is put together
+// first.
+class RowPrinter {
+ public:
+  // With `fates`, which outlives it, also what becomes of each cell.
+  RowPrinter(const Session& session, ColumnChoice choice, bool keys_only, Fates* fates = nullptr)
+      : session_(session), choice_(std::move(choice)), keys_only_(keys_only), fates_(fates) {}
+
+  // Stops after `limit` rows (0: none): answers false when it has seen enough.
+  bool block(const client::CellBlock& block, uint64_t limit);
+  void row(Bytes key, std::span<const client::Cell> cells);
+
+  uint64_t rows() const { return rows_; }
+  uint64_t cells() const { return cells_; }
+
+ private:
+  struct OwnCell {
+    std::string family, qualifier, value, labels;
+    int64_t timestamp_us;
+    std::optional<client::Explanation> explained;
+  };
+  void part(const client::RowPart& part);
+  void print_plain(Bytes key, const std::vector<const client::Cell*>& cells);
+  void print_json(Bytes key, const std::vector<const client::Cell*>& cells);
+
+  const Session& session_;
+  ColumnChoice choice_;
+  bool keys_only_;
+  Fates* fates_;
+  uint64_t rows_ = 0;
+  uint64_t cells_ = 0;
+  std::string open_row_;
+  std::vector<OwnCell> open_cells_;  // of a row whose end has not come
+};
+
+void print_tables(const Session& session, const std::vector<client::TableSummary>& tables);
+// Those that were deleted and can be restored.
+void print_dropped_tables(const Session& session, const std::vector<client::TableSummary>& tables);
+void print_table(const Session& session, const client::TableDescription& table);
+void print_samples(const Session& session, const std::vector<client::SplitPoint>& samples);
+void print_info(const Session& session, const client::ServerInfo& info);
+
+// Left-aligned columns, two blanks apart; the last one is not padded.
+std::string aligned(const std::vector<std::vector<std::string>>& lines, size_t indent);
+
+}  // namespace cellar::cli
