@@ -17,7 +17,7 @@ ServerOptions with_shards(ServerOptions options) {
   return options;
 }
 
-// Enough that the durable writes of every shard do not queue behind calls on names.
+// Enough threads that the durable writes of every shard do not queue behind metadata calls.
 int blocking_threads(uint32_t shards) {
   constexpr uint32_t kPerShard = 2;
   const uint32_t wanted = BlockingPool::kDefaultThreads + kPerShard * shards;
@@ -81,7 +81,7 @@ Result<void> Server::first_error() {
   return {};
 }
 
-// Every shard's file system, and the lock in all of them before anything is written.
+// Opens every shard's file system and registers the lock in all of them before any write.
 Result<void> Server::open_disk() {
   pool_.start([this](Shard& shard) {
     ShardState& mine = state(shard);
@@ -93,7 +93,7 @@ Result<void> Server::open_disk() {
     }
   });
   TRY_VOID(first_error());
-  // Before the lock, which is a file: nothing is touched of a directory that is not for us.
+  // Before the lock, which is a file: nothing is written to a directory of another format.
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return check_format(shard); });
   TRY_VOID(first_error());
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return lock_directory(shard); });
@@ -183,7 +183,7 @@ Async<void> Server::open_engine(Shard& shard) {
            found.orphans_removed, found.elapsed_us);
 }
 
-// Only a node that asks who is there has something to tell.
+// The audit log requires principals.
 Async<void> Server::open_audit(Shard& shard) {
   if (options_.security.principals.empty()) co_return;
   const AuditOptions options{options_.security.audit_file_bytes, options_.security.audit_files};
@@ -274,7 +274,7 @@ Result<void> Server::stop() {
   return closed;
 }
 
-// Takes apart what open() got to, each part on its own thread.
+// Destroys what open() created, each part on its own thread.
 void Server::end() {
   if (!running_) return;
   running_ = false;
@@ -305,7 +305,7 @@ void Server::end() {
     mine.network.reset();
     mine.stalls.reset();
     mine.io.reset();
-    if (shard.id() == ShardId{0}) lock_.reset();  // a ring lets go of it on its own thread only
+    if (shard.id() == ShardId{0}) lock_.reset();  // a ring releases it on its own thread only
     mine.fs.reset();
   });
   blocking_.stop();

@@ -1,4 +1,4 @@
-// Server: from an open engine to a node that serves: its listeners, and what runs beside the
+// Server: from an open engine to a serving node: the listeners and the components beside the
 // shards.
 #include "io/base/log.h"
 #include "io/base/time_text.h"
@@ -10,9 +10,9 @@
 
 namespace cellar::server {
 
-// Shard 0 first: with port 0 it chooses the port for all. The shards share one port, and the kernel
-// would let another process of this user share it too and take half of the connections; so the port
-// is first taken alone.
+// Shard 0 listens first: with port 0 it determines the port of all. The shards share one port, and
+// the kernel would let another process of the same user share it and take half of the connections,
+// so the port is first bound exclusively.
 Result<void> Server::open_listeners() {
   TRY(Address address, parse_address(options_.listen));
   for (uint32_t i = 0; i < options_.shards; ++i) {
@@ -21,9 +21,9 @@ Result<void> Server::open_listeners() {
     address.port = states_[i].listener->port();
   }
   address_ = states_[0].listener->address();
-  // A name may have turned out to be another address than it seemed.
+  // The host name may have resolved to another kind of address.
   TRY_VOID(check_exposure(address_, options_.security));
-  // Every shard's requests look at these, so they are there before the first one is accepted.
+  // Requests on every shard use these, so set them before the first connection is accepted.
   bound_connections();
   check_memory();
   start_backups();
@@ -52,7 +52,8 @@ Result<void> Server::open_listeners() {
   return {};
 }
 
-// Where a control group gives less than a node may take, the kernel ends it amid its work.
+// If the control group permits less than the node may use, the kernel can kill the node at any
+// time.
 void Server::check_memory() const {
   const uint64_t there = machine_memory_bytes();
   const uint64_t bound = resident_bound_bytes(options_.engine.memory_bytes);
@@ -63,7 +64,8 @@ void Server::check_memory() const {
            options_.engine.memory_bytes, bound, there);
 }
 
-// Connections leave descriptors to files: without them nothing can be flushed or merged.
+// Limits connections so that descriptors remain for files; without them nothing can be flushed or
+// merged.
 void Server::bound_connections() {
   const uint64_t limit = raise_descriptor_limit();
   const Result<uint64_t> in_use = descriptors_in_use();
@@ -118,7 +120,7 @@ Conditions Server::look_at(ShardState& shard, int64_t now_us) {
   shard.io->look(now_us);
   const engine::Node& node = shard.server->node();
   bool lags = false;
-  // After a read-only start it stands for as long as the node runs, which the reason says.
+  // A read-only start lasts for the life of the node, and its reason is reported.
   if (shard.clock_of != nullptr && node.read_only_start() == nullptr) {
     const int64_t lag_us = node.clock_lag_us();
     shard.clock_of->set_clock_lag(lag_us);
