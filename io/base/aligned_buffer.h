@@ -1,5 +1,4 @@
-// AlignedBuffer: owned memory whose address and capacity suit direct I/O (4 KiB). Movable, not
-// copyable.
+// AlignedBuffer: owned memory aligned and sized for direct I/O (4 KiB). Movable, not copyable.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +22,8 @@ constexpr uint64_t align_down(uint64_t n, uint64_t alignment = kIoAlignment) {
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
-  // Zeroed only where asked: direct writes of recycled memory would leak old bytes into the
-  // padding.
+  // The contents are not zeroed. Callers that write a recycled buffer zero the padding, so that old
+  // bytes do not reach the disk.
   explicit AlignedBuffer(size_t size) : size_(align_up(size)) {
     data_ =
         static_cast<std::byte*>(allocate_large(size_ == 0 ? kIoAlignment : size_, kIoAlignment));

@@ -10,8 +10,8 @@
 namespace cellar {
 namespace {
 
-// A block is as large as all before it together, from this up to kBlockBytes: ten thousand arenas
-// that hold a few entries each must not take ten thousand full blocks.
+// Blocks double in size from this value up to kBlockBytes, so that an arena with few entries stays
+// small.
 constexpr size_t kFirstBlockBytes = 2048;
 
 }  // namespace
@@ -19,12 +19,12 @@ constexpr size_t kFirstBlockBytes = 2048;
 char* Arena::allocate_aligned(size_t n, size_t alignment) {
   DCHECK(std::has_single_bit(alignment));
   const size_t slop = (alignment - reinterpret_cast<uintptr_t>(next_) % alignment) % alignment;
-  if (n + slop > left_) return allocate_slow(n);  // a new block is aligned
+  if (n + slop > left_) return allocate_slow(n);  // aligned: starts a new block
   return allocate(n + slop) + slop;
 }
 
 char* Arena::allocate_slow(size_t n) {
-  // A large request gets its own block, so that what is left of the current one stays usable.
+  // A large request gets its own block; the current block stays in use.
   const size_t block = std::clamp(bytes_, kFirstBlockBytes, kBlockBytes);
   const bool alone = n > block / 4;
   const size_t size = alone ? n : block;

@@ -1,5 +1,5 @@
-// Arena: bump allocation for one memtable. Nothing is freed before all of it is; it counts its
-// bytes. One thread.
+// Arena: bump allocator for one memtable. Memory is freed only with the arena. Counts its bytes.
+// Single-threaded.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Uninitialised memory that lives as long as the arena. Larger requests get a block of their own.
+  // Returns uninitialised memory that lives as long as the arena. Large requests get their own
+  // block.
   char* allocate(size_t n) {
     if (n > left_) return allocate_slow(n);
     char* p = next_;
@@ -33,10 +34,10 @@ class Arena {
     std::memcpy(p, b.data(), b.size());
     return {p, b.size()};
   }
-  // Bytes taken from the allocator, used or not.
+  // Bytes taken from the allocator, including unused space.
   size_t bytes() const { return bytes_; }
-  // All of its memory, for who frees it block by block; nobody may look at what lies in it any
-  // more.
+  // Releases all blocks, for a caller that frees them one by one. Their contents must no longer be
+  // read.
   std::vector<std::unique_ptr<char[]>> release();
 
  private:

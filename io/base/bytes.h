@@ -1,6 +1,6 @@
-// Bytes: a borrowed run of bytes. It is std::string_view, whose comparison is unsigned and
-// lexicographic (char_traits<char>::lt compares as unsigned char), which is the order of keys in
-// SEMANTICS 1. Whoever owns bytes says so with std::string or a buffer type.
+// Bytes: a borrowed byte string. It is std::string_view, whose comparison is unsigned and
+// lexicographic (char_traits<char>::lt compares as unsigned char): the key order of SEMANTICS 1.
+// Owning types are std::string and the buffer classes.
 #pragma once
 
 #include <cstring>
@@ -26,12 +26,12 @@ inline size_t common_prefix(Bytes a, Bytes b) {
   return i;
 }
 
-// The least key greater than every key that starts with `prefix`; empty when there is none (all
+// The least key greater than every key that starts with `prefix`; empty if there is none (all
 // 0xff).
 std::string prefix_successor(Bytes prefix);
 
-// C-escaped for people: printable ASCII as it is, \n \t \\ \" by name, the rest \xHH; cut at
-// max_bytes with "...".
+// C-style escapes for display: printable ASCII as is, \n \t \\ \" by name, other bytes as \xHH.
+// Longer input is cut at max_bytes and ends in "...".
 std::string escape_bytes(Bytes b, size_t max_bytes = 64);
 
 }  // namespace cellar

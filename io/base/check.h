@@ -1,5 +1,5 @@
-// CHECK: our own bug ends the process with its context; it never continues on a broken invariant.
-// CHECK stays on in release builds, DCHECK only where NDEBUG is not defined (hot loops).
+// CHECK: a broken invariant prints its context and aborts the process. CHECK is active in release
+// builds, DCHECK only without NDEBUG (for hot loops).
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 
 namespace cellar {
 
-// Prints the condition, the message, the place and a backtrace to standard error, then aborts.
+// Prints the condition, message, location and a backtrace to standard error, then aborts.
 [[noreturn]] void check_failed(std::string_view condition, std::string_view message,
                                const char* file, int line);
 

@@ -27,7 +27,7 @@ std::string SystemClock::boot_id() const {
 }
 
 bool SystemClock::synchronised() const {
-  timex reading{};  // modes 0: reads, changes nothing
+  timex reading{};  // modes 0: read only
   return adjtimex(&reading) >= 0 && (reading.status & STA_UNSYNC) == 0;
 }
 

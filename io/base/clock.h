@@ -1,4 +1,4 @@
-// Clocks. Nobody outside io/base asks the operating system for the time: a Clock is injected.
+// Clocks. Only io/base reads the operating system's time; other code receives a Clock.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,18 @@
 
 namespace cellar {
 
-// Two readings of the machine. Callable from any thread.
+// The machine's clocks. Callable from any thread.
 class Clock {
  public:
   virtual ~Clock() = default;
-  // Microseconds since the Unix epoch (UTC), as the operating system believes; may jump either way.
+  // Microseconds since the Unix epoch (UTC) according to the operating system; may jump in either
+  // direction.
   virtual int64_t wall_us() const = 0;
-  // Microseconds since boot, suspends included; never goes back within a boot.
+  // Microseconds since boot, including suspends; monotonic within a boot.
   virtual int64_t boot_us() const = 0;
-  // Names the life of the kernel that boot_us() counts from; empty when it is not known.
+  // Identifies the boot that boot_us() counts from; empty if unknown.
   virtual std::string boot_id() const { return {}; }
-  // The kernel says that something (NTP, PTP) keeps its wall clock right.
+  // Whether the kernel reports its wall clock as synchronised (NTP, PTP).
   virtual bool synchronised() const { return true; }
 };
 
@@ -30,7 +31,7 @@ class SystemClock final : public Clock {
   bool synchronised() const override;
 };
 
-// Set by tests and by simulations. One thread.
+// A clock set by tests and simulations. Single-threaded.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(int64_t wall_us = 0, int64_t boot_us = 0)
@@ -42,7 +43,7 @@ class ManualClock final : public Clock {
   std::string boot_id() const override { return boot_id_; }
   bool synchronised() const override { return synchronised_; }
   void set_synchronised(bool yes) { synchronised_ = yes; }
-  // Another life of the kernel, or the same one gone on.
+  // Simulates a reboot (another `id`) or the same boot continued.
   void set_boot(std::string id, int64_t boot_us) { boot_id_ = std::move(id), boot_us_ = boot_us; }
 
  private:

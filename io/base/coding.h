@@ -1,5 +1,5 @@
-// Fixed little-endian, big-endian (for keys that sort) and LEB128 integers, and a reader that
-// cannot run past its end.
+// Fixed little-endian, big-endian (for sortable keys) and LEB128 integers, and a bounds-checked
+// reader.
 #pragma once
 
 #include <bit>
@@ -56,14 +56,14 @@ inline size_t varint_size(uint64_t v) {
   return v == 0 ? 1 : (static_cast<size_t>(std::bit_width(v)) + 6) / 7;
 }
 
-// Length-prefixed (varint) bytes.
+// Appends bytes with a varint length prefix.
 inline void put_bytes(std::string& out, Bytes b) {
   put_varint(out, b.size());
   out.append(b);
 }
 
-// Reads from borrowed bytes. Once anything was short or malformed ok() is false for good and every
-// further read yields zero or empty; so a decoder reads all its fields and asks once.
+// Reads from borrowed bytes. After the first short or malformed field ok() stays false and every
+// read returns zero or empty, so a decoder reads all its fields and checks ok() once.
 class Reader {
  public:
   explicit Reader(Bytes in) : p_(in.data()), end_(in.data() + in.size()) {}
@@ -97,7 +97,7 @@ class Reader {
   }
   int64_t signed_varint() { return unzigzag(varint()); }
 
-  // Borrowed from the input.
+  // The result points into the input.
   Bytes take(size_t n) {
     if (!ok_ || n > remaining()) return fail(), Bytes();
     Bytes b(p_, n);
@@ -114,7 +114,8 @@ class Reader {
     p_ += sizeof(T);
     return v;
   }
-  // One of up to 8 bytes, the first of `word`; `ends`: the top bits of the bytes that may end it.
+  // Decodes a varint of up to 8 bytes from the low end of `word`; `ends` has the top bit of each
+  // byte that may end it.
   uint64_t fold_varint(uint64_t word, uint64_t ends) {
     p_ += std::countr_zero(ends) / 8 + 1;
     uint64_t v = word & (ends ^ (ends - 1)) & 0x7f7f7f7f7f7f7f7f;

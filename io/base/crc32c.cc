@@ -10,7 +10,7 @@
 namespace cellar {
 namespace {
 
-constexpr uint32_t kPolynomial = 0x82f63b78;  // Castagnoli, bit-reversed
+constexpr uint32_t kPolynomial = 0x82f63b78;  // Castagnoli polynomial, bit-reversed
 
 constexpr std::array<uint32_t, 256> make_table() {
   std::array<uint32_t, 256> table{};

@@ -1,4 +1,4 @@
-// Who asks for disk work; decides queueing order and share where a body schedules.
+// IoClass: the purpose of a disk request. An I/O scheduler uses it for queueing order and shares.
 #pragma once
 
 #include <cstdint>

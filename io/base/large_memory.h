@@ -1,6 +1,6 @@
-// Memory for what is large: pages straight from the operating system, which has them back the
-// moment they are freed. An allocator keeps freed runs of megabytes for a while, and that while
-// counts against the node's memory budget.
+// Large allocations are mapped directly from the operating system and returned to it when freed. An
+// allocator may keep freed megabytes for a while, and they would count against the node's memory
+// budget.
 #pragma once
 
 #include <sys/mman.h>
@@ -11,15 +11,15 @@
 namespace cellar {
 
 inline constexpr size_t kLargeMemoryBytes = 1u << 20;
-// Under sanitizers everything comes from the allocator, which they watch.
+// Sanitizers track the allocator, so under them all memory comes from it.
 #ifdef CELLAR_SANITIZED
 inline constexpr bool kLargeMemoryFromSystem = false;
 #else
 inline constexpr bool kLargeMemoryFromSystem = true;
 #endif
 
-// `size` bytes at a multiple of `alignment`, a power of two up to 4 KiB that divides `size` where
-// it is more than that of malloc. Null when there is no memory. To be freed with the same size.
+// Allocates `size` bytes aligned to `alignment`, a power of two up to 4 KiB; an alignment above
+// malloc's must divide `size`. Returns null if memory is exhausted. Free with the same size.
 inline void* allocate_large(size_t size, size_t alignment) {
   if (kLargeMemoryFromSystem && size >= kLargeMemoryBytes) {
     void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,10 +1,10 @@
-// The log: one line an event, key=value, to standard error through spdlog. Cold paths only.
+// The log: one line per event, key=value, to standard error through spdlog. For cold paths only.
 //
 //   log_info("tablet", "flushed tablet={} cells={} us={}", id, cells, us);
 //
-// Which keys a line has is decided by its format string alone, never by what is put into it: the
-// parts of the format string that are key=value become fields (log_setup.h), and arguments are
-// escaped. So whoever chooses a name, a key or an error's text cannot forge a field.
+// The format string alone determines the keys of a line: its key=value parts become fields
+// (log_setup.h) and arguments are escaped. A name, key or error text from a client therefore cannot
+// forge a field.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace cellar {
 
 enum class LogLevel { debug, info, warn, error, off };
 
-// Process-wide; callable from any thread. The default is info.
+// Process-wide; callable from any thread. Default: info.
 void set_log_level(LogLevel level);
 bool log_enabled(LogLevel level);
 void log_line(LogLevel level, std::string_view room, fmt::string_view format,

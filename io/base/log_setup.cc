@@ -25,14 +25,14 @@ bool is_key_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
-// The length of the key of a pair that begins there; 0: none does.
+// Length of the key of a pair that starts at `at`; 0 if no pair starts there.
 size_t key_at(std::string_view format, size_t at) {
   size_t end = at;
   while (end < format.size() && is_key_letter(format[end])) ++end;
   return end > at && end < format.size() && format[end] == '=' ? end - at : 0;
 }
 
-// The bytes of the character at the head of `text` as UTF-8 (RFC 3629), 0: it begins none.
+// Length in bytes of the UTF-8 character (RFC 3629) at the start of `text`; 0 if it is not valid.
 size_t utf8_bytes(std::string_view text) {
   const auto byte = [&](size_t at) {
     return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u;
@@ -54,7 +54,7 @@ size_t utf8_bytes(std::string_view text) {
   return 0;
 }
 
-// Whether a character would move a cursor or end a line: C0, DEL, and C1 as UTF-8 has it.
+// Whether the character is a control character: C0, DEL, or C1 encoded as UTF-8.
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7f;
@@ -69,8 +69,8 @@ std::string hex_of(std::string_view prefix, std::string_view bytes) {
   return hex;
 }
 
-// `special`: ASCII that `escape` replaces. `control` and `broken` are the prefixes of the digits
-// of control characters and of bytes that are no UTF-8.
+// `special`: ASCII characters that `escape` replaces. `control` and `broken`: prefixes of the hex
+// digits of control characters and of bytes that are not valid UTF-8.
 template <class Escape>
 void append_escaped(std::string& out, std::string_view text, std::string_view special,
                     std::string_view control, std::string_view broken, Escape escape) {
@@ -81,7 +81,7 @@ void append_escaped(std::string& out, std::string_view text, std::string_view sp
     if (bytes == 0) {
       out += hex_of(broken, character);
     } else if (is_control(character)) {
-      out += hex_of(control, character.substr(character.size() - 1));  // its code point
+      out += hex_of(control, character.substr(character.size() - 1));  // the code point
     } else if (special.find(character[0]) != std::string_view::npos) {
       out += escape(character[0]);
     } else {
@@ -135,7 +135,7 @@ void append_field(std::string& out, std::string_view key, std::string_view value
   out += '"';
 }
 
-// All words, wherever they stand between pairs.
+// All words of the record, without the pairs between them.
 std::string words_of(const LogRecord& record) {
   std::string words;
   for (const LogRecord::Part& part : record.parts) {
@@ -159,7 +159,7 @@ std::string json_line(std::string_view time, LogLevel level, std::string_view ro
   return out + "}";
 }
 
-// Reads a format string from its beginning to its end.
+// Parses a format string.
 class FormatReader {
  public:
   FormatReader(std::string_view format, fmt::format_args args) : format_(format), args_(args) {}
@@ -182,7 +182,7 @@ class FormatReader {
     return at_ < format_.size();
   }
 
-  // Up to the next pair.
+  // Reads words up to the next pair.
   void read_words() {
     LogRecord::Part part;
     while (at_ < format_.size()) {
@@ -215,7 +215,7 @@ class FormatReader {
     words.back().text += text;
   }
 
-  // One letter of the format string, or one argument put in.
+  // Reads one character of the format string or one substituted argument.
   LogRecord::Piece read_piece() {
     const char c = format_[at_];
     const bool doubled = at_ + 1 < format_.size() && format_[at_ + 1] == c;

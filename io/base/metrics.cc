@@ -9,7 +9,7 @@
 namespace cellar {
 namespace {
 
-// Values below 2 * kSteps are their own bucket; then every doubling has kSteps buckets.
+// Values below 2 * kSteps have their own bucket; above, each doubling has kSteps buckets.
 constexpr unsigned kStepBits = 10;
 constexpr uint64_t kSteps = uint64_t{1} << kStepBits;
 

@@ -1,5 +1,4 @@
-// Metrics: plain integers of one shard. Whoever reports them reads them on that shard and adds the
-// shards up.
+// Metrics: plain integers of one shard. A report reads them on each shard and sums them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +6,7 @@
 
 namespace cellar {
 
-// Only grows.
+// Monotonic.
 class Counter {
  public:
   void add(uint64_t n = 1) { value_ += n; }
@@ -27,10 +26,10 @@ class Gauge {
   int64_t value_ = 0;
 };
 
-// Counts of values from 0 to kMaxValue, each kept to three significant digits: below 2048 exactly,
-// above in 1024 equal steps for every doubling, so a percentile is at most 0.1 % too high. Larger
-// values count as kMaxValue (max() and mean() know better). Meant for microseconds up to a minute.
-// Its 136 KiB are taken with the first value.
+// Counts of values from 0 to kMaxValue with three significant digits: exact below 2048, above that
+// 1024 equal steps per doubling, so that a percentile is at most 0.1 % too high. Larger values
+// count as kMaxValue, but max() and mean() are exact. Intended for microseconds up to a minute. The
+// first value allocates 136 KiB.
 class Histogram {
  public:
   static constexpr uint64_t kMaxValue = 60'000'000;
@@ -47,10 +46,10 @@ class Histogram {
   double mean() const {
     return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_);
   }
-  // The least recorded value (to its three digits, rounded up) that at least `percent` of all
-  // values do not exceed; 0 when nothing was recorded. percent is in 0..100.
+  // The least recorded value (rounded up to three digits) that at least `percent` of all values do
+  // not exceed; 0 if empty. `percent` is in 0..100.
   uint64_t percentile(double percent) const;
-  // How many values are at most `value`, to its three digits.
+  // The number of values at most `value`, to three digits.
   uint64_t count_up_to(uint64_t value) const;
 
  private:

@@ -1,5 +1,5 @@
-// Random: a seeded generator (SplitMix64). Injected like the clock, so that a simulated run can be
-// repeated from its seed.
+// Random: a seeded generator (SplitMix64). It is injected, so that a simulated run can be repeated
+// from its seed.
 #pragma once
 
 #include <cstdint>

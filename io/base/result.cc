@@ -56,7 +56,7 @@ Error os_error(int err, std::string_view what) {
   Error error(code,
               fmt::format("{}: {} (errno {})", what, std::generic_category().message(err), err));
   error.os_error = err;
-  // Descriptors and memory come back when others are done.
+  // Descriptors and memory become available again as other operations complete.
   constexpr uint32_t kShortageRetryMs = 1000;
   if (err == EMFILE || err == ENFILE || err == ENOMEM) error.retry_after(kShortageRetryMs);
   return error;

@@ -1,9 +1,8 @@
-// Result<T>: how every fallible function of Cellar answers.
+// Result<T>: the return type of every fallible function of Cellar.
 //
-// Two kinds of wrong are kept apart. A bug of ours aborts (check.h). The world's fault (a caller, a
-// disk, a peer) is an Error value: a canonical status code, a sentence that names the offending
-// thing and the bound it broke, and what became of the request. Errors are built on cold paths
-// only, so the sentence may allocate.
+// A bug in Cellar aborts (check.h). A failure caused by a caller, disk or peer is an Error value: a
+// canonical status code, a sentence that names the offending item and the bound it exceeded, and
+// the outcome of the request. Errors are built on cold paths only, so they may allocate.
 #pragma once
 
 #include <fmt/format.h>
@@ -37,20 +36,20 @@ enum class Errc : uint8_t {
   unauthenticated = 16,
 };
 
-// "INVALID_ARGUMENT" and so on; "CODE_<n>" is never returned, an unknown value reads "UNKNOWN".
+// "INVALID_ARGUMENT" and so on; "UNKNOWN" for an unknown value.
 std::string_view errc_name(Errc code);
 
-// What became of a request that did not succeed (SEMANTICS 2). Numbers are on the wire.
+// The outcome of a request that failed (SEMANTICS 2). The numbers are on the wire.
 enum class Applied : uint8_t { not_applied = 0, maybe_applied = 1, applied = 2 };
 
-// retry_after_ms says: a retry cannot help (never), or may be tried after that many milliseconds.
+// retry_after_ms is a delay in milliseconds or kRetryNever: a retry cannot succeed.
 inline constexpr uint32_t kRetryNever = UINT32_MAX;
 
 struct [[nodiscard]] Error {
   Errc code = Errc::unknown;
   Applied applied = Applied::not_applied;
   uint32_t retry_after_ms = kRetryNever;
-  int os_error = 0;  // errno where the operating system was the cause, else 0
+  int os_error = 0;  // errno if the operating system was the cause, else 0
   std::string message;
 
   Error() = default;
@@ -75,22 +74,22 @@ struct [[nodiscard]] Error {
 template <class T>
 using Result = std::expected<T, Error>;
 
-// fail(Errc::not_found, "table '{}' does not exist", name): the usual way to return an error.
+// fail(Errc::not_found, "table '{}' does not exist", name) is the usual way to return an error.
 template <class... Args>
 [[nodiscard]] std::unexpected<Error> fail(Errc code, fmt::format_string<Args...> format,
                                           Args&&... args) {
   return std::unexpected<Error>(Error(code, fmt::format(format, std::forward<Args>(args)...)));
 }
 
-// An error of the operating system. ENOSPC, EDQUOT, EMFILE and ENOMEM become RESOURCE_EXHAUSTED,
-// ENOENT NOT_FOUND, EEXIST ALREADY_EXISTS, EACCES and EPERM PERMISSION_DENIED, all else
-// UNAVAILABLE. `what` names the thing, as in "write of wal/3.log at 4096".
+// Converts an errno. ENOSPC, EDQUOT, EMFILE and ENOMEM become RESOURCE_EXHAUSTED, ENOENT NOT_FOUND,
+// EEXIST ALREADY_EXISTS, EACCES and EPERM PERMISSION_DENIED, all others UNAVAILABLE. `what` names
+// the operation, as in "write of wal/3.log at 4096".
 Error os_error(int err, std::string_view what);
 
 }  // namespace cellar
 
-// TRY(auto x, f()); stands as a statement inside braces: it expands to several. One co_await a
-// statement, so in a coroutine write CO_TRY(auto x, co_await f());
+// TRY(auto x, f()); is a statement inside braces, because it expands to several. A statement has at
+// most one co_await; in a coroutine use CO_TRY(auto x, co_await f()).
 #define CELLAR_CONCAT_INNER(a, b) a##b
 #define CELLAR_CONCAT(a, b) CELLAR_CONCAT_INNER(a, b)
 #define CELLAR_TRY_IMPL(ret, tmp, decl, expr)            \

@@ -1,5 +1,4 @@
-// Strong<Tag, Rep>: a number that cannot be mixed up with another. No implicit conversion either
-// way.
+// Strong<Tag, Rep>: a number type without implicit conversions, so that ids cannot be mixed up.
 #pragma once
 
 #include <fmt/format.h>

@@ -29,7 +29,7 @@ int64_t TrustedClock::now_us() {
 int64_t TrustedClock::expected_us() { return std::max(now_us(), bounded_us()); }
 
 bool TrustedClock::stands() {
-  // Every request asks: as a rule the first comparison settles it, with one reading of a clock.
+  // Every request calls this. Usually the first comparison decides, with one clock reading.
   const int64_t bound_us = anchor_.trusted_us + with_drift_us(machine_.boot_us() - anchor_.boot_us);
   return bound_us > anchor_.permitted_us && machine_.wall_us() > anchor_.permitted_us;
 }

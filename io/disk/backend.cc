@@ -16,7 +16,7 @@
 namespace cellar {
 namespace {
 
-// The value of kernel.io_uring_disabled: 0 allowed, 1 only for a group, 2 for nobody; -1 when the
+// The value of kernel.io_uring_disabled: 0 allowed, 1 for one group only, 2 forbidden; -1 if the
 // kernel (before 6.6) has no such switch.
 int io_uring_disabled() {
   const Fd fd(::open("/proc/sys/kernel/io_uring_disabled", O_RDONLY | O_CLOEXEC));
@@ -111,7 +111,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// With the links of what is there of the path resolved.
+// Resolves the symbolic links of the existing part of the path.
 Result<std::string> resolved(const std::string& path) {
   std::error_code error;
   std::string real = fs::weakly_canonical(path, error).string();
@@ -137,14 +137,14 @@ Result<void> check_within(const std::string& real, const DirectoryRequest& reque
               request.path);
 }
 
-// On a thread of the pool.
+// Runs on a thread of the pool.
 Result<std::unique_ptr<PosixDir>> open_within(const DirectoryRequest& request) {
   TRY(const std::string real, resolved(request.path));
   TRY_VOID(check_within(real, request));
   std::error_code ignored;
   if (request.create) {
     TRY_VOID(make_root_directory(real));
-    // What was made in between by somebody else may be a link.
+    // A component created concurrently may be a link.
     TRY(const std::string made, resolved(real));
     TRY_VOID(check_within(made, request));
   } else if (!fs::is_directory(real, ignored)) {

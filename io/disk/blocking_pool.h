@@ -1,11 +1,10 @@
-// BlockingPool: the few threads that make calls which may block (open, rename, fsync of a
-// directory, and every read and write where io_uring is not to be had). Shared by all shards of a
-// process; the only place of io/disk where threads meet.
+// BlockingPool: threads for calls that may block (open, rename, fsync of a directory, and every
+// read and write without io_uring). Shared by all shards of a process; the only place in io/disk
+// where threads meet.
 //
-// A job's memory belongs to whoever submits it and must stay put until its run() has posted the
-// answer back to the loop. Hence the order at the end of a process: stop() the pool, then destroy
-// the loops. What is queued is bounded by those who submit: one job a waiting coroutine, and
-// PoolEngine::kMaxInFlight a shard.
+// A job is owned by its submitter and must stay in place until run() has posted the result back to
+// the loop. Therefore stop() the pool before destroying the loops. Submitters bound the queue: one
+// job per waiting coroutine, and PoolEngine::kMaxInFlight per shard.
 #pragma once
 
 #include <condition_variable>
@@ -30,23 +29,23 @@ class BlockingPool {
   static constexpr int kMaxThreads = 64;
 
   struct Job {
-    void (*run)(Job& job) = nullptr;  // on a thread of the pool
+    void (*run)(Job& job) = nullptr;  // called on a thread of the pool
     Job* next = nullptr;
   };
 
-  // threads in 1..kMaxThreads.
+  // `threads` is in 1..kMaxThreads.
   explicit BlockingPool(int threads = kDefaultThreads);
   ~BlockingPool();
   BlockingPool(const BlockingPool&) = delete;
   BlockingPool& operator=(const BlockingPool&) = delete;
 
-  // From any thread; first in, first out. REQUIRES: before stop().
+  // Callable from any thread; FIFO. REQUIRES: before stop().
   void submit(Job& job);
-  // Carries out what is queued and ends the threads. From any thread outside the pool, once or
-  // more.
+  // Runs all queued jobs and ends the threads. Callable from any thread outside the pool;
+  // idempotent.
   void stop();
 
-  // Calls fn() on a thread of the pool and resumes with its answer on the caller's loop.
+  // Calls fn() on a thread of the pool and resumes with its result on the caller's loop.
   template <class F>
   Async<std::invoke_result_t<F&>> run(F fn) {
     const ShardExecutor executor = co_await asio::this_coro::executor;
@@ -63,11 +62,11 @@ class BlockingPool {
     static void carry_out(Job& job) {
       auto& call = static_cast<Call&>(job);
       call.answer.emplace(call.fn());
-      // The frame, and the guard in it, may be gone as soon as the loop has the post.
+      // After the post the coroutine frame and its guard may be destroyed at any time.
       const auto executor = call.work.get_executor();
       asio::post(executor, [&call] { call.waiter.resume(); });
     }
-    asio::executor_work_guard<ShardExecutor> work;  // the loop is waiting for this
+    asio::executor_work_guard<ShardExecutor> work;  // keeps the loop running
     F& fn;
     std::optional<std::invoke_result_t<F&>> answer;
     Waiter waiter;

@@ -8,8 +8,8 @@
 namespace cellar {
 namespace {
 
-// Submits `op` and resumes with op.result. The operation lives in the caller's coroutine frame,
-// which stays put while it is suspended.
+// Submits `op` and resumes with op.result. The operation lives in the caller's frame, which stays
+// in place while suspended.
 Async<int64_t> transfer(File& file, IoOp& op) {
   Waiter waiter;
   op.context = &waiter;
@@ -43,7 +43,7 @@ Async<Result<size_t>> read_at(File& file, uint64_t offset, std::span<std::byte> 
     const int64_t moved = co_await transfer(file, op);
     if (moved < 0) co_return transfer_error(op, "read", file);
     have += static_cast<size_t>(moved);
-    // A direct read that ends inside a block has met the end of the file.
+    // A direct read that ends inside a block has reached the end of the file.
     if (moved == 0 || have % file.alignment() != 0) break;
   }
   co_return have;
@@ -58,12 +58,11 @@ Async<Result<void>> write_at(File& file, uint64_t offset, std::span<const std::b
     op.io_class = io_class;
     op.dsync = dsync;
     op.offset = offset + done;
-    op.data = const_cast<std::byte*>(from.data() + done);  // a write only reads it
+    op.data = const_cast<std::byte*>(from.data() + done);  // a write does not modify it
     op.size = from.size() - done;
     const int64_t moved = co_await transfer(file, op);
     if (moved < 0) co_return transfer_error(op, "write", file);
-    // A direct file goes on from a block boundary, so a block that was written in part is
-    // written again.
+    // A direct file continues at a block boundary, so a partly written block is written again.
     const size_t total = done + static_cast<size_t>(moved);
     const size_t progress = total == from.size() ? total : align_down(total, file.alignment());
     if (progress == done) {
@@ -111,7 +110,7 @@ Async<Result<void>> write_synced(File& file, const std::string& content) {
 
 Async<Result<void>> replace_file(FileSystem& fs, std::string path, std::string content) {
   const std::string temporary = path + ".tmp";
-  // A crash may have left one behind; create_new would refuse it.
+  // A crash may have left the temporary file, and create_new would fail.
   auto removed = co_await fs.remove(temporary);
   if (!removed && removed.error().code != Errc::not_found) {
     co_return std::unexpected(std::move(removed).error());

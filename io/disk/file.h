@@ -1,16 +1,15 @@
-// The one interface to files. Four bodies: io_uring (uring_fs), a thread pool (pool_fs), in memory
-// with crash images (mem_fs), and decorators that inject faults (faulty_fs) or record the order of
-// operations (tracing_fs).
+// The interface to files. Implementations: io_uring (uring_fs), a thread pool (pool_fs), in memory
+// with crash images (mem_fs), and decorators that inject faults (faulty_fs) or record operations
+// (tracing_fs).
 //
 // Every object belongs to one shard and is used on its loop only. Reads and writes are caller-owned
-// operations: the memory of an IoOp and its buffer belong to whoever waits and must stay put until
-// `done` runs, which is always later, from the loop, never inside submit(). Metadata operations are
-// coroutines.
+// operations: an IoOp and its buffer must stay in place until `done` runs, which is always later
+// from the loop, never inside submit(). Metadata operations are coroutines.
 //
-// Durability: a write is durable when it was submitted with dsync and has succeeded, or when a sync
-// submitted after its completion has succeeded. A new, renamed or removed name is durable after
-// sync_dir of its directory. After a failed write or sync nothing may be assumed about what that
-// file holds, and a sync is never retried.
+// Durability: a write is durable if it was submitted with dsync and succeeded, or if a sync
+// submitted after its completion succeeded. A new, renamed or removed name is durable after
+// sync_dir of its directory. After a failed write or sync the contents of the file are undefined,
+// and a sync is never retried.
 #pragma once
 
 #include <cstddef>
@@ -33,19 +32,19 @@ struct IoOp {
 
   Kind kind = Kind::read;
   IoClass io_class = IoClass::read;
-  bool dsync = false;      // write: durable when it completes
-  uint8_t generation = 0;  // of the body that carries it out: IoAge's
+  bool dsync = false;      // write: durable on completion
+  uint8_t generation = 0;  // IoAge generation, set by the implementation
   uint64_t offset = 0;
   std::byte* data =
       nullptr;  // direct files: address, size and offset are multiples of File::alignment()
   size_t size = 0;
 
-  bool injected = false;  // the error in `result` is a test's
+  bool injected = false;  // the error in `result` was injected by a test
   int64_t result = 0;     // bytes moved (may be short), 0 for a sync, or -errno
   void (*done)(IoOp& op) = nullptr;
-  void* context = nullptr;  // the waiter's
+  void* context = nullptr;  // for the waiter
 
-  // Of the body that carries the operation out.
+  // For the implementation.
   IoOp* next = nullptr;
   void* owner = nullptr;
   int fd = -1;
@@ -60,12 +59,12 @@ class File {
   File& operator=(const File&) = delete;
 
   virtual void submit(IoOp& op) = 0;
-  // Reserves blocks; the size grows, the bytes read as zeros.
+  // Reserves blocks; the size grows and the new bytes read as zeros.
   virtual Async<Result<void>> allocate(uint64_t offset, uint64_t size) = 0;
   virtual Async<Result<void>> truncate(uint64_t size) = 0;
   virtual Async<Result<uint64_t>> size() = 0;
   virtual Async<Result<void>> close() = 0;
-  // What address, size and offset of an operation must be a multiple of; 1 for buffered files.
+  // Alignment of address, size and offset of operations; 1 for buffered files.
   virtual size_t alignment() const = 0;
   virtual const std::string& path() const = 0;
 };
@@ -77,7 +76,7 @@ struct OpenOptions {
     create_new,  // must not exist; read and write
   };
   Mode mode = Mode::read;
-  bool direct = false;  // bypasses the page cache where the file system can; see File::alignment()
+  bool direct = false;  // bypasses the page cache if the file system can; see File::alignment()
 };
 
 struct DirEntry {
@@ -86,7 +85,7 @@ struct DirEntry {
   uint64_t size = 0;  // of a file, in bytes
 };
 
-// Held while the object lives. See FileSystem::lock.
+// Holds the lock for its lifetime. See FileSystem::lock.
 class FileLock {
  public:
   virtual ~FileLock() = default;
@@ -99,31 +98,31 @@ class FileSystem {
   FileSystem(const FileSystem&) = delete;
   FileSystem& operator=(const FileSystem&) = delete;
 
-  // Paths are relative to the root that the body was made with, '/'-separated, without "..".
+  // Paths are relative to the root of the implementation, '/'-separated, without "..".
   virtual Async<Result<std::unique_ptr<File>>> open(std::string path, OpenOptions options) = 0;
   virtual Async<Result<void>> remove(std::string path) = 0;
   virtual Async<Result<void>> rename(std::string from, std::string to) = 0;  // replaces `to`
-  virtual Async<Result<void>> create_dir(std::string path) = 0;              // OK when it exists
+  virtual Async<Result<void>> create_dir(std::string path) = 0;              // OK if it exists
   virtual Async<Result<void>> sync_dir(std::string path) = 0;                // "" is the root
   virtual Async<Result<std::vector<DirEntry>>> list(std::string path) = 0;   // sorted by name
   virtual Async<Result<uint64_t>> free_bytes() = 0;
 
-  // An exclusive lock on `path` (created when absent), held by this process and, with io_uring, by
-  // every write that is still in flight: a successor is refused until the last of them has landed.
-  // Retries for up to kLockRetryMs, then FAILED_PRECONDITION naming the holder's pid.
+  // Takes an exclusive lock on `path` (created if absent). The process holds it and, with io_uring,
+  // every write in flight: a successor is refused until the last write has landed. Retries for up
+  // to kLockRetryMs, then FAILED_PRECONDITION with the holder's pid.
   static constexpr int kLockRetryMs = 3000;
   virtual Async<Result<std::unique_ptr<FileLock>>> lock(std::string path) = 0;
-  // For every other shard's file system of the process that took the lock, before its first write:
-  // from now on its writes in flight hold the lock too. `lock` may belong to another shard; it is
-  // only read.
+  // Called on every other shard's file system of the locking process before its first write: from
+  // then on its writes in flight hold the lock too. `lock` may belong to another shard and is only
+  // read.
   virtual Result<void> hold_lock(const FileLock& lock) {
     static_cast<void>(lock);
     return {};
   }
 
-  // For how long the oldest read, write or sync in flight has been under way, at least; 0: there is
-  // none, or the body does not tell. To be asked at regular times: an age is known to the time
-  // between two calls. `now_us` never falls.
+  // A lower bound of the age of the oldest read, write or sync in flight; 0 if there is none or the
+  // implementation does not track it. Call it at regular intervals, which are its precision.
+  // `now_us` never decreases.
   virtual int64_t oldest_io_us(int64_t now_us) {
     static_cast<void>(now_us);
     return 0;
@@ -133,8 +132,8 @@ class FileSystem {
   virtual std::string_view name() const = 0;
 };
 
-// Coroutine adapters. They loop over short transfers; read_at answers the bytes read, fewer only at
-// the end of the file. Errors name the file and offset. A buffer of a direct file obeys its
+// Coroutine adapters. They loop over short transfers; read_at returns the bytes read, fewer only at
+// the end of the file. Errors name the file and offset. Buffers of a direct file obey its
 // alignment.
 Async<Result<size_t>> read_at(File& file, uint64_t offset, std::span<std::byte> into,
                               IoClass io_class);
@@ -142,7 +141,7 @@ Async<Result<void>> write_at(File& file, uint64_t offset, std::span<const std::b
                              IoClass io_class, bool dsync = false);
 Async<Result<void>> sync(File& file, IoClass io_class);
 
-// Whole small files, buffered: for the manifest pointer and the like.
+// For small files such as the manifest pointer; buffered, whole contents.
 Async<Result<std::string>> read_file(FileSystem& fs, std::string path);
 // Writes `path`.tmp, syncs it, renames it to `path` and syncs the directory.
 Async<Result<void>> replace_file(FileSystem& fs, std::string path, std::string content);

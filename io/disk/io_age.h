@@ -1,7 +1,6 @@
-// IoAge: for how long the oldest operation in flight has been under way, without a clock reading
-// for each operation. Operations are counted by generation; every look() closes the current
-// generation and begins the next. So an age is known to the time between two looks, and is never
-// overstated.
+// IoAge: the age of the oldest operation in flight, without a clock reading per operation.
+// Operations are counted by generation; every look() closes the current generation and begins the
+// next. The precision is the time between two looks, and an age is never overstated.
 //
 // Invariant: the generations in use lie between the oldest with an operation in flight and now_, in
 // ring order. While the ring is full (an operation is older than kGenerations looks) the current
@@ -14,19 +13,19 @@
 
 namespace cellar {
 
-// One loop.
+// One loop only.
 class IoAge {
  public:
   static constexpr size_t kGenerations = 16;
 
-  // The generation of an operation that begins, to be given to end().
+  // Starts an operation; returns its generation, to be passed to end().
   uint8_t begin() {
     ++in_flight_[now_];
     return now_;
   }
   void end(uint8_t generation) { --in_flight_[generation]; }
 
-  // The age of the oldest operation of a closed generation; 0: there is none.
+  // The age of the oldest operation of a closed generation; 0 if there is none.
   int64_t look(int64_t now_us) {
     int64_t age_us = 0;
     const auto next = static_cast<uint8_t>((now_ + 1) % kGenerations);

@@ -1,5 +1,5 @@
-// IoEngine: carries out reads, writes and syncs of open descriptors (op.fd) for the real bodies.
-// IoQueues: what waits before it, one first-in-first-out queue a class.
+// IoEngine: executes reads, writes and syncs on open descriptors (op.fd) for the production file
+// systems. IoQueues: its waiting operations, one FIFO queue per class.
 #pragma once
 
 #include <array>
@@ -13,16 +13,15 @@ namespace cellar {
 class IoEngine {
  public:
   virtual ~IoEngine() = default;
-  // As File::submit, with op.fd set.
+  // Like File::submit, with op.fd set.
   virtual void submit(IoOp& op) = 0;
-  // As FileSystem::oldest_io_us().
+  // See FileSystem::oldest_io_us().
   virtual int64_t oldest_us(int64_t now_us) = 0;
 };
 
-// Classes are served in the order of the enumeration, log first, each up to its depth: a share of
-// what may be in flight at once. So a read that comes finds a shallow device queue however much is
-// merged, and a flood of reads leaves flushes and merges their slots, without which memory would
-// fill behind them.
+// Classes are served in enumeration order, log first, each up to its depth: a share of the
+// operations in flight. A new read thus finds a shallow device queue under heavy merging, and a
+// flood of reads leaves slots to flushes and merges, without which memory would fill up.
 //
 //              log   read   flush   compaction
 //   share        1    3/4     1/8          1/8
@@ -32,19 +31,19 @@ class IoQueues {
   static constexpr int kDefaultInFlight = 64;
   static constexpr int kMaxCompactionInFlight = kDefaultInFlight / 8;
 
-  // Of an engine that has so many operations in flight at most, 8 or more.
+  // `in_flight`: the engine's maximum of operations in flight, at least 8.
   explicit IoQueues(int in_flight = kDefaultInFlight);
 
   void push(IoOp& op);
-  // To the front of its class: an operation that the kernel wants submitted again.
+  // Puts an operation that must be submitted again at the front of its class.
   void push_front(IoOp& op);
-  // The next to start, counted as in flight until finished(); null when none may start.
+  // Returns the next operation to start, in flight until finished(); null if none may start.
   IoOp* pop();
   void finished(const IoOp& op);
   bool may_start() const;
   int in_flight() const { return in_flight_; }
   bool empty() const;
-  // Of what was pushed and has not finished, waiting operations included.
+  // Covers all operations pushed and not finished, including waiting ones.
   int64_t oldest_us(int64_t now_us) { return age_.look(now_us); }
 
  private:

@@ -1,6 +1,6 @@
-// IoGuard: watches the operations of one file for misuse of the contract in file.h and aborts on
-// it: two overlapping writes in flight, an operation submitted again before it completed, direct
-// I/O that is not aligned, use after close. The in-memory body and FaultyFs keep one in every file.
+// IoGuard: checks the operations of one file and aborts on misuse of the contract in file.h: two
+// overlapping writes in flight, an operation submitted again before completion, unaligned direct
+// I/O, use after close. The in-memory file system and FaultyFs have one per file.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace cellar {
 
 class IoGuard {
  public:
-  // `file` is for the messages.
+  // `file` appears in messages.
   void begin(const IoOp& op, size_t alignment, const std::string& file);
   void end(const IoOp& op);
   void check_open(const std::string& file) const;

@@ -1,4 +1,4 @@
-// Paths of FileSystem: relative to its root, '/'-separated, "" is the root itself.
+// Paths of FileSystem: relative to its root, '/'-separated; "" is the root.
 #pragma once
 
 #include <string_view>
@@ -15,7 +15,7 @@ std::string_view path_leaf(std::string_view path);
 // INVALID_ARGUMENT for an absolute path, an empty segment, "." or "..", or a NUL.
 Result<void> check_path(std::string_view path);
 
-// Shell-like: '*' stands for any run of bytes, '/' included; everything else for itself.
+// Shell-like: '*' matches any bytes, including '/'; other characters match themselves.
 bool path_matches(std::string_view pattern, std::string_view path);
 
 }  // namespace cellar

@@ -12,7 +12,7 @@
 namespace cellar {
 namespace {
 
-// -errno or the answer of the call; interrupted calls are made again.
+// Returns the result of the call or -errno; interrupted calls are repeated.
 int64_t carry_out(const IoOp& op) {
   iovec part{op.data, op.size};
   const auto offset = static_cast<off_t>(op.offset);

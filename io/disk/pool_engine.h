@@ -1,4 +1,4 @@
-// PoolEngine: reads, writes and syncs of one shard, each a blocking call on a thread of the pool.
+// PoolEngine: reads, writes and syncs of one shard as blocking calls on threads of the pool.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace cellar {
 
-// One shard; the pool is shared. REQUIRES of the destructor: nothing in flight.
+// One shard; the pool is shared. The destructor REQUIRES that nothing is in flight.
 class PoolEngine final : public IoEngine {
  public:
-  static constexpr int kMaxInFlight = 32;  // of one shard; more wait in IoQueues
+  static constexpr int kMaxInFlight = 32;  // per shard; more wait in IoQueues
 
   PoolEngine(Loop& loop, BlockingPool& pool);
   ~PoolEngine() override;

@@ -1,6 +1,6 @@
-// PoolFs: FileSystem over a thread pool, for machines and containers that forbid io_uring. The same
-// contract; an operation costs two thread switches, and the lock is not held by writes in flight
-// (a killed process takes its pool threads along, so none of its writes lands late).
+// PoolFs: FileSystem over a thread pool, for machines and containers that forbid io_uring. Same
+// contract. An operation costs two thread switches. Writes in flight do not hold the lock: a killed
+// process takes its pool threads along, so none of its writes lands late.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ class PoolEngine;
 
 class PoolFs final : public PosixFs {
  public:
-  // REQUIRES of the destructor: every file closed, nothing in flight.
+  // The destructor REQUIRES that every file is closed and nothing is in flight.
   static Result<std::unique_ptr<FileSystem>> create(Loop& loop, const std::string& root,
                                                     BlockingPool& pool);
   static std::unique_ptr<FileSystem> create(Loop& loop, std::unique_ptr<PosixDir> root,

@@ -37,7 +37,7 @@ int retry_interrupted(const Call& call) {
   return result;
 }
 
-// What direct I/O on this file asks for, as far as the kernel says (since Linux 6.1).
+// The alignment for direct I/O on this file, if the kernel reports it (since Linux 6.1).
 size_t direct_alignment(int fd) {
   struct statx facts = {};
   if (::syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &facts) != 0) return kIoAlignment;
@@ -86,7 +86,7 @@ Result<Fd> PosixDir::open_parent(const std::string& path) const {
 Result<PosixDir::Opened> PosixDir::open(const std::string& path, OpenOptions options) const {
   TRY(const Fd parent, open_parent(path));
   const std::string name(path_leaf(path));
-  int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;  // a FIFO in the way must not block us
+  int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;  // O_NONBLOCK: open of a FIFO must not block
   flags |= options.mode == OpenOptions::Mode::read ? O_RDONLY : O_RDWR;
   if (options.mode == OpenOptions::Mode::create_new) flags |= O_CREAT | O_EXCL;
   const auto attempt = [&](int more) {
@@ -95,7 +95,7 @@ Result<PosixDir::Opened> PosixDir::open(const std::string& path, OpenOptions opt
   };
   Fd fd = attempt(options.direct ? O_DIRECT : 0);
   if (!fd.valid() && options.direct && errno == EINVAL) {
-    // The file system knows no O_DIRECT. Creation may have happened before it said so.
+    // The file system has no O_DIRECT. The file may have been created before the refusal.
     flags &= ~O_EXCL;
     fd = attempt(0);
   }
@@ -106,7 +106,7 @@ Result<PosixDir::Opened> PosixDir::open(const std::string& path, OpenOptions opt
     errno = S_ISDIR(facts.st_mode) ? EISDIR : EINVAL;
     return refuse("opening", path);
   }
-  // io_uring answers EAGAIN on a non-blocking descriptor where it would else use a worker.
+  // On a non-blocking descriptor io_uring returns EAGAIN where it would otherwise use a worker.
   if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK) != 0) {
     return refuse("opening", path);
   }
@@ -171,7 +171,7 @@ Result<std::vector<DirEntry>> PosixDir::list(const std::string& path) const {
     if (name == "." || name == "..") continue;
     struct stat facts = {};
     if (::fstatat(readable_fd, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno == ENOENT) continue;  // removed meanwhile
+      if (errno == ENOENT) continue;  // removed concurrently
       return refuse("listing", path);
     }
     entries.push_back({name, S_ISDIR(facts.st_mode), static_cast<uint64_t>(facts.st_size)});
@@ -203,8 +203,8 @@ Result<PosixDir::Locked> PosixDir::try_lock(const std::string& path) const {
     while (!holder.empty() && holder.back() == '\n') holder.pop_back();
     return Locked{Fd(), holder.empty() ? "unknown" : holder};
   }
-  // Over what is there and then cut, so that no block is needed but the one that the file has. The
-  // lock holds without the pid, so a full disk does not refuse it.
+  // Overwrites and then truncates, so that no new block is needed. The lock also holds without the
+  // pid, so a full disk does not refuse it.
   const std::string pid = fmt::format("{}\n", ::getpid());
   const auto bytes = static_cast<ssize_t>(pid.size());
   if (::pwrite(fd.get(), pid.data(), pid.size(), 0) != bytes || ::ftruncate(fd.get(), bytes) != 0) {
@@ -218,7 +218,7 @@ Result<void> PosixDir::allocate(int fd, uint64_t offset, uint64_t size, const st
   const auto length = static_cast<off_t>(size);
   if (retry_interrupted([&] { return ::fallocate(fd, 0, at, length); }) == 0) return {};
   if (errno != EOPNOTSUPP) return refuse("allocation", path);
-  // No reservation to be had here; the size at least is as promised.
+  // The file system cannot reserve blocks; only the size is set.
   TRY(const uint64_t had, PosixDir::size(fd, path));
   if (had >= offset + size) return {};
   return truncate(fd, offset + size, path);
@@ -238,7 +238,7 @@ Result<uint64_t> PosixDir::size(int fd, const std::string& path) {
 }
 
 Result<void> PosixDir::close(Fd fd, const std::string& path) {
-  // The descriptor is gone whatever close answers; EINTR is no error on Linux.
+  // The descriptor is closed whatever close() returns; EINTR is not an error on Linux.
   if (::close(fd.release()) != 0 && errno != EINTR) return refuse("closing", path);
   return {};
 }

@@ -1,8 +1,9 @@
-// PosixDir: the blocking file calls below one root directory, for the threads of a BlockingPool.
+// PosixDir: blocking file calls below one root directory, for the threads of a BlockingPool.
 //
-// The root is opened once; every path is walked from it one name at a time without following
-// symbolic links, so nothing outside can be reached. Files get mode 0600 and directories 0700
-// whatever the umask grants beyond. Stateless but for the root descriptor: any thread.
+// The root is opened once. Every path is resolved from it one name at a time without following
+// symbolic links, so nothing outside is reachable. Files are created with mode 0600 and directories
+// with 0700, further restricted by the umask. Stateless except for the root descriptor; callable
+// from any thread.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace cellar {
 
-// A descriptor that is closed with it.
+// Owns a descriptor.
 class Fd {
  public:
   explicit Fd(int fd = -1) : fd_(fd) {}
@@ -40,7 +41,7 @@ class PosixDir {
     Fd fd;
     size_t alignment = 1;
   };
-  // A direct open that the file system refuses becomes a buffered one with the same alignment.
+  // If the file system refuses a direct open, the file is opened buffered with the same alignment.
   Result<Opened> open(const std::string& path, OpenOptions options) const;
   Result<void> remove(const std::string& path) const;
   Result<void> rename(const std::string& from, const std::string& to) const;
@@ -49,8 +50,7 @@ class PosixDir {
   Result<std::vector<DirEntry>> list(const std::string& path) const;
   Result<uint64_t> free_bytes() const;
 
-  // The lock file with the lock held, or an invalid Fd and the pid that its holder wrote ("unknown"
-  // when it wrote none).
+  // The locked lock file; or an invalid Fd and the holder's pid ("unknown" if none was written).
   struct Locked {
     Fd fd;
     std::string holder;
@@ -64,7 +64,7 @@ class PosixDir {
 
  private:
   explicit PosixDir(Fd root) : root_(std::move(root)) {}
-  // The directory `path` itself, O_PATH unless other flags are given.
+  // Opens the directory `path`, O_PATH unless other flags are given.
   Result<Fd> open_dir(std::string_view path) const;
   Result<Fd> open_parent(const std::string& path) const;
 

@@ -1,5 +1,5 @@
-// PosixFs: what the two real bodies share. Metadata operations go to the BlockingPool, reads,
-// writes and syncs to the IoEngine of the body.
+// PosixFs: the common part of the production file systems. Metadata operations go to the
+// BlockingPool; reads, writes and syncs to the IoEngine.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace cellar {
 
-// The descriptor may be read from any shard, to register it there.
+// The descriptor may be read on any shard, for registration there.
 class PosixLock : public FileLock {
  public:
   explicit PosixLock(Fd fd) : fd_(std::move(fd)) {}

@@ -13,7 +13,7 @@
 namespace cellar {
 namespace {
 
-// linux/io_uring.h of Linux 6.10; older headers lack it.
+// From linux/io_uring.h of Linux 6.10; missing in older headers.
 constexpr unsigned kNopInjectResult = 1u << 0;
 
 bool wants_task_work(const io_uring& ring) {
@@ -97,8 +97,8 @@ std::string_view Uring::setup() const {
 }
 
 void Uring::watch_eventfd() {
-  // Waking up is all it is for: the hook of the same turn looks at the ring. The handler may come
-  // after this is destroyed, with an error or, if it was queued before, without.
+  // The handler only wakes the loop: the hook of the same turn reaps the ring. It may run after
+  // this is destroyed, with an error or, if already queued, without one.
   auto count = std::make_shared<uint64_t>(0);
   const std::weak_ptr<int> alive = alive_;
   eventfd_->async_read_some(asio::buffer(count.get(), sizeof *count),
@@ -109,7 +109,7 @@ void Uring::watch_eventfd() {
 }
 
 void Uring::submit(IoOp& op) {
-  op.owner = nullptr;  // counts its retries
+  op.owner = nullptr;  // here: the retry count
   op.result = 0;
   queues_.push(op);
   if (queues_.in_flight() == 0) start_operations();
@@ -130,7 +130,7 @@ void Uring::prepare(io_uring_sqe& sqe, IoOp& op) {
   } else {
     io_uring_prep_fsync(&sqe, op.fd, IORING_FSYNC_DATASYNC);
   }
-  io_uring_sqe_set_data(&sqe, &op);  // after prep, which in this liburing leaves it as it was
+  io_uring_sqe_set_data(&sqe, &op);  // after prep, because prep in some liburing versions resets it
 }
 
 bool Uring::start_operations() {
@@ -141,7 +141,7 @@ bool Uring::start_operations() {
   }
   if (io_uring_sq_ready(&ring_) == 0) return false;
   const int submitted = io_uring_submit(&ring_);
-  // Short of memory or interrupted: what is left in the queue goes with the next turn.
+  // Short of memory or interrupted: the remaining queue is submitted in the next turn.
   CHECK(submitted >= 0 || submitted == -EAGAIN || submitted == -EBUSY || submitted == -EINTR ||
             submitted == -ENOMEM,
         "io_uring_submit answered {}", submitted);
@@ -188,8 +188,8 @@ bool Uring::may_sleep() {
   if (queues_.in_flight() < kMaxInFlight && queues_.may_start()) return false;
   if (queues_.in_flight() == 0) return true;
   io_uring_cq_eventfd_toggle(&ring_, true);
-  // A completion between the last look and the arming raised no event. The fence keeps the arming
-  // before this look; the kernel publishes first and then asks whether it is armed.
+  // A completion between the last look and the arming raised no event. The fence orders the arming
+  // before this look; the kernel publishes first and then tests whether the event is armed.
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   return io_uring_cq_ready(&ring_) == 0 && !wants_task_work(ring_);
 }

@@ -1,27 +1,26 @@
 // UringFs: FileSystem over the io_uring of one shard.
 //
-// The lock and what it protects against: when a process is killed, direct writes that it had
-// submitted keep landing after it is gone. A lock on a plain descriptor is free by then, so a
-// successor could start while they land. Here the lock's descriptor is registered in the ring: the
-// kernel keeps the lock until the ring's last operation is done. lock() does so for its own shard;
-// EVERY other shard of the process must call hold_lock() with the same lock before its first write.
+// The lock. Direct writes submitted by a process that is killed may land after its death. A lock on
+// a plain descriptor is free by then, so a successor could start while they land. The lock's
+// descriptor is therefore registered in the ring: the kernel keeps the lock until the ring's last
+// operation is done. lock() does so for its own shard; EVERY other shard of the process must call
+// hold_lock() with the same lock before its first write.
 //
 //   shard 0:  auto lock = co_await fs0.lock("LOCK");
 //   shard n:  fsn.hold_lock(*lock);
 //
-// Writes do not go through the ring. Where the device has no FUA, the kernel ends a direct durable
-// write of a ring in a work item bound to the core that took the interrupt, and that core is a
-// shard's, busy: the work item waits for its turn, milliseconds when others want the core too. A
-// blocking call ends in the thread that made it, which runs wherever there is room. So such a write
-// is made by a thread of the pool: two thread switches more, but measured twice as many commits a
-// second on a loaded machine. The others, of tables and new log segments, may block in the call
-// that submits them, however the ring is asked not to: a direct write into reserved space waits in
-// ext4 for whoever changes the file's extents, and that one may be waiting for the device to
-// discard a block; measured 0.2 s and more, for the whole shard. They have threads of their own,
-// kBulkThreads a shard, so that the log never waits for a thread behind a table. What threads write
-// ends with the process, so it needs no lock.
+// Writes bypass the ring and run on pool threads. If the device lacks FUA, the kernel finishes a
+// ring's direct durable write in a work item bound to the core that took the interrupt. That core
+// runs a busy shard, so the work item waits, for milliseconds if others want the core too. A
+// blocking call finishes in its own thread, which runs on any free core: two more thread switches,
+// but twice the measured commits per second on a loaded machine. Other writes (tables, new log
+// segments) may block in the submitting call even if the ring is asked not to block: a direct write
+// into reserved space waits in ext4 for a concurrent change of the file's extents, which may wait
+// for the device to discard a block; measured 0.2 s and more, for the whole shard. They have
+// threads of their own, kBulkThreads per shard, so that the log never waits for a thread that
+// writes a table. Writes of threads end with the process and need no lock.
 //
-// A ring lets go of the lock when it is destroyed (shard 0: when the FileLock is), so close every
+// A ring releases the lock when it is destroyed (on shard 0: when the FileLock is), so close every
 // file first.
 #pragma once
 
@@ -36,10 +35,10 @@ namespace cellar {
 
 class UringFs final : public PosixFs {
  public:
-  // On the loop's thread. `loop` and `pool` must outlive it.
+  // Call on the loop's thread. `loop` and `pool` must outlive it.
   static Result<std::unique_ptr<UringFs>> create(Loop& loop, const std::string& root,
                                                  BlockingPool& pool);
-  // REQUIRES: every file closed, on the loop's thread.
+  // Call on the loop's thread. REQUIRES: every file closed.
   ~UringFs() override;
 
   Async<Result<std::unique_ptr<FileLock>>> lock(std::string path) override;
@@ -79,9 +78,9 @@ class UringFs final : public PosixFs {
     IoEngine& bulk_;
   };
 
-  const std::shared_ptr<Uring> ring_;  // locks refer to it weakly, to let go
+  const std::shared_ptr<Uring> ring_;  // locks refer to it weakly, for their release
   PoolEngine threads_;
-  BlockingPool bulk_pool_;  // outlives bulk_, which has nothing in flight when it goes
+  BlockingPool bulk_pool_;  // outlives bulk_, which has nothing in flight on destruction
   PoolEngine bulk_;
   Engine engine_;
 };

@@ -12,7 +12,7 @@
 namespace cellar {
 
 void spawn(ShardExecutor executor, Async<void> work) {
-  // noexcept: an exception of a coroutine ends the process here, named by the terminate handler.
+  // noexcept: an exception from a coroutine ends the process here; the terminate handler names it.
   asio::co_spawn(executor, std::move(work), [](std::exception_ptr thrown) noexcept {
     if (thrown) std::rethrow_exception(thrown);
   });

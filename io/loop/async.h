@@ -1,10 +1,9 @@
-// The one place where Asio's coroutine types get Cellar's names. Engine headers include this and
-// nothing else of Asio.
+// Cellar's names for Asio's coroutine types. Engine headers include no other Asio header.
 //
-// Every coroutine of a shard runs on that shard's loop: one thread, no locks. House rule for
-// co_await: one in a statement, and in that statement no brace-initialised object, no capturing
-// lambda, no ?:, no class temporary under && or ||. Coroutines take values, or references to
-// something that outlives them.
+// Every coroutine of a shard runs on that shard's loop: one thread, no locks. Rule for co_await: at
+// most one in a statement, and that statement has no brace-initialised object, capturing lambda, ?:
+// or class temporary under && or ||. Coroutine parameters are values, or references to objects that
+// outlive the coroutine.
 #pragma once
 
 #include <type_traits>
@@ -22,9 +21,8 @@ using ShardExecutor = asio::io_context::executor_type;
 template <class T = void>
 using Async = asio::awaitable<T, ShardExecutor>;
 
-// Starts a coroutine that nobody waits for. On the loop's own thread it runs to its first
-// suspension at once; else when the loop gets to it. An exception that leaves it is a bug and
-// aborts.
+// Starts a detached coroutine. On the loop's own thread it runs to its first suspension
+// immediately; from other threads it is queued. An exception that leaves it is a bug and aborts.
 void spawn(ShardExecutor executor, Async<void> work);
 
 namespace detail {
@@ -34,15 +32,15 @@ Async<void> run_owned(F fn) {
 }
 }  // namespace detail
 
-// The same for a function object that makes the coroutine; it is kept until the coroutine is done,
-// so a lambda may capture.
+// The same for a function object that makes the coroutine. The object lives until the coroutine
+// ends, so a lambda may capture.
 template <class F>
   requires std::is_invocable_r_v<Async<void>, F&>
 void spawn(ShardExecutor executor, F fn) {
   spawn(executor, detail::run_owned(std::move(fn)));
 }
 
-// Lets everything else that is ready on this loop run first.
+// Lets all other ready handlers of this loop run first.
 Async<void> yield_now();
 
 }  // namespace cellar

@@ -15,7 +15,7 @@ double Background::share_of(double backlog) {
   return kLeastShare + (kMostShare - kLeastShare) * std::clamp(backlog, 0.0, 1.0);
 }
 
-// ---- a work
+// ---- Work
 
 Background::Work::Work(Background& background, BackgroundKind kind, double least_share)
     : background_(background), kind_(kind), least_share_(least_share) {}
@@ -41,7 +41,7 @@ int64_t Background::Work::end() {
   return background_.ended(*this, background_.clock_.boot_us());
 }
 
-// ---- whose turn it is
+// ---- scheduling
 
 double Background::share(const Work& work) const {
   return std::clamp(std::max(share_of(backlogs_[place(work.kind_)]), work.least_share_),
@@ -57,7 +57,7 @@ double Background::share_of_all() const {
   return std::min(sum, kMostOfAll);
 }
 
-// The kind that has had least; of its works the one whose last slice is longest ago.
+// The kind that had least time for its share; among its works the one whose last slice is oldest.
 Background::Work* Background::next() const {
   return *std::min_element(waiting_.begin(), waiting_.end(), [this](const Work* a, const Work* b) {
     const double had_a = had_[place(a->kind_)];
@@ -67,7 +67,7 @@ Background::Work* Background::next() const {
 }
 
 bool Background::may_begin(Work& work, uint64_t slices_before) {
-  if (stats_.slices != slices_before) return false;  // this turn has had one
+  if (stats_.slices != slices_before) return false;  // this turn had its slice
   if (next() != &work) return false;
   const int64_t now_us = clock_.boot_us();
   look(now_us);
@@ -79,7 +79,7 @@ bool Background::may_begin(Work& work, uint64_t slices_before) {
   return true;
 }
 
-// What was not background since the last look was serving, or an empty turn.
+// Time since the last look that was not background work was serving or an empty turn.
 void Background::look(int64_t now_us) {
   const int64_t other_us = now_us - seen_us_;
   seen_us_ = now_us;
@@ -94,11 +94,11 @@ void Background::look(int64_t now_us) {
 }
 
 void Background::began(Work& work, int64_t now_us) {
-  // Who did not wait has nothing saved up.
+  // A work that did not wait accumulates no credit.
   const double least = had_[place(work.kind_)];
   for (double& had : had_) had = std::max(had, least);
   const double all = share_of_all();
-  owed_us_ = idle_ ? 0 : (1 - all) / all;  // for each microsecond of the slice
+  owed_us_ = idle_ ? 0 : (1 - all) / all;  // per microsecond of the slice
   std::erase(waiting_, &work);
   work.in_slice_ = true;
   work.last_slice_ = ++stats_.slices;

@@ -1,6 +1,5 @@
-// Background: work of a shard that may wait, beside serving, which may not. It runs on the shard's
-// own loop in slices, of which a turn has one at most, however many works there are; so a request
-// waits for one slice and not for more.
+// Background: scheduler of a shard's background work beside serving. Work runs on the shard's loop
+// in slices, at most one per turn in total, so a request waits for one slice at most.
 //
 //   Background::Work work(background, BackgroundKind::merge);
 //   while (there is something to do) {
@@ -10,25 +9,24 @@
 //     co_await what the next slice needs;
 //   }
 //
-// Whose slice. Each kind has a backlog, from 0 (nothing to speak of) to 1 (its bound is reached),
-// and from it a share of the processor:
+// Shares. Each kind has a backlog from 0 (negligible) to 1 (its bound is reached), which gives its
+// share of the processor:
 //
 //     share = kLeastShare + (kMostShare - kLeastShare) * backlog
 //
-// and both together have kMostOfAll at most. While serving uses all the time that it gets, a slice
-// of w us is followed by at least w * (1 - share) / share us of serving. So background work goes on
-// under any load, the faster the further behind it is, and what is left to serving never falls
-// below 1 - kMostOfAll. While there is nothing to serve, which shows in turns that take less than
-// kIdleTurnUs, it takes what it needs. Of works that wait, the one whose kind has had least for
-// its share is next.
+// Both kinds together have at most kMostOfAll. While serving uses all its time, a slice of w us is
+// followed by at least w * (1 - share) / share us of serving. Background work therefore progresses
+// under any load, faster with a larger backlog, and serving keeps at least 1 - kMostOfAll. While
+// there is nothing to serve (turns take less than kIdleTurnUs) background work takes all it needs.
+// Among waiting works the next slice goes to the kind that had least for its share.
 //
-// A slice is kIdleSliceUs long, and kBusySliceUs if anything was served lately: then somebody may
-// come who would have to wait for its end.
+// A slice lasts kIdleSliceUs, or kBusySliceUs if requests were served recently and others may soon
+// wait for its end.
 //
-//   merges lag a little (backlog 0.2), reads come as fast as they are answered: the share of
-//   merges is 0.18, so there are 100 us of merging, 456 us of reads, 100 us of merging
+//   Example: merge backlog 0.2, reads at full load. The share of merges is 0.18: 100 us of merging,
+//   456 us of reads, 100 us of merging, and so on.
 //
-// On virtual time a turn takes none, so there is nothing but idle turns.
+// On virtual time a turn takes no time, so all turns are idle.
 #pragma once
 
 #include <array>
@@ -42,41 +40,42 @@
 namespace cellar {
 
 enum class BackgroundKind : uint8_t {
-  flush,  // from memory to disk: writers wait for it in the end
-  merge,  // of what is on disk
+  flush,  // memory to disk; writers eventually wait for it
+  merge,  // compaction of tables on disk
 };
 inline constexpr size_t kBackgroundKinds = 2;
 
-// One shard.
+// One per shard.
 class Background {
  public:
   static constexpr int64_t kIdleSliceUs = 300;
   static constexpr int64_t kBusySliceUs = 100;
   static constexpr int64_t kIdleTurnUs = 8;
-  static constexpr int64_t kBusyForUs = 10'000;  // after something was served
+  static constexpr int64_t kBusyForUs = 10'000;  // after serving
   static constexpr double kLeastShare = 0.1;
   static constexpr double kMostShare = 0.6;
   static constexpr double kMostOfAll = 0.7;
-  // Of one slice no more is counted: what took longer was not the work.
+  // A slice counts for at most this; a longer one was preempted.
   static constexpr int64_t kMostSliceUs = 2'000;
-  static constexpr int64_t kBacklogEveryUs = 1'000;  // it is asked for so often at most
+  static constexpr int64_t kBacklogEveryUs = 1'000;  // at most this often
 
-  // The backlog of a kind, now: 0 to 1.
+  // The present backlog of a kind: 0 to 1.
   using Backlog = std::function<double(BackgroundKind)>;
 
   class Work {
    public:
-    // Outlived by the background. `least_share`: it gets no less, whatever the backlog.
+    // `background` must outlive this. `least_share`: a lower bound of the share, whatever the
+    // backlog.
     Work(Background& background, BackgroundKind kind, double least_share = kLeastShare);
     ~Work();
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
-    // Resumes in a slice of its own; ends the one at hand, if there is one.
+    // Resumes at the start of a new slice. Ends the current slice, if any.
     Async<void> begin();
-    // The slice is used up. Reads the clock.
+    // Whether the slice is used up. Reads the clock.
     bool over() const { return background_.clock_.boot_us() >= until_us_; }
-    // Answers how long it was; 0 when there was none.
+    // Ends the slice and returns its length; 0 if there was none.
     int64_t end();
 
    private:
@@ -96,9 +95,9 @@ class Background {
 
   void watch(Backlog backlog) { backlog_ = std::move(backlog); }
 
-  // The share that a backlog gives.
+  // The share for a backlog.
   static double share_of(double backlog);
-  // The backlog that gives a share.
+  // The backlog for a share.
   static double backlog_of(double share) {
     return (share - kLeastShare) / (kMostShare - kLeastShare);
   }
@@ -106,8 +105,8 @@ class Background {
   struct Stats {
     uint64_t slices = 0;
     int64_t worked_us = 0;
-    int64_t longest_us = 0;  // slice; by the clock, so other processes' time is in it
-    uint64_t put_off = 0;    // turns in which serving had its share
+    int64_t longest_us = 0;  // longest slice on the clock, including time taken by other processes
+    uint64_t put_off = 0;    // turns deferred because serving was owed time
   };
   const Stats& stats() const { return stats_; }
 
@@ -125,12 +124,12 @@ class Background {
   std::array<double, kBackgroundKinds> backlogs_{};
   int64_t asked_us_ = INT64_MIN / 2;
   std::vector<Work*> waiting_;
-  // Of each kind, what it has had, in microseconds for a share of 1.
+  // Microseconds used by each kind, divided by its share.
   std::array<double, kBackgroundKinds> had_{};
-  int64_t seen_us_ = INT64_MIN / 2;    // the last look, or end of a slice
-  int64_t served_us_ = INT64_MIN / 2;  // when a turn last took long
-  double owed_us_ = 0;                 // to serving, before the next slice
-  bool idle_ = true;                   // the last turn was
+  int64_t seen_us_ = INT64_MIN / 2;    // the last look or end of a slice
+  int64_t served_us_ = INT64_MIN / 2;  // the last long turn
+  double owed_us_ = 0;                 // owed to serving before the next slice
+  bool idle_ = true;                   // the last turn was idle
   Stats stats_;
 };
 

@@ -37,10 +37,10 @@ void ContextTimers::set_alarm() {
   const int64_t due_us = wheel_.next_due_us();
   if (due_us >= alarm_us_) return;
   alarm_us_ = due_us;
-  // The longest wait that the clock's own arithmetic is sure to bear; then it looks again.
+  // The longest wait that cannot overflow the clock's arithmetic; the alarm then rechecks.
   constexpr int64_t kLongestUs = int64_t{3'600} * 1'000'000;
   const int64_t wait_us = std::clamp<int64_t>(due_us - steady_us(), 0, kLongestUs);
-  alarm_.expires_after(std::chrono::microseconds(wait_us));  // ends a wait that was longer
+  alarm_.expires_after(std::chrono::microseconds(wait_us));  // replaces a longer wait
   alarm_.async_wait([this, alive = std::weak_ptr<bool>(alive_)](boost::system::error_code error) {
     if (!error && !alive.expired()) on_alarm();
   });

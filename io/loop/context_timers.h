@@ -1,6 +1,6 @@
-// ContextTimers: timers on a plain io_context, for programs that bring their own and have no
-// ShardLoop. A timing wheel behind one Asio timer, which is set only when the next alarm comes
-// nearer than the one it is set for. With no alarm armed it keeps no context busy.
+// ContextTimers: timers on a plain io_context, for programs without a ShardLoop. A timing wheel
+// driven by one Asio timer, which is reset only when an earlier alarm is armed. Without alarms it
+// keeps no context busy.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace cellar {
 
-// One thread runs the context. Must go before the context does, or with its last handler.
+// One thread runs the context. Destroy this before the context or with its last handler.
 class ContextTimers final : public Timers {
  public:
   explicit ContextTimers(asio::io_context& context);
@@ -28,8 +28,8 @@ class ContextTimers final : public Timers {
 
   WheelTimers wheel_;
   asio::steady_timer alarm_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>();  // a wait that is over may run later
-  int64_t alarm_us_ = WheelTimers::kNever;                  // what it is set for
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>();  // an expired wait may run later
+  int64_t alarm_us_ = WheelTimers::kNever;                  // when the alarm is set to fire
 };
 
 }  // namespace cellar

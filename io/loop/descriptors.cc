@@ -10,7 +10,7 @@
 namespace cellar {
 namespace {
 
-constexpr uint64_t kFilesShare = 4;  // one in this
+constexpr uint64_t kFilesShare = 4;  // one in this many
 
 }  // namespace
 

@@ -32,7 +32,7 @@ Async<void> Event::wait() {
 
 Async<AsyncMutex::Lock> AsyncMutex::lock() {
   if (locked_) {
-    co_await queue_.wait();  // unlock() handed it over locked
+    co_await queue_.wait();  // unlock() passes the mutex on locked
   } else {
     locked_ = true;
   }

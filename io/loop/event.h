@@ -1,5 +1,5 @@
-// Event, Notify and AsyncMutex: waiting for one another inside one loop. None allocates; a waiting
-// coroutine's place in the queue lives in its frame.
+// Event, Notify and AsyncMutex: synchronisation of coroutines on one loop. They do not allocate; a
+// waiter's queue entry lives in its coroutine frame.
 #pragma once
 
 #include <utility>
@@ -9,10 +9,10 @@
 
 namespace cellar {
 
-// Coroutines that wait in order of arrival.
+// A FIFO queue of waiting coroutines.
 class WaitQueue {
  public:
-  // Parks the caller at the end of the queue.
+  // Suspends the caller at the end of the queue.
   Async<void> wait();
   bool wake_one();
   void wake_all();
@@ -38,7 +38,8 @@ class Event {
   bool set_ = false;
 };
 
-// Wakes only those who wait at that moment; remembers nothing. Wait in a loop around the condition.
+// Wakes the coroutines waiting at that moment and keeps no state. Wait in a loop that tests the
+// condition.
 class Notify {
  public:
   bool notify_one() { return queue_.wake_one(); }
@@ -50,7 +51,7 @@ class Notify {
   WaitQueue queue_;
 };
 
-// First come, first served; held across co_await.
+// A FIFO mutex that may be held across co_await.
 class AsyncMutex {
  public:
   class Lock {
@@ -75,7 +76,7 @@ class AsyncMutex {
   bool locked() const { return locked_; }
 
  private:
-  void unlock();  // hands over to the first who waits
+  void unlock();  // passes the mutex to the first waiter
 
   WaitQueue queue_;
   bool locked_ = false;

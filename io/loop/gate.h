@@ -1,5 +1,5 @@
-// Gate: stopping in order. Work enters and leaves; close() refuses new entries and waits until the
-// last one has left. The destructor checks that nobody is inside.
+// Gate: orderly shutdown. Work enters and leaves; close() refuses new entries and waits until the
+// last has left. The destructor checks that no work is inside.
 //
 //   CO_TRY(Gate::Pass pass, gate_.enter());   // UNAVAILABLE once closing
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace cellar {
 
-// One loop.
+// One loop only.
 class Gate {
  public:
   class [[nodiscard]] Pass {
@@ -33,7 +33,7 @@ class Gate {
     Gate* gate_ = nullptr;
   };
 
-  // `name` must outlive the gate; a refusal reads "<name> is closing".
+  // `name` must outlive the gate; the error reads "<name> is closing".
   explicit Gate(std::string_view name = "gate") : name_(name) {}
   ~Gate() { CHECK(inside_ == 0, "gate '{}' destroyed with {} inside", name_, inside_); }
   Gate(const Gate&) = delete;
@@ -44,7 +44,7 @@ class Gate {
     ++inside_;
     return Pass(*this);
   }
-  // The same by hand: every true needs one leave().
+  // enter() without a Pass: each true needs one leave().
   bool try_enter() {
     if (closed_) return false;
     ++inside_;
@@ -55,8 +55,8 @@ class Gate {
     if (--inside_ == 0 && closed_) empty_.set();
   }
 
-  // Refuses new entries from now on; returns when the last one inside has left. May be called more
-  // than once. Never awaited from inside.
+  // Refuses new entries and returns when the last pass has left. May be called more than once. Must
+  // not be awaited by a coroutine inside the gate.
   Async<void> close() {
     closed_ = true;
     if (inside_ == 0) empty_.set();

@@ -8,8 +8,8 @@
 
 namespace cellar {
 
-// A hint of 1 says that one thread runs the context, which keeps posts from inside cheap; posts
-// from other threads stay allowed.
+// The concurrency hint 1 says that one thread runs the context, which makes posts from that thread
+// cheap. Posts from other threads remain allowed.
 Loop::Loop() : context_(std::make_unique<asio::io_context>(1)), awake_(context_->get_executor()) {}
 
 Loop::~Loop() { CHECK(!context_, "a body of Loop must destroy its context itself"); }
@@ -40,8 +40,8 @@ void Loop::remove_hook(LoopHook& hook) {
 }
 
 size_t Loop::run_ready_handlers() {
-  // poll() alone goes on for as long as handlers post others or sockets bring more, and poll_one()
-  // gives Asio's recycled memory back after every handler. So: poll, with a mark in the queue.
+  // poll() alone continues as long as handlers post others or sockets deliver more, and poll_one()
+  // frees Asio's recycled memory after every handler. A posted mark therefore ends poll().
   asio::post(*context_, [this] { context_->stop(); });
   const size_t ran = context_->poll();
   context_->restart();

@@ -8,7 +8,7 @@
 namespace cellar {
 namespace {
 
-// Calls fn(index) for every set bit of `bits`, the word-th of a mask.
+// Calls fn(index) for every set bit of `bits`, word number `word` of a mask.
 template <class F>
 void for_each_bit(uint64_t bits, size_t word, F fn) {
   for (; bits != 0; bits &= bits - 1) {

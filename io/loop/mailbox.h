@@ -1,16 +1,14 @@
-// Mailboxes: how shards talk. For every ordered pair of shards a ring of messages with one writer
-// and one reader, no locks; what is sent in one loop turn is published together.
+// Mailboxes: messages between shards. Each ordered pair of shards has a lock-free ring with one
+// writer and one reader. Messages sent in one loop turn are published together.
 //
-// A message is caller-owned: it lives where the sender keeps it (in a coroutine frame, usually) and
-// must stay put until its `run` has begun on the other side; nothing is allocated and nothing is
-// copied. A reply is the same object sent back. When a ring is full the sender's endpoint keeps the
-// messages in a list of its own and tries again every turn, so order within a pair always holds.
-// How many messages may be under way is for whoever sends to bound.
+// A message is owned by the caller, usually in a coroutine frame, and must stay in place until its
+// `run` has begun on the receiver. Nothing is allocated or copied. A reply is the same object sent
+// back. If a ring is full, the sender's endpoint queues the messages and retries every turn, so
+// order within a pair always holds. Callers bound the number of messages in flight.
 //
-// Sleep and wake: before its loop sleeps a receiver raises `asleep` and looks at its dirty bits
-// once more; a sender sets the dirty bit and then looks at `asleep`. Both are sequentially
-// consistent, so one of the two sees the other, and only then is a system call paid to wake a
-// thread.
+// Sleep and wake: before its loop sleeps, a receiver sets `asleep` and checks its dirty bits once
+// more; a sender sets the dirty bit and then checks `asleep`. Both are sequentially consistent, so
+// one side sees the other, and only then a system call wakes the thread.
 //
 //   Async<Result<Row>> r = mailbox.call_on(owner, [spec] { return read(spec); });
 #pragma once
@@ -35,37 +33,38 @@ namespace cellar {
 using ShardId = Strong<struct ShardIdTag, uint32_t>;
 
 struct MailboxMessage {
-  // Called on the receiving shard, in its loop turn. From then on the mailbox knows the message no
-  // more: it may be sent again or destroyed.
+  // Called on the receiving shard in its loop turn. From then on the mailbox does not use the
+  // message: it may be sent again or destroyed.
   void (*run)(MailboxMessage& self) = nullptr;
-  MailboxMessage* next = nullptr;  // of the mailbox while the message is under way
+  MailboxMessage* next = nullptr;  // used by the mailbox while the message is in flight
 };
 
 class Mailboxes;
 
-// One shard's end. Used on that shard's thread only.
+// One shard's endpoint. Used on that shard's thread only.
 class Mailbox final : public LoopHook {
  public:
-  static constexpr size_t kRingSlots = 1024;  // messages a pair holds before the sender keeps them
-  static constexpr size_t kDrainBatch = 256;  // of one pair in one turn
+  static constexpr size_t kRingSlots = 1024;  // messages of a pair before the sender queues them
+  static constexpr size_t kDrainBatch = 256;  // messages of one pair per turn
   static constexpr uint32_t kMaxShards = 256;
 
   ShardId self() const { return self_; }
 
-  // Runs `message` on shard `to`, later even when that is this one, in the order sent.
+  // Runs `message` on shard `to`, in the order of sending; asynchronously even if `to` is this
+  // shard.
   void send(ShardId to, MailboxMessage& message);
 
-  // Runs the coroutine fn() on shard `target` and answers what it answers, back on this shard. `fn`
-  // is kept here and destroyed here; what it captures is shared with the target meanwhile. On the
-  // own shard it is a plain call.
+  // Runs the coroutine fn() on shard `target` and returns its result on this shard. `fn` stays and
+  // is destroyed here; its captures are shared with the target meanwhile. On the own shard this is
+  // a plain call.
   template <class F>
   auto call_on(ShardId target, F fn) -> std::invoke_result_t<F&>;
 
-  // Runs fn() on shard `target`; nobody waits. Allocates. `fn` is destroyed on the target.
+  // Runs fn() on shard `target` without waiting. Allocates. `fn` is destroyed on the target.
   template <class F>
   void post_on(ShardId target, F fn);
 
-  // Messages that did not fit into a ring so far (a sign of a slow peer).
+  // Messages so far that did not fit into a ring (a sign of a slow receiver).
   uint64_t overflowed() const { return overflowed_; }
 
   bool on_turn() override;
@@ -92,9 +91,9 @@ class Mailbox final : public LoopHook {
   Mailbox(Mailboxes& all, ShardId self, uint32_t shards);
   bool stage(Ring& ring, MailboxMessage& message);
   bool flush_to(uint32_t to);
-  bool can_flush() const;  // something could leave now
+  bool can_flush() const;  // some queued message could be sent now
   bool drain_from(uint32_t from);
-  void wake();  // from any shard: gets this one out of its sleep
+  void wake();  // wakes this shard; callable from any shard
 
   Mailboxes& all_;
   const ShardId self_;
@@ -102,12 +101,12 @@ class Mailbox final : public LoopHook {
   std::vector<std::unique_ptr<Ring>> outgoing_;  // by receiver
   std::array<uint64_t, kWords> unflushed_{};     // receivers with staged or overflowing messages
   uint64_t overflowed_ = 0;
-  alignas(64) Mask dirty_{};  // senders that have published something
+  alignas(64) Mask dirty_{};  // senders with published messages
   alignas(64) std::atomic<bool> asleep_{false};
 };
 
-// All ends. Made before the shards run and destroyed after all of them have stopped; messages that
-// are under way then are forgotten.
+// All endpoints. Made before the shards run and destroyed after all of them have stopped; messages
+// still in flight are dropped.
 class Mailboxes {
  public:
   explicit Mailboxes(uint32_t shards);
@@ -116,10 +115,10 @@ class Mailboxes {
   uint32_t shards() const { return static_cast<uint32_t>(ends_.size()); }
   Mailbox& of(ShardId shard);
 
-  // On the shard's own thread (or before it runs): from here on its messages are delivered. Others
-  // may have sent before.
+  // Call on the shard's own thread or before it runs: starts delivery of its messages. Other shards
+  // may have sent messages before.
   void attach(ShardId shard, Loop& loop);
-  // When no other shard sends to this one any more.
+  // Call once no other shard sends to this one.
   void detach(ShardId shard);
 
  private:
@@ -127,7 +126,7 @@ class Mailboxes {
   std::vector<std::unique_ptr<Mailbox>> ends_;
 };
 
-// A message that makes the round trip: out with the function, home with its answer.
+// A round trip: carries the function to the target and its result back.
 template <class F, class T>
 struct Mailbox::Call : MailboxMessage {
   using Stored = std::conditional_t<std::is_void_v<T>, bool, T>;

@@ -1,6 +1,5 @@
-// Runtime: what one shard's code may use of the machine, handed to every object that needs it.
-// Everything in it is injected, so the same engine runs on a real loop and in a simulation. Belongs
-// to one shard.
+// Runtime: the machine services of one shard, handed to every object that needs them. All are
+// injected, so the same engine runs on a real loop and in a simulation.
 #pragma once
 
 #include "io/base/random.h"

@@ -1,4 +1,4 @@
-// Shard: one core's worth of everything that the code on it may use.
+// Shard: one core's loop, mailbox, clocks and random numbers.
 #pragma once
 
 #include "io/base/random.h"
@@ -9,7 +9,7 @@
 
 namespace cellar {
 
-// Lives with its loop, real or simulated. Used on that loop's thread only.
+// Lives as long as its loop. Used on that loop's thread only.
 class Shard {
  public:
   // All references must outlive the shard.
@@ -25,7 +25,7 @@ class Shard {
   Timers& timers() { return loop_.timers(); }
   TrustedClock& clock() { return trusted_; }
   Random& random() { return random_; }
-  // A bundle of the above, to hand down.
+  // The above as one bundle.
   Runtime runtime() { return Runtime{loop_.executor(), loop_.timers(), trusted_, random_}; }
 
  private:

@@ -1,11 +1,10 @@
-// ShardLoop: the real body of Loop, one io_context driven by one thread.
+// ShardLoop: the production Loop, one io_context driven by one thread.
 //
-// A turn that found nothing to do puts the thread to sleep in epoll until a socket, a post from
-// another thread or the next timer. Waking a sleeping core costs tens of microseconds, so where
-// work keeps coming at short intervals the loop first looks around for a while (spin_us) without
-// sleeping. Whether that pays is judged from the pauses themselves: every short one earns a credit,
-// a long one costs all of them, and only a full account spins. So an idle loop sleeps at
-// once, and so does one whose peer needs the very core that the spin would burn.
+// After a turn without work the thread sleeps in epoll until a socket, a post from another thread
+// or the next timer wakes it. Waking a sleeping core takes tens of microseconds, so the loop first
+// spins up to spin_us if work arrives at short intervals. Pauses decide: each short one earns a
+// credit, a long one clears all credits, and the loop spins only at full credit. An idle loop
+// therefore sleeps at once, and so does one whose peer needs the same core.
 #pragma once
 
 #include <atomic>
@@ -24,35 +23,35 @@ class ShardLoop final : public Loop {
   static constexpr int64_t kDefaultSpinUs = 20;
   static constexpr int64_t kMaxSpinUs = 1'000;
 
-  // 0 sleeps at once; more than kMaxSpinUs is a bug.
+  // `spin_us` is at most kMaxSpinUs; 0 disables spinning.
   explicit ShardLoop(int64_t spin_us = kDefaultSpinUs);
   ~ShardLoop() override;
 
   Timers& timers() override { return timers_; }
 
-  // Takes turns until stop(). The thread that calls it is the loop's thread from then on.
+  // Takes turns until stop(). The calling thread becomes the loop's thread.
   void run();
-  // Ends run() after the turn that is under way. From any thread; may come before run().
+  // Ends run() after the current turn. Callable from any thread, also before run().
   void stop();
-  // One turn; with may_sleep it sleeps when there is nothing to do. For block_on and for tests.
+  // One turn; with may_sleep it sleeps if there is no work. For block_on and tests.
   bool turn(bool may_sleep);
 
-  // Microseconds slept since the loop was made; on the loop's thread.
+  // Microseconds slept since construction. Call on the loop's thread.
   int64_t slept_us() const { return slept_us_; }
   uint64_t turns() const { return turns_; }
 
  private:
-  static constexpr int64_t kWakeUs = 50;  // what a sleep and wake-up cost at most on a quiet core
+  static constexpr int64_t kWakeUs = 50;  // upper estimate of a sleep and wake-up on a quiet core
   static constexpr int kAllCredits = 16;
 
   void sleep();
-  // Work has come at `now_us`, after a pause when `paused_`.
+  // Records work at `now_us`; `paused_` says whether a pause came before.
   void note_work(int64_t now_us);
 
   const int64_t spin_us_;
   std::atomic<bool> stopping_{false};
   WheelTimers timers_;
-  int64_t last_work_us_ = 0;  // as timers_ count
+  int64_t last_work_us_ = 0;  // in timers_ time
   bool paused_ = false;
   int spin_credits_ = 0;
   int64_t slept_us_ = 0;
@@ -69,7 +68,8 @@ Async<void> run_into(Async<void> work, bool& done);
 
 }  // namespace detail
 
-// Runs `loop` on the calling thread until `work` is done. For programs without a pool, and tests.
+// Runs `loop` on the calling thread until `work` is done. For programs without a pool and for
+// tests.
 template <class T>
 T block_on(ShardLoop& loop, Async<T> work) {
   std::optional<T> result;

@@ -29,7 +29,7 @@ void pin_this_thread(int core) {
   CPU_ZERO(&set);
   CPU_SET(core, &set);
   const int err = pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-  // Slower, not wrong: some containers forbid it.
+  // Some containers forbid pinning; the shard then runs unpinned.
   if (err != 0) log_warn("runtime", "cannot pin a shard core={} errno={}", core, err);
 }
 
@@ -46,7 +46,7 @@ struct ShardPool::Member {
 
   ShardLoop loop;
   Shard shard;
-  int core = -1;  // to pin to
+  int core = -1;  // core to pin to; -1 for none
   std::thread thread;
 };
 
@@ -117,7 +117,7 @@ void ShardPool::run_on_all(const Work& work) {
 void ShardPool::stop(const Work& last, const Setup& teardown) {
   if (!running_) return;
   if (last) run_on_all(last);
-  teardown_ = teardown;  // seen by the threads: stop() publishes it
+  teardown_ = teardown;  // stop() publishes it to the threads
   for (const auto& member : members_) member->loop.stop();
   for (const auto& member : members_) member->thread.join();
   running_ = false;

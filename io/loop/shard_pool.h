@@ -18,38 +18,38 @@
 
 namespace cellar {
 
-// Made, started, stopped and destroyed by one thread, which is not one of the shards.
+// One thread, which is not a shard, makes, starts, stops and destroys the pool.
 class ShardPool {
  public:
   struct Options {
     uint32_t shards = 1;
-    bool pin = true;  // each shard to a core of its own; ignored when there are fewer cores
+    bool pin = true;  // pins each shard to its own core; ignored if there are fewer cores
     int64_t spin_us = ShardLoop::kDefaultSpinUs;
-    uint64_t seed = 0;  // 0 takes one from the operating system
+    uint64_t seed = 0;  // 0: a seed from the operating system
   };
   using Setup = std::function<void(Shard&)>;
   using Work = std::function<Async<void>(Shard&)>;
 
   ShardPool(const Clock& clock, Options options);
-  ~ShardPool();  // stops when that was not done
+  ~ShardPool();  // calls stop() if that has not been done
   ShardPool(const ShardPool&) = delete;
   ShardPool& operator=(const ShardPool&) = delete;
 
-  static uint32_t cores();  // that this process may run on
+  static uint32_t cores();  // cores available to this process
 
-  // Starts the threads. `setup` runs on every shard's thread before its loop takes a turn; start()
-  // returns when all have finished it. Shards may send to one another from inside.
+  // Starts the threads. Each shard's thread runs `setup` before its loop's first turn; start()
+  // returns when all have finished. `setup` may send to other shards.
   void start(const Setup& setup = {});
-  // Runs `work` on every shard's loop at once and waits for all of them.
+  // Runs `work` on all shards' loops concurrently and waits for all.
   void run_on_all(const Work& work);
-  // The same for one.
+  // Runs `work` on one shard's loop and waits for it.
   void run_on(ShardId shard, const Work& work);
-  // Runs `last` on every shard, waits for all, then ends the loops and joins the threads;
-  // `teardown` runs on each shard's thread after its last turn (the place to destroy a ring).
+  // Runs `last` on every shard, waits for all, then stops the loops and joins the threads. Each
+  // shard's thread runs `teardown` after its last turn, for example to destroy a ring.
   void stop(const Work& last = {}, const Setup& teardown = {});
 
   uint32_t size() const { return static_cast<uint32_t>(members_.size()); }
-  // For its own thread, or while the pool does not run.
+  // Call on that shard's thread, or while the pool is not running.
   Shard& on(ShardId shard);
   Mailboxes& mailboxes() { return mailboxes_; }
 

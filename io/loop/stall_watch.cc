@@ -18,7 +18,7 @@ bool StallWatch::on_turn() {
   const int64_t took_us = now_us - turn_began_us_;
   turn_began_us_ = now_us;
   if (slept_) {
-    slept_ = false;  // that turn began with sleep, of unknown length
+    slept_ = false;  // that turn began with a sleep of unknown length
     return false;
   }
   if (took_us <= limit_us_) return false;

@@ -1,5 +1,5 @@
-// StallWatch: counts and reports loop turns that took longer than a limit, which is where tail
-// latency comes from in a shard.
+// StallWatch: counts and reports loop turns longer than a limit, the main cause of tail latency on
+// a shard.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace cellar {
 
-// Adds itself to the loop for as long as it lives. A turn is measured from one on_turn() to the
-// next, sleep excluded.
+// Registers with the loop for its lifetime. A turn is measured from one on_turn() to the next,
+// excluding sleep.
 class StallWatch final : public LoopHook {
  public:
   static constexpr int64_t kDefaultLimitUs = 5'000;
-  static constexpr int64_t kLogEveryUs = 1'000'000;  // at most one line a second
+  static constexpr int64_t kLogEveryUs = 1'000'000;  // at most one log line per second
 
-  // `clock` must outlive this; its boot time is read twice a turn at most.
+  // `clock` must outlive this; its boot time is read at most twice per turn.
   StallWatch(Loop& loop, const Clock& clock, int64_t limit_us = kDefaultLimitUs);
   ~StallWatch() override;
 

@@ -1,4 +1,4 @@
-// Throttle: a token bucket, for background bytes per second.
+// Throttle: a token bucket that limits background bytes per second.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace cellar {
 
-// One loop. Fills at `rate_per_s` up to `burst` tokens.
+// One loop. Refills at `rate_per_s` up to `burst` tokens.
 class Throttle {
  public:
-  // rate_per_s == 0 means no limit.
+  // rate_per_s == 0: no limit.
   Throttle(Timers& timers, uint64_t rate_per_s, uint64_t burst);
 
-  // Takes the tokens, which may leave the bucket in debt, and answers how long the caller should
-  // wait before it goes on: 0 while there was credit. Debt makes a request larger than the burst
-  // possible and keeps the long-run rate.
+  // Takes the tokens and returns how long the caller should wait before it continues: 0 while there
+  // is credit. The balance may become negative, which permits requests larger than the burst and
+  // keeps the long-run rate.
   int64_t take_us(uint64_t tokens);
-  // The same, waiting.
+  // Takes the tokens and waits.
   Async<void> take(uint64_t tokens);
 
   void set_rate(uint64_t rate_per_s, uint64_t burst);

@@ -1,6 +1,6 @@
-// Timers: caller-owned alarms on one loop. The real body is a timing wheel that the loop turns
-// (wheel_timers.h), the simulated body runs on virtual time (sim_loop.h). Arming and cancelling a
-// real one are O(1) and allocate nothing.
+// Timers: caller-owned alarms on one loop. In production a timing wheel driven by the loop
+// (wheel_timers.h), in simulation virtual time (sim_loop.h). On the wheel, arming and cancelling
+// are O(1) and do not allocate.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,7 @@ namespace cellar {
 
 class Timers;
 
-// An alarm. Owned by whoever waits; must be cancelled or have fired before it is destroyed (the
-// destructor cancels).
+// An alarm, owned by its waiter. The destructor cancels it.
 class Timer {
  public:
   using Callback = void (*)(void* context);
@@ -22,7 +21,8 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  // Fires once, on the loop, at or after now + delay_us (granularity: kTickUs). Re-arming moves it.
+  // Fires once, on the loop, at or after now + delay_us (granularity: kTickUs). Re-arming replaces
+  // the deadline.
   void arm_after_us(int64_t delay_us);
   void cancel();
   bool armed() const { return armed_; }
@@ -36,7 +36,7 @@ class Timer {
   void* context_;
   bool armed_ = false;
   int64_t deadline_us_ = 0;
-  unsigned slot_ = 0;  // where the body keeps it
+  unsigned slot_ = 0;  // maintained by the implementation
   Timer* prev_ = nullptr;
   Timer* next_ = nullptr;
 };
@@ -45,7 +45,7 @@ class Timers {
  public:
   static constexpr int64_t kTickUs = 1000;
   virtual ~Timers() = default;
-  // Monotonic microseconds of this loop; read once a loop turn in the real body.
+  // Monotonic microseconds of this loop; the production clock is read once per turn.
   virtual int64_t now_us() const = 0;
   virtual void arm(Timer& timer, int64_t deadline_us) = 0;
   virtual void cancel(Timer& timer) = 0;

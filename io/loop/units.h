@@ -1,4 +1,4 @@
-// Units: a bounded supply (memory bytes, slots in a queue) handed out first come, first served.
+// Units: a bounded supply (memory bytes, queue slots) granted in FIFO order.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace cellar {
 
-// One loop.
+// One loop only.
 class Units {
  public:
-  // What was taken; gives it back when destroyed. Must not outlive the supply.
+  // A grant; returned on destruction. Must not outlive the supply.
   class [[nodiscard]] Lease {
    public:
     Lease() = default;
@@ -43,9 +43,9 @@ class Units {
   Units(const Units&) = delete;
   Units& operator=(const Units&) = delete;
 
-  // Refuses when there are too few left, or when others wait (nobody overtakes).
+  // Empty if too few units are left or others wait (no overtaking).
   std::optional<Lease> try_take(uint64_t count);
-  // Waits in line. REQUIRES: count <= total().
+  // Waits in FIFO order. REQUIRES: count <= total().
   Async<Lease> take(uint64_t count);
 
   uint64_t total() const { return total_; }
@@ -56,7 +56,7 @@ class Units {
   struct Request : AutoUnlink {
     Waiter waiter;
     uint64_t count = 0;
-    Units* granted_by = nullptr;  // set between the grant and the moment the waiter runs
+    Units* granted_by = nullptr;  // set between the grant and the waiter's resumption
     ~Request() {
       if (granted_by) granted_by->put(count);
     }

@@ -6,7 +6,7 @@
 
 namespace cellar {
 
-// Knows every parked waiter of one io_context and drops them all when that is destroyed.
+// Tracks every parked waiter of one io_context and drops them when it is destroyed.
 class ParkingLot final : public asio::execution_context::service {
  public:
   using key_type = ParkingLot;
@@ -17,7 +17,7 @@ class ParkingLot final : public asio::execution_context::service {
 
  private:
   // Dropping the handler destroys the coroutine (Asio posts that, and the scheduler, which shuts
-  // down last, carries it out), so a waiter must be unlinked before.
+  // down last, runs it), so the waiter must be unlinked first.
   void shutdown() override {
     while (!parked_.empty()) {
       Waiter& waiter = parked_.front();

@@ -1,5 +1,5 @@
-// Waiter: the bridge from a callback to a coroutine. The coroutine keeps a Waiter in its frame and
-// awaits wait(); whatever completes the work calls resume() on the same loop. No allocation.
+// Waiter: resumes a coroutine from a callback. The coroutine keeps a Waiter in its frame and awaits
+// wait(); the completion calls resume() on the same loop. Does not allocate.
 //
 //   Async<int64_t> run(File& file, IoOp& op) {
 //     Waiter waiter;
@@ -10,9 +10,9 @@
 //     co_return op.result;
 //   }
 //
-// A coroutine that is parked when its loop's io_context is destroyed is destroyed with it, as Asio
-// does with its own operations: every parked waiter is known to a service of the io_context. So
-// nothing leaks at the end of a simulated crash. What the frame refers to must outlive the loop.
+// A coroutine parked when its loop's io_context is destroyed is destroyed with it, like Asio's own
+// operations: a service of the io_context tracks all parked waiters, so a simulated crash does not
+// leak. Objects that the frame refers to must outlive the loop.
 #pragma once
 
 #include <optional>
@@ -35,9 +35,9 @@ class Waiter : public AutoUnlink {
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  // Parks the caller until resume(). A resume() that came first is remembered, once.
+  // Suspends the caller until resume(). One earlier resume() is remembered.
   Async<void> wait();
-  // Continues the waiting coroutine from the loop's queue, never inside this call.
+  // Queues the waiting coroutine on the loop; it never runs inside this call.
   void resume();
   bool parked() const { return handler_.has_value(); }
 

@@ -24,7 +24,7 @@ void WheelTimers::cancel(Timer& timer) {
 }
 
 void WheelTimers::insert(Timer& timer) {
-  // Rounded up, and never the tick that has been dealt with: a timer is late rather than early.
+  // Rounds up and skips ticks already processed: a timer may fire late, never early.
   const int64_t rounded = (std::max<int64_t>(timer.deadline_us_, 0) + kTickUs - 1) / kTickUs;
   const uint64_t due = std::max(static_cast<uint64_t>(rounded), tick_ + 1);
   const unsigned differs = static_cast<unsigned>(std::bit_width(due ^ tick_)) - 1;
@@ -55,7 +55,7 @@ bool WheelTimers::next_event(uint64_t& tick, unsigned& slot) const {
     if (occupied_[level] == 0) continue;
     const auto digit = static_cast<unsigned>(std::countr_zero(occupied_[level]));
     const unsigned shift = level * kDigitBits;
-    // Above this digit the slot shares every digit with the current tick, below it begins at zero.
+    // Digits above this one equal those of the current tick; lower digits start at zero.
     const uint64_t above = tick_ >> (shift + kDigitBits) << (shift + kDigitBits);
     tick = above | uint64_t{digit} << shift;
     slot = level * kSlots + digit;
@@ -74,7 +74,7 @@ size_t WheelTimers::advance(int64_t now_us) {
   while (next_event(tick, index) && tick <= now_tick) {
     tick_ = tick;
     Slot& slot = slots_[index];
-    // A callback may arm and cancel at will: what it arms lands in later slots than this one.
+    // A callback may arm and cancel timers; those it arms go to later slots.
     while (Timer* timer = slot.first) {
       unlink(*timer);
       if (index >= kSlots && timer->deadline_us_ > static_cast<int64_t>(tick) * kTickUs) {

@@ -1,13 +1,13 @@
-// WheelTimers: a hierarchical timing wheel, the real body of Timers.
+// WheelTimers: a hierarchical timing wheel, the production Timers.
 //
-// Seven levels of 64 slots; level l counts in units of 64^l ticks. A timer sits in the level of the
-// highest 6-bit digit in which its tick differs from the current one, so all timers of a lower
-// level are due before any of a higher one, and the next slot that matters is found with one bit
-// scan. Reaching a slot of level 0 fires it; reaching a slot above spreads its timers over the
-// levels below. Arm and cancel are O(1), and a timer moves at most six times in its life.
+// Seven levels of 64 slots; level l counts in units of 64^l ticks. A timer is stored at the level
+// of the highest 6-bit digit in which its tick differs from the current one. All timers of a level
+// are due before those of a higher one, so one bit scan finds the next slot. Reaching a slot of
+// level 0 fires its timers; reaching a higher slot distributes them over the levels below. Arm and
+// cancel are O(1), and a timer moves at most six times.
 //
-// The wheel does not tick by itself: the loop tells it the time once a turn (advance) and asks
-// until when it may sleep (next_due_us).
+// The loop drives the wheel: it calls advance() once per turn and next_due_us() for the time it may
+// sleep.
 #pragma once
 
 #include <algorithm>
@@ -34,13 +34,13 @@ class WheelTimers final : public Timers {
   void arm(Timer& timer, int64_t deadline_us) override;
   void cancel(Timer& timer) override;
 
-  // The next now_us(), unless an advance() comes first, asks `clock`: the handler that ends a sleep
-  // runs before the loop has told the time, and what it arms must not count from before the sleep.
+  // From now until the next advance(), now_us() reads `clock`: the handler that ends a sleep runs
+  // before advance(), and timers it arms must not count from before the sleep.
   void begin_sleep(int64_t (*clock)()) { asleep_ = clock; }
-  // Time moves on to `now_us` (never back) and what is due fires; the count of timers fired.
+  // Advances time to `now_us` (never back), fires due timers and returns their number.
   size_t advance(int64_t now_us);
-  // No timer fires before this reading of now_us(); kNever when none is armed. May be early for a
-  // timer that is far away.
+  // No timer fires before this value of now_us(); kNever if none is armed. May be early for distant
+  // timers.
   int64_t next_due_us() const;
   size_t armed() const { return armed_; }
 
@@ -55,7 +55,7 @@ class WheelTimers final : public Timers {
 
   void insert(Timer& timer);
   void unlink(Timer& timer);
-  // The tick at which the next occupied slot begins; false when nothing is armed.
+  // Finds the tick at which the next occupied slot begins; false if none is armed.
   bool next_event(uint64_t& tick, unsigned& slot) const;
 
   mutable int64_t now_us_ = 0;

@@ -1,13 +1,13 @@
-// Which addresses are this machine's own.
+// Loopback addresses of this machine.
 #pragma once
 
 #include <string_view>
 
 namespace cellar {
 
-// 127.0.0.0/8, ::1 (also as v4 in v6), localhost.
+// 127.0.0.0/8, ::1 (also IPv4-mapped), localhost.
 bool is_loopback(std::string_view host);
-// Of a peer, "HOST:PORT".
+// `peer` is "HOST:PORT".
 bool is_loopback_peer(std::string_view peer);
 
 }  // namespace cellar

@@ -1,6 +1,5 @@
-// NotifySocket: tells the service manager that started this process how it is, by datagrams to a
-// socket whose address the manager put into the environment (sd_notify(3)). Without one, nothing is
-// sent.
+// NotifySocket: reports state to the service manager by datagrams to the socket named in the
+// environment (sd_notify(3)). Without that variable nothing is sent.
 #pragma once
 
 #include <string>
@@ -10,17 +9,17 @@
 
 namespace cellar {
 
-// One thread. Never waits: a manager that does not read loses messages.
+// Single-threaded. Never blocks: messages are lost if the manager does not read.
 class NotifySocket {
  public:
-  // `address` as in NOTIFY_SOCKET: a path, or '@' and an abstract name; empty: nobody listens.
+  // `address` as in NOTIFY_SOCKET: a path, or '@' and an abstract name; empty disables the socket.
   explicit NotifySocket(std::string address) : address_(std::move(address)) {}
   ~NotifySocket();
   NotifySocket(const NotifySocket&) = delete;
   NotifySocket& operator=(const NotifySocket&) = delete;
 
   bool wanted() const { return !address_.empty(); }
-  // "READY=1\nSTATUS=serves". UNAVAILABLE when it could not be handed to the kernel.
+  // Sends, for example, "READY=1\nSTATUS=serves". UNAVAILABLE if the kernel does not accept it.
   Result<void> send(std::string_view message);
 
  private:

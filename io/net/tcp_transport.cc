@@ -25,10 +25,10 @@ using Acceptor = asio::basic_socket_acceptor<Tcp, ShardExecutor>;
 using Resolver = asio::ip::basic_resolver<Tcp, ShardExecutor>;
 using ErrorCode = boost::system::error_code;
 
-// Errors come back beside the value instead of as an exception.
+// Returns errors beside the value instead of throwing.
 constexpr asio::as_tuple_t<asio::use_awaitable_t<ShardExecutor>> kToken{};
 
-constexpr size_t kMaxParts = 64;  // of one writev; Asio gathers no more
+constexpr size_t kMaxParts = 64;  // Asio gathers at most this many parts in one writev
 
 std::unexpected<Error> cancelled(const std::string& what) {
   return fail(Errc::cancelled, "{} was closed here", what);
@@ -46,7 +46,7 @@ std::string to_text(const Tcp::endpoint& endpoint) {
 }
 
 void set_int_option(Socket& socket, int level, int name, int value) {
-  // Best effort: a stream works without any of them.
+  // Best effort: the options are optional.
   (void)setsockopt(socket.native_handle(), level, name, &value, sizeof value);
 }
 
@@ -79,7 +79,7 @@ class TcpStream final : public ByteStream {
   }
 
   Async<Result<void>> write(std::span<const Bytes> parts) override {
-    size_t skip = 0;  // bytes of parts.front() that have left
+    size_t skip = 0;  // bytes of parts.front() already written
     for (;;) {
       CO_TRY(const bool all, write_now(parts, skip));
       if (all) co_return Result<void>();
@@ -106,8 +106,8 @@ class TcpStream final : public ByteStream {
   std::string peer() const override { return peer_; }
 
  private:
-  // Writes until all is gone (true) or the socket is full (false); what has gone is cut off `parts`
-  // and, within its first element, counted in `skip`.
+  // Writes until all is written (true) or the socket is full (false). Removes written elements from
+  // `parts`; `skip` counts the written bytes of the first remaining one.
   Result<bool> write_now(std::span<const Bytes>& parts, size_t& skip) {
     if (!socket_.is_open()) return cancelled(peer_);
     for (;;) {
@@ -151,8 +151,8 @@ class TcpListener final : public Listener {
       auto [ec, socket] = co_await acceptor_.async_accept(kToken);
       if (!ec) co_return std::make_unique<TcpStream>(std::move(socket));
       if (ec == asio::error::operation_aborted) co_return cancelled(address());
-      if (ec == asio::error::connection_aborted) continue;  // it broke before it was ours
-      // Out of descriptors or memory, most likely: asking again at once would only burn the core.
+      if (ec == asio::error::connection_aborted) continue;  // broken before accept
+      // Descriptors or memory are probably exhausted: an immediate retry would only burn the core.
       log_warn("runtime", "accept pauses listener={} pause_us={} error={}", address(),
                TcpNetwork::kAcceptPauseUs, ec.message());
       co_await sleep_us(timers_, TcpNetwork::kAcceptPauseUs);
@@ -171,8 +171,8 @@ class TcpListener final : public Listener {
   Tcp::endpoint bound_;
 };
 
-// Numbers are taken as they are; a name goes to the system's resolver, on a thread of Asio's. One
-// that does not know localhost (a container without /etc/hosts) is corrected, see RFC 6761, 6.3.
+// Numeric addresses are used as they are; names go to the system's resolver on a thread of Asio. A
+// resolver without localhost (a container without /etc/hosts) is corrected, see RFC 6761, 6.3.
 Async<Result<std::vector<Tcp::endpoint>>> resolve(Resolver& resolver, std::string host,
                                                   uint16_t port) {
   ErrorCode not_numeric;
@@ -207,7 +207,7 @@ Result<Acceptor> open_acceptor(ShardExecutor executor, const Tcp::endpoint& at, 
   return acceptor;
 }
 
-// Ends whatever a connect is waiting for when its time is up.
+// Cancels a connect when its time is up.
 struct ConnectDeadline {
   ConnectDeadline(Timers& timers, Resolver& r, Socket& s, int64_t timeout_us)
       : resolver(r), socket(s), timer(timers, &ConnectDeadline::expire, this) {

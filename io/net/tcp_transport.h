@@ -6,11 +6,11 @@
 
 namespace cellar {
 
-// One per loop; must outlive the operations started on it, not the streams it made.
+// One per loop; must outlive the operations started on it, but not its streams.
 class TcpNetwork final : public Network {
  public:
   static constexpr int kBacklog = 1024;
-  static constexpr int64_t kAcceptPauseUs = 50'000;  // when descriptors or memory run out
+  static constexpr int64_t kAcceptPauseUs = 50'000;  // if descriptors or memory run out
 
   TcpNetwork(ShardExecutor executor, Timers& timers) : executor_(executor), timers_(timers) {}
 

@@ -14,7 +14,7 @@ constexpr const char* kTls12Ciphers =
     "ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 constexpr unsigned char kSessionScope[] = "cellar";
 
-// Nobody is there to be asked for a passphrase.
+// There is no terminal to ask for a passphrase.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
 std::unexpected<Error> wrong_file(std::string_view what, const std::string& file) {
@@ -53,7 +53,7 @@ SSL_CTX* new_context(bool server) {
 
 std::string take_tls_errors() {
   std::string text;
-  // The first is the cause; what follows is who passed it on.
+  // The first error is the cause; the others come from its callers.
   while (const unsigned long code = ERR_get_error()) {
     if (!text.empty()) continue;
     const char* reason = ERR_reason_error_string(code);
@@ -72,7 +72,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make_server(const TlsServe
   SSL_CTX* raw = new_context(true);
   if (raw == nullptr) return fail(Errc::resource_exhausted, "TLS: {}", take_tls_errors());
   const std::shared_ptr<TlsContext> made(new TlsContext(raw, true));
-  // Sessions live in tickets that the client keeps; their keys end with this context.
+  // Sessions live in tickets kept by the client; the ticket keys end with this context.
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_session_id_context(raw, kSessionScope, sizeof kSessionScope - 1);
   SSL_CTX_set_num_tickets(raw, 1);
@@ -134,7 +134,7 @@ int TlsContext::keep_session(ssl_st* ssl, ssl_session_st* session) {
   const auto* self = static_cast<const TlsContext*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
   if (self->session_ != nullptr) SSL_SESSION_free(self->session_);
   self->session_ = session;
-  return 1;  // it is ours now
+  return 1;  // takes ownership
 }
 
 }  // namespace cellar

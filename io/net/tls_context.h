@@ -1,8 +1,8 @@
-// TlsContext: what a side of TLS is made with: a certificate and its key, whom it believes, which
-// versions it speaks. Immutable once made; streams keep the context that they began with, so a new
-// certificate is put in place by making another context and giving it to new streams.
+// TlsContext: the TLS configuration of one side: certificate and key, trusted authorities,
+// versions. Immutable. A stream keeps its context, so a new certificate is installed by making
+// another context for new streams.
 //
-// TLS 1.2 and 1.3, forward secret ciphers, no compression, no renegotiation, no early data.
+// TLS 1.2 and 1.3, forward secret ciphers, no compression, renegotiation or early data.
 #pragma once
 
 #include <cstdint>
@@ -18,35 +18,34 @@ struct ssl_st;
 namespace cellar {
 
 struct TlsServerFiles {
-  std::string certificate = {};  // PEM: the server's, then those between it and the authority
-  std::string key = {};          // PEM, without a passphrase
-  std::string client_ca =
-      {};  // PEM: who may sign certificates of clients; empty: none is asked for
+  std::string certificate = {};  // PEM: the server's certificate, then the intermediates
+  std::string key = {};          // PEM, without passphrase
+  std::string client_ca = {};  // PEM: authorities for client certificates; empty: none is requested
 };
 
 struct TlsClientFiles {
-  std::string ca = {};           // PEM: who may sign the server's; empty: what the system trusts
-  std::string certificate = {};  // PEM; empty: none is shown
+  std::string ca = {};  // PEM: authorities for the server's certificate; empty: the system's
+  std::string certificate = {};  // PEM; empty: no client certificate
   std::string key = {};
-  bool verify = true;  // false: any server is believed. For trials only
+  bool verify = true;  // false: any server is accepted. For experiments only
 };
 
 class TlsContext {
  public:
-  static constexpr int64_t kSessionSeconds = 7200;         // for so long a session can be resumed
-  static constexpr long kMaxCertificateBytes = 32 * 1024;  // that a peer may show, with its chain
+  static constexpr int64_t kSessionSeconds = 7200;         // lifetime of a resumable session
+  static constexpr long kMaxCertificateBytes = 32 * 1024;  // a peer's certificate with its chain
 
-  // INVALID_ARGUMENT names the file and what is wrong with it. May block: it reads files.
+  // May block: it reads files. INVALID_ARGUMENT names the file and the fault.
   static Result<std::shared_ptr<const TlsContext>> make_server(const TlsServerFiles& files);
-  // It remembers the session of the last connection, so: for one server, on one loop.
+  // Remembers the session of the last connection, so use one context per server and loop.
   static Result<std::shared_ptr<const TlsContext>> make_client(const TlsClientFiles& files);
   ~TlsContext();
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
 
   bool is_server() const { return server_; }
-  // Of the certificate shown: seconds since 1970 at which it ends, the first 8 bytes of its SHA-256
-  // in hex. 0 and empty: none is shown.
+  // Of this side's certificate: expiry in seconds since 1970, and the first 8 bytes of its SHA-256
+  // in hex. 0 and empty without a certificate.
   int64_t expires_s() const { return expires_s_; }
   const std::string& fingerprint() const { return fingerprint_; }
 

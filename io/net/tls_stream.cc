@@ -14,8 +14,8 @@ namespace cellar {
 namespace {
 
 constexpr size_t kHandshakeReadBytes = 4096;
-// After a refusal the peer's bytes are taken for so long: closing with some unread would take the
-// reason away from it.
+// After a refusal the peer's bytes are read for this long, because closing with unread bytes would
+// reset the connection before the peer reads the reason.
 constexpr int64_t kLingerUs = 1'000'000;
 constexpr size_t kLingerBytes = 64 * 1024;
 
@@ -37,7 +37,7 @@ bool is_address(const std::string& host) {
   return true;
 }
 
-// The peer says that it does not believe this side's certificate, or wants one.
+// Whether the peer rejected this side's certificate or requires one.
 bool is_about_certificates(int reason) {
   switch (reason) {
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
@@ -65,7 +65,7 @@ TlsStream::TlsStream(std::unique_ptr<ByteStream> below, std::shared_ptr<const Tl
       in_(BIO_new(BIO_s_mem())),
       out_(BIO_new(BIO_s_mem())) {
   CHECK(ssl_ != nullptr && in_ != nullptr && out_ != nullptr, "no memory for a TLS connection");
-  BIO_set_mem_eof_return(in_, -1);  // empty means: not yet
+  BIO_set_mem_eof_return(in_, -1);  // an empty buffer means: retry
   SSL_set_bio(ssl_, in_, out_);
   if (context_->is_server()) {
     SSL_set_accept_state(ssl_);
@@ -76,7 +76,7 @@ TlsStream::TlsStream(std::unique_ptr<ByteStream> below, std::shared_ptr<const Tl
 
 TlsStream::~TlsStream() {
   below_->close();
-  SSL_free(ssl_);  // with both buffers
+  SSL_free(ssl_);  // frees both buffers too
 }
 
 Result<void> TlsStream::prepare(Bytes received, const std::string& server_name) {
@@ -312,7 +312,7 @@ struct HandshakeDeadline {
   Timer timer;
 };
 
-// Until the peer ends the stream, or it is closed here.
+// Reads until the peer ends the stream or it is closed here.
 Async<void> take_rest(ByteStream& stream) {
   std::array<std::byte, kHandshakeReadBytes> buffer;
   for (size_t taken = 0; taken < kLingerBytes;) {

@@ -1,17 +1,17 @@
-// TlsStream: TLS over any byte stream. OpenSSL sees memory only: what the stream below delivers is
-// put into one buffer, what it has to send is taken from another, so nothing of it ever waits.
+// TlsStream: TLS over any byte stream. OpenSSL works on memory buffers: received bytes are put into
+// one, bytes to send are taken from the other, so no call into OpenSSL blocks.
 //
-// Bounds. A record holds at most 16 KiB, and at most kChunkBytes are taken from the stream below or
-// encrypted at one time, so a connection holds two such buffers. A handshake takes at most
-// kMaxHandshakeBytes from its peer. What OpenSSL itself wants to say (an answer to a change of
-// keys, an alert) is at most kMaxOwnBytes that the peer does not take.
+// Bounds. A record holds at most 16 KiB, and at most kChunkBytes are read or encrypted at a time,
+// so a connection holds two such buffers. A handshake accepts at most kMaxHandshakeBytes from its
+// peer. OpenSSL's own output (a key update, an alert) that the peer does not take is at most
+// kMaxOwnBytes.
 //
-// try_write() may have encrypted a piece that the stream below did not take whole. It then answers
-// that the piece was not taken; by the contract of ByteStream the same bytes come first in the next
-// write, which passes over what is encrypted already (`owed_`).
+// try_write() may have encrypted a piece that the stream below did not take completely. It then
+// reports the piece as not written; by the contract of ByteStream the next write starts with the
+// same bytes and skips those already encrypted (`owed_`).
 //
-// The end. close() says close_notify if it can be said at once. A peer that ends without one is an
-// error: what came before may have been cut off.
+// Close. close() sends close_notify if that is possible without waiting. A peer that ends without
+// close_notify is an error, because data may have been truncated.
 #pragma once
 
 #include <memory>
@@ -35,15 +35,14 @@ class TlsStream final : public ByteStream {
   TlsStream(std::unique_ptr<ByteStream> below, std::shared_ptr<const TlsContext> context);
   ~TlsStream() override;
 
-  // Once, before anything else. `received` are bytes that were read from the stream below already.
-  // A client checks the server's certificate against `server_name`, a host name or an address.
-  // Without a deadline: whoever waits closes the stream. Errors: UNAUTHENTICATED (a certificate is
-  // not believed, by this side or the other), UNAVAILABLE (it ended, or no TLS was spoken).
+  // Call once, before all other methods. `received`: bytes already read from the stream below. A
+  // client checks the server's certificate against `server_name`, a host name or an address. There
+  // is no timeout; close() ends the wait. Errors: UNAUTHENTICATED (either side rejects a
+  // certificate), UNAVAILABLE (the stream ended, or the peer does not speak TLS).
   Async<Result<void>> handshake(Bytes received = {}, std::string server_name = {});
 
   // ---- after the handshake ----
-  // Of the peer's certificate, which was checked, as RFC 2253 has it: "CN=a,O=b". Empty: it showed
-  // none.
+  // Subject of the peer's verified certificate in RFC 2253 form: "CN=a,O=b". Empty without one.
   const std::string& peer_subject() const { return peer_subject_; }
   bool resumed() const { return resumed_; }
   std::string_view version() const;  // "TLSv1.3"
@@ -57,8 +56,8 @@ class TlsStream final : public ByteStream {
  private:
   Result<void> prepare(Bytes received, const std::string& server_name);
   Result<void> feed(Bytes bytes);
-  void collect();  // what OpenSSL wants to send, behind sealed_
-  // Everything of sealed_. Not while another write is under way.
+  void collect();  // moves OpenSSL's output to the end of sealed_
+  // Sends all of sealed_. No other write may be in progress.
   Async<Result<void>> send_sealed();
   Result<void> try_send_sealed();
   Result<void> seal(Bytes plain);
@@ -68,21 +67,21 @@ class TlsStream final : public ByteStream {
   std::unique_ptr<ByteStream> below_;
   const std::shared_ptr<const TlsContext> context_;
   ssl_st* ssl_;
-  bio_st* in_;           // of ssl_
-  bio_st* out_;          // of ssl_
-  std::string sealed_;   // encrypted and not taken yet
-  std::string sending_;  // what a write below is at
-  size_t owed_ = 0;      // bytes that are encrypted, but were answered as not taken
+  bio_st* in_;           // owned by ssl_
+  bio_st* out_;          // owned by ssl_
+  std::string sealed_;   // encrypted, not yet sent
+  std::string sending_;  // buffer of the write in progress below
+  size_t owed_ = 0;      // bytes encrypted but reported as not written
   bool writing_ = false;
   bool closed_ = false;
-  bool shaken_ = false;  // the handshake is done
+  bool shaken_ = false;  // handshake complete
   bool failed_ = false;
   bool resumed_ = false;
   std::string peer_subject_;
 };
 
-// A handshake within timeout_us; the stream below is closed when it fails, after the reason was
-// sent. DEADLINE_EXCEEDED beside the errors of TlsStream::handshake.
+// Performs a handshake within timeout_us. On failure the stream below is closed after the alert was
+// sent. Errors: DEADLINE_EXCEEDED and those of TlsStream::handshake.
 Async<Result<std::unique_ptr<TlsStream>>> tls_handshake(
     Timers& timers, std::unique_ptr<ByteStream> below, std::shared_ptr<const TlsContext> context,
     std::string received, std::string server_name, int64_t timeout_us);

@@ -1,12 +1,11 @@
-// Byte streams between machines: the interface. Bodies: TCP over Asio's epoll reactor
+// Byte streams between machines: the interface. Implementations: TCP on Asio's epoll reactor
 // (tcp_transport.h) and in memory on virtual time (sim_transport.h).
 //
-// Every object belongs to one loop. On one stream at most one read and one write are outstanding at
-// a time; reading and writing may overlap. After any error a stream is of no further use but for
-// close().
+// Every object belongs to one loop. A stream has at most one read and one write outstanding; they
+// may overlap. After any error only close() may be called.
 //
-// Destroying an object closes it, but only when no operation is outstanding on it: whoever ends a
-// stream calls close(), awaits what is pending (it ends with CANCELLED), then lets go.
+// Destruction closes, but requires that no operation is outstanding: call close(), await the
+// pending operations (they end with CANCELLED), then destroy.
 #pragma once
 
 #include <cstddef>
@@ -29,15 +28,17 @@ class ByteStream {
   ByteStream(const ByteStream&) = delete;
   ByteStream& operator=(const ByteStream&) = delete;
 
-  // At least one byte, or 0 at the orderly end of the peer's stream. `into` is not empty and stays
-  // put until then. Errors: CANCELLED after close(), UNAVAILABLE when the connection broke.
+  // Reads at least one byte; 0 is the orderly end of the peer's stream. `into` is not empty and
+  // must stay valid meanwhile. Errors: CANCELLED after close(), UNAVAILABLE if the connection
+  // broke.
   virtual Async<Result<size_t>> read_some(std::span<std::byte> into) = 0;
-  // All of it, in one system call where the peer keeps up. The span, its elements and the bytes
-  // stay put until then.
+  // Writes everything, in one system call if the peer keeps up. The span, its elements and the
+  // bytes must stay valid meanwhile.
   virtual Async<Result<void>> write(std::span<const Bytes> parts) = 0;
-  // As much as goes without waiting, possibly 0. Not while a write() is outstanding.
+  // Writes what can be written without waiting, possibly 0 bytes. Not while a write() is
+  // outstanding.
   virtual Result<size_t> try_write(std::span<const Bytes> parts) = 0;
-  // Ends both directions and wakes what is pending with CANCELLED. May be called twice.
+  // Ends both directions and completes pending operations with CANCELLED. Idempotent.
   virtual void close() = 0;
   // "HOST:PORT" of the other side, for logs.
   virtual std::string peer() const = 0;
@@ -50,7 +51,7 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // Waits out a shortage of descriptors by itself. Errors: CANCELLED after close().
+  // Waits while descriptors are exhausted. Errors: CANCELLED after close().
   virtual Async<Result<std::unique_ptr<ByteStream>>> accept() = 0;
   virtual std::string address() const = 0;  // "HOST:PORT" actually bound
   virtual uint16_t port() const = 0;
@@ -64,8 +65,8 @@ class Network {
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  // Port 0 lets the system choose. With `reuse_port` several shards may listen on one port and the
-  // kernel spreads connections. Errors: INVALID_ARGUMENT for a host that does not resolve,
+  // Port 0: the system chooses. With `reuse_port` several shards may listen on one port and the
+  // kernel distributes connections. Errors: INVALID_ARGUMENT for a host that does not resolve,
   // PERMISSION_DENIED, UNAVAILABLE (address in use).
   virtual Async<Result<std::unique_ptr<Listener>>> listen(std::string host, uint16_t port,
                                                           bool reuse_port) = 0;
@@ -79,8 +80,8 @@ struct Address {
   uint16_t port = 0;
 };
 
-// "HOST:PORT", "[v6]:PORT" or ":PORT" (all interfaces: host is empty). Errors: INVALID_ARGUMENT.
+// "HOST:PORT", "[v6]:PORT" or ":PORT" (all interfaces; host is empty). Errors: INVALID_ARGUMENT.
 Result<Address> parse_address(std::string_view text);
-std::string format_address(std::string_view host, uint16_t port);  // brackets a v6 host
+std::string format_address(std::string_view host, uint16_t port);  // puts an IPv6 host in brackets
 
 }  // namespace cellar

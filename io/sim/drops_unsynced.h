@@ -1,4 +1,4 @@
-// A file body that can play a sync which failed and lost its data (FaultyFs asks for it).
+// Implemented by files that can simulate a failed sync that lost its data (used by FaultyFs).
 #pragma once
 
 namespace cellar {
@@ -6,7 +6,7 @@ namespace cellar {
 class DropsUnsynced {
  public:
   virtual ~DropsUnsynced() = default;
-  // Dirty data never reaches the disk, though reads still show it; the next sync succeeds.
+  // Dirty data never reaches the disk, although reads still return it; the next sync succeeds.
   virtual void drop_unsynced() = 0;
 };
 

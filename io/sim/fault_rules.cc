@@ -29,7 +29,7 @@ constexpr std::array kErrors = {
     std::pair(std::string_view("EAGAIN"), EAGAIN), std::pair(std::string_view("EINTR"), EINTR),
 };
 
-// The number that `text` is as a whole.
+// Parses all of `text` as a number.
 template <class T>
 bool parse_number(std::string_view text, T& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

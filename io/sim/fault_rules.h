@@ -1,18 +1,18 @@
-// FaultRules: which operations of a FaultyFs go wrong, as one line of text each, so that a failing
-// run can be replayed from what it printed.
+// FaultRules: the operations of a FaultyFs that fail, one line of text per rule, so that a failing
+// run can be replayed from its output.
 //
 //   write path=wal/* nth=3 error=EIO         the third write below wal fails
-//   sync path=* p=0.01 seed=7 error=EIO      one sync in a hundred, drawn from seed 7
-//   read p=0.05 short                        transfers fewer bytes than asked for
+//   sync path=* p=0.01 seed=7 error=EIO      one sync in a hundred, random with seed 7
+//   read p=0.05 short                        transfers fewer bytes than requested
 //   write error=ENOSPC sticky nth=10         the tenth and every later one
-//   sync path=manifest/* drop                fails once; what was dirty never reaches the disk
+//   sync path=manifest/* drop                fails once; dirty data never reaches the disk
 //   write path=wal/* delay_us=5000           starts late (needs Timers)
 //   sync nth=2 hang                          does not start until release_hung()
 //
 // The operation is one of read, write, sync, open, create, remove, rename, create_dir, sync_dir,
-// list, allocate, truncate, size, close, lock, free_bytes, or * for any. In a path '*' stands for
-// any run of bytes; a rename is known by its source. Without nth= and p= a rule applies every
-// time, with nth= once, with `drop` once. The first rule that applies wins.
+// list, allocate, truncate, size, close, lock, free_bytes, or * for any. In a path '*' matches any
+// bytes; a rename matches by its source. Without nth= and p= a rule applies every time; with nth=
+// or `drop` it applies once. The first matching rule wins.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct FaultEffect {
   bool drop = false;
   bool hang = false;
   int64_t delay_us = 0;
-  uint64_t draw = 0;  // random, for the length of a cut
+  uint64_t draw = 0;  // random, determines the length of a short transfer
 
   bool any() const { return error != 0 || cut || hang || delay_us > 0; }
 };
@@ -40,14 +40,14 @@ class FaultRules {
  public:
   static constexpr size_t kMaxRules = 64;
 
-  // INVALID_ARGUMENT names the word that it does not understand.
+  // INVALID_ARGUMENT names the unknown word.
   Result<void> add(std::string_view text);
   void clear() { rules_.clear(); }
 
-  // Asked once for each operation; counts it.
+  // Called once per operation; counts it.
   FaultEffect decide(std::string_view operation, std::string_view path);
 
-  // How often rule number `rule` applied, and all of them.
+  // How often rule number `rule` applied, and the total.
   uint64_t hits(size_t rule) const { return rules_.at(rule).hits; }
   uint64_t hits() const;
 

@@ -45,7 +45,7 @@ class FaultyFile final : public File {
     CO_TRY_VOID(co_await meet("size"));
     co_return co_await base_->size();
   }
-  // An injected error comes after the descriptor is gone, as close() has it.
+  // Like close(), an injected error is reported after the descriptor is gone.
   Async<Result<void>> close() override {
     guard_.close(path());
     auto injected = co_await fs_.meet("close", path());
@@ -59,7 +59,7 @@ class FaultyFile final : public File {
  private:
   static constexpr std::string_view kNames[] = {"read", "write", "sync"};
 
-  // What the base sees instead of the caller's operation.
+  // The operation passed to the base in place of the caller's.
   struct Inner {
     Inner(FaultyFile& f, IoOp& o) : file(f), outer(o) {
       op.kind = o.kind;
@@ -108,7 +108,8 @@ class FaultyFile final : public File {
     std::optional<Timer> timer;
   };
 
-  // A direct file goes on from an aligned place, so the part is aligned too; one unit stays whole.
+  // A direct file continues at an aligned offset, so the part is aligned too; a single unit is not
+  // cut.
   void cut_short(Inner& inner) {
     const size_t unit = alignment();
     const size_t units = inner.op.size / unit;
@@ -125,7 +126,7 @@ class FaultyFile final : public File {
   IoGuard guard_;
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   std::list<std::unique_ptr<Inner>> inner_;
-  const std::unique_ptr<File> base_;  // goes first: it may still know operations of inner_
+  const std::unique_ptr<File> base_;  // destroyed first: it may still refer to operations of inner_
 };
 
 FaultyFs::FaultyFs(ShardExecutor executor, std::unique_ptr<FileSystem> base, FaultRules& rules,

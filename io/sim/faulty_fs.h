@@ -1,6 +1,6 @@
-// FaultyFs: a FileSystem before another that makes operations fail, fall short, come late or hang,
-// as FaultRules say. Messages of its errors end in "(injected)". It also aborts on misuse of the
-// file contract (io_guard.h), so with no rules at all it is a checking wrapper for any body.
+// FaultyFs: wraps a FileSystem and makes operations fail, transfer less, delay or hang as
+// FaultRules say. Its error messages end in "(injected)". It aborts on misuse of the file contract
+// (io_guard.h), so without rules it is a checking wrapper.
 #pragma once
 
 #include <functional>
@@ -19,12 +19,12 @@ namespace cellar {
 class FaultyFs final : public FileSystem {
  public:
   // `rules` and `timers` must outlive it; one FaultRules may serve several file systems of one
-  // thread. `timers` may be null when no rule has delay_us=.
+  // thread. `timers` may be null if no rule has delay_us=.
   FaultyFs(ShardExecutor executor, std::unique_ptr<FileSystem> base, FaultRules& rules,
            Timers* timers = nullptr);
   ~FaultyFs() override;
 
-  // Starts the operations that were withheld; the count of them.
+  // Starts the hanging operations and returns their number.
   size_t release_hung();
   FileSystem& base() { return *base_; }
 
@@ -37,14 +37,14 @@ class FaultyFs final : public FileSystem {
   Async<Result<uint64_t>> free_bytes() override;
   Async<Result<std::unique_ptr<FileLock>>> lock(std::string path) override;
   Result<void> hold_lock(const FileLock& lock) override { return base_->hold_lock(lock); }
-  // What is withheld counts as in flight.
+  // Hanging operations count as in flight.
   int64_t oldest_io_us(int64_t now_us) override { return age_.look(now_us); }
   std::string_view name() const override { return base_->name(); }
 
  private:
   friend class FaultyFile;
 
-  // Meets the delay, the hang and the error that the rules have for a metadata operation.
+  // Applies the delay, hang and error that the rules give for a metadata operation.
   Async<Result<void>> meet(std::string_view operation, std::string_view path);
 
   const ShardExecutor executor_;

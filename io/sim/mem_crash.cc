@@ -13,7 +13,7 @@ uint64_t unit_count(uint64_t offset, uint64_t size) {
   return size == 0 ? 0 : (offset + size - 1) / kUnit - offset / kUnit + 1;
 }
 
-// The part of a write that is its first `units` units.
+// Bytes of a write that lie in its first `units` units.
 uint64_t prefix_bytes(uint64_t offset, uint64_t size, uint64_t units) {
   if (units == 0) return 0;
   return std::min(size, (offset / kUnit + units) * kUnit - offset);
@@ -21,13 +21,13 @@ uint64_t prefix_bytes(uint64_t offset, uint64_t size, uint64_t units) {
 
 }  // namespace
 
-// Rebuilds a tree of nodes into another disk, deciding for each unsynced thing whether it is kept.
+// Rebuilds a tree of nodes in another disk and decides for each unsynced item whether it is kept.
 class MemDisk::Copier {
  public:
   Copier(const MemDisk& from, CrashPolicy policy, Random& random)
       : from_(from), policy_(policy), random_(random) {}
 
-  // After the crash: names by the durable side plus the kept changes.
+  // The image after the crash: durable names plus the kept changes.
   Node image_of_tree() {
     for (const DirChange& change : from_.pending_) {
       if (keep()) kept_changes_.push_back(&change);
@@ -91,7 +91,7 @@ class MemDisk::Copier {
       keep_in_flight(*entry.op, *image, written_size);
     }
     image->size = image->durable_size = size_after(node, written_size);
-    // Units past the end were kept in vain: a later extension reads zeros there.
+    // Units kept past the end have no effect: a later extension reads zeros there.
     const uint64_t reach = std::max({node.size, node.durable_size, kept_end_});
     image->durable.zero(image->size, reach + kUnit);
     image->now = image->durable;
@@ -125,7 +125,7 @@ class MemDisk::Copier {
     }
   }
 
-  // With nothing in flight the last completed write stands for it, unless it was synced since.
+  // Without a write in flight the last completed write is torn, unless it was synced since.
   void tear_last_write(const MemNode& node, MemNode& image, uint64_t& written_size) {
     const bool any_in_flight =
         std::any_of(from_.in_flight_.begin(), from_.in_flight_.end(),
@@ -160,7 +160,7 @@ class MemDisk::Copier {
       case CrashPolicy::random_subset:
         break;
     }
-    // A unit that reached the disk beyond the old end took the size along.
+    // A unit that reached the disk beyond the old end implies the larger size.
     if (coin()) return written_size;
     return std::max(node.durable_size, kept_end_);
   }
@@ -169,7 +169,7 @@ class MemDisk::Copier {
   const CrashPolicy policy_;
   Random& random_;
   std::vector<const DirChange*> kept_changes_;
-  uint64_t kept_end_ = 0;  // of the file at hand: where the last kept unit ends
+  uint64_t kept_end_ = 0;  // of the current file: where the last kept unit ends
 };
 
 std::unique_ptr<MemDisk> MemDisk::crash_image(CrashPolicy policy, Random& random) const {

@@ -15,7 +15,7 @@ std::unexpected<Error> refuse(int err, const char* verb, std::string_view path) 
   return std::unexpected(os_error(err, fmt::format("{} of '{}'", verb, path)));
 }
 
-// Calls visit(path, node) for every file below `dir`, in the order of names.
+// Calls visit(path, node) for every file below `dir`, in name order.
 template <class Visit>
 void for_each_file(const MemNode& dir, const std::string& prefix, const Visit& visit) {
   for (const auto& [name, node] : dir.entries) {
@@ -123,7 +123,7 @@ Result<void> MemDisk::create_dir(std::string_view path) {
   return {};
 }
 
-// On the durable side a file may not gain a second name because the step between was lost.
+// A file must not get a second durable name because the step in between was lost.
 void MemDisk::apply(const DirChange& change) {
   MemNode::Entries& names = change.dir->durable_entries;
   switch (change.kind) {

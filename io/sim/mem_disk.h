@@ -1,19 +1,19 @@
-// MemDisk: a disk in memory that knows what a power cut would leave of it.
+// MemDisk: an in-memory disk that can produce the state after a power failure.
 //
-// Three things are losable until the contract of file.h says otherwise: every 512-byte unit written
-// and not synced, every change of a file's size, and every created, renamed or removed name whose
-// directory was not synced (a rename is one step: it is lost or kept as a whole). Operations that
-// are in flight count as unsynced. After a failed sync the dirty units are gone for good while
-// reads still show them, which is what Linux does.
+// Until the contract of file.h makes them durable, three things may be lost: every 512-byte unit
+// written and not synced, every size change, and every created, renamed or removed name whose
+// directory was not synced (a rename is kept or lost as a whole). Operations in flight count as
+// unsynced. After a failed sync the dirty units are lost for good although reads still return them,
+// as on Linux.
 //
 //   MemDisk disk;
-//   MemFs fs(loop, disk);                       // any number of them: one a shard
+//   MemFs fs(loop, disk);                       // any number, for example one per shard
 //   ... work ...
 //   Random random(seed);
 //   auto after = disk.crash_image(CrashPolicy::random_subset, random);
 //   MemFs fs_after(loop, *after);               // recover from this
 //
-// Any thread may call it: one lock serves all of it.
+// Callable from any thread: one lock protects the disk.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +33,12 @@
 namespace cellar {
 
 enum class CrashPolicy : uint8_t {
-  none,             // everything unsynced is lost
-  all,              // everything is kept, writes in flight too
-  random_subset,    // each unit and each directory change is kept or lost by itself
-  torn_last_write,  // all is kept, but of each write in flight (or of the last one, when none is)
-                    // only a proper prefix of its units
+  none,           // all unsynced state is lost
+  all,            // everything is kept, including writes in flight
+  random_subset,  // each unit and each directory change is kept or lost independently
+  // everything is kept, but of each write in flight (or of the last write if there is none) only a
+  // proper prefix of its units
+  torn_last_write,
 };
 
 class MemDisk {
@@ -47,24 +48,24 @@ class MemDisk {
   MemDisk(const MemDisk&) = delete;
   MemDisk& operator=(const MemDisk&) = delete;
 
-  // What a machine finds that lost its power now. The disk itself goes on as it was.
+  // The state after a power failure at this moment. This disk does not change.
   std::unique_ptr<MemDisk> crash_image(CrashPolicy policy, Random& random) const;
-  // The same disk, what is unsynced included; no operations in flight, no locks.
+  // A copy that includes unsynced state, without operations in flight or locks.
   std::unique_ptr<MemDisk> clone() const;
 
-  // Growth beyond the limit fails with ENOSPC; every file counts in whole 4 KiB chunks.
+  // Growth beyond the limit fails with ENOSPC; a file uses whole 4 KiB chunks.
   void set_bytes_limit(uint64_t limit);
   uint64_t used_bytes() const;
 
-  // For tests. Not_found unless `path` is a file. write_all creates the file (its directory must
-  // exist) and is durable at once; corrupt changes one byte for readers and for crash images.
+  // For tests. NOT_FOUND unless `path` is a file. write_all creates the file (its directory must
+  // exist) and is durable at once; corrupt changes one byte for readers and crash images.
   Result<std::string> read_all(std::string_view path) const;
   Result<void> write_all(std::string_view path, std::string_view content);
   Result<void> corrupt(std::string_view path, uint64_t offset, uint8_t xor_mask);
   std::vector<std::string> all_files() const;  // sorted paths
   bool has_unsynced(std::string_view path) const;
 
-  // What MemFs is made of.
+  // Operations used by MemFs.
   using Node = std::shared_ptr<MemNode>;
   Result<Node> open(std::string_view path, OpenOptions::Mode mode);
   Result<void> remove(std::string_view path);
@@ -79,8 +80,8 @@ class MemDisk {
   bool try_lock(std::string_view path);
   void unlock(std::string_view path);
 
-  // An operation is in flight from begin until end, which carries it out and sets op.result, or
-  // until forget.
+  // An operation is in flight from begin() until end(), which executes it and sets op.result, or
+  // until forget().
   void begin(const Node& node, IoOp& op);
   void end(IoOp& op);
   void forget(const IoOp& op);
@@ -89,7 +90,7 @@ class MemDisk {
   struct InFlight {
     IoOp* op;
     Node node;
-    MemNode::DirtyUnits sync_units;  // of a sync: what had completed when it was submitted
+    MemNode::DirtyUnits sync_units;  // for a sync: units completed when it was submitted
     uint64_t sync_size = 0;
   };
   struct DirChange {
@@ -97,7 +98,7 @@ class MemDisk {
     Node dir;
     std::string name;
     Node target;
-    Node to_dir;  // of a rename
+    Node to_dir;  // for a rename
     std::string to_name;
   };
   struct LastWrite {
@@ -117,7 +118,7 @@ class MemDisk {
 
   mutable std::mutex mutex_;
   Node root_;
-  std::vector<DirChange> pending_;  // in the order they were made
+  std::vector<DirChange> pending_;  // in order of change
   std::vector<InFlight> in_flight_;
   LastWrite last_write_;
   std::set<std::string, std::less<>> locks_;

@@ -14,8 +14,8 @@
 
 namespace cellar {
 
-// What waits to complete, and when it does. Shared by the file system, its files and the functions
-// it has posted to the loop.
+// Completions and their times. Shared by the file system, its files and the functions it has posted
+// to the loop.
 class MemQueue : public std::enable_shared_from_this<MemQueue> {
  public:
   using Work = std::function<void()>;
@@ -41,7 +41,7 @@ class MemQueue : public std::enable_shared_from_this<MemQueue> {
     late_.back().timer.arm_after_us(delay_us);
   }
 
-  // Lets the loop turn, as an operation of a real disk would.
+  // Yields to the loop, as an operation of a real disk would.
   Async<void> turn() {
     Waiter waiter;
     add([&waiter] { waiter.resume(); });
@@ -86,7 +86,7 @@ class MemQueue : public std::enable_shared_from_this<MemQueue> {
   }
 
   void run_one() {
-    if (ready_.empty()) return;  // halted since
+    if (ready_.empty()) return;  // halted meanwhile
     const size_t at = options_.random == nullptr ? 0 : options_.random->below(ready_.size());
     const Work work = std::move(ready_[at]);
     ready_.erase(ready_.begin() + static_cast<ptrdiff_t>(at));
@@ -102,7 +102,7 @@ class MemQueue : public std::enable_shared_from_this<MemQueue> {
 
 namespace {
 
-// Halts the queues of an io_context that is being destroyed, which is how a simulated process dies:
+// Halts the queues of an io_context under destruction, which is how a simulated process dies:
 // before Asio destroys the coroutines whose operations are in flight.
 class MemQueues final : public asio::execution_context::service {
  public:
@@ -179,7 +179,7 @@ class MemFile final : public File, public DropsUnsynced {
   void drop_unsynced() override { disk_.drop_unsynced(*node_); }
 
  private:
-  // When the queue is halted instead, the disk must not look at the waiter's memory any more.
+  // If the queue is halted instead, the disk must not access the waiter's memory.
   struct InFlight {
     InFlight(MemDisk& d, IoOp& o) : disk(d), op(&o) {}
     ~InFlight() {

@@ -1,7 +1,7 @@
-// MemFs: FileSystem in memory, for tests and simulations. Deterministic: operations complete from
-// the loop in the order they were submitted or, with an injected Random, in an order that its seed
-// chooses; with Timers also after a latency. Several of them may share one MemDisk, each on its own
-// loop. Misuse of the file contract aborts (io_guard.h).
+// MemFs: in-memory FileSystem for tests and simulations. Deterministic: operations complete from
+// the loop in submission order or, with an injected Random, in an order determined by its seed;
+// with Timers also after a latency. Several may share one MemDisk, each on its own loop. Misuse of
+// the file contract aborts (io_guard.h).
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@
 namespace cellar {
 
 struct MemFsOptions {
-  Random* random = nullptr;    // shuffles completions; null: first in, first out
-  Timers* timers = nullptr;    // needed for latency; without it a refused lock is not retried
-  int64_t min_latency_us = 0;  // per operation, uniform in [min, max] when random is there
+  Random* random = nullptr;    // shuffles completions; null: FIFO
+  Timers* timers = nullptr;    // required for latency; without timers a refused lock is not retried
+  int64_t min_latency_us = 0;  // per operation; uniform in [min, max] if `random` is set
   int64_t max_latency_us = 0;
 };
 
@@ -24,12 +24,12 @@ class MemQueue;
 
 class MemFs final : public FileSystem {
  public:
-  // `disk` and what the options point to must outlive it.
+  // `disk` and the objects in `options` must outlive it.
   MemFs(ShardExecutor executor, MemDisk& disk, MemFsOptions options = {});
   ~MemFs() override;
 
-  // The process that uses this file system died: nothing completes any more and what is in flight
-  // is forgotten, so take the crash image first. Destroying the loop's io_context does the same.
+  // Simulates the death of the process: nothing completes any more and operations in flight are
+  // dropped, so take the crash image first. Destroying the loop's io_context has the same effect.
   void halt();
 
   Async<Result<std::unique_ptr<File>>> open(std::string path, OpenOptions options) override;
@@ -45,7 +45,7 @@ class MemFs final : public FileSystem {
  private:
   MemDisk& disk_;
   const MemFsOptions options_;
-  const std::shared_ptr<MemQueue> queue_;  // also held by what it has posted
+  const std::shared_ptr<MemQueue> queue_;  // shared with posted functions
 };
 
 }  // namespace cellar

@@ -1,9 +1,8 @@
-// MemNode: one file or directory of a MemDisk, in the layers that a power cut tells apart.
+// MemNode: one file or directory of a MemDisk, in the layers that a power failure distinguishes.
 //
-// A file has what a reader sees (`now`, `size`), what survives for certain (`durable`,
-// `durable_size`) and which 512-byte units were written since (`dirty`). Syncing copies the dirty
-// units over and forgets them. Contents are chunks shared copy-on-write, so that images of a large
-// disk cost little.
+// A file has the readers' state (`now`, `size`), the durable state (`durable`, `durable_size`) and
+// the 512-byte units written since (`dirty`). A sync copies the dirty units over and clears them.
+// Contents are copy-on-write chunks, so that images of a large disk are cheap.
 #pragma once
 
 #include <array>
@@ -15,17 +14,17 @@
 
 namespace cellar {
 
-// Bytes that read as zeros until they are written. Copies share chunks.
+// Bytes that read as zero until written. Copies share chunks.
 class SparseBytes {
  public:
-  static constexpr size_t kUnitBytes = 512;    // what a device writes in one piece
+  static constexpr size_t kUnitBytes = 512;    // the device's atomic unit
   static constexpr size_t kChunkBytes = 4096;  // eight units: one bit each in a byte
   static constexpr size_t kUnitsPerChunk = kChunkBytes / kUnitBytes;
 
   void read(uint64_t offset, char* into, size_t size) const;
   void write(uint64_t offset, const char* from, size_t size);
   void zero(uint64_t offset, uint64_t size);
-  // Takes over the units of chunk number `chunk` whose bits are set in `units`.
+  // Copies the units of chunk number `chunk` whose bits are set in `units`.
   void copy_units(const SparseBytes& from, uint64_t chunk, uint8_t units);
 
  private:
@@ -43,10 +42,10 @@ struct MemNode {
 
   void write(uint64_t offset, const char* from, size_t size);
   void resize(uint64_t to);
-  // What a sync does: the units named become durable as they are now, and so does this size.
+  // A sync: the given units in their present state, and the size, become durable.
   void make_durable(const DirtyUnits& units, uint64_t to_size);
   void make_range_durable(uint64_t offset, uint64_t length);
-  // What a failed sync leaves: the page cache still shows the data, nothing will ever write it.
+  // A failed sync: the page cache still returns the data, but it is never written.
   void drop_unsynced() { dirty.clear(); }
   bool unsynced() const { return !dirty.empty() || size != durable_size; }
 
@@ -56,7 +55,7 @@ struct MemNode {
   SparseBytes now;
   SparseBytes durable;
   DirtyUnits dirty;
-  Entries entries;  // of a directory: as seen, and as certain to survive
+  Entries entries;  // of a directory: as seen, and as durable
   Entries durable_entries;
 
  private:

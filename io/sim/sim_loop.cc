@@ -5,7 +5,7 @@
 namespace cellar {
 namespace {
 
-// Rounds without time passing after which the world is taken to be running in circles.
+// Rounds without progress of time after which a run counts as a livelock.
 constexpr uint64_t kMaxRoundsAtOneTime = 20'000'000;
 
 }  // namespace
@@ -31,7 +31,7 @@ void SimTimers::cancel(Timer& timer) {
 
 size_t SimTimers::fire_due() {
   const int64_t now = now_us();
-  // Only those due by now: what a callback arms with no delay waits for the next turn.
+  // Only timers due by now: a timer armed by a callback without delay waits for the next turn.
   const auto due = static_cast<size_t>(std::distance(armed_.begin(), armed_.upper_bound(now)));
   size_t fired = 0;
   while (fired < due && !armed_.empty() && armed_.begin()->first <= now) {
@@ -65,7 +65,7 @@ bool SimLoop::turn() {
 
 SimWorld::SimWorld(uint64_t seed) : clock_(kStartWallUs, 1'000'000), random_(seed) {}
 
-// All coroutines go before any loop does: a frame may hold a timer or a hook of another loop.
+// All coroutines are destroyed before any loop: a frame may hold a timer or hook of another loop.
 SimWorld::~SimWorld() { crash(); }
 
 SimLoop& SimWorld::add_loop() {

@@ -1,8 +1,8 @@
-// SimWorld: any number of loops on one thread and one virtual clock, for tests that repeat exactly.
+// SimWorld: any number of loops on one thread and one virtual clock, for repeatable tests.
 //
-// Time stands still while anything is ready; when nothing is, it jumps to the next timer of any
-// loop. The order in which loops take their turns is drawn from the seed, so another seed tries
-// another interleaving, and the same seed runs the same way.
+// Time stands still while any loop has work; then it jumps to the next timer of any loop. The seed
+// determines the order of turns: another seed tries another interleaving, the same seed repeats the
+// run.
 //
 //   SimWorld world(seed);
 //   SimLoop& a = world.add_loop();
@@ -28,7 +28,7 @@ namespace cellar {
 
 class SimWorld;
 
-// Timers on the world's clock, in order of deadline, then of arming. Granularity: a microsecond.
+// Timers on the world's clock, ordered by deadline, then by arming. Granularity: a microsecond.
 class SimTimers final : public Timers {
  public:
   explicit SimTimers(const ManualClock& clock) : clock_(clock) {}
@@ -38,7 +38,7 @@ class SimTimers final : public Timers {
   void cancel(Timer& timer) override;
 
   size_t fire_due();
-  int64_t next_due_us() const;  // INT64_MAX when none is armed
+  int64_t next_due_us() const;  // INT64_MAX if none is armed
 
  private:
   const ManualClock& clock_;
@@ -51,8 +51,9 @@ class SimLoop final : public Loop {
   ~SimLoop() override;
   Timers& timers() override { return timers_; }
 
-  // The power fails: every coroutine suspended on this loop is destroyed and the loop is of no
-  // further use. Do it while what those coroutines refer to still exists; not from inside a turn.
+  // Simulates a power failure: destroys every coroutine suspended on this loop; the loop is
+  // unusable afterwards. Call it while the objects those coroutines refer to still exist, and not
+  // inside a turn.
   void crash();
   bool crashed() const { return crashed_; }
 
@@ -75,22 +76,23 @@ class SimWorld {
   SimWorld& operator=(const SimWorld&) = delete;
 
   SimLoop& add_loop();  // lives as long as the world
-  // Both readings pass together; a test may make the wall jump (set_wall_us).
+  // Both readings advance together; a test may make the wall clock jump (set_wall_us).
   ManualClock& clock() { return clock_; }
   Random& random() { return random_; }
   int64_t now_us() const { return clock_.boot_us(); }
 
-  // Until nothing is ready at this moment of virtual time.
+  // Runs until no loop has work at the present virtual time.
   void run_until_idle();
-  // Until `us` of virtual time have passed.
+  // Runs until `us` of virtual time have passed.
   void run_for_us(int64_t us);
-  // Until the predicate holds; false when the world went idle for good, or max_us have passed.
+  // Runs until the predicate holds. False if the world has become idle for good or max_us have
+  // passed.
   bool run_until(const std::function<bool()>& done, int64_t max_us = kMaxBlockUs);
   // Crashes every loop: see SimLoop::crash().
   void crash();
 
-  // Runs the world until `work` on `loop` is done. CHECKs that it does finish: that the world does
-  // not go idle before, nor kMaxBlockUs pass.
+  // Runs the world until `work` on `loop` is done. CHECKs that it finishes before the world becomes
+  // idle and within kMaxBlockUs.
   template <class T>
   T block_on(Loop& loop, Async<T> work) {
     std::optional<T> result;
@@ -103,7 +105,7 @@ class SimWorld {
   void block_on(Loop& loop, Async<void> work);
 
  private:
-  bool round();                       // one turn of every loop; true when any did work
+  bool round();                       // one turn of every loop; true if any did work
   bool advance_to(int64_t limit_us);  // to the next timer at or before the limit
 
   ManualClock clock_;

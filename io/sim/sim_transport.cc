@@ -83,7 +83,7 @@ class Pipe {
   Timer arrival_;
 };
 
-// Both directions; the faults that the connection was made with.
+// Both directions, with the faults set when the connection was made.
 struct Link {
   Link(const SimFabric::State& fabric, Loop& client, Loop& server)
       : to{std::make_unique<Pipe>(fabric, server), std::make_unique<Pipe>(fabric, client)},
@@ -145,7 +145,7 @@ class SimStream final : public ByteStream {
   Pipe& in() { return *link_->to[1 - side_]; }
   Pipe& out() { return *link_->to[side_]; }
 
-  // As much as the window takes.
+  // Sends as much as the window takes.
   Result<size_t> send(Bytes bytes) {
     if (closed_) return fail(Errc::cancelled, "{} was closed here", peer_);
     if (in().broken || out().reader_gone) {
@@ -222,7 +222,7 @@ SimFabric::SimFabric(SimWorld& world, int64_t delay_us)
 
 namespace {
 
-// One of those who listen there, drawn; null when nobody does.
+// A random listener at that address; null if there is none.
 SimListener* find_listener(SimFabric::State& fabric, const std::string& host, uint16_t port) {
   const auto [begin, end] = fabric.listeners.equal_range(std::pair(host, port));
   const auto count = static_cast<uint64_t>(std::distance(begin, end));
@@ -259,7 +259,7 @@ Async<Result<std::unique_ptr<ByteStream>>> SimNetwork::connect(std::string host,
     co_return fail(Errc::unavailable, "connecting to {}: connection refused", server);
   }
   auto link = std::make_shared<Link>(*fabric_, loop_, listener->loop());
-  // Whoever comes to this machine's own address comes from it.
+  // A connection to a loopback address comes from that address.
   const std::string from = is_loopback(host) ? host : "client";
   const std::string client = format_address(from, fabric_->next_port++);
   listener->deliver(std::make_unique<SimStream>(link, 1, client));

@@ -1,4 +1,4 @@
-// SimFabric: a network in memory, on virtual time. Streams connect simulated hosts, which may live
+// SimFabric: an in-memory network on virtual time. Streams connect simulated hosts, which may run
 // on different SimLoops of one world; every chunk takes the fabric's delay and arrives in order.
 #pragma once
 
@@ -15,29 +15,29 @@ namespace cellar {
 
 class SimListener;
 
-// What a connection made from now on will suffer.
+// Faults of connections made from now on.
 struct LinkFaults {
   static constexpr uint64_t kNever = UINT64_MAX;
   bool refuse = false;                // connect is refused
   bool black_hole = false;            // connect is never answered
-  uint64_t cut_after_bytes = kNever;  // both directions together; then both ends see UNAVAILABLE
-  uint64_t half_open_after_bytes = kNever;  // then bytes vanish without a word
+  uint64_t cut_after_bytes = kNever;  // sum of both directions; then both ends see UNAVAILABLE
+  uint64_t half_open_after_bytes = kNever;  // later bytes are silently dropped
 };
 
-// What all networks of a world share. Settings apply to connections made from then on.
+// State shared by all networks of a world. Settings apply to connections made from then on.
 class SimFabric {
  public:
   static constexpr int64_t kDefaultDelayUs = 50;
-  static constexpr size_t kWindowBytes = 256 * 1024;  // in flight per direction, then writers wait
+  static constexpr size_t kWindowBytes = 256 * 1024;  // in flight per direction before writers wait
 
   explicit SimFabric(SimWorld& world, int64_t delay_us = kDefaultDelayUs);
 
   void set_delay_us(int64_t delay_us) { state_->delay_us = delay_us; }  // one way
-  // Splits what is read at drawn places, as TCP may. On by default.
+  // Splits reads at random places, as TCP may. Default: on.
   void set_short_reads(bool on) { state_->short_reads = on; }
   LinkFaults& faults() { return state_->faults; }
 
-  // Kept by whatever is connected, so that it does not matter what goes first.
+  // Shared by everything connected, so that destruction order does not matter.
   struct State {
     SimWorld& world;
     int64_t delay_us;
@@ -52,7 +52,7 @@ class SimFabric {
   std::shared_ptr<State> state_;
 };
 
-// The network as one loop sees it.
+// The network seen from one loop.
 class SimNetwork final : public Network {
  public:
   SimNetwork(SimFabric& fabric, Loop& loop) : fabric_(fabric.state()), loop_(loop) {}

@@ -47,7 +47,7 @@ class TracingFile final : public File, public DropsUnsynced {
   Trace& trace_;
 };
 
-// The root has the empty path.
+// The root has an empty path.
 std::string_view shown(const std::string& path) { return path.empty() ? "." : path.c_str(); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// TracingFs: a FileSystem before another that writes down every operation, in the order in which
-// they were started, as lines of text: golden traces hold the order of syncs true.
+// TracingFs: wraps a FileSystem and records every operation in starting order as lines of text.
+// Golden traces check the order of syncs.
 //
 //   create wal/1.log
 //   write wal/1.log 0+4096 dsync
@@ -16,9 +16,9 @@
 namespace cellar {
 
 struct Trace {
-  static constexpr size_t kMaxLines = 1'000'000;  // more are not kept
+  static constexpr size_t kMaxLines = 1'000'000;  // later lines are dropped
 
-  bool with_reads = false;  // also read, size and list, which change nothing
+  bool with_reads = false;  // also records read, size and list, which change nothing
   std::vector<std::string> lines;
 
   void add(std::string line) {
@@ -29,7 +29,7 @@ struct Trace {
 
 class TracingFs final : public FileSystem {
  public:
-  // `trace` must outlive it; one may serve several file systems of one thread.
+  // `trace` must outlive it; it may serve several file systems of one thread.
   TracingFs(std::unique_ptr<FileSystem> base, Trace& trace)
       : base_(std::move(base)), trace_(trace) {}
 

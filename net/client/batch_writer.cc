@@ -25,9 +25,9 @@ std::optional<Error> judge(const BatchWriterOptions& options) {
 
 }  // namespace
 
-// Entries go from `waiters_` (no room) to their row's queue, and from there to a Batch on its way.
-// A row stands in `ready_` when it has entries and none of them is on its way, so its entries leave
-// in their order whatever the order of the batches' ends. Rows take turns.
+// Entries move from `waiters_` (over the limit) to the queue of their row, then to a Batch in
+// flight. A row is in `ready_` if it has entries and none in flight, so its entries are sent in
+// order whatever the order in which batches end. Rows take turns.
 class BatchWriter::Core : public std::enable_shared_from_this<Core> {
  public:
   Core(Client& client, std::string table, BatchWriterOptions options)
@@ -41,9 +41,9 @@ class BatchWriter::Core : public std::enable_shared_from_this<Core> {
     Mutation mutation;
     Completion<void>* done = nullptr;
     uint64_t sequence = 0;
-    uint64_t row = 0;  // hash of its key
+    uint64_t row = 0;  // hash of the key
     size_t bytes = 0;
-    std::unique_ptr<Entry> next;  // of the same row
+    std::unique_ptr<Entry> next;  // next entry of the row
   };
   struct Waiter {
     Mutation mutation;
@@ -52,14 +52,14 @@ class BatchWriter::Core : public std::enable_shared_from_this<Core> {
   };
   struct Batch {
     std::vector<Mutation> mutations;
-    std::vector<std::unique_ptr<Entry>> entries;  // their mutations have moved
+    std::vector<std::unique_ptr<Entry>> entries;  // their mutations were moved out
   };
   struct Flush {
     Completion<void>* done;
     uint64_t through;  // sequence numbers below this
-    size_t left;       // of them not done
+    size_t left;       // number not done
   };
-  struct Row {  // or several, whose keys have one hash
+  struct Row {  // or several rows whose keys have the same hash
     std::unique_ptr<Entry> first;
     Entry* last = nullptr;
     size_t entries = 0;
@@ -73,7 +73,7 @@ class BatchWriter::Core : public std::enable_shared_from_this<Core> {
   void enqueue(Mutation m, Completion<void>* taken, Completion<void>* done);
   void flush(Completion<void>* done);
   void close(Completion<void>* done);
-  void abandon();  // the writer is gone
+  void abandon();  // the writer is being destroyed
 
   const BatchWriterStats& stats() const { return stats_; }
   size_t pending() const { return pending_; }
@@ -85,7 +85,7 @@ class BatchWriter::Core : public std::enable_shared_from_this<Core> {
   }
   void take(Mutation m, Completion<void>* done);
   static void append(Row& row, std::unique_ptr<Entry> entry);
-  static std::unique_ptr<Entry> pop(Row& row);  // REQUIRES: it has one
+  static std::unique_ptr<Entry> pop(Row& row);  // REQUIRES: not empty
   void take_waiters();
   void on_linger();
   void send_due();
@@ -103,12 +103,12 @@ class BatchWriter::Core : public std::enable_shared_from_this<Core> {
   Timer linger_;
 
   std::deque<Waiter> waiters_;
-  absl::flat_hash_map<uint64_t, Row> rows_;  // that have entries, or are on their way
+  absl::flat_hash_map<uint64_t, Row> rows_;  // rows with entries queued or in flight
   std::deque<uint64_t> ready_;
-  size_t ready_entries_ = 0;  // of the rows in ready_
+  size_t ready_entries_ = 0;  // in the rows of ready_
   size_t ready_bytes_ = 0;
-  bool overdue_ = false;  // the oldest of them has waited for company long enough
-  size_t batches_ = 0;    // on their way
+  bool overdue_ = false;  // the oldest entry has lingered long enough
+  size_t batches_ = 0;    // in flight
   std::vector<Flush> flushes_;
   uint64_t next_sequence_ = 1;
   size_t pending_ = 0;
@@ -191,7 +191,7 @@ void BatchWriter::Core::send_due() {
     if (!full && !hurry) break;
     send_batch();
   }
-  // What is left waits for company, or for the end of a batch.
+  // The remaining entries wait for more or for the end of a batch.
   if (ready_.empty()) {
     overdue_ = false;
     linger_.cancel();
@@ -245,7 +245,8 @@ void BatchWriter::Core::on_answer(Batch& batch, Result<EntryResults> results) {
 
 void BatchWriter::Core::release(uint64_t hash) {
   const auto at = rows_.find(hash);
-  if (at == rows_.end() || !at->second.on_its_way) return;  // by another entry of the batch
+  // handled with another entry of the batch
+  if (at == rows_.end() || !at->second.on_its_way) return;
   Row& row = at->second;
   if (!row.first) {
     rows_.erase(at);
@@ -305,7 +306,7 @@ void BatchWriter::Core::end_flush(Completion<void>* done) {
 }
 
 void BatchWriter::Core::flush(Completion<void>* done) {
-  // Whoever waits for room was before this flush.
+  // Mutations waiting for room were added before this flush.
   for (Waiter& waiter : waiters_) {
     take(std::move(waiter.mutation), waiter.done);
     if (waiter.taken) waiter.taken->complete({}, Reach::queued);

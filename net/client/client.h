@@ -1,4 +1,4 @@
-// Client: a node, from afar. Every operation is asynchronous, takes an Asio completion token
+// Client: access to a node. Every operation is asynchronous, takes an Asio completion token
 // (use_awaitable, deferred, use_future, a callback, ...) and completes with one Result<T>:
 //
 //   Client client(env, {.address = "127.0.0.1:7420"});
@@ -6,24 +6,24 @@
 //   m.set("family", "qualifier", "value");
 //   Result<MutateReply> r = co_await client.async_mutate_row("table", m, asio::use_awaitable);
 //
-// Requests are pipelined over few connections, which are made at the first request and made again
-// by themselves. Arguments are read before the call returns and need not live longer.
+// Requests are pipelined over few connections, which are opened at the first request and reopened
+// automatically. Arguments are read before the call returns and need not live longer.
 //
-// What an Error tells. `code` and `message` are the server's, or UNAVAILABLE, DEADLINE_EXCEEDED,
-// CANCELLED, RESOURCE_EXHAUSTED from here. `applied` is honest: not_applied when the request cannot
-// have had an effect, maybe_applied when nobody can know.
+// Errors. `code` and `message` come from the server, or are UNAVAILABLE, DEADLINE_EXCEEDED,
+// CANCELLED or RESOURCE_EXHAUSTED from the client. `applied` is not_applied if the request cannot
+// have had an effect, and maybe_applied if the outcome is unknown.
 //
-// What is repeated. A request that failed in passing is sent again within its deadline where that
-// is safe: retry_policy.h says when, ClientOptions::retry how often. What comes back is final. A
-// write without a token that may have been applied is not sent again: it fails as maybe_applied;
+// Retries. A request that failed with a transient error is sent again within its deadline if that
+// is safe: see retry_policy.h and ClientOptions::retry. An error returned to the caller is final. A
+// write without a token that may have been applied is not retried: it fails as maybe_applied;
 // `draw_tokens` gives every write a token.
 //
-// Order. Writes of one row (async_mutate_row, check-and-mutate, read-modify-write) that are under
-// way at the same time share a connection and apply in the order of the calls, unless one had to be
-// sent again. Between a MutateRows and other writes of its rows there is no order but by waiting.
+// Order. Concurrent writes of one row (async_mutate_row, check-and-mutate, read-modify-write) share
+// a connection and apply in the order of the calls, unless one was retried. A MutateRows and other
+// writes of its rows are ordered only if the caller waits.
 //
-// One loop: call it there, and handlers that have no executor of their own run there. An operation
-// can be cancelled through its handler's cancellation slot; the server is told.
+// One loop: call the client there; handlers without an executor of their own run there. An
+// operation can be cancelled through its handler's cancellation slot; the server is notified.
 #pragma once
 
 #include <functional>
@@ -52,19 +52,19 @@ namespace cellar::client {
 class Client {
  public:
   Client(ClientEnv env, ClientOptions options);
-  // As close(). Operations started through it must not be initiated later (deferred).
+  // Calls close(). Operations created with `deferred` must not be initiated afterwards.
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Fails what is pending with CANCELLED and lets the connections go; the loop must still take a
-  // few turns for it. Nothing may follow.
+  // Completes pending operations with CANCELLED and closes the connections, for which the loop must
+  // take a few more turns. No calls may follow.
   void close();
 
   const ClientOptions& options() const { return options_; }
   ClientStats stats() const;
 
-  // For what is built on a client and shares its loop.
+  // For components built on a client that share its loop.
   ShardExecutor executor() const { return env_.executor; }
   Timers& timers() const { return env_.timers; }
   const std::shared_ptr<BlockPool>& pool() const { return pool_; }
@@ -79,7 +79,7 @@ class Client {
   auto async_mutate_row(std::string_view table, const Mutation& m, T&& token) {
     return async_mutate_row(table, m, CallOptions(), token);
   }
-  // void(Result<EntryResults>): one result an entry. An error of the whole request goes for all.
+  // void(Result<EntryResults>): one result per entry. An error of the whole request applies to all.
   template <class T>
   auto async_mutate_rows(std::string_view table, const std::vector<Mutation>& entries,
                          const CallOptions& o, T&& token) {
@@ -91,7 +91,7 @@ class Client {
         std::make_shared<MutateRowsOp>(*dispatcher_, table, entries, settled(o), deadline_of(o),
                                        waits(o)));
   }
-  // void(Result<std::optional<Row>>): no row when nothing of it is left or passes the filter.
+  // void(Result<std::optional<Row>>): empty if the row has no cell that passes the filter.
   template <class T>
   auto async_read_row(std::string_view table, const ReadRow& r, const CallOptions& o, T&& token) {
     return data<std::optional<Row>>(encoder_->read_row(table, r.row, r.filter, r.notes), o,
@@ -102,9 +102,9 @@ class Client {
     return data<std::optional<Row>>(encoder_->read_row(table, row, {}, {}), CallOptions(),
                                     &decode_row, token, true);
   }
-  // Not bound by ClientOptions::request_deadline_us: a scan takes its time.
+  // ClientOptions::request_deadline_us does not apply to scans.
   ReadStream read_rows(std::string_view table, const ReadRows& r, const CallOptions& o = {});
-  // void(Result<uint32_t>): the number of tablets in which a delete was committed.
+  // void(Result<uint32_t>): the number of tablets in which the delete was committed.
   template <class T>
   auto async_drop_row_range(std::string_view table, const DropRows& d, const CallOptions& o,
                             T&& token) {
@@ -153,9 +153,9 @@ class Client {
   auto async_describe_table(std::string_view name, T&& token) {
     return admin<TableDescription>(encoder_->describe_table(name), &decode_table, token);
   }
-  // void(Result<PreviewReply>). `progress`, if there is one, is called on the loop several times a
-  // second while the node counts; it begins anew when the request is sent again. It ends with the
-  // call. Without a deadline of its own it has that of the options for tables.
+  // void(Result<PreviewReply>). `progress`, if set, is called on the loop several times a second
+  // while the node counts; counts restart if the request is retried. Default deadline:
+  // admin_deadline_us.
   template <class T>
   auto async_preview_rule(const PreviewRule& preview,
                           std::function<void(const PreviewProgress&)> progress,
@@ -175,9 +175,8 @@ class Client {
   auto async_rule_history(std::string_view table, std::string_view family, T&& token) {
     return admin<RuleHistory>(encoder_->rule_history(table, family), &decode_history, token);
   }
-  // void(Result<TableDescription>): as the table is without the newest change of the rule that
-  // could still be undone. FAILED_PRECONDITION when there is none, or the schema is not the one
-  // expected.
+  // void(Result<TableDescription>): the table after the newest undoable rule change was reverted.
+  // FAILED_PRECONDITION if there is none or the schema version differs from the expected one.
   template <class T>
   auto async_undo_rule(const UndoRule& undo, T&& token) {
     return admin<TableDescription>(encoder_->undo_rule(undo), &decode_table, token);
@@ -194,19 +193,19 @@ class Client {
   auto async_compact_table(std::string_view name, T&& token) {
     return admin<void>(encoder_->compact_table(name), &decode_nothing, token);
   }
-  // void(Result<std::vector<TabletDescription>>): the parts, by start.
+  // void(Result<std::vector<TabletDescription>>): the parts, sorted by start.
   template <class T>
   auto async_split_tablet(const SplitTablet& split, T&& token) {
     return admin<std::vector<TabletDescription>>(encoder_->split_tablet(split), &decode_reshape,
                                                  token);
   }
-  // void(Result<std::vector<TabletDescription>>): the one that came of the two neighbours.
+  // void(Result<std::vector<TabletDescription>>): the merged tablet.
   template <class T>
   auto async_merge_tablets(std::string_view table, uint64_t left, uint64_t right, T&& token) {
     return admin<std::vector<TabletDescription>>(encoder_->merge_tablets(table, left, right),
                                                  &decode_reshape, token);
   }
-  // void(Result<std::vector<TabletDescription>>): the tablet where it is served now.
+  // void(Result<std::vector<TabletDescription>>): the tablet in its new place.
   template <class T>
   auto async_move_tablet(std::string_view table, uint64_t tablet_id, uint32_t shard, T&& token) {
     return admin<std::vector<TabletDescription>>(encoder_->move_tablet(table, tablet_id, shard),
@@ -220,8 +219,8 @@ class Client {
   auto async_clock(T&& token) {
     return data<ClockReport>(encoder_->confirm_time(std::nullopt), {}, &decode_clock, token);
   }
-  // void(Result<ClockReport>): held time is over, and what would have died by it is dead. Refused
-  // with FAILED_PRECONDITION when more than `max_held_us` is held.
+  // void(Result<ClockReport>): releases held time, so that cells due by then expire.
+  // FAILED_PRECONDITION if more than `max_held_us` is held.
   template <class T>
   auto async_confirm_time(int64_t max_held_us, T&& token) {
     return admin<ClockReport>(encoder_->confirm_time(max_held_us), &decode_clock, token);
@@ -286,7 +285,7 @@ class Client {
     return options.deadline_us == kDefaultDeadline ? options_.request_deadline_us
                                                    : options.deadline_us;
   }
-  // With what the call leaves to the client's options.
+  // Fills in values that the call leaves to the client's options.
   CallOptions settled(CallOptions options) const {
     options.draw_tokens = options.draw_tokens.value_or(options_.draw_tokens);
     options.sole_writer = options.sole_writer.value_or(options_.sole_writer);
@@ -300,7 +299,7 @@ class Client {
   ClientOptions options_;
   std::shared_ptr<Encoder> encoder_;
   std::shared_ptr<BlockPool> pool_;
-  std::optional<Dispatcher> dispatcher_;  // made when options_ is complete
+  std::optional<Dispatcher> dispatcher_;  // created when options_ is complete
 };
 
 }  // namespace cellar::client

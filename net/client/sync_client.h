@@ -1,5 +1,5 @@
-// SyncClient: the client for programs that do one thing after the other: the command line, tests,
-// scripts. It runs its own loop on the calling thread, inside each call.
+// SyncClient: a blocking client for sequential programs: the command line, tests, scripts. It runs
+// its own loop on the calling thread during each call.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace cellar::client {
 
-// One thread. Between calls nothing moves: connections are served only while a call waits.
+// Single-threaded. Connections are served only during a call.
 class SyncClient {
  public:
   explicit SyncClient(ClientOptions options);
@@ -37,12 +37,12 @@ class SyncClient {
                                 const CallOptions& o = {});
   Result<std::vector<SplitPoint>> sample_row_keys(std::string_view table);
 
-  // Its blocks come from next() below.
+  // Get its blocks with next().
   ReadStream read_rows(std::string_view table, const ReadRows& read, const CallOptions& o = {});
   // The next block, or an empty one at the end.
   Result<CellBlock> next(ReadStream& stream);
 
-  // A writer on client(). Batches travel only while a call of this class waits.
+  // A writer on client(). Batches are sent only during calls of this class.
   Result<void> add(BatchWriter& writer, Mutation m);  // waits for room
   Result<void> flush(BatchWriter& writer);
   Result<void> close(BatchWriter& writer);
@@ -72,7 +72,7 @@ class SyncClient {
   Result<ServerInfo> server_info();
   Result<Pong> ping();
 
-  // For work that keeps several requests in flight: start them on client(), then take turns.
+  // For several requests in flight: start them on client(), then run turns of loop().
   Client& client() { return *client_; }
   ShardLoop& loop() { return loop_; }
 
@@ -80,13 +80,13 @@ class SyncClient {
   template <class T, class Start>
   Result<T> wait(Start start) {
     std::optional<Result<T>> result;
-    loop_.turn(false);  // tells the loop the time, and what became of idle connections
+    loop_.turn(false);  // updates the loop's time and idle connections
     start([&result](Result<T> r) { result.emplace(std::move(r)); });
     while (!result) loop_.turn(true);
     return *std::move(result);
   }
 
-  std::unique_ptr<TcpNetwork> network_;  // outlives what is suspended on the loop
+  std::unique_ptr<TcpNetwork> network_;  // outlives coroutines suspended on the loop
   ShardLoop loop_;
   std::unique_ptr<Client> client_;
 };

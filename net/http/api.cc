@@ -41,7 +41,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// The subtree at `at`, which moves behind it.
+// Converts the subtree at `at` and advances `at` past it.
 json::value subtree(const RetentionRule& rule, size_t& at) {
   const RuleNode& node = rule.nodes[at++];
   if (node.kind == RuleNode::Kind::max_age) return {{"max_age_us", node.value}};

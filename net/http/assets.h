@@ -1,5 +1,5 @@
-// The files that are compiled in: the console's, and the description of the API. The source with
-// their bytes is made by embed.cmake.
+// Compiled-in files: the console and the API description. embed.cmake generates the source with
+// their bytes.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 namespace cellar::http {
 
 struct Asset {
-  std::string_view name;  // of the file, without its folder
+  std::string_view name;  // file name without its folder
   std::string_view bytes;
 };
 

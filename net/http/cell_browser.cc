@@ -32,7 +32,7 @@ class Collector final : public CellSink {
     whole_ = cells_.size();
     return full() ? Flow::pause : Flow::more;
   }
-  // Cells of rows that are complete.
+  // Number of cells in complete rows.
   size_t whole() const { return whole_; }
   bool full() const { return cells_.size() >= most_ || bytes_ >= kMaxBrowsedBytes; }
 
@@ -43,7 +43,7 @@ class Collector final : public CellSink {
   size_t whole_ = 0;
 };
 
-// What is not over by then is not waited for.
+// The walk returns what it has at this time.
 struct Walk {
   ReadSpec spec;
   Collector* sink = nullptr;
@@ -51,7 +51,7 @@ struct Walk {
   bool stopped = false;
 };
 
-// On the tablet's shard; the collector is shared with the shard that asks, which waits.
+// Runs on the tablet's shard. The collector is shared with the requesting shard, which waits.
 Async<Result<void>> read_tablet(ShardServer& owner, TabletId tablet, Epoch epoch, Walk& walk) {
   auto cursor = owner.engine().open_scan(tablet, epoch, walk.spec);
   if (!cursor) co_return std::unexpected(std::move(cursor).error());
@@ -105,7 +105,7 @@ Async<Result<BrowsedCells>> browse(ShardServer& shard, BrowseRequest request) {
   shard.admission().end_scan();
   if (!done) co_return std::unexpected(std::move(done).error());
   found.more = walk.stopped;
-  // The row that was not ended comes with the next page, unless it fills this one alone.
+  // An incomplete row is left for the next page unless it is the only one.
   if (found.more && sink.whole() > 0) found.cells.resize(sink.whole());
   co_return found;
 }

@@ -1,5 +1,5 @@
-// CellBrowser: a few rows of a table with the fate of every version, for people. Bounded in cells,
-// bytes and time; what does not fit is asked for again behind the last row.
+// CellBrowser: a few rows of a table with the retention state of every version, for display.
+// Bounded in cells, bytes and time; the next page continues after the last row.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace cellar::http {
 
 struct BrowseRequest {
   std::string table;
-  std::string prefix;        // of the row keys; empty: all
-  std::string after;         // rows behind this one; empty: from the first
+  std::string prefix;        // of row keys; empty: all
+  std::string after;         // rows after this one; empty: from the first
   size_t cells = 200;        // at most kMaxBrowsedCells
-  bool include_dead = true;  // also what is dead and not reclaimed yet
+  bool include_dead = true;  // also dead cells not yet reclaimed
 };
 
 inline constexpr size_t kMaxBrowsedCells = 1000;
 inline constexpr size_t kMaxBrowsedBytes = 1u << 20;
-inline constexpr size_t kShownValueBytes = 256;  // of each value
+inline constexpr size_t kShownValueBytes = 256;  // bytes shown of each value
 inline constexpr int64_t kMaxBrowseUs = 3'000'000;
 
 struct BrowsedCell {
@@ -36,11 +36,11 @@ struct BrowsedCell {
 
 struct BrowsedCells {
   std::vector<BrowsedCell> cells;
-  bool more = false;   // there are rows behind the last one, or it is not complete
-  int64_t now_us = 0;  // trusted: as of when
+  bool more = false;   // more rows follow, or the last one is incomplete
+  int64_t now_us = 0;  // trusted time of the reading
 };
 
-// On the shard that asks. NOT_FOUND.
+// Call on the requesting shard. NOT_FOUND.
 Async<Result<BrowsedCells>> browse(server::ShardServer& shard, BrowseRequest request);
 
 }  // namespace cellar::http

@@ -19,7 +19,7 @@ std::string host_name(std::string_view host) {
   return name;
 }
 
-// A browser that was tricked by DNS always sends a name, so that numbers are safe.
+// DNS rebinding always produces a host name, so numeric addresses are safe.
 bool is_number(std::string_view name) {
   if (name.starts_with('[')) return name.ends_with(']');
   size_t dots = 0;
@@ -104,8 +104,8 @@ std::optional<HttpResponse> Gatekeeper::refuse_foreign(const HttpRequest& reques
 std::optional<HttpResponse> Gatekeeper::refuse(HttpRequest& request, const Gate& gate,
                                                HttpAuthorizer& authorizer) const {
   if (auto foreign = refuse_foreign(request)) return foreign;
-  // A page of another site cannot read the answer; it must not make the node work either. A link
-  // to the console is open, and a browser that is told an address by hand says "none".
+  // A page of another site cannot read the reply, but it must not make the node work either. A link
+  // to the console is open, and a browser sends "none" for an address typed by hand.
   const std::string& site = request.fetch_site;
   if (gate.access != Access::open && !site.empty() && site != "same-origin" && site != "none") {
     return error_response(403, "PERMISSION_DENIED", "the Sec-Fetch-Site is another site");

@@ -1,9 +1,9 @@
-// Gatekeeper: who may ask what. First the marks of a browser that another site drives: a Host that
-// is none of ours (a name that was rebound to this address), an Origin that is not this page, a
-// Sec-Fetch-Site that is another page. Then the authoriser, which knows people.
+// Gatekeeper: access control of HTTP requests. It first rejects requests of a browser controlled by
+// another site: a Host that is not ours (DNS rebinding), a foreign Origin, a foreign
+// Sec-Fetch-Site. Then the authorizer checks the client.
 //
-// What a route gives away or does is an operation of the protocol, and the permissions of that
-// operation (net/server/policy/permissions.h) decide here as they do there.
+// A route corresponds to an operation of the protocol, and that operation's permissions
+// (net/server/policy/permissions.h) apply.
 #pragma once
 
 #include <memory>
@@ -19,44 +19,45 @@
 namespace cellar::http {
 
 enum class Access : uint8_t {
-  open,       // health, the console's own files, the API's description
-  metrics,    // numbers, and the names of tables beside them
-  operation,  // what an operation of the protocol gives or does
+  open,       // health, the console's files, the API description
+  metrics,    // figures and table names
+  operation,  // what an operation of the protocol returns or does
 };
 
 // Where a request names its table.
 enum class TableIn : uint8_t { nowhere, query_name, query_table, body };
 
-// What a route asks of those who use it.
+// What a route requires of its clients.
 struct Gate {
   Access access = Access::open;
-  uint16_t op = 0;                       // operation: which, of wire::fb::Op or OperateOp
-  TableIn table = TableIn::nowhere;      // operation: of the table that is meant
-  std::optional<security::Need> need{};  // operation: of a part of it; absent: as its permission
+  uint16_t op = 0;                       // for operation: of wire::fb::Op or OperateOp
+  TableIn table = TableIn::nowhere;      // for operation: where the table is named
+  std::optional<security::Need> need{};  // for operation: overrides its permission
 };
 
-// The table that the route's handler will take; empty: none, or one that it will refuse.
+// The table that the route's handler will use; empty if there is none or the handler will refuse
+// it.
 std::string table_of(const HttpRequest& request, TableIn where);
 
 class HttpAuthorizer {
  public:
   virtual ~HttpAuthorizer() = default;
-  // Who asks, null where nobody is asked. UNAUTHENTICATED: say who you are; PERMISSION_DENIED: you
-  // may not.
+  // Returns the client's principal, or null if authentication is disabled. Errors: UNAUTHENTICATED,
+  // PERMISSION_DENIED.
   using Who = std::shared_ptr<const security::Principal>;
   virtual Result<Who> authorize(const HttpRequest& request, const Gate& gate) = 0;
 };
 
-// Where no authentication is configured: health and metrics for whoever reaches the listener, which
-// proxies and scrapers must; all else for this machine alone.
+// Without configured authentication: health and metrics are open to every peer, because proxies and
+// scrapers need them; all other routes require a loopback peer.
 class LoopbackAuthorizer final : public HttpAuthorizer {
  public:
   Result<Who> authorize(const HttpRequest& request, const Gate& gate) override;
 };
 
-// Where principals are configured: as above, and moreover a token, `Authorization: Bearer TOKEN`,
-// whose principal may ask for the route's operation. HTTP has no TLS, so a token is taken on the
-// node's own machine alone.
+// With configured principals: additionally requires `Authorization: Bearer TOKEN` of a principal
+// with permission for the route's operation. HTTP has no TLS, so tokens are accepted from loopback
+// peers only.
 class TokenAuthorizer final : public HttpAuthorizer {
  public:
   explicit TokenAuthorizer(std::shared_ptr<const security::Principals> principals)
@@ -69,14 +70,14 @@ class TokenAuthorizer final : public HttpAuthorizer {
 
 class Gatekeeper {
  public:
-  // `hosts`: names that requests may be sent to, blanks between them.
+  // `hosts`: allowed Host names, separated by blanks.
   explicit Gatekeeper(std::string_view hosts);
 
-  // The refusal, if it is one; else the request's principal is set. A POST must moreover be of JSON
-  // and carry X-Cellar-Request, which takes a script of the same origin or a program.
+  // Returns a refusal, or sets the request's principal. A POST must also have a JSON body and
+  // X-Cellar-Request, which only a same-origin script or a program can send.
   std::optional<HttpResponse> refuse(HttpRequest& request, const Gate& gate,
                                      HttpAuthorizer& authorizer) const;
-  // The first half of it: also for what no route is there for.
+  // The checks against foreign sites; also used if no route matches.
   std::optional<HttpResponse> refuse_foreign(const HttpRequest& request) const;
 
  private:

@@ -1,5 +1,5 @@
-// The console's files and the description of the API. By name, from what is compiled in: nothing is
-// looked for on a disk.
+// Serves the console's files and the API description by name from the compiled-in table; never
+// reads a disk.
 #include <algorithm>
 
 #include "net/http/assets.h"
@@ -9,7 +9,7 @@
 namespace cellar::http {
 namespace {
 
-// Nothing from elsewhere, nothing inline, in no frame.
+// No foreign sources, no inline scripts, no frames.
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,4 +1,4 @@
-// Cells for people, and what an operator tells the node: drain, reload, release held time.
+// Cells for display, and operator commands: drain, reload, release held time.
 #include <unistd.h>
 
 #include <csignal>
@@ -70,7 +70,7 @@ Async<HttpResponse> handle_cells(HttpNode& node, const HttpRequest& request) {
       {{"now_us", found->now_us}, {"more", found->more}, {"cells", std::move(cells)}});
 }
 
-// Only what proxies see: sessions go on. The node stops by a signal.
+// Affects only what proxies see: sessions continue. A signal stops the node.
 Async<HttpResponse> handle_drain(HttpNode& node, const HttpRequest& request) {
   const auto body = object_of(request);
   if (!body) co_return json_error(body.error());
@@ -83,7 +83,7 @@ Async<HttpResponse> handle_drain(HttpNode& node, const HttpRequest& request) {
                            {"reason", node.readiness().reason()}});
 }
 
-// As SIGHUP: the main thread reads the configuration and logs what became of it.
+// Same as SIGHUP: the main thread reads the configuration and logs the result.
 Async<HttpResponse> handle_reload(HttpNode&, const HttpRequest&) {
   kill(getpid(), SIGHUP);
   co_return json_response({{"asked", true}}, 200);

@@ -1,4 +1,4 @@
-// The figures of the API: the node, its shards, tablets, merges, slow requests, history, settings.
+// Figures of the API: node, shards, tablets, merges, slow requests, history, settings.
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -10,7 +10,7 @@
 #include "net/http/routes.h"
 #include "net/server/config/settings.h"
 
-// Of mimalloc, where the program has it.
+// From mimalloc, if it is linked.
 extern "C" __attribute__((weak)) void mi_process_info(size_t* elapsed_ms, size_t* user_ms,
                                                       size_t* system_ms, size_t* current_rss,
                                                       size_t* peak_rss, size_t* current_commit,

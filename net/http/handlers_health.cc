@@ -1,4 +1,4 @@
-// Health: for proxies, service managers and people with curl.
+// Health endpoints for proxies, service managers and operators.
 #include <boost/json.hpp>
 
 #include "net/http/http_node.h"
@@ -22,8 +22,8 @@ HttpResponse state_response(int status, NodeState state, std::string_view reason
 
 }  // namespace
 
-// The process lives: its loops turn. Says nothing about work, so that nobody kills a node that
-// replays a long log.
+// Liveness: the loops turn. Independent of readiness, so that a node that replays a long log is not
+// killed.
 Async<HttpResponse> handle_healthz(HttpNode& node, const HttpRequest&) {
   const auto& readiness = node.readiness();
   if (const auto stuck = readiness.stuck_shard(); stuck && !readiness.stopping()) {
@@ -33,8 +33,8 @@ Async<HttpResponse> handle_healthz(HttpNode& node, const HttpRequest&) {
   co_return state_response(200, readiness.state(), readiness.reason());
 }
 
-// Whether to send it work. 404 while it drains: HAProxy then sends nothing new and leaves the rest
-// alone (http-check disable-on-404), where 503 would cut.
+// Readiness. 404 while draining: HAProxy then sends no new work and keeps existing connections
+// (http-check disable-on-404), whereas 503 would cut them.
 Async<HttpResponse> handle_readyz(HttpNode& node, const HttpRequest&) {
   const NodeState state = node.readiness().state();
   int status = 503;

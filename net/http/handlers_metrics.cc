@@ -197,7 +197,7 @@ void write_clock(MetricsText& out, const engine::ClockReport& clock) {
   out.seconds("cellar_clock_trusted_timestamp_seconds", clock.trusted_us);
 }
 
-// The biggest by name, the rest as one.
+// The largest tables by name, the rest as one.
 std::vector<TableReading> labelled(std::vector<TableReading> tables) {
   if (tables.size() <= kLabelledTables) return tables;
   std::ranges::sort(tables, std::greater<>(), &TableReading::bytes);

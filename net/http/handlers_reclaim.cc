@@ -1,4 +1,4 @@
-// Why what is dead is still on disk (engine/node/reclaim_report.h), as JSON.
+// Reports why dead data is still on disk (engine/node/reclaim_report.h), as JSON.
 #include "engine/node/reclaim_report.h"
 #include "net/http/api.h"
 #include "net/http/http_node.h"
@@ -22,7 +22,7 @@ Async<Result<engine::ReclaimReport>> look(ShardServer& shard, std::string name, 
   co_return co_await engine::reclaim_report(shard.node(), shard.id(), question);
 }
 
-// As the file is called; empty: none.
+// The file name; empty if there is no blob.
 std::string file_name(BlobId blob) {
   return blob == BlobId{} ? std::string() : fmt::format("{:016x}", blob.value());
 }

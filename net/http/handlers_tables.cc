@@ -1,5 +1,4 @@
-// Tables, their tablets, and their rules: what is there, what another rule would kill, and the
-// change itself.
+// Tables, their tablets and rules: listing, preview of a rule, change of a rule.
 #include <algorithm>
 #include <set>
 
@@ -18,7 +17,7 @@ using wire::fb::Op;
 
 namespace {
 
-constexpr int64_t kPreviewUs = 30'000'000;  // what a preview may take
+constexpr int64_t kPreviewUs = 30'000'000;  // time limit of a preview
 constexpr uint64_t kMaxTablets = 10'000;
 constexpr uint64_t kMaxAudit = 500;
 
@@ -117,7 +116,7 @@ engine::Author author_of(const HttpRequest& request) {
   return {request.principal ? request.principal->name : "http", request.peer};
 }
 
-// Ends a preview that takes too long.
+// Stops a preview at its time limit.
 class Deadline final : public engine::PreviewListener {
  public:
   explicit Deadline(Timers& timers) : timers_(timers), until_us_(timers.now_us() + kPreviewUs) {}

@@ -14,7 +14,7 @@
 namespace cellar::http {
 namespace {
 
-// Under the shards' where cores are short. The kernel keeps it for each thread.
+// Lower priority than the shards' threads if cores are short. Linux applies it per thread.
 constexpr int kNice = 10;
 
 void become_http_thread(Shard&) {
@@ -22,7 +22,7 @@ void become_http_thread(Shard&) {
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
 }
 
-// The thread is a pool of one loop, which has nothing to do with the node's shards.
+// The thread is a pool of one loop, separate from the node's shards.
 class HttpCompanion final : public server::Companion {
  public:
   explicit HttpCompanion(const Clock& clock)
@@ -79,7 +79,7 @@ class HttpCompanion final : public server::Companion {
  private:
   ShardPool pool_;
   bool running_ = false;
-  // Of the loop.
+  // All belong to the loop.
   std::unique_ptr<TcpNetwork> network_;
   std::unique_ptr<HttpNode> node_;
   std::unique_ptr<HttpListener> listener_;

@@ -1,4 +1,4 @@
-// HttpCompanion: the HTTP listener beside a node: its thread, its loop, its life.
+// HttpCompanion: the HTTP listener of a node, with its own thread and loop.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,7 @@
 
 namespace cellar::http {
 
-// It listens from start() on where http.listen says; with an empty one it does nothing. `clock`
-// outlives it.
+// Listens from start() on at http.listen; disabled if that is empty. `clock` must outlive it.
 std::unique_ptr<server::Companion> make_companion(const Clock& clock);
 
 }  // namespace cellar::http

@@ -93,7 +93,7 @@ void HttpConnection::enter(Phase phase) {
     case Phase::write:
       return deadline_.arm_after_us(kWriteUs);
     case Phase::answer:
-      return deadline_.cancel();  // who answers has bounds of his own
+      return deadline_.cancel();  // handlers have their own time limits
   }
 }
 
@@ -102,7 +102,7 @@ void HttpConnection::finish() {
   if (phase_ != Phase::answer && phase_ != Phase::write) close();
 }
 
-// True when there is a request to take, or a refusal to send.
+// True if a request is ready or a refusal must be sent.
 Async<bool> HttpConnection::read_request() {
   while (true) {
     if (parser_.next() != HttpParser::Step::need_more) co_return true;
@@ -136,7 +136,7 @@ Async<void> HttpConnection::run() {
   stream_->close();
 }
 
-// A peer that is closed while it still sends may lose the answer that tells it why.
+// Closing while the peer still sends could discard the reply that explains the refusal.
 Async<void> HttpConnection::linger() {
   deadline_.arm_after_us(kLingerUs);
   for (size_t seen = 0; seen < kLingerBytes;) {

@@ -1,9 +1,9 @@
-// HttpConnection: one connection, a request at a time. What was pipelined waits in the buffer, or
-// in the peer's socket; nothing is read while an answer is on its way.
+// HttpConnection: one connection, one request at a time. Pipelined requests wait in the buffer or
+// in the peer's socket; nothing is read while a reply is being sent.
 //
-// Every phase has a deadline that does not move while bytes trickle in: so long it may be silent
-// between requests, so long from the first byte of a request to the end of its headers, so long for
-// its body, so long to take the answer. A timer closes the stream, which ends whatever is pending.
+// Each phase has a deadline that arriving bytes do not extend: idle time between requests, from the
+// first byte to the end of the headers, the body, and the peer's reading of the reply. A timer
+// closes the stream, which ends all pending operations.
 #pragma once
 
 #include <array>
@@ -22,29 +22,29 @@ class HttpConnection {
   static constexpr int64_t kHeaderUs = 5'000'000;
   static constexpr int64_t kBodyUs = 30'000'000;
   static constexpr int64_t kWriteUs = 30'000'000;
-  static constexpr int64_t kLingerUs = 1'000'000;  // after a refusal, for what is still sent
+  static constexpr int64_t kLingerUs = 1'000'000;  // after a refusal, for data still being sent
   static constexpr size_t kLingerBytes = 1u << 20;
-  static constexpr int kMaxRequests = 10'000;  // then it is closed
+  static constexpr int kMaxRequests = 10'000;  // then the connection is closed
 
-  // `open_routes_only`: its requests are marked so (HttpRequest::open_routes_only).
+  // `open_routes_only` is copied to its requests (HttpRequest::open_routes_only).
   HttpConnection(std::unique_ptr<ByteStream> stream, Timers& timers, HttpService& service,
                  bool open_routes_only = false);
 
-  // Until it is over. Once.
+  // Runs until the connection ends. Call once.
   Async<void> run();
-  // Its request is being answered: what it waits for is not its peer.
+  // Whether a request is being answered, so the connection does not wait for its peer.
   bool at_work() const { return phase_ == Phase::answer; }
-  // Since when it waits for its peer. REQUIRES: !at_work()
+  // Since when it has waited for its peer. REQUIRES: !at_work()
   int64_t waits_since_us() const { return phase_since_us_; }
   const std::string& network() const { return network_; }  // server::network_of() its peer
   void close() { stream_->close(); }
-  // Ends at once, to make room.
+  // Ends at once to make room.
   void drop() {
     dropped_ = true;
     close();
   }
   bool dropped() const { return dropped_; }
-  // Ends after the answer that is on its way, at once when there is none.
+  // Ends after the current reply, or at once if there is none.
   void finish();
 
  private:

@@ -39,7 +39,7 @@ Async<void> HttpListener::accept_loop() {
   accept_ended_.set();
 }
 
-// One that was dropped leaves a turn later and does not count meanwhile; the first bound is for
+// A dropped connection leaves one turn later and does not count meanwhile; the first bound limits
 // those.
 HttpListener::Place HttpListener::make_room() {
   if (connections_.size() >= 2 * (kMaxConnections + kProbePlaces)) return Place::none;
@@ -53,7 +53,7 @@ HttpListener::Place HttpListener::make_room() {
   return open < kMaxConnections + kProbePlaces ? Place::open_routes : Place::none;
 }
 
-// Null: all are at work.
+// Null if all are at work.
 HttpConnection* HttpListener::slowest() {
   std::unordered_map<std::string_view, size_t> of_network;
   for (const HttpConnection* one : connections_) {

@@ -1,13 +1,14 @@
-// HttpListener: accepts and keeps the connections of the HTTP room.
+// HttpListener: accepts and owns the HTTP connections.
 //
-// A newcomer always finds a place, so that what is silent or slow keeps no health check out:
-//   1. While fewer than kMaxConnections are open it has one.
-//   2. Else another connection is closed for it: of the address with the most connections, the one
-//      that has been longest in its phase, be it that it waits for a request, for the rest of one,
-//      or for its peer to take an answer. A connection whose request is at work is never closed.
-//   3. Where all are at work it has one of kProbePlaces more, in which open routes alone (/healthz,
-//      /readyz) are answered and everything else is 503; these ask no shard, so they end at once.
-//   4. Else it is closed. That takes kProbePlaces answers of open routes in the same turn.
+// A new connection normally finds a place, so that silent or slow clients cannot block health
+// checks:
+//   1. Below kMaxConnections it is accepted.
+//   2. Otherwise another one is closed for it: of the address with the most connections, the one
+//      longest in its phase (waiting for a request, for the rest of one, or for its peer to read a
+//      reply). A connection whose request is at work is never closed.
+//   3. If all are at work, it gets one of kProbePlaces extra places, which serve only open routes
+//      (/healthz, /readyz) and answer 503 to all else; these use no shard, so they end at once.
+//   4. Otherwise it is closed. That takes kProbePlaces replies of open routes in the same turn.
 #pragma once
 
 #include <memory>
@@ -25,13 +26,14 @@ class HttpListener {
   static constexpr size_t kMaxConnections = 64;
   static constexpr size_t kProbePlaces = 16;
 
-  // Serves what `listener` accepts, from run() on. The others outlive it.
+  // Serves the connections of `listener` from run() on. The other arguments must outlive it.
   HttpListener(ShardExecutor executor, Timers& timers, HttpService& service,
                std::unique_ptr<Listener> listener);
   ~HttpListener();
 
   void run();
-  // Returns when every answer on its way is sent (or its peer does not take it) and all is closed.
+  // Returns when every pending reply is sent (or its peer does not read it) and all connections are
+  // closed.
   Async<void> stop();
 
   size_t connections() const { return connections_.size(); }

@@ -14,7 +14,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// What is no escape stands for itself.
+// Invalid escapes are copied unchanged.
 std::string decoded(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -1,4 +1,4 @@
-// What the HTTP room passes about: a request as it was read and checked for form, and its answer.
+// HTTP messages: a parsed and syntactically valid request, and its reply.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,24 @@ enum class Method : uint8_t { get, head, post, other };
 
 struct HttpRequest {
   Method method = Method::get;
-  std::string path;   // begins with '/', as it came: nothing is decoded
-  std::string query;  // behind the '?', likewise
+  std::string path;   // begins with '/'; not decoded
+  std::string query;  // after the '?'; not decoded
   std::string host;
-  std::string origin;  // empty: none was sent
+  std::string origin;  // empty if absent
   std::string content_type;
   std::string authorization;
-  std::string fetch_site;  // Sec-Fetch-Site, by which a browser says who drives it
-  bool marked = false;     // carries X-Cellar-Request, which no form and no foreign page can send
+  std::string fetch_site;  // Sec-Fetch-Site: the browser's statement of the initiating site
+  bool marked = false;     // has X-Cellar-Request, which forms and foreign pages cannot send
   std::string body;
   std::string peer;  // HOST:PORT
-  // It came when every other connection was at work: what asks a shard is refused with 503.
+  // Accepted while all other connections were at work: requests that need a shard are refused with
+  // 503.
   bool open_routes_only = false;
-  // Who asks, once the gatekeeper has let the request in; null: nobody is asked.
+  // Set by the gatekeeper; null if authentication is disabled.
   std::shared_ptr<const security::Principal> principal;
 
   bool from_loopback() const;
-  // The value of a parameter of the query, with %XX decoded; empty where it is not there.
+  // A query parameter with %XX decoded; empty if absent.
   std::string parameter(std::string_view name) const;
 };
 
@@ -41,13 +42,14 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
-  std::vector<std::pair<std::string_view, std::string>> headers;  // beside those of every answer
+  // in addition to the standard headers
+  std::vector<std::pair<std::string_view, std::string>> headers;
 };
 
-// {"error": {"code": ..., "message": ...}} with that status.
+// {"error": {"code": ..., "message": ...}} with the given status.
 HttpResponse error_response(int status, std::string_view code, std::string_view message);
 
-// Whoever answers requests. On the loop of the connections.
+// Answers requests, on the loop of the connections.
 class HttpService {
  public:
   virtual ~HttpService() = default;

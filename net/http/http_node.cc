@@ -8,7 +8,7 @@ namespace {
 
 struct Found {
   const Route* route = nullptr;
-  std::string allowed;  // methods of the path, where none fits
+  std::string allowed;  // allowed methods if the path exists but the method does not match
 };
 
 Found find_route(const HttpRequest& request) {
@@ -26,7 +26,7 @@ Found find_route(const HttpRequest& request) {
   return found;
 }
 
-// For the security log: what was refused, and what was changed by whom.
+// The security log entry of a refusal or a change.
 security::AuditEvent audit_event(std::string_view what, const HttpRequest& request,
                                  const Gate& gate, int status) {
   security::AuditEvent event;
@@ -34,7 +34,7 @@ security::AuditEvent audit_event(std::string_view what, const HttpRequest& reque
   if (request.principal) event.principal = request.principal->name;
   event.address = request.peer;
   event.operation = server::name_of(gate.op);
-  // The body of a stranger is not looked into.
+  // The body of an unauthenticated request is not parsed.
   const bool known = request.principal != nullptr;
   const std::string table = known ? table_of(request, gate.table) : "";
   if (known) event.object = table.empty() ? "node" : fmt::format("table '{}'", escape_bytes(table));
@@ -43,7 +43,7 @@ security::AuditEvent audit_event(std::string_view what, const HttpRequest& reque
   return event;
 }
 
-// On the shard.
+// Runs on the shard.
 Async<bool> record(server::ShardServer& shard, security::AuditEvent event) {
   if (event.event == "denied") {
     ++shard.security_counters().denials;
@@ -54,7 +54,7 @@ Async<bool> record(server::ShardServer& shard, security::AuditEvent event) {
   co_return true;
 }
 
-// On the shard.
+// Runs on the shard.
 Async<std::shared_ptr<const security::Principals>> read_principals(server::ShardServer& shard) {
   co_return shard.policy().principals;
 }

@@ -1,10 +1,10 @@
-// HttpNode: the node as the HTTP room sees it: what answers requests, by the table of routes.
+// HttpNode: answers HTTP requests for a node according to the table of routes.
 //
-// HTTP has a loop and a thread of its own, at low priority, beside the shards. So requests are
-// parsed, figures are added up and text is written where that delays no cell; the listener answers
-// while the node still starts and while a shard is stuck; and hostile input meets no shard. What a
-// handler wants from a shard it asks by one message: a plain call on that shard's loop (which may
-// use the mailboxes as a session does), and the answer comes back to this loop.
+// HTTP has its own loop and low-priority thread beside the shards. Parsing, aggregation and
+// formatting therefore do not delay requests on shards; the listener answers while the node starts
+// and while a shard is stuck; and hostile input reaches no shard. A handler calls a shard by one
+// message: a coroutine on that shard's loop (which may use the mailboxes as a session does) whose
+// result returns to this loop.
 #pragma once
 
 #include <optional>
@@ -28,22 +28,22 @@ struct Route;
 // One loop.
 class HttpNode final : public HttpService {
  public:
-  // All outlive it. `executor` and `timers` are of the loop that HTTP runs on.
+  // All arguments must outlive it. `executor` and `timers` belong to the HTTP loop.
   HttpNode(ShardExecutor executor, Timers& timers, const server::Config& config,
            server::Readiness& readiness);
 
-  // The node serves: from here on handlers may ask it. The server outlives the last answer.
+  // The node is up: from here on handlers may call it. The server must outlive the last reply.
   void serve(server::Server& server);
-  // Its own work ends; requests that are being answered go on.
+  // Stops background work; requests in progress continue.
   Async<void> stop() { return reader_.stop(); }
 
   Async<HttpResponse> answer(HttpRequest& request) override;
-  // Who may be let in now; they may change while the node serves. Null: nobody is asked.
-  // REQUIRES: server().
+  // The present principals, which may change while the node serves. Null: authentication is
+  // disabled. REQUIRES: server().
   Async<std::shared_ptr<const security::Principals>> principals();
 
   server::Readiness& readiness() { return readiness_; }
-  // As at the start; a reload may have changed what is in force.
+  // As read at start; a reload may have changed the values in force.
   const server::Config& config() const { return config_; }
   const server::ServerOptions& options() const { return config_.options; }
   Timers& timers() { return timers_; }
@@ -55,14 +55,14 @@ class HttpNode final : public HttpService {
   // Null until the node serves.
   server::Server* server() { return server_; }
 
-  // Runs the coroutine fn() on a shard and answers what it answers, back here. `fn` is kept here
-  // and shared with the shard meanwhile. REQUIRES: server().
+  // Runs the coroutine fn() on a shard and returns its result on this loop. `fn` stays here and is
+  // shared with the shard meanwhile. REQUIRES: server().
   template <class F>
   auto ask(ShardId shard, F fn) -> std::invoke_result_t<F&>;
 
  private:
   Async<HttpResponse> answer_route(const Route& route, HttpRequest& request);
-  // To the security log, if the node has one. REQUIRES: server().
+  // Writes to the security log, if the node has one. REQUIRES: server().
   Async<void> audit(security::AuditEvent event);
 
   const ShardExecutor executor_;

@@ -14,7 +14,7 @@ namespace bhttp = boost::beast::http;
 struct HttpParser::State {
   std::optional<bhttp::request_parser<bhttp::string_body>> parser;
   bool begun = false;
-  size_t header_fields = 0;  // once the header is complete
+  size_t header_fields = 0;  // set when the header is complete
 
   size_t fields() const {
     const auto& message = parser->get();
@@ -24,7 +24,7 @@ struct HttpParser::State {
     parser.emplace();
     parser->header_limit(kMaxHeaderBytes);
     parser->body_limit(kMaxBodyBytes);
-    parser->eager(false);  // stops behind the header, so that it is judged before its body
+    parser->eager(false);  // stops after the header, so that it is checked before the body
     begun = false;
     header_fields = 0;
   }
@@ -47,7 +47,7 @@ Method method_of(bhttp::verb verb) {
   }
 }
 
-// A path of visible characters: no absolute form, no authority, no asterisk, no fragment.
+// A path of visible characters; no absolute form, authority, asterisk or fragment.
 bool is_path(std::string_view target) {
   return target.starts_with('/') && std::ranges::all_of(target, [](char c) {
            return c > ' ' && c < '\x7f' && c != '#' && c != '\\';

@@ -1,12 +1,11 @@
-// HttpParser: the bytes of one connection as requests. The only place that knows Beast; it does no
-// input or output. Beast judges the form (chunks, lengths that contradict one another, control
-// characters); what it leaves open is decided here: exactly one Host, a target that is a path, no
-// body where none belongs.
+// HttpParser: parses the bytes of one connection into requests. The only user of Beast; does no
+// I/O. Beast checks the syntax (chunks, contradictory lengths, control characters); this class
+// adds: exactly one Host, a target that is a path, no body where none is allowed.
 //
-// Where a body ends is never guessed, since a proxy before the node may guess otherwise and forward
-// as a body what the node would answer as a request: a Transfer-Encoding is the one word chunked,
-// in HTTP/1.1 and without a Content-Length beside it; a Content-Length is there once and is digits;
-// a chunked body has no trailer fields. Anything else is refused, and the connection ends.
+// The end of a body is never guessed, because a proxy could guess differently and forward as a body
+// what the node would answer as a request. A Transfer-Encoding is exactly "chunked", in HTTP/1.1
+// and without Content-Length; a Content-Length occurs once and is digits; a chunked body has no
+// trailer fields. Everything else is refused and the connection ends.
 #pragma once
 
 #include <cstddef>
@@ -28,22 +27,22 @@ class HttpParser {
   ~HttpParser();
 
   enum class Step : uint8_t {
-    need_more,  // feed() it
-    request,    // take()
-    refused,    // refusal() says why; the connection is of no further use
+    need_more,  // call feed()
+    request,    // call take()
+    refused,    // see refusal(); the connection is unusable
   };
   // Adds received bytes.
   void feed(std::span<const std::byte> bytes);
-  // Goes on with what there is.
+  // Parses the bytes available.
   Step next();
 
-  // The request that next() has found. The parser is then at the next one.
+  // The request found by next(). The parser then continues with the next one.
   HttpRequest take();
-  bool keep_alive() const { return keep_alive_; }  // of the last one taken
+  bool keep_alive() const { return keep_alive_; }  // of the last request taken
   const HttpResponse& refusal() const { return refusal_; }
 
-  // Where it stands, for deadlines.
-  bool begun() const;  // something of a request is there
+  // The state of the parser, for deadlines.
+  bool begun() const;  // part of a request has arrived
   bool header_complete() const;
 
  private:

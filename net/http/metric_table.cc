@@ -10,7 +10,7 @@ namespace {
 using Type = Metric::Type;
 
 constexpr Metric kMetrics[] = {
-    // ---- the node
+    // ---- node
     {"cellar_build_info", Type::gauge, "version,io_backend", "always 1"},
     {"cellar_node_state", Type::gauge, "state",
      "1 for the state that the node is in, 0 for others"},
@@ -116,7 +116,7 @@ constexpr Metric kMetrics[] = {
     {"cellar_table_reads_total", Type::counter, "table",
      "cursors opened, since its tablets were opened where they are"},
     {"cellar_table_writes_total", Type::counter, "table", "commits, likewise"},
-    // ---- the clock
+    // ---- clock
     {"cellar_clock_held_seconds", Type::gauge, "",
      "how far trusted time is held behind the wall clock; 0: it is not"},
     {"cellar_clock_lag_seconds", Type::gauge, "",

@@ -1,5 +1,5 @@
-// The metrics that /metrics gives, in one table: METRICS.md, the golden list of the tests and the
-// text itself are held to it. Names: cellar_, base units, _total for what only grows.
+// The metrics of /metrics in one table. METRICS.md, the golden list of the tests and the output are
+// checked against it. Names: cellar_ prefix, base units, _total for counters.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@ struct Metric {
   enum class Type : uint8_t { counter, gauge, histogram };
   std::string_view name;
   Type type;
-  std::string_view labels;  // names, comma between them; empty: none
+  std::string_view labels;  // label names separated by commas; empty: none
   std::string_view help;
 };
 
 std::span<const Metric> metrics();
 std::string_view name_of(Metric::Type type);
 
-// METRICS.md as it must be.
+// The contents of METRICS.md.
 std::string metrics_page();
 
-// Tables beyond so many, the biggest first, are added up under the label "other".
+// Tables beyond this number are summed under the label "other"; the largest are listed.
 inline constexpr size_t kLabelledTables = 50;
 
-// Writes the text format. Every family is opened before its samples; one that is not in the table
-// is a bug.
+// Writes the text format. Every family is opened before its samples; a family that is not in the
+// table is a bug.
 class MetricsText {
  public:
   void family(std::string_view name);
-  // Labels as `op="read_row",code="ok"`, or empty.
+  // `labels` is like `op="read_row",code="ok"`, or empty.
   void sample(std::string_view labels, double value, std::string_view suffix = "");
   void sample(std::string_view labels, uint64_t value, std::string_view suffix = "");
   // family() and one sample() without labels.
@@ -44,7 +44,7 @@ class MetricsText {
   std::string_view at_;
 };
 
-// With backslash, quote and newline escaped.
+// Escapes backslash, quote and newline.
 std::string label_value(std::string_view text);
 
 }  // namespace cellar::http

@@ -14,7 +14,7 @@ using wire::fb::Op;
 
 namespace {
 
-// On the shard.
+// Runs on the shard.
 Async<ShardReading> read_shard(ShardServer& shard, const StallWatch& stalls,
                                const server::IoWatch& io) {
   ShardReading reading;
@@ -29,7 +29,7 @@ Async<ShardReading> read_shard(ShardServer& shard, const StallWatch& stalls,
   reading.pending_reply_bytes = shard.admission().pending_reply_bytes();
   reading.later_length = shard.later_length();
   reading.mailbox_overflowed = shard.mailbox().overflowed();
-  const auto& loop = static_cast<const ShardLoop&>(shard.loop());  // of a Server, always
+  const auto& loop = static_cast<const ShardLoop&>(shard.loop());  // always, within a Server
   reading.slept_us = loop.slept_us();
   reading.turns = loop.turns();
   reading.stalls = stalls.stalls();
@@ -55,7 +55,7 @@ Async<NodeTimes> read_times(ShardServer& shard) {
 struct Tablets {
   std::vector<engine::TabletFigures> figures;
   engine::TableMap map;
-  int64_t now_us = 0;  // trusted
+  int64_t now_us = 0;  // trusted time
 };
 
 Async<Tablets> read_tablets(ShardServer& shard) {
@@ -191,7 +191,7 @@ Async<void> NodeReader::stop() {
 }
 
 Async<void> NodeReader::history_loop() {
-  constexpr int64_t kLookUs = 100'000;  // how long stop() waits at most
+  constexpr int64_t kLookUs = 100'000;  // upper bound of the wait in stop()
   int64_t next_us = node_.timers().now_us();
   while (!stopping_) {
     if (node_.timers().now_us() >= next_us && !node_.readiness().stuck_shard()) {

@@ -1,8 +1,8 @@
-// NodeReader: takes readings of the node, and keeps them for a moment, so that however many ask,
-// the shards are asked as often as one would.
+// NodeReader: takes readings of the node and caches them briefly, so that the load on the shards
+// does not depend on the number of clients.
 //
-// What tablets hold costs a shard more than all else, since it looks at each of them; so that is
-// taken no oftener than once in kTabletsUs, and less often where it took long.
+// Tablet figures are the most expensive part, because a shard visits each tablet; they are taken at
+// most once per kTabletsUs, and less often if they took long.
 #pragma once
 
 #include <deque>
@@ -15,14 +15,14 @@ namespace cellar::http {
 
 class HttpNode;
 
-// One point of the node's recent past.
+// One sample of the node's history.
 struct HistoryPoint {
   int64_t wall_us = 0;
-  int64_t span_us = 0;  // that it stands for
+  int64_t span_us = 0;  // length of the sample
   server::LatencyCounts reads;
   server::LatencyCounts writes;
   uint64_t errors = 0;
-  std::vector<double> busy;  // a share of the span, a shard
+  std::vector<double> busy;  // busy fraction of the span, per shard
 };
 
 // One loop.
@@ -30,7 +30,8 @@ class NodeReader {
  public:
   static constexpr int64_t kNodeUs = 250'000;
   static constexpr int64_t kTabletsUs = 2'000'000;
-  static constexpr int64_t kTabletsRest = 50;  // times what a look took
+  // pause between readings, in multiples of their duration
+  static constexpr int64_t kTabletsRest = 50;
   static constexpr int64_t kHistoryUs = 5'000'000;
   static constexpr size_t kHistoryPoints = 180;
 
@@ -39,7 +40,7 @@ class NodeReader {
   Async<std::shared_ptr<const NodeReading>> node();
   Async<std::shared_ptr<const TableReadings>> tables();
 
-  // Takes a point of history now and then, until stop().
+  // Records history until stop().
   void start();
   Async<void> stop();
   const std::deque<HistoryPoint>& history() const { return history_; }

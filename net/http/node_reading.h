@@ -1,5 +1,5 @@
-// NodeReading: the figures of a whole node at a moment, gathered from the shards one after another.
-// A value. Metrics, the API and the history are made from it on the HTTP loop.
+// NodeReading: the figures of a whole node at one time, gathered from the shards one after another.
+// A value type. Metrics, the API and the history are computed from it on the HTTP loop.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ struct ShardReading {
   uint64_t slow_requests = 0;
   uint32_t connections = 0;
   uint32_t scans = 0;
-  uint64_t held_bytes = 0;           // of requests
-  uint64_t pending_reply_bytes = 0;  // of answers
+  uint64_t held_bytes = 0;           // by requests
+  uint64_t pending_reply_bytes = 0;  // by replies
   uint64_t later_length = 0;         // reads that wait for their slice
   uint64_t mailbox_overflowed = 0;
   int64_t slept_us = 0;
   uint64_t turns = 0;
   uint64_t stalls = 0;
   int64_t longest_stall_us = 0;
-  int64_t oldest_io_us = 0;  // 0: the disk owes no answer
+  int64_t oldest_io_us = 0;  // 0: no operation in flight
 };
 
 struct TableReading {
@@ -38,36 +38,36 @@ struct TableReading {
   std::string name;
   uint64_t tablets = 0;
   uint64_t bytes = 0;
-  uint64_t zstd_bytes = 0;  // on disk, of tables there that Zstandard has packed
+  uint64_t zstd_bytes = 0;  // on disk, in tables compressed with Zstandard
   uint64_t unflushed_bytes = 0;
   uint64_t live_bytes = 0;
   uint64_t dead_bytes = 0;
   uint64_t overdue_bytes = 0;
-  uint64_t held_bytes = 0;    // by undo windows
-  uint64_t pinned_bytes = 0;  // of replaced files
+  uint64_t held_bytes = 0;    // kept by undo windows
+  uint64_t pinned_bytes = 0;  // replaced files still in use
   uint64_t damaged_sstables = 0;
   uint64_t sstables = 0;
   uint64_t reads = 0;
   uint64_t writes = 0;
-  int64_t oldest_death_us = INT64_MAX;  // INT64_MAX: nothing is dead
-  int64_t next_reclaim_us = INT64_MAX;  // INT64_MAX: not known, or none to come
-  int64_t missed_us = 0;                // for how long the reclaim deadline is missed; 0: it is met
+  int64_t oldest_death_us = INT64_MAX;  // INT64_MAX: no dead data
+  int64_t next_reclaim_us = INT64_MAX;  // INT64_MAX: unknown or none planned
+  int64_t missed_us = 0;                // how long the reclaim deadline has been missed; 0: met
 };
 
 struct NodeReading {
-  int64_t at_us = 0;    // of the HTTP loop
-  int64_t wall_us = 0;  // of the node
+  int64_t at_us = 0;    // time of the HTTP loop
+  int64_t wall_us = 0;  // time of the node
   int64_t uptime_us = 0;
   std::vector<ShardReading> shards;
   engine::ClockReport clock;
-  uint64_t answers_bytes = 0;   // NodeMemory
-  uint64_t requests_bytes = 0;  // likewise
+  uint64_t answers_bytes = 0;   // see NodeMemory
+  uint64_t requests_bytes = 0;  // see NodeMemory
 };
 
 struct TableReadings {
   int64_t at_us = 0;
-  std::vector<TableReading> tables;            // by name
-  std::vector<engine::TabletFigures> tablets;  // by table, then row
+  std::vector<TableReading> tables;            // sorted by name
+  std::vector<engine::TabletFigures> tablets;  // sorted by table, then row
 };
 
 }  // namespace cellar::http

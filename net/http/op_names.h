@@ -1,4 +1,4 @@
-// Names of operations and codes as HTTP shows them: "read_row", "not_found".
+// Names of operations and codes in HTTP replies: "read_row", "not_found".
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cellar::http {
 
-// By the number on the wire; "none" for one that does not exist.
+// By wire number; "none" for an unknown one.
 std::string op_name(size_t op);
 std::string code_name(Errc code);
 

@@ -11,24 +11,24 @@ using wire::fb::OperateOp;
 constexpr Gate kOpen{};
 constexpr Gate kMetrics{.access = Access::metrics};
 
-// Who may ask the protocol for `op` may use the route.
+// The route requires the permission of `op`.
 constexpr Gate as(Op op, TableIn table = TableIn::nowhere) {
   return {Access::operation, static_cast<uint16_t>(op), table};
 }
 constexpr Gate as(OperateOp op, TableIn table = TableIn::nowhere) {
   return {Access::operation, static_cast<uint16_t>(op), table};
 }
-// An alteration of a family's rule and of nothing else.
+// Changes a family's rule only.
 constexpr Gate kAlterRule{Access::operation, static_cast<uint16_t>(Op::AlterTable), TableIn::body,
                           server::permissions::kAlterRetention};
 
-// Figures of the node as a whole, requests that took long (with names and addresses of clients),
-// and what its process takes are what ServerInfo is for; settings are Control's.
+// Figures of the whole node, slow requests (with names and addresses of clients) and process
+// figures require ServerInfo; settings require Control.
 constexpr Route kRoutes[] = {
     {Method::get, "/healthz", kOpen, false, handle_healthz},
     {Method::get, "/readyz", kOpen, false, handle_readyz},
     {Method::get, "/metrics", kMetrics, true, handle_metrics},
-    // ---- the API
+    // ---- API
     {Method::get, "/api/v1/node", as(Op::ServerInfo), true, handle_node},
     {Method::get, "/api/v1/shards", as(Op::ServerInfo), true, handle_shards},
     {Method::get, "/api/v1/tables", as(Op::ListTables), true, handle_tables},
@@ -55,7 +55,7 @@ constexpr Route kRoutes[] = {
     {Method::get, "/api/v1/cells", as(Op::ReadRows, TableIn::query_table), true, handle_cells},
     {Method::get, "/api/v1/profile", as(Op::ServerInfo), true, handle_profile},
     {Method::get, "/api/v1/openapi.json", kOpen, false, handle_asset},
-    // ---- the console
+    // ---- console
     {Method::get, "/", kOpen, false, handle_asset},
     {Method::get, "/console/main.js", kOpen, false, handle_asset},
     {Method::get, "/console/views.js", kOpen, false, handle_asset},

@@ -1,5 +1,5 @@
-// Routes: everything that HTTP answers, in one fixed table. A path is compared whole; what varies
-// is in the query or the body, so no part of a path ever names a file or anything else.
+// Routes: all HTTP endpoints, in one fixed table. A path is compared as a whole; parameters are in
+// the query or body, so no part of a path names a file.
 #pragma once
 
 #include <span>
@@ -14,10 +14,10 @@ class HttpNode;
 
 struct Route {
   using Handler = Async<HttpResponse> (*)(HttpNode& node, const HttpRequest& request);
-  Method method;  // get (head too) or post
+  Method method;  // get (includes head) or post
   std::string_view path;
   Gate gate;
-  bool needs_node;  // refused with 503 until the node serves and while a shard is stuck
+  bool needs_node;  // 503 until the node serves and while a shard is stuck
   Handler handler;
 };
 

@@ -30,7 +30,7 @@ std::string_view string_of(const json::object& object, std::string_view key) {
   return {text.data(), text.size()};
 }
 
-// None: this is no line of a log.
+// Empty if this is not a line of the log.
 std::optional<Head> head_of(std::string_view line) {
   boost::system::error_code error;
   const json::value parsed = json::parse(json::string_view(line.data(), line.size()), error);
@@ -76,7 +76,7 @@ Result<void> ChainReader::take(std::string_view line) {
   if (!head) {
     if (!torn_.empty()) return fail(Errc::data_loss, "this line is no entry");
     if (line.empty()) return fail(Errc::data_loss, "this line is empty");
-    torn_ = line;  // the next line tells
+    torn_ = line;  // the next line decides whether this was a crash
     return {};
   }
   if (!torn_.empty()) {

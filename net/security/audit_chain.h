@@ -1,14 +1,14 @@
-// The lines of the security log, and whether they are all there.
+// The lines of the security log and their verification.
 //
-// Every line is one JSON object, and begins with `seq`, counting up by one over all files, and
-// `prev`, the SHA-256 of the whole line before it (without its newline); the very first has 64
-// zeros. So a line that is changed, left out, put in or moved shows at the line after it. What a
-// chain cannot show by itself is that its end was cut off or rewritten as a whole: for that the
-// last number and hash are kept elsewhere and compared (`ChainEnd`).
+// Each line is one JSON object that starts with `seq`, incremented by one over all files, and
+// `prev`, the SHA-256 of the previous line without its newline; the first line has 64 zeros. A line
+// that is changed, removed, inserted or moved is therefore detected at the line after it. A chain
+// cannot detect that its end was cut off or rewritten completely: for that the last number and hash
+// are kept elsewhere and compared (`ChainEnd`).
 //
-// A crash may leave half a line. The node that starts next ends it with a newline and goes on with
-// a line of the event "resumed" that tells how many bytes were left, `torn_bytes`; that, and only
-// that, is taken for a crash.
+// A crash may leave an incomplete line. On the next start the node ends it with a newline and
+// continues with a line whose event is "resumed" and whose `torn_bytes` is the number of bytes
+// left. Only that is accepted as a crash.
 #pragma once
 
 #include <cstdint>
@@ -20,37 +20,37 @@
 
 namespace cellar::security {
 
-// What happened. Empty fields are left out of the line. No values, no secrets.
+// An event. Empty fields are omitted from the line. Never contains values or secrets.
 struct AuditEvent {
   std::string event;      // login, login_failed, denied, change, reload, resumed, ...
-  std::string principal;  // who; empty: nobody was known
-  std::string address;    // from where
+  std::string principal;  // empty: unknown
+  std::string address;    // of the client
   std::string operation;
   std::string object;   // "table 'x'"
   std::string outcome;  // a status code by name
   std::string detail;
-  uint64_t count = 0;  // of events that this line stands for, or bytes of "resumed"
+  uint64_t count = 0;  // events that this line stands for, or the torn bytes of "resumed"
 };
 
-// Where a chain stands: of its last line.
+// The end of a chain: its last line.
 struct ChainEnd {
-  uint64_t sequence = 0;  // 0: there is no line yet
+  uint64_t sequence = 0;  // 0: no line yet
   Digest hash{};
   friend bool operator==(const ChainEnd&, const ChainEnd&) = default;
 };
 
-// The next line with its newline; `end` moves on.
+// Returns the next line with its newline and advances `end`.
 std::string append_line(ChainEnd& end, int64_t at_us, const AuditEvent& event);
 
-// Follows a chain line by line.
+// Verifies a chain line by line.
 class ChainReader {
  public:
-  // The first line may be any one when the chain's beginning is not there (older files are gone).
+  // The first line may have any number if older files are gone.
   ChainReader() = default;
 
-  // Without its newline. DATA_LOSS tells what is wrong with it.
+  // `line` has no newline. DATA_LOSS describes the fault.
   Result<void> take(std::string_view line);
-  // Whatever follows the last newline. DATA_LOSS when it is anything.
+  // `rest` is the text after the last newline. DATA_LOSS unless it is empty.
   Result<void> finish(std::string_view rest) const;
   const ChainEnd& end() const { return end_; }
   uint64_t lines() const { return lines_; }
@@ -59,18 +59,18 @@ class ChainReader {
   ChainEnd end_;
   bool begun_ = false;
   uint64_t lines_ = 0;
-  std::string torn_;  // a line that is none; a crash if the next one says so
+  std::string torn_;  // an invalid line; a crash if the next line says so
 };
 
-// One file's text from beginning to end, going on where `reader` stands. DATA_LOSS names the first
-// line that is broken.
+// Verifies one whole file, continuing from the state of `reader`. DATA_LOSS names the first broken
+// line.
 Result<void> read_chain(ChainReader& reader, std::string_view text);
 
-// Where a node goes on in a file that a crash may have left at any byte.
+// Where a node continues a file that a crash may have cut at any byte.
 struct ChainTail {
   ChainEnd end;
-  size_t torn_bytes = 0;       // of a line that was begun
-  bool lacks_newline = false;  // the last line is whole but for it
+  size_t torn_bytes = 0;       // of an incomplete line
+  bool lacks_newline = false;  // the last line is complete except for its newline
 };
 ChainTail tail_of(std::string_view text);
 

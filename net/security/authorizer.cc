@@ -5,7 +5,7 @@
 namespace cellar::security {
 
 Result<Identity> Authorizer::by_token(Bytes token) const {
-  // An overlong one is hashed too: the same work for whatever is wrong.
+  // An overlong token is hashed too, so that all invalid tokens cost the same.
   const Digest hash = sha256(token.substr(0, kMaxTokenBytes));
   auto principal = principals_->with_token(hash);
   if (principal == nullptr || token.size() > kMaxTokenBytes) {

@@ -1,12 +1,13 @@
-// Authorizer: who is it, and may it? Knows no protocol; every door of the node asks it.
+// Authorizer: authenticates a client and checks its permissions. Independent of the protocol; every
+// interface of the node uses it.
 //
 //   Authorizer authorizer(principals);
 //   TRY(const Identity who, authorizer.by_token(token));
 //   const Roles held = who.principal->roles_on("logs.2026");
 //   TRY_VOID(allow(*who.principal, "DropTable", {{Role::schema}}, held, "table 'logs.2026'"));
 //
-// A refusal names the operation, the role that it needs and the table as the request named it, and
-// never whether there is such a table.
+// A refusal names the operation, the required role and the table as the request named it, but never
+// reveals whether the table exists.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@
 
 namespace cellar::security {
 
-// Roles that an operation asks for: all of them, or any one.
+// Roles that an operation requires: all of them, or any one.
 struct Need {
   Roles roles;
   bool any = false;
@@ -29,10 +30,10 @@ struct Need {
   std::string to_text() const { return security::to_text(roles, any ? "or" : "and"); }
 };
 
-// A principal, and what proved it: whether it still holds can be asked again.
+// A principal and its proof, so that its validity can be checked again.
 struct Identity {
-  std::shared_ptr<const Principal> principal;  // null: nobody
-  std::optional<Digest> token;                 // its hash; absent: the certificate was the proof
+  std::shared_ptr<const Principal> principal;  // null: unauthenticated
+  std::optional<Digest> token;  // hash of the token; absent: authenticated by certificate
   std::string certificate;
 
   explicit operator bool() const { return principal != nullptr; }
@@ -43,20 +44,21 @@ class Authorizer {
   explicit Authorizer(std::shared_ptr<const Principals> principals)
       : principals_(std::move(principals)) {}
 
-  // UNAUTHENTICATED; the sentence is the same whatever is wrong with the token.
+  // UNAUTHENTICATED; the message is the same for every fault of the token.
   Result<Identity> by_token(Bytes token) const;
   Result<Identity> by_certificate(std::string_view subject) const;
-  // The same identity under the principals of now; nobody when its proof does not hold any more.
+  // The same identity under the present principals; unauthenticated if its proof is no longer
+  // valid.
   Identity renew(const Identity& identity) const;
 
  private:
   std::shared_ptr<const Principals> principals_;
 };
 
-// PERMISSION_DENIED. `shown` is what the request called the table: "table 'x'", "table 17".
+// PERMISSION_DENIED. `shown` is the table as the request named it: "table 'x'", "table 17".
 Result<void> allow(const Principal& principal, std::string_view operation, Need need, Roles held,
                    std::string_view shown);
-// On the node as a whole: by grants of the empty prefix.
+// Checks permission on the whole node, which grants with an empty prefix give.
 Result<void> allow_node(const Principal& principal, std::string_view operation, Need need);
 
 }  // namespace cellar::security

@@ -1,15 +1,14 @@
-// Principals: who there is, what proves it, and what each may do. From a TOML file:
+// Principals: the known clients, their credentials and permissions. From a TOML file:
 //
 //   [[principal]]
 //   name = "ingest"
-//   tokens = ["sha256:..."]                 # up to two, so that one can take the other's place
-//   certificates = ["CN=ingest,O=Example"]  # subjects of client certificates, as RFC 2253 has them
+//   tokens = ["sha256:..."]                 # up to two, for rotation
+//   certificates = ["CN=ingest,O=Example"]  # subjects of client certificates in RFC 2253 form
 //   [[principal.grant]]
 //   prefix = "logs."                        # of table names, byte by byte; "" is every table
 //   roles = ["read", "write"]
 //
-// Immutable once made. Anything that is not understood refuses the whole file: a misspelt key must
-// not leave a door open or shut.
+// Immutable. Any unknown item rejects the whole file: a misspelt key must not change permissions.
 #pragma once
 
 #include <memory>
@@ -43,7 +42,7 @@ struct Principal {
   Roles roles_on(Bytes table) const;
   Roles roles_everywhere() const { return roles_on({}); }
   Roles roles_anywhere() const;
-  // It may do all that `other` may.
+  // Whether it has all permissions of `other`.
   bool covers(const Principal& other) const;
 };
 
@@ -52,13 +51,13 @@ class Principals {
   static constexpr size_t kMaxPrincipals = 1000;
   static constexpr size_t kMaxFileBytes = 1u << 20;
 
-  // INVALID_ARGUMENT names `origin`, the line, and what is wrong there.
+  // INVALID_ARGUMENT names `origin`, the line and the fault.
   static Result<std::shared_ptr<const Principals>> parse(std::string_view text,
                                                          std::string_view origin);
 
   const std::vector<std::shared_ptr<const Principal>>& all() const { return all_; }
   std::shared_ptr<const Principal> named(std::string_view name) const;
-  // Looks at every hash, whichever fits.
+  // Compares with every hash, so that the time does not depend on a match.
   std::shared_ptr<const Principal> with_token(const Digest& hash) const;
   std::shared_ptr<const Principal> with_certificate(std::string_view subject) const;
 

@@ -1,12 +1,12 @@
-// Roles: what a principal may do with the tables of a prefix.
+// Roles: permissions of a principal on the tables of a prefix.
 //
 //   read       rows and cells
 //   write      cells, rows and row ranges: set and delete
 //   schema     tables and families: create, alter, drop, restore; storage options
-//   retention  when cells die: rules, windows, undo; and what a rule would kill
-//   admin      flush, compact, tablets, figures; of the whole node where the prefix is empty
+//   retention  expiry: rules, windows, undo; preview of a rule
+//   admin      flush, compact, tablets, figures; of the whole node if the prefix is empty
 //
-// None implies another: a writer cannot read unless it is granted.
+// No role implies another: a writer cannot read unless it also has `read`.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ inline constexpr Role kAllRoles[] = {Role::read, Role::write, Role::schema, Role
                                      Role::admin};
 
 std::string_view role_name(Role role);
-Result<Role> parse_role(std::string_view name);  // INVALID_ARGUMENT names those that there are
+Result<Role> parse_role(std::string_view name);  // INVALID_ARGUMENT lists the valid names
 
 // A set of roles.
 class Roles {

@@ -1,7 +1,7 @@
-// DiskWatch: looks four times a second how much room the disk has, on the home shard.
+// DiskWatch: checks the free disk space four times a second on the home shard.
 //
-// A writer may go past the reserve by what he writes between two looks; so the reserve is to be
-// more than that, and the default is.
+// Writes between two checks may exceed the limit, so the reserve must be larger than their volume;
+// the default is.
 #pragma once
 
 #include "io/disk/file.h"
@@ -17,13 +17,13 @@ class DiskWatch {
  public:
   static constexpr int64_t kLookUs = 250'000;
 
-  // Both outlive it. `home` tells the reserve, which a reload may change.
+  // Both must outlive it. `home` supplies the reserve, which a reload may change.
   DiskWatch(ShardServer& home, FileSystem& fs);
   DiskWatch(const DiskWatch&) = delete;
   DiskWatch& operator=(const DiskWatch&) = delete;
 
   void start();
-  // To be awaited before its end, once it was started.
+  // Must be awaited before destruction if it was started.
   Async<void> stop();
   const DiskRoom& room() const { return room_; }
 
@@ -34,7 +34,7 @@ class DiskWatch {
   ShardServer& home_;
   FileSystem& fs_;
   DiskRoom room_;
-  bool short_ = false;  // as the log was told
+  bool short_ = false;  // last state logged
   bool stopping_ = false;
   Notify wake_;
   Timer timer_;

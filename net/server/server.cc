@@ -23,7 +23,7 @@ ServerOptions with_shards(ServerOptions options) {
   return options;
 }
 
-// Enough that the durable writes of every shard do not queue behind calls on names.
+// Enough threads that the durable writes of every shard do not queue behind metadata calls.
 int blocking_threads(uint32_t shards) {
   constexpr uint32_t kPerShard = 2;
   const uint32_t wanted = BlockingPool::kDefaultThreads + kPerShard * shards;
@@ -85,7 +85,7 @@ Result<void> Server::first_error() {
   return {};
 }
 
-// Every shard's file system, and the lock in all of them before anything is written.
+// Opens every shard's file system and registers the lock in all of them before any write.
 Result<void> Server::open_disk() {
   pool_.start([this](Shard& shard) {
     ShardState& mine = state(shard);
@@ -97,7 +97,7 @@ Result<void> Server::open_disk() {
     }
   });
   TRY_VOID(first_error());
-  // Before the lock, which is a file: nothing is touched of a directory that is not for us.
+  // Before the lock, which is a file: nothing is written to a directory of another format.
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return check_format(shard); });
   TRY_VOID(first_error());
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return lock_directory(shard); });
@@ -187,7 +187,7 @@ Async<void> Server::open_engine(Shard& shard) {
            found.orphans_removed, found.elapsed_us);
 }
 
-// Only a node that asks who is there has something to tell.
+// The audit log requires principals.
 Async<void> Server::open_audit(Shard& shard) {
   if (options_.security.principals.empty()) co_return;
   const AuditOptions options{options_.security.audit_file_bytes, options_.security.audit_files};
@@ -278,7 +278,7 @@ Result<void> Server::stop() {
   return closed;
 }
 
-// Takes apart what open() got to, each part on its own thread.
+// Destroys what open() created, each part on its own thread.
 void Server::end() {
   if (!running_) return;
   running_ = false;
@@ -309,16 +309,16 @@ void Server::end() {
     mine.network.reset();
     mine.stalls.reset();
     mine.io.reset();
-    if (shard.id() == ShardId{0}) lock_.reset();  // a ring lets go of it on its own thread only
+    if (shard.id() == ShardId{0}) lock_.reset();  // a ring releases it on its own thread only
     mine.fs.reset();
   });
   blocking_.stop();
   backup_threads_.stop();
 }
 
-// Shard 0 first: with port 0 it chooses the port for all. The shards share one port, and the kernel
-// would let another process of this user share it too and take half of the connections; so the port
-// is first taken alone.
+// Shard 0 listens first: with port 0 it determines the port of all. The shards share one port, and
+// the kernel would let another process of the same user share it and take half of the connections,
+// so the port is first bound exclusively.
 Result<void> Server::open_listeners() {
   TRY(Address address, parse_address(options_.listen));
   for (uint32_t i = 0; i < options_.shards; ++i) {
@@ -327,9 +327,9 @@ Result<void> Server::open_listeners() {
     address.port = states_[i].listener->port();
   }
   address_ = states_[0].listener->address();
-  // A name may have turned out to be another address than it seemed.
+  // The host name may have resolved to another kind of address.
   TRY_VOID(check_exposure(address_, options_.security));
-  // Every shard's requests look at these, so they are there before the first one is accepted.
+  // Requests on every shard use these, so set them before the first connection is accepted.
   bound_connections();
   check_memory();
   start_backups();
@@ -358,7 +358,8 @@ Result<void> Server::open_listeners() {
   return {};
 }
 
-// Where a control group gives less than a node may take, the kernel ends it amid its work.
+// If the control group permits less than the node may use, the kernel can kill the node at any
+// time.
 void Server::check_memory() const {
   const uint64_t there = machine_memory_bytes();
   const uint64_t bound = resident_bound_bytes(options_.engine.memory_bytes);
@@ -369,7 +370,8 @@ void Server::check_memory() const {
            options_.engine.memory_bytes, bound, there);
 }
 
-// Connections leave descriptors to files: without them nothing can be flushed or merged.
+// Limits connections so that descriptors remain for files; without them nothing can be flushed or
+// merged.
 void Server::bound_connections() {
   const uint64_t limit = raise_descriptor_limit();
   const Result<uint64_t> in_use = descriptors_in_use();
@@ -424,7 +426,7 @@ Conditions Server::look_at(ShardState& shard, int64_t now_us) {
   shard.io->look(now_us);
   const engine::Node& node = shard.server->node();
   bool lags = false;
-  // After a read-only start it stands for as long as the node runs, which the reason says.
+  // A read-only start lasts for the life of the node, and its reason is reported.
   if (shard.clock_of != nullptr && node.read_only_start() == nullptr) {
     const int64_t lag_us = node.clock_lag_us();
     shard.clock_of->set_clock_lag(lag_us);

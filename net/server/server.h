@@ -35,64 +35,64 @@ namespace cellar::server {
 
 class Server {
  public:
-  // Returns when the node is open and every shard listens. `clock` and `extra` (may be null)
-  // outlive it. Errors are sentences for an operator: the directory is in use, the address is
-  // taken, io_uring is not to be had, the log is damaged.
-  // `readiness`, if given, is told when the node serves and how its shards do; it outlives this.
+  // Returns when the node is open and every shard listens. `clock` and `extra` (may be null) must
+  // outlive it. Errors are sentences for the operator: the directory or address is in use, io_uring
+  // is unavailable, the log is damaged. `readiness` (may be null) is updated with the state of the
+  // node and its shards and must outlive it.
   static Result<std::unique_ptr<Server>> start(ServerOptions options, const Clock& clock,
                                                ExtraOps* extra = nullptr,
                                                Readiness* readiness = nullptr);
-  ~Server();  // stops when that was not done
+  ~Server();  // calls stop() if that has not been done
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   const std::string& address() const { return address_; }  // HOST:PORT, as bound
   const NodeFacts& facts() const { return facts_; }
-  const ServerOptions& options() const { return options_; }  // on the main thread
-  // Open on all shards together. On the main thread.
+  const ServerOptions& options() const { return options_; }  // main thread only
+  // Total of all shards. Main thread only.
   uint64_t connections();
 
-  // ---- for who looks into it from another thread; until stop()
+  // ---- for other threads that inspect the node; until stop()
   uint32_t shards() const { return pool_.size(); }
-  // To run something on a shard: what is reached through the two below is that shard's alone.
+  // Runs work on a shard: the objects returned below belong to that shard only.
   ShardExecutor executor(ShardId shard) { return pool_.on(shard).executor(); }
   ShardServer& on(ShardId shard) { return *servers_[shard.value()]; }
   const StallWatch& stalls(ShardId shard) const { return *states_[shard.value()].stalls; }
   const IoWatch& io(ShardId shard) const { return *states_[shard.value()].io; }
 
-  // Where shards ask for a reload, which the main thread then does. To be looked at by it alone,
-  // and changed with on_home().
+  // The queue of reload requests from shards. The main thread polls it and changes it through
+  // on_home() only.
   ReloadDesk& reloads() { return reloads_; }
-  // Runs `change` on the home shard; returns when it has.
+  // Runs `change` on the home shard and waits for it.
   void on_home(const std::function<void()>& change);
 
-  // Puts in force what a reload may change; names what it may not. The options are valid.
+  // Applies the reloadable changes and reports the others. `wanted` must be valid.
   ReloadPlan reload(const ServerOptions& wanted);
 
-  // Looks whether certificates or principals have changed, and goes by them from then on; `force`:
-  // reads them though they do not look changed. To be called every second at least, by the thread
-  // that made it.
+  // Checks whether certificates or principals have changed and applies them; `force`: reads the
+  // files even if they seem unchanged. Call at least every second, on the thread that made the
+  // server.
   void refresh_security(bool force);
 
-  // Accepts no more, says goodbye to every session, answers what is in flight within the drain's
-  // time. What else looks into the node may go on; stop() follows.
+  // Stops accepting, sends goaway to every session and answers requests in flight within the drain
+  // time. Other users of the node may continue; stop() follows.
   void end_sessions();
-  // Accepts no more, answers what is in flight, flushes, and ends the shards.
+  // Stops accepting, answers requests in flight, flushes and ends the shards.
   Result<void> stop();
 
  private:
-  // What one shard keeps; made and destroyed on its thread.
+  // State of one shard; created and destroyed on its thread.
   struct ShardState {
     std::unique_ptr<FileSystem> fs;
     std::optional<Runtime> runtime;
     std::unique_ptr<engine::LogStore> logs;
     std::unique_ptr<engine::BlobStore> blobs;
     std::unique_ptr<TcpNetwork> network;
-    std::unique_ptr<StallWatch> stalls;  // logs turns that take too long
-    std::unique_ptr<IoWatch> io;         // logs a disk that does not answer
+    std::unique_ptr<StallWatch> stalls;  // logs long turns
+    std::unique_ptr<IoWatch> io;         // logs a disk that does not respond
     std::unique_ptr<ShardServer> server;
     std::unique_ptr<ShardBeat> beat;
-    Readiness* clock_of = nullptr;  // is told how far trusted time lags; shard 0's
+    Readiness* clock_of = nullptr;  // receives the lag of trusted time; shard 0 only
     std::unique_ptr<Listener> listener;
     Result<void> outcome;
   };
@@ -133,17 +133,18 @@ class Server {
   std::string address_;
 
   ShardPool pool_;
-  BlockingPool blocking_;        // ends before the loops
-  BlockingPool backup_threads_;  // likewise; its calls may hang for as long as a mount does
+  BlockingPool blocking_;  // ends before the loops
+  // destroyed before the loops; calls may hang as long as a mount does
+  BlockingPool backup_threads_;
   std::vector<ShardState> states_;
   std::vector<ShardServer*> servers_;
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<engine::ManifestStore> manifest_;
-  std::shared_ptr<AuditLog> audit_;  // shard 0's
+  std::shared_ptr<AuditLog> audit_;  // belongs to shard 0
   std::unique_ptr<engine::Node> node_;
-  std::unique_ptr<BackupJobs> backups_;         // on shard 0, likewise
+  std::unique_ptr<BackupJobs> backups_;         // belongs to shard 0
   std::unique_ptr<DiskWatch> disk_watch_;       // on shard 0, while the shards serve
-  std::unique_ptr<AgentCheck> agent_;           // on shard 0, if it is wanted
+  std::unique_ptr<AgentCheck> agent_;           // on shard 0, if configured
   std::unique_ptr<engine::Balancer> balancer_;  // on shard 0, while the node serves
   bool running_ = false;
   bool sessions_ended_ = false;

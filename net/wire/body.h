@@ -1,4 +1,4 @@
-// Bodies: FlatBuffers verified once, with bounds on what verifying may cost, then viewed in place.
+// Bodies: FlatBuffers that are verified once, at bounded cost, then viewed in place.
 //
 //   const fb::PingRequest* ping = verified<fb::PingRequest>(frame.body);   // null: refuse
 #pragma once
@@ -15,11 +15,12 @@
 namespace cellar::wire {
 
 inline constexpr size_t kMaxTableDepth = 8;
-// An honest table costs at least 8 bytes, so what a verifier visits is bounded by what was sent.
+// A table takes at least 8 bytes, so the number of tables a verifier visits is bounded by the body
+// size.
 constexpr size_t max_tables(size_t body_bytes) { return body_bytes / 8 + 16; }
 
-// The root of a body, or null when the bytes are not one. `body` must be 8-byte aligned; the root
-// views it.
+// Returns the root of a body, or null if the bytes are not valid. `body` must be 8-byte aligned;
+// the root points into it.
 template <class Root>
 const Root* verified(Bytes body) {
   static_assert(kBodyId<Root> != nullptr, "give the table an identifier in body_id.h");
@@ -31,24 +32,24 @@ const Root* verified(Bytes body) {
   return flatbuffers::GetRoot<Root>(bytes);
 }
 
-// Ends `builder` with `root` as a body of a multiple of 8 bytes, to be sent as it stands.
+// Finishes `builder` with `root` as a body padded to a multiple of 8 bytes, ready to send.
 template <class Root>
 Bytes finish_body(flatbuffers::FlatBufferBuilder& builder, flatbuffers::Offset<Root> root) {
   static_assert(kBodyId<Root> != nullptr, "give the table an identifier in body_id.h");
-  builder.ForceVectorAlignment(1, 1, 8);  // so that Finish pads to 8
+  builder.ForceVectorAlignment(1, 1, 8);  // makes Finish pad to 8
   builder.Finish(root, kBodyId<Root>);
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
-// Whether the structs of a vector lie as their type demands. The verifier looks at the vector's own
-// alignment only, and a hostile body may put 8-byte structs at an odd multiple of 4. An absent
-// vector lies well, and so does an empty one, which builders do not align.
+// Whether the structs of a vector are aligned for their type. The verifier checks only the vector's
+// own alignment, and a hostile body may place 8-byte structs at an odd multiple of 4. Absent
+// vectors are accepted, and so are empty ones, which builders do not align.
 template <class T>
 bool well_aligned(const flatbuffers::Vector<const T*>* v) {
   return v == nullptr || v->size() == 0 || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0;
 }
 
-// The same of a vector of numbers.
+// The same for a vector of numbers.
 template <class T>
   requires std::is_arithmetic_v<T>
 bool well_aligned(const flatbuffers::Vector<T>* v) {
@@ -68,7 +69,7 @@ inline std::string_view text(const flatbuffers::String* s) {
 inline Bytes bytes_of(const flatbuffers::Vector<uint8_t>* v) {
   return v ? Bytes(reinterpret_cast<const char*>(v->data()), v->size()) : Bytes();
 }
-// Where a span lies in its arena; false when it reaches past the end.
+// Resolves a span in its arena; false if it exceeds the arena.
 inline bool view(const fb::Span& span, Bytes arena, Bytes& out) {
   if (span.size() > arena.size() || span.at() > arena.size() - span.size()) return false;
   out = {arena.data() + span.at(), span.size()};

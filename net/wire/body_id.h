@@ -1,5 +1,5 @@
-// Which FlatBuffers identifier opens the body of which root table, so that a body is never taken
-// for another. On the wire: never change one.
+// The FlatBuffers identifier of each root table, so that a body is never decoded as another type.
+// On the wire: never change one.
 #pragma once
 
 #include "schema/admin_generated.h"
@@ -10,7 +10,7 @@ namespace cellar::wire {
 template <class Root>
 inline constexpr const char* kBodyId = nullptr;
 
-// Requests begin with Q, answers with R.
+// Requests begin with Q, replies with R.
 template <>
 inline constexpr const char* kBodyId<fb::HelloRequest> = "QHEL";
 template <>

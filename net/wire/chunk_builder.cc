@@ -63,7 +63,7 @@ void ChunkBuilder::add_note(const CellNote& note) {
   }
 }
 
-// The number of the label's set in this chunk; most often the last one's.
+// Returns the number of the label's set in this chunk; usually it is the last one's.
 uint16_t ChunkBuilder::label_set(Bytes label) {
   if (last_label_ != 0 && label_sets_[last_label_ - 1u] == label) return last_label_;
   auto known = label_numbers_.find(label);

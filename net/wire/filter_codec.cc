@@ -33,7 +33,7 @@ Result<void> take_bytes(const fb::FilterNode& n, size_t index, Bytes arena, size
   if (!view(n.a(), arena, a) || !view(n.b(), arena, b) || !view(n.c(), arena, c)) {
     return fail(Errc::invalid_argument, "filter node {}: its bytes lie outside the arena", index);
   }
-  // Spans may overlap: nothing is copied that the bound does not allow.
+  // Spans may overlap, so the sum of copied bytes is bounded before anything is copied.
   named_bytes += a.size() + b.size() + c.size();
   if (named_bytes > kMaxFilterBytes) {
     return fail(Errc::invalid_argument, "the filter is larger than {} bytes", kMaxFilterBytes);

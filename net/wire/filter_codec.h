@@ -1,4 +1,4 @@
-// A filter from the wire, as the model's tree.
+// Decodes a filter from the wire into the model's tree.
 #pragma once
 
 #include "engine/model/filter_spec.h"
@@ -7,8 +7,8 @@
 
 namespace cellar::wire {
 
-// Into `out`, which owns its bytes. `nodes` may be null: pass all. INVALID_ARGUMENT names the node
-// by its index; the form is checked wholly, but for the regular expressions.
+// Decodes into `out`, which owns its bytes. `nodes` may be null: pass all. INVALID_ARGUMENT gives
+// the index of the node. All constraints are checked except the syntax of regular expressions.
 Result<void> decode_filter(const flatbuffers::Vector<const fb::FilterNode*>* nodes, Bytes arena,
                            FilterSpec& out);
 

@@ -78,7 +78,7 @@ size_t FrameReader::next_buffer_bytes() const {
   const size_t capacity = std::max(capacity_, base_bytes_);
   const size_t unread = end_ - begin_;
   if (capacity - unread >= kMinSpaceBytes) return capacity;
-  if (begun_bytes_ <= unread) return capacity * 2;  // next() was not asked
+  if (begun_bytes_ <= unread) return capacity * 2;  // next() was not called
   return begun_bytes_ <= capacity ? capacity : std::min(capacity * 2, whole_buffer_bytes());
 }
 
@@ -90,7 +90,7 @@ std::span<std::byte> FrameReader::space() {
   if (capacity != capacity_) {
     rebuffer(capacity);
   } else if (begin_ > 0) {
-    // A frame is moved to the front at most once: from there on it fits or the buffer grows.
+    // A frame is moved to the front at most once: then it fits or the buffer grows.
     const bool fits = begin_ + begun_bytes_ <= capacity_;
     if (!fits || capacity_ - end_ < kMinSpaceBytes) {
       std::memmove(data(), data() + begin_, end_ - begin_);
@@ -98,7 +98,7 @@ std::span<std::byte> FrameReader::space() {
       begin_ = 0;
     }
   }
-  // What follows a frame that is passed over must be aligned, wherever its bytes were cut.
+  // The frame after a skipped frame must be aligned, wherever the buffer was cut.
   if (begin_ == end_) begin_ = end_ = pad_to_8(skip_bytes_) - skip_bytes_;
   return {reinterpret_cast<std::byte*>(data()) + end_, capacity_ - end_};
 }
@@ -134,8 +134,8 @@ Result<const Frame*> FrameReader::next() {
   return &frame_;
 }
 
-// Of a frame that was taken from behind one that waits. No peer can send it: parse_header() refuses
-// it, and only frames that were looked at are asked for it.
+// Marks a frame that take_ahead() consumed while an earlier frame waits. No peer can send this
+// kind: parse_header() refuses it, and only parsed frames are tested for it.
 constexpr auto kTaken = static_cast<FrameKind>(0);
 
 void FrameReader::drop_taken() {

@@ -1,8 +1,9 @@
-// Frames: what travels between a client and a node. schema/PROTOCOL.md describes the bytes.
+// Frames: the units of the protocol between a client and a node. schema/PROTOCOL.md describes the
+// bytes.
 //
-// A connection opens with a preface of 16 bytes from the client; then both sides send frames: a
-// header of 48 bytes and a body of a multiple of 8 bytes. So every header and every body of a
-// stream that is received into an aligned buffer lies 8-byte aligned, and is read in place.
+// A connection starts with a preface of 16 bytes from the client; then both sides send frames: a
+// header of 48 bytes and a body whose size is a multiple of 8. In an aligned receive buffer every
+// header and body is therefore 8-byte aligned and read in place.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +21,14 @@ inline constexpr uint16_t kProtocolVersion = 1;
 inline constexpr uint16_t kDefaultPort = 7420;
 
 // ---- bounds ----
-inline constexpr uint32_t kDefaultFrameBytes = 33u << 20;   // a body, before a hello says otherwise
-inline constexpr uint32_t kLargestFrameBytes = 128u << 20;  // what any configuration may allow
-inline constexpr uint32_t kHandshakeFrameBytes = 4096;      // a request body before the hello
+// a body, before the hello sets another bound
+inline constexpr uint32_t kDefaultFrameBytes = 33u << 20;
+// the largest value that a configuration allows
+inline constexpr uint32_t kLargestFrameBytes = 128u << 20;
+inline constexpr uint32_t kHandshakeFrameBytes = 4096;  // a request body before the hello
 inline constexpr uint32_t kDefaultChunkCredits = 8;
 inline constexpr uint32_t kMaxChunkCredits = 64;
-inline constexpr size_t kMaxInFlight = 256;  // requests of one connection
+inline constexpr size_t kMaxInFlight = 256;  // requests per connection
 
 // ---- the preface: 8 bytes for proxies, chosen by the client; 6 of magic; u16 protocol version
 // ----
@@ -36,20 +39,20 @@ struct Preface {
   uint16_t version = kProtocolVersion;
 };
 void append_preface(std::string& out, const Preface& preface);
-// INVALID_ARGUMENT when `b`, of which the first bytes may be all there is yet, cannot begin a
-// preface of kProtocolVersion. Fills `out` once all kPrefaceBytes are there.
+// Parses the preface from `b`, which may be incomplete. INVALID_ARGUMENT if it cannot start a
+// preface of kProtocolVersion. Fills `out` when all kPrefaceBytes are present.
 Result<void> parse_preface(Bytes b, Preface& out);
 
 // ---- the header ----
 enum class FrameKind : uint8_t {
   request = 1,
-  reply = 2,   // the last frame of an answer
-  chunk = 3,   // a part of a read's answer; more follows
-  end = 4,     // the last frame of an answer in chunks
-  cancel = 5,  // client: the answer to request_id is not wanted any more; it still ends
-  credit = 6,  // client: more chunks may come
-  // server: no new requests on this connection; what was sent will be answered. With kFrameError:
-  // the peer broke the protocol, nothing more is answered, and the connection ends.
+  reply = 2,   // the last frame of a reply
+  chunk = 3,   // part of a read's reply; more follow
+  end = 4,     // the last frame of a chunked reply
+  cancel = 5,  // client: the reply to request_id is not needed; the server still ends it
+  credit = 6,  // client: more chunks may be sent
+  // server: accepts no new requests on this connection; pending ones are answered. With
+  // kFrameError: the peer violated the protocol; nothing more is answered and the connection ends.
   goaway = 7,
 };
 
@@ -62,10 +65,10 @@ struct FrameHeader {
   uint32_t body_bytes = 0;  // a multiple of 8
   uint8_t version = kProtocolVersion;
   FrameKind kind = FrameKind::request;
-  uint16_t op = 0;           // fb::Op; in answers the request's
+  uint16_t op = 0;           // fb::Op; a reply repeats that of its request
   uint32_t flags = 0;        // FrameFlags
-  uint32_t deadline_ms = 0;  // request: from its arrival; 0: none
-  uint64_t request_id = 0;   // chosen by the client; not in use by an unanswered request
+  uint32_t deadline_ms = 0;  // request: counted from its arrival; 0: none
+  uint64_t request_id = 0;   // chosen by the client; not used by another pending request
   uint64_t table_id = 0;     // 0: named in the body
   uint64_t tablet_id = 0;    // 0: the server finds it
   uint64_t epoch = 0;        // 0: any
@@ -73,11 +76,11 @@ struct FrameHeader {
 inline constexpr size_t kHeaderBytes = 48;
 static_assert(sizeof(FrameHeader) == kHeaderBytes);
 
-// `to` has kHeaderBytes bytes.
+// `to` has room for kHeaderBytes.
 void store_header(char* to, const FrameHeader& header);
 void append_header(std::string& out, const FrameHeader& header);
-// INVALID_ARGUMENT: a version, kind, flag or size that does not exist, or the error flag on a kind
-// that tells no errors.
+// INVALID_ARGUMENT for an unknown version, kind or flag, an invalid size, or the error flag on a
+// kind without errors.
 Result<FrameHeader> parse_header(Bytes b, uint32_t max_body_bytes);
 
 constexpr size_t pad_to_8(size_t n) { return (n + 7) & ~size_t{7}; }
@@ -88,9 +91,8 @@ struct Frame {
   Bytes body;
 };
 
-// Turns received bytes into frames. The buffer has its base size, and grows to hold a frame only as
-// that frame's bytes arrive (it doubles, and ends with the frame), so a declared length costs
-// nothing.
+// Splits received bytes into frames. The buffer has its base size. It doubles as the bytes of a
+// large frame arrive and shrinks after that frame, so a declared length alone reserves nothing.
 //
 //   span = reader.space();  n = read into span;  reader.received(n);
 //   while (auto frame = reader.next(); frame && *frame) use(**frame);   // error: close
@@ -103,55 +105,57 @@ class FrameReader {
   explicit FrameReader(uint32_t max_body_bytes, size_t base_bytes = kInitialBytes)
       : max_body_bytes_(max_body_bytes), base_bytes_(base_bytes) {}
 
-  // Where the next bytes go; never empty. Invalidates every frame handed out.
+  // Where the next bytes go; never empty. Invalidates all frames returned so far.
   std::span<std::byte> space();
-  // What space() will make of buffer_bytes(), for a caller that accounts for it first.
+  // The value of buffer_bytes() after space(), for a caller that accounts for it first.
   size_t next_buffer_bytes() const;
-  // What the buffer is in the end for the frame that has begun. REQUIRES: begun_bytes() != 0.
+  // The final buffer size for the incomplete frame. REQUIRES: begun_bytes() != 0.
   size_t whole_buffer_bytes() const;
   void received(size_t n);
 
-  // The next complete frame, a null pointer when more bytes are needed, or INVALID_ARGUMENT when
-  // the stream cannot be understood from here on. The frame is viewed until the next space().
+  // Returns the next complete frame, null if more bytes are needed, or INVALID_ARGUMENT if the
+  // stream cannot be parsed any further. The frame is valid until the next space().
   Result<const Frame*> next();
-  // The size of the frame that has begun and is not complete; 0: not known yet. As next() found.
+  // The size of the incomplete frame found by next(); 0 if not yet known.
   size_t begun_bytes() const { return begun_bytes_; }
-  // Of that frame. REQUIRES: begun_bytes() != 0.
+  // Its header. REQUIRES: begun_bytes() != 0.
   const FrameHeader& begun_header() const { return frame_.header; }
-  // What has come of it is forgotten, and what comes is passed over by next().
-  // REQUIRES: begun_bytes() != 0.
+  // Discards the received part of the incomplete frame; next() skips the rest. REQUIRES:
+  // begun_bytes() != 0.
   void skip_frame();
-  // A frame is being passed over.
+  // Whether a frame is being skipped.
   bool skips() const { return skip_bytes_ != 0; }
-  // ---- a frame that has to wait, while what follows it is looked at
-  // The frame that next() gave last is front() until take_front(), wherever the buffer lies.
+  // ---- look-ahead past a frame that must wait ----
+  // The last frame from next() stays available as front() until take_front(), even if the buffer
+  // moves.
   void put_back();
   Frame front() const;
   void take_front();
-  // The frame behind all that were looked at since put_back(), as next(); it stays where it is.
+  // Like next(), returns the first frame not yet looked at since put_back(), but does not consume
+  // it.
   Result<const Frame*> look_ahead();
-  // The frame that look_ahead() gave last is never given by next().
+  // Consumes the last frame from look_ahead(); next() skips it.
   void take_ahead();
 
-  // Bytes that have come of a frame that is not complete, or is passed over.
+  // Received bytes of an incomplete or skipped frame.
   size_t partial_bytes() const { return skips() ? skipped_bytes_ : end_ - begin_; }
-  // The bytes that were received and not yet consumed.
+  // Bytes received and not yet consumed.
   Bytes unread() const { return {data() + begin_, end_ - begin_}; }
   // Consumes a preface. REQUIRES: unread().size() >= n and n a multiple of 8.
   void consume(size_t n);
 
   void set_max_body_bytes(uint32_t n) { max_body_bytes_ = n; }
-  // At least kSmallBytes. The next buffer has this size.
+  // At least kSmallBytes. Applies to the next buffer.
   void set_base_bytes(size_t n) { base_bytes_ = n; }
   size_t base_bytes() const { return base_bytes_; }
   size_t buffer_bytes() const { return capacity_; }
-  // Gives memory beyond the base size back when what is unread does not need it. Invalidates every
-  // frame handed out.
+  // Frees memory beyond the base size if the unread bytes fit. Invalidates all frames returned so
+  // far.
   void shrink();
 
  private:
   char* data() const { return reinterpret_cast<char*>(buffer_.get()); }
-  void rebuffer(size_t capacity);  // moves what is unread to a buffer of that size
+  void rebuffer(size_t capacity);  // moves the unread bytes to a buffer of that size
   void pass_over();
   void drop_taken();
 
@@ -162,11 +166,11 @@ class FrameReader {
   size_t begin_ = 0;  // a multiple of 8
   size_t end_ = 0;
   size_t begun_bytes_ = 0;
-  size_t skip_bytes_ = 0;     // still to be passed over
+  size_t skip_bytes_ = 0;     // still to be skipped
   size_t skipped_bytes_ = 0;  // of the same frame, so far
-  size_t front_bytes_ = 0;    // of the frame that was put back; 0: none was
-  size_t looked_bytes_ = 0;   // from begin_ on, whole frames
-  size_t ahead_at_ = 0;       // of the frame that look_ahead() gave last, from begin_ on
+  size_t front_bytes_ = 0;    // size of the frame that was put back; 0: none
+  size_t looked_bytes_ = 0;   // whole frames from begin_ on
+  size_t ahead_at_ = 0;       // offset from begin_ of the last frame from look_ahead()
   Frame frame_;
   Frame ahead_;
 };

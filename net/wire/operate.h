@@ -1,5 +1,5 @@
-// The bodies of schema/operate.fbs, with their identifiers. A header of its own, so that what every
-// request includes stays small.
+// The bodies of schema/operate.fbs and their identifiers. A separate header, so that the common one
+// stays small.
 #pragma once
 
 #include "net/wire/body_id.h"

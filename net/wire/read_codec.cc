@@ -21,7 +21,7 @@ Result<void> check_key(Bytes key, std::string_view what) {
   return {};
 }
 
-// Adds the range to `rows`, unless it is empty because it starts where it ends.
+// Adds the range to `rows` unless it is empty (start equals end).
 Result<void> add_range(const fb::RangeRec& rec, size_t index, Bytes arena, RowSet& rows) {
   Bytes start;
   Bytes end;
@@ -56,7 +56,7 @@ Result<void> add_range(const fb::RangeRec& rec, size_t index, Bytes arena, RowSe
   return {};
 }
 
-// What is told beside the cells.
+// Decodes which notes accompany the cells.
 template <class Request>
 void decode_notes(const Request& request, ReadSpec& spec) {
   spec.explain = request.explain();

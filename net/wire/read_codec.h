@@ -1,4 +1,4 @@
-// Read requests, from the verified body to a ReadSpec.
+// Decodes read requests from a verified body into a ReadSpec.
 #pragma once
 
 #include <string_view>
@@ -11,14 +11,14 @@
 namespace cellar::wire {
 
 struct DecodedRead {
-  std::string_view table;  // empty: named by id in the header
-  ReadSpec spec;           // rows, order and row limit; the filter is apart
+  std::string_view table;  // empty: the header has the id
+  ReadSpec spec;           // rows, order and row limit; the filter is separate
   FilterSpec filter;
   uint32_t credits = 0;  // at least 1 for a stream
 };
 
-// Refusals are INVALID_ARGUMENT: an empty or overlong key, a range that ends before it starts, a
-// filter that cannot be, anything outside the arena.
+// INVALID_ARGUMENT for an empty or overlong key, a range that ends before it starts, an invalid
+// filter, or anything outside the arena.
 Result<void> decode(const fb::ReadRowRequest& request, DecodedRead& out);
 Result<void> decode(const fb::ReadRowsRequest& request, DecodedRead& out);
 

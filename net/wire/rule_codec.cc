@@ -11,7 +11,7 @@ static_assert(static_cast<int>(Kind::intersection_of) ==
 
 Result<RetentionRule> decode_rule(const flatbuffers::Vector<const fb::RuleNode*>* nodes) {
   RetentionRule rule;
-  if (nodes == nullptr || nodes->size() == 0) return rule;  // an empty vector may lie anywhere
+  if (nodes == nullptr || nodes->size() == 0) return rule;  // an empty vector need not be aligned
   TRY_VOID(check_aligned(nodes, "rule's nodes"));
   if (nodes->size() > kMaxRuleNodes)
     return fail(Errc::invalid_argument, "the rule has {} nodes; at most {} are allowed",

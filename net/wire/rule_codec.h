@@ -1,4 +1,4 @@
-// A retention rule between the wire and the model.
+// Converts retention rules between the wire and the model.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace cellar::wire {
 
-// Null or empty is "keep everything". INVALID_ARGUMENT as validate_rule says.
+// Null or empty means "keep everything". INVALID_ARGUMENT: see validate_rule.
 Result<RetentionRule> decode_rule(const flatbuffers::Vector<const fb::RuleNode*>* nodes);
 
-// In pre-order, as RuleNode says.
+// In pre-order, see RuleNode.
 std::vector<fb::RuleNode> encode_rule(const RetentionRule& rule);
 
 }  // namespace cellar::wire

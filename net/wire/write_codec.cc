@@ -13,8 +13,8 @@ constexpr uint8_t kSetFlags = bit(fb::MutationFlag::HasTimestamp) |
 constexpr uint8_t kDeleteColumnFlags =
     bit(fb::MutationFlag::HasStart) | bit(fb::MutationFlag::HasEnd);
 
-// What a request may refer to: everything but family names counts against the arena once, so that a
-// small frame cannot stand for a large write.
+// The bytes a request may refer to. Everything except family names counts against the arena once,
+// so that a small frame cannot expand to a large write.
 struct Arena {
   Bytes bytes;
   size_t left;
@@ -44,7 +44,8 @@ Result<void> check_durability(fb::Durability durability) {
 Result<void> decode_set(const fb::MutationRec& rec, size_t index, Arena& arena, Mutation& out) {
   if (!arena.take(rec.value(), out.value)) return bad_span(index, "value");
   if (rec.flags() & bit(fb::MutationFlag::HasTimestamp)) {
-    // kServerStamped is no timestamp that a client can give: it stays negative, and is refused.
+    // A client cannot send kServerStamped as a timestamp: it becomes a negative value, which is
+    // refused.
     out.timestamp_us = rec.at() == kServerStamped ? -1 : rec.at();
   }
   const bool expire_at = rec.flags() & bit(fb::MutationFlag::HasExpireAt);
@@ -53,7 +54,7 @@ Result<void> decode_set(const fb::MutationRec& rec, size_t index, Arena& arena, 
     return fail(Errc::invalid_argument, "operation {}: both expire_at and ttl are given", index);
   }
   if (expire_at) out.expire_at_us = std::min(rec.until(), kLastExpiryUs);
-  // kNoTtl is none that a client can give: it stays negative, and is refused.
+  // A client cannot send kNoTtl as a TTL: it becomes a negative value, which is refused.
   if (ttl) out.ttl_us = rec.until() == kNoTtl ? -1 : rec.until();
   return {};
 }
@@ -93,8 +94,7 @@ Result<void> decode_record(const fb::MutationRec& rec, size_t index, Arena& aren
   return {};
 }
 
-// Of a request for one row or one range. A token that is there has bytes; the engine judges how
-// many.
+// For requests on one row or range. A present token is not empty; the engine checks its length.
 template <class Out>
 Result<void> decode_token(const fb::Token* token, Out& out) {
   out.token = {};
@@ -105,7 +105,7 @@ Result<void> decode_token(const fb::Token* token, Out& out) {
   return {};
 }
 
-// Appends `count` mutations from `first` on to out.mutations and ends `row` with them.
+// Appends `count` mutations starting at `first` to out.mutations and closes `row` with them.
 Result<void> decode_records(const Recs& recs, size_t first, size_t count, Arena& arena,
                             RowWrite& row, DecodedWrites& out) {
   row.first = static_cast<uint32_t>(out.mutations.size());
@@ -177,7 +177,7 @@ namespace {
 
 Result<void> decode_list(const Recs* recs, Arena& arena, std::vector<Mutation>& out) {
   out.clear();
-  if (recs == nullptr || recs->size() == 0) return {};  // an empty vector may lie anywhere
+  if (recs == nullptr || recs->size() == 0) return {};  // an empty vector need not be aligned
   TRY_VOID(check_aligned(recs, "operations"));
   for (uint32_t i = 0; i < recs->size(); ++i) {
     TRY_VOID(decode_record(*recs->Get(i), i, arena, out.emplace_back()));

@@ -1,9 +1,9 @@
-// Write requests, from the verified body to the model's views. Nothing is copied: what comes out
-// views the body.
+// Decodes write requests from a verified body into views of the model. Nothing is copied: the
+// result points into the body.
 //
-// Two kinds of wrong are told apart. A body whose numbers do not fit together (an offset past the
-// arena, a kind that does not exist) is malformed: the whole request is INVALID_ARGUMENT. Whether
-// the keys, names and times in it are acceptable is for the engine to judge, row by row.
+// There are two kinds of errors. A body with inconsistent numbers (an offset past the arena, an
+// unknown kind) is malformed: the whole request is INVALID_ARGUMENT. Keys, names and times are
+// validated by the engine, row by row.
 #pragma once
 
 #include <optional>
@@ -19,19 +19,19 @@
 namespace cellar::wire {
 
 struct WriteTarget {
-  std::string_view table;           // empty: named by id in the header
-  std::optional<Durability> level;  // absent: the table's
+  std::string_view table;           // empty: the header has the id
+  std::optional<Durability> level;  // absent: the table's default
 };
 
 struct RowWrite {
   Bytes row;
-  uint32_t first = 0;  // of its mutations in the request's
+  uint32_t first = 0;  // index of its first mutation in the request
   uint32_t count = 0;
   Bytes token;  // idempotency token; empty: none
   int64_t token_issued_us = 0;
 };
 
-// Reused over requests: clearing keeps the capacity.
+// Reusable: clearing keeps the capacity.
 struct DecodedWrites {
   WriteTarget target;
   std::vector<RowWrite> rows;
@@ -43,16 +43,16 @@ struct DecodedWrites {
 };
 
 Result<void> decode(const fb::MutateRowRequest& request, DecodedWrites& out);
-// INVALID_ARGUMENT too for no entries.
+// No entries: INVALID_ARGUMENT as well.
 Result<void> decode(const fb::MutateRowsRequest& request, DecodedWrites& out);
 
-// CheckAndMutateRow, but for its filter, ReadModifyWriteRow, or a MutateRow that has a token.
+// A CheckAndMutateRow (without its filter), a ReadModifyWriteRow, or a MutateRow with a token.
 struct DecodedConditional {
   WriteTarget target;
   Bytes row;
   Bytes token;  // empty: none
   int64_t token_issued_us = 0;
-  std::vector<Mutation> then_mutations;  // those of a MutateRow
+  std::vector<Mutation> then_mutations;  // also the mutations of a MutateRow
   std::vector<Mutation> else_mutations;
   std::vector<ModifyRule> rules;
 };
@@ -65,10 +65,11 @@ struct DecodedDrop {
   std::string start;  // first row deleted
   std::string end;    // first row kept; empty: to the end
   bool nothing = false;
-  Bytes token;  // views the body; empty: none
+  Bytes token;  // points into the body; empty: none
   int64_t token_issued_us = 0;
 };
-// INVALID_ARGUMENT for a prefix beside bounds, neither, an empty prefix, an end before the start.
+// INVALID_ARGUMENT for a prefix together with bounds, for neither, for an empty prefix, or an end
+// before the start.
 Result<void> decode(const fb::DropRowRangeRequest& request, DecodedDrop& out);
 
 }  // namespace cellar::wire

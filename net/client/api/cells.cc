@@ -14,7 +14,7 @@ bool inside(Bytes arena, uint32_t at, uint32_t size, Bytes& out) {
   return wire::view(fb::Span(at, size), arena, out);
 }
 
-// One beside each cell, or none at all.
+// Valid if there is one item per cell or none at all.
 template <class T>
 bool beside(const flatbuffers::Vector<T>* v, size_t cells) {
   return v == nullptr || (v->size() == cells && wire::well_aligned(v));
@@ -74,7 +74,7 @@ Result<CellBlock> CellBlock::decode(Bytes body) {
   return block;
 }
 
-// REQUIRES: what stands beside the cells is as many as they are.
+// REQUIRES: the notes, if present, match the number of cells.
 template <class Chunk>
 void CellBlock::add_notes(const Chunk& chunk) {
   for (uint32_t i = 0; chunk.expiry() && i < cells_.size(); ++i)

@@ -1,5 +1,5 @@
-// What a read returns: cells in blocks that own their bytes. Every Bytes in here views its block
-// and lives as long as the block does, moves included.
+// Results of reads: cells in blocks that own their bytes. Every Bytes here points into its block
+// and is valid as long as the block lives, including moves.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,12 @@
 
 namespace cellar::client {
 
-// When a cell dies if nothing more is written, or when it died; and of what. Asked for with
-// `explain` or `include_dead`.
+// When a cell expires or expired, and why. Requested with `explain` or `include_dead`.
 struct Explanation {
-  int64_t dies_at_us = INT64_MAX;  // it is not read as of this moment or later; INT64_MAX: never
+  int64_t dies_at_us = INT64_MAX;  // not readable from this time on; INT64_MAX: never
   DeathCause cause = DeathCause::none;
   bool dead = false;
-  // The node of the rule in force then that says so, in pre-order; kNoClause: none does.
+  // Pre-order index of the deciding node of the rule then in force; kNoClause: none.
   uint16_t clause = kNoClause;
 };
 
@@ -29,18 +28,18 @@ struct Cell {
   Bytes qualifier;
   int64_t timestamp_us = 0;
   Bytes value;
-  Bytes labels;                            // separated by commas
-  int64_t expire_at_us = kNoExpiry;        // its own; known if the read was `with_expiry`
-  const Explanation* explained = nullptr;  // if the read asked for it
+  Bytes labels;                      // separated by commas
+  int64_t expire_at_us = kNoExpiry;  // the cell's own expiry; valid if the read was `with_expiry`
+  const Explanation* explained = nullptr;  // if requested
 };
 
-// A row, or the part of a row that one block carries. Until a part is complete, the row's cells are
-// provisional: a stream that fails before has not returned the row. The last part of a row may have
-// no cells: a block may be full, or be sent, before it is known that no more follow.
+// A row, or the part of a row in one block. Until a part is complete, the row's cells are
+// provisional: if the stream fails before, the row was not returned. The last part may have no
+// cells, because a block may be sent before the end of the row is known.
 struct RowPart {
   Bytes key;
   std::span<const Cell> cells;
-  bool continued = false;  // the row began in an earlier block
+  bool continued = false;  // continues a row of an earlier block
   bool complete = true;    // the row ends here
 };
 
@@ -50,7 +49,8 @@ class CellBlock {
   CellBlock(CellBlock&&) = default;
   CellBlock& operator=(CellBlock&&) = default;
 
-  // Copies and checks the body of a ReadChunk; INTERNAL when it is not one. No body: no rows.
+  // Copies and checks the body of a ReadChunk; INTERNAL if it is invalid. An empty body has no
+  // rows.
   static Result<CellBlock> decode(Bytes body);
 
   std::span<const RowPart> rows() const { return rows_; }
@@ -59,19 +59,19 @@ class CellBlock {
   size_t bytes() const { return bytes_; }
   bool answer_not_kept() const { return answer_not_kept_; }
   bool repeated() const { return repeated_; }
-  // The node told when its cells expire; one that does not know the question does not.
+  // Whether the node returned expiry times; older nodes do not.
   bool tells_expiry() const { return tells_expiry_; }
 
-  // Takes the last row out, as a block of its own over the same bytes. REQUIRES: there is one.
+  // Removes the last row and returns it as a block that shares the bytes. REQUIRES: not empty.
   CellBlock split_last();
 
  private:
   template <class Chunk>
   void add_notes(const Chunk& chunk);
 
-  std::shared_ptr<uint64_t[]> buffer_;  // 8-byte aligned, so that the body is viewed in place
+  std::shared_ptr<uint64_t[]> buffer_;  // 8-byte aligned, so that the body is read in place
   size_t bytes_ = 0;
-  std::shared_ptr<Explanation[]> explanations_;  // of the cells, where there are any
+  std::shared_ptr<Explanation[]> explanations_;  // of the cells, if present
   std::vector<Cell> cells_;
   std::vector<RowPart> rows_;
   bool tells_expiry_ = false;
@@ -79,23 +79,23 @@ class CellBlock {
   bool repeated_ = false;
 };
 
-// One row, whole; more than one block where it is larger than a chunk.
+// One complete row; several blocks if it is larger than a chunk.
 class Row {
  public:
   Row() = default;
-  // REQUIRES: a complete row, in order.
+  // REQUIRES: the blocks of one complete row, in order.
   explicit Row(std::vector<CellBlock> blocks);
   Bytes key() const { return key_; }
   std::span<const Cell> cells() const { return cells_; }
-  // The newest cell of a column, or null.
+  // The newest cell of a column, or null if there is none.
   const Cell* find(Bytes family, Bytes qualifier) const;
-  // Of a write with a token: see MutateReply.
+  // For a write with a token: see MutateReply.
   bool answer_not_kept() const { return !blocks_.empty() && blocks_.front().answer_not_kept(); }
   bool repeated() const { return !blocks_.empty() && blocks_.front().repeated(); }
 
  private:
   std::vector<CellBlock> blocks_;
-  std::vector<Cell> joined_;  // when there are several blocks
+  std::vector<Cell> joined_;  // if there are several blocks
   std::span<const Cell> cells_;
   Bytes key_;
 };

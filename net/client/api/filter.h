@@ -1,5 +1,5 @@
-// Filter: a tree that says which cells of a row a read returns (SEMANTICS 6). A value; built from
-// the functions below. The server judges it.
+// Filter: a tree that selects the cells of a row that a read returns (SEMANTICS 6). A value type,
+// built from the functions below. The server validates it.
 //
 //   Filter f = Filter::chain({Filter::family_regex("install"), Filter::cells_per_column(1)});
 #pragma once
@@ -13,7 +13,7 @@
 namespace cellar::client {
 
 struct Filter {
-  // The numbers are the wire's.
+  // The numbers are on the wire.
   enum class Kind : uint8_t {
     pass = 1,
     block = 2,
@@ -43,7 +43,8 @@ struct Filter {
   };
 
   Kind kind = Kind::pass;
-  std::vector<Filter> children;  // chain, interleave; condition: if, then what the flags announce
+  // chain, interleave; condition: if, then the branches that the flags announce
+  std::vector<Filter> children;
   bool has_then = false, has_else = false;
   std::string text;                         // regex, bitmask, label
   std::string family;                       // column_range

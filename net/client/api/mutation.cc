@@ -12,7 +12,7 @@ Mutation::Part Mutation::keep(Bytes bytes) {
   return part;
 }
 
-// Operations of one row usually name one family again and again.
+// Operations of one row usually repeat the family.
 Mutation::Part Mutation::keep_family(Bytes family) {
   if (!operations_.empty() && bytes(operations_.back().family) == family) {
     return operations_.back().family;

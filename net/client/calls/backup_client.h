@@ -1,5 +1,5 @@
-// BackupClient: a node's backups, from afar: jobs that are begun, looked at and called off. Blocks,
-// with a loop of its own, as SyncClient does; the program's main thread.
+// BackupClient: backup jobs of a node: start, status, cancel. Blocks, with its own loop, like
+// SyncClient; for the program's main thread.
 //
 //   BackupClient backups(options);
 //   Result<BackupStatus> status = backups.take("/backup", "", {});
@@ -25,14 +25,14 @@ struct BackupInfo {
   uint64_t blobs = 0, bytes = 0, copied_bytes = 0;
 };
 
-// How a job goes, or went.
+// The state of the current or last job.
 struct BackupStatus {
-  uint64_t job = 0;  // 0: there was none since the node's start
+  uint64_t job = 0;  // 0: none since the node's start
   std::string directory, name, phase;
   bool running = false;
   uint64_t bytes_total = 0, bytes_done = 0, blobs_total = 0, blobs_done = 0, copied_bytes = 0;
-  std::optional<Error> error;       // of one that ended badly
-  std::vector<BackupInfo> backups;  // verified, pruned or listed
+  std::optional<Error> error;       // of a failed job
+  std::vector<BackupInfo> backups;  // verified, pruned or listed ones
 };
 
 class BackupClient {
@@ -42,8 +42,8 @@ class BackupClient {
   BackupClient(const BackupClient&) = delete;
   BackupClient& operator=(const BackupClient&) = delete;
 
-  // Each begins a job and answers at once; FAILED_PRECONDITION while another runs. Directories are
-  // the node's. Empty names: the node chooses one; the newest.
+  // Each call starts a job and returns at once; FAILED_PRECONDITION while another one runs.
+  // Directories are on the node. Empty name: chosen by the node (take), the newest (others).
   Result<BackupStatus> take(std::string_view directory, std::string_view name,
                             const std::vector<std::string>& tables);
   Result<BackupStatus> verify(std::string_view directory, std::string_view name);

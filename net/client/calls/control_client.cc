@@ -52,7 +52,7 @@ struct ControlClient::Inside {
   Result<ControlStatus> ask(fb::ControlAction action) {
     flatbuffers::FlatBufferBuilder builder;
     const Bytes body = wire::finish_body(builder, fb::CreateControlRequest(builder, action));
-    // Each may be told twice: the second time finds what the first did.
+    // Idempotent, so it may be sent twice.
     return loop.ask<ControlStatus>(wire::kControlOp, body, true, &decode_control);
   }
 

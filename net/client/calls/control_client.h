@@ -1,5 +1,5 @@
-// ControlClient: tells a node to reload or to drain, and asks how it stands. Blocks, with one
-// connection and a loop of its own, as BackupClient does; the program's main thread.
+// ControlClient: reload, drain and status of a node. Blocks, with one connection and its own loop,
+// like BackupClient; for the program's main thread.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ struct SettingChange {
   std::string name, before, after;
 };
 
-// How a node stands, and what a reload changed.
+// The state of a node and the result of a reload.
 struct ControlStatus {
-  std::string state;                        // as /readyz tells it: "ready", "read-only", ...
-  std::string reason;                       // why, a sentence without a full stop
-  uint64_t connections = 0;                 // open now; this client's is one of them
-  std::vector<SettingChange> changed;       // in force
-  std::vector<SettingChange> need_restart;  // wanted, and in force after the next start
-  int64_t certificate_expires_us = 0;       // 0: the node speaks no TLS
+  std::string state;                        // as in /readyz: "ready", "read-only", ...
+  std::string reason;                       // a sentence without a full stop
+  uint64_t connections = 0;                 // open now, including this client's
+  std::vector<SettingChange> changed;       // now in force
+  std::vector<SettingChange> need_restart;  // requested; in force after the next start
+  int64_t certificate_expires_us = 0;       // 0: the node does not use TLS
   std::vector<std::string> backup_directories;
 };
 
@@ -35,9 +35,9 @@ class ControlClient {
   ControlClient& operator=(const ControlClient&) = delete;
 
   Result<ControlStatus> status();
-  // FAILED_PRECONDITION: something is wrong with the configuration, and nothing of it is in force.
+  // FAILED_PRECONDITION: the configuration is invalid and not applied.
   Result<ControlStatus> reload();
-  // It says outside that it drains and serves on; take_work() takes that back.
+  // The node reports draining but still serves; take_work() reverts it.
   Result<ControlStatus> drain();
   Result<ControlStatus> take_work();
   void sleep_us(int64_t us);

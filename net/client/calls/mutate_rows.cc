@@ -8,7 +8,7 @@
 
 namespace cellar::client {
 
-// The entries that one request carries, over all its attempts.
+// The entries of one request, over all its attempts.
 class MutateRowsOp::Part final : public Call {
  public:
   Part(std::shared_ptr<MutateRowsOp> op, Request request, std::vector<uint32_t> entries)
@@ -25,11 +25,11 @@ class MutateRowsOp::Part final : public Call {
 
  private:
   ~Part() override = default;
-  // Positions of the failures that are sent again; sets the longest pause among them.
+  // Positions of the failures to retry; sets the longest of their pauses.
   std::vector<uint32_t> to_repeat(const EntryResults& results, int64_t& pause_us);
 
   std::shared_ptr<MutateRowsOp> op_;
-  std::vector<uint32_t> entries_;  // positions in the whole
+  std::vector<uint32_t> entries_;  // positions in the whole request
 };
 
 void MutateRowsOp::Part::finish(Result<wire::Frame> answer, Reach reach) {
@@ -88,7 +88,7 @@ std::vector<uint32_t> MutateRowsOp::Part::to_repeat(const EntryResults& results,
     return again;
   }
   const std::vector<Bytes> rows = rows_of(request());
-  std::set<Bytes> passed;  // rows of which a later entry is, or may be, applied
+  std::set<Bytes> passed;  // rows with a later entry that is or may be applied
   for (uint32_t i = static_cast<uint32_t>(results.size()); i-- > 0;) {
     const Result<void>& result = results[i];
     const bool safe = !result && !passed.contains(rows[i]) &&
@@ -102,12 +102,12 @@ std::vector<uint32_t> MutateRowsOp::Part::to_repeat(const EntryResults& results,
   }
   std::reverse(again.begin(), again.end());
   if (again.empty()) return again;
-  // One decision for all of them: they travel together.
+  // One decision for all of them, because they share a request.
   Error worst = results[again.front()].error();
   for (const uint32_t i : again) {
     worst.retry_after_ms = std::max(worst.retry_after_ms, results[i].error().retry_after_ms);
   }
-  worst.applied = Applied::not_applied;  // judged above, entry by entry
+  worst.applied = Applied::not_applied;  // decided above, entry by entry
   const auto pause =
       op_->dispatcher_.policy().pause_us(worst, Repeat::always, attempts(), left_us());
   if (!pause) again.clear();
@@ -145,7 +145,7 @@ void MutateRowsOp::start(Completion<EntryResults>* completion) {
         new Part(shared_from_this(), std::move(part.request), std::move(part.entries)));
   }
   prepared_.clear();
-  // None of them ends inside submit() unless it is refused, which completes through the queue.
+  // A part does not end inside submit() unless it is refused, which completes through the queue.
   const std::vector<Part*> all = parts_;
   for (Part* part : all) dispatcher_.submit(*part);
 }
@@ -171,7 +171,7 @@ void MutateRowsOp::cut(std::string_view table, const std::vector<Mutation>& entr
 void MutateRowsOp::cancel() {
   const std::vector<Part*> all = parts_;
   for (Part* part : all) {
-    // The end of one may be the end of all.
+    // The end of one part may be the end of all.
     if (std::find(parts_.begin(), parts_.end(), part) != parts_.end()) Dispatcher::cancel(*part);
   }
 }
@@ -188,8 +188,8 @@ void MutateRowsOp::part_ended(Reach reach) {
     completion->complete(std::move(results_), reach);
     return;
   }
-  // Nothing was answered entry by entry: the request failed as a whole, and is as doubtful as its
-  // most doubtful part.
+  // No entry was answered: the request failed as a whole, and its outcome is as doubtful as that of
+  // its most doubtful part.
   const auto worst = std::max_element(
       results_.begin(), results_.end(),
       [](const auto& a, const auto& b) { return a.error().applied < b.error().applied; });

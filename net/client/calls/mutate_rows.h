@@ -1,12 +1,12 @@
-// MutateRowsOp: a MutateRows over as many requests as it takes.
+// MutateRowsOp: a MutateRows, divided into requests.
 //
-// Cut by shard where the map of the table is known and the batch is worth it, so that no part is
-// handed from shard to shard inside the node. An entry that failed in passing is sent again, with
-// the others of its part that did, if that is safe for this very entry (retry_policy.h). Entries of
-// one row apply in the order of the request: an entry is not sent again when a later one of its row
-// has been applied, or may have been; it fails with what it was told.
+// The batch is split by shard if the table's map is known and the batch is large enough, so that no
+// part is forwarded between shards inside the node. An entry that failed with a transient error is
+// retried, together with other such entries of its part, if that is safe for it (retry_policy.h).
+// Entries of one row apply in the order of the request: an entry is not retried if a later one of
+// its row has been or may have been applied; it fails with its last error.
 //
-// Owns itself: lives until every part has ended, then completes and is gone.
+// Owns itself: it lives until every part has ended, then completes and destroys itself.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,12 @@ namespace cellar::client {
 
 class MutateRowsOp : public std::enable_shared_from_this<MutateRowsOp> {
  public:
-  static constexpr size_t kMinCutRows = 16;  // a smaller batch goes whole
+  static constexpr size_t kMinCutRows = 16;  // smaller batches are not split
 
-  // Builds the requests; `deadline_us` and `wait` as in Request.
+  // Builds the requests; `deadline_us` and `wait`: see Request.
   MutateRowsOp(Dispatcher& dispatcher, std::string_view table, const std::vector<Mutation>& entries,
                const CallOptions& options, int64_t deadline_us, bool wait);
-  // Called once at most; sends them.
+  // Sends the requests. Call at most once.
   void start(Completion<EntryResults>* completion);
   void cancel();
 
@@ -45,10 +45,10 @@ class MutateRowsOp : public std::enable_shared_from_this<MutateRowsOp> {
   Completion<EntryResults>* completion_ = nullptr;
   std::vector<Prepared> prepared_;  // until start()
   EntryResults results_;
-  std::vector<Repeat> repeats_;   // of each entry
-  std::vector<Part*> parts_;      // not ended
-  bool answered_ = false;         // some part was, entry by entry
-  std::optional<Error> refused_;  // a request without entries: nothing else tells its failure
+  std::vector<Repeat> repeats_;   // per entry
+  std::vector<Part*> parts_;      // not yet ended
+  bool answered_ = false;         // at least one part was answered entry by entry
+  std::optional<Error> refused_;  // error of a request without entries
 };
 
 }  // namespace cellar::client

@@ -1,6 +1,6 @@
-// OperateLoop: a connection for the operations of operate.fbs, with a loop of its own: one request
-// at a time, as SyncClient does. For those who operate a node (backup_client.h, control_client.h);
-// the program's main thread.
+// OperateLoop: a connection for the operations of operate.fbs with its own loop: one request at a
+// time, like SyncClient. Used by backup_client.h and control_client.h; for the program's main
+// thread.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class OperateLoop {
   OperateLoop(const OperateLoop&) = delete;
   OperateLoop& operator=(const OperateLoop&) = delete;
 
-  // `body` is copied. `looks`: the request changes nothing, and may be sent again whatever happens.
+  // `body` is copied. `looks`: the request is read-only and may always be retried.
   template <class T>
   Result<T> ask(uint16_t op, Bytes body, bool looks, Result<T> (*decode)(const Answer&));
   void sleep_us(int64_t us);
@@ -29,7 +29,7 @@ class OperateLoop {
   Request request_of(uint16_t op, Bytes body, bool looks) const;
 
   ClientOptions options_;
-  std::unique_ptr<TcpNetwork> network_;  // outlives what is suspended on the loop
+  std::unique_ptr<TcpNetwork> network_;  // outlives coroutines suspended on the loop
   ShardLoop loop_;
   std::shared_ptr<BlockPool> pool_ = std::make_shared<BlockPool>();
   std::optional<Dispatcher> dispatcher_;

@@ -15,7 +15,7 @@ void StreamCall::finish(Result<wire::Frame> answer, Reach reach) {
   }
   unfinished_.clear();
   if (waiter_) {
-    // A waiter means that every block was taken.
+    // If there is a waiter, all blocks have been taken.
     Completion<CellBlock>* waiter = std::exchange(waiter_, nullptr);
     Result<CellBlock> last;
     if (!end_) last = std::unexpected(end_.error());
@@ -37,10 +37,10 @@ bool StreamCall::chunk(const wire::Frame& frame) {
     rest = block->split_last();
   }
   if (block->empty()) {
-    // Nothing of this chunk will be taken: it makes room for another at once.
+    // An unused chunk frees its place in the window at once.
     ++owed_;
   } else {
-    // A row that went on from the last chunks ends here.
+    // The row continued from the last chunks ends here.
     for (CellBlock& part : std::exchange(unfinished_, {}))
       blocks_.push_back({std::move(part), false});
     blocks_.push_back({*std::move(block), true});
@@ -54,7 +54,7 @@ bool StreamCall::chunk(const wire::Frame& frame) {
   return true;
 }
 
-// The rows that have come whole, and where a resumption would begin.
+// Records the complete rows and the place from which the read would resume.
 void StreamCall::note_rows(const CellBlock& block) {
   for (const RowPart& row : block.rows()) {
     if (!row.complete) continue;
@@ -64,11 +64,11 @@ void StreamCall::note_rows(const CellBlock& block) {
   if (rows_ > 0) made_progress();
 }
 
-// In bulk, for half a window at a time.
+// In batches of half a window.
 void StreamCall::repay_credits() {
   if (owed_ * 2 < credits_ || owed_ == 0 || !open_) return;
   if (Connection* connection = Connection::of(*this)) {
-    // While the attempt is queued there is nobody to tell: what is owed stays owed.
+    // While the attempt is queued the credits stay owed.
     if (connection->add_credits(*this, owed_)) owed_ = 0;
   }
 }
@@ -77,7 +77,7 @@ bool StreamCall::renew() {
   unfinished_.clear();
   if (rows_ > 0 && !read_.resume_after(last_row_, rows_)) return false;
   rows_ = 0;
-  // What waits here already has its place in the window.
+  // Blocks waiting here already have their place in the window.
   const auto waiting = static_cast<uint32_t>(
       std::count_if(blocks_.begin(), blocks_.end(), [](const Waiting& w) { return w.credit; }));
   ReadRows rest = read_;
@@ -127,7 +127,7 @@ void StreamCall::release() {
     delete this;
     return;
   }
-  // Ends in finish(), which lets go of the memory.
+  // Ends in finish(), which frees the memory.
   Dispatcher::cancel(*this);
 }
 

@@ -1,4 +1,4 @@
-// ReadStream: the answer to Client::read_rows, block by block.
+// ReadStream: the result of Client::read_rows, block by block.
 //
 //   auto stream = client.read_rows("packages", ReadRows::prefix("lib"));
 //   while (true) {
@@ -7,13 +7,13 @@
 //     for (const RowPart& row : block.rows()) ...
 //   }
 //
-// A lost connection or a node in passing trouble does not end it: the read goes on after the last
-// complete row, with the row limit that is left, as often as ClientOptions::retry allows without a
-// row in between. Rows are handed over whole; see ReadRows::provisional_rows for very large ones.
+// A lost connection or a transient error does not end the stream: the read resumes after the last
+// complete row with the remaining row limit, as often as ClientOptions::retry permits without a row
+// in between. Rows are returned whole; see ReadRows::provisional_rows for very large ones.
 //
-// The server sends ahead as many chunks as ReadRows::credits says, and no more until blocks are
-// taken: a slow reader costs that much memory, here and nowhere else. Letting go of a stream
-// cancels it. One async_next at a time. Same loop as its client.
+// The server sends up to ReadRows::credits chunks ahead and waits until blocks are taken, so a slow
+// reader uses that much memory in this client only. Destroying a stream cancels it. One async_next
+// at a time. Same loop as its client.
 #pragma once
 
 #include <deque>
@@ -45,8 +45,8 @@ class StreamCall final : public Call {
   void abandon() override;
 
   void next(Completion<CellBlock>* waiter);
-  void stop_waiting();  // the waiter gets CANCELLED; the stream goes on
-  void release();       // the handle lets go
+  void stop_waiting();  // completes the waiter with CANCELLED; the stream continues
+  void release();       // called by the handle when it is destroyed
 
  private:
   ~StreamCall() override = default;
@@ -56,19 +56,19 @@ class StreamCall final : public Call {
 
   std::shared_ptr<Encoder> encoder_;
   const std::string table_;
-  ReadRows read_;                      // what this attempt asks for
-  std::string last_row_;               // of the last complete row of this attempt
-  uint64_t rows_ = 0;                  // complete ones of this attempt
-  std::vector<CellBlock> unfinished_;  // parts of the row that has no end mark yet
+  ReadRows read_;                      // the request of this attempt
+  std::string last_row_;               // last complete row of this attempt
+  uint64_t rows_ = 0;                  // complete rows of this attempt
+  std::vector<CellBlock> unfinished_;  // parts of the row whose end has not arrived
   uint32_t credits_;
-  uint32_t owed_ = 0;  // blocks taken and not yet told to the server
+  uint32_t owed_ = 0;  // blocks taken, not yet credited to the server
   struct Waiting {
     CellBlock block;
-    bool credit;  // its being taken lets the server send another chunk
+    bool credit;  // taking it permits the server another chunk
   };
   std::deque<Waiting> blocks_;  // complete rows
   bool open_ = true;            // the connection refers to this
-  bool held_ = true;            // a handle does
+  bool held_ = true;            // a handle refers to this
   Result<void> end_;
   Completion<CellBlock>* waiter_ = nullptr;
 };
@@ -90,14 +90,14 @@ class ReadStream {
   ~ReadStream() { cancel(); }
 
   // void(Result<CellBlock>): the next block, or an empty one at the end. After an error only the
-  // rows that were complete before it count; a new read may begin after the last of them.
+  // rows completed before it are valid; a new read may start after the last of them.
   template <class Token>
   auto async_next(Token&& token) {
     return asio::async_initiate<Token, void(Result<CellBlock>)>(
         [this](auto handler) { this->launch(std::move(handler)); }, token);
   }
 
-  // Gives the rest up. A pending async_next ends with CANCELLED.
+  // Cancels the read. A pending async_next completes with CANCELLED.
   void cancel() {
     if (call_) std::exchange(call_, nullptr)->release();
   }

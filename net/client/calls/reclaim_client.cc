@@ -64,7 +64,7 @@ ReclaimSum sum_of(const fb::ReclaimSum& from) {
           from.overdue_bytes()};
 }
 
-// A list that is left out is empty.
+// An absent list is empty.
 template <class From, class To, class Of>
 void each_of(const From* from, std::vector<To>& to, const Of& of) {
   if (from == nullptr) return;

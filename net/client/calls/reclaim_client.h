@@ -1,6 +1,5 @@
-// ReclaimClient: asks a node how far behind its reclaiming is (SEMANTICS 3), and why each file with
-// something dead in it is still there. Blocks, with a loop of its own, as BackupClient does; the
-// program's main thread.
+// ReclaimClient: reports a node's backlog of reclaiming (SEMANTICS 3) and the reason for each file
+// with dead data. Blocks, with its own loop, like BackupClient; for the program's main thread.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +15,11 @@ namespace cellar::client {
 struct ReclaimQuestion {
   std::string table;  // empty: all
   uint32_t files =
-      100;  // at most so many, up to 10,000; 0: figures alone, which costs the node less
+      100;  // maximum number of files, up to 10,000; 0: figures only, which is cheaper for the node
 };
 
-// Why something dead is still on disk; schema/operate.fbs says what the fields of ReclaimFile mean
-// with each. A newer node may know more.
+// Why dead data is still on disk; schema/operate.fbs defines the fields of ReclaimFile for each
+// reason. A newer node may have more.
 enum class ReclaimReason : uint8_t {
   none = 0,
   within_slack = 1,
@@ -43,13 +42,13 @@ enum class ReclaimReason : uint8_t {
   in_vain = 18,
 };
 
-// Of a table or a shard. Times are trusted; 0: there is none.
+// Figures of a table or shard. Times are trusted time; 0: none.
 struct ReclaimFigures {
   uint64_t live_bytes = 0, dead_bytes = 0;
-  uint64_t overdue_bytes = 0;  // dead for longer than reclaim_within and the margin
+  uint64_t overdue_bytes = 0;  // dead for longer than reclaim_within plus the margin
   uint64_t held_bytes = 0;     // kept by undo windows
-  uint64_t pinned_bytes = 0;   // of replaced files that somebody holds
-  uint64_t unknown_bytes = 0;  // of files that do not tell what dies in them
+  uint64_t pinned_bytes = 0;   // replaced files that are still in use
+  uint64_t unknown_bytes = 0;  // files without statistics about expiry
   uint64_t damaged_files = 0;
   int64_t oldest_death_us = 0, next_reclaim_us = 0;
 };
@@ -60,7 +59,7 @@ struct TableReclaim {
   ReclaimFigures figures;
   int64_t reclaim_within_us = 0, margin_us = 0;
   double dead_slack = 0, reclaim_share = 0;
-  int64_t missed_since_us = 0;  // since when the deadline is missed; 0: it is met
+  int64_t missed_since_us = 0;  // since when the deadline has been missed; 0: met
 };
 
 struct ReclaimFile {
@@ -74,7 +73,7 @@ struct ReclaimFile {
   std::string error;
 };
 
-// Of all files with one reason.
+// Total of all files with one reason.
 struct ReclaimSum {
   ReclaimReason reason = ReclaimReason::none;
   uint64_t files = 0, bytes = 0, dead_bytes = 0, overdue_bytes = 0;
@@ -83,10 +82,10 @@ struct ReclaimSum {
 struct ReclaimReport {
   int64_t now_us = 0;                  // trusted time
   std::vector<TableReclaim> tables;    // by name
-  std::vector<ReclaimFigures> shards;  // one a shard
-  std::vector<ReclaimFile> files;      // what is overdue most first
-  uint64_t files_there = 0;            // of which `files` may be only some
-  std::vector<ReclaimSum> sums;        // what is overdue most first
+  std::vector<ReclaimFigures> shards;  // one per shard
+  std::vector<ReclaimFile> files;      // most overdue bytes first
+  uint64_t files_there = 0;            // total number; `files` may be incomplete
+  std::vector<ReclaimSum> sums;        // most overdue bytes first
 };
 
 class ReclaimClient {
@@ -96,7 +95,7 @@ class ReclaimClient {
   ReclaimClient(const ReclaimClient&) = delete;
   ReclaimClient& operator=(const ReclaimClient&) = delete;
 
-  // NOT_FOUND: there is no such table. UNIMPLEMENTED: the node is older than the operation.
+  // NOT_FOUND: no such table. UNIMPLEMENTED: the node is older than this operation.
   Result<ReclaimReport> ask(const ReclaimQuestion& question);
 
  private:

@@ -1,7 +1,7 @@
-// Call: one request from the moment it is asked until its answer has been handed over, over as many
-// attempts as it takes. A connection keeps calls in its lists and knows nothing of what they carry;
-// between attempts they are with their owner, the dispatcher. UnaryCall adds the decoder and the
-// caller's completion handler, in one block from a pool.
+// Call: one request from its start to the delivery of its result, over all attempts. A connection
+// keeps calls in its lists and does not know their contents; between attempts they belong to their
+// owner, the dispatcher. UnaryCall adds the decoder and the caller's completion handler, in one
+// block from a pool.
 #pragma once
 
 #include <cstdint>
@@ -28,33 +28,33 @@
 
 namespace cellar::client {
 
-// A request as bytes, made by the Encoder.
+// An encoded request, made by the Encoder.
 struct Request {
   std::string frame;        // header, then body
-  int64_t deadline_us = 0;  // from the call; kNoDeadline: none
-  uint64_t affinity = 0;    // requests with one affinity share a connection
-  uint64_t argument = 0;    // for the decoder of the answer
-  bool writes = false;      // an outcome may be in doubt
+  int64_t deadline_us = 0;  // from the start of the call; kNoDeadline: none
+  uint64_t affinity = 0;    // requests with the same affinity share a connection
+  uint64_t argument = 0;    // passed to the decoder of the answer
+  bool writes = false;      // its outcome may be in doubt
   Repeat repeat = Repeat::always;
-  bool wait = false;        // for a connection, where none can be made at once
-  bool keep_frame = false;  // the call looks at it once more when it has been answered
-  // Takes the chunks before the answer as they come, instead of its decoder; what an attempt told
-  // is void when there is another.
+  bool wait = false;        // waits for a connection if none can be made at once
+  bool keep_frame = false;  // the call needs the frame after the answer
+  // Receives the chunks before the answer instead of the decoder; a new attempt invalidates the
+  // chunks of the previous one.
   std::function<void(Bytes body)> on_chunk;
-  bool by_row = false;  // `row` alone decides where it goes, and tablet and epoch are named
-  // Parts of the frame: the table's name, and the row (or the first one).
+  bool by_row = false;  // routed by `row` alone; names tablet and epoch
+  // Positions in the frame: the table name and the (first) row.
   struct Part {
     uint32_t at = 0;
     uint32_t size = 0;
   };
   Part table, row;
-  // Where moments of issue of tokens stand that are 0 until the first attempt: the first of them,
-  // how many, and how far apart.
+  // Positions of token issue times that are 0 until the first attempt: the first one, their number
+  // and their distance.
   uint32_t token_times_at = 0;
   uint32_t token_times = 0;
   uint32_t token_times_apart = 0;
-  // To a node without that feature goes the other frame, if there is one and this is the first
-  // attempt; else it is UNIMPLEMENTED.
+  // For a node without the feature: the first attempt sends the other frame if there is one;
+  // otherwise the call fails with UNIMPLEMENTED.
   bool needs_drop_tokens = false;
   std::string frame_without_token;
   Repeat repeat_without_token = Repeat::unless_applied;
@@ -62,14 +62,14 @@ struct Request {
   Bytes part(Part p) const { return Bytes(frame).substr(p.at, p.size); }
 };
 
-// What a decoder gets to see, during its call only.
+// The decoder's input, valid during its call only.
 struct Answer {
   const wire::Frame& last;
-  const std::vector<std::string>& chunks;  // bodies of the frames before it
+  const std::vector<std::string>& chunks;  // bodies of the preceding frames
   uint64_t argument = 0;
 };
 
-// Memory for calls and handlers: freed blocks are kept for the next ones. One loop.
+// Memory for calls and handlers; freed blocks are reused. One loop.
 class BlockPool {
  public:
   static constexpr size_t kBlockBytes = 512;
@@ -101,12 +101,12 @@ class BlockPool {
   std::vector<void*> free_;
 };
 
-// How a completion handler is reached: at once when the caller is already in a loop's handler, or
-// through the queue when it is inside the very function that starts or cancels the operation.
+// How a completion handler is invoked: directly if the caller is already in a handler of the loop,
+// or through the queue inside the function that starts or cancels the operation.
 enum class Reach : uint8_t { now, queued };
 
-// A caller's completion handler for a Result<T>, its type forgotten. complete() is called exactly
-// once and destroys the object; abandon() destroys it without a call (the loop is gone).
+// A type-erased completion handler for a Result<T>. complete() is called exactly once and destroys
+// the object; abandon() destroys it without a call (the loop is gone).
 template <class T>
 class Completion {
  public:
@@ -165,21 +165,21 @@ class HandlerCompletion final : public Completion<T> {
 class Connection;
 class Call;
 
-// How an attempt ended without success.
+// How a failed attempt ended.
 enum class Ending : uint8_t {
   answered,     // the node refused it
   lost,         // the connection was lost
-  unreachable,  // no connection could be made, and the request does not wait for one
-  here,         // deadline, cancel, close: nothing may follow
+  unreachable,  // no connection, and the request does not wait for one
+  here,         // deadline, cancel, close: no further attempt
 };
 
-// What has calls between their attempts.
+// Owns calls between their attempts.
 class CallOwner {
  public:
-  // An attempt has failed. True: the owner has taken the call, and it is not finished.
+  // An attempt has failed. True: the owner takes the call, which is not finished.
   virtual bool takes_back(Call& call, const Error& error, Ending ending,
                           const wire::TabletHint* hint) = 0;
-  // The call is about to be finished.
+  // Called before the call finishes.
   virtual void settled(Call& call, bool answered) = 0;
   virtual void on_call_timer(Call& call) = 0;
   virtual void cancel_waiting(Call& call, Error why, Reach reach) = 0;
@@ -195,18 +195,17 @@ class Call : public boost::intrusive::list_base_hook<> {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // Ends an attempt: the owner takes the call back, or it is finished. The call may be gone after
-  // it.
+  // Ends an attempt: the owner takes the call back, or it finishes. The call may be destroyed.
   void end(Result<wire::Frame> answer, Ending ending, Reach reach,
            const wire::TabletHint* hint = nullptr);
-  // The last frame of the answer, or why there is none. Called once; the call may be gone after it.
+  // Called once with the last frame of the answer or an error; the call may be destroyed.
   virtual void finish(Result<wire::Frame> answer, Reach reach) = 0;
-  // Before another attempt: forgets what came of the last one. False: nothing is left to ask for,
-  // and finish() gets an empty answer.
+  // Clears the results of the last attempt before another one. False: nothing is left to request,
+  // and finish() receives an empty answer.
   virtual bool renew() { return true; }
-  // A chunk of the answer, viewed during the call. False: this answer has no chunks.
+  // A chunk of the answer, valid during the call. False: this answer has no chunks.
   virtual bool chunk(const wire::Frame& frame) = 0;
-  // The loop is gone: destroys the call without a word.
+  // Destroys the call without completion because the loop is gone.
   virtual void abandon() = 0;
 
  protected:
@@ -215,12 +214,12 @@ class Call : public boost::intrusive::list_base_hook<> {
   Request& request() { return request_; }
   CallOwner* owner() const { return owner_; }
   uint32_t attempts() const { return attempts_; }
-  // An attempt got somewhere: what fails later begins to count anew.
+  // An attempt made progress: the count of attempts restarts.
   void made_progress() { attempts_ = 1; }
-  // An attempt may have been applied, whatever the last one was told.
+  // Whether any attempt may have been applied, whatever the last one returned.
   bool in_doubt() const { return in_doubt_; }
   Ending ending() const { return ending_; }  // of the last attempt
-  int64_t left_us() const;                   // to the deadline
+  int64_t left_us() const;                   // until the deadline
 
  private:
   friend class Connection;
@@ -234,19 +233,19 @@ class Call : public boost::intrusive::list_base_hook<> {
   uint32_t redirects_ = 0;
   Ending ending_ = Ending::here;
   bool in_doubt_ = false;             // an attempt may have been applied
-  uint64_t sticky_row_ = 0;           // key of the row whose writes keep to one connection; 0: none
-  size_t charged_bytes_ = 0;          // of the client's bounds; 0: not charged
-  Connection* connection_ = nullptr;  // that it waits in or was sent by; null once it is finished
+  uint64_t sticky_row_ = 0;           // key of the row whose writes stay on one connection; 0: none
+  size_t charged_bytes_ = 0;          // charged to the client's limits; 0: none
+  Connection* connection_ = nullptr;  // in which it waits or was sent; null when finished
   uint64_t request_id_ = 0;           // 0: not on the wire yet
-  uint64_t wire_end_ = 0;             // position in the connection's output at which it ends
-  int64_t deadline_us_ = INT64_MAX;   // of the loop's timers
+  uint64_t wire_end_ = 0;             // end of its frame in the connection's output
+  int64_t deadline_us_ = INT64_MAX;   // in the loop's time
   int64_t sent_us_ = 0;
   Timer timer_;
 };
 
 using CallList = boost::intrusive::list<Call>;
 
-// A call that has one answer. `decode` turns the last frame, and the chunks before it, into T.
+// A call with one answer. `decode` converts the last frame and the chunks before it to T.
 template <class T>
 class UnaryCall final : public Call {
  public:

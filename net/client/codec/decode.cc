@@ -12,8 +12,8 @@ namespace fb = wire::fb;
 
 namespace {
 
-// The root of a body; null with an error set aside when it is none. No body: every field at its
-// default, which is what `empty` is asked for.
+// The root of a body, or an error if it is invalid. Without a body all fields have their defaults,
+// which `empty` provides.
 template <class Root>
 Result<const Root*> root_of(const wire::Frame& frame) {
   if (frame.body.empty()) return static_cast<const Root*>(nullptr);
@@ -37,7 +37,7 @@ RetentionRule rule_of(const flatbuffers::Vector<const fb::RuleNode*>& nodes, uin
   return rule;
 }
 
-// None: keep everything.
+// Empty: keep everything.
 std::optional<RetentionRule> rule_of(const flatbuffers::Vector<const fb::RuleNode*>* nodes) {
   if (nodes == nullptr || nodes->size() == 0 || !wire::well_aligned(nodes)) return std::nullopt;
   uint32_t next = 0;

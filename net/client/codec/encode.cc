@@ -12,7 +12,7 @@ namespace cellar::client {
 
 namespace {
 
-// Tables are few: a table's requests without a row share a connection with no harm.
+// There are few tables, so a table's requests without a row can share a connection.
 uint64_t row_affinity(Bytes row) { return std::hash<std::string_view>{}(row); }
 
 Repeat repeat_of(bool safe) { return safe ? Repeat::always : Repeat::unless_applied; }
@@ -167,7 +167,7 @@ Request Encoder::read_rows(std::string_view table, const ReadRows& read) {
   return request;
 }
 
-// A scan begins where its first row lies; it names no tablet, for it may cross many.
+// A scan is sent to the tablet of its first row; it names no tablet, because it may cross several.
 void Encoder::mark_scan(Request& request, const ReadRows& read) {
   const auto& body = body_of<fb::ReadRowsRequest>(request);
   request.table = part_of(request, body.table()->data(), body.table()->size());

@@ -1,4 +1,4 @@
-// Requests as bytes: header and body of a frame, built in a string that goes to the wire as it is.
+// Encoders of requests: header and body of a frame, built in a string that is sent as it is.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -15,14 +15,14 @@
 
 namespace cellar::client {
 
-// Builds frames; keeps its builder and the strings of sent frames to use them again. One loop. Of
-// CallOptions it takes an absent draw_tokens or sole_writer for false.
+// Builds frames; reuses its builder and the strings of sent frames. One loop. An absent draw_tokens
+// or sole_writer in CallOptions counts as false.
 class Encoder {
  public:
   explicit Encoder(uint64_t seed) : random_(seed) {}
 
   Request mutate_row(std::string_view table, const Mutation& mutation, const CallOptions& options);
-  // Those of the entries that `chosen` names, by position.
+  // Encodes the entries at the positions in `chosen`.
   Request mutate_rows(std::string_view table, const std::vector<Mutation>& entries,
                       const std::vector<uint32_t>& chosen, const CallOptions& options);
   Request read_row(std::string_view table, Bytes row, const std::optional<Filter>& filter,
@@ -54,32 +54,32 @@ class Encoder {
   Request merge_tablets(std::string_view table, uint64_t left, uint64_t right);
   Request move_tablet(std::string_view table, uint64_t tablet_id, uint32_t shard);
   Request list_tablets(const ListTablets& list);
-  Request confirm_time(std::optional<int64_t> max_held_us);  // absent: only to be told
+  Request confirm_time(std::optional<int64_t> max_held_us);  // absent: report only
 
   Request drop_request(std::string_view table, const DropRows& drop,
                        const std::optional<Token>& token);
-  // The token to send: the one given, or where the options ask for it a drawn one.
+  // The given token or, if the options say so, a drawn one.
   std::optional<Token> token_for(const std::optional<Token>& given, const CallOptions& options);
 
-  // A frame's string whose bytes are on their way; its memory is used again.
+  // Returns the string of a sent frame for reuse.
   void give_back(std::string frame);
 
  private:
   static constexpr size_t kSpareFrames = 256;
-  static constexpr size_t kSpareFrameBytes = 4096;  // larger ones are let go
+  static constexpr size_t kSpareFrameBytes = 4096;  // larger ones are freed
   static constexpr size_t kKeptBuilderBytes = 1u << 20;
 
   flatbuffers::FlatBufferBuilder& fresh();
   template <class Root>
   Request finish(uint16_t op, flatbuffers::Offset<Root> root);
   template <class Root>
-  Request named(uint16_t op, std::string_view name);  // requests that are a name and no more
+  Request named(uint16_t op, std::string_view name);  // requests with only a name
   std::string frame_string();
   static void mark_scan(Request& request, const ReadRows& read);
 
-  Random random_;  // of tokens
+  Random random_;  // for tokens
   flatbuffers::FlatBufferBuilder builder_;
-  size_t builder_bytes_ = 0;  // of the largest body since the builder was made
+  size_t builder_bytes_ = 0;  // of the largest body since the builder was created
   std::vector<std::string> spare_;
 };
 

@@ -1,4 +1,4 @@
-// Of Encoder: what is said about a connection, tables, rules and tablets.
+// Encoder: requests about the connection, tables, rules and tablets.
 #include <utility>
 
 #include "net/client/codec/encode.h"

@@ -29,7 +29,7 @@ flatbuffers::Offset<fb::Token> token_of(flatbuffers::FlatBufferBuilder& builder,
                                         const std::optional<Token>& token) {
   if (!token) return 0;
   const auto bytes = byte_vector(builder, token->token);
-  // A moment of 0 must have its place: it is filled in at the first attempt.
+  // A time of 0 must be encoded: the first attempt overwrites it.
   builder.ForceDefaults(true);
   const auto made = fb::CreateToken(builder, bytes, token->issued_us);
   builder.ForceDefaults(false);

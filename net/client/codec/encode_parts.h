@@ -1,4 +1,4 @@
-// What request bodies are made of: an arena under construction, and the vectors that view it.
+// Parts of request bodies: an arena under construction, and vectors that refer to it.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace cellar::client {
 
 namespace fb = wire::fb;
 
-// The bytes that a body's spans name.
+// The bytes that a body's spans refer to.
 class ArenaBuilder {
  public:
   fb::Span add(Bytes bytes) {
@@ -34,12 +34,12 @@ flatbuffers::Offset<flatbuffers::Vector<uint8_t>> byte_vector(
     flatbuffers::FlatBufferBuilder& builder, Bytes bytes);
 flatbuffers::Offset<flatbuffers::String> string_of(flatbuffers::FlatBufferBuilder& builder,
                                                    std::string_view text);
-// 0 (absent) where there is nothing to say.
+// 0 (absent) if there is nothing to encode.
 flatbuffers::Offset<fb::Token> token_of(flatbuffers::FlatBufferBuilder& builder,
                                         const std::optional<Token>& token);
 fb::Durability durability_of(const std::optional<Durability>& durability);
 
-// `arena_at` is where the mutation's arena begins in the body's.
+// `arena_at`: offset of the mutation's arena in the body's.
 void append_records(const Mutation& mutation, uint32_t arena_at,
                     std::vector<fb::MutationRec>& records);
 void append_nodes(const Filter& filter, ArenaBuilder& arena, std::vector<fb::FilterNode>& nodes);

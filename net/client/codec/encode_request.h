@@ -1,5 +1,5 @@
-// The end of every request of Encoder: its root becomes a body, and that a frame. For encode.cc and
-// encode_admin.cc.
+// Final step of every request of Encoder: turns the root into a body and the body into a frame. For
+// encode.cc and encode_admin.cc.
 #pragma once
 
 #include <algorithm>

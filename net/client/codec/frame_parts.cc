@@ -33,8 +33,8 @@ std::vector<Bytes> rows_of(const Request& request) {
   return rows;
 }
 
-// The arena stays as it is: what entries that are gone had in it travels along, which is rare and
-// cheaper than moving every span.
+// The arena is not changed: bytes of removed entries remain, which is rare and cheaper than moving
+// every span.
 void keep_entries(Request& request, const std::vector<uint32_t>& entries) {
   const auto& body = body_of<fb::MutateRowsRequest>(request);
   std::vector<fb::EntryRec> kept;

@@ -1,5 +1,5 @@
-// Requests once they are frames: where their parts lie, and what can still be changed in them. The
-// frames are our own, so they are viewed without being verified.
+// Encoded requests: positions of their parts, and changes that are still possible. The frames are
+// our own, so they are not verified.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline Request::Part part_of(const Request& request, const void* at, size_t size
           static_cast<uint32_t>(size)};
 }
 
-// Tells where table and row lie in a request for one row.
+// Records the positions of table and row in a request for one row.
 template <class Root>
 void mark_row(Request& request) {
   const Root& body = body_of<Root>(request);
@@ -29,7 +29,7 @@ void mark_row(Request& request) {
   request.by_row = true;
 }
 
-// ... and where the moment of issue of its token, which the connection fills in.
+// Also records the position of its token's issue time, which the connection fills in.
 template <class Root>
 void mark_token(Request& request) {
   const Root& body = body_of<Root>(request);
@@ -45,9 +45,9 @@ void mark_token(Request& request) {
 
 // The same for a MutateRows: table, first row, tokens of all entries.
 void mark_entries(Request& request);
-// The row of each entry; views the frame.
+// The row of each entry, as views into the frame.
 std::vector<Bytes> rows_of(const Request& request);
-// Makes the request one of these entries alone (positions, rising).
+// Reduces the request to these entries (ascending positions).
 void keep_entries(Request& request, const std::vector<uint32_t>& entries);
 
 }  // namespace cellar::client

@@ -14,7 +14,7 @@ ReadRows ReadRows::prefix(Bytes p) {
 
 namespace {
 
-// What of the range lies behind `last` in the direction of the read; false: nothing.
+// Reduces the range to the part after `last` in the direction of the read; false: nothing is left.
 bool clip(RowRange& range, const std::string& last, bool reversed) {
   if (!reversed) {
     if (range.end && (*range.end < last || (*range.end == last))) return false;

@@ -1,4 +1,4 @@
-// The data operations beside a plain mutation: what is asked and what comes back.
+// Data operations other than plain mutations: requests and results.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 namespace cellar::client {
 
 struct MutateReply {
-  bool repeated = false;         // the token was known: this is the first answer again
-  bool answer_not_kept = false;  // ... of which only the status is still known
+  bool repeated = false;         // the token was known; this repeats the first answer
+  bool answer_not_kept = false;  // for repeated: only the status is still known
 };
 
-// One result an entry, in the order of the entries.
+// One result per entry, in the order of the entries.
 using EntryResults = std::vector<Result<void>>;
 
-// What is told beside each cell of a read.
+// Notes returned with each cell of a read.
 struct ReadNotes {
-  bool include_dead = false;  // and cells that are dead and not gone yet; with Cell::explained
+  bool include_dead = false;  // also returns dead cells not yet removed; implies Cell::explained
   bool explain = false;       // Cell::explained
   bool with_expiry = false;   // Cell::expire_at_us
 };
@@ -39,7 +39,7 @@ struct RowRange {
   bool end_closed = false;
 };
 
-// The union of keys and ranges; neither: every row.
+// The union of keys and ranges; without both: every row.
 struct ReadRows {
   std::vector<std::string> keys;
   std::vector<RowRange> ranges;
@@ -47,19 +47,19 @@ struct ReadRows {
   uint64_t row_limit = 0;  // 0: none
   bool reversed = false;
   ReadNotes notes = {};
-  uint32_t credits = 8;  // chunks of about 64 KiB that may wait in this client, at least 1
-  // false: rows are handed over once they are complete, so a row larger than a chunk is gathered in
-  // this client. true: parts as they come; a part that is not `continued` begins its row anew, and
-  // what came of that row before is void.
+  uint32_t credits = 8;  // chunks of about 64 KiB buffered in this client, at least 1
+  // false: rows are returned when complete, so a row larger than a chunk is collected in this
+  // client. true: parts are returned as they arrive; a part that is not `continued` starts its row
+  // again, and earlier parts of that row are void.
   bool provisional_rows = false;
 
   static ReadRows prefix(Bytes p);
-  // What is left to read after `last`, which came complete as the `rows`-th of this read: false
-  // when that is nothing.
+  // Reduces the request to the rows after `last`, the `rows`-th complete row of this read. False:
+  // nothing is left.
   bool resume_after(Bytes last, uint64_t rows);
 };
 
-// A prefix, or bounds of which each may be absent.
+// A prefix, or bounds, each of which may be absent.
 struct DropRows {
   std::optional<std::string> prefix, start, end;  // [start, end)
   std::optional<Token> token;
@@ -67,8 +67,8 @@ struct DropRows {
 
 struct CheckAndMutate {
   std::string row;
-  std::optional<Filter> filter;     // absent: does the row exist?
-  Mutation then_mutation{Bytes()};  // its own row is not looked at
+  std::optional<Filter> filter;     // absent: tests whether the row exists
+  Mutation then_mutation{Bytes()};  // its own row is ignored
   Mutation else_mutation{Bytes()};
   std::optional<Token> token;
 };
@@ -80,7 +80,7 @@ struct CheckAndMutateReply {
 
 struct ModifyRule {
   std::string family, qualifier;
-  std::optional<std::string> append;  // else increment
+  std::optional<std::string> append;  // absent: increment
   int64_t increment_by = 0;
 };
 struct ReadModifyWrite {

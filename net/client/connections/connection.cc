@@ -14,21 +14,20 @@ namespace fb = wire::fb;
 
 namespace {
 
-constexpr uint64_t kHelloId = UINT64_MAX;  // of no slot
+constexpr uint64_t kHelloId = UINT64_MAX;  // not a slot number
 constexpr uint64_t kPingId = UINT64_MAX - 1;
-// What is known of the server's clock, by which tokens are stamped, is asked for anew after this,
-// while the connection is used: the two clocks drift apart.
+// The estimate of the server's clock, which stamps tokens, is renewed after this time while the
+// connection is in use, because the clocks drift.
 constexpr int64_t kClockAgeUs = 300'000'000;
 
-// Without the "connecting to ...: " that the sentence around it says already.
+// Removes "connecting to ...: ", which the surrounding message already has.
 std::string_view reason_of(std::string_view message) {
   if (!message.starts_with("connecting to ")) return message;
   const size_t colon = message.find(": ");
   return colon == std::string_view::npos ? message : message.substr(colon + 2);
 }
 
-// Certificates that are not believed, and files that cannot be used, are told apart from a node
-// that is not there.
+// Untrusted certificates and unusable files are distinguished from an unreachable node.
 Errc code_of(const Error& error) {
   const bool kept = error.code == Errc::unauthenticated || error.code == Errc::invalid_argument;
   return kept ? error.code : Errc::unavailable;
@@ -51,7 +50,7 @@ Connection::Connection(ClientEnv env, const ClientOptions& options, Address addr
       keepalive_(
           env.timers, [](void* self) { static_cast<Connection*>(self)->on_keepalive(); }, this) {}
 
-// The loop has been destroyed with calls inside, or nothing is left.
+// Either the loop was destroyed with pending calls, or no calls are left.
 Connection::~Connection() {
   while (!queue_.empty()) {
     Call& call = queue_.front();
@@ -78,7 +77,8 @@ Async<void> Connection::run(std::shared_ptr<Connection> self) {
   }
 }
 
-// One attempt, and if it succeeds the whole life of that connection. Answers why it ended.
+// One attempt to connect and, if it succeeds, the whole life of the connection. Returns why it
+// ended.
 Async<Error> Connection::serve() {
   state_ = State::connecting;
   const int64_t began_us = env_.timers.now_us();
@@ -150,7 +150,7 @@ Async<Result<void>> Connection::shake_hands(wire::FrameReader& reader) {
       greeted_us_ = env_.timers.now_us();
       if (server.frame_bytes != 0) max_frame_bytes_ = server.frame_bytes;
       reader.set_max_body_bytes(max_frame_bytes_);
-      // Below the server's bound, so that it goes on reading our credits and cancels.
+      // Below the server's limit, so that it keeps reading our credits and cancels.
       max_in_flight_ = std::max<size_t>(options_.max_in_flight, 1);
       if (server.in_flight > 1) {
         max_in_flight_ = std::min<size_t>(max_in_flight_, server.in_flight - 1);
@@ -166,7 +166,7 @@ Async<Result<void>> Connection::shake_hands(wire::FrameReader& reader) {
   }
 }
 
-// Until the connection ends; never a value.
+// Runs until the connection ends; never returns a value.
 Async<Result<void>> Connection::receive(wire::FrameReader& reader) {
   const std::shared_ptr<ByteStream> stream = stream_;
   while (true) {
@@ -242,7 +242,7 @@ Result<void> Connection::handle(const wire::Frame& frame) {
   return {};
 }
 
-// The connection is gone: tells every call that it carried what became of it.
+// Ends all calls of a lost connection.
 void Connection::lose(Error why) {
   const bool served = state_ == State::ready || state_ == State::draining;
   const bool closed = state_ == State::closed;
@@ -254,7 +254,7 @@ void Connection::lose(Error why) {
   if (served) ++stats_.lost;
   pause_us_ = next_pause_us();
 
-  std::vector<std::pair<Call*, bool>> carried;  // and whether it left whole
+  std::vector<std::pair<Call*, bool>> carried;  // and whether its frame was sent completely
   for (Slot& slot : slots_) {
     if (slot.call) carried.emplace_back(slot.call, slot.call->wire_end_ <= handed_);
     if (slot.taken) free_slot(slot);
@@ -419,7 +419,7 @@ Async<void> Connection::write_rest(std::shared_ptr<Connection> self,
     if (self->out_.empty()) break;
     bytes.clear();
     bytes.swap(self->out_);
-    self->handed_ += bytes.size();  // whatever happens now, it may have left
+    self->handed_ += bytes.size();  // whatever follows, it may have been sent
     ++self->stats_.writes;
   }
   self->writing_ = false;

@@ -1,20 +1,20 @@
-// Connection: one connection to a node, kept alive, with many calls multiplexed over it.
+// Connection: one persistent connection to a node with many multiplexed calls.
 //
-// A call waits in `queue_` until the connection is ready and has a free slot, then its frame joins
-// `out_`; what has gathered there leaves in one write at the end of the loop's turn. Its id names
-// its slot, in `slots_`, until the last frame of its answer. A slot whose call has ended early
-// (deadline, cancel) stays taken, empty, for that frame: the server still counts the request.
+// A call waits in `queue_` until the connection is ready and has a free slot; then its frame is
+// appended to `out_`, which is sent in one write at the end of the loop's turn. Its id names its
+// slot in `slots_` until the last frame of its answer. If a call ends early (deadline, cancel), its
+// slot stays reserved for that frame, because the server still counts the request.
 //
-// An attempt that fails is ended with call.end(), and the call's owner may send it again, here or
-// elsewhere. A node that says goodbye is asked nothing more: the owner takes what is queued, and
-// the connection ends with its last answer.
+// A failed attempt is ended with call.end(), and the call's owner may send it again, here or
+// elsewhere. After a goaway no new requests are sent: the owner takes the queued calls, and the
+// connection ends with its last answer.
 //
-// What became of a call when the connection is lost is known exactly: `handed_` counts the bytes
-// that the operating system took. A frame that did not leave whole was not applied; one that did
-// may have been.
+// When a connection is lost, the outcome of each call is known exactly: `handed_` counts the bytes
+// accepted by the operating system. A frame not completely sent was not applied; a complete one may
+// have been.
 //
-// States: idle -> (connecting -> ready -> down)*. Attempts follow each other with growing, drawn
-// pauses. One loop; kept alive by its coroutines.
+// States: idle -> (connecting -> ready -> down)*. The pauses between attempts grow and are
+// randomised. One loop; its coroutines keep it alive.
 #pragma once
 
 #include <cstdint>
@@ -34,21 +34,21 @@
 
 namespace cellar::client {
 
-// What a client uses of the machine. All must outlive the loop's last turn for the client.
+// The machine services of a client. All must outlive the loop's last turn for the client.
 struct ClientEnv {
   ShardExecutor executor;
   Timers& timers;
   Network& network;
-  uint64_t seed = 1;                       // of jitter and client id
-  std::shared_ptr<void> keeper = nullptr;  // of the above, where nobody else keeps it
+  uint64_t seed = 1;                       // for jitter and client id
+  std::shared_ptr<void> keeper = nullptr;  // owner of the above, if there is no other
   std::shared_ptr<Dialler> dialler = std::make_shared<Dialler>();
 };
 
 struct ConnectionStats {
-  uint64_t connects = 0;  // hellos answered
-  uint64_t requests = 0;  // put on the wire
-  uint64_t writes = 0;    // to the stream; requests / writes is the corking
-  uint64_t lost = 0;      // connections that broke or were given up
+  uint64_t connects = 0;  // successful hellos
+  uint64_t requests = 0;  // sent
+  uint64_t writes = 0;    // writes to the stream; requests / writes is the batching factor
+  uint64_t lost = 0;      // connections broken or given up
 
   void add(const ConnectionStats& other) {
     connects += other.connects;
@@ -58,12 +58,12 @@ struct ConnectionStats {
   }
 };
 
-// What is told of a connection's life. None of it after close().
+// Events of a connection. None after close().
 class ConnectionOwner {
  public:
-  virtual void on_ready(Connection& connection) = 0;   // the hello was answered
-  virtual void on_down(Connection& connection) = 0;    // lost, or no connection could be made
-  virtual void on_goaway(Connection& connection) = 0;  // it takes nothing more
+  virtual void on_ready(Connection& connection) = 0;   // hello answered
+  virtual void on_down(Connection& connection) = 0;    // lost or failed to connect
+  virtual void on_goaway(Connection& connection) = 0;  // no new requests
 
  protected:
   ~ConnectionOwner() = default;
@@ -75,28 +75,29 @@ class Connection : public std::enable_shared_from_this<Connection> {
              std::shared_ptr<Encoder> encoder, ConnectionOwner* owner);
   ~Connection();
 
-  // Takes charge of an attempt: it is ended exactly once, never inside this function. `call.timer_`
-  // is armed for its deadline here.
+  // Starts an attempt, which is ended exactly once and never inside this function. Arms
+  // `call.timer_` for its deadline.
   void submit(Call& call);
-  // Connects though nothing is asked yet.
+  // Connects without waiting for a request.
   void open();
-  // No more attempts to connect; ends with the last answer that is due.
+  // Stops reconnecting; ends with the last pending answer.
   void retire();
-  // What has not been sent yet, in its order; the caller submits it elsewhere.
+  // Returns the unsent calls in order; the caller submits them elsewhere.
   CallList take_queue();
-  // Ends a call early. The server is told.
+  // Ends a call early and notifies the server.
   void cancel(Call& call, Error why, Reach reach);
-  // For a call in chunks: the server may send so many more. False: the call is not on the wire,
-  // nothing was told.
+  // Permits the server to send `chunks` more chunks. False: the call has not been sent, so nothing
+  // was done.
   bool add_credits(Call& call, uint32_t chunks);
   static Connection* of(const Call& call) { return call.connection_; }
-  // Fails everything with CANCELLED and ends the coroutines soon.
+  // Completes all calls with CANCELLED and ends the coroutines soon.
   void close();
 
   bool ready() const { return state_ == State::ready; }
   bool closed() const { return state_ == State::closed; }
   const ServerHello& server() const { return server_; }  // of the last hello
-  // The node's trusted clock, by the last hello and this loop's timers; 0: no hello yet.
+  // Estimate of the node's trusted clock from the last hello and the loop's timers; 0: no hello
+  // yet.
   int64_t server_now_us() const;
   size_t in_flight() const { return in_flight_; }
   size_t queued() const { return queue_.size(); }
@@ -110,26 +111,27 @@ class Connection : public std::enable_shared_from_this<Connection> {
     uint32_t generation = 1;
     bool taken = false;
   };
-  static constexpr size_t kMaxOutBytes = 16u << 20;  // gathered and not yet written
-  static constexpr int64_t kSilenceUs = 1'000'000;   // a deadline after such a silence: it is dead
+  static constexpr size_t kMaxOutBytes = 16u << 20;  // queued and not yet written
+  // if a deadline passes after such a silence, the connection is considered dead
+  static constexpr int64_t kSilenceUs = 1'000'000;
 
-  // ---- life of the connection (connection.cc) ----
+  // ---- connection lifecycle (connection.cc) ----
   static Async<void> run(std::shared_ptr<Connection> self);
   Async<Error> serve();
   Async<Result<void>> shake_hands(wire::FrameReader& reader);
   Async<Result<void>> receive(wire::FrameReader& reader);
   Result<void> handle(const wire::Frame& frame);
   void lose(Error why);
-  // Those that wait for a connection are left, unless `all`.
+  // Calls that wait for a connection are kept, unless `all`.
   void fail_queue(const Error& why, Ending ending, Reach reach, bool all);
   void on_alarm();
   void on_keepalive();
   void ping();
-  // The reader finds out and ends this connection.
+  // Makes the reader end this connection.
   void give_up(std::string_view why);
   int64_t next_pause_us();
   Async<void> pause(int64_t us);
-  // Writes what the stream did not take at once, and what gathers meanwhile.
+  // Writes the bytes that the stream did not accept at once, and those queued meanwhile.
   static Async<void> write_rest(std::shared_ptr<Connection> self,
                                 std::shared_ptr<ByteStream> stream, std::string bytes);
 
@@ -148,28 +150,28 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Slot* slot_of(uint64_t request_id);
   void free_slot(Slot& slot);
   void on_deadline(Call& call);
-  // Takes the call out of queue or slot and stops its timer; the caller finishes it.
+  // Removes the call from queue or slot and stops its timer; the caller finishes it.
   void unhook(Call& call);
-  // What became of a call that ends without an answer while its connection lives.
+  // The outcome of a call that ends without an answer on a live connection.
   Applied outcome_of(const Call& call) const;
 
   ClientEnv env_;
   const ClientOptions options_;
   const Address address_;
   std::shared_ptr<Encoder> encoder_;
-  ConnectionOwner* owner_;  // null once closed
+  ConnectionOwner* owner_;  // null after close()
   Random random_;
   ServerHello server_;
-  int64_t greeted_us_ = 0;  // when its now_us came, by the timers
+  int64_t greeted_us_ = 0;  // time of the last hello's now_us
   bool retired_ = false;
   State state_ = State::idle;
 
   std::shared_ptr<ByteStream> stream_;
   std::string out_;       // the next write
-  bool writing_ = false;  // write_rest() is under way
+  bool writing_ = false;  // write_rest() is running
   bool flush_posted_ = false;
-  uint64_t queued_end_ = 0;  // bytes ever put into out_ for this stream
-  uint64_t handed_ = 0;      // bytes of them that the stream took
+  uint64_t queued_end_ = 0;  // total bytes appended to out_ for this stream
+  uint64_t handed_ = 0;      // of these, bytes accepted by the stream
   int64_t last_received_us_ = 0;
 
   CallList queue_;
@@ -180,12 +182,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   uint32_t max_frame_bytes_ = wire::kDefaultFrameBytes;
 
   int64_t pause_us_ = 0;
-  Timer alarm_;  // of the pause, or of the hello
+  Timer alarm_;  // for the pause or the hello
   Waiter pause_waiter_;
   bool hello_late_ = false;
   std::string_view given_up_;  // why this side ended the connection; empty: it did not
   Timer keepalive_;
-  int64_t pinged_us_ = 0;  // 0: no ping is out
+  int64_t pinged_us_ = 0;  // 0: no ping pending
   ConnectionStats stats_;
 };
 

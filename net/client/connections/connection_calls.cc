@@ -82,8 +82,8 @@ void Connection::send_queued() {
   }
 }
 
-// Such a node would pass over the token, and apply each attempt. A token that was drawn is left
-// away, and what may be repeated without one decides.
+// Such a node would ignore the token and apply each attempt. A drawn token is omitted, and the
+// rules for requests without a token apply.
 bool Connection::settle_drop_token(Call& call) const {
   Request& request = call.request_;
   if (!request.needs_drop_tokens || server_.drop_tokens) return true;
@@ -170,7 +170,7 @@ void Connection::stamp_tokens(Request& request) {
   request.token_times = 0;
 }
 
-// Everything asked for in this turn of the loop leaves in one write.
+// All requests of this loop turn are sent in one write.
 void Connection::schedule_flush() {
   if (flush_posted_ || writing_) return;
   flush_posted_ = true;
@@ -229,7 +229,7 @@ void Connection::unhook(Call& call) {
 }
 
 Applied Connection::outcome_of(const Call& call) const {
-  // Once in out_ a frame will leave, so only a queued one is sure.
+  // A frame in out_ will be sent, so only a queued one is certainly not applied.
   return call.request_id_ != 0 && call.request_.writes ? Applied::maybe_applied
                                                        : Applied::not_applied;
 }
@@ -264,7 +264,7 @@ void Connection::on_deadline(Call& call) {
                            call.request_.deadline_us / 1000,
                            sent ? "" : " (there was no connection to send it on)")),
          Reach::now);
-  // A peer that says nothing at all for so long is dead, whatever TCP believes.
+  // A peer silent for so long is considered dead, whatever TCP reports.
   if (silent && stream_) give_up("it has gone silent");
 }
 

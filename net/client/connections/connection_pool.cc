@@ -7,7 +7,7 @@ namespace cellar::client {
 
 namespace {
 
-// Takes `connection` out of `from`; null when it is not there.
+// Removes `connection` from `from`; null if it is not there.
 std::shared_ptr<Connection> take(std::vector<std::shared_ptr<Connection>>& from,
                                  const Connection& connection) {
   const auto at = std::find_if(from.begin(), from.end(),
@@ -54,7 +54,7 @@ size_t ConnectionPool::missing_shards() const {
 }
 
 void ConnectionPool::cover() {
-  // A first connection that is down comes back by itself; extras follow when it has.
+  // A base connection reconnects by itself; extra ones follow once it has.
   if (shards_ < 2 || base_.size() + extra_.size() >= kMaxConnections) return;
   const bool reachable = std::any_of(base_.begin(), base_.end(),
                                      [](const auto& connection) { return connection->ready(); });
@@ -72,7 +72,7 @@ void ConnectionPool::cover() {
   }
 }
 
-// Whether every other connection that is ready leads where this one does.
+// Whether all other ready connections lead to the same node as this one.
 bool ConnectionPool::on_one_node(const Connection& connection) const {
   const auto elsewhere = [&](const auto& one) {
     return one->ready() && one->server().instance != connection.server().instance;
@@ -81,7 +81,8 @@ bool ConnectionPool::on_one_node(const Connection& connection) const {
          std::none_of(extra_.begin(), extra_.end(), elsewhere);
 }
 
-// Looks which node it leads to. False: to another than the others; nothing is routed by shard then.
+// Determines the node of a new connection. False: it differs from the others, and nothing is routed
+// by shard.
 bool ConnectionPool::meet(const Connection& connection) {
   const uint64_t instance = connection.server().instance;
   const bool one_node = on_one_node(connection);
@@ -91,7 +92,7 @@ bool ConnectionPool::meet(const Connection& connection) {
   shards_ = 0;
   instance_ = instance;
   if (!one_node) return false;
-  // The others were met while there were two nodes.
+  // The other connections were opened while there were two nodes.
   shards_ = connection.server().shards;
   by_shard_.resize(std::min<size_t>(shards_, kMaxConnections));
   for (const auto* all : {&base_, &extra_}) {
@@ -112,7 +113,7 @@ void ConnectionPool::on_ready(Connection& connection) {
     return;
   }
   if (shards_ != server.shards) {
-    // The node was started anew with another number.
+    // The node restarted with another number of shards.
     shards_ = server.shards;
     by_shard_.resize(std::min<size_t>(shards_, kMaxConnections));
   }
@@ -140,7 +141,7 @@ void ConnectionPool::leave_shard(Connection& connection) {
 void ConnectionPool::on_down(Connection& connection) {
   leave_shard(connection);
   owner_.on_connection_lost(connection);
-  // Extras do not come back by themselves: where they would land is luck.
+  // Extra connections are not reopened, because the kernel chooses their shard.
   auto gone = take(extra_, connection);
   if (!gone) gone = take(probes_, connection);
   if (!gone) return;

@@ -1,18 +1,17 @@
 // ConnectionPool: the connections of one client to one node.
 //
-// The first `connections` of the options are always there. When asked to cover the shards, the pool
-// opens more until each shard of the node (the hello tells how many, and which one serves the
-// connection) has one. The node's shards share a port and the kernel deals connections out, so
-// which shard one gets is luck: those that land on a shard that has one are closed again, and after
-// kProbesPerShard tries a shard the pool makes do with what it has for kCoverPauseUs. A shard
-// without a connection is served through another one, which costs a hop inside the node.
+// The base `connections` of the options always exist. cover() opens more until each shard of the
+// node has one (the hello has the number of shards and the one that serves the connection). The
+// shards share a port and the kernel distributes connections at random: a connection to a shard
+// that already has one is closed, and after kProbesPerShard attempts per shard the pool stops for
+// kCoverPauseUs. Requests for a shard without a connection go through another one, at the cost of a
+// hop inside the node.
 //
-// A node that says goodbye: a new connection takes the place of the old, which ends with its last
-// answer.
+// After a goaway a new connection replaces the old one, which ends with its last answer.
 //
-// Behind a proxy two connections may lead to two nodes. Shards and tablets are those of one node,
-// so while connections tell different instances nothing is routed by shard, and when all have come
-// to another instance, the owner forgets what it knew of the old one.
+// Behind a proxy, connections may lead to different nodes. Shards and tablets belong to one node,
+// so while connections report different instances nothing is routed by shard. When all report
+// another instance, the owner discards what it knew of the old one.
 #pragma once
 
 #include <memory>
@@ -24,12 +23,11 @@ namespace cellar::client {
 
 class PoolOwner {
  public:
-  // Calls that a connection has not sent and will not.
+  // Calls that a connection has not sent and will not send.
   virtual void on_orphans(CallList calls) = 0;
-  // A connection was lost, or is on its way out: no new call should follow others to it.
+  // A connection is lost or ending: no further calls should be sent to it.
   virtual void on_connection_lost(Connection& connection) = 0;
-  // Connections lead to another node, or the node was started anew: what is known of tablets is
-  // void.
+  // The connections lead to another node, or the node restarted: tablet maps are invalid.
   virtual void on_another_node() = 0;
 
  protected:
@@ -44,13 +42,13 @@ class ConnectionPool final : private ConnectionOwner {
   ConnectionPool(ClientEnv env, const ClientOptions& options, Address address,
                  std::shared_ptr<Encoder> encoder, PoolOwner& owner);
 
-  // One of the first connections.
+  // A base connection.
   Connection& by_affinity(uint64_t affinity);
-  // A connection that is served by that shard, or null. Several share by affinity.
+  // A connection served by that shard, or null. If there are several, the affinity selects one.
   Connection* by_shard(uint32_t shard, uint64_t affinity);
-  // Opens connections until every shard has one, within bounds; cheap when there is nothing to do.
+  // Opens connections until every shard has one, within limits; cheap if there is nothing to do.
   void cover();
-  // Of the node; 0: not known yet, or there is more than one node.
+  // The node's number of shards; 0: unknown, or there is more than one node.
   uint32_t shards() const { return shards_; }
   void close();
   ConnectionStats stats() const;
@@ -65,7 +63,7 @@ class ConnectionPool final : private ConnectionOwner {
   bool on_one_node(const Connection& connection) const;
   bool meet(const Connection& connection);
   size_t missing_shards() const;
-  // Out of the pool, to end by itself.
+  // Removes a connection, which ends by itself.
   void let_go(std::shared_ptr<Connection> connection);
   void purge();
 
@@ -76,15 +74,15 @@ class ConnectionPool final : private ConnectionOwner {
   PoolOwner& owner_;
   Random random_;
   std::vector<std::shared_ptr<Connection>> base_;
-  std::vector<std::shared_ptr<Connection>> extra_;    // each the one of its shard
-  std::vector<std::shared_ptr<Connection>> probes_;   // connecting, shard not known
+  std::vector<std::shared_ptr<Connection>> extra_;    // the one connection of its shard
+  std::vector<std::shared_ptr<Connection>> probes_;   // connecting, shard not yet known
   std::vector<std::shared_ptr<Connection>> retired_;  // ending
-  std::vector<std::vector<Connection*>> by_shard_;    // ready ones
+  std::vector<std::vector<Connection*>> by_shard_;    // ready connections
   uint32_t shards_ = 0;
-  uint64_t instance_ = 0;  // of the node that shards_ and by_shard_ are of; 0: not told
+  uint64_t instance_ = 0;  // the node that shards_ and by_shard_ belong to; 0: not reported
   size_t probes_left_ = 0;
-  int64_t probe_from_us_ = 0;  // probes_left_ is filled again then
-  ConnectionStats ended_;      // of those that are gone
+  int64_t probe_from_us_ = 0;  // when probes_left_ is refilled
+  ConnectionStats ended_;      // totals of closed connections
 };
 
 }  // namespace cellar::client

@@ -1,4 +1,4 @@
-// A client on an io_context of your own:
+// A client on the program's own io_context:
 //
 //   asio::io_context context;
 //   client::Client cellar(client::context_env(context), {.address = "127.0.0.1:7420"});
@@ -17,7 +17,7 @@
 
 namespace cellar::client {
 
-// What it makes lives as long as a connection uses it.
+// The returned services live as long as a connection uses them.
 inline ClientEnv context_env(asio::io_context& context) {
   struct Parts {
     explicit Parts(asio::io_context& c) : timers(c), network(c.get_executor(), timers) {}

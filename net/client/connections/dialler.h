@@ -1,5 +1,4 @@
-// Dialler: from an address to a stream that a hello can be said on: TCP, and TLS where the options
-// want it; and the token that goes into the hello.
+// Dialler: connects to an address: TCP, TLS if configured; and reads the token for the hello.
 #pragma once
 
 #include <memory>
@@ -12,16 +11,16 @@
 
 namespace cellar::client {
 
-// One loop. Connections of one client share one, and so the TLS session that the next may resume.
+// One loop. All connections of a client share one, and with it the resumable TLS session.
 class Dialler {
  public:
-  // Errors: INVALID_ARGUMENT (files of the options), UNAUTHENTICATED (a certificate is not
-  // believed, by either side), DEADLINE_EXCEEDED, UNAVAILABLE.
+  // Errors: INVALID_ARGUMENT (files of the options), UNAUTHENTICATED (either side rejects a
+  // certificate), DEADLINE_EXCEEDED, UNAVAILABLE.
   Async<Result<std::unique_ptr<ByteStream>>> connect(Timers& timers, Network& network,
                                                      const ClientOptions& options,
                                                      const Address& address);
-  // The token for a hello on `stream`, read anew from its file each time; empty: none.
-  // FAILED_PRECONDITION when it would travel in plain text to another machine.
+  // The token for a hello on `stream`, read from its file each time; empty: none.
+  // FAILED_PRECONDITION if it would be sent in plain text to another machine.
   static Result<std::string> token_for(const ClientOptions& options, const ByteStream& stream);
 
  private:
@@ -30,7 +29,7 @@ class Dialler {
   std::shared_ptr<const TlsContext> context_;
 };
 
-// The first line of a token's file. NOT_FOUND, INVALID_ARGUMENT name the file.
+// The first line of a token file. NOT_FOUND and INVALID_ARGUMENT name the file.
 Result<std::string> read_token_file(const std::string& path);
 
 }  // namespace cellar::client

@@ -175,13 +175,13 @@ bool Dispatcher::takes_back(Call& call, const Error& error, Ending ending,
   if (error.applied == Applied::maybe_applied) call.in_doubt_ = true;
   const Request& request = call.request_;
   if (ending == Ending::unreachable) {
-    // Perhaps it is elsewhere by now: the next request asks at home.
+    // The table may have moved: the next request asks the configured node.
     const auto at = tables_.find(request.part(request.table));
     if (at != tables_.end()) at->second->owner.clear();
     return false;
   }
   if (error.code == Errc::not_found && request.table.size > 0) {
-    // It may be made anew, with other tablets.
+    // The table may be recreated with other tablets.
     if (auto at = tables_.find(request.part(request.table)); at != tables_.end()) {
       at->second->map.clear();
     }
@@ -219,7 +219,7 @@ void Dispatcher::settled(Call& call, bool answered) {
   admit_parked();
 }
 
-// ---- where to ----
+// ---- routing ----
 
 void Dispatcher::send(Call& call) {
   Connection& connection = choose(call);
@@ -238,7 +238,8 @@ void Dispatcher::redirect(Call& call, const wire::TabletHint& hint) {
   send(call);
 }
 
-// Once a call: the second refusal of this kind waits as any other does, until the nodes agree.
+// Followed once per call: a second refusal of this kind is retried with a pause until the nodes
+// agree.
 bool Dispatcher::follow_owner(Call& call, const std::string& owner) {
   if (call.request_.table.size == 0 || call.redirects_ > 0) return false;
   if (owner_at(owner) == nullptr || !call.renew()) return false;
@@ -252,7 +253,7 @@ bool Dispatcher::follow_owner(Call& call, const std::string& owner) {
   return true;
 }
 
-// Null: no address, or there are kMaxOwners already.
+// Null: no address, or kMaxOwners are in use.
 Dispatcher::Owner* Dispatcher::owner_at(const std::string& address) {
   if (const auto at = owners_.find(address); at != owners_.end()) return at->second.get();
   const auto parsed = parse_address(address);
@@ -265,8 +266,7 @@ Dispatcher::Owner* Dispatcher::owner_at(const std::string& address) {
   return owners_.emplace(address, std::move(owner)).first->second.get();
 }
 
-// A connection to the other node that has the table of the call; null: it is the one of the
-// options.
+// A connection to the other node that has the table of the call; null: use the configured node.
 Connection* Dispatcher::owner_of(Call& call) {
   if (owners_.empty() || call.request_.table.size == 0) return nullptr;
   const auto at = tables_.find(call.request_.part(call.request_.table));
@@ -350,7 +350,7 @@ std::optional<uint32_t> Dispatcher::shard_of(std::string_view name, Bytes row) {
 Dispatcher::Table& Dispatcher::table_of(std::string_view name) {
   const auto at = tables_.find(name);
   if (at != tables_.end()) return *at->second;
-  // Names that do not exist must not fill the memory; those under fetch come back by themselves.
+  // Unknown table names must not fill the memory; maps being fetched are added again.
   if (tables_.size() >= kMaxTables) tables_.clear();
   return *tables_.emplace(name, std::make_unique<Table>()).first->second;
 }

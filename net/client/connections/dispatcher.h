@@ -1,21 +1,21 @@
-// Dispatcher: every call of a client, from the moment it is asked until it is finished: admission,
-// the connection it goes to, and what follows an attempt that failed.
+// Dispatcher: manages every call of a client from start to finish: admission, choice of the
+// connection, and retries.
 //
-// A call is always in one place: parked (no room), in a connection, or paused (before its next
-// attempt). `charged_bytes_` of it counts against the client's bounds from admission to the end.
+// A call is in exactly one place: parked (over the limits), in a connection, or paused (before its
+// next attempt). Its `charged_bytes_` count against the client's limits from admission to the end.
 //
-// Which connection. A call without a row, or of a table whose map is not known, goes by its
-// affinity to one of the `connections` of the options. After kRouteAfter requests to a table, and
-// if the node has several shards, its map is fetched; then a row's call goes to a connection of its
-// tablet's shard and names tablet and epoch. A refusal with a hint corrects the map and is followed
-// at once, kMaxRedirects times; a tablet that the map does not know makes it be fetched again.
+// Routing. A call without a row, or for a table without a known map, goes by its affinity to one of
+// the `connections` of the options. After kRouteAfter requests to a table, if the node has several
+// shards, its map is fetched; then a row's call goes to a connection of its tablet's shard and
+// names tablet and epoch. A refusal with a hint corrects the map and is followed at once, up to
+// kMaxRedirects times; an unknown tablet causes the map to be fetched again.
 //
-// What holds for order. Writes of one row that are under way at the same time share a connection
-// (`sticky_`), so they apply in the order of the calls, whatever happens to map and connections
-// meanwhile. The exception is a write that is sent again: it may land behind a later one. Who
-// cannot have that waits for each answer, or uses a BatchWriter.
+// Order. Concurrent writes of one row share a connection (`sticky_`), so they apply in the order of
+// the calls, whatever happens to map and connections meanwhile. The exception is a retried write,
+// which may be applied after a later one. Callers that cannot accept that wait for each answer or
+// use a BatchWriter.
 //
-// Serial part: everything; one loop.
+// One loop.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -36,35 +36,36 @@ namespace cellar::client {
 
 struct ClientStats : ConnectionStats {
   uint64_t repeats = 0;    // attempts after the first
-  uint64_t redirects = 0;  // of them, after the hint of a node
-  uint64_t routed = 0;     // requests that went to the shard of their tablet
+  uint64_t redirects = 0;  // of these, caused by a node's hint
+  uint64_t routed = 0;     // requests sent to the shard of their tablet
   uint64_t maps = 0;       // tablet maps fetched
-  uint64_t refused = 0;    // for lack of room in this client
-  size_t pending = 0;      // now: requests taken and not finished
+  uint64_t refused = 0;    // over the limits of this client
+  size_t pending = 0;      // requests now accepted and not finished
   size_t pending_bytes = 0;
 };
 
 class Dispatcher final : public CallOwner, private PoolOwner {
  public:
-  static constexpr uint32_t kMaxRedirects = 4;     // of one call, followed at once
+  static constexpr uint32_t kMaxRedirects = 4;     // per call, followed at once
   static constexpr uint32_t kRouteAfter = 32;      // requests to a table before its map is fetched
-  static constexpr int64_t kMapPauseUs = 100'000;  // between two fetches of one map
-  static constexpr size_t kMaxTables = 1024;       // whose maps are kept
-  static constexpr size_t kMaxOwners = 16;         // other nodes that hints led to
+  static constexpr int64_t kMapPauseUs = 100'000;  // between two fetches of a map
+  static constexpr size_t kMaxTables = 1024;       // with a cached map
+  static constexpr size_t kMaxOwners = 16;         // other nodes named by hints
 
   Dispatcher(ClientEnv env, const ClientOptions& options, std::shared_ptr<Encoder> encoder,
              std::shared_ptr<BlockPool> pool);
   ~Dispatcher();
 
-  // Takes charge of the call: it is finished exactly once, never inside this function.
+  // Starts a call, which finishes exactly once and never inside this function.
   void submit(Call& call);
-  // A call whose answer asks for another attempt after a pause; its deadline and attempts stand.
+  // Repeats a call whose answer requires another attempt after a pause; deadline and attempts are
+  // kept.
   void submit_again(Call& call, int64_t pause_us);
   static void cancel(Call& call);
-  // Fails everything with CANCELLED. Nothing may follow.
+  // Completes all calls with CANCELLED. No calls may follow.
   void close();
 
-  // Where a row's request would go; requests with one number may share a batch. Absent: not known.
+  // The shard of a row's requests; requests with the same number may share a batch. Empty: unknown.
   std::optional<uint32_t> shard_of(std::string_view table, Bytes row);
   RetryPolicy& policy() { return policy_; }
   Timers& timers() { return env_.timers; }
@@ -76,17 +77,17 @@ class Dispatcher final : public CallOwner, private PoolOwner {
     TabletMap map;
     uint64_t requests = 0;
     bool fetching = false;
-    int64_t fetch_from_us = 0;  // not before
-    std::string owner;          // another node has it; empty: the one of the options
+    int64_t fetch_from_us = 0;  // earliest time of the next fetch
+    std::string owner;          // another node that has the table; empty: the configured one
   };
-  // Connections to a node that a hint named.
+  // Connections to a node named by a hint.
   struct Owner {
     ClientOptions options;
     std::optional<ConnectionPool> pool;
   };
   struct Sticky {
     Connection* connection = nullptr;
-    uint32_t writes = 0;  // under way
+    uint32_t writes = 0;  // in progress
   };
 
   bool takes_back(Call& call, const Error& error, Ending ending,
@@ -120,7 +121,7 @@ class Dispatcher final : public CallOwner, private PoolOwner {
   std::shared_ptr<Encoder> encoder_;
   std::shared_ptr<BlockPool> pool_;
   RetryPolicy policy_;
-  std::optional<ConnectionPool> connections_;  // none: the options cannot be
+  std::optional<ConnectionPool> connections_;  // empty: the options are invalid
   std::optional<Error> refused_;
   std::map<std::string, std::unique_ptr<Owner>> owners_;  // by address
   std::map<std::string, std::unique_ptr<Table>, std::less<>> tables_;

@@ -23,7 +23,7 @@ bool TabletMap::correct(Bytes row, const wire::TabletHint& hint) {
   TabletDescription& tablet = tablets_[index_of(row)];
   const bool same = tablet.tablet_id == hint.tablet.value();
   tablet.shard = hint.shard;
-  if (same && hint.epoch.value() < tablet.epoch) return false;  // older than what is known
+  if (same && hint.epoch.value() < tablet.epoch) return false;  // older than the known one
   tablet.epoch = same ? hint.epoch.value() : 0;
   if (same) return false;
   tablet.tablet_id = 0;

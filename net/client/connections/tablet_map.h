@@ -1,5 +1,5 @@
-// TabletMap: where the rows of one table live, as far as this client knows. Filled from a
-// TableDescription, corrected by the hints of a node that refused a stale tablet or epoch.
+// TabletMap: the location of a table's rows as known to this client. Filled from a TableDescription
+// and corrected by hints of a node that refused a stale tablet or epoch.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class TabletMap {
  public:
   struct Place {
     uint32_t shard = 0;
-    uint64_t tablet_id = 0;  // 0: not sure any more; the node finds it
+    uint64_t tablet_id = 0;  // 0: uncertain; the node finds it
     uint64_t epoch = 0;
   };
 
-  // Takes the place of what was known.
+  // Replaces the map.
   void assign(std::vector<TabletDescription> tablets) { tablets_ = std::move(tablets); }
   void clear() { tablets_.clear(); }
   bool known() const { return !tablets_.empty(); }
@@ -27,15 +27,15 @@ class TabletMap {
 
   // REQUIRES: known().
   Place locate(Bytes row) const;
-  // The node says that `row` lives there. A tablet that is known moves; the place of one that is
-  // not (it was split off) is unsure from now on, and answers true: the map should be fetched
+  // The node reports the location of `row`. A known tablet is updated. For an unknown one (it was
+  // split off) the location becomes uncertain and the result is true: the map should be fetched
   // again.
   bool correct(Bytes row, const wire::TabletHint& hint);
 
  private:
   size_t index_of(Bytes row) const;
 
-  std::vector<TabletDescription> tablets_;  // by start
+  std::vector<TabletDescription> tablets_;  // sorted by start
 };
 
 }  // namespace cellar::client

@@ -14,7 +14,7 @@ constexpr uint8_t kTlsMajorVersion = 0x03;
 constexpr size_t kFirstBytes = wire::kPrefaceBytes + wire::kHeaderBytes;
 constexpr int64_t kLingerUs = 200'000;
 
-// Closes the stream when the time is over.
+// Closes the stream at the deadline.
 struct Deadline {
   Deadline(Timers& t, ByteStream& s, int64_t timeout_us)
       : timers(t), stream(s), until_us(t.now_us() + timeout_us), timer(t, &Deadline::expire, this) {
@@ -40,7 +40,8 @@ bool may_be_tls(Bytes begun) {
          (begun.size() < 2 || byte(1) == kTlsMajorVersion);
 }
 
-// Enough to tell TLS from the protocol in plain text; and of the latter preface and first header.
+// Reads enough to distinguish TLS from the plain protocol, and of the latter the preface and first
+// header.
 Async<Result<std::string>> first_bytes(ByteStream& stream) {
   std::string begun;
   std::array<std::byte, kFirstBytes> buffer;
@@ -57,7 +58,7 @@ Async<Result<std::string>> first_bytes(ByteStream& stream) {
   co_return begun;
 }
 
-// What a client of this protocol is told, as the answer to its first request; nothing to others.
+// The error reply to the first request of a plain-text client of this protocol; empty for others.
 std::string plain_refusal(Bytes begun) {
   wire::Preface preface;
   if (begun.size() < kFirstBytes || !wire::parse_preface(begun.substr(0, 16), preface)) return {};
@@ -86,7 +87,7 @@ Async<void> refuse_plain(Deadline& deadline, ByteStream& stream, std::string beg
   const Bytes part = answer;
   const auto written = co_await stream.write({&part, 1});
   if (!written) co_return;
-  // Closing while bytes of the client are unread would take the answer away from it.
+  // Closing with unread bytes of the client would discard the reply.
   deadline.timer.arm_after_us(kLingerUs);
   std::array<std::byte, 4096> rest;
   while (true) {

@@ -1,9 +1,9 @@
-// Opening: the first bytes of a connection, before it is a session. Whatever comes before the
-// preface of PROTOCOL.md is dealt with here, in order: today that is TLS. A proxy's word about who
-// the client is would be read before it, from the same bytes.
+// Opening: the start of a connection before its session. Everything before the preface of
+// PROTOCOL.md is handled here; at present that is TLS. A PROXY header comes earlier
+// (proxy_stage.h).
 //
-// Bounds: the handshake has the time that the hello has (timeouts.handshake), kMaxHandshakes of a
-// shard are under way at one time, others wait in line within their time.
+// Limits: the handshake has the time of the hello (timeouts.handshake). kMaxHandshakes run
+// concurrently per shard; others wait in FIFO order within their time.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace cellar::server {
 
-inline constexpr uint64_t kMaxHandshakes = 64;  // of a shard
+inline constexpr uint64_t kMaxHandshakes = 64;  // per shard
 
 struct Opened {
   std::unique_ptr<ByteStream> stream;
@@ -23,8 +23,8 @@ struct Opened {
   bool resumed = false;
 };
 
-// With TLS. Errors: DEADLINE_EXCEEDED; FAILED_PRECONDITION: the client speaks no TLS (one that
-// speaks the protocol of this node is told so in its words); what tls_handshake() tells.
+// Performs the TLS handshake. Errors: DEADLINE_EXCEEDED; FAILED_PRECONDITION: the client does not
+// use TLS (a plain-text client of the protocol receives an error reply); those of tls_handshake().
 Async<Result<Opened>> open_tls(Timers& timers, Units& handshakes,
                                std::unique_ptr<ByteStream> stream,
                                std::shared_ptr<const TlsContext> tls, int64_t timeout_us);

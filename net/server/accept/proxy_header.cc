@@ -48,7 +48,7 @@ Result<std::string> source_of(Bytes addresses) {
   return format_address(address.to_string(), big_endian16(addresses, 2 * raw.size()));
 }
 
-// The checksum is over the whole header with its own four bytes as zeros.
+// The checksum covers the whole header with its own four bytes as zeros.
 bool crc_matches(Bytes whole, Bytes crc) {
   constexpr Bytes kZeros{"\0\0\0\0", 4};
   const auto at = static_cast<size_t>(crc.data() - whole.data());
@@ -120,11 +120,11 @@ Result<size_t> proxy_header_bytes(Bytes fixed) {
 Result<ProxyHeader> parse_proxy_header(Bytes whole) {
   TRY(const size_t bytes, proxy_header_bytes(whole));
   if (bytes != whole.size()) return fail(Errc::invalid_argument, "PROXY header: it is cut short");
-  // What a proxy says about itself is passed over.
+  // The proxy's own health check: addresses are ignored.
   if ((byte_at(whole, 12) & 0x0f) == kLocal) return ProxyHeader{};
   const uint8_t family = byte_at(whole, 13) >> 4;
   const bool stream = (byte_at(whole, 13) & 0x0f) == kStream;
-  // Of an unspecified family everything but the length is passed over.
+  // For an unspecified family only the length is used.
   if (family == kUnspecified) return ProxyHeader{};
   TRY_VOID(check_tlvs(whole, kProxyFixedBytes + kAddressBytes[family]));
   const Bytes addresses = whole.substr(kProxyFixedBytes);

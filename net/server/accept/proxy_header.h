@@ -1,16 +1,17 @@
-// The PROXY protocol, version 2: what a TCP proxy sends before the first byte of a connection, to
-// tell whose connection it is. A header is 16 fixed bytes and then as many as these announce:
+// The PROXY protocol, version 2: a TCP proxy sends a header before the first byte of a connection
+// to identify the client. The header has 16 fixed bytes and a variable part:
 //
-//   0-11  the signature   12  version 2 and command   13  address family and transport
-//   14-15 bytes that follow, big-endian: addresses and ports by family, then TLVs
+//   0-11   signature
+//   12     version 2 and command
+//   13     address family and transport
+//   14-15  length of the variable part, big-endian: addresses and ports by family, then TLVs
 //
-// Only TCP over IPv4 and IPv6 tells an address here. LOCAL (a proxy's own health check),
-// unspecified families and Unix sockets tell none: the connection's own address stands. Version 1,
-// a line of text without a bound of its own, is refused.
+// Only TCP over IPv4 and IPv6 supplies an address here. For LOCAL (a proxy's own health check),
+// unspecified families and Unix sockets the address of the connection is used. Version 1, an
+// unbounded text line, is refused.
 //
-// A source that is the loopback or the unspecified address is refused: no client of a proxy has it,
-// and the node gives its own machine more than others (tokens in plain text, no bound on
-// connections).
+// A loopback or unspecified source is refused: no client of a proxy has one, and the node gives
+// loopback peers privileges (tokens in plain text, no connection limit).
 #pragma once
 
 #include <cstddef>
@@ -23,25 +24,24 @@ namespace cellar::server {
 
 inline constexpr Bytes kProxySignature{"\r\n\r\n\0\r\nQUIT\n", 12};
 inline constexpr size_t kProxyFixedBytes = 16;
-// Of a whole header. Proxies that tell of TLS add some hundred bytes of TLVs.
+// Size limit of a whole header. Proxies that report TLS add some hundred bytes of TLVs.
 inline constexpr size_t kMaxProxyBytes = 4096;
 
 struct ProxyHeader {
-  std::string source;  // "HOST:PORT" of the client; empty: not told
+  std::string source;  // "HOST:PORT" of the client; empty: not supplied
 };
 
-// Whether `b`, of which any first bytes may be there yet, can still become a header. False for an
-// empty version 1 line, too: looks_like_proxy_v1 tells that one.
+// Whether `b`, a prefix of unknown length, can be the start of a header. False for a version 1 line
+// too, which looks_like_proxy_v1 detects.
 bool may_be_proxy_header(Bytes b);
-// "PROXY " or as much of it as is there, at least one byte.
+// Whether `b` is a nonempty prefix of, or starts with, "PROXY ".
 bool looks_like_proxy_v1(Bytes b);
 
-// The size of the whole header by its fixed bytes. INVALID_ARGUMENT: a signature, version, command
-// or family that cannot be, or more than kMaxProxyBytes.
+// The size of the whole header from its fixed bytes. INVALID_ARGUMENT for an invalid signature,
+// version, command or family, or more than kMaxProxyBytes.
 Result<size_t> proxy_header_bytes(Bytes fixed);
-// REQUIRES: whole.size() == *proxy_header_bytes(whole). INVALID_ARGUMENT: addresses or TLVs that do
-// not fit, a checksum that differs, a source that is
-// loopback or unspecified.
+// REQUIRES: whole.size() == *proxy_header_bytes(whole). INVALID_ARGUMENT for addresses or TLVs that
+// do not fit, a wrong checksum, or a loopback or unspecified source.
 Result<ProxyHeader> parse_proxy_header(Bytes whole);
 
 }  // namespace cellar::server

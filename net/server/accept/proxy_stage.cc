@@ -9,7 +9,7 @@
 namespace cellar::server {
 namespace {
 
-// A stream whose first bytes were read already, or whose peer is another than the socket's.
+// A stream with bytes already read, or with a peer other than the socket's.
 class ProxiedByteStream final : public ByteStream {
  public:
   ProxiedByteStream(std::unique_ptr<ByteStream> inner, std::string unread, std::string peer)
@@ -68,7 +68,7 @@ Async<Result<ProxiedStream>> ProxyStage::run(int64_t timeout_us) {
   co_return opened;
 }
 
-// Receives until so many bytes are there, and not one more.
+// Receives until `until` bytes are present, and no more.
 Async<Result<void>> ProxyStage::receive(size_t until) {
   while (received_.size() < until) {
     const size_t had = received_.size();
@@ -79,7 +79,7 @@ Async<Result<void>> ProxyStage::receive(size_t until) {
     if (!n) co_return std::unexpected(n.error());
     if (*n == 0 && had == 0) co_return fail(Errc::unavailable, "it ended before its first byte");
     if (*n == 0) co_return fail(Errc::invalid_argument, "PROXY header: it is cut short");
-    // What is no header must not be waited for as if it were one.
+    // Bytes that cannot become a header must not be waited for.
     if (!may_be_proxy_header(received_)) co_return Result<void>();
   }
   co_return Result<void>();

@@ -1,12 +1,11 @@
-// ProxyStage: the very first bytes of a connection, before TLS and before a session.
+// ProxyStage: the first bytes of a connection, before TLS and the session.
 //
-// From a peer in one of the networks of `proxy.trusted` the header of the PROXY protocol is taken,
-// if one comes or must come, and the client that it names is the peer from then on. From any other
-// peer nothing is read here, so that a header from there is what it is: bytes that are no preface,
-// which end the connection. What is read here and belongs to what follows is given back to it, byte
-// for byte.
+// From a peer in `proxy.trusted` a PROXY protocol header is read, if one comes or is required; its
+// client then becomes the peer. From other peers nothing is read here, so a header from them is an
+// invalid preface, which ends the connection. Bytes that belong to the next stage are passed on
+// unchanged.
 //
-// It lasts no longer than the handshake may, counts among the shard's connections, and ends with
+// The stage lasts at most the handshake timeout, counts among the shard's connections and ends with
 // the shard.
 #pragma once
 
@@ -22,25 +21,25 @@
 
 namespace cellar::server {
 
-// What came of it: a stream whose peer() is the client.
+// The result: a stream whose peer() is the client.
 struct ProxiedStream {
   std::unique_ptr<ByteStream> stream;
-  std::string via;  // "HOST:PORT" of the proxy that vouched for the peer; empty: none
+  std::string via;  // "HOST:PORT" of the proxy that named the peer; empty: none
 };
 
-// One connection in this stage. Belongs to a loop; lives until its coroutine has ended.
+// One connection in this stage. Belongs to a loop; lives until its coroutine ends.
 class ProxyStage : public boost::intrusive::list_base_hook<
                        boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
-  // `rules` and `timers` outlive it.
+  // `rules` and `timers` must outlive it.
   ProxyStage(std::unique_ptr<ByteStream> stream, const ProxyRules& rules, Timers& timers);
 
-  // Whether anything has to be read at all.
+  // Whether this peer's stream has to be read here.
   static bool needed(const ByteStream& stream, const ProxyRules& rules) {
     return !rules.trusted.empty() && rules.trusted.contains(stream.peer());
   }
-  // Errors: INVALID_ARGUMENT with a sentence about the peer's bytes, UNAVAILABLE when it went
-  // before it said anything, DEADLINE_EXCEEDED, CANCELLED after close().
+  // Errors: INVALID_ARGUMENT with a sentence about the peer's bytes, UNAVAILABLE if the peer closed
+  // without sending, DEADLINE_EXCEEDED, CANCELLED after close().
   Async<Result<ProxiedStream>> run(int64_t timeout_us);
   void close();
   const std::string& peer() const { return peer_; }

@@ -17,11 +17,11 @@ using wire::Frame;
 using wire::fb::Op;
 namespace fb = wire::fb;
 
-// What a request calls its table.
+// How a request names its table.
 struct Named {
-  bool understood = true;  // false: its handler refuses it
-  Bytes name = {};         // empty: it names none
-  uint64_t tablet = 0;     // where it names a tablet alone
+  bool understood = true;  // false: malformed; the handler refuses it
+  Bytes name = {};         // empty: no name
+  uint64_t tablet = 0;     // set if only a tablet is named
 };
 
 template <class Root>
@@ -101,7 +101,7 @@ Named named_in(Op op, Bytes body) {
   }
 }
 
-// These take their table by name alone, whatever the header says.
+// Operations that name their table in the body only, whatever the header contains.
 bool ignores_table_id(Op op) {
   if (op == kReclaim) return true;
   switch (op) {
@@ -130,8 +130,8 @@ const engine::TableEntry* owner_of(const engine::TableMap& tables, uint64_t tabl
   return nullptr;
 }
 
-// The roles held on the table of the request, and what the request called it. Of a table that is
-// not there by its number, those on every table: whoever may not know learns nothing.
+// The roles held on the request's table, and the table as the request names it. For an unknown
+// table id the roles held on all tables apply, so that the reply does not reveal whether it exists.
 struct Held {
   Roles roles;
   std::string shown;
@@ -158,13 +158,13 @@ Held held_on(ShardServer& shard, const security::Principal& who, const Frame& fr
   return held_by_name(who, named.name);
 }
 
-// A list of all tables shows those that may be seen; one of a named table is asked about that one.
+// A list of all tables is filtered; a request for one named table is checked against that table.
 bool lists_all(const Permission& permission, bool names_table) {
   return permission.scope == Scope::list && (!names_table || permission.op == Op::ListTables);
 }
 
-// The roles that a change of each field takes. A field that is not in the table, which a client of
-// a later schema may send, takes all of them.
+// The roles required to change each field. An unknown field, which a client with a later schema may
+// send, requires all of them.
 struct FieldRoles {
   flatbuffers::voffset_t field;
   Roles roles;
@@ -175,7 +175,7 @@ constexpr FieldRoles kAlterFields[] = {
     {fb::AlterTableRequest::VT_ADD, permissions::kAlterSchema.roles, true},
     {fb::AlterTableRequest::VT_ALTER, permissions::kAlterRetention.roles, true},
     {fb::AlterTableRequest::VT_DROP, permissions::kAlterSchema.roles, true},
-    {fb::AlterTableRequest::VT_OPTIONS, {}},  // by what is in it
+    {fb::AlterTableRequest::VT_OPTIONS, {}},  // depends on its contents
     {fb::AlterTableRequest::VT_CLOSE_OLDEST_UNDO_WINDOW, permissions::kAlterRetention.roles},
 };
 constexpr FieldRoles kOptionFields[] = {
@@ -189,9 +189,9 @@ constexpr FieldRoles kOptionFields[] = {
     {fb::TableOptions::VT_BOTTOM_COMPRESSION, permissions::kAlterSchema.roles},
 };
 
-// Of every field that is set, by the vtable of the FlatBuffer: no accessor has to be named.
+// Collects the roles for every set field from the FlatBuffer's vtable, without naming accessors.
 Roles roles_of_fields(const flatbuffers::Table& table, std::span<const FieldRoles> known) {
-  constexpr flatbuffers::voffset_t kFirstField = 4;  // behind the sizes of vtable and table
+  constexpr flatbuffers::voffset_t kFirstField = 4;  // after the sizes of vtable and table
   const auto end =
       flatbuffers::ReadScalar<flatbuffers::voffset_t>(table.GetVTable());  // its size in bytes
   Roles roles;
@@ -257,7 +257,7 @@ void log_change(ShardServer& shard, Session& session, const Frame& frame) {
   const auto op = static_cast<Op>(frame.header.op);
   if (op == Op::ConfirmTime) {
     const auto* confirm = wire::verified<fb::ConfirmTimeRequest>(frame.body);
-    if (confirm == nullptr || !confirm->release()) return;  // only asks
+    if (confirm == nullptr || !confirm->release()) return;  // a query only
   }
   if (frame.header.op == wire::kControlOp) {
     const auto* control = wire::verified<fb::ControlRequest>(frame.body);
@@ -288,7 +288,7 @@ Result<void> check_access_of(ShardServer& shard, const Session& session,
   if (permission == nullptr || permission->scope == Scope::node) {
     return security::allow_node(*who, name, {{Role::admin}});
   }
-  // What AlterTable needs depends on its body: one of its roles, at least.
+  // The roles required for AlterTable depend on its body; any one of them is enough here.
   const Need need{permission->need.roles, true};
   if (header.table_id == 0 || ignores_table_id(static_cast<Op>(header.op))) {
     return security::allow(*who, name, need, who->roles_anywhere(), "any table");
@@ -306,12 +306,12 @@ Result<void> check_access(ShardServer& shard, Session& session, const Frame& fra
   if (who == nullptr) {
     return fail(Errc::unauthenticated, "nobody has logged in on this connection");
   }
-  // What is not in the table is the node's, whatever it is.
+  // An operation without an entry counts as one on the node.
   const std::string name = name_of(frame.header.op);
   if (permission == nullptr || permission->scope == Scope::node) {
     return security::allow_node(*who, name, {{Role::admin}});
   }
-  // Most requests of a connection are for one table, by its number.
+  // Most requests of a connection name the same table by id.
   const bool simple = frame.header.table_id != 0 && !ignores_table_id(op);
   if (simple && session.remembers(frame.header.table_id, shard.tables().version)) {
     if (permission->need.met_by(session.remembered_roles())) return {};

@@ -1,9 +1,9 @@
-// Access: may this request be served? Asked of every request, in one place, before its handler: a
-// handler cannot forget it. A node without principals asks nobody.
+// Access: permission checks. Every request passes them in one place before its handler. Without
+// principals everything is allowed.
 //
-// The table is taken from the request, not from the handler: by the id in the header, or by the
-// name in the body, which is verified for that. A request that the verifier refuses goes on to its
-// handler, which refuses it again and changes nothing.
+// The table comes from the request: from the id in the header or the name in the body, which is
+// verified for that. A request that fails verification is passed to its handler, which refuses it
+// without effect.
 #pragma once
 
 #include "net/server/policy/permissions.h"
@@ -12,32 +12,32 @@
 
 namespace cellar::server {
 
-// UNAUTHENTICATED, PERMISSION_DENIED. The same whether the table exists or not.
+// UNAUTHENTICATED or PERMISSION_DENIED, whether or not the table exists.
 Result<void> check_access(ShardServer& shard, Session& session, const wire::Frame& frame);
-// The same of a request of which only the header is there: refuses a principal that has none of the
-// roles, whatever the body says.
+// The check for a request of which only the header has arrived: refuses a principal that holds none
+// of the roles that any body could require.
 Result<void> check_access_of(ShardServer& shard, const Session& session,
                              const wire::FrameHeader& header);
 
-// The same decision for a principal who asks by another interface (HTTP) for what the operation
-// `op` of the protocol gives. `table`: as the request names it; empty: it names none. `need`: in
-// place of the permission's, where only a part of the operation is asked for. PERMISSION_DENIED.
+// The check for a principal that requests operation `op` through another interface (HTTP). `table`:
+// as the request names it; empty: none. `need`: replaces the permission's, if only part of the
+// operation is requested. PERMISSION_DENIED.
 Result<void> check_access(const security::Principal& who, uint16_t op, Bytes table,
                           std::optional<security::Need> need = std::nullopt);
 
-// What the security log says of a refusal.
+// The security log entry of a refusal.
 security::AuditEvent denial_event(const Session& session, const wire::FrameHeader& header,
                                   const Error& error);
-// Of a request that is served: its answer will be in the log if it changes what logs tell.
+// Makes the session log the reply of a request that the security log covers.
 void log_change(ShardServer& shard, Session& session, const wire::Frame& frame);
 
-// As logs call an operation; one that does not exist by its number.
+// Name of an operation for logs; the number if unknown.
 std::string name_of(uint16_t op);
 
-// Of what is in the request, where the table alone does not tell (AlterTable).
+// The roles that a request requires; those of AlterTable depend on its body.
 security::Need need_of(const Permission& permission, Bytes body);
 
-// For answers that list tables: whether this one is shown. `who`: null where nobody is asked.
+// Whether a list of tables includes this one. `who`: null if authentication is disabled.
 bool is_shown(const security::Principal* who, wire::fb::Op op, Bytes table);
 bool is_shown(const Session& session, wire::fb::Op op, Bytes table);
 

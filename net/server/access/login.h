@@ -1,10 +1,10 @@
-// Login: the hello of a node that has principals. A token proves who it is, or where none is sent
-// the client's certificate.
+// Login: authentication in the hello of a node with principals, by token or, without a token, by
+// client certificate.
 //
-// Bounds: a failed login is answered late, and after AddressTable::kMaxFailures an address is
-// refused unseen for a while; kMaxLogins of a connection may fail, then it is closed. A token that
-// came in plain text from another machine is refused even if it is right: it is nobody's secret any
-// more.
+// Limits: the reply to a failed login is delayed, and after AddressTable::kMaxFailures an address
+// is refused for a while without a check; after kMaxLogins failures a connection is closed. A token
+// received in plain text from another machine is rejected even if valid, because it has been
+// exposed.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ namespace cellar::server {
 
 inline constexpr int kMaxLogins = 3;
 
-// Answers the hello with its refusal, now or later, or leaves it to be greeted (true).
+// Answers the hello with a refusal, now or later (false), or leaves it to be answered by the caller
+// (true).
 bool log_in(ShardServer& shard, Session& session, const wire::FrameHeader& hello, Bytes token,
             std::string_view client_name);
 

@@ -1,4 +1,4 @@
-// The log's line about a slow request: where its time went, whose it was. No key and no value.
+// The log line of a slow request: its stages and client. Contains no keys or values.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace cellar::server {
 
-// A warning of room "slow". The log holds back what repeats too often, so a node where everything
-// is slow does not become slower by saying so.
+// Logs a warning of room "slow". The log suppresses repeats, so an overloaded node is not slowed
+// down further.
 void log_slow_request(const SlowRequest& request, uint32_t shard);
 
 }  // namespace cellar::server

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kVariablePrefix = "CELLAR_";
 constexpr std::string_view kConfigVariable = "CELLAR_CONFIG";
 
-// ["a", "b"] is "a,b": a list, for settings that take one.
+// Joins ["a", "b"] to "a,b", for settings that take a list.
 Result<std::string> join_array(const Setting& setting, const toml::array& array) {
   std::string joined;
   for (const toml::node& node : array) {
@@ -79,7 +79,7 @@ Result<std::string> read_config(const std::string& path) {
   return text.str();
 }
 
-// "NAME" and "value" of each variable that begins with CELLAR_.
+// Name and value of each variable that starts with CELLAR_.
 std::map<std::string, std::string> variables_of(const char* const* environment) {
   std::map<std::string, std::string> found;
   for (; environment != nullptr && *environment != nullptr; ++environment) {
@@ -91,7 +91,7 @@ std::map<std::string, std::string> variables_of(const char* const* environment) 
   return found;
 }
 
-// Short names of other programs come too near to each other to be called misspelt.
+// Shorter names are not judged: those of other programs are too similar by chance.
 constexpr size_t kLettersToJudge = 15;
 constexpr size_t kMisspelt = 2;
 
@@ -125,7 +125,7 @@ Result<void> apply_environment(const std::map<std::string, std::string>& variabl
   return {};
 }
 
-// What the command line holds, before any of it is believed.
+// The parsed command line before validation.
 struct CommandLine {
   CLI::App app{std::string(about_program()), "cellard"};
   std::map<std::string_view, std::string> given;
@@ -164,7 +164,7 @@ void declare(CommandLine& line, const std::vector<ExtraFlag>& extra) {
   for (const ExtraFlag& flag : extra) app.add_option(flag.name, *flag.value, flag.help);
 }
 
-// A page that needs no settings; empty when none was asked for.
+// The page to print instead of serving; empty if none was requested.
 std::string page_of(const CommandLine& line) {
   if (line.version) return fmt::format("cellard {}\n", version());
   if (line.sample_config) return sample_config();

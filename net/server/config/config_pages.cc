@@ -9,11 +9,11 @@ namespace {
 using Kind = Setting::Kind;
 
 struct Section {
-  std::string_view name;  // "" is what stands before the first
+  std::string_view name;  // "" for settings before the first section
   std::string_view about;
 };
 
-// In the order of the pages; a section that is not here follows, without a word about it.
+// In page order. A section that is not listed follows without a description.
 constexpr Section kSections[] = {
     {"", "the node"},
     {"http", "health, metrics, admin API, console"},
@@ -43,7 +43,7 @@ std::string_view key_of(const Setting& setting) {
   return setting.name.substr(setting.name.find('.') + 1);
 }
 
-// Those of kSections, then the others as they come in the table of settings.
+// The sections of kSections, then the others in the order of the settings table.
 std::vector<Section> sections() {
   std::vector<Section> all(std::begin(kSections), std::end(kSections));
   for (const Setting& setting : settings()) {
@@ -64,7 +64,7 @@ std::string toml_string(std::string_view text) {
   return out + '"';
 }
 
-// As TOML.
+// The value as TOML.
 std::string toml_value(const Setting& setting, const ServerOptions& options) {
   const std::string value = value_of(setting, options);
   const bool bare = setting.kind == Kind::flag || setting.kind == Kind::count;

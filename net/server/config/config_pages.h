@@ -1,7 +1,7 @@
-// What is written about the settings, all of it from their one table: the help, the sample file
-// (deploy/cellard.toml), the reference (net/server/CONFIGURATION.md) and what a node was really
-// told. Tests compare both files with what is made here; `cellard --sample-config` and
-// `cellard --config-reference` write them anew.
+// Pages generated from the settings table: the help, the sample file (deploy/cellard.toml), the
+// reference (net/server/CONFIGURATION.md) and the effective configuration. Tests compare both files
+// with the generated text; `cellard --sample-config` and `cellard --config-reference` regenerate
+// them.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ namespace cellar::server {
 
 // The first lines of --help.
 std::string_view about_program();
-// One setting in --help: what it means, its kind, bounds, default and variable.
+// One setting in --help: its meaning, kind, bounds, default and variable.
 std::string help_of(const Setting& setting);
 
 std::string sample_config();
 std::string config_reference();
 
-// Every setting, as TOML that would say the same again; a comment tells where each came from. No
-// setting holds a secret: those are files that settings name.
+// All settings as TOML that reproduces them, with the origin of each in a comment. No setting is a
+// secret: secrets are in files that settings name.
 std::string effective_config(const Config& config);
 
 }  // namespace cellar::server

@@ -1,4 +1,4 @@
-// Exposure: who can reach the node, and whether that is meant so.
+// Exposure: checks that an address reachable by others is intentional and protected.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace cellar::server {
 
-// FAILED_PRECONDITION unless `address` ("HOST:PORT") may be served so: what others can reach needs
-// TLS and principals, or security.insecure. The sentence tells what to set.
+// FAILED_PRECONDITION if `address` ("HOST:PORT") is reachable from other machines without TLS and
+// principals, unless security.insecure is set. The error names the settings.
 Result<void> check_exposure(std::string_view address, const SecurityOptions& security);
 
 }  // namespace cellar::server

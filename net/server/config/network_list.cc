@@ -18,7 +18,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// Whether one of the networks that are no longer than an address holds it.
+// Whether one of the networks, at most as long as an address, contains it.
 template <class Networks, class Address>
 bool any_holds(const Networks& networks, const Address& address) {
   return std::any_of(networks.begin(), networks.end(), [&](const auto& network) {

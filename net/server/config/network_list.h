@@ -1,4 +1,4 @@
-// NetworkList: networks that an operator has named, for "is this address one of them?".
+// NetworkList: a configured list of networks.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ class NetworkList {
  public:
   static constexpr size_t kMaxNetworks = 256;
 
-  // "10.0.0.0/8, fd00::/8, 192.0.2.7": networks or single addresses, with commas between; empty:
-  // none. INVALID_ARGUMENT names the part that is neither.
+  // "10.0.0.0/8, fd00::/8, 192.0.2.7": networks or single addresses separated by commas; empty:
+  // none. INVALID_ARGUMENT names the invalid part.
   static Result<NetworkList> parse(std::string_view text);
-  // As parse() takes it.
+  // In the format of parse().
   std::string to_string() const;
 
   bool empty() const { return v4_.empty() && v6_.empty(); }
-  // "HOST:PORT" with a number as host, as ByteStream::peer() tells it; false for anything else. An
-  // IPv4 address inside an IPv6 one counts as itself.
+  // `peer` is "HOST:PORT" with a numeric host, see ByteStream::peer(); false for anything else. An
+  // IPv4-mapped IPv6 address counts as IPv4.
   bool contains(std::string_view peer) const;
 
  private:

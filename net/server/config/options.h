@@ -1,4 +1,5 @@
-// What a node is told at its start. Filled by config.h from the command line and a TOML file.
+// The options of a node. config.h fills them from the command line, the environment and a TOML
+// file.
 #pragma once
 
 #include <algorithm>
@@ -21,25 +22,25 @@ namespace cellar::server {
 std::string_view version();
 
 struct NetOptions {
-  // Proxies before the node, and the clients that they name (PROXY protocol version 2).
+  // Trusted proxies, whose PROXY protocol headers (version 2) name the client.
   ProxyRules proxy;
-  // Requests of one connection that are being worked on; then its socket is not read. 1 to 256.
+  // Concurrent requests per connection; at the limit its socket is not read. 1 to 256.
   uint32_t in_flight = wire::kMaxInFlight;
-  // Connections of one shard; more are closed at once. 1 to 1,000,000.
+  // Connections per shard; further ones are closed at once. 1 to 1,000,000.
   uint32_t connections = 10'000;
-  // A connection that says nothing for this long is closed; 0: never.
+  // Idle time after which a connection is closed; 0: never.
   int64_t idle_timeout_us = 900'000'000;
-  // Until the preface and a hello must be complete.
+  // Time for the preface and hello.
   int64_t handshake_timeout_us = 5'000'000;
-  // A frame that was begun, or an answer that is not taken, must move on within this.
+  // Longest time without progress of a partial frame or an unread reply.
   int64_t stall_timeout_us = 30'000'000;
-  // What a stopping node waits for requests in flight.
+  // How long a stopping node waits for requests in flight.
   int64_t drain_timeout_us = 10'000'000;
-  // How long a node that was told to stop goes on serving while it says that it drains, so that
-  // proxies turn elsewhere; less when no connection is left. 0 to 10 min.
+  // How long a stopping node still serves while it reports draining, so that proxies switch;
+  // shorter if no connection is left. 0 to 10 min.
   int64_t drain_within_us = 5'000'000;
-  // A request that took this long is kept among the slow ones, with where its time went; 0: none
-  // is. 0 to 10 min.
+  // Requests that take at least this long are recorded as slow, with the time per stage; 0: none. 0
+  // to 10 min.
   int64_t slow_request_us = 100'000;
 };
 
@@ -51,33 +52,32 @@ struct LogOptions {
 // The HTTP listener: health, metrics, admin API, console (net/http).
 struct HttpOptions {
   std::string listen = "127.0.0.1:7421";  // empty: none
-  // Names by which a browser or a scraper may call it, beside addresses and localhost; blanks
-  // between them.
+  // Accepted Host names besides addresses and localhost, separated by blanks.
   std::string hosts;
 };
 
 struct BackupOptions {
-  // Where backups may lie, absolute paths separated by commas, and what is below them; empty: none
-  // may be taken.
+  // Absolute paths separated by commas: backups may lie in or below these directories; empty:
+  // backups are disabled.
   std::string directories;
-  // What a job reads and writes a second; 0: no bound. 0 to 1 TiB.
+  // Bytes per second that a job reads and writes; 0: no limit. 0 to 1 TiB.
   uint64_t rate_bytes_per_s = 64u << 20;
 };
 
 struct DiskOptions {
-  // With less than this left on the disk of data_dir, requests that add data are refused; what is
-  // left is for deletes, flushes and merges. 0: none is kept. 0 to 1 TiB.
+  // If less than this is free on the disk of data_dir, requests that add data are refused; the rest
+  // is for deletes, flushes and merges. 0: no reserve. 0 to 1 TiB.
   uint64_t reserve_bytes = 512u << 20;
 };
 
 struct ServerOptions {
   std::string data_dir;
   std::string listen = "127.0.0.1:7420";
-  // "HOST:PORT" by which clients reach this node from where they are; empty: not told.
+  // "HOST:PORT" at which clients reach this node; empty: not announced.
   std::string advertise;
-  // Which of several nodes has which tables; this one is `advertise`.
+  // Assignment of tables to independent nodes; this node is `advertise`.
   TableOwners owners;
-  // Answers a proxy's agent check (agent_check.h); empty: none.
+  // Address of the agent check for proxies (agent_check.h); empty: none.
   std::string agent_listen;
   uint32_t shards = 0;  // 0: as many as cores
   bool pin = true;
@@ -92,7 +92,7 @@ struct ServerOptions {
   SecurityOptions security;
 };
 
-// The largest body that a node with these limits accepts: a row mutation and what surrounds it.
+// The largest body that a node with these limits accepts: a row mutation with its overhead.
 inline uint32_t frame_bytes(const engine::EngineOptions& engine) {
   const size_t wanted =
       std::max<size_t>(engine.limits.row_bytes, engine.limits.cell_bytes) + (size_t{1} << 20);

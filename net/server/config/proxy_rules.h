@@ -1,4 +1,4 @@
-// Which proxies a node believes.
+// The proxies whose headers a node accepts.
 #pragma once
 
 #include "net/server/config/network_list.h"
@@ -6,8 +6,8 @@
 namespace cellar::server {
 
 struct ProxyRules {
-  NetworkList trusted;    // may send a PROXY header
-  bool required = false;  // and must
+  NetworkList trusted;    // networks that may send a PROXY header
+  bool required = false;  // they must send one
 };
 
 }  // namespace cellar::server

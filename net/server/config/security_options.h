@@ -1,4 +1,4 @@
-// What a node is told about its safety. See SECURITY.md.
+// Security settings of a node. See SECURITY.md.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 namespace cellar::server {
 
 struct SecurityOptions {
-  // Serve an address that others can reach without TLS and principals.
+  // Permits an address reachable by others without TLS and principals.
   bool insecure = false;
-  // PEM files. With a certificate and its key connections are TLS; with `client_ca` certificates of
-  // clients are asked for, which prove who they are.
+  // PEM files. `certificate` and `key` enable TLS; `client_ca` enables authentication by client
+  // certificates.
   std::string certificate;
   std::string key;
   std::string client_ca;
-  // TOML file of principals; empty: nobody is asked who he is.
+  // TOML file of principals; empty: authentication is disabled.
   std::string principals;
-  // The security log goes on in another file after so many bytes.
+  // Size at which the security log starts a new file.
   uint64_t audit_file_bytes = 64u << 20;
-  // Files of the security log that are kept.
+  // Number of security log files kept.
   uint32_t audit_files = 16;
 
   bool tls() const { return !certificate.empty() || !key.empty(); }

@@ -97,7 +97,7 @@ Result<engine::IndexParts> parse_index_parts(std::string_view text) {
   return fail(Errc::invalid_argument, "'{}' is none of automatic, always, never", text);
 }
 
-// A setting that is one of a few words: `name_of` and `parse` go between word and value.
+// A setting with a fixed set of words; `name_of` and `parse` convert between word and value.
 template <class Field, class Name, class Parse>
 Setting choice(std::string_view name, Field field, Name name_of, Parse parse, std::string_view help,
                Change change = Change::restart) {
@@ -168,7 +168,7 @@ Setting optional_address(std::string_view name, Field field, std::string_view he
   return s;
 }
 
-// What a node that stands behind a proxy is told of it.
+// Settings of a node behind a proxy.
 void add_proxy(std::vector<Setting>& all) {
   all.push_back(optional_address("advertise", FIELD(advertise),
                                  "HOST:PORT by which clients reach this node, told in the hello"));

@@ -1,6 +1,6 @@
-// Settings: everything an operator may set, in one table. From it come the flags, the names in the
-// environment, the keys of the configuration file, the bounds, the help, what a reload may change,
-// the sample file (deploy/cellard.toml) and the reference (CONFIGURATION.md); see config_pages.h.
+// Settings: the table of all configuration settings. It defines the flags, environment variables,
+// keys of the configuration file, bounds, help, reloadability, the sample file
+// (deploy/cellard.toml) and the reference (CONFIGURATION.md); see config_pages.h.
 #pragma once
 
 #include <functional>
@@ -15,22 +15,22 @@ namespace cellar::server {
 
 struct Setting {
   enum class Kind : uint8_t { text, flag, count, bytes, duration };
-  // When another value takes force: at the next start, or with a reload while the node serves.
+  // When a new value takes effect: at the next start, or with a reload.
   enum class Change : uint8_t { restart, reload };
 
   std::string_view name;  // "memory.total": the key in the file; the flag is --memory-total
   Kind kind;
   std::string_view help;
-  int64_t min = 0;  // counts, bytes, microseconds
+  int64_t min = 0;  // for counts, bytes, microseconds
   int64_t max = 0;
-  std::function<std::string(const ServerOptions&)> text_of;  // text
+  std::function<std::string(const ServerOptions&)> text_of;  // for text
   std::function<Result<void>(ServerOptions&, std::string_view)> set_text;
-  std::function<int64_t(const ServerOptions&)> number_of;  // all else
+  std::function<int64_t(const ServerOptions&)> number_of;  // for all other kinds
   std::function<void(ServerOptions&, int64_t)> set_number;
   Change change = Change::restart;
 };
 
-// More than this an operator cannot keep in mind.
+// A larger number would be too much for an operator.
 inline constexpr size_t kMaxSettings = 64;
 
 std::span<const Setting> settings();
@@ -42,25 +42,25 @@ std::string_view nearest_setting(std::string_view name);
 std::string flag_of(const Setting& setting);
 // "CELLAR_MEMORY_TOTAL" for "memory.total".
 std::string variable_of(const Setting& setting);
-// Its value in `options`, as apply() takes it: "64MiB", "100ms", "true", "auto".
+// The value in `options`, in the format of apply(): "64MiB", "100ms", "true", "auto".
 std::string value_of(const Setting& setting, const ServerOptions& options);
-// The default with its unit, for people.
+// The default with its unit, for display.
 std::string default_of(const Setting& setting);
-// "64KiB to 1GiB"; empty where there are no bounds (text, true or false).
+// "64KiB to 1GiB"; empty if there are no bounds (text, true or false).
 std::string bounds_of(const Setting& setting);
-// What its numbers count, for people: "size", "duration", "count", "true or false", "text".
+// The kind of value, for display: "size", "duration", "count", "true or false", "text".
 std::string_view kind_name(Setting::Kind kind);
 
-// `value` as text, as it stands on the command line or as a string in the file: "64MiB", "100ms",
-// "true", "4". INVALID_ARGUMENT names the setting and its bounds.
+// `value` as written on the command line or as a string in the file: "64MiB", "100ms", "true", "4".
+// INVALID_ARGUMENT names the setting and its bounds.
 Result<void> apply(const Setting& setting, std::string_view value, ServerOptions& options);
 Result<void> apply(const Setting& setting, int64_t value, ServerOptions& options);
 
-// How many letters must be put in, left out or replaced to make one of the other.
+// The number of letters to insert, delete or replace to turn one into the other.
 size_t edit_distance(std::string_view a, std::string_view b);
 
-// "64MiB" or a plain number of bytes; "100ms" (us, ms, s, m, h, d): a duration without its unit is
-// refused, because half of the readers would take it for seconds. For people and back.
+// "64MiB" or a plain number of bytes; "100ms" (us, ms, s, m, h, d). A duration without a unit is
+// refused, because it would often be taken for seconds. In both directions.
 Result<int64_t> parse_size(std::string_view text);
 Result<int64_t> parse_duration_us(std::string_view text);
 std::string format_size(int64_t bytes);

@@ -1,8 +1,8 @@
-// TableOwners: which of several independent nodes has which tables, as an operator has listed it.
+// TableOwners: the configured assignment of tables to independent nodes.
 //
-// Every node of a group is given the same list. One that is asked for a table of another refuses
-// with the other's address, and nothing was done: so a write that a proxy led to the wrong node
-// (the right one was down) is not taken there, where nobody would look for it later.
+// Every node of a group has the same list. A node refuses a request for another node's table,
+// without effect and with the other's address. A write that a proxy sends to the wrong node,
+// because the right one is down, is therefore not stored where later reads would miss it.
 #pragma once
 
 #include <string>
@@ -17,15 +17,15 @@ class TableOwners {
  public:
   static constexpr size_t kMaxEntries = 256;
 
-  // "events=10.0.0.11:7420, users*=10.0.0.12:7420": names of tables, or beginnings of names with an
-  // asterisk behind them, with commas between; empty: none. INVALID_ARGUMENT names what is wrong.
+  // "events=10.0.0.11:7420, users*=10.0.0.12:7420": table names, or prefixes followed by an
+  // asterisk, separated by commas; empty: none. INVALID_ARGUMENT names the fault.
   static Result<TableOwners> parse(std::string_view text);
-  // As parse() takes it.
+  // In the format of parse().
   std::string to_string() const;
 
   bool empty() const { return entries_.empty(); }
-  // The node that has the table: the entry of that name, else the longest beginning; null: not
-  // listed, every node may have its own.
+  // The node of the table: the entry of that name, else of the longest prefix. Null: not listed,
+  // any node may have a table of that name.
   const std::string* find(std::string_view table) const;
 
  private:

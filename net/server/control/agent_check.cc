@@ -31,7 +31,7 @@ std::string agent_answer(NodeState state, double busy) {
     case NodeState::ready:
       break;
   }
-  // Never 0, which would take the node out; in steps, so that a proxy does not move for nothing.
+  // Never 0, which would remove the node; in steps, so that a proxy does not react to noise.
   constexpr int kStep = 5;
   const int idle = 100 - static_cast<int>(std::clamp(busy, 0.0, 1.0) * 100);
   return fmt::format("ready up {}%\n", std::max(kStep, (idle + kStep / 2) / kStep * kStep));
@@ -58,7 +58,7 @@ Async<void> AgentCheck::stop() {
   while (accepting_ || open_ > 0) co_await ended_.wait();
 }
 
-// Between two questions, or over the last second when they come faster.
+// The share since the previous check, or over the last second if checks come faster.
 double AgentCheck::busy() {
   const int64_t now_us = timers_.now_us();
   const int64_t passed_us = now_us - looked_us_;
@@ -88,7 +88,7 @@ Async<void> AgentCheck::accept_loop() {
   ended_.notify_all();
 }
 
-// A line of a few bytes fits into any socket's buffer: who does not take it is closed all the same.
+// The line fits into any socket buffer; a peer that does not read it is closed all the same.
 Async<void> AgentCheck::answer(std::unique_ptr<ByteStream> stream) {
   const std::string line = agent_answer(readiness_.state(), busy());
   const Bytes part = line;

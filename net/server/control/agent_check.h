@@ -1,12 +1,12 @@
-// AgentCheck: answers a proxy's agent check: one line for each connection, then it is closed.
+// AgentCheck: answers a proxy's agent check with one line per connection, then closes it.
 //
-//   ready up 75%       takes work; the share by how busy the node was over the last second
-//   drain              finishes what it has, takes nothing new
-//   down#read-only     (or disk-hung, broken) cuts
+//   ready up 75%       accepts work; the percentage is the idle share of the last second
+//   drain              finishes existing work, accepts no new work
+//   down#read-only     (or disk-hung, broken) connections are cut
 //   maint              starting
 //
-// These are HAProxy's words. Nothing is read, nothing is said about the node but this, so the port
-// needs no more protection than /healthz. One loop.
+// The words are HAProxy's. Nothing is read and nothing else is disclosed, so the port needs no more
+// protection than /healthz. One loop.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@
 
 namespace cellar::server {
 
-// What the check says; `busy` is a share of the node's processors, 0 to 1.
+// The line; `busy` is the busy share of the node's processors, 0 to 1.
 std::string agent_answer(NodeState state, double busy);
 
 class AgentCheck {
  public:
-  static constexpr uint32_t kMaxConnections = 64;  // at one time; more are closed unanswered
+  static constexpr uint32_t kMaxConnections = 64;  // concurrent; more are closed without a reply
   static constexpr int64_t kWriteTimeoutUs = 1'000'000;
   static constexpr int64_t kBusyWindowUs = 1'000'000;
 
-  // All outlive stop(). `processors`: how many this node may keep busy, its shards.
+  // All arguments must outlive stop(). `processors`: how many the node may use, its shards.
   AgentCheck(ShardExecutor executor, Timers& timers, std::unique_ptr<Listener> listener,
              const Readiness& readiness, uint32_t processors);
 
@@ -52,7 +52,7 @@ class AgentCheck {
   Notify ended_;
   bool accepting_ = false;
   int64_t looked_us_ = 0;
-  int64_t processor_us_ = 0;  // used by the process, when it was looked
+  int64_t processor_us_ = 0;  // CPU time of the process at the last look
   double busy_ = 0;
 };
 

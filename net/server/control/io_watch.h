@@ -1,6 +1,6 @@
-// IoWatch: whether the disk answers one shard. It looks at every beat of the shard how old the
-// oldest read, write or sync in flight is. From kHungUs on the disk hangs: the node is not ready
-// (readiness.h), and the log tells when a hang begins and ends, once each.
+// IoWatch: detects a disk that does not respond to one shard. At every beat it checks the age of
+// the oldest read, write or sync in flight. From kHungUs on the disk counts as hung: the node is
+// not ready (readiness.h), and the log records the start and end of the hang.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ class IoWatch {
  public:
   static constexpr int64_t kHungUs = 5'000'000;
 
-  // On the shard's loop; `fs` outlives it.
+  // Call on the shard's loop; `fs` must outlive it.
   IoWatch(FileSystem& fs, ShardId shard) : fs_(fs), shard_(shard) {}
 
-  // `now_us`: of a steady clock. Accurate to the time between two looks.
+  // `now_us`: from a steady clock. The precision is the interval between calls.
   void look(int64_t now_us);
   bool hung() const { return hung_; }
-  // As of the last look; 0: nothing is in flight for longer than since the look before.
+  // At the last look; 0: nothing has been in flight since the previous look.
   int64_t oldest_us() const { return oldest_us_; }
 
  private:

@@ -1,4 +1,4 @@
-// NodeControl: what an operator tells a node that serves, by whichever door he comes.
+// NodeControl: operator commands to a running node, from any interface.
 #pragma once
 
 namespace cellar::server {
@@ -6,8 +6,8 @@ namespace cellar::server {
 class Readiness;
 class ReloadDesk;
 
-// Both outlive the shards; `reloads` is the home shard's. Null: the node is part of a program that
-// has no such thing.
+// Both must outlive the shards; `reloads` belongs to the home shard. Null: the program does not
+// provide it.
 struct NodeControl {
   Readiness* readiness = nullptr;
   ReloadDesk* reloads = nullptr;

@@ -14,7 +14,7 @@ struct ConditionRow {
   std::string (*reason)(ShardId shard);
 };
 
-// Worst first: the first that holds on any shard is the node's state.
+// Worst first: the first condition that holds on any shard determines the node's state.
 constexpr ConditionRow kConditions[] = {
     {Condition::clock_lags, NodeState::clock_lags,
      [](ShardId) {
@@ -38,7 +38,7 @@ constexpr ConditionRow kConditions[] = {
 
 }  // namespace
 
-// A condition that holds, and the first shard that it holds on.
+// A condition that holds, and the first shard with it.
 struct Readiness::Found {
   const ConditionRow* row = nullptr;  // null: none holds
   ShardId shard{0};
@@ -96,7 +96,7 @@ Readiness::Found Readiness::worst_condition() const {
 
 NodeState Readiness::state() const {
   if (shards_ == 0) return stopping_ ? NodeState::draining : NodeState::starting;
-  // What stops takes its shards apart, so that they beat no more.
+  // A stopping node ends its shards, so missing beats are normal.
   if (!stopping_ && silent_for(kBrokenUs)) return NodeState::broken;
   if (stopping_ || drained_) return NodeState::draining;
   const Found found = worst_condition();
@@ -110,7 +110,7 @@ std::string Readiness::reason() const {
 }
 
 std::string Readiness::cause() const {
-  // Between two looks a shard may have changed: each case answers by what it finds now.
+  // The state may change between two calls, so each case reads its condition again.
   switch (state()) {
     case NodeState::starting:
       return "the node opens its data and does not listen yet";

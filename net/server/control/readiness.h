@@ -1,27 +1,26 @@
-// Readiness: what a node is to those outside who decide whether to send it work: health checks,
-// proxies, service managers. One for a process, made before anything of the node is, destroyed
-// after all of it. Whoever asks is told the worst of what holds, in this order:
+// Readiness: the node's state for health checks, proxies and service managers. One per process,
+// created before and destroyed after everything of the node. It reports the worst state that holds,
+// in this order:
 //
-//   starting   not every shard listens yet                  Server, when it has opened everything
-//   broken     a shard's loop has not turned for long       ShardBeat, by staying away
-//   draining   it was told to stop, or to take no new work  run_node on a signal; an operator
-//   clock_lags trusted time lags too far behind, reads are  ShardBeat of shard 0
-//              refused
-//   read_only  a shard takes no writes: its log or the      ShardBeat
-//              manifest failed, or the disk had no room
-//              for the start
-//   disk_hung  the disk does not answer a shard             ShardBeat
-//   ready      none of that
+//   starting   not every shard listens yet                  set by: Server, when all is open
+//   broken     a shard's loop has not turned for long       ShardBeat, by not beating
+//   draining   told to stop or to accept no new work        run_node on a signal; an operator
+//   clock_lags trusted time lags too far, reads are refused ShardBeat of shard 0
+//   read_only  a shard accepts no writes: its log or the    ShardBeat
+//              manifest failed, or the disk was too full
+//              at the start
+//   disk_hung  the disk does not respond to a shard         ShardBeat
+//   ready      none of these
 //
-// The states between draining and ready are conditions of a shard that beats. To add one: an
+// The states between draining and ready are conditions of a shard that beats. A new one needs an
 // enumerator of Condition and of NodeState, a row of kConditions (readiness.cc), and a line where
 // the shard's conditions are gathered (Server::start_beats).
 //
-// Broken comes before draining, so that a proxy that drains softly cuts what will not end by
-// itself. A drain that an operator asked for can be taken back; a stop cannot.
+// Broken precedes draining, so that a proxy that drains gracefully cuts connections that cannot end
+// by themselves. An operator's drain can be reverted, a stop cannot.
 //
-// Any thread may set and ask; nothing here waits. What was set a moment ago on another thread may
-// be seen a moment later.
+// Thread-safe and non-blocking. A change on one thread may become visible on another slightly
+// later.
 #pragma once
 
 #include <array>
@@ -53,7 +52,7 @@ inline constexpr NodeState kNodeStates[] = {
 // "starting", "ready", "read-only", "disk-hung", "broken", "draining", "clock-lags".
 std::string_view name_of(NodeState state);
 
-// What keeps work away from a shard whose loop turns, worst first.
+// Conditions of a shard whose loop turns but that should get no work, worst first.
 enum class Condition : uint8_t { clock_lags, read_only, disk_hung };
 inline constexpr Condition kLastCondition = Condition::disk_hung;
 
@@ -77,38 +76,38 @@ class Conditions {
 
 class Readiness {
  public:
-  // How often a shard beats; when one that does not is called stuck (it is alive, /healthz says no)
-  // and when the node is broken.
+  // The beat interval; the silence after which a shard is stuck (alive, but /healthz fails), and
+  // after which the node is broken.
   static constexpr int64_t kBeatUs = 500'000;
   static constexpr int64_t kStuckUs = 4'000'000;
   static constexpr int64_t kBrokenUs = 10'000'000;
 
-  // `clock` must go on by itself, whatever tests do to the node's; it outlives this.
+  // `clock` must outlive this and advance by itself, even if tests stop the node's clock.
   explicit Readiness(const Clock& clock) : clock_(clock) {}
   Readiness(const Readiness&) = delete;
   Readiness& operator=(const Readiness&) = delete;
 
-  // ---- set ----
-  // Every shard listens. From here on they beat.
+  // ---- setters ----
+  // Every shard listens; from here on shards beat.
   void serve(uint32_t shards);
-  // It will end; its sessions are told to go once the drain's time is over.
+  // The node stops; its sessions get a goaway when the drain time is over.
   void stop() { stopping_ = true; }
-  // It was started read-only, and why. Before serve().
+  // The node was started read-only, for this reason. Call before serve().
   void start_read_only(std::string why) { read_only_start_ = std::move(why); }
-  // An operator's wish: nothing new should come, until it is taken back.
+  // An operator's drain; reversible.
   void drain(bool yes) { drained_ = yes; }
   void beat(ShardId shard, Conditions conditions);
-  // How far trusted time lags because an anchor is missing; shard 0 says so before it beats.
+  // Lag of trusted time due to a missing anchor; shard 0 sets it before it beats.
   void set_clock_lag(int64_t lag_us) { clock_lag_us_ = lag_us; }
 
-  // ---- asked ----
+  // ---- getters ----
   NodeState state() const;
-  // Why it is in that state, and by how much trusted time lags, a sentence without a full stop.
+  // The reason for the state and the lag of trusted time, a sentence without full stop.
   std::string reason() const;
-  // A shard whose loop has not turned within kStuckUs; none while the node starts.
+  // A shard whose loop has not turned within kStuckUs; empty while the node starts.
   std::optional<ShardId> stuck_shard() const { return silent_for(kStuckUs); }
   bool stopping() const { return stopping_; }
-  // Why it was started read-only; empty: it was not. REQUIRES: serve() was called.
+  // The reason for a read-only start; empty if it was normal. REQUIRES: serve() was called.
   const std::string& read_only_start() const { return read_only_start_; }
   bool drained_by_operator() const { return drained_; }
   int64_t made_us() const { return made_us_; }
@@ -127,17 +126,17 @@ class Readiness {
   const Clock& clock_;
   const int64_t made_us_ = clock_.boot_us();
   std::string read_only_start_;
-  std::atomic<uint32_t> shards_ = 0;  // 0: it starts
+  std::atomic<uint32_t> shards_ = 0;  // 0: starting
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> drained_ = false;
   std::atomic<int64_t> clock_lag_us_ = 0;
   std::array<Beat, Mailbox::kMaxShards> beats_;
 };
 
-// Lets a shard beat for as long as it lives, on the shard's loop.
+// Sends a shard's beats for its lifetime, on the shard's loop.
 class ShardBeat {
  public:
-  // Asked at every beat.
+  // Called at every beat.
   using Look = Conditions (*)(void* context);
   ShardBeat(Readiness& readiness, ShardId shard, Timers& timers, Look look, void* context);
 

@@ -1,5 +1,5 @@
-// Reload: another configuration for a node that serves. What may change while it serves does, all
-// of it or nothing; what may not is named and waits for the next start.
+// Reload: applies another configuration to a running node. Either all reloadable changes take
+// effect or none; the others are reported and wait for a restart.
 #pragma once
 
 #include <string>
@@ -17,14 +17,14 @@ struct ChangedSetting {
 };
 
 struct ReloadPlan {
-  ServerOptions options;                     // as running, with what a reload may change
-  std::vector<ChangedSetting> changed;       // in force from now on
-  std::vector<ChangedSetting> need_restart;  // wanted, and not in force
+  ServerOptions options;                     // as running, with the reloadable changes
+  std::vector<ChangedSetting> changed;       // now in force
+  std::vector<ChangedSetting> need_restart;  // requested, but not in force
 
-  bool changes(std::string_view prefix) const;  // whether a changed name begins so
+  bool changes(std::string_view prefix) const;  // any changed name has this prefix
 };
 
-// What `wanted` changes of `running`. Plain comparison: both are valid.
+// The difference between `running` and `wanted`; both must be valid.
 ReloadPlan plan_reload(const ServerOptions& running, const ServerOptions& wanted);
 
 }  // namespace cellar::server

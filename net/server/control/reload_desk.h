@@ -1,8 +1,8 @@
-// ReloadDesk: where a reload is asked for on a shard. Only the program's main thread may do one (it
-// reads files and stops every shard for a moment); it looks here between two signals and leaves on
-// the home shard what came of it. Several who ask before it looks share one reload.
+// ReloadDesk: queue of reload requests. Only the program's main thread can reload, because it reads
+// files and stops every shard for a moment. It polls this desk between signals and posts the result
+// on the home shard. Requests that arrive before it polls share one reload.
 //
-// Of the home shard, but for wanted(), which any thread may ask.
+// Belongs to the home shard; wanted() is thread-safe.
 #pragma once
 
 #include <atomic>
@@ -17,24 +17,24 @@ namespace cellar::server {
 
 class ReloadDesk {
  public:
-  // ---- who asks ----
-  // Returns when it is done. FAILED_PRECONDITION: something is wrong with the configuration, and
-  // nothing of it is in force; UNAVAILABLE: the node starts or ends.
+  // ---- requesters ----
+  // Returns when the reload is done. FAILED_PRECONDITION: the configuration is invalid and not
+  // applied; UNAVAILABLE: the node is starting or stopping.
   Async<Result<ReloadPlan>> reload();
 
-  // ---- the main thread, by way of the home shard ----
-  void open();   // from now on wishes are taken
-  void close();  // no longer; those that wait are told that the node ends
-  // What came of the wishes up to this one.
+  // ---- main thread, through the home shard ----
+  void open();   // accepts requests from now on
+  void close();  // refuses requests and fails the waiting ones
+  // Completes all requests up to `wish` with this result.
   void settle(uint64_t wish, Result<ReloadPlan> what);
-  // The newest wish that nothing came of yet.
+  // The newest request without a result.
   std::optional<uint64_t> wanted() const;
 
  private:
   bool open_ = false;
   std::atomic<uint64_t> asked_ = 0;
   std::atomic<uint64_t> settled_ = 0;
-  Result<ReloadPlan> last_;  // of the wish settled_
+  Result<ReloadPlan> last_;  // result of request settled_
   Notify told_;
 };
 

@@ -1,11 +1,11 @@
-// AddressTable: what a node knows of the addresses that come to it, before they have said who they
-// are: how many of their connections have not finished their hello, and how often a login failed.
+// AddressTable: limits per client address before login: connections without a complete hello, and
+// failed logins.
 //
-// What is counted as one address is the address for IPv4 and the /64 for IPv6, which is what one
-// customer or machine has: it could otherwise come from 2^64 of them.
+// One address is an IPv4 address or an IPv6 /64, the usual allocation of one customer or machine,
+// which could otherwise use 2^64 addresses.
 //
-// A fixed number of slots, chosen by a hash with a seed of this process; addresses that meet in one
-// slot share their bounds, which nobody outside can bring about on purpose. Any thread.
+// A fixed number of slots, selected by a hash with a random seed per process. Addresses that share
+// a slot share its limits; clients cannot provoke that. Thread-safe.
 #pragma once
 
 #include <array>
@@ -18,26 +18,26 @@
 
 namespace cellar::server {
 
-// What bounds count as one address, of "HOST:PORT": "192.0.2.7", "2001:db8:0:1::/64".
+// The address that limits count for "HOST:PORT": "192.0.2.7", "2001:db8:0:1::/64".
 std::string network_of(std::string_view peer);
 
 class AddressTable {
  public:
   static constexpr size_t kSlots = 8192;
-  // Connections of one address before their hello is answered; more are closed at once. Not of
-  // this machine's own addresses.
+  // Connections per address before the reply to their hello; further ones are closed at once.
+  // Loopback addresses are exempt.
   static constexpr uint32_t kMaxOpening = 256;
-  // Logins of one address that failed; then every login from there is refused, right or wrong.
-  // One is forgiven after each kForgiveUs.
+  // Failed logins per address after which every login from it is refused, valid or not. One is
+  // forgiven after each kForgiveUs.
   static constexpr int64_t kMaxFailures = 10;
   static constexpr int64_t kForgiveUs = 6'000'000;
-  // The answer to a failed login waits: this, twice this, ..., at most kMaxDelayUs.
+  // The delay of the reply to a failed login; it doubles up to kMaxDelayUs.
   static constexpr int64_t kFirstDelayUs = 100'000;
   static constexpr int64_t kMaxDelayUs = 2'000'000;
 
   explicit AddressTable(uint64_t seed) : seed_(seed) {}
 
-  // A connection whose hello is not answered yet.
+  // Counts a connection until the reply to its hello.
   class [[nodiscard]] Opening {
    public:
     Opening() = default;
@@ -56,21 +56,21 @@ class AddressTable {
     std::atomic<uint32_t>* count_ = nullptr;
   };
 
-  // None: that address has kMaxOpening of them. `peer` is "HOST:PORT".
+  // Empty if the address already has kMaxOpening connections. `peer` is "HOST:PORT".
   std::optional<Opening> open(std::string_view peer);
 
-  // Of any name, by the seed of this table.
+  // Hash of a name with this table's seed.
   uint64_t hash_of(std::string_view name) const;
 
-  // How long until a login from there is looked at; 0: now.
+  // How long logins from the address remain refused; 0: accepted.
   int64_t refused_for_us(std::string_view peer, int64_t now_us) const;
-  // One has failed: for how long its answer waits.
+  // Records a failed login; returns the delay of its reply.
   int64_t login_failed(std::string_view peer, int64_t now_us);
 
  private:
   struct Slot {
     std::atomic<uint32_t> opening{0};
-    std::atomic<int64_t> forgiven_us{0};  // when the last of the failures is
+    std::atomic<int64_t> forgiven_us{0};  // time of the last forgiven failure
   };
   size_t slot_of(std::string_view peer) const;
 

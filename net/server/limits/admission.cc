@@ -19,7 +19,7 @@ Result<void> Admission::begin_scan() {
 }
 
 Result<void> Admission::hold_bytes(size_t n) {
-  // One request larger than the bound must still be possible.
+  // A single request larger than the bound is still accepted.
   if (held_bytes_ != 0 && held_bytes_ + n > kMaxHeldBytes) {
     return not_now(fmt::format("requests that wait hold {} bytes; {} more are over the bound of {}",
                                held_bytes_, n, kMaxHeldBytes));

@@ -1,5 +1,5 @@
-// Admission: what a shard takes on before it says "not now". Every bound has a name here; a refusal
-// costs less than a microsecond, is RESOURCE_EXHAUSTED and says when to come again.
+// Admission: the load limits of a shard. Every limit has a name here. A refusal costs less than a
+// microsecond, is RESOURCE_EXHAUSTED and has a retry delay.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,18 @@
 
 namespace cellar::server {
 
-// Bounds of one connection.
-inline constexpr size_t kMaxPendingReplyBytes = 1u << 20;  // then its socket is not read
-inline constexpr size_t kFlushBytes = 64 * 1024;           // then written before the turn ends
-inline constexpr int kMaxMalformedBodies = 3;              // the last of them closes it
+// Limits of one connection.
+inline constexpr size_t kMaxPendingReplyBytes = 1u << 20;  // reading stops above this
+inline constexpr size_t kFlushBytes = 64 * 1024;           // written before the turn ends
+inline constexpr int kMaxMalformedBodies = 3;              // the last one closes the connection
 inline constexpr uint32_t kRetryAfterMs = 20;
-inline constexpr uint32_t kFrameRetryAfterMs = 100;  // after a frame that found no room
+inline constexpr uint32_t kFrameRetryAfterMs = 100;  // for a frame that found no memory
 
-// Counters of one shard. One thread.
+// Counters of one shard. Single-threaded.
 class Admission {
  public:
-  static constexpr uint32_t kMaxScans = 256;           // streams of chunks at one time
-  static constexpr size_t kMaxHeldBytes = 256u << 20;  // request bodies kept beyond their read
+  static constexpr uint32_t kMaxScans = 256;           // concurrent chunk streams
+  static constexpr size_t kMaxHeldBytes = 256u << 20;  // request bodies kept after their read
   static constexpr size_t kMaxPendingReplyBytesTotal = 64u << 20;
 
   explicit Admission(uint32_t max_connections) : max_connections_(max_connections) {}
@@ -31,13 +31,13 @@ class Admission {
     return true;
   }
   void leave_connection() { --connections_; }
-  // More than that are there already: they stay.
+  // Existing connections above the limit stay.
   void set_max_connections(uint32_t connections) { max_connections_ = connections; }
 
   Result<void> begin_scan();
   void end_scan() { --scans_; }
 
-  // A body that must outlive its receive buffer.
+  // Reserves memory for a body that outlives its receive buffer.
   Result<void> hold_bytes(size_t n);
   void release_bytes(size_t n) { held_bytes_ -= n; }
 
@@ -45,7 +45,7 @@ class Admission {
     pending_reply_bytes_ =
         static_cast<size_t>(static_cast<ptrdiff_t>(pending_reply_bytes_) + change);
   }
-  // Reads wait for clients to take their answers.
+  // Refuses reads while replies wait for clients.
   Result<void> check_replies() const;
 
   uint32_t connections() const { return connections_; }

@@ -18,7 +18,7 @@ bool MemoryQueue::join(NodeMemory& memory, MemoryWaiter& waiter, Kind kind) {
   lists_[static_cast<size_t>(kind)].push_back(waiter);
   waiting_.fetch_add(1);
   memory.count_waiting(kind, 1);
-  // Room that came before it was counted is not told of.
+  // Memory freed before the waiter was counted triggers no call.
   serve(memory, lists_[static_cast<size_t>(kind)]);
   return true;
 }
@@ -39,13 +39,13 @@ void MemoryQueue::serve(NodeMemory& memory) {
   for (List& list : lists_) serve(memory, list);
 }
 
-// Those whose party has its share come after all others.
+// Waiters whose party already has its share come last.
 void MemoryQueue::serve(NodeMemory& memory, List& list) {
   using Turn = NodeMemory::Turn;
   if (serve(memory, list, Turn::queued)) (void)serve(memory, list, Turn::beyond_share);
 }
 
-// In order. False: there is no more room.
+// In order. False if memory is exhausted.
 bool MemoryQueue::serve(NodeMemory& memory, List& list, NodeMemory::Turn turn) {
   for (auto it = list.begin(); it != list.end();) {
     MemoryWaiter& waiter = *it++;

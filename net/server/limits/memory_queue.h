@@ -1,10 +1,9 @@
-// MemoryQueue: who waits on one shard for room in the node's memory (node_memory.h), first come
-// first served by kind. Whoever gives room back, on any shard, has the queues of all shards with
-// waiters called; nobody polls.
+// MemoryQueue: waiters of one shard for the node's memory (node_memory.h), FIFO per kind. A release
+// of memory on any shard triggers the queues of all shards with waiters; there is no polling.
 //
-// One that waits for frames does so for a bounded time and is one of a bounded number: what is past
-// either is refused by its session. Streams and second requests of a connection wait as long as it
-// takes: what they wait for is held by others, who are bounded in time.
+// Waiters for frames are bounded in number and time; beyond either bound the session refuses the
+// frame. Streams and second requests of a connection wait without limit: the memory they wait for
+// is held by others that are bounded in time.
 #pragma once
 
 #include <array>
@@ -20,10 +19,10 @@ namespace cellar::server {
 using MemoryWaitHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct MemoryWaitTag>>;
 
-// Leaves the queue before it is destroyed.
+// Must leave the queue before it is destroyed.
 class MemoryWaiter : public MemoryWaitHook {
  public:
-  // Takes the room that it waits for. With `given` the queue lets it leave.
+  // Takes the memory it waits for. If it returns `given`, the queue removes it.
   virtual NodeMemory::Room take_room(NodeMemory::Turn turn) = 0;
   bool waits_for_memory() const { return MemoryWaitHook::is_linked(); }
 
@@ -35,23 +34,23 @@ class MemoryWaiter : public MemoryWaitHook {
   NodeMemory::Kind kind_ = NodeMemory::Kind::answers;
 };
 
-// One shard, but for wanted() and call().
+// One shard, except wanted() and call().
 class MemoryQueue final : private MailboxMessage {
  public:
   using Kind = NodeMemory::Kind;
-  static constexpr uint32_t kMaxFrames = 256;     // frames of a node that wait, of each kind
-  static constexpr int64_t kMaxWaitUs = 750'000;  // that a frame waits
+  static constexpr uint32_t kMaxFrames = 256;     // waiting frames per node, of each kind
+  static constexpr int64_t kMaxWaitUs = 750'000;  // longest wait of a frame
 
   MemoryQueue();
 
-  // False: too many wait already. Otherwise take_room() follows, perhaps inside.
+  // False: too many are waiting. Otherwise take_room() is called, possibly before join() returns.
   bool join(NodeMemory& memory, MemoryWaiter& waiter, Kind kind);
-  // Does nothing for one that does not wait.
+  // No effect if it does not wait.
   void leave(NodeMemory& memory, MemoryWaiter& waiter);
 
   // ---- any shard
   bool wanted() const { return waiting_.load() != 0; }
-  // From the shard of `from`: looks again on the shard `to`, which is this queue's.
+  // Called on the shard of `from`: makes shard `to`, which owns this queue, serve its waiters.
   void call(Mailbox& from, ShardId to);
 
  private:
@@ -62,9 +61,9 @@ class MemoryQueue final : private MailboxMessage {
   bool serve(NodeMemory& memory, List& list, NodeMemory::Turn turn);
 
   std::array<List, NodeMemory::kKinds> lists_;
-  NodeMemory* memory_ = nullptr;  // once one has joined
+  NodeMemory* memory_ = nullptr;  // set by the first join()
   std::atomic<uint32_t> waiting_ = 0;
-  std::atomic<bool> called_ = false;  // the message is under way
+  std::atomic<bool> called_ = false;  // the message is in flight
 };
 
 }  // namespace cellar::server

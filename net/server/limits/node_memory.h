@@ -1,29 +1,27 @@
-// NodeMemory: what the serving side of a whole node holds for its clients, over all shards. The
-// engine leaves a quarter of the node's budget for it (engine/shard/shard_engine.cc).
+// NodeMemory: memory that the server of a node holds for its clients, over all shards. The engine
+// leaves a quarter of the node's budget for it (engine/shard/shard_engine.cc).
 //
-//   answers   chunks of streams that are being built, and answers that clients do not take yet.
-//             When it is full, streams wait; a stream adds at most one chunk after it has looked,
-//             so streams pass the bound by one chunk a shard at most. At twice the bound reads are
-//             refused.
-//   requests  receive buffers beyond what every connection has (wire::FrameReader::kSmallBytes),
-//   and
-//             bodies that are kept while the engine or another shard needs them. When it is full, a
-//             connection begins no second request.
+//   answers   chunks under construction and replies not yet read by clients. When full, streams
+//             wait; a stream adds at most one chunk after its check, so the excess is at most one
+//             chunk per shard. At twice the bound reads are refused.
+//   requests  receive buffers beyond the basic one (wire::FrameReader::kSmallBytes), and bodies
+//   kept
+//             while the engine or another shard needs them. When full, a connection starts no
+//             second request.
 //   wide      receive buffers of wire::FrameReader::kInitialBytes, for connections that send much.
-//             A connection that gets none reads in smaller pieces.
+//             A connection without one reads in smaller pieces.
 //
-// The room of a frame that is being received (Claim) grows with the bytes that have arrived, not
-// with the length that its header announces; from kProvenBytes on it is claimed whole, unless that
-// were most of the room, so that a frame which has begun in earnest can be completed. Invariants:
-//   - requests() is the sum of all claims and of all kept bodies.
-//   - Claims over kLargeFrameBytes leave short_bytes() of the room to shorter frames.
-//   - A claim that is alone always has room, so a frame of any permitted size can be received.
-//   - While somebody waits in a MemoryQueue for a kind of room, no newcomer on any shard is given
-//     that kind.
-//   - Of those who wait, a party (a principal; on a node without principals, an address) that holds
-//     half of the room already comes after the others.
+// The memory of a frame being received (Claim) grows with the bytes that have arrived, not with the
+// length in its header. From kProvenBytes on the whole frame is claimed, unless that is most of the
+// memory, so that the frame can complete. Invariants:
+//   - requests() is the sum of all claims and kept bodies.
+//   - Claims over kLargeFrameBytes leave short_bytes() of the memory to shorter frames.
+//   - A single claim always succeeds, so a frame of any permitted size can be received.
+//   - While a MemoryQueue has waiters for a kind of memory, newcomers on all shards get none of it.
+//   - Among waiters, a party (a principal; without principals an address) that already holds half
+//     of the memory comes last.
 //
-// Any thread.
+// Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -38,27 +36,26 @@ namespace cellar::server {
 
 class NodeMemory {
  public:
-  static constexpr size_t kAnswersShare = 16;      // of the budget: one in this
-  static constexpr size_t kRequestsShare = 8;      // one in this
-  static constexpr size_t kShortFramesShare = 32;  // one in this
-  static constexpr size_t kWideBuffersShare = 32;  // one in this
+  static constexpr size_t kAnswersShare = 16;      // of the budget: one in this many
+  static constexpr size_t kRequestsShare = 8;      // one in this many
+  static constexpr size_t kShortFramesShare = 32;  // one in this many
+  static constexpr size_t kWideBuffersShare = 32;  // one in this many
   static constexpr size_t kLeastAnswers = 16u << 20;
   static constexpr size_t kAnswersRefused = 2;
   static constexpr size_t kLeastShortFrames = 2u << 20;
-  static constexpr size_t kLargeFrameBytes = 1u << 20;  // from here on a frame is large
-  static constexpr size_t kProvenBytes = 128u << 10;    // from here on a frame is claimed whole
-  static constexpr size_t kParties = 1024;  // parties that meet in one slot share its bound
+  static constexpr size_t kLargeFrameBytes = 1u << 20;  // larger frames count as large
+  static constexpr size_t kProvenBytes = 128u << 10;    // above this a frame is claimed whole
+  static constexpr size_t kParties = 1024;              // parties that share a slot share its bound
 
-  // What may be waited for.
+  // Kinds of memory to wait for.
   enum class Kind : uint8_t { answers, requests, short_frames, large_frames };
   static constexpr size_t kKinds = 4;
 
   enum class Room : uint8_t { given, party_full, full };
-  // Who asks: somebody who has not waited; one in a queue; one in a queue when all others in it
-  // have been asked.
+  // The caller: one that has not waited; a queued one; a queued one after all others in its queue.
   enum class Turn : uint8_t { newcomer, queued, beyond_share };
 
-  // What one connection holds for the frame that it receives. One thread.
+  // Memory that one connection holds for the frame it receives. Single-threaded.
   struct Claim {
     uint32_t party = 0;  // less than kParties
     size_t bytes = 0;
@@ -74,33 +71,33 @@ class NodeMemory {
   void count_answers(ptrdiff_t change) { add(answers_, change); }
   void count_requests(ptrdiff_t change) { add(requests_, change); }
   bool answers_full() const { return answers() >= answers_bound_; }
-  // RESOURCE_EXHAUSTED at kAnswersRefused times the bound: answers of single rows, which do not
-  // wait for room, may pass it that far.
+  // RESOURCE_EXHAUSTED at kAnswersRefused times the bound: single-row replies, which do not wait,
+  // may exceed the bound up to there.
   Result<void> admit_answer() const;
   bool requests_full() const { return requests() >= requests_bound_; }
 
   static Kind kind_of(size_t claim_bytes) {
     return claim_bytes > kLargeFrameBytes ? Kind::large_frames : Kind::short_frames;
   }
-  // Raises `claim` to `bytes` in all, if there is room.
+  // Raises `claim` to a total of `bytes`, if possible.
   Room grow(Claim& claim, size_t bytes, Turn turn);
-  // Makes it one of the party with this hash of a name.
+  // Assigns the claim to the party with this hash of its name.
   void move(Claim& claim, uint64_t hash);
-  // Lowers it.
+  // Lowers the claim to `bytes`.
   void shrink(Claim& claim, size_t bytes);
 
-  // False: there is no wide buffer for another connection.
+  // False: no wide buffer is available.
   bool take_wide(size_t bytes);
   void give_wide(size_t bytes) { add(wide_, -static_cast<ptrdiff_t>(bytes)); }
 
-  // ---- who waits (memory_queue.h)
+  // ---- waiters (memory_queue.h)
   void count_waiting(Kind kind, int change) {
     waiting_[static_cast<size_t>(kind)].fetch_add(static_cast<uint32_t>(change));
     all_waiting_.fetch_add(static_cast<uint32_t>(change));
   }
   uint32_t waiting(Kind kind) const { return waiting_[static_cast<size_t>(kind)].load(); }
   bool has_waiters() const { return all_waiting_.load() != 0; }
-  // Somebody waits for room that frames hold.
+  // Whether waiters need memory that frames hold.
   bool frames_wanted() const {
     return waiting(Kind::short_frames) + waiting(Kind::large_frames) != 0;
   }
@@ -114,8 +111,8 @@ class NodeMemory {
   size_t wide_bound() const { return wide_bound_; }
 
  private:
-  // In one order with the count of those who wait: who gives room back sees a waiter, or the waiter
-  // sees the room.
+  // Sequentially consistent with the count of waiters: either the releaser sees the waiter or the
+  // waiter sees the released memory.
   static void add(std::atomic<size_t>& to, ptrdiff_t change) {
     to.fetch_add(static_cast<size_t>(change));
   }

@@ -1,6 +1,5 @@
-// SlowRequests: the last requests of a shard that took longer than slow_request, with where their
-// time went. A ring of kKept; who reports them reads it on the shard. Neither keys nor values are
-// in it.
+// SlowRequests: the last requests of a shard that took longer than slow_request, with their stages.
+// A ring of kKept; read on the shard. Contains no keys or values.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +12,17 @@
 namespace cellar::server {
 
 struct SlowRequest {
-  int64_t at_us = 0;  // when it was answered, by the wall clock
-  // The stages, which follow one another: received but not taken up (behind others of its
-  // connection, or for memory), at work, and from its last answer to the socket.
+  int64_t at_us = 0;  // when it was answered, wall clock
+  // The stages in order: received but not taken up (waiting for others of its connection or for
+  // memory), in progress, and from its last answer to the socket.
   int64_t queued_us = 0;
   int64_t engine_us = 0;
   int64_t reply_us = 0;
   uint16_t op = 0;  // wire::fb::Op
   Errc code = Errc::ok;
-  uint64_t table_id = 0;  // 0: the request named its table, or none
+  uint64_t table_id = 0;  // 0: named in the body, or none
   uint64_t request_id = 0;
-  std::string client;  // as it calls itself
+  std::string client;  // the client's own name
   std::string peer;    // HOST:PORT
 
   int64_t total_us() const { return queued_us + engine_us + reply_us; }
@@ -41,7 +40,7 @@ class SlowRequests {
     if (kept_.size() == kKept) kept_.pop_front();
     kept_.push_back(std::move(request));
   }
-  // Told of each, inside add(); for a log.
+  // Called for each request, inside add().
   void listen(Listener listener) { listener_ = std::move(listener); }
 
   const std::deque<SlowRequest>& kept() const { return kept_; }  // oldest first

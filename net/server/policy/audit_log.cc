@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kNamePrefix = "audit-";
 constexpr std::string_view kNameSuffix = ".jsonl";
-constexpr uint64_t kTailBytes = 1u << 20;  // far more than a line
+constexpr uint64_t kTailBytes = 1u << 20;  // far more than one line
 
 std::string name_of(uint64_t first_sequence) {
   return fmt::format("{}{:020}{}", kNamePrefix, first_sequence, kNameSuffix);
@@ -19,7 +19,7 @@ std::string path_of(const std::string& name) {
   return fmt::format("{}/{}", AuditLog::kDirectory, name);
 }
 
-// In the order of their lines.
+// Sorted by line number.
 Async<Result<std::vector<std::string>>> log_files(FileSystem& fs) {
   CO_TRY(const auto entries, co_await fs.list(std::string(AuditLog::kDirectory)));
   std::vector<std::string> names;
@@ -69,8 +69,8 @@ Async<Result<void>> AuditLog::continue_file(std::string name) {
   text.resize(got);
   const security::ChainTail tail = security::tail_of(text);
   end_ = tail.end;
-  // A file is made before its first line: its name tells the number, and the file before it the
-  // hash. Only the very first has neither.
+  // A file is created before its first line: its name gives the number, and the previous file the
+  // hash. Only the very first file has neither.
   if (end_.sequence == 0 && name != name_of(1)) {
     CO_TRY(const auto names, co_await log_files(fs_));
     if (names.size() < 2) {

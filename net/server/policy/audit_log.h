@@ -1,14 +1,13 @@
-// AuditLog: the node's security log: who came in and who did not, what was refused, and what was
-// changed in schemas, retention and the node. Files of JSON lines under security/ in the data
-// directory, chained by hashes (net/security/audit_chain.h), each named by its first line's number.
+// AuditLog: the node's security log: logins and failures, refusals, and changes of schemas,
+// retention and the node. Files of JSON lines under security/ in the data directory, chained by
+// hashes (net/security/audit_chain.h) and named by the number of their first line.
 //
-// Lines are written in the order of record() and synced in the background, a batch at a time: an
-// answer does not wait for its line, and a crash may lose the last few. At most kMaxQueued events
-// wait; more are dropped, and a line tells how many. A batch that could not be written is written
-// again, the same bytes at the same place, until the disk takes it; each failure is an error in the
-// node's log.
+// Lines are written in the order of record() and synced in the background, in batches: a reply does
+// not wait for its line, and a crash may lose the last few. At most kMaxQueued events wait; more
+// are dropped, and a line records their number. A failed batch is written again, the same bytes at
+// the same offset, until it succeeds; each failure is an error in the node's log.
 //
-// Lives on one shard, the one whose file system it was given.
+// Belongs to the shard whose file system it uses.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +24,27 @@
 namespace cellar::server {
 
 struct AuditOptions {
-  uint64_t file_bytes = 64u << 20;  // then another file is begun
-  uint32_t files = 16;              // that are kept; 1 at least
+  uint64_t file_bytes = 64u << 20;  // size at which the next file is started
+  uint32_t files = 16;              // number kept; at least 1
 };
 
 class AuditLog : public std::enable_shared_from_this<AuditLog> {
  public:
   static constexpr size_t kMaxQueued = 10'000;
   static constexpr std::string_view kDirectory = "security";
-  static constexpr int64_t kRetryUs = 1'000'000;  // after a batch that could not be written
+  static constexpr int64_t kRetryUs = 1'000'000;  // after a failed batch
 
-  // Goes on behind what is there. Errors: of the disk; DATA_LOSS when the newest file holds no line
-  // to go on from.
+  // Continues after the existing lines. Errors: those of the disk; DATA_LOSS if the newest file has
+  // no valid line.
   static Async<Result<std::shared_ptr<AuditLog>>> open(ShardExecutor executor, Timers& timers,
                                                        FileSystem& fs, const Clock& wall,
                                                        AuditOptions options);
-  // Adds a line, sooner or later. After close() nothing happens.
+  // Queues a line. Ignored after close().
   void record(security::AuditEvent event);
-  // Writes what waits, and the last line.
+  // Writes all queued lines.
   Async<void> close();
 
-  const security::ChainEnd& end() const { return end_; }  // of what was given to the disk
+  const security::ChainEnd& end() const { return end_; }  // of the lines passed to the disk
   uint64_t dropped() const { return dropped_; }
 
  private:
@@ -69,8 +68,8 @@ class AuditLog : public std::enable_shared_from_this<AuditLog> {
   const AuditOptions options_;
   std::unique_ptr<File> file_;
   bool name_is_durable_ = true;  // of file_
-  uint64_t offset_ = 0;          // where batch_ goes
-  std::string batch_;            // lines on their way, until they are durable
+  uint64_t offset_ = 0;          // of batch_
+  std::string batch_;            // lines being written, until durable
   security::ChainEnd end_;
   std::deque<security::AuditEvent> queue_;
   uint64_t dropped_ = 0;

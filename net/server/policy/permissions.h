@@ -1,5 +1,5 @@
-// Permissions: what every operation of the protocol asks of a principal, in one table. An operation
-// that is declared in common.fbs or operate.fbs and has no entry here does not compile.
+// Permissions: what each operation of the protocol requires of a principal, in one table. An
+// operation declared in common.fbs or operate.fbs without an entry here does not compile.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace cellar::server {
 
 // What a role is checked against.
 enum class Scope : uint8_t {
-  open,   // nothing: before and without any login
+  open,   // nothing: allowed before login
   table,  // the table that the request names
-  list,   // the tables that are shown: others are left out of the answer
-  node,   // the node as a whole: a grant of the empty prefix
+  list,   // the tables listed; others are omitted from the reply
+  node,   // the whole node: requires a grant of the empty prefix
 };
 
-// Which changes the security log tells.
+// Which changes the security log records.
 enum class Logged : uint8_t { no, schema, retention, admin };
 
 struct Permission {
@@ -37,17 +37,17 @@ using security::Roles;
 using wire::fb::Op;
 using wire::fb::OperateOp;
 
-// ANY: whoever may do anything with a table may know how it is made.
+// Any role on a table permits reading its schema.
 inline constexpr Need kAny{Roles::all(), true};
 inline constexpr Need kReadWrite{{Role::read, Role::write}};
-// What of AlterTable changes how a table is stored and what families it has, and what of it changes
-// when cells die: see need_of().
+// The parts of AlterTable that change storage and families, and those that change expiry: see
+// need_of().
 inline constexpr Need kAlterSchema{{Role::schema}};
 inline constexpr Need kAlterRetention{{Role::retention}};
 inline constexpr Need kAlterTable{{Role::schema, Role::retention}};
 
 inline constexpr std::array kTable = {
-    Permission{Op::None, Scope::node, {{Role::admin}}},  // is no operation
+    Permission{Op::None, Scope::node, {{Role::admin}}},  // not an operation
     Permission{Op::Hello, Scope::open, {}},
     Permission{Op::Ping, Scope::open, {}},
     Permission{Op::ServerInfo, Scope::node, {{Role::admin}}},
@@ -56,20 +56,20 @@ inline constexpr std::array kTable = {
     Permission{Op::MutateRows, Scope::table, {{Role::write}}},
     Permission{Op::ReadRow, Scope::table, {{Role::read}}},
     Permission{Op::ReadRows, Scope::table, {{Role::read}}},
-    // Both tell something of what is there, and change it.
+    // Both reveal existing data and change it.
     Permission{Op::CheckAndMutateRow, Scope::table, kReadWrite},
     Permission{Op::ReadModifyWriteRow, Scope::table, kReadWrite},
     Permission{Op::DropRowRange, Scope::table, {{Role::write}}},
     Permission{Op::SampleRowKeys, Scope::table, {{Role::read}}},
 
     Permission{Op::CreateTable, Scope::table, {{Role::schema}}, Logged::schema},
-    // Or retention, or both, by what it changes: see need_of().
+    // Schema, retention, or both, depending on the change: see need_of().
     Permission{Op::AlterTable, Scope::table, kAlterTable, Logged::schema},
     Permission{Op::DropTable, Scope::table, {{Role::schema}}, Logged::schema},
     Permission{Op::RestoreTable, Scope::table, {{Role::schema}}, Logged::schema},
     Permission{Op::ListTables, Scope::list, kAny},
     Permission{Op::DescribeTable, Scope::table, kAny},
-    // Its samples are keys of rows.
+    // Its samples contain row keys.
     Permission{Op::PreviewRule, Scope::table, {{Role::read, Role::retention}}},
     Permission{Op::FlushTable, Scope::table, {{Role::admin}}, Logged::admin},
     Permission{Op::CompactTable, Scope::table, {{Role::admin}}, Logged::admin},
@@ -81,16 +81,16 @@ inline constexpr std::array kTable = {
     Permission{Op::RuleHistory, Scope::table, kAny},
     Permission{Op::UndoRule, Scope::table, {{Role::retention}}, Logged::retention},
     Permission{Op::AuditLog, Scope::table, {{Role::admin}}},
-    // Releasing held time lets cells of every table die.
+    // Releasing held time lets cells of every table expire.
     Permission{Op::ConfirmTime, Scope::node, {{Role::admin}}, Logged::admin},
     Permission{static_cast<Op>(OperateOp::Reclaim), Scope::table, {{Role::admin}}},
-    // A backup holds all of a table and more, and is written where the node may write.
+    // A backup contains whole tables and is written where the node may write.
     Permission{static_cast<Op>(OperateOp::Backup), Scope::node, {{Role::admin}}, Logged::admin},
     Permission{static_cast<Op>(OperateOp::Control), Scope::node, {{Role::admin}}, Logged::admin},
 };
 
-// Whether its schema declares this number: the compiler writes an enumerator by its name and
-// anything else as a cast.
+// Whether the schema declares this number: the compiler prints an enumerator by name and any other
+// value as a cast.
 template <auto kOp>
 consteval bool names_one() {
   const std::string_view text = __PRETTY_FUNCTION__;
@@ -121,7 +121,7 @@ static_assert(is_complete(kTable, std::make_index_sequence<kOps>()),
 
 }  // namespace permissions
 
-// Null: there is no such operation.
+// Null if there is no such operation.
 constexpr const Permission* permission_of(uint16_t op) {
   for (const Permission& one : permissions::kTable) {
     if (static_cast<uint16_t>(one.op) == op) return &one;

@@ -10,7 +10,7 @@
 namespace cellar::server {
 namespace {
 
-// Of a client that nobody asks for a certificate, none is ever seen.
+// A client certificate is never requested, so none can be matched.
 Result<void> refuse_without_ca(const security::Principals& principals) {
   for (const auto& one : principals.all()) {
     if (!one->tokens.empty() || one->certificates.empty()) continue;
@@ -48,7 +48,7 @@ Result<std::shared_ptr<const security::Principals>> SecurityFiles::read_principa
                 options_.principals);
   }
   TRY(auto principals, security::Principals::parse(text.str(), options_.principals));
-  // Most likely it is being written at this moment, and nobody could come in.
+  // An empty file is probably mid-write; accepting it would lock everyone out.
   if (principals->all().empty()) {
     return fail(Errc::invalid_argument, "security.principals: '{}' names no principal",
                 options_.principals);

@@ -1,6 +1,6 @@
-// SecurityFiles: from the files that an operator writes to the policy that shards go by. Read again
-// when one has changed (its time, size or place), or when told to. What cannot be used is left
-// alone: the policy of before stays, and a line says why, once for each change.
+// SecurityFiles: loads the security policy from the operator's files. Reloads it if a file has
+// changed (time, size or inode) or on request. If the new files are invalid, the previous policy
+// stays in force, and each change is logged once.
 #pragma once
 
 #include <array>
@@ -13,20 +13,20 @@
 
 namespace cellar::server {
 
-// Used by one thread, which may block.
+// Single-threaded; may block.
 class SecurityFiles {
  public:
-  // Session tickets are made with keys that live no longer than this.
+  // Longest lifetime of the keys of session tickets.
   static constexpr int64_t kTicketKeysUs = int64_t{12} * 3600 * 1'000'000;
 
   // Both outlive it.
   SecurityFiles(const SecurityOptions& options, const Clock& clock)
       : options_(options), clock_(clock) {}
 
-  // At the start: an error names the setting and the file.
+  // For the start: an error names the setting and the file.
   Result<SecurityPolicy> load();
-  // Whether there is another policy than before, which is then in `policy`. `force`: looks into the
-  // files though nothing seems changed.
+  // True if there is a new policy, returned in `policy`. `force`: reads the files even if they seem
+  // unchanged.
   bool refresh(bool force, SecurityPolicy& policy);
 
  private:

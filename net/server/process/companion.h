@@ -1,5 +1,5 @@
-// Companion: what runs beside the node in its process and looks into it: the HTTP listener. The
-// program tells it as the node comes and goes; all calls come from the program's main thread.
+// Companion: a component beside the node in its process, namely the HTTP listener. The program
+// announces the start and end of the node; all calls come from the program's main thread.
 #pragma once
 
 #include "io/base/result.h"
@@ -13,13 +13,13 @@ class Server;
 class Companion {
  public:
   virtual ~Companion() = default;
-  // Before anything of the node is there. An error, a sentence for an operator, ends the program.
-  // Configuration and readiness outlive the companion's stop().
+  // Called before the node is opened. An error, a sentence for the operator, ends the program. Both
+  // arguments outlive stop().
   virtual Result<void> start(const Config& config, Readiness& readiness) = 0;
-  // The node serves; until stop() it may be asked.
+  // The node serves and may be called until stop().
   virtual void serve(Server& server) = 0;
-  // The node will end: returns when nothing asks it any more. Told once, also where serve() was
-  // not.
+  // The node is about to end. Returns when the companion no longer uses it. Called once, even
+  // without serve().
   virtual void stop() = 0;
 };
 

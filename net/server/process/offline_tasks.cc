@@ -25,7 +25,7 @@ Async<Result<std::string>> upgrade(FileSystem& fs) {
                         engine::kFormats.newest, before);
 }
 
-// The newest where none is named.
+// The newest one if no name is given.
 Async<Result<std::string>> choose(engine::BackupStore& store, std::string name) {
   if (!name.empty()) co_return name;
   CO_TRY(const auto all, co_await engine::list_backups(store));

@@ -1,5 +1,5 @@
-// What cellard does to a data directory instead of serving it: moves its format up, fills it from a
-// backup. The node does not run; its lock is taken.
+// Tasks of cellard on a data directory without serving: upgrade of the format, restore of a backup.
+// They take the node's lock.
 #pragma once
 
 #include "io/base/clock.h"
@@ -7,7 +7,7 @@
 
 namespace cellar::server {
 
-// The exit code; says what was done on standard output, and why not on standard error.
+// Returns the exit code; prints the result to standard output, errors to standard error.
 int run_task(const Config& config, const Clock& clock);
 
 }  // namespace cellar::server

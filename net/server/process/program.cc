@@ -15,15 +15,14 @@
 #include "net/server/process/service_manager.h"
 #include "net/server/server.h"
 
-// Of mimalloc, where the program is linked with it: its operator new ends the process by abort()
-// and knows no handler but this one.
+// From mimalloc, if it is linked: its operator new calls only this handler and then abort().
 extern "C" [[gnu::weak]] void mi_register_error(void (*handler)(int error, void* context),
                                                 void* context);
 
 namespace cellar::server {
 namespace {
 
-// A change of a certificate or of principals is noticed within this.
+// Interval of checks for changed certificates and principals.
 constexpr long kLookNs = 250'000'000;
 
 sigset_t node_signals() {
@@ -33,7 +32,7 @@ sigset_t node_signals() {
   return set;
 }
 
-// All of the new configuration or, with any error, nothing of it.
+// Applies the whole new configuration or, after any error, nothing.
 Result<ReloadPlan> reload(Server& server, const Config& config) {
   const Result<Config> again = config.reread();
   if (!again) {
@@ -54,7 +53,7 @@ Result<ReloadPlan> reload(Server& server, const Config& config) {
   return plan;
 }
 
-// By a signal, or because somebody asked for it at the desk.
+// Triggered by a signal or a request to the reload desk.
 void reload_all(Server& server, ServiceManager& manager, const Config& config) {
   const std::optional<uint64_t> wish = server.reloads().wanted();
   manager.reloading();
@@ -63,7 +62,8 @@ void reload_all(Server& server, ServiceManager& manager, const Config& config) {
   manager.ready(fmt::format("serves on {}", server.address()));
 }
 
-// The watchdog is told at its pace, and only while every shard's loop turns. When it was told last.
+// Notifies the watchdog at its interval, only while every shard's loop turns. Returns the time of
+// the last notification.
 int64_t tell_watchdog(ServiceManager& manager, const Readiness& readiness, int64_t told_us) {
   const std::optional<int64_t> every_us = manager.ping_us();
   const int64_t now_us = readiness.now_us();
@@ -76,7 +76,7 @@ int64_t tell_watchdog(ServiceManager& manager, const Readiness& readiness, int64
   return now_us;
 }
 
-// Until it is to stop; answers the signal.
+// Serves until a stop signal and returns it.
 int serve_until_signal(Server& server, const Readiness& readiness, ServiceManager& manager,
                        const Config& config) {
   const sigset_t set = node_signals();
@@ -102,7 +102,7 @@ void hold_stop_signals() {
 
 namespace {
 
-// Serves on while it shows that it drains, until nobody is connected or the time is over.
+// Serves and reports draining until no connection is left or the time is over.
 void drain(Server& server, Readiness& readiness) {
   constexpr timespec kLook{0, 20'000'000};
   readiness.stop();
@@ -123,26 +123,26 @@ int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
   manager.stopping("drains");
   log_info("server", "draining signal={} within_us={}", signal,
            server.options().net.drain_within_us);
-  // From here on a second signal ends the process at once, as by default.
+  // From here on a second signal has its default action and ends the process.
   const sigset_t set = node_signals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   drain(server, readiness);
   log_info("server", "stopping signal={}", signal);
-  server.end_sessions();  // while health checks still see a node that drains
+  server.end_sessions();  // health checks still see a draining node
   manager.status("flushes and stops");
   if (companion != nullptr) companion->stop();
   return server.stop() ? 0 : kExitCannotStart;
 }
 
-// What the machine refuses, memory or a thread, ends the process in words, at once: nothing that
-// was acknowledged needs more. The allocator may call this instead of throwing.
+// Ends the process with a message when the machine provides no memory or thread: acknowledged data
+// needs nothing more. The allocator may call this instead of throwing.
 [[noreturn]] void end_without_memory() {
   std::fputs("cellard: ends, the machine gives it no more memory (memory.total, ulimit -v)\n",
              stderr);
   std::_Exit(kExitCannotStart);
 }
 
-// Anything else is a bug of ours and leaves a core.
+// Any other exception is a bug and leaves a core.
 [[noreturn]] void end_for_want() {
   try {
     if (const std::exception_ptr why = std::current_exception()) std::rethrow_exception(why);

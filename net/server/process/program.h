@@ -1,4 +1,4 @@
-// What every program that is a node does between its main and its server.
+// Startup and shutdown shared by all programs that run a node.
 #pragma once
 
 #include "io/base/clock.h"
@@ -11,12 +11,12 @@ namespace cellar::server {
 inline constexpr int kExitCannotStart = 1;
 inline constexpr int kExitUsage = 2;
 
-// Keeps SIGTERM, SIGINT and SIGHUP for run_node. First thing in main, before there are threads.
+// Blocks SIGTERM, SIGINT and SIGHUP for run_node. Call first in main, before starting threads.
 void hold_stop_signals();
 
-// `companion` may be null. A node that was told to stop drains first, for drain_within at most.
-// Starts the node, prints its one line, reads the configuration again at each SIGHUP, waits for a
-// signal to stop and stops it in order. The exit code.
+// `companion` may be null. Starts the node, prints its address line, rereads the configuration at
+// each SIGHUP, and at a stop signal drains for at most drain_within and stops in order. Returns the
+// exit code.
 int run_node(const Config& config, const Clock& clock, ExtraOps* extra,
              Companion* companion = nullptr);
 

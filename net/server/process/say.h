@@ -1,6 +1,5 @@
-// What a program that is a node says to whoever started it, beside its log. That somebody has gone
-// away, or that a disk is full, is no reason for a node to end: a node ignores SIGPIPE, and nothing
-// here throws.
+// Console messages of the daemon, separate from its log. A closed pipe or a full disk must not end
+// a node: it ignores SIGPIPE, and nothing here throws.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,7 +10,7 @@
 
 namespace cellar::server {
 
-// At once. False: not all of it could be written, and errno says why.
+// Writes immediately. False: not everything was written; errno has the cause.
 bool say(std::FILE* to, std::string_view text);
 
 template <class... Args>
@@ -19,8 +18,8 @@ bool say(std::FILE* to, fmt::format_string<Args...> format, Args&&... args) {
   return say(to, std::string_view(fmt::format(format, std::forward<Args>(args)...)));
 }
 
-// A page that was asked for instead of serving, on standard output; the exit code. In a pipe whose
-// reader has gone away it ends the program by SIGPIPE, as programs end there.
+// Prints a requested page to standard output and returns the exit code. If the reader of a pipe has
+// closed, the process dies of SIGPIPE as usual.
 int print_page(std::string_view page);
 
 }  // namespace cellar::server

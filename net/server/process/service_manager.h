@@ -1,6 +1,6 @@
-// ServiceManager: what the service manager (systemd, Type=notify) is told: that the node serves,
-// reads its configuration again, stops; and while a watchdog is set, that every shard's loop still
-// turns. A node that was not started by one tells nobody.
+// ServiceManager: notifies the service manager (systemd, Type=notify) that the node serves, reloads
+// or stops and, if a watchdog is set, that every shard's loop turns. Without a service manager it
+// does nothing.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace cellar::server {
 
-// Of the program's main thread.
+// Main thread only.
 class ServiceManager {
  public:
-  // From NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, as the manager set them.
+  // Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID.
   static ServiceManager of_environment();
-  // `watchdog_us`: the manager ends the process after so long without alive(); 0: never.
+  // `watchdog_us`: the manager kills the process after this time without alive(); 0: never.
   ServiceManager(std::string address, int64_t watchdog_us)
       : socket_(std::move(address)), watchdog_us_(watchdog_us) {}
 
@@ -25,9 +25,9 @@ class ServiceManager {
   void reloading();
   void stopping(std::string_view status);
   void status(std::string_view text);
-  // To be said every ping_us(), and only when all is well.
+  // Call every ping_us() while the node is healthy.
   void alive();
-  // Half of the watchdog's time; nothing where there is none.
+  // Half of the watchdog time; empty without a watchdog.
   std::optional<int64_t> ping_us() const;
 
  private:

@@ -110,7 +110,7 @@ Async<void> BackupJobs::run(std::unique_ptr<FileSystem> fs) {
            static_cast<int>(status_.job.kind), status_.job.name, done.error().message);
 }
 
-// The newest where none is named.
+// The newest one if no name is given.
 Async<Result<std::string>> BackupJobs::choose(engine::BackupStore& store) {
   if (!status_.job.name.empty()) co_return status_.job.name;
   CO_TRY(const auto all, co_await engine::list_backups(store));

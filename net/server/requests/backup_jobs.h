@@ -1,10 +1,10 @@
-// BackupJobs: the work with backups that a client asks for: one job at a time, on the home shard,
-// in the background. Who asked looks how it goes with further requests, and may leave meanwhile.
+// BackupJobs: runs the backup operations of clients on the home shard, one job at a time in the
+// background. A client polls the status and may disconnect meanwhile.
 //
-// Where backups lie is for the operator to allow: a directory is taken only when it is one of
-// `backup.directories`, or lies in one of them, by its name and with all symbolic links resolved.
-// Only the job that takes a backup makes it. The mount may hang: nothing of it blocks the shard's
-// loop, and its threads are of a pool of their own, so that the log's writes never wait for it.
+// The operator controls where backups lie: a directory is accepted only if it is one of
+// `backup.directories` or lies in one, both by name and after resolving symbolic links. Only a job
+// that takes a backup creates the directory. A mount may hang: no call blocks the shard's loop, and
+// a separate thread pool keeps the log's writes independent of it.
 #pragma once
 
 #include <functional>
@@ -30,9 +30,9 @@ struct BackupJob {
   Kind kind = Kind::none;
   std::string directory;
   std::string name;
-  std::vector<std::string> tables;  // take
-  uint32_t keep = 1;                // prune
-  std::string table, new_table;     // restore
+  std::vector<std::string> tables;  // for take
+  uint32_t keep = 1;                // for prune
+  std::string table, new_table;     // for restore
   engine::Author by;
 };
 
@@ -41,37 +41,38 @@ struct BackupJobStatus {
   BackupJob job;
   bool running = false;
   engine::BackupProgress progress;
-  std::optional<Error> error;  // of one that has ended
+  std::optional<Error> error;  // result of a finished job
   std::vector<engine::BackupSummary> found;
 };
 
-// "/backup/daily" is allowed by "/backup", "/backups" is not, and nothing with "..": a sentence
-// that names the setting.
+// "/backup" allows "/backup/daily" but not "/backups", and nothing with "..". The error names the
+// setting.
 Result<void> check_backup_directory(std::string_view directory, std::string_view allowed);
 
 class BackupJobs {
  public:
-  // A file system rooted at a directory of the machine, on the home shard.
+  // Opens a file system rooted at a directory of the machine, on the home shard.
   using OpenDirectory =
       std::function<Async<Result<std::unique_ptr<FileSystem>>>(DirectoryRequest request)>;
-  static constexpr int kMaxLists = 4;  // at one time; each may stand for as long as a mount hangs
+  static constexpr int kMaxLists = 4;  // concurrent; each may last as long as a mount hangs
   struct Source {
     std::string directory_id;
     std::string program;
   };
 
-  // All of it is the home shard's, and outlives it.
+  // All arguments belong to the home shard and must outlive it.
   BackupJobs(engine::Node& node, const Runtime& runtime, Source source, OpenDirectory open)
       : node_(node), runtime_(runtime), source_(std::move(source)), open_(std::move(open)) {}
 
-  // Begins it. FAILED_PRECONDITION: another runs. INVALID_ARGUMENT, PERMISSION_DENIED, NOT_FOUND.
+  // Starts a job. FAILED_PRECONDITION: another one runs. INVALID_ARGUMENT, PERMISSION_DENIED,
+  // NOT_FOUND.
   Async<Result<void>> start(BackupJob job, std::string allowed, uint64_t rate_bytes_per_s);
   const BackupJobStatus& status() const { return status_; }
   void cancel() { status_.progress.cancelled = true; }
-  // Of the same errors; RESOURCE_EXHAUSTED: kMaxLists are under way.
+  // Same errors, and RESOURCE_EXHAUSTED if kMaxLists are in progress.
   Async<Result<std::vector<engine::BackupSummary>>> list(std::string directory,
                                                          std::string allowed);
-  // Calls the job off and resumes when it has ended.
+  // Cancels the job and waits for its end.
   Async<void> stop();
 
  private:
@@ -86,7 +87,7 @@ class BackupJobs {
   const Source source_;
   const OpenDirectory open_;
   BackupJobStatus status_;
-  bool opening_ = false;  // the directory of a job that is not begun yet
+  bool opening_ = false;  // opening the directory of a job that has not started
   int lists_ = 0;
   Gate running_;
 };

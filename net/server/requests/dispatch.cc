@@ -57,7 +57,7 @@ void count_denial(ShardServer& shard, Session& session, const wire::FrameHeader&
   shard.audit_flood(denial_event(session, header, error));
 }
 
-// What is refused by the node's principals is answered here.
+// Checks the node's principals and answers a refused request.
 bool is_allowed(ShardServer& shard, Session& session, const wire::Frame& frame) {
   if (shard.policy().principals == nullptr) return true;
   const Result<void> allowed = check_access(shard, session, frame);
@@ -67,7 +67,7 @@ bool is_allowed(ShardServer& shard, Session& session, const wire::Frame& frame) 
   return false;
 }
 
-// Of a table that another node has: refused with its address, and nothing is done.
+// Refuses a request for a table of another node, with that node's address and without effect.
 bool refuse_of_others(ShardServer& shard, Session& session, const wire::Frame& frame) {
   const std::string_view table = named_table(frame);
   const ServerOptions& options = shard.options();

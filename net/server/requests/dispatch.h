@@ -1,5 +1,5 @@
-// Dispatch: one frame to the handler of its operation. Every handler answers its request exactly
-// once, now or later. None throws, none waits: what has to wait goes on by itself and holds the
+// Dispatch: passes a frame to the handler of its operation. A handler answers its request exactly
+// once, now or later. It does not throw or block: waiting work continues by itself and holds the
 // session, which lives until its last request is answered.
 #pragma once
 
@@ -23,7 +23,7 @@ void handle_confirm_time(ShardServer& shard, Session& session, const wire::Frame
 void handle_extra(ShardServer& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_data.cc ----
 void handle_mutate_row(ShardServer& shard, Session& session, const wire::Frame& frame);
-// A MutateRow that has a token.
+// A MutateRow with a token.
 void start_write_with_token(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_mutate_rows(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_drop_row_range(ShardServer& shard, Session& session, const wire::Frame& frame);
@@ -66,7 +66,7 @@ void handle_reclaim(ShardServer& shard, Session& session, const wire::Frame& fra
 
 // ---- for the handlers ----
 
-// The verified body of a request, or null after the request was refused.
+// The verified body of a request, or null after refusing the request.
 template <class Root>
 const Root* body_of(Session& session, const wire::Frame& frame) {
   if (const Root* root = wire::verified<Root>(frame.body)) return root;

@@ -1,4 +1,4 @@
-// Operations on tables. Each that changes something or waits is one coroutine.
+// Operations on tables. Each one that changes something or waits is a coroutine.
 #include <algorithm>
 
 #include "net/server/access/access.h"
@@ -16,7 +16,7 @@ namespace fb = wire::fb;
 
 namespace {
 
-// By name alone; NOT_FOUND.
+// Finds the table by name only; NOT_FOUND.
 Result<const TableEntry*> table_named(ShardServer& shard, const FrameHeader& header,
                                       const flatbuffers::String* name) {
   FrameHeader by_name = header;
@@ -57,7 +57,7 @@ Async<void> restore_table(ShardServer& shard, Session& session, FrameHeader head
   session.reply(header, build_description(shard.builder(), *table, shard.clock().expected_us()));
 }
 
-// The tables of the shard's map, and these; of both, what the session may see.
+// The tables of the shard's map and the given dropped ones, as far as the session may see them.
 Bytes build_list(ShardServer& shard, const Session& session, std::string_view prefix,
                  const std::vector<engine::DroppedTable>& dropped) {
   auto& builder = shard.builder();

@@ -1,4 +1,4 @@
-// Backups: jobs on the home shard (backup_jobs.h), begun and looked at.
+// Backup: starts and queries jobs on the home shard (backup_jobs.h).
 #include "net/server/requests/backup_jobs.h"
 #include "net/server/requests/dispatch.h"
 #include "net/server/shard/shard_server.h"
@@ -16,7 +16,7 @@ namespace {
 using Builder = flatbuffers::FlatBufferBuilder;
 constexpr size_t kMaxTablesNamed = 10'000;
 
-// What the home shard answered, to be told here.
+// The home shard's answer.
 struct BackupAnswer {
   BackupJobStatus status;
   std::vector<engine::BackupSummary> listed;
@@ -62,7 +62,7 @@ void reply_backup(ShardServer& shard, Session& session, const FrameHeader& heade
   session.reply(header, wire::finish_body(builder, reply.Finish()));
 }
 
-// On the home shard.
+// Runs on the home shard.
 Async<Result<BackupAnswer>> ask(BackupJobs& jobs, fb::BackupAction action, BackupJob job,
                                 const ServerOptions& options) {
   BackupAnswer answer;
@@ -74,7 +74,7 @@ Async<Result<BackupAnswer>> ask(BackupJobs& jobs, fb::BackupAction action, Backu
       break;
     case fb::BackupAction::List: {
       CO_TRY(answer.listed, co_await jobs.list(job.directory, options.backup.directories));
-      co_return answer;  // about the directory, not about a job
+      co_return answer;  // concerns the directory, not a job
     }
     default:
       CO_TRY_VOID(co_await jobs.start(std::move(job), options.backup.directories,

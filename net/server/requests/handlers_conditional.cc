@@ -41,7 +41,8 @@ ContentHash content_of(const wire::DecodedConditional& decoded, const FilterSpec
   return hash_of_check(filter, decoded.then_mutations, decoded.else_mutations);
 }
 
-// Form comes before existence: what is malformed is told so even where its table is unknown.
+// Form is checked before existence: a malformed request is refused as such even if its table is
+// unknown.
 template <class Request>
 Error existence_error(const wire::DecodedConditional& decoded, const MutationLimits& limits,
                       Error not_found) {
@@ -50,7 +51,7 @@ Error existence_error(const wire::DecodedConditional& decoded, const MutationLim
   return not_found;
 }
 
-// Whichever way its condition goes.
+// Admits both branches of the condition.
 Result<void> admit(const ShardServer& shard, const wire::DecodedConditional& decoded) {
   if (!decoded.rules.empty()) return shard.admit_growth();
   TRY_VOID(shard.admit_growth(decoded.then_mutations));

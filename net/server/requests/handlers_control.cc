@@ -1,4 +1,4 @@
-// Control: what an operator tells the node, and how it stands.
+// Control: operator commands and status of the node.
 #include "net/server/control/readiness.h"
 #include "net/server/control/reload_desk.h"
 #include "net/server/requests/dispatch.h"
@@ -40,7 +40,7 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::SettingChange>>>
   return builder.CreateVector(all);
 }
 
-// As the setting has them, with commas between.
+// Splits a comma-separated setting.
 std::vector<std::string> parts_of(std::string_view list) {
   std::vector<std::string> parts;
   while (!list.empty()) {

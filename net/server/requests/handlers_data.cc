@@ -14,7 +14,8 @@ using wire::Frame;
 
 namespace {
 
-// Form comes before existence: a row that is malformed is told so even where its table is unknown.
+// Form is checked before existence: a malformed row is refused as such even if its table is
+// unknown.
 Error existence_error(const RowMutation& row, const MutationLimits& limits, Error not_found) {
   const TableSchema unknown;
   auto form = validate_mutation(row, unknown, limits);
@@ -22,7 +23,7 @@ Error existence_error(const RowMutation& row, const MutationLimits& limits, Erro
   return not_found;
 }
 
-// One row for another shard: the body goes there with it.
+// Sends one row with its body to another shard.
 void hand_over(ShardServer& shard, Session& session, const Frame& frame,
                const TabletDescriptor& tablet) {
   if (auto held = shard.admission().hold_bytes(frame.body.size()); !held) {
@@ -115,7 +116,7 @@ void handle_mutate_rows(ShardServer& shard, Session& session, const Frame& frame
 
 namespace {
 
-// None: one of them, or the first one, is held.
+// Empty if one of them, or the first one, is held.
 std::optional<std::vector<const TabletDescriptor*>> tablets_of(const engine::TableEntry& table,
                                                                const wire::DecodedDrop& drop) {
   std::vector<const TabletDescriptor*> tablets;
@@ -130,7 +131,7 @@ std::optional<std::vector<const TabletDescriptor*>> tablets_of(const engine::Tab
   return tablets;
 }
 
-// Of a drop whose first tablet has committed.
+// For a drop whose first tablet has committed.
 Error dropped_between() {
   return Error(Errc::not_found, "the table was dropped while its rows were being deleted")
       .outcome(Applied::maybe_applied);
@@ -173,7 +174,7 @@ void handle_drop_row_range(ShardServer& shard, Session& session, const Frame& fr
   if (!tablets) return session.hold();
   std::optional<uint32_t> dropped_before;
   if (step != nullptr) {
-    // Splits and merges since then have left the token with the rows.
+    // Later splits and merges keep the token with the rows.
     dropped_before = std::erase_if(
         *tablets, [step](const TabletDescriptor* tablet) { return is_first_of(*tablet, *step); });
   } else if (!drop.token.empty() && !tablets->empty()) {

@@ -1,5 +1,4 @@
-// What concerns the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
-#include "engine/node/clock_keeper.h"
+// Operations on the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
 #include "engine/shard/shard_figures.h"
 #include "engine/write/range_tokens.h"
 #include "io/base/time_text.h"
@@ -15,17 +14,17 @@ namespace fb = wire::fb;
 namespace {
 
 constexpr size_t kMaxClientIdBytes = 64;
-constexpr size_t kShownClientNameBytes = 64;  // longer ones are cut
+constexpr size_t kShownClientNameBytes = 64;  // longer names are cut
 constexpr size_t kMaxEchoBytes = 1024;
 
-// Parts of the contract that this node has, by the names of PROTOCOL.md.
+// Supported features, by the names of PROTOCOL.md.
 constexpr std::string_view kFeatures[] = {
     "filters",         "splits",       "reversed",    "drop_row_range", "alter_table",
     "sample_row_keys", "tablets",      "clock",       "rule_history",   "preview",
     "explain",         "include_dead", "with_expiry", "restore_table",  "audit_log",
     "tokens",          "backups",      "control",     "reclaim"};
 
-// One that this node has where its data directory is of the format that knows it.
+// A feature that also requires a data directory format that has it.
 constexpr std::string_view kDropTokens = "drop_row_range_tokens";
 
 Result<void> check_hello(const fb::HelloRequest& hello) {
@@ -51,7 +50,7 @@ flatbuffers::Offset<fb::Limits> limits_of(flatbuffers::FlatBufferBuilder& builde
                           wire::ChunkBuilder::kDefaultChunkBytes, wire::kDefaultChunkCredits);
 }
 
-// One shard's part of ServerInfo beside the engine's.
+// One shard's part of ServerInfo, in addition to the engine's.
 struct Served {
   uint32_t connections = 0;
   ShardServer::Counters counters;
@@ -141,12 +140,12 @@ void reply_clock(ShardServer& shard, Session& session, const wire::FrameHeader& 
   session.reply(header, wire::finish_body(builder, reply));
 }
 
-// `max_held_us`: to be released; absent: only to be told.
+// `max_held_us`: release up to this; absent: report only.
 Async<void> answer_clock(ShardServer& shard, Session& session, wire::FrameHeader header,
                          std::optional<int64_t> max_held_us) {
   const engine::ClockReport report = co_await shard.node().clock_report(shard.id());
   if (!max_held_us || report.held_us == 0) co_return reply_clock(shard, session, header, report);
-  // Trusted time may lag by the clocks' drift between two looks.
+  // Trusted time may lag by the clocks' drift between two readings.
   if (*max_held_us < report.held_us - engine::ClockKeeper::kSlackUs) {
     co_return session.reply_error(
         header, Error(Errc::failed_precondition,
@@ -158,7 +157,7 @@ Async<void> answer_clock(ShardServer& shard, Session& session, wire::FrameHeader
   reply_clock(shard, session, header, *released);
 }
 
-// The operation may have moved the clock.
+// The operation may have changed the clock.
 Async<void> answer_extra(ShardServer& shard, Session& session, wire::FrameHeader header) {
   const Result<void> renewed = co_await shard.node().renew_clock(shard.id());
   if (!renewed) {

@@ -1,4 +1,4 @@
-// PreviewRule: what another rule would kill, told as it is counted.
+// PreviewRule: reports what another rule would delete, with progress.
 #include "engine/preview_rule.h"
 #include "net/server/requests/dispatch.h"
 #include "net/server/shard/shard_server.h"
@@ -15,10 +15,10 @@ namespace fb = wire::fb;
 
 namespace {
 
-// Between two chunks of progress.
+// Interval between progress chunks.
 constexpr int64_t kProgressUs = 200'000;
 
-// The asker of one preview: ends it when nobody waits any more, and tells how far it is.
+// The client of one preview: stops it when the client is gone and reports progress.
 class Asker final : public engine::PreviewListener {
  public:
   Asker(ShardServer& shard, Session& session, const FrameHeader& header, bool progress)

@@ -13,7 +13,7 @@ using wire::Frame;
 
 namespace {
 
-// A read from the pool that goes back unless it is started.
+// A pooled read that returns to the pool unless started.
 class Taken {
  public:
   explicit Taken(ShardServer& shard) : shard_(shard), op_(shard.reads.take()) {}
@@ -31,8 +31,8 @@ class Taken {
   ReadOp* op_;
 };
 
-// Everything that must hold before a read may begin, in the order of precedence: form, existence,
-// then what is not there yet. `plan` says how the filter is spread over the read.
+// All checks before a read, in order of precedence: form, existence, availability. `plan` receives
+// how the filter is distributed over the read.
 Result<const TableEntry*> admit(ShardServer& shard, const Frame& frame,
                                 const wire::DecodedRead& read, engine::FilterPlan& plan) {
   if (!read.filter.empty()) {
@@ -44,7 +44,7 @@ Result<const TableEntry*> admit(ShardServer& shard, const Frame& frame,
   return table;
 }
 
-// What every read begins with. Null: the client was told why there is none.
+// Common start of all reads. Null: an error was sent to the client.
 template <class Request>
 const TableEntry* prepare(ShardServer& shard, Session& session, const Frame& frame, ReadOp& op) {
   const Request* request = body_of<Request>(session, frame);
@@ -72,8 +72,8 @@ Async<void> sample(ShardServer& shard, Session& session, wire::FrameHeader heade
   session.reply(header, build_samples(shard.builder(), *sizes));
 }
 
-// The first of the tablets to be read that the header does not name; null: it names them all. So a
-// client with a stale map is told so before the first chunk.
+// The first tablet of the read that the header does not name, or null. A client with a stale map is
+// thus told before the first chunk.
 const TabletDescriptor* first_unnamed(const Frame& frame, const TableEntry& table,
                                       const ReadSpec& spec) {
   if (frame.header.tablet_id == 0 && frame.header.epoch == 0) return nullptr;

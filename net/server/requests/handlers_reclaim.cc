@@ -1,4 +1,4 @@
-// How far behind reclaiming is, and why (engine/node/reclaim_report.h).
+// Reports the backlog of reclaiming and its causes (engine/node/reclaim_report.h).
 #include "engine/node/reclaim_report.h"
 #include "net/server/requests/dispatch.h"
 #include "net/server/shard/shard_server.h"
@@ -16,7 +16,7 @@ using Builder = flatbuffers::FlatBufferBuilder;
 
 constexpr uint32_t kFilesUnasked = 100;
 
-// Times as the wire has them: 0 for none.
+// Times on the wire: 0 for none.
 int64_t time_of(int64_t us) { return us == INT64_MAX ? 0 : us; }
 
 fb::ReclaimFigures figures_of(const engine::ReclaimFigures& of) {

@@ -1,4 +1,4 @@
-// The rules of a family over time: what was in force when, and taking a change back.
+// Rule history of a family, and undo of a change.
 #include "net/server/requests/dispatch.h"
 #include "net/server/requests/table_codec.h"
 #include "net/server/shard/router.h"

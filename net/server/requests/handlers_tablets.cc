@@ -43,7 +43,7 @@ Bytes build_reshape(flatbuffers::FlatBufferBuilder& builder, const Tablets& tabl
   return wire::finish_body(builder, fb::CreateReshapeReply(builder, table, list, bytes));
 }
 
-// The table that the request names, or null where it names none.
+// The table that the request names, or null if it names none.
 Result<const TableEntry*> named_table(ShardServer& shard, const FrameHeader& header,
                                       const flatbuffers::String* name) {
   if (header.table_id == 0 && wire::text(name).empty()) return nullptr;
@@ -89,7 +89,7 @@ Async<void> answer_change(ShardServer& shard, Session& session, FrameHeader head
   session.reply(header, build_reshape(shard.builder(), *tablets));
 }
 
-// Form, then existence; the engine judges the rest.
+// Checks form, then existence; the engine checks the rest.
 Result<Change> decode_split(ShardServer& shard, const FrameHeader& header,
                             const fb::SplitTabletRequest& request) {
   const Bytes row = wire::bytes_of(request.row());
@@ -193,7 +193,7 @@ Bytes build_page(ShardServer& shard, const std::vector<TabletFigures>& all,
       builder, fb::CreateListTabletsReply(builder, table_list, list, next_table, &next_row, bytes));
 }
 
-// Not those of tables that are not the session's to see.
+// Removes the tablets of tables that the session may not see.
 void leave_out_hidden(const ShardServer& shard, const Session& session,
                       std::vector<TabletFigures>& all) {
   if (session.principal() == nullptr) return;

@@ -50,7 +50,7 @@ std::string_view named_table(const wire::Frame& frame) {
     case fb::Op::DescribeTable:
       return by_name<fb::DescribeTableRequest>(frame);
     default:
-      return {};  // of this node alone: what it holds, and how
+      return {};  // about this node only
   }
 }
 

@@ -1,5 +1,5 @@
-// Which table a request names, before its handler looks: for what holds for all operations on a
-// table alike.
+// Finds the table that a request names before its handler runs, for checks common to all
+// operations.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace cellar::server {
 
-// The name in the body, viewed there; empty when the operation has none, the body names none (then
-// the header may have its number), or it cannot be verified, which its handler tells.
+// The table name in the body, as a view. Empty if the operation has none, the body names none (the
+// header may have the id), or the body is invalid, which the handler reports.
 std::string_view named_table(const wire::Frame& frame);
 
 }  // namespace cellar::server

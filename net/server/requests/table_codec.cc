@@ -114,7 +114,7 @@ Result<void> decode_families(const Families* families, std::vector<engine::Famil
   return {};
 }
 
-// A part of a family that is there, but not marked as given, would be ignored.
+// A part that is present but not marked as given would be ignored.
 Result<void> check_given(const fb::FamilySpec& family) {
   if (!family.rule_given() && family.rule() != nullptr && family.rule()->size() > 0)
     return fail(Errc::invalid_argument, "family '{}': a rule without rule_given",

@@ -21,10 +21,10 @@ bool needs_time(uint16_t op) {
     case Op::MutateRows:
     case Op::CheckAndMutateRow:
     case Op::ReadModifyWriteRow:
-    case Op::DropRowRange:  // its token is dated
+    case Op::DropRowRange:  // its token has a time
       return true;
     default:
-      return false;  // changes of the catalog see to it themselves
+      return false;  // catalog changes check the clock themselves
   }
 }
 

@@ -1,7 +1,6 @@
-// ClockGate: whether a request may be answered by the shard's trusted clock as it stands
-// (engine/node/clock_keeper.h). After an idle time the first request waits for one anchor; where no
-// anchor can be had, requests are answered at the standing time while it lags little, and refused
-// afterwards.
+// ClockGate: whether the shard's trusted clock may answer a request (engine/node/clock_keeper.h).
+// After an idle period the first request waits for an anchor. If no anchor can be had, requests are
+// answered at the standing time while its lag is small, and refused afterwards.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +12,9 @@ namespace cellar::server {
 
 class ShardServer;
 
-// Its answer depends on the time.
+// Whether the reply depends on the time.
 bool needs_time(uint16_t op);
-// On the shard; resumes there. UNAVAILABLE where the lag is too large, and a retry can help.
+// Call on the shard; resumes there. UNAVAILABLE (retryable) if the lag is too large.
 Async<Result<void>> admit_by_time(ShardServer& shard);
 
 }  // namespace cellar::server

@@ -63,7 +63,7 @@ void ConditionalOp::start(const engine::TabletDescriptor& tablet) {
   home_->mailbox().send(server_->id(), *this);
 }
 
-// On the shard that has the tablet.
+// Runs on the tablet's shard.
 void ConditionalOp::submit() {
   if (deadline_us_ != 0 && server_->timers().now_us() >= deadline_us_) {
     write_.error = overdue(header_, Applied::not_applied);
@@ -82,7 +82,7 @@ void ConditionalOp::come_home() {
   server_->mailbox().send(home_->id(), *this);
 }
 
-// At home: it was not done in time.
+// Runs on the home shard when the deadline passes first.
 void ConditionalOp::ring() {
   answered_ = true;
   session_->reply_error(header_, overdue(header_, Applied::maybe_applied));

@@ -1,9 +1,8 @@
-// ConditionalOp: one CheckAndMutateRow, ReadModifyWriteRow or MutateRow with a token on its way.
-// Pooled; no coroutine. It
-// keeps the body, since the engine may have to wait for the row; where the tablet lives on another
-// shard, it goes there as a message and comes back as one.
+// ConditionalOp: one CheckAndMutateRow, ReadModifyWriteRow or MutateRow with a token in progress.
+// Pooled; no coroutine. It keeps the body, because the engine may have to wait for the row. If the
+// tablet is on another shard, the op travels there and back as a message.
 //
-// Order and deadline are as of write_op.h.
+// Order and deadline: see write_op.h.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +26,18 @@ class ShardServer;
 class ConditionalOp final : private MailboxMessage {
  public:
   void begin(ShardServer& shard, Session& session, const wire::FrameHeader& header);
-  // A copy of the body, to be decoded into decoded().
+  // Copies the body, to be decoded into decoded().
   Bytes keep_body(Bytes body) { return body_.keep(*home_, body); }
   wire::DecodedConditional& decoded() { return decoded_; }
-  // Of a CheckAndMutateRow, where it has one.
+  // The filter of a CheckAndMutateRow, if any.
   void set_filter(engine::FilterPlan plan) { filter_ = std::move(plan); }
-  // It is a MutateRow.
+  // Marks the op as a MutateRow.
   void set_plain() { write_.plain = true; }
-  // The token of decoded(), where it has one, stands for this content.
+  // The content that the token of decoded(), if any, is bound to.
   void set_content(const ContentHash& content) { write_.token.content = content; }
-  // As though it had not begun.
+  // Returns the op to the pool as if it had not begun.
   void forget();
-  // Submits it. Answers the request, perhaps inside.
+  // Submits the op. May answer the request before returning.
   void start(const engine::TabletDescriptor& tablet);
 
  private:
@@ -52,12 +51,12 @@ class ConditionalOp final : private MailboxMessage {
   void answer_plain();
 
   ShardServer* home_ = nullptr;
-  ShardServer* server_ = nullptr;  // of the shard that has the tablet
+  ShardServer* server_ = nullptr;  // of the tablet's shard
   Session* session_ = nullptr;
   wire::FrameHeader header_;
   KeptBody body_;
   wire::DecodedConditional decoded_;
-  std::string token_scope_;  // the session's at the request
+  std::string token_scope_;  // of the session, at the time of the request
   std::optional<engine::FilterPlan> filter_;
   engine::ConditionalWrite write_;
   int64_t deadline_us_ = 0;  // 0: none

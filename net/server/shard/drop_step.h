@@ -1,8 +1,8 @@
 // DropStep: the first of the two steps of a DropRowRange with a token
-// (engine/write/range_tokens.h): the commit in the table's first tablet. The others are asked once
-// it is durable; meanwhile the request is held at its session (Session::hold_for), so that what the
-// connection sent behind it is not overtaken. What the step did is not undone, whatever becomes of
-// the request.
+// (engine/write/range_tokens.h): the commit in the table's first tablet. The other tablets follow
+// once it is durable. Meanwhile the session holds the request (Session::hold_for), so that later
+// requests of the connection do not overtake it. The step is not undone, whatever becomes of the
+// request.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,12 @@ class ShardServer;
 
 struct DropStep {
   bool over = false;
-  std::optional<Error> error;  // once it is over
-  Session* session = nullptr;  // is told when it is over; null: it has given the request up
+  std::optional<Error> error;  // valid when `over`
+  Session* session = nullptr;  // notified at the end; null: it has abandoned the request
 
-  TableId table;  // a table of the same name that was made meanwhile is another one
+  TableId table;  // distinguishes a new table of the same name
 
-  // What the write views.
+  // Storage for the views in `write`.
   std::string start;
   std::string end;
   std::string client;
@@ -34,7 +34,7 @@ struct DropStep {
   engine::Write write;
 };
 
-// Submits to the tablet, which may be another shard's, what `step` holds.
+// Submits the write of `step` to the tablet, possibly on another shard.
 void start(ShardServer& shard, std::shared_ptr<DropStep> step,
            const engine::TabletDescriptor& tablet);
 

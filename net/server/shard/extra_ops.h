@@ -1,5 +1,5 @@
-// ExtraOps: operations that a program may add to the protocol, in the range from kFirstExtraOp on.
-// `cellard` adds none; a build for tests uses it to move its clock.
+// ExtraOps: operations that a program may add to the protocol, numbered from kFirstExtraOp.
+// `cellard` adds none; a test build uses one to set its clock.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace cellar::server {
 
 inline constexpr uint16_t kFirstExtraOp = 0xff00;
 
-// Called on any shard, possibly on several at once.
+// Called on any shard, possibly concurrently.
 class ExtraOps {
  public:
   virtual ~ExtraOps() = default;
-  // Answered with an empty body, or with the error.
+  // The reply is an empty body or the error.
   virtual Result<void> handle(uint16_t op, Bytes body) = 0;
 };
 

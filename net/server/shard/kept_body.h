@@ -1,5 +1,5 @@
-// KeptBody: the copy of a request's body that outlives its receive buffer, for an operation that
-// another shard or the engine needs later. What it holds counts as requests of the node
+// KeptBody: a copy of a request's body that outlives the receive buffer, for an operation that
+// continues in the engine or on another shard. Its bytes count as requests of the node
 // (node_memory.h) and against the shard's bound (Admission::hold_bytes).
 #pragma once
 
@@ -16,13 +16,13 @@ class ShardServer;
 // One shard. Pooled with its operation.
 class KeptBody {
  public:
-  // What one in a pool keeps of its memory.
+  // Memory that an object in the pool keeps.
   static constexpr size_t kKeepBytes = 16 * 1024;
 
-  // Answers the copy, 8-byte aligned. REQUIRES: nothing is kept, and the shard's admission holds
-  // its bytes.
+  // Copies the body, 8-byte aligned. REQUIRES: it is empty, and the shard's admission holds the
+  // bytes.
   Bytes keep(ShardServer& shard, Bytes body);
-  // Forgets it; does nothing when nothing is kept.
+  // Frees the copy, if any.
   void release(ShardServer& shard);
   bool is_large() const { return words_.capacity() * sizeof(uint64_t) > kKeepBytes; }
 

@@ -1,5 +1,5 @@
-// MapWait: who waits for the shard's table map to change. A write whose tablet is held for a
-// reshape, and a read whose tablet is gone, cannot go on before the next map is there.
+// MapWait: waiters for a new table map of the shard: writes whose tablet is held for a reshape, and
+// reads whose tablet is gone.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ using MapWaitHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<struct MapWaitTag>,
                                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-// Leaves by itself when it is destroyed.
+// Unlinks itself on destruction.
 class MapWaiter : public MapWaitHook {
  public:
-  // The map was replaced, or the time is over: look which. Waits no more. Runs in a turn of its
-  // own, never inside a request.
+  // Called when the map was replaced or the time has expired; the waiter checks which. It no longer
+  // waits. Runs in a turn of its own, never inside a request.
   virtual void map_wait_over() = 0;
 
  protected:
@@ -29,16 +29,17 @@ class MapWaiter : public MapWaitHook {
   int64_t until_us_ = 0;
 };
 
-// Of one shard.
+// The waiters of one shard.
 class MapWaiters {
  public:
-  // Nobody waits longer than this, whatever deadline its request has or has not. A reshape holds
-  // writes for less (engine/node.h); so what waits this long waits for a map that does not come.
+  // Upper bound of a wait, whatever the request's deadline. A reshape holds writes for less
+  // (engine/node.h), so a longer wait is for a map that will not come.
   static constexpr int64_t kMaxWaitUs = 30'000'000;
 
   explicit MapWaiters(Timers& timers);
 
-  // One call of map_wait_over(), at the next map or at `until_us` of the timers, unless stop().
+  // Calls map_wait_over() once, at the next map or at `until_us` of the timers, unless stop() comes
+  // first.
   void wait(MapWaiter& waiter, int64_t until_us);
   static void stop(MapWaiter& waiter) {
     if (waiter.MapWaitHook::is_linked()) waiter.MapWaitHook::unlink();
@@ -52,7 +53,7 @@ class MapWaiters {
   void arm();
 
   Timers& timers_;
-  Timer timer_;  // at the least until_us_
+  Timer timer_;  // armed for the least until_us_
   List waiting_;
 };
 

@@ -1,4 +1,4 @@
-// Pool: objects that are taken and given back, so that a request on its way costs no allocation.
+// Pool: reusable objects, so that a request needs no allocation.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 
 namespace cellar::server {
 
-// One shard. T is default-constructible; what it holds is the user's to clear.
+// One shard. T is default-constructible; the user clears its contents.
 template <class T>
 class Pool {
  public:

@@ -40,7 +40,7 @@ void ReadOp::start() {
   next_tablet();
 }
 
-// Begins with the tablet that holds the next rows by now.
+// Continues with the tablet that now holds the next rows.
 void ReadOp::next_tablet() {
   if (!plan_.more()) return finish();
   const engine::TableMap& tables = home->tables();
@@ -68,7 +68,7 @@ void ReadOp::run_slice(Task task) {
   slice_.send();
 }
 
-// What the tablet would have given is asked for again by a newer map.
+// A newer map locates the rows that the tablet would have returned.
 void ReadOp::tablet_gone() {
   slice_.gone = false;
   slice_.step = ScanStep::done;
@@ -83,7 +83,7 @@ void ReadOp::tablet_gone() {
 
 void ReadOp::map_wait_over() {
   if (must_stop()) return wake();
-  // Without a newer map the error stands.
+  // Without a newer map the error is final.
   if (home->tables().version == map_version_) return fail_with(*slice_.error);
   slice_.error.reset();
   wake();
@@ -106,7 +106,7 @@ void ReadOp::slice_done() {
     plan_.passed();
     if (enough || !plan_.more()) return finish();
     if (must_stop()) return fail_with(stop_reason());
-    return home->continue_later(*this);  // not from inside: a table may have many empty tablets
+    return home->continue_later(*this);  // not recursive: a table may have many empty tablets
   }
   if (must_stop()) return close_cursor();
   if (slice_.step == ScanStep::paused) send_chunk();
@@ -114,7 +114,7 @@ void ReadOp::slice_done() {
   proceed();
 }
 
-// Between two slices, or two tablets.
+// Continues between two slices or tablets.
 void ReadOp::proceed() {
   if (credits_ == 0) return wait_for(Waiting::credit);
   if (session->output_full()) return wait_for(Waiting::output);
@@ -186,13 +186,13 @@ void ReadOp::release() {
   home->memory_queue().leave(home->memory(), *this);
   ReadHook::unlink();
   if (!single_) home->admission().end_scan();
-  read.spec.filter.reset();  // may be large, and the op waits in a pool
+  read.spec.filter.reset();  // may be large, and the op stays in the pool
   home->reads.give(this);
 }
 
 // ---- waiting
 
-// What is gathered, after it has changed.
+// Updates the memory count after the builder has changed.
 void ReadOp::count_memory(ShardServer& shard) {
   const size_t now = builder.bytes();
   shard.count_answers(static_cast<ptrdiff_t>(now) - static_cast<ptrdiff_t>(counted_bytes_));
@@ -237,7 +237,7 @@ void ReadOp::wake() {
   home->continue_later(*this);
 }
 
-// The alarm, in a stream that waits.
+// Timeout of a waiting stream.
 void ReadOp::ring() {
   if (waiting_ == Waiting::no || away_) return;
   if (must_stop()) return wake();
@@ -255,14 +255,14 @@ void ReadOp::waited_long() {
   close_cursor();
 }
 
-// What it waits for is there.
+// Whether the awaited resource is available.
 bool ReadOp::is_served() const {
   if (waiting_ == Waiting::credit) return credits_ > 0;
   if (waiting_ == Waiting::memory) return !home->memory().answers_full();
   return !session->output_full();
 }
 
-// While it waits: the cursor is gone, or it stands inside a row.
+// While waiting: the cursor was released, or it is inside a row.
 void ReadOp::released() {
   in_row_ = slice_.cursor != nullptr;
   if (!in_row_) {
@@ -274,12 +274,12 @@ void ReadOp::released() {
     }
   }
   if (is_served() || must_stop()) return wake();
-  // Its turn may have come while the cursor was let go.
+  // The wait may have ended while the cursor was being released.
   if (waiting_ == Waiting::memory && !waits_for_memory()) join_memory_queue();
   if (waiting_ != Waiting::no) arm();
 }
 
-// ---- from the session
+// ---- called by the session
 
 void ReadOp::cancel() {
   cancelled_ = true;

@@ -15,7 +15,7 @@ void ReadPlan::begin(RowSet& rows, bool reversed) {
   behind_.clear();
 }
 
-// The range in which the next rows lie; ranges are sorted and disjoint, and so are their ends.
+// The range of the next rows; ranges and their ends are sorted and disjoint.
 const KeyRange* ReadPlan::next_range() const {
   const auto& ranges = rows_->ranges();
   if (ended_ || ranges.empty()) return nullptr;
@@ -42,7 +42,7 @@ const TabletDescriptor& ReadPlan::next(const TableEntry& table) {
     drop_rows_read(tablet);
     return tablet;
   }
-  // The rows just before the lesser of the place and the range's end; an empty one has no bound.
+  // The rows just before the lesser of the place and the range's end; empty means unbounded.
   const bool range_ends_first = place_.empty() || (!range->end.empty() && range->end < place_);
   const std::string& bound = range_ends_first ? range->end : place_;
   const auto& tablets = table.tablets;
@@ -57,7 +57,7 @@ const TabletDescriptor& ReadPlan::next(const TableEntry& table) {
   return tablet;
 }
 
-// A merge may have put rows that were read and rows that were not into one tablet.
+// After a merge one tablet may hold both rows that were read and rows that were not.
 void ReadPlan::drop_rows_read(const TabletDescriptor& tablet) {
   if (place_.empty()) return;
   if (!reversed_ && tablet.start < place_) *rows_ = rows_->clip(place_, {});

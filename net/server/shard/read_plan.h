@@ -1,10 +1,9 @@
-// ReadPlan: which tablet a read goes to next. It remembers a place among the rows, not a list of
-// tablets, so that it goes on rightly however the table is cut by then.
+// ReadPlan: the next tablet of a read. It stores a place among the rows instead of a list of
+// tablets, so that it remains correct when tablets split or merge.
 //
-// Example: rows [b, x) forwards over tablets [, k) and [k, ). next() is the first; passed(): the
-// place is k. Now the second is split at p: next() is [k, p), then [p, ), and after it nothing is
-// left. Were the two merged instead, next() would be [, ), and of the rows only [k, x) would be
-// left to ask it for.
+// Example: rows [b, x) forwards over tablets [, k) and [k, ). next() is the first; after passed()
+// the place is k. If the second is split at p, next() is [k, p), then [p, ), then nothing is left.
+// If the two are merged instead, next() is [, ) and the rows left to read are [k, x).
 #pragma once
 
 #include <string>
@@ -17,15 +16,15 @@ namespace cellar::server {
 // Reusable. One shard.
 class ReadPlan {
  public:
-  // `rows` are used until the next begin(), and lose those that were read where a tablet holds such
-  // rows and others.
+  // `rows` is used until the next begin(), and loses rows already read if a tablet holds both those
+  // and others.
   void begin(RowSet& rows, bool reversed);
 
-  // Rows are left that lie behind the place.
+  // Whether rows are left after the place.
   bool more() const;
   // The tablet that holds the next rows. REQUIRES: more().
   const engine::TabletDescriptor& next(const engine::TableEntry& table);
-  // All rows of the tablet that next() answered last are read.
+  // Marks the tablet last returned by next() as completely read.
   void passed();
 
  private:
@@ -35,10 +34,10 @@ class ReadPlan {
 
   RowSet* rows_ = nullptr;
   bool reversed_ = false;
-  bool ended_ = false;  // the place is behind all rows
-  // Forwards the first row that was not read; reversed the first that was (empty: none was).
+  bool ended_ = false;  // no rows are left
+  // Forwards: the first row not read. Reversed: the last row read (empty: none).
   std::string place_;
-  std::string behind_;  // the place once the tablet at hand is passed
+  std::string behind_;  // the place after the current tablet
 };
 
 }  // namespace cellar::server

@@ -7,7 +7,7 @@ namespace cellar::server {
 
 using engine::ScanStep;
 
-// At home.
+// Call on the home shard.
 void ReadSlice::send() {
   yields_ = 0;
   if (server == op->home) return arrive();

@@ -1,9 +1,9 @@
 // ReadSlice: the part of a read that runs on the shard that serves the tablet. It holds the cursor,
-// which is opened and destroyed there, and goes there and back as a message; on the home shard it
-// is a plain call.
+// which is opened and destroyed there, and travels there and back as a message; on the home shard
+// it is a plain call.
 //
-// A slice of a stream waits its turn in the shard's queue of later work, which gives way to
-// everything else after a share of time; a read of one row runs at once.
+// A slice of a stream queues as deferred work of its shard, which runs for a limited share of each
+// turn; a single-row read runs at once.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace cellar::server {
 class ShardServer;
 struct ReadOp;
 
-// Something that goes on in a later turn of the loop it is queued on.
+// Deferred work: continues in a later turn of the loop that queued it.
 class LaterWork {
  public:
   virtual void go_on() = 0;
@@ -30,17 +30,17 @@ class LaterWork {
 };
 
 struct ReadSlice final : MailboxMessage, LaterWork {
-  // Yields on another shard until the op at home is asked whether anybody still listens.
+  // Yields on another shard before the home shard is asked whether the client still waits.
   static constexpr uint32_t kYieldsAway = 16;
 
   enum class Task : uint8_t {
     read,
-    release,  // destroy the cursor where no row is open; `last_row` tells where it stood
-    abandon,  // destroy it
+    release,  // destroy the cursor if no row is open; sets `last_row`
+    abandon,  // destroy the cursor
   };
 
   ReadOp* op = nullptr;
-  ShardServer* server = nullptr;  // of the shard that serves the tablet
+  ShardServer* server = nullptr;  // of the tablet's shard
   TabletId tablet;
   Epoch epoch;
   Task task = Task::read;
@@ -48,18 +48,18 @@ struct ReadSlice final : MailboxMessage, LaterWork {
   // Results.
   std::unique_ptr<engine::ScanCursor> cursor;
   engine::ScanStep step = engine::ScanStep::done;
-  std::optional<Error> error;  // with ScanStep::failed
-  bool gone = false;           // likewise: the tablet is not there, no cursor was opened
-  std::string last_row;        // of release: see ScanCursor::last_row()
-  bool no_memory = false;      // nothing was read: the node's answers take what they may
+  std::optional<Error> error;  // if step is ScanStep::failed
+  bool gone = false;           // if failed: the tablet is not there, no cursor was opened
+  std::string last_row;        // for release: see ScanCursor::last_row()
+  bool no_memory = false;      // nothing was read: the memory for answers is exhausted
 
-  // Runs the task where the tablet is; the op's slice_done() follows, at home.
+  // Runs the task on the tablet's shard, then calls slice_done() on the home shard.
   void send();
-  void go_on() override;  // on the tablet's shard
+  void go_on() override;  // runs on the tablet's shard
 
  private:
   void arrive();
-  // The first run; false: there is no cursor, and it has ended.
+  // The first run; false: no cursor was opened and the slice has ended.
   bool start(engine::ScanStep& how);
   void read();
   void release();

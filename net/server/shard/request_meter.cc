@@ -53,7 +53,7 @@ void RequestMeter::Figures::add(const Figures& other) {
 void RequestMeter::settle(size_t count, int64_t now_us, int64_t slow_us) {
   for (size_t i = 0; i < count; ++i) {
     const Answered& one = waiting_[i];
-    // What does not exist is counted with operation 0.
+    // Unknown operations are counted as operation 0.
     OpFigures& op = figures_.ops[one.op < kOps ? one.op : 0];
     ++op.answers[std::min(static_cast<size_t>(one.code), kCodes - 1)];
     const int64_t took_us = std::max<int64_t>(now_us - one.heard_us, 0);

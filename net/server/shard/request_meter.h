@@ -1,12 +1,11 @@
-// RequestMeter: how many requests a shard answered, how, and in what time; and which of them were
-// slow. One shard.
+// RequestMeter: counts the answered requests of a shard by operation, result and latency, and
+// records slow ones. One shard.
 //
-// A request's time runs from when its bytes were received to when its answer was handed to the
-// socket. No clock is read for it: a loop turn reads one when it begins, and a turn that sent
-// answers is followed by another at once, so that the next turn's reading is the end of this one.
-// What a turn answered waits in a list until then. So a request costs a few nanoseconds here, and
-// times are those of turns: the stages of a request that was answered in the turn that began it
-// cannot be told apart and count as `engine`.
+// A request's time runs from the receipt of its bytes to the hand-over of its answer to the socket.
+// No clock is read per request: a turn reads one at its start, and a turn that sent answers is
+// followed by another at once, whose reading ends this one. Until then the answered requests wait
+// in a list. The cost is a few nanoseconds per request, and the resolution is a turn: the stages of
+// a request answered in the turn that took it up cannot be distinguished and count as `engine`.
 #pragma once
 
 #include <array>
@@ -24,10 +23,10 @@ namespace cellar::server {
 
 class Session;
 
-// Counts of microseconds, four steps to a doubling: a percentile is at most a quarter too high.
+// Counts of microseconds, four steps per doubling: a percentile is at most 25 % too high.
 class LatencyCounts {
  public:
-  static constexpr size_t kBuckets = 104;  // up to 2^26 us; longer ones are in the last
+  static constexpr size_t kBuckets = 104;  // up to 2^26 us; the last one has all larger values
 
   void record(uint64_t us) {
     ++counts_[bucket_of(us)];
@@ -37,9 +36,9 @@ class LatencyCounts {
   void subtract(const LatencyCounts& earlier);
   uint64_t count() const;
   uint64_t sum_us() const { return sum_us_; }
-  // Of those below 2^bits us; bits is 3 to 26.
+  // The number below 2^bits us; bits is 3 to 26.
   uint64_t below_power(unsigned bits) const;
-  // The least bound that `share` (0 to 1) of them do not exceed; 0: there are none.
+  // The least bound that a `share` (0 to 1) of the values does not exceed; 0 if empty.
   uint64_t quantile_us(double share) const;
   const std::array<uint64_t, kBuckets>& counts() const { return counts_; }
 
@@ -74,30 +73,30 @@ class RequestMeter {
     void add(const Figures& other);
   };
 
-  // A request that got its last answer in this turn. `session` lives until forget().
+  // A request answered in this turn. `session` is valid until forget().
   struct Answered {
     Session* session = nullptr;
     uint64_t request_id = 0;
     uint64_t table_id = 0;
     int64_t heard_us = 0;    // received
-    int64_t began_us = 0;    // taken up
-    int64_t replied_us = 0;  // the answer was there
+    int64_t began_us = 0;    // taken up by its handler
+    int64_t replied_us = 0;  // its answer was complete
     uint16_t op = 0;
     Errc code = Errc::ok;
   };
 
-  // Times are of the shard's timers; `wall` outlives this.
+  // `wall` must outlive this. All times are of the shard's timers.
   explicit RequestMeter(const Clock& wall) : wall_(wall) {}
 
   void answered(const Answered& request) { waiting_.push_back(request); }
   bool empty() const { return waiting_.empty(); }
-  // A turn begins at `now_us`, which ends the one before.
+  // Starts a turn at `now_us`, which ends the previous one.
   void turn(int64_t now_us, int64_t slow_us) {
     if (sent_ > 0) settle(sent_, now_us, slow_us);
   }
-  // This turn's answers were handed over.
+  // Marks this turn's answers as handed to the socket.
   void sent() { sent_ = waiting_.size(); }
-  // The session goes.
+  // The session is being destroyed.
   void forget(const Session& session);
 
   const Figures& figures() const { return figures_; }
@@ -110,7 +109,7 @@ class RequestMeter {
 
   const Clock& wall_;
   std::vector<Answered> waiting_;
-  size_t sent_ = 0;  // of those that wait, the first so many
+  size_t sent_ = 0;  // this many waiting entries are sent
   Figures figures_;
   SlowRequests slow_;
 };

@@ -64,7 +64,7 @@ Async<void> Session::run() {
   }
   abandon();
   if (!reads_ahead_) release_buffer();
-  // What is in flight still gets its answer, unless the peer is gone.
+  // Requests in flight are answered unless the peer is gone.
   while (in_flight_ > 0 || writer_active_ || (pending_bytes() > 0 && !broken_)) {
     flush();
     if (in_flight_ > 0 || writer_active_) co_await changed_.wait();
@@ -101,7 +101,7 @@ Async<bool> Session::wait_for_room() {
     flush();
     if (!has_room()) co_await changed_.wait();
   }
-  // While the node holds as many bytes of requests as it may, no second one is begun.
+  // While the node's request memory is full, no second request is started.
   NodeMemory& memory = shard_.memory();
   while (!broken_ && memory.requests_full() && in_flight_ > 0) {
     flush();
@@ -115,7 +115,7 @@ Async<bool> Session::wait_for_room() {
   co_return !broken_;
 }
 
-// Every complete frame that was received. False when the connection must end.
+// Handles every complete frame received. False: the connection must end.
 Async<bool> Session::handle_frames() {
   while (true) {
     const Result<const Frame*> frame = frames_.next();
@@ -166,7 +166,7 @@ void Session::handle(const Frame& frame) {
   }
 }
 
-// From here on it is answered exactly once. False: the connection ends instead.
+// Registers the request, which is then answered exactly once. False: the connection must end.
 bool Session::take_on(const FrameHeader& request) {
   shard_.count_request();
   if (!greeted_ && ++frames_before_hello_ > kMaxFramesBeforeHello) {
@@ -196,7 +196,7 @@ void Session::handle_request(const Frame& frame) {
   serve(frame);
 }
 
-// Received bytes may have waited for room, or for a map.
+// Received bytes may have waited for memory or for a map.
 bool Session::past_deadline(const Frame& frame) const {
   return frame.header.deadline_ms != 0 &&
          shard_.timers().now_us() - asked_us_ >= frame.header.deadline_ms * int64_t{1000};
@@ -212,12 +212,12 @@ void Session::serve(const Frame& frame) {
     return reply_error(frame.header, error);
   }
   shard_.handler().handle(shard_, *this, frame);
-  // After the hello the peer may send what the limits allow.
+  // After the hello the configured frame limit applies.
   if (greeted_) frames_.set_max_body_bytes(shard_.frame_bytes());
 }
 
-// An answer with that id could be taken for either request's, so neither gets one: the connection
-// ends, and its client knows that both may have been applied.
+// A reply with that id would be ambiguous, so neither request gets one: the connection ends, and
+// the client must assume that both may have been applied.
 void Session::refuse_duplicate(const FrameHeader& request) {
   Error error(Errc::invalid_argument,
               fmt::format("request id {} is that of a request that is not answered yet",
@@ -230,7 +230,7 @@ void Session::refuse_duplicate(const FrameHeader& request) {
   close();
 }
 
-// Nobody listens any more.
+// The client is gone.
 void Session::abandon() {
   for (ReadOp& read : reads_) read.abandon();
   for (GivenUp& work : works_) work.given_up = true;
@@ -263,7 +263,7 @@ void Session::greet(std::string client_name, Bytes client_id) {
   client_name_ = std::move(client_name);
   token_scope_.clear();
   if (client_id.empty()) return;
-  // The size before the name keeps two pairs with one concatenation apart.
+  // The length before the name makes the concatenation unambiguous.
   if (identity_) {
     const std::string& principal = identity_.principal->name;
     put_u8(token_scope_, static_cast<uint8_t>(principal.size()));
@@ -322,7 +322,7 @@ void Session::close() {
   changed_.notify_all();
 }
 
-// Now and then: everything that may not last.
+// Checks all time limits periodically.
 void Session::watch() {
   const NetOptions& net = shard_.options().net;
   const int64_t now_us = shard_.timers().now_us();

@@ -1,31 +1,30 @@
-// Session: one connection on the shard that accepted it.
+// Session: one connection, on the shard that accepted it.
 //
-// A coroutine reads; every complete frame of one receive is handled before the next, and nothing
-// else of a request is a coroutine unless it has to wait. Answers are gathered in one buffer and
-// leave once a loop turn, or earlier when kFlushBytes are there; only when the peer does not take
-// them at once does a second coroutine write.
+// One coroutine reads. All complete frames of a receive are handled before the next receive;
+// handlers are plain calls unless they have to wait. Answers are collected in one buffer and sent
+// once per loop turn, or earlier at kFlushBytes; a second coroutine writes only if the peer does
+// not accept them immediately.
 //
-// The socket is not read while in_flight() requests are unanswered or kMaxPendingReplyBytes wait to
-// be written: TCP then slows the client down.
+// The socket is not read while the limit of requests in flight is reached or kMaxPendingReplyBytes
+// wait to be written: TCP then slows the client down.
 //
-// The receive buffer has a small base size; what a frame needs beyond it is claimed from the node's
-// memory as its bytes arrive. A frame that gets no room in time, that may not be sent by this
-// principal, or that arrives too slowly for the room it holds is answered before it is complete,
-// and the rest of its bytes is passed over. Where not even the next byte comes, the connection is
-// closed, since its outstanding read pins the buffer.
+// The receive buffer has a small base size; memory for a larger frame is claimed from the node as
+// its bytes arrive. A frame that gets no memory in time, that the principal may not send, or that
+// arrives too slowly for the memory it holds is answered before it is complete, and its remaining
+// bytes are skipped. If no more bytes arrive, the connection is closed, because its outstanding
+// read pins the buffer.
 //
-// A write whose tablet is held for a reshape, or whose first step is under way (drop_step.h), holds
-// the requests behind it, so that what was sent
-// later cannot overtake it: its frame stays where it is, and is handled again when there is a newer
-// table map. Meanwhile kMaxAheadBytes behind it are received, and cancels and credits among them
-// are obeyed: streams that have begun go on.
+// A write whose tablet is held for a reshape, or whose first step is in progress (drop_step.h),
+// holds the requests after it, so that none overtakes it: its frame stays in the buffer and is
+// handled again when there is a newer table map. Meanwhile up to kMaxAheadBytes after it are
+// received, and cancels and credits among them are obeyed, so that running streams continue.
 //
-// A request that needs the time waits while trusted time stands (clock_gate.h), and what was sent
-// behind it too: for as long as an anchor takes, and no longer than ClockKeeper::kPatienceUs.
+// A request that depends on time waits while trusted time stands (clock_gate.h), and so do the
+// requests after it: until an anchor comes, at most ClockKeeper::kPatienceUs.
 //
-// Life: the reader ends (the peer's end, garbage, a timeout, stop()); requests in flight finish and
-// their answers are written if the peer still takes them; then the session leaves its shard, which
-// destroys it. A request on its way therefore may hold a plain Session*.
+// Lifetime: the reader ends (end of stream, invalid bytes, a timeout, stop()); requests in flight
+// finish and their answers are written if the peer accepts them; then the session leaves its shard,
+// which destroys it. A request in progress may therefore hold a plain Session*.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -55,25 +54,24 @@ namespace cellar::server {
 
 class ShardServer;
 
-// A request that is more work than it should do for nobody: it looks now and then whether it is
-// still wanted.
+// A long-running request that polls this flag and stops once it is cancelled.
 struct GivenUp
     : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
   uint64_t request_id = 0;
-  bool given_up = false;  // cancelled, or its connection is over
+  bool given_up = false;  // cancelled, or the connection has ended
 };
 
 // One shard.
 class Session final : private MapWaiter, private MemoryWaiter {
  public:
-  // `via`: the proxy that vouched for the stream's peer; empty: none.
+  // `via`: the proxy that named the stream's peer; empty: none.
   Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamFacts facts,
           AddressTable::Opening opening, std::string via = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // The connection, until it is over. Started once, by the shard.
+  // Runs the connection until it ends. Called once, by the shard.
   Async<void> run();
 
   // ---- answers: each of the first two ends the request ----
@@ -83,60 +81,60 @@ class Session final : private MapWaiter, private MemoryWaiter {
                    const wire::TabletHint* hint = nullptr);
   void chunk(const wire::FrameHeader& request, Bytes body);
 
-  // Of a body that could not be verified: answers, and closes the connection at the third.
+  // Answers a malformed body. The kMaxMalformedBodies-th closes the connection.
   void reply_malformed(const wire::FrameHeader& request, const Error& error);
 
-  // Instead of an answer: nothing of the request was done, and it is to be handled again.
+  // Instead of an answer: the request had no effect and is handled again later.
   void hold() {
     held_ = true;
     held_for_step_ = false;
   }
-  // Likewise, once the step is over, though much of it may be done by then.
+  // Like hold(), until the step is over; the step itself may already have taken effect.
   void hold_for(std::shared_ptr<DropStep> step);
   void step_over() { changed_.notify_all(); }
-  // Of the request that is being handled, over; null: it is handled for the first time.
+  // The completed step of the request being handled; null the first time.
   const DropStep* step() const { return step_.get(); }
 
   // ---- reads in progress, for cancel and credit ----
   using Reads = boost::intrusive::list<ReadOp, boost::intrusive::constant_time_size<false>>;
   void add_read(ReadOp& read) { reads_.push_back(read); }
-  // Until it is destroyed.
+  // Registers `work` until it is destroyed.
   void add_work(GivenUp& work) { works_.push_back(work); }
-  // True when answers wait that the peer does not take: a scan then pauses until output_drained.
+  // True while unsent answers exceed kScanPauseBytes: scans then pause until the peer has read.
   bool output_full() const { return pending_bytes() >= kScanPauseBytes; }
 
-  // ---- the shard's ----
-  void flush();       // once a turn, after answers were gathered
+  // ---- called by the shard ----
+  void flush();       // once per turn, after answers were queued
   void say_goaway();  // no new requests from here on
-  void close();       // now; requests in flight lose their listener
-  // When the request that is being handled must be answered, on every shard's loop; 0: no matter.
+  void close();       // immediately; requests in flight are abandoned
+  // Deadline of the request being handled, valid on every shard's loop; 0: none.
   int64_t deadline_us(const wire::FrameHeader& request) const {
     return request.deadline_ms == 0 ? 0 : asked_us_ + request.deadline_ms * int64_t{1000};
   }
-  // Nothing is to be answered, and the peer has had its time to hear the goaway and to leave: until
-  // then requests that crossed with it are served.
+  // No answer is pending, and the peer has had time to receive the goaway and leave; requests that
+  // crossed with it are still served.
   bool may_end() const;
-  bool flush_queued = false;  // kept by the shard's flush list
+  bool flush_queued = false;  // maintained by the shard's flush list
 
   ShardServer& shard() { return shard_; }
   bool greeted() const { return greeted_; }
-  // By a hello in which the client calls itself so; `client_id`: perhaps none. Follows log_in().
+  // Accepts the hello; `client_id` may be empty. Follows log_in().
   void greet(std::string client_name, Bytes client_id);
-  // Whose the changes are that come over it: the principal, or where nobody is asked, what the
-  // client calls itself.
+  // The author of changes over this connection: the principal or, without authentication, the
+  // client's own name.
   engine::Author author() const {
     return {identity_ ? identity_.principal->name : client_name_,
             via_.empty() ? peer_ : peer_ + " via " + via_};
   }
 
-  // ---- who it is; nobody on a node without principals ----
+  // ---- identity; none on a node without principals ----
   const security::Principal* principal() const { return identity_.principal.get(); }
   const StreamFacts& facts() const { return facts_; }
   void log_in(security::Identity identity);
-  int login_failed() { return ++failed_logins_; }  // how often by now
-  // By the policy of now. False when it was closed for it.
+  int login_failed() { return ++failed_logins_; }  // returns the number so far
+  // Applies the present policy. False if the session was closed.
   bool renew_identity();
-  // The roles on the last table that was named by its number, as of a version of the table map.
+  // Cached roles on the last table named by id, for one version of the table map.
   bool remembers(uint64_t table_id, uint64_t version) const {
     return remembered_.table_id == table_id && remembered_.version == version;
   }
@@ -144,12 +142,12 @@ class Session final : private MapWaiter, private MemoryWaiter {
   void remember(uint64_t table_id, uint64_t version, security::Roles roles) {
     remembered_ = {table_id, version, roles};
   }
-  // The answer to the request that is being handled goes into the security log with this.
+  // The reply to the request being handled is written to the security log with this event.
   void log_answer(const wire::FrameHeader& request, security::AuditEvent event) {
     logged_.emplace(request.request_id, std::move(event));
   }
-  // Whose the tokens of its writes are (WriteToken::client): the principal's and the client id's
-  // together, so that one principal never meets another's tokens; empty without a client id.
+  // Namespace of the tokens of its writes (WriteToken::client): principal and client id together,
+  // so that principals do not share tokens; empty without a client id.
   const std::string& token_scope() const { return token_scope_; }
   bool open() const { return !broken_; }
   const std::string& peer() const { return peer_; }
@@ -159,17 +157,17 @@ class Session final : private MapWaiter, private MemoryWaiter {
   static constexpr int64_t kHandshakeWatchUs = 1'000'000;
   static constexpr int64_t kWatchUs = 5'000'000;
   static constexpr int64_t kSlowestFrameBytesPerS = 1024;
-  // What a frame that holds room of the node's memory must bring in each stretch of time from its
-  // first byte on: always, and while others wait for room.
-  static constexpr int64_t kPaceUs = 100'000;  // how often it is looked at
+  // The progress required of a frame that holds node memory, per interval from its first byte on:
+  // always, and while others wait for memory.
+  static constexpr int64_t kPaceUs = 100'000;  // check interval
   static constexpr int64_t kPatienceUs = 5'000'000;
   static constexpr int64_t kSlowestClaimBytesPerS = 16 * 1024;
   static constexpr int64_t kWantedPatienceUs = 250'000;
   static constexpr int64_t kSlowestWantedBytesPerS = 4 << 20;
   static constexpr size_t kScanPauseBytes = 512 * 1024;
-  static constexpr size_t kKeepOutputBytes = 16 * 1024;  // of a buffer that is empty
+  static constexpr size_t kKeepOutputBytes = 16 * 1024;  // of an empty buffer
   static constexpr int64_t kGoawayPatienceUs = 200'000;
-  static constexpr size_t kMaxAheadBytes = 64 * 1024;  // received behind a request that is held
+  static constexpr size_t kMaxAheadBytes = 64 * 1024;  // received after a held request
 
   Async<bool> read_preface();
   Async<bool> fill();
@@ -238,45 +236,44 @@ class Session final : private MapWaiter, private MemoryWaiter {
     security::Roles roles;
   } remembered_;
   absl::flat_hash_map<uint64_t, security::AuditEvent> logged_;  // by request id
-  int64_t goaway_us_ = 0;                                       // when it was said; 0: it was not
+  int64_t goaway_us_ = 0;                                       // time of the goaway; 0: none
   bool broken_ = false;                                         // nothing more is read or written
   bool end_of_input_ = false;
-  std::optional<Error> untimely_;  // why the frame at hand is refused
-  bool held_ = false;              // the frame at hand waits for a newer table map, or for step_
+  std::optional<Error> untimely_;  // why the current frame is refused
+  bool held_ = false;              // the current frame waits for a newer table map or for step_
   bool held_for_step_ = false;
   std::shared_ptr<DropStep> step_;
-  bool reads_ahead_ = false;  // read_ahead() runs, and the buffer is its own
+  bool reads_ahead_ = false;  // read_ahead() is running and owns the buffer
   int malformed_ = 0;
 
   uint32_t in_flight_ = 0;
   struct Times {
     int64_t heard_us = 0;  // received
-    int64_t began_us = 0;  // taken up
+    int64_t began_us = 0;  // taken up by its handler
   };
   absl::flat_hash_map<uint64_t, Times> times_;  // of the requests in flight, by id
   Reads reads_;
   boost::intrusive::list<GivenUp, boost::intrusive::constant_time_size<false>> works_;
-  Notify changed_;  // room, an answer written, a request finished
+  Notify changed_;  // memory, an answer written, a request finished
 
-  std::string out_;  // gathered answers from out_begin_ on
+  std::string out_;  // queued answers, from out_begin_ on
   size_t out_begin_ = 0;
-  std::string writing_;  // what write_rest() is at
+  std::string writing_;  // bytes that write_rest() is sending
   bool writer_active_ = false;
-  size_t counted_bytes_ = 0;  // of pending_bytes(), known to admission
+  size_t counted_bytes_ = 0;  // part of pending_bytes() counted by admission
 
-  NodeMemory::Claim claim_;  // of the node's memory: the buffer beyond its base size
-  size_t wanted_bytes_ = 0;  // to be claimed when its turn in the memory queue comes
-  bool frame_given_up_ =
-      false;                // the frame that has begun is answered; its bytes are not dropped yet
-  bool announced_ = false;  // the header of the frame that has begun was checked
-  int64_t paced_us_ = 0;    // where the stretch of time begins in which its pace is taken
-  size_t paced_bytes_ = 0;  // what had come of it then
-  Timer pace_;              // while a claim is held, or waited for
+  NodeMemory::Claim claim_;      // the buffer beyond its base size, in the node's memory
+  size_t wanted_bytes_ = 0;      // to be claimed when the memory queue serves this session
+  bool frame_given_up_ = false;  // the incomplete frame is answered; its bytes are not dropped yet
+  bool announced_ = false;       // the header of the incomplete frame was checked
+  int64_t paced_us_ = 0;         // start of the current pace interval
+  size_t paced_bytes_ = 0;       // bytes received by then
+  Timer pace_;                   // while a claim is held or awaited
   Timer watch_;
   int64_t born_us_;
   int64_t heard_us_;              // last bytes received
-  int64_t asked_us_ = 0;          // the request that is being handled was received
-  int64_t partial_since_us_ = 0;  // a frame has begun and is not complete; 0: none
+  int64_t asked_us_ = 0;          // when the request being handled was received
+  int64_t partial_since_us_ = 0;  // since when a frame is incomplete; 0: none
   int64_t written_us_ = 0;        // last progress of write_rest()
 };
 

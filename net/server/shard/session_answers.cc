@@ -1,4 +1,4 @@
-// What a session writes: answers gathered in its buffer, and their way to the peer.
+// Output of a session: queued answers and their transmission.
 #include "io/base/time_text.h"
 #include "net/server/limits/admission.h"
 #include "net/server/shard/session.h"
@@ -92,7 +92,7 @@ void Session::flush() {
   changed_.notify_all();
 }
 
-// Writes what the peer did not take at once, a piece at a time so that progress can be seen.
+// Sends the rest piece by piece, so that progress is visible.
 Async<void> Session::write_rest() {
   while (!broken_ && out_.size() > out_begin_) {
     const size_t n = std::min(out_.size() - out_begin_, kFlushBytes);
@@ -103,7 +103,7 @@ Async<void> Session::write_rest() {
       out_begin_ = 0;
       if (out_.capacity() > kKeepOutputBytes) out_.shrink_to_fit();
     } else if (out_begin_ >= kMaxPendingReplyBytes && out_begin_ >= out_.size() / 2) {
-      // Moves no more than was written since the last time.
+      // Moves at most as many bytes as were written since the last move.
       out_.erase(0, out_begin_);
       out_begin_ = 0;
     }

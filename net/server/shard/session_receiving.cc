@@ -1,4 +1,4 @@
-// What a session receives: its buffer, and the room of the node's memory that a large frame takes.
+// Input of a session: its buffer, and the node memory for large frames.
 #include "net/server/shard/session.h"
 #include "net/server/shard/shard_server.h"
 
@@ -29,7 +29,7 @@ Async<bool> Session::fill() {
   co_return true;
 }
 
-// What a read of the stream gave. False at the end of the connection.
+// Processes the result of a read. False at the end of the connection.
 bool Session::take_in(const Result<size_t>& n) {
   if (!n) broken_ = true;
   if (n && *n == 0) end_of_input_ = true;
@@ -40,10 +40,10 @@ bool Session::take_in(const Result<size_t>& n) {
   return true;
 }
 
-// Gives back what the buffer does not need any more.
+// Frees memory that the buffer no longer needs.
 void Session::settle_buffer() {
   if (reads_ahead_) return;
-  // A frame on its way keeps what was claimed for all of it.
+  // A frame in progress keeps the memory claimed for it.
   const bool begun = frames_.unread().size() > frames_.base_bytes() / 2;
   if (begun && frames_.begun_bytes() > frames_.base_bytes()) return;
   if (claim_.bytes == 0 && frames_.buffer_bytes() <= frames_.base_bytes()) return;
@@ -54,7 +54,7 @@ void Session::settle_buffer() {
   if (claim_.bytes == 0) pace_.cancel();
 }
 
-// More has come than the small buffer takes: a larger one saves calls of the system.
+// More data than the small buffer holds: a larger one saves system calls.
 void Session::widen_buffer() {
   if (!greeted_ || frames_.base_bytes() >= FrameReader::kInitialBytes) return;
   if (!shard_.memory().take_wide(FrameReader::kInitialBytes)) return;
@@ -71,15 +71,15 @@ void Session::release_buffer() {
   if (claim_.bytes > 0) shard_.lower_claim(claim_, 0);
 }
 
-// Some bytes of a frame have come, and not all.
+// A frame is incomplete.
 void Session::begin_partial() {
   partial_since_us_ = paced_us_ = heard_us_;
   paced_bytes_ = 0;
   announced_ = false;
 }
 
-// Of a frame that the buffer may have to grow for: refused by its header, where that is enough.
-// False when the connection is over.
+// Checks the header of a frame larger than the buffer and refuses it if possible. False: the
+// connection is over.
 bool Session::check_begun() {
   if (std::exchange(announced_, true)) return true;
   const Result<void> allowed =
@@ -88,11 +88,10 @@ bool Session::check_begun() {
   return !broken_;
 }
 
-// Room for more of the frame that has begun than the buffer holds, or the frame is refused. False
-// when the connection is over.
+// Claims memory for the incomplete frame or refuses it. False: the connection is over.
 Async<bool> Session::reserve_frame() {
   wanted_bytes_ = frames_.next_buffer_bytes() - frames_.base_bytes();
-  // The largest frames of a small node are not claimed whole: one of them would keep out the rest.
+  // On a small node the largest frames are not claimed whole: one would block all others.
   constexpr size_t kWholeShare = 3;
   NodeMemory& memory = shard_.memory();
   const size_t whole = frames_.whole_buffer_bytes() - frames_.base_bytes();
@@ -121,13 +120,13 @@ Async<void> Session::wait_for_frame_room() {
   }
   shard_.memory_queue().leave(shard_.memory(), *this);
   pace_.cancel();
-  // Nothing of it was received meanwhile, which is not its sender's fault.
+  // Nothing could be received meanwhile, so the wait does not count against the sender.
   const int64_t waited_us = shard_.timers().now_us() - since_us;
   if (partial_since_us_ != 0) partial_since_us_ += waited_us;
   paced_us_ += waited_us;
 }
 
-// The session's turn in the memory queue.
+// The memory queue serves the session.
 NodeMemory::Room Session::take_room(NodeMemory::Turn turn) {
   using Room = NodeMemory::Room;
   NodeMemory& memory = shard_.memory();
@@ -150,7 +149,7 @@ Error Session::no_room() const {
   return std::move(error).retry_after(kFrameRetryAfterMs);
 }
 
-// Answers the frame that has begun. False: it can have no answer, and the connection ends.
+// Answers the incomplete frame. False: no answer is possible, and the connection ends.
 bool Session::answer_begun(const Error& error) {
   const wire::FrameHeader header = frames_.begun_header();
   if (header.kind != FrameKind::request) {
@@ -163,7 +162,7 @@ bool Session::answer_begun(const Error& error) {
   return true;
 }
 
-// The rest of the frame that has begun is passed over.
+// Skips the rest of the incomplete frame.
 void Session::drop_frame() {
   frame_given_up_ = false;
   frames_.skip_frame();
@@ -182,12 +181,12 @@ void Session::forget_step() {
   step_.reset();
 }
 
-// The frame at hand, which was held under that version of the table map.
+// Whether the current frame is still held, for that version of the table map.
 bool Session::still_held(uint64_t version) const {
   return held_for_step_ ? !step_->over : shard_.tables().version == version;
 }
 
-// Until the request at hand is taken or answered. Several reshapes may follow one another.
+// Waits until the current request is accepted or answered. Several reshapes may follow one another.
 Async<void> Session::serve_held() {
   frames_.put_back();
   const int64_t asked_us = asked_us_;
@@ -227,7 +226,7 @@ Error Session::held_too_long(const wire::FrameHeader& request) const {
   return std::move(error).retry_after(kRetryAfterMs);
 }
 
-// While a request is held. One read may last longer than that: fill() waits for it then.
+// Runs while a request is held. If its last read outlasts that, fill() waits for it.
 Async<void> Session::read_ahead() {
   while (MapWaitHook::is_linked() && !broken_ && obey_ahead() && may_read_ahead()) {
     const std::span<std::byte> space = frames_.space();
@@ -249,8 +248,8 @@ bool Session::may_read_ahead() {
          NodeMemory::Room::given;
 }
 
-// Obeys cancels and credits of requests that have begun; those of a request that is held come in
-// their order. False: what follows cannot be understood, which is found again in its order.
+// Obeys cancels and credits of running requests; those of a held request are handled in order.
+// False: the following bytes are invalid, which is reported when their turn comes.
 bool Session::obey_ahead() {
   const uint64_t held_id = frames_.front().header.request_id;
   while (!broken_) {
@@ -270,11 +269,11 @@ bool Session::obey_ahead() {
   return false;
 }
 
-// While a frame holds room: others may want it.
+// While a frame holds memory, which others may need.
 void Session::check_pace() {
   if (waits_for_memory()) return changed_.notify_all();  // its time may be over
   if (broken_ || claim_.bytes == 0) return;
-  if (frame_given_up_) return close();  // nothing has come since
+  if (frame_given_up_) return close();  // no bytes have arrived since
   pace_.arm_after_us(kPaceUs);
   if (partial_since_us_ == 0 || frames_.skips()) return;
   const bool wanted = shard_.memory().frames_wanted();

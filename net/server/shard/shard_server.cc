@@ -109,7 +109,7 @@ void ShardServer::serve_client(ProxiedStream client) {
     client.stream->close();
     return leave();
   }
-  // Whatever else comes before the preface is read in open().
+  // Everything else before the preface is read in open().
   if (policy_.tls == nullptr) return begin(std::move(client), {}, std::move(*opening));
   spawn(executor(), open(std::move(client), std::move(*opening)));
 }

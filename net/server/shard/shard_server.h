@@ -1,6 +1,5 @@
-// ShardServer: the serving side of one shard. It owns the shard's sessions and everything that
-// their requests take from pools, and it is what a request that was handed over from another shard
-// meets there.
+// ShardServer: the serving side of one shard. It owns the shard's sessions and the pools of their
+// requests, and requests from other shards run on it.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -40,14 +39,15 @@
 
 namespace cellar::server {
 
-// What ServerInfo tells beside the engine's own numbers; the same on every shard, immutable.
+// Facts that ServerInfo reports in addition to the engine's figures; the same on every shard,
+// immutable.
 struct NodeFacts {
   std::string version;
   std::string io_backend;
   std::string io_reason;
-  std::string directory_id;  // engine/store/format_file.h
+  std::string directory_id;  // see engine/store/format_file.h
   uint32_t format = 0;
-  uint64_t instance = 0;  // drawn at every start, never 0 in a real node
+  uint64_t instance = 0;  // random at every start, never 0 in a real node
 };
 
 class BackupJobs;
@@ -57,66 +57,66 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   struct Counters {
     uint64_t requests = 0;
     uint64_t handed_over = 0;
-    uint64_t slices = 0;            // of reads, on this shard's tablets
-    uint64_t released_cursors = 0;  // of streams that waited
+    uint64_t slices = 0;            // slices of reads, on this shard's tablets
+    uint64_t released_cursors = 0;  // by waiting streams
     uint64_t accepted = 0;          // connections
-    uint64_t refused = 0;           // likewise, at the bound or while stopping
-    uint64_t garbage = 0;           // connections ended because they spoke no protocol
+    uint64_t refused = 0;           // connections at the limit or while stopping
+    uint64_t garbage = 0;           // connections closed because of invalid bytes
     uint64_t received_bytes = 0;
     uint64_t sent_bytes = 0;
   };
 
-  // All references outlive it. `peers` holds the ShardServer of every shard by its number; it is
+  // All references must outlive it. `peers` holds the ShardServer of every shard by number; it is
   // filled before the first connection is accepted. `extra` may be null.
   ShardServer(Shard& shard, engine::Node& node, const ServerOptions& options,
               const NodeFacts& facts, const std::vector<ShardServer*>& peers, const Clock& wall,
               ExtraOps* extra, const RequestHandler& handler);
   ~ShardServer() override;
 
-  // Serves what `listener` accepts until stop().
+  // Serves the connections of `listener` until stop().
   void listen(std::unique_ptr<Listener> listener);
-  // Accepts no more, says goaway, and returns when every request is answered or the drain's time is
-  // over; then every connection is closed.
+  // Stops accepting, sends goaway, and returns when every request is answered or the drain time is
+  // over; then closes all connections.
   Async<void> stop();
-  // No more connections than this, whatever is configured.
+  // An upper limit of connections, whatever is configured.
   void bound_connections(uint32_t connections);
-  // Other values of what a reload may change (settings.h), from now on.
+  // Applies the reloadable settings (settings.h) of `options`.
   void reconfigure(const ServerOptions& options);
-  // The home shard's; null where none are taken. Other shards' sessions look at it: set before any
-  // shard listens, and it outlives the sessions.
+  // Belongs to the home shard; null if backups are disabled. Sessions of all shards use it: set it
+  // before any shard listens; it must outlive the sessions.
   void set_backups(BackupJobs* backups) { backups_ = backups; }
   BackupJobs* backups() { return backups_; }
-  // How much room the disk has; null where nobody looks. It outlives the sessions.
+  // Free disk space; null if it is not watched. Must outlive the sessions.
   void set_disk(const DiskRoom* room) { disk_ = room; }
-  // RESOURCE_EXHAUSTED for what adds data while the reserve is touched.
+  // For requests that add data: RESOURCE_EXHAUSTED while the reserve is in use.
   Result<void> admit_growth() const {
     return disk_ == nullptr ? Result<void>() : disk_->admit(options_.disk.reserve_bytes);
   }
   Result<void> admit_growth(std::span<const Mutation> mutations) const {
     return disk_ == nullptr ? Result<void>() : disk_->admit(options_.disk.reserve_bytes, mutations);
   }
-  // What the node's program hears from an operator; all of it null in a node without one.
+  // Operator commands to the program; all null if it provides none.
   void set_control(NodeControl control) { control_ = control; }
   const NodeControl& control() const { return control_; }
-  // Serves one stream, which a proxy may have opened (proxy_stage.h); for tests too.
+  // Serves one stream, possibly from a proxy (proxy_stage.h). Also used by tests.
   void serve(std::unique_ptr<ByteStream> stream);
 
   // ---- security ----
-  // From now on, for new connections and for those that there are: a session whose proof does not
-  // hold any more, or that may do less than before, is closed.
+  // Applies to new and existing connections: a session whose proof is no longer valid or whose
+  // permissions shrink is closed.
   void set_policy(SecurityPolicy policy);
   const SecurityPolicy& policy() const { return policy_; }
-  // Where security events go; none: nowhere. On every shard the same one, which is shard 0's.
+  // Security log, shared by all shards and owned by shard 0; null disables it.
   void set_audit(std::shared_ptr<AuditLog> log) { audit_ = std::move(log); }
   void audit(security::AuditEvent event);
-  // The same for what a stranger can cause as often as he likes: at most kFloodPerS a second, and
-  // one line for the rest.
+  // Rate-limited variant for events that unauthenticated peers can trigger: at most kFloodPerS per
+  // second, and one line for the rest.
   void audit_flood(security::AuditEvent event);
   AddressTable& addresses() { return peers_.front()->addresses_; }
   SecurityCounters& security_counters() { return security_counters_; }
   const SecurityCounters& security_counters() const { return security_counters_; }
 
-  // ---- of the shard ----
+  // ---- shard ----
   ShardId id() const { return shard_.id(); }
   ShardExecutor executor() { return shard_.executor(); }
   Timers& timers() { return shard_.timers(); }
@@ -132,7 +132,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   MapWaiters& map_waiters() { return map_waiters_; }
   NodeMemory& memory() { return peers_.front()->memory_; }
   MemoryQueue& memory_queue() { return memory_queue_; }
-  // Of the node's memory. Room that is given back is offered to those who wait, on every shard.
+  // Node memory. Freed memory is offered to waiters on every shard.
   void count_answers(ptrdiff_t change) {
     memory().count_answers(change);
     if (change < 0) offer_memory();
@@ -145,7 +145,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
     memory().shrink(claim, bytes);
     offer_memory();
   }
-  // Reads wait for clients to take their answers.
+  // Refuses reads while replies wait for clients.
   Result<void> admit_reply() const;
   ExtraOps* extra() { return extra_; }
   const RequestHandler& handler() const { return handler_; }
@@ -153,7 +153,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   uint32_t frame_bytes() const { return frame_bytes_; }
   int64_t started_us() const { return started_us_; }
 
-  // ---- of the requests; scratch that one request uses within one call ----
+  // ---- requests; scratch space for one call ----
   flatbuffers::FlatBufferBuilder& builder() { return builder_; }
   wire::DecodedWrites& writes() { return writes_; }
   Pool<SingleWrite> single_writes;
@@ -175,10 +175,10 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   const Counters& counters() const { return counters_; }
   RequestMeter& meter() { return meter_; }
   Loop& loop() { return shard_.loop(); }
-  size_t later_length() const { return later_.size(); }  // work that waits for its turn
+  size_t later_length() const { return later_.size(); }  // deferred work waiting for its turn
 
-  // Work that goes on in the next loop turn, first come first served; what a turn has no time for
-  // (kLaterShareUs) waits for the one after it.
+  // Defers work to the next loop turn, FIFO; work beyond kLaterShareUs of a turn waits for the
+  // following one.
   void continue_later(LaterWork& work);
 
   bool on_turn() override;
@@ -188,7 +188,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
 
  private:
   static constexpr int64_t kGarbageLogUs = 60'000'000;
-  // Of a turn, for work that was put off; a piece that has begun is finished.
+  // Time per turn for deferred work; a piece that has started is finished.
   static constexpr int64_t kLaterShareUs = 300;
 
   static constexpr uint64_t kFloodPerS = 100;
@@ -204,7 +204,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   void leave();
   Async<void> serve_proxied(std::unique_ptr<ByteStream> stream);
   void serve_client(ProxiedStream client);
-  bool drained() const;  // every session has ended or is of no further use
+  bool drained() const;  // every session has ended or may end
   void run_later();
   void table_map_changed() override { map_changed_ = true; }
   void unwatch();
@@ -225,8 +225,8 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   const int64_t started_us_;
   Admission admission_;
   uint32_t connections_bound_ = UINT32_MAX;
-  NodeMemory memory_;       // the first shard's is the node's
-  AddressTable addresses_;  // likewise
+  NodeMemory memory_;       // only that of shard 0 is used
+  AddressTable addresses_;  // only that of shard 0 is used
 
   std::unique_ptr<Listener> listener_;
   Event accept_ended_;
@@ -238,7 +238,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   SecurityPolicy policy_;
   SecurityCounters security_counters_;
   Units handshakes_{kMaxHandshakes};
-  std::unordered_set<ByteStream*> openings_;  // whose first bytes are waited for
+  std::unordered_set<ByteStream*> openings_;  // streams whose first bytes are awaited
   std::shared_ptr<AuditLog> audit_;
   int64_t flood_second_ = 0;
   uint64_t flood_lines_ = 0;
@@ -249,8 +249,8 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   std::deque<LaterWork*> later_;
   MapWaiters map_waiters_;
   MemoryQueue memory_queue_;
-  bool watching_ = true;      // the table map
-  bool map_changed_ = false;  // and nobody was told yet
+  bool watching_ = true;      // watching the table map
+  bool map_changed_ = false;  // the waiters have not been notified yet
   flatbuffers::FlatBufferBuilder builder_;
   wire::DecodedWrites writes_;
   Counters counters_;

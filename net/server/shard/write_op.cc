@@ -8,7 +8,7 @@
 namespace cellar::server {
 namespace {
 
-// Sentences of one answer; entries beyond it get their status alone.
+// Total size of messages in one reply; entries beyond it have only their status.
 constexpr size_t kMaxFailureText = 1u << 20;
 
 Error overdue_error(const wire::FrameHeader& header, Applied applied) {
@@ -28,7 +28,7 @@ void single_done(engine::Write& write) {
   auto* op = static_cast<SingleWrite*>(write.context);
   if (op->alarm) op->alarm->cancel();
   if (op->answered) {
-    // Nobody listens any more.
+    // The client is gone.
   } else if (write.error) {
     op->session->reply_error(op->header, *write.error);
   } else {
@@ -157,7 +157,8 @@ void BatchWrite::forget() {
 }
 
 void BatchWrite::start() {
-  // One more than the shares, so that the last to finish inside this loop does not end the batch.
+  // One more than the number of shares, so that a share that finishes inside this loop does not end
+  // the batch.
   shares_left_ = shares_used_ + 1;
   if (deadline_us_ != 0) {
     if (!alarm_) {
@@ -179,7 +180,7 @@ void BatchWrite::start() {
   finish_share();
 }
 
-// On the shard that serves the share.
+// Runs on the shard that serves the share.
 void BatchWrite::submit(Share& share) {
   const int64_t deadline_us = share.batch->deadline_us_;
   if (deadline_us != 0 && share.server->timers().now_us() >= deadline_us) {
@@ -203,13 +204,13 @@ void BatchWrite::refuse_overdue(Share& share) {
   }
 }
 
-// At home: not everything was done in time.
+// Runs on the home shard: the deadline passed before all parts were done.
 void BatchWrite::ring() {
   answered_ = true;
   session_->reply_error(header_, overdue_error(header_, Applied::maybe_applied));
 }
 
-// Gives back what a large batch took, so that the pool does not gather it.
+// Frees the memory of a large batch, so that the pool does not accumulate it.
 void BatchWrite::trim(bool was_large) {
   if (!was_large && writes_capacity_ <= kKeepParts && decoded_.mutations.capacity() <= kKeepParts &&
       token_writes_.empty()) {

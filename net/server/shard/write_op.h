@@ -1,18 +1,18 @@
-// Writes on their way. SingleWrite is the short way: one row whose tablet is on this shard.
-// BatchWrite is every other: rows of several tablets, or a tablet of another shard, or a range
-// delete over many. Both are pooled; neither is a coroutine.
+// Writes in progress. SingleWrite is the short path: one row whose tablet is on this shard.
+// BatchWrite is everything else: rows of several tablets, a tablet of another shard, or a range
+// delete over many tablets. Both are pooled; neither is a coroutine.
 //
-// A row whose tablet is held for a reshape (engine/catalog/table_map.h) is not submitted: the
-// request goes back to its session as a whole, before anything of it was done (Session::hold). What
-// was handed to another shard before its tablet was held arrives there before it is sealed; so
-// nothing of a batch, and no part of a range delete, meets a tablet that is gone.
+// A row whose tablet is held for a reshape (engine/catalog/table_map.h) is not submitted: the whole
+// request returns to its session before any of it took effect (Session::hold). Parts sent to
+// another shard before their tablet was held arrive there before it is sealed, so no part of a
+// batch or range delete meets a tablet that is gone.
 //
-// Order: rows are submitted, and handed to other shards, inside the call that handles the frame, in
-// the order in which they stand in it. A row's tablet is on one shard and a mailbox keeps the order
-// of a pair, so the writes of a connection to one row apply in the order sent.
+// Order: rows are submitted, or sent to other shards, inside the call that handles the frame and in
+// frame order. A row's tablet is on one shard and a mailbox keeps the order of a pair, so the
+// writes of a connection to one row apply in the order sent.
 //
-// Deadline: what another shard gets too late is not applied there; a write that the engine has
-// taken is not taken back, and one that is not durable in time is answered "maybe applied".
+// Deadline: a part that reaches another shard too late is not applied there. A write accepted by
+// the engine is not withdrawn; if it is not durable in time, the answer is "maybe applied".
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,11 @@ struct SingleWrite {
   Session* session = nullptr;
   wire::FrameHeader header;
   engine::Write write;
-  std::optional<Timer> alarm;  // at the deadline, where there is one
-  bool answered = false;       // by the alarm; the engine has it still
+  std::optional<Timer> alarm;  // at the deadline, if there is one
+  bool answered = false;       // by the alarm, while the engine still has the write
 };
 
-// Submits decoded row 0 to the tablet, which is on this shard. Answers the request.
+// Submits decoded row 0 to the tablet, which is on this shard, and answers the request.
 void start_single_write(ShardServer& shard, Session& session, const wire::FrameHeader& header,
                         const wire::DecodedWrites& decoded, const engine::TabletDescriptor& tablet);
 
@@ -50,31 +50,31 @@ class BatchWrite {
  public:
   enum class Answer : uint8_t { one_row, many_rows, drop };
 
-  // Begins empty: add() the parts in order, then start().
+  // Starts without parts: add() them in order, then call start().
   void begin(ShardServer& shard, Session& session, const wire::FrameHeader& header, Answer answer,
              size_t parts);
-  // A copy of the body for the shards that must see it later (kept_body.h).
+  // Copies the body for shards that need it later (kept_body.h).
   Bytes keep_body(Bytes body) { return body_.keep(*home_, body); }
-  // The bounds of a range delete, viewed until the answer.
+  // The bounds of a range delete; the views are valid until the answer.
   RangeDelete keep_range(std::string start, std::string end);
-  // The token of that range, likewise. So many tablets have committed it in a first step
-  // (drop_step.h); none: there was none.
+  // The token of that range, valid until the answer. `dropped_before`: how many tablets committed
+  // it in a first step (drop_step.h); empty: there was no such step.
   const WriteToken* keep_range_token(Bytes token, int64_t issued_us,
                                      std::optional<uint32_t> dropped_before);
   wire::DecodedWrites& decoded() { return decoded_; }
-  // Part `index` goes to `tablet`; what it carries is set on the result before start().
+  // Adds part `index` for `tablet`. The caller fills in the result before start().
   engine::Write& add(size_t index, const engine::TabletDescriptor& tablet);
-  // Part `index` is decoded row `index`, which has a token.
+  // Adds decoded row `index`, which has a token, as part `index`.
   void add_with_token(size_t index, const engine::TabletDescriptor& tablet);
-  // Part `index` failed before it could be submitted.
+  // Part `index` failed before submission.
   void refuse(size_t index, Error error);
-  // Instead of start(): as though it had not begun.
+  // Instead of start(): returns the batch to the pool as if it had not begun.
   void forget();
-  // Submits everything. Answers the request when the last part is done; may do so inside.
+  // Submits all parts. Answers the request when the last one is done, possibly before returning.
   void start();
 
  private:
-  // The parts that one shard serves: the message that carries them there and back.
+  // The parts for one shard, and the message that carries them there and back.
   struct Share : MailboxMessage {
     BatchWrite* batch = nullptr;
     ShardServer* server = nullptr;  // of the shard that serves it
@@ -106,18 +106,19 @@ class BatchWrite {
   std::string range_end_;
   std::string range_token_text_;
   WriteToken range_token_;
-  std::optional<uint32_t> dropped_before_;  // tablets, by a first step (drop_step.h)
+  std::optional<uint32_t> dropped_before_;  // tablets committed by a first step (drop_step.h)
   wire::DecodedWrites decoded_;
   std::unique_ptr<engine::Write[]> writes_;
   size_t writes_capacity_ = 0;
-  // Of the parts that have a token, instead of writes_; the engine answers through the part.
-  std::vector<std::unique_ptr<engine::ConditionalWrite>> token_writes_;  // empty: no part has one
+  // Used instead of writes_ for parts with a token; the engine answers through the part.
+  // empty: no part has a token
+  std::vector<std::unique_ptr<engine::ConditionalWrite>> token_writes_;
   std::string token_scope_;  // of those, or of the range's token
   size_t parts_ = 0;
   std::vector<std::unique_ptr<Share>> shares_;
   size_t shares_used_ = 0;
   size_t shares_left_ = 0;
-  int64_t deadline_us_ = 0;  // on every shard's loop; 0: none
+  int64_t deadline_us_ = 0;  // valid on every shard's loop; 0: none
   std::optional<Timer> alarm_;
   bool answered_ = false;  // by the alarm
 };
