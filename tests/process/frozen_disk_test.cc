@@ -51,6 +51,16 @@ class FrozenDisk : public HttpBed {
     }
     return passed_s;
   }
+  // Likewise, until its body names the state.
+  double wait_for_state(std::string_view name, double at_most_s) {
+    const auto began = std::chrono::steady_clock::now();
+    double passed_s = 0;
+    while (passed_s < at_most_s && !get("/readyz").body.contains(name)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      passed_s = Seconds(std::chrono::steady_clock::now() - began).count();
+    }
+    return passed_s;
+  }
   size_t lines_with(std::string_view text) {
     std::ifstream in(scratch_ / "data.log", std::ios::binary);
     size_t count = 0;
@@ -63,7 +73,7 @@ class FrozenDisk : public HttpBed {
   bool frozen_ = false;
 };
 
-TEST_F(FrozenDisk, IsToldByReadinessTheLogAndAMetric) {
+TEST_F(FrozenDisk, IsToldByReadinessTheLogAndAMetricAndReadsAreRefusedWhenTimeLags) {
   if (!mounted_) GTEST_SKIP() << "no file system of its own can be mounted here";
   start({"--disk-reserve", "0", "--log-segment", "1MiB"});
   fill("users", 3);
@@ -85,9 +95,23 @@ TEST_F(FrozenDisk, IsToldByReadinessTheLogAndAMetric) {
   EXPECT_TRUE(std::regex_search(
       metrics, std::regex("cellar_oldest_io_seconds\\{shard=\"[01]\"\\} ([5-9]|1\\d)")))
       << metrics.substr(metrics.find("cellar_oldest_io_seconds"), 200);
+  // No anchor is written either: behind the permission, the patience and the bound of 10 s.
+  EXPECT_LT(wait_for_state("clock-lags", 15), 12);
+  EXPECT_NE(get("/metrics").body.find("cellar_node_state{state=\"clock-lags\"} 1"),
+            std::string::npos);
+  client::ClientOptions once;
+  once.address = node_->address();
+  once.retry.max_attempts = 1;
+  client::ReadRow row;
+  row.row = "user0001";
+  const auto read = client::SyncClient(once).read_row("users", row);
+  ASSERT_FALSE(read) << "it would be judged by the time of long ago";
+  EXPECT_EQ(read.error().code, Errc::unavailable) << read.error().message;
+  EXPECT_NE(read.error().message.find("trusted time lags"), std::string::npos);
   thaw();
   writer.join();
   EXPECT_LT(wait_for(200, 10), 5);
+  EXPECT_TRUE(client::SyncClient(once).read_row("users", row));
   EXPECT_EQ(lines_with("the disk does not answer"), 1u);
   EXPECT_EQ(lines_with("the disk answers again"), 1u);
 }
