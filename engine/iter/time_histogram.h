@@ -5,8 +5,7 @@
 //   1. The buckets' bytes add up to everything that was added.
 //   2. Every added time lies within the bucket with its bytes; so at_most_before() is never too
 //      low and at_least_before() never too high. Buckets may overlap.
-//   3. At most kMostBuckets; a bucket has more than 1/kParts of the bytes only if they have the
-//   same
+//   3. At most kMostBuckets; a bucket has more than 1/kParts of the bytes only if they have one
 //      time or came as one piece. Few buckets overlap at any time, so the bounds differ by a few
 //      such parts, and their middle is closer to the truth.
 #pragma once

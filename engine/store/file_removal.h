@@ -17,8 +17,7 @@
 // shard wait in turn. It also uses steps with pauses, but runs beside the removals instead of after
 // them, because a queue of tables may take seconds.
 //
-//   Example: a step took 3 ms: the pause is 27 ms with a small backlog, 11 ms at half of the full
-//   one
+//   Example: a step took 3 ms: the pause is 27 ms with a small backlog, 11 ms at half the full one
 #pragma once
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 //
 //   running node        the file has kSpareBytes, or as much as the disk had
 //   start with little   removes the file first; the segments of its log are then so small that
-//   they, room                and a flush of a few deletes, fit into that space after the start the
-//   space is allocated again as far as possible
+//   room                they, and a flush of a few deletes, fit into that space
+//   after the start     the space is allocated again as far as possible
 //
 // A crash at any point is harmless: the next start removes what an interrupted one made before it
 // needs room.
