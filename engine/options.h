@@ -37,7 +37,8 @@ struct EngineOptions {
   IndexParts index_parts = IndexParts::automatic;
   size_t index_part_bytes = 8 * 1024;
 
-  // Cells that died by age leave the disk this much later (SEMANTICS 3). 0 to 1 h.
+  // Cells that died by age leave the disk this much later (SEMANTICS 3). 0 to 1 h. A change of a
+  // rule and its undo need no margin (alter_table.cc).
   int64_t removal_margin_us = 300'000'000;
 
   // ---- the trusted clock (SEMANTICS 3)

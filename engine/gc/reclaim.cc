@@ -57,6 +57,7 @@ Async<Result<bool>> take_away_dead(Tablet& tablet) {
   const Timers& timers = tablet.shard().runtime.timers;
   const int64_t began_us = timers.now_us();
   CO_TRY(Installation installation, co_await Installation::begin(tablet, {}));
+  co_await tablet.rules_known();
   const std::vector<Ref<TabletTable>> inputs = tables_to_go(tablet);
   if (inputs.empty()) co_return false;
   TabletState state = tablet.state();

@@ -114,7 +114,7 @@ void encode_cell_profile(std::string& out, const CellProfile& profile) {
   for (const uint64_t hash : profile.row_sample) put_u64(out, hash);
 }
 
-// A newer version than the known one is no damage: the profile is not known.
+// A newer version is not damage: the profile is unknown.
 bool decode_cell_profile(Reader& in, CellProfile& out) {
   out = CellProfile();
   const uint8_t version = in.u8();

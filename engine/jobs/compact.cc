@@ -192,6 +192,7 @@ bool nothing_to_merge(const Tablet& tablet, const Version& version) {
 
 Async<Result<bool>> compact_step(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
+  co_await tablet.rules_known();
   if (tablet.condemned()) co_return false;
   Ref<const Version> version = tablet.pin();
   const std::optional<RunWindow> window = pick_merge_of(tablet.run_shapes());
@@ -205,6 +206,7 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
 
 Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
   AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
+  co_await tablet.rules_known();
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
   const size_t all = version->runs.size();
@@ -217,6 +219,7 @@ Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
 
 Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace place) {
   AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
+  co_await tablet.rules_known();
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
   for (const TabletRun& run : version->runs) {
@@ -231,6 +234,7 @@ Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace plac
 
 Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number, ReclaimPlace place) {
   AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
+  co_await tablet.rules_known();
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
   const auto first = std::find_if(version->runs.begin(), version->runs.end(),
@@ -245,6 +249,7 @@ Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number, ReclaimPl
 
 Async<Result<void>> compact_fully(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
+  co_await tablet.rules_known();
   if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
   if (nothing_to_merge(tablet, *version) &&

@@ -34,9 +34,12 @@
 // and from then on refuse, for a moment, a write that these refuse: so none that is stamped after E
 // is dead by the rule of E when it is written. Each shard's clock is raised to E with the change,
 // for reads go by E from then on. For reads a rule is a matter of the timeline
-// (retention/family_retention.h), so it makes no difference when a tablet learns of it, except to a
-// merge that was planned later than E and judges by the rules before. Such a merge is not installed
-// (is_outdated() in plan_merge.h).
+// (retention/family_retention.h), so it makes no difference when a tablet learns of it. A removal
+// that judges by the rules before must not judge later than E: from when a tablet is told until it
+// has the new rules it plans no flush, no merge and no removal of dead tables
+// (Tablet::rules_known). What was planned before and is not installed by then is not installed
+// (is_outdated() in plan_merge.h). The same holds for an undo, which brings back only what no merge
+// has removed: the tablets are told before it is judged whether its window is open.
 //
 // Who works with the schema before. A cursor pins its snapshot together with what it reads: it
 // began before the answer and sees the table as it was. A merge that was planned before a drop
@@ -186,6 +189,16 @@ Async<Result<TableEntry>> NodeImpl::undo_here(RuleUndo undo, Author by) {
   AsyncMutex::Lock lock = co_await catalog_lock_.lock();
   CO_TRY(Catalog::Alteration alteration, catalog_.plan_undo(undo));
   const std::vector<std::vector<TabletId>> ids = tablets_of(alteration.entry);
+  const TableSchema before = catalog_.map().find(Bytes(undo.table))->schema;
+  CO_TRY_VOID(co_await expect_rules(ids, alteration.entry.schema));
+  auto undone = co_await undo_expected(std::move(alteration), std::move(undo), ids, std::move(by));
+  if (!undone) CO_TRY_VOID(co_await expect_rules(ids, before));
+  co_return undone;
+}
+
+Async<Result<TableEntry>> NodeImpl::undo_expected(Catalog::Alteration alteration, RuleUndo undo,
+                                                  const std::vector<std::vector<TabletId>>& ids,
+                                                  Author by) {
   CO_TRY(const Stamps stamps, co_await stamps_of(ids));
   FamilySchema& family = *alteration.entry.schema.find_family(undo.family);
   CO_TRY(family, undo_change(family, static_cast<int64_t>(stamps.last.value() / 1000)));

@@ -150,6 +150,9 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   Async<Result<TableEntry>> alter_expected(Catalog::Alteration alteration, TableChange change,
                                            const std::vector<std::vector<TabletId>>& ids,
                                            Author by);
+  // undo_here() once tablets know of it.
+  Async<Result<TableEntry>> undo_expected(Catalog::Alteration alteration, RuleUndo undo,
+                                          const std::vector<std::vector<TabletId>>& ids, Author by);
   // The manifest edit, then every tablet and every map.
   Async<Result<TableEntry>> put_in_force(Catalog::Alteration alteration,
                                          const std::vector<std::vector<TabletId>>& ids,

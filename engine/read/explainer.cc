@@ -81,7 +81,8 @@ void Explainer::explain(Fate end, CellNote& note) {
   note.cause = cause_of(end);
 }
 
-// Which part of the rule in force then was due; of an intersection, which came true last.
+// Finds the part of the rule then in force that was due; for an intersection, the one that became
+// due last.
 void Explainer::name_clause(CellNote& note) {
   const Instant died = judge_->died();
   const FamilySchema& family = *schema_.find_family(judge_->family());
@@ -93,7 +94,8 @@ void Explainer::name_clause(CellNote& note) {
   const auto clause = condemning_clause(rule, question);
   if (!clause) return;
   note.clause = static_cast<uint16_t>(*clause);
-  // A moment younger, with as many newer versions: had it lived, then its age was the last straw.
+  // Slightly younger with as many newer versions: if the cell would have lived, its age was
+  // decisive.
   RuleQuestion younger = question;
   --younger.age_us;
   const bool by_age = rule.nodes[*clause].kind == RuleNode::Kind::max_age ||

@@ -8,7 +8,7 @@
 namespace cellar::engine {
 namespace {
 
-// What follows a column prefix (key.h) in a column delete: a tag and fixed numbers.
+// The suffix after a column prefix (key.h) in a column delete: a tag and fixed-size numbers.
 constexpr char kColumnDeleteTag = 1;
 constexpr size_t kColumnDeleteBytes = 1 + 3 * 8;
 
@@ -32,7 +32,7 @@ bool FateJudge::begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t cou
   return true;
 }
 
-// Rows of one stretch share the list, however many there are of both.
+// Rows of one stretch share the list.
 void FateJudge::collect_range_deletes() {
   const size_t stretch =
       row_below_ == CommitStamp{} ? RangeDeletes::kNoStretch : ranges_.stretch_of(row_);
@@ -46,7 +46,7 @@ void FateJudge::collect_range_deletes() {
   if (stretch != RangeDeletes::kNoStretch) ranges_.all_covering(row_, at_, range_deletes_);
 }
 
-// The first entry of a column, or one of none.
+// The first entry of a column, or an entry outside columns.
 Fate FateJudge::judge_other(Bytes key, Bytes value) {
   DCHECK(in_row(key), "an entry of another row");
   KeyInRow parsed;
@@ -64,7 +64,7 @@ Fate FateJudge::judge_other(Bytes key, Bytes value) {
   return kind_ == EntryKind::cell ? judge_cell(value) : judge_column_delete();
 }
 
-// An entry of the column at hand that is no cell.
+// An entry of the current column that is not a cell.
 Fate FateJudge::judge_marker(Bytes suffix) {
   if (suffix.size() != kColumnDeleteBytes || suffix[0] != kColumnDeleteTag) return Fate::malformed;
   kind_ = EntryKind::column_delete;
@@ -84,7 +84,7 @@ void FateJudge::enter_family(Bytes family) {
   alive_from_us_ = fatal_age_us_ ? now_us_ - *fatal_age_us_ : 0;
 }
 
-// What rows do not change.
+// Looks up the data that is the same for all rows.
 void FateJudge::find_family(Bytes family) {
   family_.assign(family);
   family_known_ = true;
@@ -148,7 +148,7 @@ Fate FateJudge::judge_token(Bytes value) {
 }
 
 Fate FateJudge::judge_counted_slowly(bool same_timestamp, bool covered) {
-  // As many live as may, so it is out, and so will all the others be.
+  // The maximum number of cells is alive, so this one and all later ones are out.
   if (!judging_column_ && alive_run_.is_full())
     return same_timestamp ? Fate::overwritten : covered ? Fate::deleted : Fate::ruled_out;
   if (!judging_column_) begin_column_judge();

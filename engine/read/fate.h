@@ -1,36 +1,36 @@
-// FateJudge: what becomes of each entry of a row. The one place that decides whether a cell is
-// dead; reads hide what it condemns, merges leave it out as far as that changes no answer
-// (retention/merge_cut.h), so they cannot disagree.
+// FateJudge: determines the fate of each entry of a row. It is the only code that decides whether a
+// cell is dead; reads hide dead cells, and merges drop them as far as that changes no answer
+// (retention/merge_cut.h), so the two cannot disagree.
 //
-// Fed with the merged entries of one row in key order, it needs no look-ahead, because the order of
-// keys puts every delete before what it may cover (key.h):
+// It receives the merged entries of one row in key order and needs no look-ahead, because key order
+// puts every delete before what it may cover (key.h):
 //
 //   row delete, newest first        -> row_below_
 //   family delete, newest first     -> family_below_
 //   column deletes, newest first    -> column_deletes_ (disjoint fragments of timestamps)
-//   cells: newest timestamp first; of one timestamp, the newest commit first
-//   tokens, behind everything else  -> nothing touches them, and they touch nothing
+//   cells: newest timestamp first; at one timestamp, the newest commit first
+//   tokens, after everything else   -> unaffected by and without effect on others
 //
-// The whole rule, in terms of commit stamps (mutation.h says why a commit may be treated as a set):
-//   1. what was committed after the reader's stamp does not exist;
+// The rule in terms of commit stamps (mutation.h explains why a commit can be treated as a set):
+//   1. an entry committed after the reader's stamp does not exist;
 //   2. a delete covers cells with a lesser stamp, whatever their timestamps;
-//   3. of one column and timestamp the newest commit stands, the others were overwritten;
+//   3. of one column and timestamp the newest commit counts, the others are overwritten;
 //   4. a cell of a family that the table does not have, or committed at or before the family's
 //      creation, is dead;
-//   5. what is left dies by its family's rule and its own expiry, as of one `now` a row.
+//   5. the remaining cells die by their family's rule and their own expiry, at one `now` a row.
 //
-// (2) and (4) are kept as one number per scope, "dead below this stamp". (5) is one comparison for
-// a family that does not count versions, and ColumnJudge's for one that does; only then are all
-// deletes remembered, and none is redundant. Otherwise a marker that a newer marker covers wholly
-// is `redundant`: dropping it alone changes no answer, as long as the newer one stays at least as
-// long, which holds when both go through the same judge.
+// (2) and (4) are one number per scope, "dead below this stamp". (5) is one comparison for a family
+// that does not count versions, and ColumnJudge's decision for one that does; only then are all
+// deletes remembered, and none is redundant. Otherwise a marker completely covered by a newer one
+// is `redundant`: dropping it alone changes no answer as long as the newer one stays at least as
+// long, which holds if both pass through the same judge.
 //
 // Example, reader at 9: cells of f:q  t=5 s=10 (unseen), t=5 s=8 (visible), t=5 s=3 (overwritten),
 // t=4 s=6 under a family delete at 7 (deleted).
 //
 // Cost: a cell compares one prefix and decodes 16 bytes; a new column parses its key once. Under a
-// rule that counts versions a cell is judged by AliveRun as long as all of its column live, for
-// about what a comparison of ages costs. Nothing is allocated unless keys are long.
+// rule that counts versions AliveRun judges cells while all of their column are alive, for about
+// the cost of an age comparison. Allocates only for long keys.
 #pragma once
 
 #include <cstdint>
@@ -56,35 +56,35 @@ namespace cellar::engine {
 
 class FateJudge {
  public:
-  // All must outlive this; `retention` is the schema's, `ranges` is built.
+  // All arguments must outlive this; `retention` is the schema's, `ranges` is built.
   FateJudge(const TableSchema& schema, const TableRetention& retention, const RangeDeletes& ranges)
       : schema_(schema), retention_(retention), ranges_(ranges) {}
 
-  // Columns that a delete reaches are judged exactly, and so is every column if `all`: then died()
-  // is known wherever clean() is not. For merges.
+  // Judges columns that a delete covers exactly, and every column if `all`: died() is then known
+  // wherever clean() is false. For merges.
   void want_deaths(bool all) { deaths_ = all ? Deaths::of_all : Deaths::of_deleted; }
 
-  // Forgets the row.
+  // Leaves the row.
   void reset() { row_prefix_.clear(); }
   bool in_row(Bytes key) const {
     return row_prefix_.size() != 0 && begins_with(key, row_prefix_.view());
   }
-  // It is of the column judged last, and so in the row.
+  // The key is in the column judged last, and so in the row.
   bool in_column(Bytes key) const {
     return column_prefix_.size() != 0 && begins_with(key, column_prefix_.view());
   }
   // Starts the row of `key`: commits up to `at`, time up to `now_us`, which is not before them.
-  // False when the key is malformed.
+  // False if the key is malformed.
   bool begin_row(Bytes key, CommitStamp at, int64_t now_us) {
     return begin_row(key, at, now_us, now_us);
   }
-  // `counted_now_us`: in families that count versions.
+  // `counted_now_us`: the time for families that count versions.
   bool begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t counted_now_us);
-  // REQUIRES: in_row(key); keys of a row rise from call to call; `value` is the entry's.
+  // REQUIRES: in_row(key); ascending keys within a row; `value` belongs to the entry.
   Fate judge(Bytes key, Bytes value) {
     return in_column(key) ? judge_in_column(key, value) : judge_other(key, value);
   }
-  // The same; REQUIRES moreover: in_column(key).
+  // The same; also REQUIRES in_column(key).
   Fate judge_in_column(Bytes key, Bytes value) {
     const Bytes suffix = key.substr(column_prefix_.size());
     if (!is_cell_suffix(suffix)) return judge_marker(suffix);
@@ -94,44 +94,44 @@ class FateJudge {
     return judge_cell(value);
   }
 
-  // The row; valid after begin_row().
+  // The current row; valid after begin_row().
   Bytes row() const { return row_; }
   Bytes row_prefix() const { return row_prefix_.view(); }
-  // The entry last judged. Family and qualifier only for cells and column deletes.
+  // The entry judged last. Family and qualifier only for cells and column deletes.
   EntryKind kind() const { return kind_; }
   int64_t timestamp_us() const { return timestamp_us_; }
   CommitStamp stamp() const { return stamp_; }
   Bytes family() const { return family_; }
   Bytes qualifier() const { return qualifier_; }
   Bytes column_prefix() const { return column_prefix_.view(); }
-  // Rises with every column begun.
+  // Incremented for every new column.
   uint64_t column_number() const { return column_number_; }
   const CellValue& value() const {
     return value_;
-  }  // of a cell that is neither unseen nor orphaned
-  // Of a token: up to when it counts.
+  }  // for a cell that is neither unseen nor orphaned
+  // For a token: the last time at which it counts.
   int64_t token_until_us() const { return token_until_us_; }
-  bool counts() const { return counted_; }  // the family at hand counts versions
+  bool counts() const { return counted_; }  // the current family counts versions
   // The family of a cell that is not orphaned.
   const FamilyRetention& family_retention() const { return *family_retention_; }
-  // Its fate was decided without looking at when anything happened, and no delete reaches it.
-  // REQUIRES: the family counts; want_deaths().
+  // The fate was decided without the times of events, and no delete covers the cell. REQUIRES: the
+  // family counts; want_deaths().
   bool clean() const { return !column_judge_.exact(); }
   Instant died() const { return column_judge_.died(); }  // REQUIRES: !clean()
   const ColumnJudge& column_judge() const { return column_judge_; }
-  // No cell still to come in this column can be visible.
+  // No later cell in this column can be visible.
   bool column_is_full() const {
     return counted_ && (judging_column_ ? column_judge_.is_full() : alive_run_.is_full());
   }
 
  private:
   Fate judge_other(Bytes key, Bytes value);
-  // What follows a column prefix is a cell's (key.h).
+  // The suffix after a column prefix belongs to a cell (key.h).
   static bool is_cell_suffix(Bytes suffix) {
     return suffix.size() == 1 + 2 * 8 && suffix[0] == '\x02';
   }
   Fate judge_marker(Bytes suffix);
-  // It is the family that was looked up last.
+  // It is the family looked up last.
   bool is_family(Bytes family) const {
     return family.size() == family_.size() && begins_with(family, family_);
   }
@@ -155,9 +155,9 @@ class FateJudge {
         counted_ ? judge_counted(same_timestamp, covered) : judge_alone(same_timestamp, covered);
     return fate == Fate::visible && value_.husk ? Fate::expired : fate;
   }
-  // parse_cell_value into value_; what is common is decided here.
+  // Parses a value into value_; handles the common case inline.
   bool parse_value(Bytes value) {
-    constexpr char kHasExpiry = 1;  // key.h
+    constexpr char kHasExpiry = 1;  // see key.h
     const char flags = value.empty() ? '\xff' : value[0];
     if (flags != 0 && flags != kHasExpiry) return parse_cell_value(value, value_);
     Reader in(value.substr(1));
@@ -194,8 +194,8 @@ class FateJudge {
   int64_t now_us_ = 0;
   int64_t counted_now_us_ = 0;
   KeyBuffer row_prefix_;
-  KeyBuffer column_prefix_;  // empty: no column begun in this row
-  // Views of the prefixes where nothing is escaped in them, else of what follows them.
+  KeyBuffer column_prefix_;  // empty: no column started in this row
+  // Views of the prefixes if nothing is escaped in them, else of the buffers that follow.
   Bytes row_;
   Bytes qualifier_;
   std::string unescaped_row_;
@@ -208,30 +208,30 @@ class FateJudge {
   CommitStamp family_below_;
   CommitStamp column_below_;
   bool in_family_ = false;
-  // Of the family looked up last, which is the one at hand when in_family_.
+  // Data of the family looked up last, which is the current one if in_family_.
   bool family_known_ = false;
-  CommitStamp family_from_;  // what was committed up to here is dead; kMaxStamp: it does not exist
+  CommitStamp family_from_;  // commits up to here are dead; kMaxStamp: no such family
   const FamilyRetention* family_retention_ = nullptr;
-  bool counted_ = false;  // it counts versions; else:
+  bool counted_ = false;  // it counts versions; otherwise:
   std::optional<int64_t> fatal_age_us_;
-  int64_t alive_from_us_ = 0;  // older timestamps are dead by the rule in force
-  bool one_era_ = true;        // and that is the whole rule
+  int64_t alive_from_us_ = 0;  // older timestamps are dead by the present rule
+  bool one_era_ = true;        // the present rule is the only one
 
   ColumnDeletes column_deletes_;
-  int64_t last_timestamp_us_ = -1;  // of the last cell that was not unseen; -1: there is none
+  int64_t last_timestamp_us_ = -1;  // of the last cell that was not unseen; -1: none
 
-  // Where versions count: every delete, newest first. Those of row ranges hold for all rows of a
-  // stretch in which the same ranges lie.
+  // If versions count: every delete, newest first. Those of row ranges apply to all rows of a
+  // stretch with the same ranges.
   std::vector<CommitStamp> range_deletes_;
-  size_t range_deletes_stretch_ = SIZE_MAX;  // none was asked about
+  size_t range_deletes_stretch_ = SIZE_MAX;  // initially none
   uint64_t range_deletes_build_ = 0;
   CommitStamp range_deletes_at_;
   std::vector<CommitStamp> row_deletes_;
   std::vector<CommitStamp> family_deletes_;
   std::vector<DeleteSweep::Range> all_column_deletes_;
-  AliveRun alive_run_;  // of the family at hand, if it counts versions
+  AliveRun alive_run_;  // of the current family, if it counts versions
   ColumnJudge column_judge_;
-  bool judging_column_ = false;  // column_judge_ is about the column at hand, not alive_run_
+  bool judging_column_ = false;  // column_judge_ handles the current column instead of alive_run_
 
   CellValue value_;
   int64_t token_until_us_ = 0;

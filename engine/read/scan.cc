@@ -8,13 +8,13 @@
 namespace cellar::engine {
 namespace {
 
-// A seek costs about as much as so many steps, for each source.
+// The cost of a seek per source, in steps.
 constexpr uint32_t kStepsPerSeek = 8;
-// What an entry of this many value bytes costs more than one without.
+// An entry costs one more per this many value bytes.
 constexpr size_t kValueBytesPerEntry = 1024;
 constexpr int64_t kSeekCost = 8;
 
-// The least key at which something can follow that the filter wants.
+// The least key after the current one at which the filter may want something.
 std::string next_wanted(const CompiledFilter& filter, ColumnVerdict verdict,
                         const FateJudge& judge) {
   std::string target;
@@ -74,7 +74,7 @@ ScanStep ScanCursor::run_as(CellSink& sink) {
   return place_ == Place::finished ? ScanStep::done : *leave_;
 }
 
-// It is time to look whether the slice is used up, by entries or by time.
+// Checks whether the slice is used up, by entries or by time.
 bool ScanCursor::look_at_slice() {
   if (slice_left_ <= 0) return true;
   look_at_ = std::max<int64_t>(0, slice_left_ - kEntriesPerLook);
@@ -110,7 +110,7 @@ Step ScanCursor::place_fresh() {
   return reversed_ ? seek(Aim::row_before, range.upper) : seek(Aim::entry, range.lower);
 }
 
-// Goes on between two rows, or between two ranges.
+// Continues between two rows or two ranges.
 Step ScanCursor::place_again() {
   if (reversed_) {
     renew_stamp();
@@ -129,7 +129,7 @@ Step ScanCursor::place_again() {
   return entered ? seek(Aim::entry, row_prefix_end(row_prefix_.view())) : seek(Aim::entry, lower);
 }
 
-// Ends the slice where no row is open; `step` is where merge_ stands.
+// Ends the slice while no row is open; `step` is the state of merge_.
 Step ScanCursor::yield_between(Step step) {
   stood_ = step;
   place_ = Place::between;
@@ -156,7 +156,7 @@ uint32_t ScanCursor::steps_before_seek() const {
   return kStepsPerSeek * static_cast<uint32_t>(std::max<size_t>(1, merge_.sources()));
 }
 
-// Looks at what a move found, and makes the next move.
+// Processes the result of a move and makes the next move.
 template <bool kNotes>
 Step ScanCursor::take(Step step, CellSink& sink) {
   if (aim_ == Aim::row_before) return take_row_before(step);
@@ -195,7 +195,7 @@ bool ScanCursor::is_past_window(Step step) const {
   return step == Step::end || merge_.key() >= ranges_.current().upper;
 }
 
-// Where the sources stand says nothing about the ranges to come.
+// The positions of the sources say nothing about the ranges to come.
 Step ScanCursor::next_range(Step step) {
   if (ranges_.is_last()) return finish();
   if (slice_over()) return yield_between(step);
@@ -203,8 +203,8 @@ Step ScanCursor::next_range(Step step) {
   return seek(Aim::entry, ranges_.current().lower);
 }
 
-// False when run() must end now: the sink asked for a pause, or the row limit is reached, or the
-// filter has not finished the row.
+// False if run() must end now: the sink asked for a pause, the row limit is reached, or the filter
+// has not finished the row.
 bool ScanCursor::close_row(CellSink& sink) {
   row_open_ = false;
   if (filter_) {
@@ -225,7 +225,7 @@ bool ScanCursor::end_row(CellSink& sink) {
   return !pause && !last;
 }
 
-// Lets the filter go on with a cell or a row's end. False when run() must end now.
+// Lets the filter continue with a cell or the end of a row. False if run() must end now.
 bool ScanCursor::filter_go_on(CellSink& sink) {
   if (!settle_filter(filter_->go_on(sink, slice_left_), sink)) return false;
   if (!closing_ || end_row(sink)) return true;
@@ -234,7 +234,7 @@ bool ScanCursor::filter_go_on(CellSink& sink) {
   return false;
 }
 
-// False when the filter stopped before it was done: run() must end now.
+// False if the filter stopped before it was done: run() must end now.
 bool ScanCursor::settle_filter(FilterStep step, CellSink& sink) {
   while (step == FilterStep::yielded && !slice_over()) step = filter_->go_on(sink, slice_left_);
   filtering_ = step == FilterStep::paused || step == FilterStep::yielded;
@@ -245,7 +245,7 @@ bool ScanCursor::settle_filter(FilterStep step, CellSink& sink) {
   return step == FilterStep::done;
 }
 
-// Reversed: goes to the row before the one just read.
+// Reversed: moves to the row before the one just read.
 Step ScanCursor::after_row() {
   if (slice_over()) return yield_between(Step::end);
   if (!ranges_.current().single_row) return seek(Aim::row_before, row_prefix_.view());
@@ -253,7 +253,7 @@ Step ScanCursor::after_row() {
   return seek(Aim::row_before, ranges_.current().upper);
 }
 
-// Reversed: merge_ stands in the greatest row before the bound. Is it wanted?
+// Reversed: merge_ is in the greatest row before the bound. Decides whether the row is wanted.
 Step ScanCursor::take_row_before(Step step) {
   if (step == Step::end) return finish();
   const Bytes key = merge_.key();
@@ -305,7 +305,7 @@ Step ScanCursor::take_entry(CellSink& sink, bool same_column) {
     leave(ScanStep::yielded);
     return Step::ready;
   }
-  // Behind a token there are only more of them.
+  // Only tokens follow a token.
   if (fate == Fate::token) return skip_to(row_prefix_end(row_prefix_.view()));
   return merge_.next();
 }
@@ -333,7 +333,7 @@ void ScanCursor::begin_column() {
   if (filter_) wanted_ = filter_->begin_column(judge_.family(), judge_.qualifier());
 }
 
-// Hands the cell at hand on. False when the filter is not done with it: run() must end now.
+// Passes on the current cell. False if the filter is not done with it: run() must end now.
 template <bool kNotes>
 bool ScanCursor::give(CellSink& sink) {
   const CellValue& value = judge_.value();
@@ -357,9 +357,9 @@ bool ScanCursor::give(CellSink& sink) {
   return true;
 }
 
-// Behind a cell that is not wanted.
+// Moves past an unwanted cell.
 Step ScanCursor::step_over(CellSelect::Verdict verdict) {
-  // Where versions count, those that are newer than what is wanted must be seen.
+  // If versions count, those newer than the wanted ones must be judged.
   const bool seen = verdict == CellSelect::Verdict::newer && judge_.counts();
   if (seen) misses_ = 0;
   if (seen || ++misses_ < steps_before_seek()) return merge_.next();
@@ -369,7 +369,7 @@ Step ScanCursor::step_over(CellSelect::Verdict verdict) {
   return skip_to(target);
 }
 
-// The filter does not want the cell at hand: goes to the next that it may want.
+// The filter does not want the current cell: moves to the next that it may want.
 Step ScanCursor::pass_over() {
   if (slice_over()) {
     leave(ScanStep::yielded);

@@ -1,4 +1,4 @@
-// ScanCursor: what it is opened with, as of which commit and time it reads, what it waits for.
+// ScanCursor: opening, choice of commit and time, and loading.
 #include <algorithm>
 #include <utility>
 
@@ -28,7 +28,7 @@ ScanCursor::ScanCursor(ScanSetup setup)
   if (setup_.started) given_before_ = setup_.started->cells;
   ranges_.scope().newer_cells_count = retention().any_counts();
   const bool names = filter_ && filter_->compiled().columns();
-  // A watch may want to know of the row's other cells.
+  // A watch may need the row's other cells.
   if (!setup_.watch) {
     ranges_.want_only(names ? &*filter_->compiled().columns() : setup_.columns);
   }
@@ -49,7 +49,7 @@ void ScanCursor::close_sources() {
   setup_.sources = nullptr;
 }
 
-// REQUIRES: the next move is a seek that begins no later than behind the last row.
+// REQUIRES: the next move is a seek that starts no later than after the last row.
 void ScanCursor::renew_sources() {
   close_sources();
   setup_.sources = &setup_.pin->renew();
@@ -69,7 +69,7 @@ void ScanCursor::let_go(const Error& why) {
   if (place_ != Place::finished || filtering_) error_ = why;
 }
 
-// Takes the visible stamp. REQUIRES: a seek follows before any entry is looked at.
+// Takes the visible stamp. REQUIRES: a seek follows before any entry is examined.
 void ScanCursor::renew_stamp() {
   stamp_ = visible();
   renew_now();

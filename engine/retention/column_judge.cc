@@ -9,7 +9,7 @@
 namespace cellar::engine {
 namespace {
 
-// When a cell of that timestamp is older than that.
+// When a cell of that timestamp becomes older than that.
 Instant crossing(int64_t timestamp_us, int64_t older_than_us) {
   if (timestamp_us > std::numeric_limits<int64_t>::max() - older_than_us) return kNever;
   return instant_after_us(timestamp_us + older_than_us);
@@ -41,7 +41,7 @@ void ColumnJudge::begin(const FamilyRetention& family, int64_t now_us, bool exac
 Fate ColumnJudge::judge_slowly(const Cell& cell, bool deleted) {
   const bool overwritten =
       std::exchange(last_timestamp_us_, cell.timestamp_us) == cell.timestamp_us;
-  if (!wants_deaths_ && is_full()) {  // it is out, and so will all the others be
+  if (!wants_deaths_ && is_full()) {  // it is out, and so are all later ones
     rank_ = alive_;
     return overwritten ? Fate::overwritten : deleted ? Fate::deleted : Fate::ruled_out;
   }
@@ -103,7 +103,7 @@ Instant ColumnJudge::first_due(const Cell& cell, Instant to) const {
     if (from >= until) continue;
     uint64_t rank = rule.young_rank();
     if (cell.expire_at_us == kNoExpiry) {
-      // Ranks that more newer versions would take than ever were alive at once are passed over.
+      // Skips ranks above the number of versions that were ever alive at once.
       const uint64_t most = timeline_.most();
       auto at = rule.steps().begin();
       if (rank > most) {

@@ -1,4 +1,4 @@
-// Fate: what becomes of an entry, and since when.
+// Fate: the state of an entry.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ enum class Fate : uint8_t {
   overwritten,  // a cell; a later commit wrote the same column and timestamp
   deleted,      // a cell under a row, family, column or range delete
   expired,      // a cell past its own expiry, or one whose value a merge has dropped
-  ruled_out,    // a cell that its family's rule has condemned
-  orphaned,     // a cell of a family that does not exist, or no longer the same one
+  ruled_out,    // a cell condemned by its family's rule
+  orphaned,     // a cell of a family that does not exist or was recreated
   marker,       // a delete marker that may still cover something
-  redundant,    // a delete marker that newer ones cover wholly
-  token,      // what is remembered of an idempotency token: no reader sees it, no delete covers it
-  malformed,  // no entry key, or no cell value: DATA_LOSS
+  redundant,    // a delete marker completely covered by newer ones
+  token,        // the record of an idempotency token: invisible to readers, not covered by deletes
+  malformed,    // not an entry key or not a cell value: DATA_LOSS
 };
 
 }  // namespace cellar::engine

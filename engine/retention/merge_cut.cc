@@ -12,10 +12,10 @@ Instant before(Instant instant) { return instant == 0 ? 0 : instant - 1; }
 MergeCut::MergeCut(const TableSchema& schema, CommitStamp settled, const MergeFacts& facts)
     : facts_(facts),
       now_us_(std::max<int64_t>(0, facts.now_us - facts.margin_us)),
-      // Open windows by the same clock: an undo in a window's last moment meets no merge that is
-      // ahead of it.
+      // Undo windows use the same clock: an undo in a window's last moment cannot be overtaken by a
+      // merge.
       retention_(TableRetention::firm(schema, settled, now_us_)) {
-  // A commit to come may carry the very microsecond of `now`.
+  // A later commit may have the same microsecond as `now`.
   const Instant horizon =
       before(std::min(instant_of_us(facts.now_us), instant_of(facts.newer_from)));
   counted_us_ = std::min<int64_t>(now_us_, static_cast<int64_t>(horizon / 1000));
@@ -46,7 +46,7 @@ MergeCut::Verdict MergeCut::single_cell(Fate fate, int64_t timestamp_us, bool ha
   if (timestamp_us < facts_.older_min_us || timestamp_us > facts_.older_max_us) {
     return Verdict::drop;
   }
-  // What is older at that timestamp is as old, so it is dead too unless an expiry lengthens it.
+  // Older data at that timestamp has the same age, so it is dead too unless it has its own expiry.
   if (!has_expiry && !facts_.older_expiry) return Verdict::drop;
   return Verdict::husk;
 }

@@ -414,6 +414,8 @@ void Tablet::alter(TableSchema schema) {
   last_stamp_ = std::max(last_stamp_, newest_change(schema));
   schema_ = new SchemaSnapshot(std::move(schema));
   coming_ = nullptr;
+  rules_are_coming_ = false;
+  rules_moved_.notify_all();
   shard_.log_deaths.note_all(log_clear_us());
   choose_compaction(version_->runs);
   publish(version_->runs);
@@ -435,6 +437,12 @@ void Tablet::expect_rules(const TableSchema& coming) {
     others = true;
   }
   coming_ = others ? Ref<const SchemaSnapshot>(new SchemaSnapshot(std::move(expected))) : nullptr;
+  rules_are_coming_ = coming.version != schema().version;
+  rules_moved_.notify_all();
+}
+
+Async<void> Tablet::rules_known() {
+  while (rules_are_coming_) co_await rules_moved_.wait();
 }
 
 // Forgets past rules once nothing on hand is older than the last change.

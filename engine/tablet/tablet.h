@@ -130,9 +130,13 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // family's creation (alter_table.cc says why). Cursors and merges under way keep what they have.
   void alter(TableSchema schema);
   // The rules of `coming` are about to be in force, from an instant that has not been chosen yet:
-  // until alter() a write that only they refuse waits for what becomes of them (UNAVAILABLE). Of
-  // the present schema: none are coming any more.
+  // until alter() a write that only they refuse waits for what becomes of them (UNAVAILABLE), and
+  // so does who plans a removal (rules_known). The present schema: none are coming any more.
   void expect_rules(const TableSchema& coming);
+  // Resumes when no rules are coming. What is planned then judges by an instant before that of the
+  // next change.
+  Async<void> rules_known();
+  bool rules_are_known() const { return !rules_are_coming_; }
   // Tables may hold cells of families that were dropped: a full merge has something to do even
   // where there is one run without deletes.
   bool may_hold_orphans() const { return may_hold_orphans_; }
@@ -218,6 +222,8 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   Ref<TabletFacts> facts_;
   Ref<const SchemaSnapshot> schema_;
   Ref<const SchemaSnapshot> coming_;  // with the rules that are about to be in force; else null
+  bool rules_are_coming_ = false;
+  Notify rules_moved_;
   CommitStamp last_stamp_;
   CommitStamp last_commit_;
   FlowControl::Writers writers_;

@@ -44,6 +44,24 @@ TEST_F(ClockGate, AfterAnIdleTimeARequestIsAnsweredAtOnceAndByTheTimeOfNow) {
   }
 }
 
+// Its token is dated by the node's time of now, which is far ahead of where trusted time stands.
+TEST_F(ClockGate, AfterAnIdleTimeADropWithATokenSucceeds) {
+  Peer one(bed_, true, wire::hello_as("me"));
+  for (int i = 0; i < 3; ++i) {
+    pass(800 * kSecond);
+    const std::string token = fmt::format("drop {}", i);
+    const std::string body = wire::drop_range_body("t", "a", "z", token, pinged_us());
+    auto answer = one.ask(Op::DropRowRange, body);
+    ASSERT_TRUE(answer);
+    EXPECT_FALSE(answer->error()) << answer->message();
+    EXPECT_TRUE(read_all(one, "t").empty());
+    pass(20 * kSecond);
+    EXPECT_EQ(set("a"), Errc::ok);
+    EXPECT_EQ(one.code_of(Op::DropRowRange, body), Errc::ok) << "a repetition";
+    EXPECT_EQ(read_all(one, "t").size(), 1u);
+  }
+}
+
 TEST_F(ClockGate, WhoOnlyAsksWhatTimeItIsCausesNoAnchor) {
   pass(10 * kSecond);
   ASSERT_TRUE(bed_.faults().add("write path=manifest/* delay_us=1"));

@@ -51,6 +51,16 @@ class FrozenDisk : public HttpBed {
     }
     return passed_s;
   }
+  // Likewise, until its body names the state.
+  double wait_for_state(std::string_view name, double at_most_s) {
+    const auto began = std::chrono::steady_clock::now();
+    double passed_s = 0;
+    while (passed_s < at_most_s && !get("/readyz").body.contains(name)) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      passed_s = Seconds(std::chrono::steady_clock::now() - began).count();
+    }
+    return passed_s;
+  }
   size_t lines_with(std::string_view text) {
     std::ifstream in(scratch_ / "data.log", std::ios::binary);
     size_t count = 0;
@@ -90,6 +100,33 @@ TEST_F(FrozenDisk, IsToldByReadinessTheLogAndAMetric) {
   EXPECT_LT(wait_for(200, 10), 5);
   EXPECT_EQ(lines_with("the disk does not answer"), 1u);
   EXPECT_EQ(lines_with("the disk answers again"), 1u);
+}
+
+// No anchor of the clock is written: behind the permission and the bound of 10 s reads are refused.
+TEST_F(FrozenDisk, MakesTrustedTimeLagUntilItAnswers) {
+  if (!mounted_) GTEST_SKIP() << "no file system of its own can be mounted here";
+  start({"--disk-reserve", "0", "--log-segment", "1MiB"});
+  fill("users", 3);
+  client::ClientOptions once;
+  once.address = node_->address();
+  once.retry.max_attempts = 1;
+  client::SyncClient client(once);
+  client::ReadRow row;
+  row.row = "user0001";
+  if (!freeze()) GTEST_SKIP() << "no file system can be frozen here";
+  EXPECT_TRUE(client.read_row("users", row)) << "it needs no disk";
+  EXPECT_LT(wait_for_state("clock-lags", 20), 16);
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_NE(get("/metrics").body.find("cellar_node_state{state=\"clock-lags\"} 1"),
+            std::string::npos);
+  const auto read = client.read_row("users", row);
+  ASSERT_FALSE(read) << "it would be judged by the time of long ago";
+  EXPECT_EQ(read.error().code, Errc::unavailable) << read.error().message;
+  EXPECT_NE(read.error().message.find("trusted time lags"), std::string::npos)
+      << read.error().message;
+  thaw();
+  EXPECT_LT(wait_for(200, 10), 5);
+  EXPECT_TRUE(client.read_row("users", row));
 }
 
 }  // namespace

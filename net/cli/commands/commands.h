@@ -1,4 +1,4 @@
-// The commands: each does its work with a session and answers an exit code.
+// The commands. Each one runs in a session and returns an exit code.
 #pragma once
 
 #include "net/cli/session/arguments.h"
@@ -44,16 +44,16 @@ std::vector<CommandSpec> history_commands();
 
 // commands_security.cc
 std::vector<CommandSpec> security_commands();
-// Whether the files of a security log are whole, from the first to the last. `expected_end`:
-// "N:HASH" of its last line, kept elsewhere; empty: nobody knows.
+// Verifies that the files of a security log are complete. `expected_end`: "N:HASH" of the last
+// line, stored elsewhere; empty: unknown.
 int verify_audit(Session& session, std::vector<std::string> files, const std::string& expected_end);
 
 // commands_clock.cc
 std::vector<CommandSpec> clock_commands();
 
-// ---- for the commands
+// ---- shared by the commands
 
-// What one that changes something says when it worked, and when it was told not to.
+// Report that a change was made, or that the user declined it.
 int done(const Session& session, std::string_view sentence, const std::string& name);
 int unchanged(const Session& session);
 

@@ -1,4 +1,4 @@
-// The node, and what is done to a table's data as a whole.
+// Commands on the node, and on a table's data as a whole.
 #include "net/cli/commands/commands.h"
 #include "net/cli/print/printer.h"
 #include "net/cli/session/json_rows.h"
@@ -6,7 +6,7 @@
 
 namespace cellar::cli {
 
-// What a command that changes something says when it worked.
+// Reports that a change was made.
 int done(const Session& session, std::string_view sentence, const std::string& name) {
   if (session.json) {
     session.console.print("{{\"ok\":true,\"table\":{}}}\n", json_string(name));
@@ -52,7 +52,7 @@ int info(Session& session, const Arguments&) {
 int ping(Session& session, const Arguments& arguments) {
   const auto times = arguments.number("count", 1);
   if (!times) return session.usage(times.error());
-  // The first answer also waits for the connection, so that one is made before.
+  // Connects first, so that the measured reply does not include the connection.
   const auto connected = session.client().ping();
   if (!connected) return session.fail(connected.error());
   for (uint64_t i = 0; i < *times; ++i) {

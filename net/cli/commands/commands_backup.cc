@@ -1,5 +1,5 @@
-// Backups of a node: taken, listed, verified, pruned, restored. The node does the work; this looks
-// how it goes, and may leave meanwhile.
+// Backups of a node: take, list, verify, prune, restore. The node does the work; the command polls
+// it and may exit meanwhile.
 #include "net/cli/commands/commands_backup.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ void print_status_json(const Session& session, const BackupStatus& status) {
       status.blobs_done, status.copied_bytes, error, backups);
 }
 
-// Looks until the job has ended.
+// Polls until the job has ended.
 Result<BackupStatus> follow(Session& session, BackupClient& client, BackupStatus status,
                             bool progress) {
   ProgressLine line(session.console, progress);
@@ -87,7 +87,7 @@ Result<BackupStatus> follow(Session& session, BackupClient& client, BackupStatus
   return status;
 }
 
-// Begun, and unless told otherwise looked at until it has ended.
+// Follows a started job until it ends, unless told otherwise.
 template <class Say>
 int finish(Session& session, const Arguments& arguments, BackupClient& client,
            Result<BackupStatus> begun, Say say) {

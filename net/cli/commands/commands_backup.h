@@ -1,4 +1,4 @@
-// `cellar backup`: backups that a node takes, looks at and restores.
+// `cellar backup`: takes, inspects and restores backups on a node.
 #pragma once
 
 #include "net/cli/commands/commands.h"

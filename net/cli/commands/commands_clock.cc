@@ -1,4 +1,4 @@
-// The node's clock: shown, and held time released (SEMANTICS 3, clock safety).
+// The node's clock: status, and release of held time (SEMANTICS 3, clock safety).
 #include <algorithm>
 
 #include "net/cli/commands/commands.h"
@@ -54,7 +54,7 @@ void print_report(const Session& session, const ClockReport& report) {
   session.console.write(aligned(lines, 0));
 }
 
-// The least and the greatest age in a rule; false when it has none.
+// The least and greatest age in a rule; false if it has none.
 bool ages_of(const RetentionRule& rule, int64_t& least_us, int64_t& most_us) {
   bool any = rule.kind == RetentionRule::Kind::max_age;
   if (any) {
@@ -65,8 +65,8 @@ bool ages_of(const RetentionRule& rule, int64_t& least_us, int64_t& most_us) {
   return any;
 }
 
-// A family in which the passing of time kills, and which cells at most: those stamped after
-// `after_us`, up to `until_us`. Who was older is due already, who is younger not yet.
+// A family with an age rule and the cells that a release may delete: those stamped after `after_us`
+// up to `until_us`. Older cells are already due, younger ones not yet.
 struct AtRisk {
   std::string table;
   client::FamilySpec family;

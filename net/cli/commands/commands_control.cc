@@ -13,7 +13,7 @@ using client::ControlStatus;
 using client::SettingChange;
 
 constexpr int64_t kLookUs = 200'000;
-constexpr int64_t kWaitUs = 300'000'000;  // unless told otherwise
+constexpr int64_t kWaitUs = 300'000'000;  // default
 
 std::string changes_json(const std::vector<SettingChange>& changes) {
   std::string all;
@@ -56,7 +56,7 @@ int reload(Session& session, const Arguments&) {
   return kDone;
 }
 
-// Until nobody but this client is connected, or the time is over.
+// Polls until this client has the only connection, or the time is over.
 Result<ControlStatus> wait_until_alone(Session& session, ControlClient& client,
                                        ControlStatus status, int64_t within_us) {
   const int64_t until_us = session.clock->boot_us() + within_us;

@@ -1,4 +1,4 @@
-// `cellar reload` and `cellar drain`: what an operator tells a node that serves.
+// `cellar reload` and `cellar drain`: operator commands to a running node.
 #pragma once
 
 #include "net/cli/commands/commands.h"

@@ -1,4 +1,4 @@
-// Rows read, counted and dropped.
+// Reading, counting and deleting rows.
 #include "net/cli/commands/commands.h"
 #include "net/cli/parse/read_request.h"
 #include "net/cli/print/printer.h"
@@ -46,7 +46,7 @@ int read(Session& session, const Arguments& arguments) {
   if (!keys_only) return session.usage(keys_only.error());
   if (!columns) return session.usage(columns.error());
   request->reversed = *reversed;
-  // Rows without a chosen column do not count, which only this side knows.
+  // Rows without a chosen column do not count, and only the client can tell.
   if (columns->everything()) request->row_limit = *limit;
 
   Fates fates(session, arguments[0]);
@@ -68,7 +68,7 @@ int read(Session& session, const Arguments& arguments) {
 int count(Session& session, const Arguments& arguments) {
   auto request = read_request(session, arguments);
   if (!request) return session.usage(request.error());
-  // One version a column is all that counting needs.
+  // One version per column is enough for counting.
   client::Filter newest = client::Filter::cells_per_column(1);
   if (request->filter) {
     request->filter = client::Filter::chain({*std::move(request->filter), std::move(newest)});

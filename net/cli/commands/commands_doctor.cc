@@ -28,13 +28,13 @@ using Level = Finding::Level;
 using Findings = std::vector<Finding>;
 
 constexpr uint64_t kKnownFormat = 4;    // engine/FORMATS.md, "Directory layout"
-constexpr double kLowShare = 0.15;      // of the disk: less than this is worth a word
-constexpr double kVeryLowShare = 0.05;  // and less than this will soon stop writes
+constexpr double kLowShare = 0.15;      // warning below this share of free disk space
+constexpr double kVeryLowShare = 0.05;  // below this, writes will stop soon
 constexpr int64_t kLongRecoveryUs = 60'000'000;
 constexpr int64_t kDayUs = 86'400'000'000;
-constexpr int64_t kCertificateSoonUs = 21 * kDayUs;  // before its end: worth a word
+constexpr int64_t kCertificateSoonUs = 21 * kDayUs;  // warning this long before expiry
 constexpr int64_t kOldBackupUs = 7 * kDayUs;
-constexpr size_t kMostPlaces = 100;  // directories that are looked into for backups
+constexpr size_t kMostPlaces = 100;  // directories searched for backups
 
 void add(Findings& all, Level level, std::string check, std::string what, std::string advice = "") {
   all.push_back({level, std::move(check), std::move(what), std::move(advice)});
@@ -47,7 +47,7 @@ std::string content_of(const fs::path& path) {
   return in ? text.str() : std::string();
 }
 
-// To the day where it is days.
+// Rounds to whole days from one day on.
 std::string whole_days(int64_t us) {
   return us < kDayUs ? format_duration(us) : fmt::format("{} days", us / kDayUs);
 }
@@ -97,7 +97,7 @@ void look_at_format(Findings& all, const fs::path& directory) {
   add(all, Level::good, "format", fmt::format("is of format {}", *version));
 }
 
-// Whether a process holds the lock's file: its number stands in /proc/locks, by inode.
+// Whether a process holds the lock file, according to /proc/locks (by inode).
 bool is_locked(const fs::path& lock) {
   std::error_code ignored;
   if (!fs::exists(lock, ignored)) return false;
@@ -126,7 +126,7 @@ void look_at_cgroup(Findings& all, uint64_t memory_bytes) {
 }
 
 void look_at_descriptors(Findings& all, const std::string& directory) {
-  // The node's own limit, when it runs here: its lock names it.
+  // The open-file limit of the node, if it runs here: the lock file has its pid.
   const auto pid = number_in(content_of(fs::path(directory) / "LOCK"));
   if (!pid) return;
   const std::string limits = content_of(fmt::format("/proc/{}/limits", *pid));
@@ -220,8 +220,8 @@ void look_at_certificate(Findings& all, int64_t expires_us, int64_t now_us) {
   add(all, Level::good, "tls", what);
 }
 
-// The newest backup in the directory, and on this machine in those right below it: one directory is
-// for one node.
+// The time of the newest backup in the directory; on this machine also in its immediate
+// subdirectories, because each node has its own directory.
 std::optional<int64_t> newest_backup_us(client::BackupClient& client, const std::string& directory,
                                         bool local) {
   std::vector<std::string> places{directory};
@@ -235,7 +235,7 @@ std::optional<int64_t> newest_backup_us(client::BackupClient& client, const std:
   std::optional<int64_t> newest;
   for (const std::string& place : places) {
     const auto found = client.list(place);
-    if (!found) continue;  // holds no backups
+    if (!found) continue;  // no backups there
     for (const client::BackupInfo& one : *found) {
       newest = std::max(newest.value_or(one.wall_us), one.wall_us);
     }
@@ -267,7 +267,7 @@ void look_at_backups(Findings& all, client::BackupClient& client,
   add(all, Level::good, "backups", what);
 }
 
-// What only a node that knows the operation tells; one of before says nothing of it.
+// Information of newer operations; older nodes are skipped.
 void look_at_operations(Findings& all, const Session& session, bool local) {
   client::ControlClient control(session.options);
   const auto status = control.status();

@@ -1,4 +1,4 @@
-// `cellar doctor`: what is wrong with a node or its directory, and what to do about it.
+// `cellar doctor`: finds problems of a node or its directory and suggests remedies.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ struct Finding {
   enum class Level : uint8_t { good, warning, problem };
   Level level = Level::good;
   std::string check;   // "clock"
-  std::string what;    // what is so
-  std::string advice;  // what to do; empty where nothing is
+  std::string what;    // the finding
+  std::string advice;  // the remedy; empty if nothing is wrong
 };
 
-// What the files of a data directory say without its node: that it is there, ours, of a format that
-// is known, whether a node has it, how much room is left. Opens nothing for writing.
+// Checks a data directory without its node: it exists, is ours and of a known format, whether a
+// node uses it, and the free space. Opens nothing for writing.
 std::vector<Finding> look_at_directory(const std::string& directory);
 
 std::vector<CommandSpec> doctor_commands();

@@ -32,8 +32,7 @@ struct ExportPlan {
   bool progress = false;
 };
 
-// What was chosen, in words that do not depend on when it was: a resumed export must choose the
-// same.
+// The selection in a form independent of the time: a resumed export must have the same selection.
 std::string selection_json(const Arguments& arguments, const client::ReadRows& request) {
   std::string out = "{";
   const auto add = [&](const std::string& member) { out += (out == "{" ? "" : ",") + member; };
@@ -78,7 +77,7 @@ Result<ExportPlan> make_plan(const Session& session, const Arguments& arguments)
   return plan;
 }
 
-// With --resume: what an earlier run left, if it left something.
+// With --resume: the state of an earlier run, if any.
 Result<std::optional<ExportScan>> know_part(const ExportPlan& plan) {
   if (!plan.resume) return std::optional<ExportScan>();
   const std::string part = OutputFile::part_of(plan.path);
@@ -94,7 +93,7 @@ Result<std::optional<ExportScan>> know_part(const ExportPlan& plan) {
   return std::optional<ExportScan>(*std::move(scan));
 }
 
-// The table as it is now, unless the file tells what it was when the export began.
+// The present table, or the description in the file if the export is resumed.
 Result<std::string> describe(Session& session, const ExportPlan& plan,
                              const std::optional<ExportScan>& before) {
   TRY(const client::TableDescription table, session.client().describe_table(plan.table));
@@ -137,7 +136,7 @@ Result<OutputFile> open_output(const Session& session, const ExportPlan& plan, u
   return OutputFile::of_descriptor(::fileno(session.console.out));
 }
 
-// Samples help to tell how far it is; without them there is just no share.
+// Samples are needed for the percentage only; without them none is shown.
 ScanShare scan_share(Session& session, const ExportPlan& plan, const std::string& after) {
   auto samples = session.client().sample_row_keys(plan.table);
   const client::RowRange whole;
@@ -200,7 +199,7 @@ int export_table(Session& session, const Arguments& arguments) {
   if (!description) return session.fail(description.error());
   uint64_t bytes = 0;
   Result<engine::ExportCounts> counts;
-  if (*before && (*before)->complete) {  // only the name was missing
+  if (*before && (*before)->complete) {  // only the rename was missing
     auto out = open_output(session, *plan, (*before)->bytes);
     const Result<void> named = out ? out->finish() : std::unexpected(out.error());
     if (!named) return session.fail(named.error());

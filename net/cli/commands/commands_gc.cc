@@ -1,4 +1,4 @@
-// Retention over time: rules shown, previewed, set and undone, and the fate of cells explained.
+// Retention: show, preview, set and undo rules, and explain when cells expire.
 #include "net/cli/commands/commands.h"
 #include "net/cli/commands/confirm.h"
 #include "net/cli/parse/read_request.h"
@@ -58,7 +58,7 @@ void print_window(const Session& session, const std::string& table,
                         rule_text(window.replaced));
 }
 
-// The newest of a family that is open; null: none.
+// The newest open undo window of a family; null: none.
 const client::UndoWindow* open_window(const client::TableDescription& table,
                                       const std::string& family) {
   for (const client::UndoWindow& window : table.undo_windows) {
@@ -99,7 +99,7 @@ int show(Session& session, const Arguments& arguments) {
 
 // ---- preview
 
-// The words from `first` on: a rule needs no quotes.
+// Parses the words from `first` on: a rule needs no quotes.
 Result<Rule> rule_of(const Arguments& arguments, size_t first) {
   std::string text;
   for (size_t i = first; i < arguments.count(); ++i) text += (i > first ? " " : "") + arguments[i];
@@ -163,7 +163,7 @@ void print_preview(const Session& session, const client::PreviewRule& asked,
   console.print("{}\n{}", rule_text(asked.rule), aligned(lines, 2));
 }
 
-// What a rule would kill, with a line of progress at a terminal.
+// Previews a rule, with a progress line on a terminal.
 Result<PreviewReply> look(Session& session, const client::PreviewRule& asked) {
   ProgressLine line(session.console, false);
   const int64_t began_us = session.clock->boot_us();
@@ -208,7 +208,7 @@ int preview(Session& session, const Arguments& arguments) {
 
 // ---- set, undo
 
-// What became of a family, and how to take it back.
+// Reports the change of a family and how to undo it.
 int rule_changed(const Session& session, const client::TableDescription& table,
                  const std::string& name) {
   const client::UndoWindow* open = open_window(table, name);
@@ -282,7 +282,7 @@ int explain(Session& session, const Arguments& arguments) {
                                          session.show_key(read.row), arguments[0])));
 }
 
-// ---- what they take
+// ---- arguments
 
 constexpr const char* kRuleHelp =
     "A RULE is maxage=DURATION, maxversions=N, or some of these joined by or (dead when either\n"

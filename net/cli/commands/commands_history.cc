@@ -1,4 +1,4 @@
-// What was changed and can be taken back: the audit trail, dropped tables.
+// History: the audit trail and dropped tables.
 #include <algorithm>
 #include <array>
 
@@ -18,8 +18,8 @@ using client::AuditAction;
 using client::AuditEntry;
 
 struct ActionName {
-  std::string_view word;      // for programs
-  std::string_view sentence;  // for people
+  std::string_view word;      // for JSON
+  std::string_view sentence;  // for text output
 };
 ActionName name_of(AuditAction action) {
   static constexpr std::array<ActionName, 9> kNames = {{{"unknown", "changed"},
@@ -35,7 +35,7 @@ ActionName name_of(AuditAction action) {
   return kNames[i < kNames.size() ? i : 0];
 }
 
-// A value of a property, whose unit ends its name.
+// A property value; the unit is at the end of its name.
 std::string value_text(std::string_view name, const std::string& value) {
   const bool is_number =
       !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;

@@ -33,13 +33,13 @@ void summarise(const Session& session, const ImportPlan& plan, const ImportStats
                          : std::string());
 }
 
-// One import: what it tells while it runs, and from where it can be resumed.
+// One import: its progress output and its checkpoint.
 class ImportRun {
  public:
   ImportRun(Session& session, const ImportPlan& plan)
       : session_(session), plan_(plan), line_(session.console, plan.progress) {}
 
-  // Where an earlier run ended, when it is to go on from there; else a hint that it could.
+  // Reads where an earlier run ended if the import resumes; otherwise prints a hint that it could.
   Result<void> know_checkpoint(ImportPlan& plan) {
     if (plan_.checkpoint.empty()) return {};
     auto found = read_checkpoint(plan_.checkpoint, plan_.identity);
@@ -52,14 +52,14 @@ class ImportRun {
       return {};
     }
     TRY(const std::optional<Checkpoint> checkpoint, std::move(found));
-    if (!checkpoint) return {};  // nothing was acknowledged, or all of it
+    if (!checkpoint) return {};  // nothing or everything was acknowledged
     from_ = checkpoint->at;
     before_ = stats_ = checkpoint->stats;
     if (!plan.at_given) plan.source.at_us = checkpoint->at_us;
     return {};
   }
 
-  // From `from_` on; afterwards that is where everything before is acknowledged.
+  // Imports from `from_`; afterwards everything before `from_` is acknowledged.
   Result<void> run(std::FILE* file) {
     if (plan_.file_bytes != 0) TRY_VOID(go_to_start(file));
     const auto source = open_source(plan_.format, file, plan_.source);
@@ -77,7 +77,7 @@ class ImportRun {
   }
 
   const ImportStats& stats() const { return stats_; }
-  // After a failure: what is in doubt, and how the import is resumed.
+  // After a failure: reports what is in doubt and how to resume.
   void tell_ending() const {
     const Console& console = session_.console;
     console.complain("stopped at line {} after {} rows", with_commas(ending_.line),
@@ -159,7 +159,7 @@ class ImportRun {
   bool told_no_checkpoint_ = false;
 };
 
-// Cells without a timestamp get one for all, so that writing them again changes nothing.
+// All cells without a timestamp get the same one, so that repeating the import changes nothing.
 Result<void> choose_time(Session& session, ImportPlan& plan) {
   if (plan.at_node || plan.source.at_us) return {};
   TRY(const client::Pong pong, session.client().ping());

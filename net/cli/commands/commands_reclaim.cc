@@ -1,5 +1,4 @@
-// `cellar gc why`: how far behind reclaiming is, and why each file with something dead in it is
-// still there.
+// `cellar gc why`: the backlog of reclaiming, and the reason for each file with dead data.
 #include "net/cli/commands/commands_reclaim.h"
 
 #include "net/cli/print/printer.h"
@@ -40,7 +39,7 @@ void print_table(const Session& session, const TableReclaim& table, int64_t now_
   }
 }
 
-// What it holds that should not be there.
+// Its dead and overdue bytes.
 std::string amounts(const ReclaimFile& file, int64_t now_us) {
   std::string text = human_bytes(file.bytes);
   if (file.wholly_dead) {

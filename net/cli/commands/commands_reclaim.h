@@ -1,4 +1,4 @@
-// `cellar gc why`, and what others tell of reclaiming.
+// `cellar gc why`, and reclaim figures for other commands.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace cellar::cli {
 
-// The exit code of `gc why` where a reclaim deadline is missed.
+// Exit code of `gc why` if a reclaim deadline is missed.
 inline constexpr int kMissed = 9;
 
 std::vector<CommandSpec> reclaim_commands();
 // `"live_bytes":1,"dead_bytes":2,...`.
 std::string reclaim_figures_json(const client::ReclaimFigures& of);
-// Of all tables, without their files.
+// Figures of all tables, without files.
 Result<client::ReclaimReport> ask_reclaim_figures(const Session& session);
 
 }  // namespace cellar::cli

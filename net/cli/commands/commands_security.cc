@@ -1,5 +1,4 @@
-// What keeps a node safe, from this side: tokens, and whether a security log is whole. Nothing here
-// asks a node.
+// Client-side security commands: tokens, and verification of a security log. None contacts a node.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -18,7 +17,7 @@ namespace cellar::cli {
 
 namespace {
 
-// Nobody else may read it, and an existing file is not touched.
+// Only the owner may read it; an existing file is not overwritten.
 Result<void> write_secret(const std::string& path, const std::string& token) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return std::unexpected(os_error(errno, fmt::format("making '{}'", path)));
@@ -61,7 +60,7 @@ int hash_token(Session& session, const Arguments& arguments) {
 
 int verify_audit(Session& session, std::vector<std::string> files,
                  const std::string& expected_end) {
-  std::sort(files.begin(), files.end());  // their names are in the order of their lines
+  std::sort(files.begin(), files.end());  // the names sort in line order
   security::ChainReader reader;
   for (const std::string& path : files) {
     std::ifstream file(path, std::ios::binary);

@@ -1,4 +1,4 @@
-// How busy the shards are.
+// Load of the shards.
 #include "net/cli/commands/commands_reclaim.h"
 #include "net/cli/print/printer.h"
 #include "net/cli/text/pause.h"
@@ -12,7 +12,7 @@ namespace {
 using Lines = std::vector<std::vector<std::string>>;
 using Stats = client::ShardStats;
 
-// Of one shard, or summed over all.
+// Figures of one shard, or the sum of all.
 Stats sum_of(const std::vector<Stats>& all) {
   Stats sum;
   for (const Stats& one : all) {
@@ -29,11 +29,11 @@ Stats sum_of(const std::vector<Stats>& all) {
   return sum;
 }
 
-// What lies dead, over all shards and tables. Absent where the node does not tell, being older.
+// Dead data over all shards and tables. Absent if the node is too old to report it.
 struct Reclaim {
   client::ReclaimFigures all;
   std::vector<client::ReclaimFigures> shards;
-  uint64_t missed = 0;  // tables
+  uint64_t missed = 0;  // number of tables
 };
 
 client::ReclaimFigures sum_of(const std::vector<client::ReclaimFigures>& all) {
@@ -175,7 +175,7 @@ int stats(Session& session, const Arguments& arguments) {
     auto is = session.client().server_info();
     if (!is) return session.fail(is.error());
     if (i > 0 && !session.json) session.console.print("\n");
-    // A node that was started again counts from nothing.
+    // Counters of a restarted node begin at zero.
     const bool restarted = is->uptime_us < was->uptime_us || is->stats.size() != was->stats.size();
     print_stats(session, restarted ? *is : *was, *is, ask_reclaim(session));
     was = std::move(is);

@@ -1,4 +1,4 @@
-// Tables and their families: made, changed, shown.
+// Tables and their families: create, change, show.
 #include "net/cli/commands/commands.h"
 #include "net/cli/commands/confirm.h"
 #include "net/cli/parse/schema_words.h"
@@ -64,7 +64,7 @@ int alter_family(Session& session, const Arguments& arguments) {
   change.name = arguments[0];
   client::FamilySpec& family = change.alter.emplace_back();
   family.name = arguments[1];
-  // For usage errors, before the node is asked.
+  // Reports usage errors before contacting the node.
   if (const auto read = read_family(arguments, {}, family); !read) {
     return session.usage(read.error());
   }
@@ -85,8 +85,8 @@ int drop_family(Session& session, const Arguments& arguments) {
   return change_table(session, change);
 }
 
-// What it will cost to keep no dead byte for longer than reclaim-within (SEMANTICS 3): every file
-// with a dead cell is rewritten as soon as that is due, so at most the whole table each time.
+// The cost of the reclaim-within setting (SEMANTICS 3): every file with a dead cell is rewritten
+// when due, at most the whole table each time.
 Result<void> show_cost(Session& session, const client::TableChange& change) {
   TRY(const client::TableDescription table, session.client().describe_table(change.name));
   client::ListTablets list;
@@ -167,7 +167,7 @@ int sample_keys(Session& session, const Arguments& arguments) {
   return kDone;
 }
 
-// ---- what they take
+// ---- arguments
 
 std::vector<CommandSpec> making_commands() {
   return {

@@ -1,4 +1,4 @@
-// Tablets: shown, split, merged, moved.
+// Tablets: show, split, merge, move.
 #include <charconv>
 
 #include "net/cli/commands/commands.h"

@@ -1,4 +1,4 @@
-// Rows written: cells set and deleted, appended to, incremented, changed under a condition.
+// Writes of rows: set and delete cells, append, increment, conditional changes.
 #include <charconv>
 
 #include "net/cli/commands/commands.h"
@@ -12,7 +12,7 @@ namespace cellar::cli {
 
 namespace {
 
-// What is in doubt is repeated under a token: token=, or one that is drawn.
+// Doubtful writes are retried with a token: token= or a drawn one.
 Result<client::CallOptions> call_options(const Arguments& arguments) {
   client::CallOptions options;
   options.draw_tokens = true;
@@ -35,7 +35,8 @@ int changed(const Session& session, const Result<client::MutateReply>& reply) {
   return kDone;
 }
 
-// How a write of one row goes: options, then the mutation, each of which may be a usage error.
+// Common part of all single-row writes: options, then the mutation; each may fail with a usage
+// error.
 template <class Fill>
 int write_row(Session& session, const Arguments& arguments, Fill fill) {
   const auto row = session.input(arguments[1]);
@@ -49,7 +50,7 @@ int write_row(Session& session, const Arguments& arguments, Fill fill) {
   return changed(session, session.client().mutate_row(arguments[0], mutation, *options));
 }
 
-// What at=, ttl= and expire-at= say of every cell that is set.
+// The values of at=, ttl= and expire-at=, for every cell that is set.
 struct CellTimes {
   std::optional<int64_t> at_us, ttl_us, expire_at_us;
 };
@@ -129,9 +130,9 @@ int delete_family(Session& session, const Arguments& arguments) {
   });
 }
 
-// ---- read, modify, write
+// ---- read-modify-write
 
-// What append and increment have in common: `rule` makes one of each column and what it is given.
+// Common part of append and increment: `rule` converts a column and its argument.
 template <class Rule>
 int modify_row(Session& session, const Arguments& arguments, Rule rule) {
   client::ReadModifyWrite modify;
@@ -171,7 +172,7 @@ int append(Session& session, const Arguments& arguments) {
 }
 
 int increment(Session& session, const Arguments& arguments) {
-  // A counter is shown as what it is, unless something else is asked for.
+  // A counter is shown as a number unless another form is requested.
   if (session.globals.value_format.empty() && session.globals.bytes.empty()) {
     session.value_form = BytesForm::int64;
   }
@@ -193,9 +194,9 @@ int increment(Session& session, const Arguments& arguments) {
   return modify_row(session, arguments, rule);
 }
 
-// ---- under a condition
+// ---- conditional writes
 
-// Columns that the node looks at: families and columns of columns=.
+// The condition's columns: families and columns of columns=.
 Result<std::optional<client::Filter>> columns_filter(const Session& session,
                                                      const std::string& list) {
   using client::Filter;
@@ -228,8 +229,8 @@ Result<std::optional<client::Filter>> condition(const Session& session,
   return std::optional<client::Filter>(client::Filter::chain(std::move(both)));
 }
 
-// "then set f:q=v deletecolumn f:old else deleterow": two lists of the words that the commands of
-// these names take behind TABLE ROW. `set` may be left out.
+// "then set f:q=v deletecolumn f:old else deleterow": two lists of words as the commands of these
+// names take them after TABLE ROW. `set` may be omitted.
 Result<void> read_branches(const Session& session, const Arguments& arguments,
                            client::CheckAndMutate& check) {
   TRY(const CellTimes times, cell_times(session, arguments));
@@ -285,7 +286,7 @@ int check_and_mutate(Session& session, const Arguments& arguments) {
   return kDone;
 }
 
-// ---- what they take
+// ---- arguments
 
 std::vector<KeySpec> write_keys() {
   return {{"durability", "LEVEL", "sync, periodic or memory (default: the table's)"},

@@ -8,8 +8,8 @@ namespace cellar::cli {
 
 namespace {
 
-// From the question on SIGINT is held back until the wait for the answer has begun, so that one
-// that comes in between ends the wait and is not lost.
+// Blocks SIGINT from the question until the wait for the answer starts, so that a signal in between
+// ends the wait and is not lost.
 class Question {
  public:
   explicit Question(std::FILE* in) : fd_(::fileno(in)) {
@@ -22,7 +22,7 @@ class Question {
   Question(const Question&) = delete;
   Question& operator=(const Question&) = delete;
 
-  // False: Ctrl-C. True: something was typed, or the terminal has gone.
+  // False: Ctrl-C. True: input is available or the terminal is closed.
   bool wait() const {
     if (fd_ < 0) return true;
     pollfd typed{fd_, POLLIN, 0};

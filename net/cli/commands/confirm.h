@@ -1,4 +1,4 @@
-// Asking before something is done that cannot be taken back by typing on.
+// Confirmation of commands that cannot be undone.
 #pragma once
 
 #include <string_view>
@@ -8,14 +8,14 @@
 
 namespace cellar::cli {
 
-// For commands that ask: --yes.
+// The argument of commands that ask: --yes.
 std::vector<KeySpec> confirm_keys();
 
-// Whether there is an answer to be had: --yes was given, or someone sits at a terminal.
-// INVALID_ARGUMENT: neither. To be asked before the work that leads to the question.
+// INVALID_ARGUMENT if no answer is possible: --yes was not given and there is no terminal. Call it
+// before the work that leads to the question.
 Result<void> can_confirm(const Session& session, const Arguments& arguments);
 
-// True with --yes, else what is typed behind "QUESTION [y/N] ". REQUIRES: can_confirm().
+// True with --yes, or if the answer to "QUESTION [y/N] " is yes. REQUIRES: can_confirm().
 bool confirmed(const Session& session, const Arguments& arguments, std::string_view question);
 
 }  // namespace cellar::cli

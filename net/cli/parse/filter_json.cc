@@ -13,7 +13,7 @@ namespace json = boost::json;
 using client::Filter;
 using Kind = Filter::Kind;
 
-// Deeper than a filter may be, so that the node names the bound, and no parser's stack is at risk.
+// Deeper than a filter may be, so that the node reports the bound, but safe for the parser's stack.
 constexpr size_t kMaxJsonDepth = 128;
 
 struct Word {

@@ -5,8 +5,8 @@
 
 namespace cellar::cli {
 
-// What is to be seen of a row: rows and values that match, the filter, the time range, the newest
-// versions of what is left; in this order. Absent when everything is asked for.
+// What is shown of a row, applied in this order: matching rows and values, the filter, the time
+// range, the newest versions. Empty if everything is shown.
 Result<std::optional<client::Filter>> cell_filter(const Session& session,
                                                   const Arguments& arguments) {
   using client::Filter;

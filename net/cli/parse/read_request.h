@@ -1,4 +1,4 @@
-// What the arguments of a reading command choose: rows, versions, times.
+// The selection of a reading command: rows, versions, times.
 #pragma once
 
 #include <optional>
@@ -10,22 +10,22 @@
 
 namespace cellar::cli {
 
-// The newest versions within a time range (versions=, since=, until=), as a filter; absent when
-// everything is asked for.
+// The newest versions within a time range (versions=, since=, until=) as a filter; empty if
+// everything is selected.
 Result<std::optional<client::Filter>> cell_filter(const Session& session,
                                                   const Arguments& arguments);
 
-// The key that an argument like prefix=KEY holds.
+// The key in an argument such as prefix=KEY.
 Result<std::optional<std::string>> key_argument(const Session& session, const Arguments& arguments,
                                                 std::string_view name);
 
-// explain and include-dead.
+// Reads explain and include-dead.
 Result<client::ReadNotes> read_notes(const Arguments& arguments);
 
-// numbers: how the session shows timestamps from now on.
+// numbers: sets how the session shows timestamps.
 Result<void> choose_timestamps(Session& session, const Arguments& arguments);
 
-// prefix=, start=, end= and the above.
+// Reads prefix=, start=, end= and the above.
 Result<client::ReadRows> read_request(const Session& session, const Arguments& arguments);
 
 }  // namespace cellar::cli

@@ -16,7 +16,7 @@ namespace {
 using client::RetentionRule;
 using Kind = RetentionRule::Kind;
 
-constexpr size_t kMaxParentheses = 64;  // open at once; a rule of the allowed depth needs fewer
+constexpr size_t kMaxParentheses = 64;  // open at once; a rule of the maximum depth needs fewer
 
 bool is_group(const RetentionRule& rule) {
   return rule.kind == Kind::any || rule.kind == Kind::all;
@@ -28,7 +28,7 @@ size_t depth_of(const RetentionRule& rule) {
   return deepest + (is_group(rule) ? 1 : 0);
 }
 
-// Parts of the group's own kind give their parts to it; a group of one part is that part.
+// Flattens nested groups of the same kind; a group of one part becomes that part.
 RetentionRule grouped(Kind kind, std::vector<RetentionRule> parts) {
   RetentionRule group{kind, 0, {}};
   for (RetentionRule& part : parts) {
@@ -49,8 +49,11 @@ RetentionRule flat(const RetentionRule& rule) {
   return grouped(rule.kind, std::move(parts));
 }
 
-// rule := conjunction (or conjunction)*    conjunction := term (and term)*    (one term, behind an
-// or) term := maxage=DURATION | maxversions=N | ( rule )
+// clang-format off
+//   rule        := conjunction (or conjunction)*
+//   conjunction := term (and term)*                 (one term only, after an or)
+//   term        := maxage=DURATION | maxversions=N | ( rule )
+// clang-format on
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) { advance(); }
@@ -85,7 +88,7 @@ class Parser {
     return grouped(Kind::any, std::move(parts));
   }
 
-  // Behind an `or`, cbt would join all that came before to the next part.
+  // After an `or`, cbt would join everything before it to the next part.
   Result<RetentionRule> conjunctions(bool first) {
     std::vector<RetentionRule> parts;
     do {

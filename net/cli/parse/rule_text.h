@@ -1,14 +1,14 @@
-// A retention rule as people write it, in the words of `cbt`, and back:
+// Text notation of retention rules, with the words of `cbt`:
 //
-//   maxage=2d or maxversions=3               dead when either says so (the contract's union)
-//   maxage=2d and maxversions=2              dead when both say so (its intersection)
+//   maxage=2d or maxversions=3               dead if either holds (union of the contract)
+//   maxage=2d and maxversions=2              dead if both hold (intersection)
 //   maxage=30d or (maxage=3d and maxversions=100)
 //   never                                    keep everything; also: none
 //
-// `||` and `&&` may stand for `or` and `and`, max_age and max_versions for the short words, and
-// blanks may stand between all words. `and` binds tighter than `or`. Where `cbt`, which reads from
-// the left, would understand something else ("a or b and c"), parentheses are asked for: a rule
-// that is misunderstood kills data.
+// `||` and `&&` may replace `or` and `and`, max_age and max_versions the short words, and blanks
+// are allowed between all words. `and` binds tighter than `or`. If `cbt`, which parses from left to
+// right, would read a rule differently ("a or b and c"), parentheses are required: a misunderstood
+// rule deletes data.
 #pragma once
 
 #include <optional>
@@ -22,15 +22,15 @@ namespace cellar::cli {
 
 using Rule = std::optional<client::RetentionRule>;  // absent: keep everything
 
-// INVALID_ARGUMENT: what was expected, with the text and a mark under the column. A group within a
-// group of its own kind, and parentheses round a single part, come out flat: they change nothing.
+// INVALID_ARGUMENT shows what was expected, the text, and a mark under the column. Nested groups of
+// the same kind and redundant parentheses are flattened, which does not change the meaning.
 Result<Rule> parse_rule(std::string_view text);
 
-// The canonical text: parse_rule() takes it back to the same rule.
+// The canonical text; parse_rule() converts it back to the same rule.
 std::string rule_text(const Rule& rule);
 
-// The rule at `index` of the tree's pre-order, which is how the node names a clause; null when
-// there is none.
+// The rule at pre-order position `index`, by which the node identifies a clause; null if there is
+// none.
 const client::RetentionRule* rule_clause(const client::RetentionRule& rule, size_t index);
 
 }  // namespace cellar::cli

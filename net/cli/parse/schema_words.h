@@ -1,5 +1,5 @@
-// What a family and a table can be told, as arguments of the command line, and back as text
-// (SEMANTICS 3 to 5 and 8). One list of keys, which every command that makes or changes one uses.
+// The settings of families and tables as arguments of the command line, and back as text (SEMANTICS
+// 3 to 5 and 8). One list of keys for all commands that create or change them.
 #pragma once
 
 #include <optional>
@@ -13,21 +13,21 @@
 namespace cellar::cli {
 
 std::vector<KeySpec> rule_keys();    // rule=
-std::vector<KeySpec> family_keys();  // what a timestamp means, guards, undo window
-std::vector<KeySpec> option_keys();  // of a table, that may be changed later
+std::vector<KeySpec> family_keys();  // meaning of timestamps, guards, undo window
+std::vector<KeySpec> option_keys();  // changeable options of a table
 
-// Whether one of the keys was given.
+// Whether any of the keys was given.
 bool has_any(const Arguments& arguments, const std::vector<KeySpec>& keys);
-// "a=, b= or c=", for a usage message.
+// "a=, b= or c=", for usage messages.
 std::string names_of(const std::vector<KeySpec>& keys);
 
-// rule= and family_keys() into `family`; what was not given stays as it is. A window is changed
-// side by side: `present` is the one in force. INVALID_ARGUMENT names the argument.
+// Reads rule= and family_keys() into `family`; settings not given are unchanged. The two sides of a
+// window change independently: `present` is the one in force. INVALID_ARGUMENT names the argument.
 Result<void> read_family(const Arguments& arguments,
                          const std::optional<client::WriteWindow>& present,
                          client::FamilySpec& family);
-// families=a,b:RULE and family=NAME; what read_family() finds goes for each that names no rule of
-// its own.
+// Reads families=a,b:RULE and family=NAME; the settings of read_family() apply to each family
+// without its own rule.
 Result<std::vector<client::FamilySpec>> read_families(const Arguments& arguments);
 Result<client::TableOptions> table_options(const Arguments& arguments);
 
@@ -49,8 +49,8 @@ std::string_view name_of(client::BottomCompression compression);
 std::string window_text(const std::optional<client::WriteWindow>& window);
 std::string share_text(double share);  // "10%"
 
-// A line a family with all that is in force, under headings; what the table's profile gave is
-// marked.
+// One line per family with all settings in force, under headings; those from the table's profile
+// are marked.
 std::vector<std::vector<std::string>> family_lines(const std::vector<client::FamilySpec>& families);
 
 }  // namespace cellar::cli

@@ -1,4 +1,4 @@
-// A table's schema as JSON and back: `ls --json` prints it, an export file carries it.
+// A table's schema as JSON and back, for `ls --json` and export files.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ std::string family_json(const client::FamilySpec& family);  // an object
 // `"granularity":"millis",...,"families":[...]`: members of an object. Deterministic.
 std::string schema_members(const client::TableDescription& table);
 
-// What create_table needs to make such a table, from an object with those members.
-// INVALID_ARGUMENT says what is wrong.
+// Converts an object with those members to the arguments of create_table. INVALID_ARGUMENT
+// describes the fault.
 Result<client::TableSpec> parse_schema(std::string_view json);
 
 }  // namespace cellar::cli

@@ -1,4 +1,4 @@
-// What becomes of cells, in words (SEMANTICS 6, explain): when each dies or died, and of what.
+// The expiry of cells in words (SEMANTICS 6, explain): when and why each one expires or expired.
 #pragma once
 
 #include <map>
@@ -8,8 +8,8 @@
 
 namespace cellar::cli {
 
-// Of one table. Asks the node for the rules of a family, and for the time, when the first of its
-// cells is explained; without an answer it names causes instead of clauses.
+// For one table. The first explained cell of a family fetches its rules and the time from the node;
+// without a reply it names causes instead of clauses.
 class Fates {
  public:
   Fates(Session& session, std::string table) : session_(session), table_(std::move(table)) {}
@@ -22,7 +22,7 @@ class Fates {
 
  private:
   const client::RuleHistory& history(Bytes family);
-  // The clause that decides, as the rule in force then has it; empty when it is not known.
+  // The deciding clause of the rule then in force; empty if unknown.
   std::string clause(const client::Cell& cell);
 
   Session& session_;

@@ -13,7 +13,7 @@ namespace cellar::cli {
 
 namespace {
 
-constexpr size_t kWidestColumn = 48;  // a longer name pushes its own line only
+constexpr size_t kWidestColumn = 48;  // a longer name shifts its own line only
 
 std::string padded(const std::string& text, size_t width) {
   const size_t own = display_width(text);
@@ -115,7 +115,7 @@ void RowPrinter::print_json(Bytes key, const std::vector<const client::Cell*>& c
   session_.console.print("{}]}}\n", out);
 }
 
-// The key, then a line a version: the column (once), when, what.
+// The key, then one line per version: the column (once), time, value.
 void RowPrinter::print_plain(Bytes key, const std::vector<const client::Cell*>& cells) {
   const Console& console = session_.console;
   std::vector<std::vector<std::string>> lines;
@@ -345,7 +345,7 @@ void print_info_json(const Session& session, const client::ServerInfo& info) {
   session.console.print("{}]}}\n", out);
 }
 
-// What is shown of a shard, a line each.
+// A figure of a shard, one line each.
 struct ShardLine {
   const char* name;
   uint64_t client::ShardStats::* value;

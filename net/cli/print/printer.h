@@ -1,4 +1,4 @@
-// Answers for people and for programs.
+// Output of results as text and JSON.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,14 @@
 
 namespace cellar::cli {
 
-// Prints rows as the blocks of a read arrive; a row that is spread over blocks is put together
-// first.
+// Prints rows as the blocks of a read arrive; joins a row that spans blocks.
 class RowPrinter {
  public:
-  // With `fates`, which outlives it, also what becomes of each cell.
+  // With `fates` (must outlive it), also prints when each cell expires.
   RowPrinter(const Session& session, ColumnChoice choice, bool keys_only, Fates* fates = nullptr)
       : session_(session), choice_(std::move(choice)), keys_only_(keys_only), fates_(fates) {}
 
-  // Stops after `limit` rows (0: none): answers false when it has seen enough.
+  // Prints up to `limit` rows (0: no limit); returns false when that is reached.
   bool block(const client::CellBlock& block, uint64_t limit);
   void row(Bytes key, std::span<const client::Cell> cells);
 
@@ -43,17 +42,17 @@ class RowPrinter {
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;
   std::string open_row_;
-  std::vector<OwnCell> open_cells_;  // of a row whose end has not come
+  std::vector<OwnCell> open_cells_;  // of an incomplete row
 };
 
 void print_tables(const Session& session, const std::vector<client::TableSummary>& tables);
-// Those that were deleted and can be restored.
+// Prints dropped tables that can be restored.
 void print_dropped_tables(const Session& session, const std::vector<client::TableSummary>& tables);
 void print_table(const Session& session, const client::TableDescription& table);
 void print_samples(const Session& session, const std::vector<client::SplitPoint>& samples);
 void print_info(const Session& session, const client::ServerInfo& info);
 
-// Left-aligned columns, two blanks apart; the last one is not padded.
+// Left-aligned columns separated by two blanks; the last one is not padded.
 std::string aligned(const std::vector<std::vector<std::string>>& lines, size_t indent);
 
 }  // namespace cellar::cli

@@ -1,5 +1,5 @@
-// How far long work has come, on standard error: a line that is drawn again on a terminal, a line
-// every few seconds elsewhere when it was asked for.
+// Progress output on standard error: a line that is redrawn on a terminal; elsewhere, if requested,
+// a line every few seconds.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace cellar::cli {
 
 struct Progress {
   std::string_view unit;        // "rows", "lines"
-  uint64_t units = 0;           // all of them
-  uint64_t bytes = 0;           // likewise
-  uint64_t units_before = 0;    // of these, done by an earlier run: the rate leaves them out
-  uint64_t bytes_before = 0;    // likewise
+  uint64_t units = 0;           // total
+  uint64_t bytes = 0;           // total
+  uint64_t units_before = 0;    // of these, done by an earlier run; excluded from the rate
+  uint64_t bytes_before = 0;    // of these, done by an earlier run; excluded from the rate
   std::optional<double> share;  // 0 to 1
-  double share_before = 0;      // of an earlier run
+  double share_before = 0;      // by an earlier run
   int64_t elapsed_us = 0;
 };
 
@@ -30,12 +30,12 @@ class ProgressLine {
   static constexpr int64_t kTerminalEveryUs = 100'000;
   static constexpr int64_t kElsewhereEveryUs = 5'000'000;
 
-  // `wanted`: also where standard error is no terminal.
+  // `wanted`: also if standard error is not a terminal.
   ProgressLine(const Console& console, bool wanted) : console_(console), wanted_(wanted) {}
   ~ProgressLine() { clear(); }
   bool due(int64_t elapsed_us) const;
   void show(const Progress& progress);
-  void clear();  // before anything else is written to standard error
+  void clear();  // call before writing anything else to standard error
 
  private:
   const Console& console_;

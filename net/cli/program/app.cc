@@ -49,7 +49,7 @@ int run(const std::vector<std::string>& words, const Console& console, const Clo
   const int code = run_words(words, console, clock);
   const Result<void> written = console.finish();
   if (written) return code;
-  // That nobody reads on is no fault worth a word.
+  // A closed pipe (EPIPE) is not reported as an error.
   if (written.error().code != Errc::cancelled) console.complain("{}", written.error().message);
   return code == kDone ? kFailed : code;
 }

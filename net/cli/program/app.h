@@ -11,13 +11,13 @@
 
 namespace cellar::cli {
 
-// `words` are the program's arguments without its name.
+// Runs the program. `words` are its arguments without its name.
 int run(const std::vector<std::string>& words, const Console& console,
         const Clock& clock = system_clock());
 
 const std::vector<CommandSpec>& commands();
 std::string overview_help();
 std::string command_help(const CommandSpec& spec);
-std::string group_help(std::string_view group);  // of the commands whose names begin so
+std::string group_help(std::string_view group);  // lists the commands of a group, such as "gc"
 
 }  // namespace cellar::cli

@@ -10,7 +10,7 @@ namespace cellar::cli {
 
 namespace {
 
-constexpr int64_t kAskUs = 500'000;  // who presses a key does not wait longer for the node
+constexpr int64_t kAskUs = 500'000;  // longest wait for the node on a key press
 
 const std::vector<KeySpec>& global_keys() {
   static const std::vector<KeySpec> kKeys = {
@@ -42,7 +42,7 @@ class Completer {
     if (text.starts_with(current_)) found_.push_back({text, std::move(help), ends_word});
   }
 
-  // `lead` stands before each part of a list that is separated by commas.
+  // `lead` precedes each part of a comma-separated list.
   void offer_list(const std::string& lead, const std::vector<std::string>& names, bool open_end) {
     const size_t comma = current_.rfind(',');
     const size_t at = comma == current_.npos || comma < lead.size() ? lead.size() : comma + 1;
@@ -54,7 +54,7 @@ class Completer {
     command_words("");
     if (current_.starts_with("-")) options(global_keys());
   }
-  // The next words of the commands that begin with `lead`: "" or "gc ".
+  // The next words of the commands with the prefix `lead`: "" or "gc ".
   void command_words(const std::string& lead) {
     std::string last;
     for (const CommandSpec& spec : commands()) {
@@ -69,7 +69,7 @@ class Completer {
     for (const KeySpec& key : keys) offer("--" + key.name, key.help);
   }
 
-  // key= and what it may be.
+  // The key=VALUE arguments and their values.
   void arguments(const CommandSpec& spec, const std::string& table) {
     for (const KeySpec& key : spec.keys) {
       if (key.is_flag()) continue;
@@ -150,12 +150,12 @@ const KeySpec* find_key(const std::vector<KeySpec>& keys, std::string_view name)
   return nullptr;
 }
 
-// The words in front of the cursor, sorted out.
+// The parsed words before the cursor.
 struct Front {
   const CommandSpec* spec = nullptr;
-  std::string group;  // "gc ": its first word, while the second is missing
+  std::string group;  // "gc ": its first word, if the second is missing
   std::vector<std::string> positional;
-  const KeySpec* open_key = nullptr;  // an option that waits for its value
+  const KeySpec* open_key = nullptr;  // an option that still needs its value
 };
 
 Front sort_out(const std::vector<std::string>& before) {

@@ -1,5 +1,5 @@
-// The scripts of `cellar completion`. They know no command: each asks the program, so that they
-// stay right when it changes.
+// The scripts of `cellar completion`. They contain no commands: each calls the program, so that
+// they remain valid when it changes.
 #include "net/cli/program/complete.h"
 
 namespace cellar::cli {

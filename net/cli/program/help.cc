@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kNameWidth = 14;
 
-// Two columns; `width` is that of the first.
+// One line of two columns; `width` is that of the first.
 std::string entry(std::string_view left, std::string_view right, size_t width) {
   return fmt::format("  {:<{}}  {}\n", left, width, right);
 }

@@ -9,7 +9,7 @@ namespace cellar::cli {
 
 namespace {
 
-// "gc set" is a member of the group "gc".
+// "gc set" is in the group "gc".
 std::string group_of(const CommandSpec& spec) {
   const size_t blank = spec.name.find(' ');
   return blank == std::string::npos ? std::string() : spec.name.substr(0, blank);
@@ -57,7 +57,7 @@ CLI::App* add_app(CLI::App& app, const CommandSpec& spec, Groups& groups) {
   return of_group->add_subcommand(spec.name.substr(group.size() + 1));
 }
 
-// One subcommand each, whose options are the keys of the table.
+// One subcommand per command, whose options are the keys of the table.
 void add_commands(CLI::App& app, std::vector<Chosen>& chosen, Groups& groups) {
   chosen.reserve(commands().size());
   for (const CommandSpec& spec : commands()) {
@@ -75,7 +75,7 @@ void add_commands(CLI::App& app, std::vector<Chosen>& chosen, Groups& groups) {
         const auto join = [value](const std::vector<std::string>& given) {
           for (const std::string& g : given) *value += (value->empty() ? "" : ",") + g;
         };
-        // One word after the option, however often the option stands.
+        // Each occurrence of the option takes one word.
         one.app->add_option_function<std::vector<std::string>>("--" + key.name, join)
             ->allow_extra_args(false);
       }
@@ -93,7 +93,7 @@ Error unknown_command(const std::string& word) {
                    : fmt::format("there is no command '{}'; did you mean {}?", word, near));
 }
 
-// A group was named, and none of its commands.
+// A group without one of its commands.
 Error no_member(const std::string& group, const std::vector<std::string>& extras) {
   std::string members;
   for (const CommandSpec& spec : commands()) {
@@ -113,7 +113,7 @@ std::map<std::string, std::string> given_options(const Chosen& chosen) {
   return given;
 }
 
-// What stands where a command should.
+// The word in place of a command.
 Result<void> check_no_command(const std::vector<std::string>& extras) {
   if (extras.empty() || extras[0] == "help") return {};
   if (!extras[0].starts_with("-")) return std::unexpected(unknown_command(extras[0]));
@@ -129,7 +129,7 @@ Result<Invocation> parse_invocation(const std::vector<std::string>& words) {
   app.set_help_flag();
   app.allow_extras();
   app.require_subcommand(0,
-                         1);  // what stands behind a command is no command, whatever it is called
+                         1);  // a word after a command is not a command, whatever it is
   add_globals(app, out.globals);
   std::vector<Chosen> all;
   Groups groups;

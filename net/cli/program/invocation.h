@@ -1,4 +1,4 @@
-// One command line, taken apart: the options of every command, the command, its arguments.
+// A parsed command line: the global options, the command, its arguments.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@ namespace cellar::cli {
 
 struct Invocation {
   GlobalOptions globals;
-  const CommandSpec* spec = nullptr;  // null: no command was named
-  std::string group;                  // without a spec: a group was, as "gc", with --help
+  const CommandSpec* spec = nullptr;  // null: no command
+  std::string group;                  // if spec is null: a group, such as "gc", with --help
   Arguments arguments;
   bool any_word = false;
 };
 
-// INVALID_ARGUMENT, for a usage message: unknown command or option, arguments that do not fit. With
-// --help or --version what else is wrong does not matter.
+// INVALID_ARGUMENT, for a usage message: unknown command or option, or invalid arguments. With
+// --help or --version other faults are ignored.
 Result<Invocation> parse_invocation(const std::vector<std::string>& words);
 
 }  // namespace cellar::cli

@@ -1,4 +1,4 @@
-// Lines typed at a terminal, with history and completion, by libedit.
+// Line editing on a terminal with history and completion, using libedit.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ class LineEditor {
   static constexpr int kHistoryLines = 1000;
   using Completion = std::function<std::vector<Candidate>(const std::string& line_to_cursor)>;
 
-  // `history_path` empty: none is kept. It and its directory are made, for the user alone.
+  // Empty `history_path`: no history. The file and its directory are created with access for the
+  // user only.
   LineEditor(const Console& console, std::string prompt, std::string history_path,
              Completion completion);
   ~LineEditor();
@@ -25,7 +26,7 @@ class LineEditor {
   LineEditor& operator=(const LineEditor&) = delete;
 
   enum class End : uint8_t { line, interrupted, end_of_input };
-  // The next line, without its end.
+  // Reads the next line, without its newline.
   End next(std::string& line);
 
  private:
@@ -33,7 +34,7 @@ class LineEditor {
   std::unique_ptr<Parts> parts_;
 };
 
-// $XDG_STATE_HOME/cellar/history, ~/.local/state/cellar/history without it; empty without a home.
+// $XDG_STATE_HOME/cellar/history, or ~/.local/state/cellar/history; empty without a home directory.
 std::string history_path();
 
 }  // namespace cellar::cli

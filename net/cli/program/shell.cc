@@ -13,7 +13,7 @@ namespace cellar::cli {
 
 namespace {
 
-// At the prompt SIGINT does nothing but end the reading of the line.
+// At the prompt SIGINT only ends the reading of the line.
 void quiet_interrupts() {
   struct sigaction action{};
   action.sa_handler = +[](int) {};
@@ -21,8 +21,8 @@ void quiet_interrupts() {
   ::sigaction(SIGINT, &action, nullptr);
 }
 
-// Restarts a write to the terminal that SIGINT interrupts. stdio would count it as failed, and the
-// shell would exit with an error.
+// Restarts writes to the terminal interrupted by SIGINT. Otherwise stdio would count them as
+// failed, and the shell would exit with an error.
 void restart_calls() {
   struct sigaction action{};
   ::sigaction(SIGINT, nullptr, &action);
@@ -30,7 +30,7 @@ void restart_calls() {
   ::sigaction(SIGINT, &action, nullptr);
 }
 
-// While a command runs, SIGINT closes its connections, which ends whatever it waits for.
+// While a command runs, SIGINT closes its connections, which ends all waits.
 class Interruptible {
  public:
   explicit Interruptible(client::SyncClient& client)
@@ -145,7 +145,7 @@ class Shell {
       code = invocation.spec->run(*own, invocation.arguments);
     }
     if (interrupted)
-      return kInterrupted;  // its connections are closed; the next command makes new ones
+      return kInterrupted;  // its connections are closed; the next command opens new ones
     session_.take_client(*own);
     return code;
   }

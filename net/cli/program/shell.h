@@ -1,9 +1,9 @@
-// `cellar shell`: the commands one after the other, over the same connections. Lines come from a
+// `cellar shell`: runs commands one after the other over the same connections. Lines come from a
 // terminal, with editing, history and completion, or from a script on standard input.
 //
-// Ctrl-C ends the command that is running, or empties the line; Ctrl-D, `exit` and `quit` end the
-// shell. A script goes on after a command that failed, unless --stop-on-error, and ends with 7
-// then.
+// Ctrl-C ends the running command or clears the line; Ctrl-D, `exit` and `quit` end the shell. A
+// script continues after a failed command unless --stop-on-error is given, and then ends with exit
+// code 7.
 #pragma once
 
 #include "net/cli/program/app.h"

@@ -1,6 +1,5 @@
-// The arguments of a command: positional ones, and KEY=VALUE ones that may also be written --KEY
-// VALUE. A table of CommandSpec says what a command takes; parsing, help and did-you-mean all come
-// from it.
+// The arguments of a command: positional ones, and KEY=VALUE ones, which may also be written --KEY
+// VALUE. A table of CommandSpec defines them; parsing, help and suggestions use it.
 #pragma once
 
 #include <map>
@@ -15,7 +14,7 @@ namespace cellar::cli {
 
 struct KeySpec {
   std::string name;
-  std::string value;  // what stands for the value in the help; empty: a flag
+  std::string value;  // placeholder of the value in the help; empty: a flag
   std::string help;
   bool is_flag() const { return value.empty(); }
 };
@@ -27,9 +26,9 @@ struct CommandSpec {
   std::string name;
   std::string group;
   std::string positional;  // as in the usage line
-  size_t least = 0;        // so many positional arguments at least; they are taken as they stand
+  size_t least = 0;        // minimum number of positional arguments, which are used unchanged
   size_t most = 0;
-  bool all_positional = false;  // whatever follows is positional too (`set` has cells with '=')
+  bool all_positional = false;  // all following words are positional too (`set` has cells with '=')
   std::string summary;          // one line
   std::string details;          // paragraphs, may be empty
   std::vector<KeySpec> keys;
@@ -39,8 +38,8 @@ struct CommandSpec {
 
 class Arguments {
  public:
-  // `words` is what follows the command's name but for the options, which are in `options`.
-  // INVALID_ARGUMENT: what is wrong, with a hint.
+  // `words` follow the command's name, without the options, which are in `options`.
+  // INVALID_ARGUMENT explains the fault and gives a hint.
   static Result<Arguments> parse(const CommandSpec& spec, const std::vector<std::string>& words,
                                  const std::map<std::string, std::string>& options);
 

@@ -24,7 +24,7 @@ Console Console::of_process() {
 Result<void> Console::finish() const {
   errno = 0;
   if (std::fflush(out) == 0 && std::ferror(out) == 0) return {};
-  const int why = errno;  // 0: it was an earlier part
+  const int why = errno;  // 0: an earlier write failed
   pollfd reader{::fileno(out), 0, 0};
   if (::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0) {
     return fail(Errc::cancelled, "nobody reads the output any more");

@@ -1,4 +1,4 @@
-// Console: where output goes and how it may look there.
+// Console: destination and style of the output.
 #pragma once
 
 #include <fmt/core.h>
@@ -23,13 +23,13 @@ struct Console {
   bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
-  bool colour = false;  // a terminal, and NO_COLOR is not set
+  bool colour = false;  // on a terminal without NO_COLOR
 
   static Console of_process();
 
   std::string styled(Style style, std::string_view text) const;
-  // What was written is out. CANCELLED: nobody reads it any more; else an error that says why some
-  // of it is lost.
+  // Flushes the output. CANCELLED: the reader has closed the pipe; other errors say why output is
+  // lost.
   Result<void> finish() const;
   void write(std::string_view text) const { std::fwrite(text.data(), 1, text.size(), out); }
   template <class... Args>

@@ -12,7 +12,7 @@ namespace json = boost::json;
 
 namespace {
 
-// Bytes under `name` or one of its twins.
+// The bytes under `name` or one of its variants.
 Result<std::optional<std::string>> find_bytes(const json::object& object, std::string_view name) {
   if (const json::value* plain = object.if_contains({name.data(), name.size()})) {
     if (const json::string* text = plain->if_string()) {
@@ -118,7 +118,7 @@ std::string json_row(Bytes key, std::span<const client::Cell> cells, const JsonF
 
 Result<client::Mutation> parse_json_row(std::string_view line, std::optional<int64_t> at_us) {
   json::error_code error;
-  // The line's own memory, given back at once and as a whole.
+  // Memory for one line, freed as a whole.
   json::monotonic_resource memory(std::max<size_t>(4 * line.size(), 1024));
   const json::value value = json::parse({line.data(), line.size()}, error, &memory);
   if (error) return fail(Errc::invalid_argument, "not JSON: {}", error.message());

@@ -1,11 +1,11 @@
-// Rows as lines of JSON, written and read:
+// Rows as JSON lines, writer and parser:
 //
 //   {"row":"libc6","cells":[{"family":"install","qualifier":"amd64","timestamp":1763712000000000,
 //    "value":"2.36-9"}]}
 //
-// A cell that expires by itself has "expire_at", in microseconds.
-// Bytes that are not UTF-8 stand under the name with _base64 behind it ("row_base64", ...). Row
-// keys and values may also be written as "row_hex" and, eight bytes as a number, "value_int64".
+// A cell with its own expiry has "expire_at", in microseconds. Bytes that are not valid UTF-8 are
+// stored under the name with _base64 appended ("row_base64", ...). Row keys and values may also be
+// "row_hex" and, for eight bytes as a number, "value_int64".
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ namespace cellar::cli {
 
 struct JsonForms {
   BytesForm key = BytesForm::utf8;
-  BytesForm other = BytesForm::utf8;  // families, qualifiers, labels
+  BytesForm other = BytesForm::utf8;  // for families, qualifiers, labels
   BytesForm value = BytesForm::utf8;
 };
 
@@ -30,14 +30,14 @@ std::string json_field(std::string_view name, Bytes bytes, BytesForm form = Byte
 std::string json_string(std::string_view text);  // quoted and escaped; REQUIRES: UTF-8
 
 std::string json_row(Bytes key, std::span<const client::Cell> cells, const JsonForms& forms = {});
-// The same in pieces, behind what `out` holds: the head, each cell, and "]}" to end it.
+// The same in pieces, appended to `out`: the head, each cell, and "]}" at the end.
 void begin_json_row(std::string& out, Bytes key, const JsonForms& forms);
-// `more`: members that the cell has beside its own, each with its comma in front.
+// `more`: additional members of the cell, each with a leading comma.
 void add_json_cell(std::string& out, const client::Cell& cell, bool first, const JsonForms& forms,
                    std::string_view more = {});
 
-// A line as above, as a mutation that writes it. Cells without a timestamp get `at_us` if there is
-// one. INVALID_ARGUMENT says what is wrong with the line.
+// Parses a line into a mutation that writes it. Cells without a timestamp get `at_us`, if set.
+// INVALID_ARGUMENT describes the fault.
 Result<client::Mutation> parse_json_row(std::string_view line, std::optional<int64_t> at_us);
 
 }  // namespace cellar::cli

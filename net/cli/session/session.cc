@@ -27,7 +27,7 @@ Result<void> set_forms(const GlobalOptions& globals, Session& session) {
   return {};
 }
 
-// The option, else the environment.
+// The option if given, else the environment variable.
 std::string either(const std::string& option, const char* variable) {
   if (!option.empty()) return option;
   const char* value = std::getenv(variable);
@@ -76,7 +76,7 @@ Result<Session> make_session(const GlobalOptions& globals, const Console& consol
   TRY_VOID(parse_address(session.options.address));
   set_security(globals, session.options);
   session.options.client_name = "cellar 0.1";
-  // One for all runs, so that a token= means the same to each; those that are drawn are long.
+  // The same for all runs, so that a given token= means the same in each; drawn tokens are long.
   session.options.client_id = "cellar";
   session.options.request_deadline_us = timeout_us;
   session.options.connect_timeout_us = std::min<int64_t>(timeout_us, kConnectTimeoutUs);

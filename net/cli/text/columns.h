@@ -1,4 +1,4 @@
-// Columns and cells as they are written on the command line.
+// Columns and cells on the command line.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Column {
   std::string family;
   std::string qualifier;
 };
-// "family:qualifier", split at the first colon; the qualifier may be empty or hold colons.
+// "family:qualifier", split at the first colon; the qualifier may be empty or contain colons.
 Result<Column> parse_column(std::string_view text);
 
 struct CellText {
@@ -24,12 +24,12 @@ struct CellText {
   std::string value;
   std::optional<int64_t> timestamp_us;
 };
-// "family:qualifier=value[@TIME]". The qualifier ends at the first '=' after the colon. What
-// follows the last '@' is a time if it can be one and is no mere word but "now" ("lunch@today" is a
-// value), else it belongs to the value; with `whole_value` it always does.
+// "family:qualifier=value[@TIME]". The qualifier ends at the first '=' after the colon. The part
+// after the last '@' is the time if it parses as one and is not a bare word other than "now"
+// ("lunch@today" is a value); otherwise, and always with `whole_value`, it is part of the value.
 Result<CellText> parse_cell(std::string_view text, int64_t now_us, bool whole_value);
 
-// "f1,f2:q": families and columns of which a read shows the cells. Empty: all.
+// "f1,f2:q": the families and columns whose cells a read shows. Empty: all.
 class ColumnChoice {
  public:
   static Result<ColumnChoice> parse(std::string_view text);
@@ -44,7 +44,7 @@ class ColumnChoice {
   std::vector<Entry> columns_;
 };
 
-// At commas; no empty parts.
+// Splits at commas; no empty parts.
 std::vector<std::string> split_list(std::string_view text);
 
 }  // namespace cellar::cli

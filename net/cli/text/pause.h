@@ -1,4 +1,4 @@
-// Waiting, with the connections of a client kept alive meanwhile.
+// Pauses that keep the connections of a client alive.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@ inline void pause_us(client::SyncClient& client, int64_t us) {
   while (!fired) client.loop().turn(true);
 }
 
-// How long work goes on trying after the node was last there, and the pauses between attempts.
+// Bounds how long work is retried after the node was last reachable, and the pauses between
+// attempts.
 class Patience {
  public:
   static constexpr int64_t kPatienceUs = 120'000'000;
@@ -26,7 +27,7 @@ class Patience {
     waited_us_ = 0;
     pause_us_ = kFirstPauseUs;
   }
-  // Pauses before the next attempt; false when there were enough.
+  // Pauses before the next attempt; false if the time is used up.
   bool wait(client::SyncClient& client) {
     if (waited_us_ >= kPatienceUs) return false;
     pause_us(client, pause_us_);
@@ -40,7 +41,7 @@ class Patience {
   int64_t pause_us_ = kFirstPauseUs;
 };
 
-// The node may be back soon.
+// Whether the node may be back soon.
 inline bool passes(const Error& error) {
   return error.code == Errc::unavailable || error.code == Errc::deadline_exceeded ||
          (error.retryable() && error.code != Errc::cancelled);

@@ -6,7 +6,7 @@ namespace cellar::cli {
 
 namespace {
 
-// Insertions, deletions, replacements and swaps of neighbours that lead from a to b.
+// Edit distance from a to b: insertions, deletions, replacements and swaps of neighbours.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;

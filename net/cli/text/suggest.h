@@ -1,4 +1,4 @@
-// Did-you-mean.
+// Suggestions for misspelt words.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cellar::cli {
 
-// The candidate that `word` is most likely a slip of; empty when none is near.
+// The most similar candidate; empty if none is similar enough.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace cellar::cli

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kBase64 =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-// The length of the well-formed character at the head of `b`; 0 when there is none.
+// Length of the well-formed character at the start of `b`; 0 if there is none.
 size_t character(Bytes b) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(b[i]); };
   const unsigned char first = at(0);
@@ -47,7 +47,7 @@ int hex_digit(char c) {
 
 bool is_utf8(Bytes b) {
   while (!b.empty()) {
-    // Eight bytes of ASCII at a time: most of what there is.
+    // Eight bytes of ASCII at a time, the common case.
     uint64_t eight = 0;
     if (b.size() >= sizeof eight) {
       std::memcpy(&eight, b.data(), sizeof eight);
@@ -141,7 +141,7 @@ std::string to_base64(Bytes b) {
 }
 
 Result<std::string> from_base64(std::string_view text) {
-  // The value of each digit; 64: none.
+  // The value of each digit; 64: not a digit.
   static const std::array<uint8_t, 256> kValues = [] {
     std::array<uint8_t, 256> values;
     values.fill(64);

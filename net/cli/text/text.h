@@ -1,4 +1,4 @@
-// Bytes as text and back.
+// Conversion of bytes to text and back.
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@
 namespace cellar::cli {
 
 bool is_utf8(Bytes b);  // well-formed, shortest form, no surrogates
-// Control characters, the backslash and whatever is no UTF-8 as \n, \t, \r, \\, \xHH; never cut.
+// Control characters, the backslash and bytes that are not valid UTF-8 as \n, \t, \r, \\, \xHH;
+// never cut.
 std::string escaped(Bytes b);
-// The inverse; INVALID_ARGUMENT for an escape that does not exist.
+// The inverse; INVALID_ARGUMENT for an unknown escape.
 Result<std::string> unescaped(std::string_view text);
 
 std::string to_hex(Bytes b);
 std::string to_base64(Bytes b);
 Result<std::string> from_base64(std::string_view text);
 
-// The columns of a terminal that valid UTF-8 takes, one a code point.
+// Terminal columns of valid UTF-8, one per code point.
 size_t display_width(std::string_view text);
 
 std::string with_commas(uint64_t n);  // 12,345

@@ -37,7 +37,7 @@ int64_t saturating_add(int64_t us, int64_t by_us) {
   return us > INT64_MAX - by_us ? INT64_MAX : us + by_us;
 }
 
-// Takes exactly `count` digits off the front.
+// Removes exactly `count` digits from the front.
 bool digits(std::string_view& text, size_t count, int64_t& out) {
   if (text.size() < count) return false;
   out = 0;
@@ -136,7 +136,7 @@ std::optional<int64_t> parse_relative(std::string_view text, int64_t now_us) {
 }  // namespace
 
 int64_t days_from_civil(int64_t year, unsigned month, unsigned day) {
-  // Years that begin in March, so that a leap day is a year's last.
+  // Years start in March, so that a leap day is the last day of a year.
   year -= month <= 2;
   const int64_t era = (year >= 0 ? year : year - 399) / 400;
   const int64_t of_era = year - era * 400;

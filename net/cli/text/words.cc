@@ -17,7 +17,7 @@ struct Splitter {
     if (comment) return;
     if (escape) {
       escape = false;
-      // Within double quotes a backslash escapes only what would mean something there.
+      // In double quotes a backslash escapes only special characters.
       if (quote == '"' && c != '"' && c != '\\') word += '\\';
       word += c;
       return;

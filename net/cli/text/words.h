@@ -1,4 +1,5 @@
-// A line of the shell as words: blanks separate, quotes and backslashes as in sh, no expansions.
+// Splits a shell line into words: separated by blanks, quotes and backslashes as in sh, no
+// expansions.
 #pragma once
 
 #include <string>
@@ -9,17 +10,17 @@
 
 namespace cellar::cli {
 
-// INVALID_ARGUMENT: a quote is not closed. A '#' that begins a word begins a comment.
+// INVALID_ARGUMENT: unterminated quote. A '#' at the start of a word starts a comment.
 Result<std::vector<std::string>> split_words(std::string_view line);
-// The inverse: quotes what needs it.
+// The inverse: quotes words if necessary.
 std::string join_words(const std::vector<std::string>& words);
 
-// For completion: the words before the one under the cursor, and that one, both without quotes. The
-// line ends at the cursor; a quote may be open.
+// For completion: the words before the cursor and the current one, without quotes. The line ends at
+// the cursor; a quote may be open.
 struct CutLine {
   std::vector<std::string> before;
   std::string current;
-  size_t current_at = 0;  // where it begins in the line
+  size_t current_at = 0;  // its position in the line
 };
 CutLine cut_line(std::string_view line);
 

@@ -35,7 +35,7 @@ class BinarySource final : public RecordSource {
   uint64_t bytes() const override { return check_.bytes(); }
   Position position() const override { return block_; }
 
-  // Every block before it is read again, since each checksum goes on from the one before.
+  // Reads all blocks up to the position, because each checksum continues from the previous one.
   Result<void> seek(Position to) override {
     if (check_.bytes() == 0) TRY_VOID(begin());
     while (check_.bytes() < to.offset) {
@@ -57,7 +57,7 @@ class BinarySource final : public RecordSource {
   Result<void> begin() {
     TRY_VOID(check_.file_head(read_piece(file_, engine::kExportHeadBytes)));
     TRY(const FrameKind kind, next_frame());
-    (void)kind;  // a first frame is a description
+    (void)kind;  // the first frame is a description
     return {};
   }
 
@@ -70,7 +70,7 @@ class BinarySource final : public RecordSource {
     return check_.frame(head, payload_);
   }
 
-  // To the next block of rows; false at the end of the file.
+  // Advances to the next block of rows; false at the end of the file.
   Result<bool> next_block() {
     if (check_.bytes() == 0) TRY_VOID(begin());
     if (check_.ended()) return false;
@@ -91,7 +91,7 @@ class BinarySource final : public RecordSource {
   ExportCheck check_;
   std::string payload_;
   std::optional<engine::RowReader> rows_;
-  Position block_;  // where the open block begins
+  Position block_;  // start of the open block
   uint64_t row_ = 0;
 };
 

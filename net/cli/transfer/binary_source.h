@@ -1,4 +1,4 @@
-// The rows of a file of `cellar export` in its binary form (engine/export).
+// Reads the rows of a binary file of `cellar export` (engine/export).
 #pragma once
 
 #include <cstdio>
@@ -9,11 +9,11 @@
 
 namespace cellar::cli {
 
-// Nothing of a block is handed out before its checksum was found right; damage is DATA_LOSS and
-// ends the file. A file without its end is DATA_LOSS too, after its last whole block.
+// A block is returned only after its checksum was verified; damage is DATA_LOSS and ends the file.
+// A file without its end is DATA_LOSS after its last whole block.
 std::unique_ptr<RecordSource> binary_source(std::FILE* file);
 
-// The description that such a file begins with. Leaves the file at its beginning.
+// Returns the description at the start of the file. Rewinds the file.
 Result<std::string> read_description(std::FILE* file);
 
 }  // namespace cellar::cli

@@ -47,7 +47,7 @@ class CellCsvSource final : public LineSource {
       next_ = lines_.position();
       auto read = read_ahead();
       if (!read) {
-        wrong_ = read.error();  // told when the cells before it were
+        wrong_ = read.error();  // returned after the preceding cells
         break;
       }
     }
@@ -102,9 +102,9 @@ class CellCsvSource final : public LineSource {
   }
 
   const JsonForms forms_;
-  std::optional<Cell> ahead_;  // read, not handed out
+  std::optional<Cell> ahead_;  // read, not yet returned
   uint64_t ahead_line_ = 0;
-  std::optional<Error> wrong_;  // of the line after those handed out
+  std::optional<Error> wrong_;  // of the line after those returned
   Position next_;
   uint64_t began_ = 0;
 };

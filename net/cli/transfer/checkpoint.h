@@ -1,5 +1,5 @@
-// The checkpoint of an import: a small file beside the input that tells up to where everything was
-// acknowledged. Replaced whole and synced, so it is never half.
+// The checkpoint of an import: a small file beside the input with the position up to which
+// everything is acknowledged. It is replaced atomically and synced.
 #pragma once
 
 #include <optional>
@@ -9,27 +9,27 @@
 
 namespace cellar::cli {
 
-// Which input it belongs to. An import only goes on from a checkpoint of the very same one.
+// Identifies the input. An import resumes only from a checkpoint of the same input.
 struct ImportIdentity {
   std::string table;
   std::string format;
   uint64_t file_bytes = 0;
-  int64_t file_time_ns = 0;  // of its last change
+  int64_t file_time_ns = 0;  // modification time
 };
 
 struct Checkpoint {
   Position at;
-  ImportStats stats;             // elapsed_us is not kept
-  std::optional<int64_t> at_us;  // timestamp of cells that have none
+  ImportStats stats;             // elapsed_us is not stored
+  std::optional<int64_t> at_us;  // timestamp for cells without one
 };
 
 std::string checkpoint_path(const std::string& input, const std::string& table);
 
-// UNAVAILABLE: the file cannot be written, with the reason.
+// UNAVAILABLE with the reason if the file cannot be written.
 Result<void> write_checkpoint(const std::string& path, const ImportIdentity& identity,
                               const Checkpoint& checkpoint);
-// Nothing when there is none. FAILED_PRECONDITION: it is of another input, table or format, or is
-// no checkpoint; says which.
+// Empty if there is no file. FAILED_PRECONDITION if it belongs to another input, table or format,
+// or is not a checkpoint; the error says which.
 Result<std::optional<Checkpoint>> read_checkpoint(const std::string& path,
                                                   const ImportIdentity& identity);
 void remove_checkpoint(const std::string& path);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxRecordBytes = LineReader::kMaxLineBytes;
 
-// The state of a record that may go on in the next line.
+// The state of a record that may continue on the next line.
 struct Fields {
   std::vector<std::string> done;
   std::string field;
@@ -146,7 +146,7 @@ class CsvSource final : public LineSource {
   }
 
   std::vector<HeaderColumn> columns_;
-  std::unique_ptr<RecordSource> cells_;  // the file has a line a cell
+  std::unique_ptr<RecordSource> cells_;  // set if the file has one line per cell
   bool header_read_ = false;
   uint64_t began_ = 0;
 };

@@ -25,7 +25,7 @@ Result<ExportScan> scan_binary(std::FILE* file) {
     const std::string payload = read_piece(file, decoded->payload_bytes);
     if (payload.size() < decoded->payload_bytes || !check.frame(head, payload)) break;
   }
-  if (check.frames() == 0) return scan;  // not even the description
+  if (check.frames() == 0) return scan;  // not even the description is complete
   scan.bytes = check.bytes();
   scan.last_key = check.last_key();
   scan.complete = check.ended();
@@ -35,7 +35,7 @@ Result<ExportScan> scan_binary(std::FILE* file) {
   return scan;
 }
 
-// Lines that end, one at a time.
+// Iterates over complete lines.
 class WholeLines {
  public:
   explicit WholeLines(std::FILE* file) : lines_(file) {}
@@ -71,10 +71,10 @@ Result<ExportScan> scan_json(std::FILE* file) {
   return scan;
 }
 
-// The last row may lack lines, so it is written again.
+// The last row may be incomplete, so it is written again.
 Result<ExportScan> scan_csv(std::FILE* file, const JsonForms& forms) {
   ExportScan scan;
-  ExportScan open;  // with the row that is being read
+  ExportScan open;  // includes the row being read
   std::string open_key;
   WholeLines lines(file);
   std::string_view line;
@@ -108,7 +108,7 @@ Result<ExportScan> scan_csv(std::FILE* file, const JsonForms& forms) {
 }  // namespace
 
 std::string read_piece(std::FILE* file, size_t size) {
-  // In pieces, so that a damaged length allocates no more than is there.
+  // Reads in pieces, so that a damaged length does not allocate more than the file has.
   constexpr size_t kStepBytes = 4u << 20;
   std::string out;
   while (out.size() < size) {

@@ -1,4 +1,5 @@
-// What a file holds whose export was cut off: how far it is whole, and after which row to go on.
+// Inspects the file of an interrupted export: the valid length, and the row after which to
+// continue.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,16 @@
 namespace cellar::cli {
 
 struct ExportScan {
-  uint64_t bytes = 0;       // whole up to here; what follows is cut off
-  std::string last_key;     // of the last whole row; empty: there is none
-  bool complete = false;    // the end is there (cellar only: text has no end mark)
+  uint64_t bytes = 0;       // valid length; the rest is cut off
+  std::string last_key;     // last complete row; empty: none
+  bool complete = false;    // the end mark is present (cellar only: text has none)
   std::string description;  // cellar only
   uint32_t chain = 0;       // cellar only
   engine::ExportCounts counts;
 };
 
-// Reads the file from its beginning. FAILED_PRECONDITION: it is not one that such an export began;
-// DATA_LOSS never: damage is where it is cut.
+// Reads the file from its beginning. FAILED_PRECONDITION: not a file of such an export. Never
+// DATA_LOSS: the file is cut where damage begins.
 Result<ExportScan> scan_export(std::FILE* file, Format format, const JsonForms& forms);
 
 // Reads exactly `size` bytes; fewer at the end of the file.

@@ -8,7 +8,7 @@
 namespace cellar::cli {
 
 ScanShare::ScanShare(std::vector<client::SplitPoint> samples, std::string begin, std::string end) {
-  // The samples are by key; the last one, without a key, is the table's end.
+  // The samples are sorted by key; the last one, without a key, is the end of the table.
   uint64_t last = 0;
   for (client::SplitPoint& sample : samples) {
     const bool before = !sample.key.empty() && sample.key <= begin;

@@ -1,5 +1,5 @@
-// Exporter: the rows of a table into a file, in the order of their keys. A read that breaks off is
-// begun again after the last whole row, so that a node that restarts costs nothing but time.
+// Exporter: writes the rows of a table to a file in key order. An interrupted read resumes after
+// the last complete row, so a restart of the node costs only time.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace cellar::cli {
 
-// How much of a scan is behind it, by the bytes that the node counts between its samples. Between
-// two samples it goes by what was read, so it may run ahead there, never past the next sample.
+// The completed share of a scan, from the node's byte counts between samples. Between two samples
+// it uses the bytes read and may be too high, but never passes the next sample.
 class ScanShare {
  public:
   // `begin`, `end`: the rows of the scan; empty: unbounded.
@@ -23,22 +23,22 @@ class ScanShare {
   double share() const;  // 0 to 1
 
  private:
-  std::vector<client::SplitPoint> samples_;  // within the scan, the last one its end
+  std::vector<client::SplitPoint> samples_;  // within the scan; the last one is its end
   uint64_t first_ = 0;                       // bytes before the scan
-  uint64_t passed_ = 0;                      // bytes before the last sample that was passed
+  uint64_t passed_ = 0;                      // bytes before the last sample passed
   uint64_t since_ = 0;                       // bytes read since then
-  size_t next_ = 0;                          // sample not yet passed
+  size_t next_ = 0;                          // the next sample to pass
 };
 
 class Exporter {
  public:
   struct Events {
-    std::function<void()> progress;  // every block
+    std::function<void()> progress;  // called for every block
   };
   Exporter(client::SyncClient& client, std::string table, client::ReadRows request,
            ColumnChoice columns, Events events);
 
-  // `after`: the last row that the file holds; empty: none.
+  // `after`: the last row in the file; empty: none.
   Result<void> run(RowWriter& writer, OutputFile& out, const std::string& after, ScanShare& share);
 
  private:
@@ -50,8 +50,8 @@ class Exporter {
   client::ReadRows request_;
   const ColumnChoice columns_;
   const Events events_;
-  std::string last_;       // row that was written whole, or left out
-  bool any_cell_ = false;  // of the open row
+  std::string last_;       // last row completely written or skipped
+  bool any_cell_ = false;  // in the open row
   uint64_t row_bytes_ = 0;
 };
 

@@ -15,7 +15,7 @@ namespace cellar::cli {
 
 namespace {
 
-// Reads the whole file once, to know the families and the granularity that its cells need.
+// Reads the whole file once to determine the families and the granularity of its cells.
 Result<void> survey(ImportPlan& plan, std::FILE* file) {
   bool micros = false;
   const auto source = open_source(plan.format, file, plan.source);
@@ -36,7 +36,7 @@ Result<void> survey(ImportPlan& plan, std::FILE* file) {
   return go_to_start(file);
 }
 
-// Standard input cannot be read twice: what the format always has.
+// For standard input, which cannot be read twice: the families that the format always has.
 void assume_families(ImportPlan& plan) {
   if (plan.format == Format::dpkg_log) {
     for (const char* action : {"configure", "conffile", "disappear", "install", "purge", "remove",

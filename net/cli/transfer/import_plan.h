@@ -1,4 +1,4 @@
-// What an import was asked to do, and its input.
+// The parameters of an import and its input.
 #pragma once
 
 #include <cstdio>
@@ -26,7 +26,7 @@ struct ImportPlan {
   std::string path;  // "-": standard input
   Format format = Format::csv;
   SourceOptions source;
-  bool at_node = false;  // the node stamps what has no timestamp
+  bool at_node = false;  // the node stamps cells without a timestamp
   bool at_given = false;
   bool create = false;
   bool resume = false;
@@ -36,19 +36,18 @@ struct ImportPlan {
   std::optional<Granularity> granularity;
   uint64_t named_errors = 20;
   uint64_t max_errors = 1000;
-  uint64_t file_bytes = 0;  // 0: not known
-  std::string checkpoint;   // its path; empty: the input cannot be resumed
+  uint64_t file_bytes = 0;  // 0: unknown
+  std::string checkpoint;   // path of the checkpoint; empty: the input cannot be resumed
   ImportIdentity identity;
 };
 
 // INVALID_ARGUMENT, for a usage message.
 Result<ImportPlan> make_import_plan(const Session& session, const Arguments& arguments);
 
-// Opens the input and completes the plan with what the file tells.
+// Opens the input and completes the plan from the file.
 Result<File> open_input(const Session& session, ImportPlan& plan);
 
-// With --create: makes the table unless there is one, with what the input needs. Leaves the file
-// at its beginning.
+// With --create: creates the table for the input unless it exists. Rewinds the file.
 Result<void> create_for_import(Session& session, ImportPlan& plan, std::FILE* file);
 
 }  // namespace cellar::cli

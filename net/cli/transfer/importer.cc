@@ -18,7 +18,7 @@ client::BatchWriterOptions writer_options(size_t batch_bytes, size_t pending_byt
   return options;
 }
 
-// What no other line would fare better with.
+// An error that every other line would meet too.
 bool ends_import(const Error& error) {
   return error.retryable() || error.code == Errc::unavailable ||
          error.code == Errc::deadline_exceeded || error.code == Errc::cancelled ||
@@ -89,12 +89,12 @@ Importer::Importer(client::SyncClient& client, std::string table, uint64_t max_r
 Importer::~Importer() { tally_->abandoned = true; }
 
 Result<void> Importer::run(RecordSource& source) {
-  client_.loop().turn(false);  // brings the loop's clock up to now
+  client_.loop().turn(false);  // updates the loop's clock
   began_us_ = acknowledged_us_ = client_.loop().timers().now_us();
   tally_->acknowledged = source.position();
   next_span(source.position());
   Result<void> result = read_all(source);
-  // What was read before the file turned out to be damaged is written all the same.
+  // Records read before the file turned out to be damaged are still written.
   if (result || !tally_->broken) {
     Result<void> drained = drain();
     if (result) result = std::move(drained);
@@ -184,8 +184,7 @@ Result<void> Importer::drain() {
   return {};
 }
 
-// Waits until it is known of each piece what became of it. What was not sent yet never is; what was
-// ends by its deadline.
+// Waits for the outcome of each piece. Unsent pieces are dropped; sent ones end by their deadline.
 void Importer::settle() {
   writer_.reset();
   while (tally_->pending > 0) client_.loop().turn(true);

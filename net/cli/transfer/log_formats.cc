@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kSecond = 1'000'000;
 constexpr size_t kTimeBytes = 19;  // "2025-06-24 14:36:25"
 
-// A local time as the C library's time zone has it; UTC without one.
+// Converts a local time with the C library's time zone; UTC if there is none.
 int64_t local_to_utc(int64_t as_if_utc_us) {
   const auto seconds = static_cast<std::time_t>(as_if_utc_us / kSecond);
   std::tm parts{};
@@ -65,7 +65,7 @@ class DpkgLogSource final : public LineSource {
     mutation.set(event.family, event.qualifier, event.value, spread(event));
     return std::optional<client::Mutation>(std::move(mutation));
   }
-  // Events are counted within their second, so a second is read whole.
+  // Events are numbered within their second, so a second is read whole.
   Position position() const override { return second_began_; }
   Result<void> seek(Position to) override {
     second_began_ = to;
@@ -73,8 +73,8 @@ class DpkgLogSource final : public LineSource {
   }
 
  private:
-  // The log counts seconds; several events of one cell in one second keep their order and their
-  // lives a millisecond apart. The same log always gives the same timestamps.
+  // The log has a resolution of seconds. Several events of one cell in one second keep their order
+  // with timestamps a millisecond apart. The same log always yields the same timestamps.
   int64_t spread(const DpkgEvent& event) {
     if (event.time_us != second_us_) {
       second_us_ = event.time_us;

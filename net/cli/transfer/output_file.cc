@@ -13,7 +13,7 @@ namespace {
 
 constexpr mode_t kMode = 0644;
 
-// A name is durable once its directory is.
+// A new name is durable after a sync of its directory.
 void sync_directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);

@@ -1,4 +1,4 @@
-// Files that the command line writes: never half under their final name.
+// Output files of the command line: complete as soon as they have their final name.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace cellar::cli {
 
-// Writes `path`.tmp, syncs it, renames it to `path`. UNAVAILABLE with the reason.
+// Writes `path`.tmp, syncs it and renames it to `path`. UNAVAILABLE with the reason.
 Result<void> replace_whole_file(const std::string& path, std::string_view content);
 
-// A file that grows as `path`.part and gets its name when it is complete. Synced every kSyncBytes,
-// so that much is lost at most when the machine fails. Standard output for "-".
+// A file written as `path`.part and renamed when complete. It is synced every kSyncBytes, which
+// bounds the loss if the machine fails. "-" is standard output.
 class OutputFile {
  public:
   static constexpr uint64_t kSyncBytes = 16u << 20;
 
   static std::string part_of(const std::string& path) { return path + ".part"; }
-  // Begins anew, or goes on behind the first `keep_bytes` bytes of what is there.
+  // Starts a new file, or continues after the first `keep_bytes` bytes of an existing one.
   static Result<OutputFile> open(const std::string& path, uint64_t keep_bytes);
   static OutputFile of_descriptor(int descriptor);  // not owned
 
@@ -29,7 +29,7 @@ class OutputFile {
   ~OutputFile();
 
   Result<void> write(std::string_view bytes);
-  // Syncs, gives it its name. The file is complete and durable after it.
+  // Syncs and renames. Afterwards the file is complete and durable.
   Result<void> finish();
   uint64_t bytes() const { return bytes_; }
 
@@ -39,7 +39,7 @@ class OutputFile {
   std::unexpected<Error> failed(std::string_view what) const;
 
   int descriptor_;
-  std::string path_;  // empty: a descriptor of somebody else
+  std::string path_;  // empty: a descriptor not owned
   uint64_t bytes_ = 0;
   uint64_t unsynced_ = 0;
 };

@@ -1,4 +1,4 @@
-// What an import reads: records of a file, each as a mutation of one row.
+// The input of an import: records of a file, each as a mutation of one row.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace cellar::cli {
 
-// A place in a file.
+// A position in a file.
 struct Position {
   uint64_t offset = 0;
-  uint64_t line = 0;  // lines before it; of the binary form: rows
+  uint64_t line = 0;  // lines before it; in the binary form: rows
 };
 
-// Lines of a file, without their ends; counts lines and bytes. Does not own the file.
+// Reads the lines of a file without their ends; counts lines and bytes. Does not own the file.
 class LineReader {
  public:
   static constexpr size_t kMaxLineBytes = 64u << 20;
 
   explicit LineReader(std::FILE* file) : file_(file) {}
-  // Nothing at the end. RESOURCE_EXHAUSTED: the line was longer than kMaxLineBytes; it is skipped.
-  // The view holds until the next call.
+  // Empty at the end. RESOURCE_EXHAUSTED: the line was longer than kMaxLineBytes and is skipped.
+  // The view is valid until the next call.
   Result<std::optional<std::string_view>> next();
-  bool ended() const { return ended_; }       // the line read last had an end
-  uint64_t line() const { return at_.line; }  // of the one read last, from 1
+  bool ended() const { return ended_; }       // the last line had an end
+  uint64_t line() const { return at_.line; }  // number of the last line, from 1
   uint64_t bytes() const { return at_.offset; }
   Position position() const { return at_; }
-  // INVALID_ARGUMENT: the file has no places (a pipe).
+  // INVALID_ARGUMENT: the file is not seekable (a pipe).
   Result<void> seek(Position to);
 
  private:
@@ -40,46 +40,45 @@ class LineReader {
   bool fill();
 
   std::FILE* file_;
-  std::string piece_;  // read from the file, not yet handed out from next_ on
+  std::string piece_;  // read from the file; unread from next_ on
   size_t next_ = 0;
-  std::string line_;  // one that lies across pieces
+  std::string line_;  // a line that spans pieces
   bool ended_ = false;
   Position at_;
 };
 
-// So that the file is read once more. INVALID_ARGUMENT: it has no places (a pipe).
+// Rewinds the file. INVALID_ARGUMENT: it is not seekable (a pipe).
 Result<void> go_to_start(std::FILE* file);
 
 enum class Format : uint8_t { csv, jsonl, dpkg_log, package_list, cellar };
 Result<Format> parse_format(std::string_view name);
-// By the file's name; INVALID_ARGUMENT where that says nothing.
+// From the file's name; INVALID_ARGUMENT if that is ambiguous.
 Result<Format> guess_format(std::string_view file);
 std::string_view format_name(Format format);
 
 struct SourceOptions {
-  std::optional<int64_t> at_us;  // of cells that have no timestamp
+  std::optional<int64_t> at_us;  // for cells without a timestamp
   int64_t now_us = 0;            // for relative times
   bool utc = false;              // dpkg-log: times are UTC, not local
-  std::string family;            // csv: of columns whose name has none; empty: that is an error
+  std::string family;            // csv: for columns without a family; empty: an error
 };
 
 class RecordSource {
  public:
   virtual ~RecordSource() = default;
-  // The next row's mutation; nothing at the end. An error is one rejected record: it says why, and
-  // the next call goes on after it. FAILED_PRECONDITION, DATA_LOSS: the rest of the file is not
-  // usable.
+  // Returns the mutation of the next row; empty at the end. An error rejects one record, and the
+  // next call continues after it. FAILED_PRECONDITION, DATA_LOSS: the rest of the file is unusable.
   virtual Result<std::optional<client::Mutation>> next() = 0;
-  virtual uint64_t line() const = 0;   // at which the last record began; in the binary form: row
+  virtual uint64_t line() const = 0;   // start of the last record; in the binary form: row
   virtual uint64_t bytes() const = 0;  // read so far
-  // Reading on from here gives every record behind the last one, and perhaps some before it again,
-  // the same as they were.
+  // Reading from here returns every record after the last one, possibly preceded by unchanged
+  // earlier ones.
   virtual Position position() const = 0;
-  // To a position of an earlier source of the same file, before the first next().
+  // Moves to a position of an earlier source of the same file. Call before the first next().
   virtual Result<void> seek(Position to) = 0;
 };
 
-// What the sources of lines have in common.
+// Common base of line-based sources.
 class LineSource : public RecordSource {
  public:
   LineSource(LineReader lines, const SourceOptions& options)
@@ -90,7 +89,7 @@ class LineSource : public RecordSource {
   Result<void> seek(Position to) override { return lines_.seek(to); }
 
  protected:
-  // The next line that is not blank; nothing at the end.
+  // The next line that is not blank; empty at the end.
   Result<std::optional<std::string_view>> next_line();
 
   LineReader lines_;

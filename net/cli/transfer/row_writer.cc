@@ -11,7 +11,7 @@ namespace cellar::cli {
 
 namespace {
 
-// Quoted where RFC 4180 asks for it.
+// Quoted if RFC 4180 requires it.
 void add_csv_field(std::string& out, std::string_view field) {
   if (field.find_first_of(",\"\r\n") == field.npos) {
     out += field;
@@ -44,8 +44,8 @@ class TextWriter : public RowWriter {
     counts_.value_bytes += value_bytes;
   }
   const JsonForms forms_;
-  std::string ended_;  // whole rows
-  std::string row_;    // the open one
+  std::string ended_;  // complete rows
+  std::string row_;    // the open row
   uint64_t cells_ = 0;
   uint64_t value_bytes_ = 0;
 
@@ -131,7 +131,7 @@ class BinaryWriter final : public RowWriter {
  private:
   const std::string description_;
   engine::ExportEncoder out_;
-  std::string ready_;  // blocks that are closed
+  std::string ready_;  // completed blocks
 };
 
 }  // namespace

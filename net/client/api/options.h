@@ -46,8 +46,8 @@ struct ClientOptions {
   std::string token_file;
 
   int64_t connect_timeout_us = 5'000'000;    // for connecting, TLS and the hello in total
-  int64_t request_deadline_us = 10'000'000;  // of data operations; kNoDeadline: none
-  int64_t admin_deadline_us = 300'000'000;   // default for data operations; kNoDeadline: none
+  int64_t request_deadline_us = 10'000'000;  // default for data operations; kNoDeadline: none
+  int64_t admin_deadline_us = 300'000'000;   // default for create, drop, flush, compact and so on
 
   // If requests wait and nothing has been received for this long, the node is pinged; after the
   // same time again the connection is closed. A scan, which has no deadline, thus does not wait for

@@ -5,8 +5,7 @@
 //             wait; a stream adds at most one chunk after its check, so the excess is at most one
 //             chunk per shard. At twice the bound reads are refused.
 //   requests  receive buffers beyond the basic one (wire::FrameReader::kSmallBytes), and bodies
-//   kept
-//             while the engine or another shard needs them. When full, a connection starts no
+//             kept while the engine or another shard needs them. When full, a connection starts no
 //             second request.
 //   wide      receive buffers of wire::FrameReader::kInitialBytes, for connections that send much.
 //             A connection without one reads in smaller pieces.

@@ -41,7 +41,7 @@ struct BackupJobStatus {
   BackupJob job;
   bool running = false;
   engine::BackupProgress progress;
-  std::optional<Error> error;  // result of a finished job
+  std::optional<Error> error;  // of a failed job
   std::vector<engine::BackupSummary> found;
 };
 

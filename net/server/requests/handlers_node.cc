@@ -1,4 +1,5 @@
 // Operations on the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
+#include "engine/node/clock_keeper.h"
 #include "engine/shard/shard_figures.h"
 #include "engine/write/range_tokens.h"
 #include "io/base/time_text.h"

@@ -7,27 +7,12 @@
 namespace cellar::engine {
 namespace {
 
+using support::kHour;
+using support::kSecond;
 using support::set_cell;
-using support::TestNode;
-using support::TestNodeOptions;
 
-constexpr int64_t kSecond = 1'000'000;
-constexpr int64_t kHour = 3'600 * kSecond;
-
-class ClockIdle : public testing::Test {
+class ClockIdle : public support::ClockBed {
  protected:
-  void SetUp() override {
-    TestNodeOptions options;
-    options.shards = 2;
-    options.engine.clock_permit_us = EngineOptions().clock_permit_us;
-    options.engine.clock_renew_us = EngineOptions().clock_renew_us;
-    options.wrap = [this](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop& loop) {
-      return std::make_unique<FaultyFs>(loop.executor(), std::move(inner), faults_, &loop.timers());
-    };
-    node_.emplace(options);
-    ASSERT_TRUE(node_->create_table("t", {"f"}, {"m"}));
-  }
-  ManualClock& clock() { return node_->world().clock(); }
   void pass(int64_t us) { node_->world().run_for_us(us); }
   // Writes to the manifest from now on; an edit makes two at most.
   void count_writes() {
@@ -35,9 +20,6 @@ class ClockIdle : public testing::Test {
     ASSERT_TRUE(faults_.add("write path=manifest/* delay_us=1"));
   }
   uint64_t writes() { return faults_.hits(); }
-
-  FaultRules faults_;
-  std::optional<TestNode> node_;
 };
 
 TEST_F(ClockIdle, AnIdleNodeWritesAnAnchorAnHour) {

@@ -7,28 +7,11 @@
 namespace cellar::engine {
 namespace {
 
-using support::TestNode;
-using support::TestNodeOptions;
+using support::kHour;
+using support::kSecond;
 
-constexpr int64_t kSecond = 1'000'000;
-constexpr int64_t kHour = 3'600 * kSecond;
-
-class ClockLag : public testing::Test {
+class ClockLag : public support::ClockBed {
  protected:
-  void SetUp() override {
-    TestNodeOptions options;
-    options.shards = 2;
-    options.engine.clock_permit_us = EngineOptions().clock_permit_us;
-    options.engine.clock_renew_us = EngineOptions().clock_renew_us;
-    options.wrap = [this](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop& loop) {
-      auto fs =
-          std::make_unique<FaultyFs>(loop.executor(), std::move(inner), faults_, &loop.timers());
-      all_fs_.push_back(fs.get());
-      return fs;
-    };
-    node_.emplace(options);
-    ASSERT_TRUE(node_->create_table("t", {"f"}));
-  }
   // The node is read all the time.
   void pass(int64_t us) {
     for (int64_t passed_us = 0; passed_us < us; passed_us += kSecond / 10) {
@@ -36,13 +19,7 @@ class ClockLag : public testing::Test {
       ASSERT_TRUE(node_->read_row("t", "a"));
     }
   }
-  ManualClock& clock() { return node_->world().clock(); }
-  int64_t trusted_us(uint32_t shard) { return node_->shard(shard).clock().now_us(); }
   void fail_anchors() { ASSERT_TRUE(faults_.add("write path=manifest/* error=EIO")); }
-
-  FaultRules faults_;
-  std::vector<FaultyFs*> all_fs_;
-  std::optional<TestNode> node_;
 };
 
 TEST_F(ClockLag, IsNoneWhileAnchorsAreWritten) {

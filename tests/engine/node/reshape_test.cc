@@ -34,6 +34,27 @@ size_t blobs(TestNode& node) {
   return count;
 }
 
+// The manifest keeps all items of a tablet that moves, so it names each table that moves with it.
+TEST(ReshapePlan, AMoveWithoutOneOfItsTablesIsOurOwnBug) {
+  const engine::Catalog catalog(2);
+  engine::Reshaping move;
+  move.count = 1;
+  move.ranges = {{"", ""}};
+  move.to = ShardId{1};
+  move.keeps_id = true;
+  engine::SealedTablet parent;
+  parent.id = TabletId{7};
+  parent.blobs = {BlobId{1}, BlobId{2}};
+  parent.parts.resize(1);
+  parent.parts[0].resize(2);
+  parent.parts[0][0].meta.blob = BlobId{1};
+  parent.parts[0][1].meta.blob = BlobId{2};
+  EXPECT_TRUE(engine::plan_edit(catalog, move, {parent}, {}));
+  parent.parts[0].pop_back();
+  EXPECT_DEATH((void)engine::plan_edit(catalog, move, {parent}, {}),
+               "tablet 7 moves with 1 of its 2 tables");
+}
+
 TEST(Split, PutsTwoTabletsInThePlaceOfOneAndCopiesNothing) {
   TestNode node(shards(2));
   ASSERT_TRUE(node.create_table("t", {"f"}));

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "io/sim/faulty_fs.h"
 #include "tests/support/rule_tables.h"
 
 namespace cellar::support {
@@ -103,6 +104,94 @@ TEST_F(RuleRace, WhatALooserRuleFindsAliveStaysThoughAMergeWasPlannedUnderTheOld
     if (HasFailure()) return;
   }
   EXPECT_GT(met, 0u) << "no merge was ever overtaken by the change";
+}
+
+// ---- a slow manifest
+
+// A change takes as long as its edit, and merges begin, end and are installed in the meantime.
+class SlowRuleRace : public RuleRace {
+ protected:
+  using Change = Async<Result<engine::TableEntry>>;
+
+  SlowRuleRace() {
+    TestNodeOptions slow = options(1);
+    slow.shuffle_io = false;
+    slow.min_latency_us = slow.max_latency_us = 20;
+    slow.wrap = [this](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop& loop) {
+      return std::make_unique<FaultyFs>(loop.executor(), std::move(inner), faults_, &loop.timers());
+    };
+    node_.emplace(slow);
+  }
+  int64_t now_us() { return node_->world().clock().wall_us(); }
+  size_t alive() { return node_->cells("t").size(); }
+  // Lets a merge of each tablet begin so long after the change.
+  void change_amid_merges(Change change, int64_t after_us) {
+    EXPECT_TRUE(faults_.add("write path=manifest/* delay_us=2000"));
+    std::optional<Result<engine::TableEntry>> changed;
+    spawn(node_->loop(0).executor(), detail::run_into(std::move(change), changed));
+    node_->world().run_for_us(after_us);
+    std::optional<Result<void>> merges[2];
+    for (size_t i = 0; i < 2; ++i) {
+      const auto& tablet = node_->table("t")->tablets[i];
+      spawn(node_->loop(tablet.shard.value()).executor(),
+            detail::run_into(node_->node().engine(tablet.shard).compact(tablet.id), merges[i]));
+    }
+    EXPECT_TRUE(node_->world().run_until(
+        [&] { return changed.has_value() && merges[0].has_value() && merges[1].has_value(); }));
+    faults_.clear();
+    EXPECT_TRUE(*changed) << (*changed).error().to_string();
+  }
+
+  FaultRules faults_;
+  std::optional<TestNode> node_;
+};
+
+TEST_F(SlowRuleRace, AMergeThatIsPlannedDuringAChangeRemovesNothingThatTheNewRuleKeeps) {
+  constexpr int64_t kStepUs = 50;
+  for (int64_t after_us = 0; after_us < 8'000; after_us += 250) {
+    SCOPED_TRACE(after_us);
+    if (node_->table("t") != nullptr) ASSERT_TRUE(node_->drop_table("t"));
+    ASSERT_TRUE(node_->create_table(table(RetentionRule::max_age_us(kSecondUs), 0)));
+    const int64_t base_us = now_us();
+    for (const char* row : {"a", "z"}) {
+      std::vector<OwnedMutation> ops;
+      for (int64_t i = 0; i < 400; ++i) {
+        ops.push_back(set_cell(fmt::format("f:{:04}", i), base_us + i * kStepUs, "v"));
+      }
+      ASSERT_TRUE(node_->write("t", row, std::move(ops)));
+    }
+    if (after_us % 500 == 0) ASSERT_TRUE(node_->flush("t"));
+    node_->world().run_for_us(base_us + kSecondUs + 2'000 - now_us());
+    change_amid_merges(node_->node().alter_table(ShardId{0}, rule_of_f(RetentionRule()), {}),
+                       after_us);
+    const FamilySchema& family = node_->table("t")->schema.families[0];
+    ASSERT_EQ(family.history.size(), 1u);
+    const auto changed_us = static_cast<int64_t>(family.history[0].until.value() / 1000);
+    const int64_t dead = (changed_us - base_us - kSecondUs - 1) / kStepUs + 1;
+    EXPECT_EQ(alive(), 2 * (400 - static_cast<size_t>(dead)));
+    if (HasFailure()) return;
+  }
+}
+
+// The change is undone in the last moment, and merges begin when its window has ended.
+TEST_F(SlowRuleRace, AMergeThatIsPlannedDuringAnUndoRemovesNothingThatComesBack) {
+  for (int64_t after_us = 100; after_us < 8'000; after_us += 250) {
+    SCOPED_TRACE(after_us);
+    if (node_->table("t") != nullptr) ASSERT_TRUE(node_->drop_table("t"));
+    ASSERT_TRUE(node_->create_table(table(RetentionRule::max_versions(5), kSecondUs)));
+    for (const char* row : {"a", "z"}) {
+      for (int64_t t = 1; t <= 5; ++t) ASSERT_TRUE(node_->set("t", row, "f:q", t, "v"));
+    }
+    if (after_us % 500 == 100) ASSERT_TRUE(node_->flush("t"));
+    ASSERT_TRUE(node_->alter_table(rule_of_f(RetentionRule::max_versions(1))));
+    ASSERT_EQ(alive(), 2u);
+    const FamilySchema& family = node_->table("t")->schema.families[0];
+    const auto ends_us = static_cast<int64_t>(family.history[0].until.value() / 1000) + kSecondUs;
+    node_->world().run_for_us(ends_us - 60 - now_us());
+    change_amid_merges(node_->node().undo_rule(ShardId{0}, {"t", "f"}, {}), after_us);
+    EXPECT_EQ(alive(), 10u);
+    if (HasFailure()) return;
+  }
 }
 
 // ---- the power fails

@@ -1,0 +1,42 @@
+// ClockBed: a node of two shards whose anchors are permitted and renewed as by default, on disks
+// whose writes a test delays, fails and counts.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+#include "io/sim/faulty_fs.h"
+#include "tests/support/test_node.h"
+
+namespace cellar::support {
+
+inline constexpr int64_t kSecond = 1'000'000;
+inline constexpr int64_t kHour = 3'600 * kSecond;
+
+class ClockBed : public testing::Test {
+ protected:
+  void SetUp() override {
+    TestNodeOptions options;
+    options.shards = 2;
+    options.engine.clock_permit_us = engine::EngineOptions().clock_permit_us;
+    options.engine.clock_renew_us = engine::EngineOptions().clock_renew_us;
+    options.wrap = [this](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop& loop) {
+      auto fs =
+          std::make_unique<FaultyFs>(loop.executor(), std::move(inner), faults_, &loop.timers());
+      all_fs_.push_back(fs.get());
+      return fs;
+    };
+    node_.emplace(options);
+    ASSERT_TRUE(node_->create_table("t", {"f"}, {"m"}));
+  }
+  ManualClock& clock() { return node_->world().clock(); }
+  int64_t trusted_us(uint32_t shard) { return node_->shard(shard).clock().now_us(); }
+
+  FaultRules faults_;
+  std::vector<FaultyFs*> all_fs_;
+  std::optional<TestNode> node_;
+};
+
+}  // namespace cellar::support
