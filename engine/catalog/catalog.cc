@@ -1,6 +1,7 @@
 #include "engine/catalog/catalog.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "io/base/check.h"
@@ -324,6 +325,171 @@ void Catalog::reshaped(TableId table, size_t first, size_t count,
                        placed.end());
   map_.put(std::move(entry));
   ++map_.version;
+}
+
+namespace {
+
+Result<void> check_cover(const TableSchema& schema, const std::vector<TabletSeed>& tablets) {
+  std::string_view expected;
+  for (const TabletSeed& tablet : tablets) {
+    if (tablet.state.start != expected || (&tablet != &tablets.front() && expected.empty())) {
+      return fail(Errc::data_loss, "the tablets of table '{}' leave rows out around '{}'",
+                  schema.name, escape_bytes(tablet.state.start));
+    }
+    expected = tablet.state.end;
+  }
+  if (tablets.empty() || !expected.empty()) {
+    return fail(Errc::data_loss, "table '{}' has no last tablet", schema.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Catalog::Creation> Catalog::plan_adopt(TableSchema schema, std::vector<TabletSeed> tablets,
+                                              const std::vector<LogId>& log_of) const {
+  if (map_.find(Bytes(schema.name)) != nullptr) {
+    return fail(Errc::already_exists, "table '{}' exists already", escape_bytes(schema.name));
+  }
+  if (map_.tables().size() + dropped_.size() >= kMaxTables) {
+    return fail(Errc::resource_exhausted, "the node has {} tables; at most {} are allowed",
+                map_.tables().size() + dropped_.size(), kMaxTables);
+  }
+  TRY_VOID(check_cover(schema, tablets));
+  Creation plan;
+  plan.node = node_;
+  schema.id = node_.next_table;
+  plan.node.next_table = TableId{schema.id.value() + 1};
+  TRY_VOID(validate_schema(schema));
+  plan.entry.schema = std::move(schema);
+  for (TabletSeed& seed : tablets) {
+    seed.id = plan.node.next_tablet;
+    plan.node.next_tablet = TabletId{seed.id.value() + 1};
+    seed.schema = plan.entry.schema;
+    seed.state.table = plan.entry.schema.id;
+    seed.state.range_tokens.clear();  // they are those of the table that was backed up
+    seed.state.home = static_cast<uint32_t>(seed.id.value());
+    const ShardId shard = shard_of(seed.state.home);
+    seed.state.spans = {{.log = log_of[shard.value()]}};
+    plan.entry.tablets.push_back({.id = seed.id,
+                                  .table = seed.state.table,
+                                  .epoch = seed.state.epoch,
+                                  .shard = shard,
+                                  .start = seed.state.start,
+                                  .end = seed.state.end,
+                                  .held = false});
+  }
+  plan.seeds = std::move(tablets);
+  plan.edits.push_back(put_state(kNodeSubject, node_version_, encode_node_state(plan.node)));
+  plan.edits.push_back(put_state(subject_of(plan.entry.schema.id), kAbsent,
+                                 encode_table_state(plan.entry.schema, std::nullopt)));
+  for (const TabletSeed& seed : plan.seeds) {
+    SubjectEdit edit = put_state(subject_of(seed.id), kAbsent, encode_tablet_state(seed.state));
+    for (const TableItem& item : seed.tables) {
+      edit.put_items.emplace_back(item.meta.blob.value(), encode_table_item(item));
+    }
+    plan.edits.push_back(std::move(edit));
+  }
+  return plan;
+}
+
+namespace {
+
+int64_t add_saturating(int64_t a, int64_t b) {  // neither is negative
+  return a > std::numeric_limits<int64_t>::max() - b ? std::numeric_limits<int64_t>::max() : a + b;
+}
+
+int64_t longest_undo_window_us(const TableSchema& schema) {
+  int64_t longest_us = 0;
+  for (const FamilySchema& family : schema.families) {
+    longest_us = std::max(longest_us, family.undo_window_us);
+  }
+  return longest_us;
+}
+
+}  // namespace
+
+Result<Catalog::Drop> Catalog::plan_drop(Bytes name, int64_t now_us) const {
+  const TableEntry* entry = map_.find(name);
+  if (entry == nullptr) {
+    return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(name));
+  }
+  Drop drop;
+  drop.entry = *entry;
+  const TableSchema& schema = entry->schema;
+  const uint64_t version = table_versions_.at(schema.id);
+  const int64_t window_us = longest_undo_window_us(schema);
+  if (window_us == 0) {
+    drop.table_edit = remove_subject(subject_of(schema.id), version);
+  } else {
+    drop.mark = DropMark{now_us, add_saturating(now_us, window_us)};
+    drop.table_edit =
+        put_state(subject_of(schema.id), version, encode_table_state(schema, drop.mark));
+  }
+  return drop;
+}
+
+void Catalog::dropped(const Drop& drop, uint64_t version) {
+  const TableId id = drop.entry.schema.id;
+  table_versions_.at(id) = version;
+  map_.erase(drop.entry.schema.name);
+  ++map_.version;
+  dropped_[id] = {.entry = drop.entry, .mark = *drop.mark};
+}
+
+Result<Catalog::Restoration> Catalog::plan_restore(Bytes name, int64_t now_us) const {
+  const DroppedTable* newest = nullptr;
+  for (const auto& [id, table] : dropped_) {
+    if (table.entry.schema.name != name || now_us > table.mark.restorable_until_us) continue;
+    if (newest == nullptr || table.mark.dropped_us >= newest->mark.dropped_us) newest = &table;
+  }
+  if (newest == nullptr) {
+    return fail(Errc::not_found, "there is no dropped table '{}' that could be restored",
+                escape_bytes(name));
+  }
+  if (map_.find(name) != nullptr) {
+    return fail(Errc::already_exists,
+                "table '{}' exists: drop it before the one that was dropped earlier is restored",
+                escape_bytes(name));
+  }
+  const TableSchema& schema = newest->entry.schema;
+  return Restoration{newest->entry, put_state(subject_of(schema.id), table_versions_.at(schema.id),
+                                              encode_table_state(schema, std::nullopt))};
+}
+
+void Catalog::restored(const Restoration& restoration, uint64_t version) {
+  const TableId id = restoration.entry.schema.id;
+  table_versions_.at(id) = version;
+  dropped_.erase(id);
+  map_.put(restoration.entry);
+  ++map_.version;
+}
+
+std::optional<Catalog::Drop> Catalog::plan_end(int64_t now_us) const {
+  for (const auto& [id, table] : dropped_) {
+    if (now_us <= table.mark.restorable_until_us) continue;
+    Drop drop;
+    drop.entry = table.entry;
+    drop.table_edit = remove_subject(subject_of(id), table_versions_.at(id));
+    return drop;
+  }
+  return std::nullopt;
+}
+
+void Catalog::ended(const Drop& drop) {
+  const TableId id = drop.entry.schema.id;
+  table_versions_.erase(id);
+  if (dropped_.erase(id) != 0) return;
+  map_.erase(drop.entry.schema.name);
+  ++map_.version;
+}
+
+int64_t Catalog::next_end_us(int64_t margin_us) const {
+  int64_t first_us = INT64_MAX;
+  for (const auto& [id, table] : dropped_) {
+    first_us = std::min(first_us, table.mark.restorable_until_us);
+  }
+  return add_saturating(first_us, margin_us + 1);
 }
 
 }  // namespace cellar::engine

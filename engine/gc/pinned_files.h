@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/files/blob_reaper.h"
+#include "engine/files/obsolete_blobs.h"
 #include "engine/tablet/shard_context.h"
 
 namespace cellar::engine {

@@ -4,9 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/jobs/bottom_compression.h"
-#include "engine/jobs/index_parts.h"
 #include "engine/jobs/install.h"
+#include "engine/jobs/output_format.h"
 #include "engine/jobs/plan_merge.h"
 #include "engine/read/run_iterator.h"
 #include "engine/tablet/run_shapes.h"

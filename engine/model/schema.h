@@ -82,7 +82,7 @@ inline constexpr uint32_t kMaxBlockBytes = 1u << 20;
 // not a table option: see BottomCompression.
 enum class Compression : uint8_t { none = 0, lz4 = 1, zstd = 2 };
 
-// Compression of the output of bottommost merges (engine/jobs/bottom_compression.h): Zstandard if
+// Compression of the output of bottommost merges (engine/jobs/output_format.h): Zstandard if
 // it pays, as `compression` says, or Zstandard whenever it saves bytes. Numbers are on disk and on
 // the wire.
 enum class BottomCompression : uint8_t { automatic = 0, same = 1, zstd = 2 };

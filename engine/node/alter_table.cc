@@ -49,7 +49,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/catalog/describe_change.h"
+#include "engine/catalog/audit_trail.h"
 #include "engine/node/node_impl.h"
 #include "engine/retention/change_rule.h"
 

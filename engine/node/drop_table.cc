@@ -22,7 +22,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/catalog/describe_change.h"
+#include "engine/catalog/audit_trail.h"
 #include "engine/node/node_impl.h"
 #include "io/base/log.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "engine/catalog/describe_change.h"
+#include "engine/catalog/audit_trail.h"
 #include "engine/node.h"
 #include "engine/node/recovery.h"
 #include "io/base/check.h"

@@ -15,7 +15,7 @@
 
 #include "engine/backup/backup_blobs.h"
 #include "engine/backup/backup_file.h"
-#include "engine/catalog/describe_change.h"
+#include "engine/catalog/audit_trail.h"
 #include "engine/node/node_impl.h"
 #include "engine/read/block_load.h"
 #include "engine/sstable/slice_iterator.h"

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "engine/jobs/flush.h"
-#include "engine/reshape/seal.h"
 #include "engine/reshape/split_point.h"
 #include "engine/tablet/open_tablet.h"
 #include "io/base/check.h"
@@ -154,6 +153,37 @@ void ShardReshape::install(const std::vector<uint64_t>& versions) {
     shard_.watcher->runs_changed(tablet);
   }
   unstage();
+}
+
+namespace {
+
+Async<Result<void>> come_to_rest(Tablet& tablet) {
+  CO_TRY(const Gate::Pass pass, tablet.gate().enter());
+  tablet.set_sealing(true);
+  co_await tablet.conditions().drained();
+  if (!tablet.sealing()) co_return fail(Errc::aborted, "the seal was called off");
+  tablet.refuse_writes(true);
+  co_await tablet.commits().drained();
+  CO_TRY_VOID(co_await flush_tablet(tablet));
+  co_await tablet.begin_drop();
+  if (!tablet.sealing() || tablet.condemned() || tablet.has_unflushed()) {
+    co_return fail(Errc::aborted, "the seal of tablet {} was called off", tablet.id());
+  }
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+Async<Result<void>> seal_tablet(Tablet& tablet) {
+  auto sealed = co_await come_to_rest(tablet);
+  if (!sealed) unseal_tablet(tablet);
+  co_return sealed;
+}
+
+void unseal_tablet(Tablet& tablet) {
+  tablet.set_sealing(false);
+  tablet.refuse_writes(false);
+  tablet.cancel_drop();
 }
 
 }  // namespace cellar::engine

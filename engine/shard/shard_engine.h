@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/files/blob_reaper.h"
+#include "engine/files/obsolete_blobs.h"
 #include "engine/files/old_logs.h"
-#include "engine/files/shared_blobs.h"
 #include "engine/manifest/tablet_seed.h"
 #include "engine/node.h"
 #include "engine/reshape/shard_reshape.h"

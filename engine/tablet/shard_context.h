@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "engine/compaction/merge_job.h"
-#include "engine/files/blob_ends.h"
 #include "engine/files/manifest_client.h"
+#include "engine/files/obsolete_blobs.h"
 #include "engine/options.h"
 #include "engine/sstable/block_loader.h"
 #include "engine/store/blob_store.h"

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "engine/files/blob_ends.h"
+#include "engine/files/obsolete_blobs.h"
 #include "engine/manifest/table_item.h"
 #include "engine/sstable/table_slice.h"
 #include "engine/version/open_tables.h"

@@ -12,6 +12,7 @@
 
 #include <absl/container/flat_hash_set.h>
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -130,5 +131,19 @@ CommitStamp settled_of(const Version& version);
 
 // The sources of a version, newest first, without those tables. The version must outlive them.
 ReadSources read_sources(const Version& version, const std::vector<const TabletTable*>& unread);
+
+// Which tables of a version reads leave out though they still lie on disk: those that are wholly
+// dead by their bounds and mask nothing (retention/dead_table.h). Bounds that are not known say
+// never.
+//
+// Asked when a version is published, and again when the next table has died; a write that comes
+// later changes nothing, for what is dead already counts against no version written afterwards.
+struct UnreadTables {
+  std::vector<const TabletTable*> tables;
+  int64_t next_us = INT64_MAX;  // when there may be one more
+};
+
+// For reads at `now_us` or later, by the rules that they go by.
+UnreadTables unread_tables(const Version& version, const TableRetention& retention, int64_t now_us);
 
 }  // namespace cellar::engine

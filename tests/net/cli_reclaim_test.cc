@@ -4,7 +4,7 @@
 
 #include <boost/json/parse.hpp>
 
-#include "net/cli/commands/commands_reclaim.h"
+#include "net/cli/commands/commands.h"
 #include "tests/net/cli_bed.h"
 
 namespace cellar::cli {

@@ -1,8 +1,13 @@
 // The commands. Each one runs in a session and returns an exit code.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "net/cli/session/arguments.h"
 #include "net/cli/session/session.h"
+#include "net/client/calls/reclaim_client.h"
 
 namespace cellar::cli {
 
@@ -58,5 +63,32 @@ int done(const Session& session, std::string_view sentence, const std::string& n
 int unchanged(const Session& session);
 
 std::vector<KeySpec> joined(std::vector<KeySpec> first, const std::vector<KeySpec>& second);
+
+std::vector<CommandSpec> backup_commands();
+
+std::vector<CommandSpec> control_commands();
+
+struct Finding {
+  enum class Level : uint8_t { good, warning, problem };
+  Level level = Level::good;
+  std::string check;   // "clock"
+  std::string what;    // the finding
+  std::string advice;  // the remedy; empty if nothing is wrong
+};
+
+// Checks a data directory without its node: it exists, is ours and of a known format, whether a
+// node uses it, and the free space. Opens nothing for writing.
+std::vector<Finding> look_at_directory(const std::string& directory);
+
+std::vector<CommandSpec> doctor_commands();
+
+// Exit code of `gc why` if a reclaim deadline is missed.
+inline constexpr int kMissed = 9;
+
+std::vector<CommandSpec> reclaim_commands();
+// `"live_bytes":1,"dead_bytes":2,...`.
+std::string reclaim_figures_json(const client::ReclaimFigures& of);
+// Figures of all tables, without files.
+Result<client::ReclaimReport> ask_reclaim_figures(const Session& session);
 
 }  // namespace cellar::cli

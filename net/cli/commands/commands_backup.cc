@@ -1,9 +1,8 @@
 // Backups of a node: take, list, verify, prune, restore. The node does the work; the command polls
 // it and may exit meanwhile.
-#include "net/cli/commands/commands_backup.h"
-
 #include <algorithm>
 
+#include "net/cli/commands/commands.h"
 #include "net/cli/print/printer.h"
 #include "net/cli/print/progress.h"
 #include "net/cli/session/json_rows.h"

@@ -1,5 +1,4 @@
-#include "net/cli/commands/commands_control.h"
-
+#include "net/cli/commands/commands.h"
 #include "net/cli/session/json_rows.h"
 #include "net/cli/text/times.h"
 #include "net/client/calls/control_client.h"

@@ -1,5 +1,3 @@
-#include "net/cli/commands/commands_doctor.h"
-
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -11,7 +9,7 @@
 #include <sstream>
 
 #include "io/loop/machine_memory.h"
-#include "net/cli/commands/commands_reclaim.h"
+#include "net/cli/commands/commands.h"
 #include "net/cli/print/printer.h"
 #include "net/cli/session/json_rows.h"
 #include "net/cli/text/text.h"

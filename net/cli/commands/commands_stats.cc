@@ -1,5 +1,5 @@
 // Load of the shards.
-#include "net/cli/commands/commands_reclaim.h"
+#include "net/cli/commands/commands.h"
 #include "net/cli/print/printer.h"
 #include "net/cli/text/pause.h"
 #include "net/cli/text/text.h"

@@ -1,10 +1,6 @@
 #include <algorithm>
 
 #include "net/cli/commands/commands.h"
-#include "net/cli/commands/commands_backup.h"
-#include "net/cli/commands/commands_control.h"
-#include "net/cli/commands/commands_doctor.h"
-#include "net/cli/commands/commands_reclaim.h"
 #include "net/cli/program/complete.h"
 #include "net/cli/program/shell.h"
 

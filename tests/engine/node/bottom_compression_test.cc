@@ -1,12 +1,11 @@
 // Which tables Zstandard packs: at the bottom, where an option says it or where it pays by itself,
 // and never in a directory whose format does not know it.
-#include "engine/jobs/bottom_compression.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "engine/backup/backup.h"
+#include "engine/jobs/output_format.h"
 #include "engine/sstable/format.h"
 #include "io/base/coding.h"
 #include "tests/support/test_node.h"

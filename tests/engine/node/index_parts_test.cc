@@ -1,12 +1,11 @@
 // Which tables have their index in parts: from where whole ones would take a good share of the
 // cache, and never in a directory whose format does not know it; and what open tables take in
 // memory then.
-#include "engine/jobs/index_parts.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 
+#include "engine/jobs/output_format.h"
 #include "engine/sstable/format.h"
 #include "io/base/coding.h"
 #include "tests/support/test_node.h"

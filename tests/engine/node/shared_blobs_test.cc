@@ -1,8 +1,7 @@
 // Who holds a blob that several tablets name: the last to let go removes it, and nobody before.
-#include "engine/files/shared_blobs.h"
-
 #include <gtest/gtest.h>
 
+#include "engine/files/obsolete_blobs.h"
 #include "io/loop/shard.h"
 #include "tests/support/table_fixture.h"
 

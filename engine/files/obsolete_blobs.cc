@@ -1,7 +1,8 @@
-#include "engine/files/blob_reaper.h"
+#include "engine/files/obsolete_blobs.h"
 
 #include <utility>
 
+#include "io/base/check.h"
 #include "io/base/log.h"
 
 namespace cellar::engine {
@@ -52,6 +53,24 @@ Async<void> BlobReaper::run() {
 
 Async<void> BlobReaper::drain() {
   while (running_ > 0) co_await idle_.wait();
+}
+
+void SharedBlobs::add(BlobId blob, uint64_t holders) {
+  const auto [it, added] = holders_.try_emplace(blob, 1);
+  it->second += holders;
+}
+
+void SharedBlobs::release(const EndedBlob& blob) {
+  const auto it = holders_.find(blob.id);
+  CHECK(it != holders_.end(), "blob {:016x} was released more often than held", blob.id.value());
+  if (--it->second != 0) return;
+  holders_.erase(it);
+  reaper_.remove(blob);
+}
+
+uint64_t SharedBlobs::holders(BlobId blob) const {
+  const auto it = holders_.find(blob);
+  return it == holders_.end() ? 0 : it->second;
 }
 
 }  // namespace cellar::engine
