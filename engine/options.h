@@ -33,7 +33,7 @@ struct EngineOptions {
   // Compaction cuts its output here. 1 MiB to 16 GiB.
   uint64_t table_bytes = 256u << 20;
   // Whether tables have their index and filters in parts that are loaded as they are needed
-  // (index_parts.h), and how large a part is. 64 B to 1 MiB.
+  // (output_format.h), and how large a part is. 64 B to 1 MiB.
   IndexParts index_parts = IndexParts::automatic;
   size_t index_part_bytes = 8 * 1024;
 

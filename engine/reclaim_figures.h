@@ -1,7 +1,7 @@
 // ReclaimFigures: what lies dead on disk, of a tablet, a shard or a table. A value; sums add up.
 // Known from the profiles of tables (retention/death_spans.h) and, for what newer tables killed, by
-// samples of rows (reclaim_view.h): so bytes are about right, to a twenty-fourth of a table as a
-// rule.
+// samples of rows (reclaim_estimate.h): so bytes are about right, to a twenty-fourth of a table as
+// a rule.
 #pragma once
 
 #include <algorithm>

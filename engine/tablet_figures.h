@@ -20,7 +20,7 @@ struct TabletFigures : ReclaimFigures {
   uint64_t zstd_bytes = 0;       // of those on disk, of tables that Zstandard has packed
   uint64_t tables = 0;           // on disk
   uint64_t runs = 0;             // which a read looks into, at most
-  Compaction compaction = Compaction::levelled;  // at work: never automatic
+  Compaction compaction = Compaction::tiered;  // at work: never automatic
   uint64_t reads = 0;   // cursors opened, since the tablet was opened on this shard
   uint64_t writes = 0;  // commits taken, likewise
   CommitStamp last_stamp;

@@ -110,7 +110,7 @@ void ages(const Node& node) {
 void windows(const Node& node) {
   for (const bool by_windows : {false, true}) {
     head(by_windows ? "Cells that live 1 d, an hour and 0.1: by windows; flushes of 1 to 64 MiB"
-                    : "Cells that live 1 d, an hour and 0.1: levelled; flushes of 1 to 64 MiB");
+                    : "Cells that live 1 d, an hour and 0.1: tiered; flushes of 1 to 64 MiB");
     for (const double mib : {1, 2, 4, 8, 16, 32, 64}) {
       Policy p = node.policy();
       p.flush_bytes = mib * (1 << 20);

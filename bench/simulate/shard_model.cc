@@ -13,7 +13,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kUs = 1e6;
 // As the engine does: a tenth of a lead for what was not foreseen, and three quarters of
-// reclaim_within at most (engine/gc/reclaim_plan.h, reclaim_attempt.h).
+// reclaim_within at most (engine/gc/reclaim_plan.h, reclaim_state.h).
 constexpr double kSafety = 1.1;
 constexpr double kMostLead = 0.75;
 

@@ -55,7 +55,7 @@ class Balancer {
   bool stopping_ = false;
   bool can_look_ = true;  // the last look succeeded; a failure is logged once
   Timer timer_;
-  Notify woken_;
+  ConditionVariable woken_;
   Event ended_;
 };
 

@@ -145,9 +145,9 @@ Result<Step> MergeJob::merge_slice(Step step) {
     }
     if (keep_) {
       if (cut_ || writer_ == nullptr || writer_->wants_flush()) return step;
-      writer_->add(key, husk_ ? Bytes(husk_value_) : merge_.value());
+      writer_->add(key, tombstone_ ? Bytes(tombstone_value_) : merge_.value());
       ++stats_.entries_out;
-      stats_.husks_out += husk_;
+      stats_.tombstones_out += tombstone_;
     }
     slice_left_ -= 1 + static_cast<int64_t>(merge_.value().size() / kValueBytesPerEntry);
     judged_ = false;
@@ -158,25 +158,25 @@ Result<Step> MergeJob::merge_slice(Step step) {
 
 // Does the entry go into the output, and as what?
 Result<bool> MergeJob::keep(Bytes key) {
-  const Fate fate = judge_.judge(key, merge_.value());
-  husk_ = false;
+  const CellState fate = judge_.judge(key, merge_.value());
+  tombstone_ = false;
   switch (fate) {
-    case Fate::marker:
-    case Fate::redundant:
-      return cut_off_.keeps_delete(judge_.stamp(), fate == Fate::redundant);
-    case Fate::token:
+    case CellState::marker:
+    case CellState::redundant:
+      return cut_off_.keeps_delete(judge_.stamp(), fate == CellState::redundant);
+    case CellState::token:
       return cut_off_.keeps_token(judge_.token_until_us());
-    case Fate::orphaned:
+    case CellState::orphaned:
       return false;
-    case Fate::unseen:
+    case CellState::unseen:
       UNREACHABLE("a merge reads at the last stamp");
-    case Fate::malformed:
+    case CellState::malformed:
       return fail(Errc::data_loss, "entry '{}' is malformed", escape_bytes(key));
     default:
       break;
   }
   const CellValue& value = judge_.value();
-  MergeCut::Verdict verdict;
+  DropPolicy::Verdict verdict;
   if (judge_.counts()) {
     const bool clean = judge_.clean();
     verdict = cut_off_.counted_cell(judge_.family_retention(), fate, clean,
@@ -184,12 +184,12 @@ Result<bool> MergeJob::keep(Bytes key) {
   } else {
     verdict = cut_off_.single_cell(fate, judge_.timestamp_us(), value.expire_at_us != kNoExpiry);
   }
-  husk_ = verdict == MergeCut::Verdict::husk;
-  if (husk_) {
-    husk_value_.clear();
-    append_husk(husk_value_, value.expire_at_us);
+  tombstone_ = verdict == DropPolicy::Verdict::tombstone;
+  if (tombstone_) {
+    tombstone_value_.clear();
+    append_tombstone(tombstone_value_, value.expire_at_us);
   }
-  return verdict != MergeCut::Verdict::drop;
+  return verdict != DropPolicy::Verdict::drop;
 }
 
 // Gives the writer what it waits for, so that the next slice goes on.

@@ -1,11 +1,11 @@
 // MergeJob: a flush or a compaction. Merges the inputs, leaves out what is dead, writes tables.
 //
-// What is dead is decided by FateJudge, as in a read, and what follows from that by MergeCut
-// (engine/retention/merge_cut.h): so an answer cannot depend on whether the job has run. Kept
-// entries are copied byte for byte, husks excepted. Left out are
+// What is dead is decided by CellJudge, as in a read, and what follows from that by DropPolicy
+// (engine/retention/drop_policy.h): so an answer cannot depend on whether the job has run. Kept
+// entries are copied byte for byte, tombstones excepted. Left out are
 //   - cells that are dead by what the inputs hold and that nothing outside them needs any more. Of
 //   a
-//     cell that something may need, its husk stays: key and expiry without the value;
+//     cell that something may need, its tombstone stays: key and expiry without the value;
 //   - delete markers that a newer marker of the inputs covers wholly, and at the bottom all delete
 //     markers and row-range deletes: nothing older is left to cover, and what is newer they do not
 //     cover. Where some family counts versions, only those behind the cut. A merge of part of a
@@ -28,7 +28,7 @@
 
 #include "engine/compaction/plan.h"
 #include "engine/iter/merging_iterator.h"
-#include "engine/read/fate.h"
+#include "engine/read/cell_judge.h"
 #include "engine/sstable/table_writer.h"
 #include "engine/store/blob_store.h"
 #include "io/base/result.h"
@@ -44,8 +44,8 @@ inline constexpr int64_t kEntriesPerClockLook = 16;
 struct MergeStats {
   uint64_t entries_in = 0;
   uint64_t entries_out = 0;
-  uint64_t husks_out = 0;  // of them
-  uint64_t bytes_out = 0;  // of finished tables
+  uint64_t tombstones_out = 0;  // of them
+  uint64_t bytes_out = 0;       // of finished tables
 };
 
 class MergeJob {
@@ -81,10 +81,10 @@ class MergeJob {
   BlobStore& store_;
   BlobIds& ids_;
   MergePlan plan_;
-  const MergeCut cut_off_;
+  const DropPolicy cut_off_;
   MergingIterator merge_;
   RangeDeletes range_deletes_;
-  FateJudge judge_;
+  CellJudge judge_;
   std::unique_ptr<TableWriter> writer_;
   std::vector<TableMeta> outputs_;
   MergeStats stats_;
@@ -94,10 +94,10 @@ class MergeJob {
   bool cancelled_ = false;
   // The entry at hand.
   bool judged_ = false;
-  bool keep_ = false;  // if judged
-  bool cut_ = false;   // its row begins a new output
-  bool husk_ = false;  // if kept: what is kept of it
-  std::string husk_value_;
+  bool keep_ = false;       // if judged
+  bool cut_ = false;        // its row begins a new output
+  bool tombstone_ = false;  // if kept: what is kept of it
+  std::string tombstone_value_;
 };
 
 }  // namespace cellar::engine

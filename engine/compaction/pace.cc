@@ -14,7 +14,7 @@ void Pace::begin(const PaceTask& task) {
   steer(0);
 }
 
-void Pace::hurry() {
+void Pace::boost() {
   task_.share = share_ = 1;
   owed_us_ = 0;
   wake();
@@ -23,7 +23,7 @@ void Pace::hurry() {
 void Pace::finish_at_once() {
   task_.write_rate = 0;
   owed_for_bytes_us_ = 0;
-  hurry();
+  boost();
 }
 
 void Pace::progress(double done, uint64_t written) {

@@ -53,7 +53,7 @@ class Pace {
   // Before a job.
   void begin(const PaceTask& task);
   // Someone waits for the job under way: it rests no more than its bytes ask for.
-  void hurry();
+  void boost();
   // Nobody minds what is written any more.
   void finish_at_once();
   // Ends a rest: the job looks whether it is cancelled.
@@ -96,7 +96,7 @@ class Pace {
 
   Timers& timers_;
   Timer alarm_;
-  Notify woken_;
+  ConditionVariable woken_;
   PaceTask task_;
   bool running_ = false;
   double share_ = 1;

@@ -13,7 +13,7 @@
 #include "engine/iter/range_delete.h"
 #include "engine/model/schema.h"
 #include "engine/model/types.h"
-#include "engine/retention/merge_cut.h"
+#include "engine/retention/drop_policy.h"
 #include "io/base/io_class.h"
 #include "io/base/result.h"
 #include "io/loop/background.h"

@@ -1,4 +1,4 @@
-// Strategy: which of the two ways to merge is at work in a tablet: levelled (picker.h) or by
+// Strategy: which of the two ways to merge is at work in a tablet: tiered (picker.h) or by
 // windows of time (time_windows.h). A pure function of what the table is told, of its rules and of
 // how its data has come so far.
 //
@@ -17,7 +17,7 @@
 // bound, so that a restart does not set off a merge of everything.
 //
 // Windows that are named for a table in which some family never dies by age alone would have no
-// width: such a tablet is levelled.
+// width: such a tablet is tiered.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,7 @@ class RunTimes {
 // The share of the bytes that came late, runs oldest first; absent while there are too few to tell.
 std::optional<double> late_share(std::span<const RunTimes> runs, int64_t age_us);
 
-// What is at work: levelled or time_window. `present`: what was so far; automatic: nothing yet.
+// What is at work: tiered or time_window. `present`: what was so far; automatic: nothing yet.
 Compaction choose_compaction(const TableSchema& schema, const std::optional<FatalAges>& ages,
                              std::optional<double> late, Compaction present);
 

@@ -24,7 +24,7 @@
 // than half of the bytes are merged once, at 230 a little more than half, at 1,000 nearly all.
 //
 // Small runs are not worth a file each: where runs are smaller on average than `least_run_bytes`,
-// fewer are allowed, down to what levelled merging allows.
+// fewer are allowed, down to what tiered merging allows.
 //
 // Correctness does not depend on any of this: any neighbours may be merged, and no merge is needed
 // for a right answer. Deletes, overwrites and cells that are late by days are reclaim's to collect,
@@ -54,9 +54,9 @@ struct TimedRun {
   std::optional<int64_t> middle_us;
 };
 
-// How many runs of so many bytes together may stand. `levelled` is what allowed_runs() says,
+// How many runs of so many bytes together may stand. `tiered` is what allowed_runs() says,
 // `width` as there.
-size_t allowed_time_runs(uint64_t bytes, uint64_t least_run_bytes, size_t levelled, size_t width);
+size_t allowed_time_runs(uint64_t bytes, uint64_t least_run_bytes, size_t tiered, size_t width);
 
 // How wide a window is, at least 1. REQUIRES: age_us > 0.
 int64_t time_window_us(int64_t age_us, size_t allowed);

@@ -7,7 +7,7 @@
 
 namespace cellar::engine {
 
-void BlobReaper::remove(EndedBlob blob) {
+void ObsoleteBlobDeleter::remove(ObsoleteBlob blob) {
   if (is_held(blob.id)) return held_.push_back(blob);
   queue_.push_back(blob);
   if (running_ == kAtOnce) return;
@@ -15,27 +15,27 @@ void BlobReaper::remove(EndedBlob blob) {
   spawn(runtime_.executor, run());
 }
 
-void BlobReaper::hold(const std::optional<std::vector<BlobId>>& only) {
+void ObsoleteBlobDeleter::hold(const std::optional<std::vector<BlobId>>& only) {
   holding_ = true;
   only_.reset();
   if (only) only_.emplace(only->begin(), only->end());
   remove_held();
 }
 
-void BlobReaper::release() {
+void ObsoleteBlobDeleter::release() {
   holding_ = false;
   only_.reset();
   remove_held();
 }
 
 // Those that are held no more; the others come back here.
-void BlobReaper::remove_held() {
-  for (const EndedBlob& blob : std::exchange(held_, {})) remove(blob);
+void ObsoleteBlobDeleter::remove_held() {
+  for (const ObsoleteBlob& blob : std::exchange(held_, {})) remove(blob);
 }
 
-Async<void> BlobReaper::run() {
+Async<void> ObsoleteBlobDeleter::run() {
   while (!queue_.empty()) {
-    const EndedBlob blob = queue_.front();
+    const ObsoleteBlob blob = queue_.front();
     queue_.pop_front();
     if (is_held(blob.id)) {
       held_.push_back(blob);
@@ -51,16 +51,16 @@ Async<void> BlobReaper::run() {
   if (--running_ == 0) idle_.notify_all();
 }
 
-Async<void> BlobReaper::drain() {
+Async<void> ObsoleteBlobDeleter::drain() {
   while (running_ > 0) co_await idle_.wait();
 }
 
-void SharedBlobs::add(BlobId blob, uint64_t holders) {
+void BlobRefCounts::add(BlobId blob, uint64_t holders) {
   const auto [it, added] = holders_.try_emplace(blob, 1);
   it->second += holders;
 }
 
-void SharedBlobs::release(const EndedBlob& blob) {
+void BlobRefCounts::release(const ObsoleteBlob& blob) {
   const auto it = holders_.find(blob.id);
   CHECK(it != holders_.end(), "blob {:016x} was released more often than held", blob.id.value());
   if (--it->second != 0) return;
@@ -68,7 +68,7 @@ void SharedBlobs::release(const EndedBlob& blob) {
   reaper_.remove(blob);
 }
 
-uint64_t SharedBlobs::holders(BlobId blob) const {
+uint64_t BlobRefCounts::holders(BlobId blob) const {
   const auto it = holders_.find(blob);
   return it == holders_.end() ? 0 : it->second;
 }

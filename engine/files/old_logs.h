@@ -34,7 +34,7 @@ class OldLogs {
   LogStore& store_;
   std::map<LogId, uint64_t> names_;
   uint64_t removing_ = 0;
-  Notify idle_;
+  ConditionVariable idle_;
 };
 
 }  // namespace cellar::engine

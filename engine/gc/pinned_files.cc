@@ -29,8 +29,8 @@ void add_read_files(const ShardContext& shard, std::vector<PinnedFile>& files) {
   }
 }
 
-void add_kept_files(const BlobReaper& reaper, std::vector<PinnedFile>& files) {
-  for (const EndedBlob& blob : reaper.held()) {
+void add_kept_files(const ObsoleteBlobDeleter& reaper, std::vector<PinnedFile>& files) {
+  for (const ObsoleteBlob& blob : reaper.held()) {
     files.push_back({blob, PinnedFile::By::backup, 0, {}});
   }
   for (const KeptBlob& kept : reaper.kept()) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/gc/reclaim_dead.h"
-#include "engine/gc/reclaim_situation.h"
+#include "engine/gc/reclaim_snapshot.h"
 #include "engine/gc/reclaim_state.h"
 #include "engine/jobs/compact.h"
 #include "engine/jobs/flush.h"
@@ -106,7 +106,7 @@ bool may_stay_in_memory(Tablet& tablet) {
   return age_us < tablet.schema().options.reclaim_within_us / kYoung;
 }
 
-Piece piece_of(Tablet& tablet, const ReclaimView& view, const ReclaimWork& work) {
+Piece piece_of(Tablet& tablet, const ReclaimEstimate& view, const ReclaimWork& work) {
   Piece piece;
   if (work.table) {
     piece.table = view.tables[*work.table].table->blob();
@@ -124,8 +124,8 @@ Piece piece_of(Tablet& tablet, const ReclaimView& view, const ReclaimWork& work)
 
 // The best work, where more is overdue than the slack allows, or will be before it ends.
 std::optional<Piece> next_piece(Tablet& tablet, Seen& seen) {
-  const ReclaimView view = reclaim_view(tablet);
-  const ReclaimSituation situation = reclaim_situation(tablet, view);
+  const ReclaimEstimate view = reclaim_estimate(tablet);
+  const ReclaimSnapshot situation = reclaim_snapshot(tablet, view);
   if (!situation.due) return std::nullopt;
   const std::vector<ReclaimInput> inputs(situation.files.begin(), situation.files.end());
   const std::optional<ReclaimWork> work = pick_reclaim(inputs, situation.counts);
@@ -144,7 +144,7 @@ std::optional<Piece> next_piece(Tablet& tablet, Seen& seen) {
 }  // namespace
 
 int64_t reclaim_due_us(Tablet& tablet) {
-  ReclaimOutlook& outlook = reclaim_outlook(tablet);
+  ReclaimForecast& outlook = reclaim_forecast(tablet);
   return std::min(outlook.merge_due_us(tablet), outlook.slack_due_us(tablet));
 }
 
@@ -154,7 +154,7 @@ Async<Result<void>> reclaim(Tablet& tablet) {
     if (!taken) break;
   }
   const int64_t now_us = tablet.shard().runtime.clock.now_us();
-  const bool merge_due = reclaim_outlook(tablet).merge_due_us(tablet) <= now_us;
+  const bool merge_due = reclaim_forecast(tablet).merge_due_us(tablet) <= now_us;
   // A merge of all would read what is damaged, and fail.
   reclaim_attempt(tablet).in_vain = merge_due && any_damaged(tablet);
   if (merge_due && !any_damaged(tablet)) {

@@ -12,8 +12,8 @@
 // begins as early before that as the whole queue of the shard asks for, by how fast such work went
 // lately (compaction/reclaim_queue.h), and takes as much of the time as it needs to end in time,
 // and of the disk at most reclaim_share (compaction/pace.h). How much is dead, and since when, is
-// told by the tables' profiles and by samples (reclaim_view.h). What is decided by is gathered in
-// reclaim_situation.h, and why something is still there is told from the same (reclaim_reason.h).
+// told by the tables' profiles and by samples (reclaim_estimate.h). What is decided by is gathered
+// in reclaim_snapshot.h, and why something is still there is told from the same (reclaim_reason.h).
 #pragma once
 
 #include <cstdint>

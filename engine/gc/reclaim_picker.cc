@@ -30,14 +30,14 @@ bool is_among(const KilledBy& killed, size_t first_run) {
 }
 
 // What merging the runs from `first_run` on takes away of the table.
-struct Taken {
+struct PooledRead {
   double dead = 0;
   double overdue = 0;
   bool flush = false;
 };
 
-Taken taken_of(const ReclaimInput& table, size_t first_run) {
-  Taken taken{table.dead, table.overdue};
+PooledRead taken_of(const ReclaimInput& table, size_t first_run) {
+  PooledRead taken{table.dead, table.overdue};
   for (const KilledBy& killed : table.killed) {
     if (!is_among(killed, first_run)) continue;
     taken.flush |= killed.killer == SIZE_MAX && killed.dead >= kLeastBytes;
@@ -56,7 +56,7 @@ Candidate runs_from(std::span<const ReclaimInput> tables, size_t first_run) {
   for (size_t i = 0; i < tables.size(); ++i) {
     if (tables[i].run < first_run) continue;
     if (tables[i].damaged && !candidate.blocker) candidate.blocker = i;
-    const Taken taken = taken_of(tables[i], first_run);
+    const PooledRead taken = taken_of(tables[i], first_run);
     candidate.work.flush |= taken.flush;
     candidate.work.bytes += tables[i].bytes;
     candidate.work.dead += taken.dead;

@@ -49,7 +49,8 @@ struct ReclaimWork {
 };
 
 // Nothing: no work takes anything overdue away. `counts`: some family counts versions, so that what
-// is newer decides what a merge may leave out (retention/merge_cut.h): all runs are merged or none.
+// is newer decides what a merge may leave out (retention/drop_policy.h): all runs are merged or
+// none.
 std::optional<ReclaimWork> pick_reclaim(std::span<const ReclaimInput> tables, bool counts);
 
 // How a table stands.

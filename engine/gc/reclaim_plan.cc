@@ -18,7 +18,7 @@ ReclaimDemand demand_of(Tablet& tablet, int64_t due_us) {
   const ShardContext& shard = tablet.shard();
   const TableOptions& options = tablet.schema().options;
   // What is in memory is written and then read.
-  const double bytes = reclaim_outlook(tablet).work_bytes(tablet) + unflushed_bytes(tablet);
+  const double bytes = reclaim_forecast(tablet).work_bytes(tablet) + unflushed_bytes(tablet);
   const double write_rate = options.reclaim_share * shard.blobs.write_rate();
   ReclaimDemand demand;
   demand.due_us = due_us;
@@ -40,7 +40,7 @@ void plan_queue(const std::vector<Tablet*>& tablets) {
   std::vector<ReclaimDemand> demands;
   std::vector<Tablet*> waiting;
   for (Tablet* tablet : tablets) {
-    const int64_t due_us = reclaim_outlook(*tablet).slack_deadline_us(*tablet);
+    const int64_t due_us = reclaim_forecast(*tablet).slack_deadline_us(*tablet);
     if (due_us == INT64_MAX) continue;
     demands.push_back(demand_of(*tablet, due_us));
     waiting.push_back(tablet);
@@ -51,7 +51,7 @@ void plan_queue(const std::vector<Tablet*>& tablets) {
 }
 
 ReclaimTurn turn_of(Tablet& tablet) {
-  ReclaimOutlook& outlook = reclaim_outlook(tablet);
+  ReclaimForecast& outlook = reclaim_forecast(tablet);
   const int64_t within_us = tablet.schema().options.reclaim_within_us;
   const int64_t merge_us = outlook.merge_due_us(tablet);
   const int64_t merged_by_us = merge_us > INT64_MAX - within_us ? INT64_MAX : merge_us + within_us;

@@ -1,5 +1,5 @@
 // The queue of a shard's reclaiming, from what is known of its tablets: each is told its place
-// (reclaim_attempt.h), which the picker and who explains go by from then on.
+// (reclaim_state.h), which the picker and who explains go by from then on.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // all of it ends in time. A pure function of deadlines and amounts of work.
 //
 // The model. A tablet's slack is used up at a moment that is known ahead, for what is overdue then
-// is dead already (reclaim_outlook.h): that is its deadline. Its work reads so many bytes, which
+// is dead already (reclaim_forecast.h): that is its deadline. Its work reads so many bytes, which
 // without rests take so long; a shard does one work at a time, first deadline first. So a work has
 // to end by its own deadline, and early enough for the next one to end in time, and so on:
 //

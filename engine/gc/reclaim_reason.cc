@@ -10,7 +10,7 @@ constexpr double kLeastBytes = 1;
 
 class Reasons {
  public:
-  explicit Reasons(const ReclaimSituation& of) : of_(of) {
+  explicit Reasons(const ReclaimSnapshot& of) : of_(of) {
     const std::vector<ReclaimInput> inputs(of.files.begin(), of.files.end());
     standings_ = reclaim_standings(inputs, of.counts);
     const auto work = pick_reclaim(inputs, of.counts);
@@ -134,7 +134,7 @@ class Reasons {
     file.error = error;
   }
 
-  const ReclaimSituation& of_;
+  const ReclaimSnapshot& of_;
   std::vector<ReclaimStanding> standings_;
   std::optional<BlobId> damaged_;
   int64_t done_us_ = INT64_MAX;
@@ -153,7 +153,7 @@ std::string_view reclaim_reason_name(ReclaimReason reason) {
   return i < kReclaimReasons ? kNames[i] : "none";
 }
 
-std::vector<ReclaimFile> reclaim_reasons(const ReclaimSituation& situation) {
+std::vector<ReclaimFile> reclaim_reasons(const ReclaimSnapshot& situation) {
   return Reasons(situation).take();
 }
 

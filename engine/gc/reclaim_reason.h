@@ -1,5 +1,5 @@
 // Why what is dead is still on disk: one of a closed list of reasons for each file, from the very
-// state that reclaiming goes by (reclaim_situation.h). A pure function.
+// state that reclaiming goes by (reclaim_snapshot.h). A pure function.
 //
 // A file is told of when it holds overdue bytes, is wholly dead, is kept by an undo window or
 // pinned, was found damaged, or does not tell what dies in it.
@@ -85,7 +85,7 @@ struct ReclaimFileState : ReclaimInput {
 };
 
 // A tablet as reclaiming sees it.
-struct ReclaimSituation {
+struct ReclaimSnapshot {
   TabletId tablet;
   std::vector<ReclaimFileState> files;  // newest run first
   size_t runs = 0;
@@ -106,6 +106,6 @@ struct ReclaimSituation {
 };
 
 // Those of the files that there is something to tell of.
-std::vector<ReclaimFile> reclaim_reasons(const ReclaimSituation& situation);
+std::vector<ReclaimFile> reclaim_reasons(const ReclaimSnapshot& situation);
 
 }  // namespace cellar::engine

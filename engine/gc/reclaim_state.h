@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/gc/reclaim_outlook.h"
+#include "engine/gc/reclaim_forecast.h"
 #include "engine/tablet/tablet.h"
 #include "io/base/result.h"
 
@@ -14,7 +14,7 @@ namespace cellar::engine {
 
 // ReclaimAttempt: what became of the last time that a tablet's dead bytes were dealt with, and when
 // it is next looked at. A value; maintenance.cc goes by it, and so does who explains
-// (reclaim_why.h).
+// (reclaim_reason.h).
 struct ReclaimAttempt {
   static constexpr int64_t kLeastWaitUs = 1'000'000;
   static constexpr int64_t kLeastAgainUs = 100'000;
@@ -41,7 +41,7 @@ struct ReclaimAttempt {
 };
 
 struct ReclaimState final : TabletAttachment {
-  ReclaimOutlook outlook;
+  ReclaimForecast outlook;
   ReclaimAttempt attempt;
 
   static ReclaimState& of(Tablet& tablet);
@@ -53,7 +53,9 @@ inline ReclaimState& ReclaimState::of(Tablet& tablet) {
   return static_cast<ReclaimState&>(*state);
 }
 
-inline ReclaimOutlook& reclaim_outlook(Tablet& tablet) { return ReclaimState::of(tablet).outlook; }
+inline ReclaimForecast& reclaim_forecast(Tablet& tablet) {
+  return ReclaimState::of(tablet).outlook;
+}
 inline ReclaimAttempt& reclaim_attempt(Tablet& tablet) { return ReclaimState::of(tablet).attempt; }
 
 }  // namespace cellar::engine

@@ -143,8 +143,8 @@ std::string describe_entry(Bytes key, Bytes value) {
   }
   const std::string expiry =
       cell.expire_at_us == kNoExpiry ? "" : fmt::format(" expires {}", cell.expire_at_us);
-  if (cell.husk) {
-    return fmt::format("husk {} at {} stamp {}{}", place, k.timestamp_us, k.stamp, expiry);
+  if (cell.tombstone) {
+    return fmt::format("tombstone {} at {} stamp {}{}", place, k.timestamp_us, k.stamp, expiry);
   }
   return fmt::format("cell {} at {} stamp {}{} = \"{}\"", place, k.timestamp_us, k.stamp, expiry,
                      escape_bytes(cell.value));

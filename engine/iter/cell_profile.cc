@@ -70,7 +70,7 @@ void CellProfileBuilder::add_cell(const ParsedKey& key, Bytes value, size_t byte
     column_.assign(key.column_prefix);
     rank_ = 0;
   }
-  if (cell.husk) return;
+  if (cell.tombstone) return;
   Family& family = families_[at_];
   family.by_rank[rank_class(rank_)] += bytes;
   if (cell.expire_at_us == kNoExpiry) {

@@ -31,7 +31,7 @@ void add_input(MergePlan& plan, const TabletRun& run) {
 
 // One compaction at a time: the one at work rests no more while others wait.
 Async<AsyncMutex::Lock> lock_compaction(ShardContext& shard) {
-  if (shard.compaction != nullptr) shard.reclaim_pace.hurry();
+  if (shard.compaction != nullptr) shard.reclaim_pace.boost();
   return shard.compaction_lock.lock();
 }
 
@@ -95,7 +95,7 @@ PaceTask reclaim_task(const Tablet& tablet, const ReclaimPlace& place, uint64_t 
 }
 
 bool counts_versions(const MergePlan& plan) {
-  return MergeCut(plan.schema, plan.tablet_settled, plan.facts).retention().any_counts();
+  return DropPolicy(plan.schema, plan.tablet_settled, plan.facts).retention().any_counts();
 }
 
 // REQUIRES: the compaction lock is held; `version` is the tablet's, so a flush may add newer runs
@@ -192,7 +192,7 @@ bool nothing_to_merge(const Tablet& tablet, const Version& version) {
 Async<Result<bool>> compact_step(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
   co_await tablet.rules_known();
-  if (tablet.condemned()) co_return false;
+  if (tablet.obsolete()) co_return false;
   Ref<const Version> version = tablet.pin();
   const std::optional<RunWindow> window = pick_merge_of(tablet.run_shapes());
   if (!window) co_return false;
@@ -206,7 +206,7 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
 Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
   AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
   co_await tablet.rules_known();
-  if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
   const size_t all = version->runs.size();
   if (all == 0) co_return Result<void>{};
@@ -219,7 +219,7 @@ Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
 Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace place) {
   AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
   co_await tablet.rules_known();
-  if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
   for (const TabletRun& run : version->runs) {
     for (const Ref<TabletTable>& table : run.tables) {
@@ -234,7 +234,7 @@ Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace plac
 Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number, ReclaimPlace place) {
   AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
   co_await tablet.rules_known();
-  if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
   const auto first = std::find_if(version->runs.begin(), version->runs.end(),
                                   [number](const TabletRun& r) { return r.number <= number; });
@@ -249,7 +249,7 @@ Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number, ReclaimPl
 Async<Result<void>> compact_fully(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
   co_await tablet.rules_known();
-  if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
   if (nothing_to_merge(tablet, *version) &&
       (version->runs.empty() || !wants_other_compression(tablet, version->runs.back()))) {

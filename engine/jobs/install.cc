@@ -6,7 +6,7 @@ namespace cellar::engine {
 
 Installation::~Installation() {
   if (keep_) return;
-  for (const Ref<TabletTable>& table : tables_) table->condemn();
+  for (const Ref<TabletTable>& table : tables_) table->mark_obsolete();
 }
 
 Async<Result<Installation>> Installation::begin(Tablet& tablet, std::vector<TableMeta> outputs) {
@@ -25,7 +25,7 @@ Async<Result<Installation>> Installation::begin(Tablet& tablet, std::vector<Tabl
     installation.tables_.push_back(std::move(*table));
   }
   installation.lock_ = co_await tablet.edit_lock().lock();
-  if (tablet.condemned()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   co_return installation;
 }
 

@@ -279,7 +279,7 @@ Bytes decode_segment(Bytes escaped, std::string& scratch) {
 namespace {
 
 constexpr uint8_t kHasExpiry = 1;
-constexpr uint8_t kHusk = 2;
+constexpr uint8_t kTombstone = 2;
 
 void put_head(std::string& out, uint8_t flags, int64_t expire_at_us) {
   const bool expires = expire_at_us != kNoExpiry;
@@ -294,7 +294,9 @@ void append_cell_value(std::string& out, Bytes value, int64_t expire_at_us) {
   out.append(value);
 }
 
-void append_husk(std::string& out, int64_t expire_at_us) { put_head(out, kHusk, expire_at_us); }
+void append_tombstone(std::string& out, int64_t expire_at_us) {
+  put_head(out, kTombstone, expire_at_us);
+}
 
 bool parse_cell_value(Bytes encoded, CellValue& out) {
   if (encoded.empty()) return false;
@@ -303,15 +305,15 @@ bool parse_cell_value(Bytes encoded, CellValue& out) {
   if (flags == 0) {
     out.expire_at_us = kNoExpiry;
     out.value = encoded;
-    out.husk = false;
+    out.tombstone = false;
     return true;
   }
-  if ((flags & ~(kHasExpiry | kHusk)) != 0) return false;
+  if ((flags & ~(kHasExpiry | kTombstone)) != 0) return false;
   Reader reader(encoded);
   out.expire_at_us = (flags & kHasExpiry) != 0 ? reader.signed_varint() : kNoExpiry;
   out.value = reader.rest();
-  out.husk = (flags & kHusk) != 0;
-  return reader.ok() && (!out.husk || out.value.empty());
+  out.tombstone = (flags & kTombstone) != 0;
+  return reader.ok() && (!out.tombstone || out.value.empty());
 }
 
 }  // namespace cellar

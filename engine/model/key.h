@@ -83,20 +83,20 @@ Bytes decode_segment(Bytes escaped, std::string& scratch);
 
 // ---- a cell's value ----
 // clang-format off
-//   flags: u8                            bit 0: has its own expiry; bit 1: a husk; the rest must be 0
+//   flags: u8                            bit 0: has its own expiry; bit 1: a tombstone; the rest must be 0
 //   expire_at: zigzag varint of microseconds, if bit 0 is set
-//   value: the rest; empty in a husk
+//   value: the rest; empty in a tombstone
 // clang-format on
-// A husk is a value-less tombstone that a merge leaves of a dead cell that still matters: it hides
-// older versions as the cell did and is never visible.
+// A tombstone is a value-less tombstone that a merge leaves of a dead cell that still matters: it
+// hides older versions as the cell did and is never visible.
 inline constexpr int64_t kNoExpiry = INT64_MAX;
 struct CellValue {
   int64_t expire_at_us = kNoExpiry;
   Bytes value;
-  bool husk = false;
+  bool tombstone = false;
 };
 void append_cell_value(std::string& out, Bytes value, int64_t expire_at_us = kNoExpiry);
-void append_husk(std::string& out, int64_t expire_at_us);
+void append_tombstone(std::string& out, int64_t expire_at_us);
 bool parse_cell_value(Bytes encoded, CellValue& out);
 
 // ---- limits (SEMANTICS 1 and 2) ----

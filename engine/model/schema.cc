@@ -55,7 +55,7 @@ Result<void> validate_options(const TableOptions& options) {
                 options.reclaim_share);
   if (options.compaction > Compaction::time_window)
     return fail(Errc::invalid_argument,
-                "compaction {} is none of automatic, levelled and time-window",
+                "compaction {} is none of automatic, tiered and time-window",
                 static_cast<int>(options.compaction));
   if (options.bottom_compression > BottomCompression::zstd)
     return fail(Errc::invalid_argument, "bottom compression {} is none of automatic, same and zstd",

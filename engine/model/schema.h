@@ -89,7 +89,7 @@ enum class BottomCompression : uint8_t { automatic = 0, same = 1, zstd = 2 };
 
 // Strategy that selects the runs of a tablet to merge (engine/compaction/strategy.h): automatic by
 // rules and data, or named. Numbers are on disk and on the wire.
-enum class Compaction : uint8_t { automatic = 0, levelled = 1, time_window = 2 };
+enum class Compaction : uint8_t { automatic = 0, tiered = 1, time_window = 2 };
 
 inline constexpr int64_t kMinReclaimWithinUs = 1'000'000;
 

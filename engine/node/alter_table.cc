@@ -9,7 +9,8 @@
 // From there on writes to a dropped family are NOT_FOUND and reads do not show it.
 //
 // Why a family that is added again is empty. Its cells are dead where their stamp is at or below
-// FamilySchema::created (read/fate.h). Say that it was dropped by edit D and is added by edit A.
+// FamilySchema::created (read/cell_judge.h). Say that it was dropped by edit D and is added by edit
+// A.
 //   1. No tablet takes a write to the family between the installation of D and that of A. So every
 //      old cell of a tablet, those still on their way to the disk included, has a stamp that the
 //      tablet had given out when D was installed, which is before A was planned.

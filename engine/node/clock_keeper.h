@@ -125,13 +125,13 @@ class ClockKeeper {
   bool asked_ = false;  // since the last anchor
   bool missing_ = false;
   bool stands_ = false;
-  bool told_ = false;     // that an anchor is missing
-  int64_t told_us_ = 0;   // when the log said last by how much time lags; 0: it has not
-  int64_t tried_us_ = 0;  // the last renewal, by the timers
-  Notify wake_;           // the loop
-  Notify moved_;          // who waits in catch_up()
-  Timer timer_;           // the next renewal
-  Timer patience_;        // of the one that is under way
+  bool told_ = false;        // that an anchor is missing
+  int64_t told_us_ = 0;      // when the log said last by how much time lags; 0: it has not
+  int64_t tried_us_ = 0;     // the last renewal, by the timers
+  ConditionVariable wake_;   // the loop
+  ConditionVariable moved_;  // who waits in catch_up()
+  Timer timer_;              // the next renewal
+  Timer patience_;           // of the one that is under way
   Gate running_{"clock keeper"};
 };
 

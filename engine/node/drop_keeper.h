@@ -44,7 +44,7 @@ class DropKeeper {
   bool stopping_ = false;
   bool failed_ = false;  // the last attempt did: said once
   int64_t not_before_us_ = 0;
-  Notify wake_;
+  ConditionVariable wake_;
   Timer timer_;
   Gate running_{"drop keeper"};
 };

@@ -210,8 +210,8 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   ManifestStore& manifest_;
   Mailboxes& mailboxes_;
   OldLogs old_logs_;
-  BlobReaper home_reaper_;  // for blobs that several shards have held
-  SharedBlobs shared_blobs_;
+  ObsoleteBlobDeleter home_reaper_;  // for blobs that several shards have held
+  BlobRefCounts shared_blobs_;
   ClockKeeper clock_;
   std::vector<AskedClock> asked_clocks_;  // by shard
   std::vector<std::unique_ptr<ShardPart>> parts_;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/gc/reclaim_part.h"
+#include "engine/gc/shard_reclaim.h"
 #include "engine/node/node_impl.h"
 
 namespace cellar::engine {
@@ -64,7 +64,7 @@ class Sum {
     by_id_[table.id] = report_.tables.size() - 1;
   }
 
-  void add_shard(ReclaimPart part) {
+  void add_shard(ShardReclaim part) {
     ReclaimFigures& shard = report_.shards.emplace_back();
     for (const auto& [tablet, figures] : part.figures) {
       shard.add(figures);
@@ -123,8 +123,8 @@ Async<Result<ReclaimReport>> NodeImpl::reclaim_report(ShardId from, ReclaimQuest
     }
   }
   for (uint32_t i = 0; i < shards(); ++i) {
-    auto there = [this, &ids, shard = ShardId{i}, files = question.files]() -> Async<ReclaimPart> {
-      ReclaimPart found = co_await part(shard).engine.reclaim_part(ids[shard.value()], files);
+    auto there = [this, &ids, shard = ShardId{i}, files = question.files]() -> Async<ShardReclaim> {
+      ShardReclaim found = co_await part(shard).engine.shard_reclaim(ids[shard.value()], files);
       if (shard == kHomeShard) add_kept_files(home_reaper_, found.pinned);
       co_return found;
     };

@@ -227,7 +227,7 @@ struct Reshape::SealRace {
   const Reshaping& reshaping;
   std::optional<Result<std::vector<SealedTablet>>> sealed;
   bool is_late = false;
-  Notify moved;
+  ConditionVariable moved;
   Timer limit;
 };
 

@@ -9,7 +9,8 @@
 //   2. hold      the maps say `held`: routers keep new writes waiting. Then each shard makes one
 //                round trip to the parents' shard; a mailbox keeps the order of a pair, so every
 //                write that was handed over before has been submitted by then.
-//   3. seal      parents refuse writes, come to rest and flush the little there is (seal.h). Takes
+//   3. seal      parents refuse writes, come to rest and flush the little there is
+//   (shard_reshape.h). Takes
 //                at most kHoldUs, or the reshape is given up.
 //   4. stage     the children are opened beside their parents, for nobody to see.
 //   5. edit      one edit of the manifest: parents out, children in, with their tables, their place
@@ -32,7 +33,7 @@
 //      the children's shard is raised to that of the parents' before a child answers a read, and
 //      again once the parents answer none.
 //   5. A blob that parents name is counted for the children before any of them serves
-//      (shared_blobs.h), and for a parent until its last reader is gone.
+//      (obsolete_blobs.h), and for a parent until its last reader is gone.
 //
 // Failure. Before 5, and when 5 is refused: parents take writes again, nothing has happened. When 5
 // may or may not have gone through, every shard stops its writes, as after every edit of unknown

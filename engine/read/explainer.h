@@ -19,8 +19,8 @@
 #include <string>
 
 #include "engine/model/schema.h"
+#include "engine/read/cell_judge.h"
 #include "engine/read/cell_watch.h"
-#include "engine/read/fate.h"
 
 namespace cellar::engine {
 
@@ -32,12 +32,12 @@ class Explainer final : public CellWatch {
 
   void attach(const RangeDeletes& ranges) override;
   void begin_row(Bytes key, CommitStamp at, int64_t now_us) override;
-  bool entry(Bytes key, Bytes value, Fate fate, CellNote& note) override;
+  bool entry(Bytes key, Bytes value, CellState fate, CellNote& note) override;
   bool gives_dead() const override { return include_dead_; }
 
  private:
-  bool replaced(Fate fate);
-  void explain(Fate end, CellNote& note);
+  bool replaced(CellState fate);
+  void explain(CellState end, CellNote& note);
   void name_clause(CellNote& note);
 
   const TableSchema& schema_;
@@ -45,8 +45,8 @@ class Explainer final : public CellWatch {
   const TableRetention rules_;
   std::optional<TableSchema> undone_;  // set if a change may be undone
   std::optional<TableRetention> undone_rules_;
-  std::optional<FateJudge> judge_;  // judges as of the end of time
-  std::optional<FateJudge> undone_judge_;
+  std::optional<CellJudge> judge_;  // judges as of the end of time
+  std::optional<CellJudge> undone_judge_;
   uint64_t column_ = 0;  // column and timestamp of the last cell visible to the reader
   int64_t timestamp_us_ = 0;
   bool has_last_ = false;

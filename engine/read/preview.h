@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "engine/model/schema.h"
+#include "engine/read/cell_judge.h"
 #include "engine/read/cell_watch.h"
-#include "engine/read/fate.h"
 
 namespace cellar::engine {
 
@@ -35,7 +35,7 @@ class PreviewWatch final : public CellWatch {
 
   void attach(const RangeDeletes& ranges) override;
   void begin_row(Bytes key, CommitStamp at, int64_t now_us) override;
-  bool entry(Bytes key, Bytes value, Fate fate, CellNote& note) override;
+  bool entry(Bytes key, Bytes value, CellState fate, CellNote& note) override;
   bool gives_dead() const override { return false; }
   // The change has its own time.
   int64_t not_before_us() const override { return rules_.not_before_us(); }
@@ -45,7 +45,7 @@ class PreviewWatch final : public CellWatch {
  private:
   const TableSchema& after_;
   const TableRetention rules_;
-  std::optional<FateJudge> judge_;
+  std::optional<CellJudge> judge_;
   bool row_loses_ = false;
   PreviewCount count_;
 };

@@ -97,9 +97,9 @@ RowReader::Outcome RowReader::give(const Request& request, CellSink& sink, uint6
   int64_t left = kMostEntries;
   uint32_t unwanted = 0;
   for (bool pause = false;;) {
-    const Fate fate = judge_.judge(at_->key(), at_->value());
-    if (fate == Fate::malformed) return Outcome::handed_over;
-    if (fate == Fate::token) break;  // only tokens follow
+    const CellState fate = judge_.judge(at_->key(), at_->value());
+    if (fate == CellState::malformed) return Outcome::handed_over;
+    if (fate == CellState::token) break;  // only tokens follow
     if (judge_.kind() == EntryKind::cell) {
       if (column != judge_.column_number()) {
         column = judge_.column_number();
@@ -107,7 +107,7 @@ RowReader::Outcome RowReader::give(const Request& request, CellSink& sink, uint6
         unwanted = 0;
       }
       const bool wanted = all || select.look(judge_.timestamp_us()) == CellSelect::Verdict::take;
-      if (wanted && fate == Fate::visible) {
+      if (wanted && fate == CellState::visible) {
         const CellView cell{judge_.row(), judge_.family(), judge_.qualifier(),
                             judge_.timestamp_us(), judge_.value().value};
         select.took();

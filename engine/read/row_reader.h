@@ -11,9 +11,10 @@
 //     }
 //   }
 //
-// It judges entries like the cursor (fate.h, cell_select.h) and reads the same sources. Handed over
-// are rows that lack a block, have more than kMostEntries entries or so many unwanted ones that
-// seeking pays, are covered by a row-range delete, or are malformed (the cursor reports that).
+// It judges entries like the cursor (cell_judge.h, cell_select.h) and reads the same sources.
+// Handed over are rows that lack a block, have more than kMostEntries entries or so many unwanted
+// ones that seeking pays, are covered by a row-range delete, or are malformed (the cursor reports
+// that).
 //
 // One shard. Keeps data about the schema's families from row to row; no source stays pinned between
 // two calls.
@@ -26,7 +27,7 @@
 #include "engine/iter/merging_iterator.h"
 #include "engine/model/read_spec.h"
 #include "engine/model/schema.h"
-#include "engine/read/fate.h"
+#include "engine/read/cell_judge.h"
 #include "engine/read/row_start.h"
 #include "engine/read/source.h"
 #include "engine/sstable/read_window.h"
@@ -70,7 +71,7 @@ class RowReader {
 
   const TableRetention& retention_;
   const RangeDeletes no_ranges_;
-  FateJudge judge_;
+  CellJudge judge_;
   IteratorArena iterators_;
   MergingIterator merge_;
   EntryIterator* at_ = nullptr;  // the only source with the row, or merge_

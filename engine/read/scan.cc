@@ -17,7 +17,7 @@ constexpr int64_t kSeekCost = 8;
 
 // The least key after the current one at which the filter may want something.
 std::string next_wanted(const CompiledFilter& filter, ColumnVerdict verdict,
-                        const FateJudge& judge) {
+                        const CellJudge& judge) {
   std::string target;
   switch (verdict) {
     case ColumnVerdict::skip_column:
@@ -292,12 +292,12 @@ Step ScanCursor::take_entry(CellSink& sink, bool same_column) {
   --slice_left_;
   place_ = Place::in_row;
   const Bytes key = merge_.key();
-  const Fate fate =
+  const CellState fate =
       same_column ? judge_.judge_in_column(key, merge_.value()) : judge_.judge(key, merge_.value());
-  if (fate == Fate::malformed)
+  if (fate == CellState::malformed)
     return fail_with(
         Error(Errc::data_loss, fmt::format("entry '{}' is malformed", escape_bytes(key))));
-  bool given = fate == Fate::visible;
+  bool given = fate == CellState::visible;
   if constexpr (kNotes) {
     if (setup_.watch) given = setup_.watch->entry(key, merge_.value(), fate, note_);
   }
@@ -307,7 +307,7 @@ Step ScanCursor::take_entry(CellSink& sink, bool same_column) {
     return Step::ready;
   }
   // Only tokens follow a token.
-  if (fate == Fate::token) return skip_to(row_prefix_end(row_prefix_.view()));
+  if (fate == CellState::token) return skip_to(row_prefix_end(row_prefix_.view()));
   return merge_.next();
 }
 

@@ -55,9 +55,9 @@
 #include "engine/iter/merging_iterator.h"
 #include "engine/model/read_spec.h"
 #include "engine/model/schema.h"
+#include "engine/read/cell_judge.h"
 #include "engine/read/cell_select.h"
 #include "engine/read/cell_watch.h"
-#include "engine/read/fate.h"
 #include "engine/read/range_deletes.h"
 #include "engine/read/row_start.h"
 #include "engine/read/scan_ranges.h"
@@ -212,7 +212,7 @@ class ScanCursor {
   std::optional<TableRetention> own_retention_;
   RangeDeletes range_deletes_;
   size_t range_delete_count_ = SIZE_MAX;
-  FateJudge judge_;
+  CellJudge judge_;
   CellSelect select_;
   const bool all_cells_;  // select_ takes all living cells
   std::optional<RowFilter> filter_;

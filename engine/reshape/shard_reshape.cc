@@ -104,7 +104,7 @@ std::vector<std::unique_ptr<Tablet>> ShardReshape::take_out(const std::vector<Ta
     const auto it = tablets_.find(id);
     gone.push_back(std::move(it->second));
     tablets_.erase(it);
-    gone.back()->condemn();
+    gone.back()->mark_obsolete();
     if (shard_.compacting == gone.back().get()) shard_.compaction->cancel();
   }
   return gone;
@@ -166,7 +166,7 @@ Async<Result<void>> come_to_rest(Tablet& tablet) {
   co_await tablet.commits().drained();
   CO_TRY_VOID(co_await flush_tablet(tablet));
   co_await tablet.begin_drop();
-  if (!tablet.sealing() || tablet.condemned() || tablet.has_unflushed()) {
+  if (!tablet.sealing() || tablet.obsolete() || tablet.has_unflushed()) {
     co_return fail(Errc::aborted, "the seal of tablet {} was called off", tablet.id());
   }
   co_return Result<void>{};

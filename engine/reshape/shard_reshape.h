@@ -29,7 +29,7 @@ class ShardReshape {
   Async<Result<void>> settle(TabletId id);
   Result<std::string> split_row(TabletId id) const;
   Result<std::vector<TableItem>> tables_of(TabletId id) const;
-  // See seal.h. All or none; `ranges` are the children's.
+  // See shard_reshape.h. All or none; `ranges` are the children's.
   Async<Result<std::vector<SealedTablet>>> seal(std::vector<TabletId> ids,
                                                 std::vector<KeyRange> ranges);
   void unseal(const std::vector<TabletId>& ids);
@@ -65,7 +65,7 @@ class ShardReshape {
 // Sealing: a tablet stops taking writes and comes to rest, so that a reshape (reshape.h) may put
 // other tablets in its place. Reads go on.
 //
-// Order: conditions under way finish (row_conditions.h), writes are refused, commits on their way
+// Order: conditions under way finish (row_lock_table.h), writes are refused, commits on their way
 // become visible, what is in memory is flushed, and the edit lock is taken: from here on nothing of
 // the tablet changes, in memory or on disk, until it is unsealed or gone.
 

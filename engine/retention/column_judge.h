@@ -37,9 +37,9 @@
 #include <vector>
 
 #include "engine/model/key.h"
+#include "engine/retention/cell_state.h"
 #include "engine/retention/delete_sweep.h"
 #include "engine/retention/family_retention.h"
-#include "engine/retention/fate.h"
 #include "engine/retention/timeline.h"
 
 namespace cellar::engine {
@@ -60,14 +60,14 @@ class ColumnJudge {
 
   // `deleted`: a later delete covers the cell. Returns visible, overwritten, deleted, expired or
   // ruled_out. REQUIRES: key order.
-  Fate judge(const Cell& cell, bool deleted) {
+  CellState judge(const Cell& cell, bool deleted) {
     if (exact_ || deleted || alive_ >= threshold(cell) || last_timestamp_us_ == cell.timestamp_us)
       return judge_slowly(cell, deleted);
     expiring_ |= cell.expire_at_us != kNoExpiry;
     last_timestamp_us_ = cell.timestamp_us;
     seen_.push_back(cell);
     rank_ = alive_++;
-    return Fate::visible;
+    return CellState::visible;
   }
 
   // When the last cell died; kNever: it is alive now. REQUIRES: exact().
@@ -89,8 +89,8 @@ class ColumnJudge {
       return all_alive_ && now_us_ <= cell.expire_at_us ? young_rank_ : 0;
     return by_age_ ? family_->rule().rank_at(now_us_ - cell.timestamp_us) : young_rank_;
   }
-  Fate judge_slowly(const Cell& cell, bool deleted);
-  Fate replay(const Cell& cell);
+  CellState judge_slowly(const Cell& cell, bool deleted);
+  CellState replay(const Cell& cell);
   void go_exact();
   Instant first_due(const Cell& cell, Instant to) const;
 

@@ -14,7 +14,7 @@
 //      that starts when the window no longer matters.
 //
 // Bytes are file bytes: counts before compression are scaled. Cells killed by newer tables are not
-// included (reclaim_view.h estimates those by samples).
+// included (reclaim_estimate.h estimates those by samples).
 #pragma once
 
 #include <cstdint>

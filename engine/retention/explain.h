@@ -2,7 +2,7 @@
 // `explain` and `include_dead` (SEMANTICS 6).
 //
 // When: cells are judged as of the end of time with all families counting
-// (TableRetention::counted), so that FateJudge knows when each cell dies. Why: the node of the rule
+// (TableRetention::counted), so that CellJudge knows when each cell dies. Why: the node of the rule
 // that was due then.
 #pragma once
 

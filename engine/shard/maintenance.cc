@@ -284,7 +284,7 @@ Async<Maintenance::Turn> Maintenance::next_to_reclaim() {
   for (const TabletId id : ids) {
     const auto it = tablets_.find(id);
     if (it == tablets_.end()) continue;  // gone while others were looked at
-    ReclaimOutlook& outlook = reclaim_outlook(*it->second);
+    ReclaimForecast& outlook = reclaim_forecast(*it->second);
     const bool looks = outlook.is_stale(*it->second);
     if (looks) (void)outlook.slack_out_us(*it->second);
     if (looks && ++looked_at % kReclaimLooks == 0) co_await yield_now();

@@ -47,7 +47,7 @@ class Maintenance {
   // Appended bytes after which the length of the log is looked at.
   static constexpr uint64_t kLogCheckBytes = 1u << 20;
   // Reclaiming looks again after so long at most, for trusted time may lag behind the timers'; and
-  // not sooner than after the least. When a tablet is tried again: reclaim_attempt.h.
+  // not sooner than after the least. When a tablet is tried again: reclaim_state.h.
   static constexpr int64_t kMostReclaimWaitUs = 600'000'000;
   static constexpr int64_t kLeastReclaimWaitUs = 100'000;
   // Of the shortest reclaim_within of the shard's tables, a look; and at least so long apart.
@@ -89,7 +89,7 @@ class Maintenance {
   struct LoopState {
     LoopState(Timers& timers) : retry(timers, &LoopState::on_timer, this) {}
     static void on_timer(void* self) { static_cast<LoopState*>(self)->wake.notify_all(); }
-    Notify wake;
+    ConditionVariable wake;
     Timer retry;
     int64_t not_before_us = 0;
   };

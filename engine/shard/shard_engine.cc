@@ -40,7 +40,7 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
                .options = setup_.options,
                .blobs = env.blobs,
                .manifest = ManifestClient(setup_.mailbox, setup_.manifest),
-               .blob_ends = BlobEnds(reaper_, setup_.shared_blobs, setup_.mailbox),
+               .blob_ends = ObsoleteBlobs(reaper_, setup_.shared_blobs, setup_.mailbox),
                .loader = loader_,
                .ids = SessionBlobIds(setup_.session, setup_.shard, setup_.ask_session),
                .memtables = {},

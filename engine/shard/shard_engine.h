@@ -26,7 +26,7 @@
 
 namespace cellar::engine {
 
-struct ReclaimPart;
+struct ShardReclaim;
 
 struct ShardRecovery {
   std::vector<RecoveredTablet> tablets;
@@ -40,10 +40,10 @@ class ShardEngine final : public Engine, private TabletWatcher {
     uint32_t shards = 1;
     EngineOptions options;
     SessionEpoch session;
-    Mailbox& mailbox;           // this shard's
-    ManifestStore& manifest;    // shard 0's
-    OldLogs& old_logs;          // shard 0's
-    SharedBlobs& shared_blobs;  // shard 0's
+    Mailbox& mailbox;             // this shard's
+    ManifestStore& manifest;      // shard 0's
+    OldLogs& old_logs;            // shard 0's
+    BlobRefCounts& shared_blobs;  // shard 0's
     TokenWindow tokens;
     std::function<void()> ask_session;  // see SessionBlobIds
     std::optional<Error> read_only{};   // why nothing may be written; see Node::open_read_only()
@@ -93,14 +93,14 @@ class ShardEngine final : public Engine, private TabletWatcher {
   void cancel_drop(const std::vector<TabletId>& ids);
   Async<void> finish_drop(std::vector<TabletId> ids);
   ShardReshape& reshape() { return reshape_; }
-  BlobReaper& reaper() { return reaper_; }
+  ObsoleteBlobDeleter& reaper() { return reaper_; }
   SessionBlobIds& blob_ids() { return context_.ids; }
   // Of those that are here, in the order asked for; of the descriptor only the id. Yields now and
   // then.
   // shard_figures.cc
   Async<std::vector<TabletFigures>> figures(std::vector<TabletId> ids);
   // Of those that are here and stay; `files`: so many of the worst are told, 0: none.
-  Async<ReclaimPart> reclaim_part(std::vector<TabletId> ids, size_t files);
+  Async<ShardReclaim> shard_reclaim(std::vector<TabletId> ids, size_t files);
   // Likewise.
   std::vector<TabletContents> contents(const std::vector<TabletId>& ids) const;
   // As open_scan, with a watch. ABORTED also where the tablet goes by another version of the
@@ -131,7 +131,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
 
   Setup setup_;
   LogStore& logs_;
-  BlobReaper reaper_;
+  ObsoleteBlobDeleter reaper_;
   BlockCache cache_;
   BlockLoader loader_;
   ShardContext context_;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "engine/gc/reclaim_part.h"
-#include "engine/gc/reclaim_situation.h"
+#include "engine/gc/reclaim_snapshot.h"
 #include "engine/gc/reclaim_state.h"
+#include "engine/gc/shard_reclaim.h"
 #include "engine/shard/shard_engine.h"
 #include "engine/tablet_figures.h"
 
@@ -45,7 +45,7 @@ uint64_t zstd_bytes_of(const Tablet& tablet) {
 
 TabletFigures figures_of(Tablet& tablet) {
   TabletFigures figures;
-  static_cast<ReclaimFigures&>(figures) = reclaim_outlook(tablet).figures(tablet);
+  static_cast<ReclaimFigures&>(figures) = reclaim_forecast(tablet).figures(tablet);
   figures.tablet.id = tablet.id();
   for (const auto& memtable : tablet.version().memtables) {
     figures.unflushed_bytes += memtable->entries.content_bytes();
@@ -123,7 +123,7 @@ Async<std::vector<TabletFigures>> ShardEngine::figures(std::vector<TabletId> ids
   for (TabletId id : ids) {
     const auto it = tablets_.find(id);
     if (it == tablets_.end()) continue;  // moved or gone meanwhile
-    cost += reclaim_outlook(*it->second).is_stale(*it->second) ? kLookCost : 1;
+    cost += reclaim_forecast(*it->second).is_stale(*it->second) ? kLookCost : 1;
     all.push_back(figures_of(*it->second));
     if (cost < kCostOfTurn) continue;
     cost = 0;
@@ -132,20 +132,20 @@ Async<std::vector<TabletFigures>> ShardEngine::figures(std::vector<TabletId> ids
   co_return all;
 }
 
-Async<ReclaimPart> ShardEngine::reclaim_part(std::vector<TabletId> ids, size_t files) {
-  ReclaimPart part(files);
+Async<ShardReclaim> ShardEngine::shard_reclaim(std::vector<TabletId> ids, size_t files) {
+  ShardReclaim part(files);
   size_t looked_at = 0;
   for (const TabletId id : ids) {
     if (++looked_at % kLooks == 0) co_await yield_now();
     const auto it = tablets_.find(id);
     if (it == tablets_.end()) continue;  // moved or gone meanwhile
     Tablet& tablet = *it->second;
-    part.figures.emplace_back(id, reclaim_outlook(tablet).figures(tablet));
+    part.figures.emplace_back(id, reclaim_forecast(tablet).figures(tablet));
     if (files == 0) continue;
     add_cut_tables(tablet, part.cut);
     if (!has_something_to_tell(part.figures.back().second)) continue;
-    const ReclaimView view = reclaim_view(tablet);
-    for (ReclaimFile& file : reclaim_reasons(reclaim_situation(tablet, view))) {
+    const ReclaimEstimate view = reclaim_estimate(tablet);
+    for (ReclaimFile& file : reclaim_reasons(reclaim_snapshot(tablet, view))) {
       part.files.add(std::move(file));
     }
   }

@@ -126,7 +126,7 @@ class BlockLoader {
   bool large_under_way_ = false;
   std::deque<std::unique_ptr<BlockLoad>> large_;  // large loads waiting for their turn
   size_t tells_under_way_ = 0;
-  Notify became_idle_;
+  ConditionVariable became_idle_;
   absl::flat_hash_map<BlobId, DictionaryRef> dictionaries_;
   std::unique_ptr<ZstdUnpacker>
       zstd_;  // made for the first block that needs it; charged to the cache

@@ -39,7 +39,7 @@ struct TableMeta {
   CommitStamp min_stamp = kMaxStamp;  // over entries and range deletes
   CommitStamp max_stamp;
   TimeBounds bounds;  // of entries and range deletes
-  // Every cell committed at or before this was alive then (retention/merge_cut.h); 0: unknown.
+  // Every cell committed at or before this was alive then (retention/drop_policy.h); 0: unknown.
   CommitStamp settled;
   CellProfile profile;        // of its cells
   BlockHandle column_filter;  // size 0: none

@@ -38,7 +38,7 @@ class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thre
  public:
   static constexpr uint64_t kStepBytes = 2u << 20;
   static constexpr double kLeastShare = 0.1;
-  // Approximate size of the tables removed at once (BlobReaper::kAtOnce).
+  // Approximate size of the tables removed at once (ObsoleteBlobDeleter::kAtOnce).
   static constexpr uint64_t kFullBacklogBytes = uint64_t{2} << 30;
   // A step counts for at most this; the rest was other work.
   static constexpr int64_t kMostStepUs = 50'000;
@@ -57,7 +57,7 @@ class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thre
   // Other work uses the disk from now on.
   void begin_rests() { rests_ = timers_ != nullptr; }
   // No other work uses the disk any more.
-  void hurry() {
+  void boost() {
     rests_ = false;
     woken_.notify_all();
   }
@@ -104,7 +104,7 @@ class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thre
   bool rests_ = false;
   uint64_t waiting_bytes_ = 0;
   AsyncMutex one_;
-  Notify woken_;
+  ConditionVariable woken_;
 };
 using FileRemovalRef = boost::intrusive_ptr<FileRemoval>;
 

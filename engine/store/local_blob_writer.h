@@ -74,7 +74,7 @@ class LocalBlobWriter final : public BlobWriter {
   uint64_t written_ = 0;  // submitted so far
   uint64_t size_ = 0;
   std::optional<Error> error_;  // the first error; nothing is written after it
-  Notify completed_;
+  ConditionVariable completed_;
 };
 
 }  // namespace cellar::engine

@@ -38,7 +38,7 @@ Async<void> LogSegments::stop() {
   start_spare_retry_.cancel();
   work_.set();
   co_await stopped_.wait();
-  removal_->hurry();
+  removal_->boost();
   while (removing_ > 0) co_await removed_.wait();
   for (auto& [number, segment] : files_) {
     auto closed = co_await segment.file->close();

@@ -102,7 +102,7 @@ class LogSegments {
   size_t removing_ = 0;
   Event work_;
   Event stopped_;
-  Notify removed_;
+  ConditionVariable removed_;
   Timer retry_;
   StartSpare start_spare_;
   bool start_spare_due_ = true;

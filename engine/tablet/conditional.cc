@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "engine/filter/compiled_filter.h"
+#include "engine/read/cell_judge.h"
 #include "engine/read/cell_watch.h"
-#include "engine/read/fate.h"
 #include "engine/retention/explain.h"
 #include "engine/tablet/tablet.h"
 #include "io/base/check.h"
@@ -126,7 +126,7 @@ Error changed_meanwhile(Bytes row) {
 
 // The row is read: what follows from it.
 void settle(Tablet& tablet, ConditionalWrite& write, RowReading& reading) {
-  if (tablet.condemned()) {
+  if (tablet.obsolete()) {
     return finish(write, Error(Errc::aborted, fmt::format("tablet {} is gone", tablet.id())));
   }
   if (const TokenLookup* known = reading.known()) return answer_again(tablet, write, *known);
@@ -229,9 +229,9 @@ class FirstDeath final : public CellWatch {
     const bool begun = judge_->begin_row(key, at, kEndOfTimeUs);
     CHECK(begun, "a row that one judge could begin, the other could not");
   }
-  bool entry(Bytes key, Bytes value, Fate fate, CellNote& /*note*/) override {
+  bool entry(Bytes key, Bytes value, CellState fate, CellNote& /*note*/) override {
     (void)judge_->judge(key, value);
-    if (fate != Fate::visible) return false;
+    if (fate != CellState::visible) return false;
     first_ = std::min(first_, judge_->died());
     return true;
   }
@@ -243,7 +243,7 @@ class FirstDeath final : public CellWatch {
  private:
   const TableSchema& schema_;
   const TableRetention rules_;
-  std::optional<FateJudge> judge_;  // as of the end of time
+  std::optional<CellJudge> judge_;  // as of the end of time
   Instant first_ = kNever;
 };
 

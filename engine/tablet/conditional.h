@@ -3,7 +3,7 @@
 //
 //   begin: checked; the row is read as of the tablet's last stamp, in one plain call
 //     everything in memory -> the commit, in the same call
-//     blocks missing       -> the row is open (row_conditions.h); load, read on; then the commit;
+//     blocks missing       -> the row is open (row_lock_table.h); load, read on; then the commit;
 //                             the row is closed
 //
 // Why it is atomic. Every write to the row since the reading began waits behind the open row, so

@@ -30,10 +30,10 @@ size_t allowed_of(const std::vector<TabletRun>& runs, bool by_windows, const Eng
                   size_t width) {
   std::vector<uint64_t> bytes;
   for (const TabletRun& run : runs) bytes.push_back(bytes_of(run));
-  const size_t levelled = allowed_runs(bytes, width);
-  if (!by_windows) return levelled;
+  const size_t tiered = allowed_runs(bytes, width);
+  if (!by_windows) return tiered;
   const uint64_t all = std::accumulate(bytes.begin(), bytes.end(), uint64_t{0});
-  return allowed_time_runs(all, options.memtable_bytes / kLeastPart, levelled, width);
+  return allowed_time_runs(all, options.memtable_bytes / kLeastPart, tiered, width);
 }
 
 std::optional<RunWindow> pick_among(const RunShapes& shapes, std::span<const TimedRun> runs) {

@@ -22,7 +22,7 @@ struct RunShapes {
   std::vector<bool> damaged;   // cannot be merged, and stands between those on either side
   size_t width = 0;            // of a merge
   size_t allowed = 0;
-  int64_t window_us = 0;  // 0: levelled
+  int64_t window_us = 0;  // 0: tiered
 };
 
 // `compaction` as compaction_of() says; `blocks_bytes`: what the open blocks of a merge may take.

@@ -76,7 +76,7 @@ struct ShardContext {
   EngineOptions options;
   BlobStore& blobs;
   ManifestClient manifest;
-  BlobEnds blob_ends;
+  ObsoleteBlobs blob_ends;
   BlockLoader& loader;
   SessionBlobIds ids;
   MemtableGauge memtables;

@@ -144,7 +144,7 @@ RangeDelete Tablet::clip(const RangeDelete& range) const {
 
 Result<void> Tablet::check_serving() const {
   if (shard_.is_stopped()) return std::unexpected(read_only_error(shard_));
-  if (condemned_) return std::unexpected(tablet_is_gone(id_));
+  if (obsolete_) return std::unexpected(tablet_is_gone(id_));
   if (refuses_writes_) return std::unexpected(tablet_is_reshaped(id_));
   return {};
 }
@@ -401,7 +401,7 @@ void Tablet::compacted(const std::vector<Ref<TabletTable>>& inputs,
   publish(std::move(runs));
   renew_retention();
   const int64_t now_us = shard_.runtime.clock.now_us();
-  for (const Ref<TabletTable>& input : inputs) input->condemn(schema().id, id_, now_us);
+  for (const Ref<TabletTable>& input : inputs) input->mark_obsolete(schema().id, id_, now_us);
 }
 
 // ---- altering the table
@@ -474,14 +474,14 @@ void Tablet::share_tables() {
   }
 }
 
-void Tablet::condemn() {
-  condemned_ = true;
+void Tablet::mark_obsolete() {
+  obsolete_ = true;
   facts_->newest = nullptr;
   if (shard_.log) shard_.log_deaths.note(shard_.log->end(), log_clear_us());
   retire_version();
   const int64_t now_us = shard_.runtime.clock.now_us();
   for (const TabletRun& run : version_->runs) {
-    for (const Ref<TabletTable>& table : run.tables) table->condemn(schema().id, id_, now_us);
+    for (const Ref<TabletTable>& table : run.tables) table->mark_obsolete(schema().id, id_, now_us);
   }
   drop_lock_.reset();
 }

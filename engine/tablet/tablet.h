@@ -35,7 +35,7 @@
 #include "engine/version/version.h"
 #include "engine/wal/replay.h"
 #include "engine/write/commit_queue.h"
-#include "engine/write/row_conditions.h"
+#include "engine/write/row_lock_table.h"
 #include "io/loop/event.h"
 #include "io/loop/gate.h"
 
@@ -91,7 +91,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
                                const Clock* clock);
 
   // ---- for conditional.cc ----
-  RowConditions& conditions() { return conditions_; }
+  RowLockTable& conditions() { return conditions_; }
   // That a commit would get now.
   CommitStamp next_stamp() const;
   // Appends a validated write under a stamp from next_stamp() of the same call; `judged` by the
@@ -143,7 +143,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // A full merge that was planned under this version of the schema is installed.
   void orphans_merged_away(uint64_t schema_version);
 
-  // ---- sealing (seal.h)
+  // ---- sealing (shard_reshape.h)
   void set_sealing(bool yes) { sealing_ = yes; }
   bool sealing() const { return sealing_; }
   // Writes are ABORTED; the server keeps them waiting until it knows where they go.
@@ -157,10 +157,10 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   Async<void> begin_drop();  // waits for the edit under way
   void cancel_drop() { drop_lock_.reset(); }
   // The manifest does not name the tablet any more: its blobs go when the last reader lets go.
-  void condemn();
-  bool condemned() const { return condemned_; }
+  void mark_obsolete();
+  bool obsolete() const { return obsolete_; }
 
-  // Other tablets name its tables, too, and SharedBlobs knows; before condemn().
+  // Other tablets name its tables, too, and BlobRefCounts knows; before condemn().
   void share_tables();
 
   // ---- figures ----
@@ -172,7 +172,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // How long a dead cell may lie before it is overdue: reclaim_within and the margin.
   int64_t reclaim_grace_us() const;
   uint64_t publications() const { return publications_; }  // of versions
-  // Which way of merging is at work: levelled or time_window.
+  // Which way of merging is at work: tiered or time_window.
   Compaction compaction() const { return compaction_; }
   // Its runs as merging sees them now.
   RunShapes run_shapes() const;
@@ -223,22 +223,22 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   Ref<const SchemaSnapshot> schema_;
   Ref<const SchemaSnapshot> coming_;  // with the rules that are about to be in force; else null
   bool rules_are_coming_ = false;
-  Notify rules_moved_;
+  ConditionVariable rules_moved_;
   CommitStamp last_stamp_;
   CommitStamp last_commit_;
   FlowControl::Writers writers_;
   CommitQueue commits_;
-  RowConditions conditions_{*this};
+  RowLockTable conditions_{*this};
   RangeTokens range_tokens_;
   Ref<TabletMemtable> active_;              // null until the first commit after a freeze
   std::deque<Ref<TabletMemtable>> frozen_;  // oldest first
   Ref<Version> version_;
-  int64_t next_unread_us_ = INT64_MAX;  // when its sources may be fewer (unread_tables.h)
+  int64_t next_unread_us_ = INT64_MAX;  // when its sources may be fewer (version.h)
   std::string payload_;                 // scratch of submit
   std::vector<Mutation> canonical_;
   bool replayed_ = false;
   bool full_reported_ = false;
-  bool condemned_ = false;
+  bool obsolete_ = false;
   bool hidden_ = false;
   bool refuses_writes_ = false;
   uint64_t reads_ = 0;

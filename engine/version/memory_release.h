@@ -31,7 +31,7 @@ class MemoryRelease {
 
  private:
   Blocks blocks_;
-  Notify taken_;
+  ConditionVariable taken_;
 };
 
 }  // namespace cellar::engine

@@ -1,7 +1,7 @@
 // TabletTable: a table on disk as one tablet has it: its slice, and the tablet's name for the blob.
 // Versions hold it. Condemned, because no manifest entry of this tablet names it any more, it gives
 // its name back when the last of them is gone: then the blob goes, or the count of those that name
-// it falls (shared_blobs.h).
+// it falls (obsolete_blobs.h).
 #pragma once
 
 #include <utility>
@@ -15,7 +15,7 @@ namespace cellar::engine {
 
 class TabletTable final : public ShardCounted<TabletTable> {
  public:
-  TabletTable(TableItem item, Ref<OpenTable> table, BlobEnds& ends)
+  TabletTable(TableItem item, Ref<OpenTable> table, ObsoleteBlobs& ends)
       : item_(std::move(item)),
         table_(std::move(table)),
         slice_(table_->reader(), item_.rows),
@@ -23,7 +23,7 @@ class TabletTable final : public ShardCounted<TabletTable> {
         end_(item_.meta.blob) {}
   ~TabletTable() {
     table_.reset();
-    if (!condemned_) return;
+    if (!obsolete_) return;
     ends_.gone(*this);
     if (item_.shared) {
       ends_.release_shared(end_);
@@ -41,27 +41,27 @@ class TabletTable final : public ShardCounted<TabletTable> {
   // next start.
   bool is_damaged() const { return slice_.table().damage() != nullptr; }
   const Error* damage() const { return slice_.table().damage(); }
-  // Another tablet is about to name the blob, and SharedBlobs knows.
+  // Another tablet is about to name the blob, and BlobRefCounts knows.
   void share() { item_.shared = true; }
   // Was of no version: nobody reads it.
-  void condemn() { condemned_ = true; }
+  void mark_obsolete() { obsolete_ = true; }
   // Was of that tablet until now; who still reads it pins it.
-  void condemn(TableId table, TabletId tablet, int64_t now_us) {
-    condemned_ = true;
+  void mark_obsolete(TableId table, TabletId tablet, int64_t now_us) {
+    obsolete_ = true;
     end_.table = table;
     end_.tablet = tablet;
     end_.bytes = item_.meta.file_bytes;
     end_.since_us = now_us;
-    ends_.condemned(*this, end_);
+    ends_.obsolete(*this, end_);
   }
 
  private:
   TableItem item_;
   Ref<OpenTable> table_;
   TableSlice slice_;
-  BlobEnds& ends_;
-  EndedBlob end_;
-  bool condemned_ = false;
+  ObsoleteBlobs& ends_;
+  ObsoleteBlob end_;
+  bool obsolete_ = false;
 };
 
 }  // namespace cellar::engine

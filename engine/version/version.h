@@ -119,7 +119,7 @@ struct Version final : ShardCounted<Version> {
   }
   std::vector<Ref<TabletMemtable>> memtables;  // newest first
   std::vector<TabletRun> runs;                 // newest first
-  ReadSources sources;  // of both, but for unread_tables.h; made once, for all cursors
+  ReadSources sources;  // of both, but for version.h; made once, for all cursors
   OldVersions* among = nullptr;
 };
 

@@ -48,7 +48,7 @@ class CommitQueue {
   Write* head_ = nullptr;
   Write* tail_ = nullptr;
   std::optional<Error> failure_;
-  Notify moved_;
+  ConditionVariable moved_;
 };
 
 }  // namespace cellar::engine

@@ -64,7 +64,7 @@ class LogDeaths {
   std::deque<Note> notes_;  // ends and times rise
   LogPosition end_ = kLogBegin;
   LogPosition taken_ = kLogBegin;
-  Notify changed_;
+  ConditionVariable changed_;
 };
 
 }  // namespace cellar::engine

@@ -7,15 +7,15 @@
 // with no mechanism of its own. Its value is the answer (model/token.h). Invariants:
 //
 //   1. Whoever finds the write applied finds its token, and the other way round: one commit.
-//   2. Nothing but its end takes a token away: no delete covers it (FateJudge), no merge leaves it
-//      out before (MergeCut::keeps_token), no table that holds one is dropped (dead_table.h).
+//   2. Nothing but its end takes a token away: no delete covers it (CellJudge), no merge leaves it
+//      out before (DropPolicy::keeps_token), no table that holds one is dropped (dead_table.h).
 //   3. No reader sees it: not a scan, a filter, a condition, a preview or an export.
 //   4. A token counts up to and including issued + window, by the trusted clock. What was issued
 //      longer ago is refused without looking, for it may have been forgotten. A client that gives
 //      the token another moment of issue does not change the first one's. A window that is raised
 //      is raised for what is issued from then on.
 //   5. The row is settled by one write at a time (conditional.h). A repetition that comes while the
-//      first is under way waits behind it where that reads from disk (row_conditions.h); otherwise
+//      first is under way waits behind it where that reads from disk (row_lock_table.h); otherwise
 //      it finds the entry in the memtable, and its answer waits until that commit is visible.
 //   6. What is refused commits nothing, and so is not remembered. A write that is applied but has
 //      nothing to change (a condition whose list is empty) commits its token alone.

@@ -1,5 +1,5 @@
-// Event, Notify and AsyncMutex: synchronisation of coroutines on one loop. They do not allocate; a
-// waiter's queue entry lives in its coroutine frame.
+// Event, ConditionVariable and AsyncMutex: synchronisation of coroutines on one loop. They do not
+// allocate; a waiter's queue entry lives in its coroutine frame.
 #pragma once
 
 #include <utility>
@@ -40,7 +40,7 @@ class Event {
 
 // Wakes the coroutines waiting at that moment and keeps no state. Wait in a loop that tests the
 // condition.
-class Notify {
+class ConditionVariable {
  public:
   bool notify_one() { return queue_.wake_one(); }
   void notify_all() { queue_.wake_all(); }

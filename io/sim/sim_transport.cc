@@ -44,8 +44,8 @@ class Pipe {
   }
   bool has_bytes() const { return !ready_.empty(); }
 
-  Notify arrived;  // the reader waits
-  Notify room;     // the writer waits
+  ConditionVariable arrived;  // the reader waits
+  ConditionVariable room;     // the writer waits
   bool ended = false;
   bool broken = false;
   bool reader_gone = false;
@@ -214,7 +214,7 @@ class SimListener final : public Listener {
   uint16_t port_;
   bool closed_ = false;
   std::deque<std::unique_ptr<ByteStream>> waiting_;
-  Notify arrived_;
+  ConditionVariable arrived_;
 };
 
 SimFabric::SimFabric(SimWorld& world, int64_t delay_us)

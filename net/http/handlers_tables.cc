@@ -54,7 +54,7 @@ json::value figures_value(const TableReading& of) {
 }
 
 std::string_view compaction_name(Compaction compaction) {
-  constexpr std::string_view kNames[] = {"automatic", "levelled", "time-window"};
+  constexpr std::string_view kNames[] = {"automatic", "tiered", "time-window"};
   return kNames[static_cast<size_t>(compaction)];
 }
 

@@ -53,7 +53,7 @@ class HttpListener {
   HttpService& service_;
   std::unique_ptr<Listener> listener_;
   std::unordered_set<HttpConnection*> connections_;
-  Notify left_;
+  ConditionVariable left_;
   Event accept_ended_;
   bool stopping_ = false;
   uint64_t accepted_ = 0;

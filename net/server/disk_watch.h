@@ -36,7 +36,7 @@ class DiskWatch {
   DiskRoom room_;
   bool short_ = false;  // last state logged
   bool stopping_ = false;
-  Notify wake_;
+  ConditionVariable wake_;
   Timer timer_;
   Event ended_;
 };

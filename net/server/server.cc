@@ -12,7 +12,7 @@
 #include "io/loop/descriptors.h"
 #include "io/loop/machine_memory.h"
 #include "net/server/access/slow_log.h"
-#include "net/server/config/exposure.h"
+#include "net/server/config/listen_policy.h"
 #include "net/server/requests/dispatch.h"
 
 namespace cellar::server {
@@ -64,7 +64,7 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options, const Clock
 
 Result<void> Server::open() {
   (void)raise_descriptor_limit();  // recovery opens every table
-  TRY_VOID(check_exposure(options_.listen, options_.security));
+  TRY_VOID(check_listen_policy(options_.listen, options_.security));
   TRY(policy_, security_files_.load());
   TRY_VOID(make_root_directory(options_.data_dir));
   TRY(io_, probe_io_backend(options_.io));
@@ -328,7 +328,7 @@ Result<void> Server::open_listeners() {
   }
   address_ = states_[0].listener->address();
   // The host name may have resolved to another kind of address.
-  TRY_VOID(check_exposure(address_, options_.security));
+  TRY_VOID(check_listen_policy(address_, options_.security));
   // Requests on every shard use these, so set them before the first connection is accepted.
   bound_connections();
   check_memory();

@@ -25,7 +25,7 @@
 #include "net/server/control/io_watch.h"
 #include "net/server/control/readiness.h"
 #include "net/server/control/reload.h"
-#include "net/server/control/reload_desk.h"
+#include "net/server/control/reload_queue.h"
 #include "net/server/disk_watch.h"
 #include "net/server/policy/security_files.h"
 #include "net/server/requests/backup_jobs.h"
@@ -62,7 +62,7 @@ class Server {
 
   // The queue of reload requests from shards. The main thread polls it and changes it through
   // on_home() only.
-  ReloadDesk& reloads() { return reloads_; }
+  ReloadQueue& reloads() { return reloads_; }
   // Runs `change` on the home shard and waits for it.
   void on_home(const std::function<void()>& change);
 
@@ -127,7 +127,7 @@ class Server {
   SecurityPolicy policy_;
   ExtraOps* extra_;
   Readiness* readiness_;
-  ReloadDesk reloads_;
+  ReloadQueue reloads_;
   NodeFacts facts_;
   IoBackendChoice io_;
   std::string address_;

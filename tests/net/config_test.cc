@@ -248,7 +248,7 @@ TEST(Toml, ValuesOfTheWrongKindAndBrokenTextAreRefused) {
   EXPECT_FALSE(apply_toml("shards = [", "x", options));
 }
 
-TEST(Units, ReadWhatTheyWrite) {
+TEST(Semaphore, ReadWhatTheyWrite) {
   for (const int64_t n : {1l, 1024l, 1536l, 1l << 30, 5l << 40}) {
     EXPECT_EQ(*parse_size(format_size(n)), n);
     EXPECT_EQ(*parse_duration_us(format_duration(n)), n);

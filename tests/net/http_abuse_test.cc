@@ -289,7 +289,7 @@ class HandListener final : public Listener {
 
  private:
   std::deque<std::unique_ptr<ByteStream>> waiting_;
-  Notify changed_;
+  ConditionVariable changed_;
   bool closed_ = false;
 };
 

@@ -119,16 +119,16 @@ TEST_F(Login, FailuresAreAnsweredLaterAndLater) {
     EXPECT_EQ(hello(bed, "wrong"), Errc::unauthenticated);
     took_us.push_back(bed.client_loop().timers().now_us() - from_us);
   }
-  EXPECT_GE(took_us[0], AddressTable::kFirstDelayUs);
-  EXPECT_LT(took_us[0], 2 * AddressTable::kFirstDelayUs);
+  EXPECT_GE(took_us[0], PeerLimiter::kFirstDelayUs);
+  EXPECT_LT(took_us[0], 2 * PeerLimiter::kFirstDelayUs);
   for (size_t i = 1; i < 5; ++i) EXPECT_GT(took_us[i], took_us[i - 1] * 3 / 2);
-  EXPECT_LT(took_us[5], AddressTable::kMaxDelayUs + 100'000);
+  EXPECT_LT(took_us[5], PeerLimiter::kMaxDelayUs + 100'000);
 }
 
 TEST_F(Login, AfterTooManyAnAddressIsRefusedForAWhileAndThenForgiven) {
   // Several at once: waiting for an answer does not forgive.
   std::vector<std::unique_ptr<Peer>> peers;
-  for (int i = 0; i < AddressTable::kMaxFailures; ++i) {
+  for (int i = 0; i < PeerLimiter::kMaxFailures; ++i) {
     peers.push_back(std::make_unique<Peer>(bed, false));
     std::string preface;
     wire::append_preface(preface, {});
@@ -142,7 +142,7 @@ TEST_F(Login, AfterTooManyAnAddressIsRefusedForAWhileAndThenForgiven) {
   EXPECT_GT(answer->root<fb::Status>()->retry_after_ms(), 0u);
   EXPECT_LE(answer->root<fb::Status>()->retry_after_ms(), 60'000u);
   EXPECT_EQ(bed.counters().logins_refused, 1u);
-  bed.world().run_for_us(AddressTable::kForgiveUs + 100'000);
+  bed.world().run_for_us(PeerLimiter::kForgiveUs + 100'000);
   EXPECT_EQ(hello(bed, "old"), Errc::ok);
 }
 
@@ -185,7 +185,7 @@ TEST_F(Login, ATokenInPlainTextFromAnotherMachineIsRefused) {
 TEST(AddressBounds, ConnectionsOfAnAddressBeforeTheirHelloAreBounded) {
   ServerBed bed(2);
   std::vector<std::unique_ptr<Peer>> silent;
-  for (uint32_t i = 0; i < AddressTable::kMaxOpening; ++i) {
+  for (uint32_t i = 0; i < PeerLimiter::kMaxOpening; ++i) {
     silent.push_back(std::make_unique<Peer>(bed, false));
   }
   bed.world().run_for_us(1000);
@@ -201,16 +201,16 @@ TEST(AddressBounds, ConnectionsOfAnAddressBeforeTheirHelloAreBounded) {
 }
 
 TEST(AddressBounds, FailuresAreForgivenOneByOne) {
-  auto table = std::make_unique<AddressTable>(1);
+  auto table = std::make_unique<PeerLimiter>(1);
   int64_t now_us = 1'000'000'000;
   const auto refused = [&](const char* peer) { return table->refused_for_us(peer, now_us) > 0; };
-  for (int i = 0; i < AddressTable::kMaxFailures; ++i) {
+  for (int i = 0; i < PeerLimiter::kMaxFailures; ++i) {
     EXPECT_FALSE(refused("10.0.0.1:5"));
     table->login_failed("10.0.0.1:1", now_us);
   }
   EXPECT_TRUE(refused("10.0.0.1:9"));
   EXPECT_FALSE(refused("10.0.0.2:9"));
-  now_us += AddressTable::kForgiveUs;
+  now_us += PeerLimiter::kForgiveUs;
   EXPECT_FALSE(refused("10.0.0.1:9"));
   table->login_failed("10.0.0.1:1", now_us);
   EXPECT_TRUE(refused("10.0.0.1:9"));
@@ -225,21 +225,21 @@ TEST(AddressBounds, CountTheNetworkOfASiteAsOneAddress) {
   EXPECT_NE(network_of("[2001:db8:0:2::7]:80"), "2001:db8:0:1::/64");
   EXPECT_EQ(network_of("host:80"), "host");
 
-  auto table = std::make_unique<AddressTable>(1);
-  std::vector<AddressTable::Opening> open;
+  auto table = std::make_unique<PeerLimiter>(1);
+  std::vector<PeerLimiter::Opening> open;
   const auto opens = [&](const std::string& peer) {
     auto opening = table->open(peer);
     if (!opening) return false;
     open.push_back(*std::move(opening));
     return true;
   };
-  for (uint32_t i = 0; i < AddressTable::kMaxOpening; ++i) {
+  for (uint32_t i = 0; i < PeerLimiter::kMaxOpening; ++i) {
     EXPECT_TRUE(opens(fmt::format("[2001:db8:0:1::{:x}]:80", i + 1)));
   }
   EXPECT_FALSE(opens("[2001:db8:0:1:ffff::1]:80")) << "another address of the same network";
   EXPECT_TRUE(opens("[2001:db8:0:2::1]:80"));
   const int64_t now_us = 1'000'000'000;
-  for (int i = 0; i < AddressTable::kMaxFailures; ++i) {
+  for (int i = 0; i < PeerLimiter::kMaxFailures; ++i) {
     table->login_failed(fmt::format("[2001:db8:0:3::{:x}]:80", i + 1), now_us);
   }
   EXPECT_GT(table->refused_for_us("[2001:db8:0:3:1::]:80", now_us), 0);

@@ -1,5 +1,5 @@
 // The opening of connections: how many TLS handshakes a shard has under way at one time.
-#include "net/server/accept/opening.h"
+#include "net/server/accept/tls_accept.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

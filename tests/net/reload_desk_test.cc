@@ -1,8 +1,7 @@
-#include "net/server/control/reload_desk.h"
-
 #include <gtest/gtest.h>
 
 #include "io/sim/sim_loop.h"
+#include "net/server/control/reload_queue.h"
 
 namespace cellar::server {
 namespace {
@@ -17,14 +16,14 @@ class ReloadDeskTest : public testing::Test {
  protected:
   using Outcome = std::optional<Result<ReloadPlan>>;
   void ask(Outcome& into) {
-    auto wait = [](ReloadDesk& on, Outcome& out) -> Async<void> { out = co_await on.reload(); };
+    auto wait = [](ReloadQueue& on, Outcome& out) -> Async<void> { out = co_await on.reload(); };
     spawn(loop.executor(), wait(desk, into));
     world.run_until_idle();
   }
 
   SimWorld world{1};
   SimLoop& loop = world.add_loop();
-  ReloadDesk desk;
+  ReloadQueue desk;
 };
 
 TEST_F(ReloadDeskTest, OneReloadServesAllWhoAskedBeforeIt) {

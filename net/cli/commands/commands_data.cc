@@ -23,7 +23,7 @@ int lookup(Session& session, const Arguments& arguments) {
   read.notes = *notes;
   const auto row = session.client().read_row(arguments[0], read);
   if (!row) return session.fail(row.error());
-  Fates fates(session, arguments[0]);
+  CellExplainer fates(session, arguments[0]);
   RowPrinter printer(session, *std::move(columns), false, &fates);
   if (*row) printer.row((*row)->key(), (*row)->cells());
   if (printer.rows() > 0) return kDone;
@@ -49,7 +49,7 @@ int read(Session& session, const Arguments& arguments) {
   // Rows without a chosen column do not count, and only the client can tell.
   if (columns->everything()) request->row_limit = *limit;
 
-  Fates fates(session, arguments[0]);
+  CellExplainer fates(session, arguments[0]);
   RowPrinter printer(session, *std::move(columns), *keys_only, &fates);
   client::ReadStream stream = session.client().read_rows(arguments[0], *request);
   while (true) {

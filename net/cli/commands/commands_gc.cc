@@ -3,9 +3,9 @@
 #include "net/cli/commands/confirm.h"
 #include "net/cli/parse/read_request.h"
 #include "net/cli/parse/rule_text.h"
-#include "net/cli/parse/schema_words.h"
+#include "net/cli/parse/schema_syntax.h"
 #include "net/cli/parse/table_json.h"
-#include "net/cli/print/fates.h"
+#include "net/cli/print/cell_explainer.h"
 #include "net/cli/print/printer.h"
 #include "net/cli/print/progress.h"
 #include "net/cli/session/json_rows.h"
@@ -273,7 +273,7 @@ int explain(Session& session, const Arguments& arguments) {
   if (!columns) return session.usage(columns.error());
   const auto row = session.client().read_row(arguments[0], read);
   if (!row) return session.fail(row.error());
-  Fates fates(session, arguments[0]);
+  CellExplainer fates(session, arguments[0]);
   RowPrinter printer(session, *std::move(columns), false, &fates);
   if (*row) printer.row((*row)->key(), (*row)->cells());
   if (printer.rows() > 0) return kDone;

@@ -1,7 +1,7 @@
 // `cellar gc why`: the backlog of reclaiming, and the reason for each file with dead data.
 #include "net/cli/commands/commands.h"
 #include "net/cli/print/printer.h"
-#include "net/cli/print/reclaim_words.h"
+#include "net/cli/print/reclaim_format.h"
 #include "net/cli/text/text.h"
 #include "net/cli/text/times.h"
 

@@ -1,7 +1,7 @@
 // Tables and their families: create, change, show.
 #include "net/cli/commands/commands.h"
 #include "net/cli/commands/confirm.h"
-#include "net/cli/parse/schema_words.h"
+#include "net/cli/parse/schema_syntax.h"
 #include "net/cli/print/printer.h"
 #include "net/cli/text/columns.h"
 #include "net/cli/text/text.h"

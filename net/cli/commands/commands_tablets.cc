@@ -2,7 +2,7 @@
 #include <charconv>
 
 #include "net/cli/commands/commands.h"
-#include "net/cli/parse/schema_words.h"
+#include "net/cli/parse/schema_syntax.h"
 #include "net/cli/print/printer.h"
 #include "net/cli/session/json_rows.h"
 #include "net/cli/text/text.h"

@@ -3,7 +3,7 @@
 
 #include "net/cli/commands/commands.h"
 #include "net/cli/parse/read_request.h"
-#include "net/cli/parse/schema_words.h"
+#include "net/cli/parse/schema_syntax.h"
 #include "net/cli/print/printer.h"
 #include "net/cli/text/columns.h"
 #include "net/cli/text/times.h"

@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 
 #include "net/cli/parse/rule_text.h"
-#include "net/cli/parse/schema_words.h"
+#include "net/cli/parse/schema_syntax.h"
 #include "net/cli/session/json_rows.h"
 
 namespace cellar::cli {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "net/cli/parse/rule_text.h"
-#include "net/cli/parse/schema_words.h"
+#include "net/cli/parse/schema_syntax.h"
 #include "net/cli/parse/table_json.h"
 #include "net/cli/session/json_rows.h"
 #include "net/cli/text/text.h"

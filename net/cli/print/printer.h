@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "net/cli/print/fates.h"
+#include "net/cli/print/cell_explainer.h"
 #include "net/cli/session/session.h"
 #include "net/cli/text/columns.h"
 
@@ -15,7 +15,8 @@ namespace cellar::cli {
 class RowPrinter {
  public:
   // With `fates` (must outlive it), also prints when each cell expires.
-  RowPrinter(const Session& session, ColumnChoice choice, bool keys_only, Fates* fates = nullptr)
+  RowPrinter(const Session& session, ColumnChoice choice, bool keys_only,
+             CellExplainer* fates = nullptr)
       : session_(session), choice_(std::move(choice)), keys_only_(keys_only), fates_(fates) {}
 
   // Prints up to `limit` rows (0: no limit); returns false when that is reached.
@@ -38,7 +39,7 @@ class RowPrinter {
   const Session& session_;
   ColumnChoice choice_;
   bool keys_only_;
-  Fates* fates_;
+  CellExplainer* fates_;
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;
   std::string open_row_;

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "net/cli/parse/schema_words.h"
+#include "net/cli/parse/schema_syntax.h"
 #include "net/cli/parse/table_json.h"
 #include "net/cli/text/columns.h"
 #include "net/cli/text/times.h"

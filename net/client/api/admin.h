@@ -27,7 +27,7 @@ enum class TimestampMeaning : uint8_t { time = 0, expiry = 1, sequence = 2 };
 enum class BornDead : uint8_t { refuse = 0, accept = 1 };
 enum class Profile : uint8_t { none = 0, bigtable = 1, tablestore = 2 };
 enum class Compression : uint8_t { none = 0, lz4 = 1 };
-enum class Compaction : uint8_t { automatic = 0, levelled = 1, time_window = 2 };
+enum class Compaction : uint8_t { automatic = 0, tiered = 1, time_window = 2 };
 enum class BottomCompression : uint8_t { automatic = 0, same = 1, zstd = 2 };
 
 struct WriteWindow {

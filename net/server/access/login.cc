@@ -51,7 +51,7 @@ Async<void> refuse_late(ShardServer& shard, Session& session, wire::FrameHeader 
 bool log_in(ShardServer& shard, Session& session, const wire::FrameHeader& hello, Bytes token,
             std::string_view client_name) {
   const int64_t now_us = shard.timers().now_us();
-  AddressTable& addresses = shard.addresses();
+  PeerLimiter& addresses = shard.addresses();
   if (const int64_t wait_us = addresses.refused_for_us(session.peer(), now_us); wait_us > 0) {
     ++shard.security_counters().logins_refused;
     Error error(Errc::resource_exhausted, "too many logins from this address have failed");

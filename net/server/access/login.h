@@ -1,7 +1,7 @@
 // Login: authentication in the hello of a node with principals, by token or, without a token, by
 // client certificate.
 //
-// Limits: the reply to a failed login is delayed, and after AddressTable::kMaxFailures an address
+// Limits: the reply to a failed login is delayed, and after PeerLimiter::kMaxFailures an address
 // is refused for a while without a check; after kMaxLogins failures a connection is closed. A token
 // received in plain text from another machine is rejected even if valid, because it has been
 // exposed.

@@ -9,7 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "net/server/config/config_pages.h"
-#include "net/server/config/exposure.h"
+#include "net/server/config/listen_policy.h"
 #include "net/server/config/settings.h"
 
 namespace cellar::server {
@@ -214,7 +214,7 @@ Result<void> check_options(const ServerOptions& options) {
   if (options.data_dir.empty()) {
     return fail(Errc::invalid_argument, "--data-dir is missing (see --help)");
   }
-  return check_exposure(options.listen, options.security);
+  return check_listen_policy(options.listen, options.security);
 }
 
 Result<Config> parse_command_line(int argc, const char* const* argv,

@@ -49,7 +49,7 @@ class AgentCheck {
   const uint32_t processors_;
   bool stopping_ = false;
   uint32_t open_ = 0;
-  Notify ended_;
+  ConditionVariable ended_;
   bool accepting_ = false;
   int64_t looked_us_ = 0;
   int64_t processor_us_ = 0;  // CPU time of the process at the last look

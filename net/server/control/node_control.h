@@ -4,13 +4,13 @@
 namespace cellar::server {
 
 class Readiness;
-class ReloadDesk;
+class ReloadQueue;
 
 // Both must outlive the shards; `reloads` belongs to the home shard. Null: the program does not
 // provide it.
 struct NodeControl {
   Readiness* readiness = nullptr;
-  ReloadDesk* reloads = nullptr;
+  ReloadQueue* reloads = nullptr;
 };
 
 }  // namespace cellar::server

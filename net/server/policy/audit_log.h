@@ -74,7 +74,7 @@ class AuditLog : public std::enable_shared_from_this<AuditLog> {
   std::deque<security::AuditEvent> queue_;
   uint64_t dropped_ = 0;
   uint64_t dropped_told_ = 0;
-  Notify wake_;
+  ConditionVariable wake_;
   Event ended_;
   bool closing_ = false;
 };

@@ -23,7 +23,7 @@ struct SecurityCounters {
   uint64_t tls_handshake_failures = 0;
   uint64_t tls_handshake_timeouts = 0;  // not included in the failures
   uint64_t tls_plain_refused = 0;       // clients that did not use TLS
-  uint64_t openings_refused = 0;        // connections above AddressTable::kMaxOpening
+  uint64_t openings_refused = 0;        // connections above PeerLimiter::kMaxOpening
   uint64_t logins = 0;
   uint64_t login_failures = 0;
   uint64_t logins_refused = 0;  // without a check, after too many failures

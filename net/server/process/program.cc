@@ -110,7 +110,7 @@ void drain(Server& server, Readiness& readiness) {
   while (readiness.now_us() < until_us && server.connections() > 0) nanosleep(&kLook, nullptr);
 }
 
-int serve_until_told(Server& server, Readiness& readiness, Companion* companion,
+int serve_until_told(Server& server, Readiness& readiness, Sidecar* companion,
                      const Config& config) {
   if (companion != nullptr) companion->serve(server);
   say(stdout, "cellard: ready on {}\n", server.address());
@@ -165,7 +165,7 @@ int cannot_start(const Error& error) {
 
 }  // namespace
 
-int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Companion* companion) {
+int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Sidecar* companion) {
   std::set_terminate(&end_for_want);
   std::set_new_handler(&end_without_memory);
   if (&mi_register_error != nullptr) {

@@ -3,7 +3,7 @@
 
 #include "io/base/clock.h"
 #include "net/server/config/config.h"
-#include "net/server/process/companion.h"
+#include "net/server/process/sidecar.h"
 #include "net/server/shard/extra_ops.h"
 
 namespace cellar::server {
@@ -18,6 +18,6 @@ void hold_stop_signals();
 // each SIGHUP, and at a stop signal drains for at most drain_within and stops in order. Returns the
 // exit code.
 int run_node(const Config& config, const Clock& clock, ExtraOps* extra,
-             Companion* companion = nullptr);
+             Sidecar* companion = nullptr);
 
 }  // namespace cellar::server

@@ -1,6 +1,6 @@
 // Control: operator commands and status of the node.
 #include "net/server/control/readiness.h"
-#include "net/server/control/reload_desk.h"
+#include "net/server/control/reload_queue.h"
 #include "net/server/requests/dispatch.h"
 #include "net/server/shard/shard_server.h"
 #include "net/wire/operate.h"
@@ -82,7 +82,7 @@ Async<void> control(ShardServer& shard, Session& session, FrameHeader header,
   if (action == fb::ControlAction::Drain) readiness.drain(true);
   if (action == fb::ControlAction::TakeWork) readiness.drain(false);
   if (action == fb::ControlAction::Reload) {
-    ReloadDesk& desk = *shard.control().reloads;
+    ReloadQueue& desk = *shard.control().reloads;
     auto there = [&desk] { return desk.reload(); };
     auto done = co_await shard.mailbox().call_on(ShardId{0}, there);
     if (!done) co_return session.reply_error(header, done.error());

@@ -60,7 +60,7 @@ class Asker final : public engine::PreviewListener {
   const int64_t deadline_us_;
   const bool progress_;
   int64_t told_us_;
-  GivenUp work_;
+  CancelToken work_;
 };
 
 Bytes build_report(flatbuffers::FlatBufferBuilder& builder, const PreviewReport& report) {

@@ -14,14 +14,14 @@ using wire::Frame;
 namespace {
 
 // A pooled read that returns to the pool unless started.
-class Taken {
+class PooledRead {
  public:
-  explicit Taken(ShardServer& shard) : shard_(shard), op_(shard.reads.take()) {}
-  ~Taken() {
+  explicit PooledRead(ShardServer& shard) : shard_(shard), op_(shard.reads.take()) {}
+  ~PooledRead() {
     if (op_ != nullptr) shard_.reads.give(op_);
   }
-  Taken(const Taken&) = delete;
-  Taken& operator=(const Taken&) = delete;
+  PooledRead(const PooledRead&) = delete;
+  PooledRead& operator=(const PooledRead&) = delete;
   ReadOp* operator->() const { return op_; }
   ReadOp& operator*() const { return *op_; }
   void start() { std::exchange(op_, nullptr)->start(); }
@@ -89,7 +89,7 @@ const TabletDescriptor* first_unnamed(const Frame& frame, const TableEntry& tabl
 }  // namespace
 
 void handle_read_row(ShardServer& shard, Session& session, const Frame& frame) {
-  Taken op(shard);
+  PooledRead op(shard);
   const TableEntry* table = prepare<wire::fb::ReadRowRequest>(shard, session, frame, *op);
   if (table == nullptr) return;
   op->begin(shard, session, frame.header, table->schema.id, true);
@@ -97,7 +97,7 @@ void handle_read_row(ShardServer& shard, Session& session, const Frame& frame) {
 }
 
 void handle_read_rows(ShardServer& shard, Session& session, const Frame& frame) {
-  Taken op(shard);
+  PooledRead op(shard);
   const TableEntry* table = prepare<wire::fb::ReadRowsRequest>(shard, session, frame, *op);
   if (table == nullptr) return;
   if (const TabletDescriptor* tablet = first_unnamed(frame, *table, op->read.spec)) {

@@ -75,7 +75,7 @@ void ReadOp::tablet_gone() {
   if (must_stop()) return fail_with(stop_reason());
   if (home->tables().version != map_version_) {
     slice_.error.reset();
-    return home->continue_later(*this);
+    return home->defer(*this);
   }
   home->map_waiters().wait(*this, home->timers().now_us() + MapWaiters::kMaxWaitUs);
   wait_for(Waiting::map);
@@ -106,7 +106,7 @@ void ReadOp::slice_done() {
     plan_.passed();
     if (enough || !plan_.more()) return finish();
     if (must_stop()) return fail_with(stop_reason());
-    return home->continue_later(*this);  // not recursive: a table may have many empty tablets
+    return home->defer(*this);  // not recursive: a table may have many empty tablets
   }
   if (must_stop()) return close_cursor();
   if (slice_.step == ScanStep::paused) send_chunk();
@@ -118,7 +118,7 @@ void ReadOp::slice_done() {
 void ReadOp::proceed() {
   if (credits_ == 0) return wait_for(Waiting::credit);
   if (session->output_full()) return wait_for(Waiting::output);
-  home->continue_later(*this);
+  home->defer(*this);
 }
 
 void ReadOp::go_on() {
@@ -234,7 +234,7 @@ void ReadOp::wake() {
   alarm_->cancel();
   MapWaiters::stop(*this);
   home->memory_queue().leave(home->memory(), *this);
-  home->continue_later(*this);
+  home->defer(*this);
 }
 
 // Timeout of a waiting stream.

@@ -43,7 +43,7 @@ class Session;
 using ReadHook =
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-struct ReadOp final : ReadHook, LaterWork, MapWaiter, MemoryWaiter {
+struct ReadOp final : ReadHook, DeferredTask, MapWaiter, MemoryWaiter {
   // Larger rows, as returned, are refused (SEMANTICS 6).
   static constexpr uint64_t kMaxRowBytes = 256u << 20;
   // How long a waiting stream keeps its cursor: with few streams, with many, and inside a row.

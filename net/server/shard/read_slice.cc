@@ -17,7 +17,7 @@ void ReadSlice::send() {
 }
 
 void ReadSlice::arrive() {
-  if (task == Task::read && !op->single()) return server->continue_later(*this);
+  if (task == Task::read && !op->single()) return server->defer(*this);
   go_on();
 }
 
@@ -62,7 +62,7 @@ void ReadSlice::read() {
     case ScanStep::blocked:
       return spawn(server->executor(), load_and_go_on(*this));
     case ScanStep::yielded:
-      if (server != op->home && ++yields_ < kYieldsAway) return server->continue_later(*this);
+      if (server != op->home && ++yields_ < kYieldsAway) return server->defer(*this);
       break;
     case ScanStep::failed:
       error = cursor->error();

@@ -21,15 +21,15 @@ class ShardServer;
 struct ReadOp;
 
 // Deferred work: continues in a later turn of the loop that queued it.
-class LaterWork {
+class DeferredTask {
  public:
   virtual void go_on() = 0;
 
  protected:
-  ~LaterWork() = default;
+  ~DeferredTask() = default;
 };
 
-struct ReadSlice final : MailboxMessage, LaterWork {
+struct ReadSlice final : MailboxMessage, DeferredTask {
   // Yields on another shard before the home shard is asked whether the client still waits.
   static constexpr uint32_t kYieldsAway = 16;
 

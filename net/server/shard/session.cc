@@ -30,7 +30,7 @@ Error proxy_not_trusted() {
 }  // namespace
 
 Session::Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamFacts facts,
-                 AddressTable::Opening opening, std::string via)
+                 PeerLimiter::Opening opening, std::string via)
     : shard_(shard),
       stream_(std::move(stream)),
       peer_(stream_->peer()),
@@ -233,11 +233,11 @@ void Session::refuse_duplicate(const FrameHeader& request) {
 // The client is gone.
 void Session::abandon() {
   for (ReadOp& read : reads_) read.abandon();
-  for (GivenUp& work : works_) work.given_up = true;
+  for (CancelToken& work : works_) work.given_up = true;
 }
 
 void Session::cancel(uint64_t request_id) {
-  for (GivenUp& work : works_) {
+  for (CancelToken& work : works_) {
     if (work.request_id == request_id) work.given_up = true;
   }
   for (ReadOp& read : reads_) {

@@ -41,8 +41,8 @@
 #include "io/net/transport.h"
 #include "net/security/audit_chain.h"
 #include "net/security/authorizer.h"
-#include "net/server/limits/address_table.h"
 #include "net/server/limits/memory_queue.h"
+#include "net/server/limits/peer_limiter.h"
 #include "net/server/policy/shard_security.h"
 #include "net/server/shard/drop_step.h"
 #include "net/server/shard/map_wait.h"
@@ -55,7 +55,7 @@ namespace cellar::server {
 class ShardServer;
 
 // A long-running request that polls this flag and stops once it is cancelled.
-struct GivenUp
+struct CancelToken
     : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
   uint64_t request_id = 0;
   bool given_up = false;  // cancelled, or the connection has ended
@@ -66,7 +66,7 @@ class Session final : private MapWaiter, private MemoryWaiter {
  public:
   // `via`: the proxy that named the stream's peer; empty: none.
   Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamFacts facts,
-          AddressTable::Opening opening, std::string via = {});
+          PeerLimiter::Opening opening, std::string via = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -99,7 +99,7 @@ class Session final : private MapWaiter, private MemoryWaiter {
   using Reads = boost::intrusive::list<ReadOp, boost::intrusive::constant_time_size<false>>;
   void add_read(ReadOp& read) { reads_.push_back(read); }
   // Registers `work` until it is destroyed.
-  void add_work(GivenUp& work) { works_.push_back(work); }
+  void add_work(CancelToken& work) { works_.push_back(work); }
   // True while unsent answers exceed kScanPauseBytes: scans then pause until the peer has read.
   bool output_full() const { return pending_bytes() >= kScanPauseBytes; }
 
@@ -211,7 +211,7 @@ class Session final : private MapWaiter, private MemoryWaiter {
   Async<void> write_rest();
   void watch();
   void garbage(const Error& error);
-  void tell_answer(uint64_t request_id, std::string_view outcome);
+  void record_outcome(uint64_t request_id, std::string_view outcome);
   size_t pending_bytes() const { return out_.size() - out_begin_ + writing_.size(); }
   bool has_room() const;
   void count_pending();
@@ -226,7 +226,7 @@ class Session final : private MapWaiter, private MemoryWaiter {
   bool greeted_ = false;
   std::string token_scope_;
   const StreamFacts facts_;
-  AddressTable::Opening opening_;  // until the hello is answered
+  PeerLimiter::Opening opening_;  // until the hello is answered
   security::Identity identity_;
   int failed_logins_ = 0;
   int frames_before_hello_ = 0;
@@ -253,8 +253,8 @@ class Session final : private MapWaiter, private MemoryWaiter {
   };
   absl::flat_hash_map<uint64_t, Times> times_;  // of the requests in flight, by id
   Reads reads_;
-  boost::intrusive::list<GivenUp, boost::intrusive::constant_time_size<false>> works_;
-  Notify changed_;  // memory, an answer written, a request finished
+  boost::intrusive::list<CancelToken, boost::intrusive::constant_time_size<false>> works_;
+  ConditionVariable changed_;  // memory, an answer written, a request finished
 
   std::string out_;  // queued answers, from out_begin_ on
   size_t out_begin_ = 0;

@@ -36,7 +36,7 @@ void Session::finish_request(const FrameHeader& request, Errc code) {
 
 void Session::reply(const FrameHeader& request, Bytes body, FrameKind kind) {
   append(request, kind, 0, body);
-  if (!logged_.empty()) tell_answer(request.request_id, errc_name(Errc::ok));
+  if (!logged_.empty()) record_outcome(request.request_id, errc_name(Errc::ok));
   finish_request(request, Errc::ok);
 }
 
@@ -44,11 +44,11 @@ void Session::reply_error(const FrameHeader& request, const Error& error,
                           const wire::TabletHint* hint) {
   append(request, FrameKind::reply, wire::kFrameError,
          wire::build_status(shard_.builder(), error, hint));
-  if (!logged_.empty()) tell_answer(request.request_id, errc_name(error.code));
+  if (!logged_.empty()) record_outcome(request.request_id, errc_name(error.code));
   finish_request(request, error.code);
 }
 
-void Session::tell_answer(uint64_t request_id, std::string_view outcome) {
+void Session::record_outcome(uint64_t request_id, std::string_view outcome) {
   const auto found = logged_.find(request_id);
   if (found == logged_.end()) return;
   found->second.outcome = outcome;

@@ -114,7 +114,7 @@ void ShardServer::serve_client(ProxiedStream client) {
   spawn(executor(), open(std::move(client), std::move(*opening)));
 }
 
-Async<void> ShardServer::open(ProxiedStream client, AddressTable::Opening opening) {
+Async<void> ShardServer::open(ProxiedStream client, PeerLimiter::Opening opening) {
   ByteStream* const raw = client.stream.get();
   const std::string peer = client.stream->peer();
   openings_.insert(raw);
@@ -146,7 +146,7 @@ void ShardServer::count_failed_opening(const Error& error) {
   }
 }
 
-void ShardServer::begin(ProxiedStream client, StreamFacts facts, AddressTable::Opening opening) {
+void ShardServer::begin(ProxiedStream client, StreamFacts facts, PeerLimiter::Opening opening) {
   auto* session = new Session(*this, std::move(client.stream), std::move(facts), std::move(opening),
                               std::move(client.via));
   sessions_.insert(session);
@@ -240,12 +240,12 @@ void ShardServer::call_memory_queues() {
   }
 }
 
-void ShardServer::continue_later(LaterWork& work) { later_.push_back(&work); }
+void ShardServer::defer(DeferredTask& work) { later_.push_back(&work); }
 
 void ShardServer::run_later() {
   const int64_t began_us = wall_.boot_us();
   for (size_t left = later_.size(); left > 0; --left) {
-    LaterWork* work = later_.front();
+    DeferredTask* work = later_.front();
     later_.pop_front();
     work->go_on();
     if (wall_.boot_us() - began_us >= kLaterShareUs) return;

@@ -15,15 +15,15 @@
 #include "io/loop/loop.h"
 #include "io/loop/shard.h"
 #include "io/net/transport.h"
-#include "net/server/accept/opening.h"
 #include "net/server/accept/proxy_stage.h"
+#include "net/server/accept/tls_accept.h"
 #include "net/server/config/options.h"
 #include "net/server/control/node_control.h"
-#include "net/server/limits/address_table.h"
 #include "net/server/limits/admission.h"
 #include "net/server/limits/disk_room.h"
 #include "net/server/limits/memory_queue.h"
 #include "net/server/limits/node_memory.h"
+#include "net/server/limits/peer_limiter.h"
 #include "net/server/policy/audit_log.h"
 #include "net/server/shard/conditional_op.h"
 #include "net/server/shard/extra_ops.h"
@@ -112,7 +112,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   // Rate-limited variant for events that unauthenticated peers can trigger: at most kFloodPerS per
   // second, and one line for the rest.
   void audit_flood(security::AuditEvent event);
-  AddressTable& addresses() { return peers_.front()->addresses_; }
+  PeerLimiter& addresses() { return peers_.front()->addresses_; }
   SecurityCounters& security_counters() { return security_counters_; }
   const SecurityCounters& security_counters() const { return security_counters_; }
 
@@ -179,7 +179,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
 
   // Defers work to the next loop turn, FIFO; work beyond kLaterShareUs of a turn waits for the
   // following one.
-  void continue_later(LaterWork& work);
+  void defer(DeferredTask& work);
 
   bool on_turn() override;
   bool may_sleep() override {
@@ -198,8 +198,8 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   }
   void call_memory_queues();
   Async<void> accept_loop();
-  Async<void> open(ProxiedStream client, AddressTable::Opening opening);
-  void begin(ProxiedStream client, StreamFacts facts, AddressTable::Opening opening);
+  Async<void> open(ProxiedStream client, PeerLimiter::Opening opening);
+  void begin(ProxiedStream client, StreamFacts facts, PeerLimiter::Opening opening);
   void count_failed_opening(const Error& error);
   void leave();
   Async<void> serve_proxied(std::unique_ptr<ByteStream> stream);
@@ -225,19 +225,19 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   const int64_t started_us_;
   Admission admission_;
   uint32_t connections_bound_ = UINT32_MAX;
-  NodeMemory memory_;       // only that of shard 0 is used
-  AddressTable addresses_;  // only that of shard 0 is used
+  NodeMemory memory_;      // only that of shard 0 is used
+  PeerLimiter addresses_;  // only that of shard 0 is used
 
   std::unique_ptr<Listener> listener_;
   Event accept_ended_;
   boost::intrusive::list<ProxyStage, boost::intrusive::constant_time_size<false>> proxy_stages_;
   std::unordered_set<Session*> sessions_;
-  Notify session_left_;
+  ConditionVariable session_left_;
   bool stopping_ = false;
 
   SecurityPolicy policy_;
   SecurityCounters security_counters_;
-  Units handshakes_{kMaxHandshakes};
+  Semaphore handshakes_{kMaxHandshakes};
   std::unordered_set<ByteStream*> openings_;  // streams whose first bytes are awaited
   std::shared_ptr<AuditLog> audit_;
   int64_t flood_second_ = 0;
@@ -246,7 +246,7 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
 
   std::vector<Session*> flush_;
   std::vector<Session*> flushing_;
-  std::deque<LaterWork*> later_;
+  std::deque<DeferredTask*> later_;
   MapWaiters map_waiters_;
   MemoryQueue memory_queue_;
   bool watching_ = true;      // watching the table map

@@ -163,7 +163,7 @@ TEST_F(Bottom, ATableOfABackupBecomesWhatTheDirectorysFormatKnows) {
     ASSERT_TRUE(node.compact("t"));
     engine::TableChange change;
     change.name = "t";
-    change.options.compaction = Compaction::levelled;
+    change.options.compaction = Compaction::tiered;
     ASSERT_TRUE(node.alter_table(change));
     ASSERT_EQ(formats(node).count(2), 1u);
     cells = node.cells("t");

@@ -24,8 +24,8 @@ class Shared : public testing::Test, protected TableFixture {
 
   Mailboxes mailboxes_{1};
   Shard shard_{ShardId{0}, loop, attached(), world.clock(), 1};
-  BlobReaper reaper_{shard_.runtime(), store};
-  SharedBlobs shared_{reaper_};
+  ObsoleteBlobDeleter reaper_{shard_.runtime(), store};
+  BlobRefCounts shared_{reaper_};
 
  private:
   Mailbox& attached() {

@@ -236,11 +236,11 @@ TEST_F(TimeSeries, DataOutOfOrderIsLevelledAndOrderBringsWindowsBack) {
     ASSERT_TRUE(node_.flush("t"));
     settle();
   }
-  EXPECT_EQ(figures().compaction, Compaction::levelled);
+  EXPECT_EQ(figures().compaction, Compaction::tiered);
   EXPECT_LE(figures().runs, engine::kMaxRuns);
   node_.kill();
   ASSERT_TRUE(node_.reopen());
-  EXPECT_EQ(figures().compaction, Compaction::levelled);
+  EXPECT_EQ(figures().compaction, Compaction::tiered);
   // A day later all of that is gone.
   for (int i = 0; i < 250; ++i) append(10, kDayUs / 200);
   EXPECT_EQ(figures().compaction, Compaction::time_window);
@@ -257,13 +257,13 @@ TEST_F(TimeSeries, AnAlterationChangesWhatIsAtWork) {
   EXPECT_EQ(figures().compaction, Compaction::time_window);
   engine::TableChange change;
   change.name = "t";
-  change.options.compaction = Compaction::levelled;
+  change.options.compaction = Compaction::tiered;
   ASSERT_TRUE(node_.alter_table(change));
-  EXPECT_EQ(figures().compaction, Compaction::levelled);
+  EXPECT_EQ(figures().compaction, Compaction::tiered);
   change.options.compaction = Compaction::time_window;
   change.alter.push_back({.name = "f", .rule = RetentionRule{}});
   ASSERT_TRUE(node_.alter_table(change));
-  EXPECT_EQ(figures().compaction, Compaction::levelled) << "nothing ages";
+  EXPECT_EQ(figures().compaction, Compaction::tiered) << "nothing ages";
   EXPECT_EQ(node_.table("t")->schema.options.compaction, Compaction::time_window);
 }
 

@@ -1,7 +1,7 @@
 // What it costs to look for something to reclaim, in steps, turns and edits.
 #include <gtest/gtest.h>
 
-#include "engine/gc/reclaim_view.h"
+#include "engine/gc/reclaim_estimate.h"
 #include "engine/shard/shard_engine.h"
 #include "io/base/random.h"
 #include "tests/engine/retention/reclaim_bed.h"
@@ -45,11 +45,11 @@ TEST_F(ReclaimCost, AViewGrowsWithTheTablesAndNotWithTheirSquare) {
   fill(600, 1);
   fill(600, 2);
   const uint64_t few_tables = tables();
-  const uint64_t few = engine::reclaim_view(tablet()).looks;
+  const uint64_t few = engine::reclaim_estimate(tablet()).looks;
   fill(2'400, 3, 10'000);
   fill(2'400, 4, 10'000);
   const uint64_t many_tables = tables();
-  const uint64_t many = engine::reclaim_view(tablet()).looks;
+  const uint64_t many = engine::reclaim_estimate(tablet()).looks;
   EXPECT_GT(few_tables, 100u);
   EXPECT_GE(many_tables, 4 * few_tables);
   EXPECT_LE(many / many_tables, 3 * (few / few_tables)) << few << " " << many;

@@ -58,8 +58,8 @@ TEST_F(Plan, OfThoseThatMayBeginTheFirstDeadlineIsNextAndTheOtherFollows) {
   ReclaimTurn turn = plan_after(2 * kHourUs);
   ASSERT_EQ(turn.tablet, &tablet_of("b"));
   EXPECT_EQ(turn.following, &tablet_of("a"));
-  EXPECT_LT(reclaim_outlook(tablet_of("b")).slack_deadline_us(tablet_of("b")),
-            reclaim_outlook(tablet_of("a")).slack_deadline_us(tablet_of("a")));
+  EXPECT_LT(reclaim_forecast(tablet_of("b")).slack_deadline_us(tablet_of("b")),
+            reclaim_forecast(tablet_of("a")).slack_deadline_us(tablet_of("a")));
   // One that may not begin yet lets the other go first.
   reclaim_attempt(tablet_of("b")).not_before_us = turn.begin_us + kMinuteUs;
   turn = plan_after(0);

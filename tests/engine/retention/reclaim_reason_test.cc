@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "engine/gc/reclaim_part.h"
+#include "engine/gc/shard_reclaim.h"
 #include "engine/reclaim_figures.h"
 
 namespace cellar::engine {
@@ -30,8 +30,8 @@ ReclaimFileState dead_file(uint64_t blob, int64_t dead_from_us) {
   return file;
 }
 
-ReclaimSituation situation(std::vector<ReclaimFileState> files) {
-  ReclaimSituation of;
+ReclaimSnapshot situation(std::vector<ReclaimFileState> files) {
+  ReclaimSnapshot of;
   of.tablet = TabletId{7};
   of.files = std::move(files);
   of.runs = 3;
@@ -44,7 +44,7 @@ ReclaimSituation situation(std::vector<ReclaimFileState> files) {
   return of;
 }
 
-ReclaimFile only(const ReclaimSituation& of) {
+ReclaimFile only(const ReclaimSnapshot& of) {
   const std::vector<ReclaimFile> files = reclaim_reasons(of);
   EXPECT_EQ(files.size(), 1u);
   return files.empty() ? ReclaimFile{} : files.front();
@@ -55,7 +55,7 @@ TEST(ReclaimReasons, WhatHoldsNothingDeadIsNotToldOf) {
 }
 
 TEST(ReclaimReasons, WithinTheSlackNobodyIsObliged) {
-  ReclaimSituation of = situation({file_with(1, 5)});
+  ReclaimSnapshot of = situation({file_with(1, 5)});
   of.due = false;
   of.slack_due_us = kNowUs + 4000;
   const ReclaimFile file = only(of);
@@ -76,7 +76,7 @@ TEST(ReclaimReasons, TheChosenTableHasItsTurnAndTheOtherComesLater) {
 }
 
 TEST(ReclaimReasons, WhereVersionsCountAllRunsAreMerged) {
-  ReclaimSituation of = situation({file_with(1, 20)});
+  ReclaimSnapshot of = situation({file_with(1, 20)});
   of.files[0].alone = false;
   of.counts = true;
   const ReclaimFile file = only(of);
@@ -86,7 +86,7 @@ TEST(ReclaimReasons, WhereVersionsCountAllRunsAreMerged) {
 }
 
 TEST(ReclaimReasons, WhatGoesIntoTheRunningMergeSaysSo) {
-  ReclaimSituation of = situation({file_with(1, 20)});
+  ReclaimSnapshot of = situation({file_with(1, 20)});
   of.files[0].merging = true;
   of.merge_began_us = kNowUs - 10;
   of.failure = "an earlier one";
@@ -96,7 +96,7 @@ TEST(ReclaimReasons, WhatGoesIntoTheRunningMergeSaysSo) {
 }
 
 TEST(ReclaimReasons, AWhollyDeadFileWaitsForTheMarginThenGoes) {
-  ReclaimSituation of = situation({dead_file(1, kNowUs - kMarginUs + 1)});
+  ReclaimSnapshot of = situation({dead_file(1, kNowUs - kMarginUs + 1)});
   EXPECT_EQ(only(of).reason, ReclaimReason::margin);
   EXPECT_EQ(only(of).until_us, kNowUs + 1);
   EXPECT_TRUE(only(of).wholly_dead);
@@ -109,7 +109,7 @@ TEST(ReclaimReasons, AWhollyDeadFileWaitsForTheMarginThenGoes) {
 }
 
 TEST(ReclaimReasons, AWhollyDeadFileThatMasksSomethingNamesWhat) {
-  ReclaimSituation of = situation({dead_file(1, kNowUs - kMarginUs)});
+  ReclaimSnapshot of = situation({dead_file(1, kNowUs - kMarginUs)});
   of.files[0].masked = BlobId{9};
   EXPECT_EQ(only(of).reason, ReclaimReason::masks_older);
   EXPECT_EQ(only(of).other, BlobId{9});
@@ -119,7 +119,7 @@ TEST(ReclaimReasons, AWhollyDeadFileThatMasksSomethingNamesWhat) {
 }
 
 TEST(ReclaimReasons, AnUndoWindowHoldsUntilItEnds) {
-  ReclaimSituation of = situation({file_with(1, 0)});
+  ReclaimSnapshot of = situation({file_with(1, 0)});
   of.files[0].held = 60;
   of.undo_until_us = kNowUs + 12345;
   const ReclaimFile file = only(of);
@@ -129,7 +129,7 @@ TEST(ReclaimReasons, AnUndoWindowHoldsUntilItEnds) {
 }
 
 TEST(ReclaimReasons, ADamagedFileSaysWhereAndStandsInTheWayOfOthers) {
-  ReclaimSituation of = situation({file_with(1, 20), file_with(2, 0)});
+  ReclaimSnapshot of = situation({file_with(1, 20), file_with(2, 0)});
   of.files[0].alone = false;
   of.files[1].run = 1;
   of.files[1].damaged = true;
@@ -146,7 +146,7 @@ TEST(ReclaimReasons, ADamagedFileSaysWhereAndStandsInTheWayOfOthers) {
 }
 
 TEST(ReclaimReasons, AFailureIsToldWithWhenItIsTriedAgain) {
-  ReclaimSituation of = situation({file_with(1, 20)});
+  ReclaimSnapshot of = situation({file_with(1, 20)});
   of.failure = "no space";
   of.failed_us = kNowUs - 3;
   const ReclaimFile file = only(of);
@@ -157,20 +157,20 @@ TEST(ReclaimReasons, AFailureIsToldWithWhenItIsTriedAgain) {
 }
 
 TEST(ReclaimReasons, AShardThatTakesNoWritesReclaimsNothing) {
-  ReclaimSituation of = situation({file_with(1, 20)});
+  ReclaimSnapshot of = situation({file_with(1, 20)});
   of.stopped = "the log failed";
   EXPECT_EQ(only(of).reason, ReclaimReason::read_only);
   EXPECT_EQ(only(of).error, "the log failed");
 }
 
 TEST(ReclaimReasons, WhatDoesNotTellWhatDiesInItIsUnknown) {
-  ReclaimSituation of = situation({file_with(1, 0)});
+  ReclaimSnapshot of = situation({file_with(1, 0)});
   of.files[0].unknown = true;
   EXPECT_EQ(only(of).reason, ReclaimReason::unknown);
 }
 
 TEST(ReclaimReasons, WorkInVainIsTriedAgainLater) {
-  ReclaimSituation of = situation({file_with(1, 20)});
+  ReclaimSnapshot of = situation({file_with(1, 20)});
   of.in_vain = true;
   EXPECT_EQ(only(of).reason, ReclaimReason::in_vain);
   EXPECT_EQ(only(of).until_us, kNowUs + 500);

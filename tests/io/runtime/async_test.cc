@@ -1,4 +1,5 @@
-// Waiter, spawn, sleep, Event, Notify, AsyncMutex, Gate, Units and Throttle on virtual time.
+// Waiter, spawn, sleep, Event, ConditionVariable, AsyncMutex, Gate, Semaphore and Throttle on
+// virtual time.
 #include "io/loop/async.h"
 
 #include <gtest/gtest.h>
@@ -8,8 +9,8 @@
 
 #include "io/loop/event.h"
 #include "io/loop/gate.h"
+#include "io/loop/semaphore.h"
 #include "io/loop/throttle.h"
-#include "io/loop/units.h"
 #include "io/sim/sim_loop.h"
 
 namespace cellar {
@@ -91,7 +92,7 @@ TEST_F(AsyncTest, EventReleasesAllAndStaysSetUntilReset) {
 }
 
 TEST_F(AsyncTest, NotifyWakesInOrderAndOnlyThoseWhoWait) {
-  Notify notify;
+  ConditionVariable notify;
   EXPECT_FALSE(notify.notify_one());
   for (const char name : {'a', 'b', 'c'}) {
     start([&, name]() -> Async<void> {
@@ -153,16 +154,16 @@ TEST(GateDeathTest, DestroyedWithSomebodyInsideIsABug) {
 }
 
 TEST_F(AsyncTest, UnitsAreHandedOutInLineAndNobodyOvertakes) {
-  Units units(10);
-  std::optional<Units::Lease> most = units.try_take(8);
+  Semaphore units(10);
+  std::optional<Semaphore::Lease> most = units.try_take(8);
   ASSERT_TRUE(most);
   start([&]() -> Async<void> {
-    const Units::Lease lease = co_await units.take(5);
+    const Semaphore::Lease lease = co_await units.take(5);
     trace_ += 'a';
     co_await sleep_us(timers(), 1'000);
   });
   start([&]() -> Async<void> {
-    const Units::Lease lease = co_await units.take(1);
+    const Semaphore::Lease lease = co_await units.take(1);
     trace_ += 'b';
   });
   world_.run_until_idle();
@@ -175,17 +176,17 @@ TEST_F(AsyncTest, UnitsAreHandedOutInLineAndNobodyOvertakes) {
 }
 
 TEST_F(AsyncTest, UnitsGrantedToACoroutineThatIsDroppedComeBack) {
-  Units units(4);
+  Semaphore units(4);
   {
     SimWorld other;
     SimLoop& loop = other.add_loop();
-    std::optional<Units::Lease> all = units.try_take(4);
+    std::optional<Semaphore::Lease> all = units.try_take(4);
     spawn(loop.executor(), [&]() -> Async<void> {
-      const Units::Lease lease = co_await units.take(3);
+      const Semaphore::Lease lease = co_await units.take(3);
       co_await sleep_us(loop.timers(), 1'000'000);
     });
     spawn(loop.executor(),
-          [&]() -> Async<void> { const Units::Lease lease = co_await units.take(2); });
+          [&]() -> Async<void> { const Semaphore::Lease lease = co_await units.take(2); });
     other.run_until_idle();
     all.reset();  // granted, but its coroutine has not run yet
   }

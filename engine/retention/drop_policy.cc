@@ -1,4 +1,4 @@
-#include "engine/retention/merge_cut.h"
+#include "engine/retention/drop_policy.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ Instant before(Instant instant) { return instant == 0 ? 0 : instant - 1; }
 
 }  // namespace
 
-MergeCut::MergeCut(const TableSchema& schema, CommitStamp settled, const MergeFacts& facts)
+DropPolicy::DropPolicy(const TableSchema& schema, CommitStamp settled, const MergeFacts& facts)
     : facts_(facts),
       now_us_(std::max<int64_t>(0, facts.now_us - facts.margin_us)),
       // Undo windows use the same clock: an undo in a window's last moment cannot be overtaken by a
@@ -26,18 +26,19 @@ MergeCut::MergeCut(const TableSchema& schema, CommitStamp settled, const MergeFa
   }
 }
 
-Instant MergeCut::cut(const FamilyRetention& family) const {
+Instant DropPolicy::cut(const FamilyRetention& family) const {
   return std::min(cut_, before(family.firm_until()));
 }
 
-MergeCut::Verdict MergeCut::single_cell(Fate fate, int64_t timestamp_us, bool has_expiry) const {
+DropPolicy::Verdict DropPolicy::single_cell(CellState fate, int64_t timestamp_us,
+                                            bool has_expiry) const {
   switch (fate) {
-    case Fate::overwritten:
-    case Fate::deleted:
-    case Fate::orphaned:
+    case CellState::overwritten:
+    case CellState::deleted:
+    case CellState::orphaned:
       return Verdict::drop;
-    case Fate::expired:
-    case Fate::ruled_out:
+    case CellState::expired:
+    case CellState::ruled_out:
       break;
     default:
       return Verdict::keep;
@@ -48,19 +49,19 @@ MergeCut::Verdict MergeCut::single_cell(Fate fate, int64_t timestamp_us, bool ha
   }
   // Older data at that timestamp has the same age, so it is dead too unless it has its own expiry.
   if (!has_expiry && !facts_.older_expiry) return Verdict::drop;
-  return Verdict::husk;
+  return Verdict::tombstone;
 }
 
-MergeCut::Verdict MergeCut::counted_cell(const FamilyRetention& family, Fate fate, bool clean,
-                                         Instant died) const {
-  if (fate == Fate::orphaned) return Verdict::drop;
-  if (fate == Fate::visible) return Verdict::keep;
+DropPolicy::Verdict DropPolicy::counted_cell(const FamilyRetention& family, CellState fate,
+                                             bool clean, Instant died) const {
+  if (fate == CellState::orphaned) return Verdict::drop;
+  if (fate == CellState::visible) return Verdict::keep;
   if (clean) return Verdict::drop;
   if (facts_.bottom) return died <= cut(family) ? Verdict::drop : Verdict::keep;
-  return fate == Fate::ruled_out ? Verdict::keep : Verdict::husk;
+  return fate == CellState::ruled_out ? Verdict::keep : Verdict::tombstone;
 }
 
-bool MergeCut::keeps_delete(CommitStamp stamp, bool redundant) const {
+bool DropPolicy::keeps_delete(CommitStamp stamp, bool redundant) const {
   if (!retention_.any_counts()) return !facts_.bottom && !redundant;
   return !facts_.bottom || instant_of(stamp) > settled_;
 }

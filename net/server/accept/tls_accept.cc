@@ -1,4 +1,4 @@
-#include "net/server/accept/opening.h"
+#include "net/server/accept/tls_accept.h"
 
 #include <array>
 
@@ -98,13 +98,13 @@ Async<void> refuse_plain(Deadline& deadline, ByteStream& stream, std::string beg
 
 }  // namespace
 
-Async<Result<Opened>> open_tls(Timers& timers, Units& handshakes,
+Async<Result<Opened>> open_tls(Timers& timers, Semaphore& handshakes,
                                std::unique_ptr<ByteStream> stream,
                                std::shared_ptr<const TlsContext> tls, int64_t timeout_us) {
   const std::string peer = stream->peer();
   std::string begun;
   int64_t left_us = timeout_us;
-  Units::Lease lease;
+  Semaphore::Lease lease;
   {
     Deadline deadline(timers, *stream, timeout_us);
     auto first = co_await first_bytes(*stream);

@@ -1,11 +1,11 @@
-// Fate: the state of an entry.
+// CellState: the state of an entry.
 #pragma once
 
 #include <cstdint>
 
 namespace cellar::engine {
 
-enum class Fate : uint8_t {
+enum class CellState : uint8_t {
   visible,      // a cell that a reader sees
   unseen,       // committed after the reader's stamp
   overwritten,  // a cell; a later commit wrote the same column and timestamp

@@ -1,4 +1,4 @@
-// AddressTable: limits per client address before login: connections without a complete hello, and
+// PeerLimiter: limits per client address before login: connections without a complete hello, and
 // failed logins.
 //
 // One address is an IPv4 address or an IPv6 /64, the usual allocation of one customer or machine,
@@ -21,7 +21,7 @@ namespace cellar::server {
 // The address that limits count for "HOST:PORT": "192.0.2.7", "2001:db8:0:1::/64".
 std::string network_of(std::string_view peer);
 
-class AddressTable {
+class PeerLimiter {
  public:
   static constexpr size_t kSlots = 8192;
   // Connections per address before the reply to their hello; further ones are closed at once.
@@ -35,7 +35,7 @@ class AddressTable {
   static constexpr int64_t kFirstDelayUs = 100'000;
   static constexpr int64_t kMaxDelayUs = 2'000'000;
 
-  explicit AddressTable(uint64_t seed) : seed_(seed) {}
+  explicit PeerLimiter(uint64_t seed) : seed_(seed) {}
 
   // Counts a connection until the reply to its hello.
   class [[nodiscard]] Opening {

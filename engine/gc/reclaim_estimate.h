@@ -1,5 +1,5 @@
-// ReclaimView: what lies dead in each table of a tablet, when it died and what must be merged for
-// it to leave. Made from what is known of tables and memtables, without reading any.
+// ReclaimEstimate: what lies dead in each table of a tablet, when it died and what must be merged
+// for it to leave. Made from what is known of tables and memtables, without reading any.
 //
 // Two ways to die:
 //   by time      age, own expiry, a dropped family: retention/death_spans.h tells it of each table
@@ -53,7 +53,7 @@ struct TableDeaths {
   int64_t first_death_us() const;
 };
 
-struct ReclaimView {
+struct ReclaimEstimate {
   std::vector<TableDeaths> tables;  // newest run first
   uint64_t bytes = 0;
   uint64_t looks = 0;  // at a table or a run, on behalf of another: what it has cost
@@ -61,6 +61,6 @@ struct ReclaimView {
   double dead(int64_t at_us) const;
 };
 
-ReclaimView reclaim_view(Tablet& tablet);
+ReclaimEstimate reclaim_estimate(Tablet& tablet);
 
 }  // namespace cellar::engine

@@ -1,4 +1,4 @@
-// Companion: a component beside the node in its process, namely the HTTP listener. The program
+// Sidecar: a component beside the node in its process, namely the HTTP listener. The program
 // announces the start and end of the node; all calls come from the program's main thread.
 #pragma once
 
@@ -10,9 +10,9 @@ namespace cellar::server {
 class Readiness;
 class Server;
 
-class Companion {
+class Sidecar {
  public:
-  virtual ~Companion() = default;
+  virtual ~Sidecar() = default;
   // Called before the node is opened. An error, a sentence for the operator, ends the program. Both
   // arguments outlive stop().
   virtual Result<void> start(const Config& config, Readiness& readiness) = 0;

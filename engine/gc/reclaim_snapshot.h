@@ -2,8 +2,8 @@
 // (reclaim_reason.h).
 #pragma once
 
+#include "engine/gc/reclaim_estimate.h"
 #include "engine/gc/reclaim_reason.h"
-#include "engine/gc/reclaim_view.h"
 #include "engine/tablet/tablet.h"
 
 namespace cellar::engine {
@@ -13,6 +13,6 @@ namespace cellar::engine {
 int64_t reclaim_lead_us(Tablet& tablet);
 
 // As of now. Files in the order of the view.
-ReclaimSituation reclaim_situation(Tablet& tablet, const ReclaimView& view);
+ReclaimSnapshot reclaim_snapshot(Tablet& tablet, const ReclaimEstimate& view);
 
 }  // namespace cellar::engine

@@ -1,10 +1,10 @@
-#include "engine/gc/reclaim_outlook.h"
+#include "engine/gc/reclaim_forecast.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "engine/gc/reclaim_situation.h"
-#include "engine/gc/reclaim_view.h"
+#include "engine/gc/reclaim_estimate.h"
+#include "engine/gc/reclaim_snapshot.h"
 #include "engine/retention/dead_table.h"
 #include "engine/tablet/memory_deaths.h"
 
@@ -74,7 +74,7 @@ double unflushed_bytes(const Tablet& tablet) {
   return unflushed * stored_per_byte(tablet);
 }
 
-bool ReclaimOutlook::is_stale(Tablet& tablet) const {
+bool ReclaimForecast::is_stale(Tablet& tablet) const {
   const int64_t age_us =
       std::max(kLeastAgeUs, tablet.schema().options.reclaim_within_us / kMostAge);
   return !made_ || publications_ != tablet.publications() ||
@@ -82,18 +82,18 @@ bool ReclaimOutlook::is_stale(Tablet& tablet) const {
          tablet.shard().runtime.clock.now_us() - made_us_ > age_us;
 }
 
-ReclaimOutlook& ReclaimOutlook::fresh(Tablet& tablet) {
+ReclaimForecast& ReclaimForecast::fresh(Tablet& tablet) {
   if (is_stale(tablet)) look(tablet, tablet.shard().runtime.clock.now_us());
   return *this;
 }
 
-void ReclaimOutlook::look(Tablet& tablet, int64_t now_us) {
+void ReclaimForecast::look(Tablet& tablet, int64_t now_us) {
   made_ = true;
   publications_ = tablet.publications();
   schema_version_ = tablet.schema().version;
   made_us_ = now_us;
   unknown_ = 0;
-  const ReclaimView view = reclaim_view(tablet);
+  const ReclaimEstimate view = reclaim_estimate(tablet);
   bytes_ = static_cast<double>(view.bytes);
   unflushed_ = unflushed_bytes(tablet);
   std::vector<DeathSpan> deaths;
@@ -113,14 +113,14 @@ void ReclaimOutlook::look(Tablet& tablet, int64_t now_us) {
   find_over_slack(tablet, now_us);
 }
 
-bool ReclaimOutlook::is_over(Tablet& tablet, int64_t at_us) const {
+bool ReclaimForecast::is_over(Tablet& tablet, int64_t at_us) const {
   const double live = bytes_ - clamped_dead(deaths_, bytes_, at_us) + unflushed_;
   return is_over_slack(tablet, live,
                        clamped_dead(deaths_, bytes_, at_us - tablet.reclaim_grace_us()));
 }
 
 // Since when, of what is there now.
-void ReclaimOutlook::find_over_slack(Tablet& tablet, int64_t now_us) {
+void ReclaimForecast::find_over_slack(Tablet& tablet, int64_t now_us) {
   over_slack_us_ = kNeverUs;
   if (!is_over(tablet, now_us)) return;
   over_slack_us_ = now_us;
@@ -131,7 +131,7 @@ void ReclaimOutlook::find_over_slack(Tablet& tablet, int64_t now_us) {
   }
 }
 
-void ReclaimOutlook::find_slack_out(Tablet& tablet, int64_t now_us) {
+void ReclaimForecast::find_slack_out(Tablet& tablet, int64_t now_us) {
   // Overdue bytes only grow with time and living ones only shrink, so the first moment over the
   // slack is found by halving.
   const int64_t grace_us = tablet.reclaim_grace_us();
@@ -148,12 +148,12 @@ void ReclaimOutlook::find_slack_out(Tablet& tablet, int64_t now_us) {
   slack_out_us_ = last_us;
 }
 
-int64_t ReclaimOutlook::slack_due_us(Tablet& tablet) {
+int64_t ReclaimForecast::slack_due_us(Tablet& tablet) {
   const int64_t out_us = slack_out_us(tablet);
   return out_us == kNeverUs ? kNeverUs : out_us - reclaim_lead_us(tablet);
 }
 
-ReclaimFigures ReclaimOutlook::figures(Tablet& tablet) {
+ReclaimFigures ReclaimForecast::figures(Tablet& tablet) {
   fresh(tablet);
   unflushed_ = unflushed_bytes(tablet);
   const int64_t now_us = tablet.shard().runtime.clock.now_us();

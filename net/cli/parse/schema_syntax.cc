@@ -1,4 +1,4 @@
-#include "net/cli/parse/schema_words.h"
+#include "net/cli/parse/schema_syntax.h"
 
 #include <algorithm>
 #include <charconv>
@@ -100,7 +100,7 @@ std::vector<KeySpec> option_keys() {
       {"reclaim-within", "DURATION", "what is dead leaves the disk within (default: 1h)"},
       {"dead-slack", "SHARE", "of live bytes, that may stay dead for longer (default: 10%)"},
       {"reclaim-share", "SHARE", "of the disk's writes, for reclaiming at most (default: 25%)"},
-      {"compaction", "NAME", "automatic (default), levelled or time-window, for time series"},
+      {"compaction", "NAME", "automatic (default), tiered or time-window, for time series"},
       {"bottom-compression", "NAME", "of the oldest files: automatic (default), same or zstd"},
   };
 }
@@ -198,10 +198,10 @@ Result<Granularity> parse_granularity(const std::string& name) {
 
 Result<Compaction> parse_compaction(const std::string& name) {
   for (const auto compaction :
-       {Compaction::automatic, Compaction::levelled, Compaction::time_window}) {
+       {Compaction::automatic, Compaction::tiered, Compaction::time_window}) {
     if (name == name_of(compaction)) return compaction;
   }
-  return fail(Errc::invalid_argument, "compaction={} is none of automatic, levelled, time-window",
+  return fail(Errc::invalid_argument, "compaction={} is none of automatic, tiered, time-window",
               name);
 }
 
@@ -272,8 +272,8 @@ std::string_view name_of(Profile profile) {
 
 std::string_view name_of(Compaction compaction) {
   switch (compaction) {
-    case Compaction::levelled:
-      return "levelled";
+    case Compaction::tiered:
+      return "tiered";
     case Compaction::time_window:
       return "time-window";
     default:

@@ -10,9 +10,10 @@ namespace cellar::cli {
 
 // For one table. The first explained cell of a family fetches its rules and the time from the node;
 // without a reply it names causes instead of clauses.
-class Fates {
+class CellExplainer {
  public:
-  Fates(Session& session, std::string table) : session_(session), table_(std::move(table)) {}
+  CellExplainer(Session& session, std::string table)
+      : session_(session), table_(std::move(table)) {}
 
   // "lives on", "dies 2026-11-23T10:00:00Z (in 2 d 0 h) by maxage=2d", "dead since
   // 2026-11-21T10:00:00Z (3 min 12 s ago): pushed out by maxversions=3". REQUIRES: explained.

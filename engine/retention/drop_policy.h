@@ -1,4 +1,4 @@
-// MergeCut: what a merge (a flush, a compaction) may drop without changing any present or future
+// DropPolicy: what a merge (a flush, a compaction) may drop without changing any present or future
 // answer. The judge determines what is dead according to the merge's inputs; this class draws the
 // consequences.
 //
@@ -11,7 +11,7 @@
 // what overwrote it.
 //   overwritten, deleted         dropped: the cause is in M and stays while O exists
 //   past its age or expiry       dropped, unless O may have a living cell at that timestamp, which
-//                                would reappear: then its *husk* stays (model/key.h)
+//                                would reappear: then its *tombstone* stays (model/key.h)
 //
 // Families that count. A dead version counted against others while it lived, so dropping it may
 // revive what it pushed out. There are three cases; otherwise the cell stays:
@@ -28,7 +28,8 @@
 //      versions count), and after it nothing changes (dropped cells no longer counted there). The
 //      cut lies before H, because under an intersection a later delete may save a cell that looks
 //      due, and before the first change of a rule that may be undone.
-//   3. Otherwise: a cell that is deleted, overwritten or past its own expiry leaves a husk, which
+//   3. Otherwise: a cell that is deleted, overwritten or past its own expiry leaves a tombstone,
+//   which
 //      counts as the cell did. All others stay, and so do deletes that newer ones cover: they say
 //      since when a version has been dead.
 //
@@ -39,8 +40,8 @@
 #include <cstdint>
 
 #include "engine/model/schema.h"
+#include "engine/retention/cell_state.h"
 #include "engine/retention/family_retention.h"
-#include "engine/retention/fate.h"
 
 namespace cellar::engine {
 
@@ -61,12 +62,12 @@ struct MergeFacts {
   int64_t older_max_us = INT64_MAX;
 };
 
-class MergeCut {
+class DropPolicy {
  public:
-  enum class Verdict : uint8_t { keep, husk, drop };
+  enum class Verdict : uint8_t { keep, tombstone, drop };
 
   // `settled`: of all inputs and everything else in the tablet.
-  MergeCut(const TableSchema& schema, CommitStamp settled, const MergeFacts& facts);
+  DropPolicy(const TableSchema& schema, CommitStamp settled, const MergeFacts& facts);
 
   const TableRetention& retention() const { return retention_; }  // rules for the judge
   int64_t now_us() const { return now_us_; }  // time for families that do not count versions
@@ -75,10 +76,11 @@ class MergeCut {
   bool exact() const { return facts_.any_expiry || retention_.remembers(); }
 
   // A cell of a family that does not count versions, dead or alive.
-  Verdict single_cell(Fate fate, int64_t timestamp_us, bool has_expiry) const;
+  Verdict single_cell(CellState fate, int64_t timestamp_us, bool has_expiry) const;
   // A cell of one that does; `clean`: judged on the fast path, no delete covers the column;
   // otherwise see `died`.
-  Verdict counted_cell(const FamilyRetention& family, Fate fate, bool clean, Instant died) const;
+  Verdict counted_cell(const FamilyRetention& family, CellState fate, bool clean,
+                       Instant died) const;
   // Row, family, column and range deletes; `redundant`: covered by newer ones.
   bool keeps_delete(CommitStamp stamp, bool redundant) const;
   // Nothing covers a token's record: it stays as long as it counts.

@@ -1,4 +1,4 @@
-#include "engine/gc/reclaim_situation.h"
+#include "engine/gc/reclaim_snapshot.h"
 
 #include <absl/container/flat_hash_map.h>
 
@@ -30,9 +30,9 @@ int64_t saturating_add(int64_t a, int64_t b) { return a > INT64_MAX - b ? INT64_
 
 class Gather {
  public:
-  Gather(Tablet& tablet, const ReclaimView& view) : tablet_(tablet), view_(view) {}
+  Gather(Tablet& tablet, const ReclaimEstimate& view) : tablet_(tablet), view_(view) {}
 
-  ReclaimSituation take() {
+  ReclaimSnapshot take() {
     const ShardContext& shard = tablet_.shard();
     now_us_ = shard.runtime.clock.now_us();
     grace_us_ = tablet_.reclaim_grace_us();
@@ -59,7 +59,7 @@ class Gather {
 
  private:
   void add_plans(const ShardContext& shard) {
-    ReclaimOutlook& outlook = reclaim_outlook(tablet_);
+    ReclaimForecast& outlook = reclaim_forecast(tablet_);
     result_.slack_due_us = outlook.slack_due_us(tablet_);
     result_.merge_due_us = outlook.merge_due_us(tablet_);
     const ReclaimAttempt& attempt = reclaim_attempt(tablet_);
@@ -110,8 +110,8 @@ class Gather {
   }
 
   Tablet& tablet_;
-  const ReclaimView& view_;
-  ReclaimSituation result_;
+  const ReclaimEstimate& view_;
+  ReclaimSnapshot result_;
   int64_t now_us_ = 0;
   int64_t grace_us_ = 0;
   int64_t lead_us_ = 0;
@@ -126,7 +126,7 @@ int64_t reclaim_lead_us(Tablet& tablet) {
   return std::min(reclaim_attempt(tablet).lead_us + ReclaimAttempt::again_us(within_us), most_us);
 }
 
-ReclaimSituation reclaim_situation(Tablet& tablet, const ReclaimView& view) {
+ReclaimSnapshot reclaim_snapshot(Tablet& tablet, const ReclaimEstimate& view) {
   return Gather(tablet, view).take();
 }
 

@@ -1,4 +1,4 @@
-#include "engine/gc/reclaim_part.h"
+#include "engine/gc/shard_reclaim.h"
 
 #include <algorithm>
 #include <tuple>

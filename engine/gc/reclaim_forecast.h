@@ -1,6 +1,6 @@
-// ReclaimOutlook: when a tablet is next due for reclaiming, and its figures, kept until its tables,
-// its rules or enough time have changed them; so a look at a shard of 10,000 tablets does not look
-// at all of their tables.
+// ReclaimForecast: when a tablet is next due for reclaiming, and its figures, kept until its
+// tables, its rules or enough time have changed them; so a look at a shard of 10,000 tablets does
+// not look at all of their tables.
 //
 // Invariant: an outlook is never later than what a fresh one would say, by more than kMostAge of
 // reclaim_within.
@@ -16,9 +16,9 @@
 namespace cellar::engine {
 
 class Tablet;
-struct ReclaimView;
+struct ReclaimEstimate;
 
-class ReclaimOutlook {
+class ReclaimForecast {
  public:
   // A sixteenth of reclaim_within, and at least a second.
   static constexpr int64_t kMostAge = 16;
@@ -43,7 +43,7 @@ class ReclaimOutlook {
   ReclaimFigures figures(Tablet& tablet);
 
  private:
-  ReclaimOutlook& fresh(Tablet& tablet);
+  ReclaimForecast& fresh(Tablet& tablet);
   void look(Tablet& tablet, int64_t now_us);
   bool is_over(Tablet& tablet, int64_t at_us) const;
   void find_slack_out(Tablet& tablet, int64_t now_us);

@@ -1,11 +1,11 @@
-#include "net/server/config/exposure.h"
+#include "net/server/config/listen_policy.h"
 
 #include "io/net/loopback.h"
 #include "io/net/transport.h"
 
 namespace cellar::server {
 
-Result<void> check_exposure(std::string_view address, const SecurityOptions& security) {
+Result<void> check_listen_policy(std::string_view address, const SecurityOptions& security) {
   if (security.tls() && (security.certificate.empty() || security.key.empty())) {
     return fail(Errc::failed_precondition,
                 "TLS needs both security.certificate and security.key; {} is missing",

@@ -10,6 +10,6 @@ namespace cellar::server {
 
 // FAILED_PRECONDITION if `address` ("HOST:PORT") is reachable from other machines without TLS and
 // principals, unless security.insecure is set. The error names the settings.
-Result<void> check_exposure(std::string_view address, const SecurityOptions& security);
+Result<void> check_listen_policy(std::string_view address, const SecurityOptions& security);
 
 }  // namespace cellar::server

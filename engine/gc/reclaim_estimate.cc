@@ -1,4 +1,4 @@
-#include "engine/gc/reclaim_view.h"
+#include "engine/gc/reclaim_estimate.h"
 
 #include <algorithm>
 #include <limits>
@@ -98,7 +98,7 @@ class Deaths {
     if (counts_ && kept_from != kNever) kept_from_us_ = us_of(CommitStamp{kept_from});
   }
 
-  ReclaimView take() {
+  ReclaimEstimate take() {
     add_tables();
     share_.resize(view_.tables.size());
     unknown_.resize(view_.tables.size());
@@ -413,7 +413,7 @@ class Deaths {
   std::vector<RunPlace> runs_;
   std::vector<double> share_;  // scratch of hits()
   std::vector<double> unknown_;
-  ReclaimView view_;
+  ReclaimEstimate view_;
 };
 
 }  // namespace
@@ -436,12 +436,12 @@ int64_t TableDeaths::first_death_us() const {
   return first_us;
 }
 
-double ReclaimView::dead(int64_t at_us) const {
+double ReclaimEstimate::dead(int64_t at_us) const {
   double sum = 0;
   for (const TableDeaths& table : tables) sum += table.dead(at_us);
   return sum;
 }
 
-ReclaimView reclaim_view(Tablet& tablet) { return Deaths(tablet).take(); }
+ReclaimEstimate reclaim_estimate(Tablet& tablet) { return Deaths(tablet).take(); }
 
 }  // namespace cellar::engine

@@ -46,8 +46,8 @@ struct CutTable {
   uint64_t bytes = 0;      // of these the tablet's, about
 };
 
-struct ReclaimPart {
-  explicit ReclaimPart(size_t most) : files(most) {}
+struct ShardReclaim {
+  explicit ShardReclaim(size_t most) : files(most) {}
   std::vector<std::pair<TabletId, ReclaimFigures>> figures;
   WorstFiles files;
   std::vector<CutTable> cut;

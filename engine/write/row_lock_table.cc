@@ -1,4 +1,4 @@
-#include "engine/write/row_conditions.h"
+#include "engine/write/row_lock_table.h"
 
 #include <utility>
 
@@ -17,7 +17,7 @@ void put(std::string& bytes, Bytes& view) {
 
 }  // namespace
 
-std::unique_ptr<RowConditions::Waiting> RowConditions::copy_of(Write& write) {
+std::unique_ptr<RowLockTable::Waiting> RowLockTable::copy_of(Write& write) {
   auto waiting = std::make_unique<Waiting>();
   waiting->write = &write;
   if (write.range) {
@@ -42,29 +42,29 @@ std::unique_ptr<RowConditions::Waiting> RowConditions::copy_of(Write& write) {
   return waiting;
 }
 
-Bytes RowConditions::row_of(const Waiting& waiting) {
+Bytes RowLockTable::row_of(const Waiting& waiting) {
   return waiting.conditional != nullptr ? waiting.conditional->row : waiting.write->mutation.row;
 }
 
-bool RowConditions::touches_open_row(const RangeDelete& range) const {
+bool RowLockTable::touches_open_row(const RangeDelete& range) const {
   const auto first = open_.lower_bound(range.start);
   return first != open_.end() && (range.end.empty() || Bytes(first->first) < range.end);
 }
 
 // Where a write to the row must wait; null: nowhere.
-RowConditions::Queue* RowConditions::queue_for(Bytes row) {
+RowLockTable::Queue* RowLockTable::queue_for(Bytes row) {
   if (!behind_.empty()) return &behind_;
   const auto it = open_.find(row);
   return it == open_.end() ? nullptr : &it->second;
 }
 
-Result<bool> RowConditions::wait_in(Queue& queue, std::unique_ptr<Waiting> waiting) {
+Result<bool> RowLockTable::wait_in(Queue& queue, std::unique_ptr<Waiting> waiting) {
   queue.push_back(std::move(waiting));
   ++waiting_;
   return true;
 }
 
-Result<bool> RowConditions::delay(Write& write) {
+Result<bool> RowLockTable::delay(Write& write) {
   Queue* queue = nullptr;
   if (!write.range) {
     queue = queue_for(write.mutation.row);
@@ -79,7 +79,7 @@ Result<bool> RowConditions::delay(Write& write) {
   return wait_in(*queue, copy_of(write));
 }
 
-Result<bool> RowConditions::delay(ConditionalWrite& write) {
+Result<bool> RowLockTable::delay(ConditionalWrite& write) {
   Queue* queue = queue_for(write.row);
   if (queue == nullptr) return false;
   if (waiting_ == kMaxWaiting)
@@ -91,12 +91,12 @@ Result<bool> RowConditions::delay(ConditionalWrite& write) {
   return wait_in(*queue, std::move(waiting));
 }
 
-void RowConditions::open(Bytes row) {
+void RowLockTable::open(Bytes row) {
   const bool opened = open_.try_emplace(std::string(row)).second;
   CHECK(opened, "row '{}' is open already", escape_bytes(row));
 }
 
-bool RowConditions::submit(Waiting& waiting) {
+bool RowLockTable::submit(Waiting& waiting) {
   --waiting_;
   if (waiting.conditional != nullptr) return host_.submit_waiting(*waiting.conditional);
   host_.submit_waiting(*waiting.write);
@@ -104,7 +104,7 @@ bool RowConditions::submit(Waiting& waiting) {
 }
 
 // The row stays open while its queue is worked off, so that what arrives meanwhile goes to its end.
-void RowConditions::close(Bytes row) {
+void RowLockTable::close(Bytes row) {
   const std::string key(row);
   while (true) {
     const auto it = open_.find(key);
@@ -119,11 +119,11 @@ void RowConditions::close(Bytes row) {
   if (idle()) quiet_.notify_all();
 }
 
-Async<void> RowConditions::drained() {
+Async<void> RowLockTable::drained() {
   while (!idle()) co_await quiet_.wait();
 }
 
-void RowConditions::drain_behind() {
+void RowLockTable::drain_behind() {
   while (!behind_.empty()) {
     Waiting& front = *behind_.front();
     if (front.write != nullptr && front.write->range) {

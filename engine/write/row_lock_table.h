@@ -1,4 +1,4 @@
-// RowConditions: the rows of one tablet that a conditional write is reading from disk, and the
+// RowLockTable: the rows of one tablet that a conditional write is reading from disk, and the
 // writes that wait behind them.
 //
 // A conditional write reads its row and writes it as one commit. When the row's blocks are in
@@ -37,13 +37,13 @@ class ConditionHost {
   virtual bool submit_waiting(ConditionalWrite& write) = 0;
 };
 
-class RowConditions {
+class RowLockTable {
  public:
   static constexpr size_t kMaxWaiting = 10'000;
 
-  explicit RowConditions(ConditionHost& host) : host_(host) {}
-  RowConditions(const RowConditions&) = delete;
-  RowConditions& operator=(const RowConditions&) = delete;
+  explicit RowLockTable(ConditionHost& host) : host_(host) {}
+  RowLockTable(const RowLockTable&) = delete;
+  RowLockTable& operator=(const RowLockTable&) = delete;
 
   // No row is open, and nothing waits.
   bool idle() const { return open_.empty() && behind_.empty(); }
@@ -82,7 +82,7 @@ class RowConditions {
   std::map<std::string, Queue, std::less<>> open_;  // by row
   Queue behind_;                                    // the first range delete that waits, and on
   size_t waiting_ = 0;
-  Notify quiet_;
+  ConditionVariable quiet_;
 };
 
 }  // namespace cellar::engine

@@ -1,4 +1,4 @@
-#include "net/cli/print/fates.h"
+#include "net/cli/print/cell_explainer.h"
 
 #include "engine/model/death_cause.h"
 #include "net/cli/parse/rule_text.h"
@@ -7,7 +7,7 @@
 
 namespace cellar::cli {
 
-const client::RuleHistory& Fates::history(Bytes family) {
+const client::RuleHistory& CellExplainer::history(Bytes family) {
   const auto known = histories_.find(family);
   if (known != histories_.end()) return known->second;
   auto told = session_.client().rule_history(table_, family);
@@ -16,7 +16,7 @@ const client::RuleHistory& Fates::history(Bytes family) {
   return kept;
 }
 
-std::string Fates::clause(const client::Cell& cell) {
+std::string CellExplainer::clause(const client::Cell& cell) {
   const client::Explanation& why = *cell.explained;
   if (why.clause == kNoClause) return {};
   for (const client::RuleEra& era : history(cell.family).eras) {
@@ -27,7 +27,7 @@ std::string Fates::clause(const client::Cell& cell) {
   return {};
 }
 
-std::string Fates::text(const client::Cell& cell) {
+std::string CellExplainer::text(const client::Cell& cell) {
   const client::Explanation& why = *cell.explained;
   if (!why.dead && why.dies_at_us == INT64_MAX) return "lives on";
   const int64_t now_us = history(cell.family).now_us;
@@ -57,7 +57,7 @@ std::string Fates::text(const client::Cell& cell) {
   return fmt::format("dies {} {}", when, of);
 }
 
-std::string Fates::json(const client::Cell& cell) {
+std::string CellExplainer::json(const client::Cell& cell) {
   const client::Explanation& why = *cell.explained;
   std::string out = fmt::format(",\"dead\":{}", why.dead);
   if (why.dies_at_us != INT64_MAX) out += fmt::format(",\"dies_at\":{}", why.dies_at_us);

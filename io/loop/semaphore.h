@@ -1,4 +1,4 @@
-// Units: a bounded supply (memory bytes, queue slots) granted in FIFO order.
+// Semaphore: a bounded supply (memory bytes, queue slots) granted in FIFO order.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 namespace cellar {
 
 // One loop only.
-class Units {
+class Semaphore {
  public:
   // A grant; returned on destruction. Must not outlive the supply.
   class [[nodiscard]] Lease {
    public:
     Lease() = default;
-    Lease(Units& from, uint64_t count) : from_(&from), count_(count) {}
+    Lease(Semaphore& from, uint64_t count) : from_(&from), count_(count) {}
     Lease(Lease&& other) noexcept
         : from_(std::exchange(other.from_, nullptr)), count_(std::exchange(other.count_, 0)) {}
     Lease& operator=(Lease&& other) noexcept {
@@ -32,16 +32,16 @@ class Units {
     uint64_t count() const { return count_; }
 
    private:
-    Units* from_ = nullptr;
+    Semaphore* from_ = nullptr;
     uint64_t count_ = 0;
   };
 
-  explicit Units(uint64_t total) : total_(total), available_(total) {}
-  ~Units() {
+  explicit Semaphore(uint64_t total) : total_(total), available_(total) {}
+  ~Semaphore() {
     CHECK(available_ == total_, "{} of {} units not given back", total_ - available_, total_);
   }
-  Units(const Units&) = delete;
-  Units& operator=(const Units&) = delete;
+  Semaphore(const Semaphore&) = delete;
+  Semaphore& operator=(const Semaphore&) = delete;
 
   // Empty if too few units are left or others wait (no overtaking).
   std::optional<Lease> try_take(uint64_t count);
@@ -56,7 +56,7 @@ class Units {
   struct Request : AutoUnlink {
     Waiter waiter;
     uint64_t count = 0;
-    Units* granted_by = nullptr;  // set between the grant and the waiter's resumption
+    Semaphore* granted_by = nullptr;  // set between the grant and the waiter's resumption
     ~Request() {
       if (granted_by) granted_by->put(count);
     }

@@ -1,6 +1,6 @@
-// ReloadDesk: queue of reload requests. Only the program's main thread can reload, because it reads
-// files and stops every shard for a moment. It polls this desk between signals and posts the result
-// on the home shard. Requests that arrive before it polls share one reload.
+// ReloadQueue: queue of reload requests. Only the program's main thread can reload, because it
+// reads files and stops every shard for a moment. It polls this desk between signals and posts the
+// result on the home shard. Requests that arrive before it polls share one reload.
 //
 // Belongs to the home shard; wanted() is thread-safe.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace cellar::server {
 
-class ReloadDesk {
+class ReloadQueue {
  public:
   // ---- requesters ----
   // Returns when the reload is done. FAILED_PRECONDITION: the configuration is invalid and not
@@ -35,7 +35,7 @@ class ReloadDesk {
   std::atomic<uint64_t> asked_ = 0;
   std::atomic<uint64_t> settled_ = 0;
   Result<ReloadPlan> last_;  // result of request settled_
-  Notify told_;
+  ConditionVariable told_;
 };
 
 }  // namespace cellar::server

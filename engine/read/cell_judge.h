@@ -1,6 +1,6 @@
-// FateJudge: determines the fate of each entry of a row. It is the only code that decides whether a
+// CellJudge: determines the fate of each entry of a row. It is the only code that decides whether a
 // cell is dead; reads hide dead cells, and merges drop them as far as that changes no answer
-// (retention/merge_cut.h), so the two cannot disagree.
+// (retention/drop_policy.h), so the two cannot disagree.
 //
 // It receives the merged entries of one row in key order and needs no look-ahead, because key order
 // puts every delete before what it may cover (key.h):
@@ -46,18 +46,18 @@
 #include "engine/read/column_deletes.h"
 #include "engine/read/range_deletes.h"
 #include "engine/retention/alive_run.h"
+#include "engine/retention/cell_state.h"
 #include "engine/retention/column_judge.h"
 #include "engine/retention/family_retention.h"
-#include "engine/retention/fate.h"
 #include "engine/sstable/key_buffer.h"
 #include "io/base/coding.h"
 
 namespace cellar::engine {
 
-class FateJudge {
+class CellJudge {
  public:
   // All arguments must outlive this; `retention` is the schema's, `ranges` is built.
-  FateJudge(const TableSchema& schema, const TableRetention& retention, const RangeDeletes& ranges)
+  CellJudge(const TableSchema& schema, const TableRetention& retention, const RangeDeletes& ranges)
       : schema_(schema), retention_(retention), ranges_(ranges) {}
 
   // Judges columns that a delete covers exactly, and every column if `all`: died() is then known
@@ -81,11 +81,11 @@ class FateJudge {
   // `counted_now_us`: the time for families that count versions.
   bool begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t counted_now_us);
   // REQUIRES: in_row(key); ascending keys within a row; `value` belongs to the entry.
-  Fate judge(Bytes key, Bytes value) {
+  CellState judge(Bytes key, Bytes value) {
     return in_column(key) ? judge_in_column(key, value) : judge_other(key, value);
   }
   // The same; also REQUIRES in_column(key).
-  Fate judge_in_column(Bytes key, Bytes value) {
+  CellState judge_in_column(Bytes key, Bytes value) {
     const Bytes suffix = key.substr(column_prefix_.size());
     if (!is_cell_suffix(suffix)) return judge_marker(suffix);
     kind_ = EntryKind::cell;
@@ -125,12 +125,12 @@ class FateJudge {
   }
 
  private:
-  Fate judge_other(Bytes key, Bytes value);
+  CellState judge_other(Bytes key, Bytes value);
   // The suffix after a column prefix belongs to a cell (key.h).
   static bool is_cell_suffix(Bytes suffix) {
     return suffix.size() == 1 + 2 * 8 && suffix[0] == '\x02';
   }
-  Fate judge_marker(Bytes suffix);
+  CellState judge_marker(Bytes suffix);
   // It is the family looked up last.
   bool is_family(Bytes family) const {
     return family.size() == family_.size() && begins_with(family, family_);
@@ -138,22 +138,22 @@ class FateJudge {
   void enter_family(Bytes family);
   void find_family(Bytes family);
   void enter_column(const KeyInRow& parsed);
-  Fate judge_row_delete();
-  Fate judge_family_delete();
-  Fate judge_column_delete();
-  Fate judge_token(Bytes value);
-  Fate judge_cell(Bytes value) {
-    if (stamp_ > at_) return Fate::unseen;
+  CellState judge_row_delete();
+  CellState judge_family_delete();
+  CellState judge_column_delete();
+  CellState judge_token(Bytes value);
+  CellState judge_cell(Bytes value) {
+    if (stamp_ > at_) return CellState::unseen;
     const bool same_timestamp = last_timestamp_us_ == timestamp_us_;
     last_timestamp_us_ = timestamp_us_;
-    if (stamp_ <= family_from_) return Fate::orphaned;
-    if (!parse_value(value)) return Fate::malformed;
+    if (stamp_ <= family_from_) return CellState::orphaned;
+    if (!parse_value(value)) return CellState::malformed;
     const bool covered =
         stamp_ < column_below_ ||
         (!column_deletes_.empty() && stamp_ < column_deletes_.covering(timestamp_us_));
-    const Fate fate =
+    const CellState fate =
         counted_ ? judge_counted(same_timestamp, covered) : judge_alone(same_timestamp, covered);
-    return fate == Fate::visible && value_.husk ? Fate::expired : fate;
+    return fate == CellState::visible && value_.tombstone ? CellState::expired : fate;
   }
   // Parses a value into value_; handles the common case inline.
   bool parse_value(Bytes value) {
@@ -164,22 +164,22 @@ class FateJudge {
     value_ = {flags == 0 ? kNoExpiry : in.signed_varint(), in.rest(), false};
     return in.ok();
   }
-  Fate judge_alone(bool same_timestamp, bool covered) const {
-    if (same_timestamp) return Fate::overwritten;
-    if (covered) return Fate::deleted;
+  CellState judge_alone(bool same_timestamp, bool covered) const {
+    if (same_timestamp) return CellState::overwritten;
+    if (covered) return CellState::deleted;
     if (value_.expire_at_us != kNoExpiry)
-      return now_us_ > value_.expire_at_us ? Fate::expired : Fate::visible;
-    if (timestamp_us_ < alive_from_us_) return Fate::ruled_out;
+      return now_us_ > value_.expire_at_us ? CellState::expired : CellState::visible;
+    if (timestamp_us_ < alive_from_us_) return CellState::ruled_out;
     return one_era_ || !family_retention_->dead_by_age(timestamp_us_, stamp_, now_us_)
-               ? Fate::visible
-               : Fate::ruled_out;
+               ? CellState::visible
+               : CellState::ruled_out;
   }
-  Fate judge_counted(bool same_timestamp, bool covered) {
+  CellState judge_counted(bool same_timestamp, bool covered) {
     if (!same_timestamp && !covered && alive_run_.take(timestamp_us_, stamp_, value_.expire_at_us))
-      return Fate::visible;
+      return CellState::visible;
     return judge_counted_slowly(same_timestamp, covered);
   }
-  Fate judge_counted_slowly(bool same_timestamp, bool covered);
+  CellState judge_counted_slowly(bool same_timestamp, bool covered);
   void begin_column_judge();
   void collect_range_deletes();
 

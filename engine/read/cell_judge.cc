@@ -1,4 +1,4 @@
-#include "engine/read/fate.h"
+#include "engine/read/cell_judge.h"
 
 #include "engine/model/key_in_row.h"
 #include "engine/model/token.h"
@@ -14,7 +14,7 @@ constexpr size_t kColumnDeleteBytes = 1 + 3 * 8;
 
 }  // namespace
 
-bool FateJudge::begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t counted_now_us) {
+bool CellJudge::begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t counted_now_us) {
   bool plain = true;
   const size_t size = row_prefix_size(key, plain);
   if (size < 2) return false;
@@ -33,7 +33,7 @@ bool FateJudge::begin_row(Bytes key, CommitStamp at, int64_t now_us, int64_t cou
 }
 
 // Rows of one stretch share the list.
-void FateJudge::collect_range_deletes() {
+void CellJudge::collect_range_deletes() {
   const size_t stretch =
       row_below_ == CommitStamp{} ? RangeDeletes::kNoStretch : ranges_.stretch_of(row_);
   if (stretch == range_deletes_stretch_ && at_ == range_deletes_at_ &&
@@ -47,10 +47,10 @@ void FateJudge::collect_range_deletes() {
 }
 
 // The first entry of a column, or an entry outside columns.
-Fate FateJudge::judge_other(Bytes key, Bytes value) {
+CellState CellJudge::judge_other(Bytes key, Bytes value) {
   DCHECK(in_row(key), "an entry of another row");
   KeyInRow parsed;
-  if (!parse_key_in_row(key, row_prefix_.size(), parsed)) return Fate::malformed;
+  if (!parse_key_in_row(key, row_prefix_.size(), parsed)) return CellState::malformed;
   kind_ = parsed.kind;
   stamp_ = parsed.stamp;
   if (kind_ == EntryKind::row_delete) return judge_row_delete();
@@ -65,8 +65,9 @@ Fate FateJudge::judge_other(Bytes key, Bytes value) {
 }
 
 // An entry of the current column that is not a cell.
-Fate FateJudge::judge_marker(Bytes suffix) {
-  if (suffix.size() != kColumnDeleteBytes || suffix[0] != kColumnDeleteTag) return Fate::malformed;
+CellState CellJudge::judge_marker(Bytes suffix) {
+  if (suffix.size() != kColumnDeleteBytes || suffix[0] != kColumnDeleteTag)
+    return CellState::malformed;
   kind_ = EntryKind::column_delete;
   stamp_ = CommitStamp{~load_be64(suffix.data() + 1)};
   start_us_ = static_cast<int64_t>(load_be64(suffix.data() + 9));
@@ -74,7 +75,7 @@ Fate FateJudge::judge_marker(Bytes suffix) {
   return judge_column_delete();
 }
 
-void FateJudge::enter_family(Bytes family) {
+void CellJudge::enter_family(Bytes family) {
   in_family_ = true;
   family_below_ = row_below_;
   family_deletes_.clear();
@@ -85,7 +86,7 @@ void FateJudge::enter_family(Bytes family) {
 }
 
 // Looks up the data that is the same for all rows.
-void FateJudge::find_family(Bytes family) {
+void CellJudge::find_family(Bytes family) {
   family_.assign(family);
   family_known_ = true;
   counted_ = false;
@@ -99,7 +100,7 @@ void FateJudge::find_family(Bytes family) {
   one_era_ = family_retention_->single();
 }
 
-void FateJudge::enter_column(const KeyInRow& parsed) {
+void CellJudge::enter_column(const KeyInRow& parsed) {
   column_prefix_.assign(parsed.column_prefix);
   const size_t at = parsed.column_prefix.size() - parsed.escaped_qualifier.size() - 2;
   qualifier_ = column_prefix_.view().substr(at, parsed.escaped_qualifier.size());
@@ -113,49 +114,51 @@ void FateJudge::enter_column(const KeyInRow& parsed) {
   last_timestamp_us_ = -1;
 }
 
-Fate FateJudge::judge_row_delete() {
-  if (stamp_ > at_) return Fate::unseen;
+CellState CellJudge::judge_row_delete() {
+  if (stamp_ > at_) return CellState::unseen;
   if (retention_.any_counts()) row_deletes_.push_back(stamp_);
-  if (stamp_ <= row_below_) return Fate::redundant;
+  if (stamp_ <= row_below_) return CellState::redundant;
   row_below_ = stamp_;
-  return Fate::marker;
+  return CellState::marker;
 }
 
-Fate FateJudge::judge_family_delete() {
-  if (stamp_ > at_) return Fate::unseen;
-  if (stamp_ <= family_from_) return Fate::redundant;
+CellState CellJudge::judge_family_delete() {
+  if (stamp_ > at_) return CellState::unseen;
+  if (stamp_ <= family_from_) return CellState::redundant;
   if (counted_) family_deletes_.push_back(stamp_);
-  if (stamp_ <= family_below_) return Fate::redundant;
+  if (stamp_ <= family_below_) return CellState::redundant;
   family_below_ = stamp_;
-  return Fate::marker;
+  return CellState::marker;
 }
 
-Fate FateJudge::judge_column_delete() {
-  if (stamp_ > at_) return Fate::unseen;
-  if (stamp_ <= family_from_) return Fate::redundant;
+CellState CellJudge::judge_column_delete() {
+  if (stamp_ > at_) return CellState::unseen;
+  if (stamp_ <= family_from_) return CellState::redundant;
   if (counted_) all_column_deletes_.push_back({start_us_, end_us_, stamp_});
-  if (stamp_ <= column_below_) return Fate::redundant;
+  if (stamp_ <= column_below_) return CellState::redundant;
   if (start_us_ == 0 && end_us_ == kMaxTimestampUs) {
     column_below_ = stamp_;
-    return Fate::marker;
+    return CellState::marker;
   }
-  return column_deletes_.add(start_us_, end_us_, stamp_) ? Fate::marker : Fate::redundant;
+  return column_deletes_.add(start_us_, end_us_, stamp_) ? CellState::marker : CellState::redundant;
 }
 
-Fate FateJudge::judge_token(Bytes value) {
-  if (stamp_ > at_) return Fate::unseen;
-  return parse_token_until(value, token_until_us_) ? Fate::token : Fate::malformed;
+CellState CellJudge::judge_token(Bytes value) {
+  if (stamp_ > at_) return CellState::unseen;
+  return parse_token_until(value, token_until_us_) ? CellState::token : CellState::malformed;
 }
 
-Fate FateJudge::judge_counted_slowly(bool same_timestamp, bool covered) {
+CellState CellJudge::judge_counted_slowly(bool same_timestamp, bool covered) {
   // The maximum number of cells is alive, so this one and all later ones are out.
   if (!judging_column_ && alive_run_.is_full())
-    return same_timestamp ? Fate::overwritten : covered ? Fate::deleted : Fate::ruled_out;
+    return same_timestamp ? CellState::overwritten
+           : covered      ? CellState::deleted
+                          : CellState::ruled_out;
   if (!judging_column_) begin_column_judge();
   return column_judge_.judge({timestamp_us_, stamp_, value_.expire_at_us}, covered);
 }
 
-void FateJudge::begin_column_judge() {
+void CellJudge::begin_column_judge() {
   judging_column_ = true;
   const DeleteSweep::Whole whole{&range_deletes_, &row_deletes_, &family_deletes_};
   const bool reached = !whole.empty() || !all_column_deletes_.empty();

@@ -1,4 +1,4 @@
-#include "net/server/limits/address_table.h"
+#include "net/server/limits/peer_limiter.h"
 
 #include <xxhash.h>
 
@@ -19,7 +19,7 @@ std::string_view host_of(std::string_view peer) {
 
 }  // namespace
 
-uint64_t AddressTable::hash_of(std::string_view name) const {
+uint64_t PeerLimiter::hash_of(std::string_view name) const {
   return XXH3_64bits_withSeed(name.data(), name.size(), seed_);
 }
 
@@ -38,11 +38,11 @@ std::string network_of(std::string_view peer) {
   return ip::make_network_v6(address.to_v6(), kPrefixBits).canonical().to_string();
 }
 
-size_t AddressTable::slot_of(std::string_view peer) const {
+size_t PeerLimiter::slot_of(std::string_view peer) const {
   return hash_of(network_of(peer)) % kSlots;
 }
 
-std::optional<AddressTable::Opening> AddressTable::open(std::string_view peer) {
+std::optional<PeerLimiter::Opening> PeerLimiter::open(std::string_view peer) {
   if (is_loopback_peer(peer)) return Opening();
   std::atomic<uint32_t>& count = slots_[slot_of(peer)].opening;
   if (count.fetch_add(1, std::memory_order_relaxed) < kMaxOpening) return Opening(count);
@@ -50,12 +50,12 @@ std::optional<AddressTable::Opening> AddressTable::open(std::string_view peer) {
   return std::nullopt;
 }
 
-int64_t AddressTable::refused_for_us(std::string_view peer, int64_t now_us) const {
+int64_t PeerLimiter::refused_for_us(std::string_view peer, int64_t now_us) const {
   const int64_t forgiven_us = slots_[slot_of(peer)].forgiven_us.load(std::memory_order_relaxed);
   return std::max<int64_t>(forgiven_us - now_us - (kMaxFailures - 1) * kForgiveUs, 0);
 }
 
-int64_t AddressTable::login_failed(std::string_view peer, int64_t now_us) {
+int64_t PeerLimiter::login_failed(std::string_view peer, int64_t now_us) {
   std::atomic<int64_t>& forgiven = slots_[slot_of(peer)].forgiven_us;
   int64_t before_us = forgiven.load(std::memory_order_relaxed);
   int64_t after_us = 0;

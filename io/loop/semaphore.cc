@@ -1,15 +1,15 @@
-#include "io/loop/units.h"
+#include "io/loop/semaphore.h"
 
 namespace cellar {
 
-std::optional<Units::Lease> Units::try_take(uint64_t count) {
+std::optional<Semaphore::Lease> Semaphore::try_take(uint64_t count) {
   CHECK(count <= total_, "{} units asked of {}", count, total_);
   if (!waiting_.empty() || count > available_) return std::nullopt;
   available_ -= count;
   return Lease(*this, count);
 }
 
-Async<Units::Lease> Units::take(uint64_t count) {
+Async<Semaphore::Lease> Semaphore::take(uint64_t count) {
   if (std::optional<Lease> at_once = try_take(count)) co_return std::move(*at_once);
   Request request;
   request.count = count;
@@ -19,13 +19,13 @@ Async<Units::Lease> Units::take(uint64_t count) {
   co_return Lease(*this, count);
 }
 
-void Units::put(uint64_t count) {
+void Semaphore::put(uint64_t count) {
   available_ += count;
   CHECK(available_ <= total_, "{} units where {} exist", available_, total_);
   grant();
 }
 
-void Units::grant() {
+void Semaphore::grant() {
   while (!waiting_.empty() && waiting_.front().count <= available_) {
     Request& request = waiting_.front();
     waiting_.pop_front();

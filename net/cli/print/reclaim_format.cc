@@ -1,4 +1,4 @@
-#include "net/cli/print/reclaim_words.h"
+#include "net/cli/print/reclaim_format.h"
 
 #include <array>
 

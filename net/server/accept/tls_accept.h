@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "io/loop/units.h"
+#include "io/loop/semaphore.h"
 #include "io/net/tls_stream.h"
 #include "net/server/policy/shard_security.h"
 
@@ -25,7 +25,7 @@ struct Opened {
 
 // Performs the TLS handshake. Errors: DEADLINE_EXCEEDED; FAILED_PRECONDITION: the client does not
 // use TLS (a plain-text client of the protocol receives an error reply); those of tls_handshake().
-Async<Result<Opened>> open_tls(Timers& timers, Units& handshakes,
+Async<Result<Opened>> open_tls(Timers& timers, Semaphore& handshakes,
                                std::unique_ptr<ByteStream> stream,
                                std::shared_ptr<const TlsContext> tls, int64_t timeout_us);
 
