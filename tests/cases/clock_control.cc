@@ -8,7 +8,7 @@
 #include "io/net/tcp_transport.h"
 #include "net/wire/body.h"
 #include "net/wire/frame.h"
-#include "tests/net/clock_ops.h"
+#include "tests/net/server/clock_ops.h"
 
 namespace cellar::cases {
 namespace {

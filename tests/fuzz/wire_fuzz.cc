@@ -7,7 +7,7 @@
 #include "net/wire/read_codec.h"
 #include "net/wire/write_codec.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "tests/net/wire_bodies.h"
+#include "tests/net/wire/wire_bodies.h"
 
 namespace cellar::fuzz {
 

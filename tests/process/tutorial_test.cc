@@ -17,7 +17,7 @@
 #include "net/cli/text/words.h"
 #include "tests/cases/clock_control.h"
 #include "tests/cases/node_process.h"
-#include "tests/net/cli_bed.h"
+#include "tests/net/cli/cli_bed.h"
 
 namespace cellar::cli {
 namespace {
