@@ -17,20 +17,20 @@ struct Section {
 constexpr Section kSections[] = {
     {"", "the node"},
     {"http", "health, metrics, admin API, console"},
-    {"proxy", "what stands before the node"},
+    {"proxy", "proxies before the node"},
     {"agent", "a proxy's agent check"},
     {"cluster", "other nodes"},
     {"io", "files"},
-    {"memory", "what of it is taken; divided by the shards"},
-    {"log", "of the writes that are on their way to tables, and of events"},
+    {"memory", "memory limits; divided among the shards"},
+    {"log", "write-ahead log and event log"},
     {"tables", "tables on disk"},
     {"clock", "trusted time"},
     {"tokens", "idempotency tokens of writes"},
-    {"balance", "tablets split, merge and move between shards by themselves"},
-    {"limits", "what is refused"},
-    {"timeouts", "what is given up"},
-    {"security", "who may come in, and who he is (net/server/SECURITY.md)"},
-    {"backup", "backups and restores, which clients ask for"},
+    {"balance", "automatic split, merge and move of tablets"},
+    {"limits", "limits of requests and connections"},
+    {"timeouts", "timeouts"},
+    {"security", "authentication and authorization (net/server/SECURITY.md)"},
+    {"backup", "backups and restores that clients request"},
 };
 
 constexpr std::string_view kSampleDataDir = "/var/lib/cellar";

@@ -116,41 +116,44 @@ Setting choice(std::string_view name, Field field, Name name_of, Parse parse, st
 
 void add_balance(std::vector<Setting>& all) {
   all.push_back(number("balance.enabled", Kind::flag, 0, 1, FIELD(balance.enabled),
-                       "tablets split, merge and move between shards by themselves",
-                       Change::reload));
+                       "automatic split, merge and move of tablets", Change::reload));
   all.push_back(number("balance.interval", Kind::duration, 10 * kMs, 3600 * kSecond,
-                       FIELD(balance.interval_us), "how often it is seen whether they should",
+                       FIELD(balance.interval_us), "interval of the balancer's decisions",
                        Change::reload));
   all.push_back(number("balance.split", Kind::bytes, kMiB, kTiB, FIELD(balance.split_bytes),
-                       "a tablet that holds this is split", Change::reload));
+                       "size at which a tablet is split", Change::reload));
   all.push_back(
       number("balance.early_split", Kind::bytes, 64 * kKiB, kTiB, FIELD(balance.early_split_bytes),
-             "a table with fewer tablets than shards is split once it holds this", Change::reload));
-  all.push_back(number("balance.early_load", Kind::count, 1, 1'000'000'000,
-                       FIELD(balance.early_split_load),
-                       "or once it is asked so many requests a second", Change::reload));
+             "size at which a table with fewer tablets than shards is split", Change::reload));
+  all.push_back(
+      number("balance.early_load", Kind::count, 1, 1'000'000'000, FIELD(balance.early_split_load),
+             "requests per second at which a table with fewer tablets than shards is split",
+             Change::reload));
   all.push_back(number(
       "balance.merge_after", Kind::duration, kSecond, 365 * kDay, FIELD(balance.merge_idle_us),
-      "a tablet whose data is gone is merged with a neighbour after this", Change::reload));
+      "time after which an empty tablet is merged with a neighbour", Change::reload));
   all.push_back(number("balance.per_minute", Kind::count, 1, 6000, FIELD(balance.per_minute),
-                       "splits, merges and moves a minute, at most", Change::reload));
+                       "maximum number of splits, merges and moves per minute", Change::reload));
 }
 
 void add_security(std::vector<Setting>& all) {
-  all.push_back(number("security.insecure", Kind::flag, 0, 1, FIELD(security.insecure),
-                       "serve other machines though anybody may then do anything"));
+  all.push_back(
+      number("security.insecure", Kind::flag, 0, 1, FIELD(security.insecure),
+             "serve other machines without authentication: every client may do everything"));
   all.push_back(text("security.certificate", FIELD(security.certificate),
-                     "PEM file of the node's certificate and those behind it: TLS"));
-  all.push_back(text("security.key", FIELD(security.key), "PEM file of its key"));
+                     "PEM file of the node's certificate chain; enables TLS"));
+  all.push_back(text("security.key", FIELD(security.key), "PEM file of the certificate's key"));
   all.push_back(text("security.client_ca", FIELD(security.client_ca),
-                     "PEM file of who signs clients' certificates; they prove who a client is"));
-  all.push_back(text("security.principals", FIELD(security.principals),
-                     "TOML file of who may do what; without it nobody is asked"));
+                     "PEM file of the authorities that sign client certificates; enables "
+                     "authentication by certificate"));
+  all.push_back(
+      text("security.principals", FIELD(security.principals),
+           "TOML file of principals and their roles; without it clients are not authenticated"));
   all.push_back(number("security.audit_file", Kind::bytes, 64 * kKiB, kGiB,
                        FIELD(security.audit_file_bytes),
-                       "the security log goes on in another file after this"));
+                       "size at which the security log begins another file"));
   all.push_back(number("security.audit_files", Kind::count, 1, 10'000, FIELD(security.audit_files),
-                       "files of the security log that are kept"));
+                       "number of files of the security log that are kept"));
 }
 
 // "HOST:PORT", or empty for none.
@@ -171,11 +174,11 @@ Setting optional_address(std::string_view name, Field field, std::string_view he
 // Settings of a node behind a proxy.
 void add_proxy(std::vector<Setting>& all) {
   all.push_back(optional_address("advertise", FIELD(advertise),
-                                 "HOST:PORT by which clients reach this node, told in the hello"));
+                                 "HOST:PORT at which clients reach this node, sent in the hello"));
   Setting trusted;
   trusted.name = "proxy.trusted";
   trusted.kind = Kind::text;
-  trusted.help = "networks whose PROXY headers (version 2) are believed, with commas between";
+  trusted.help = "networks whose PROXY headers (version 2) are accepted, separated by commas";
   trusted.text_of = [](const ServerOptions& o) { return o.net.proxy.trusted.to_string(); };
   trusted.set_text = [](ServerOptions& o, std::string_view value) -> Result<void> {
     TRY(o.net.proxy.trusted, NetworkList::parse(value));
@@ -183,13 +186,12 @@ void add_proxy(std::vector<Setting>& all) {
   };
   all.push_back(std::move(trusted));
   all.push_back(number("proxy.required", Kind::flag, 0, 1, FIELD(net.proxy.required),
-                       "and those networks must send one"));
+                       "connections from proxy.trusted must send a PROXY header"));
   Setting owners;
   owners.name = "cluster.owners";
   owners.kind = Kind::text;
   owners.help =
-      "tables that certain nodes have, as TABLE=HOST:PORT or BEGINNING*=HOST:PORT of their "
-      "advertise";
+      "owners of tables, as TABLE=HOST:PORT or PREFIX*=HOST:PORT with the advertise of the node";
   owners.text_of = [](const ServerOptions& o) { return o.owners.to_string(); };
   owners.set_text = [](ServerOptions& o, std::string_view value) -> Result<void> {
     TRY(o.owners, TableOwners::parse(value));
@@ -202,84 +204,88 @@ void add_proxy(std::vector<Setting>& all) {
 
 std::vector<Setting> make_settings() {
   std::vector<Setting> all;
+  all.push_back(text("data_dir", FIELD(data_dir), "data directory; created if absent"));
   all.push_back(
-      text("data_dir", FIELD(data_dir), "directory that holds the data; made when absent"));
-  all.push_back(text("listen", FIELD(listen), "HOST:PORT to serve; port 0 takes a free one"));
+      text("listen", FIELD(listen), "HOST:PORT to listen on; port 0 chooses a free port"));
   add_proxy(all);
   all.push_back(number("shards", Kind::count, 0, Mailbox::kMaxShards, FIELD(shards),
-                       "shards, one core each; 0: one for every core"));
+                       "number of shards, one core each; 0: one per core"));
   all.push_back(number("pin", Kind::flag, 0, 1, FIELD(pin),
-                       "keep each shard on a core of its own where there are enough"));
+                       "pin each shard to a core of its own if there are enough cores"));
   all.push_back(number("drain_within", Kind::duration, 0, 600 * kSecond, FIELD(net.drain_within_us),
-                       "how long a node told to stop shows that it drains and serves on; less "
-                       "where nobody is connected",
+                       "how long a stopping node reports that it drains and continues to serve; "
+                       "less if no client is connected",
                        Change::reload));
   all.push_back(number("slow_request", Kind::duration, 0, 600 * kSecond, FIELD(net.slow_request_us),
-                       "a request that took this long is told of, with its stages; 0: none",
+                       "a request that took this long is logged with its stages; 0: none",
                        Change::reload));
   all.push_back(text("http.listen", FIELD(http.listen),
                      "HOST:PORT for health, metrics, admin API and console; empty: none"));
-  all.push_back(text("http.hosts", FIELD(http.hosts),
-                     "host names that HTTP requests may carry, beside addresses and localhost"));
+  all.push_back(
+      text("http.hosts", FIELD(http.hosts),
+           "host names that HTTP requests may have, in addition to addresses and localhost"));
   all.push_back(choice("io.backend", FIELD(io), io_backend_name, parse_io_backend,
-                       "how files are read and written: auto, io_uring, threads"));
+                       "I/O backend: auto, io_uring, threads"));
   all.push_back(number("memory.total", Kind::bytes, 64 * kMiB, kTiB, FIELD(engine.memory_bytes),
                        "memory for memtables, caches and table metadata"));
   all.push_back(number("memory.memtable", Kind::bytes, 64 * kKiB, kGiB,
-                       FIELD(engine.memtable_bytes), "a memtable that reaches this is flushed"));
+                       FIELD(engine.memtable_bytes), "size at which a memtable is flushed"));
   all.push_back(number("log.periodic_interval", Kind::duration, kMs, 60 * kSecond,
                        FIELD(engine.periodic_interval_us),
-                       "'periodic' writes are on disk within this"));
+                       "time within which 'periodic' writes are on disk"));
   all.push_back(number("log.segment", Kind::bytes, kMiB, kGiB, FIELD(engine.log_segment_bytes),
                        "size of a log segment"));
   all.push_back(number("tables.bytes", Kind::bytes, kMiB, 16 * kGiB, FIELD(engine.table_bytes),
-                       "compaction cuts tables on disk at this size"));
+                       "maximum size of a table on disk; compaction begins the next one"));
   all.push_back(choice("tables.index_parts", FIELD(engine.index_parts), index_parts_name,
                        parse_index_parts,
-                       "index and filters of tables in parts that are loaded when they are needed: "
-                       "automatic (once whole ones take a quarter of the cache), always, never"));
+                       "partitioned index and filters of tables, loaded on demand: automatic (once "
+                       "whole ones take a quarter of the cache), always, never"));
   all.push_back(number("disk.reserve", Kind::bytes, 0, kTiB, FIELD(disk.reserve_bytes),
-                       "with less left on the disk only deletes are taken, and reclaiming has the "
-                       "rest; 0: none is kept",
+                       "free disk space below which only writes that free space are accepted; the "
+                       "rest is for reclaiming; 0: none",
                        Change::reload));
   all.push_back(number("clock.max_trusted_gap", Kind::duration, 0, 3650 * kDay,
                        FIELD(engine.max_trusted_gap_us),
-                       "time over a boot of the machine that is believed at once"));
+                       "time that may pass during a reboot of the machine without being held"));
   all.push_back(number("tokens.window", Kind::duration, kSecond, kDay,
                        FIELD(engine.token_window_us),
-                       "a write repeated under its token within this gets its first answer again"));
+                       "time within which a write repeated with its token gets its first answer"));
   all.push_back(number("tokens.memory", Kind::bytes, 64 * kKiB, kTiB, FIELD(engine.token_bytes),
-                       "memory for tokens; at most an eighth of memory.total is taken"));
+                       "memory for tokens; at most an eighth of memory.total is used"));
   add_balance(all);
   all.push_back(number("limits.cell", Kind::bytes, kKiB, 100 * kMiB,
                        FIELD(engine.limits.cell_bytes), "largest value of a cell"));
   all.push_back(number("limits.row", Kind::bytes, kKiB, 120 * kMiB, FIELD(engine.limits.row_bytes),
                        "largest mutation of a row"));
   all.push_back(number("limits.in_flight", Kind::count, 1, wire::kMaxInFlight, FIELD(net.in_flight),
-                       "unanswered requests of a connection", Change::reload));
+                       "maximum number of unanswered requests of a connection", Change::reload));
   all.push_back(number("limits.connections", Kind::count, 1, 1'000'000, FIELD(net.connections),
-                       "connections of a shard", Change::reload));
+                       "maximum number of connections of a shard", Change::reload));
   all.push_back(number("timeouts.idle", Kind::duration, 0, 30 * kDay, FIELD(net.idle_timeout_us),
-                       "a silent connection is closed after this; 0: never", Change::reload));
+                       "time after which an idle connection is closed; 0: never", Change::reload));
   all.push_back(number("timeouts.handshake", Kind::duration, kMs, 600 * kSecond,
-                       FIELD(net.handshake_timeout_us), "time for preface and hello",
+                       FIELD(net.handshake_timeout_us),
+                       "time within which preface and hello must arrive", Change::reload));
+  all.push_back(number("timeouts.stall", Kind::duration, kMs, 600 * kSecond,
+                       FIELD(net.stall_timeout_us),
+                       "time without progress of a partly received frame, or of answers that the "
+                       "client does not receive, after which a connection is closed",
                        Change::reload));
-  all.push_back(
-      number("timeouts.stall", Kind::duration, kMs, 600 * kSecond, FIELD(net.stall_timeout_us),
-             "time for a begun frame to go on and for answers to be taken", Change::reload));
   all.push_back(number("timeouts.drain", Kind::duration, 0, 600 * kSecond,
-                       FIELD(net.drain_timeout_us), "what a stopping node waits for requests",
-                       Change::reload));
+                       FIELD(net.drain_timeout_us),
+                       "how long a stopping node waits for requests in flight", Change::reload));
   all.push_back(text("backup.directories", FIELD(backup.directories),
-                     "directories of the node that may hold backups, with commas between; none: no "
-                     "backups are taken",
+                     "directories of the node that may hold backups, separated by commas; none: "
+                     "backups are disabled",
                      Change::reload));
   all.push_back(number("backup.rate", Kind::bytes, 0, kTiB, FIELD(backup.rate_bytes_per_s),
-                       "what a backup reads and writes a second; 0: no bound", Change::reload));
+                       "bytes that a backup reads and writes per second; 0: unlimited",
+                       Change::reload));
   all.push_back(choice("log.level", FIELD(log.level), log_level_name, parse_log_level,
-                       "what is logged: debug, info, warn, error, off", Change::reload));
+                       "log level: debug, info, warn, error, off", Change::reload));
   all.push_back(choice("log.format", FIELD(log.format), log_format_name, parse_log_format,
-                       "lines of text (logfmt) or of JSON: text, json", Change::reload));
+                       "format of log lines: text (logfmt), json", Change::reload));
   add_security(all);
   return all;
 }
