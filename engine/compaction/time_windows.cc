@@ -24,7 +24,7 @@ class Best {
  public:
   Best(std::span<const TimedRun> runs, size_t most_removed)
       : runs_(runs), most_removed_(most_removed) {}
-  // All neighbours among [first, end).
+  // Considers all sequences of neighbours in [first, end).
   void offer(size_t first, size_t end, double weight) {
     for (size_t from = first; from + 1 < end; ++from) {
       auto bytes = static_cast<double>(runs_[from].bytes);

@@ -11,7 +11,7 @@ namespace cellar::engine {
 namespace {
 
 constexpr size_t kBytesPerLine = 16;
-constexpr size_t kMaxShownBytes = 256;  // of one field, in text
+constexpr size_t kMaxShownBytes = 256;  // of one field in text output
 
 std::string hex(Bytes bytes) {
   std::string out;
@@ -70,7 +70,7 @@ class JsonDump : public Dump {
   std::ostream& out_;
 };
 
-// Says which file, and what is wrong with it.
+// Prints the file and its problems.
 template <class Form>
 class ProblemsOnly final : public Form {
  public:
