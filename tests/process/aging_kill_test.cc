@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "tests/cases/node_process.h"
-#include "tests/process/aging_writers.h"
-#include "tests/process/reshaper.h"
+#include "tests/process/support/aging_writers.h"
+#include "tests/process/support/reshaper.h"
 #include "tests/support/seeds.h"
 
 namespace cellar::process {

@@ -13,7 +13,7 @@
 
 #include "tests/cases/clock_control.h"
 #include "tests/net/server/adjustable_clock.h"
-#include "tests/process/clock_trial.h"
+#include "tests/process/support/clock_trial.h"
 #include "tests/support/seeds.h"
 
 namespace cellar::process {

@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "engine/gc/reclaim_reason.h"
-#include "tests/process/http_bed.h"
-#include "tests/process/web_driver.h"
+#include "tests/process/support/http_bed.h"
+#include "tests/process/support/web_driver.h"
 
 namespace cellar::process {
 namespace {

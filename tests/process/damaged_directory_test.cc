@@ -1,5 +1,5 @@
 // What an operator is told of a directory that is damaged, and of a machine that gives too little.
-#include "tests/process/operate_bed.h"
+#include "tests/process/support/operate_bed.h"
 
 namespace cellar::process {
 namespace {

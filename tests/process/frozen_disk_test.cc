@@ -7,7 +7,7 @@
 #include <regex>
 #include <thread>
 
-#include "tests/process/http_bed.h"
+#include "tests/process/support/http_bed.h"
 
 namespace cellar::process {
 namespace {

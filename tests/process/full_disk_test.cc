@@ -5,7 +5,7 @@
 #include <random>
 #include <thread>
 
-#include "tests/process/operate_bed.h"
+#include "tests/process/support/operate_bed.h"
 
 namespace cellar::process {
 namespace {

@@ -13,7 +13,7 @@
 #include "net/http/metric_table.h"
 #include "net/http/routes.h"
 #include "net/security/token.h"
-#include "tests/process/http_bed.h"
+#include "tests/process/support/http_bed.h"
 
 namespace cellar::process {
 namespace {

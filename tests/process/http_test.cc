@@ -11,7 +11,7 @@
 
 #include "net/client/sync_client.h"
 #include "tests/cases/node_process.h"
-#include "tests/process/http_call.h"
+#include "tests/process/support/http_call.h"
 
 namespace cellar::process {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "io/base/random.h"
 #include "tests/cases/node_process.h"
-#include "tests/process/writers.h"
+#include "tests/process/support/writers.h"
 #include "tests/support/seeds.h"
 
 namespace cellar::process {

@@ -1,6 +1,6 @@
 // Directories of an older format: what they know is served, what they do not know is refused, and
 // what earlier programs wrote beyond it is kept (engine/store/format_file.h).
-#include "tests/process/operate_bed.h"
+#include "tests/process/support/operate_bed.h"
 
 namespace cellar::process {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "engine/store/format_file.h"
 #include "net/client/calls/control_client.h"
-#include "tests/process/operate_bed.h"
+#include "tests/process/support/operate_bed.h"
 
 namespace cellar::process {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "net/wire/frame.h"
 #include "tests/net/wire/wire_bodies.h"
-#include "tests/process/scale_bed.h"
+#include "tests/process/support/scale_bed.h"
 
 namespace cellar::process {
 namespace {

@@ -163,5 +163,20 @@ TEST(Layers, EveryComponentHasAReadme) {
   }
 }
 
+// A tour names files relative to its folder.
+TEST(Layers, ToursNameFilesThatExist) {
+  static const std::regex kName(R"(`([\w/]+\.(h|cc))`)");
+  for (const std::string folder : {"engine", "net"}) {
+    const std::string text = read_text(source_root() / folder / "TOUR.md");
+    size_t names = 0;
+    for (std::sregex_iterator it(text.begin(), text.end(), kName), end; it != end; ++it, ++names) {
+      const std::string name = (*it)[1].str();
+      const bool below = std::filesystem::exists(source_root() / folder / name);
+      EXPECT_TRUE(below || std::filesystem::exists(source_root() / name)) << folder << ": " << name;
+    }
+    EXPECT_GT(names, 20u) << folder;
+  }
+}
+
 }  // namespace
 }  // namespace cellar::tidy

@@ -1,6 +1,8 @@
 // Sizes that keep files readable: a file that grows past the bound hides a second noun.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/tidy/source_tree.h"
 
 namespace cellar::tidy {
@@ -10,11 +12,20 @@ constexpr size_t kMaxFileLines = 700;
 constexpr size_t kMaxFunctionLines =
     90;  // a screen is 70; a table of cases or a flat switch may need more
 constexpr size_t kMaxLineBytes = 130;
+constexpr size_t kMaxFolderSources = 25;
 
 TEST(Sizes, NoFileIsLongerThanItsBound) {
   for (const SourceFile& file : read_sources({"io", "engine", "net", "bench", "tests"})) {
     EXPECT_LE(file.lines.size(), kMaxFileLines) << file.path;
   }
+}
+
+TEST(Sizes, NoFolderHasMoreSourcesThanItsBound) {
+  std::map<std::string, size_t> sources;
+  for (const SourceFile& file : read_sources({"io", "engine", "net", "bench", "tests"})) {
+    sources[file.component] += file.path.ends_with(".cc") ? 1 : 0;
+  }
+  for (const auto& [folder, count] : sources) EXPECT_LE(count, kMaxFolderSources) << folder;
 }
 
 TEST(Sizes, NoLineIsLongerThanItsBound) {

@@ -1,4 +1,4 @@
-#include "tests/process/reshaper.h"
+#include "tests/process/support/reshaper.h"
 
 #include <utility>
 #include <vector>

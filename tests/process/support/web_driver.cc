@@ -1,4 +1,4 @@
-#include "tests/process/web_driver.h"
+#include "tests/process/support/web_driver.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <fstream>
 #include <thread>
 
-#include "tests/process/http_call.h"
+#include "tests/process/support/http_call.h"
 
 namespace cellar::process {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/process/writers.h"
+#include "tests/process/support/writers.h"
 
 #include <map>
 

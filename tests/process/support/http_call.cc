@@ -1,4 +1,4 @@
-#include "tests/process/http_call.h"
+#include "tests/process/support/http_call.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "tests/process/aging_writers.h"
+#include "tests/process/support/aging_writers.h"
 
 #include <algorithm>
 #include <chrono>

@@ -17,7 +17,7 @@
 #include "io/base/random.h"
 #include "net/client/sync_client.h"
 #include "tests/cases/node_process.h"
-#include "tests/process/reshaper.h"
+#include "tests/process/support/reshaper.h"
 
 namespace cellar::process {
 

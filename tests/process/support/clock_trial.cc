@@ -1,4 +1,4 @@
-#include "tests/process/clock_trial.h"
+#include "tests/process/support/clock_trial.h"
 
 #include <algorithm>
 #include <utility>
