@@ -151,7 +151,7 @@ std::string json_line(std::string_view time, LogLevel level, std::string_view ro
   std::string out = "{";
   append_field(out, "ts", time);
   append_field(out, "level", log_level_name(level));
-  append_field(out, "room", room);
+  append_field(out, "component", room);
   append_field(out, "msg", words_of(record));
   for (const LogRecord::Part& part : record.parts) {
     if (!part.key.empty()) append_field(out, part.key, part.value);

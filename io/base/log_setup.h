@@ -4,7 +4,7 @@
 // A line is an event: a few words, then key=value pairs. As text, and as JSON with the pairs as
 // fields:
 //   2026-05-20T16:27:23.001Z info tablet: flushed tablet=7 cells=12
-//   {"ts":"2026-05-20T16:27:23.001Z","level":"info","room":"tablet","msg":"flushed",
+//   {"ts":"2026-05-20T16:27:23.001Z","level":"info","component":"tablet","msg":"flushed",
 //    "tablet":"7","cells":"12"}
 //
 // Text can be parsed back: a word is a pair if and only if it starts with a key (letters, digits,
@@ -13,7 +13,7 @@
 // and a backslash \\. In both formats a control character is \u00HH and a byte that is not valid
 // UTF-8 is \xHH (\\xHH in JSON, which has no such bytes), so every line is one line of UTF-8.
 //
-// Repeats: at most kLogBurst lines per event (room and format string) are written in kLogWindowUs;
+// Repeats: at most kLogBurst lines per event (component and format string) are written in kLogWindowUs;
 // the next line afterwards has the number suppressed. The table has kLogEvents entries; two events
 // that share an entry share the bound.
 #pragma once

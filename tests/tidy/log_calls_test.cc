@@ -33,7 +33,7 @@ TEST(LogCalls, NoKeyIsThereTwiceOrIsOneOfEveryLine) {
   const std::vector<LogCall> calls = log_calls();
   EXPECT_GT(calls.size(), 40u) << "the calls are not found any more";
   for (const LogCall& call : calls) {
-    std::set<std::string> keys = {"ts", "level", "room", "msg", "lines_left_out"};
+    std::set<std::string> keys = {"ts", "level", "component", "msg", "lines_left_out"};
     for (std::sregex_iterator at(call.format.begin(), call.format.end(), kKey), end; at != end;
          ++at) {
       EXPECT_TRUE(keys.insert((*at)[1]).second) << call.path << ": " << call.format;

@@ -117,7 +117,7 @@ TEST(LogLine, JsonHasTheWordsAndEveryPair) {
   EXPECT_EQ(format_log_line(
                 LogFormat::json, kTime, LogLevel::warn, "server",
                 log_record("accept failed shard={} error=\"{}\" us={}", 1, "no \"file\" left", 3)),
-            R"({"ts":"2026-05-20T16:27:23.001Z","level":"warn","room":"server",)"
+            R"({"ts":"2026-05-20T16:27:23.001Z","level":"warn","component":"server",)"
             R"("msg":"accept failed","shard":"1","error":"no \"file\" left","us":"3"})");
 }
 
@@ -127,10 +127,10 @@ TEST(LogLine, WordsMayFollowPairs) {
   EXPECT_EQ(format_log_line(LogFormat::text, "t", LogLevel::info, "r", record),
             "t info r: table=4 reshape given up after 10 us: it ended us=2");
   EXPECT_EQ(format_log_line(LogFormat::json, "t", LogLevel::info, "r", record),
-            R"({"ts":"t","level":"info","room":"r",)"
+            R"({"ts":"t","level":"info","component":"r",)"
             R"("msg":"reshape given up after 10 us: it ended","table":"4","us":"2"})");
   EXPECT_EQ(format_log_line(LogFormat::json, "t", LogLevel::info, "r", log_record("x={{{}}}", 1)),
-            R"({"ts":"t","level":"info","room":"r","msg":"","x":"{1}"})");
+            R"({"ts":"t","level":"info","component":"r","msg":"","x":"{1}"})");
 }
 
 TEST(LogLine, IsOneLineWhateverIsInIt) {
@@ -138,7 +138,7 @@ TEST(LogLine, IsOneLineWhateverIsInIt) {
   EXPECT_EQ(format_log_line(LogFormat::text, "t", LogLevel::info, "r", record),
             "t info r: a b\\u000d\\u001b[31m k=\"v\\u000a\\u009b\"");
   EXPECT_EQ(format_log_line(LogFormat::json, "t", LogLevel::info, "r", record),
-            R"({"ts":"t","level":"info","room":"r","msg":"a b\u000d\u001b[31m",)"
+            R"({"ts":"t","level":"info","component":"r","msg":"a b\u000d\u001b[31m",)"
             R"("k":"v\u000a\u009b"})");
 }
 
@@ -186,7 +186,7 @@ TEST(LogLine, NoArgumentForgesAField) {
       Fields all = wanted;
       all.insert({{"ts", "t"},
                   {"level", "warn"},
-                  {"room", "slow"},
+                  {"component", "slow"},
                   {"msg", fmt::format("took {} in all: {}", text, other)}});
       EXPECT_EQ(*parsed, all) << json;
     }
