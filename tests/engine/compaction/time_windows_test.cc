@@ -76,7 +76,7 @@ TEST(TimeWindows, MergesAreNoWiderThanMemoryAllows) {
   EXPECT_EQ(picked->count, 3u);
 }
 
-TEST(TimeWindows, SmallRunsAreAllowedAsFewAsLevelledOnes) {
+TEST(TimeWindows, SmallRunsAreAllowedAsFewAsTieredOnes) {
   EXPECT_EQ(allowed_time_runs(0, 1000, 8, 100), 8u);
   EXPECT_EQ(allowed_time_runs(9'999, 1000, 8, 100), 9u);
   EXPECT_EQ(allowed_time_runs(1u << 30, 1000, 8, SIZE_MAX), kMostTimeRuns);

@@ -225,7 +225,7 @@ TEST_F(TinyFlushes, AreMergedWithinTheirWindows) {
   EXPECT_EQ(node_.cells("t").size(), 120u);
 }
 
-TEST_F(TimeSeries, DataOutOfOrderIsLevelledAndOrderBringsWindowsBack) {
+TEST_F(TimeSeries, DataOutOfOrderIsTieredAndOrderBringsWindowsBack) {
   create(RetentionRule::max_age_us(kDayUs));
   pass(kDayUs);
   for (int i = 0; i < 20; ++i) {

@@ -209,7 +209,7 @@ TEST(CellValueCoding, RoundTripsWithAndWithoutExpiry) {
   }
 }
 
-TEST(CellValueCoding, AHuskHasAnExpiryPerhapsAndNoValue) {
+TEST(CellValueCoding, ATombstoneHasAnExpiryPerhapsAndNoValue) {
   for (const int64_t expire_at_us : {kNoExpiry, int64_t{9000}}) {
     std::string encoded;
     append_tombstone(encoded, expire_at_us);
