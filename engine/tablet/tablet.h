@@ -11,8 +11,7 @@
 //   2. Everything up to state().last_flushed is in the tables that the manifest names; everything
 //      after it is in a memtable, and in the log inside state().spans.
 //   3. Readers see commits up to facts().visible; what they see changes only by commits.
-//   4. A memtable is written to a table only when all of it is visible: the contents of a table
-//   were
+//   4. A memtable is written to a table only when all of it is visible: a table's contents were
 //      durable at their level, so the remains of a failed log never become data.
 //   5. Manifest edits of the tablet are made one at a time, under edit_lock().
 #pragma once
