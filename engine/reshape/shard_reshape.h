@@ -72,7 +72,7 @@ class ShardReshape {
 // tablet accepts writes again.
 Async<Result<void>> seal_tablet(Tablet& tablet);
 
-// Makes the tablet accept writes again. If seal_tablet() is in progress, it fails.
+// Makes the tablet accept writes again. A seal_tablet() in progress then fails.
 void unseal_tablet(Tablet& tablet);
 
 }  // namespace cellar::engine

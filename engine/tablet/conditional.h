@@ -64,7 +64,6 @@ class RowReading {
   RowModify* modify() { return modify_ ? &*modify_ : nullptr; }
 
  private:
-  // Stops at the first cell.
   struct Exists final : CellSink {
     bool found = false;
     Flow cell(const CellView&) override {
