@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kCacheBytes = 4u << 20;
 constexpr IoClass kClass = IoClass::compaction;
 
-// The blobs of a backup are named by their files.
+// A missing blob of a backup is reported by its file name.
 Error missing_as_loss(Error error, BlobId id) {
   if (error.code == Errc::not_found) {
     error = Error(Errc::data_loss, fmt::format("{} is missing", blob_path(id)));
@@ -27,7 +27,7 @@ Async<Result<std::unique_ptr<Blob>>> open_blob(BlobStore& store, BlobId id) {
   co_return blob;
 }
 
-// Calls take(chunk) with every part of the blob in order. `take` may wait.
+// Calls take(chunk) for each part of the blob, in order. `take` may suspend.
 template <class Take>
 Async<Result<void>> each_chunk(BackupBlobs& work, Blob& blob, Take& take) {
   for (uint64_t at = 0; at < blob.size();) {
@@ -85,7 +85,7 @@ Async<Result<BackupBlob>> BackupBlobs::copy(BlobStore& from, BlobStore& to, Blob
   if (copied) copied = co_await writer->seal();
   if (!copied) {
     const Result<void> abandoned = co_await writer->abandon();
-    (void)abandoned;  // the first error is the answer
+    (void)abandoned;  // the first error is returned
     co_return std::unexpected(std::move(copied).error());
   }
   co_return BackupBlob{id, blob->size(), take.crc};

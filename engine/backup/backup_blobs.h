@@ -1,4 +1,4 @@
-// What a backup does with blobs: copying them, their checksums, and looking at every entry.
+// Operations of backups on blobs: copy, checksum, and reading of every entry.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace cellar::engine {
 
-// One shard. Bounded by the progress's rate, and ends with CANCELLED when that is called off.
+// One shard. Limited by the progress's rate; CANCELLED if the job is cancelled.
 class BackupBlobs {
  public:
   static constexpr size_t kChunkBytes = 256 * 1024;
@@ -21,17 +21,17 @@ class BackupBlobs {
   BackupBlobs(Timers& timers, ShardExecutor executor, BackupProgress& progress);
   ~BackupBlobs();
 
-  // The same id in both. What lies there unfinished or sealed is replaced. What was read.
+  // Copies a blob under the same id; replaces an unfinished or sealed one. Returns what was read.
   Async<Result<BackupBlob>> copy(BlobStore& from, BlobStore& to, BlobId id);
-  // DATA_LOSS naming the file when it is missing.
+  // DATA_LOSS with the file if it is missing.
   Async<Result<BackupBlob>> measure(BlobStore& store, BlobId id);
-  // Its size and checksum are those; DATA_LOSS naming the file.
+  // Compares size and checksum; DATA_LOSS with the file if they differ.
   Async<Result<void>> compare(BlobStore& store, const BackupBlob& expected);
-  // The last bytes, where a table's checksums and its id are, are the same in both.
+  // Whether the last bytes, with a table's checksums and its id, are equal in both.
   Async<Result<bool>> same_tail(BlobStore& a, BlobStore& b, BlobId id);
   // Opens the table and reads every entry.
   Async<Result<void>> read_entries(BlobStore& store, BlobId id);
-  // Through a cache of its own, because ids mean something else in a backup.
+  // Uses a separate cache, because ids have another meaning in a backup.
   Async<Result<std::unique_ptr<TableReader>>> open_table(BlobStore& store, BlobId id);
 
   Result<void> check_cancelled() const;

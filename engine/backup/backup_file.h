@@ -1,6 +1,6 @@
-// BackupFile: what one backup is made of: the manifest's entries of its tables as they were at one
-// instant, without spans of logs, and the blobs that they name with size and checksum. Written
-// last: a backup whose file is there is complete. The bytes stand in FORMATS.md, "Backups".
+// BackupFile: the contents of one backup: the manifest's entries of its tables at one instant,
+// without log spans, and the blobs that they name with size and checksum. Written last: a backup
+// with a file is complete. FORMATS.md, "Backups", has the layout.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace cellar::engine {
 struct BackupBlob {
   BlobId id;
   uint64_t bytes = 0;
-  uint32_t crc = 0;  // CRC-32C of all of it
+  uint32_t crc = 0;  // CRC-32C of the whole blob
 
   bool operator==(const BackupBlob&) const = default;
 };
@@ -24,23 +24,23 @@ struct BackupBlob {
 struct BackupFile {
   static constexpr uint32_t kVersion = 4;
 
-  // Of the data directory that it was taken of: one that it becomes again is of no older format.
+  // Format of the source data directory; a restored directory has no older format.
   uint32_t format = kVersion;
   std::string source;         // id of the data directory
-  std::string program;        // version of the program that wrote it
-  int64_t wall_us = 0;        // of the instant
-  int64_t trusted_us = 0;     // trusted time then: no answer of the data was given later
-  uint64_t copied_bytes = 0;  // what this backup added to what was there
+  std::string program;        // version of the writing program
+  int64_t wall_us = 0;        // wall clock at the instant
+  int64_t trusted_us = 0;     // trusted time then: no answer of the data is later
+  uint64_t copied_bytes = 0;  // bytes that this backup added to the store
   std::map<Subject, SubjectState> subjects;
-  std::vector<BackupBlob> blobs;  // by id
+  std::vector<BackupBlob> blobs;  // sorted by id
 
   uint64_t bytes() const;
 };
 
 std::string encode_backup(const BackupFile& file);
-// DATA_LOSS naming the file when it is damaged; FAILED_PRECONDITION when a newer program wrote it.
+// DATA_LOSS with the file if it is damaged; FAILED_PRECONDITION for a newer format.
 Result<BackupFile> decode_backup(Bytes content, std::string_view name);
-// The entries, decoded and checked against themselves and the blobs.
+// The entries, decoded and checked for consistency with each other and the blobs.
 Result<ManifestContents> contents_of(const BackupFile& file, std::string_view name);
 
 }  // namespace cellar::engine

@@ -1,4 +1,4 @@
-// What is done with backups without a node: listed, verified, pruned, put into a new directory.
+// Operations on backups without a node: list, verify, prune, restore into a new directory.
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -90,7 +90,7 @@ Async<Result<std::vector<std::string>>> prune_backups(BackupStore& store, uint32
   CO_TRY(const std::vector<BlobInfo> there, co_await store.blobs().list());
   for (const BlobInfo& blob : there) {
     if (blob.sealed && named.contains(blob.id)) continue;
-    if (!blob.sealed && named.contains(blob.id)) continue;  // goes when it is copied again
+    if (!blob.sealed && named.contains(blob.id)) continue;  // replaced when it is copied again
     CO_TRY_VOID(co_await store.blobs().remove(blob.id));
   }
   co_return gone;
@@ -134,7 +134,7 @@ Async<Result<BackupSummary>> restore_directory(BackupStore& store, std::string n
   progress.phase = "naming";
   std::vector<SubjectEdit> edits;
   for (const auto& [subject, held] : file.subjects) {
-    // The new directory's clock begins with the machine's, which is not behind.
+    // The new directory's clock begins with the machine's, which is checked not to be behind.
     if (subject.kind == Subject::Kind::clock) continue;
     SubjectEdit edit;
     edit.subject = subject;

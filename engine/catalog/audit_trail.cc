@@ -32,7 +32,7 @@ AuditTrail::Addition AuditTrail::plan(std::vector<AuditEntry> entries) const {
     bytes += encoded.size();
     addition.edit.put_items.emplace_back(entry.sequence, std::move(encoded));
   }
-  // The newest stays whatever it takes.
+  // The newest entry is kept at any size.
   size_t left = entries_.size() + entries.size();
   while (left > 1 && (left > kMaxAuditEntries || bytes > kMaxAuditBytes)) {
     const size_t i = addition.leaving++;
@@ -41,7 +41,7 @@ AuditTrail::Addition AuditTrail::plan(std::vector<AuditEntry> entries) const {
     if (old) addition.edit.remove_items.push_back(entries_[i].entry.sequence);
     --left;
   }
-  // Of a change that alone is too much the first do not even come.
+  // If the entries of one change exceed the bounds, its first ones are not written.
   const size_t skipped = addition.leaving - addition.edit.remove_items.size();
   const auto first = addition.edit.put_items.begin();
   addition.edit.put_items.erase(first, first + static_cast<ptrdiff_t>(skipped));
@@ -87,7 +87,7 @@ AuditPage AuditTrail::read(const AuditQuery& query) const {
 
 namespace {
 
-// By the numbers that they have on disk.
+// Indexed by their values on disk.
 constexpr std::string_view kTimestamps[] = {"time", "expiry", "sequence"};
 constexpr std::string_view kBornDead[] = {"refuse", "accept"};
 constexpr std::string_view kUnits[] = {"exact", "seconds"};
@@ -110,7 +110,7 @@ std::string text_of(const std::optional<int64_t>& us) {
 // Collects what differs.
 class Details {
  public:
-  // What was there before is said only where there was something before.
+  // Previous values are recorded only if the subject existed before.
   Details(AuditEntry& entry, bool is_new) : entry_(entry), is_new_(is_new) {}
   void add(std::string name, std::string before, std::string after) {
     if (before == after) return;
@@ -142,7 +142,7 @@ void add_options(const TableOptions& before, const TableOptions& after, Details&
               text_of(kBottoms, after.bottom_compression));
 }
 
-// `before` is what the family was, or what one is where nothing is said.
+// `before`: the previous family, or the defaults for a new one.
 void add_family(const FamilySchema& before, const FamilySchema& after, Details& details) {
   details.add("timestamps", text_of(kTimestamps, before.timestamps),
               text_of(kTimestamps, after.timestamps));

@@ -8,7 +8,7 @@
 namespace cellar::engine {
 namespace {
 
-// What the child has from its parents, but for its id, its rows and its tables.
+// The state that a child inherits from its parents; id, rows and tables are set by the caller.
 TabletState inherit(const std::vector<SealedTablet>& parents) {
   TabletState state;
   const TabletState& first = parents.front().state;
@@ -96,7 +96,7 @@ Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping
     for (const SealedTablet& parent : parents) {
       TRY(child.tables, unite(std::move(child.tables), parent.parts[i]));
     }
-    // The manifest keeps the items of a tablet that keeps its id.
+    // A tablet that keeps its id keeps its items in the manifest.
     CHECK(!reshaping.keeps_id || child.tables.size() == parents.front().blobs.size(),
           "tablet {} moves with {} of its {} tables", child.id, child.tables.size(),
           parents.front().blobs.size());

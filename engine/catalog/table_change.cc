@@ -22,8 +22,8 @@ FamilySchema profile_defaults(Profile profile) {
   return family;
 }
 
-// The profiles' window is for timestamps that are times, and an expiry family refuses what is born
-// dead.
+// The profiles' window applies only to timestamps that are times, and an expiry family refuses dead
+// cells.
 void drop_forbidden_defaults(FamilySchema& family) {
   if (family.from_profile.born_dead && family.timestamps == TimestampMeaning::expiry) {
     family.born_dead = BornDead::refuse;
@@ -71,11 +71,11 @@ void OptionsChange::apply_to(TableOptions& options) const {
 }
 
 Result<void> validate_spec(const FamilySpec& family) {
-  FamilySchema probe;  // so made that nothing but what is named can be wrong
+  FamilySchema probe;  // valid in all parts that the spec does not name
   probe.name = family.name;
   family.apply_to(probe);
   if (!family.rule || !family.timestamps) {
-    // Judged once the other half is known.
+    // Validated together when the other half is known.
     TRY_VOID(validate_rule(probe.rule));
     const bool expiry = probe.timestamps == TimestampMeaning::expiry;
     probe.rule = expiry ? RetentionRule::max_age_us(kMinRuleAgeUs) : RetentionRule{};
@@ -98,14 +98,14 @@ Result<void> validate_change(const TableChange& change) {
   for (const auto* list : {&change.add, &change.alter}) {
     for (const FamilySpec& family : *list) TRY_VOID(validate_spec(family));
   }
-  TableOptions options;  // every bound stands for itself, so the others may be the defaults
+  TableOptions options;  // the bounds are independent, so the other options may have their defaults
   change.options.apply_to(options);
   return validate_options(options);
 }
 
 namespace {
 
-// The first format of a data directory that knows them.
+// The first format of a data directory that can store the option.
 constexpr uint32_t kKnowsCompaction = 2;
 constexpr uint32_t kKnowsBottomCompression = 2;
 

@@ -1,7 +1,7 @@
-// TableMap: which tables exist, how each is cut into tablets, and where every tablet lives. A
-// value: each shard holds its own copy and replaces it whole when the catalog publishes a newer
-// version. Copies share what they hold, which never changes, so a copy costs as much as a pointer;
-// a change costs one pointer a table and a copy of the table changed.
+// TableMap: the tables, their tablets, and the shard of every tablet. A value: each shard has its
+// own copy and replaces it when the catalog publishes a newer version. Copies share immutable
+// contents, so a copy costs as much as a pointer; a change costs one pointer per table and a copy
+// of the changed table.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ struct TabletDescriptor {
   TabletId id;
   TableId table;
   Epoch epoch;
-  ShardId shard;      // where it is served
+  ShardId shard;      // serving shard
   std::string start;  // first row, inclusive; empty: from the beginning
   std::string end;    // exclusive; empty: to the end
-  // Writes to it wait: it is being sealed for a reshape (reshape.h), and a newer map will say where
-  // they go. One that comes all the same may be ABORTED. Reads go on.
+  // Writes to it wait: it is being sealed for a reshape (reshape.h), and a newer map will redirect
+  // them. A write sent nevertheless may be ABORTED. Reads continue.
   bool held = false;
 };
 
@@ -33,7 +33,7 @@ struct TableEntry {
   std::vector<TabletDescriptor>
       tablets;  // sorted by start; they cover all rows without gap or overlap
 
-  // The tablet that holds `row`; always one.
+  // The tablet that contains `row`; always exists.
   const TabletDescriptor& locate(Bytes row) const;
 };
 
@@ -57,10 +57,10 @@ class TableMap {
     std::map<TableId, std::shared_ptr<const TableEntry>> by_id;
   };
 
-  std::shared_ptr<const Maps> maps_;  // shared between shards, hence const
+  std::shared_ptr<const Maps> maps_;  // shared between shards, therefore const
 };
 
-// Told on its shard, in a plain call, whenever that shard's TableMap was replaced.
+// Called on its shard, synchronously, whenever that shard's TableMap was replaced.
 class TableMapWatcher {
  public:
   virtual void table_map_changed() = 0;

@@ -1,5 +1,5 @@
-// ManifestClient: the manifest as one shard reaches it. The store belongs to shard 0; an edit goes
-// there by mailbox and its answer comes back.
+// ManifestClient: a shard's access to the manifest. The store belongs to shard 0; an edit travels
+// there by mailbox and its result returns.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace cellar::engine {
 
-inline constexpr ShardId kHomeShard{0};  // where the manifest and the catalog live
+inline constexpr ShardId kHomeShard{0};  // shard of the manifest and the catalog
 
 // One shard. The mailbox and the store must outlive it.
 class ManifestClient {
  public:
   ManifestClient(Mailbox& mailbox, ManifestStore& store) : mailbox_(mailbox), store_(store) {}
 
-  // As ManifestStore::commit.
+  // See ManifestStore::commit.
   Async<Result<std::vector<uint64_t>>> commit(std::vector<SubjectEdit> edits) {
     auto work = [&store = store_, mine = std::move(edits)]() mutable {
       return store.commit(std::move(mine));

@@ -1,7 +1,6 @@
-// ObsoleteBlobDeleter: removes the blobs that nobody names or reads any more, in the background of
-// its shard, kAtOnce at a time, so that the store knows how much waits and paces itself by that.
-// What it does not get to, because the process ends or the disk refuses, is an orphan and goes at
-// the next start.
+// ObsoleteBlobDeleter: removes blobs that are neither named nor read, in the background of its
+// shard, kAtOnce at a time, so that the store knows the backlog and paces itself. Blobs left
+// because the process ends or the disk fails are orphans, which the next start removes.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -20,8 +19,7 @@
 
 namespace cellar::engine {
 
-// A blob that no manifest entry of its tablet names any more, and whose it was; what is not known
-// of it is 0.
+// A blob that no manifest entry of its tablet names any more, with its owner; unknown fields are 0.
 struct ObsoleteBlob {
   ObsoleteBlob() = default;
   ObsoleteBlob(BlobId blob)
@@ -30,10 +28,10 @@ struct ObsoleteBlob {
   TableId table;
   TabletId tablet;
   uint64_t bytes = 0;
-  int64_t since_us = 0;  // trusted
+  int64_t since_us = 0;  // trusted time
 };
 
-// One that could not be removed, and why.
+// A blob that could not be removed, and the reason.
 struct KeptBlob {
   ObsoleteBlob blob;
   Error error;
@@ -42,7 +40,7 @@ struct KeptBlob {
 // One shard. Must outlive every Version (version.h) of the shard.
 class ObsoleteBlobDeleter {
  public:
-  // So many of those that could not be removed are remembered.
+  // Number of failed removals remembered.
   static constexpr size_t kMostKept = 1000;
   static constexpr size_t kAtOnce = 8;
 
@@ -51,13 +49,13 @@ class ObsoleteBlobDeleter {
 
   // REQUIRES: no object reads the blob, and the manifest does not name it.
   void remove(ObsoleteBlob blob);
-  // From now on blobs of `only` stay, or all without it, for a backup that reads them; what comes
-  // to be removed meanwhile waits for release(). May be said again, with others.
+  // Keeps the blobs of `only`, or all without it, for a backup that reads them; their removal waits
+  // for release(). May be called again with others.
   void hold(const std::optional<std::vector<BlobId>>& only);
   void release();
-  // Resumes when nothing is left to remove that is not held.
+  // Resumes when no blob is left to remove, except those held.
   Async<void> drain();
-  // Those that wait for release(), and those that stay until the next start.
+  // Blobs that wait for release(), and those that stay until the next start.
   const std::vector<ObsoleteBlob>& held() const { return held_; }
   const std::vector<KeptBlob>& kept() const { return kept_; }
 
@@ -72,32 +70,32 @@ class ObsoleteBlobDeleter {
   size_t running_ = 0;
   bool holding_ = false;
   std::optional<absl::flat_hash_set<BlobId>> only_;  // while holding
-  std::vector<ObsoleteBlob> held_;                   // to be removed when they are not
+  std::vector<ObsoleteBlob> held_;                   // removed after the hold
   std::vector<KeptBlob> kept_;
   ConditionVariable idle_;
 };
 
-// BlobRefCounts: the blobs that more than one tablet names, or has named since the node started,
-// and how many hold each; the last to let go removes it. A blob that only one tablet ever named is
-// not here: its shard removes it by itself (obsolete_blobs.h).
+// BlobRefCounts: reference counts of blobs that more than one tablet names, or has named since the
+// node started; the last holder removes the blob. A blob that only one tablet ever named is not
+// here: the ObsoleteBlobDeleter of its shard removes it.
 //
-// A holder is one TabletTable (tablet_table.h): a tablet's name for the blob in the manifest, and
-// the versions and cursors that still read through it. A split or a move adds its new holders here
-// when its edit has gone through, before any of them exists, and while the old one, which cannot
-// let go before the reshape lets it, is still counted. So the count falls to nothing exactly when
-// neither the manifest nor a reader names the blob.
+// A holder is one TabletTable (tablet_table.h): a tablet's reference to the blob in the manifest,
+// and the versions and cursors that still read through it. A split or a move adds its new holders
+// here when its edit has succeeded, before any of them exists and while the old one is still
+// counted. The count is therefore zero exactly when neither the manifest nor a reader refers to the
+// blob.
 //
-// Lives on shard 0; other shards post to it.
+// On shard 0; other shards post to it.
 class BlobRefCounts {
  public:
-  // The reaper is shard 0's and outlives it.
+  // `reaper` belongs to shard 0 and must outlive this.
   explicit BlobRefCounts(ObsoleteBlobDeleter& reaper) : reaper_(reaper) {}
 
-  // The start found so many names of it in the manifest.
+  // The start found this many references in the manifest.
   void found(BlobId blob, uint64_t names) { holders_[blob] = names; }
-  // There will be so many holders more. One that is not known here yet has one until now.
+  // Adds that many holders. An unknown blob has had one so far.
   void add(BlobId blob, uint64_t holders);
-  // A condemned holder has let go.
+  // An obsolete holder has been destroyed.
   void release(const ObsoleteBlob& blob);
   uint64_t holders(BlobId blob) const;
   size_t size() const { return holders_.size(); }
@@ -107,13 +105,13 @@ class BlobRefCounts {
   absl::flat_hash_map<BlobId, uint64_t> holders_;
 };
 
-// ObsoleteBlobs: where the tables of one shard go when they have ended: a blob that was this
-// tablet's alone to the shard's reaper, one that others may still name to shard 0, which counts. It
-// also knows those that are condemned and still held, by cursors: their bytes are pinned.
+// ObsoleteBlobs: receives the obsolete tables of one shard: a blob used by one tablet only goes to
+// the shard's deleter, one that others may name to shard 0, which counts. It also tracks obsolete
+// tables still held by cursors: their bytes are pinned.
 
 class TabletTable;
 
-// One shard. All of it outlives every table of the shard.
+// One shard. All arguments must outlive every table of the shard.
 class ObsoleteBlobs {
  public:
   ObsoleteBlobs(ObsoleteBlobDeleter& reaper, BlobRefCounts& shared, Mailbox& mailbox)
@@ -127,7 +125,7 @@ class ObsoleteBlobs {
     mailbox_.post_on(kHomeShard, [&shared = shared_, blob] { shared.release(blob); });
   }
 
-  // `who` is condemned, and later gone.
+  // `who` becomes obsolete, and later is destroyed.
   void obsolete(const TabletTable& who, const ObsoleteBlob& blob) { pinned_[&who] = blob; }
   void gone(const TabletTable& who) { pinned_.erase(&who); }
   const absl::flat_hash_map<const TabletTable*, ObsoleteBlob>& pinned() const { return pinned_; }

@@ -1,5 +1,5 @@
-// OldLogs: the logs of earlier sessions, and how many tablets still name each. A log goes when the
-// last of them has flushed what it had there. Lives on shard 0; other shards post to it.
+// OldLogs: the logs of earlier sessions, with the number of tablets that still need each. A log is
+// removed when the last of them has flushed its part. On shard 0; other shards post to it.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ class OldLogs {
  public:
   OldLogs(const Runtime& runtime, LogStore& store) : runtime_(runtime), store_(store) {}
 
-  // A start found that a tablet names the log.
+  // A start found that a tablet needs the log.
   void name(LogId log) { ++names_[log]; }
   bool named(LogId log) const { return names_.contains(log); }
-  // One tablet names each of these no more, durably.
+  // One tablet durably no longer needs these logs.
   void release(const std::vector<LogId>& logs);
-  // Removes, in the background, a log that nobody names.
+  // Removes a log that no tablet needs, in the background.
   void remove(LogId log);
   size_t count() const { return names_.size(); }
   Async<void> drain();

@@ -1,4 +1,4 @@
-// PinnedFile: a table that its tablet has replaced and that is still on disk, and who holds it.
+// PinnedFile: a replaced table that is still on disk, and its holders.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ struct PinnedFile {
   ObsoleteBlob blob;
   By by = By::readers;
   uint64_t readers = 0;  // cursors
-  std::string error;     // of the disk
+  std::string error;     // of the disk; from a failed removal
 };
 
-// When what ended at `since_us` should have left the disk; saturates.
+// Deadline for data that ended at `since_us` to leave the disk; saturates.
 int64_t due_us(int64_t since_us, int64_t within_us, int64_t margin_us);
 
-// Those that cursors of the shard hold.
+// Adds files held by cursors of the shard.
 void add_read_files(const ShardContext& shard, std::vector<PinnedFile>& files);
-// Those that a backup holds, or that could not be removed.
+// Adds files held by a backup, or whose removal failed.
 void add_kept_files(const ObsoleteBlobDeleter& reaper, std::vector<PinnedFile>& files);
 
 }  // namespace cellar::engine

@@ -15,8 +15,8 @@
 namespace cellar::engine {
 namespace {
 
-// Wholly dead tables that mask nothing. All of them may go at once: what lies beside a table only
-// becomes less, and what it masks with it.
+// Wholly dead tables that mask nothing. All of them can be removed together: a removal can only
+// reduce what lies beside another table and what that one masks.
 std::vector<Ref<TabletTable>> tables_to_go(Tablet& tablet) {
   std::vector<Ref<TabletTable>> tables;
   for (DeadTable& dead : dead_tables(tablet, tablet.shard().runtime.clock.now_us())) {
@@ -35,14 +35,14 @@ std::optional<uint64_t> newest_masking_run(Tablet& tablet) {
   return std::nullopt;
 }
 
-// In the shard's queue, as of the last look at all of it.
+// The tablet's place in the shard's queue at the last plan.
 ReclaimPlace place_of(Tablet& tablet) {
   const ReclaimAttempt& attempt = reclaim_attempt(tablet);
   return {.share = attempt.share, .end_by_us = attempt.end_by_us};
 }
 
-// Dead tables that mask something, and past rules: by a merge. Where versions do not count, what is
-// newer than a dead table has no say in what it masks, and stays as it is.
+// Merges dead tables that mask something, and past rules. Where versions do not count, data newer
+// than a dead table does not affect what it masks, and is not merged.
 Async<Result<void>> merge_away(Tablet& tablet) {
   const bool counts = TableRetention(tablet.schema()).any_counts();
   const std::optional<uint64_t> run = counts ? std::nullopt : newest_masking_run(tablet);
@@ -51,7 +51,7 @@ Async<Result<void>> merge_away(Tablet& tablet) {
   co_return co_await compact_runs_from(tablet, UINT64_MAX, place_of(tablet));
 }
 
-// In one edit; false: there are none.
+// Removes them in one edit; false: there were none.
 Async<Result<bool>> take_away_dead(Tablet& tablet) {
   AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
   const Timers& timers = tablet.shard().runtime.timers;
@@ -76,22 +76,23 @@ bool any_damaged(const Tablet& tablet) {
   return false;
 }
 
-// A piece of work: a table to write anew, or the run from which on all are merged.
+// One step of work: a table to rewrite, or the newest run of a merge down to the oldest.
 struct Piece {
   std::optional<BlobId> table;
   uint64_t from_run = 0;
-  bool flush = false;  // first
+  bool flush = false;  // flush the memtables first
 };
 
-// What was dead at a moment; work that leaves as much of it was in vain, and the next would be too.
-// What has died since does not count.
+// Bytes dead at a moment. Work that leaves as many of them was in vain, and repeating it would be
+// too. Later deaths do not count.
 struct Seen {
   int64_t at_us = INT64_MIN;
   double dead = 0;
 };
 
-// Of reclaim_within: what has been in memory for less killed nothing that is to go yet. Where
-// flushes are busy it is left to them, for work would have to wait until they get to it.
+// Divisor of reclaim_within: younger memtable entries have not killed anything that is overdue.
+// While flushes are queued they are left to them, because this work would have to wait for the
+// queue.
 constexpr int64_t kYoung = 4;
 
 bool may_stay_in_memory(Tablet& tablet) {
@@ -115,14 +116,14 @@ Piece piece_of(Tablet& tablet, const ReclaimEstimate& view, const ReclaimWork& w
   for (const TableDeaths& table : view.tables) {
     if (table.run == work.first_run) piece.from_run = table.run_number;
   }
-  // What is in memory could hold up what versions killed, and becomes a run of its own.
+  // Entries in memory may keep what versions killed, so they are flushed into a run first.
   piece.flush =
       (work.flush || TableRetention(tablet.schema()).any_counts()) && !may_stay_in_memory(tablet);
   if (work.first_run == 0) piece.from_run = UINT64_MAX;
   return piece;
 }
 
-// The best work, where more is overdue than the slack allows, or will be before it ends.
+// The best work, if more is overdue than the slack allows, or will be before the work ends.
 std::optional<Piece> next_piece(Tablet& tablet, Seen& seen) {
   const ReclaimEstimate view = reclaim_estimate(tablet);
   const ReclaimSnapshot situation = reclaim_snapshot(tablet, view);
@@ -130,7 +131,7 @@ std::optional<Piece> next_piece(Tablet& tablet, Seen& seen) {
   const std::vector<ReclaimInput> inputs(situation.files.begin(), situation.files.end());
   const std::optional<ReclaimWork> work = pick_reclaim(inputs, situation.counts);
   if (!work) {
-    reclaim_attempt(tablet).in_vain = true;  // what is damaged stands in the way
+    reclaim_attempt(tablet).in_vain = true;  // damaged tables prevent all work
     return std::nullopt;
   }
   if (seen.at_us != INT64_MIN && view.dead(seen.at_us) >= seen.dead) {
@@ -149,13 +150,13 @@ int64_t reclaim_due_us(Tablet& tablet) {
 }
 
 Async<Result<void>> reclaim(Tablet& tablet) {
-  while (true) {  // what has gone may have been all that another one masked
+  while (true) {  // a removed table may have been all that another one masked
     CO_TRY(const bool taken, co_await take_away_dead(tablet));
     if (!taken) break;
   }
   const int64_t now_us = tablet.shard().runtime.clock.now_us();
   const bool merge_due = reclaim_forecast(tablet).merge_due_us(tablet) <= now_us;
-  // A merge of all would read what is damaged, and fail.
+  // A merge of all runs would read the damaged table, and fail.
   reclaim_attempt(tablet).in_vain = merge_due && any_damaged(tablet);
   if (merge_due && !any_damaged(tablet)) {
     co_return co_await merge_away(tablet);

@@ -1,19 +1,18 @@
-// Reclaiming: what has died by itself leaves the disk though nothing else happens to its tablet.
+// Reclaiming: removes expired data from disk even if nothing else happens to its tablet.
 //
-// A table that is wholly dead and masks nothing is taken away by one edit of the manifest, unread.
-// One that masks something goes in a merge with all that is older, or with all there is where
-// versions count; past rules that are remembered for what is older than their end go in a merge of
-// all runs.
+// A completely dead table that masks nothing is removed by one edit of the manifest, unread. One
+// that masks something is removed in a merge with all older runs, or with all runs if versions
+// count; past rules remembered for data older than their end are removed in a merge of all runs.
 //
-// A dead cell in a living table waits for an ordinary merge, until what is overdue, dead for longer
-// than the table's reclaim_within and the margin, takes more than dead_slack of what lives. Then
-// the work is done that takes away the most dead bytes for what it writes
-// (compaction/reclaim_picker.h), piece by piece, until the overdue bytes are within the slack. It
-// begins as early before that as the whole queue of the shard asks for, by how fast such work went
-// lately (compaction/reclaim_queue.h), and takes as much of the time as it needs to end in time,
-// and of the disk at most reclaim_share (compaction/pace.h). How much is dead, and since when, is
-// told by the tables' profiles and by samples (reclaim_estimate.h). What is decided by is gathered
-// in reclaim_snapshot.h, and why something is still there is told from the same (reclaim_reason.h).
+// A dead cell in a living table waits for an ordinary merge until overdue bytes, dead for longer
+// than the table's reclaim_within and the margin, exceed dead_slack of the live bytes. Then the
+// work that removes most dead bytes for what it writes (gc/reclaim_picker.h) is done, piece by
+// piece, until the overdue bytes are within the slack. It starts earlier as the shard's queue
+// requires, according to the speed of recent work (gc/reclaim_queue.h), takes as much of the time
+// as it needs to end in time, and at most reclaim_share of the disk's write rate
+// (compaction/pace.h). The amount and time of death come from the tables' profiles and from samples
+// (reclaim_estimate.h). reclaim_snapshot.h gathers the input of the decisions, and reclaim_reason.h
+// explains from it why data is still on disk.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +22,10 @@
 
 namespace cellar::engine {
 
-// The trusted time at which there is something to reclaim next; INT64_MAX when nothing will be
-// unless something changes.
+// The trusted time of the next work; INT64_MAX if there will be none without a change.
 int64_t reclaim_due_us(Tablet& tablet);
 
-// Does what is due. REQUIRES: the caller is inside tablet.gate().
+// Does the work that is due. REQUIRES: the caller is inside tablet.gate().
 Async<Result<void>> reclaim(Tablet& tablet);
 
 }  // namespace cellar::engine

@@ -22,7 +22,7 @@ void add_older(Beside& beside, const TimeBounds& bounds) {
       std::max(beside.older_max_us, bounds.known ? bounds.max_timestamp_us : kNeverUs);
 }
 
-// What lies beside the tables of each run.
+// The data beside the tables of each run.
 class Neighbours {
  public:
   explicit Neighbours(const Version& version) : older_(version.runs.size()) {
@@ -37,7 +37,7 @@ class Neighbours {
       }
     }
   }
-  // Of a table of run `at`.
+  // For a table of run `at`.
   Beside beside(const TableMeta& meta, size_t at) const {
     Beside beside = older_[at];
     beside.any_expiry = expiring_ > (may_expire(meta.bounds) ? 1u : 0u);
@@ -45,18 +45,19 @@ class Neighbours {
   }
 
  private:
-  size_t expiring_ = 0;  // memtables and tables that may hold cells with an expiry of their own
+  // number of memtables and tables that may hold cells with an expiry of their own
+  size_t expiring_ = 0;
   std::vector<Beside> older_;
 };
 
-// What a table of run `at` deletes lies in the table itself: nothing is older.
+// The deletes of a table of run `at` cover only cells of that table: nothing is older.
 bool deletes_reach_nothing(const Version& version, const TableMeta& meta, size_t at) {
   if (!holds_deletes(meta)) return true;
   const bool oldest = at + 1 == version.runs.size();
   return oldest && (meta.range_deletes == 0 || version.runs[at].tables.size() == 1);
 }
 
-// The newest of the older tables that has rows where it has.
+// The newest of the older tables that overlaps its rows.
 Ref<TabletTable> first_masked(const Version& version, const TabletTable& table, size_t at) {
   const TableMeta& meta = table.meta();
   for (size_t i = at + 1; i < version.runs.size(); ++i) {
@@ -85,7 +86,7 @@ std::vector<DeadTable> dead_tables(Tablet& tablet, int64_t now_us) {
     for (const Ref<TabletTable>& table : version.runs[i].tables) {
       const TableMeta& meta = table->meta();
       const int64_t from_us = dead_from_us(firm, meta.bounds);
-      // Deletes alone do not die; they go in merges.
+      // A table with only deletes does not die; merges drop it.
       const bool deletes_alone =
           holds_deletes(meta) && !meta.bounds.has_cells() && !meta.bounds.has_tokens();
       if (from_us > now_us || deletes_alone) continue;

@@ -1,5 +1,5 @@
-// Tables that are wholly dead by their bounds and still there: which of them can be taken away
-// unread, and what the others wait for.
+// Tables still on disk that are completely dead according to their bounds: which of them can be
+// removed unread, and what the others wait for.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace cellar::engine {
 
 struct DeadTable {
   Ref<TabletTable> table;
-  int64_t dead_from_us = 0;  // every cell in it is dead from here on
+  int64_t dead_from_us = 0;  // every cell in it is dead from this time on
   bool goes = false;         // the margin is over, and it masks nothing
-  Ref<TabletTable> masked;   // where not: an older one that may hold what it masks; null: none does
+  Ref<TabletTable> masked;   // otherwise: an older table that may hold what it masks; null: none
 };
 
-// By firm rules, at `now_us` of trusted time; newest run first.
+// The dead tables by firm rules at trusted time `now_us`; newest run first.
 std::vector<DeadTable> dead_tables(Tablet& tablet, int64_t now_us);
 
 }  // namespace cellar::engine

@@ -9,20 +9,20 @@ namespace cellar::engine {
 namespace {
 
 constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
-// Filters asked for one view, about: 20 ns each.
+// Approximate number of filter probes per estimate: 20 ns each.
 constexpr size_t kMostProbes = 16'384;
 constexpr size_t kLeastSample = 2;
-// So many rows of a sample say where those of another killer are.
+// Number of sampled rows that suffice to predict the hits of another killer.
 constexpr size_t kKnownPrecedent = 8;
 constexpr size_t kMostPrecedents = 4;
-// Deaths of one killer are spread over its time in so many steps.
+// Number of steps over which the deaths by one killer are spread in time.
 constexpr int64_t kSteps = 4;
-// Range deletes of one table looked at one by one.
+// Number of range deletes of one table that are examined one by one.
 constexpr size_t kMostRanges = 64;
 
 int64_t us_of(CommitStamp stamp) { return static_cast<int64_t>(stamp.value() / 1000); }
 
-// Newer data that may have killed some of what is older.
+// Newer data that may have killed older cells.
 struct Killer {
   size_t index = 0;
   double cells = 0;
@@ -31,19 +31,19 @@ struct Killer {
   int64_t to_us = 0;
   TimeBounds bounds;
   const CellProfile* profile = nullptr;
-  Bytes smallest;  // empty: its keys may lie anywhere
+  Bytes smallest;  // empty: unknown key range
   Bytes largest;
-  std::vector<uint64_t> rows;  // hashes; none: its rows are not known
+  std::vector<uint64_t> rows;  // hashes; empty: its rows are not known
   const std::vector<StampedRange>* ranges = nullptr;
 };
 
-// Tables of one run by their places in the view, in key order: they do not overlap.
+// Tables of one run as a range of indexes into the estimate, in key order without overlap.
 struct RunPlace {
   size_t begin = 0;
   size_t end = 0;
 };
 
-// Which share of the killer's cells may have the timestamp of a cell of that table.
+// The fraction of the killer's cells that may have the timestamp of a cell of that table.
 double share_at_its_times(const Killer& killer, const TimeBounds& older) {
   if (!older.known || !killer.bounds.known) return 1;
   if (!older.has_cells() || !killer.bounds.has_cells()) return 0;
@@ -158,7 +158,7 @@ class Deaths {
     return deaths;
   }
 
-  // While a change may be undone, as merges see it, each rule that may come back has a say.
+  // While a change can be undone, merges apply each rule that may be restored.
   bool counts_when_merged() const {
     const int64_t merged_us = std::max<int64_t>(0, now_us_ - tablet_.margin_us());
     return TableRetention::firm(schema_, settled_of(tablet_.version()), merged_us).any_counts();
@@ -183,7 +183,7 @@ class Deaths {
     return {static_cast<size_t>(first - tables), static_cast<size_t>(end - tables)};
   }
 
-  // Calls back with each table of the runs from `from_run` on that the killer may concern.
+  // Calls back with each table of the runs from `from_run` on that may overlap the killer.
   template <class Call>
   void for_touched(const Killer& killer, size_t from_run, Call&& call) {
     for (size_t run = from_run; run < runs_.size(); ++run) {
@@ -195,7 +195,7 @@ class Deaths {
     }
   }
 
-  // Pairs of a table and an older one that share keys, about.
+  // The approximate number of pairs of a table and an older one that share keys.
   size_t count_pairs() {
     size_t pairs = 0;
     for (const TableDeaths& table : view_.tables) {
@@ -252,14 +252,13 @@ class Deaths {
   }
 
   struct Hits {
-    std::vector<std::pair<size_t, double>> share;  // of tables that are hit at all
-    size_t known = 0;                              // rows of the sample whose places are known
+    std::vector<std::pair<size_t, double>> share;  // of tables with any hits
+    size_t known = 0;                              // number of sampled rows with known places
   };
 
-  // How much of the killer's row sample each table of the runs from `from_run` on holds, as a share
-  // of one: a row that several hold counts for each in part, for a new cell kills at most one. Rows
-  // of which a table with parts cannot say whether it holds them count only where nothing is known
-  // of any.
+  // The fraction of the killer's row sample in each table of the runs from `from_run` on. A row in
+  // several tables counts for each in part, because a new cell kills at most one. Rows for which a
+  // partitioned table cannot tell (TableOutline::is_sampled) count only where no row is known.
   Hits hits(const Killer& killer, size_t from_run) {
     std::vector<size_t> touched;
     for_touched(killer, from_run, [&touched](size_t t) { touched.push_back(t); });
@@ -288,7 +287,7 @@ class Deaths {
     return hits;
   }
 
-  // False when some table cannot say.
+  // False when some table cannot tell.
   bool find_holders(uint64_t row, const std::vector<size_t>& touched,
                     std::vector<size_t>& holders) {
     bool sure = true;
@@ -302,8 +301,8 @@ class Deaths {
     return sure;
   }
 
-  // Of a memtable, whose rows are those that were used last and may be known nowhere: what the
-  // newest table of which it is known has hit, the memtable hits, too.
+  // For a memtable, whose rows are the most recent and may be in no other source: it is assumed to
+  // hit at least what the newest table with known hits has hit.
   Hits memtable_hits(const Killer& killer) {
     Hits own = hits(killer, 0);
     if (own.known > 0 || killer.rows.empty()) return own;
@@ -334,9 +333,9 @@ class Deaths {
     for (size_t run = from_run; run < runs_.size(); ++run) add_range_kills(killer, run);
   }
 
-  // In the oldest run deletes stand for what a merge had to keep: they were too young, or a change
-  // could be undone, or the merge was of another part of the run. So what they cover lies beside
-  // them, and leaves with them in the next merge of the run.
+  // In the oldest run deletes remain because a merge had to keep them: they were too young, a
+  // change could be undone, or the merge covered another part of the run. What they cover lies in
+  // the same run, and is dropped with them in the run's next merge.
   void add_own_kills(size_t i, const Killer& of_table) {
     TableDeaths& table = view_.tables[i];
     const TableMeta& meta = table.table->meta();
@@ -360,7 +359,7 @@ class Deaths {
         killer.from_us, killer.to_us);
   }
 
-  // What the killer's range deletes cover in the tables of a run.
+  // Adds the bytes of a run's tables that the killer's range deletes cover.
   void add_range_kills(const Killer& killer, size_t run) {
     if (killer.ranges == nullptr) return;
     size_t looked_at = 0;
@@ -389,7 +388,7 @@ class Deaths {
     }
   }
 
-  // Where versions count, a merge drops nothing that died since a change that may be undone.
+  // Where versions count, a merge keeps everything that died since a change that can be undone.
   void add_span(const Killer& killer, TableDeaths& older, DeathSpan span) const {
     if (span.to_us >= kept_from_us_) {
       older.hidden.push_back(span);
@@ -405,13 +404,13 @@ class Deaths {
   const TableRetention firm_;
   const TableRetention reads_;
   bool undo_ = false;
-  bool counts_ = false;  // versions, for a merge
-  // Deaths from here on are kept until then; kNeverUs: none is.
+  bool counts_ = false;  // for a merge: versions count
+  // Deaths from kept_from_us on are kept until kept_until_us; kNeverUs: none.
   int64_t kept_from_us_ = kNeverUs;
   int64_t kept_until_us_ = 0;
   size_t sample_ = CellProfile::kRowSample;
   std::vector<RunPlace> runs_;
-  std::vector<double> share_;  // scratch of hits()
+  std::vector<double> share_;  // scratch buffer of hits()
   std::vector<double> unknown_;
   ReclaimEstimate view_;
 };

@@ -19,8 +19,7 @@ double clamped_dead(const DeathCurve& deaths, double bytes, int64_t at_us) {
   return std::min(deaths.about_dead(at_us), bytes);
 }
 
-// When the past rules can be forgotten: no change can be undone any more, and the margin has
-// passed.
+// When past rules can be forgotten: no change can be undone any more, and the margin has passed.
 int64_t rules_due(Tablet& tablet) {
   const TableSchema& schema = tablet.schema();
   const CommitStamp changed = last_rule_change(schema);
@@ -39,7 +38,7 @@ int64_t wholly_dead_us(Tablet& tablet, int64_t now_us) {
       TableRetention::firm(tablet.schema(), settled_of(tablet.version()), now_us);
   for (const TabletRun& run : tablet.version().runs) {
     for (const Ref<TabletTable>& table : run.tables) {
-      // Deletes alone do not die; they go in merges.
+      // A table with only deletes does not die; merges drop it.
       const TimeBounds& bounds = table->meta().bounds;
       if (!bounds.has_cells() && !bounds.has_tokens()) continue;
       dead_us = std::min(dead_us, dead_from_us(firm, bounds));
@@ -119,7 +118,7 @@ bool ReclaimForecast::is_over(Tablet& tablet, int64_t at_us) const {
                        clamped_dead(deaths_, bytes_, at_us - tablet.reclaim_grace_us()));
 }
 
-// Since when, of what is there now.
+// Finds the time for the present tables and memtables.
 void ReclaimForecast::find_over_slack(Tablet& tablet, int64_t now_us) {
   over_slack_us_ = kNeverUs;
   if (!is_over(tablet, now_us)) return;
@@ -132,8 +131,8 @@ void ReclaimForecast::find_over_slack(Tablet& tablet, int64_t now_us) {
 }
 
 void ReclaimForecast::find_slack_out(Tablet& tablet, int64_t now_us) {
-  // Overdue bytes only grow with time and living ones only shrink, so the first moment over the
-  // slack is found by halving.
+  // Overdue bytes only increase with time and live ones only decrease, so bisection finds the first
+  // moment above the slack.
   const int64_t grace_us = tablet.reclaim_grace_us();
   const auto over = [&](int64_t at_us) { return is_over(tablet, at_us); };
   int64_t last_us = std::max(now_us, deaths_.last_us());

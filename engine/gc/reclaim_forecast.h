@@ -1,9 +1,8 @@
-// ReclaimForecast: when a tablet is next due for reclaiming, and its figures, kept until its
-// tables, its rules or enough time have changed them; so a look at a shard of 10,000 tablets does
-// not look at all of their tables.
+// ReclaimForecast: a tablet's next reclaiming and its figures, cached until its tables, its rules
+// or enough time have changed them, so that a look at a shard of 10,000 tablets does not visit all
+// of their tables.
 //
-// Invariant: an outlook is never later than what a fresh one would say, by more than kMostAge of
-// reclaim_within.
+// Invariant: a forecast is later than a fresh one by at most kMostAge of reclaim_within.
 #pragma once
 
 #include <algorithm>
@@ -20,26 +19,25 @@ struct ReclaimEstimate;
 
 class ReclaimForecast {
  public:
-  // A sixteenth of reclaim_within, and at least a second.
+  // A sixteenth of reclaim_within, at least a second.
   static constexpr int64_t kMostAge = 16;
   static constexpr int64_t kLeastAgeUs = 1'000'000;
 
-  // It has to be looked at anew, which costs more than the rest here.
+  // Must be recomputed, which is the expensive part.
   bool is_stale(Tablet& tablet) const;
-  // When dead bytes are first overdue by more than the slack; INT64_MAX: never, as things are.
+  // When overdue bytes first exceed the slack; INT64_MAX: never without a change.
   int64_t slack_out_us(Tablet& tablet) { return fresh(tablet).slack_out_us_; }
-  // The same, and where more is overdue already, since when; so it may have passed.
+  // The same, or since when they have exceeded it already; may be in the past.
   int64_t slack_deadline_us(Tablet& tablet) {
     return std::min(slack_out_us(tablet), over_slack_us_);
   }
-  // When work on that begins: earlier by reclaim_lead_us().
+  // When work on that starts: earlier by reclaim_lead_us().
   int64_t slack_due_us(Tablet& tablet);
-  // What that work reads at most, the memtables included.
+  // Upper bound of the bytes that this work reads, including memtables.
   double work_bytes(Tablet& tablet) { return fresh(tablet).bytes_ + unflushed_; }
-  // When a merge of all runs has something to do that nothing less does: a table is wholly dead, or
+  // When a merge of all runs has work that nothing smaller does: a table is completely dead, or
   // past rules can be forgotten.
   int64_t merge_due_us(Tablet& tablet) { return fresh(tablet).merge_due_us_; }
-  // As of now.
   ReclaimFigures figures(Tablet& tablet);
 
  private:
@@ -64,11 +62,11 @@ class ReclaimForecast {
   int64_t merge_due_us_ = INT64_MAX;
 };
 
-// So many overdue bytes are over the slack of that many living ones.
+// Whether the overdue bytes exceed the slack for that many live bytes.
 bool is_over_slack(const Tablet& tablet, double live, double overdue);
-// What a byte of keys and values takes on disk, about, by the tablet's tables.
+// Approximate stored size of a byte of keys and values in the tablet's tables.
 double stored_per_byte(const Tablet& tablet);
-// About what the memtables will take on disk: living bytes, too.
+// Approximate stored size of the memtables, which count as live.
 double unflushed_bytes(const Tablet& tablet);
 
 }  // namespace cellar::engine

@@ -5,14 +5,14 @@
 namespace cellar::engine {
 namespace {
 
-// Less than a byte is the arithmetic's.
+// Smaller amounts are rounding errors.
 constexpr double kLeastBytes = 1;
 
-// Work that could be done.
+// Work that is possible.
 struct Candidate {
   ReclaimWork work;
   double overdue = 0;
-  std::optional<size_t> blocker;  // a damaged table that it would read
+  std::optional<size_t> blocker;  // a damaged table that the work would read
 };
 
 Candidate alone(std::span<const ReclaimInput> tables, size_t i) {
@@ -29,7 +29,7 @@ bool is_among(const KilledBy& killed, size_t first_run) {
   return killed.killer == SIZE_MAX ? first_run == 0 : killed.killer >= first_run;
 }
 
-// What merging the runs from `first_run` on takes away of the table.
+// What a merge of the runs from `first_run` on removes of one table.
 struct PooledRead {
   double dead = 0;
   double overdue = 0;
@@ -49,7 +49,7 @@ PooledRead taken_of(const ReclaimInput& table, size_t first_run) {
   return taken;
 }
 
-// All runs from `first_run` on.
+// The merge of all runs from `first_run` on.
 Candidate runs_from(std::span<const ReclaimInput> tables, size_t first_run) {
   Candidate candidate;
   candidate.work.first_run = first_run;
@@ -80,7 +80,8 @@ std::vector<Candidate> candidates_of(std::span<const ReclaimInput> tables, bool 
   return all;
 }
 
-// The first of those that take away the most for what they write; null: none can be done.
+// The candidate that removes the most bytes for what it writes, the first of equals; null: none is
+// possible.
 const Candidate* best_of(const std::vector<Candidate>& all) {
   const Candidate* best = nullptr;
   double best_yield = 0;
@@ -93,7 +94,7 @@ const Candidate* best_of(const std::vector<Candidate>& all) {
   return best;
 }
 
-// The work takes something overdue of table `i` away.
+// The work removes overdue bytes of table `i`.
 bool serves(const Candidate& candidate, std::span<const ReclaimInput> tables, size_t i) {
   if (candidate.work.table) return candidate.work.table == i && tables[i].overdue >= kLeastBytes;
   return tables[i].run >= candidate.work.first_run &&

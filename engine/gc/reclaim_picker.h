@@ -1,18 +1,18 @@
-// What to write anew so that dead bytes leave the disk: the piece of work that takes away the most
-// for what it writes. A pure function of what is known of a tablet's tables.
+// Selects the work that removes most dead bytes for what it writes. A pure function of the known
+// facts about a tablet's tables.
 //
 // Two kinds of work:
-//   a table alone           takes away what died in it by time; only where that needs nothing else
-//   the runs from one on,   down to the oldest: takes away what died in them by time, and what the
-//   down to the oldest      runs among them killed in each other
+//   a table alone           removes what died in it by time; only if that needs nothing else
+//   the runs from one on,   removes what died in them by time, and what these runs killed in each
+//   down to the oldest      other
 //
-// Work that takes nothing overdue away is not chosen. A damaged table cannot be read, so what would
-// read it is not chosen either. How each table stands with the choice is told by the same
-// enumeration of work (reclaim_standings), so that who explains tells what the picker did.
+// Work that removes nothing overdue is not selected, nor is work that would read a damaged table.
+// reclaim_standings() reports the standing of each table from the same enumeration of work, so that
+// explanations match the picker.
 //
 // Example, overdue (dead) of bytes: run 0 (0 of 10), run 1 with tables A (9 of 10) and B (1 of 10),
-// none of it killed by newer runs: A alone takes 9 away and writes at most 1. Had run 0 killed 8 of
-// each, runs 0 and 1 together would take 8 + 8 + 10 away of 30.
+// none of it killed by newer runs: A alone removes 9 and writes at most 1. If run 0 had killed 8 of
+// each, runs 0 and 1 together would remove 8 + 8 + 10 of 30.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace cellar::engine {
 
-// What newer data killed in a table.
+// Bytes of a table killed by newer data.
 struct KilledBy {
   size_t killer = 0;  // index of the run; SIZE_MAX: a memtable
   double dead = 0;
@@ -31,7 +31,7 @@ struct KilledBy {
 };
 
 struct ReclaimInput {
-  size_t run = 0;  // index, newest first; tables come by it
+  size_t run = 0;  // index, newest first; tables are sorted by it
   double bytes = 0;
   double dead = 0;  // by time
   double overdue = 0;
@@ -41,31 +41,30 @@ struct ReclaimInput {
 };
 
 struct ReclaimWork {
-  std::optional<size_t> table;  // index of the one to write anew,
-  size_t first_run = 0;         // or else the newest run to merge, with all that are older
-  bool flush = false;           // memtables first: they killed something
-  double dead = 0;              // taken away, about
-  double bytes = 0;             // read, about
+  std::optional<size_t> table;  // index of the table to rewrite,
+  size_t first_run = 0;         // or else the newest run to merge, together with all older ones
+  bool flush = false;           // flush memtables first: they killed something
+  double dead = 0;              // approximate bytes removed
+  double bytes = 0;             // approximate bytes read
 };
 
-// Nothing: no work takes anything overdue away. `counts`: some family counts versions, so that what
-// is newer decides what a merge may leave out (retention/drop_policy.h): all runs are merged or
-// none.
+// Empty: no work removes anything overdue. `counts`: some family counts versions, so that newer
+// data determines what a merge may drop (retention/drop_policy.h): all runs are merged or none.
 std::optional<ReclaimWork> pick_reclaim(std::span<const ReclaimInput> tables, bool counts);
 
-// How a table stands.
+// The standing of a table.
 struct ReclaimStanding {
   enum class Kind : uint8_t {
-    none,     // no work takes anything overdue of it away
-    chosen,   // the work that is picked does
-    later,    // other work does, which frees less for what it writes
-    blocked,  // all work that does would read a damaged table
+    none,     // no work removes overdue bytes of it
+    chosen,   // the selected work does
+    later,    // other work does, which removes less for what it writes
+    blocked,  // all such work would read a damaged table
   };
   Kind kind = Kind::none;
-  std::optional<size_t> blocker;  // of blocked: that table
+  std::optional<size_t> blocker;  // if blocked: that table
 };
 
-// One for each table; as pick_reclaim() of the same tables.
+// One per table, consistent with pick_reclaim() of the same tables.
 std::vector<ReclaimStanding> reclaim_standings(std::span<const ReclaimInput> tables, bool counts);
 
 }  // namespace cellar::engine

@@ -9,15 +9,15 @@
 namespace cellar::engine {
 namespace {
 
-// Of a lead, for what was not foreseen.
+// Fraction of a lead added for unforeseen delays.
 constexpr double kSafety = 0.1;
-// Of reclaim_within: what begins that soon after another follows it.
+// Divisor of reclaim_within: work that begins this soon after another follows it.
 constexpr int64_t kSoon = 8;
 
 ReclaimDemand demand_of(Tablet& tablet, int64_t due_us) {
   const ShardContext& shard = tablet.shard();
   const TableOptions& options = tablet.schema().options;
-  // What is in memory is written and then read.
+  // Memtables are written and then read.
   const double bytes = reclaim_forecast(tablet).work_bytes(tablet) + unflushed_bytes(tablet);
   const double write_rate = options.reclaim_share * shard.blobs.write_rate();
   ReclaimDemand demand;

@@ -1,5 +1,5 @@
-// The queue of a shard's reclaiming, from what is known of its tablets: each is told its place
-// (reclaim_state.h), which the picker and who explains go by from then on.
+// Plans the reclaiming of a shard from the known facts about its tablets. Each tablet's place is
+// stored in its reclaim_state.h, for the picker and for explanations.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace cellar::engine {
 
-// Whose turn it is, and when that begins; both times are trusted.
+// The next tablet and the start of its work; both times are trusted time.
 struct ReclaimTurn {
   Tablet* tablet = nullptr;
-  int64_t begin_us = INT64_MAX;     // INT64_MAX: there is nothing to do
-  int64_t deadline_us = INT64_MAX;  // of those that may begin the first is next
-  Tablet* following = nullptr;      // comes soon after it; null: none does
+  int64_t begin_us = INT64_MAX;     // INT64_MAX: no work
+  int64_t deadline_us = INT64_MAX;  // the tablet with the first deadline is next
+  Tablet* following = nullptr;      // due soon after it; null: none
 };
 
-// Of all tablets of a shard. REQUIRES: `tablets` has something in it.
+// Plans for all tablets of a shard. REQUIRES: not empty.
 ReclaimTurn plan_reclaims(const std::vector<Tablet*>& tablets);
 
 }  // namespace cellar::engine

@@ -13,7 +13,7 @@ double share_of(const ReclaimDemand& demand, double least) {
   return std::max({demand.share, least, 1e-3});
 }
 
-// Backwards from the last deadline. True when no lead is longer than is good.
+// Plans backwards from the last deadline. True when no lead exceeds kGoodLead.
 bool plan_with(double least_share, std::span<const ReclaimDemand> demands, const Order& order,
                std::vector<ReclaimTime>& times) {
   bool good = true;

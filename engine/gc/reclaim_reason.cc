@@ -5,7 +5,7 @@
 namespace cellar::engine {
 namespace {
 
-// Less than a byte is the arithmetic's.
+// Smaller amounts are rounding errors.
 constexpr double kLeastBytes = 1;
 
 class Reasons {

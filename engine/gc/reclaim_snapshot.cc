@@ -10,7 +10,7 @@
 namespace cellar::engine {
 namespace {
 
-// What the picker goes by. `grace_us` less the lead.
+// Fills the picker's input. `grace_us`: reduced by the lead.
 void fill_input(ReclaimInput& input, const TableDeaths& table, int64_t now_us, int64_t margin_us,
                 int64_t grace_us) {
   input.run = table.run;

@@ -1,4 +1,4 @@
-// A tablet's situation, gathered: what reclaiming decides by and what explains it
+// Gathers a tablet's state for decisions of reclaiming and for their explanation
 // (reclaim_reason.h).
 #pragma once
 
@@ -8,11 +8,11 @@
 
 namespace cellar::engine {
 
-// How much earlier than the slack asks for it work begins: as the shard's queue says, and as long
-// as a tablet may have to wait since its last turn; ReclaimAttempt::kMostLead at most.
+// How much earlier than the slack requires work starts: as the shard's queue determines, and as
+// long as a tablet may have to wait after its last turn; ReclaimAttempt::kMostLead at most.
 int64_t reclaim_lead_us(Tablet& tablet);
 
-// As of now. Files in the order of the view.
+// The present state. Files in the order of the estimate.
 ReclaimSnapshot reclaim_snapshot(Tablet& tablet, const ReclaimEstimate& view);
 
 }  // namespace cellar::engine

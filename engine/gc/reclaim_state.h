@@ -1,5 +1,5 @@
-// ReclaimState: what reclaiming keeps about a tablet between two looks. Made at the first look, and
-// destroyed with the tablet.
+// ReclaimState: state of reclaiming kept with a tablet between two looks. Created at the first
+// look, and destroyed with the tablet.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,16 @@
 
 namespace cellar::engine {
 
-// ReclaimAttempt: what became of the last time that a tablet's dead bytes were dealt with, and when
-// it is next looked at. A value; maintenance.cc goes by it, and so does who explains
-// (reclaim_reason.h).
+// ReclaimAttempt: the outcome of the last reclaiming of a tablet, and the time of the next look. A
+// value. Read by maintenance.cc and by the reclaim report (reclaim_reason.h).
 struct ReclaimAttempt {
   static constexpr int64_t kLeastWaitUs = 1'000'000;
   static constexpr int64_t kLeastAgainUs = 100'000;
-  // What a tablet's queue asks for is not begun earlier than this part of reclaim_within before it
-  // is due: what died since would be due again as soon as it is done.
+  // The longest lead of work, as a part of reclaim_within: with a longer one, cells that died
+  // meanwhile would be due again as soon as it is done.
   static constexpr double kMostLead = 0.75;
-  // So long after it began a tablet may be worked on again; and where that failed or was in vain.
+  // The least time from the start of work to the next attempt; and after a failure or an attempt in
+  // vain.
   static constexpr int64_t again_us(int64_t within_us) {
     return std::max(kLeastAgainUs, within_us / 64);
   }
@@ -29,15 +29,14 @@ struct ReclaimAttempt {
     return std::max(kLeastWaitUs, within_us / 4);
   }
 
-  int64_t at_us = 0;             // trusted; 0: there was none since the tablet was opened
-  int64_t not_before_us = 0;     // trusted: the next one
-  std::optional<Error> failure;  // of the last one
-  bool in_vain = false;          // it took less away than was thought to be dead, or could not
-  // Its place in the shard's queue (compaction/reclaim_queue.h), as of the last look at all of
-  // them.
-  int64_t lead_us = 0;            // work begins so long before the slack is used up,
-  int64_t end_by_us = INT64_MAX;  // and ends by then; trusted
-  double share = 0;               // of the time that it is to take at least; 0: the table's
+  int64_t at_us = 0;             // trusted time; 0: none since the tablet was opened
+  int64_t not_before_us = 0;     // trusted time of the next attempt
+  std::optional<Error> failure;  // of the last attempt
+  bool in_vain = false;          // it removed less than was estimated to be dead, or could not
+  // Its place in the shard's queue (gc/reclaim_queue.h), as of the last plan.
+  int64_t lead_us = 0;            // work starts this long before the slack is used up,
+  int64_t end_by_us = INT64_MAX;  // and ends by this trusted time
+  double share = 0;               // least share of the time; 0: the table's
 };
 
 struct ReclaimState final : TabletAttachment {

@@ -6,7 +6,8 @@
 namespace cellar::engine {
 namespace {
 
-// What a part takes is known to a block at either end: less than this share is not told.
+// Divisor of a file's bytes: smaller leftovers are not reported, because the size of a part is
+// known only to a block at either end.
 constexpr uint64_t kLeastLeftover = 16;
 
 bool is_worse(const ReclaimFile& a, const ReclaimFile& b) {

@@ -11,14 +11,14 @@
 
 namespace cellar::engine {
 
-// Files told of: sums of all of them, and the worst themselves.
+// Collects the files to report: sums over all of them, and the worst ones.
 class WorstFiles {
  public:
   explicit WorstFiles(size_t most) : most_(most) {}
 
   void add(ReclaimFile file);
   void merge(WorstFiles&& others);
-  std::vector<ReclaimFile> take();  // what is overdue most first
+  std::vector<ReclaimFile> take();  // most overdue bytes first
   uint64_t there() const { return there_; }
   struct Sum {
     uint64_t files = 0;
@@ -37,13 +37,13 @@ class WorstFiles {
   std::array<Sum, kReclaimReasons> sums_{};
 };
 
-// A tablet's part of a table on disk that holds rows of other tablets, too.
+// A tablet's part of a table on disk that also has rows of other tablets.
 struct CutTable {
   TableId table;
   TabletId tablet;
   BlobId blob;
   uint64_t all_bytes = 0;  // of its rows
-  uint64_t bytes = 0;      // of these the tablet's, about
+  uint64_t bytes = 0;      // approximate part of these that belongs to the tablet
 };
 
 struct ShardReclaim {
@@ -54,8 +54,8 @@ struct ShardReclaim {
   std::vector<PinnedFile> pinned;
 };
 
-// Of files that several tablets name or named, what none of them names any more: rows that the
-// tablets which let go took elsewhere, on disk for as long as the others need the rest.
+// Leftovers in files that several tablets name or named: rows that no tablet names any more, on
+// disk as long as other tablets need the rest.
 std::vector<ReclaimFile> shared_leftovers(std::vector<CutTable> cut);
 
 }  // namespace cellar::engine

@@ -14,7 +14,7 @@
 namespace cellar::engine {
 namespace {
 
-// Neighbours of a version, newest first.
+// Neighbouring runs of a version, newest first.
 using Runs = std::vector<TabletRun>;
 
 void add_input(MergePlan& plan, const TabletRun& run) {
@@ -29,13 +29,13 @@ void add_input(MergePlan& plan, const TabletRun& run) {
       std::make_unique<RunIterator>(std::move(slices), TableIteratorOptions::for_compaction()));
 }
 
-// One compaction at a time: the one at work rests no more while others wait.
+// One compaction at a time: a running one does not rest while others wait.
 Async<AsyncMutex::Lock> lock_compaction(ShardContext& shard) {
   if (shard.compaction != nullptr) shard.reclaim_pace.boost();
   return shard.compaction_lock.lock();
 }
 
-// Likewise, and a merge for the shape of the tree takes what a shard can give meanwhile.
+// The same for reclaiming: meanwhile a merge for the shape of the tree uses all the time available.
 Async<AsyncMutex::Lock> lock_reclaim(ShardContext& shard) {
   ++shard.reclaims_waiting;
   AsyncMutex::Lock lock = co_await lock_compaction(shard);
@@ -64,7 +64,7 @@ class Running {
   ShardContext& shard_;
 };
 
-// The runs of the version with the numbers of `runs`, from `first` on, hold more tables.
+// Runs of the version with the same numbers, from `first` on, hold more tables than `runs`.
 bool is_part(const Runs& runs, std::vector<TabletRun>::const_iterator first) {
   bool part = false;
   for (const TabletRun& run : runs) part |= run.tables.size() < (first++)->tables.size();
@@ -78,8 +78,8 @@ size_t tables_of(const Version& version) {
   return count;
 }
 
-// What the merge of so many bytes is given: what the shard's queue says, and of the disk no more
-// than reclaim_share of what it takes.
+// The pace of a merge of `bytes`: the share planned by the shard's queue, and at most reclaim_share
+// of the disk's write rate.
 PaceTask reclaim_task(const Tablet& tablet, const ReclaimPlace& place, uint64_t bytes) {
   const ShardContext& shard = tablet.shard();
   const double share = tablet.schema().options.reclaim_share;
@@ -98,11 +98,11 @@ bool counts_versions(const MergePlan& plan) {
   return DropPolicy(plan.schema, plan.tablet_settled, plan.facts).retention().any_counts();
 }
 
-// REQUIRES: the compaction lock is held; `version` is the tablet's, so a flush may add newer runs
-// meanwhile but nobody else takes these away. Of a single run some tables may be left out, for they
-// do not overlap; nothing happens then where versions count, for a range delete that one of the
-// others keeps has a say in which are dead. A merge that does not reclaim takes all the
-// time that it gets.
+// REQUIRES: the compaction lock is held; `version` is the tablet's, so that only a flush may change
+// it meanwhile, by adding newer runs. Tables may be left out of a single run, because they do not
+// overlap; where versions count nothing is done then, because a range delete in one of the other
+// tables may decide which cells are dead. A merge that does not reclaim uses all the time
+// available.
 Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs,
                                std::optional<ReclaimPlace> reclaims) {
   ShardContext& shard = tablet.shard();
@@ -133,7 +133,7 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
     if (input->is_damaged()) co_return std::unexpected(*input->damage());
   }
   version = nullptr;                      // its memtables may be flushed long before the merge ends
-  Pace shape_pace(shard.runtime.timers);  // has no rests, but tells how long it took
+  Pace shape_pace(shard.runtime.timers);  // never rests, but measures the time
   Pace& pace = reclaims ? shard.reclaim_pace : shape_pace;
   const PaceTask task = reclaims ? reclaim_task(tablet, *reclaims, bytes_in) : PaceTask{};
   plan.pace = &pace;
@@ -158,7 +158,7 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   co_return Result<void>{};
 }
 
-// Some cell may have died by itself, or may have been pushed out, or a token may count no more.
+// A cell may have died by age or as an excess version, or a token may have expired.
 bool may_age(const TableSchema& schema, const Version& version) {
   const auto& tables = version.runs.front().tables;
   return std::any_of(schema.families.begin(), schema.families.end(),
@@ -171,7 +171,7 @@ bool may_age(const TableSchema& schema, const Version& version) {
          });
 }
 
-// One run without anything to drop, the rows of other tablets included, is as merged as it gets.
+// A single run without droppable entries, including rows of other tablets, is fully merged.
 bool is_merged(const TableSchema& schema, const Version& version) {
   if (version.runs.size() != 1) return version.runs.empty();
   if (may_age(schema, version)) return false;
@@ -196,7 +196,7 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
   Ref<const Version> version = tablet.pin();
   const std::optional<RunWindow> window = pick_merge_of(tablet.run_shapes());
   if (!window) co_return false;
-  // The window counts from the oldest, which is the version's last.
+  // The window counts from the oldest run, which is the version's last.
   const auto end = version->runs.end() - static_cast<ptrdiff_t>(window->first);
   Runs runs(end - static_cast<ptrdiff_t>(window->count), end);
   CO_TRY_VOID(co_await merge_runs(tablet, std::move(version), std::move(runs), std::nullopt));

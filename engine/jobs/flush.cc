@@ -27,7 +27,7 @@ MergePlan plan_flush(Tablet& tablet, const Memtable& memtable) {
   return plan;
 }
 
-// Everything of the tablet that is not in tables now lies in the open log, after the memtable.
+// All unflushed commits of the tablet are in the open log, after the memtable.
 TabletState state_after(Tablet& tablet, const TabletMemtable& memtable) {
   TabletState state = tablet.state();
   state.last_flushed = memtable.entries.max_stamp();
@@ -48,7 +48,7 @@ Async<Result<void>> flush_oldest(Tablet& tablet, Ref<TabletMemtable> memtable) {
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
   shard.flushed_bytes += job.stats().bytes_out;
   CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
-  if (is_outdated(facts, tablet)) co_return Result<void>{};  // it is still frozen: once more
+  if (is_outdated(facts, tablet)) co_return Result<void>{};  // still frozen: flush it again
   TabletState state = state_after(tablet, *memtable);
   ++state.next_run;
   CO_TRY(const uint64_t version, co_await installation.commit(state, {}));
@@ -61,7 +61,7 @@ Async<Result<void>> flush_oldest(Tablet& tablet, Ref<TabletMemtable> memtable) {
   co_return Result<void>{};
 }
 
-// What the lanes of one flush_all() share.
+// Shared by the lanes of one flush_all().
 struct FlushLanes {
   std::vector<Tablet*> left;
   Result<void> outcome;
@@ -94,7 +94,7 @@ Async<Result<void>> flush_tablet(Tablet& tablet) {
   if (!tablet.shard().log) co_return std::unexpected(read_only_error(tablet.shard()));
   AsyncMutex::Lock lock = co_await tablet.flush_lock().lock();
   tablet.freeze();
-  // What fills and is frozen meanwhile is left to the next: under load there is always more.
+  // Memtables frozen meanwhile are left to the next flush: under load there are always more.
   const CommitStamp last = tablet.last_stamp();
   while (Ref<TabletMemtable> memtable = tablet.oldest_frozen()) {
     if (memtable->entries.min_stamp() > last) break;

@@ -12,7 +12,7 @@ Installation::~Installation() {
 Async<Result<Installation>> Installation::begin(Tablet& tablet, std::vector<TableMeta> outputs) {
   ShardContext& shard = tablet.shard();
   Installation installation(tablet);
-  // Of all that waits for it the flushes wait longest.
+  // Runs as flush work, because flushes wait longest for it.
   Background::Work work(shard.background, BackgroundKind::flush);
   for (size_t i = 0; i < outputs.size(); ++i) {
     TableItem item;

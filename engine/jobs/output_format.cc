@@ -21,7 +21,7 @@ bool are_large(const ShardContext& shard, const std::vector<TabletRun>& inputs) 
          shard.open_tables.file_bytes() > shard.loader.cache().budget_bytes();
 }
 
-// By every so many-th block of the inputs.
+// By a sample of the inputs' blocks.
 bool are_hot(const std::vector<TabletRun>& inputs) {
   size_t blocks = 0;
   for (const TabletRun& run : inputs) {
@@ -68,11 +68,11 @@ bool wants_other_compression(Tablet& tablet, const TabletRun& bottom) {
 namespace {
 
 constexpr uint32_t kFormatWithParts = 3;
-// Of a whole index and its filter in memory, about (sstable/README.md).
+// Approximate size of a complete index and filter in memory (sstable/README.md).
 constexpr uint64_t kBytesABlock = 73;
 constexpr uint64_t kBitsARow = 10;
 
-// What open tables will take when the inputs have gone and their output is open as a whole.
+// The bytes of open tables after the inputs are closed and their output is open, not partitioned.
 uint64_t charge_with_whole(const ShardContext& shard, const std::vector<TabletRun>& inputs) {
   uint64_t gone = 0;
   uint64_t comes = 0;

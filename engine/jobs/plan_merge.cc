@@ -7,7 +7,7 @@
 namespace cellar::engine {
 namespace {
 
-// What a merge must know of one source.
+// The facts about one source that a merge needs.
 struct SourceFacts {
   TimeBounds bounds;
   CommitStamp min_stamp = kMaxStamp;
@@ -36,7 +36,7 @@ bool may_expire(const TimeBounds& bounds) {
   return !bounds.known || bounds.latest_expiry_us != INT64_MIN;
 }
 
-// A source that is older than the inputs.
+// Adds a source that is older than the inputs.
 void add_older(MergeFacts& facts, const TimeBounds& bounds) {
   facts.older_expiry |= may_expire(bounds);
   facts.older_min_us = std::min(facts.older_min_us, bounds.known ? bounds.min_timestamp_us : 0);

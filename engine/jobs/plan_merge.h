@@ -1,4 +1,4 @@
-// What every merge of a tablet's data has in common.
+// The common part of all merges of a tablet's data.
 #pragma once
 
 #include "engine/compaction/plan.h"
@@ -6,13 +6,13 @@
 
 namespace cellar::engine {
 
-// A plan without inputs, for a merge of some neighbours among the sources of `version`, which is
-// the tablet's: so many of the newest are not among them, then so many are. Sources are the
-// memtables and then the runs, newest first. REQUIRES: tablet.rules_are_known().
+// A plan without inputs, for a merge of neighbouring sources of `version`, the tablet's: skips the
+// `newer` newest sources, then takes `inputs`. Sources are the memtables and then the runs, newest
+// first. REQUIRES: tablet.rules_are_known().
 MergePlan plan_merge(Tablet& tablet, const Version& version, size_t newer, size_t inputs);
 
-// The schema was changed since such a plan was made, perhaps at an instant that it took for past:
-// what came of it is not installed.
+// The schema has changed since the plan was made, possibly at an instant that the plan considered
+// past: its result is not installed.
 bool is_outdated(const MergeFacts& facts, const Tablet& tablet);
 
 }  // namespace cellar::engine

@@ -1,52 +1,51 @@
-// Altering a table: its schema changes in one manifest edit and is then installed in every tablet.
+// Altering a table: one manifest edit changes its schema, which is then installed in every tablet.
 //
 //   plan -> stamp of the changes -> manifest edit -> every tablet -> every map -> answer
 //
-// All under the catalog lock, so one change of the catalog runs at a time.
+// All steps run under the catalog lock, so one change of the catalog runs at a time.
 //
-// What a tablet does. It installs a schema in a plain call, between two commits: a commit is judged
-// and inserted in one plain call too, so each goes wholly by the schema before or by the one after.
-// From there on writes to a dropped family are NOT_FOUND and reads do not show it.
+// Installation. A tablet installs a schema in a synchronous call, between two commits; a commit is
+// judged and inserted in one synchronous call too, so each is subject to either the old or the new
+// schema. After the installation writes to a dropped family are NOT_FOUND and reads do not return
+// it.
 //
-// Why a family that is added again is empty. Its cells are dead where their stamp is at or below
-// FamilySchema::created (read/cell_judge.h). Say that it was dropped by edit D and is added by edit
+// A family that is added again is empty. Its cells are dead where their stamp is at or below
+// FamilySchema::created (read/cell_judge.h). Let the family be dropped by edit D and added by edit
 // A.
-//   1. No tablet takes a write to the family between the installation of D and that of A. So every
-//      old cell of a tablet, those still on their way to the disk included, has a stamp that the
-//      tablet had given out when D was installed, which is before A was planned.
-//   2. `created` is the greatest of all tablets' last stamps, asked for after A was planned. By (1)
-//      it is at or above every old cell's stamp. It is one number for the table, hence the
-//      greatest.
+//   1. No tablet accepts a write to the family between the installations of D and A. So every
+//      old cell of a tablet, including those not on disk yet, has a stamp that the tablet had
+//      assigned when D was installed, which is before A was planned.
+//   2. `created` is the greatest last stamp of all tablets, read after A was planned. By (1) it is
+//      at or above every old cell's stamp. It is the greatest because it is one number per table.
 //   3. A tablet raises its last stamp to `created` when it installs A, so new cells lie above it.
 //
-// A crash at any point changes nothing of this.
-//   Before the edit is durable: the table is as it was.
+// This holds with a crash at any point.
+//   Before the edit is durable: the table is unchanged.
 //   After it, before all tablets have installed it: the start opens every tablet with the schema of
-//      the manifest. Of a drop: what was written to the family meanwhile was committed before the
+//      the manifest. For a drop: what was written to the family meanwhile was committed before the
 //      change was answered, and is hidden with the rest; (1) holds with "the start" for "the
-//      installation". Of an addition: nothing was written to the family, no tablet took it.
+//      installation". For an addition: no tablet accepted a write to the family.
 //   Any time later: a tablet begins with a last stamp of at least the newest `created` of its
 //      schema, whether or not a commit with a greater one has reached the disk, so (3) holds.
 //   An edit of unknown outcome stops the writes of every shard until the next start: a write to a
-//      family whose drop may be durable must not be acknowledged, it would vanish with the restart.
+//      family whose drop may be durable must not be acknowledged, since the restart would hide it.
 //
-// Another rule. The change has one stamp E for all tablets, above all that was committed when the
-// tablets were asked, and is in force from E on. Before they are asked they know which rules come,
-// and from then on refuse, for a moment, a write that these refuse: so none that is stamped after E
-// is dead by the rule of E when it is written. Each shard's clock is raised to E with the change,
-// for reads go by E from then on. For reads a rule is a matter of the timeline
-// (retention/family_retention.h), so it makes no difference when a tablet learns of it. A removal
-// that judges by the rules before must not judge later than E: from when a tablet is told until it
-// has the new rules it plans no flush, no merge and no removal of dead tables
-// (Tablet::rules_known). What was planned before and is not installed by then is not installed
-// (is_outdated() in plan_merge.h). The same holds for an undo, which brings back only what no merge
-// has removed: the tablets are told before it is judged whether its window is open.
+// Rule changes. The change has one stamp E for all tablets, above everything committed when the
+// tablets were asked, and is in force from E. Before that the tablets are told the coming rules,
+// and refuse writes that these refuse: so no write stamped after E is dead by the rule of E when it
+// is written. Each shard's clock is raised to E with the change, because reads apply the rule from
+// E. For reads a rule is part of the timeline (retention/family_retention.h), so it does not matter
+// when a tablet installs it. A removal that judges by the old rules must not judge later than E:
+// from the notification until the installation a tablet plans no flush, no merge and no removal of
+// dead tables (Tablet::rules_known). A plan made earlier that has not been installed by then is
+// discarded (is_outdated() in plan_merge.h). The same holds for an undo, which restores only what
+// no merge has removed: the tablets are told before its window is checked.
 //
-// Who works with the schema before. A cursor pins its snapshot together with what it reads: it
-// began before the answer and sees the table as it was. A merge that was planned before a drop
-// keeps the cells of the family, which the new schema hides all the same. One that was planned
-// while the family did not exist leaves its cells out, and all of its inputs were written before
-// the family could be added again, so nothing of the new one is among them.
+// Work in progress with the old schema. A cursor pins its snapshot together with what it reads: it
+// began before the answer and sees the old table. A merge planned before a drop keeps the cells of
+// the family, which the new schema hides. A merge planned while the family did not exist drops its
+// cells; all of its inputs were written before the family could be added again, so none of the new
+// cells is among them.
 #include <algorithm>
 #include <utility>
 
@@ -65,7 +64,7 @@ Async<Result<TableEntry>> NodeImpl::alter_table(ShardId from, TableChange change
 
 namespace {
 
-// Gives the families that get another rule their history.
+// Adds the old rules of the families that get another rule to their history.
 Result<void> replace_rules(Catalog::Alteration& alteration, CommitStamp stamp, CommitStamp settled,
                            bool close_oldest_undo_window) {
   TableSchema& schema = alteration.entry.schema;
@@ -98,9 +97,8 @@ Async<Result<NodeImpl::Stamps>> NodeImpl::stamps_of(const std::vector<std::vecto
                    *std::min_element(settled.begin(), settled.end())};
 }
 
-// Sets `created` of the families that the alteration adds, and the history of those that get
-// another rule: one stamp for the table, above everything that its tablets have committed and not
-// before any shard's clock.
+// Sets `created` of the added families, and the history of those that get another rule: one stamp
+// for the table, above all commits of its tablets and not before any shard's clock.
 Async<Result<void>> NodeImpl::stamp_changes(Catalog::Alteration& alteration,
                                             const std::vector<std::vector<TabletId>>& ids,
                                             bool close_oldest_undo_window) {
@@ -182,9 +180,9 @@ Async<Result<TableEntry>> NodeImpl::undo_rule(ShardId from, RuleUndo undo, Autho
   co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
 }
 
-// No new era begins, so nothing is stamped: the history is that in which the change was not made.
-// Merges have kept what it would bring back (FamilyRetention::firm). Whether the window is open is
-// judged by the most advanced of the shards' clocks, as merges do.
+// The history becomes the one without the change; no era begins, so nothing is stamped. Merges have
+// kept what it restores (FamilyRetention::firm). The window is checked against the most advanced of
+// the shards' clocks, as in merges.
 Async<Result<TableEntry>> NodeImpl::undo_here(RuleUndo undo, Author by) {
   (void)co_await clock_.catch_up();
   AsyncMutex::Lock lock = co_await catalog_lock_.lock();

@@ -55,7 +55,7 @@ Async<void> ClockKeeper::wait_after_boot(const ClockState& saved) {
 // ---- renewals
 
 void ClockKeeper::serve() {
-  tried_us_ = runtime_.timers.now_us();  // start() has made an anchor
+  tried_us_ = runtime_.timers.now_us();  // start() has written an anchor
   if (renew_us_ > 0) spawn(runtime_.executor, loop());
 }
 
@@ -78,7 +78,7 @@ int64_t ClockKeeper::until_next_us() const {
 
 Async<void> ClockKeeper::loop() {
   auto pass = running_.enter();
-  // Its only failure is that of a shard that is not there any more.
+  // It fails only for a shard that does not exist any more.
   (void)co_await clocks_.listen(true);
   while (pass && !stopping_) {
     timer_.arm_after_us(until_next_us());
@@ -121,7 +121,7 @@ void ClockKeeper::end_renewal(const Result<void>& done) {
   moved_.notify_all();
 }
 
-// The renewal under way exceeds kPatienceUs: requests stop waiting for it.
+// The renewal in progress has exceeded kPatienceUs: requests stop waiting for it.
 void ClockKeeper::late() {
   missing_ = true;
   patience_.arm_after_us(kPatienceUs);
@@ -133,7 +133,7 @@ void ClockKeeper::tell_lag() {
   const int64_t lag = lag_us();
   const int64_t now_us = runtime_.timers.now_us();
   if (lag == 0 || (told_us_ != 0 && now_us - told_us_ < kTellUs)) return;
-  // The next time it is said is when reads are refused, or a minute later.
+  // Logged again when reads are refused, or a minute later.
   if (lag <= kMaxLagUs && told_) return;
   told_ = true;
   if (lag > kMaxLagUs) told_us_ = now_us;
@@ -174,7 +174,7 @@ Async<Result<void>> ClockKeeper::renew() {
 
 Async<Result<void>> ClockKeeper::renew_here() {
   CO_TRY(const Present now, co_await present());
-  // The clocks' own readings may have been held up by the permission: what they would be.
+  // The permission may limit the clocks' own readings: the bound without it.
   const int64_t bound_us = state_.trusted_us + with_drift_us(now.machine.boot_us - state_.boot_us);
   const int64_t trusted_us = std::max(now.trusted_us, std::min(now.machine.wall_us, bound_us));
   co_return co_await install(renewed(state_, trusted_us, now.machine, rules_));
@@ -206,13 +206,13 @@ Async<Result<void>> ClockKeeper::install(ClockState state) {
   CO_TRY(const auto versions, co_await manifest_.commit(std::move(edits)));
   version_ = versions.front();
   const ClockState before = std::exchange(state_, std::move(state));
-  asked_ = false;  // who asks from here on asks a clock that has the anchor
+  asked_ = false;  // later requests ask a clock that has the anchor
   CO_TRY_VOID(co_await clocks_.spread(anchor_of(state_)));
   tell(before);
   co_return Result<void>{};
 }
 
-// Says in the log when held time begins and ends.
+// Logs when held time begins and ends.
 void ClockKeeper::tell(const ClockState& before) const {
   const int64_t was_us = before.wall_us - before.trusted_us;
   const int64_t is_us = state_.wall_us - state_.trusted_us;
@@ -229,7 +229,7 @@ void ClockKeeper::tell(const ClockState& before) const {
 ClockReport ClockKeeper::report() const {
   const ClockReading now = ClockReading::of(runtime_.clock.machine());
   ClockReport report;
-  // Where an anchor can be written, requests wait for it and see this time.
+  // Where an anchor can be written, requests wait for it and get this time.
   const int64_t expected_us = this->expected_us(now);
   report.trusted_us = missing_ || renew_us_ == 0 ? runtime_.clock.now_us() : expected_us;
   report.wall_us = now.wall_us;

@@ -1,27 +1,25 @@
-// ClockKeeper: keeps the trusted clocks of all shards anchored in what is durable. Lives on shard
-// 0.
+// ClockKeeper: keeps the trusted clocks of all shards anchored in durable state. On shard 0.
 //
 // Invariants
-//   1. No shard's trusted clock passes what the last durable anchor permits (TrustedClock holds
-//      that); so a later start knows a bound of every answer that was given.
+//   1. No shard's trusted clock passes what the last durable anchor permits (TrustedClock ensures
+//      that); a later start thus knows a bound of every answer given.
 //   2. An anchor reaches the shards only after the manifest has it.
 //   3. Anchors are made one at a time.
-//   4. No anchor lies before its predecessor, nor before any reading of any shard: before each one
-//      every clock begins a line at its reading (TrustedClock::begin_line), and the anchor is on or
-//      above all those lines. So a start that goes on from it undercuts no answer, and no clock has
-//      to go back when it comes.
+//   4. No anchor is before its predecessor or any reading of any shard: before each one every clock
+//      begins a line at its reading (TrustedClock::begin_line), and the anchor is on or above all
+//      these lines. A start that continues from it is not before any answer, and no clock has to
+//      go back.
 //
-// While requests ask for the time (TrustedClock::ask_us) the keeper renews the anchor every
-// renew_us, well before the permission ends. An idle node renews it every kIdleUs; in between,
-// trusted time stands where the last anchor permits, and the first request waits for the next
-// anchor (catch_up).
+// While requests need the time (TrustedClock::ask_us) the keeper renews the anchor every renew_us,
+// well before the permission ends. An idle node renews it every kIdleUs; in between, trusted time
+// stands where the last anchor permits, and the first request waits for the next anchor (catch_up).
 //
-// An anchor is *missing* from when a renewal has failed, or has taken kPatienceUs, to the next one
-// that is durable. Meanwhile trusted time stands, and *lags* by how far it would be by now: nothing
-// dies, and what is answered is answered as of then, while the lag is small (kMaxLagUs). Renewals
-// are tried on, whether anybody asks or not. A wall clock that was stepped back causes no lag.
+// An anchor is *missing* from the moment when a renewal has failed, or has taken kPatienceUs, until
+// the next durable one. Meanwhile trusted time stands, and *lags* by how far it would have
+// advanced: nothing expires, and answers are as of that time while the lag is small (kMaxLagUs).
+// Renewals are retried, with or without requests. A wall clock set back causes no lag.
 //
-// What a start and a renewal make of the machine's clocks stands in clock_state.h.
+// clock_state.h defines how a start and a renewal use the machine's clocks.
 #pragma once
 
 #include <optional>
@@ -42,55 +40,55 @@ inline constexpr Subject kClockSubject{Subject::Kind::clock, 0};
 
 class ClockKeeper {
  public:
-  // What is ahead less than this is not called held: the wall clock is slewed within it.
+  // A smaller lead does not count as held, because the wall clock is slewed within it.
   static constexpr int64_t kSlackUs = 1'000'000;
   // Interval of the anchors of an idle node.
   static constexpr int64_t kIdleUs = 3'600'000'000;
-  // Requests wait no longer than this for a renewal.
+  // Longest wait of requests for a renewal.
   static constexpr int64_t kPatienceUs = 1'000'000;
-  // Where trusted time lags by more, reads are refused and the node is not ready.
+  // With a larger lag reads are refused and the node is not ready.
   static constexpr int64_t kMaxLagUs = 10'000'000;
-  // No start waits longer for what an earlier boot was permitted.
+  // Longest wait of a start for the time that an earlier boot was permitted.
   static constexpr int64_t kMaxStartWaitUs = 10'000'000;
 
   // The trusted clocks of all shards.
   class Clocks {
    public:
     virtual ~Clocks() = default;
-    // TrustedClock::begin_line() of each.
+    // Calls TrustedClock::begin_line() on each.
     virtual Async<Result<std::vector<ClockPoint>>> begin_lines() = 0;
-    // Hands an anchor to each; resumes when all have it.
+    // Passes an anchor to each; resumes when all have it.
     virtual Async<Result<void>> spread(ClockAnchor anchor) = 0;
-    // Whether ClockKeeper::asked() is called when one of them is asked.
+    // Whether ClockKeeper::asked() is called when one of them is read for an answer.
     virtual Async<Result<void>> listen(bool yes) = 0;
   };
 
-  // `renew_us` 0: only when asked to. `runtime` is shard 0's; the others outlive it.
+  // `renew_us` 0: only on request. `runtime` is shard 0's; the other arguments must outlive this.
   ClockKeeper(const Runtime& runtime, ManifestStore& manifest, Clocks& clocks, ClockRules rules,
               int64_t renew_us);
 
-  // At a start, before anything is answered: `saved` is what the manifest has, at `version`. After
-  // a quick reboot it waits first, for at most kMaxStartWaitUs.
+  // Call at a start, before anything is answered: `saved` is the manifest's state at `version`.
+  // After a quick reboot it first waits, at most kMaxStartWaitUs.
   Async<Result<void>> start(std::optional<ClockState> saved, uint64_t version);
-  // Instead, where nothing may be written: trusted time stands at the last instant that an answer
-  // may have been given at. REQUIRES: serve() and renew() do not follow.
+  // Call instead if nothing may be written: trusted time stands at the latest instant of an earlier
+  // answer. REQUIRES: serve() and renew() do not follow.
   Async<Result<void>> stand(const ClockState& saved);
-  // From here on it renews by itself, until stop().
+  // Starts automatic renewals, until stop().
   void serve();
   Async<void> stop();
-  // A clock was asked for the time since the last anchor.
+  // A clock was read for an answer since the last anchor.
   void asked();
-  // Resumes when trusted time does not stand, or an anchor is missing: the lag then.
+  // Resumes when trusted time does not stand, or an anchor is missing; returns the lag.
   Async<int64_t> catch_up();
   int64_t lag_us() const;
 
   Async<Result<void>> renew();
-  // An operator says that the wall clock is right: held time is released. Logged.
+  // An operator has confirmed the wall clock: releases held time. Logged.
   Async<Result<ClockReport>> release();
   ClockReport report() const;
 
  private:
-  static constexpr int64_t kTellUs = 60'000'000;  // how often the log says that it lags
+  static constexpr int64_t kTellUs = 60'000'000;  // interval of log lines about the lag
 
   static void on_timer(void* self) { static_cast<ClockKeeper*>(self)->wake_.notify_all(); }
   static void on_late(void* self) { static_cast<ClockKeeper*>(self)->late(); }
@@ -104,7 +102,7 @@ class ClockKeeper {
   Async<Result<void>> renew_here();
   Async<Result<void>> release_here();
   int64_t expected_us(const ClockReading& now) const;
-  // The present reading of the machine, and the highest of the lines that the clocks begin now.
+  // The present reading of the machine, and the highest of the lines that the clocks start now.
   struct Present {
     ClockReading machine;
     int64_t trusted_us = 0;
@@ -125,13 +123,13 @@ class ClockKeeper {
   bool asked_ = false;  // since the last anchor
   bool missing_ = false;
   bool stands_ = false;
-  bool told_ = false;        // that an anchor is missing
-  int64_t told_us_ = 0;      // when the log said last by how much time lags; 0: it has not
-  int64_t tried_us_ = 0;     // the last renewal, by the timers
-  ConditionVariable wake_;   // the loop
-  ConditionVariable moved_;  // who waits in catch_up()
-  Timer timer_;              // the next renewal
-  Timer patience_;           // of the one that is under way
+  bool told_ = false;        // a missing anchor was logged
+  int64_t told_us_ = 0;      // last log line about the lag; 0: none
+  int64_t tried_us_ = 0;     // time of the last renewal, by the timers
+  ConditionVariable wake_;   // wakes the loop
+  ConditionVariable moved_;  // wakes callers of catch_up()
+  Timer timer_;              // for the next renewal
+  Timer patience_;           // for the renewal in progress
   Gate running_{"clock keeper"};
 };
 

@@ -1,6 +1,6 @@
-// DropKeeper: ends dropped tables when they can be restored no more. Lives on shard 0. It sleeps
-// until the first of them is due and looks again when tables are dropped or restored; what it does
-// not get to, the next start does.
+// DropKeeper: permanently removes dropped tables that can no longer be restored. On shard 0. It
+// sleeps until the first is due and is woken when tables are dropped or restored; the next start
+// continues its work.
 #pragma once
 
 #include <functional>
@@ -15,22 +15,22 @@ namespace cellar::engine {
 
 class DropKeeper {
  public:
-  // Trusted time may lag behind the timers', and must be asked again; but not all the time.
+  // Trusted time may lag behind the timers, so it is read again, at intervals within these bounds.
   static constexpr int64_t kMostWaitUs = 600'000'000;
   static constexpr int64_t kLeastWaitUs = 1'000'000;
-  // Between two attempts after a failure.
+  // Pause after a failure.
   static constexpr int64_t kRetryUs = 10'000'000;
 
-  // The trusted time at which the next table is due; INT64_MAX: there is none.
+  // The trusted time at which the next table is due; INT64_MAX: none.
   using Due = std::function<int64_t()>;
-  // Ends one that is due.
+  // Removes a table that is due.
   using EndOne = std::function<Async<Result<void>>()>;
 
   // `runtime` is shard 0's.
   DropKeeper(const Runtime& runtime, Due due_us, EndOne end_one);
 
   void serve();
-  // The dropped tables are others now.
+  // The set of dropped tables has changed.
   void wake() { wake_.notify_all(); }
   Async<void> stop();
 
@@ -42,7 +42,7 @@ class DropKeeper {
   Due due_us_;
   EndOne end_one_;
   bool stopping_ = false;
-  bool failed_ = false;  // the last attempt did: said once
+  bool failed_ = false;  // the last attempt failed, which is logged once
   int64_t not_before_us_ = 0;
   ConditionVariable wake_;
   Timer timer_;

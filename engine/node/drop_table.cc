@@ -1,24 +1,24 @@
-// Dropping tables, restoring them, and their end (SEMANTICS 5).
+// Dropping tables, restoring them, and their removal (SEMANTICS 5).
 //
-// A dropped table that can still be restored is a table that nobody can name. The manifest's entry
-// of the table has a mark: when it was dropped, and until when it can be restored, which is the
-// longest undo window of its families. The maps do not have it, so its name is free. Its tablets
-// stay on their shards, hidden: they take no writes and no reads, but flush, merge and are
-// reclaimed like all others. So time goes on for what they hold, logs are not held back by them, a
-// start opens them with the rest whatever the number of shards, and blobs that they share with
-// somebody are counted as before. That costs what a table costs that nobody uses.
+// A dropped table that can be restored is unreachable by name. Its manifest entry has a mark: when
+// it was dropped, and until when it can be restored, which is the longest undo window of its
+// families. The table maps omit it, so its name is free. Its tablets stay on their shards, hidden:
+// they accept no writes and no reads, but flush, merge and are reclaimed like all others. So their
+// cells continue to age, they do not retain logs, a start opens them like other tablets for any
+// number of shards, and shared blobs are counted as before. Such a table costs as much as an idle
+// table.
 //
 //   drop      edit: the mark        -> every map without it -> tablets hidden -> answer
 //   restore   edit: no mark         -> tablets shown -> every map with it     -> answer
-//   end       edit: table and tablets gone -> blobs go when the last reader lets go
+//   end       edit: table and tablets removed -> blobs are removed after their last reader
 //
-// Each is one edit of the manifest, so a crash leaves the table before or after it; where no family
-// has an undo window, a drop is the end at once. The end comes by itself (drop_keeper.h), after the
-// margin of physical removal; from the first microsecond behind the window on the table is gone for
-// good, whether or not that has happened.
+// Each step is one manifest edit, so a crash leaves the table before or after it. Without an undo
+// window a drop ends the table at once. Otherwise DropKeeper ends it (drop_keeper.h), after the
+// margin of physical removal; from the first microsecond after the window the table cannot be
+// restored, whether or not it has been removed.
 //
-// Bounds. Dropped tables count among the kMaxTables of the node until their end: then no table can
-// be made, but every table can be dropped and what was dropped can be restored.
+// Bounds. Dropped tables count among the kMaxTables of the node until their end: at the bound no
+// table can be created, but every table can be dropped and every dropped table restored.
 #include <algorithm>
 #include <utility>
 
@@ -130,7 +130,7 @@ Async<Result<void>> NodeImpl::end_due_table() {
 Async<Result<void>> NodeImpl::end_table(Catalog::Drop drop, std::vector<AuditEntry> entries,
                                         Author by) {
   const std::vector<std::vector<TabletId>> ids = tablets_of(drop.entry);
-  // No flush or compaction edits the tablets between here and the edit that removes them.
+  // No flush or compaction edits the tablets between begin_drop and the edit that removes them.
   std::vector<std::vector<uint64_t>> versions(shards());
   auto begin = [this, &ids, &versions](ShardId shard) -> Async<Result<void>> {
     versions[shard.value()] = co_await part(shard).engine.begin_drop(ids[shard.value()]);

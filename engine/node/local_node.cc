@@ -11,7 +11,7 @@ namespace {
 
 Async<Result<LocalNode>> close_after_failure(std::unique_ptr<ManifestStore> manifest, Error error) {
   const Result<void> closed = co_await manifest->close();
-  (void)closed;  // the first error is the answer
+  (void)closed;  // the first error is returned
   co_return std::unexpected(std::move(error));
 }
 

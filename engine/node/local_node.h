@@ -1,6 +1,6 @@
-// LocalNode: the node of a data directory, opened. A start needs a little room on the disk, for a
-// manifest and a log a shard. The last life has kept it allocated, if there was any; where there is
-// none all the same the node is opened read-only, which writes nothing.
+// LocalNode: an opened data directory with its node. A start needs a little disk space, for a
+// manifest and one log per shard; the previous run has kept it allocated if possible. If there is
+// none, the node is opened read-only and writes nothing.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,14 @@ class FileSystem;  // io/disk/file.h
 
 namespace cellar::engine {
 
-// Of shard 0. The node is closed (Node::close) or dies before the manifest.
+// Owned by shard 0. The node must be closed (Node::close) or destroyed before the manifest.
 struct LocalNode {
   std::unique_ptr<ManifestStore> manifest;
   std::unique_ptr<Node> node;
 };
 
-// As Node::open. `fs` is shard 0's and outlives it. Node::read_only_start() tells of which kind it
-// is. A directory without a manifest is not opened read-only: it holds nothing.
+// See Node::open. `fs` is shard 0's and must outlive it. Node::read_only_start() tells whether it
+// is read-only. A directory without a manifest is not opened read-only, because it has no data.
 Async<Result<LocalNode>> open_local_node(FileSystem& fs, EngineOptions options,
                                          std::vector<ShardEnv> shards, Mailboxes& mailboxes);
 

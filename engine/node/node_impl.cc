@@ -138,8 +138,8 @@ Async<Result<SessionEpoch>> NodeImpl::draw_session() {
 
 // ---- the catalog
 
-// A message to another shard is taken before any later one, so also before the parts are destroyed.
-// This shard's part is told at once, for nothing would keep it until a message came.
+// A shard processes this message before later ones, so also before the parts are destroyed. Shard
+// 0's own part is notified directly.
 void NodeImpl::manifest_failed(const Error& error) {
   const auto tell = [this](ShardId shard, const Error& why) {
     if (parts_[shard.value()]) part(shard).engine.manifest_failed(why);
@@ -217,7 +217,7 @@ std::vector<std::vector<TabletId>> NodeImpl::tablets_of(const TableEntry& entry)
 
 // ---- admin
 
-// What finds a tablet gone because it was split, merged or moved begins again with the map of now.
+// Attempts of a call that finds a tablet split, merged or moved; each uses the current map.
 constexpr int kMapAttempts = 8;
 
 Async<Result<void>> NodeImpl::each_tablet(ShardId from, std::string name, TabletWork work) {

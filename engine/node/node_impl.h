@@ -1,5 +1,5 @@
-// NodeImpl: the body of Node. It owns one ShardPart a shard, each built, used and destroyed on its
-// own shard, and on shard 0 the catalog. Everything that changes which tables exist runs on shard 0
+// NodeImpl: the implementation of Node. It owns one ShardPart per shard, built, used and destroyed
+// on that shard, and the catalog on shard 0. Every change of the set of tables runs on shard 0
 // under the catalog lock, in this order: plan, manifest edit, the tablets on their shards, the new
 // map on every shard, the answer.
 #pragma once
@@ -23,12 +23,12 @@
 
 namespace cellar::engine {
 
-// A previewed change as it would be made.
+// A previewed change.
 struct PreviewPlan {
   TableId table;
-  uint64_t version = 0;  // of the schema before
-  TableSchema after;     // with `changes`
-  bool changes = false;  // the rule is another one
+  uint64_t version = 0;  // of the schema before the change
+  TableSchema after;     // valid if `changes`
+  bool changes = false;  // the rule differs
   int64_t undo_window_us = 0;
 };
 
@@ -37,7 +37,7 @@ struct PinnedFile;
 struct ReclaimQuestion;
 struct ReclaimReport;
 
-// What lives on one shard.
+// The parts of one shard.
 struct ShardPart {
   ShardPart(const ShardEnv& env, ShardEngine::Setup setup) : engine(env, std::move(setup)) {}
   ShardEngine engine;
@@ -100,7 +100,7 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   Async<Result<TableEntry>> restore_backup(ShardId from, BackupStore& store, RestoreRequest request,
                                            Author by, BackupProgress& progress);
   Async<Result<void>> close() override;
-  // Ends a start that failed: what the shards hold is put down on the shards.
+  // Cleans up after a failed start, on each shard.
   Async<void> discard(const Error& why);
 
  private:
@@ -114,7 +114,8 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   ShardPart& part(ShardId shard) { return *parts_[shard.value()]; }
   Mailbox& mailbox(ShardId shard) { return mailboxes_.of(shard); }
 
-  // On shard 0: runs work(shard) on every shard at once; the first error, once all have ended.
+  // On shard 0: runs work(shard) on all shards concurrently; returns the first error when all have
+  // ended.
   Async<Result<void>> on_every_shard(ShardWork work);
   Async<void> run_on(ShardId shard, const ShardWork& work, Result<void>& outcome, size_t& left,
                      Waiter& all_done);
@@ -122,19 +123,18 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
 
   // On shard 0.
   int64_t now_us() const { return envs_.front().runtime.clock.now_us(); }
-  // The outcome of an edit is not known: every shard takes no more writes until the next start has
-  // found out.
+  // The outcome of an edit is unknown: no shard accepts writes until the next start has found out.
   void manifest_failed(const Error& error);
-  // One edit of the manifest, together with the entries in the audit trail, which get time and
-  // author here. Answers the versions of `edits`. REQUIRES: the catalog lock.
+  // One edit of the manifest together with its audit entries, which get time and author here.
+  // Returns the versions of `edits`. REQUIRES: the catalog lock.
   Async<Result<std::vector<uint64_t>>> commit_change(std::vector<SubjectEdit> edits,
                                                      std::vector<AuditEntry> entries, Author by);
   Async<Result<TableEntry>> create_here(TableSpec spec, Author by);
   // alter_table.cc
   Async<Result<TableEntry>> alter_here(TableChange change, Author by);
   Async<Result<TableEntry>> undo_here(RuleUndo undo, Author by);
-  // What the tablets of a table say: the newest stamp that any has given out, and up to where all
-  // are settled.
+  // The newest stamp that a tablet of a table has given to a commit, and the stamp up to which all
+  // of them are settled.
   struct Stamps {
     CommitStamp last;
     CommitStamp settled;
@@ -143,14 +143,15 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   Async<Result<void>> stamp_changes(Catalog::Alteration& alteration,
                                     const std::vector<std::vector<TabletId>>& ids,
                                     bool close_oldest_undo_window);
-  // Before an instant is chosen: every tablet knows which rules come (Tablet::expect_rules).
+  // Called before an instant is chosen: announces the coming rules to every tablet
+  // (Tablet::expect_rules).
   Async<Result<void>> expect_rules(const std::vector<std::vector<TabletId>>& ids,
                                    const TableSchema& coming);
-  // alter_here() once rules are expected.
+  // alter_here() after the rules were announced.
   Async<Result<TableEntry>> alter_expected(Catalog::Alteration alteration, TableChange change,
                                            const std::vector<std::vector<TabletId>>& ids,
                                            Author by);
-  // undo_here() once tablets know of it.
+  // undo_here() after the rules were announced.
   Async<Result<TableEntry>> undo_expected(Catalog::Alteration alteration, RuleUndo undo,
                                           const std::vector<std::vector<TabletId>>& ids, Author by);
   // The manifest edit, then every tablet and every map.
@@ -180,24 +181,24 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   Result<std::vector<const TableEntry*>> tables_named(const std::vector<std::string>& names) const;
   Async<Result<TableEntry>> restore_backup_here(BackupStore& store, const RestoreRequest& request,
                                                 Author by, BackupProgress& progress);
-  // Resumes when no shard's clock reads less; FAILED_PRECONDITION where that takes longer than
-  // ClockKeeper::kSlackUs and a little.
+  // Resumes when every shard's clock has reached the time; FAILED_PRECONDITION if that takes much
+  // longer than ClockKeeper::kSlackUs.
   Async<Result<void>> reach_time(int64_t wanted_us);
   Async<Result<TableEntry>> adopt_table(TableSchema schema, std::vector<TabletSeed> tablets,
                                         const RestoreRequest& request, Author by);
   Async<Result<TableEntry>> install_adopted(Catalog::Creation plan, std::vector<AuditEntry> entries,
                                             Author by);
-  // On that shard: half of its session's blob ids are used. On shard 0 a session is drawn for it.
+  // On that shard: half of its session's blob ids are used, so shard 0 assigns it a new session.
   void ask_session(ShardId shard);
   Async<void> give_session(ShardId shard);
   Async<Result<SessionEpoch>> draw_session();
-  // By shard.
+  // Grouped by shard.
   std::vector<std::vector<TabletId>> tablets_of(const TableEntry& entry) const;
   Async<Result<void>> publish();
   Async<Result<std::vector<ClockPoint>>> begin_lines() override;
   Async<Result<void>> spread(ClockAnchor anchor) override;
   Async<Result<void>> listen(bool yes) override;
-  // On that shard: its clock was asked.
+  // On that shard: its clock was read for an answer.
   struct AskedClock {
     NodeImpl* node = nullptr;
     ShardId shard;
@@ -210,7 +211,7 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   ManifestStore& manifest_;
   Mailboxes& mailboxes_;
   OldLogs old_logs_;
-  ObsoleteBlobDeleter home_reaper_;  // for blobs that several shards have held
+  ObsoleteBlobDeleter home_reaper_;  // for blobs shared by several shards
   BlobRefCounts shared_blobs_;
   ClockKeeper clock_;
   std::vector<AskedClock> asked_clocks_;  // by shard
@@ -219,7 +220,7 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   Catalog catalog_;
   AuditTrail audit_;
   DropKeeper drop_keeper_;
-  Gate sessions_{"the node"};  // those who draw one
+  Gate sessions_{"the node"};  // for assignments of sessions
   AsyncMutex catalog_lock_;
   AsyncMutex reshape_lock_;  // taken before the catalog lock
   AsyncMutex backup_lock_;   // one backup at a time; taken before the others

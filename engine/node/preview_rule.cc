@@ -10,7 +10,7 @@
 namespace cellar::engine {
 namespace {
 
-// Slices on a tablet's shard before the listener is asked again.
+// Slices on a tablet's shard between two calls of the listener.
 constexpr int kSlicesAway = 16;
 constexpr int64_t kMapLookUs = 1000;
 constexpr int64_t kMaxMapWaitUs = 30'000'000;
@@ -23,7 +23,7 @@ Error altered(const std::string& table) {
 
 }  // namespace
 
-// The part of a preview that is about one tablet. Made and asked at home; its cursor lives on the
+// The preview of one tablet. Created and reported on the calling shard; its cursor lives on the
 // tablet's shard.
 class TabletPreview final : public CellSink {
  public:
@@ -35,7 +35,7 @@ class TabletPreview final : public CellSink {
   }
 
   // ---- on the tablet's shard
-  // A few slices. ABORTED before anything was counted: the tablet is not here.
+  // A few slices. ABORTED before anything was counted: the tablet is not on this shard.
   Async<Result<void>> go_on(ShardEngine& engine) {
     if (!cursor_) CO_TRY_VOID(open(engine));
     for (int i = 0; i < kSlicesAway && !done_; ++i) {
@@ -61,7 +61,7 @@ class TabletPreview final : public CellSink {
   bool begun() const { return cursor_ != nullptr; }
   bool done() const { return done_; }
 
-  // So far; at home between two calls.
+  // Results so far; read on the calling shard between two calls.
   PreviewCount count;
   std::vector<std::string> lost_rows;
 
@@ -117,7 +117,7 @@ Async<Result<PreviewPlan>> NodeImpl::plan_preview(const PreviewRequest& request)
   co_return plan;
 }
 
-// What the tablets consist of; of those that are gone by the time, nothing.
+// The sources of the tablets; tablets that no longer exist have none.
 Async<std::vector<TabletContents>> NodeImpl::table_contents(ShardId from, TableId table) {
   std::vector<TabletContents> contents;
   const TableEntry* entry = part(from).tables.find(table);
@@ -162,7 +162,7 @@ Async<Result<PreviewReport>> NodeImpl::preview_rule(ShardId from, PreviewRequest
   co_return report;
 }
 
-// Tablet after tablet, in key order.
+// Previews tablet by tablet, in key order.
 Async<Result<void>> NodeImpl::preview_tablets(ShardId from, const PreviewPlan& plan,
                                               const PreviewRequest& request,
                                               PreviewListener& listener, PreviewProgress& progress,
@@ -193,7 +193,7 @@ Async<Result<void>> NodeImpl::preview_tablets(ShardId from, const PreviewPlan& p
   }
 }
 
-// Reads it to its end, or until the listener has had enough; what it counted is added.
+// Reads the tablet to its end, or until the listener cancels; adds its counts.
 Async<Result<void>> NodeImpl::preview_tablet(ShardId from, TabletPreview& preview,
                                              PreviewListener& listener, PreviewProgress& progress) {
   const PreviewCount before = progress.count;

@@ -44,7 +44,7 @@ std::vector<ReclaimReasonSum> sums_of(const WorstFiles& files) {
   return sums;
 }
 
-// Adds up what the shards say of the tables that are asked about.
+// Adds up the shards' figures of the requested tables.
 class Sum {
  public:
   Sum(ReclaimReport& report, size_t files) : report_(report), files_(files) {}
@@ -88,7 +88,7 @@ class Sum {
  private:
   void add_pinned(const PinnedFile& pinned, ReclaimFigures& shard) {
     const auto it = by_id_.find(pinned.blob.table);
-    if (it == by_id_.end()) return;  // of a table that was dropped, or is not asked about
+    if (it == by_id_.end()) return;  // of a table that was dropped or not requested
     TableReclaim& table = report_.tables[it->second];
     ReclaimFigures figures;
     figures.pinned_bytes = pinned.blob.bytes;
@@ -108,7 +108,7 @@ class Sum {
 }  // namespace
 
 Async<Result<ReclaimReport>> NodeImpl::reclaim_report(ShardId from, ReclaimQuestion question) {
-  const TableMap map = part(from).tables;  // as it is now, whatever happens meanwhile
+  const TableMap map = part(from).tables;  // a copy: the map may change meanwhile
   if (question.table != TableId{} && map.find(question.table) == nullptr) {
     co_return fail(Errc::not_found, "table {} does not exist", question.table);
   }
@@ -136,7 +136,8 @@ Async<Result<ReclaimReport>> NodeImpl::reclaim_report(ShardId from, ReclaimQuest
 }
 
 Async<Result<ReclaimReport>> reclaim_report(Node& node, ShardId from, ReclaimQuestion question) {
-  return static_cast<NodeImpl&>(node).reclaim_report(from, question);  // there is no other body
+  // NodeImpl is the only implementation
+  return static_cast<NodeImpl&>(node).reclaim_report(from, question);
 }
 
 }  // namespace cellar::engine

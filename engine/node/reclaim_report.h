@@ -1,6 +1,5 @@
-// ReclaimReport: how far behind reclaiming is (SEMANTICS 3): figures of shards and tables, whether
-// a deadline is missed and for how long, and why each file with something dead in it is still
-// there.
+// ReclaimReport: the backlog of reclaiming (SEMANTICS 3): figures of shards and tables, missed
+// deadlines, and the reason for each file with dead data.
 #pragma once
 
 #include <array>
@@ -16,7 +15,7 @@ namespace cellar::engine {
 
 inline constexpr size_t kMaxReclaimFiles = 10'000;
 
-// Of all files with one reason.
+// Total of all files with one reason.
 struct ReclaimReasonSum {
   ReclaimReason reason = ReclaimReason::none;
   uint64_t files = 0;
@@ -29,7 +28,7 @@ struct TableReclaim {
   TableId id;
   std::string name;
   int64_t reclaim_within_us = 0;
-  int64_t margin_us = 0;  // of removal, beside it
+  int64_t margin_us = 0;  // removal margin, in addition
   double dead_slack = 0;
   double reclaim_share = 0;
   ReclaimFigures figures;
@@ -37,17 +36,18 @@ struct TableReclaim {
 };
 
 struct ReclaimReport {
-  int64_t now_us = 0;                // trusted
-  std::vector<TableReclaim> tables;  // by name
+  int64_t now_us = 0;                // trusted time
+  std::vector<TableReclaim> tables;  // sorted by name
   std::vector<ReclaimFigures> shards;
-  std::vector<ReclaimFile> files;         // what is overdue most first
-  uint64_t files_there = 0;               // of which `files` may be only some
-  std::vector<ReclaimReasonSum> reasons;  // of all of them, what is overdue most first
+  std::vector<ReclaimFile> files;         // most overdue bytes first
+  uint64_t files_there = 0;               // total number; `files` may be incomplete
+  std::vector<ReclaimReasonSum> reasons;  // over all files, most overdue bytes first
 };
 
 struct ReclaimQuestion {
-  TableId table;     // TableId{}: all
-  size_t files = 0;  // at most so many, up to kMaxReclaimFiles; 0: figures alone, which costs less
+  TableId table;  // TableId{}: all
+  // maximum number of files, up to kMaxReclaimFiles; 0: figures only, which is cheaper
+  size_t files = 0;
 };
 
 // NOT_FOUND. Resumes on `from`.

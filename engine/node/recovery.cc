@@ -66,7 +66,7 @@ Async<Result<void>> Recovery::raise_session() {
   co_return co_await commit_node_state();
 }
 
-// Once there is a trusted time to reckon from.
+// Called when trusted time is known.
 Async<Result<void>> Recovery::settle_token_window() {
   const int64_t now_us = node_.envs_.front().runtime.clock.now_us();
   const TokenWindow window =
@@ -188,8 +188,8 @@ Async<Result<void>> Recovery::serve() {
   co_return co_await node_.on_every_shard(std::move(begin));
 }
 
-// What earlier starts left: before this one takes space for logs of its own, since what they took
-// may be all that there is.
+// Removes logs left by earlier starts before this one allocates its own: they may take the only
+// space that is left.
 Async<Result<void>> Recovery::remove_litter_logs() {
   LogStore& store = node_.envs_.front().logs;
   const Result<size_t> litter = co_await store.remove_litter();
@@ -219,8 +219,8 @@ Async<Result<void>> Recovery::remove_unnamed_logs() {
     node_.old_logs_.remove(log);
     ++removed;
   }
-  // Usually in the background. But a node that is killed soon after every start would gather logs
-  // without bound if none of its starts waited.
+  // Usually in the background. A node that is killed soon after every start would accumulate logs
+  // without bound if no start waited.
   if (removed > kUnwaitedLogsPerShard * node_.shards()) co_await node_.old_logs_.drain();
   co_return Result<void>{};
 }

@@ -1,18 +1,19 @@
-// Recovery: from what is on disk to a node that serves. Steps, each durable before the next begins:
+// Recovery: opens a node from its data on disk. Each step is durable before the next begins:
 //
-//   1. raise the session in the manifest: from here on no id of ours was ever used before; then
-//      anchor the trusted clock, which nothing has been answered by yet
-//   2. remove blobs and logs that no tablet names, and what was never sealed
-//   3. on every shard at once: open its tablets, replay their spans of old logs, begin a new log
-//   4. one edit over all tablets (cut where it grows too big): the old spans that still hold
-//      something, closed where this start found the log's end, and the new log
+//   1. raise the session in the manifest, so that ids of this session are unused; then anchor the
+//      trusted clock, from which no answer has been given yet
+//   2. remove blobs and logs that no tablet names, and unsealed files
+//   3. on all shards concurrently: open the tablets, replay their spans of old logs, start new logs
+//   4. one edit over all tablets (split if it is too large): the old spans that still have data,
+//      closed where this start found the log's end, and the new log
 //   5. remove logs that no tablet names, publish the table map, serve
 //
-// A crash anywhere in between loses nothing, because until 4 the old entries stand, and after it
-// the old spans stay named until a flush has made them superfluous. So restarts may be restarted.
+// A crash at any point loses nothing: until step 4 the old entries are in force, and afterwards the
+// old spans stay named until a flush has made them unnecessary. A restart may therefore be
+// interrupted and repeated.
 //
-// A read-only start takes the same way without the edits, the removals and the new logs: the clock
-// stands, the tablets are opened and their spans replayed, and they serve reads.
+// A read-only start does the same without edits, removals and new logs: the clock stands, the
+// tablets are opened, their spans replayed, and they serve reads.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -29,8 +30,8 @@ class Recovery {
  public:
   explicit Recovery(NodeImpl& node) : node_(node) {}
   Async<Result<void>> run();
-  // After a run() that failed, when nothing of the node is open any more: the logs that it made go,
-  // since a start that is tried again may need their space.
+  // Call after a failed run(), when no part of the node is open: removes the logs it made, because
+  // another attempt may need their space.
   Async<void> give_back();
 
  private:
@@ -51,15 +52,15 @@ class Recovery {
   Async<Result<void>> serve();
   void report(int64_t elapsed_us);
 
-  // A start leaves the removal of as many unnamed logs to the background; more of them it awaits
-  // before it serves.
+  // Up to this many unnamed logs per shard are removed in the background; more are removed before
+  // the node serves.
   static constexpr size_t kUnwaitedLogsPerShard = 1;
 
   NodeImpl& node_;
   ManifestContents manifest_;
   std::vector<ShardRecovery> shards_;
   std::map<TabletId, uint64_t> versions_;              // after the edit of step 4
-  absl::flat_hash_map<BlobId, uint64_t> named_blobs_;  // by how many tablets
+  absl::flat_hash_map<BlobId, uint64_t> named_blobs_;  // with the number of tablets
   bool logs_named_ = false;                            // the manifest may name the new logs
   uint64_t orphans_ = 0;
 };

@@ -18,7 +18,7 @@ Result<void> check_row(const TabletDescriptor& tablet, Bytes row) {
               tablet.id, escape_bytes(tablet.start), escape_bytes(tablet.end), escape_bytes(row));
 }
 
-// Of what cannot fail, and must not: a tablet would be held for good.
+// For calls that cannot fail: an error here would leave a tablet held for ever.
 void must(const Result<void>& done) {
   CHECK(done, "a reshape stops halfway: {}", done.error().to_string());
 }
@@ -146,7 +146,7 @@ Async<Result<void>> Reshape::make_unitable(const TabletDescriptor& left,
   co_return co_await node_.mailbox(kHomeShard).call_on(right.shard, std::move(there));
 }
 
-// ---- what all have in common
+// ---- shared by all operations
 
 Async<Result<void>> Reshape::settle(const TabletDescriptor& tablet) {
   auto flush = [id = tablet.id](ShardReshape& shard) { return shard.settle(id); };
@@ -191,7 +191,7 @@ Async<Result<Reshape::Children>> Reshape::run(Reshaping reshaping) {
   co_return children;
 }
 
-// Steps 3 to 5, and the children's installation.
+// Steps 3 to 5, and the installation of the children.
 Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
   CO_TRY(const std::vector<SealedTablet> parents, co_await seal_in_time(reshaping));
   auto end = [](ShardReshape& shard) -> Async<LogPosition> { co_return shard.log_end(); };
@@ -245,7 +245,7 @@ Async<Result<std::vector<SealedTablet>>> Reshape::seal_in_time(const Reshaping& 
   spawn(node_.envs_.front().runtime.executor, seal_into(race));
   while (!race.sealed && !race.is_late) co_await race.moved.wait();
   if (race.sealed) co_return *std::move(race.sealed);
-  // Writers go on at once; what the seal waits for may take its time.
+  // Writes are accepted again at once; the seal may take longer to end.
   const Result<void> given_up = co_await give_up(reshaping);
   must(given_up);
   while (!race.sealed) co_await race.moved.wait();
@@ -253,7 +253,7 @@ Async<Result<std::vector<SealedTablet>>> Reshape::seal_in_time(const Reshaping& 
                  reshaping.entry.tablets[reshaping.first].id, kHoldUs / 1000);
 }
 
-// No read of a child is judged at an earlier time than a read of its parent was.
+// Reads of a child are never judged at an earlier time than reads of its parent.
 Async<Result<void>> Reshape::hand_time_over(const Reshaping& reshaping) {
   if (reshaping.from == reshaping.to) co_return Result<void>{};
   auto read = [](ShardReshape& shard) -> Async<int64_t> { co_return shard.now_us(); };
@@ -286,7 +286,7 @@ Async<Result<void>> Reshape::let_go(const Reshaping& reshaping) {
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await on(reshaping.from, std::move(take)));
-  // The parents have answered reads until now.
+  // The parents have answered reads until here.
   CO_TRY_VOID(co_await hand_time_over(reshaping));
   node_.catalog_.hold(reshaping.entry.schema.id, reshaping.first, reshaping.ranges.size(), false);
   CO_TRY_VOID(co_await node_.publish());
@@ -297,7 +297,7 @@ Async<Result<void>> Reshape::let_go(const Reshaping& reshaping) {
   co_return Result<void>{};
 }
 
-// Parents serve as before. Nothing happens where they do already.
+// Makes the parents serve as before; no effect if they do.
 Async<Result<void>> Reshape::give_up(const Reshaping& reshaping) {
   auto unseal = [ids = reshaping.parents()](ShardReshape& shard) -> Async<Result<void>> {
     shard.unseal(ids);

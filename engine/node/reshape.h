@@ -1,48 +1,46 @@
-// Reshape: parent tablets of a table are replaced by child tablets, while the node serves: a split
-// (one by two), a merge (two neighbours by one) or a move (one by itself on another shard, in its
-// next epoch). No data is copied: children name their parents' tables, each with its rows.
+// Reshape: replaces parent tablets of a table by child tablets while the node serves: a split (one
+// by two), a merge (two neighbours by one) or a move (one by itself on another shard, in its next
+// epoch). No data is copied: children name their parents' tables, each with its rows.
 //
 // Runs on shard 0, one at a time; from the hold on also under the catalog lock.
 //
-//   1. settle    parents are flushed until little is in memory; of a move the target opens the
-//                tables. Everything serves. Takes as long as it takes.
-//   2. hold      the maps say `held`: routers keep new writes waiting. Then each shard makes one
-//                round trip to the parents' shard; a mailbox keeps the order of a pair, so every
-//                write that was handed over before has been submitted by then.
-//   3. seal      parents refuse writes, come to rest and flush the little there is
-//   (shard_reshape.h). Takes
-//                at most kHoldUs, or the reshape is given up.
-//   4. stage     the children are opened beside their parents, for nobody to see.
+//   1. settle    parents are flushed until little is in memory; for a move the target opens the
+//                tables. Everything serves. No time limit.
+//   2. hold      the maps say `held`: routers let new writes wait. Then each shard makes one round
+//                trip to the parents' shard; a mailbox keeps the order of a pair, so every write
+//                sent before has been submitted by then.
+//   3. seal      parents refuse writes, become idle and flush the rest (shard_reshape.h). After
+//                kHoldUs the reshape is abandoned.
+//   4. stage     the children are opened beside their parents, invisibly.
 //   5. edit      one edit of the manifest: parents out, children in, with their tables, their place
-//                in the open log, and the ids taken. This is the moment.
-//   6. install   children serve reads, still held; maps say so; each shard makes a round trip to
-//                the parents' shard again, so reads handed over before have got there.
-//   7. let go    parents leave; children take writes: the maps say so. Cursors that still read a
-//                parent keep what they read.
+//                in the open log, and the ids taken. This is the commit point.
+//   6. install   children serve reads, still held; the maps are published; each shard makes a round
+//                trip to the parents' shard again, so reads sent before have arrived.
+//   7. let go    parents are removed; children accept writes: the maps are published. Cursors on a
+//                parent keep their sources.
 //
 // Invariants
 //   1. At every moment the tablets of a table in the manifest cover each row once, and so do those
 //      in each shard's map.
-//   2. A row has one tablet that takes writes, or none: a parent takes none from 3 on, a child none
-//      before 7. So what a parent shows to reads in 6 is all there is.
-//   3. Children have nothing in any log: everything was flushed in 3, and their spans begin where
-//      the log of their shard ends. What a log still holds of the parents has another id or an
-//      earlier epoch, and replay passes it over.
-//   4. Stamps go on: children stamp above the last stamp of every parent. Time goes on: the clock
-//   of
-//      the children's shard is raised to that of the parents' before a child answers a read, and
-//      again once the parents answer none.
+//   2. At most one tablet of a row accepts writes: a parent none from step 3 on, a child none
+//      before step 7. What a parent shows to reads in step 6 is therefore complete.
+//   3. Children have no data in any log: everything was flushed in step 3, and their spans start at
+//      the end of their shard's log. Entries of the parents in a log have another id or an earlier
+//      epoch, and replay skips them.
+//   4. Stamps increase: children stamp above the last stamp of every parent. Time does too: the
+//      clock of the children's shard is raised to that of the parents' before a child answers a
+//      read, and again once the parents answer none.
 //   5. A blob that parents name is counted for the children before any of them serves
-//      (obsolete_blobs.h), and for a parent until its last reader is gone.
+//      (obsolete_blobs.h), and for a parent until its last reader ends.
 //
-// Failure. Before 5, and when 5 is refused: parents take writes again, nothing has happened. When 5
-// may or may not have gone through, every shard stops its writes, as after every edit of unknown
-// outcome; the next start finds the parents or the children, either whole. A crash is the same: the
-// edit decides.
+// Failure. Before step 5, and if it is refused, parents accept writes again and nothing has
+// changed. If the outcome of step 5 is unknown, every shard stops its writes, as after every such
+// edit; the next start finds either the parents or the children, complete. The same holds for a
+// crash: the edit decides.
 //
 // Example: tablet 3 [, ) at epoch 1 with tables A (rows a to k) and B (rows c to x) is split at m:
-// 4 [, m) names A and B up to m, 5 [m, ) names B from m on, both at epoch 2. B is counted thrice
-// (3, 4, 5) until 3 has no reader any more, and goes when 4 and 5 have merged theirs away.
+// 4 [, m) names A and B up to m, 5 [m, ) names B from m on, both at epoch 2. B is counted three
+// times (3, 4, 5) until 3 has no reader, and is removed when 4 and 5 have merged their parts.
 #pragma once
 
 #include <string>
@@ -53,10 +51,10 @@
 
 namespace cellar::engine {
 
-// On shard 0, on the stack of one call. See node.h for what each promises.
+// On shard 0, on the stack of one call. See node.h for the contracts.
 class Reshape {
  public:
-  static constexpr int64_t kHoldUs = 5'000'000;  // how long a seal may keep writes waiting
+  static constexpr int64_t kHoldUs = 5'000'000;  // longest time a seal lets writes wait
 
   explicit Reshape(NodeImpl& node) : node_(node) {}
   Async<Result<std::vector<TabletDescriptor>>> split(TabletId id, std::string row);
@@ -68,14 +66,15 @@ class Reshape {
   struct SealRace;
 
   ShardReshape& at(ShardId shard) { return node_.part(shard).engine.reshape(); }
-  // Runs fn(the shard's part) there; fn answers Async<Result<...>>.
+  // Runs fn(the shard's part) there; fn returns Async<Result<...>>.
   template <class F>
   auto on(ShardId shard, F fn);
 
   Async<Result<TabletDescriptor>> move_settled(TabletId id, ShardId to);
   Async<Result<Children>> move_opened(TabletDescriptor tablet, ShardId to);
   Async<Result<void>> settle(const TabletDescriptor& tablet);
-  // Has every blob that both name in rows that touch.
+  // Ensures that the table lists of both can be united, if necessary by compacting the right
+  // tablet.
   Async<Result<void>> make_unitable(const TabletDescriptor& left, const TabletDescriptor& right);
 
   // Steps 2 to 7, under the catalog lock.

@@ -1,14 +1,13 @@
-// A table of a backup becomes a new table of a running node (backup.h).
+// Restoring a table of a backup as a new table of a running node (backup.h).
 //
-// The tables on disk are written anew, entry by entry, because ids of blobs are this directory's
-// own and are in every checksum: so all of it is verified on the way, and what a tablet shared with
-// a neighbour is cut to its rows. Nothing is judged and nothing left out: stamps, deletes, markers
-// and rules come along, and reads decide as they would have.
+// The SSTables are rewritten entry by entry, because blob ids belong to one directory and are part
+// of every checksum. So all entries are verified, and a table shared with a neighbour tablet is cut
+// to the tablet's rows. No entry is judged or dropped: stamps, deletes, markers and rules are kept,
+// and reads decide as before.
 //
-//   write every table on disk -> plan -> tablets opened, for nobody to see -> one edit -> they
-//   serve
+//   write every SSTable -> plan -> open the tablets, invisible to callers -> one edit -> serve
 //
-// Until the edit nobody knows of it: what a failure or a crash leaves are blobs that no tablet
+// Before the edit the table is not visible: a failure or a crash leaves only blobs that no tablet
 // names.
 #include <algorithm>
 #include <utility>
@@ -35,7 +34,7 @@ class Rewriting {
         format_(format),
         work_(runtime.timers, runtime.executor, progress) {}
 
-  // The tablets' tables are replaced by ones of this directory.
+  // Replaces the tablets' tables by ones of this directory.
   Async<Result<void>> run(const BackupFile& file, std::vector<TabletSeed>& tablets) {
     for (TabletSeed& tablet : tablets) {
       std::vector<TableItem> written;
@@ -50,7 +49,7 @@ class Rewriting {
     co_return Result<void>();
   }
 
-  // What was written is nobody's.
+  // No tablet names the written blobs.
   Async<void> undo() {
     for (const BlobId blob : made_) {
       const Result<void> removed = co_await blobs_.remove(blob);
@@ -81,7 +80,7 @@ class Rewriting {
     options.settled = table->meta().settled;
     options.compression = table->meta().compression;
     if (format_ < 2 && options.compression == Compression::zstd) {
-      options.compression = Compression::lz4;  // as that format has it
+      options.compression = Compression::lz4;  // the only one of that format
     }
     options.block_bytes = table->meta().block_bytes;
     if (format_ >= 3 && table->outline() != nullptr) options.part_bytes = PartsWriter::kPartBytes;
@@ -96,9 +95,9 @@ class Rewriting {
     }
     Result<TableMeta> meta = co_await writer.finish();
     if (!meta) {
-      // Pieces may still be in flight, and the file is nobody's.
+      // Writes may still be in flight, and no tablet names the file.
       const Result<void> abandoned = co_await writer.abandon();
-      (void)abandoned;  // the first error is the answer
+      (void)abandoned;  // the first error is returned
       co_return std::unexpected(std::move(meta).error());
     }
     made_.push_back(blob);
@@ -136,7 +135,7 @@ class Rewriting {
   std::vector<BlobId> made_;
 };
 
-// The table and its tablets, in order of rows.
+// The table and its tablets, in row order.
 Result<TableSchema> pick_table(const ManifestContents& contents, const RestoreRequest& request,
                                std::vector<TabletSeed>& tablets) {
   for (const auto& [id, table] : contents.tables) {
@@ -155,7 +154,7 @@ Result<TableSchema> pick_table(const ManifestContents& contents, const RestoreRe
               escape_bytes(request.table));
 }
 
-// Up to then answers of the data may have been given, where the backup was taken.
+// The latest time at which answers may have been given where the backup was taken.
 int64_t time_of(const BackupFile& file, const TableSchema& schema,
                 const std::vector<TabletSeed>& tablets) {
   CommitStamp last = last_rule_change(schema);
@@ -231,7 +230,7 @@ Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
   } else {
     adopted = co_await adopt_table(std::move(schema), std::move(tablets), request, std::move(by));
   }
-  // Of an edit of unknown outcome only the next start can tell whether the blobs are named.
+  // After an edit of unknown outcome only the next start knows whether the blobs are named.
   if (!adopted && adopted.error().applied != Applied::maybe_applied) co_await rewriting.undo();
   co_return adopted;
 }

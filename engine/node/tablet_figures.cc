@@ -11,7 +11,7 @@
 namespace cellar::engine {
 namespace {
 
-// To the tablet that had it, or to the first of its table.
+// Adds pinned bytes to the tablet that had the file, or to the first of its table.
 void add_pinned(const std::vector<PinnedFile>& files, const TableMap& map, int64_t margin_us,
                 std::vector<TabletFigures>& all) {
   if (files.empty()) return;
@@ -37,7 +37,7 @@ void add_pinned(const std::vector<PinnedFile>& files, const TableMap& map, int64
 }  // namespace
 
 Async<Result<std::vector<TabletFigures>>> NodeImpl::tablet_figures(ShardId from, TableId table) {
-  const TableMap map = part(from).tables;  // as it is now, whatever happens meanwhile
+  const TableMap map = part(from).tables;  // a copy: the map may change meanwhile
   if (table != TableId{} && map.find(table) == nullptr) {
     co_return fail(Errc::not_found, "table {} does not exist", table);
   }

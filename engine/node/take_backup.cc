@@ -11,7 +11,7 @@
 namespace cellar::engine {
 namespace {
 
-// The entries of the tables, as a backup keeps them: tablets without spans of logs.
+// The manifest entries for a backup: tablets without spans of logs.
 Result<std::map<Subject, SubjectState>> entries_of(const std::map<Subject, SubjectState>& all,
                                                    const std::set<uint64_t>& tables) {
   std::map<Subject, SubjectState> kept;
@@ -35,7 +35,7 @@ Result<std::map<Subject, SubjectState>> entries_of(const std::map<Subject, Subje
   return kept;
 }
 
-// The blobs that the entries name, and about how many bytes they have.
+// The blobs that the entries name, with their approximate sizes in bytes.
 Result<std::map<BlobId, uint64_t>> blobs_of(const std::map<Subject, SubjectState>& entries) {
   std::map<BlobId, uint64_t> blobs;
   for (const auto& [subject, held] : entries) {
@@ -48,20 +48,20 @@ Result<std::map<BlobId, uint64_t>> blobs_of(const std::map<Subject, SubjectState
   return blobs;
 }
 
-// A backup is never put in the place of another.
+// A backup never replaces another.
 Async<Result<void>> check_name_is_free(BackupStore& store, std::string name) {
   CO_TRY(const std::vector<std::string> names, co_await store.names());
   if (std::find(names.begin(), names.end(), name) == names.end()) co_return Result<void>();
   co_return fail(Errc::already_exists, "there is a backup '{}' already", name);
 }
 
-// One backup that is being taken.
+// A backup in progress.
 class Taking {
  public:
   Taking(BlobStore& blobs, BackupStore& store, const Runtime& runtime, BackupProgress& progress)
       : blobs_(blobs), store_(store), work_(runtime.timers, runtime.executor, progress) {}
 
-  // What earlier backups, complete or not, have brought there.
+  // Finds the blobs that earlier backups, complete or not, have copied.
   Async<Result<void>> look_around() {
     CO_TRY(const std::vector<std::string> names, co_await store_.names());
     for (const std::string& name : names) {
@@ -91,7 +91,7 @@ class Taking {
   }
 
  private:
-  // The blob is in the destination, and as it is here.
+  // Ensures that the blob is in the destination, identical to the local one.
   Async<Result<BackupBlob>> bring(BlobId id) {
     CO_TRY(std::optional<BackupBlob> found, co_await found_there(id));
     if (found) co_return *found;
@@ -112,7 +112,7 @@ class Taking {
       found = known->second;
       co_return found;
     }
-    // Left by a backup that was interrupted: sealed, but nobody wrote down what it was.
+    // Left by an interrupted backup: finished, but not recorded in any backup's file.
     CO_TRY(found, co_await work_.measure(store_.blobs(), id));
     CO_TRY_VOID(co_await work_.read_entries(store_.blobs(), id));
     co_return found;
@@ -163,7 +163,7 @@ Async<Result<void>> NodeImpl::back_up(ShardId from, BackupStore& store, BackupRe
   co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
 }
 
-// Tables by name; all of them when none is named.
+// Tables by name; all of them if no name is given.
 Result<std::vector<const TableEntry*>> NodeImpl::tables_named(
     const std::vector<std::string>& names) const {
   std::vector<const TableEntry*> tables;
@@ -197,7 +197,7 @@ Async<Result<void>> NodeImpl::back_up_held(BackupStore& store, const BackupReque
   }
   for (const std::string& name : names) {
     const Result<void> flushed = co_await flush_table(kHomeShard, name);
-    // Dropped meanwhile: then it is not in the manifest either, or hidden there.
+    // Dropped meanwhile: then the manifest does not have it, or hides it.
     if (!flushed && (flushed.error().code != Errc::not_found || !request.tables.empty())) {
       co_return flushed;
     }

@@ -12,7 +12,7 @@ namespace {
 
 KeyRange range_of(const Tablet& tablet) { return {tablet.state().start, tablet.state().end}; }
 
-// The tables of the tablet that hold something of `range`, each with its rows there.
+// The tables of the tablet that overlap `range`, each restricted to it.
 std::vector<TableItem> part_of(const Tablet& tablet, const KeyRange& range) {
   std::vector<TableItem> part;
   for (const TabletRun& run : tablet.version().runs) {
@@ -123,7 +123,7 @@ Async<void> ShardReshape::finish(std::vector<std::unique_ptr<Tablet>> gone, LogI
 Async<void> ShardReshape::open_ahead(std::vector<TableItem> tables) {
   for (TableItem& item : tables) {
     auto table = co_await open_table(shard_, std::move(item));
-    // It may be gone, merged into another. What matters is opened again by stage().
+    // The table may have been merged away; stage() opens what is needed again.
     if (table) ahead_.push_back(std::move(*table));
   }
 }

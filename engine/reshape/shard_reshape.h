@@ -1,6 +1,5 @@
 // ShardReshape: one shard's part in a reshape (reshape.h), called from shard 0: the parents' shard
-// settles and seals them and lets them go, the children's opens them beside what serves and puts
-// them in place.
+// settles, seals and removes them; the children's shard opens and installs them.
 #pragma once
 
 #include <memory>
@@ -14,41 +13,41 @@
 
 namespace cellar::engine {
 
-// One shard, and one reshape at a time.
+// One shard, one reshape at a time.
 class ShardReshape {
  public:
-  // A tablet with less in memory is sealed at once.
+  // A tablet with less data in memory is sealed at once.
   static constexpr size_t kSettledBytes = 1u << 20;
-  static constexpr int kSettleFlushes = 4;  // at most
+  static constexpr int kSettleFlushes = 4;  // upper bound
 
   ShardReshape(ShardContext& shard, TabletTableOfShard& tablets)
       : shard_(shard), tablets_(tablets) {}
 
-  // ---- the parents' shard; the tablets are here, or ABORTED
-  // Flushes until little is left to flush.
+  // ---- the parents' shard; ABORTED if the tablets are not here
+  // Flushes until little is left in memory.
   Async<Result<void>> settle(TabletId id);
   Result<std::string> split_row(TabletId id) const;
   Result<std::vector<TableItem>> tables_of(TabletId id) const;
-  // See shard_reshape.h. All or none; `ranges` are the children's.
+  // See seal_tablet(). All or none; `ranges` are the children's.
   Async<Result<std::vector<SealedTablet>>> seal(std::vector<TabletId> ids,
                                                 std::vector<KeyRange> ranges);
   void unseal(const std::vector<TabletId>& ids);
-  // See Tablet.
+  // See Tablet::share_tables.
   void share_tables(const std::vector<TabletId>& ids);
-  // They are gone for new requests, their tables go when their readers do.
+  // Removes the tablets for new requests; their tables stay until their readers end.
   std::vector<std::unique_ptr<Tablet>> take_out(const std::vector<TabletId>& ids);
-  // Where this shard's trusted clock stands: no answer of its tablets was judged later.
+  // This shard's trusted time: no answer of its tablets was judged later.
   int64_t now_us() const { return shard_.runtime.clock.now_us(); }
-  // Ends what is under way on them.
+  // Waits for work in progress on them.
   Async<void> finish(std::vector<std::unique_ptr<Tablet>> gone, LogId open_log);
 
   // ---- the children's shard
-  // Opens tables that children will name, as far as it can, so that stage() finds them open.
+  // Opens tables of the future children as far as possible, so that stage() finds them open.
   Async<void> open_ahead(std::vector<TableItem> tables);
-  // Makes the children, for nobody to see; unstage() throws them away and what was opened ahead.
+  // Makes the children, invisibly; unstage() discards them and the tables opened ahead.
   Async<Result<void>> stage(std::vector<TabletSeed> seeds);
   void unstage();
-  // They serve. Versions of their manifest entries, in the order of staging.
+  // Makes the children serve, with the versions of their manifest entries in the order of staging.
   void install(const std::vector<uint64_t>& versions);
   LogPosition log_end() const { return shard_.log->end(); }
   void raise_clock(int64_t reading_us) { shard_.runtime.clock.raise(reading_us); }
@@ -62,19 +61,18 @@ class ShardReshape {
   std::vector<Ref<TabletTable>> ahead_;
 };
 
-// Sealing: a tablet stops taking writes and comes to rest, so that a reshape (reshape.h) may put
-// other tablets in its place. Reads go on.
+// Sealing: a tablet stops accepting writes and becomes idle, so that a reshape (reshape.h) can
+// replace it. Reads continue.
 //
-// Order: conditions under way finish (row_lock_table.h), writes are refused, commits on their way
-// become visible, what is in memory is flushed, and the edit lock is taken: from here on nothing of
-// the tablet changes, in memory or on disk, until it is unsealed or gone.
+// Order: open conditional writes finish (row_lock_table.h), writes are refused, pending commits
+// become visible, memory is flushed, and the edit lock is taken: from here on the tablet does not
+// change, in memory or on disk, until it is unsealed or removed.
 
-// ABORTED when it was unsealed meanwhile or is gone; what the flush answers. On an error the tablet
-// takes writes again.
+// ABORTED if it was unsealed or removed meanwhile; also errors of the flush. After an error the
+// tablet accepts writes again.
 Async<Result<void>> seal_tablet(Tablet& tablet);
 
-// It takes writes again. Also while seal_tablet() is under way, which then fails when it gets to
-// see it.
+// Makes the tablet accept writes again. A seal_tablet() in progress then fails.
 void unseal_tablet(Tablet& tablet);
 
 }  // namespace cellar::engine

@@ -6,9 +6,9 @@
 namespace cellar::engine {
 namespace {
 
-// Of all tables together, about.
+// Approximate total for all tables.
 constexpr size_t kSplitCandidates = 4096;
-// Fewer blocks say little about where the bytes are.
+// Fewer blocks do not tell the distribution of bytes.
 constexpr size_t kFewBlocks = 8;
 
 // `bytes` of a table begin at or after `row`, and before its next point.
@@ -17,14 +17,14 @@ struct Point {
   uint64_t bytes = 0;
 };
 
-// The row of an entry key, or of the head of one: then a row that is no greater.
+// The row of an entry key; for a truncated key, a row that is not greater.
 std::string row_of(Bytes key) {
   const size_t size = row_prefix_size(key);
   Bytes escaped = key;
   if (size != 0) {
     escaped = key.substr(0, size - 2);
   } else if (!key.empty() && key.back() == '\0') {
-    escaped.remove_suffix(1);  // half of an escape
+    escaped.remove_suffix(1);  // half of an escape sequence
   }
   std::string scratch;
   return std::string(decode_segment(escaped, scratch));
@@ -50,7 +50,7 @@ bool can_split(const TabletState& state, Bytes row) {
          row.size() <= kMaxRowKeyBytes;
 }
 
-// The row among the points with about as many bytes before it as behind; empty: none will do.
+// The row of the point with about equal bytes before and after it; empty: no point is suitable.
 std::string middle(const TabletState& state, std::vector<Point> points) {
   std::sort(points.begin(), points.end(),
             [](const Point& a, const Point& b) { return a.row < b.row; });

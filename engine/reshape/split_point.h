@@ -1,6 +1,6 @@
-// Where to cut a tablet, when nobody says: at the row that has about half of its bytes on disk on
-// either side, seen from the indexes of its tables; where they are too few blocks to tell, at the
-// middle of the rows lately used.
+// Chooses the row for a split without a given row: the row with about half of the bytes on disk on
+// either side, according to the indexes of its tables; if there are too few blocks, the middle of
+// the rows recently used.
 #pragma once
 
 #include <string>
@@ -9,9 +9,8 @@
 
 namespace cellar::engine {
 
-// A row after the tablet's first and before its end. FAILED_PRECONDITION when none is known. A
-// plain call, bounded by kSplitCandidates and the number of tables. What is in memory is not looked
-// at.
+// Returns a row after the tablet's first and before its end. FAILED_PRECONDITION if none is known.
+// A plain call, bounded by kSplitCandidates and the number of tables. Data in memory is ignored.
 Result<std::string> pick_split_row(const Tablet& tablet);
 
 }  // namespace cellar::engine

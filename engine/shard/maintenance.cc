@@ -15,7 +15,7 @@
 namespace cellar::engine {
 namespace {
 
-// Nobody wants it any more, or something else was faster: no failure.
+// The work was cancelled, or its subject changed: not a failure.
 bool is_given_up(const Error& error) {
   return error.code == Errc::cancelled || error.code == Errc::aborted;
 }
@@ -116,8 +116,8 @@ Tablet* Maintenance::longest_dead_in_memory() const {
   return first;
 }
 
-// Trusted time may stand on an idle node (clock_keeper.h). Only work that would be due requests an
-// anchor.
+// Trusted time may stand still on an idle node (clock_keeper.h). Only work that would be due
+// requests an anchor.
 bool Maintenance::asks_for_time(int64_t due_us) {
   TrustedClock& clock = shard_.runtime.clock;
   if (due_us <= clock.now_us() || due_us > clock.expected_us()) return false;
@@ -143,7 +143,7 @@ int64_t Maintenance::look_again_us() const {
 
 Async<Result<void>> Maintenance::flush_one(Tablet* tablet) {
   auto pass = tablet->gate().enter();
-  if (!pass) co_return Result<void>{};  // it is being dropped
+  if (!pass) co_return Result<void>{};  // the tablet is being dropped
   co_return co_await flush_tablet(*tablet);
 }
 
@@ -192,7 +192,7 @@ Async<void> Maintenance::release_loop() {
   }
 }
 
-// Busy shards have nothing to do here: their log has moved on long before anything is due.
+// On a busy shard the log has moved on long before anything is due.
 Async<void> Maintenance::log_loop() {
   auto pass = loops_.enter();
   LogDeaths& deaths = shard_.log_deaths;
@@ -235,7 +235,7 @@ Async<Result<void>> Maintenance::compact_one(TabletId id) {
   co_return Result<void>{};
 }
 
-// The merge that is due would not have ended when reclaiming has to begin.
+// The merge that is due would not end before reclaiming has to begin.
 bool Maintenance::waits_for_reclaim(const Tablet& tablet) const {
   if (waits(reclaim_) || tablet.runs_behind() >= kRunsThatCannotWait) return false;
   const RunShapes shapes = tablet.run_shapes();
@@ -267,7 +267,7 @@ Async<void> Maintenance::compaction_loop() {
     to_compact_.erase(to_compact_.begin());
     auto done = co_await compact_one(id);
     if (done || shard_.is_stopped()) continue;
-    // A schema was changed meanwhile: the merge begins anew. What was dropped is not found again.
+    // After a schema change the merge begins again. A dropped tablet is not found again.
     if (done.error().code == Errc::aborted) to_compact_.insert(id);
     if (is_given_up(done.error())) continue;
     to_compact_.insert(id);
@@ -283,7 +283,7 @@ Async<Maintenance::Turn> Maintenance::next_to_reclaim() {
   size_t looked_at = 0;
   for (const TabletId id : ids) {
     const auto it = tablets_.find(id);
-    if (it == tablets_.end()) continue;  // gone while others were looked at
+    if (it == tablets_.end()) continue;  // removed while others were examined
     ReclaimForecast& outlook = reclaim_forecast(*it->second);
     const bool looks = outlook.is_stale(*it->second);
     if (looks) (void)outlook.slack_out_us(*it->second);
@@ -315,9 +315,9 @@ Async<Result<void>> Maintenance::reclaim_one(Turn turn) {
   const Timers& timers = shard_.runtime.timers;
   const int64_t edited_before_us = shard_.reclaim_edit_us;
   auto done = co_await reclaim(tablet);
-  // At work for no more than that share of the time, it writes no more than that share of what the
-  // disk can. Merges have rested by themselves (compaction/pace.h), and a flush writes what would
-  // have to be written anyway.
+  // Working at most this share of the time bounds the writes to the same share of the disk's rate.
+  // Merges have already rested (compaction/pace.h), and a flush writes what has to be written
+  // anyway.
   const auto worked = static_cast<double>(shard_.reclaim_edit_us - edited_before_us);
   const double rest_us =
       std::min(worked * (1 / share - 1), static_cast<double>(kMostReclaimRestUs));
@@ -343,7 +343,7 @@ Async<void> Maintenance::reclaim_loop() {
     resume_merges();
     const int64_t now_us = shard_.runtime.clock.now_us();
     if (turn.due_us > now_us) {
-      if (reclaim_told_ != told) continue;  // something changed while tablets were looked at
+      if (reclaim_told_ != told) continue;  // something changed while tablets were examined
       if (!waits(reclaim_)) {
         const int64_t left_us = turn.due_us - shard_.runtime.clock.expected_us();
         reclaim_.retry.arm_after_us(

@@ -11,22 +11,22 @@ namespace {
 
 constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 
-// The age beyond which the rule may condemn a cell; kNeverUs: at none.
+// The age above which the rule may hide a cell; kNeverUs: no age.
 int64_t first_due_age_us(const StepRule& rule) {
   if (rule.young_rank() != kNoRank) return -1;
   return rule.steps().empty() ? kNeverUs : rule.steps().front().older_than_us;
 }
 
-// How the rules of the family were, are and would be.
+// The rules of the family before the change, at present and after it.
 struct Question {
   const FamilySchema& family;  // before
   FamilyRetention before;
   FamilyRetention after;
   size_t families;
   int64_t now_us;
-  int64_t due_age_us = kNeverUs;    // beyond it the rules after may condemn
-  int64_t fatal_age_us = kNeverUs;  // beyond it the rule after condemns
-  int64_t gone_age_us = kNeverUs;   // beyond it the rule before does
+  int64_t due_age_us = kNeverUs;    // above it the rules after the change may hide
+  int64_t fatal_age_us = kNeverUs;  // above it the rule after the change hides
+  int64_t gone_age_us = kNeverUs;   // above it the rule before the change hides
 
   Question(const TableSchema& schema, const TableSchema& changed, Bytes name, int64_t now)
       : family(*schema.find_family(name)),
@@ -41,7 +41,7 @@ struct Question {
   }
 };
 
-// Which share of times spread evenly over the bounds is more than `age_us` ago.
+// The fraction of times older than `age_us`, if times are spread evenly over the bounds.
 double share_older(const TimeBounds& bounds, int64_t now_us, int64_t age_us) {
   if (age_us < 0) return 1;
   const auto oldest = static_cast<double>(bounds.min_timestamp_us);
@@ -56,13 +56,13 @@ bool older(int64_t now_us, int64_t timestamp_us, int64_t age_us) {
   return age_us < 0 || now_us - timestamp_us > age_us;
 }
 
-// None of the family's cells in it can be read.
+// None of the family's cells in it is visible.
 bool is_gone(const Question& q, const TimeBounds& b) {
   const bool aged = !b.any_without_expiry || older(q.now_us, b.max_timestamp_us, q.gone_age_us);
   return aged && q.now_us > b.latest_expiry_us;
 }
 
-// None of them is condemned by the rules after. An own expiry stands for every age.
+// The rules after the change hide none of its cells. A cell with its own expiry may have any age.
 bool is_kept(const Question& q, const TimeBounds& b) {
   if (q.due_age_us < 0) return false;
   return !b.any_without_expiry || !older(q.now_us, b.min_timestamp_us, q.due_age_us);
@@ -82,7 +82,7 @@ bool is_lost(const Question& q, const SourceFacts& source, const TabletContents&
   });
 }
 
-// Which share of the source's cells the guess takes.
+// The estimated fraction of the source's cells that are hidden.
 double guess(const Question& q, const TimeBounds& b) {
   if (!b.known) return 1;
   const double due = share_older(b, q.now_us, q.due_age_us);
@@ -95,14 +95,14 @@ uint64_t part(uint64_t whole, double share) {
 }
 
 void add(const Question& q, const TabletContents& tablet, PreviewReport& report) {
-  uint64_t least_rows = 0;  // sources may hold the same rows
+  uint64_t least_rows = 0;  // a lower bound: sources may hold the same rows
   for (const SourceFacts& source : tablet.sources) {
     const TimeBounds& b = source.bounds;
     if (source.cells == 0 || (b.known && (!b.has_cells() || is_gone(q, b) || is_kept(q, b))))
       continue;
     report.most += {source.cells, source.bytes, source.rows};
     if (b.known && is_lost(q, source, tablet)) {
-      // A cell's value has a byte of flags before it.
+      // A cell's value is preceded by one byte of flags.
       const PreviewCount lost{source.cells, source.bytes - source.cells, 0};
       report.least += lost;
       report.count += lost;
@@ -169,8 +169,8 @@ PreviewReport estimate_preview(const TableSchema& before, const TableSchema& aft
   PreviewReport report;
   report.approximate = true;
   const Question q(before, after, family, now_us);
-  // What the rule in force keeps, one that keeps all of that keeps too, unless it takes back
-  // changes, and with them what they spared.
+  // A rule that keeps everything that the rule in force keeps loses nothing, unless it takes back
+  // changes together with the cells that they kept.
   if (!can_undo(q.family, now_us) && q.after.rule().keeps_all_of(q.before.rule())) return report;
   for (const TabletContents& tablet : tablets) add(q, tablet, report);
   report.most.rows = std::min(report.most.rows, report.most.cells);

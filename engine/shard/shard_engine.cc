@@ -13,13 +13,13 @@
 namespace cellar::engine {
 namespace {
 
-// Of a shard's memory, at most half is for memtables and at least a quarter for blocks; what is
-// left is for indexes, filters and requests.
+// Divisors of a shard's memory: at most half is for memtables and at least a quarter for blocks;
+// the rest is for indexes, filters and requests.
 constexpr size_t kMemtableShare = 2;
 constexpr size_t kCacheShare = 4;
 constexpr size_t kTokenShare = 8;  // at most
 
-// At which the backlogs of flushes and of merges are full (background.h).
+// Levels at which the backlogs of flushes and of merges are full (background.h).
 constexpr size_t kMostFrozen = 2;  // memtables
 constexpr double kMostRunsBehind = 24;
 
@@ -213,9 +213,9 @@ FlowLevels ShardEngine::flow_levels() const {
   return levels;
 }
 
-// A flush is late when more memtables wait for one than can while the next one fills; a merge when
-// its tablet has so many runs more than allowed that writers are slowed, when it could not reclaim
-// in time with a smaller share, or when such a one waits for it.
+// A flush is late when more memtables wait for one than can while the next one fills. A merge is
+// late when its tablet has enough excess runs to slow writers, when it could not reclaim in time
+// with a smaller share, or when such a merge waits for it.
 double ShardEngine::backlog(BackgroundKind kind) const {
   if (kind == BackgroundKind::merge) {
     if (context_.compacting == nullptr) return 0;
@@ -231,7 +231,7 @@ double ShardEngine::backlog(BackgroundKind kind) const {
       part(context_.memtables.bytes, context_.memtable_room()));
 }
 
-// ---- what tablets tell
+// ---- notifications of tablets
 
 void ShardEngine::memtable_full(Tablet& /*tablet*/) { maintenance_.wake_flush(); }
 
@@ -304,8 +304,8 @@ CommitStamp ShardEngine::settled(const std::vector<TabletId>& ids) const {
 }
 
 void ShardEngine::alter(const std::vector<TabletId>& ids, const TableSchema& schema) {
-  // The instant of a change may be another shard's reading. Reads here have gone by it from now on,
-  // also when the change is undone or forgotten.
+  // The instant of a change may be another shard's reading. From now on reads on this shard are not
+  // judged earlier, even after the change is undone or forgotten.
   context_.runtime.clock.raise(static_cast<int64_t>(last_rule_change(schema).value() / 1000));
   for (TabletId id : ids) tablets_.at(id)->alter(schema);
   maintenance_.tables_changed();

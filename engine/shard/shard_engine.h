@@ -1,9 +1,9 @@
 // ShardEngine: the engine of one shard. Built by Node on its shard, and used, closed and destroyed
 // there.
 //
-// Life: recover() opens tablets and replays old logs; serve() takes the manifest versions of the
-// edit that named the new log, and from then on writes are taken; add() and the drop calls follow
-// the catalog; close() ends it in order. A crash needs nothing: destroy it after its loop.
+// Lifetime: recover() opens tablets and replays old logs; serve() takes the manifest versions of
+// the edit that named the new log, and from then on writes are accepted; add() and the drop calls
+// follow the catalog; close() ends it in order. After a crash, destroy it after its loop.
 #pragma once
 
 #include <functional>
@@ -68,49 +68,47 @@ class ShardEngine final : public Engine, private TabletWatcher {
   const ShardContext& context() const { return context_; }
   const TabletTableOfShard& tablets() const { return tablets_; }
 
-  // ---- for Node ----
-  // Opens the tablets, replays their spans, begins this session's log (read-only: none).
+  // ---- called by Node ----
+  // Opens the tablets, replays their spans and starts this session's log (read-only: no log).
   Async<Result<ShardRecovery>> recover(std::vector<TabletSeed> seeds);
-  // The edit with the recovered states went through. From here on writes are taken.
+  // The edit with the recovered states has succeeded. From here on writes are accepted.
   void serve(std::vector<std::pair<RecoveredTablet, uint64_t>> tablets, uint64_t torn_tail_bytes);
   LogId log_id() const { return make_log_id(setup_.session, setup_.shard.value()); }
-  // New tablets, empty.
+  // Adds new, empty tablets.
   void add(std::vector<TabletSeed> seeds);
   // The newest stamp that any of the tablets has given to a commit.
   CommitStamp last_stamp(const std::vector<TabletId>& ids) const;
-  // See compact.h: for tests.
+  // See compact.h; for tests.
   Async<Result<void>> compact_window(TabletId tablet, size_t first, size_t count);
-  // Up to where everything that they hold is settled (TableMeta::settled).
+  // The stamp up to which all their data is settled (TableMeta::settled).
   CommitStamp settled(const std::vector<TabletId>& ids) const;
-  // See Tablet.
+  // See Tablet::alter.
   void alter(const std::vector<TabletId>& ids, const TableSchema& schema);
   // See Tablet::expect_rules.
   void expect_rules(const std::vector<TabletId>& ids, const TableSchema& coming);
-  // See Tablet.
+  // See Tablet::hide.
   void hide(const std::vector<TabletId>& ids, bool hidden);
-  // See Tablet. begin_drop answers the manifest versions, in order.
+  // See Tablet. begin_drop returns the manifest versions, in order.
   Async<std::vector<uint64_t>> begin_drop(std::vector<TabletId> ids);
   void cancel_drop(const std::vector<TabletId>& ids);
   Async<void> finish_drop(std::vector<TabletId> ids);
   ShardReshape& reshape() { return reshape_; }
   ObsoleteBlobDeleter& reaper() { return reaper_; }
   SessionBlobIds& blob_ids() { return context_.ids; }
-  // Of those that are here, in the order asked for; of the descriptor only the id. Yields now and
-  // then.
-  // shard_figures.cc
+  // Figures of the tablets that are here, in the order given; their descriptors have
+  // only the id. Yields regularly.
   Async<std::vector<TabletFigures>> figures(std::vector<TabletId> ids);
-  // Of those that are here and stay; `files`: so many of the worst are told, 0: none.
+  // Reclaim figures of the tablets that are here and stay; `files`: number of worst files included.
   Async<ShardReclaim> shard_reclaim(std::vector<TabletId> ids, size_t files);
-  // Likewise.
+  // The sources of the tablets that are here.
   std::vector<TabletContents> contents(const std::vector<TabletId>& ids) const;
-  // As open_scan, with a watch. ABORTED also where the tablet goes by another version of the
-  // schema.
+  // Like open_scan, with a watch. ABORTED also if the tablet uses another version of the schema.
   Result<std::unique_ptr<ScanCursor>> open_watched(TabletId tablet, Epoch epoch,
                                                    uint64_t schema_version, const ReadSpec& spec,
                                                    std::unique_ptr<CellWatch> watch);
-  // The manifest may or may not hold an edit: only the next start can tell.
+  // The manifest may or may not have an edit: only the next start can tell.
   void manifest_failed(const Error& error) { context_.stop_writes("the manifest failed", error); }
-  // No write is taken any more, and close() will not flush.
+  // No writes are accepted any more, and close() will not flush.
   void stop_writes(const Error& why) { context_.stopped = why; }
   // Flushes everything and seals the log. No call may be in flight or follow.
   Async<Result<void>> close();
@@ -126,7 +124,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   FlowLevels flow_levels() const;
   double backlog(BackgroundKind kind) const;
   Result<Tablet*> find(TabletId id, Epoch epoch) const;
-  // For work that writes tables.
+  // Finds a tablet for work that writes tables.
   Result<Tablet*> find_to_write(TabletId id) const;
 
   Setup setup_;

@@ -11,10 +11,10 @@
 namespace cellar::engine {
 namespace {
 
-// So much is done between two yields: a tablet whose outlook is fresh counts one.
+// Cost between two yields: a tablet with a fresh forecast costs one.
 constexpr size_t kCostOfTurn = 64;
 constexpr size_t kLookCost = 16;
-// Tablets looked at between two yields.
+// Tablets examined between two yields.
 constexpr size_t kLooks = 8;
 
 bool has_something_to_tell(const ReclaimFigures& of) {
@@ -85,7 +85,8 @@ RunningMerge merge_of(const ShardContext& shard) {
 }  // namespace
 
 ShardFigures shard_figures(const Engine& engine) {
-  const auto& shard = static_cast<const ShardEngine&>(engine);  // there is no other body
+  // ShardEngine is the only implementation
+  const auto& shard = static_cast<const ShardEngine&>(engine);
   const BlockCache::Stats& cache = shard.cache_stats();
   const BlockLoader::Stats& loads = shard.load_stats();
   ShardFigures figures;
@@ -106,7 +107,8 @@ ShardFigures shard_figures(const Engine& engine) {
 }
 
 FlowFigures flow_figures(const Engine& engine) {
-  const auto& shard = static_cast<const ShardEngine&>(engine);  // there is no other body
+  // ShardEngine is the only implementation
+  const auto& shard = static_cast<const ShardEngine&>(engine);
   const FlowControl& flow = shard.context().flow;
   const FlowPressures pressures = flow.pressures();
   FlowFigures figures{.memtables = pressures.memtables, .log = pressures.log, .held = flow.held()};
@@ -122,7 +124,7 @@ Async<std::vector<TabletFigures>> ShardEngine::figures(std::vector<TabletId> ids
   size_t cost = 0;
   for (TabletId id : ids) {
     const auto it = tablets_.find(id);
-    if (it == tablets_.end()) continue;  // moved or gone meanwhile
+    if (it == tablets_.end()) continue;  // moved or removed meanwhile
     cost += reclaim_forecast(*it->second).is_stale(*it->second) ? kLookCost : 1;
     all.push_back(figures_of(*it->second));
     if (cost < kCostOfTurn) continue;
@@ -138,7 +140,7 @@ Async<ShardReclaim> ShardEngine::shard_reclaim(std::vector<TabletId> ids, size_t
   for (const TabletId id : ids) {
     if (++looked_at % kLooks == 0) co_await yield_now();
     const auto it = tablets_.find(id);
-    if (it == tablets_.end()) continue;  // moved or gone meanwhile
+    if (it == tablets_.end()) continue;  // moved or removed meanwhile
     Tablet& tablet = *it->second;
     part.figures.emplace_back(id, reclaim_forecast(tablet).figures(tablet));
     if (files == 0) continue;

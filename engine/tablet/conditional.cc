@@ -13,7 +13,7 @@
 namespace cellar::engine {
 namespace {
 
-// Rounds in which a reading that had to wait is done again.
+// Number of times a reading that had to wait is repeated.
 constexpr int kFreshReadings = 3;
 
 size_t bytes_of(const Mutation& cell) {
@@ -22,11 +22,11 @@ size_t bytes_of(const Mutation& cell) {
 
 void finish(ConditionalWrite& write, std::optional<Error> error) {
   write.error = std::move(error);
-  write.done(write);  // it may be gone afterwards
+  write.done(write);  // may free the write
 }
 
-// The log has failed below the answer. A refusal has changed nothing; a repetition is in doubt as
-// its first attempt is.
+// The log has failed below the answer. A refusal has changed nothing; a repetition is as uncertain
+// as its first attempt.
 Error lost_below(const ConditionalWrite& write, Error error) {
   if (write.repeated) error.applied = Applied::maybe_applied;
   return error;
@@ -40,10 +40,10 @@ Async<void> finish_when_durable(Tablet& tablet, ConditionalWrite& write, CommitS
   finish(write, std::move(error));
 }
 
-// Of what was read, `stamp` is the last commit that the answer rests on.
+// `stamp`: the last commit on which the answer is based.
 void finish_without_commit(Tablet& tablet, ConditionalWrite& write, CommitStamp stamp,
                            std::optional<Error> error) {
-  // Of a log that has failed, what was read may be lost.
+  // After a failure of the log, what was read may be lost.
   if (tablet.shard().is_stopped()) {
     return finish(write, lost_below(write, read_only_error(tablet.shard())));
   }
@@ -57,7 +57,7 @@ void finish_without_commit(Tablet& tablet, ConditionalWrite& write, std::optiona
   finish_without_commit(tablet, write, tablet.last_commit(), std::move(error));
 }
 
-// The cells that are answered, kept in the write.
+// Copies the cells of the answer into the write.
 void keep_cells(ConditionalWrite& write, const std::vector<Mutation>& made) {
   size_t size = 0;
   for (const Mutation& cell : made) size += bytes_of(cell);
@@ -76,7 +76,7 @@ void keep_cells(ConditionalWrite& write, const std::vector<Mutation>& made) {
   }
 }
 
-// The write's token is known: the answer is the first one's, once that is durable.
+// The write's token is known: answers with the first answer, once that is durable.
 void answer_again(Tablet& tablet, ConditionalWrite& write, const TokenLookup& known) {
   const TokenRecord& first = known.record();
   std::optional<Error> error;
@@ -93,7 +93,7 @@ void answer_again(Tablet& tablet, ConditionalWrite& write, const TokenLookup& kn
   finish_without_commit(tablet, write, known.stamp(), std::move(error));
 }
 
-// What the commit of the write will keep under its token: the answer as it stands now.
+// Adds a token record to the write's commit: its present answer.
 void remember(Tablet& tablet, ConditionalWrite& write) {
   TokenRecord record;
   record.until_us = write.token.issued_us + tablet.shard().tokens.window().window_us;
@@ -124,7 +124,7 @@ Error changed_meanwhile(Bytes row) {
       .retry_after(0);
 }
 
-// The row is read: what follows from it.
+// The row has been read: commits, answers or refuses accordingly.
 void settle(Tablet& tablet, ConditionalWrite& write, RowReading& reading) {
   if (tablet.obsolete()) {
     return finish(write, Error(Errc::aborted, fmt::format("tablet {} is gone", tablet.id())));
@@ -170,7 +170,7 @@ void settle(Tablet& tablet, ConditionalWrite& write, RowReading& reading) {
   if (!taken) finish_without_commit(tablet, write, std::move(taken).error());
 }
 
-// Reads until it is known, waiting for blocks; true when it had to wait.
+// Runs the reading to its result, waiting for blocks; true when it had to wait.
 Async<bool> read_through(RowReading& reading, ScanStep& step) {
   bool waited = false;
   while (step == ScanStep::blocked || step == ScanStep::yielded) {
@@ -188,9 +188,9 @@ Async<bool> read_through(RowReading& reading, ScanStep& step) {
 Async<void> go_on(Tablet& tablet, ConditionalWrite& write, std::unique_ptr<RowReading> reading,
                   ScanStep step, Gate::Pass pass) {
   const std::string row(write.row);
-  co_await yield_now();  // the row is open before anything follows
+  co_await yield_now();  // the row is open before the reading continues
   std::optional<Error> error;
-  std::unique_ptr<RowReading> before;  // keeps its blocks until the next is through
+  std::unique_ptr<RowReading> before;  // keeps its blocks until the next reading has finished
   for (int left = kFreshReadings;; --left) {
     const bool waited = co_await read_through(*reading, step);
     if (step == ScanStep::failed) error = reading->error();
@@ -214,10 +214,10 @@ Async<void> go_on(Tablet& tablet, ConditionalWrite& write, std::unique_ptr<RowRe
 
 }  // namespace
 
-// Notes when the first of the cells that a cursor gives will die.
+// Records when the first of the cells returned by a cursor will die.
 class FirstDeath final : public CellWatch {
  public:
-  // The cursor's schema; outlives this.
+  // `schema`: the cursor's; must outlive this.
   explicit FirstDeath(const TableSchema& schema)
       : schema_(schema), rules_(TableRetention::counted(schema)) {}
 
@@ -237,13 +237,13 @@ class FirstDeath final : public CellWatch {
   }
   bool gives_dead() const override { return false; }
 
-  // A cell that was given is dead in this microsecond.
+  // A returned cell is dead at this microsecond.
   bool by(int64_t us) const { return first_ < instant_after_us(us); }
 
  private:
   const TableSchema& schema_;
   const TableRetention rules_;
-  std::optional<CellJudge> judge_;  // as of the end of time
+  std::optional<CellJudge> judge_;  // at the end of time
   Instant first_ = kNever;
 };
 

@@ -9,7 +9,7 @@ namespace cellar::engine {
 namespace {
 
 constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
-// Of reclaim_within: what has died waits for so long for an ordinary flush.
+// The part of reclaim_within, as a divisor, for which dead entries wait for an ordinary flush.
 constexpr int64_t kWait = 2;
 
 int64_t add_saturating(int64_t a, int64_t b) { return a > kNeverUs - b ? kNeverUs : a + b; }
@@ -18,7 +18,7 @@ int64_t born_us(const Memtable& memtable) {
   return static_cast<int64_t>(memtable.min_stamp().value() / 1000);
 }
 
-// The least age that is fatal in any family under any rule that is remembered; kNeverUs: none is.
+// The least age at which any remembered rule of any family kills a cell; kNeverUs: none does.
 int64_t least_fatal_age_us(const TableRetention& retention) {
   int64_t least_us = kNeverUs;
   for (size_t i = 0; i < retention.size(); ++i) {
@@ -30,7 +30,7 @@ int64_t least_fatal_age_us(const TableRetention& retention) {
 
 int64_t first_death_of(const Memtable& memtable, const TableRetention& retention) {
   const TimeBounds& bounds = memtable.time_bounds();
-  // One without entries has tokens alone, and keeps its log for nothing else.
+  // A memtable without entries has only tokens, and keeps its log only for them.
   const bool killed = memtable.empty() || memtable.deletes() > 0 ||
                       !memtable.range_deletes().empty() || memtable.overwrites() > 0 ||
                       retention.any_counts();
@@ -61,7 +61,7 @@ int64_t memory_due_us(const Tablet& tablet) {
 
 int64_t log_due_us(const Tablet& tablet, const Memtable& flushed) {
   const TimeBounds& bounds = flushed.time_bounds();
-  // It may have taken the place of what was flushed before it.
+  // It may have replaced cells that were flushed before it.
   const bool replaces = bounds.has_cells() && bounds.min_timestamp_us <= tablet.newest_flushed_us();
   const int64_t death_us =
       replaces ? born_us(flushed) : first_death_of(flushed, tablet.retention());

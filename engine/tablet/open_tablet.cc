@@ -28,8 +28,8 @@ Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item,
 
 namespace {
 
-// The damage of one table does not keep the others of the node from being served: it is in
-// quarantine, as a table of which a block is damaged, with all its rows.
+// A damaged table does not prevent the node from serving the others: it is quarantined with all its
+// rows, like a table with a damaged block.
 Async<Result<Ref<TabletTable>>> open_in_quarantine(ShardContext& shard, TableItem item,
                                                    Error damage) {
   auto blob = co_await shard.blobs.open(item.meta.blob);
@@ -63,10 +63,10 @@ Async<Result<std::unique_ptr<Tablet>>> open_tablet(ShardContext& shard, TabletSe
 
 namespace {
 
-// Tables that are being opened at a time: enough to keep the device busy.
+// Number of tables opened concurrently: enough to keep the device busy.
 constexpr size_t kOpensAtOnce = 32;
 
-// The tables of many tablets, opened side by side before the tablets ask for them one by one.
+// Opens the tables of many tablets concurrently, before the tablets request them.
 struct Opening {
   ShardContext& shard;
   std::vector<const TableItem*> items{};
@@ -84,7 +84,7 @@ Async<void> open_next(Opening& opening) {
     if (table) {
       opening.opened.push_back(std::move(*table));
     } else {
-      opening.failed = true;  // its tablet will meet the error again, and say whose it is
+      opening.failed = true;  // its tablet meets the error again and names the tablet in it
     }
   }
   if (--opening.working == 0) opening.done.resume();

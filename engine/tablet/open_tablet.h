@@ -1,5 +1,5 @@
-// How a tablet comes back at a start: its tables are opened, its logs are replayed into it, and
-// what it needs of the logs from now on is written down.
+// Opening tablets at a start: opens their tables, and computes their manifest entries after the
+// logs have been replayed.
 #pragma once
 
 #include <memory>
@@ -12,31 +12,32 @@
 
 namespace cellar::engine {
 
-// What recovery found out about one tablet.
+// What recovery found for one tablet.
 struct RecoveredTablet {
   TabletId id;
   uint64_t version = kAbsent;   // of its manifest entry, before the edit
-  TabletState state;            // with the spans that it needs from now on
-  std::vector<LogId> old_logs;  // of earlier sessions that it still names
+  TabletState state;            // with the spans that it needs after this start
+  std::vector<LogId> old_logs;  // logs of earlier sessions that it still names
 };
 
-// DATA_LOSS when a table that the manifest names is not there or cannot be read.
+// DATA_LOSS when a table that the manifest names is missing or unreadable.
 Async<Result<std::unique_ptr<Tablet>>> open_tablet(ShardContext& shard, TabletSeed seed);
 
-// All of them, several at a time.
+// The same for several tablets, concurrently.
 Async<Result<std::vector<std::unique_ptr<Tablet>>>> open_tablets(ShardContext& shard,
                                                                  std::vector<TabletSeed> seeds);
 
-// Opens one table of a tablet, unless the shard has it open already; a large one in slices, if
-// there is a `work`.
+// Opens one table of a tablet, unless the shard has it open already; a large one in slices if
+// `work` is not null.
 Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item,
                                            Background::Work* work = nullptr);
 
-// What the tablet's manifest entry must say before it serves: the spans that were replayed, closed
-// where this start found their end, and the whole of the new log. Spans that gave nothing go.
+// The manifest entry that the tablet needs before it serves: the spans that were replayed, ended
+// where this start found their end, and the whole of the new log. Spans without records are
+// dropped.
 RecoveredTablet recovered_state(const Tablet& tablet, const ReplayReport& replay, LogId new_log);
 
-// Likewise of a read-only start: what it says.
+// The same for a read-only start: the present entry.
 RecoveredTablet unchanged_state(const Tablet& tablet);
 
 // The logs of earlier sessions that the state names.

@@ -8,11 +8,12 @@
 namespace cellar::engine {
 namespace {
 
-// After which a write refused for memory may be tried again.
+// Retry hint for a write refused because memory is full.
 constexpr uint32_t kMemoryRetryMs = 100;
-// After which a write refused by a sealed tablet finds the new ones, as a rule.
+// Retry hint for a write refused by a sealed tablet: the new tablets usually serve by then.
 constexpr uint32_t kSealRetryMs = 10;
-// After which a change of a rule is in force or given up, as a rule.
+// Retry hint for a write refused during a rule change: the change is usually in force or abandoned
+// by then.
 constexpr uint32_t kChangeRetryMs = 20;
 
 std::string why_not_flushed(const Error& failure) {

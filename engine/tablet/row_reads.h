@@ -1,5 +1,5 @@
-// RowReads: a shard's reader of single rows (read/row_reader.h), made anew when a tablet goes by
-// another schema than the one that was read last.
+// RowReads: a shard's reader of single rows (read/row_reader.h), built again when a tablet has
+// another schema than the one read last.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace cellar::engine {
 
-// One shard.
+// Owned by one shard.
 class RowReads {
  public:
   RowReader& reader(const Ref<const SchemaSnapshot>& schema) {
@@ -21,7 +21,7 @@ class RowReads {
   }
 
  private:
-  Ref<const SchemaSnapshot> schema_;  // that reader_ refers to
+  Ref<const SchemaSnapshot> schema_;  // referenced by reader_
   std::optional<RowReader> reader_;
 };
 

@@ -1,6 +1,6 @@
-// RowSamples: which rows of a tablet are used, by a bounded sample: every kEvery-th row that is
-// noted is kept, the oldest of kMost makes room. Splits by load look at it. One addition and one
-// branch on the way of a request.
+// RowSamples: a bounded sample of the rows of a tablet that are in use, for splits by load: every
+// kEvery-th noted row is kept, and the oldest of kMost is replaced. A note costs one addition and
+// one branch.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace cellar::engine {
 
-// One shard.
+// Owned by one shard.
 class RowSamples {
  public:
   static constexpr uint64_t kEvery = 64;  // a power of two
-  static constexpr size_t kMost = 64;     // kept; a row key has at most 4 KiB
+  static constexpr size_t kMost = 64;     // number kept; a row key has at most 4 KiB
 
   void note(Bytes row) {
     if ((noted_++ & (kEvery - 1)) == 0 && !row.empty()) keep(row);

@@ -9,7 +9,7 @@
 namespace cellar::engine {
 namespace {
 
-// Runs this much smaller than a full memtable, on average, are not worth a file each.
+// Runs that are smaller than a full memtable by this factor, on average, are not worth a file each.
 constexpr uint64_t kLeastPart = 64;
 
 uint64_t bytes_of(const TabletRun& run) {

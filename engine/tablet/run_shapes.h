@@ -1,5 +1,5 @@
-// RunShapes: a tablet's runs as the pickers see them: how large, from when, and how many may stand.
-// A value, made from what is known of tables, without reading any.
+// RunShapes: a tablet's runs as input of the compaction pickers: sizes, times and bounds. A value,
+// computed from table metadata without reading tables.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,27 @@
 
 namespace cellar::engine {
 
-// The way to merge that is at work with these runs; `present` is the one so far (automatic: none).
+// The compaction strategy for these runs; `present`: the one used so far (automatic: none).
 Compaction compaction_of(const SchemaSnapshot& schema, const std::vector<TabletRun>& runs,
                          Compaction present);
 
 struct RunShapes {
-  std::vector<TimedRun> runs;  // oldest first; times only where windows are at work
-  std::vector<bool> damaged;   // cannot be merged, and stands between those on either side
-  size_t width = 0;            // of a merge
+  std::vector<TimedRun> runs;  // oldest first; times are set only for time windows
+  std::vector<bool> damaged;   // cannot be merged, and separates the runs on either side
+  size_t width = 0;            // largest number of runs in a merge
   size_t allowed = 0;
   int64_t window_us = 0;  // 0: tiered
 };
 
-// `compaction` as compaction_of() says; `blocks_bytes`: what the open blocks of a merge may take.
+// `compaction`: from compaction_of(). `blocks_bytes`: bound of the open blocks of a merge.
 RunShapes run_shapes(const SchemaSnapshot& schema, const std::vector<TabletRun>& runs,
                      Compaction compaction, const EngineOptions& options, size_t blocks_bytes);
 
-// How many runs there are more than merging lets stand.
+// The number of runs above what the compaction strategy lets stand.
 size_t runs_behind(const std::vector<TabletRun>& runs, Compaction compaction,
                    const EngineOptions& options);
 
-// The merge that is due next, counted from the oldest run; nothing when none is.
+// The next merge that is due; indexes count from the oldest run. nullopt: none is due.
 std::optional<RunWindow> pick_merge_of(const RunShapes& shapes);
 
 }  // namespace cellar::engine

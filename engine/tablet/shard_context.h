@@ -1,4 +1,5 @@
-// ShardContext: what everything in one shard's engine shares. Owned by ShardEngine; lives as long.
+// ShardContext: the services and state shared within one shard's engine. Owned by ShardEngine,
+// whose lifetime it has.
 #pragma once
 
 #include <algorithm>
@@ -31,35 +32,35 @@ namespace cellar::engine {
 
 class Tablet;
 
-// What a tablet tells its shard. Called from inside plain calls: remembers and returns.
+// Notifications of a tablet to its shard. Calls are synchronous; implementations must only record
+// them and must not suspend.
 class TabletWatcher {
  public:
   virtual ~TabletWatcher() = default;
-  // The tablet's active memtable is full.
   virtual void memtable_full(Tablet& tablet) = 0;
-  // The shard's memtables take more than the soft bound.
+  // The shard's memtables exceed the soft bound.
   virtual void memory_short() = 0;
-  // A run was added.
   virtual void runs_changed(Tablet& tablet) = 0;
-  // Durably, the tablet names these logs of earlier sessions no more.
+  // The tablet's durable manifest entry no longer names these logs of earlier sessions.
   virtual void logs_released(std::vector<LogId> logs) = 0;
 };
 
-// Hands out blob ids: session and shard are in them, so that none is ever used twice. A session has
-// kBlobIdsPerSession of them; when half are used, another session is asked for, and used as soon as
-// it is there. One shard.
+// Generates blob ids from session, shard and a counter, so that no id is used twice. A session has
+// kBlobIdsPerSession of them; when half are used another session is requested, which is used as
+// soon as it arrives. Owned by one shard.
 class SessionBlobIds final : public BlobIds {
  public:
   static constexpr uint32_t kAskAt = kBlobIdsPerSession / 2;
   static constexpr uint32_t kRetryMs = 100;
 
-  // `ask` begins to draw a session; renew() or not_drawn() follows, not from inside it.
+  // `ask` requests a session asynchronously: it must be answered by renew() or not_drawn(), not
+  // from inside the call.
   SessionBlobIds(SessionEpoch session, ShardId shard, std::function<void()> ask)
       : session_(session), shard_(shard.value()), ask_(std::move(ask)) {}
   Result<BlobId> next_blob_id() override;
-  // REQUIRES: no id of this shard was ever made of the session.
+  // REQUIRES: the session has never been used for an id of this shard.
   void renew(SessionEpoch session);
-  // The next id asks again.
+  // The request failed; the next id requests again.
   void not_drawn() { asked_ = false; }
 
  private:
@@ -83,28 +84,28 @@ struct ShardContext {
   FlowControl flow{runtime.timers};
   Background background{runtime.clock.machine()};
   OpenCursors cursors{};
-  size_t memtable_hard_bytes = 0;  // of memtables, those that cursors hold included
-  size_t open_blocks_bytes = 0;    // what the open blocks of one scan or merge should stay within
-  size_t refused_bytes = 0;        // what a write wanted that was refused for memory
-  std::optional<Error> flush_failure{};  // why the last flush failed; none: it went through
+  size_t memtable_hard_bytes = 0;        // of memtables, including those held by cursors
+  size_t open_blocks_bytes = 0;          // target for the open blocks of one scan or merge
+  size_t refused_bytes = 0;              // size of the last write that was refused for memory
+  std::optional<Error> flush_failure{};  // why the last flush failed; nullopt: it succeeded
   TokenMemory tokens;
   RangeTokenRoom range_tokens{};
   OpenTables open_tables{};
   LogDeaths log_deaths{};
   std::unique_ptr<Log> log;      // set once recovery has begun it
-  std::optional<Error> stopped;  // why the shard takes no more writes
+  std::optional<Error> stopped;  // why the shard refuses writes
   TabletWatcher* watcher = nullptr;
   AsyncMutex compaction_lock{};        // one compaction at a time
-  MergeJob* compaction = nullptr;      // the one that runs now,
-  const Tablet* compacting = nullptr;  // and whose it is
-  std::vector<BlobId> merging{};       // what goes into it,
-  int64_t merge_began_us = 0;          // and since when; trusted
-  Pace reclaim_pace{runtime.timers};   // of merges that reclaim; others never rest
-  size_t reclaims_waiting = 0;         // for the compaction lock
-  int64_t reclaim_rests_until_us = 0;  // the timers': nothing is reclaimed before
+  MergeJob* compaction = nullptr;      // the one that is running,
+  const Tablet* compacting = nullptr;  // its tablet,
+  std::vector<BlobId> merging{};       // its inputs,
+  int64_t merge_began_us = 0;          // and its start; trusted time
+  Pace reclaim_pace{runtime.timers};   // paces merges that reclaim; other merges never rest
+  size_t reclaims_waiting = 0;         // number waiting for the compaction lock
+  int64_t reclaim_rests_until_us = 0;  // clock of `timers`: nothing is reclaimed before
   OldVersions old_versions{};
 
-  uint64_t log_growth = 0;  // payload bytes appended since someone last looked
+  uint64_t log_growth = 0;  // payload bytes appended since the last check
 
   // Counters of EngineStats.
   uint64_t commits = 0;
@@ -113,20 +114,20 @@ struct ShardContext {
   uint64_t flushed_bytes = 0;    // written to tables by flushes,
   uint64_t compacted_bytes = 0;  // and by merges
   uint64_t reclaim_turns = 0;
-  int64_t reclaim_edit_us = 0;  // spent on taking files away that need no merge
+  int64_t reclaim_edit_us = 0;  // spent on removing files without a merge
 
-  // What flushed memtables that cursors hold may take; a part of the hard bound.
+  // Bound of flushed memtables held by cursors; part of the hard bound.
   size_t pinned_bound() const { return memtable_hard_bytes / 2; }
-  // What is left of the hard bound for memtables that are not flushed: beyond it writes are
-  // refused, and from three quarters of it on the biggest is flushed.
+  // The part of the hard bound left for memtables that are not flushed. Above it writes are
+  // refused; from three quarters of it the largest memtable is flushed.
   size_t memtable_room() const {
     return memtable_hard_bytes - std::min(memtables.pinned_bytes, pinned_bound());
   }
   bool memtables_are_many() const { return memtables.bytes > memtable_room() / 4 * 3; }
 
-  // True when the shard takes no more writes; notices a log that has failed meanwhile.
+  // True when the shard refuses writes; detects a log that has failed meanwhile.
   bool is_stopped();
-  // From here on the shard is read-only. The first reason stays.
+  // Makes the shard read-only. The first reason is kept.
   void stop_writes(std::string_view why, const Error& error);
 };
 

@@ -18,17 +18,17 @@
 namespace cellar::engine {
 namespace {
 
-// What a tablet keeps of its scratch for the next commit.
+// Capacity of the scratch buffer that is kept for the next commit.
 constexpr size_t kKeepPayloadBytes = 64 * 1024;
 
-// The last change of the schema that has a stamp: commits are stamped above it.
+// The newest schema change that has a stamp; commits must be stamped above it.
 CommitStamp newest_change(const TableSchema& schema) {
   CommitStamp newest = last_rule_change(schema);
   for (const FamilySchema& family : schema.families) newest = std::max(newest, family.created);
   return newest;
 }
 
-// Of a DropRowRange with a token.
+// Validates a DropRowRange with a token.
 Result<void> check_range(const RangeDelete& range, uint32_t format) {
   if (format < kFormatWithRangeTokens) {
     return fail(Errc::failed_precondition,
@@ -49,7 +49,7 @@ int64_t tokens_until_us(const std::vector<Ref<TabletTable>>& tables) {
   return all.known ? all.tokens_until_us : INT64_MAX;
 }
 
-// Puts a commit's entries into a memtable, and its token into the memory of tokens.
+// Inserts a commit's entries into a memtable, and its token into TokenMemory.
 class Insert final : public CommitVisitor {
  public:
   Insert(Memtable& to, TokenMemory& tokens, RangeTokens& range_tokens, TabletId tablet)
@@ -58,7 +58,7 @@ class Insert final : public CommitVisitor {
   void token(Bytes key, Bytes value) override {
     to_.add(key, value);
     int64_t until_us = 0;
-    if (!parse_token_until(value, until_us)) return;  // whoever reads it will say so
+    if (!parse_token_until(value, until_us)) return;  // a reader of the entry reports the error
     tokens_.note(token_hash(tablet_, token_prefix_of(key)), until_us);
   }
   void range_delete(const RangeDelete& range, CommitStamp stamp) override {
@@ -120,7 +120,7 @@ void Tablet::recovered(std::vector<LogSpan> spans, uint64_t manifest_version) {
   facts_->visible = last_stamp_;
   renew_retention();
   if (!active_) return;
-  // It holds nothing of the open log, so it does not keep it from being trimmed.
+  // The memtable holds nothing of the open log, so it does not prevent trimming.
   active_->log_begin = kLogEnd;
   active_->log_end = kLogBegin;
   active_->freeze();
@@ -167,7 +167,7 @@ CommitStamp Tablet::next_stamp() const {
   return std::max(now, CommitStamp{last_stamp_.value() + 1});
 }
 
-// At write.stamp.
+// Encodes the write at write.stamp.
 Result<void> Tablet::encode(Write& write, bool judged) {
   payload_.clear();
   if (write.range_token != nullptr) return encode_with_range_token(write);
@@ -178,7 +178,7 @@ Result<void> Tablet::encode(Write& write, bool judged) {
   const auto now_us = static_cast<int64_t>(write.stamp.value() / 1000);
   if (judged) {
     TRY_VOID(schema_->guards.check(write.mutation, now_us));
-    // It would be stamped after the instant of the change that refuses it.
+    // Its stamp would be above the instant of the change that refuses it.
     if (coming_ && !coming_->guards.check(write.mutation, now_us)) {
       return std::unexpected(rule_is_changed(id_));
     }
@@ -188,7 +188,7 @@ Result<void> Tablet::encode(Write& write, bool judged) {
   return {};
 }
 
-// What is left to delete under the token, perhaps nothing, and the token.
+// The ranges that remain to be deleted under the token, perhaps none, and the token.
 Result<void> Tablet::encode_with_range_token(const Write& write) {
   const WriteToken& token = *write.range_token;
   const TokenWindow& window = shard_.tokens.window();
@@ -208,7 +208,7 @@ Result<void> Tablet::encode_with_range_token(const Write& write) {
   return {};
 }
 
-// A repetition of a range delete shares the doubt of its first attempt.
+// A repetition of a range delete is as uncertain as its first attempt.
 Result<void> Tablet::refuse(const Write& write, Error error) const {
   const bool repeated = write.range_token != nullptr && range_tokens_.knows(*write.range_token);
   if (repeated) error.applied = Applied::maybe_applied;
@@ -234,7 +234,7 @@ Result<void> Tablet::submit(ConditionalWrite& write) {
     TRY(const bool waits, conditions_.delay(write));
     if (waits) return {};
   }
-  const std::string row(write.row);  // the write may be gone afterwards
+  const std::string row(write.row);  // `done` may free the write
   if (!begin_conditional(*this, write)) conditions_.open(row);
   return {};
 }
@@ -255,7 +255,7 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
     write.range = clip(*write.range);
     const bool outside = !write.range->end.empty() && write.range->start >= write.range->end;
     if (outside && write.range_token == nullptr) {
-      write.done(write);  // nothing of the range lies here
+      write.done(write);  // the tablet has no part of the range
       return {};
     }
   }
@@ -275,7 +275,7 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
     if (append.failure != nullptr) (void)reported.owner->shard_.is_stopped();
     reported.owner->commits_.reported(reported);
   };
-  TabletMemtable& memtable = active();  // before the append: it remembers where the log stood
+  TabletMemtable& memtable = active();  // before the append: it records the log's position
   TRY_VOID(shard_.log->append(
       {.tablet = id_, .epoch = state_.epoch, .stamp = write.stamp, .payload = payload_},
       write.append));
@@ -324,8 +324,7 @@ RunShapes Tablet::run_shapes() const {
                             shard_.open_blocks_bytes);
 }
 
-// Range deletes of a lost table may lie anywhere, so that every row of the tablet may be one of
-// theirs.
+// Range deletes of a lost table may cover any row of the tablet.
 const Error* Tablet::lost_deletes(const std::vector<TabletRun>& runs) {
   for (const TabletRun& run : runs) {
     for (const Ref<TabletTable>& table : run.tables) {
@@ -449,7 +448,7 @@ Async<void> Tablet::rules_known() {
   while (rules_are_coming_) co_await rules_moved_.wait();
 }
 
-// Forgets past rules once nothing on hand is older than the last change.
+// Forgets past rules when all data is newer than the last change.
 void Tablet::renew_retention() {
   if (!schema_->retention.remembers()) return;
   const CommitStamp settled = settled_of(*version_);
@@ -518,7 +517,7 @@ Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowRe
                                      const Clock* clock) {
   note_read(spec);
   if (lost_deletes_ != nullptr) return std::unexpected(*lost_deletes_);
-  const Ref<const Version> pin = version_;  // whatever the sink does
+  const Ref<const Version> pin = version_;  // the sink may change the version
   std::optional<RowStart> started;
   auto outcome = RowReader::Outcome::handed_over;
   if (RowReader::may_read(spec) && in_range(spec.rows.ranges().front().start)) {
@@ -528,7 +527,7 @@ Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowRe
                                          .now_us = shard_.runtime.clock.ask_us()},
                                         sink, started.emplace());
     if (outcome == RowReader::Outcome::done) return ReadStart{};
-    // Nothing was given: the cursor may as well read what is newer.
+    // No cell was returned: the cursor may read at the newest version.
     if (started->cells == 0) started.reset();
   }
   ReadStart start{ScanStep::paused, make_cursor(spec, nullptr, nullptr, started)};

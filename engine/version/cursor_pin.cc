@@ -9,7 +9,7 @@ bool CursorPin::holds_flushed() const {
                                          [](const auto& memtable) { return memtable->flushed; });
 }
 
-// Under another schema what it knows of rules and families would not fit what it reads.
+// Under another schema the cursor's rules and families would not match what it reads.
 bool CursorPin::is_stale() const {
   return cursor_ != nullptr && all_.empty() && facts_->newest != nullptr &&
          facts_->schema_version == schema_->value.version && holds_flushed();

@@ -1,9 +1,9 @@
-// CursorPin: what a cursor over a tablet keeps from going away: the version that it reads and, with
-// it, memory and blobs. A memtable that is flushed lives as long as a cursor reads a version with
-// it. Such memtables are counted apart (MemtableGauge::pinned_bytes), and bounded: a cursor that
-// resumes between two rows continues on the newest version, and above the bound the oldest cursors
-// release their versions (OpenCursors::shed), those inside a row too.
-// How long a stream may stand inside a row is the server's to bound.
+// CursorPin: keeps the version that a cursor over a tablet reads, and with it memtables and blobs.
+// A flushed memtable lives as long as a cursor reads a version with it. Such memtables are counted
+// separately (MemtableGauge::pinned_bytes) and bounded: a cursor that resumes between two rows
+// continues on the newest version, and above the bound the oldest cursors release their versions
+// (OpenCursors::shed), also within a row. The server bounds how long a stream may pause within a
+// row.
 #pragma once
 
 #include <boost/intrusive/list.hpp>
@@ -20,7 +20,7 @@ class CursorPin final : public ReadPin, public AutoUnlink {
             Ref<const SchemaSnapshot> schema)
       : version_(std::move(version)), facts_(std::move(facts)), schema_(std::move(schema)) {}
 
-  // Who watches is shown the dead too: also those in tables that other reads leave out.
+  // A watch is shown dead cells too, including those in tables that other reads skip.
   const ReadSources& all_sources() { return all_ = read_sources(*version_, {}); }
   bool is_stale() const override;
   const ReadSources& renew() override;
@@ -33,19 +33,19 @@ class CursorPin final : public ReadPin, public AutoUnlink {
   const Ref<const TabletFacts> facts_;
   const Ref<const SchemaSnapshot> schema_;
   ReadSources all_;
-  ScanCursor* cursor_ = nullptr;  // null: it is not to be disturbed
+  ScanCursor* cursor_ = nullptr;  // null: not in OpenCursors, so it keeps its version
 };
 
-// The cursors of a shard that clients keep, oldest first.
+// The cursors of a shard that clients keep open, oldest first.
 class OpenCursors {
  public:
-  // The pin is the cursor's and goes with it.
+  // The pin belongs to the cursor and is destroyed with it.
   void add(CursorPin& pin, ScanCursor& cursor) {
     pin.cursor_ = &cursor;
     pins_.push_back(pin);
   }
-  // Until flushed memtables that cursors hold take no more than that, as far as cursors do not wait
-  // for blocks.
+  // Releases versions, the oldest cursor first, until flushed memtables held by cursors take at
+  // most `most_bytes`; cursors that wait for blocks are skipped.
   void shed(const MemtableGauge& gauge, size_t most_bytes);
 
  private:

@@ -1,5 +1,5 @@
-// MemoryRelease: blocks of memory that nobody uses any more, to be freed little by little: giving
-// tens of megabytes back to the system at once takes milliseconds. One shard.
+// MemoryRelease: unused blocks of memory, freed in small steps: returning tens of megabytes to the
+// system at once takes milliseconds. Owned by one shard.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace cellar::engine {
 class MemoryRelease {
  public:
   using Blocks = std::vector<std::unique_ptr<char[]>>;
-  // So few are freed at once; a block is 256 KiB at most, or one large cell.
+  // Up to this number are freed at once; a block has at most 256 KiB, or is one large cell.
   static constexpr size_t kFewBlocks = 8;
 
   void take(Blocks blocks) {
@@ -23,9 +23,9 @@ class MemoryRelease {
   }
   bool empty() const { return blocks_.empty(); }
   size_t blocks() const { return blocks_.size(); }
-  // Frees one. REQUIRES: not empty().
+  // Frees one block. REQUIRES: not empty().
   void step() { blocks_.pop_back(); }
-  // Resumes when there is something, or when told to look.
+  // Resumes when there are blocks, or at wake().
   Async<void> wait() { return taken_.wait(); }
   void wake() { taken_.notify_all(); }
 

@@ -1,5 +1,5 @@
-// OpenTables: the tables that a shard has open, one reader a blob, however many tablets of the
-// shard name it. A reader closes when the last who holds it lets go.
+// OpenTables: the open tables of a shard, one reader per blob for any number of the shard's
+// tablets. A reader is closed when its last holder releases it.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -33,15 +33,15 @@ class OpenTable final : public ShardCounted<OpenTable> {
   std::unique_ptr<TableReader> reader_;
 };
 
-// One shard; outlives what it hands out.
+// Owned by one shard; must outlive the references it returns.
 class OpenTables {
  public:
-  // Null when nobody has it open.
+  // Null if the blob is not open.
   Ref<OpenTable> find(BlobId blob) const {
     const auto it = open_.find(blob);
     return it == open_.end() ? nullptr : it->second;
   }
-  // Answers the one that is open already when someone else was faster.
+  // Returns the reader that is open already if another task was faster.
   Ref<OpenTable> add(std::unique_ptr<TableReader> reader) {
     if (Ref<OpenTable> open = find(reader->id())) return open;
     Ref<OpenTable> added(new OpenTable(*this, std::move(reader)));

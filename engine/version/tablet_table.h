@@ -1,7 +1,7 @@
-// TabletTable: a table on disk as one tablet has it: its slice, and the tablet's name for the blob.
-// Versions hold it. Condemned, because no manifest entry of this tablet names it any more, it gives
-// its name back when the last of them is gone: then the blob goes, or the count of those that name
-// it falls (obsolete_blobs.h).
+// TabletTable: one tablet's use of a table on disk: its slice, and the tablet's reference to the
+// blob. Held by versions. It becomes obsolete when no manifest entry of this tablet names it any
+// more, and releases its reference when the last version that holds it is destroyed: then the blob
+// is removed, or its reference count falls (obsolete_blobs.h).
 #pragma once
 
 #include <utility>
@@ -37,15 +37,14 @@ class TabletTable final : public ShardCounted<TabletTable> {
   BlobId blob() const { return item_.meta.blob; }
   const TableSlice& slice() const { return slice_; }
   const Ref<OpenTable>& table() const { return table_; }
-  // Something of it was found to be damaged since it was opened: no merge tries it again before the
-  // next start.
+  // Damage was found in it since it was opened: merges exclude it until the next start.
   bool is_damaged() const { return slice_.table().damage() != nullptr; }
   const Error* damage() const { return slice_.table().damage(); }
-  // Another tablet is about to name the blob, and BlobRefCounts knows.
+  // Another tablet is about to name the blob, counted by BlobRefCounts.
   void share() { item_.shared = true; }
-  // Was of no version: nobody reads it.
+  // REQUIRES: it was in no version, so it has no readers.
   void mark_obsolete() { obsolete_ = true; }
-  // Was of that tablet until now; who still reads it pins it.
+  // It belonged to that tablet until now; remaining readers pin it.
   void mark_obsolete(TableId table, TabletId tablet, int64_t now_us) {
     obsolete_ = true;
     end_.table = table;

@@ -60,7 +60,7 @@ bool may_expire(const TimeBounds& bounds) {
   return !bounds.known || bounds.latest_expiry_us != INT64_MIN;
 }
 
-// Memtables and tables that may hold cells with an expiry of their own.
+// The number of memtables and tables that may hold cells with an expiry of their own.
 size_t count_expiring(const Version& version) {
   size_t count = 0;
   for (const auto& memtable : version.memtables) {

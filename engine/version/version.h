@@ -1,13 +1,13 @@
-// Version: what a tablet consists of at one moment: its memtables and its runs of tables. Immutable
+// Version: the contents of a tablet at one moment: its memtables and its runs of tables. Immutable
 // once published; a freeze, a flush and a compaction each publish a new one. A cursor pins the
-// version that it reads, and with it the memory and the blobs (cursor_pin.h); so a blob
-// is removed when it has been condemned (no manifest names it any more) and the last version that
-// holds it is gone.
+// version that it reads, and with it the memory and the blobs (cursor_pin.h); a blob is removed
+// when it is obsolete (no manifest entry names it) and the last version that holds it has been
+// destroyed.
 //
-// Everything here belongs to one shard, hence plain counters.
+// Everything here belongs to one shard, so reference counters are not atomic.
 //
-// Order: newest first. Every commit of an earlier source is newer than every commit of a later one,
-// for one row at least; keys carry stamps, so only pruning depends on it.
+// Order: newest first. For any row, every commit of an earlier source is newer than every commit of
+// a later one. Keys carry stamps, so only pruning depends on this order.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -28,10 +28,9 @@
 
 namespace cellar::engine {
 
-// A schema as it was when someone began to work with it: an alteration installs another snapshot
-// and leaves this one alone.
+// An immutable schema: an alteration installs another snapshot and does not change this one.
 struct SchemaSnapshot final : ShardCounted<SchemaSnapshot> {
-  // What the reader will meet is settled up to there.
+  // `settled`: everything that a reader of the tablet meets is settled up to this stamp.
   explicit SchemaSnapshot(TableSchema schema, CommitStamp settled = {})
       : value(std::move(schema)), guards(value), retention(value, settled) {}
   const TableSchema value;
@@ -41,24 +40,24 @@ struct SchemaSnapshot final : ShardCounted<SchemaSnapshot> {
 
 struct Version;
 
-// What a cursor needs of a tablet that may be dropped meanwhile.
+// What a cursor needs of a tablet that may be destroyed before it.
 struct TabletFacts final : ShardCounted<TabletFacts>, VisibleStamp {
   CommitStamp visible;
-  const Version* newest = nullptr;  // null: the tablet is gone
+  const Version* newest = nullptr;  // null: the tablet has been destroyed
   uint64_t schema_version = 0;
   CommitStamp visible_stamp() const override { return visible; }
 };
 
 // The bytes of all memtables of a shard.
 struct MemtableGauge {
-  size_t bytes = 0;         // of those that hold what is in no table yet
-  size_t frozen_bytes = 0;  // of them: of those that wait for their flush
-  size_t pinned_bytes = 0;  // of those that are flushed and that cursors still hold
+  size_t bytes = 0;         // of memtables that are not flushed
+  size_t frozen_bytes = 0;  // part of `bytes`: frozen and waiting for their flush
+  size_t pinned_bytes = 0;  // flushed memtables that cursors still hold
   size_t all_bytes() const { return bytes + pinned_bytes; }
-  MemoryRelease release{};  // what is left of those that are gone
+  MemoryRelease release{};  // frees the blocks of destroyed memtables
 };
 
-// A memtable and where its commits lie in the log.
+// A memtable and the position of its commits in the log.
 struct TabletMemtable final : ShardCounted<TabletMemtable> {
   TabletMemtable(MemtableGauge& to, LogPosition begin) : gauge(to), log_begin(begin) {}
   ~TabletMemtable() {
@@ -76,7 +75,7 @@ struct TabletMemtable final : ShardCounted<TabletMemtable> {
     gauge.frozen_bytes += counted;
   }
 
-  // Its entries are in tables. REQUIRES: frozen.
+  // Its entries are in tables now. REQUIRES: frozen.
   void end() {
     flushed = true;
     gauge.bytes -= counted;
@@ -84,7 +83,7 @@ struct TabletMemtable final : ShardCounted<TabletMemtable> {
     gauge.pinned_bytes += counted;
   }
 
-  // After every change: keeps the gauge right.
+  // Updates the gauge; call after every change.
   void count() {
     const size_t now = entries.bytes();
     gauge.bytes += now - counted;
@@ -95,8 +94,8 @@ struct TabletMemtable final : ShardCounted<TabletMemtable> {
   size_t counted = 0;
   bool flushed = false;
   Memtable entries;
-  LogPosition log_begin;  // in the open log: its commits there end after this
-  LogPosition log_end;    // set when frozen: and not after this
+  LogPosition log_begin;  // in the open log: its commits are after this
+  LogPosition log_end;    // and not after this; set when frozen
 };
 
 // Tables that do not overlap, sorted by row.
@@ -105,45 +104,47 @@ struct TabletRun {
   std::vector<Ref<TabletTable>> tables;
 };
 
-// Versions that were replaced and that cursors still read. One shard; outlives them.
+// Replaced versions that cursors still read. Owned by one shard; must outlive them.
 using OldVersions = absl::flat_hash_set<const Version*>;
 
 struct Version final : ShardCounted<Version> {
   ~Version() {
     if (among != nullptr) among->erase(this);
   }
-  // It is not its tablet's version any more; whoever holds it still reads it.
+  // Another version has replaced it; its holders continue to read it.
   void retire(OldVersions& versions) {
     among = &versions;
     versions.insert(this);
   }
   std::vector<Ref<TabletMemtable>> memtables;  // newest first
   std::vector<TabletRun> runs;                 // newest first
-  ReadSources sources;  // of both, but for version.h; made once, for all cursors
+  // of both, except those that reads skip (UnreadTables); built once, for all cursors
+  ReadSources sources;
   OldVersions* among = nullptr;
 };
 
 // Groups tables by run number, newest run first, each sorted by row.
 std::vector<TabletRun> make_runs(std::vector<Ref<TabletTable>> tables);
 
-// Up to where every cell in the version is settled (TableMeta::settled); kMaxStamp: there is none.
+// Every cell in the version is settled up to this stamp (TableMeta::settled); kMaxStamp: the
+// version has no cells.
 CommitStamp settled_of(const Version& version);
 
-// The sources of a version, newest first, without those tables. The version must outlive them.
+// The sources of a version, newest first, without `unread`. The version must outlive them.
 ReadSources read_sources(const Version& version, const std::vector<const TabletTable*>& unread);
 
-// Which tables of a version reads leave out though they still lie on disk: those that are wholly
-// dead by their bounds and mask nothing (retention/dead_table.h). Bounds that are not known say
-// never.
+// The tables of a version that reads skip although they are still on disk: those that are wholly
+// dead by their bounds and mask nothing (retention/dead_table.h). Tables with unknown bounds are
+// always read.
 //
-// Asked when a version is published, and again when the next table has died; a write that comes
-// later changes nothing, for what is dead already counts against no version written afterwards.
+// Computed when a version is published, and again when the next table has died. Later writes do not
+// change the result, because dead cells do not count as versions of anything written later.
 struct UnreadTables {
   std::vector<const TabletTable*> tables;
-  int64_t next_us = INT64_MAX;  // when there may be one more
+  int64_t next_us = INT64_MAX;  // when there may be another one
 };
 
-// For reads at `now_us` or later, by the rules that they go by.
+// For reads at `now_us` or later, by the rules of those reads.
 UnreadTables unread_tables(const Version& version, const TableRetention& retention, int64_t now_us);
 
 }  // namespace cellar::engine

@@ -27,7 +27,7 @@ void CommitQueue::reported(Write& write) {
     facts_.visible = write.stamp;
   }
   if (moved_.has_waiters()) moved_.notify_all();
-  // The write may be gone afterwards.
+  // `done` may free the write.
   if (write.error) return write.done(write);
   writers_.answer(write);
 }

@@ -1,17 +1,17 @@
-// CommitQueue: the commits of one tablet between their append to the log and the moment they are
-// visible. First in, first out.
+// CommitQueue: the commits of one tablet from their append to the log until they are visible. First
+// in, first out.
 //
-// A commit enters the memtable when it is appended, with its stamp; nobody sees it, because readers
-// read at the visible stamp, and that moves only here. The log reports appends in append order over
-// all levels of durability, so the commit reported is always the first of its tablet's queue, and
-// moving the visible stamp to it makes exactly the commits visible that are durable at their level
+// A commit enters the memtable, with its stamp, when it is appended. Readers read at the visible
+// stamp, which only this class advances. The log reports appends in append order over all levels of
+// durability, so the reported commit is always the first of its tablet's queue, and advancing the
+// visible stamp to it makes exactly those commits visible that are durable at their level together
 // with all before them.
 //
 // After a failure of the log every queued commit fails, and the visible stamp never moves again:
 // what was appended after the last good write may or may not be on disk, and only the next start
 // can tell.
 //
-// Example: A (memory) is appended behind B (sync). The log reports B first, when its write is done,
+// Example: A (memory) is appended after B (sync). The log reports B first, when its write is done,
 // then A at once: A was not visible before B.
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace cellar::engine {
 
-// One tablet's, on its shard.
+// Owned by one tablet, used on its shard.
 class CommitQueue {
  public:
   CommitQueue(TabletFacts& facts, FlowControl::Writers& writers)
@@ -30,14 +30,15 @@ class CommitQueue {
   CommitQueue(const CommitQueue&) = delete;
   CommitQueue& operator=(const CommitQueue&) = delete;
 
-  // The write was appended to the log and is in the memtable. Its `done` will run.
+  // The write has been appended to the log and inserted into the memtable. Its `done` will run.
   void push(Write& write);
-  // The log has reported the write: it becomes visible and is answered when flow control lets it,
-  // or fails and is answered at once.
+  // The log has reported the write: it becomes visible and is answered as flow control permits, or
+  // fails and is answered at once.
   void reported(Write& write);
 
   bool empty() const { return head_ == nullptr; }
-  // Resumes when commits up to `stamp` are visible, or never will be: then with the log's error.
+  // Resumes when commits up to `stamp` are visible, or with the log's error when they never will
+  // be.
   Async<Result<void>> visible(CommitStamp stamp);
   // Resumes when the queue is empty.
   Async<void> drained();

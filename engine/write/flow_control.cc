@@ -10,10 +10,10 @@ namespace cellar::engine {
 namespace {
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-constexpr double kOnset = 0.5;  // of a bound
+constexpr double kOnset = 0.5;  // fraction of a bound
 constexpr double kMostCreditSeconds = static_cast<double>(FlowControl::kMostCreditUs) / 1e6;
 
-// What was seen last counts for a quarter.
+// Exponential average: the newest measurement has a weight of one quarter.
 void blend(double& average, double seen) { average += (seen - average) / 4; }
 
 }  // namespace
@@ -78,8 +78,8 @@ bool FlowControl::pressed() const {
          now.log_pending_bytes * 2 > now.log_pending_bound;
 }
 
-// One that has nothing waiting spends its own credit at once, and of the shard's what is set apart
-// for such.
+// A tablet without waiting answers spends its own credit at once, and the shard's credit that is
+// reserved for such tablets.
 bool FlowControl::passes(Writers& writers) {
   accrue(writers);
   if (writers.credit_ <= 0 || (!unlimited_ && !takes_light_share(writers))) return false;
@@ -102,7 +102,7 @@ void FlowControl::hold(Writers& writers, Write& write) {
   ++held_;
 }
 
-// Nothing is limited until the first tick has looked.
+// Nothing is limited before the first tick.
 void FlowControl::begin() {
   slow_ = true;
   unlimited_ = true;
@@ -157,12 +157,13 @@ void FlowControl::measure_log(const FlowLevels& levels, double seconds) {
   log_durable_end_ = levels.log_durable_end;
   if (drained > 0 || levels.log_pending_bytes == 0) log_moved_us_ = ticked_us_;
   if (seconds > 0 && levels.log_pending_bytes > 0) {
-    const double weight = std::min(seconds * 10, 1.0);  // a tenth of a second is what counts
+    // a measurement over a tenth of a second replaces the average
+    const double weight = std::min(seconds * 10, 1.0);
     log_drain_ += (drained / seconds - log_drain_) * weight;
   }
 }
 
-// What the tablet's own pressure lets through since the last time.
+// Adds the credit that the tablet's own pressure has allowed since the last call.
 void FlowControl::accrue(Writers& writers) const {
   const int64_t now_us = timers_.now_us();
   const int64_t passed_us = std::clamp<int64_t>(now_us - writers.accrued_us_, 0, kMostCreditUs);
@@ -192,7 +193,7 @@ void FlowControl::give_credit(double rate, double seconds) {
   for (Writers* writers : waiting_) accrue(*writers);
 }
 
-// In turns, one answer each. What is called may change the lists.
+// Round robin, one answer each. Callbacks may change the lists.
 void FlowControl::release() {
   for (size_t stuck = 0; stuck < waiting_.size() && credit_ > 0;) {
     Writers& writers = *waiting_.front();
@@ -211,7 +212,7 @@ void FlowControl::release() {
   }
 }
 
-// Touches none of the writes: after a crash of a simulated machine they may be gone.
+// Does not access the writes: after a crash of a simulated machine they may have been freed.
 void FlowControl::adopt(Writers& writers) {
   std::erase(waiting_, &writers);
   orphans_.push_back(writers.first_);

@@ -1,33 +1,34 @@
-// FlowControl: slows the writers of a shard down, early and smoothly, so that what they fill need
-// not be refused and no write waits for long.
+// FlowControl: slows the writers of a shard early and smoothly, so that refusals are rare and no
+// write waits for long.
 //
-// What fills up: the memtables of the shard, what waits for the log's disk, and for each tablet the
-// runs that merging is behind with. Each has a level from 0 to its bound; its pressure p is 0 up to
-// half of the bound and rises to 1 at the bound. While any pressure is above 0, commits are
-// answered no faster than
+// The resources that writes fill are the memtables of the shard, the bytes waiting for the log's
+// disk, and for each tablet the runs that compaction has not merged yet. Each has a level from 0 to
+// its bound; its pressure p is 0 up to half of the bound and rises to 1 at the bound. While any
+// pressure is above 0, commits are answered no faster than
 //
 //     rate(p) = drain * (1 - p) / p          and never slower than kLeastRate
 //
-// where drain is how fast the thing has been emptied lately. So the answers come faster than the
-// drain below the middle and slower above it, and the level settles where what comes is what goes;
-// a drain that was guessed wrong by twice moves that place by a sixth of the bound and no more.
+// where drain is the recent rate at which the resource was emptied. Answers are faster than the
+// drain below the middle and slower above it, so the level converges to where input equals output;
+// a drain estimate wrong by a factor of two moves that level by at most a sixth of the bound.
 //
-// A log that stands still for longer than kStillUs is not believed to drain as it did: what was
-// seen of it counts for (kStillUs / still)^2, and the least rate for kStillUs / still. So what is
-// answered while it stands is bounded however fast it drained before and however long it stands: a
-// drain of half a bound within kStillUs uses up most of what is left of the bound, not all.
+// A log that has made no progress for longer than kStillUs is not assumed to drain at its earlier
+// rate: the earlier rate counts with (kStillUs / still)^2, and the least rate with kStillUs /
+// still. The bytes answered while it stands still are therefore bounded for any earlier rate and
+// any duration: a drain of half a bound within kStillUs uses most of what is left of the bound, not
+// all.
 //
-// Answers are held back, not commits: a commit is in the log and in memory, durable at its level
-// and visible, before its turn to be answered. A client that waits for its answers is slowed so,
-// and one that does not is held by its bound of requests in flight. Beyond the bounds stand the
-// refusals (RESOURCE_EXHAUSTED), which this makes rare.
+// Answers are delayed, not commits: a commit is in the log and in memory, durable at its level and
+// visible before it is answered. A client that waits for answers is slowed by that; one that does
+// not is limited by its bound of requests in flight. Above the bounds writes are refused
+// (RESOURCE_EXHAUSTED).
 //
-// Fairness: of the shard's rate every tablet that has answers waiting gets the same, in turns, and
-// one share is set apart for those that have none: a tablet that asks for less than its share does
-// not wait, however large the commits are for which others overdraw theirs. A tablet's own pressure
-// holds its own answers only, and by bytes, not by ticks: the rate that it allows is credit that
-// comes with time, spent as soon as it is there, so that few clients that wait for their answers
-// get it as well as many.
+// Fairness: all tablets with waiting answers get the same part of the shard's rate, in turns, and
+// one part is reserved for tablets without waiting answers: a tablet that uses less than its part
+// does not wait, however large the commits are with which others overdraw theirs. A tablet's own
+// pressure delays only its own answers, and by bytes, not by ticks: its rate is credit that grows
+// with time and is spent at once, so that few clients that wait for their answers get it as well as
+// many.
 //
 //   memtables 60 % full: p 0.2, answers at 4 times the drain; 75 %: as the drain; 95 %: at a ninth
 #pragma once
@@ -43,13 +44,13 @@ namespace cellar::engine {
 
 struct Write;
 
-// What fills up in a shard.
+// Levels of the resources of a shard.
 struct FlowLevels {
   uint64_t memtable_bytes = 0;
   uint64_t memtable_bound = 1;
   uint64_t log_pending_bytes = 0;  // wait for the disk
   uint64_t log_pending_bound = 1;
-  uint64_t log_durable_end = 0;  // a position, which tells how fast the log drains
+  uint64_t log_durable_end = 0;  // a position, from which the log's drain is measured
 };
 
 // 0 to 1 each.
@@ -58,36 +59,36 @@ struct FlowPressures {
   double log = 0;
 };
 
-// 0 to 1; see above.
+// 0 to 1; see the file head.
 double flow_pressure(uint64_t level, uint64_t bound);
-// Bytes a second.
+// Bytes per second.
 double flow_rate(double drain, double pressure);
 
-// One shard.
+// Owned by one shard.
 class FlowControl {
  public:
-  static constexpr double kLeastRate = 1u << 20;    // bytes a second, of each pressure
-  static constexpr double kFirstDrain = 64u << 20;  // until one was seen
-  // Of runs more than allowed, so many are nothing, and with so many the pressure is full. While
-  // everything of a tablet is merged, which takes a part of a minute, thirty to fifty come beside;
-  // that far the writers are to be slowed a little and merging to be given more of the processor
-  // (Background), so that the level settles, and not to be stopped.
+  static constexpr double kLeastRate = 1u << 20;    // bytes per second, for each pressure
+  static constexpr double kFirstDrain = 64u << 20;  // until a drain has been measured
+  // Pressure of a tablet's excess runs: 0 up to kFreeRuns, 1 at kMostRuns. A full merge of a tablet
+  // takes tens of seconds, in which thirty to fifty runs are added; in that range writers should be
+  // slowed a little and compaction given more of the processor (Background), so that the level
+  // stabilises without stopping writers.
   static constexpr size_t kFreeRuns = 6;
   static constexpr size_t kMostRuns = 72;
-  // However far merging is behind, a tablet's writers are answered at this part of the drain: one
-  // merge of everything may take long, runs only become fewer when it ends, and nothing is full
-  // meanwhile. So slowed, merging catches up, for it writes each byte five to six times.
+  // Least part of the drain at which a tablet's writers are answered, for any excess of runs: one
+  // full merge may take long, the number of runs falls only when it ends, and no resource is full
+  // meanwhile. At this rate compaction catches up, because it writes each byte five to six times.
   static constexpr double kLeastOfDrain = 0.125;
-  // A log that writes has moved on within this.
+  // A log that is writing makes progress within this time.
   static constexpr int64_t kStillUs = 20'000;
-  // Credit is gathered for so long at most.
+  // Longest time for which credit accumulates.
   static constexpr int64_t kMostCreditUs = 20'000;
 
-  // Those who write to one tablet. Lives as long; must not outlive the FlowControl.
+  // The writers of one tablet. Owned by the tablet; must not outlive the FlowControl.
   class Writers {
    public:
     explicit Writers(FlowControl& flow) : flow_(flow) {}
-    ~Writers();  // what it holds is answered with the next tick
+    ~Writers();  // answers that are still held are sent with the next tick
     Writers(const Writers&) = delete;
     Writers& operator=(const Writers&) = delete;
 
@@ -95,10 +96,10 @@ class FlowControl {
       mean_bytes_ += (static_cast<double>(bytes) - mean_bytes_) / 64;
     }
     void set_runs_behind(size_t runs);
-    // Answers the write now, or when it is its turn. The write has left every other list.
+    // Answers the write now, or in its turn. REQUIRES: the write is in no other list.
     void answer(Write& write);
     bool waits() const { return first_ != nullptr; }
-    double pressure() const { return pressure_; }  // of its own, 0 to 1
+    double pressure() const { return pressure_; }  // the tablet's own, 0 to 1
 
    private:
     friend class FlowControl;
@@ -106,11 +107,11 @@ class FlowControl {
     Write& pop();
 
     FlowControl& flow_;
-    double mean_bytes_ = 256;  // of a commit, lately
-    double pressure_ = 0;      // of its own
-    double credit_ = 0;        // bytes that its own pressure lets be answered, as of
+    double mean_bytes_ = 256;  // recent mean of a commit
+    double pressure_ = 0;      // the tablet's own
+    double credit_ = 0;        // bytes that the tablet's own pressure lets be answered, as of
     int64_t accrued_us_ = 0;   // this time
-    double spent_ = 0;         // in the tick with this number, without waiting
+    double spent_ = 0;         // without waiting, in the tick with this number
     uint64_t spent_tick_ = 0;
     Write* first_ = nullptr;
     Write* last_ = nullptr;
@@ -120,14 +121,14 @@ class FlowControl {
   FlowControl(const FlowControl&) = delete;
   FlowControl& operator=(const FlowControl&) = delete;
 
-  // Where the levels are read; before the first commit.
+  // Sets the source of the levels; call before the first commit.
   void watch(std::function<FlowLevels()> levels) { levels_ = std::move(levels); }
-  // A memtable of so many bytes went to disk.
+  // A memtable of `bytes` was flushed to disk.
   void flushed(uint64_t bytes, int64_t took_us);
 
   bool slow() const { return slow_; }
-  uint64_t held() const { return held_; }  // answers that had to wait, so far
-  // What holds the shard's writers now; a tablet's own pressure is its writers'.
+  uint64_t held() const { return held_; }  // number of answers that had to wait
+  // The pressures of the shard; a tablet's own pressure is in its Writers.
   FlowPressures pressures() const;
 
  private:
@@ -156,13 +157,14 @@ class FlowControl {
   int64_t ticked_us_ = 0;
   uint64_t tick_ = 0;
   uint64_t log_durable_end_ = 0;
-  int64_t log_moved_us_ = 0;  // when the log was seen to get on, or to have nothing to do
+  int64_t log_moved_us_ = 0;  // when the log was last seen to make progress, or to be idle
   bool unlimited_ = true;     // the shard's own pressures are 0
-  double credit_ = 0;         // bytes that may be answered of those that wait
-  double light_credit_ = 0;   // of those that do not have to; what they leave goes to the others
-  double share_ = 0;          // of it, what one tablet may take in a tick
+  double credit_ = 0;         // bytes of waiting answers that may be sent
+  // bytes for tablets without waiting answers; the rest goes to the others
+  double light_credit_ = 0;
+  double share_ = 0;  // of it, the most that one tablet may use in a tick
   std::deque<Writers*> waiting_;
-  std::vector<Write*> orphans_;  // lists of answers of tablets that are gone
+  std::vector<Write*> orphans_;  // answers of destroyed tablets
   uint64_t held_ = 0;
 };
 

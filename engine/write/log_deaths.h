@@ -1,10 +1,10 @@
-// LogDeaths: by when records that are flushed have to leave the log. A log segment counts as a file
+// LogDeaths: deadlines by which flushed records must leave the log. A log segment counts as a file
 // (SEMANTICS 3): a cell that dies, before or after it was flushed, leaves the log within the
-// table's reclaim_within, too. A busy log moves on by itself and is reused by then; of a quiet one
-// maintenance.h ends the segment in use, flushes what holds it back, and has it removed.
+// table's reclaim_within. A busy log reuses its segments before that; for a quiet one maintenance.h
+// closes the current segment, flushes the memtables that need it, and has it removed.
 //
-//   note(end, due)     what lies before `end` and is flushed shall be gone soon after `due`
-//   note_all(due)      the same of all that was noted: a rule was changed
+//   note(end, due)     what lies before `end` and is flushed should be removed soon after `due`
+//   note_all(due)      the same for everything noted: a rule was changed
 //   take(now)          the end of what is due
 #pragma once
 
@@ -17,16 +17,16 @@
 
 namespace cellar::engine {
 
-// One shard. Times are trusted.
+// Owned by one shard. Times are trusted.
 class LogDeaths {
  public:
-  // Of reclaim_within: what memory_deaths.h leaves to a flush, at the latest; and what lies between
-  // that and the time at which the log is cleared.
+  // kFlushedWithin: the fraction of reclaim_within by which memory_deaths.h has flushed.
+  // kClearWait: the divisor of reclaim_within for the time from then until the log is cleared.
   static constexpr double kFlushedWithin = 0.75;
   static constexpr int64_t kClearWait = 16;
   static constexpr size_t kMostNotes = 16;
 
-  // INT64_MAX: nothing dies there, as things are.
+  // INT64_MAX: nothing dies there as things are.
   void note(LogPosition end, int64_t due_us) {
     end_ = std::max(end_, end);
     if (due_us == INT64_MAX || end <= taken_) return;
@@ -52,7 +52,7 @@ class LogDeaths {
     }
     return taken_;
   }
-  // Until there is another note, or wake().
+  // Resumes at the next note or wake().
   Async<void> wait() { return changed_.wait(); }
   void wake() { changed_.notify_all(); }
 
@@ -61,7 +61,7 @@ class LogDeaths {
     LogPosition end;
     int64_t due_us = 0;
   };
-  std::deque<Note> notes_;  // ends and times rise
+  std::deque<Note> notes_;  // both `end` and time are ascending
   LogPosition end_ = kLogBegin;
   LogPosition taken_ = kLogBegin;
   ConditionVariable changed_;

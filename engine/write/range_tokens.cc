@@ -9,7 +9,7 @@
 namespace cellar::engine {
 namespace {
 
-// A full room asks its clients to wait so long at most, though the next token may end later.
+// Upper bound of the retry hint when the room is full; the next token may end later.
 constexpr int64_t kMaxRetryMs = 10'000;
 
 int64_t us_of(CommitStamp stamp) { return static_cast<int64_t>(stamp.value() / 1000); }
@@ -108,7 +108,7 @@ void RangeTokens::note(const TokenEntry& token, std::span<const RangeDelete> del
   CHECK(parse_token_record(token.record, record), "visit_commit() has read it");
   const std::string id(token.id);
   auto place = known_.find(id);
-  // One that had ended when this was committed was another, of the same name.
+  // A token that ended before this commit was another one with the same id.
   if (place != known_.end() &&
       (place->second.content != record.content || place->second.until_us < us_of(stamp))) {
     erase(place);

@@ -12,7 +12,7 @@ constexpr uint32_t kRetryMs = 100;
 void put(std::string& bytes, Bytes& view) {
   const size_t at = bytes.size();
   bytes.append(view);
-  view = Bytes(bytes.data() + at, view.size());  // the room is reserved
+  view = Bytes(bytes.data() + at, view.size());  // the capacity is reserved
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ bool RowLockTable::touches_open_row(const RangeDelete& range) const {
   return first != open_.end() && (range.end.empty() || Bytes(first->first) < range.end);
 }
 
-// Where a write to the row must wait; null: nowhere.
+// The queue that a write to the row must join; null: it need not wait.
 RowLockTable::Queue* RowLockTable::queue_for(Bytes row) {
   if (!behind_.empty()) return &behind_;
   const auto it = open_.find(row);
@@ -103,7 +103,7 @@ bool RowLockTable::submit(Waiting& waiting) {
   return true;
 }
 
-// The row stays open while its queue is worked off, so that what arrives meanwhile goes to its end.
+// The row stays open while its queue is processed, so that later arrivals join the end.
 void RowLockTable::close(Bytes row) {
   const std::string key(row);
   while (true) {
@@ -112,7 +112,7 @@ void RowLockTable::close(Bytes row) {
     if (it->second.empty()) break;
     const std::unique_ptr<Waiting> first = std::move(it->second.front());
     it->second.pop_front();
-    if (!submit(*first)) return;  // the row is its own now
+    if (!submit(*first)) return;  // it has opened the row itself
   }
   open_.erase(key);
   drain_behind();
@@ -134,7 +134,7 @@ void RowLockTable::drain_behind() {
       continue;
     }
     const std::unique_ptr<Waiting> first = std::move(behind_.front());
-    // Its place stays until it is through, so that what arrives meanwhile waits behind it.
+    // It stays in front until it is finished, so that later arrivals wait for it.
     const bool through = submit(*first);
     behind_.pop_front();
     if (!through) open(first->conditional->row);

@@ -1,20 +1,21 @@
 // RowLockTable: the rows of one tablet that a conditional write is reading from disk, and the
-// writes that wait behind them.
+// queues of writes that wait for them.
 //
 // A conditional write reads its row and writes it as one commit. When the row's blocks are in
-// memory that is one plain call, and nothing is noted here. When they are not, other work goes on
-// while they are loaded, and the row is *open*: a write to it would slip in between what the
-// condition saw and what follows from it, so it waits here, and is submitted, in the order of
-// arrival, when the row is closed. Writes to other rows are not delayed; where no row is open they
-// pay one test.
+// memory that is one synchronous call, and no row is locked. Otherwise other work runs while they
+// are loaded, and the row is *open*: a write to it would come between the condition and its commit,
+// so it waits here, and is submitted, in the order of arrival, when the row is closed. Writes to
+// other rows are not delayed; while no row is open they pay one test.
 //
-// A range delete waits while it covers an open row. What arrives after it waits behind it, whatever
-// its row: else a cell written after the range delete would be committed before it, and die.
+// A range delete waits while it covers an open row. Every write that arrives after it waits for it,
+// for any row: otherwise a cell written after the range delete would be committed before it, and
+// die.
 //
-// Bounded: what waits is a copy, and beyond kMaxWaiting of them writes are refused.
+// Bounded: waiting writes are copies, and more than kMaxWaiting of them are refused.
 //
-// Example: row a is open. A set of a waits, a set of b goes through, a drop of [a, c) waits, and
-// now a set of b waits too. a is closed: the set of a goes, then the drop, then the set of b.
+// Example: row a is open. A set of a waits, a set of b passes, a drop of [a, c) waits, and from
+// then on a set of b waits too. When a is closed the set of a is submitted, then the drop, then the
+// set of b.
 #pragma once
 
 #include <deque>
@@ -28,12 +29,13 @@
 
 namespace cellar::engine {
 
-// Takes what waited.
+// Submits writes that have waited.
 class ConditionHost {
  public:
   virtual ~ConditionHost() = default;
   virtual void submit_waiting(Write& write) = 0;
-  // False when it needs time: the row is open for it now, and close() will follow, in another turn.
+  // False: it continues in the background with the row open, and calls close() later, not from
+  // inside this call.
   virtual bool submit_waiting(ConditionalWrite& write) = 0;
 };
 
@@ -49,17 +51,18 @@ class RowLockTable {
   bool idle() const { return open_.empty() && behind_.empty(); }
   // Resumes when it is idle.
   Async<void> drained();
-  // True when the write waits now; it is kept with a copy of what it views. RESOURCE_EXHAUSTED.
+  // True: the write waits here, with a copy of what it views. False: it need not wait.
+  // RESOURCE_EXHAUSTED.
   Result<bool> delay(Write& write);
   Result<bool> delay(ConditionalWrite& write);
 
-  // A conditional write of the row needs time. REQUIRES: the row is not open.
+  // A conditional write of the row has to load blocks. REQUIRES: the row is not open.
   void open(Bytes row);
-  // It is through: submits what waited for it.
+  // The conditional write is finished: submits the writes that waited for it.
   void close(Bytes row);
 
  private:
-  // A plain write with its own copy, or a conditional one.
+  // A plain write with its own copy, or a conditional write.
   struct Waiting {
     Write* write = nullptr;
     ConditionalWrite* conditional = nullptr;
@@ -80,7 +83,7 @@ class RowLockTable {
 
   ConditionHost& host_;
   std::map<std::string, Queue, std::less<>> open_;  // by row
-  Queue behind_;                                    // the first range delete that waits, and on
+  Queue behind_;  // the first waiting range delete and everything that arrived after it
   size_t waiting_ = 0;
   ConditionVariable quiet_;
 };

@@ -43,13 +43,13 @@ RowModify::RowModify(std::span<const ModifyRule> rules) : rules_(rules), column_
   }
 }
 
-// Cells come in the order of the columns, of each the newest first.
+// Cells arrive by column, newest first within a column.
 CellSink::Flow RowModify::cell(const CellView& cell) {
   while (next_ < columns_.size() && std::tie(columns_[next_].family, columns_[next_].qualifier) <
                                         std::tie(cell.family, cell.qualifier)) {
     ++next_;
   }
-  if (next_ == columns_.size()) return Flow::pause;  // nothing that follows is wanted
+  if (next_ == columns_.size()) return Flow::pause;  // no further column is needed
   Column& column = columns_[next_];
   if (column.has_cell || column.family != cell.family || column.qualifier != cell.qualifier) {
     return Flow::more;

@@ -32,7 +32,7 @@ Step TokenLookup::run() {
   begun_ = true;
   if (step == Step::failed) error_ = merge_.error();
   if (step != Step::ready) return step;
-  // The newest comes first. One that counts no more has given its name back.
+  // The newest entry comes first. An expired token has freed its id.
   const Bytes key = merge_.key();
   if (!key.starts_with(prefix_)) return Step::end;
   ParsedKey parsed;

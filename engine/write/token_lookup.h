@@ -1,5 +1,5 @@
-// TokenLookup: what is remembered of a token, wherever it lies: in the memtables, commits that are
-// not visible yet included, or in tables that may hold tokens that count.
+// TokenLookup: reads the record of a token from the memtables, including commits that are not
+// visible yet, or from tables that may hold unexpired tokens.
 #pragma once
 
 #include <string>
@@ -17,13 +17,12 @@ class TokenLookup {
   // `prefix`: the token's key without its stamp. Pins the version.
   TokenLookup(Ref<const Version> version, std::string prefix, int64_t now_us);
 
-  // ready: it is there. end: it is not. blocked: load(), then once more. failed: error().
+  // ready: found. end: not found. blocked: load(), then run again. failed: error().
   Step run();
   Async<void> load();
   const Error& error() const { return *error_; }
 
-  // REQUIRES: run() was ready. The commit that the token came with, and its record, which views
-  // this.
+  // REQUIRES: run() was ready. The commit that carried the token, and its record, which views this.
   CommitStamp stamp() const { return stamp_; }
   const TokenRecord& record() const { return record_; }
 

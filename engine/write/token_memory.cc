@@ -9,9 +9,9 @@
 namespace cellar::engine {
 namespace {
 
-// Spans that a window is divided into: each lookup asks all of them.
+// Number of spans in a window: each lookup visits all of them.
 constexpr int64_t kSpans = 16;
-// A full memory asks its clients to wait so long at most, though the next span may end later.
+// Upper bound of the retry hint when the memory is full; the next span may end later.
 constexpr int64_t kMaxRetryMs = 10'000;
 
 }  // namespace
@@ -42,7 +42,7 @@ TokenWindow next_window(const TokenWindow& last, int64_t configured_us, int64_t 
   TokenWindow next = last;
   next.window_us = configured_us;
   if (last.window_us == 0 || configured_us <= last.window_us) return next;
-  // An earlier raise matters while tokens of before it would be known by the window since.
+  // An earlier raise matters while tokens issued before it would be known by the present window.
   const bool settled = now_us - last.raised_us > last.window_us;
   next.before_us = settled ? last.window_us : std::min(last.window_us, last.before_us);
   next.raised_us = now_us + kTokenAheadUs;
@@ -64,7 +64,7 @@ bool TokenMemory::may_hold(uint64_t hash) const {
 }
 
 Result<void> TokenMemory::make_room(int64_t now_us) {
-  // A span is over when its last microsecond is.
+  // A span has ended when its last microsecond has.
   while (!ending_.empty() && ending_.begin()->first < now_us / span_us_) {
     tokens_ -= ending_.begin()->second.size();
     ending_.erase(ending_.begin());

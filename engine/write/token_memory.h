@@ -1,40 +1,40 @@
-// Idempotency tokens: how a repeated write is recognised (SEMANTICS 2), and TokenMemory, the part
-// of it that lies in memory.
+// Idempotency tokens: how a repeated write is recognised (SEMANTICS 2), and TokenMemory, the set of
+// tokens in memory.
 //
-// What is remembered of a write with a token is an entry of its row (key.h, EntryKind::token),
-// committed by the very commit that applies it: so it is in the log when the write is, and goes
-// wherever the row goes, through flushes, merges, restarts, splits, merges of tablets and moves,
-// with no mechanism of its own. Its value is the answer (model/token.h). Invariants:
+// The record of a write with a token is an entry of its row (key.h, EntryKind::token), committed by
+// the same commit that applies the write: it is in the log when the write is, and follows the row
+// through flushes, merges, restarts, splits, merges of tablets and moves without a mechanism of its
+// own. Its value is the answer (model/token.h). Invariants:
 //
-//   1. Whoever finds the write applied finds its token, and the other way round: one commit.
-//   2. Nothing but its end takes a token away: no delete covers it (CellJudge), no merge leaves it
-//      out before (DropPolicy::keeps_token), no table that holds one is dropped (dead_table.h).
-//   3. No reader sees it: not a scan, a filter, a condition, a preview or an export.
-//   4. A token counts up to and including issued + window, by the trusted clock. What was issued
-//      longer ago is refused without looking, for it may have been forgotten. A client that gives
-//      the token another moment of issue does not change the first one's. A window that is raised
-//      is raised for what is issued from then on.
-//   5. The row is settled by one write at a time (conditional.h). A repetition that comes while the
-//      first is under way waits behind it where that reads from disk (row_lock_table.h); otherwise
-//      it finds the entry in the memtable, and its answer waits until that commit is visible.
-//   6. What is refused commits nothing, and so is not remembered. A write that is applied but has
-//      nothing to change (a condition whose list is empty) commits its token alone.
+//   1. The write is applied if and only if its token is there: both are one commit.
+//   2. Only its end removes a token: no delete covers it (CellJudge), no merge drops it earlier
+//      (DropPolicy::keeps_token), no table that holds an unexpired one is removed (dead_table.h).
+//   3. No reader returns it: not a scan, a filter, a condition, a preview or an export.
+//   4. A token counts up to and including issued + window, by the trusted clock. A write with an
+//      older token is refused without a lookup, because the token may have been forgotten. A client
+//      that gives the token another time of issue does not change the first one's. A window that is
+//      raised applies to tokens issued after that.
+//   5. One write at a time decides about the row (conditional.h). A repetition during the first
+//      attempt's read from disk waits for it (row_lock_table.h); otherwise it finds the entry in
+//      the memtable, and its answer waits until that commit is visible.
+//   6. A refused write commits nothing, so its token is not remembered. A write that is applied but
+//      has nothing to change (a condition whose list is empty) commits only its token.
 //
-// An entry of its own kind, not a cell of a hidden family: deletes and retention then have no way
-// to reach it, it stands behind everything else of its row, so that a scan that meets the first
-// token goes on to the next row, and it does not touch the bounds of time that reads and collectors
-// go by.
+// The record is an entry of its own kind, not a cell of a hidden family: deletes and retention
+// cannot affect it, it sorts after everything else of its row, so that a scan that meets the first
+// token continues with the next row, and it does not affect the time bounds used by reads and
+// collectors.
 //
-// TokenMemory is a shard's. It says which tokens *may* be there, by a hash of tablet, row and id,
-// so that a write with a new token reads nothing: what it does not hold is not there, but for what
-// lay in a tablet's tables when the tablet was opened; until the last of those has ended
-// (Tablet::may_remember), tables that hold any are asked. What it holds is looked up
-// (token_lookup.h), so a false hit costs a read and never an answer. Logs that are replayed fill
-// it.
+// TokenMemory belongs to a shard. It says which tokens *may* exist, by a hash of tablet, row and
+// id, so that a write with a new token reads nothing. A token that it does not hold does not exist,
+// except in tables that were on disk when the tablet was opened; until the last token of those has
+// ended (Tablet::may_remember), tables that hold tokens are read. A token that it holds is looked
+// up (token_lookup.h), so a false positive costs a read and never changes an answer. Replay of the
+// logs fills it.
 //
-// It is a set of hashes for each span of time in which they end, so that forgetting is dropping the
-// oldest set. Bounded by kTokenBytes a token: when it is full, writes with new tokens are
-// RESOURCE_EXHAUSTED until a span has ended; repetitions are answered still.
+// It has one set of hashes for each span of time in which tokens end; forgetting drops the oldest
+// set. Bounded by kTokenBytes per token: when it is full, writes with new tokens are
+// RESOURCE_EXHAUSTED until a span has ended; repetitions are still answered.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -50,20 +50,20 @@
 
 namespace cellar::engine {
 
-// What one token takes of EngineOptions::token_bytes, the slack of the sets included.
+// Memory of one token in EngineOptions::token_bytes, including the slack of the sets.
 inline constexpr size_t kTokenBytes = 24;
-// How far ahead of the trusted clock a token may have been issued: the client reckons it from the
-// last it heard of that clock.
+// How far ahead of the trusted clock a token may have been issued: the client estimates that clock
+// from its last answer.
 inline constexpr int64_t kTokenAheadUs = 60'000'000;
 
 // INVALID_ARGUMENT: issued too far ahead. FAILED_PRECONDITION, maybe applied: it was issued before
 // `now_us - window_us`.
 Result<void> check_issue(const WriteToken& token, int64_t now_us, int64_t window_us);
 
-// The window from a start at `now_us` on, which is told `configured_us`.
+// The window after a start at `now_us` with the setting `configured_us`.
 TokenWindow next_window(const TokenWindow& last, int64_t configured_us, int64_t now_us);
 
-// By which TokenMemory knows a token; `prefix` is its key without the stamp.
+// The key of a token in TokenMemory; `prefix` is its key without the stamp.
 uint64_t token_hash(TabletId tablet, Bytes prefix);
 
 class TokenMemory {
@@ -71,10 +71,10 @@ class TokenMemory {
   TokenMemory(const TokenWindow& window, size_t limit_bytes);
 
   const TokenWindow& window() const { return window_; }
-  // It is there, and counts until then.
+  // The token exists, and counts until `until_us`.
   void note(uint64_t hash, int64_t until_us);
   bool may_hold(uint64_t hash) const;
-  // Forgets what has ended. RESOURCE_EXHAUSTED, with a retry hint, when there is no room for one
+  // Forgets ended tokens. RESOURCE_EXHAUSTED, with a retry hint, when there is no room for one
   // more.
   Result<void> make_room(int64_t now_us);
   size_t tokens() const { return tokens_; }

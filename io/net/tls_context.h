@@ -60,10 +60,10 @@ class TlsContext {
   const bool server_;
   int64_t expires_s_ = 0;
   std::string fingerprint_;
-  mutable ssl_session_st* session_ = nullptr;  // a client's, for the next connection
+  mutable ssl_session_st* session_ = nullptr;  // of a client, for the next connection
 };
 
-// The reasons that OpenSSL has noted on this thread, in one line; they are forgotten.
+// Returns the errors that OpenSSL queued on this thread as one line and clears them.
 std::string take_tls_errors();
 
 }  // namespace cellar

@@ -35,7 +35,7 @@ class ReadPlan {
   RowSet* rows_ = nullptr;
   bool reversed_ = false;
   bool ended_ = false;  // no rows are left
-  // Forwards: the first row not read. Reversed: the last row read (empty: none).
+  // Forwards: the first row not read. Reversed: the least row read (empty: none).
   std::string place_;
   std::string behind_;  // the place after the current tablet
 };
