@@ -4,7 +4,9 @@
 
 #include <boost/asio/signal_set.hpp>
 
+#include "net/cli/program/app.h"
 #include "net/cli/program/complete.h"
+#include "net/cli/program/invocation.h"
 #include "net/cli/program/line_editor.h"
 #include "net/cli/text/words.h"
 #include "net/cli/transfer/record_source.h"
