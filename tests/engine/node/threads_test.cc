@@ -1,5 +1,4 @@
-// The same node on real threads: what simulated shards share by accident shows here, and under the
-// thread sanitizer.
+// A node on real threads: accidental sharing between shards shows here and not in simulation.
 #include <gtest/gtest.h>
 
 #include <atomic>
