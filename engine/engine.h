@@ -1,10 +1,10 @@
-// Engine: the tablets of one shard, their log, their memory. Lives on its shard and is called only
-// there; nothing in it is locked. Node (node.h) builds one per shard.
+// Engine: the tablets of one shard, their log and their memory. Lives on its shard, is called only
+// there, and takes no locks. Node (node.h) builds one per shard.
 //
-// Write: submit() validates, stamps, appends to the shard's log and inserts into the memtable, all
-// in one plain call; the commit becomes visible, and done runs, when the log says that it is
-// durable at its level and every earlier commit of its tablet is visible. Read: open_scan() gives a
-// cursor whose run() is one plain call while everything is in memory.
+// Write: submit() validates, assigns the commit timestamp, appends to the shard's log and inserts
+// into the memtable, in one synchronous call. The commit becomes visible, and `done` runs, when the
+// log reports it durable at its level and every earlier commit of its tablet is visible. Read:
+// open_scan() returns a cursor whose run() is one synchronous call while everything is in memory.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 #include "engine/model/types.h"
 #include "engine/store/log_store.h"
 #include "io/base/result.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar {
 class Clock;  // io/base/clock.h
@@ -30,20 +30,20 @@ class Clock;  // io/base/clock.h
 namespace cellar::engine {
 
 class ScanCursor;  // engine/read/scan.h
-struct ReadStart;  // likewise
+struct ReadStart;  // engine/read/scan.h
 class Tablet;
 struct FilterPlan;  // engine/filter/compiled_filter.h
 
-// One commit on its way, owned by whoever waits; stays put until `done` has run. `done` runs on the
-// shard, once; for a refusal it may run inside submit().
+// One commit in progress, owned by the caller; must not move until `done` has run. `done` runs on
+// the shard, exactly once; for a refusal it may run inside submit().
 struct Write {
   TabletId tablet;
-  Epoch epoch;                       // 0: any; else must be the tablet's, or ABORTED
+  Epoch epoch;                       // 0: any; otherwise ABORTED unless it is the tablet's epoch
   std::optional<Durability> level;   // absent: the table's
   RowMutation mutation;              // viewed until submit() returns
   std::optional<RangeDelete> range;  // instead of `mutation`: DropRowRange, clipped to the tablet
-  // Of a DropRowRange, with `range` as it was asked for (range_tokens.h); viewed until `done` has
-  // run. null: it has none.
+  // The token of a DropRowRange, with `range` as the client requested it (range_tokens.h); viewed
+  // until `done` has run. null: no token.
   const WriteToken* range_token = nullptr;
   void (*done)(Write& write) = nullptr;
   void* context = nullptr;
@@ -52,41 +52,43 @@ struct Write {
   std::optional<Error> error;
   CommitStamp stamp;
 
-  // Of the engine.
+  // Used by the engine.
   const TokenEntry* token = nullptr;  // committed with the mutation, which then may be empty
   LogAppend append;
   Tablet* owner = nullptr;
   Write* next = nullptr;
 };
 
-// One row, read and then written as one commit: CheckAndMutateRow (`rules` empty),
-// ReadModifyWriteRow or, `plain`, a MutateRow with a token, of which only the token is looked for.
-// Owned by whoever waits; it and what it views stay put until `done` has run, once, perhaps inside
-// submit(). It may build on commits that are not durable yet; the answer waits for them, refusals
-// that rest on what was read included.
+// One row that is read and then written as one commit: CheckAndMutateRow (`rules` empty),
+// ReadModifyWriteRow or, with `plain`, a MutateRow with a token, which reads only the token. Owned
+// by the caller; it and what it views must not move until `done` has run, which happens exactly
+// once, possibly inside submit(). It may read commits that are not durable yet; its answer,
+// including a refusal based on them, waits until they are.
 struct ConditionalWrite {
   TabletId tablet;
-  Epoch epoch;                      // as of Write
-  std::optional<Durability> level;  // as of Write
+  Epoch epoch;                      // as in Write
+  std::optional<Durability> level;  // as in Write
   Bytes row;
-  const FilterPlan* filter = nullptr;  // does it let any cell of the row pass? null: pass all
+  // the condition: it lets some cell of the row pass; null: every cell passes
+  const FilterPlan* filter = nullptr;
   std::span<const Mutation> then_mutations;
   std::span<const Mutation> else_mutations;
   std::span<const ModifyRule> rules;
-  bool plain = false;  // then_mutations, whatever the row holds
-  WriteToken token;    // token_memory.h; not present: none
+  bool plain = false;  // applies then_mutations unconditionally
+  WriteToken token;    // token_memory.h; may be absent
   void (*done)(ConditionalWrite& write) = nullptr;
   void* context = nullptr;
 
   // Results.
   std::optional<Error> error;
-  bool matched = false;             // a cell passed
-  bool repeated = false;            // the token was known: this is the first answer again,
-  bool answer_not_kept = false;     // of which the cells are not known any more
-  std::vector<Mutation> new_cells;  // of the rules, one a column, by column; views into `values`
+  bool matched = false;          // a cell passed
+  bool repeated = false;         // the token was known: this is the first answer again,
+  bool answer_not_kept = false;  // without its cells, which were not kept
+  // made by the rules, one per column, by column; views into `values`
+  std::vector<Mutation> new_cells;
   std::string values;
 
-  // Of the engine.
+  // Used by the engine.
   Write commit;
   std::string token_id;
   std::string token_record;
@@ -96,61 +98,63 @@ struct ConditionalWrite {
 struct EngineStats {
   uint64_t tablets = 0;
   uint64_t tables_on_disk = 0;  // SSTables
-  uint64_t table_bytes = 0;     // of them
+  uint64_t table_bytes = 0;     // of the SSTables
   uint64_t log_bytes = 0;
-  uint64_t log_pending_bytes = 0;  // appended and not on disk yet, in memory
+  uint64_t log_pending_bytes = 0;  // appended and still in memory, not on disk
   uint64_t memtable_bytes = 0;
-  uint64_t pinned_memtable_bytes = 0;  // of them: flushed, and held by readers
+  // part of the memtable bytes: flushed, but still held by readers
+  uint64_t pinned_memtable_bytes = 0;
   uint64_t cache_bytes = 0;
   uint64_t metadata_bytes = 0;  // indexes and filters held in memory
-  uint64_t tokens = 0;          // remembered in memory
+  uint64_t tokens = 0;          // held in memory
   uint64_t commits = 0;
   uint64_t flushes = 0;
   uint64_t compactions = 0;
-  uint64_t reclaim_turns = 0;    // how often it was looked for something to reclaim
+  uint64_t reclaim_turns = 0;    // number of searches for something to reclaim
   uint64_t torn_tail_bytes = 0;  // found and discarded at the last start
   uint64_t replayed_commits = 0;
-  // The log or the manifest failed, or the node was started read-only: reads go on, writes are
+  // The log or the manifest failed, or the node was started read-only: reads are served, writes are
   // UNAVAILABLE.
   bool read_only = false;
-  bool read_only_start = false;  // since the start: nothing was or will be written (Node)
+  bool read_only_start = false;  // since the start: nothing is written (Node)
 };
 
 class Engine {
  public:
   virtual ~Engine() = default;
 
-  // See the head. Refusals: INVALID_ARGUMENT, NOT_FOUND (family), OUT_OF_RANGE (guards.h), ABORTED
-  // (not here, or another epoch: ask for the table map again), RESOURCE_EXHAUSTED with a retry hint
-  // (memory or log full), UNAVAILABLE (read-only). Of a range token those of a ConditionalWrite's,
-  // and FAILED_PRECONDITION where the data directory's format knows none.
+  // See the file head. Errors: INVALID_ARGUMENT, NOT_FOUND (family), OUT_OF_RANGE (guards.h),
+  // ABORTED (the tablet is not on this shard, or has another epoch: fetch the table map again),
+  // RESOURCE_EXHAUSTED with a retry hint (memory or log full), UNAVAILABLE (read-only). For a range
+  // token those of a ConditionalWrite's token, and FAILED_PRECONDITION where the format of the data
+  // directory has no range tokens.
   virtual void submit(Write& write) = 0;
 
-  // As above; moreover FAILED_PRECONDITION (a value to increment that is not 8 bytes), OUT_OF_RANGE
-  // (an increment that overflows). The list that is not taken is checked for form and families. Of
-  // a token: INVALID_ARGUMENT (its form, issued too far ahead, known for other content),
-  // FAILED_PRECONDITION and maybe applied (issued too long ago), RESOURCE_EXHAUSTED (too many are
-  // remembered).
+  // Errors as above, and FAILED_PRECONDITION (a value to increment that is not 8 bytes),
+  // OUT_OF_RANGE (an increment that overflows). The mutation list that is not applied is checked
+  // for form and families. For a token: INVALID_ARGUMENT (malformed, issued too far ahead, known
+  // with other content), FAILED_PRECONDITION and maybe applied (issued too long ago),
+  // RESOURCE_EXHAUSTED (the memory for tokens is full).
   virtual void submit(ConditionalWrite& write) = 0;
 
-  // A cursor over the part of spec.rows that lies in the tablet. Pins what it reads; keep it no
-  // longer than needed. ABORTED when the tablet is not here.
+  // A cursor over the part of spec.rows that lies in the tablet. It pins what it reads, so it
+  // should be short-lived. ABORTED when the tablet is not on this shard.
   virtual Result<std::unique_ptr<ScanCursor>> open_scan(TabletId tablet, Epoch epoch,
                                                         const ReadSpec& spec) = 0;
 
-  // As open_scan, and the cursor's first run(), with slices by `clock` if it is not null. Where
-  // that gives the whole answer no cursor comes back, and a read of one row that is all in memory
-  // never makes one.
+  // open_scan() and the cursor's first run(), in slices by `clock` unless it is null. Returns no
+  // cursor when that gives the whole answer; a read of one row in memory never creates one.
   virtual Result<ReadStart> start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec,
                                        CellSink& sink, const Clock* clock) = 0;
 
-  // Resumes when everything committed before is in SSTables; an empty tablet flushes to nothing.
+  // Resumes when everything committed before the call is in SSTables; an empty tablet writes no
+  // table.
   virtual Async<Result<void>> flush(TabletId tablet) = 0;
   // Flushes, then merges everything into one run.
   virtual Async<Result<void>> compact(TabletId tablet) = 0;
 
-  // About how many bytes the tablet holds: of its tables on disk, and what was written since.
-  // ABORTED when not here.
+  // About the tablet's size in bytes: its tables on disk and what was written since. ABORTED when
+  // the tablet is not on this shard.
   virtual Result<uint64_t> tablet_bytes(TabletId tablet) const = 0;
 
   virtual EngineStats stats() const = 0;

@@ -1,7 +1,7 @@
-// ReclaimFigures: what lies dead on disk, of a tablet, a shard or a table. A value; sums add up.
-// Known from the profiles of tables (retention/death_spans.h) and, for what newer tables killed, by
-// samples of rows (reclaim_view.h): so bytes are about right, to a twenty-fourth of a table as a
-// rule.
+// ReclaimFigures: the dead bytes of a tablet, a shard or a table. A value; figures can be added.
+// Computed from the profiles of tables (retention/death_spans.h) and, for what newer tables killed,
+// from samples of rows (reclaim_estimate.h). Bytes are usually accurate to a twenty-fourth of a
+// table.
 #pragma once
 
 #include <algorithm>
@@ -10,20 +10,20 @@
 namespace cellar::engine {
 
 struct ReclaimFigures {
-  uint64_t live_bytes = 0;      // not dead, on disk or still in memory, about
-  uint64_t dead_bytes = 0;      // dead and still on disk or in memory,
-  uint64_t overdue_bytes = 0;   // of these: for longer than reclaim_within and the margin
-  uint64_t held_bytes = 0;      // hidden by a rule that may still be undone; not among the dead
-  uint64_t pinned_bytes = 0;    // of files that only readers hold any more; not among the others
-  uint64_t unknown_bytes = 0;   // of files that do not tell what dies in them; among the live
-  uint64_t damaged_tables = 0;  // found damaged since the start: no merge reads them
-  int64_t oldest_death_us = INT64_MAX;  // of what is dead; INT64_MAX: nothing is
-  // The deadline of the wholly dead or pinned file (or memtable) that is the first to have one;
-  // INT64_MAX: none.
+  uint64_t live_bytes = 0;  // about; not dead, on disk or in memory
+  uint64_t dead_bytes = 0;  // dead and still on disk or in memory,
+  // part of dead_bytes: dead for longer than reclaim_within and the margin
+  uint64_t overdue_bytes = 0;
+  uint64_t held_bytes = 0;      // hidden by a rule that can still be undone; not in dead_bytes
+  uint64_t pinned_bytes = 0;    // of files that only readers still hold; in no other figure
+  uint64_t unknown_bytes = 0;   // of files without a profile of deaths; part of live_bytes
+  uint64_t damaged_tables = 0;  // found damaged since the start; excluded from merges
+  int64_t oldest_death_us = INT64_MAX;  // first death among the dead bytes; INT64_MAX: none
+  // The earliest deadline of a wholly dead or pinned file (or memtable); INT64_MAX: none.
   int64_t file_due_us = INT64_MAX;
-  // Since when more is overdue than dead_slack allows, within some tablet; INT64_MAX: in none.
+  // Since when some tablet has had more overdue than dead_slack allows; INT64_MAX: none has.
   int64_t over_slack_us = INT64_MAX;
-  int64_t next_reclaim_us = INT64_MAX;  // trusted time of the next work; INT64_MAX: none to come
+  int64_t next_reclaim_us = INT64_MAX;  // trusted time of the next work; INT64_MAX: none is planned
 
   void add(const ReclaimFigures& other) {
     live_bytes += other.live_bytes;
@@ -41,9 +41,9 @@ struct ReclaimFigures {
   bool operator==(const ReclaimFigures&) const = default;
 };
 
-// Since when the reclaim deadline of a table with these figures is missed (SEMANTICS 3): a file is
-// there that should be gone, or more is overdue than dead_slack of what lives in the table as a
-// whole. INT64_MAX: it is met.
+// Since when a table with these figures misses its reclaim deadline (SEMANTICS 3): a dead file is
+// still there after it, or the table as a whole has more overdue than dead_slack of what is live.
+// INT64_MAX: it is met.
 inline int64_t missed_since_us(const ReclaimFigures& of, double dead_slack, int64_t now_us) {
   int64_t since_us = of.file_due_us <= now_us ? of.file_due_us : INT64_MAX;
   const double allowed = dead_slack * static_cast<double>(of.live_bytes + of.held_bytes);

@@ -9,13 +9,13 @@
 
 #include "bench/embedded/turn_sampler.h"
 #include "engine/node.h"
-#include "engine/reclaim_report.h"
-#include "engine/shard_figures.h"
+#include "engine/node/reclaim_report.h"
+#include "engine/shard/shard_figures.h"
 #include "engine/store/local_stores.h"
 #include "io/base/clock.h"
 #include "io/disk/backend.h"
-#include "io/runtime/shard_pool.h"
-#include "io/runtime/stall_watch.h"
+#include "io/loop/shard_pool.h"
+#include "io/loop/stall_watch.h"
 
 namespace cellar::bench {
 

@@ -4,7 +4,7 @@
 
 #include <boost/json/array.hpp>
 
-#include "engine/shard_figures.h"
+#include "engine/shard/shard_figures.h"
 
 namespace cellar::bench {
 

@@ -8,7 +8,7 @@
 #include "bench/embedded/bed.h"
 #include "bench/embedded/dataset.h"
 #include "bench/embedded/tally.h"
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::bench {
 

@@ -15,7 +15,7 @@
 #include <deque>
 #include <string_view>
 
-#include "engine/shard_figures.h"
+#include "engine/shard/shard_figures.h"
 
 namespace cellar::bench {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "io/base/metrics.h"
-#include "io/runtime/loop.h"
+#include "io/loop/loop.h"
 
 namespace cellar::bench {
 

@@ -14,7 +14,7 @@
 #include "bench/embedded/dataset.h"
 #include "bench/embedded/stages.h"
 #include "bench/embedded/tally.h"
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::bench {
 

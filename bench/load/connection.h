@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "bench/load/generator.h"
-#include "io/runtime/async.h"
-#include "io/runtime/loop.h"
-#include "io/runtime/transport.h"
+#include "io/loop/async.h"
+#include "io/loop/loop.h"
+#include "io/net/transport.h"
 
 namespace cellar::bench {
 

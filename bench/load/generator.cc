@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "bench/load/connection.h"
-#include "io/runtime/shard_loop.h"
-#include "io/runtime/tcp_transport.h"
-#include "net/client/dialler.h"
+#include "io/loop/shard_loop.h"
+#include "io/net/tcp_transport.h"
+#include "net/client/connections/dialler.h"
 
 namespace cellar::bench {
 namespace {

@@ -15,7 +15,7 @@
 #include "bench/load/workload.h"
 #include "io/base/metrics.h"
 #include "io/base/result.h"
-#include "net/client/options.h"
+#include "net/client/api/options.h"
 
 namespace cellar::bench {
 

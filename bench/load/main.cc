@@ -7,9 +7,9 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/load/report.h"
-#include "net/client/dialler.h"
+#include "net/client/connections/dialler.h"
+#include "net/client/connections/tablet_map.h"
 #include "net/client/sync_client.h"
-#include "net/client/tablet_map.h"
 
 namespace {
 

@@ -25,10 +25,10 @@
 #include "bench/embedded/tally.h"
 #include "bench/series/table_blocks.h"
 #include "engine/read/scan.h"
-#include "engine/shard_figures.h"
+#include "engine/shard/shard_figures.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::bench {
 namespace {
@@ -190,7 +190,7 @@ class Program {
     bed_options_.directory = options_.directory;
     bed_options_.shards = 1;
     bed_options_.rule = RetentionRule::max_age_us(kDayUs);
-    bed_options_.compaction = options_.compaction == "levelled"      ? Compaction::levelled
+    bed_options_.compaction = options_.compaction == "tiered"        ? Compaction::tiered
                               : options_.compaction == "time-window" ? Compaction::time_window
                                                                      : Compaction::automatic;
     bed_options_.clock = &clock_;
@@ -260,7 +260,7 @@ class Program {
       out_["write_amplification"] = (flushed_ + static_cast<double>(f.compacted_bytes)) / flushed_;
       auto all = co_await bed_->node().tablet_figures(shard.id(), TableId{});
       CHECK(all.has_value(), "{}", all.error().to_string());
-      constexpr const char* kNames[] = {"automatic", "levelled", "time-window"};
+      constexpr const char* kNames[] = {"automatic", "tiered", "time-window"};
       out_["at_work"] = kNames[static_cast<size_t>(all->front().compaction)];
       out_["runs"] = all->front().runs;
     });
@@ -406,7 +406,7 @@ int main(int argc, char** argv) {
   app.add_option("--day", options.day_seconds, "real seconds that a day takes at least; 0: none")
       ->check(CLI::Range(0.0, 86400.0));
   app.add_option("--compaction", options.compaction, "of the table")
-      ->check(CLI::IsMember({"automatic", "levelled", "time-window"}));
+      ->check(CLI::IsMember({"automatic", "tiered", "time-window"}));
   CLI11_PARSE(app, argc, argv);
   cellar::set_log_level(cellar::LogLevel::error);  // a clock that jumps looks like a stall
   std::filesystem::remove_all(options.directory);

@@ -32,7 +32,7 @@ struct Node {
     return {kind, terabytes * 1e12 / cores, ingest_mbs * 1e6 / cores, age_s};
   }
   // Memtables take half of a shard's memory at most, and the largest is flushed when they do; under
-  // even load that one is about twice the mean (engine/maintenance.h).
+  // even load that one is about twice the mean (engine/shard/maintenance.h).
   Policy policy() const {
     Policy p;
     p.tablet_bytes = tablet_gib * (1 << 30);
@@ -110,7 +110,7 @@ void ages(const Node& node) {
 void windows(const Node& node) {
   for (const bool by_windows : {false, true}) {
     head(by_windows ? "Cells that live 1 d, an hour and 0.1: by windows; flushes of 1 to 64 MiB"
-                    : "Cells that live 1 d, an hour and 0.1: levelled; flushes of 1 to 64 MiB");
+                    : "Cells that live 1 d, an hour and 0.1: tiered; flushes of 1 to 64 MiB");
     for (const double mib : {1, 2, 4, 8, 16, 32, 64}) {
       Policy p = node.policy();
       p.flush_bytes = mib * (1 << 20);

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/compaction/reclaim_queue.h"
 #include "engine/compaction/time_windows.h"
+#include "engine/gc/reclaim_queue.h"
 
 namespace cellar::simulate {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kUs = 1e6;
 // As the engine does: a tenth of a lead for what was not foreseen, and three quarters of
-// reclaim_within at most (engine/reclaim_plan.h, reclaim_attempt.h).
+// reclaim_within at most (engine/gc/reclaim_plan.h, reclaim_state.h).
 constexpr double kSafety = 1.1;
 constexpr double kMostLead = 0.75;
 
@@ -203,7 +203,7 @@ double ShardModel::deadline_of(Tablet& tablet) const {
   return tablet.deadline_s = to_s;
 }
 
-// As engine/reclaim_plan.h.
+// As engine/gc/reclaim_plan.h.
 void ShardModel::plan_reclaim() {
   next_reclaim_s_ = kNever;
   if (policy_.reclaim_share <= 0) return;

@@ -1,5 +1,6 @@
-// Balancer: the loop that keeps a node's tablets in shape. On shard 0: it looks at every tablet,
-// asks decide.h what to change, has the node change it, and looks again; one change at a time.
+// Balancer: splits, merges and moves tablets of a node automatically. On shard 0: it takes the
+// figures of every tablet, calls decide.h, has the node carry out the change, and starts again; one
+// change at a time.
 //
 //   Balancer balancer(runtime, node, shards, options);
 //   balancer.start();
@@ -10,17 +11,17 @@
 #include "engine/balance/load_book.h"
 #include "engine/balance/options.h"
 #include "engine/node.h"
-#include "io/runtime/event.h"
-#include "io/runtime/runtime.h"
+#include "io/loop/event.h"
+#include "io/loop/runtime.h"
 
 namespace cellar::engine {
 
 class Balancer {
  public:
-  // Changes that follow from one look at the rates; more wait for the next.
+  // Changes per measurement of the rates; further ones wait for the next.
   static constexpr int kChangesPerRound = 16;
-  // The time between two looks grows by this for each tablet: a look costs the shards a microsecond
-  // or so for each, and must not be felt.
+  // The interval grows by this per tablet, because a look costs the shards about a microsecond for
+  // each.
   static constexpr int64_t kLookUsPerTablet = 500;
 
   struct Counters {
@@ -30,10 +31,10 @@ class Balancer {
     uint64_t refused = 0;  // by the node
   };
 
-  // All outlive it. REQUIRES: on shard 0, whose runtime this is.
+  // All arguments must outlive it. REQUIRES: on shard 0, with its runtime.
   Balancer(Runtime runtime, Node& node, uint32_t shards, const BalanceOptions& options);
 
-  void start();  // does nothing when it is switched off
+  void start();  // no effect if disabled
   Async<void> stop();
   const Counters& counters() const { return counters_; }
 
@@ -55,7 +56,7 @@ class Balancer {
   bool stopping_ = false;
   bool can_look_ = true;  // the last look succeeded; a failure is logged once
   Timer timer_;
-  Notify woken_;
+  ConditionVariable woken_;
   Event ended_;
 };
 

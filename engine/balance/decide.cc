@@ -10,12 +10,12 @@ namespace {
 
 using Kind = Reshape::Kind;
 
-// Of the difference between two shards, what a moved tablet may carry: less changes little, more
-// turns the difference around.
+// The load of a moved tablet as a share of the difference between two shards: less has little
+// effect, more would reverse the difference.
 constexpr double kLeastOfGap = 0.1;
 constexpr double kMostOfGap = 0.9;
 constexpr size_t kLeastSamples = 8;
-constexpr size_t kSampleShare = 10;  // a tenth on either side
+constexpr size_t kSampleShare = 10;  // a tenth on both sides
 
 Reshape split_at(const TabletLoad& one, std::string row, const char* why) {
   return {Kind::split, one.tablet.id, TabletId{}, std::move(row), ShardId{}, why};
@@ -37,8 +37,8 @@ std::optional<Reshape> split_by_size(const BalanceView& view, const BalanceOptio
   return split_at(*largest, {}, "size");
 }
 
-// The heaviest tablet of a table that has too few. Where one row is nearly all of its load, its
-// bytes decide, if those are many.
+// Splits the heaviest tablet of a table with too few tablets. If one row is nearly all of its load,
+// its bytes decide, if they are many.
 std::optional<Reshape> split_early(const TableView& table, const BalanceOptions& options) {
   const bool by_load = table.is_loaded(options);
   const TabletLoad* heaviest = nullptr;
@@ -56,7 +56,7 @@ std::optional<Reshape> split_early(const TableView& table, const BalanceOptions&
   return split_at(*heaviest, {}, "early");
 }
 
-// From the shard with the most tablets of the table to one with none.
+// Moves from the shard with most tablets of the table to one without any.
 std::optional<Reshape> spread(const TableView& table, const ShardSums& sums) {
   std::optional<ShardId> from;
   std::optional<ShardId> to;
@@ -130,7 +130,7 @@ bool is_spent(const TabletLoad& one, const BalanceOptions& options) {
   return one.has_held_data && one.empty() && !one.refused && one.idle_us >= options.merge_idle_us;
 }
 
-// With the neighbour on the same shard, or else the one before it.
+// Merges with the neighbour on the same shard, otherwise with the previous one.
 std::optional<Reshape> merge_spent(const TableView& table, uint32_t shards,
                                    const BalanceOptions& options) {
   if (table.wants_spread(options) && table.tablets.size() <= shards) return std::nullopt;
@@ -165,7 +165,7 @@ std::optional<std::string> load_median(const TabletLoad& tablet) {
   if (rows.size() < kLeastSamples) return std::nullopt;
   std::sort(rows.begin(), rows.end());
   const auto middle = rows.begin() + static_cast<ptrdiff_t>(rows.size() / 2);
-  // Either the middle row begins the right part, or the next greater one does.
+  // The right part starts with the middle row or with the next greater one.
   const auto first = std::lower_bound(rows.begin(), rows.end(), *middle);
   const auto next = std::upper_bound(middle, rows.end(), *middle);
   const bool first_is_nearer = middle - first <= next - middle;

@@ -14,11 +14,11 @@ constexpr int64_t kMinuteUs = 60'000'000;
 void LoadBook::measure_one(Entry& entry, const TabletFigures& figures, bool is_new,
                            int64_t now_us) const {
   const uint64_t requests = figures.reads + figures.writes;
-  // A tablet that was opened anew, on this shard or another, counts from nothing.
+  // A reopened tablet, on this shard or another, counts from zero.
   const uint64_t before = requests < entry.requests ? 0 : entry.requests;
   entry.requests = requests;
   if (requests > before) entry.asked_us = now_us;
-  if (measured_us_ == 0) return;  // nobody knows since when these requests came
+  if (measured_us_ == 0) return;  // the start of these requests' period is unknown
   const double seconds = static_cast<double>(now_us - measured_us_) / 1e6;
   const double rate = static_cast<double>(requests - before) / seconds;
   entry.load = is_new ? rate : kNewest * rate + (1 - kNewest) * entry.load;
@@ -58,7 +58,7 @@ BalanceView LoadBook::look(std::vector<TabletFigures> figures, int64_t now_us, b
   return view;
 }
 
-// The rates that led to a change are out of date with it: what is decided by load waits for others.
+// A change invalidates the rates that led to it: decisions by load wait for new ones.
 void LoadBook::changed(int64_t now_us) {
   changes_us_.push_back(now_us);
   imbalanced_ = false;

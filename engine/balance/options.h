@@ -1,4 +1,4 @@
-// What an operator may set about splitting, merging and moving tablets.
+// Options of automatic splits, merges and moves of tablets.
 #pragma once
 
 #include <cstdint>
@@ -6,20 +6,20 @@
 namespace cellar::engine {
 
 struct BalanceOptions {
-  // Off: tablets change only when an operator says so.
+  // Off: tablets change only on an operator's request.
   bool enabled = true;
-  // How often the shards are looked at. 10 ms to 1 h; longer by itself where tablets are many.
+  // Interval of the balancer. 10 ms to 1 h; grows with the number of tablets.
   int64_t interval_us = 1'000'000;
-  // A tablet that holds this is split. 1 MiB to 1 TiB.
+  // Size at which a tablet is split. 1 MiB to 1 TiB.
   uint64_t split_bytes = 1u << 30;
-  // A table with fewer tablets than there are shards is split once it holds this, or is asked so
-  // many requests a second. 64 KiB to 1 TiB; 1 to 1,000,000,000.
+  // Size and requests per second at which a table with fewer tablets than shards is split. 64 KiB
+  // to 1 TiB; 1 to 1,000,000,000.
   uint64_t early_split_bytes = 32u << 20;
   uint32_t early_split_load = 2000;
-  // A tablet whose data is all gone, and which nobody has asked for this long, is merged with a
-  // neighbour. 1 s to 365 d.
+  // A tablet without data and without requests for this long is merged with a neighbour. 1 s to 365
+  // d.
   int64_t merge_idle_us = 600'000'000;
-  // Splits, merges and moves together. 1 to 6000.
+  // Splits, merges and moves in total. 1 to 6000.
   uint32_t per_minute = 120;
 };
 

@@ -1,4 +1,4 @@
-// A table's tablets as the rules look at them: the sums over the table, and where its tablets lie.
+// The tablets of one table for the rules: sums over the table, and the shards of its tablets.
 #pragma once
 
 #include <span>
@@ -10,19 +10,19 @@
 namespace cellar::engine {
 
 struct TableView {
-  std::span<const TabletLoad> tablets;  // by start
+  std::span<const TabletLoad> tablets;  // sorted by start
   uint64_t bytes = 0;
   double load = 0;
 
   uint32_t on(ShardId shard) const;
   bool is_loaded(const BalanceOptions& options) const { return load >= options.early_split_load; }
-  // It is large or busy enough to be served by every shard.
+  // Large or busy enough to be served by every shard.
   bool wants_spread(const BalanceOptions& options) const {
     return bytes >= options.early_split_bytes || is_loaded(options);
   }
 };
 
-// In the view's order; they refer to it.
+// In the view's order; they refer to the view.
 std::vector<TableView> tables_of(const BalanceView& view);
 
 // Sums by shard.

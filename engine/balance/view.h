@@ -1,32 +1,32 @@
-// BalanceView: all that is known when it is decided how tablets should lie. Plain values, so that a
-// decision can be tested without a node.
+// BalanceView: the input of a balancing decision. Plain values, so that decisions can be tested
+// without a node.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "engine/table_map.h"
+#include "engine/catalog/table_map.h"
 
 namespace cellar::engine {
 
 struct TabletLoad {
   TabletDescriptor tablet;
   uint64_t bytes = 0;
-  double load = 0;        // requests a second, smoothed
-  int64_t idle_us = 0;    // since the last request that was seen
-  bool settling = false;  // it was moved a short while ago: no move
-  bool refused = false;   // a change was refused a short while ago: nothing
+  double load = 0;        // requests per second, smoothed
+  int64_t idle_us = 0;    // since the last request seen
+  bool settling = false;  // moved recently: must not move
+  bool refused = false;   // a change was refused recently: no change
   bool has_held_data = false;
-  std::vector<std::string> sampled_rows;  // rows lately asked for; a row may come several times
+  std::vector<std::string> sampled_rows;  // rows recently requested; may repeat
 
   bool empty() const { return bytes == 0; }
 };
 
 struct BalanceView {
   uint32_t shards = 1;
-  std::vector<TabletLoad> tablets;  // by table, then start
-  // For how long the load of the shards has been out of balance without a break (is_imbalanced).
+  std::vector<TabletLoad> tablets;  // sorted by table, then start
+  // How long the load of the shards has been continuously out of balance (is_imbalanced).
   int64_t imbalanced_us = 0;
   uint32_t changes_left = 0;  // of BalanceOptions::per_minute
 };
@@ -34,10 +34,10 @@ struct BalanceView {
 struct Reshape {
   enum class Kind : uint8_t { split, merge, move };
   Kind kind = Kind::move;
-  TabletId tablet;       // of a merge the left one
-  TabletId right;        // merge
-  std::string row;       // split: where; empty: the engine chooses
-  ShardId to;            // move
+  TabletId tablet;       // of a merge: the left one
+  TabletId right;        // of a merge
+  std::string row;       // of a split; empty: the engine chooses
+  ShardId to;            // of a move
   const char* why = "";  // for the log
 };
 

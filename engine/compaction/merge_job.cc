@@ -10,10 +10,10 @@
 namespace cellar::engine {
 namespace {
 
-// What an entry of this many value bytes costs more than one without.
+// An entry costs one more per this many value bytes.
 constexpr size_t kValueBytesPerEntry = 512;
 
-// Of deletes of the same rows the newest does what all do.
+// Of deletes of the same rows the newest is sufficient.
 void drop_repeated(std::vector<StampedRange>& ranges) {
   std::sort(ranges.begin(), ranges.end(), [](const StampedRange& a, const StampedRange& b) {
     return std::tie(a.start, a.end, b.stamp) < std::tie(b.start, b.end, a.stamp);
@@ -36,8 +36,8 @@ MergeJob::MergeJob(BlobStore& store, BlobIds& ids, MergePlan plan)
   judge_.want_deaths(cut_off_.exact());
   if (plan_.background != nullptr) work_.emplace(*plan_.background, plan_.kind, plan_.least_share);
   for (auto& input : plan_.inputs) merge_.add(std::move(input));
-  // The deletes of a run's other tables are not among the inputs, and where versions count they
-  // decide which versions are dead.
+  // The deletes of a run's other tables are not among the inputs, and if versions count they decide
+  // which versions are dead.
   CHECK(!plan_.part_of_run || !cut_off_.retention().any_counts(),
         "a table of tablet {} is merged without its run, whose versions count", plan_.tablet);
   if (!cut_off_.retention().any_counts()) drop_repeated(plan_.range_deletes);
@@ -54,7 +54,7 @@ Async<Result<std::vector<TableMeta>>> MergeJob::run() {
   co_return std::move(outputs_);
 }
 
-// Those that the outputs need not keep.
+// Drops the range deletes that the outputs do not need.
 void MergeJob::drop_range_deletes() {
   if (plan_.part_of_run) return;
   std::erase_if(plan_.range_deletes, [this](const StampedRange& range) {
@@ -92,7 +92,7 @@ Async<Result<void>> MergeJob::merge() {
   co_return Result<void>();
 }
 
-// A rest, if one is due, and then the next slice.
+// Pauses if one is due, then starts the next slice.
 Async<void> MergeJob::next_slice() {
   end_slice();
   if (plan_.pace != nullptr) {
@@ -128,7 +128,8 @@ bool MergeJob::slice_over() {
   return slice_left_ <= 0 || (work_ && work_->over());
 }
 
-// Takes entries until the slice is used, the merge cannot go on, or the writer needs something.
+// Processes entries until the slice is used up, the merge cannot continue, or the writer needs
+// something.
 Result<Step> MergeJob::merge_slice(Step step) {
   while (step == Step::ready && !slice_over()) {
     const Bytes key = merge_.key();
@@ -145,9 +146,9 @@ Result<Step> MergeJob::merge_slice(Step step) {
     }
     if (keep_) {
       if (cut_ || writer_ == nullptr || writer_->wants_flush()) return step;
-      writer_->add(key, husk_ ? Bytes(husk_value_) : merge_.value());
+      writer_->add(key, tombstone_ ? Bytes(tombstone_value_) : merge_.value());
       ++stats_.entries_out;
-      stats_.husks_out += husk_;
+      stats_.tombstones_out += tombstone_;
     }
     slice_left_ -= 1 + static_cast<int64_t>(merge_.value().size() / kValueBytesPerEntry);
     judged_ = false;
@@ -156,27 +157,27 @@ Result<Step> MergeJob::merge_slice(Step step) {
   return step;
 }
 
-// Does the entry go into the output, and as what?
+// Decides whether the entry is written, and in what form.
 Result<bool> MergeJob::keep(Bytes key) {
-  const Fate fate = judge_.judge(key, merge_.value());
-  husk_ = false;
+  const CellState fate = judge_.judge(key, merge_.value());
+  tombstone_ = false;
   switch (fate) {
-    case Fate::marker:
-    case Fate::redundant:
-      return cut_off_.keeps_delete(judge_.stamp(), fate == Fate::redundant);
-    case Fate::token:
+    case CellState::marker:
+    case CellState::redundant:
+      return cut_off_.keeps_delete(judge_.stamp(), fate == CellState::redundant);
+    case CellState::token:
       return cut_off_.keeps_token(judge_.token_until_us());
-    case Fate::orphaned:
+    case CellState::orphaned:
       return false;
-    case Fate::unseen:
+    case CellState::unseen:
       UNREACHABLE("a merge reads at the last stamp");
-    case Fate::malformed:
+    case CellState::malformed:
       return fail(Errc::data_loss, "entry '{}' is malformed", escape_bytes(key));
     default:
       break;
   }
   const CellValue& value = judge_.value();
-  MergeCut::Verdict verdict;
+  DropPolicy::Verdict verdict;
   if (judge_.counts()) {
     const bool clean = judge_.clean();
     verdict = cut_off_.counted_cell(judge_.family_retention(), fate, clean,
@@ -184,15 +185,15 @@ Result<bool> MergeJob::keep(Bytes key) {
   } else {
     verdict = cut_off_.single_cell(fate, judge_.timestamp_us(), value.expire_at_us != kNoExpiry);
   }
-  husk_ = verdict == MergeCut::Verdict::husk;
-  if (husk_) {
-    husk_value_.clear();
-    append_husk(husk_value_, value.expire_at_us);
+  tombstone_ = verdict == DropPolicy::Verdict::tombstone;
+  if (tombstone_) {
+    tombstone_value_.clear();
+    append_tombstone(tombstone_value_, value.expire_at_us);
   }
-  return verdict != MergeCut::Verdict::drop;
+  return verdict != DropPolicy::Verdict::drop;
 }
 
-// Gives the writer what it waits for, so that the next slice goes on.
+// Does what the writer waits for, so that the next slice can continue.
 Async<Result<void>> MergeJob::settle_writer() {
   if (cut_ && judged_ && keep_) {
     CO_TRY_VOID(co_await close_writer());
@@ -229,8 +230,8 @@ Async<Result<void>> MergeJob::close_writer() {
   co_return Result<void>();
 }
 
-// Leaves nothing behind. What cannot be removed now is found by the owner as a blob that no
-// manifest names.
+// Removes all outputs. A blob that cannot be removed now is later found as one that no manifest
+// names.
 Async<void> MergeJob::undo() {
   if (writer_ != nullptr) {
     Result<void> abandoned = co_await writer_->abandon();

@@ -1,23 +1,21 @@
-// MergeJob: a flush or a compaction. Merges the inputs, leaves out what is dead, writes tables.
+// MergeJob: a flush or a compaction. Merges the inputs, drops what is dead, and writes tables.
 //
-// What is dead is decided by FateJudge, as in a read, and what follows from that by MergeCut
-// (engine/retention/merge_cut.h): so an answer cannot depend on whether the job has run. Kept
-// entries are copied byte for byte, husks excepted. Left out are
-//   - cells that are dead by what the inputs hold and that nothing outside them needs any more. Of
-//   a
-//     cell that something may need, its husk stays: key and expiry without the value;
-//   - delete markers that a newer marker of the inputs covers wholly, and at the bottom all delete
-//     markers and row-range deletes: nothing older is left to cover, and what is newer they do not
-//     cover. Where some family counts versions, only those behind the cut. A merge of part of a
-//     run keeps all its range deletes: they cover rows of the run's other tables.
-//   - tokens that count no more.
+// CellJudge decides what is dead, as in a read, and DropPolicy what follows from that
+// (engine/retention/drop_policy.h), so an answer cannot depend on whether the job has run. Kept
+// entries are copied byte for byte, except tombstones. Dropped are
+//   - cells that are dead according to the inputs and not needed by anything outside them. A cell
+//     that may be needed leaves its tombstone: key and expiry without the value;
+//   - delete markers that a newer marker of the inputs covers completely, and at the bottom all
+//     delete markers and row-range deletes: nothing older is left to cover, and they do not cover
+//     newer data. If some family counts versions, only those at the bottom at or before the cut. A
+//     merge of part of a run keeps all its range deletes: they cover rows of its other tables;
+//   - tokens that no longer count.
 //
-// It runs on its shard's loop in slices that the shard's Background grants and that end by the
-// clock (io/runtime/background.h), the tails of its tables included; what it holds in memory is one
-// block an input, the blocks being written (TableWriter::kFlushBytes) and the write-behind of the
-// blob writer. An entry is never cut, so a slice with a cell of 10 MiB takes what that takes. It
-// ends with all outputs sealed, or with none: on failure or cancel() every output is abandoned or
-// removed.
+// It runs on its shard's loop in slices granted by the shard's Background, which end by the clock
+// (io/loop/background.h), including the tails of its tables. Memory: one block per input, the
+// blocks being written (TableWriter::kFlushBytes) and the write-behind of the blob writer. An entry
+// is never split, so a slice with a cell of 10 MiB takes as long as that needs. The job ends with
+// all outputs sealed, or with none: on failure or cancel() every output is abandoned or removed.
 #pragma once
 
 #include <cstdint>
@@ -28,36 +26,36 @@
 
 #include "engine/compaction/plan.h"
 #include "engine/iter/merging_iterator.h"
-#include "engine/read/fate.h"
+#include "engine/read/cell_judge.h"
 #include "engine/sstable/table_writer.h"
 #include "engine/store/blob_store.h"
 #include "io/base/result.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 
-// Entries of a slice at most, whatever the clock says. Large values count as several.
+// Maximum entries of a slice, whatever the clock says. Large values count as several.
 inline constexpr uint32_t kSliceEntries = 1024;
-// The clock is looked at every so many: some microseconds.
+// Entries between two checks of the clock: some microseconds.
 inline constexpr int64_t kEntriesPerClockLook = 16;
 
 struct MergeStats {
   uint64_t entries_in = 0;
   uint64_t entries_out = 0;
-  uint64_t husks_out = 0;  // of them
-  uint64_t bytes_out = 0;  // of finished tables
+  uint64_t tombstones_out = 0;  // of these
+  uint64_t bytes_out = 0;       // of finished tables
 };
 
 class MergeJob {
  public:
-  // Both outlive the job.
+  // `store` and `ids` must outlive the job.
   MergeJob(BlobStore& store, BlobIds& ids, MergePlan plan);
   MergeJob(const MergeJob&) = delete;
   MergeJob& operator=(const MergeJob&) = delete;
 
-  // Once. The outputs in key order; none when nothing is left. CANCELLED after cancel().
+  // Call once. Returns the outputs in key order, possibly none. CANCELLED after cancel().
   Async<Result<std::vector<TableMeta>>> run();
-  // run() ends soon, with CANCELLED, unless it had all but ended.
+  // run() ends soon with CANCELLED, unless it was about to end.
   void cancel() {
     cancelled_ = true;
     if (plan_.pace != nullptr) plan_.pace->wake();
@@ -69,7 +67,7 @@ class MergeJob {
   Async<Result<void>> merge();
   Async<void> next_slice();
   void end_slice();
-  double done() const;  // 0 to 1, about
+  double done() const;  // approximate, 0 to 1
   bool slice_over();
   Result<Step> merge_slice(Step step);
   Result<bool> keep(Bytes key);
@@ -81,23 +79,23 @@ class MergeJob {
   BlobStore& store_;
   BlobIds& ids_;
   MergePlan plan_;
-  const MergeCut cut_off_;
+  const DropPolicy cut_off_;
   MergingIterator merge_;
   RangeDeletes range_deletes_;
-  FateJudge judge_;
+  CellJudge judge_;
   std::unique_ptr<TableWriter> writer_;
   std::vector<TableMeta> outputs_;
   MergeStats stats_;
-  std::optional<Background::Work> work_;  // where the plan has a background
-  int64_t slice_left_ = 0;                // entries,
-  int64_t look_at_ = 0;                   // and at how many of them the clock is looked at
+  std::optional<Background::Work> work_;  // if the plan has a background
+  int64_t slice_left_ = 0;                // in entries
+  int64_t look_at_ = 0;                   // value of slice_left_ at which the clock is checked
   bool cancelled_ = false;
-  // The entry at hand.
+  // State of the current entry.
   bool judged_ = false;
-  bool keep_ = false;  // if judged
-  bool cut_ = false;   // its row begins a new output
-  bool husk_ = false;  // if kept: what is kept of it
-  std::string husk_value_;
+  bool keep_ = false;       // if judged
+  bool cut_ = false;        // its row starts a new output
+  bool tombstone_ = false;  // if kept: written as a tombstone
+  std::string tombstone_value_;
 };
 
 }  // namespace cellar::engine

@@ -14,7 +14,7 @@ void Pace::begin(const PaceTask& task) {
   steer(0);
 }
 
-void Pace::hurry() {
+void Pace::boost() {
   task_.share = share_ = 1;
   owed_us_ = 0;
   wake();
@@ -23,7 +23,7 @@ void Pace::hurry() {
 void Pace::finish_at_once() {
   task_.write_rate = 0;
   owed_for_bytes_us_ = 0;
-  hurry();
+  boost();
 }
 
 void Pace::progress(double done, uint64_t written) {
@@ -75,7 +75,7 @@ void Pace::learn(int64_t worked_us, uint64_t bytes) {
   us_per_byte_ = us_per_byte_ == 0 ? per_byte : (us_per_byte_ + per_byte) / 2;
 }
 
-// What has passed since the last call.
+// The time since the last call.
 int64_t Pace::pass() {
   const int64_t passed_us = std::max<int64_t>(timers_.now_us() - since_us_, 0);
   total_us_ += passed_us;

@@ -1,86 +1,86 @@
-// Pace: how much of the time a merge works, so that it ends when it has to and writes no more than
-// it may: between two slices it rests as long as that asks for. One shard.
+// Pace: the share of the time in which a merge works, so that it ends when it has to and does not
+// exceed its write rate: it pauses between slices as necessary. One shard.
 //
-// Two bounds. The share of the time is what a job takes while nothing is urgent; it rises as far as
-// is needed for the job to end by `end_by_us`, from what is left to do and how fast it went so far,
-// and falls again when the job is ahead. The bytes are a ceiling that nothing lifts but the end of
-// the shard: on average no more than `write_rate` is written.
+// There are two limits. The share of the time applies while the job is not urgent; it rises as far
+// as necessary for the job to end by `end_by_us`, estimated from the remaining work and the speed
+// so far, and falls again when the job is ahead. The write rate is a ceiling that only the end of
+// the shard lifts: on average no more than `write_rate` is written.
 //
-// Rests are taken as soon as they add up to a timer's tick, so that bytes come evenly and not in
-// one burst. What a job waits for its slices, because others are served, counts as rest.
+// Pauses are taken as soon as they add up to a timer's tick, so that writes are even. Time spent
+// waiting for a slice counts as a pause.
 //
-//   share 0.25, slices of 250 us: 250 us of work, 750 us of rest, or of waiting for others
-//   half of the work is left, of which the first half took 2 s, and 3 s until the end: share 0.8
+//   share 0.25, slices of 250 us: 250 us of work, 750 us of pause or waiting
+//   half of the work is left, the first half took 2 s, and 3 s are left: share 0.8
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "io/runtime/async.h"
-#include "io/runtime/event.h"
-#include "io/runtime/timers.h"
+#include "io/loop/async.h"
+#include "io/loop/event.h"
+#include "io/loop/timers.h"
 
 namespace cellar::engine {
 
-// What a job is given. Times are the timers'.
+// The limits of a job. Times are the timers'.
 struct PaceTask {
-  double share = 1;               // of the time, at least: above 0, to 1 (no rests)
-  int64_t end_by_us = INT64_MAX;  // INT64_MAX: nothing is urgent
-  double bytes = 0;               // that it reads, about
-  double write_rate = 0;          // bytes a microsecond that it may write; 0: no bound
+  double share = 1;               // minimum share of the time: above 0, up to 1 (no pauses)
+  int64_t end_by_us = INT64_MAX;  // INT64_MAX: not urgent
+  double bytes = 0;               // approximate bytes read
+  double write_rate = 0;          // bytes per microsecond that it may write; 0: unlimited
 };
 
 class Pace {
  public:
   static constexpr int64_t kLeastRestUs = Timers::kTickUs;
-  // Of one slice no more is counted as work: what took longer was not the job.
+  // A slice counts as at most this much work; the rest was not the job.
   static constexpr int64_t kMostWorkUs = 50'000;
-  // A share that is less counts as this.
+  // Smaller shares count as this.
   static constexpr double kLeastShare = 0.001;
-  // The share is so much more than what would just suffice.
+  // Factor by which the share exceeds the necessary one.
   static constexpr double kHaste = 1.2;
-  // Of the job done before its own speed is believed rather than that of earlier ones.
+  // Part of the job after which its own speed replaces that of earlier jobs.
   static constexpr double kTelling = 0.1;
-  // Of the time in which less was written than might have been, so much counts for what follows.
+  // Time with a lower write rate gives at most this much credit for later.
   static constexpr double kMostCreditUs = 100'000;
-  // What a byte takes before any job has been seen: 100 MB/s.
+  // Time per byte before the first job: 100 MB/s.
   static constexpr double kFirstUsPerByte = 0.01;
 
   explicit Pace(Timers& timers)
       : timers_(timers),
         alarm_(timers, [](void* self) { static_cast<Pace*>(self)->wake(); }, this) {}
 
-  // Before a job.
+  // Call before a job.
   void begin(const PaceTask& task);
-  // Someone waits for the job under way: it rests no more than its bytes ask for.
-  void hurry();
-  // Nobody minds what is written any more.
+  // A caller waits for the current job: it pauses only for the write rate.
+  void boost();
+  // Like hurry(), and removes the write limit.
   void finish_at_once();
-  // Ends a rest: the job looks whether it is cancelled.
+  // Ends a pause, so that the job checks whether it is cancelled.
   void wake() { woken_.notify_all(); }
-  // So much of the job is done, 0 to 1, and so much was written by it.
+  // `done`: completed part of the job, 0 to 1; `written`: bytes written by it.
   void progress(double done, uint64_t written);
-  // Between two slices: rests if it is time to, once. It may be woken early.
+  // Call between two slices: pauses once if a pause is due. wake() ends it early.
   Async<void> rest();
   bool owes_rest() const { return owed() >= kLeastRestUs; }
-  // A slice begins: the time since the last call was waiting for it.
+  // A slice starts: the time since the last call was spent waiting for it.
   void begin_slice();
-  // It took so long; the timers' time stood still meanwhile.
+  // Its length; the timers' time stood still meanwhile.
   void end_slice(int64_t took_us);
-  // After a job that read so many bytes: remembers how long that takes.
+  // After a job that read `bytes`: records its speed.
   void end(uint64_t bytes);
-  // The job is over, whatever became of it.
+  // The job has ended, successfully or not.
   void over() { running_ = false; }
-  // After a job that somebody else paced.
+  // Records the speed of a job paced elsewhere.
   void learn(int64_t worked_us, uint64_t bytes);
 
-  // The share that the job under way takes now; 0: there is none.
+  // The present share of the current job; 0: none.
   double share() const { return running_ ? share_ : 0; }
-  int64_t worked_us() const { return worked_us_; }  // of the job begun last
+  int64_t worked_us() const { return worked_us_; }  // of the last job started
   int64_t rested_us() const { return rested_us_; }
-  int64_t total_us() const { return total_us_; }  // of all jobs: worked, waited and rested
+  int64_t total_us() const { return total_us_; }  // of all jobs: work, waiting and pauses
   bool has_learned() const { return us_per_byte_ > 0; }
-  // What a byte read takes without rests and without waiting.
+  // Time per byte read, without pauses and waiting.
   double us_per_byte() const { return has_learned() ? us_per_byte_ : kFirstUsPerByte; }
 
  private:
@@ -96,7 +96,7 @@ class Pace {
 
   Timers& timers_;
   Timer alarm_;
-  Notify woken_;
+  ConditionVariable woken_;
   PaceTask task_;
   bool running_ = false;
   double share_ = 1;

@@ -1,5 +1,5 @@
-// MergePlan: everything a flush or a compaction needs to know, fixed before it begins. The job
-// touches no tablet state, so it may run beside anything; the owner installs what it answers.
+// MergePlan: everything a flush or a compaction needs, fixed before it starts. The job touches no
+// tablet state, so it may run concurrently with anything; the owner installs its result.
 #pragma once
 
 #include <cstdint>
@@ -13,50 +13,50 @@
 #include "engine/iter/range_delete.h"
 #include "engine/model/schema.h"
 #include "engine/model/types.h"
-#include "engine/retention/merge_cut.h"
+#include "engine/retention/drop_policy.h"
 #include "io/base/io_class.h"
 #include "io/base/result.h"
-#include "io/runtime/background.h"
+#include "io/loop/background.h"
 
 namespace cellar::engine {
 
 struct MergePlan {
-  // What goes in, newest first; what they read outlives the job. REQUIRES: neighbours in age, and
-  // every commit in them visible to every reader that may come to see the output.
+  // Inputs, newest first; their sources outlive the job. REQUIRES: neighbours in age, and every
+  // commit in them visible to every reader that may see the output.
   std::vector<std::unique_ptr<EntryIterator>> inputs;
   std::vector<StampedRange> range_deletes;  // of all inputs
   // The inputs are some of the tables of one run. A range delete is kept by one table of its run
   // and covers the rows of all of them, so every range delete of the inputs stays.
   bool part_of_run = false;
 
-  // One reading of each, for the whole job.
+  // Read once, for the whole job.
   TableSchema schema;
-  MergeFacts facts;            // facts.bottom: nothing older than the inputs exists
-  CommitStamp tablet_settled;  // of everything in the tablet; TableMeta::settled says what that is
+  MergeFacts facts;            // facts.bottom: there is nothing older than the inputs
+  CommitStamp tablet_settled;  // of everything in the tablet; see TableMeta::settled
   CommitStamp inputs_settled;  // of all inputs
 
-  // What comes out.
+  // Outputs.
   TabletId tablet;
   std::string tablet_start;
   std::string tablet_end;
   uint64_t run = 0;                     // TableMeta::run of every output
-  uint64_t table_bytes = 256ull << 20;  // an output is closed at the first row boundary past this
-  std::optional<Compression> compression;  // absent: as the schema says
+  uint64_t table_bytes = 256ull << 20;  // an output ends at the first row boundary after this size
+  std::optional<Compression> compression;  // absent: from the schema
   size_t part_bytes = 0;                   // TableWriterOptions::part_bytes
   IoClass io_class = IoClass::compaction;
-  Pace* pace = nullptr;  // rests between slices; outlives the job. None: it never rests
-  uint64_t entries = 0;  // of all inputs, about: how far the job is, for the pace. 0: not known
-  // Who says when a slice may begin; outlives the job. None: every turn has one, of kSliceEntries.
+  Pace* pace = nullptr;  // pauses between slices; outlives the job. Null: no pauses
+  uint64_t entries = 0;  // approximate number in all inputs, for the progress. 0: unknown
+  // Grants slices; outlives the job. Null: every turn has a slice of kSliceEntries.
   Background* background = nullptr;
   BackgroundKind kind = BackgroundKind::merge;
-  double least_share = Background::kLeastShare;  // of the processor
+  double least_share = Background::kLeastShare;  // of the processor time
 };
 
-// Where outputs get their names.
+// Supplies the ids of outputs.
 class BlobIds {
  public:
   virtual ~BlobIds() = default;
-  // UNAVAILABLE, with a retry hint, while there is none.
+  // UNAVAILABLE with a retry hint while there is none.
   virtual Result<BlobId> next_blob_id() = 0;
 };
 

@@ -91,17 +91,17 @@ std::optional<double> late_share(std::span<const RunTimes> runs, int64_t age_us)
 Compaction choose_compaction(const TableSchema& schema, const std::optional<FatalAges>& ages,
                              std::optional<double> late, Compaction present) {
   const Compaction named = schema.options.compaction;
-  if (!ages || named == Compaction::levelled) return Compaction::levelled;
+  if (!ages || named == Compaction::tiered) return Compaction::tiered;
   if (named == Compaction::time_window) return named;
   const auto is_time = [](const FamilySchema& family) {
     return family.timestamps == TimestampMeaning::time;
   };
   const bool fits = std::all_of(schema.families.begin(), schema.families.end(), is_time) &&
                     ages->longest_us / kMostAgeSpread <= ages->shortest_us;
-  if (!fits) return Compaction::levelled;
-  if (!late) return present == Compaction::automatic ? Compaction::levelled : present;
-  const double most = present == Compaction::levelled ? kMostLate : kTooLate;
-  return *late <= most ? Compaction::time_window : Compaction::levelled;
+  if (!fits) return Compaction::tiered;
+  if (!late) return present == Compaction::automatic ? Compaction::tiered : present;
+  const double most = present == Compaction::tiered ? kMostLate : kTooLate;
+  return *late <= most ? Compaction::time_window : Compaction::tiered;
 }
 
 }  // namespace cellar::engine

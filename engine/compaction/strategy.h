@@ -1,23 +1,21 @@
-// Strategy: which of the two ways to merge is at work in a tablet: levelled (picker.h) or by
-// windows of time (time_windows.h). A pure function of what the table is told, of its rules and of
-// how its data has come so far.
+// Strategy: selects the way to merge a tablet's runs: tiered (picker.h) or by windows of time
+// (time_windows.h). A pure function of the table's options, its rules and the order in which its
+// data came.
 //
-// A table may name one. Automatic takes windows where both of these hold:
-//   - every family dies by age alone (a max_age, or one in a union at the top), timestamps are
-//   times,
-//     and the longest of these ages is at most kMostAgeSpread times the shortest: a run lives as
-//     long as the last of its cells;
-//   - data comes mostly in the order of its time: of the bytes on disk at most kMostLate are late.
-//     Late is a cell that is older, by more than 1/kLateParts of the age, than the middle of what
-//     had come before it; one with an expiry of its own counts as late, for it dies at its own
-//     time.
-// A tablet that works by windows goes back only when more than kTooLate are late, so it does not
-// change its mind with every flush; one that has not enough runs to tell stays as it is. Nothing is
-// remembered over a restart: what lies on disk tells it again, and the first look takes the laxer
-// bound, so that a restart does not set off a merge of everything.
+// A table may name one. Automatic selects windows if both conditions hold:
+//   - every family expires by age alone (a max_age, or one in a union at the top), timestamps are
+//     times, and the longest of these ages is at most kMostAgeSpread times the shortest: a run
+//     lives as long as the last of its cells;
+//   - data comes mostly in time order: of the bytes on disk at most kMostLate are late. A cell is
+//     late if it is older, by more than 1/kLateParts of the age, than the middle of what had come
+//     before it; one with its own expiry counts as late, because it dies at its own time.
+// A tablet that uses windows changes back only if more than kTooLate are late, so it does not
+// change with every flush; one with too few runs to decide does not change. Nothing is stored over
+// a restart: the decision is made again from the data on disk, and the first one uses the laxer
+// bound, so that a restart does not trigger a merge of everything.
 //
-// Windows that are named for a table in which some family never dies by age alone would have no
-// width: such a tablet is levelled.
+// If windows are named for a table with a family that never expires by age alone, they would have
+// no width: such a tablet is tiered.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +37,7 @@ inline constexpr int64_t kLateParts = 8;
 inline constexpr int64_t kMostAgeSpread = 4;
 inline constexpr size_t kLeastEvidence = 3;  // runs
 
-// The ages at which cells die whatever else; absent where some family has none.
+// The ages at which cells die in any case; absent if some family has none.
 struct FatalAges {
   int64_t shortest_us = 0;
   int64_t longest_us = 0;
@@ -49,12 +47,12 @@ std::optional<FatalAges> fatal_ages(const TableRetention& retention);
 // Timestamps of a run, from the profiles of its tables.
 class RunTimes {
  public:
-  // Of a table, or of the part of one, that takes so many bytes on disk.
+  // Adds a table, or part of one, with that many bytes on disk.
   void add(const CellProfile& profile, const TimeBounds& bounds, uint64_t bytes);
-  // Half of what has timestamps is older.
+  // Half of the bytes with timestamps are older.
   std::optional<int64_t> middle_us() const;
   double bytes() const { return bytes_; }
-  // With older timestamps, or of which none is known.
+  // Bytes with older or unknown timestamps.
   double bytes_before(int64_t us) const;
 
  private:
@@ -68,10 +66,10 @@ class RunTimes {
   double timeless_ = 0;
 };
 
-// The share of the bytes that came late, runs oldest first; absent while there are too few to tell.
+// The share of bytes that came late, runs oldest first; empty if there are too few to decide.
 std::optional<double> late_share(std::span<const RunTimes> runs, int64_t age_us);
 
-// What is at work: levelled or time_window. `present`: what was so far; automatic: nothing yet.
+// The strategy: tiered or time_window. `present`: the one used so far; automatic: none yet.
 Compaction choose_compaction(const TableSchema& schema, const std::optional<FatalAges>& ages,
                              std::optional<double> late, Compaction present);
 

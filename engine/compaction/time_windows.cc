@@ -24,7 +24,7 @@ class Best {
  public:
   Best(std::span<const TimedRun> runs, size_t most_removed)
       : runs_(runs), most_removed_(most_removed) {}
-  // All neighbours among [first, end).
+  // Considers all sequences of neighbours in [first, end).
   void offer(size_t first, size_t end, double weight) {
     for (size_t from = first; from + 1 < end; ++from) {
       auto bytes = static_cast<double>(runs_[from].bytes);
@@ -64,9 +64,9 @@ std::optional<RunWindow> pick_in_windows(std::span<const TimedRun> runs, int64_t
 
 }  // namespace
 
-size_t allowed_time_runs(uint64_t bytes, uint64_t least_run_bytes, size_t levelled, size_t width) {
+size_t allowed_time_runs(uint64_t bytes, uint64_t least_run_bytes, size_t tiered, size_t width) {
   const uint64_t worth = bytes / std::max<uint64_t>(least_run_bytes, 1);
-  const size_t most = std::min<uint64_t>(std::max<uint64_t>(worth, levelled), kMostTimeRuns);
+  const size_t most = std::min<uint64_t>(std::max<uint64_t>(worth, tiered), kMostTimeRuns);
   return std::min(most, std::max(width, kLeastRuns));
 }
 

@@ -1,5 +1,5 @@
-// A walk over an export file, frame by frame, that finds all damage. It holds no file: the caller
-// reads heads and payloads and hands them over in order.
+// Walks over an export file frame by frame and detects all damage. It does no I/O: the caller reads
+// heads and payloads and passes them in order.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace cellar::engine {
 
 class ExportCheck {
  public:
-  // The first kExportHeadBytes bytes. Errors as of check_export_head.
+  // `head` is the first kExportHeadBytes bytes. Errors as in check_export_head.
   Result<void> file_head(Bytes head);
-  // The next frame, which was complete. DATA_LOSS tells what is wrong, and nothing of this class
-  // has changed: the file is whole up to bytes().
+  // The next complete frame. DATA_LOSS describes the fault and leaves this object unchanged: the
+  // file is valid up to bytes().
   Result<FrameKind> frame(Bytes head, Bytes payload);
 
-  bool ended() const { return ended_; }  // the end was met; nothing may follow
+  bool ended() const { return ended_; }  // the end was reached; nothing may follow
   uint64_t bytes() const { return bytes_; }
   uint64_t frames() const { return frames_; }
   uint32_t chain() const { return chain_; }

@@ -1,5 +1,5 @@
-// Rows to the bytes of an export file. Deterministic: the same rows give the same bytes, also when
-// the writing was interrupted at a block's end and went on from there.
+// Encodes rows as an export file. Deterministic: the same rows give the same bytes, also if writing
+// was interrupted at the end of a block and resumed there.
 //
 //   ExportEncoder out;
 //   write(out.begin(description));
@@ -16,22 +16,22 @@ namespace cellar::engine {
 
 class ExportEncoder {
  public:
-  // File head and description, which is text (JSON) that this room does not look into.
+  // File head and description, which is JSON text, opaque here.
   std::string begin(Bytes description);
-  // Goes on behind frames that are there already, as ExportCheck knows them.
+  // Continues after existing frames, with the state of ExportCheck.
   void resume(uint32_t chain, const ExportCounts& counts);
 
-  // A row that was begun and not ended leaves nothing behind.
+  // Starts a row; an incomplete previous row is discarded.
   void begin_row(Bytes key);
   void add(const ExportCell& cell);
   void end_row();
 
   bool block_full() const { return rows_.size() >= kExportBlockBytes; }
-  // The open block as a frame; empty when there is no row in it.
+  // The open block as a frame; empty if it has no row.
   std::string take_block();
-  // What is left of the rows, and the end.
+  // The remaining rows and the end.
   std::string finish();
-  const ExportCounts& counts() const { return counts_; }  // of all rows that were ended
+  const ExportCounts& counts() const { return counts_; }  // of all completed rows
 
  private:
   std::string rows_;   // of the open block
@@ -41,7 +41,7 @@ class ExportEncoder {
   uint64_t row_value_bytes_ = 0;
   uint64_t block_rows_ = 0;
   uint64_t block_cells_ = 0;
-  std::string family_;  // of the cell before, in this row
+  std::string family_;  // of the previous cell in this row
   std::string qualifier_;
   ExportCounts counts_;
   uint32_t chain_ = 0;

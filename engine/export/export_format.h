@@ -1,6 +1,6 @@
 // The fixed parts of an export file (EXPORT_FORMAT.md): a file head, then frames. Each frame's
-// checksum goes on from the one before it, so a frame that is missing, doubled or of another file
-// is found as surely as a flipped bit.
+// checksum continues from the previous one, so missing, repeated or foreign frames are detected as
+// reliably as flipped bits.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ inline constexpr Bytes kExportMagic = "CELLREXP";
 inline constexpr uint32_t kExportVersion = 1;
 inline constexpr size_t kExportHeadBytes = 16;
 inline constexpr size_t kFrameHeadBytes = 12;
-// A row as read is at most 256 MiB; nothing is allocated from a length beyond this.
+// A row as read is at most 256 MiB; larger lengths are rejected before allocation.
 inline constexpr uint32_t kMaxFramePayloadBytes = 512u << 20;
-// A block of rows is closed once it holds so many bytes.
+// Size at which a block of rows is closed.
 inline constexpr size_t kExportBlockBytes = 1u << 20;
 
 enum class FrameKind : uint8_t { description = 1, rows = 2, end = 3 };
@@ -38,7 +38,7 @@ struct ExportCounts {
 };
 
 std::string encode_export_head();
-// The checksum that the first frame goes on from. INVALID_ARGUMENT: not an export file;
+// Returns the initial checksum for the first frame. INVALID_ARGUMENT: not an export file;
 // FAILED_PRECONDITION: of a newer format; DATA_LOSS: damaged.
 Result<uint32_t> check_export_head(Bytes head);
 
@@ -49,7 +49,7 @@ struct FrameHead {
 };
 // DATA_LOSS for a length past the bound. REQUIRES: kFrameHeadBytes bytes.
 Result<FrameHead> decode_frame_head(Bytes head);
-// `chain` is the checksum of the frame before, and becomes this one's.
+// `chain` is the checksum of the previous frame, and becomes this one's.
 std::string encode_frame(FrameKind kind, Bytes payload, uint32_t& chain);
 
 }  // namespace cellar::engine

@@ -11,24 +11,24 @@
 namespace cellar::engine {
 
 // Flags of a cell.
-inline constexpr uint8_t kSameFamily = 1;     // as the cell before it in the row; not repeated
-inline constexpr uint8_t kSameQualifier = 2;  // likewise
+inline constexpr uint8_t kSameFamily = 1;  // same as the previous cell's in the row; not repeated
+inline constexpr uint8_t kSameQualifier = 2;  // same as the previous cell's
 inline constexpr uint8_t kHasExpiry = 4;
 
 class RowReader {
  public:
-  // Views `payload`, which must outlive it.
+  // `payload` must outlive it.
   explicit RowReader(Bytes payload);
 
-  // To the next row; what is left of this one is skipped.
+  // Moves to the next row and skips the rest of this one.
   bool next_row();
   Bytes key() const { return key_; }
-  uint64_t cells() const { return cells_; }  // of this row
+  uint64_t cells() const { return cells_; }  // in this row
   bool next_cell(ExportCell& cell);
 
-  uint64_t rows() const { return block_rows_; }  // as the block says
+  uint64_t rows() const { return block_rows_; }  // according to the block
   uint64_t block_cells() const { return block_cells_; }
-  // After the last row: the bytes were rows from the first to the last, and as many as they say.
+  // After the last row: the bytes were valid rows, as many as announced.
   bool whole() const;
 
  private:

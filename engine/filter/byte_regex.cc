@@ -7,12 +7,12 @@
 namespace cellar::engine {
 namespace {
 
-// Every expression gets so much, and so much for each of its bytes: RE2 gives a quarter of its
-// memory to the program, where a byte of a pattern takes about 16 bytes.
+// The basic share of every expression, and the share per byte of it: RE2 gives a quarter of its
+// memory to the program, in which a byte of a pattern takes about 16 bytes.
 constexpr size_t kShareBytes = 10u << 10;
 constexpr size_t kSharePerByte = 128;
 constexpr size_t kMaxShareBytes = 2u << 20;
-// Of the least and greatest match that RE2 is asked for.
+// Length limit of the least and greatest match requested from RE2.
 constexpr int kRangeBytes = 64;
 
 re2::StringPiece piece(Bytes b) { return {b.data(), b.size()}; }
@@ -53,9 +53,10 @@ KeyRange ByteRegex::possible_rows() const {
   std::string least;
   std::string greatest;
   if (!regex_->PossibleMatchRange(&least, &greatest, kRangeBytes)) return {};
-  // Bytes of 0xff that are cut off have no successor, and then nothing bounds the rows.
+  // Truncated bytes of 0xff have no successor, and then the rows are unbounded.
   if (greatest.empty()) return {std::move(least), std::string()};
-  // `greatest` is included, and cut off it is already the successor of what was cut.
+  // `greatest` is inclusive; if it was truncated, it is already the successor of the truncated
+  // value.
   return {std::move(least), std::move(greatest) + '\0'};
 }
 

@@ -1,6 +1,6 @@
 // ByteRegex: a regular expression over bytes that must match the whole input (SEMANTICS 6). RE2 in
-// Latin-1 mode: a byte is a character, '.' is every byte but the newline, \C is every byte. Time is
-// linear in the input. May be used from several threads.
+// Latin-1 mode: a byte is a character, '.' matches every byte except newline, \C every byte. Time
+// is linear in the input. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,15 @@ class RE2;
 
 namespace cellar::engine {
 
-// What the expressions of one filter may use together, compiled and cached while they run.
+// Memory limit of all expressions of one filter, compiled and with their caches.
 inline constexpr size_t kRegexMemoryBytes = 24u << 20;
 
-// How much of it an expression of so many bytes gets, when `count` expressions of `total_bytes`
-// share it.
+// The share of an expression of `bytes`, if `count` expressions of `total_bytes` share the limit.
 size_t regex_memory_share(size_t bytes, size_t count, size_t total_bytes);
 
 class ByteRegex {
  public:
-  // INVALID_ARGUMENT with what RE2 says against it; `what` names it in the sentence.
+  // INVALID_ARGUMENT with RE2's message; `what` names the expression in it.
   static Result<std::unique_ptr<ByteRegex>> compile(Bytes pattern, size_t memory_bytes,
                                                     std::string_view what);
   ~ByteRegex();
@@ -33,7 +32,7 @@ class ByteRegex {
   ByteRegex& operator=(const ByteRegex&) = delete;
 
   bool matches(Bytes input) const;
-  // Rows outside of it do not match.
+  // Rows outside this range do not match.
   KeyRange possible_rows() const;
 
  private:

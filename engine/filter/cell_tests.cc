@@ -29,7 +29,7 @@ bool has_all_bits(Bytes value, Bytes mask) {
 
 bool row_passes(const Node& node, uint64_t seed, Bytes row) {
   if (node.spec.kind == FilterKind::row_regex) return node.regex->matches(row);
-  // The same for every cell of the row, and another draw for every node.
+  // The same for every cell of the row, and independent for every node.
   const uint64_t hash = XXH3_64bits_withSeed(row.data(), row.size(), seed + node.number);
   return static_cast<double>(hash >> 11) * 0x1.0p-53 < node.spec.sample;
 }

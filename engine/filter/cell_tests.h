@@ -1,5 +1,5 @@
-// CellTests: the filters that look at one cell at a time, with what they remember of the row and
-// the column: counts, and verdicts that hold for all of it.
+// CellTests: the filters that judge one cell at a time, with their state per row and column:
+// counts, and verdicts for a whole row or column.
 #pragma once
 
 #include <cstdint>
@@ -9,50 +9,50 @@
 
 namespace cellar::engine {
 
-// A cell as it reaches the filter. Views.
+// An input cell of the filter. Views.
 struct InputCell {
   Bytes family;
   Bytes qualifier;
   int64_t timestamp_us = 0;
   Bytes value;
-  uint64_t column = 0;             // rises with every column
-  const CellNote* note = nullptr;  // goes with it
+  uint64_t column = 0;             // incremented for every column
+  const CellNote* note = nullptr;  // passed on with it
 };
 
-// A cell on its way through the filter: which of the input, and what was done to it. There may be
-// several of one input cell.
+// A cell inside the filter: the index of its input cell, and its changes. One input cell may have
+// several.
 struct FilteredCell {
   uint32_t cell = 0;
   uint16_t label = 0;  // 0: none
   bool stripped = false;
 };
 
-// The row that is being filtered.
+// The row being filtered.
 struct FilterRow {
   Bytes key;
-  uint64_t number = 0;  // rises with every row
+  uint64_t number = 0;  // incremented for every row
 };
 
-// What a slice pays for work on a value of so many bytes, in entries looked at.
+// Cost of work on a value of that size, in entries of a slice.
 constexpr int64_t value_cost(size_t bytes) { return static_cast<int64_t>(bytes / 128); }
 
 class CellTests {
  public:
-  // Of as many nodes as `nodes`, which outlives this.
+  // One state per node of `nodes`, which must outlive this.
   CellTests(const std::vector<CompiledFilter::Node>& nodes, uint64_t seed)
       : nodes_(nodes), states_(nodes.size()), seed_(seed) {}
 
-  // Whether the cell passes node `index`, which is none that branches; changes `item` as the node
-  // says, and takes the cost from `budget`. REQUIRES: rows and columns come in order.
+  // Whether the cell passes node `index`, which is not a branching node; applies the node's changes
+  // to `item` and takes the cost from `budget`. REQUIRES: rows and columns come in order.
   bool pass(size_t index, const FilterRow& row, const InputCell& cell, FilteredCell& item,
             int64_t& budget);
-  // A limit per row that no further cell of this row will pass.
+  // Whether a limit per row will reject all further cells of this row.
   bool exhausted(size_t index, const FilterRow& row) const;
 
  private:
   struct State {
-    uint64_t row = 0;     // that `count` and `verdict` are about
-    uint64_t column = 0;  // and of the column's
+    uint64_t row = 0;     // to which `count` and `verdict` apply
+    uint64_t column = 0;  // the same for the column
     uint64_t count = 0;
     bool verdict = false;
   };

@@ -1,31 +1,28 @@
-// CompiledFilter: a filter tree made ready to run over rows. Immutable, so that one may serve every
-// tablet a scan passes, on whichever shard they are. FilterPlan: how a filter is spread over a
-// read.
+// CompiledFilter: a filter tree prepared for running over rows. Immutable, so that one serves every
+// tablet of a scan, on any shard. FilterPlan: the distribution of a filter over a read.
 //
-//   TRY(FilterPlan plan, plan_filter(spec));     // once a request
-//   plan.narrow(read_spec);                      // then read as ever
+//   TRY(FilterPlan plan, plan_filter(spec));     // once per request
+//   plan.narrow(read_spec);                      // then read as usual
 //
-// What a read can do by itself (ReadSpec: rows, time range, newest n of each column) is taken out
-// of the tree where that changes no answer; the rest is cut into three:
+// What a read can do itself (ReadSpec: rows, time range, newest n of each column) is taken out of
+// the tree if that changes no result; the rest is divided into three parts:
 //
-//   gate   what judges rows and columns: row regexes and samples, family and qualifier regexes,
-//          column ranges. Asked once a row and once a column; the reader seeks over what it refuses
-//   head   filters that judge or change one cell at a time, counting included
-//   tail   what begins with the first interleave, condition or sink, as a tree
+//   gate   judges rows and columns: row regexes and samples, family and qualifier regexes, column
+//          ranges. Called once per row and column; the reader seeks past what it rejects
+//   head   filters that judge or change one cell at a time, including counts
+//   tail   everything from the first interleave, condition or sink on, as a tree
 //
-// Which moves are sound: the stages of the root chain, read from the front, stay in order except
-// that
+// Sound moves: the stages of the root chain, read from the front, stay in order except that
 //   - row and column filters move ahead of everything that neither counts over a row nor branches:
-//     all others judge a column by itself, so it does not matter when a column is left out;
-//   - a time range moves ahead of everything but a limit per column;
-//   - a limit per column moves ahead of strip_value and label, not of time ranges left behind or
-//     of value filters.
-// Nothing moves ahead of a count over the row, or of the tail.
+//     all others judge a column by itself, so it does not matter when a column is rejected;
+//   - a time range moves ahead of everything except a limit per column;
+//   - a limit per column moves ahead of strip_value and label, but not of remaining time ranges or
+//     value filters. Nothing moves ahead of a count over the row or of the tail.
 //
 // Example: chain(family "f", value "v.*", cells_per_column 1, time_range) ->
 //   gate {family "f"}, head {value "v.*", cells_per_column 1, time_range}, no tail.
 //
-// Memory: regular expressions share kRegexMemoryBytes; one that does not fit its share is refused.
+// Memory: regular expressions share kRegexMemoryBytes; one that exceeds its share is refused.
 #pragma once
 
 #include <cstdint>
@@ -41,25 +38,25 @@
 
 namespace cellar::engine {
 
-// Where a column stands to what the gate wants.
+// The gate's verdict on a column.
 enum class ColumnVerdict : uint8_t {
   take,
-  skip_column,     // not this one
-  skip_to_start,   // none of the family before range_start()
-  skip_family,     // none of this family
-  skip_to_family,  // none before range_family()
-  skip_row,        // nothing more of the row
+  skip_column,     // this column is not wanted
+  skip_to_start,   // nothing of the family before range_start() is wanted
+  skip_family,     // nothing of this family is wanted
+  skip_to_family,  // nothing before range_family() is wanted
+  skip_row,        // nothing more of the row is wanted
 };
 
 class CompiledFilter {
  public:
-  // What a node needs to run; of the tail, and of the stages of gate and head.
+  // A node as it runs; in the tail, and in the stages of gate and head.
   struct Node {
     FilterNode spec;
-    uint32_t end = 0;                  // of a tail node: index past its subtree
+    uint32_t end = 0;                  // of a tail node: index after its subtree
     uint32_t number = 0;               // in the filter as stated
-    uint16_t label = 0;                // of a label: what FilteredCell::label says
-    std::unique_ptr<ByteRegex> regex;  // of the four kinds that have one
+    uint16_t label = 0;                // of a label: the value of FilteredCell::label
+    std::unique_ptr<ByteRegex> regex;  // for the four kinds with one
   };
 
   // ---- the gate ----
@@ -67,22 +64,22 @@ class CompiledFilter {
   bool has_column_gate() const { return !column_gate_.empty(); }
   // family_regex and qualifier_regex.
   const std::vector<Node>& column_gate() const { return column_gate_; }
-  // Columns outside [range_start, range_end) of range_family do not pass; with has_range().
+  // Columns outside [range_start, range_end) of range_family do not pass; valid with has_range().
   bool has_range() const { return has_range_; }
   Bytes range_family() const { return range_family_; }
   Bytes range_start() const { return range_start_; }
   bool in_range_end(Bytes qualifier) const { return !has_range_end_ || qualifier < range_end_; }
 
   const std::vector<Node>& head() const { return head_; }
-  // A tree in pre-order; empty: the head's output is the answer.
+  // A tree in pre-order; empty: the head's output is the result.
   const std::vector<Node>& tail() const { return tail_; }
-  // The tail holds a condition, so that its branch is known only at the row's end.
+  // The tail has a condition, so its branch is known only at the end of the row.
   bool needs_row() const { return needs_row_; }
   // The text of Node::label. REQUIRES: not 0.
   Bytes label(uint16_t label) const { return labels_[label - 1]; }
-  // What cells of other columns hold changes nothing; none: that is not known.
+  // Cells of other columns do not affect the result; empty: unknown.
   const std::optional<NamedColumns>& columns() const { return columns_; }
-  // What row samples draw from; another for each filter compiled.
+  // Seed of row samples; differs for each compiled filter.
   uint64_t seed() const { return seed_; }
 
  private:
@@ -107,19 +104,18 @@ struct FilterPlan {
   TimeRange time_range;
   uint32_t versions = 0;                         // 0: all
   bool nothing = false;                          // no cell can pass
-  KeyRange rows;                                 // no row outside can pass
+  KeyRange rows;                                 // rows outside cannot pass
   std::shared_ptr<const CompiledFilter> filter;  // null: nothing is left to do
 
-  // Makes `spec` answer only what the filter lets pass. REQUIRES: it has no filter and no
-  // versions yet.
+  // Restricts `spec` to what the filter passes. REQUIRES: it has no filter and no versions yet.
   void narrow(ReadSpec& spec) const;
 };
 
 enum class PushDown : uint8_t { yes, no };
 
-// INVALID_ARGUMENT as validate_filter(), and for a regular expression that is malformed or larger
-// than its share of memory. With PushDown::no everything is left to the tail: the same answers,
-// more slowly; tests hold the two against each other.
+// INVALID_ARGUMENT as in validate_filter(), and for a regular expression that is malformed or
+// exceeds its share of memory. With PushDown::no everything is left to the tail: the same results,
+// more slowly; tests compare both.
 Result<FilterPlan> plan_filter(const FilterSpec& spec, PushDown push_down = PushDown::yes);
 
 }  // namespace cellar::engine

@@ -18,7 +18,7 @@ std::string lower_bound(const FilterNode& n) {
 
 }  // namespace
 
-// Cuts the root chain of a valid filter into plan, gate, head and tail.
+// Divides the root chain of a valid filter into plan, gate, head and tail.
 class FilterPlanner {
  public:
   explicit FilterPlanner(const FilterSpec& spec)
@@ -61,7 +61,7 @@ class FilterPlanner {
            kind == FilterKind::sink;
   }
 
-  // Where each subtree ends: children lie behind their parent.
+  // The end of each subtree; children follow their parent.
   void find_ends() {
     for (size_t i = nodes_.size(); i > 0; --i) {
       auto end = static_cast<uint32_t>(i);
@@ -70,7 +70,7 @@ class FilterPlanner {
     }
   }
 
-  // The stages of the chain at `index`, chains in it taken apart.
+  // The stages of the chain at `index`, with nested chains flattened.
   void flatten(uint32_t index, std::vector<uint32_t>& stages) const {
     if (nodes_[index].kind != FilterKind::chain) return stages.push_back(index);
     for (uint32_t child = index + 1; child < ends_[index]; child = ends_[child])
@@ -94,7 +94,7 @@ class FilterPlanner {
     return node;
   }
 
-  // Gives a stage in front of the tail its place; the head of the file says which moves are sound.
+  // Places a stage before the tail; compiled_filter.h defines the sound moves.
   Result<void> place(uint32_t index) {
     const FilterNode& n = nodes_[index];
     switch (n.kind) {
@@ -154,7 +154,7 @@ class FilterPlanner {
   void narrow_columns(const FilterNode& n) {
     CompiledFilter& f = *filter_;
     if (f.has_range_ && f.range_family_ != n.family) plan_.nothing = true;
-    // No family has such a name, and its place among the keys would not be that of the name.
+    // No family has such a name, and its encoded order would differ from the name's.
     if (n.family.find('\0') != std::string::npos) plan_.nothing = true;
     f.has_range_ = true;
     f.range_family_ = n.family;
@@ -204,8 +204,8 @@ class FilterPlanner {
   std::vector<uint32_t> ends_;
   size_t regex_count_ = 0;
   size_t regex_bytes_ = 0;
-  bool row_counted_ = false;    // a count over the row is in the head
-  bool versions_kept_ = false;  // a limit per column is
+  bool row_counted_ = false;    // the head has a count over the row
+  bool versions_kept_ = false;  // the head has a limit per column
   bool times_kept_ = false;
   bool values_judged_ = false;
   std::shared_ptr<CompiledFilter> filter_;

@@ -58,7 +58,7 @@ FilterTail::Progress FilterTail::run(int64_t& budget) {
   return Progress::done;
 }
 
-// The sinks' lists in the order of the tree, then what the root answered.
+// Merges the sinks' lists in tree order with the root's output.
 void FilterTail::finish() {
   merged_.clear();
   for (size_t i = 0; i < sink_count_; ++i) merged_.push_back(&sinks_[i]);
@@ -77,7 +77,8 @@ void FilterTail::push(uint32_t node, const CellList* in) {
   f.run_count = 0;
 }
 
-// Whatever is left of the budget, a step gets on: a leaf and a merge by a cell at least.
+// Every step makes progress, whatever is left of the budget: a leaf and a merge by at least one
+// cell.
 void FilterTail::step(Frame& f, int64_t& budget) {
   switch (spec(f).kind) {
     case FilterKind::chain:

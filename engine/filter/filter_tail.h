@@ -1,23 +1,23 @@
-// FilterTail: the tree of a CompiledFilter's tail, run over a batch of a row's cells: any run of
-// them where the tree holds no condition (one cell at a time costs no memory), else the whole row.
+// FilterTail: runs the tree of a CompiledFilter's tail over a batch of a row's cells: any sequence
+// of them if the tree has no condition (one cell at a time needs no memory), otherwise the whole
+// row.
 //
-// Every node turns a list of cells, sorted by their place in the row, into such a list. A list
-// holds 8 bytes a cell, never the cells themselves. Each node is entered once a batch, by whoever
-// is above it:
+// Every node converts a list of cells, sorted by position in the row, to such a list. A list has 8
+// bytes per cell, not the cells. Each node is entered once per batch, by its parent:
 //   a leaf       keeps or changes each cell
-//   chain        hands one child's list to the next
-//   interleave   gives each child the same list and merges what they answer; of one cell, the
+//   chain        passes one child's list to the next
+//   interleave   gives each child the same list and merges their outputs; for one cell, in the
 //                children's order
-//   condition    runs its predicate, and then one branch on the same list
-//   sink         puts its list aside for the answer, and answers nothing
-// The answer is what the sinks put aside merged with what the root answers, the sinks' first where
-// they are of the same cell. So a batch costs its nodes times the cells that reach them, merges
-// aside (a factor of the logarithm of the branches).
+//   condition    runs its predicate, then one branch on the same list
+//   sink         stores its list for the result and outputs nothing
+// The result is the sinks' lists merged with the root's output, the sinks' first for the same cell.
+// A batch thus costs its nodes times the cells that reach them, except for merges (a factor of the
+// logarithm of the branches).
 //
-// The tree is walked with a stack of frames instead of recursion, so that run() may stop anywhere
-// when the slice is used up, and go on later.
+// The tree is walked with a stack of frames instead of recursion, so that run() can stop anywhere
+// when the slice is used up, and continue later.
 //
-// One cursor's, on one shard. Lists keep their memory from batch to batch, up to kKeepCells.
+// One cursor, one shard. Lists keep their memory between batches, up to kKeepCells.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ namespace cellar::engine {
 
 using CellList = std::vector<FilteredCell>;
 
-// Merges lists by cell; of equal cells the earlier list's come first.
+// Merges lists by cell; for equal cells the earlier list comes first.
 class ListMerge {
  public:
   void start(std::span<const CellList* const> lists);
@@ -51,20 +51,20 @@ class ListMerge {
 
   std::vector<const CellList*> lists_;
   std::vector<size_t> at_;
-  std::vector<Head> heap_;  // the least in front
+  std::vector<Head> heap_;  // the least at the front
 };
 
 class FilterTail {
  public:
   enum class Progress : uint8_t { done, yielded, too_large };
 
-  // `filter` outlives this. Lists of more than `max_bytes` together are refused.
+  // `filter` must outlive this. Lists of more than `max_bytes` in total are refused.
   FilterTail(const CompiledFilter& filter, size_t max_bytes);
 
-  // Begins a batch: `input`, sorted, of `cells`. Both stay as they are until the answer is taken.
+  // Starts a batch: `input`, sorted, of `cells`. Both must not change until the result is taken.
   void start(const FilterRow& row, std::span<const InputCell> cells, const CellList& input);
   Progress run(int64_t& budget);
-  // The answer; after run() was done.
+  // The result; valid after run() was done.
   ListMerge& answer() { return answer_; }
 
  private:
@@ -72,14 +72,14 @@ class FilterTail {
 
   struct Frame {
     uint32_t node = 0;
-    uint32_t child = 0;  // the next to run
+    uint32_t child = 0;  // next child to run
     const CellList* in = nullptr;
     size_t at = 0;         // in `in`
-    bool judged = false;   // condition: the predicate has answered
-    bool merging = false;  // interleave: all children have
-    CellList own;          // chain: the last child's answer
+    bool judged = false;   // condition: the predicate has run
+    bool merging = false;  // interleave: all children have run
+    CellList own;          // chain: the last child's output
     CellList out;
-    std::vector<CellList> runs;  // interleave: answers, run_count of them
+    std::vector<CellList> runs;  // interleave: outputs, run_count of them
     size_t run_count = 0;
   };
 
@@ -103,7 +103,7 @@ class FilterTail {
   std::span<const InputCell> cells_;
   std::array<Frame, kMaxFilterDepth + 1> frames_;
   size_t depth_ = 0;
-  CellList result_;  // of the frame that was left
+  CellList result_;  // output of the frame just left
   bool has_result_ = false;
   std::vector<CellList> sinks_;  // sink_count_ of them
   size_t sink_count_ = 0;

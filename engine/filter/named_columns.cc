@@ -14,7 +14,7 @@ bool is_literal(char c) {
          kPlain.find(c) != std::string_view::npos;
 }
 
-// What the expression matches, if it is words with `|` between them.
+// The names that the expression matches, if it consists of words separated by `|`.
 std::optional<Names> words_of(const std::string& regex) {
   Names words(1);
   for (const char c : regex) {
@@ -44,7 +44,7 @@ class Namer {
  public:
   explicit Namer(const std::vector<FilterNode>& nodes) : nodes_(nodes) {}
 
-  // Of the subtree at `at_`, which is behind it afterwards.
+  // Processes the subtree at `at_` and moves `at_` past it.
   std::optional<NamedColumns> node() {
     const FilterNode& n = nodes_[at_++];
     switch (n.kind) {
@@ -64,14 +64,14 @@ class Namer {
   }
 
  private:
-  // A stage behind it does not see each column by itself.
+  // Later stages do not see each column separately.
   static bool mixes(FilterKind kind) {
     return kind == FilterKind::sink || kind == FilterKind::interleave ||
            kind == FilterKind::condition || kind == FilterKind::cells_per_row ||
            kind == FilterKind::cells_per_row_offset;
   }
 
-  // Of a chain inside another one: what is mixed here is mixed there, too.
+  // For a nested chain: mixing in it applies to the outer one too.
   std::optional<NamedColumns> chain(const FilterNode& n) {
     std::optional<NamedColumns> named;
     std::optional<Names> families;
@@ -117,7 +117,7 @@ class Namer {
 
   const std::vector<FilterNode>& nodes_;
   size_t at_ = 0;
-  bool over_ = false;  // of the branch at hand: nothing more can be named
+  bool over_ = false;  // in the current branch nothing more can be named
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// NamedColumns: the columns that a read names, one by one. Cells of others cannot change its
-// answer, so tables that hold none of these need not be read (sstable/row_probe.h).
+// NamedColumns: the columns that a read names individually. Cells of others cannot change its
+// result, so tables without them need not be read (sstable/row_probe.h).
 #pragma once
 
 #include <compare>
@@ -16,20 +16,20 @@ struct ColumnName {
   std::string qualifier;
   auto operator<=>(const ColumnName&) const = default;
 };
-// Sorted, each once.
+// Sorted and unique.
 using NamedColumns = std::vector<ColumnName>;
 
-// Asking a filter for more of them is not worth it.
+// Querying a table's filter for more columns does not pay.
 inline constexpr size_t kMostNamedColumns = 16;
 
-// The columns of which alone the filter lets cells pass, whatever the others hold; none where it
-// does not name them or names more than kMostNamedColumns. Named are: a column range of one column;
-// a family and a qualifier as regular expressions without special characters but `|`; all branches
-// of an interleave or a condition that name theirs. What follows a count over the row, or a branch
-// that names nothing, names nothing.
+// The only columns of which the filter passes cells, whatever the others hold; empty if it does not
+// name them or names more than kMostNamedColumns. Named are: a column range of one column; a family
+// and a qualifier as regular expressions without special characters except `|`; all branches of an
+// interleave or a condition that name theirs. Stages after a count over the row, or after a branch
+// without names, name nothing.
 std::optional<NamedColumns> named_columns(const FilterSpec& spec);
 
-// Sorts, and lets go of doubles.
+// Sorts and removes duplicates.
 void normalize(NamedColumns& columns);
 
 }  // namespace cellar::engine

@@ -125,7 +125,7 @@ bool RowFilter::pass_head(const InputCell& cell, FilteredCell& item, int64_t& bu
   return true;
 }
 
-// Copies what will be asked for at the row's end. False when it is too much.
+// Copies what is needed at the end of the row. False if it is too much.
 bool RowFilter::keep(const InputCell& cell, FilteredCell item) {
   if (!copies_) copies_ = std::make_unique<Arena>();
   InputCell copy = cell;

@@ -1,6 +1,5 @@
-// RowFilter: a CompiledFilter at work on the rows of one cursor. The reader asks it about each row
-// and column, hands it the cells that live, and seeks over what cannot pass; it hands on what
-// passes.
+// RowFilter: runs a CompiledFilter over the rows of one cursor. The reader asks it about each row
+// and column, passes it the living cells, and seeks past what cannot pass; it outputs what passes.
 //
 //   if (!filter.begin_row(row)) ...            // nothing of the row passes: seek to its end
 //   switch (filter.begin_column(f, q)) ...     // take its cells, or seek as the verdict says
@@ -9,11 +8,11 @@
 //   while (step is yielded or paused) { ...later...; step = filter.go_on(sink, budget); }
 //   if (filter.row_gave()) sink.end_row(row);
 //
-// Where memory goes. A filter without a condition holds nothing: each cell is judged and handed on
-// while its views are valid, so whoever called cell() keeps them valid until the step is `done`. A
-// condition is decided by its row, so cells that reach the tail are copied until the row ends; the
-// copies and the lists of the tail take at most `max_row_bytes` together, and a row that needs more
-// fails with FAILED_PRECONDITION. What the gate and the head refuse is never copied.
+// Memory. A filter without a condition stores nothing: each cell is judged and output while its
+// views are valid, so the caller of cell() keeps them valid until the step is `done`. A condition
+// depends on the whole row, so cells that reach the tail are copied until the row ends; the copies
+// and the lists of the tail take at most `max_row_bytes` in total, and a row that needs more fails
+// with FAILED_PRECONDITION. Cells rejected by the gate or the head are never copied.
 //
 // One shard.
 #pragma once
@@ -30,14 +29,14 @@
 
 namespace cellar::engine {
 
-// As returned, a row may not be larger (SEMANTICS 6); nor may what is needed to filter it.
+// Limit of a returned row (SEMANTICS 6), and of the memory for filtering it.
 inline constexpr size_t kMaxFilteredRowBytes = 256u << 20;
 
 enum class FilterStep : uint8_t {
-  done,     // what was begun is finished: go on reading, but see take_pause()
-  paused,   // the sink asked for it, and there is more to give: go_on()
-  yielded,  // the budget is used up, or enough was done to look at the clock: go_on()
-  failed,   // error()
+  done,     // the operation is complete; check take_pause()
+  paused,   // the sink asked for a pause and more output follows: go_on()
+  yielded,  // the budget is used up, or the clock should be checked: go_on()
+  failed,   // see error()
 };
 
 class RowFilter {
@@ -45,27 +44,27 @@ class RowFilter {
   explicit RowFilter(std::shared_ptr<const CompiledFilter> filter,
                      size_t max_row_bytes = kMaxFilteredRowBytes);
 
-  // False: nothing of the row passes. Columns and cells of it may be left out or not.
+  // False: nothing of the row passes. Its columns and cells may then be omitted.
   bool begin_row(Bytes row);
   ColumnVerdict begin_column(Bytes family, Bytes qualifier);
-  // REQUIRES: the column begun last was taken; the last step was done. `budget` counts entries
-  // looked at; what is used is taken from it.
+  // REQUIRES: the last column was taken; the last step was done. `budget` counts entries; the cost
+  // is subtracted.
   FilterStep cell(const CellView& cell, CellSink& out, int64_t& budget);
   FilterStep end_row(CellSink& out, int64_t& budget);
   FilterStep go_on(CellSink& out, int64_t& budget);
 
-  // The sink asked for a pause at the last cell given; asked once.
+  // The sink asked for a pause at the last cell; resets the flag.
   bool take_pause() { return std::exchange(pause_asked_, false); }
-  // A cell of the row was handed on.
+  // Whether a cell of the row was output.
   bool row_gave() const { return gave_; }
-  // No further cell of this row can pass: the reader may go to the row's end.
+  // No further cell of this row can pass: the reader may skip to the end of the row.
   bool row_over() const { return over_; }
   const Error& error() const { return *error_; }  // REQUIRES: failed
   const CompiledFilter& compiled() const { return *filter_; }
 
  private:
   enum class Phase : uint8_t { idle, tail, answer };
-  // What go_on() does at most, in entries.
+  // Maximum work of go_on(), in entries.
   static constexpr int64_t kPortion = 64;
 
   bool pass_head(const InputCell& cell, FilteredCell& item, int64_t& budget);
@@ -84,7 +83,7 @@ class RowFilter {
   std::string row_key_;
   FilterRow row_;
   uint64_t column_ = 0;
-  std::string family_;  // that family_passes_ is about
+  std::string family_;  // to which family_passes_ applies
   bool family_known_ = false;
   bool family_passes_ = false;
   bool gave_ = false;
@@ -92,10 +91,10 @@ class RowFilter {
   bool pause_asked_ = false;
 
   Phase phase_ = Phase::idle;
-  std::vector<InputCell> cells_;  // that the tail is about: one, or the row's
+  std::vector<InputCell> cells_;  // cells of the tail's batch: one, or the whole row
   CellList items_;
-  std::unique_ptr<Arena> copies_;  // of cells_, when the row is kept
-  std::vector<CellNote> notes_;    // likewise, one each, where cells carry notes
+  std::unique_ptr<Arena> copies_;  // backing of cells_ if the row is kept
+  std::vector<CellNote> notes_;    // one per cell, if cells have notes; also kept
   uint64_t kept_column_ = 0;       // of the last cell kept
   size_t kept_bytes_ = 0;
   std::optional<Error> error_;

@@ -11,7 +11,7 @@ namespace cellar::engine {
 namespace {
 
 constexpr size_t kBytesPerLine = 16;
-constexpr size_t kMaxShownBytes = 256;  // of one field, in text
+constexpr size_t kMaxShownBytes = 256;  // of one field in text output
 
 std::string hex(Bytes bytes) {
   std::string out;
@@ -70,7 +70,7 @@ class JsonDump : public Dump {
   std::ostream& out_;
 };
 
-// Says which file, and what is wrong with it.
+// Prints the file and its problems.
 template <class Form>
 class ProblemsOnly final : public Form {
  public:
@@ -143,8 +143,8 @@ std::string describe_entry(Bytes key, Bytes value) {
   }
   const std::string expiry =
       cell.expire_at_us == kNoExpiry ? "" : fmt::format(" expires {}", cell.expire_at_us);
-  if (cell.husk) {
-    return fmt::format("husk {} at {} stamp {}{}", place, k.timestamp_us, k.stamp, expiry);
+  if (cell.tombstone) {
+    return fmt::format("tombstone {} at {} stamp {}{}", place, k.timestamp_us, k.stamp, expiry);
   }
   return fmt::format("cell {} at {} stamp {}{} = \"{}\"", place, k.timestamp_us, k.stamp, expiry,
                      escape_bytes(cell.value));

@@ -1,8 +1,8 @@
-// Dump: where an inspector says what it finds in a file, from the first byte to the last.
+// Dump: the output of an inspector about a file, from the first byte to the last.
 //
-// A section is a run of bytes of the file with a title; the fields after it are its parts, each
-// with its bytes and what they mean. A problem is damage. Three bodies: text for people, one JSON
-// object a line for programs, and silence for a verification.
+// A section is a range of bytes of the file with a title; the fields after it are its parts, each
+// with its bytes and their meaning. A problem is damage. Three implementations: text, one JSON
+// object per line, and silence for a verification.
 #pragma once
 
 #include <memory>
@@ -18,13 +18,13 @@ class Dump {
   virtual ~Dump() = default;
   virtual void begin_file(Bytes name, Bytes kind) = 0;
   virtual void section(uint64_t offset, uint64_t size, Bytes title) = 0;
-  // `offset` is in the file, or in the unpacked contents where the section's title says so.
+  // `offset` is in the file, or in the unpacked contents if the section's title says so.
   virtual void field(uint64_t offset, Bytes bytes, Bytes label) = 0;
   void problem(Bytes sentence) {
     ++problems_;
     show_problem(sentence);
   }
-  // Worth knowing, and no damage. Verifications tell it too.
+  // Information that is not damage; also printed by verifications.
   virtual void note(Bytes sentence) = 0;
   size_t problems() const { return problems_; }
 
@@ -44,10 +44,10 @@ enum class DumpForm : uint8_t {
 std::unique_ptr<Dump> make_dump(DumpForm form, std::ostream& out);
 
 struct DumpOptions {
-  bool entries = false;  // every entry of every block or record, with its bytes
+  bool entries = false;  // prints every entry of every block or record with its bytes
 };
 
-// "cell \"row\" f:\"q\" at 1000 stamp 5 = \"value\"", or that the key is malformed.
+// "cell \"row\" f:\"q\" at 1000 stamp 5 = \"value\"", or a note that the key is malformed.
 std::string describe_entry(Bytes key, Bytes value);
 
 }  // namespace cellar::engine

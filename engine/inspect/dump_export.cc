@@ -9,8 +9,8 @@ namespace {
 
 constexpr size_t kStepBytes = 4u << 20;
 
-// The bytes at `offset`, fewer at the end; in pieces, so that a damaged length allocates no more
-// than the file has.
+// The bytes at `offset`, fewer at the end; in pieces, so that a damaged length does not allocate
+// more than the file has.
 Async<Result<std::string>> read_some(File& file, uint64_t offset, size_t size) {
   std::string out;
   while (out.size() < size) {

@@ -7,7 +7,7 @@
 
 namespace cellar::engine {
 
-// Reads every byte. Damage, and a missing end, are told to `dump`; an error is one of the device.
+// Reads every byte. Damage and a missing end are reported to `dump`; an error is a device error.
 Async<Result<void>> dump_export(File& file, DumpOptions options, Dump& dump);
 
 }  // namespace cellar::engine

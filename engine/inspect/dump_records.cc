@@ -46,7 +46,7 @@ class ShowCommit final : public CommitVisitor {
   Dump& dump_;
 };
 
-// What a tablet's item says about its table; nothing when it is none.
+// Describes a tablet's item; empty if it is invalid.
 std::string describe_item(uint64_t item, Bytes value) {
   const Result<TableItem> table = decode_table_item(value);
   if (!table || table->meta.blob.value() != item) return {};
@@ -57,7 +57,7 @@ std::string describe_item(uint64_t item, Bytes value) {
                             escape_bytes(table->rows.end));
 }
 
-// One change of a manifest entry; see manifest_entries.h for the grammar.
+// One change of a manifest entry; manifest_entries.h has the grammar.
 bool show_change(Reader& in, Dump& dump) {
   static constexpr Bytes kKinds[] = {"node", "table", "tablet", "clock", "audit trail"};
   const uint8_t kind = in.u8();
@@ -165,7 +165,7 @@ class RecordDump {
       whole_ = true;
     }
     entry_.append(record.payload);
-    // The first fragment may lie in the segment before this one.
+    // The first fragment may be in the previous segment.
     if ((record.flags & kLastFragment) != 0 && whole_) show_entry();
   }
 
@@ -196,7 +196,7 @@ class RecordDump {
   Dump& dump_;
   RecordFileScan scan_;
   std::string entry_;
-  bool whole_ = false;  // entry_ begins with a first fragment
+  bool whole_ = false;  // entry_ starts with a first fragment
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Prints and verifies one record file: a segment of a log, or a manifest.
+// Prints and verifies one record file: a log segment or a manifest.
 #pragma once
 
 #include "engine/inspect/dump.h"
@@ -8,9 +8,9 @@
 
 namespace cellar::engine {
 
-// Walks the records to where they stop. Bytes that follow and were once durable are damage, told to
-// `dump`; others are a torn tail, which is none. An error is one of the device, of a file that
-// cannot be opened, or of a damaged file header.
+// Walks the records to the end. Later bytes that were once durable are damage, reported to `dump`;
+// others are a torn tail, which is not. Errors: of the device, of a file that cannot be opened, or
+// of a damaged file header.
 Async<Result<void>> dump_record_file(FileSystem& fs, std::string path, RecordFileKind kind,
                                      DumpOptions options, Dump& dump);
 

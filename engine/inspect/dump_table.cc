@@ -38,7 +38,7 @@ std::string describe_profile(const CellProfile& profile) {
                            profile.row_sample.size());
 }
 
-// One file under inspection; holds what later parts are checked against.
+// One file under inspection, with the state for checking later parts.
 class TableDump {
  public:
   TableDump(File& file, DumpOptions options, Dump& dump)
@@ -88,8 +88,8 @@ class TableDump {
   }
 
  private:
-  // Before the blocks that need it are looked at. What is wrong with it is told when its turn
-  // comes.
+  // Loads the dictionary before the blocks that need it. Its own problems are reported in its
+  // section.
   Async<Result<void>> load_dictionary() {
     CO_TRY_VOID(co_await read(footer_.meta.offset, footer_.meta.size));
     const auto contents = read_block(bytes_, blob_, footer_.meta.offset);
@@ -117,7 +117,7 @@ class TableDump {
     co_return Result<void>();
   }
 
-  // The meta block, which is shown in its place, says where it is.
+  // The meta block, which is shown later, has its handle.
   Async<Result<void>> find_column_filter() {
     CO_TRY_VOID(co_await read(footer_.meta.offset, footer_.meta.size));
     const Result<std::string> contents = read_block(bytes_, blob_, footer_.meta.offset);
@@ -165,7 +165,8 @@ class TableDump {
     return true;
   }
 
-  // The contents of the block in bytes_, after naming it; nothing, and a problem, when damaged.
+  // Names the block in bytes_ and returns its contents; reports a problem and returns empty if it
+  // is damaged.
   std::optional<std::string> open_block(uint64_t offset, const std::string& name) {
     Result<CheckedBlock> checked = check_block(bytes_, blob_, offset);
     const bool packed = checked && checked->type != BlockType::raw;
@@ -366,7 +367,7 @@ class TableDump {
                            : fmt::format("dictionary at {}", meta->dictionary.offset)));
     }
     show_trailer(footer_.meta.offset);
-    if (dump_.problems() > 0) return;  // what was damaged was not counted
+    if (dump_.problems() > 0) return;  // damaged parts were not counted
     if (meta->entries != entries_ || meta->smallest_key != first_key_ ||
         meta->largest_key != last_key_ || meta->blocks != blocks_.size()) {
       dump_.problem(fmt::format("the meta block tells of {} entries in {} blocks, {} in {} found",
@@ -379,14 +380,14 @@ class TableDump {
   Dump& dump_;
   BlobId blob_;
   uint64_t size_ = 0;
-  std::string bytes_;     // of the part that was read last
-  uint64_t in_file_ = 0;  // where the contents of the open block begin, 0 when unpacked
+  std::string bytes_;     // of the part read last
+  uint64_t in_file_ = 0;  // offset of the open block's contents, 0 if unpacked
   TableFooter footer_;
   BlockHandle column_filter_;
   BlockHandle dictionary_at_;
   std::string dictionary_;
   uint64_t data_end_ = 0;
-  TableIndex index_;  // of data blocks, or of parts
+  TableIndex index_;  // of data blocks or of parts
   TableOutline outline_;
   struct BlockPlace {
     std::string separator;

@@ -10,8 +10,8 @@
 
 namespace cellar::engine {
 
-// Reads every byte. Damage is told to `dump` and does not stop the rest; an error is one of the
-// device. `blob` is what the file's name says; without it, what the footer says.
+// Reads every byte. Damage is reported to `dump` and does not stop the rest; an error is a device
+// error. `blob` is the id in the file's name; absent: that of the footer.
 Async<Result<void>> dump_table(File& file, std::optional<BlobId> blob, DumpOptions options,
                                Dump& dump);
 

@@ -22,7 +22,7 @@ constexpr size_t kMagicBytes = 8;
 
 enum class FileKind : uint8_t { unknown, table, log, manifest, exported };
 
-// The magic decides; where it is damaged, the name.
+// Determined by the magic or, if that is damaged, by the name.
 FileKind kind_of(Bytes magic, std::string_view name) {
   if (magic == kExportMagic || name.ends_with(kExportSuffix)) return FileKind::exported;
   if (magic == kTableMagic ||

@@ -1,4 +1,4 @@
-// Finds out what a file of a data directory is and prints or verifies it.
+// Determines the kind of a file of a data directory and prints or verifies it.
 #pragma once
 
 #include "engine/inspect/dump.h"
@@ -7,9 +7,9 @@
 
 namespace cellar::engine {
 
-// By its magic first, then by its name. Damage, the file header's included, goes to
-// dump.problem(); an error is one of the device or of the format: INVALID_ARGUMENT for a file that
-// is none of ours, FAILED_PRECONDITION for one of a newer format.
+// The magic determines the kind, then the name. Damage, also of the file header, is reported to
+// dump.problem(). Errors: of the device; INVALID_ARGUMENT for a file that is not Cellar's;
+// FAILED_PRECONDITION for a newer format.
 Async<Result<void>> inspect_file(FileSystem& fs, std::string path, DumpOptions options, Dump& dump);
 
 }  // namespace cellar::engine

@@ -9,7 +9,7 @@
 #include "engine/inspect/verify_directory.h"
 #include "io/disk/blocking_pool.h"
 #include "io/disk/pool_fs.h"
-#include "io/runtime/shard_loop.h"
+#include "io/loop/shard_loop.h"
 
 namespace {
 
@@ -18,8 +18,8 @@ using cellar::engine::DumpForm;
 using cellar::engine::DumpOptions;
 
 constexpr int kExitWhole = 0;
-constexpr int kExitDamaged = 1;  // damage was found, or a file could not be read to its end
-constexpr int kExitUsage = 2;    // also: no such file, or none of Cellar's
+constexpr int kExitDamaged = 1;  // damage was found, or a file could not be read completely
+constexpr int kExitUsage = 2;    // also: no such file, or not one of Cellar's
 constexpr int kExitLost = 3;     // the output could not be written
 
 struct Arguments {
@@ -52,7 +52,7 @@ constexpr auto kExits =
     "  cellar-inspect verify /var/lib/cellar\n"
     "  cellar-inspect verify --json packages.cellar";
 
-// One file system for the directory that a path lies in.
+// A file system for the directory of a path.
 cellar::Result<void> on_path(cellar::ShardLoop& loop, cellar::BlockingPool& pool,
                              const std::filesystem::path& path, DumpOptions options, Dump& dump) {
   if (std::filesystem::is_directory(path)) {
@@ -107,7 +107,7 @@ int run(const Arguments& arguments, bool verify) {
 
 constexpr int kParsed = -1;
 
-// Else what the program ends with: 0 after --help.
+// Otherwise the exit code: 0 after --help.
 int parse(CLI::App& app, int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   return kParsed;
@@ -135,7 +135,7 @@ int inspect(int argc, char** argv) {
   return run(arguments, verify->parsed());
 }
 
-// All of the output is out, or nobody may take the exit code for that of a whole file.
+// Flushes the output; a failure must not look like a verified file.
 int finish(int code) {
   std::cout.flush();
   if (std::cout.good()) return code;

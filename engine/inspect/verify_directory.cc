@@ -100,7 +100,7 @@ class DirectoryCheck {
     const auto name = log_file(path);
     return name && name->kind == LogFileName::Kind::segment;
   }
-  // Of a log that was removed: a removal that was interrupted leaves some, and a shorter one.
+  // Of a removed log: an interrupted removal leaves some segments, one of them shortened.
   bool is_litter(std::string_view path) const {
     return is_segment(path) && gone_.contains(log_file(path)->log.value());
   }
@@ -222,7 +222,7 @@ class DirectoryCheck {
     }
   }
 
-  // The tablets of each table, by their rows: from the beginning to the end, no gap, no overlap.
+  // Checks that the tablets of each table cover all rows without gaps or overlaps.
   void check_coverage() {
     for (const auto& [table, name] : tables_) {
       if (!tablets_.contains(table)) {
@@ -237,7 +237,7 @@ class DirectoryCheck {
       }
       std::ranges::sort(tablets, {}, [](const auto& t) { return t.second.start; });
       string at;
-      bool open = true;  // rows from `at` on are not covered yet
+      bool open = true;  // rows from `at` on are not yet covered
       for (const auto& [id, tablet] : tablets) {
         if (!open || tablet.start != at) {
           dump_.problem(fmt::format(
@@ -269,8 +269,8 @@ class DirectoryCheck {
     }
   }
 
-  // Segments may be missing from the front of a log, where they were trimmed; and a log that a
-  // tablet still needs has at least one.
+  // Segments may be missing at the front of a log, where they were trimmed; a log that a tablet
+  // still needs has at least one.
   void check_logs() {
     std::map<uint64_t, std::set<uint64_t>> logs;
     for (const auto& [path, size] : sizes_) {
@@ -328,15 +328,15 @@ class DirectoryCheck {
 
   FileSystem& fs_;
   Dump& dump_;
-  std::map<string, uint64_t> sizes_;  // all files, by path; of blobs how large they are
-  std::set<uint64_t> gone_;           // logs that were removed
+  std::map<string, uint64_t> sizes_;  // all files by path; sizes of blobs
+  std::set<uint64_t> gone_;           // removed logs
   bool any_of_ours_ = false;
-  string current_;  // the manifest that is true
+  string current_;  // the valid manifest
   bool loaded_ = false;
   ManifestState state_;
   std::map<uint64_t, string> tables_;                                          // names
   std::map<uint64_t, std::vector<std::pair<uint64_t, TabletState>>> tablets_;  // by table
-  // Blob paths, and each tablet that names one with the bytes it should have.
+  // Blob paths with the tablets that name them and the sizes expected.
   std::map<string, std::vector<std::pair<uint64_t, uint64_t>>> named_;
 };
 

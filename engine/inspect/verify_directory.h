@@ -1,4 +1,4 @@
-// Verifies a whole data directory: every file by itself, then whether they make one store.
+// Verifies a whole data directory: every file, then their consistency.
 #pragma once
 
 #include "engine/inspect/dump.h"
@@ -7,11 +7,11 @@
 
 namespace cellar::engine {
 
-// `fs` is rooted at the data directory, which no node may be writing to. Problems: a damaged file,
-// a blob that a tablet names and that is missing or of another size, a gap in a log, tablets of a
-// table that leave rows out or overlap, states that cannot be read. Notes, which are no damage:
-// files that the next start removes, files of others.
-// An error is one of the device, or FAILED_PRECONDITION: the directory holds no store.
+// `fs` is rooted at the data directory, to which no node may write meanwhile. Problems: a damaged
+// file, a blob named by a tablet that is missing or has another size, a gap in a log, tablets of a
+// table that omit rows or overlap, unreadable states. Notes, which are not damage: files that the
+// next start removes, and foreign files. Errors: of the device, or FAILED_PRECONDITION: the
+// directory has no store.
 Async<Result<void>> verify_directory(FileSystem& fs, Dump& dump);
 
 }  // namespace cellar::engine

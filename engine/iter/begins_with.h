@@ -1,5 +1,5 @@
-// Whether a key begins with a prefix, asked of neighbours in key order: those that differ mostly
-// differ near the prefix's end, so the end is looked at first, in words, without a call.
+// Prefix test for neighbours in key order: they usually differ near the prefix's end, so the end is
+// compared first, in words and inline.
 #pragma once
 
 #include <cstdint>

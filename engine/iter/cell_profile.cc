@@ -70,7 +70,7 @@ void CellProfileBuilder::add_cell(const ParsedKey& key, Bytes value, size_t byte
     column_.assign(key.column_prefix);
     rank_ = 0;
   }
-  if (cell.husk) return;
+  if (cell.tombstone) return;
   Family& family = families_[at_];
   family.by_rank[rank_class(rank_)] += bytes;
   if (cell.expire_at_us == kNoExpiry) {
@@ -114,7 +114,7 @@ void encode_cell_profile(std::string& out, const CellProfile& profile) {
   for (const uint64_t hash : profile.row_sample) put_u64(out, hash);
 }
 
-// A newer version than the known one is no damage: the profile is not known.
+// A newer version is not damage: the profile is unknown.
 bool decode_cell_profile(Reader& in, CellProfile& out) {
   out = CellProfile();
   const uint8_t version = in.u8();

@@ -1,16 +1,15 @@
-// CellProfile: what a table knows of its cells beyond time bounds, so that the bytes that are dead
-// at any moment can be bounded without reading it (retention/death_estimate.h): whose they are,
-// how they spread over time, how many are later versions of their column, and a sample of its rows,
-// by which another table can be asked whether it holds the same rows.
+// CellProfile: statistics of a table's cells that bound its dead bytes at any time without reading
+// it (retention/death_estimate.h): bytes by family and time, how many cells are later versions of
+// their column, and a sample of rows for estimating the overlap with another table.
 //
 // Invariants
-//   1. A profile that is not known says so, and then nothing follows from its other fields.
-//   2. Every cell that is no husk is counted once: its bytes are in `times` of its family, or,
-//   where
-//      it has an expiry of its own, in `expiries`; and once in `by_rank` of its family.
-//   3. row_sample holds the kRowSample rows (or all, where there are fewer) of least rank in an
-//      order that has nothing to do with what is in them: an even sample of the distinct rows.
-//   4. Bounded: kMaxFamilies families, else it is not known.
+//   1. A profile may be unknown; then nothing follows from its other fields.
+//   2. Every cell that is not a tombstone is counted once: its bytes are in `times` of its family
+//   or,
+//      if it has its own expiry, in `expiries`; and once in `by_rank` of its family.
+//   3. row_sample has the kRowSample rows (or all, if there are fewer) of least rank in an order
+//      independent of their contents: an even sample of the distinct rows.
+//   4. Bounded: with more than kMaxFamilies families the profile is unknown.
 #pragma once
 
 #include <array>
@@ -23,8 +22,8 @@
 
 namespace cellar::engine {
 
-// The rank of a cell: how many newer versions of its column the table holds. Ranks below
-// kExactRanks have a class of their own, [8, 16) shares one, and so on; the last has no end.
+// The rank of a cell is the number of newer versions of its column in the table. Ranks below
+// kExactRanks have their own class, [8, 16) shares one, and so on; the last is unbounded.
 inline constexpr size_t kRankClasses = 12;
 inline constexpr uint64_t kExactRanks = 8;
 size_t rank_class(uint64_t rank);
@@ -33,10 +32,10 @@ uint64_t least_rank(size_t rank_class);
 struct CellProfile {
   struct Family {
     std::string name;
-    TimeHistogram times;  // timestamps of cells without an expiry of their own
+    TimeHistogram times;  // timestamps of cells without their own expiry
     std::array<uint64_t, kRankClasses> by_rank{};
     uint64_t bytes() const;  // of all its cells
-    // Of cells with at least that rank, never more than the truth.
+    // Lower bound of the bytes of cells with at least that rank.
     uint64_t bytes_from_rank(uint64_t rank) const;
     bool operator==(const Family&) const = default;
   };
@@ -44,14 +43,14 @@ struct CellProfile {
   static constexpr size_t kRowSample = 48;
 
   bool known = false;
-  std::vector<Family> families;      // as they come in keys: by name
-  TimeHistogram expiries;            // of cells with one
-  std::vector<uint64_t> row_sample;  // row_hash() of each
+  std::vector<Family> families;      // sorted by name, as in keys
+  TimeHistogram expiries;            // of cells with their own expiry
+  std::vector<uint64_t> row_sample;  // row_hash() of each row
 
   bool operator==(const CellProfile&) const = default;
 };
 
-// Fed with the entries of a table in key order.
+// Receives the entries of a table in key order.
 class CellProfileBuilder {
  public:
   void add_row(uint64_t row_hash);
@@ -72,10 +71,10 @@ class CellProfileBuilder {
   TimeHistogramBuilder expiries_;
   std::string column_;
   uint64_t rank_ = 0;
-  std::vector<std::pair<uint64_t, uint64_t>> sample_;  // order, hash; a heap, the greatest first
+  std::vector<std::pair<uint64_t, uint64_t>> sample_;  // order, hash; a max-heap
 };
 
-// See "Cell profile" in FORMATS.md. decode answers false for bytes that are none.
+// See "Cell profile" in FORMATS.md. decode returns false for invalid bytes.
 void encode_cell_profile(std::string& out, const CellProfile& profile);
 bool decode_cell_profile(Reader& in, CellProfile& out);
 

@@ -1,19 +1,19 @@
-// EntryIterator: the contract of every ordered source of entries (memtable, table, merge),
-// restartable so that a source on disk never waits inside a call.
+// EntryIterator: the interface of every ordered source of entries (memtable, table, merge). It is
+// restartable, so that a source on disk never waits inside a call.
 //
-// A move answers where the iterator stands:
+// A move returns the state of the iterator:
+// clang-format off
 //   ready    key() and value() are valid until the next move
-//   end      nothing there
-//   blocked  the move needs blocks that are not in memory. collect() names them; once they are
-//   loaded call resume(), which
-//            finishes the interrupted move (and may block again)
-//   failed   error() says why; the iterator stays failed
+//   end      there is no entry
+//   blocked  the move needs blocks that are not in memory. collect() names them; once they are loaded call resume(),
+//            which finishes the interrupted move (and may block again)
+//   failed   error() has the reason; the iterator stays failed
 //
-// The driver that owns the outermost iterator is the only one that awaits:
+// Only the driver that owns the outermost iterator awaits:
 //
 //   Step s = it.seek(key);
-//   while (s == Step::blocked) { wants.clear(); it.collect(wants); co_await load_blocks(wants); s =
-//   it.resume(); }
+//   while (s == Step::blocked) { wants.clear(); it.collect(wants); co_await load_blocks(wants); s = it.resume(); }
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@ namespace cellar::engine {
 
 enum class Step : uint8_t { ready, end, blocked, failed };
 
-// Told once for each want that was started, from the loop, when its block is in memory or its load
-// has failed (the failure shows in resume()).
+// Called once from the loop for each started want, when its block is in memory or its load has
+// failed (resume() reports the failure).
 class BlockWaiter {
  public:
   virtual ~BlockWaiter() = default;
   virtual void block_done() = 0;
 };
 
-// A block some iterator waits for. load() starts reading it; many may be started before any is
-// done.
+// A block that an iterator waits for. load() starts the read; many may be started before any
+// completes.
 class BlockWant {
  public:
   virtual ~BlockWant() = default;
@@ -46,12 +46,12 @@ class EntryIterator {
  public:
   virtual ~EntryIterator() = default;
   virtual Step seek(Bytes key) = 0;         // the first entry >= key
-  virtual Step seek_before(Bytes key) = 0;  // the last entry < key; next() from there is allowed
+  virtual Step seek_before(Bytes key) = 0;  // the last entry < key; next() is allowed from there
   virtual Step next() = 0;                  // REQUIRES: ready
   virtual Step resume() = 0;                // REQUIRES: blocked
   virtual void collect(
       std::vector<BlockWant*>& wants) = 0;  // REQUIRES: blocked; appends, borrowed until resume()
-  virtual Bytes key() const = 0;            // REQUIRES: ready
+  virtual Bytes key() const = 0;            // REQUIRES: blocked; appends; valid until resume()
   virtual Bytes value() const = 0;          // REQUIRES: ready
   virtual const Error& error() const = 0;   // REQUIRES: failed
 };

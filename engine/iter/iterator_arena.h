@@ -1,5 +1,5 @@
-// IteratorArena: where the iterators of one cursor lie: side by side in the cursor itself as long
-// as there is room, on the heap beyond. All of them go with the arena, or at clear().
+// IteratorArena: storage of the iterators of one cursor: inline in the cursor as long as there is
+// room, then on the heap. All are destroyed with the arena or by clear().
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -14,14 +14,14 @@ namespace cellar::engine {
 
 class IteratorArena {
  public:
-  static constexpr size_t kInlineBytes = 2560;  // of a memtable's and two tables'
+  static constexpr size_t kInlineBytes = 2560;  // a memtable's and two tables' iterators
 
   IteratorArena() = default;
   ~IteratorArena() { clear(); }
   IteratorArena(const IteratorArena&) = delete;
   IteratorArena& operator=(const IteratorArena&) = delete;
 
-  // The arena's; valid as long as it is not cleared.
+  // Owned by the arena; valid until clear().
   template <class Iterator, class... Args>
   Iterator* make(Args&&... args) {
     const size_t at = (used_ + alignof(Iterator) - 1) / alignof(Iterator) * alignof(Iterator);

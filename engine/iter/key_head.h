@@ -1,5 +1,5 @@
-// The first eight bytes of a key as a number whose order is the keys' order, kept beside a pointer
-// to the key so that most comparisons do not touch the key.
+// The first eight bytes of a key as a number with the same order, stored beside a pointer to the
+// key so that most comparisons do not read the key.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace cellar::engine {
 
-// A shorter key is padded with zeros: equal heads say nothing, unequal ones decide.
+// A shorter key is padded with zeros: unequal heads decide, equal heads do not.
 inline uint64_t key_head(Bytes key) {
   if (key.size() >= 8) return load_be64(key.data());
   char padded[8] = {};

@@ -87,7 +87,7 @@ Step MergingIterator::next_of_many() {
   if ((n > 1 && same_key(heap_[0], heap_[1])) || (n > 2 && same_key(heap_[0], heap_[2]))) {
     return next_with_duplicates();
   }
-  // The common case moves the top in place.
+  // The common case moves the top source in place.
   EntryIterator& source = *sources_[heap_[0].source];
   const Step step = source.next();
   if (step == Step::ready) {
@@ -102,7 +102,7 @@ Step MergingIterator::next_of_many() {
   return finish();
 }
 
-// The only source that had entries left could not go on.
+// The only source that had entries left cannot continue.
 Step MergingIterator::leave_only(Step step) {
   const uint32_t moved = heap_[0].source;
   only_ = nullptr;
@@ -112,7 +112,8 @@ Step MergingIterator::leave_only(Step step) {
 }
 
 Step MergingIterator::next_with_duplicates() {
-  // Which sources share the key must be known before the first of them moves: its key dies then.
+  // The sources with the same key must be determined before any of them moves, because that
+  // invalidates its key.
   scratch_.clear();
   const Node shown = heap_[0];
   while (!heap_.empty() && same_key(heap_[0], shown)) {
@@ -125,7 +126,7 @@ Step MergingIterator::next_with_duplicates() {
   return finish();
 }
 
-// Every source stands on its last entry before bound_, or found none.
+// Every source is at its last entry before bound_, or has none.
 Step MergingIterator::turn_forward() {
   turned_ = false;
   scratch_.assign(sources_.size(), 0);
@@ -152,7 +153,7 @@ void MergingIterator::collect(std::vector<BlockWant*>& wants) {
   for (uint32_t source : moving_) sources_[source]->collect(wants);
 }
 
-// Files a source under the place where its move left it.
+// Stores a source according to the result of its move.
 Step MergingIterator::take(uint32_t source, Step step) {
   if (step == Step::ready) push(source);
   if (step == Step::blocked) moving_.push_back(source);
@@ -164,7 +165,7 @@ Step MergingIterator::finish() {
   if (!moving_.empty()) return Step::blocked;
   if (heap_.empty()) return Step::end;
   if (turned_) {
-    // before() puts the newest of equal keys first: that is the one to show.
+    // before() orders equal keys newest first: that one is shown.
     auto shown = heap_.begin();
     for (auto it = heap_.begin() + 1; it != heap_.end(); ++it) {
       if (same_key(*shown, *it) ? before(*it, *shown) : before(*shown, *it)) shown = it;
@@ -174,7 +175,7 @@ Step MergingIterator::finish() {
   return show();
 }
 
-// The heap's top is the answer.
+// The heap's top is the current entry.
 Step MergingIterator::show() {
   key_ = heap_[0].key;
   shown_ = sources_[heap_[0].source];

@@ -1,5 +1,5 @@
-// StampedRange: a range delete as memtables and tables keep it. It covers every entry of rows
-// [start, end) with a lesser stamp.
+// StampedRange: a range delete in memtables and tables. It covers every entry of rows [start, end)
+// with a lesser stamp.
 #pragma once
 
 #include <string>
@@ -20,10 +20,10 @@ struct StampedRange {
   bool operator==(const StampedRange&) const = default;
 };
 
-// The latest stamp of the ranges that cover the row; 0 when none does. `row` is not escaped.
+// The latest stamp of the ranges that cover the row; 0 if there is none. `row` is not escaped.
 CommitStamp covering_stamp(const std::vector<StampedRange>& ranges, Bytes row);
 
-// count: varint, then start: bytes, end: bytes, stamp: u64. decode answers false for anything else.
+// count: varint, then start: bytes, end: bytes, stamp: u64. decode returns false for anything else.
 std::string encode_ranges(const std::vector<StampedRange>& ranges);
 bool decode_ranges(Bytes encoded, std::vector<StampedRange>& out);
 

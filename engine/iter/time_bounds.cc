@@ -18,7 +18,7 @@ enum Flag : uint8_t {
   kAllFlags = 63,
 };
 
-// A pair is written as its start and the distance, which is small.
+// A pair is encoded as its start and the distance, which is small.
 void put_interval(std::string& out, int64_t from, int64_t to) {
   put_varint(out, zigzag(from));
   put_varint(out, static_cast<uint64_t>(to) - static_cast<uint64_t>(from));

@@ -31,7 +31,7 @@ uint64_t TimeHistogram::at_least_before(int64_t us) const {
 
 void TimeHistogramBuilder::add(int64_t us, uint64_t bytes) {
   total_ += bytes;
-  // Into a bucket that is there and not yet full: the common case, without a sort.
+  // The common case: an existing bucket that is not full, without a sort.
   const auto behind = std::upper_bound(buckets_.begin(), buckets_.end(), us,
                                        [](int64_t t, const Bucket& b) { return t < b.first_us; });
   if (behind != buckets_.begin()) {
@@ -50,7 +50,7 @@ void TimeHistogramBuilder::add(int64_t us, uint64_t bytes) {
   if (pending_.size() >= kMostPending) fold(kFineParts);
 }
 
-// Neighbours share a bucket as long as it holds at most one part of the bytes.
+// Neighbours share a bucket as long as it has at most one part of the bytes.
 void TimeHistogramBuilder::fold(size_t parts) {
   buckets_.insert(buckets_.end(), pending_.begin(), pending_.end());
   pending_.clear();

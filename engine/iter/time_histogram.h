@@ -1,13 +1,13 @@
-// TimeHistogram: how many bytes belong to which times, in few buckets, so that "how much is older
-// than that" can be answered long after the entries were seen.
+// TimeHistogram: bytes by time in few buckets, to estimate how many bytes are older than a given
+// time.
 //
 // Invariants
 //   1. The buckets' bytes add up to everything that was added.
-//   2. Every time that was added lies within the bucket that holds its bytes; so at_most_before()
-//      is never less than the truth and at_least_before() never more. Buckets may overlap.
-//   3. At most kMostBuckets; one holds more than 1/kParts of the bytes only where they have one and
-//      the same time, or came as one piece. A few may overlap at any time, so the bounds differ by
-//      a few such parts, and what lies in the middle of them is nearer to the truth.
+//   2. Every added time lies within the bucket with its bytes; so at_most_before() is never too
+//      low and at_least_before() never too high. Buckets may overlap.
+//   3. At most kMostBuckets; a bucket has more than 1/kParts of the bytes only if they have one
+//      time or came as one piece. Few buckets overlap at any time, so the bounds differ by a few
+//      such parts, and their middle is closer to the truth.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ class TimeHistogram {
   static constexpr size_t kParts = 24;
   static constexpr size_t kMostBuckets = 2 * kParts + 1;
 
-  const std::vector<Bucket>& buckets() const { return buckets_; }  // by first_us
+  const std::vector<Bucket>& buckets() const { return buckets_; }  // sorted by first_us
   uint64_t bytes() const;
   bool empty() const { return buckets_.empty(); }
-  // Bytes with a time below `us`: never less, never more than the truth.
+  // Upper and lower bound of the bytes with a time below `us`.
   uint64_t at_most_before(int64_t us) const;
   uint64_t at_least_before(int64_t us) const;
 
@@ -44,7 +44,8 @@ class TimeHistogram {
   std::vector<Bucket> buckets_;
 };
 
-// Takes times in any order. A few nanoseconds each once their spread is known; holds about 10 KiB.
+// Accepts times in any order, in a few nanoseconds each once their spread is known; uses about 10
+// KiB.
 class TimeHistogramBuilder {
  public:
   void add(int64_t us, uint64_t bytes);
@@ -56,12 +57,12 @@ class TimeHistogramBuilder {
   static constexpr size_t kMostPending = 256;
   void fold(size_t parts);
 
-  std::vector<TimeHistogram::Bucket> buckets_;  // by first_us, disjoint or not
+  std::vector<TimeHistogram::Bucket> buckets_;  // sorted by first_us, may overlap
   std::vector<TimeHistogram::Bucket> pending_;
   uint64_t total_ = 0;
 };
 
-// See "Cell profile" in FORMATS.md. decode answers false for bytes that are none.
+// See "Cell profile" in FORMATS.md. decode returns false for invalid bytes.
 void encode_time_histogram(std::string& out, const TimeHistogram& histogram);
 bool decode_time_histogram(Reader& in, TimeHistogram& out);
 

@@ -1,6 +1,6 @@
-// AuditEntry: who changed what of a table's schema or rules, when, and from what to what. The trail
-// of them is one subject of the manifest, each entry an item under its sequence number; an entry is
-// written in the same edit as the change that it tells of. See FORMATS.md, "Audit trail".
+// AuditEntry: one change of a table's schema or rules: author, time, old and new values. The audit
+// trail is one subject of the manifest, each entry an item under its sequence number; it is written
+// in the same edit as the change. See FORMATS.md, "Audit trail".
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace cellar::engine {
 
-// Who asks for a change, as the node knows it.
+// The author of a change, as known to the node.
 struct Author {
-  std::string client;   // the name that it gave itself; empty: none was given
-  std::string address;  // where it comes from; empty: the node itself
+  std::string client;   // its own name; empty: none given
+  std::string address;  // empty: the node itself
 
   bool operator==(const Author&) const = default;
 };
@@ -28,15 +28,15 @@ enum class AuditAction : uint8_t {  // on disk and on the wire
   create_table = 1,
   drop_table = 2,
   restore_table = 3,
-  alter_table = 4,  // its options
+  alter_table = 4,  // table options
   add_family = 5,
   alter_family = 6,
   drop_family = 7,
   undo_rule = 8,
 };
 
-// A property by the name that it has in the schema, units last; what it was and what it is, numbers
-// in decimal. Empty: it was not there.
+// A property by its name in the schema, unit last; old and new value, numbers in decimal. Empty:
+// absent.
 struct AuditDetail {
   std::string name;
   std::string before;
@@ -48,23 +48,23 @@ struct AuditDetail {
 struct AuditEntry {
   static constexpr uint8_t kVersion = 1;
 
-  uint64_t sequence = 0;  // counts up from 1, over all tables; the item's number
+  uint64_t sequence = 0;  // counts from 1, over all tables; the item's number
   int64_t at_us = 0;      // trusted time
   AuditAction action = AuditAction::create_table;
   Author by;
   TableId table_id;
   uint64_t schema_version = 0;  // after the change
   std::string table;
-  std::string family;  // empty: the change is of the table
-  // Of a family: the rule before and after, where there is a before and an after.
+  std::string family;  // empty: the table changed
+  // For a family: the rule before and after the change, if any.
   std::optional<RetentionRule> old_rule;
   std::optional<RetentionRule> new_rule;
-  std::vector<AuditDetail> details;  // what else is different
+  std::vector<AuditDetail> details;  // the other differences
 
   bool operator==(const AuditEntry&) const = default;
 };
 
-// The subject's state: the number of the next entry, which is never used twice.
+// The subject's state: the number of the next entry, never reused.
 struct AuditState {
   static constexpr uint8_t kVersion = 1;
   uint64_t next_sequence = 1;
@@ -72,8 +72,8 @@ struct AuditState {
 
 inline constexpr Subject kAuditSubject{Subject::Kind::audit, 0};
 
-// Without the sequence number. Decoding answers DATA_LOSS for bytes that are none and
-// FAILED_PRECONDITION for those of a newer program.
+// Without the sequence number. Decoding returns DATA_LOSS for invalid bytes and FAILED_PRECONDITION
+// for a newer version.
 std::string encode_audit_entry(const AuditEntry& entry);
 Result<AuditEntry> decode_audit_entry(uint64_t sequence, Bytes encoded);
 std::string encode_audit_state(const AuditState& state);

@@ -32,7 +32,7 @@ bool same_boot(const ClockState& saved, const ClockReading& now) {
   return !now.boot_id.empty() && saved.boot_id == now.boot_id && now.boot_us >= saved.boot_us;
 }
 
-// `next` was stated just now: has the clock been steady for longer than that?
+// `next` has just been stated: decides whether the steadiness of `before` continues.
 void carry_steadiness(const ClockState& before, const ClockReading& now, ClockState& next) {
   if (before.steady_since_us < 0 || next.steady_since_us < 0) return;
   const int64_t elapsed_us = now.boot_us - before.steady_since_us;
@@ -43,14 +43,14 @@ void carry_steadiness(const ClockState& before, const ClockReading& now, ClockSt
   next.steady_offset_us = before.steady_offset_us;
 }
 
-// As if the node had gone on running: at most the bound, and nothing that was answered is undercut.
-// The wall clock says nothing of that: it may have been ahead since the anchor and be right or
-// behind again. So time starts at the latest instant that an answer may have been given at, which
-// is ahead of real time by 500 ppm of the time since the anchor at most.
+// Continues as if the node had not stopped: time is at most the bound, and no answer was given
+// later. The wall clock cannot decide this, because it may have been ahead since the anchor and be
+// right or behind now. Time therefore starts at the latest instant of a possible answer, which is
+// ahead of real time by at most 500 ppm of the time since the anchor.
 ClockState continued(const ClockState& saved, const ClockReading& now, const ClockRules& rules) {
   const int64_t elapsed_us = now.boot_us - saved.boot_us;
   const int64_t bound_us = saturating_add(saved.trusted_us, with_drift_us(elapsed_us));
-  // Without a bound (tests) only a wall clock that went back is taken for one that was ahead.
+  // Without a bound (tests) a wall clock counts as having been ahead only if it went back.
   const int64_t drift_us = with_drift_us(elapsed_us) - elapsed_us;
   const bool may_have_been_ahead = saved.permitted_us != INT64_MAX ||
                                    saved.wall_us < saved.trusted_us ||
@@ -103,7 +103,7 @@ ClockState first_state(const ClockReading& now, const ClockRules& rules) {
 int64_t wait_after_boot_us(const ClockState& saved, const ClockReading& now) {
   if (same_boot(saved, now) || saved.permitted_us == INT64_MAX) return 0;
   if (now.synchronised && now.wall_us >= saved.permitted_us) return 0;
-  // Of a boot without a name it is not known whether it began after the anchor.
+  // For a boot without an id it is unknown whether it began after the anchor.
   const int64_t since_us = now.boot_id.empty() ? 0 : std::max<int64_t>(0, now.boot_us);
   const int64_t passed_us = since_us - (with_drift_us(since_us) - since_us);
   return std::max<int64_t>(0, saved.permitted_us - saved.trusted_us - passed_us);
@@ -119,7 +119,7 @@ ClockState standing_state(const ClockState& saved, const ClockReading& now,
   } else if (saved.permitted_us != INT64_MAX) {
     state.trusted_us = saved.permitted_us;
   } else {
-    // Without a bound (tests) the anchor itself is the best that is known.
+    // Without a bound (tests) the anchor itself is the best estimate.
     state = state_after_start(saved, now, rules);
   }
   state.permitted_us = state.trusted_us;
@@ -131,13 +131,13 @@ ClockState standing_state(const ClockState& saved, const ClockReading& now,
 ClockState state_after_start(const ClockState& saved, const ClockReading& now,
                              const ClockRules& rules) {
   if (same_boot(saved, now)) {
-    // What was to be believed may have become believable meanwhile.
+    // A pending gap may have become credible meanwhile.
     const ClockState state = continued(saved, now, rules);
     return renewed(state, state.trusted_us, now, rules);
   }
-  // The boot-time clock has begun anew: all that is known of the past is the permission.
+  // The boot-time clock has restarted: only the permission is known of the past.
   const int64_t believable_us = saturating_add(saved.trusted_us, rules.max_trusted_gap_us);
-  // Without a bound (tests) the anchor itself is the best that is known.
+  // Without a bound (tests) the anchor itself is the best estimate.
   const bool bounded = saved.permitted_us != INT64_MAX;
   ClockState state = stated(now, bounded ? saved.permitted_us : saved.trusted_us, rules);
   if (now.wall_us > state.trusted_us) state.believable_us = believable_us;

@@ -1,4 +1,4 @@
-// What every decoder of this room asks of its bytes, first and last.
+// Common checks at the start and end of every decoder of this component.
 #pragma once
 
 #include <string_view>

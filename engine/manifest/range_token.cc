@@ -7,7 +7,7 @@
 namespace cellar::engine {
 namespace {
 
-// A place in a map or a vector, and the numbers beside the bytes.
+// An entry of a map or vector, and the numbers beside the bytes.
 constexpr size_t kTokenOverhead = 160;
 constexpr size_t kRangeOverhead = 80;
 
@@ -54,7 +54,7 @@ std::vector<RangeToken> inherit_tokens(const std::vector<const std::vector<Range
       const auto [place, is_new] = all.try_emplace(token.id, part);
       if (is_new) continue;
       RangeToken& known = place->second;
-      // A name that was free again, and taken by another range: the later one counts.
+      // The id had expired and was reused for another range: the later one counts.
       if (known.content != token.content) {
         if (known.until_us < token.until_us) known = std::move(part);
         continue;

@@ -6,7 +6,8 @@
 namespace cellar::engine {
 namespace {
 
-// A tablet names one log a session; recovery empties old ones, so more than a few is damage.
+// A tablet has one span per session's log, and recovery empties old ones, so a large number is
+// damage.
 constexpr uint64_t kMaxSpans = 100'000;
 
 }  // namespace
@@ -55,7 +56,7 @@ std::string encode_tablet_state(const TabletState& state) {
   for (const LogSpan& span : state.spans) {
     put_varint(out, span.log.value());
     put_varint(out, span.from.value());
-    // An open end is written as 0, which no closed one can be.
+    // An open end is encoded as 0, which a closed end never is.
     put_varint(out, span.to == kLogEnd ? 0 : span.to.value() + 1);
   }
   if (!state.range_tokens.empty()) encode_range_tokens(out, state.range_tokens);

@@ -1,7 +1,6 @@
-// What the entries of the manifest mean. The manifest store keeps opaque bytes a subject; these are
-// the three kinds of subjects' states. Every encoding opens with a version byte: one that is newer
-// than this program is FAILED_PRECONDITION, bytes that are no encoding are DATA_LOSS. The layouts
-// stand in engine/FORMATS.md and are held by golden tests.
+// The states of the manifest's subjects. The manifest store keeps them as opaque bytes. Every
+// encoding starts with a version byte: a newer version is FAILED_PRECONDITION, invalid bytes are
+// DATA_LOSS. engine/FORMATS.md has the layouts; golden tests check them.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +18,12 @@
 
 namespace cellar::engine {
 
-// For how long after their issue tokens are known (engine/token_memory.h). Raising the window does
-// not bring back what was forgotten under the one before.
+// How long after their issue tokens are remembered (engine/write/token_memory.h). A longer window
+// does not restore tokens already forgotten.
 struct TokenWindow {
-  int64_t window_us = 0;  // 0: no start has known of tokens
-  int64_t raised_us = 0;  // for tokens issued up to here
-  int64_t before_us = 0;  // it is not more than this
+  int64_t window_us = 0;  // 0: no start has supported tokens yet
+  int64_t raised_us = 0;  // applies to tokens issued up to this time
+  int64_t before_us = 0;  // upper bound
 
   int64_t for_issue(int64_t issued_us) const {
     return issued_us > raised_us ? window_us : std::min(window_us, before_us);
@@ -32,7 +31,7 @@ struct TokenWindow {
   bool operator==(const TokenWindow&) const = default;
 };
 
-// The node: one subject, id 0.
+// The state of the node: one subject, id 0.
 struct NodeState {
   static constexpr uint8_t kVersion = 2;
 
@@ -44,26 +43,27 @@ struct NodeState {
   bool operator==(const NodeState&) const = default;
 };
 
-// A tablet: subject id = TabletId. Its items are its tables on disk (TableMeta, by blob id).
+// The state of a tablet: subject id = TabletId. Its items are its tables on disk (TableMeta, by
+// blob id).
 struct TabletState {
-  static constexpr uint8_t kVersion = 2;  // 1 is written where there are no range tokens
+  static constexpr uint8_t kVersion = 2;  // version 1 is written if there are no range tokens
 
   TableId table;
   Epoch epoch{1};
-  uint32_t home = 0;           // served by shard home % shards, however many there are now
+  uint32_t home = 0;           // served by shard home % shards
   std::string start;           // first row
   std::string end;             // first row after it; empty: to the end
-  CommitStamp created;         // every stamp of the tablet lies above it
+  CommitStamp created;         // lower than every stamp of the tablet
   CommitStamp last_flushed;    // commits up to here are in tables on disk
-  uint64_t next_run = 1;       // runs are numbered upwards: a greater number holds newer commits
-  std::vector<LogSpan> spans;  // where later commits lie, oldest log first
-  // Since version 2: of commits up to last_flushed, sorted by id; some may have ended.
+  uint64_t next_run = 1;       // runs are numbered upwards: a higher number has newer commits
+  std::vector<LogSpan> spans;  // places of later commits, oldest log first
+  // Since version 2: tokens of commits up to last_flushed, sorted by id; some may have expired.
   std::vector<RangeToken> range_tokens;
 
   bool operator==(const TabletState&) const = default;
 };
 
-// A table's state is in table_state.h, the audit trail in audit_entry.h.
+// The state of a table is in table_state.h, the audit trail in audit_entry.h.
 
 std::string encode_node_state(const NodeState& state);
 Result<NodeState> decode_node_state(Bytes encoded);
@@ -75,8 +75,7 @@ inline constexpr Subject kNodeSubject{Subject::Kind::node, 0};
 inline Subject subject_of(TableId id) { return {Subject::Kind::table, id.value()}; }
 inline Subject subject_of(TabletId id) { return {Subject::Kind::tablet, id.value()}; }
 
-// The edits of one subject: its state set (created, when the version is kAbsent), or all of it
-// gone.
+// Edits of one subject: set its state (creates it if the version is kAbsent), or remove it.
 inline SubjectEdit put_state(Subject subject, uint64_t expected_version, std::string state) {
   SubjectEdit edit;
   edit.subject = subject;

@@ -6,7 +6,7 @@
 namespace cellar::engine {
 namespace {
 
-// Version 1 is the facts alone. They begin with the tag of their first field, which is 1, too.
+// Version 1 has the facts only, which also start with 1, the tag of their first field.
 constexpr uint8_t kFactsAlone = 1;
 
 }  // namespace

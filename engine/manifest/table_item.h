@@ -1,8 +1,8 @@
-// TableItem: what a tablet's manifest entry says about one of its tables on disk, by blob id: the
-// facts about the table, and which of its rows are the tablet's. A table that was written for the
-// tablet is wholly its own; after a split both parts name the table, each with its rows; and where
-// a tablet that had emptied itself is merged with its neighbour, the rows keep what it had deleted
-// from coming back with a table that they shared.
+// TableItem: one table on disk in a tablet's manifest entry, by blob id: the facts about the table,
+// and which of its rows belong to the tablet. A table written for the tablet belongs to it
+// completely. After a split both parts refer to the table, each with its rows. After a merge of
+// tablets the rows prevent deleted rows of one tablet from reappearing through a table that both
+// shared.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ struct TableItem {
   static constexpr uint8_t kVersion = 2;
 
   TableMeta meta;
-  KeyRange rows;  // empty at both ends: all of the table
-  // Other tablets name the blob too, or did since the node started. Known, not written down.
+  KeyRange rows;  // both ends empty: the whole table
+  // Other tablets refer to the blob, or did since the node started. Not encoded.
   bool shared = false;
 };
 
-// See FORMATS.md, "Manifest". Decoding answers DATA_LOSS for bytes that are none and
-// FAILED_PRECONDITION for those of a newer program.
+// See FORMATS.md, "Manifest". Decoding returns DATA_LOSS for invalid bytes and FAILED_PRECONDITION
+// for a newer version.
 std::string encode_table_item(const TableItem& item);
 Result<TableItem> decode_table_item(Bytes encoded);
 

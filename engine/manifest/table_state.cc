@@ -7,7 +7,7 @@
 namespace cellar::engine {
 namespace {
 
-// Where a schema has its format: schemas count up from 1 and stay below.
+// In place of the schema format number, which counts from 1 and stays below this.
 constexpr uint8_t kDroppedTable = 129;
 
 }  // namespace

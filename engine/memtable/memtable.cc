@@ -7,7 +7,7 @@
 namespace cellar::engine {
 namespace {
 
-// A node of range_places_.
+// Size of a node of range_places_.
 constexpr size_t kPlaceBytes = 64;
 
 }  // namespace
@@ -46,7 +46,7 @@ void Memtable::note_cell(Bytes value) {
     earliest_expiry_us_ = std::min(earliest_expiry_us_, cell.expire_at_us);
 }
 
-// Where the stamp lies behind what a head covers, unequal heads answer without a look at the key.
+// If the stamp lies after the part covered by a head, unequal heads decide without reading the key.
 bool Memtable::overwrites_at(Tree::const_iterator place, uint64_t head, Bytes key) const {
   if (place == tree_.end()) return false;
   const size_t unstamped = key.size() - sizeof(uint64_t);
@@ -68,14 +68,14 @@ void Memtable::share(Bytes key) {
 
 Memtable::Tree::const_iterator Memtable::lower_bound(Bytes key) const {
   if (key.starts_with(shared_)) return tree_.lower_bound(Probe(key, shared_.size()));
-  // Then it lies on one side of all of them.
+  // The key then sorts before or after all others.
   return key < shared_ ? tree_.begin() : tree_.end();
 }
 
 void Memtable::add_range_delete(const RangeDelete& range, CommitStamp stamp) {
   CHECK(!frozen_, "range delete into a frozen memtable");
   StampedRange owned{std::string(range.start), std::string(range.end), stamp};
-  // A log replayed twice must not grow the list.
+  // Replaying a log twice must not add it twice.
   const auto [same, last] = range_places_.equal_range(stamp);
   for (auto it = same; it != last; ++it) {
     if (ranges_[it->second] == owned) return;

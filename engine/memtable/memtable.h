@@ -1,24 +1,24 @@
 // Memtable: the newest entries of one tablet, sorted, in memory.
 //
-// Keys and values lie together in an arena that is freed with the memtable; a B-tree of (head,
-// pointer) pairs, whose nodes lie there too, orders them: so all that there is to free are the
-// blocks of the arena, and who has many of them frees them little by little (release()). One
-// thread: writer and readers are the same shard.
+// Keys and values are in an arena that is freed with the memtable. A B-tree of (head, pointer)
+// pairs, whose nodes are in the arena too, orders them. Only the blocks of the arena have to be
+// freed, which a caller can do in slices (release()). One thread: writer and readers are on the
+// same shard.
 //
-// A head spares most comparisons the way to the key, which is a cache miss. Keys of a tablet often
-// begin alike for longer than a head reaches, so heads are taken from where the keys begin to
-// differ: behind shared_, which every key begins with. A key that does not begin so cuts shared_
-// short, and all heads are made anew; their order stays, it is the keys'. A cut takes only what it
-// must while the memtable is small or has doubled since the last one, else it takes half of what
-// was left too, so all cuts together cost a constant per entry and a few rounds more.
+// Comparing heads usually avoids reading the key, which is a cache miss. Keys of a tablet often
+// have a common prefix longer than a head, so heads are taken after shared_, the common prefix of
+// all keys. A key without that prefix cuts shared_, and all heads are recomputed; the order does
+// not change. A cut removes only what is necessary while the memtable is small or has doubled since
+// the last cut; otherwise it removes half of the rest too, so all cuts together cost a constant per
+// entry plus a few rounds.
 //
 //   keys user0017, user0018                shared_ "user001", heads of "7", "8"
 //   add  user0420                          shared_ "user0",   heads of "017", "018", "420"
 //
-// Iterators and inserts: an iterator may be kept across add(). The bytes of key() and value() live
-// as long as the memtable. Its position in the tree does not survive an insert, so the next move
-// finds the place again by the last key (one search). An entry added behind an iterator is not
-// seen by it, one added ahead is; a reader that wants neither bounds itself by stamp.
+// Iterators may be kept across add(). The bytes of key() and value() live as long as the memtable.
+// An insert invalidates the position in the tree, so the next move searches for the last key again.
+// An iterator sees entries added ahead of it and not those added before its position; a reader that
+// wants a fixed set limits itself by stamp.
 #pragma once
 
 #include <absl/container/btree_set.h>
@@ -46,13 +46,13 @@ class Memtable {
   Memtable(const Memtable&) = delete;
   Memtable& operator=(const Memtable&) = delete;
 
-  // Copies. False, and nothing changes, when the key is there already (the same commit replayed
-  // twice). REQUIRES: not frozen; a well-formed key.
+  // Copies. Returns false without a change if the key exists (a commit replayed twice). REQUIRES:
+  // not frozen; a well-formed key.
   bool add(Bytes key, Bytes value);
   void add_range_delete(const RangeDelete& range, CommitStamp stamp);  // REQUIRES: not frozen
-  // A commit, though it may have no entries.
+  // Records a commit, possibly without entries.
   void add_commit(CommitStamp stamp) { note_stamp(stamp); }
-  // No more writes: what was handed to a flush stays as it is.
+  // Ends writes: the contents for a flush are fixed.
   void freeze() { frozen_ = true; }
   bool frozen() const { return frozen_; }
 
@@ -61,28 +61,28 @@ class Memtable {
   bool empty() const { return entries() == 0 && ranges_.empty(); }
   bool has_commits() const { return min_stamp_ <= max_stamp_; }
   size_t entries() const { return tree_.size(); }
-  size_t deletes() const { return deletes_; }  // of them: of rows, families and columns
-  // Memory taken, the tree's included, 256 KiB steps of the arena included.
+  size_t deletes() const { return deletes_; }  // of these: deletes of rows, families and columns
+  // Memory in use, including the tree and the unused part of arena blocks.
   size_t bytes() const { return arena_.bytes() + range_bytes_; }
-  // Of keys and values alone: what a flush will write, before compression.
+  // Bytes of keys and values: the uncompressed size of a flush.
   size_t content_bytes() const { return content_bytes_; }
-  // Over all commits; max < min while there are none.
+  // Over all commits; max < min if there are none.
   CommitStamp min_stamp() const { return min_stamp_; }
   CommitStamp max_stamp() const { return max_stamp_; }
   const TimeBounds& time_bounds() const { return bounds_; }
-  // Of the cells with an expiry of their own; INT64_MAX: there are none.
+  // Of cells with their own expiry; INT64_MAX: none.
   int64_t earliest_expiry_us() const { return earliest_expiry_us_; }
-  // Cells that took the place of another cell of the memtable, at its very timestamp.
+  // Cells that replaced another cell of the memtable at the same timestamp.
   size_t overwrites() const { return overwrites_; }
   const std::vector<StampedRange>& range_deletes() const { return ranges_; }
-  // At the end of its life: its memory, for who frees it in slices. Nothing else may be asked of it
-  // afterwards.
+  // Releases the memory at the end, for a caller that frees it in slices. No other method may be
+  // called afterwards.
   std::vector<std::unique_ptr<char[]>> release() { return arena_.release(); }
 
  private:
   // key size: u32, value size: u32, key, value; anywhere in the arena.
   struct Slot {
-    mutable uint64_t head;  // made anew at a cut, which does not touch the order
+    mutable uint64_t head;  // recomputed at a cut, which does not change the order
     const char* record;
     Bytes key() const { return {record + 8, load_le<uint32_t>(record)}; }
     Bytes value() const {
@@ -102,7 +102,7 @@ class Memtable {
       return a.head != b.head ? a.head < b.head : a.key() < b.key();
     }
   };
-  // Of the arena, which frees all of it together.
+  // Allocates from the arena, which is freed as a whole.
   template <class T>
   struct NodeAllocator {
     using value_type = T;
@@ -121,26 +121,26 @@ class Memtable {
   };
   using Tree = absl::btree_set<Slot, Less, NodeAllocator<Slot>>;
 
-  // A cut of a memtable with fewer entries costs little.
+  // Cutting a memtable with fewer entries is cheap.
   static constexpr size_t kCheapCutEntries = 1024;
 
-  // The first entry whose key is not less.
+  // The first entry whose key is not less than `key`.
   Tree::const_iterator lower_bound(Bytes key) const;
-  // Cuts shared_ to what `key` begins with too.
+  // Cuts shared_ to its common prefix with `key`.
   void share(Bytes key);
   void note_stamp(CommitStamp stamp);
   void note_cell(Bytes value);
-  // `place`: where a key with that head comes to stand. True: what stands there differs by its
-  // stamp alone.
+  // `place`: the position for a key with that head. True if the entry there differs only in its
+  // stamp.
   bool overwrites_at(Tree::const_iterator place, uint64_t head, Bytes key) const;
 
   Arena arena_;
   union {
-    Tree tree_;  // never destroyed, which would walk over all of it
+    Tree tree_;  // never destroyed, which would visit all nodes
   };
-  std::string shared_;         // every key in tree_ begins with it
-  size_t entries_at_cut_ = 0;  // of the last time that it was cut
-  uint64_t inserts_ = 0;       // iterators compare it to know whether their place is stale
+  std::string shared_;         // common prefix of all keys in tree_
+  size_t entries_at_cut_ = 0;  // number of entries at the last cut
+  uint64_t inserts_ = 0;       // iterators compare it to detect a stale position
   size_t content_bytes_ = 0;
   size_t deletes_ = 0;
   size_t overwrites_ = 0;
@@ -150,7 +150,7 @@ class Memtable {
   CommitStamp max_stamp_;
   TimeBounds bounds_;
   std::vector<StampedRange> ranges_;
-  std::multimap<CommitStamp, size_t> range_places_;  // in ranges_
+  std::multimap<CommitStamp, size_t> range_places_;  // index into ranges_
   bool frozen_ = false;
 };
 

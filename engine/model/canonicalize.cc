@@ -1,10 +1,10 @@
-// The order inside one mutation, resolved (see mutation.h).
+// Resolves the order inside one mutation (see mutation.h).
 //
-// Only what stands after the last row delete matters. The rest is sorted by family and column, so
-// that each column can be settled alone: of one timestamp the last set stands; it falls to a column
-// delete that stands later and covers its timestamp. The deletes of a column collapse to the union
-// of their ranges, which is exact because they all carry one stamp. n operations cost O(n log n),
-// whatever their mixture: a column is swept by timestamp with a heap of the deletes that are open.
+// Only operations after the last row delete matter. They are sorted by family and column, so that
+// each column is resolved separately: of one timestamp the last set remains, unless a later column
+// delete covers its timestamp. The deletes of a column become the union of their ranges, which is
+// exact because they have one stamp. n operations cost O(n log n) in any mixture: a column is swept
+// by timestamp with a heap of the open deletes.
 #include <algorithm>
 #include <queue>
 #include <tuple>
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Mutation::Kind;
 
-// Up to so many sets are compared pairwise, which beats sorting and needs no memory.
+// Up to this many sets are compared pairwise, which is faster than sorting and needs no memory.
 constexpr size_t kPairwise = 8;
 
 class Canonicalizer {
@@ -75,7 +75,7 @@ class Canonicalizer {
     return true;
   }
 
-  // One operation, or only sets of different cells: nothing to settle.
+  // One operation, or only sets of different cells: nothing to resolve.
   bool copy_when_plain() {
     if (ops_.size() != 1) {
       for (const Mutation& op : ops_)
@@ -91,7 +91,7 @@ class Canonicalizer {
     return true;
   }
 
-  // Settles the family that begins at order_[at]; answers where the next one begins.
+  // Resolves the family that starts at order_[at]; returns the start of the next one.
   size_t settle_family(size_t at) {
     const Bytes family = ops_[order_[at]].family;
     size_t end = at;
@@ -125,7 +125,7 @@ class Canonicalizer {
       const int64_t tb = stamp_of(ops_[b]);
       return ta != tb ? ta < tb : a > b;
     });
-    std::priority_queue<uint32_t> open;  // deletes begun at or before the swept timestamp
+    std::priority_queue<uint32_t> open;  // deletes that start at or before the swept timestamp
     size_t next_delete = 0;
     for (size_t k = 0; k < column_sets_.size(); ++k) {
       const uint32_t i = column_sets_[k];

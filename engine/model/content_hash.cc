@@ -8,10 +8,10 @@
 namespace cellar {
 namespace {
 
-// What is hashed first. Never renumber.
+// Hashed first. Never renumber.
 enum class Content : uint64_t { mutations = 1, check = 2, modify = 3, range = 4 };
 
-// Every part with its size or count before it, so that no two contents are hashed as the same
+// Every part is preceded by its size or count, so that no two contents are hashed as the same
 // bytes.
 class Hasher {
  public:

@@ -1,10 +1,10 @@
-// The hash of what a write asks for, by which a repetition is told from another write under the
-// same token. Taken of the decoded content, so that it does not depend on how a client lays out a
-// request, nor on whether the row came alone or in a batch. Row and durability are no part of it:
-// the row is part of what a token is scoped to.
+// The hash of a write's content, which distinguishes a repetition from another write with the same
+// token. It covers the decoded content, so it does not depend on the client's encoding or on
+// whether the row came alone or in a batch. Row and durability are not included: the row is part of
+// the token's scope.
 //
-// On disk, in records that live for a token's window: what is hashed, and in which order, may
-// change only together with the kind's number.
+// On disk, in records that live for a token's window: the hashed parts and their order may change
+// only together with the kind's number.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ ContentHash hash_of_mutations(std::span<const Mutation> mutations);
 ContentHash hash_of_check(const FilterSpec& filter, std::span<const Mutation> then_mutations,
                           std::span<const Mutation> else_mutations);
 ContentHash hash_of_modify(std::span<const ModifyRule> rules);
-// Of a DropRowRange: as it was asked for, cut to no tablet.
+// For a DropRowRange: of the requested range, before it is cut to tablets.
 ContentHash hash_of_range(const RangeDelete& range);
 
 }  // namespace cellar

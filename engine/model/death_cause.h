@@ -1,5 +1,4 @@
-// The words for a cause of death, in every form that a program reads: JSON of the command line and
-// of HTTP.
+// Names of the causes of death, for JSON of the command line and of HTTP.
 #pragma once
 
 #include <string_view>

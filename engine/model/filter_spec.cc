@@ -30,7 +30,7 @@ constexpr std::string_view kKindNames[] = {"",
                                            "strip_value",
                                            "label"};
 
-// Walks the tree in pre-order, which is the order of the vector, with a bounded recursion.
+// Visits the tree in pre-order, the order of the vector, with bounded recursion.
 class FilterCheck {
  public:
   explicit FilterCheck(const std::vector<FilterNode>& nodes) : nodes_(nodes) {}
@@ -54,7 +54,7 @@ class FilterCheck {
                 kMaxFilterBytes);
   }
 
-  // Answers whether the subtree applies labels.
+  // Returns whether the subtree applies labels.
   Result<bool> node(size_t depth, bool in_condition) {
     if (next_ == nodes_.size()) {
       return fail(Errc::invalid_argument, "the filter's tree needs more than its {} nodes",

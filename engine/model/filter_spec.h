@@ -1,5 +1,5 @@
-// FilterSpec: a filter as stated (SEMANTICS 6): the nodes of a tree in pre-order, as data.
-// engine/filter compiles one.
+// FilterSpec: an uncompiled filter (SEMANTICS 6): the nodes of a tree in pre-order, as data.
+// engine/filter compiles it.
 //
 //   chain(family_regex "f", cells_per_column 1)  =  {chain, 2 children} {family_regex "f"}
 //                                                   {cells_per_column 1}
@@ -37,21 +37,21 @@ enum class FilterKind : uint8_t {
   strip_value = 19,
   label = 20,
 };
-// As in a chain of words: "cells_per_row".
+// As in "cells_per_row".
 std::string_view filter_kind_name(FilterKind kind);
 
 struct FilterNode {
   FilterKind kind = FilterKind::pass;
-  // column_range, value_range, time_range: which bounds there are, and how they stand.
+  // column_range, value_range, time_range: which bounds are present and whether they are open.
   bool has_start = false;
   bool start_open = false;
   bool has_end = false;
   bool end_closed = false;
-  // condition: its children are the predicate, then what these announce.
+  // condition: the children are the predicate, then the branches announced here.
   bool has_then = false;
   bool has_else = false;
   uint32_t child_count = 0;
-  int64_t start = 0;     // time_range: microseconds; of the kinds that count: the count
+  int64_t start = 0;     // time_range: microseconds; counting kinds: the count
   int64_t end = 0;       // time_range: microseconds, exclusive
   double sample = 0;     // row_sample
   std::string text;      // a regular expression, bitmask or label; a range's start
@@ -65,17 +65,17 @@ struct FilterSpec {
 };
 
 inline constexpr size_t kMaxFilterDepth = 20;
-// Of a filter as a person writes it: the bytes it names, and kFilterNodeBytes for each node.
+// Size of a filter: the bytes it names, plus kFilterNodeBytes per node.
 inline constexpr size_t kMaxFilterBytes = 20 * 1024;
 inline constexpr size_t kFilterNodeBytes = 8;
 inline constexpr size_t kMaxFilterNodes = kMaxFilterBytes / kFilterNodeBytes;
 inline constexpr size_t kMaxLabelBytes = 15;
 
-// Everything about the form but the regular expressions, which engine/filter compiles.
-// INVALID_ARGUMENT names the node by its index and the bound it broke.
+// Checks everything except the regular expressions, which engine/filter compiles. INVALID_ARGUMENT
+// names the node by index and the violated bound.
 Result<void> validate_filter(const FilterSpec& spec);
 
-// INVALID_ARGUMENT where a bound of a time range is no multiple of the table's granularity.
+// INVALID_ARGUMENT if a bound of a time range is not a multiple of the table's granularity.
 Result<void> check_granularity(const FilterSpec& spec, Granularity granularity);
 
 }  // namespace cellar

@@ -40,8 +40,8 @@ void append_family_prefix(std::string& out, Bytes row, Bytes family) {
   out.push_back(kEscape);
 }
 
-// Where the first 00 is; null when there is none. Most of what is sought in is short, and was just
-// put together from pieces: words can be read then, but a vector that spans two pieces waits.
+// The first 00 byte; null if there is none. Most inputs are short and were just assembled from
+// pieces: word loads work then, but a vector load that spans two pieces stalls.
 const char* find_nul(const char* p, const char* end) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   constexpr ptrdiff_t kShortBytes = 64;
@@ -58,8 +58,8 @@ const char* find_nul(const char* p, const char* end) {
   return nullptr;
 }
 
-// The length of an escaped segment without its terminator; npos when it has none or holds a 00 that
-// is neither. `plain` is set to whether nothing in it is escaped.
+// Length of an escaped segment without its terminator; npos if it has none or has an invalid 00.
+// `plain` is set if nothing in it is escaped.
 size_t segment_size(Bytes in, bool& plain) {
   plain = true;
   const char* const begin = in.data();
@@ -100,7 +100,7 @@ bool parse_token(Bytes key, Bytes rest, ParsedKey& out) {
   return parse_stamp_only(rest, EntryKind::token, out);
 }
 
-// Timestamps are never negative: a set top bit is no timestamp.
+// Timestamps are never negative: a set top bit is invalid.
 bool to_timestamp(uint64_t raw, int64_t& out) {
   out = static_cast<int64_t>(raw);
   return out >= 0;
@@ -206,7 +206,7 @@ void append_family_end(std::string& out, Bytes encoded_row_prefix, Bytes family)
 }
 
 std::string row_prefix_end(Bytes encoded_row_prefix) {
-  // Entries go on after `row 00 01`; a longer row that starts with this one goes on with 00 FF.
+  // Entries continue after `row 00 01`; a longer row with this prefix continues with 00 FF.
   std::string out(encoded_row_prefix);
   out.back() = static_cast<char>(kTerminator + 1);
   return out;
@@ -227,7 +227,7 @@ bool parse_key(Bytes key, ParsedKey& out) {
   if (row_size == Bytes::npos) return false;
   KeyInRow parsed;
   const bool is_key = parse_key_in_row(key, row_size + 2, parsed);
-  out = static_cast<const ParsedKey&>(parsed);  // what it knows besides is not asked for
+  out = static_cast<const ParsedKey&>(parsed);  // drops the additional fields
   return is_key;
 }
 
@@ -279,7 +279,7 @@ Bytes decode_segment(Bytes escaped, std::string& scratch) {
 namespace {
 
 constexpr uint8_t kHasExpiry = 1;
-constexpr uint8_t kHusk = 2;
+constexpr uint8_t kTombstone = 2;
 
 void put_head(std::string& out, uint8_t flags, int64_t expire_at_us) {
   const bool expires = expire_at_us != kNoExpiry;
@@ -294,7 +294,9 @@ void append_cell_value(std::string& out, Bytes value, int64_t expire_at_us) {
   out.append(value);
 }
 
-void append_husk(std::string& out, int64_t expire_at_us) { put_head(out, kHusk, expire_at_us); }
+void append_tombstone(std::string& out, int64_t expire_at_us) {
+  put_head(out, kTombstone, expire_at_us);
+}
 
 bool parse_cell_value(Bytes encoded, CellValue& out) {
   if (encoded.empty()) return false;
@@ -303,15 +305,15 @@ bool parse_cell_value(Bytes encoded, CellValue& out) {
   if (flags == 0) {
     out.expire_at_us = kNoExpiry;
     out.value = encoded;
-    out.husk = false;
+    out.tombstone = false;
     return true;
   }
-  if ((flags & ~(kHasExpiry | kHusk)) != 0) return false;
+  if ((flags & ~(kHasExpiry | kTombstone)) != 0) return false;
   Reader reader(encoded);
   out.expire_at_us = (flags & kHasExpiry) != 0 ? reader.signed_varint() : kNoExpiry;
   out.value = reader.rest();
-  out.husk = (flags & kHusk) != 0;
-  return reader.ok() && (!out.husk || out.value.empty());
+  out.tombstone = (flags & kTombstone) != 0;
+  return reader.ok() && (!out.tombstone || out.value.empty());
 }
 
 }  // namespace cellar

@@ -1,5 +1,5 @@
-// The two writes with a condition as the caller states them: the rules of ReadModifyWriteRow,
-// applied in order to the newest cells of a row; the two lists of CheckAndMutateRow.
+// The inputs of the two conditional writes: the rules of ReadModifyWriteRow, applied in order to
+// the newest cells of a row; the two lists of CheckAndMutateRow.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ struct ModifyRule {
   Kind kind = Kind::append;
   Bytes family;
   Bytes qualifier;
-  Bytes value;     // append: put behind what is there
+  Bytes value;     // append: added after the present value
   int64_t by = 0;  // increment: added to 8 bytes, big-endian, two's complement
 };
 
-// Form first (INVALID_ARGUMENT: the row key, no rules or too many, a qualifier or a value over its
-// limit, a family whose timestamps are the writer's), then existence (NOT_FOUND of a family).
+// Checks form first (INVALID_ARGUMENT: the row key, no rules or too many, a qualifier or value over
+// its limit, a family whose timestamps are the writer's), then existence (NOT_FOUND for a family).
 Result<void> validate_modify(Bytes row, std::span<const ModifyRule> rules,
                              const TableSchema& schema, const MutationLimits& limits);
 
-// CheckAndMutateRow: the row key, one of the lists at least, and each that is not empty as of
-// validate_mutation; INVALID_ARGUMENT of either before NOT_FOUND of either.
+// CheckAndMutateRow: checks the row key, that at least one list is not empty, and each list as in
+// validate_mutation; INVALID_ARGUMENT of either precedes NOT_FOUND of either.
 Result<void> validate_check(Bytes row, std::span<const Mutation> then_mutations,
                             std::span<const Mutation> else_mutations, const TableSchema& schema,
                             const MutationLimits& limits);
 
-// A row key of 1 to kMaxRowKeyBytes; INVALID_ARGUMENT.
+// INVALID_ARGUMENT unless it has 1 to kMaxRowKeyBytes.
 Result<void> validate_row_key(Bytes row);
 
 }  // namespace cellar

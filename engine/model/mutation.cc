@@ -1,4 +1,4 @@
-// What the log carries of a commit: encoding, and the entries it becomes.
+// The encoding of a commit in the log, and the entries it consists of.
 #include "engine/model/mutation.h"
 
 #include "engine/model/token.h"
@@ -35,7 +35,7 @@ void encode_operation(std::string& out, const Mutation& op) {
   put_bytes(out, op.value);
 }
 
-// False when the bytes are no operation.
+// False if the bytes are not an operation.
 bool decode_operation(Reader& in, Mutation& op) {
   op = Mutation{};
   op.kind = static_cast<Mutation::Kind>(in.u8());

@@ -1,11 +1,10 @@
-// A row mutation as the caller states it (views, nothing owned), and as the log and the memtable
-// keep it (canonical).
+// A row mutation as given by the caller (views only), and in canonical form for log and memtable.
 //
-// A whole mutation is one commit, applied in order (SEMANTICS 2). canonicalize() resolves the order
-// inside it once, so that everything below may treat a commit as a set: every delete in it covers
-// what was committed before, no set in it is covered by a delete of the same commit, and no
-// (column, timestamp) is set twice. Then "a delete covers cells with a lesser stamp" is the whole
-// rule. Example: set q@5=a, delete q, set q@5=b, set q@5=c  ->  delete q, set q@5=c.
+// A mutation is one commit, applied in order (SEMANTICS 2). canonicalize() resolves the order
+// inside it once, so that later code can treat a commit as a set: every delete in it covers what
+// was committed before, no set in it is covered by a delete of the same commit, and no (column,
+// timestamp) is set twice. Then "a delete covers cells with a lesser stamp" is the whole rule.
+// Example: set q@5=a, delete q, set q@5=b, set q@5=c  ->  delete q, set q@5=c.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ namespace cellar {
 inline constexpr size_t kMaxMutationsPerRow = 100'000;
 inline constexpr int64_t kServerStamped = INT64_MIN;     // SetCell without a timestamp
 inline constexpr int64_t kNoTtl = INT64_MIN;             // SetCell without a time to live
-inline constexpr int64_t kLastExpiryUs = kNoExpiry - 1;  // later ones are kept as this one
+inline constexpr int64_t kLastExpiryUs = kNoExpiry - 1;  // later expiries are stored as this one
 
 struct Mutation {
   enum class Kind : uint8_t {
@@ -38,10 +37,10 @@ struct Mutation {
   Bytes qualifier;                        // set_cell, delete_from_column
   Bytes value;                            // set_cell
   int64_t timestamp_us = kServerStamped;  // set_cell
-  int64_t expire_at_us = kNoExpiry;       // set_cell; not beside ttl_us
-  int64_t ttl_us = kNoTtl;                // set_cell: expires so long after the commit
+  int64_t expire_at_us = kNoExpiry;       // set_cell; excludes ttl_us
+  int64_t ttl_us = kNoTtl;                // set_cell: expires this long after the commit
   int64_t start_us = 0;                   // delete_from_column: [start, end)
-  int64_t end_us = kMaxTimestampUs;       // kMaxTimestampUs: unbounded, that timestamp included
+  int64_t end_us = kMaxTimestampUs;       // kMaxTimestampUs: unbounded, including that timestamp
 };
 
 struct RowMutation {
@@ -54,35 +53,35 @@ struct MutationLimits {
   size_t row_bytes = 32u << 20;  // of one row mutation
 };
 
-// Form first (INVALID_ARGUMENT; also for a cell that the server is to stamp in a family whose
-// timestamps are the writer's), then existence (NOT_FOUND of a family); the first operation that
-// fails decides (cases/README, "precedence"). Names the operation by its index where there are
-// several.
+// Checks form first (INVALID_ARGUMENT; also for a server-stamped cell in a family whose timestamps
+// are the writer's), then existence (NOT_FOUND for a family); the first invalid operation decides
+// (cases/README, "precedence"). Names the operation by index if there are several.
 Result<void> validate_mutation(const RowMutation& mutation, const TableSchema& schema,
                                const MutationLimits& limits);
 
 // The canonical form: deletes first, then sets. Server-stamped cells get `now_us` rounded down to
-// the granularity, a time to live becomes an expiry. Views into the original. O(n log n). REQUIRES:
+// the granularity; a time to live becomes an expiry. Views into the original. O(n log n). REQUIRES:
 // validate_mutation succeeded.
 void canonicalize(const RowMutation& mutation, const TableSchema& schema, int64_t now_us,
                   std::vector<Mutation>& out);
 
-// ---- what the log carries: one commit ----
-//   kind: u8            1 row commit, 2 range delete, 3 row commit with a token,
-//                       4 range deletes with a token
+// ---- the log's encoding of one commit ----
+// clang-format off
+//   kind: u8      1 row commit, 2 range delete, 3 row commit with a token, 4 range deletes with a token
 //   row commit:   row: bytes, count: varint, then per operation
 //                 op: u8 (Mutation::Kind), family: bytes (not for 4), qualifier: bytes (1, 2),
-//                 1: timestamp zigzag varint, flags u8 (bit 0: expiry), [expire_at zigzag varint],
-//                 value: bytes 2: start zigzag varint, end zigzag varint
+//                 1: timestamp zigzag varint, flags u8 (bit 0: expiry), [expire_at zigzag varint], value: bytes
+//                 2: start zigzag varint, end zigzag varint
 //   range delete: start: bytes, end: bytes (empty: to the end of the tablet)
-//   with a token: as a row commit, perhaps of no operations, then id: bytes, record: bytes
-//   range deletes with a token: count: varint, perhaps 0, then each as start: bytes, end: bytes;
-//                 then id: bytes, record: bytes, in which content is the range asked for
+//   with a token: as a row commit, possibly without operations, then id: bytes, record: bytes
+//   range deletes with a token: count: varint (may be 0), then per range start: bytes, end: bytes;
+//                 then id: bytes, record: bytes, in which content is the range requested
+// clang-format on
 struct RangeDelete {
   Bytes start;  // first row deleted
   Bytes end;    // first row kept; empty: unbounded
 };
-// A token and what is remembered under it (model/token.h), encoded.
+// A token and its record (model/token.h), encoded.
 struct TokenEntry {
   Bytes id;
   Bytes record;
@@ -93,14 +92,15 @@ void encode_range_delete(std::string& out, const RangeDelete& range);
 void encode_range_deletes(std::string& out, std::span<const RangeDelete> ranges,
                           const TokenEntry& token);
 
-// Visits the entries that a commit puts into a memtable. DATA_LOSS when the payload is malformed.
+// Receives the entries that a commit adds to a memtable. DATA_LOSS if the payload is malformed.
 class CommitVisitor {
  public:
   virtual ~CommitVisitor() = default;
-  virtual void entry(Bytes key, Bytes value) = 0;  // encoded as in key.h; views die after the call
+  // encoded as in key.h; views are valid during the call
+  virtual void entry(Bytes key, Bytes value) = 0;
   virtual void token(Bytes key, Bytes value) { entry(key, value); }
   virtual void range_delete(const RangeDelete& range, CommitStamp stamp) = 0;
-  // After its range deletes; `token.record` can be read.
+  // Called after its range deletes; `token.record` is valid.
   virtual void range_token(const TokenEntry& /*token*/, std::span<const RangeDelete> /*deleted*/,
                            CommitStamp /*stamp*/) {}
 };

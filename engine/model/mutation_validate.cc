@@ -6,7 +6,7 @@
 namespace cellar {
 namespace {
 
-// Names one operation in a refusal, as "operation 3: ".
+// Names one operation in an error, such as "operation 3: ".
 std::string place(const RowMutation& mutation, size_t index) {
   return mutation.mutations.size() == 1 ? std::string() : fmt::format("operation {}: ", index);
 }
@@ -81,7 +81,7 @@ Result<void> check_form(const RowMutation& mutation, size_t index, const TableSc
 }
 
 Result<void> check_existence(const RowMutation& mutation, const TableSchema& schema) {
-  const FamilySchema* last = nullptr;  // most mutations stay within one family
+  const FamilySchema* last = nullptr;  // most mutations use one family
   for (size_t i = 0; i < mutation.mutations.size(); ++i) {
     const Mutation& op = mutation.mutations[i];
     if (op.kind == Mutation::Kind::delete_from_row) continue;

@@ -5,7 +5,7 @@
 namespace cellar {
 namespace {
 
-// An empty end is the end of all rows.
+// An empty end means the end of all rows.
 bool ends_before(const std::string& a, const std::string& b) {
   if (a.empty()) return false;
   return b.empty() || a < b;

@@ -1,4 +1,4 @@
-// What a read asks for, and where its answer goes.
+// The parameters of a read, and the receiver of its results.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ struct KeyRange {
   static KeyRange prefix(Bytes p) { return {std::string(p), prefix_successor(p)}; }
 };
 
-// The rows of both; empty() when there are none.
+// The intersection; may be empty().
 KeyRange intersect(const KeyRange& a, const KeyRange& b);
 
 // Sorted, disjoint, non-empty ranges. No ranges: no rows. everything() is one unbounded range.
 class RowSet {
  public:
   static RowSet everything();
-  void add(KeyRange range);  // any order, overlaps allowed; call normalize() once after the last
+  void add(KeyRange range);  // any order, may overlap; call normalize() once after the last
   void normalize();
   const std::vector<KeyRange>& ranges() const { return ranges_; }
   // The part inside [start, end).
@@ -58,36 +58,37 @@ struct ReadSpec {
   bool reversed = false;
   uint64_t row_limit = 0;  // 0: none
   // Evaluated after deletes: first the time range, then the newest `versions` of each column, then
-  // the filter. What a FilterPlan (engine/filter) could not say with the others is in `filter`.
+  // the filter. `filter` has the part that a FilterPlan (engine/filter) could not express by the
+  // others.
   TimeRange time_range;
   uint32_t versions = 0;                                 // 0: all
   std::shared_ptr<const engine::CompiledFilter> filter;  // null: pass all
-  // What is told beside each cell, in CellView::note.
+  // Notes returned with each cell in CellView::note.
   bool with_expiry = false;
   bool explain = false;
   bool include_dead = false;  // implies `explain`; filters see the dead cells too
 };
 
-// Of what a cell dies. Numbers are on the wire.
+// The cause of a cell's death. Numbers are on the wire.
 enum class DeathCause : uint8_t {
   none = 0,
   max_age = 1,
   max_versions = 2,
-  expiry = 3,  // its own
+  expiry = 3,  // its own expiry
   deleted = 4,
-  hidden = 5,  // by a rule that may still be undone, which would bring it back
+  hidden = 5,  // hidden by a rule whose undo would restore it
 };
 inline constexpr uint16_t kNoClause = UINT16_MAX;
 
-// What a read tells of a cell beside the cell.
+// Additional information about a cell.
 struct CellNote {
   int64_t expire_at_us = kNoExpiry;  // its own
-  // When it dies if nothing more is written, or when it died: it is not read as of this moment or
-  // later. INT64_MAX: never.
+  // When it expires if nothing more is written, or when it died: it is not read from this time on.
+  // INT64_MAX: never.
   int64_t dies_at_us = INT64_MAX;
   DeathCause cause = DeathCause::none;
   bool dead = false;
-  // Which node of the rule in force at that time says so, in pre-order.
+  // Pre-order index of the deciding node of the rule then in force.
   uint16_t clause = kNoClause;
 };
 
@@ -98,18 +99,18 @@ struct CellView {
   int64_t timestamp_us = 0;
   Bytes value;
   Bytes label = {};                // empty: none
-  const CellNote* note = nullptr;  // null: nothing of it was asked for
+  const CellNote* note = nullptr;  // null: no notes were requested
 };
 
-// Takes a read's answer, in order. Views die after the call. `pause` stops the reader: it gives no
-// further cell, at most the row's end, and goes on there later. Cells of a row are provisional
-// until end_row.
+// Receives the results of a read, in order. Views are valid during the call. `pause` stops the
+// reader: no further cell follows, at most the end of the row, and the read continues there later.
+// Cells of a row are provisional until end_row.
 class CellSink {
  public:
   enum class Flow : uint8_t { more, pause };
   virtual ~CellSink() = default;
   virtual Flow cell(const CellView& cell) = 0;
-  virtual Flow end_row(Bytes row) = 0;  // only for rows that gave at least one cell
+  virtual Flow end_row(Bytes row) = 0;  // only for rows with at least one cell
 };
 
 }  // namespace cellar

@@ -1,5 +1,5 @@
-// A retention rule as data (SEMANTICS 3): a tree, kept as nodes in pre-order, as on the wire and on
-// disk. What a rule means is decided in engine/retention.
+// A retention rule as data (SEMANTICS 3): a tree of nodes in pre-order, as on the wire and on disk.
+// engine/retention evaluates it.
 //
 //   union(max_age 2 d, max_versions 2)  ->  {union_of, 2}, {max_age, value 172'800'000'000},
 //                                           {max_versions, value 2}
@@ -16,7 +16,7 @@
 
 namespace cellar {
 
-inline constexpr size_t kMaxRuleDepth = 16;     // of union and intersection inside one another
+inline constexpr size_t kMaxRuleDepth = 16;     // nesting of union and intersection
 inline constexpr int64_t kMinRuleAgeUs = 1000;  // 1 ms
 inline constexpr size_t kMaxRuleNodes = 4096;
 
@@ -28,7 +28,7 @@ struct RuleNode {
     intersection_of = 4
   };
   Kind kind = Kind::max_versions;
-  uint32_t children = 0;  // of union_of and intersection_of: so many subtrees follow
+  uint32_t children = 0;  // union_of and intersection_of: the number of subtrees that follow
   int64_t value = 0;      // versions, or microseconds
 
   bool operator==(const RuleNode&) const = default;
@@ -47,13 +47,13 @@ struct RetentionRule {
   static RetentionRule intersection_of(const std::vector<RetentionRule>& parts);
 };
 
-// INVALID_ARGUMENT naming the node: a count below 1, an age below 1 ms, an empty union or
-// intersection, a tree too deep or too big, nodes that do not fit together.
+// INVALID_ARGUMENT with the node: a count below 1, an age below 1 ms, an empty union or
+// intersection, a tree that is too deep or too large, inconsistent nodes.
 Result<void> validate_rule(const RetentionRule& rule);
 
 // For the manifest; see FORMATS.md: node count, then kind u8, children varint, value varint.
 void put_rule(std::string& out, const RetentionRule& rule);
-RetentionRule read_rule(Reader& in);  // in.ok() tells; the caller validates
+RetentionRule read_rule(Reader& in);  // check in.ok(); the caller validates
 
 // "max_age 2d or (max_versions 3 and max_age 1h)", "keep everything": for messages and logs.
 std::string describe_rule(const RetentionRule& rule);

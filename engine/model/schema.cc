@@ -12,18 +12,18 @@ namespace cellar {
 namespace {
 
 constexpr uint8_t kSchemaFormat = 5;
-// Written where the compression at the bottom is automatic, and
+// Written if bottom_compression is automatic.
 constexpr uint8_t kFormatWithoutBottom = 4;
-// where compaction is, too, so that a program of before reads what it understands.
+// Written if compaction is automatic too, so that older programs can read the schema.
 constexpr uint8_t kFormatWithoutCompaction = 3;
-constexpr uint8_t kFormatWithoutProfile = 2;  // and without the options of reclaim
+constexpr uint8_t kFormatWithoutProfile = 2;  // also without reclaim options
 constexpr uint8_t kFormatWithoutRetention = 1;
 
 // Bits of a family's flags byte.
 constexpr uint8_t kHasPast = 1;
 constexpr uint8_t kHasFuture = 2;
 constexpr uint8_t kWholeSeconds = 4;
-// Programs of before ignore these two, and write them as 0: the parts count as named then.
+// Older programs ignore these two and write 0: the parts then count as named.
 constexpr uint8_t kBornDeadOfProfile = 8;
 constexpr uint8_t kWindowOfProfile = 16;
 
@@ -47,7 +47,7 @@ Result<void> validate_options(const TableOptions& options) {
   if (options.reclaim_within_us < kMinReclaimWithinUs)
     return fail(Errc::invalid_argument, "reclaim_within of {} is below {}",
                 duration_text(options.reclaim_within_us), duration_text(kMinReclaimWithinUs));
-  // Written so that what is not a number is refused too.
+  // The comparison also rejects NaN.
   if (!(options.dead_slack >= 0 && options.dead_slack <= 1))
     return fail(Errc::invalid_argument, "dead_slack {} lies outside 0 to 1", options.dead_slack);
   if (!(options.reclaim_share > 0 && options.reclaim_share <= 1))
@@ -55,7 +55,7 @@ Result<void> validate_options(const TableOptions& options) {
                 options.reclaim_share);
   if (options.compaction > Compaction::time_window)
     return fail(Errc::invalid_argument,
-                "compaction {} is none of automatic, levelled and time-window",
+                "compaction {} is none of automatic, tiered and time-window",
                 static_cast<int>(options.compaction));
   if (options.bottom_compression > BottomCompression::zstd)
     return fail(Errc::invalid_argument, "bottom compression {} is none of automatic, same and zstd",
@@ -213,8 +213,7 @@ void read_window(Reader& in, FamilySchema& family) {
   if ((flags & kWholeSeconds) != 0) family.window.unit = WriteWindow::Unit::seconds;
   family.from_profile.born_dead = (flags & kBornDeadOfProfile) != 0;
   family.from_profile.window = (flags & kWindowOfProfile) != 0;
-  // Programs of before accepted a window on sequence numbers. It must not keep a table from
-  // opening.
+  // Older programs accepted a window on sequence numbers. It must not keep a table from opening.
   if (family.timestamps != TimestampMeaning::sequence) return;
   family.window = {};
   family.from_profile.window = false;
@@ -242,7 +241,7 @@ FamilySchema read_family(Reader& in, uint8_t format) {
   return family;
 }
 
-// The oldest that holds what the options say.
+// The oldest format that can represent the options.
 uint8_t format_of(const TableOptions& options) {
   if (options.bottom_compression != BottomCompression::automatic) return kSchemaFormat;
   return options.compaction == Compaction::automatic ? kFormatWithoutCompaction

@@ -1,13 +1,14 @@
-// Idempotency tokens as values: the token that a write carries, and the record that is kept under
-// it (SEMANTICS 2). What is done with them: engine/token_memory.h.
+// Idempotency tokens as values: the token of a write, and the record kept under it (SEMANTICS 2).
+// engine/write/token_memory.h uses them.
 //
-// A token's id, as it stands in its key (key.h), is whose it is and the token together:
+// clang-format off
+// A token's id in its key (key.h) consists of its owner and the token:
 //   client size: u8, client, token
 // The record, the value of that key:
-//   version: u8 = 1, flags: u8 (1 matched, 2 the cells were too many to be kept),
+//   version: u8 = 1, flags: u8 (1 matched, 2 the cells were too large to be kept),
 //   until: zigzag varint, content: u64 low, u64 high,
-//   count: varint, then per cell: family: bytes, qualifier: bytes, timestamp: zigzag varint,
-//   value: bytes
+//   count: varint, then per cell: family: bytes, qualifier: bytes, timestamp: zigzag varint, value: bytes
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -21,45 +22,45 @@
 namespace cellar {
 
 inline constexpr size_t kMaxTokenBytes = 64;
-inline constexpr size_t kMaxTokenClientBytes = 255;  // its size is a byte
-// Families, qualifiers and values of the returned cells that are kept for a repetition.
+inline constexpr size_t kMaxTokenClientBytes = 255;  // its size is stored in one byte
+// Limit of families, qualifiers and values of the returned cells kept for a repetition.
 inline constexpr size_t kMaxTokenCellBytes = 64 * 1024;
 
-// Of what a write asks for (content_hash.h): equal content has equal hashes.
+// Hash of a write's content (content_hash.h): equal content has equal hashes.
 struct ContentHash {
   uint64_t low = 0;
   uint64_t high = 0;
   bool operator==(const ContentHash&) const = default;
 };
 
-// What a write says of its token. Views.
+// The token of a write. Views.
 struct WriteToken {
   Bytes client;           // owner: principal and client id; empty: not valid
-  Bytes token;            // empty: the write has none
-  int64_t issued_us = 0;  // by the trusted clock
+  Bytes token;            // empty: no token
+  int64_t issued_us = 0;  // trusted time
   ContentHash content;
   bool present() const { return !token.empty(); }
 };
 
-// INVALID_ARGUMENT: a token over its size, a client without an identity.
+// INVALID_ARGUMENT: a token over its size limit, or a client without identity.
 Result<void> validate_token(const WriteToken& token);
 
 std::string token_id(Bytes client, Bytes token);
-// False for bytes that are no id.
+// False if the bytes are not an id.
 bool split_token_id(Bytes id, Bytes& client, Bytes& token);
 
 // The first answer to a write.
 struct TokenRecord {
-  int64_t until_us = 0;  // the last moment at which it counts
+  int64_t until_us = 0;  // last time at which it counts
   ContentHash content;
-  bool matched = false;         // of a CheckAndMutateRow
-  bool cells_left_out = false;  // of a ReadModifyWriteRow: more than kMaxTokenCellBytes
-  std::vector<Mutation> cells;  // of a ReadModifyWriteRow: sets; views
+  bool matched = false;         // for CheckAndMutateRow
+  bool cells_left_out = false;  // for ReadModifyWriteRow: more than kMaxTokenCellBytes
+  std::vector<Mutation> cells;  // for ReadModifyWriteRow: sets; views
 };
 void append_token_record(std::string& out, const TokenRecord& record);
-// False for bytes that are none. What comes out views them.
+// False if the bytes are invalid. The result points into them.
 bool parse_token_record(Bytes encoded, TokenRecord& out);
-// Of the record only until_us.
+// Parses only until_us.
 bool parse_token_until(Bytes encoded, int64_t& until_us);
 
 }  // namespace cellar

@@ -1,4 +1,4 @@
-// The vocabulary of the engine: ids that cannot be mixed up, and time.
+// Basic types of the engine: distinct id types, and time.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@ namespace cellar {
 
 using TableId = Strong<struct TableIdTag, uint64_t>;    // never reused
 using TabletId = Strong<struct TabletIdTag, uint64_t>;  // never reused; 0 means "not said"
-// Ownership of a tablet; raised by one when it moves, splits or is taken over. 0 means "not said".
+// Ownership of a tablet; incremented when it moves, splits or is taken over. 0 means "not said".
 using Epoch = Strong<struct EpochTag, uint64_t>;
-// One life of the process over a data directory: raised at every start before anything else is
+// One run of the process on a data directory: incremented at every start before anything else is
 // written.
 using SessionEpoch = Strong<struct SessionEpochTag, uint32_t>;
-// Names one log: session << 16 | shard. Rises over sessions, so logs of one shard number are
-// ordered by id.
+// Identifies a log: session << 16 | shard. Increases over sessions, so the logs of one shard number
+// are ordered by id.
 using LogId = Strong<struct LogIdTag, uint64_t>;
-// Names one blob (an SSTable); see make_blob_id. Unique over the life of the directory.
+// Identifies a blob (an SSTable); see make_blob_id. Unique over the life of the directory.
 using BlobId = Strong<struct BlobIdTag, uint64_t>;
 
-// Nanoseconds on the trusted clock, strictly rising within a tablet (SEMANTICS 1). 0 means "before
-// everything".
+// Nanoseconds on the trusted clock, strictly increasing within a tablet (SEMANTICS 1). 0 means
+// "before everything".
 using CommitStamp = Strong<struct CommitStampTag, uint64_t>;
 inline constexpr CommitStamp kMaxStamp{UINT64_MAX};
 
@@ -31,7 +31,7 @@ inline constexpr int64_t kMaxTimestampUs = INT64_MAX;
 constexpr LogId make_log_id(SessionEpoch session, uint32_t shard) {
   return LogId{static_cast<uint64_t>(session.value()) << 16 | shard};
 }
-// What one session has for each shard.
+// Ids that one session has per shard.
 inline constexpr uint32_t kBlobIdsPerSession = 1u << 24;
 // REQUIRES: `counter` below kBlobIdsPerSession; shards below 2^10; sessions below 2^30.
 constexpr BlobId make_blob_id(SessionEpoch session, uint32_t shard, uint32_t counter) {
@@ -46,7 +46,7 @@ enum class Durability : uint8_t {
   memory = 2,    // on disk eventually
 };
 
-// What a table's timestamps must be a multiple of. Numbers are on disk and on the wire.
+// The required multiple of a table's timestamps. Numbers are on disk and on the wire.
 enum class Granularity : uint8_t { millis = 0, micros = 1 };
 constexpr int64_t granule_us(Granularity g) { return g == Granularity::millis ? 1000 : 1; }
 

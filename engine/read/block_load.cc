@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "io/runtime/waiter.h"
+#include "io/loop/waiter.h"
 
 namespace cellar::engine {
 namespace {

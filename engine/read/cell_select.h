@@ -1,6 +1,6 @@
-// CellSelect: which of a row's visible cells a read wants: first the time range, then the newest
-// `versions` of each column. It also says where the next cell of interest can be, so that the
-// reader may seek over what it does not want.
+// CellSelect: selects the visible cells of a row that a read wants: first the time range, then the
+// newest `versions` of each column. It also gives the next key of interest, so that the reader can
+// seek.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class CellSelect {
 
   CellSelect(const TimeRange& range, uint32_t versions) : range_(range), versions_(versions) {}
 
-  // look() always answers take.
+  // look() always returns take.
   bool takes_all() const {
     return versions_ == 0 && range_.start_us <= 0 && range_.end_us == kMaxTimestampUs;
   }
@@ -31,10 +31,10 @@ class CellSelect {
     if (timestamp_us < range_.start_us || range_.end_us <= range_.start_us) return Verdict::column;
     return range_.contains(timestamp_us) ? Verdict::take : Verdict::newer;
   }
-  // One visible cell was taken.
+  // A visible cell was taken.
   void took() { ++taken_; }
 
-  // The least key at which something wanted can follow a cell that was not taken.
+  // Appends the least key at which something wanted can follow a cell that was not taken.
   void append_target(std::string& out, Bytes column_prefix, Verdict verdict) const {
     if (verdict != Verdict::newer) return append_column_end(out, column_prefix);
     out.append(column_prefix);

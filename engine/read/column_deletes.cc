@@ -33,7 +33,7 @@ bool ColumnDeletes::add(int64_t start_us, int64_t end_us, CommitStamp stamp) {
   int64_t joined_start = start_us;
   int64_t joined_last = last_us;
   int64_t gap = start_us;  // first timestamp not known to be covered
-  bool open = true;        // false: the last covered range reaches the end of time
+  bool open = true;        // false: the last covered range extends to the end of time
   while (it != covered_.end() && it->first <= last_us) {
     if (gap < it->first) fragments_.push_back({gap, it->first - 1, stamp});
     joined_start = std::min(joined_start, it->first);

@@ -1,7 +1,7 @@
-// ColumnDeletes: the timestamp-range deletes of one column. They arrive newest commit first (the
-// order of keys), so whichever covers a timestamp first is the one that counts there, and a later
-// arrival only fills gaps. n deletes cost O(n log n), however they overlap; then cells, which come
-// newest timestamp first, are answered in one sweep.
+// ColumnDeletes: the timestamp-range deletes of one column. They arrive newest commit first (key
+// order), so the first that covers a timestamp is the one that counts there, and later ones only
+// fill gaps. n deletes cost O(n log n), however they overlap; cells, which come newest timestamp
+// first, are then answered in one sweep.
 //
 // Example: [10, 20) at stamp 9, then [0, 30) at stamp 5: fragments 0..9 -> 5, 10..19 -> 9, 20..29
 // -> 5.
@@ -19,12 +19,11 @@ class ColumnDeletes {
  public:
   void clear();
   bool empty() const { return fragments_.empty(); }
-  // Timestamps [start_us, end_us), where kMaxTimestampUs includes that timestamp. False when newer
-  // deletes cover all of it already: it changes nothing. REQUIRES: stamps do not rise from call to
-  // call.
+  // Timestamps [start_us, end_us), where kMaxTimestampUs includes that timestamp. False if newer
+  // deletes already cover the whole range. REQUIRES: stamps do not increase from call to call.
   bool add(int64_t start_us, int64_t end_us, CommitStamp stamp);
-  // The newest delete over that timestamp; stamp 0 when there is none. REQUIRES: timestamps do not
-  // rise from call to call, and no add() after the first.
+  // The newest delete over that timestamp; stamp 0 if there is none. REQUIRES: timestamps do not
+  // increase from call to call, and no add() after the first call.
   CommitStamp covering(int64_t timestamp_us);
 
  private:
@@ -34,8 +33,9 @@ class ColumnDeletes {
     CommitStamp stamp;
   };
 
-  std::vector<Fragment> fragments_;     // disjoint
-  std::map<int64_t, int64_t> covered_;  // union of the fragments, start -> last; from the second on
+  std::vector<Fragment> fragments_;  // disjoint
+  // union of the fragments, start -> last; maintained from the second one on
+  std::map<int64_t, int64_t> covered_;
   bool sorted_ = false;
   size_t at_ = 0;
 };

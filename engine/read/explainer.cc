@@ -13,12 +13,12 @@ int64_t microsecond_of(Instant instant) {
   return instant == kNever ? INT64_MAX : static_cast<int64_t>(instant / 1000);
 }
 
-DeathCause cause_of(Fate fate) {
+DeathCause cause_of(CellState fate) {
   switch (fate) {
-    case Fate::expired:
+    case CellState::expired:
       return DeathCause::expiry;
-    case Fate::deleted:
-    case Fate::overwritten:
+    case CellState::deleted:
+    case CellState::overwritten:
       return DeathCause::deleted;
     default:
       return DeathCause::none;
@@ -50,38 +50,39 @@ void Explainer::begin_row(Bytes key, CommitStamp at, int64_t now_us) {
   has_last_ = false;
 }
 
-bool Explainer::entry(Bytes key, Bytes value, Fate fate, CellNote& note) {
-  const Fate end = judge_->judge(key, value);
-  const Fate undone = undone_judge_ ? undone_judge_->judge(key, value) : fate;
+bool Explainer::entry(Bytes key, Bytes value, CellState fate, CellNote& note) {
+  const CellState end = judge_->judge(key, value);
+  const CellState undone = undone_judge_ ? undone_judge_->judge(key, value) : fate;
   if (judge_->kind() != EntryKind::cell) return false;
-  if (fate == Fate::unseen || fate == Fate::orphaned || replaced(fate)) return false;
-  if (fate != Fate::visible && (!include_dead_ || judge_->value().husk)) return false;
+  if (fate == CellState::unseen || fate == CellState::orphaned || replaced(fate)) return false;
+  if (fate != CellState::visible && (!include_dead_ || judge_->value().tombstone)) return false;
   explain(end, note);
-  if (fate != Fate::visible) {
+  if (fate != CellState::visible) {
     note.dead = true;
-    if (undone == Fate::visible) note.cause = DeathCause::hidden;
+    if (undone == CellState::visible) note.cause = DeathCause::hidden;
   }
   return true;
 }
 
 // A later commit wrote the column at the same timestamp.
-bool Explainer::replaced(Fate fate) {
+bool Explainer::replaced(CellState fate) {
   const bool same =
       has_last_ && column_ == judge_->column_number() && timestamp_us_ == judge_->timestamp_us();
   has_last_ = true;
   column_ = judge_->column_number();
   timestamp_us_ = judge_->timestamp_us();
-  return same || fate == Fate::overwritten;
+  return same || fate == CellState::overwritten;
 }
 
-void Explainer::explain(Fate end, CellNote& note) {
+void Explainer::explain(CellState end, CellNote& note) {
   note = {};
   note.dies_at_us = microsecond_of(judge_->died());
-  if (end == Fate::ruled_out) return name_clause(note);
+  if (end == CellState::ruled_out) return name_clause(note);
   note.cause = cause_of(end);
 }
 
-// Which part of the rule in force then was due; of an intersection, which came true last.
+// Finds the part of the rule then in force that was due; for an intersection, the one that became
+// due last.
 void Explainer::name_clause(CellNote& note) {
   const Instant died = judge_->died();
   const FamilySchema& family = *schema_.find_family(judge_->family());
@@ -93,7 +94,8 @@ void Explainer::name_clause(CellNote& note) {
   const auto clause = condemning_clause(rule, question);
   if (!clause) return;
   note.clause = static_cast<uint16_t>(*clause);
-  // A moment younger, with as many newer versions: had it lived, then its age was the last straw.
+  // Slightly younger with as many newer versions: if the cell would have lived, its age was
+  // decisive.
   RuleQuestion younger = question;
   --younger.age_us;
   const bool by_age = rule.nodes[*clause].kind == RuleNode::Kind::max_age ||

@@ -1,4 +1,4 @@
-// A memtable as a source of reads. The memtable outlives it (the cursor's pin sees to that).
+// A memtable as a source of reads. The memtable must outlive it (the cursor's pin ensures that).
 #pragma once
 
 #include "engine/memtable/memtable.h"
@@ -10,7 +10,7 @@ class MemtableSource final : public ReadSource {
  public:
   explicit MemtableSource(const Memtable& memtable) : memtable_(memtable) {}
 
-  // A memtable is always looked at: it may yet grow, and a look costs little.
+  // A memtable is never skipped: it may still grow, and reading it is cheap.
   EntryIterator* open(const ReadScope& /*scope*/, IteratorArena& arena) const override {
     return arena.make<Memtable::Iterator>(memtable_);
   }

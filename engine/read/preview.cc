@@ -24,11 +24,11 @@ void PreviewWatch::begin_row(Bytes key, CommitStamp at, int64_t now_us) {
   ++count_.rows_seen;
 }
 
-bool PreviewWatch::entry(Bytes key, Bytes value, Fate fate, CellNote& /*note*/) {
-  const Fate then = judge_->judge(key, value);
-  if (fate != Fate::visible) return false;
+bool PreviewWatch::entry(Bytes key, Bytes value, CellState fate, CellNote& /*note*/) {
+  const CellState then = judge_->judge(key, value);
+  if (fate != CellState::visible) return false;
   ++count_.cells_seen;
-  if (then == Fate::visible) return false;
+  if (then == CellState::visible) return false;
   ++count_.cells;
   count_.bytes += key.size() + judge_->value().value.size();
   count_.rows += row_loses_ ? 0 : 1;

@@ -80,7 +80,7 @@ bool RangeDeletes::reaches_further(size_t a, size_t b) const {
   return items_[a].end.empty() || items_[a].end > items_[b].end;
 }
 
-// Builds the tree of a stretch; answers the item that ends last. REQUIRES: it is not empty.
+// Builds the tree of a stretch; returns the item that ends last. REQUIRES: not empty.
 size_t RangeDeletes::plant(size_t first, size_t last) {
   const size_t root = first + (last - first) / 2;
   size_t furthest = root;

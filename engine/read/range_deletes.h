@@ -1,9 +1,9 @@
-// RangeDeletes: the row-range deletes (DropRowRange) that a read or a compaction has to honour, cut
-// into disjoint fragments so that "what covers this row" is one binary search.
+// RangeDeletes: the row-range deletes (DropRowRange) that apply to a read or a compaction, cut into
+// disjoint fragments, so that the deletes of a row are found by one binary search.
 //
 // A reader at stamp R must not see a delete committed after R. Readers never go back, so with R >=
-// `floor` the fragment needs the newest delete at or below the floor, and each one above it; those
-// are few (commits that are not yet visible, or that came while the reader was open).
+// `floor` a fragment needs the newest delete at or below the floor and each one above it; those are
+// few (commits not yet visible, or made while the reader was open).
 //
 // Example: [a, m) at 5 and [g, z) at 9, floor 9: fragments a..g -> 5, g..m -> 9, m..z -> 9.
 #pragma once
@@ -20,26 +20,26 @@ namespace cellar::engine {
 class RangeDeletes {
  public:
   void clear();
-  // Copied. Any order. Call build() after the last.
+  // Copies, in any order. Call build() after the last.
   void add(const StampedRange& range);
-  // O(n log n). REQUIRES: nobody will ask at a stamp below `floor`.
+  // O(n log n). REQUIRES: no later query has a stamp below `floor`.
   void build(CommitStamp floor = kMaxStamp);
 
   bool empty() const { return items_.empty(); }
   const std::vector<StampedRange>& items() const { return items_; }
-  // The newest delete of `row` committed at or before `at`; stamp 0 when there is none.
+  // The newest delete of `row` committed at or before `at`; stamp 0 if there is none.
   CommitStamp covering(Bytes row, CommitStamp at) const;
-  // Rows in which the very same deletes lie share a stretch, until the next build(). kNoStretch:
+  // Rows covered by exactly the same deletes share a stretch, until the next build(). kNoStretch:
   // before every delete.
   static constexpr size_t kNoStretch = SIZE_MAX - 1;
   size_t stretch_of(Bytes row) const;
-  uint64_t builds() const { return builds_; }  // so far
-  // All of them, newest first, whatever the floor. O(log n) for each that covers the row.
+  uint64_t builds() const { return builds_; }  // number so far
+  // All deletes of the row, newest first, regardless of the floor. O(log n) per delete found.
   void all_covering(Bytes row, CommitStamp at, std::vector<CommitStamp>& stamps) const;
 
  private:
   struct Fragment {
-    Bytes start;  // up to the next fragment's start; of items_
+    Bytes start;  // ends at the next fragment's start; points into items_
     size_t first = 0;
     size_t count = 0;  // in stamps_, newest first
   };
@@ -50,8 +50,8 @@ class RangeDeletes {
             std::vector<CommitStamp>& stamps) const;
 
   uint64_t builds_ = 0;
-  std::vector<StampedRange> items_;  // once built: by start
-  // A balanced tree over items_: the middle of a stretch is its root, and furthest_ of the root is
+  std::vector<StampedRange> items_;  // sorted by start after build()
+  // A balanced tree over items_: the root of a stretch is its middle, and furthest_ of the root is
   // the item of the stretch that ends last.
   std::vector<size_t> furthest_;
   std::vector<Fragment> fragments_;

@@ -56,7 +56,7 @@ RowReader::Outcome RowReader::read(const Request& request, CellSink& sink, RowSt
   return outcome;
 }
 
-// Which sources have the row; at_ stands on its first entry then.
+// Finds the sources with the row; at_ is then at its first entry.
 RowReader::Found RowReader::find(const Request& request) {
   ReadScope scope;
   scope.lower = lower_;
@@ -65,7 +65,7 @@ RowReader::Found RowReader::find(const Request& request) {
   scope.probe = &probe_;
   scope.time_range = request.spec.time_range;
   scope.newer_cells_count = retention_.any_counts();
-  // A row that ends with its block is known to, and no other block is needed for that.
+  // The end of a row that ends with its block is then known without another block.
   window_.set(upper_, nullptr);
   scope.window = &window_;
   at_ = nullptr;
@@ -89,7 +89,7 @@ RowReader::Found RowReader::find(const Request& request) {
   return Found::row;
 }
 
-// `cells`: so many were given.
+// `cells`: number of cells passed to the sink.
 RowReader::Outcome RowReader::give(const Request& request, CellSink& sink, uint64_t& cells) {
   CellSelect select(request.spec.time_range, request.spec.versions);
   const bool all = select.takes_all();
@@ -97,9 +97,9 @@ RowReader::Outcome RowReader::give(const Request& request, CellSink& sink, uint6
   int64_t left = kMostEntries;
   uint32_t unwanted = 0;
   for (bool pause = false;;) {
-    const Fate fate = judge_.judge(at_->key(), at_->value());
-    if (fate == Fate::malformed) return Outcome::handed_over;
-    if (fate == Fate::token) break;  // behind it there are only more of them
+    const CellState fate = judge_.judge(at_->key(), at_->value());
+    if (fate == CellState::malformed) return Outcome::handed_over;
+    if (fate == CellState::token) break;  // only tokens follow
     if (judge_.kind() == EntryKind::cell) {
       if (column != judge_.column_number()) {
         column = judge_.column_number();
@@ -107,7 +107,7 @@ RowReader::Outcome RowReader::give(const Request& request, CellSink& sink, uint6
         unwanted = 0;
       }
       const bool wanted = all || select.look(judge_.timestamp_us()) == CellSelect::Verdict::take;
-      if (wanted && fate == Fate::visible) {
+      if (wanted && fate == CellState::visible) {
         const CellView cell{judge_.row(), judge_.family(), judge_.qualifier(),
                             judge_.timestamp_us(), judge_.value().value};
         select.took();
@@ -124,7 +124,7 @@ RowReader::Outcome RowReader::give(const Request& request, CellSink& sink, uint6
     if (pause) return Outcome::paused;
     if (step != Step::ready || --left <= 0) return Outcome::handed_over;
   }
-  // It was the answer's last row, so a pause is the same as the end.
+  // It was the last row of the result, so a pause is the same as the end.
   if (cells != 0) sink.end_row(judge_.row());
   return Outcome::done;
 }

@@ -1,24 +1,23 @@
-// RowReader: reads of one row whose entries are all in memory, which is what most point reads are.
-// One plain call, no allocation, and what a cursor keeps to go on later is not there: it never
-// waits, and what is not simple it hands over to a cursor, which gives the rest of the row as of
-// the same commit and the same time.
+// RowReader: reads of one row whose entries are all in memory, the common point read. One plain
+// call without allocation or resumable state: it never waits, and hands everything that is not
+// simple over to a cursor, which returns the rest of the row as of the same commit and time.
 //
 //   if (RowReader::may_read(spec)) {
 //     RowStart start;
 //     switch (reader.read(request, sink, start)) {
-//       case done: break;                      // the answer is complete
-//       case paused, handed_over: a cursor with ScanSetup::started = start gives the rest; where
-//                                 the sink asked for a pause, not at once
+//       case done: break;                      // the result is complete
+//       case paused, handed_over: a cursor with ScanSetup::started = start returns the rest; if the
+//                                 sink asked for a pause, not at once
 //     }
 //   }
 //
-// It decides what becomes of an entry as the cursor does (fate.h, cell_select.h), and looks into
-// the same sources. Handed over is what lacks a block, what has more than kMostEntries entries or
-// so many unwanted ones that seeking over them pays, what a row-range delete covers, and what is
-// malformed: the cursor says so.
+// It judges entries like the cursor (cell_judge.h, cell_select.h) and reads the same sources.
+// Handed over are rows that lack a block, have more than kMostEntries entries or so many unwanted
+// ones that seeking pays, are covered by a row-range delete, or are malformed (the cursor reports
+// that).
 //
-// One shard. Keeps what it found out about the schema's families from row to row; nothing of any
-// source stays pinned between two calls.
+// One shard. Keeps data about the schema's families from row to row; no source stays pinned between
+// two calls.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@
 #include "engine/iter/merging_iterator.h"
 #include "engine/model/read_spec.h"
 #include "engine/model/schema.h"
-#include "engine/read/fate.h"
+#include "engine/read/cell_judge.h"
 #include "engine/read/row_start.h"
 #include "engine/read/source.h"
 #include "engine/sstable/read_window.h"
@@ -39,27 +38,27 @@ namespace cellar::engine {
 
 class RowReader {
  public:
-  // A large value counts as one entry for each of these bytes.
+  // A large value counts as one entry per this many bytes.
   static constexpr int64_t kMostEntries = 512;
   static constexpr size_t kValueBytesPerEntry = 1024;
   static constexpr uint32_t kMostUnwanted = 16;  // in sequence
 
   struct Request {
-    const ReadSpec& spec;  // may_read()
+    const ReadSpec& spec;  // must satisfy may_read()
     const ReadSources& sources;
     CommitStamp stamp;   // the visible one
-    int64_t now_us = 0;  // trusted
+    int64_t now_us = 0;  // trusted time
   };
   enum class Outcome : uint8_t { done, paused, handed_over };
 
-  // Both outlive it.
+  // Both must outlive it.
   RowReader(const TableSchema& schema, const TableRetention& retention)
       : retention_(retention), judge_(schema, retention, no_ranges_) {}
 
-  // One row is wanted, and cells alone: no filter, nothing told beside them.
+  // One row, cells only: no filter, no notes.
   static bool may_read(const ReadSpec& spec);
 
-  // REQUIRES: the row is the tablet's. `start` is set unless done.
+  // REQUIRES: the row is in the tablet. `start` is set unless done.
   Outcome read(const Request& request, CellSink& sink, RowStart& start);
 
  private:
@@ -72,10 +71,10 @@ class RowReader {
 
   const TableRetention& retention_;
   const RangeDeletes no_ranges_;
-  FateJudge judge_;
+  CellJudge judge_;
   IteratorArena iterators_;
   MergingIterator merge_;
-  EntryIterator* at_ = nullptr;  // the only source that has the row, or merge_
+  EntryIterator* at_ = nullptr;  // the only source with the row, or merge_
   RowProbe probe_;
   ReadWindow window_;
   std::string lower_;  // keys of the row are [lower_, upper_)

@@ -1,4 +1,4 @@
-// RowStart: a row whose reading was begun elsewhere: as of when, and how far it came.
+// RowStart: a row whose read was started elsewhere: its stamp and time, and the progress.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace cellar::engine {
 struct RowStart {
   CommitStamp stamp;
   int64_t now_us = 0;
-  uint64_t cells = 0;  // that were given already: the first so many of its answer
+  uint64_t cells = 0;  // number of cells already returned
 };
 
 }  // namespace cellar::engine

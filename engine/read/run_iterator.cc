@@ -37,8 +37,8 @@ Step RunIterator::next() {
 
 Step RunIterator::resume() { return settle(current_->resume()); }
 
-// At the end of a table the move goes on in the next one. Backwards that is met too: a slice may
-// begin later than it is known to.
+// At the end of a table the move continues in the next one. This also happens backwards, because a
+// slice may start later than its known bound.
 Step RunIterator::settle(Step step) {
   while (step == Step::end && !backward_ && at_ + 1 < tables_.size()) {
     if (options_.window != nullptr && options_.window->ends_before(tables_[at_ + 1]->first())) {
@@ -49,7 +49,7 @@ Step RunIterator::settle(Step step) {
     step = current_->seek("");
   }
   while (step == Step::end && backward_ && at_ > 0) {
-    // All of the table before lies before what is sought.
+    // The whole previous table is before the target.
     const Bytes end = tables_[at_]->first();
     open(at_ - 1);
     step = current_->seek_before(end);

@@ -1,5 +1,5 @@
-// RunIterator: the tables of one run, in key order and disjoint, as one source. Only the table
-// under the cursor has an iterator open, so a run of many tables costs a merge one place.
+// RunIterator: the tables of one run, disjoint and in key order, as one source. Only the current
+// table has an open iterator, so a run counts as one source of a merge.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ namespace cellar::engine {
 
 class RunIterator final : public EntryIterator {
  public:
-  // Slices sorted by key, disjoint, of tables with at least one entry. They outlive this. A move
-  // may pass over tables that were left out as if they held nothing.
+  // Slices sorted by key, disjoint, of tables with at least one entry. They must outlive this.
+  // Omitted tables are treated as empty.
   explicit RunIterator(std::vector<const TableSlice*> tables, TableIteratorOptions options = {})
       : tables_(std::move(tables)), options_(options) {}
 

@@ -89,7 +89,7 @@ bool RunSource::prefetch_by_part(const ReadScope& scope, TableReader& table, siz
     return false;
   }
   IndexPart part;
-  if (!table.open_part(block, number, part)) return true;  // who comes there is told
+  if (!table.open_part(block, number, part)) return true;  // the iterator reports the damage
   if (prune_ && scope.probe != nullptr && !table.may_contain(*scope.probe, part, number)) {
     return true;
   }

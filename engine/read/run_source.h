@@ -1,5 +1,5 @@
-// A run of tables as a source of reads: leaves out the tables that key range, row filter or time
-// bounds show to be without effect on the answer.
+// RunSource: a run of tables as a source of reads. It skips tables whose key range, row filter or
+// time bounds show that they do not affect the result.
 #pragma once
 
 #include <utility>
@@ -13,8 +13,8 @@ namespace cellar::engine {
 
 class RunSource final : public ReadSource {
  public:
-  // Slices sorted by key, disjoint. They outlive this (the version that holds both sees to that).
-  // `prune` off looks into every table; the answers are the same.
+  // Slices sorted by key, disjoint. They must outlive this (the version that holds both ensures
+  // that). Without `prune` it reads every table; the results are the same.
   explicit RunSource(std::vector<const TableSlice*> tables, bool prune = true);
 
   EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const override;
@@ -24,16 +24,16 @@ class RunSource final : public ReadSource {
  private:
   using Place = std::vector<const TableSlice*>::const_iterator;
 
-  // The tables whose keys lie in the scope's range, as far as they are left out for that.
+  // The tables whose keys may be in the scope's range.
   std::pair<Place, Place> tables_in(const ReadScope& scope) const;
   bool is_wanted(const TableSlice& slice, const ReadScope& scope) const;
-  // prefetch() of the block for `key` in a table whose index is in parts; `number`: of the part.
+  // prefetch() of the block of `key` in a table whose index is in parts; `number`: of the part.
   bool prefetch_by_part(const ReadScope& scope, TableReader& table, size_t number, Bytes key,
                         size_t place) const;
 
-  std::vector<const TableSlice*> tables_;  // that have entries
+  std::vector<const TableSlice*> tables_;  // tables with entries
   bool prune_;
-  std::vector<StampedRange> joined_;  // of several tables that hold range deletes
+  std::vector<StampedRange> joined_;  // if several tables have range deletes
   const std::vector<StampedRange>* ranges_ = nullptr;
 };
 

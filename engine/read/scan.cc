@@ -3,20 +3,21 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/read/block_load.h"
 #include "io/base/check.h"
 
 namespace cellar::engine {
 namespace {
 
-// A seek costs about as much as so many steps, for each source.
+// The cost of a seek per source, in steps.
 constexpr uint32_t kStepsPerSeek = 8;
-// What an entry of this many value bytes costs more than one without.
+// An entry costs one more per this many value bytes.
 constexpr size_t kValueBytesPerEntry = 1024;
 constexpr int64_t kSeekCost = 8;
 
-// The least key at which something can follow that the filter wants.
+// The least key after the current one at which the filter may want something.
 std::string next_wanted(const CompiledFilter& filter, ColumnVerdict verdict,
-                        const FateJudge& judge) {
+                        const CellJudge& judge) {
   std::string target;
   switch (verdict) {
     case ColumnVerdict::skip_column:
@@ -74,7 +75,7 @@ ScanStep ScanCursor::run_as(CellSink& sink) {
   return place_ == Place::finished ? ScanStep::done : *leave_;
 }
 
-// It is time to look whether the slice is used up, by entries or by time.
+// Checks whether the slice is used up, by entries or by time.
 bool ScanCursor::look_at_slice() {
   if (slice_left_ <= 0) return true;
   look_at_ = std::max<int64_t>(0, slice_left_ - kEntriesPerLook);
@@ -110,7 +111,7 @@ Step ScanCursor::place_fresh() {
   return reversed_ ? seek(Aim::row_before, range.upper) : seek(Aim::entry, range.lower);
 }
 
-// Goes on between two rows, or between two ranges.
+// Continues between two rows or two ranges.
 Step ScanCursor::place_again() {
   if (reversed_) {
     renew_stamp();
@@ -129,7 +130,7 @@ Step ScanCursor::place_again() {
   return entered ? seek(Aim::entry, row_prefix_end(row_prefix_.view())) : seek(Aim::entry, lower);
 }
 
-// Ends the slice where no row is open; `step` is where merge_ stands.
+// Ends the slice while no row is open; `step` is the state of merge_.
 Step ScanCursor::yield_between(Step step) {
   stood_ = step;
   place_ = Place::between;
@@ -156,7 +157,7 @@ uint32_t ScanCursor::steps_before_seek() const {
   return kStepsPerSeek * static_cast<uint32_t>(std::max<size_t>(1, merge_.sources()));
 }
 
-// Looks at what a move found, and makes the next move.
+// Processes the result of a move and makes the next move.
 template <bool kNotes>
 Step ScanCursor::take(Step step, CellSink& sink) {
   if (aim_ == Aim::row_before) return take_row_before(step);
@@ -195,7 +196,7 @@ bool ScanCursor::is_past_window(Step step) const {
   return step == Step::end || merge_.key() >= ranges_.current().upper;
 }
 
-// Where the sources stand says nothing about the ranges to come.
+// The positions of the sources say nothing about the ranges to come.
 Step ScanCursor::next_range(Step step) {
   if (ranges_.is_last()) return finish();
   if (slice_over()) return yield_between(step);
@@ -203,8 +204,8 @@ Step ScanCursor::next_range(Step step) {
   return seek(Aim::entry, ranges_.current().lower);
 }
 
-// False when run() must end now: the sink asked for a pause, or the row limit is reached, or the
-// filter has not finished the row.
+// False if run() must end now: the sink asked for a pause, the row limit is reached, or the filter
+// has not finished the row.
 bool ScanCursor::close_row(CellSink& sink) {
   row_open_ = false;
   if (filter_) {
@@ -225,7 +226,7 @@ bool ScanCursor::end_row(CellSink& sink) {
   return !pause && !last;
 }
 
-// Lets the filter go on with a cell or a row's end. False when run() must end now.
+// Lets the filter continue with a cell or the end of a row. False if run() must end now.
 bool ScanCursor::filter_go_on(CellSink& sink) {
   if (!settle_filter(filter_->go_on(sink, slice_left_), sink)) return false;
   if (!closing_ || end_row(sink)) return true;
@@ -234,7 +235,7 @@ bool ScanCursor::filter_go_on(CellSink& sink) {
   return false;
 }
 
-// False when the filter stopped before it was done: run() must end now.
+// False if the filter stopped before it was done: run() must end now.
 bool ScanCursor::settle_filter(FilterStep step, CellSink& sink) {
   while (step == FilterStep::yielded && !slice_over()) step = filter_->go_on(sink, slice_left_);
   filtering_ = step == FilterStep::paused || step == FilterStep::yielded;
@@ -245,7 +246,7 @@ bool ScanCursor::settle_filter(FilterStep step, CellSink& sink) {
   return step == FilterStep::done;
 }
 
-// Reversed: goes to the row before the one just read.
+// Reversed: moves to the row before the one just read.
 Step ScanCursor::after_row() {
   if (slice_over()) return yield_between(Step::end);
   if (!ranges_.current().single_row) return seek(Aim::row_before, row_prefix_.view());
@@ -253,7 +254,7 @@ Step ScanCursor::after_row() {
   return seek(Aim::row_before, ranges_.current().upper);
 }
 
-// Reversed: merge_ stands in the greatest row before the bound. Is it wanted?
+// Reversed: merge_ is in the greatest row before the bound. Decides whether the row is wanted.
 Step ScanCursor::take_row_before(Step step) {
   if (step == Step::end) return finish();
   const Bytes key = merge_.key();
@@ -291,12 +292,12 @@ Step ScanCursor::take_entry(CellSink& sink, bool same_column) {
   --slice_left_;
   place_ = Place::in_row;
   const Bytes key = merge_.key();
-  const Fate fate =
+  const CellState fate =
       same_column ? judge_.judge_in_column(key, merge_.value()) : judge_.judge(key, merge_.value());
-  if (fate == Fate::malformed)
+  if (fate == CellState::malformed)
     return fail_with(
         Error(Errc::data_loss, fmt::format("entry '{}' is malformed", escape_bytes(key))));
-  bool given = fate == Fate::visible;
+  bool given = fate == CellState::visible;
   if constexpr (kNotes) {
     if (setup_.watch) given = setup_.watch->entry(key, merge_.value(), fate, note_);
   }
@@ -305,8 +306,8 @@ Step ScanCursor::take_entry(CellSink& sink, bool same_column) {
     leave(ScanStep::yielded);
     return Step::ready;
   }
-  // Behind a token there are only more of them.
-  if (fate == Fate::token) return skip_to(row_prefix_end(row_prefix_.view()));
+  // Only tokens follow a token.
+  if (fate == CellState::token) return skip_to(row_prefix_end(row_prefix_.view()));
   return merge_.next();
 }
 
@@ -333,7 +334,7 @@ void ScanCursor::begin_column() {
   if (filter_) wanted_ = filter_->begin_column(judge_.family(), judge_.qualifier());
 }
 
-// Hands the cell at hand on. False when the filter is not done with it: run() must end now.
+// Passes on the current cell. False if the filter is not done with it: run() must end now.
 template <bool kNotes>
 bool ScanCursor::give(CellSink& sink) {
   const CellValue& value = judge_.value();
@@ -357,9 +358,9 @@ bool ScanCursor::give(CellSink& sink) {
   return true;
 }
 
-// Behind a cell that is not wanted.
+// Moves past an unwanted cell.
 Step ScanCursor::step_over(CellSelect::Verdict verdict) {
-  // Where versions count, those that are newer than what is wanted must be seen.
+  // If versions count, those newer than the wanted ones must be judged.
   const bool seen = verdict == CellSelect::Verdict::newer && judge_.counts();
   if (seen) misses_ = 0;
   if (seen || ++misses_ < steps_before_seek()) return merge_.next();
@@ -369,7 +370,7 @@ Step ScanCursor::step_over(CellSelect::Verdict verdict) {
   return skip_to(target);
 }
 
-// The filter does not want the cell at hand: goes to the next that it may want.
+// The filter does not want the current cell: moves to the next that it may want.
 Step ScanCursor::pass_over() {
   if (slice_over()) {
     leave(ScanStep::yielded);
@@ -392,6 +393,115 @@ Step ScanCursor::fail_with(Error error) {
   error_ = std::move(error);
   stopped_ = true;
   return Step::failed;
+}
+
+ScanCursor::ScanCursor(ScanSetup setup)
+    : setup_(std::move(setup)),
+      reversed_(setup_.spec->reversed),
+      with_expiry_(setup_.spec->with_expiry),
+      row_limit_(setup_.spec->row_limit),
+      ranges_(*setup_.spec, setup_.start, setup_.end),
+      own_retention_(setup_.retention == nullptr ? std::optional(TableRetention(*setup_.schema))
+                                                 : std::nullopt),
+      judge_(*setup_.schema, retention(), range_deletes_),
+      select_(setup_.spec->time_range, setup_.spec->versions),
+      all_cells_(select_.takes_all()) {
+  if (ranges_.empty()) {
+    place_ = Place::finished;
+    return;
+  }
+  const ReadSpec& spec = *std::exchange(setup_.spec, nullptr);
+  if (setup_.watch) setup_.watch->attach(range_deletes_);
+  if (spec.filter) filter_.emplace(spec.filter, setup_.filtered_row_bytes);
+  if (setup_.started) given_before_ = setup_.started->cells;
+  ranges_.scope().newer_cells_count = retention().any_counts();
+  const bool names = filter_ && filter_->compiled().columns();
+  // A watch may need the row's other cells.
+  if (!setup_.watch) {
+    ranges_.want_only(names ? &*filter_->compiled().columns() : setup_.columns);
+  }
+  open_sources();
+}
+
+ScanCursor::~ScanCursor() = default;
+
+void ScanCursor::open_sources() {
+  for (const auto& source : *setup_.sources)
+    if (EntryIterator* it = source->open(ranges_.scope(), iterators_)) merge_.add_borrowed(*it);
+}
+
+void ScanCursor::close_sources() {
+  merge_.clear();
+  iterators_.clear();
+  ranges_.forget_ahead();
+  setup_.sources = nullptr;
+}
+
+// REQUIRES: the next move is a seek that starts no later than after the last row.
+void ScanCursor::renew_sources() {
+  close_sources();
+  setup_.sources = &setup_.pin->renew();
+  open_sources();
+  range_deletes_.clear();
+  range_deletes_.build();
+  range_delete_count_ = SIZE_MAX;
+  renewed_ = true;
+}
+
+void ScanCursor::let_go(const Error& why) {
+  if (error_ || place_ == Place::moving) return;
+  const bool stands = place_ == Place::between || place_ == Place::fresh;
+  if (stands && between_rows() && !filtering_ && setup_.pin->is_stale()) return renew_sources();
+  close_sources();
+  setup_.pin->drop();
+  if (place_ != Place::finished || filtering_) error_ = why;
+}
+
+// Takes the visible stamp. REQUIRES: a seek follows before any entry is examined.
+void ScanCursor::renew_stamp() {
+  stamp_ = visible();
+  renew_now();
+  size_t count = 0;
+  for (const auto& source : *setup_.sources) count += source->range_deletes().size();
+  if (count == range_delete_count_) return;
+  range_delete_count_ = count;
+  if (count != 0) renew_range_deletes();
+}
+
+void ScanCursor::renew_range_deletes() {
+  range_deletes_.clear();
+  std::string scratch[2];
+  const Bytes first = ranges_.bounds().first_row(scratch[0]);
+  const std::optional<Bytes> end = ranges_.bounds().end_row(scratch[1]);
+  for (const auto& source : *setup_.sources)
+    for (const StampedRange& range : source->range_deletes()) {
+      const bool ends_before = !range.end.empty() && Bytes(range.end) <= first;
+      if (!ends_before && (!end || Bytes(range.start) < *end)) range_deletes_.add(range);
+    }
+  range_deletes_.build(stamp_);
+}
+
+// Reads the trusted clock. REQUIRES: no row is open.
+void ScanCursor::renew_now() {
+  if (setup_.started) {
+    now_us_ = setup_.started->now_us;
+    return;
+  }
+  const int64_t clock_us = setup_.now != nullptr ? setup_.now->ask_us() : 0;
+  now_us_ = std::max(
+      {clock_us, static_cast<int64_t>(stamp_.value() / 1000), retention().not_before_us()});
+  if (setup_.watch) now_us_ = std::max(now_us_, setup_.watch->not_before_us());
+}
+
+Async<void> ScanCursor::load() {
+  std::vector<BlockWant*> wants;
+  collect(wants);
+  return load_wants(std::move(wants));
+}
+
+void ScanCursor::collect(std::vector<BlockWant*>& wants) {
+  merge_.collect(wants);
+  ranges_.collect_ahead(*setup_.sources, row_limit_ == 0 ? 0 : row_limit_ - rows_, wants);
 }
 
 }  // namespace cellar::engine

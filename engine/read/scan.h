@@ -4,47 +4,44 @@
 //     ScanStep step = cursor.run(sink);              // one plain call
 //     if (step == ScanStep::blocked) co_await cursor.load();
 //     else if (step == ScanStep::yielded) co_await yield_now();
-//     else break;                                    // done, failed; or paused: run() goes on
-//     later
+//     else break;                                    // done, failed or paused (run() continues)
 //   }
 //
-// As of which commit. A row is read as of one stamp. The cursor takes the tablet's visible stamp
-// when it places its iterators between two rows, never later: an iterator over a memtable does not
-// see what is inserted behind its place, so a stamp taken after the placing could show half of a
-// commit. Whatever is inserted after the placing has a greater stamp and is not there for this row.
-// So every write acknowledged before the cursor was opened is included, and each row is whole.
-// Between two calls of run(), between two rows, the cursor places itself anew when the visible
-// stamp has risen; in a row, and after load(), it goes on where it stood.
-// Over what is not wanted it steps for a while, since most such stretches are short, and then
-// seeks. A seek costs about what eight steps do in each source, so with many sources it steps
-// longer.
+// Commits. A row is read as of one stamp. The cursor takes the tablet's visible stamp when it
+// places its iterators between two rows, never later: an iterator over a memtable does not see
+// entries inserted before its position, so a later stamp could show half of a commit. Entries
+// inserted after the placement have a greater stamp and are invisible for this row. Every write
+// acknowledged before the cursor was opened is therefore included, and each row is complete.
+// Between two calls of run(), and between two rows, the cursor places itself again if the visible
+// stamp has advanced; inside a row, and after load(), it continues at its position. Unwanted
+// entries are stepped over at first, because most such stretches are short, and then sought past. A
+// seek costs about eight steps in each source, so with many sources it steps longer.
 //
-// A sink that asks for a pause at a cell is obeyed before the next cell of that row; when there is
-// none, the row is ended first. So a pause falls inside a row only where the row goes on.
+// A pause requested at a cell takes effect before the next cell of that row; if there is none, the
+// row is ended first. A pause is therefore inside a row only if the row continues.
 //
-// What is pinned at opening is what is read: commits that come into a memtable begun later are not
-// seen, which is the same as reading at an older stamp.
+// The cursor reads the sources pinned at opening: commits in a memtable started later are not seen,
+// which is the same as reading at an older stamp.
 //
-// Forwards, the cursor seeks to a range's start and goes on; it seeks again only when the next
-// range lies ahead of where it stands (scan_ranges.h). When it has to wait for a block, the first
-// blocks of kRowsTogether ranges are loaded together: N rows that lie apart cost about
-// N / kRowsTogether round trips to the device. Reversed, it finds the last row before a bound with
-// seek_before, seeks to the row's first entry, reads the row forwards, and repeats with that row as
-// the bound.
+// Forwards, the cursor seeks to a range's start and continues; it seeks again only if the next
+// range is ahead of its position (scan_ranges.h). When it has to wait for a block, the first blocks
+// of kRowsTogether ranges are loaded together: N distant rows cost about N / kRowsTogether round
+// trips to the device. Reversed, it finds the last row before a bound with seek_before, seeks to
+// the row's first entry, reads the row forwards, and repeats with that row as the bound.
 //
-// With a filter (engine/filter) the cursor asks it about rows and columns and seeks over what
-// cannot pass, and hands it the living cells. What the filter has to give may take longer than a
-// slice, or the sink may pause it: then `filtering_` is set, and the next run() first lets it go
-// on; at a row's end `closing_` too.
+// With a filter (engine/filter) the cursor asks it about rows and columns, seeks past what cannot
+// match, and passes it the living cells. The filter's output may take longer than a slice, or the
+// sink may pause it: then `filtering_` is set, and the next run() continues it first; at the end of
+// a row `closing_` is set too.
 //
-// With a watch (cell_watch.h) the watch says which cells are given, and they carry a note. A read
-// without one, and without ReadSpec::with_expiry, runs through code of its own, made of the same
-// lines, and pays nothing for it.
+// With a watch (cell_watch.h) the watch selects the cells, which carry a note. A read without a
+// watch and without ReadSpec::with_expiry runs a separate instantiation of the code at no extra
+// cost.
 //
-// A cursor is one allocation, its bounds, keys and iterators inside, unless keys are long, ranges
-// many, or more than a few sources concerned.
+// A cursor is one allocation that includes its bounds, keys and iterators, unless keys are long,
+// ranges many, or sources more than a few.
 //
-// Belongs to one shard. Not movable while load() is pending; outlives it.
+// One shard. Not movable; must outlive a pending load().
 #pragma once
 
 #include <cstdint>
@@ -58,9 +55,9 @@
 #include "engine/iter/merging_iterator.h"
 #include "engine/model/read_spec.h"
 #include "engine/model/schema.h"
+#include "engine/read/cell_judge.h"
 #include "engine/read/cell_select.h"
 #include "engine/read/cell_watch.h"
-#include "engine/read/fate.h"
 #include "engine/read/range_deletes.h"
 #include "engine/read/row_start.h"
 #include "engine/read/scan_ranges.h"
@@ -68,40 +65,40 @@
 #include "engine/sstable/key_buffer.h"
 #include "io/base/clock.h"
 #include "io/base/trusted_clock.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 
 enum class ScanStep : uint8_t {
-  done,     // the answer is complete
+  done,     // the result is complete
   paused,   // the sink asked for it
-  blocked,  // blocks are missing: load(), then run()
-  yielded,  // used its slice: let others run, then run()
-  failed,   // error() says why; the row in progress is not complete
+  blocked,  // blocks are missing: call load(), then run()
+  yielded,  // the slice is used up: yield, then call run()
+  failed,   // see error(); the current row is not complete
 };
 
-// What one slice may cost, in entries looked at; large values count as several. About 300 us.
+// Cost limit of one slice, in entries examined; large values count as several. About 300 us.
 inline constexpr uint32_t kEntriesPerSlice = 2048;
-// And in time, where a clock is given: the machine may be slow, or the entries dear. Looked at
-// every kEntriesPerLook entries, so that a short read never looks.
+// Time limit, if a clock is given, because the machine may be slow or the entries expensive.
+// Checked every kEntriesPerLook entries, so a short read never checks.
 inline constexpr int64_t kSliceUs = 300;
 inline constexpr int64_t kEntriesPerLook = 64;
 
 struct ScanSetup {
-  const TableSchema* schema = nullptr;               // kept alive by `pin`
-  const TableRetention* retention = nullptr;         // likewise; null: made from `schema`
-  TrustedClock* now = nullptr;                       // outlives the cursor; null: no time passes
-  const VisibleStamp* visible = nullptr;             // outlives the cursor
-  const ReadSources* sources = nullptr;              // likewise
-  std::unique_ptr<ReadPin> pin;                      // may be null
-  std::unique_ptr<CellWatch> watch;                  // null: what lives is given
-  const ReadSpec* spec = nullptr;                    // looked at by the constructor only
-  Bytes start;                                       // of the tablet's rows; likewise
-  Bytes end;                                         // likewise; empty: unbounded
-  size_t filtered_row_bytes = kMaxFilteredRowBytes;  // what filtering a row may hold
-  // Cells of other columns change nothing, besides what the filter names; outlives the cursor.
+  const TableSchema* schema = nullptr;        // kept alive by `pin`
+  const TableRetention* retention = nullptr;  // kept alive by `pin`; null: made from `schema`
+  TrustedClock* now = nullptr;                // outlives the cursor; null: time stands still
+  const VisibleStamp* visible = nullptr;      // outlives the cursor
+  const ReadSources* sources = nullptr;       // kept alive by `pin`, or outlives the cursor
+  std::unique_ptr<ReadPin> pin;               // may be null
+  std::unique_ptr<CellWatch> watch;           // null: living cells are returned
+  const ReadSpec* spec = nullptr;             // used by the constructor only
+  Bytes start;  // first row of the tablet; used by the constructor only
+  Bytes end;    // first row after the tablet; empty: unbounded; used by the constructor only
+  size_t filtered_row_bytes = kMaxFilteredRowBytes;  // memory limit of filtering a row
+  // Columns on which the result depends, besides those the filter names; must outlive the cursor.
   const NamedColumns* columns = nullptr;
-  // The rest of the one row that is wanted; without a filter or a watch.
+  // Returns the rest of the one wanted row; without a filter or a watch.
   std::optional<RowStart> started = {};
 };
 
@@ -112,41 +109,42 @@ class ScanCursor {
   ScanCursor(const ScanCursor&) = delete;
   ScanCursor& operator=(const ScanCursor&) = delete;
 
-  // Slices end by this clock too. It outlives the cursor.
+  // Also limits slices by this clock, which must outlive the cursor.
   void watch(const Clock& clock) { clock_ = &clock; }
   ScanStep run(CellSink& sink, uint32_t entries = kEntriesPerSlice);
-  // REQUIRES: run() answered blocked.
+  // REQUIRES: run() returned blocked.
   Async<void> load();
-  // What load() would load, for a driver of its own. REQUIRES: as load().
+  // The wants of load(), for another driver. REQUIRES: as load().
   void collect(std::vector<BlockWant*>& wants);
   const Error& error() const { return *error_; }  // REQUIRES: failed
 
   // Releases the pinned version: between rows the cursor continues on the newest one, inside a row
-  // it fails with `why`. Does nothing while a load is pending. REQUIRES: not inside run().
+  // it fails with `why`. No effect while a load is pending. REQUIRES: not inside run().
   void let_go(const Error& why);
 
-  // No row is open: a cursor over the rows behind last_row() gives what this one would still give.
+  // No row is open: a cursor over the rows after last_row() returns what this one would still
+  // return.
   bool between_rows() const { return !row_open_ && !closing_ && place_ != Place::moving; }
-  // The last row that was looked at to its end, whether or not it gave a cell; empty: none yet.
-  // REQUIRES: between_rows().
+  // The last row read to its end, whether or not it had a result; empty: none yet. REQUIRES:
+  // between_rows().
   Bytes last_row() const { return judge_.row(); }
 
-  uint64_t rows() const { return rows_; }  // rows that gave a cell, so far
+  uint64_t rows() const { return rows_; }  // rows with a result so far
   uint64_t entries_read() const { return entries_read_; }
 
  private:
   enum class Place : uint8_t {
-    fresh,    // nothing is placed
-    in_row,   // merge_ stands on an entry that was looked at
-    ahead,    // merge_ stands on an entry of the open row that was not looked at yet
-    between,  // the last row is closed; stood_ tells where merge_ stands (forwards)
+    fresh,    // not yet placed
+    in_row,   // merge_ is at an entry already examined
+    ahead,    // merge_ is at an entry of the open row not yet examined
+    between,  // the last row is closed; stood_ is the state of merge_ (forwards)
     moving,   // merge_'s last move was blocked
     finished,
   };
-  // What the last move was for.
+  // The purpose of the last move.
   enum class Aim : uint8_t {
     entry,       // the next entry, in this row or a later one
-    row_start,   // reversed: the first entry of a row that is known
+    row_start,   // reversed: the first entry of a known row
     row_before,  // reversed: the last entry of the row before a bound
   };
   const TableRetention& retention() const {
@@ -166,11 +164,11 @@ class ScanCursor {
   bool is_past_window(Step step) const;
   Step next_range(Step step);
   Step seek(Aim aim, Bytes key);
-  // Goes on at an entry ahead: seeks, but only where merge_'s sources are not that far.
+  // Moves to an entry ahead; only sources that are not that far seek.
   Step skip_to(Bytes key);
-  // So many cells are stepped over before seeking.
+  // Number of cells stepped over before seeking.
   uint32_t steps_before_seek() const;
-  // `kNotes`: with a watch, or expiries to tell.
+  // `kNotes`: with a watch or with_expiry.
   template <bool kNotes>
   ScanStep run_as(CellSink& sink);
   template <bool kNotes>
@@ -195,7 +193,7 @@ class ScanCursor {
   Step fail_with(Error error);
   void renew_stamp();
   void renew_now();
-  // Ends run() after the entry at hand.
+  // Ends run() after the current entry.
   void leave(ScanStep how) {
     leave_ = how;
     stopped_ = true;
@@ -214,45 +212,45 @@ class ScanCursor {
   std::optional<TableRetention> own_retention_;
   RangeDeletes range_deletes_;
   size_t range_delete_count_ = SIZE_MAX;
-  FateJudge judge_;
+  CellJudge judge_;
   CellSelect select_;
-  const bool all_cells_;  // select_ takes whatever lives
+  const bool all_cells_;  // select_ takes all living cells
   std::optional<RowFilter> filter_;
-  CellNote note_;  // of the cell at hand
+  CellNote note_;  // of the current cell
 
   Place place_ = Place::fresh;
   Aim aim_ = Aim::entry;
   Step stood_ = Step::end;
-  bool renewed_ = false;   // the sources are others: nothing is known of stood_
-  bool row_open_ = false;  // a row is begun and not closed
-  bool row_gave_ = false;  // it gave a cell
-  KeyBuffer row_prefix_;   // of the row begun last, or sought (reversed)
+  bool renewed_ = false;   // the sources were replaced: stood_ is invalid
+  bool row_open_ = false;  // a row was started and not closed
+  bool row_gave_ = false;  // the open row has had a cell
+  KeyBuffer row_prefix_;   // of the last row started or sought (reversed)
   KeyBuffer target_;       // of the last seek; a blocked one refers to it
   CommitStamp stamp_;
-  int64_t now_us_ = 0;                          // as of which rows are judged; never before stamp_
-  uint64_t column_ = 0;                         // the judge's column that select_ is about
-  uint32_t misses_ = 0;                         // cells in sequence that select_ did not want
-  ColumnVerdict wanted_ = ColumnVerdict::take;  // what filter_ says about column_
-  uint32_t passed_over_ = 0;                    // cells in sequence that it does not want
+  int64_t now_us_ = 0;   // time at which rows are judged; never before stamp_
+  uint64_t column_ = 0;  // the judge's column to which select_ applies
+  uint32_t misses_ = 0;  // consecutive cells that select_ did not want
+  ColumnVerdict wanted_ = ColumnVerdict::take;  // verdict of filter_ about column_
+  uint32_t passed_over_ = 0;                    // consecutive cells that the filter does not want
   bool filtering_ = false;
   bool closing_ = false;
-  uint64_t given_before_ = 0;  // cells still to come that were given already
+  uint64_t given_before_ = 0;  // remaining cells that were already returned elsewhere
   uint64_t rows_ = 0;
   uint64_t entries_read_ = 0;
   int64_t slice_left_ = 0;
-  int64_t look_at_ = 0;         // of slice_left_: when the clock is looked at next
-  int64_t slice_began_us_ = 0;  // at the first look; 0: there was none in this slice
+  int64_t look_at_ = 0;         // value of slice_left_ at which the clock is checked next
+  int64_t slice_began_us_ = 0;  // at the first check; 0: no check in this slice
   const Clock* clock_ = nullptr;
   bool pause_asked_ = false;  // by the sink, at a cell of the open row
-  bool stopped_ = false;      // run() must end: leave_, error_ or place_ says how
+  bool stopped_ = false;      // run() must end: see leave_, error_ or place_
   std::optional<ScanStep> leave_;
   std::optional<Error> error_;
 };
 
-// What became of a read's first call (Engine::start_read).
+// The result of a read's first call (Engine::start_read).
 struct ReadStart {
   ScanStep step = ScanStep::done;
-  std::unique_ptr<ScanCursor> cursor;  // null: the answer is complete
+  std::unique_ptr<ScanCursor> cursor;  // null: the result is complete
 };
 
 }  // namespace cellar::engine

@@ -11,14 +11,14 @@ bool is_successor(Bytes end, Bytes row) {
   return end.size() == row.size() + 1 && end.back() == '\0' && end.starts_with(row);
 }
 
-// The row whose row_prefix() this is.
+// The row of this row_prefix().
 Bytes row_of(Bytes encoded, std::string& scratch) {
   return decode_segment(encoded.substr(0, encoded.size() - 2), scratch);
 }
 
 }  // namespace
 
-// Appends row_prefix(row); answers its size.
+// Appends row_prefix(row); returns its size.
 uint32_t ScanBounds::append_prefix(Bytes row) {
   const size_t before = keys_.size();
   if (row.find('\0') == Bytes::npos) {
@@ -31,7 +31,7 @@ uint32_t ScanBounds::append_prefix(Bytes row) {
 }
 
 Bytes ScanBounds::after_every_key() {
-  // No row has so many bytes.
+  // Longer than any row.
   static const std::string kAfter(kMaxRowKeyBytes + 1, '\xff');
   return kAfter;
 }

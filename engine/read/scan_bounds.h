@@ -1,5 +1,5 @@
-// ScanBounds: the rows that a cursor is to read, as ranges of encoded keys: sorted, disjoint,
-// within a tablet's rows. One range of rows whose keys are short is kept without allocating.
+// ScanBounds: the rows of a cursor as ranges of encoded keys: sorted, disjoint, within a tablet's
+// rows. One range with short keys is stored without allocation.
 #pragma once
 
 #include <absl/container/inlined_vector.h>
@@ -20,17 +20,17 @@ class ScanBounds {
   struct Range {
     Bytes lower;
     Bytes upper;
-    bool single_row = false;  // all of one row, and nothing else
+    bool single_row = false;  // exactly one row
   };
 
-  // The part of `rows` that lies in rows [start, end), `end` empty: unbounded.
+  // The part of `rows` in rows [start, end); empty `end`: unbounded.
   ScanBounds(const RowSet& rows, Bytes start, Bytes end);
   ScanBounds(const ScanBounds&) = delete;
   ScanBounds& operator=(const ScanBounds&) = delete;
 
   bool empty() const { return places_.empty(); }
   size_t size() const { return places_.size(); }
-  // The i-th in key order.
+  // The i-th range in key order.
   Range range(size_t i) const {
     const Place& place = places_[i];
     const char* lower = keys_.view().data() + place.begin;
@@ -40,11 +40,11 @@ class ScanBounds {
   }
   Bytes lower() const { return range(0).lower; }  // REQUIRES: !empty()
   Bytes upper() const { return range(places_.size() - 1).upper; }
-  // Rows [first_row, end_row); none: to the last there is. Of `scratch`, or valid as long as this.
+  // Rows [first_row, end_row); empty: unbounded. Views of `scratch` or valid as long as this.
   // REQUIRES: !empty().
   Bytes first_row(std::string& scratch) const;
   std::optional<Bytes> end_row(std::string& scratch) const;
-  // All of one row, and nothing else.
+  // Exactly one row.
   bool single_row() const { return single_row_; }
 
  private:
@@ -52,7 +52,7 @@ class ScanBounds {
     size_t begin;
     uint32_t lower_bytes;
     uint32_t upper_bytes;
-    bool open;  // up to the last key there can be
+    bool open;  // unbounded above
     bool single_row;
   };
   static Bytes after_every_key();
@@ -60,7 +60,7 @@ class ScanBounds {
   void append(Bytes bytes) { keys_.replace_tail(keys_.size(), bytes); }
   uint32_t append_prefix(Bytes row);
 
-  KeyBuffer keys_;  // of all places, lower and upper in turn
+  KeyBuffer keys_;  // of all places, lower and upper alternating
   absl::InlinedVector<Place, 1> places_;
   bool single_row_ = false;
 };

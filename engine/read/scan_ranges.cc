@@ -19,7 +19,7 @@ ScanRanges::ScanRanges(const ReadSpec& spec, Bytes start, Bytes end)
 
 void ScanRanges::enter() {
   const ScanBounds::Range range = current();
-  // Of one row alone, the sources have looked already whether they know it.
+  // For a single row the sources have already checked their filters.
   const bool ask = range.single_row && bounds_.size() > 1;
   if (ask) aim(probe_, range.lower);
   window_.set(range.upper, ask ? &probe_ : nullptr);
@@ -80,7 +80,7 @@ void ScanRanges::collect_ahead(const ReadSources& sources, uint64_t rows_wanted,
     scope.probe = range.single_row ? &probe : nullptr;
     bool known = true;
     for (const auto& source : sources) known &= source->prefetch(scope, at);
-    // What was added tells more, once it is here.
+    // The added part tells more once it is loaded.
     if (!known) prefetched_to_ = std::min(prefetched_to_, at);
     if (prefetch_->full()) break;
   }

@@ -1,5 +1,5 @@
-// ReadSource: one place where a tablet's entries are: a memtable, or a run of tables. The reader
-// merges those that its request may concern.
+// ReadSource: one place of a tablet's entries: a memtable or a run of tables. The reader merges
+// those that are relevant to its request.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ class BlockPrefetch;
 class ReadWindow;
 class RowProbe;
 
-// What a read will look at: entries whose keys lie in [lower, upper), and among them a time range.
-// Sources use it to skip what cannot change the answer.
+// What a read will examine: entries with keys in [lower, upper) and a time range. Sources use it to
+// skip entries that cannot change the result.
 struct ReadScope {
-  Bytes lower;  // of a row: row_prefix()
-  Bytes upper;  // likewise, or greater than every key
-  // Of a read of one row: what filters are asked, about the row with the prefix `lower`; null: the
-  // read is of several rows.
+  Bytes lower;  // row_prefix() of a row
+  Bytes upper;  // row_prefix() of a row, or greater than every key
+  // For a read of one row: the query to filters about the row with prefix `lower`; null: several
+  // rows.
   const RowProbe* probe = nullptr;
   TimeRange time_range;
   bool newer_cells_count = false;  // see WantedTimes
   WantedTimes times() const { return {time_range, newer_cells_count}; }
-  // What is wanted of it at any moment, and what was loaded ahead for it. Null: all of it, nothing.
+  // The range wanted at the moment, and blocks loaded ahead. Null: everything; none.
   ReadWindow* window = nullptr;
   BlockPrefetch* prefetch = nullptr;
 };
@@ -39,42 +39,42 @@ class ReadSource {
  public:
   virtual ~ReadSource() = default;
 
-  // An iterator over at least every entry that can change the answer for `scope`, in the arena;
-  // null when there is none. What is left out must be left out soundly: a table may be skipped by
-  // its time bounds only when it holds no delete, for a delete reaches cells of other tables; cells
-  // that share a timestamp share the verdict, so overwriting is not disturbed. The views in `scope`
-  // stay valid as long as the iterator.
+  // Makes an iterator over at least every entry that can change the result for `scope`, in the
+  // arena; null if there is none. Skipping must be sound: a table may be skipped by its time bounds
+  // only if it has no delete, because a delete covers cells of other tables; cells that share a
+  // timestamp are skipped together, so overwriting still works. The views in `scope` are valid as
+  // long as the iterator.
   virtual EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const = 0;
 
-  // Adds to scope.prefetch, for its `place`, the block in which a read of `scope` would begin here,
-  // unless none is needed. False when that block is not known yet, and what tells it was added.
+  // Adds the first block of a read of `scope` to scope.prefetch, for its `place`, unless none is
+  // needed. False if that block is not yet known and the part that names it was added.
   virtual bool prefetch(const ReadScope& /*scope*/, size_t /*place*/) const { return true; }
 
-  // Row-range deletes count whatever else is skipped. Their number only grows.
+  // Row-range deletes apply whatever else is skipped. Their number only grows.
   virtual const std::vector<StampedRange>& range_deletes() const = 0;
 };
 
-// All that a read looks into, newest first. Any number of cursors may share them.
+// All sources of a read, newest first. Any number of cursors may share them.
 using ReadSources = std::vector<std::unique_ptr<ReadSource>>;
 
-// Where a reader takes its stamps: the newest commit of the tablet such that it and all before it
-// are durable at their level.
+// Supplies a reader's stamps: the newest commit of the tablet such that it and all earlier ones
+// have reached their durability level.
 class VisibleStamp {
  public:
   virtual ~VisibleStamp() = default;
   virtual CommitStamp visible_stamp() const = 0;
 };
 
-// Keeps what a cursor reads from going away; let go when the cursor is destroyed.
+// Keeps a cursor's sources alive until the cursor is destroyed.
 class ReadPin {
  public:
   virtual ~ReadPin() = default;
-  // What it keeps is in the way of others, and something newer may be read in its place.
+  // The pinned version is obsolete and in the way, and a newer one may be read instead.
   virtual bool is_stale() const { return false; }
-  // Keeps the newer instead, and answers its sources. REQUIRES: is_stale(); nobody refers to what
-  // is kept.
+  // Pins the newer version instead and returns its sources. REQUIRES: is_stale(); the old sources
+  // are not referenced.
   virtual const ReadSources& renew() { UNREACHABLE("a pin that is never stale is renewed"); }
-  // Keeps nothing any more. REQUIRES: nobody refers to what is kept.
+  // Releases the pin. REQUIRES: the sources are not referenced.
   virtual void drop() {}
 };
 

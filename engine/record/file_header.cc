@@ -12,7 +12,7 @@ constexpr size_t kMagicBytes = 8;
 constexpr size_t kVersionAt = 8;
 constexpr size_t kCrcAt = 12;
 constexpr size_t kRestAt = 16;
-constexpr uint64_t kIdBound = 1ull << 56;  // what record_owner() takes
+constexpr uint64_t kIdBound = 1ull << 56;  // upper bound for record_owner()
 
 Bytes magic_of(RecordFileKind kind) {
   return kind == RecordFileKind::log ? Bytes("CELLRLOG") : Bytes("CELLRMAN");
@@ -61,7 +61,7 @@ Result<FileHeader> decode_file_header(Bytes block, RecordFileKind kind, std::str
   header.number = load_le<uint64_t>(p + 24);
   header.file_bytes = load_le<uint64_t>(p + 32);
   if (const auto former = load_le<uint64_t>(p + 40); former != 0) header.former = former - 1;
-  // Who reads on counts in blocks, up to the end.
+  // The reader counts in blocks up to the end.
   if (header.id >= kIdBound || header.file_bytes < kFileHeaderBlockBytes ||
       header.file_bytes % kIoAlignment != 0) {
     return fail(Errc::data_loss, "the header of {} says what none says: id {:x}, {} bytes", path,

@@ -67,7 +67,7 @@ BatchBuilder::BatchBuilder(AlignedBuffer buffer, size_t capacity, uint64_t owner
 
 size_t BatchBuilder::room() const {
   const size_t left = capacity_ - used_;
-  // Header of this record, one byte of payload, and behind it nothing or a filler record.
+  // This record's header and one byte of payload, followed by nothing or by a filler record.
   if (left < 2 * kRecordHeaderBytes + 1) return 0;
   return std::min(left - 2 * kRecordHeaderBytes, kMaxRecordPayloadBytes);
 }

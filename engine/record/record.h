@@ -1,9 +1,9 @@
-// Records: the one framing of the log and of the manifest.
+// Records: the framing of log and manifest.
 //
 // A record file is a file header (file_header.h) in its first 4 KiB block, then records back to
-// back in batches. A batch is what one write carries; it begins and ends on a 4 KiB boundary, its
-// last bytes filled by a filler record, so no two writes ever share a block. Nothing follows but
-// zeros, which the file was filled with before its first use.
+// back in batches. A batch is the content of one write; it starts and ends on a 4 KiB boundary and
+// is padded by a filler record, so no two writes share a block. The rest of the file is zeros, with
+// which it was filled before its first use.
 //
 //   offset  size
 //        0     4  crc32c over bytes 4 .. 20+length, seeded with crc_seed(owner, position)
@@ -18,8 +18,8 @@
 // checksum: bytes of another file, of another place, or of an earlier use never validate.
 //
 // The durable mark D of a record says: when this record was written, everything before position D
-// was on disk. It is what tells rot from a torn tail. A write that was cut by a crash was not on
-// disk, so no mark lies beyond it; bad bytes below any valid mark were whole once, and are damage.
+// was on disk. It distinguishes damage from a torn tail. A write cut by a crash was not on disk, so
+// no mark lies beyond it; invalid bytes below a valid mark were once complete, and are damage.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +32,16 @@ namespace cellar::engine {
 
 inline constexpr uint16_t kRecordFormatVersion = 1;
 inline constexpr size_t kRecordHeaderBytes = 20;
-// Longest payload of one record; longer entries are cut into fragments.
+// Longest payload of one record; longer entries are split into fragments.
 inline constexpr size_t kMaxRecordPayloadBytes = 1u << 20;
 
 // Numbers are on disk.
 enum class RecordType : uint8_t {
   data = 1,
-  filler = 2,  // takes a batch to the next 4 KiB boundary; its payload is zeros
-  mark = 3,    // carries nothing but its durable mark
-  seal = 4,    // the last record of a log that was closed in order
-  trim = 5,    // payload: u64, positions below it are not needed any more
+  filler = 2,  // pads a batch to the next 4 KiB boundary; its payload is zeros
+  mark = 3,    // has only a durable mark
+  seal = 4,    // the last record of a log closed in order
+  trim = 5,    // payload: u64, positions below it are no longer needed
 };
 inline constexpr uint8_t kFirstFragment = 1;
 inline constexpr uint8_t kLastFragment = 2;
@@ -50,37 +50,37 @@ inline constexpr uint8_t kWhole = kFirstFragment | kLastFragment;
 // Numbers are on disk (as part of checksum seeds).
 enum class RecordFileKind : uint8_t { log = 1, manifest = 2 };
 
-// What seeds the checksums of a file: ids of different kinds never meet. REQUIRES: id < 2^56.
+// Seeds the checksums of a file: ids of different kinds are distinct. REQUIRES: id < 2^56.
 uint64_t record_owner(RecordFileKind kind, uint64_t id);
 
 struct RecordView {
   RecordType type = RecordType::data;
   uint8_t flags = kWhole;
   uint64_t durable_mark = 0;
-  Bytes payload;  // borrowed
+  Bytes payload;  // not owned
   size_t size() const { return kRecordHeaderBytes + payload.size(); }
 };
 
 enum class RecordStatus : uint8_t {
   whole,      // a record, in RecordView
-  need_more,  // the record, if it is one, goes on behind the bytes given
+  need_more,  // more bytes are needed to decide
   zeros,      // a header of zeros: the clean end
   bad,        // anything else
 };
 
-// Looks at the record that begins at `bytes`, which lies at `position` of `owner`. For need_more,
-// *need is how many bytes the answer takes.
+// Parses the record at `bytes`, at `position` of `owner`. For need_more, *need is the number of
+// bytes required.
 RecordStatus parse_record(Bytes bytes, uint64_t owner, uint64_t position, RecordView* record,
                           size_t* need);
 
-// Cheap test whether a batch could begin at `bytes` (of at least kRecordHeaderBytes), before its
-// checksum is worth computing.
+// Cheap test whether a batch could start at `bytes` (at least kRecordHeaderBytes), before its
+// checksum is computed.
 bool may_be_record(Bytes bytes, uint64_t position);
 
-// Builds one batch in memory that will be written at `position` of `owner`.
+// Builds one batch in memory, to be written at `position` of `owner`.
 //
-// Invariant: the room that is left is always 0 or enough for a filler record, so close() can end on
-// a block boundary; add() keeps it by taking a few bytes less where it must.
+// Invariant: the remaining room is 0 or enough for a filler record, so close() can end on a block
+// boundary; add() takes a few bytes less if necessary.
 class BatchBuilder {
  public:
   BatchBuilder() = default;
@@ -88,18 +88,17 @@ class BatchBuilder {
   // position are multiples of kIoAlignment.
   BatchBuilder(AlignedBuffer buffer, size_t capacity, uint64_t owner, uint64_t position);
 
-  // Payload bytes of which the next add() would take everything; 0: nothing fits any more.
+  // The largest payload that the next add() takes completely; 0: nothing fits.
   size_t room() const;
-  // Adds one record with a payload of a prefix of head + body, as much as fits and as
-  // kMaxRecordPayloadBytes allows, and answers how many bytes it took. The flags of `flags` are
-  // kept, but for kLastFragment, which is set exactly when everything was taken.
-  // REQUIRES: room() > 0.
+  // Adds one record whose payload is a prefix of head + body, as long as the room and
+  // kMaxRecordPayloadBytes allow, and returns its length. Keeps `flags` except kLastFragment, which
+  // is set if and only if everything was taken. REQUIRES: room() > 0.
   size_t add(RecordType type, uint8_t flags, uint64_t durable_mark, Bytes head, Bytes body);
-  // Fills up to the next block boundary, so that contents() can be written; nothing is added
+  // Pads to the next block boundary, so that contents() can be written; nothing may be added
   // afterwards.
   void close(uint64_t durable_mark);
 
-  // What has been added so far.
+  // Everything added so far.
   std::span<const std::byte> contents() const { return buffer_.span(0, used_); }
   bool empty() const { return used_ == 0; }
   uint64_t position() const { return position_; }

@@ -1,14 +1,14 @@
-// AliveRun: the newest versions of one column while each of them is alive, which is what most
-// columns are. It answers for ColumnJudge (column_judge.h) where its fast path would say visible,
-// and costs a column one store to begin and a version two comparisons; the first version that it
-// does not answer for is the judge's, and what was noted until then is handed over to it.
+// AliveRun: the newest versions of one column while all of them are alive, the common case. It
+// replaces ColumnJudge (column_judge.h) where that one's fast path would return visible; it costs
+// one store to start a column and two comparisons per version. The first version that it cannot
+// decide goes to the judge, which receives what was recorded until then.
 //
-// A version is alive when fewer newer ones are than the rule asks for at an age at which nothing
-// is due, it is no older than that age, or has an expiry that lies ahead, no delete covers it, and
-// all newer ones are alive: nobody has ever died, so as many are alive now as ever were, and
-// thresholds only fall with age.
+// A version is alive if fewer versions are newer than the rule permits at an age at which nothing
+// is due, if it is not older than that age, or has an expiry in the future, if no delete covers it,
+// and if all newer ones are alive: no version has died, so as many are alive now as ever were, and
+// thresholds only decrease with age.
 //
-// REQUIRES throughout: what ColumnJudge requires.
+// REQUIRES: as ColumnJudge.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class AliveRun {
   AliveRun(const AliveRun&) = delete;
   AliveRun& operator=(const AliveRun&) = delete;
 
-  // As of `now_us`. `used` false: it answers for nothing, as where histories have eras.
+  // As of `now_us`. `used` false: it decides nothing, as for histories with eras.
   void begin_family(const FamilyRetention& family, int64_t now_us, bool used) {
     const StepRule& rule = family.rule();
     const uint64_t most = used && family.single() ? rule.young_rank() : 0;
@@ -44,8 +44,8 @@ class AliveRun {
     end_ = family_end_;
   }
 
-  // True: the cell is visible. False: ask ColumnJudge, from here to the column's end.
-  // REQUIRES: the timestamp is not that of the cell before.
+  // True: the cell is visible. False: ask ColumnJudge, from here to the end of the column.
+  // REQUIRES: the timestamp differs from the previous cell's.
   bool take(int64_t timestamp_us, CommitStamp born, int64_t expire_at_us) {
     const bool young =
         expire_at_us == kNoExpiry ? timestamp_us >= young_from_us_ : now_us_ <= expire_at_us;
@@ -53,9 +53,9 @@ class AliveRun {
     *next_++ = {timestamp_us, born, expire_at_us};
     return true;
   }
-  // No cell that is still to come can be alive: ColumnJudge::is_full() of those taken.
+  // No later cell can be alive: ColumnJudge::is_full() for the recorded cells.
   bool is_full() const { return next_ == full_at_; }
-  // Those taken; no other will be.
+  // The recorded cells; no more follow.
   std::span<const ColumnJudge::Cell> close() {
     end_ = next_;
     return {cells_.data(), static_cast<size_t>(next_ - cells_.data())};

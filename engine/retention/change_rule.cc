@@ -19,14 +19,14 @@ std::vector<RetentionRule> rules_of(const FamilySchema& family) {
   return rules;
 }
 
-// The history as if those changes had never been made.
+// Rewrites the history as if those changes had never been made.
 void rewrite_without(FamilySchema& family, const std::vector<bool>& taken_back) {
   std::vector<PastRule>& history = family.history;
   std::vector<RetentionRule> rules = rules_of(family);
   for (size_t i = 0; i < history.size(); ++i) {
     if (taken_back[i]) rules[i + 1] = rules[i];
   }
-  // A change that changes nothing any more is none.
+  // A change without effect is removed.
   std::vector<PastRule> left;
   for (size_t i = 0; i < history.size(); ++i) {
     if (taken_back[i] || StepRule(rules[i]) == StepRule(rules[i + 1])) continue;

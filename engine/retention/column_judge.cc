@@ -9,7 +9,7 @@
 namespace cellar::engine {
 namespace {
 
-// When a cell of that timestamp is older than that.
+// When a cell of that timestamp becomes older than that.
 Instant crossing(int64_t timestamp_us, int64_t older_than_us) {
   if (timestamp_us > std::numeric_limits<int64_t>::max() - older_than_us) return kNever;
   return instant_after_us(timestamp_us + older_than_us);
@@ -38,19 +38,21 @@ void ColumnJudge::begin(const FamilyRetention& family, int64_t now_us, bool exac
   seen_.clear();
 }
 
-Fate ColumnJudge::judge_slowly(const Cell& cell, bool deleted) {
+CellState ColumnJudge::judge_slowly(const Cell& cell, bool deleted) {
   const bool overwritten =
       std::exchange(last_timestamp_us_, cell.timestamp_us) == cell.timestamp_us;
-  if (!wants_deaths_ && is_full()) {  // it is out, and so will all the others be
+  if (!wants_deaths_ && is_full()) {  // it is out, and so are all later ones
     rank_ = alive_;
-    return overwritten ? Fate::overwritten : deleted ? Fate::deleted : Fate::ruled_out;
+    return overwritten ? CellState::overwritten
+           : deleted   ? CellState::deleted
+                       : CellState::ruled_out;
   }
   if (!exact_ && (deleted || expiring_ || cell.expire_at_us != kNoExpiry)) go_exact();
   if (exact_) return replay(cell);
   all_alive_ = false;
   seen_.push_back(cell);
   rank_ = alive_;
-  return overwritten ? Fate::overwritten : Fate::ruled_out;
+  return overwritten ? CellState::overwritten : CellState::ruled_out;
 }
 
 void ColumnJudge::go_exact() {
@@ -60,19 +62,19 @@ void ColumnJudge::go_exact() {
   for (const Cell& cell : seen_) replay(cell);
 }
 
-Fate ColumnJudge::replay(const Cell& cell) {
+CellState ColumnJudge::replay(const Cell& cell) {
   if (!started_) {
     started_ = true;
     timeline_.clear();
     sweep_.begin(whole_, *of_column_);
   }
   const Instant born = instant_of(cell.born);
-  Fate fate = Fate::visible;
+  CellState fate = CellState::visible;
   died_ = sweep_.first_after(cell.born, cell.timestamp_us);
-  if (died_ != kNever) fate = Fate::deleted;
+  if (died_ != kNever) fate = CellState::deleted;
   if (has_last_ && last_.timestamp_us == cell.timestamp_us && instant_of(last_.born) <= died_) {
     died_ = instant_of(last_.born);
-    fate = Fate::overwritten;
+    fate = CellState::overwritten;
   }
   has_last_ = true;
   last_ = cell;
@@ -80,13 +82,13 @@ Fate ColumnJudge::replay(const Cell& cell) {
     const Instant expires = std::max(born, instant_after_us(cell.expire_at_us));
     if (expires < std::min(end_, died_)) {
       died_ = expires;
-      fate = Fate::expired;
+      fate = CellState::expired;
     }
   }
   const Instant due = first_due(cell, std::min(end_, died_));
   if (due != kNever) {
     died_ = due;
-    fate = Fate::ruled_out;
+    fate = CellState::ruled_out;
   }
   rank_ = alive_;
   if (died_ == kNever) ++alive_;
@@ -103,7 +105,7 @@ Instant ColumnJudge::first_due(const Cell& cell, Instant to) const {
     if (from >= until) continue;
     uint64_t rank = rule.young_rank();
     if (cell.expire_at_us == kNoExpiry) {
-      // Ranks that more newer versions would take than ever were alive at once are passed over.
+      // Skips ranks above the number of versions that were ever alive at once.
       const uint64_t most = timeline_.most();
       auto at = rule.steps().begin();
       if (rank > most) {

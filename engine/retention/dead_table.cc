@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 
-// From when on every cell of up to that timestamp and without an own expiry is dead.
+// When every cell up to that timestamp and without its own expiry is dead.
 int64_t aged_from_us(const TableRetention& firm, int64_t timestamp_us) {
   int64_t from_us = 0;
   for (size_t i = 0; i < firm.size(); ++i) {
@@ -37,8 +37,8 @@ int64_t dead_from_us(const TableRetention& firm, const TimeBounds& bounds) {
 
 namespace {
 
-// Nothing is known of the cells between the first that may die and the last: some have an expiry of
-// their own, or a change that may be undone keeps what its age would kill.
+// Cells between the first and the last death cannot be estimated: some have their own expiry, or a
+// change that may be undone keeps cells that their age would kill.
 bool only_all_or_nothing(const TableRetention& firm, const TimeBounds& bounds) {
   if (!bounds.any_without_expiry || bounds.latest_expiry_us != INT64_MIN) return true;
   for (size_t i = 0; i < firm.size(); ++i) {

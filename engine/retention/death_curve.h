@@ -1,11 +1,11 @@
-// DeathCurve: many death spans added up, so that what is dead at a time is found in O(log n).
+// DeathCurve: the sum of many death spans, so that the dead bytes at a time are found in O(log n).
 //
-// Of a span [from, to] of b bytes, b * (t - from + 1) / (to - from + 1) are dead at t within it.
-// With slope = b / width these add up to
+// Of a span [from, to] of b bytes, b * (t - from + 1) / (to - from + 1) are dead at time t within
+// it. With slope = b / width the sum is
 //
-//   sum(slope) * t - sum(slope * from)      over the spans that have begun and have not ended
+//   sum(slope) * t - sum(slope * from)      over the spans that have started and not ended
 //
-// whose sums are those of all that have begun less those of all that have ended.
+// computed as the sums of all started spans minus those of all ended ones.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace cellar::engine {
 
 class DeathCurve {
  public:
-  // A shorter span is taken for a step at its end: differences of large sums would not be exact.
+  // A shorter span counts as a step at its end, because differences of large sums are not exact.
   static constexpr int64_t kLeastWidthUs = 1'000'000;
 
   DeathCurve() = default;
   explicit DeathCurve(std::span<const DeathSpan> spans);
 
   bool empty() const { return ended_.empty(); }
-  // As about_dead() of the spans.
+  // See about_dead() of the spans.
   double about_dead(int64_t at_us) const;
-  // When the first begins, and when the last has ended; INT64_MAX and INT64_MIN: there are none.
+  // When the first span starts and the last ends; INT64_MAX and INT64_MIN if there are none.
   int64_t first_us() const { return first_us_; }
   int64_t last_us() const { return ended_.empty() ? INT64_MIN : ended_.back().at_us; }
 
  private:
-  // Sums over the spans up to here, in order of their beginnings or ends.
+  // Sums over the spans up to here, in order of their starts or ends.
   struct Sums {
     int64_t at_us = 0;
     long double bytes = 0;
@@ -40,7 +40,7 @@ class DeathCurve {
     long double offset = 0;
   };
   static void add_up(std::vector<Sums>& sums);
-  // How many lie at or before that time.
+  // The number of entries at or before that time.
   static size_t until(const std::vector<Sums>& sums, int64_t at_us);
 
   int64_t first_us_ = INT64_MAX;

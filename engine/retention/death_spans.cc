@@ -14,8 +14,8 @@ int64_t add_saturating(int64_t a, int64_t b) { return a > kNeverUs - b ? kNeverU
 
 int64_t us_of(Instant instant) { return static_cast<int64_t>(instant / 1000); }
 
-// The first microsecond at which a cell of that timestamp is past an age that kills, under whatever
-// rule was in force then; kNeverUs: there is none.
+// The first microsecond at which a cell of that timestamp is past a fatal age under the rule then
+// in force; kNeverUs: never.
 int64_t aged_us(const FamilyRetention& family, int64_t timestamp_us, CommitStamp min_born) {
   const auto& eras = family.eras();
   for (size_t i = 0; i < eras.size(); ++i) {
@@ -61,7 +61,7 @@ class Spans {
     spans_.push_back({from_us, to_us, static_cast<double>(raw_bytes) * scale_ * share});
   }
 
-  // The family was dropped and added again: what was committed before is not its own.
+  // The family was dropped and recreated: earlier commits are not its own.
   void add_earlier_life(const CellProfile::Family& cells, const FamilySchema& schema) {
     const int64_t since_us = us_of(instant_of(schema.created));
     const auto all = static_cast<double>(facts_.max_stamp.value() - facts_.min_stamp.value()) + 1;
@@ -73,7 +73,7 @@ class Spans {
     int64_t from_us = aged_us(family, bucket.first_us, facts_.min_stamp);
     int64_t to_us = aged_us(family, bucket.last_us, facts_.min_stamp);
     if (from_us == kNeverUs) return;
-    // Where versions count, a merge drops nothing that died since a change that may be undone.
+    // If versions count, a merge drops nothing that died after a change that may be undone.
     if (family.counts() && family.firm_until() != kNever) {
       if (from_us >= us_of(family.firm_until())) return;
       to_us = std::min(to_us, us_of(family.firm_until()));
@@ -81,7 +81,7 @@ class Spans {
     add(from_us, std::max(from_us, to_us), bucket.bytes);
   }
 
-  // Later versions, by rules that ask for their rank: at once, or from an age on.
+  // Later versions, under rules that depend on their rank: immediately, or from an age on.
   void add_pushed_out(const FamilyRetention& family, const CellProfile::Family& cells) {
     if (!family.counts() || family.firm_until() != kNever) return;
     const StepRule& rule = family.rule();
@@ -98,7 +98,7 @@ class Spans {
       for (const TimeHistogram::Bucket& bucket : cells.times.buckets()) {
         const int64_t from_us = add_saturating(bucket.first_us, step.older_than_us + 1);
         const int64_t to_us = add_saturating(bucket.last_us, step.older_than_us + 1);
-        if (to_us <= settled_us) continue;  // it was alive then, so it is not of that rank
+        if (to_us <= settled_us) continue;  // it was alive then, so it does not have that rank
         add(std::max(from_us, settled_us), to_us, bucket.bytes, share);
       }
     }

@@ -1,20 +1,20 @@
-// DeathSpans: when the bytes of a table die, or died, by time alone, as far as its profile tells
+// DeathSpans: when the bytes of a table die or died by time alone, according to its profile
 // (iter/cell_profile.h), without reading it.
 //
-// A span says: so many bytes die between `from_us` and `to_us`, inclusive, of trusted time. So at t
-// at most all of the spans that have begun are dead, at least those that have ended, and about as
-// much as lies between.
+// A span says: this many bytes die between `from_us` and `to_us`, inclusive, of trusted time. At
+// time t, at most the spans that have started are dead, at least those that have ended, and
+// approximately a value in between.
 //
 // Invariants
-//   1. What a merge by the same rules would leave out at t, because of age, own expiry or family,
-//      is at most most_dead(t): whoever acts on it is never late.
-//   2. Nothing is claimed of what is not known: a table without a profile has spans only where its
-//      time bounds alone give them, and bounds that are not known give none.
-//   3. By firm rules (TableRetention::firm) a byte that an open undo window holds has no span, or
-//      one that begins when the window no longer matters.
-// Bytes are of the file: what is counted before compression is scaled.
+//   1. What a merge by the same rules would drop at t, because of age, own expiry or family, is at
+//      most most_dead(t): acting on it is never late.
+//   2. Nothing is claimed about unknown data: a table without a profile has spans only if its time
+//      bounds alone give them, and unknown bounds give none.
+//   3. By firm rules (TableRetention::firm) a byte held by an open undo window has no span, or one
+//      that starts when the window no longer matters.
 //
-// Not told here: what newer tables killed (reclaim_view.h bounds that by samples).
+// Bytes are file bytes: counts before compression are scaled. Cells killed by newer tables are not
+// included (reclaim_estimate.h estimates those by samples).
 #pragma once
 
 #include <cstdint>
@@ -39,19 +39,19 @@ double about_dead(std::span<const DeathSpan> spans, int64_t at_us);
 // INT64_MAX: no span.
 int64_t first_death_us(std::span<const DeathSpan> spans);
 
-// What is known of a table, or of the part of it that is one tablet's.
+// Known facts about a table, or about the part of it that belongs to one tablet.
 struct MortalFacts {
   const TimeBounds& bounds;
   const CellProfile& profile;
-  uint64_t raw_bytes = 0;  // of all keys and values in the table, before any compression
+  uint64_t raw_bytes = 0;  // of all keys and values in the table, uncompressed
   uint64_t bytes = 0;      // on disk, of the part
   CommitStamp min_stamp;
   CommitStamp max_stamp;
   CommitStamp settled;  // every cell committed by then was alive then
 };
 
-// `retention` is the schema's, firm or not. `orphaned_us`: since when families that the schema does
-// not have are known to be gone.
+// `retention` is the schema's, firm or not. `orphaned_us`: since when families missing in the
+// schema are known to be dropped.
 std::vector<DeathSpan> death_spans(const TableSchema& schema, const TableRetention& retention,
                                    const MortalFacts& facts, int64_t orphaned_us);
 

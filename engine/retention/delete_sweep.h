@@ -1,10 +1,10 @@
-// DeleteSweep: of all deletes that reach a column, the first one after a commit that covers a
-// timestamp. A read that only wants to know whether a cell is deleted asks for the last one
-// (column_deletes.h); the replay must know since when.
+// DeleteSweep: finds, among all deletes that affect a column, the first one after a commit that
+// covers a timestamp. A read that only needs to know whether a cell is deleted asks for the last
+// one (column_deletes.h); the replay must know since when.
 //
-// Row-range deletes over the row, deletes of the row and of the family are sorted lists that
-// columns share. Those of the column itself are opened and closed while timestamps fall: n deletes
-// and m questions cost O((n + m) log n).
+// Row-range deletes over the row, and deletes of the row and of the family, are sorted lists shared
+// by columns. Those of the column are opened and closed in descending order of timestamps: n
+// deletes and m queries cost O((n + m) log n).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class DeleteSweep {
     CommitStamp stamp;
   };
 
-  // Stamps that fall, of deletes that cover every timestamp.
+  // Descending stamps of deletes that cover every timestamp.
   using Stamps = std::vector<CommitStamp>;
   struct Whole {
     const Stamps* of_ranges = nullptr;
@@ -32,11 +32,11 @@ class DeleteSweep {
     bool empty() const { return of_ranges->empty() && of_row->empty() && of_family->empty(); }
   };
 
-  // Begins a column. The stamps are borrowed until the next begin(); the ranges are copied, in any
-  // order.
+  // Starts a column. The stamps must stay valid until the next begin(); the ranges are copied, in
+  // any order.
   void begin(const Whole& whole, const std::vector<Range>& ranges);
-  // The earliest delete with a greater stamp that covers the timestamp; kNever when there is none.
-  // REQUIRES: timestamps do not rise from call to call.
+  // The earliest delete with a greater stamp that covers the timestamp; kNever if there is none.
+  // REQUIRES: timestamps do not increase from call to call.
   Instant first_after(CommitStamp stamp, int64_t timestamp_us);
 
  private:

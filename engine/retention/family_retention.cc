@@ -25,7 +25,7 @@ Eras eras_of(const FamilySchema& family, CommitStamp settled) {
   return eras;
 }
 
-// What every one of the rules from `first` on condemns by age alone.
+// What each of the rules from `first` on condemns by age alone.
 StepRule loosest(const Eras& eras, size_t first) {
   int64_t age_us = 0;
   for (size_t i = first; i < eras.size(); ++i) {
@@ -49,14 +49,14 @@ FamilyRetention FamilyRetention::firm(const FamilySchema& family, CommitStamp se
       std::find_if(family.history.begin(), family.history.end(),
                    [now_us](const PastRule& past) { return past.can_be_undone(now_us); });
   if (open == family.history.end()) return FamilyRetention(family, settled);
-  // What it replaced may come back, whatever is settled.
+  // Its predecessor may be restored, regardless of `settled`.
   FamilyRetention result(family, std::min(settled, CommitStamp{open->until.value() - 1}));
   const auto since_open = static_cast<size_t>(family.history.end() - open);
-  const size_t first = result.eras_.size() - since_open;  // the era that the change began
+  const size_t first = result.eras_.size() - since_open;  // the era started by the change
   StepRule rule = loosest(result.eras_, first - 1);
   result.eras_.resize(first);
   result.eras_.push_back({instant_of(open->until), std::move(rule)});
-  // What merges may drop is held back where versions are counted, so counts() stays as it was.
+  // Merges only become more restrictive if versions are counted, so counts() keeps its value.
   const bool counts = result.counts_;
   result.finish();
   result.counts_ = counts;

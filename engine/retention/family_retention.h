@@ -1,15 +1,15 @@
-// FamilyRetention, TableRetention: the rules of a family, or of all of a table's, compiled for the
-// judge: the rule in force and those before it that may still matter, as eras on the timeline.
+// FamilyRetention, TableRetention: the rules of one family or of all families of a table, compiled
+// for the judge: the present rule and earlier ones that may still matter, as eras on the timeline.
 //
-// An era begins with a change of the rule and ends with the next one; the last is in force. A
-// change that everything on hand is settled beyond (TableMeta::settled) has nothing left to say and
-// is left out with all before it.
+// An era starts with a change of the rule and ends with the next one; the last is in force. A
+// change at or before the stamp up to which all data is settled (TableMeta::settled) has no effect
+// any more and is omitted with all earlier ones.
 //
-// Reads and merges look differently at changes that may still be undone (SEMANTICS 5). A read goes
-// by the rules as they are. A merge must drop only what is dead whichever of those changes is
-// undone later: from the first of them on it goes by the *firm* rule, which condemns a cell only by
-// an age that is fatal under every rule since, the one before that change included. Before that
-// change all possible histories agree.
+// Reads and merges treat changes that may still be undone differently (SEMANTICS 5). A read uses
+// the rules as they are. A merge must drop only what is dead whichever of those changes is undone
+// later: from the first of them on it uses the *firm* rule, which condemns a cell only by an age
+// that is fatal under every rule since, including the one before that change. Before that change
+// all possible histories agree.
 //
 //   versions 5, at 100 lowered to 3 (undone until 900), at 200 to 1 (undone until 1000)
 //   a read:            [0, 100) versions 5   [100, 200) versions 3   [200, ..) versions 1
@@ -33,22 +33,22 @@ class FamilyRetention {
     StepRule rule;
   };
 
-  // For reads. Changes at or below `settled` are left out.
+  // For reads. Changes at or before `settled` are omitted.
   explicit FamilyRetention(const FamilySchema& family, CommitStamp settled = {});
-  // For a merge at `now_us`: firm.
+  // Firm, for a merge at `now_us`.
   static FamilyRetention firm(const FamilySchema& family, CommitStamp settled, int64_t now_us);
 
   const std::vector<Era>& eras() const { return eras_; }  // oldest first, never empty
   const StepRule& rule() const { return eras_.back().rule; }
   bool single() const { return eras_.size() == 1; }
-  // Some rule has a limit on versions: the fate of a cell depends on its column. Else only on the
-  // cell itself, and dead_by_age() is the whole rule.
+  // Some rule limits versions: the fate of a cell depends on its column. Otherwise it depends on
+  // the cell only, and dead_by_age() is the whole rule.
   bool counts() const { return counts_; }
   void count_anyway() { counts_ = true; }
-  // Histories may differ from here on; kNever when no change can be undone. Of firm() only.
+  // Histories may differ from here on; kNever if no change can be undone. For firm() only.
   Instant firm_until() const { return firm_until_; }
 
-  // REQUIRES: !counts(); a cell without an expiry of its own.
+  // REQUIRES: !counts(); a cell without its own expiry.
   bool dead_by_age(int64_t timestamp_us, CommitStamp born, int64_t now_us) const {
     if (has_fatal_age_ && now_us - timestamp_us > fatal_age_us_) return true;
     return !single() && dead_before_last_era(timestamp_us, born);
@@ -70,17 +70,17 @@ class TableRetention {
  public:
   explicit TableRetention(const TableSchema& schema, CommitStamp settled = {});
   static TableRetention firm(const TableSchema& schema, CommitStamp settled, int64_t now_us);
-  // As for reads, but every family counts versions, if only to no end: whoever wants to know when a
-  // cell dies is told by ColumnJudge, whatever its family.
+  // As for reads, but every family counts versions, possibly without effect, so that ColumnJudge
+  // computes the time of death for all families.
   static TableRetention counted(const TableSchema& schema);
 
-  // Of schema.families[i].
+  // The retention of schema.families[i].
   const FamilyRetention& family(size_t i) const { return families_[i]; }
   size_t size() const { return families_.size(); }
   bool any_counts() const { return any_counts_; }
   // Some family has more than one era.
   bool remembers() const { return last_change_ != 0; }
-  // Time in which the rule in force last is in force: nobody judges as of an earlier one.
+  // The earliest time at which the present rules may be evaluated.
   int64_t not_before_us() const { return static_cast<int64_t>(last_change_ / 1000); }
 
  private:
@@ -92,7 +92,7 @@ class TableRetention {
   Instant last_change_ = 0;
 };
 
-// The change of a rule made last; 0 when there was none that the schema remembers.
+// The last change of a rule; 0 if the schema remembers none.
 CommitStamp last_rule_change(const TableSchema& schema);
 
 }  // namespace cellar::engine

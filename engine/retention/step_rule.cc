@@ -10,7 +10,7 @@ namespace {
 
 using Kind = RuleNode::Kind;
 
-// What a subtree says: a threshold that falls with age.
+// The threshold of a subtree, decreasing with age.
 struct Falling {
   uint64_t young = kNoRank;
   std::vector<StepRule::Step> steps;
@@ -92,7 +92,7 @@ bool StepRule::counts() const {
 
 bool StepRule::keeps_all_of(const StepRule& other) const {
   if (young_rank_ < other.young_rank_) return false;
-  // Both fall in steps, so it is enough to look just behind each of this rule's.
+  // Both decrease in steps, so it is enough to compare just after each step of this rule.
   return std::all_of(steps_.begin(), steps_.end(), [&](const Step& step) {
     const int64_t behind = step.older_than_us == INT64_MAX ? INT64_MAX : step.older_than_us + 1;
     return step.rank >= other.rank_at(behind);

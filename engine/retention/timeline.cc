@@ -9,7 +9,7 @@ void Timeline::clear() {
   root_ = kNone;
 }
 
-uint32_t Timeline::draw() {  // xorshift: only the balance depends on it
+uint32_t Timeline::draw() {  // xorshift: affects the balance only
   random_ ^= random_ << 13;
   random_ ^= random_ >> 17;
   random_ ^= random_ << 5;

@@ -1,15 +1,15 @@
-// Timeline: how many versions of a column are alive at every instant, as a step function that grows
-// by intervals. The judge feeds it newest version first, so at any moment it counts exactly the
-// versions that are newer than the one to be judged next.
+// Timeline: the number of living versions of a column at every instant, as a step function built
+// from intervals. The judge adds versions newest first, so at any moment it counts exactly the
+// versions newer than the next one to judge.
 //
-// An instant is a commit stamp, nanoseconds. What happens by time alone happens at the first
-// nanosecond of its microsecond; what is true at an instant is what is true when everything of that
+// An instant is a commit stamp in nanoseconds. An event caused by time happens at the first
+// nanosecond of its microsecond; the state at an instant is the state after everything of that
 // instant has happened.
 //
 // The breakpoints are the nodes of a treap, each with the count from its instant up to the next;
-// sums are pushed down lazily, every node knows the greatest count below it. So adding an interval
-// and finding the first instant with a given count cost O(log n), in whatever order versions came.
-// Memory: two nodes of 40 bytes an interval, kept for the next column.
+// sums are pushed down lazily, and every node has the greatest count below it. Adding an interval
+// and finding the first instant with a given count cost O(log n), in any order of versions. Memory:
+// two nodes of 40 bytes per interval, reused for the next column.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ constexpr Instant instant_of_us(int64_t us) {
   constexpr auto kLastUs = static_cast<int64_t>(kNever / 1000 - 1);
   return us <= 0 ? 0 : us > kLastUs ? kNever : static_cast<Instant>(us) * 1000;
 }
-// The first instant behind a microsecond: kNever for the last one.
+// The first instant after a microsecond: kNever for the last one.
 constexpr Instant instant_after_us(int64_t us) {
   return us == INT64_MAX ? kNever : instant_of_us(us + 1);
 }
@@ -36,15 +36,15 @@ constexpr Instant instant_after_us(int64_t us) {
 class Timeline {
  public:
   void clear();
-  // One more version is alive in [from, to); an empty interval changes nothing.
+  // One more version is alive in [from, to); an empty interval has no effect.
   void add(Instant from, Instant to);
-  // The first instant in [from, to) with at least `rank` versions alive; kNever when there is none.
+  // The first instant in [from, to) with at least `rank` versions alive; kNever if there is none.
   Instant first_with(uint64_t rank, Instant from, Instant to) const;
   uint64_t count_at(Instant instant) const;
-  // The most that are alive at any instant.
+  // The maximum number alive at any instant.
   uint64_t most() const { return root_ == kNone ? 0 : nodes_[root_].most; }
 
-  // Nodes looked at so far, by all columns: what it cost, for tests.
+  // Nodes visited so far for all columns, for tests.
   uint64_t steps() const { return steps_; }
 
  private:
@@ -52,8 +52,8 @@ class Timeline {
   static constexpr Index kNone = UINT32_MAX;
   struct Node {
     Instant at;
-    uint64_t count;  // without what `added` of the nodes above will bring
-    uint64_t most;   // in the subtree, likewise
+    uint64_t count;  // excluding pending `added` of the nodes above
+    uint64_t most;   // maximum in the subtree, excluding the same
     uint64_t added;  // to the subtrees below, not yet pushed down
     uint32_t priority;
     Index left = kNone;

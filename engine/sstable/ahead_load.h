@@ -1,8 +1,8 @@
-// AheadLoad: blocks of a table on their way to an iterator that will come to them, while it is
-// still busy with those before. One device read of blocks that lie back to back.
+// AheadLoad: blocks of a table loaded ahead of an iterator that is still busy with earlier ones.
+// One device read of contiguous blocks.
 //
-// The iterator may go away at any time: the load then keeps the blob open, leaves what it brings to
-// the cache, and ends by itself.
+// The iterator may be destroyed at any time: the load then keeps the blob open, leaves its blocks
+// to the cache, and ends by itself.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ class AheadLoad final : private BlockWaiter {
   };
   using Ptr = std::unique_ptr<AheadLoad, Leave>;
 
-  // Starts reading `run`, of which the first is data block `first_block`.
+  // Starts reading `run`, whose first block is data block `first_block`.
   static Ptr start(TableReader& table, size_t first_block, std::span<const BlockHandle> run,
                    IoClass io_class, CacheUse use) {
     Ptr load(new AheadLoad(table.share_blob(), first_block, run.size()));
@@ -33,9 +33,9 @@ class AheadLoad final : private BlockWaiter {
   bool covers(size_t block) const { return block - first_block_ < blocks_; }
   bool done() const { return !ticket_.under_way; }
   bool failed() const { return ticket_.error.has_value(); }
-  // Told once, when it is done. REQUIRES: !done(); nobody else waits.
+  // `waiter` is called once, at the end. REQUIRES: !done(); one waiter only.
   void wait(BlockWaiter& waiter) { waiter_ = &waiter; }
-  // The blocks that came, from the first on. REQUIRES: done().
+  // The loaded blocks, in order from the first. REQUIRES: done().
   std::vector<BlockRef> take() { return std::move(ticket_.blocks); }
 
  private:
@@ -61,7 +61,7 @@ class AheadLoad final : private BlockWaiter {
   const size_t blocks_;
   BlockTicket ticket_;
   BlockWaiter* waiter_ = nullptr;
-  bool left_ = false;  // by its iterator
+  bool left_ = false;  // the iterator is gone
 };
 
 }  // namespace cellar::engine

@@ -1,8 +1,7 @@
-// Block: one data block in memory, decompressed, as readers want it. Counted by reference: a cache
-// holds one, every BlockRef one; counts are not atomic, since a block is one shard's.
+// Block: one decompressed data block in memory, as readers use it. Reference counted: a cache holds
+// one reference, every BlockRef one; counts are not atomic, because a block belongs to one shard.
 //
-// CacheEntry: what a cache knows of anything that it holds: blocks, and those that it keeps
-// packed (packed_block.h).
+// CacheEntry: common part of everything a cache holds: blocks, and packed blocks (packed_block.h).
 #pragma once
 
 #include <cstddef>
@@ -31,7 +30,7 @@ class CacheEntry : public boost::intrusive::list_base_hook<> {
  public:
   const BlockKey& key() const { return key_; }
   bool is_packed() const { return packed_; }
-  // Some cache holds it.
+  // Whether a cache holds it.
   bool is_cached() const { return is_linked(); }
 
  protected:
@@ -43,14 +42,14 @@ class CacheEntry : public boost::intrusive::list_base_hook<> {
   BlockKey key_;
   const bool packed_;
   bool in_main_ = false;
-  uint8_t asked_ = 0;  // times since it was looked at, at most BlockCache::kMaxAsked
+  uint8_t asked_ = 0;  // requests since the last look, at most BlockCache::kMaxAsked
 };
 
-// Made by make_block(); filled by its maker; its contents never change afterwards.
+// Made by make_block(), filled by its maker, then immutable.
 class Block final : public CacheEntry {
  public:
   Bytes contents() const { return {data(), size_}; }
-  // Of the contents; none until need_heads().
+  // Heads of the contents; none before need_heads().
   const BlockHeads& heads() const { return heads_; }
   size_t size() const { return size_; }
 
@@ -63,11 +62,11 @@ class Block final : public CacheEntry {
   Block(BlockKey key, size_t size) : CacheEntry(key, false), size_(size) {}
   char* data() const { return reinterpret_cast<char*>(const_cast<Block*>(this) + 1); }
 
-  // In the room that CacheEntry leaves: what a search wants begins as early as can be.
-  bool packs_ = true;  // as far as is known
+  // Placed in the padding of CacheEntry, so that the part a search reads starts early.
+  bool packs_ = true;  // as far as known
   uint32_t refs_ = 0;
   size_t size_;
-  class BlockSlot* slot_ = nullptr;  // that remembers it
+  class BlockSlot* slot_ = nullptr;  // the slot that refers to it
   BlockHeads heads_;
 };
 
@@ -94,10 +93,10 @@ class BlockRef {
   Block* block_ = nullptr;
 };
 
-// A block of `size` bytes, not in any cache; its bytes go to `into`.
+// Makes a block of `size` bytes outside any cache; the caller writes its bytes to `into`.
 BlockRef make_block(BlockKey key, size_t size, char*& into);
-// Who is going to search it: makes its heads unless that was tried before, or it is in no cache,
-// where nobody will search it again.
+// Called before a search: makes the heads unless that was tried before or the block is not cached
+// and thus not searched again.
 void need_heads(const BlockRef& block);
 
 }  // namespace cellar::engine

@@ -9,10 +9,11 @@
 namespace cellar::engine {
 namespace {
 
-constexpr size_t kSmallShare = 10;      // the small queue's part of the budget: one in this
-constexpr size_t kLeastBlockShare = 8;  // charges leave blocks at least one in this
+constexpr size_t kSmallShare = 10;      // share of the small queue: one in this many
+constexpr size_t kLeastBlockShare = 8;  // charges leave blocks at least one in this many
 constexpr size_t kMinGhosts = 1024;
-constexpr size_t kBoundStep = 10;  // an unpacking moves the bound by a block's bytes over this
+// an unpacking moves the bound by a block's bytes divided by this
+constexpr size_t kBoundStep = 10;
 
 }  // namespace
 
@@ -73,7 +74,7 @@ BlockRef BlockCache::found_packed(PackedBlock& packed) {
   return block;
 }
 
-// Whether it is to be kept as its reader wants it.
+// Whether it may be kept unpacked.
 bool BlockCache::may_unpack(const PackedBlock& packed) {
   const size_t unpacked = footprint(packed.raw_bytes());
   if (bytes() - footprint(packed) + unpacked <= room()) return true;
@@ -91,12 +92,12 @@ void BlockCache::keep_unpacked(PackedBlock& packed, Block& block) {
   leave(packed);
   enter(block, behind);
   entries_[block.key()] = &block;
-  ++block.refs_;  // the cache's
+  ++block.refs_;  // the cache's reference
   let_go(packed);
   shrink();
 }
 
-// In place of `block`, which is in no queue. False: it stays as it is.
+// Replaces `block`, which is in no queue, by a packed one. False: unchanged.
 bool BlockCache::pack(Block& block) {
   if (!block.packs_) return false;
   PackedBlock::Ptr packed = PackedBlock::pack(block.key(), block.contents(), scratch_);
@@ -114,7 +115,7 @@ bool BlockCache::pack(Block& block) {
 void BlockCache::insert(const BlockRef& ref, const CheckedBlock* stored) {
   Block& block = *ref.get();
   const size_t bytes_wanted = footprint(block);
-  // A block that alone would push out a good part of the cache is not worth it.
+  // A block that would evict a large part of the cache is not cached.
   if (bytes_wanted > room() / 2 || entries_.contains(block.key())) return;
   ++stats_.inserted;
   const bool remembered = recall(block.key());
@@ -125,11 +126,12 @@ void BlockCache::insert(const BlockRef& ref, const CheckedBlock* stored) {
     block.packs_ = stored->type != BlockType::raw;
     if (full) packed = PackedBlock::keep(block.key(), *stored);
   }
-  // What it came from cannot be kept; packing it takes longer, so it has to be worth it.
+  // Without the stored bytes the block would have to be packed, which takes longer, so it must be
+  // worth it.
   const bool too_many = unpacked_bytes_ + bytes_wanted > unpacked_bound_;
   if (full && packed == nullptr && remembered && too_many && block.packs_)
     packed = PackedBlock::pack(block.key(), block.contents(), scratch_);
-  if (packed == nullptr) ++block.refs_;  // the cache's
+  if (packed == nullptr) ++block.refs_;  // the cache's reference
   CacheEntry& entry = packed == nullptr ? static_cast<CacheEntry&>(block) : *packed.release();
   entries_[entry.key()] = &entry;
   offsets_[entry.key().blob].insert(entry.key().offset);
@@ -189,7 +191,7 @@ void BlockCache::shrink() {
   }
 }
 
-// The oldest of the small queue moves up or out.
+// Moves the oldest entry of the small queue up or out.
 void BlockCache::shrink_small() {
   CacheEntry& entry = small_.list.back();
   leave(entry);
@@ -204,7 +206,7 @@ void BlockCache::shrink_small() {
   drop(entry);
 }
 
-// The oldest of the main queue goes round again, packed if it is not asked for enough, or out.
+// The oldest entry of the main queue gets another round, packed if it has few requests, or leaves.
 void BlockCache::shrink_main(size_t& packs) {
   CacheEntry& entry = main_.list.back();
   leave(entry);
@@ -224,7 +226,7 @@ void BlockCache::shrink_main(size_t& packs) {
   drop(entry);
 }
 
-// It is in no queue any more.
+// Removes an entry that is in no queue.
 void BlockCache::drop(CacheEntry& entry) {
   entries_.erase(entry.key());
   const auto blob = offsets_.find(entry.key().blob);
@@ -247,7 +249,7 @@ void BlockCache::forget(BlobId blob) {
   }
 }
 
-// Nor in the map.
+// Removes an entry that is in no queue and not in the map.
 void BlockCache::let_go(CacheEntry& entry) {
   if (entry.is_packed()) {
     PackedBlock::Free()(static_cast<PackedBlock*>(&entry));
@@ -256,7 +258,7 @@ void BlockCache::let_go(CacheEntry& entry) {
   auto& block = static_cast<Block&>(entry);
   if (block.slot_ != nullptr) std::exchange(block.slot_, nullptr)->block_ = nullptr;
   BlockRef last(&block);
-  --block.refs_;  // the cache's; `last` lets go of the block itself if no reader pins it
+  --block.refs_;  // the cache's reference; `last` frees the block unless a reader pins it
 }
 
 void BlockCache::remember(const BlockKey& key) {
@@ -270,7 +272,7 @@ void BlockCache::remember(const BlockKey& key) {
 }
 
 bool BlockCache::recall(const BlockKey& key) {
-  // Its place in the order stays until it is reached; it is then erased a second time in vain.
+  // Its place in the order stays and is erased again later without effect.
   return ghosts_.erase(absl::Hash<BlockKey>()(key)) > 0;
 }
 

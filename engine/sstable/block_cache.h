@@ -1,27 +1,26 @@
-// BlockCache: data blocks of one shard, within a budget of bytes; decompressed, or packed.
+// BlockCache: data blocks of one shard within a byte budget, decompressed or packed.
 //
-// Replacement is S3-FIFO: new blocks enter a small queue (a tenth of the budget); one that is asked
-// for again there moves to the main queue, one that is not leaves, and only its fingerprint is
-// remembered for a while (the ghosts); a block that comes back while remembered goes to the main
-// queue at once. So a scan passes through the small queue and pushes nothing out of the main one.
-// The main queue gives blocks that were asked for another round.
+// Replacement is S3-FIFO: new blocks enter a small queue (a tenth of the budget); a block requested
+// again there moves to the main queue, others leave and only their fingerprints are remembered for
+// a while (ghosts); a block that returns while remembered enters the main queue directly. A scan
+// thus passes through the small queue without evicting the main one. The main queue gives requested
+// blocks another round.
 //
-// As long as there is room, blocks are kept as readers want them. Where there is none, a new block
-// enters packed (packed_block.h), so that twice as many are found, and each find unpacks a copy for
-// its reader. A block that is asked for kMaxAsked times between two looks is kept unpacked from
-// then on, and packed again when a look at the main queue's end finds that it was asked for less.
-// How many bytes may be unpacked in this way follows from what is met: a find of a much asked for
-// block that is packed raises the bound, since it cost an unpacking; a miss of a block that is
-// remembered lowers it, by kMissWorth times as much, since packing would have made the room for it.
-// Where the blocks in use fit, they are all unpacked soon; where they do not, few are.
+// While there is room, blocks are stored unpacked. Otherwise a new block enters packed
+// (packed_block.h), which doubles the number of blocks, and each hit unpacks a copy for its reader.
+// A block requested kMaxAsked times between two looks is stored unpacked, and packed again if a
+// look at the main queue's end finds fewer requests. The limit of unpacked bytes adapts: a hit on a
+// frequently requested packed block raises it, because it cost an unpacking; a miss on a remembered
+// block lowers it, by kMissWorth times as much, because packing would have kept the block. If the
+// blocks in use fit, they are soon all unpacked; otherwise few are.
 //
-//   room for 4 blocks, or 8 packed ones:   A B C D           fit: as they are
+//   room for 4 blocks, or 8 packed ones:   A B C D           fit: unpacked
 //   then E, F, G come:                     c d' e f g ...    packed; A and B left
-//   E is asked for three times:            E f g ...         unpacked, and counts as two
+//   E is requested three times:            E f g ...         unpacked, counts as two
 //
-// A block is counted by reference: the cache holds one, every BlockRef one. Eviction and packing
-// drop the cache's; a reader that still pins the block keeps its memory until it lets go (which
-// does not count against the budget: it is bounded by the number of iterators). One shard.
+// Blocks are reference counted: the cache holds one reference, every BlockRef one. Eviction and
+// packing drop the cache's. A block that a reader still pins stays in memory and does not count
+// against the budget: the number of iterators bounds such blocks. One shard.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -35,9 +34,8 @@
 
 namespace cellar::engine {
 
-// Remembers where a block is as long as it is cached and not packed, so that who asks for the same
-// block again need not look it up. Whoever has a place for each block, as a table has, keeps one
-// there.
+// Remembers the location of a block while it is cached unpacked, so that a repeated request needs
+// no lookup. A table, for example, has one slot per block.
 class BlockSlot {
  public:
   BlockSlot() = default;
@@ -45,7 +43,7 @@ class BlockSlot {
   BlockSlot(const BlockSlot&) = delete;
   BlockSlot& operator=(const BlockSlot&) = delete;
 
-  // What it remembers; does not count as asked for.
+  // The remembered block; does not count as a request.
   BlockRef peek() const { return block_ == nullptr ? BlockRef() : BlockRef(block_); }
 
  private:
@@ -56,10 +54,10 @@ class BlockSlot {
 class BlockCache {
  public:
   static constexpr uint8_t kMaxAsked = 3;
-  static constexpr size_t kLineBytes = 64;  // of the processor's cache
-  // So many unpackings are as bad as a read from the device.
+  static constexpr size_t kLineBytes = 64;  // cache line of the CPU
+  // A device read costs as much as this many unpackings.
   static constexpr size_t kMissWorth = 300;
-  // In one call, so that it stays below some 50 us; what is left over is evicted.
+  // Per call, so that a call takes less than some 50 us; the rest is evicted.
   static constexpr size_t kMostPacksAtOnce = 16;
 
   explicit BlockCache(size_t budget_bytes)
@@ -68,26 +66,25 @@ class BlockCache {
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
-  // Null when absent. Counts as asked for.
+  // Null if absent. Counts as a request.
   BlockRef find(const BlockKey& key);
-  // The block that the slot remembers; null: it must be looked up.
+  // The block in the slot; null: a lookup is needed.
   BlockRef find(const BlockSlot& slot) {
     if (slot.block_ == nullptr) return {};
-    // What a search looks at, all at once: the header, the heads, the first key.
+    // Prefetches what a search reads: the header, the heads, the first key.
     for (size_t at = 0; at < sizeof(Block) + kLineBytes; at += kLineBytes)
       __builtin_prefetch(reinterpret_cast<const char*>(slot.block_) + at);
     return found(*slot.block_);
   }
-  // As find(key). `slot` is of that key, always.
+  // As find(key). `slot` must always be used with that key.
   BlockRef find(const BlockKey& key, BlockSlot& slot);
   bool contains(const BlockKey& key) const { return entries_.contains(key); }
-  // Evicts others until the budget holds. `stored` is what the block was unpacked from, if that is
-  // at hand: where there is no room it is kept in the block's place. When the key is there already,
-  // what is cached stays.
+  // Evicts other blocks to meet the budget. `stored` is the packed form of the block, if available:
+  // it is kept instead if there is no room. If the key is already cached, the cached entry stays.
   void insert(const BlockRef& block, const CheckedBlock* stored = nullptr);
-  // Its blocks leave: nobody will ask for one again.
+  // Removes the blob's blocks, which will not be requested again.
   void forget(BlobId blob);
-  // Memory of the shard's open tables (index, filter) comes out of the same budget; blocks keep at
+  // Memory of the shard's open tables (index, filter) is charged to the same budget; blocks keep at
   // least an eighth of it.
   void charge(size_t bytes);
   void release(size_t bytes);
@@ -95,16 +92,16 @@ class BlockCache {
 
   struct Stats {
     uint64_t hits = 0;
-    uint64_t packed_hits = 0;  // of them, those that had to be unpacked
+    uint64_t packed_hits = 0;  // of these, hits that were unpacked
     uint64_t misses = 0;
     uint64_t inserted = 0;
     uint64_t evicted = 0;
-    uint64_t unpacked = 0;  // kept unpacked from then on
-    uint64_t packed = 0;    // again
-    uint64_t spoilt = 0;    // packed ones that did not unpack, and were forgotten
+    uint64_t unpacked = 0;  // stored unpacked from then on
+    uint64_t packed = 0;    // packed again
+    uint64_t spoilt = 0;    // packed blocks that failed to unpack and were dropped
   };
   const Stats& stats() const { return stats_; }
-  size_t blocks() const { return entries_.size(); }  // packed ones included
+  size_t blocks() const { return entries_.size(); }  // including packed ones
   size_t bytes() const { return small_.bytes + main_.bytes; }
   size_t packed_bytes() const { return bytes() - unpacked_bytes_; }
   size_t charged_bytes() const { return charged_bytes_; }
@@ -149,7 +146,7 @@ class BlockCache {
   Queue small_;
   Queue main_;
   size_t unpacked_bytes_ = 0;  // of both queues
-  size_t unpacked_bound_;      // where there is no room; what is asked for often stays above it
+  size_t unpacked_bound_;      // if there is no room; frequently requested blocks stay unpacked
   std::string scratch_;
   absl::flat_hash_set<uint64_t> ghosts_;  // fingerprints; as many as the main queue has blocks
   std::deque<uint64_t> ghost_order_;

@@ -1,4 +1,4 @@
-// The numbers before an entry of a data block (block_writer.h).
+// Decoding of the numbers before an entry of a data block (block_writer.h).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct BlockEntry {
   uint32_t value;
 };
 
-// Null when there is no such number before `limit`.
+// Null if there is no such number before `limit`.
 inline const char* get_varint32(const char* p, const char* limit, uint32_t& v) {
   if (p < limit && static_cast<uint8_t>(*p) < 0x80) {
     v = static_cast<uint8_t>(*p);
@@ -29,9 +29,9 @@ inline const char* get_varint32(const char* p, const char* limit, uint32_t& v) {
   return nullptr;
 }
 
-// The place of the key's unshared bytes; null when the entry does not lie before `limit`.
+// Returns the position of the key's unshared bytes; null if the entry exceeds `limit`.
 inline const char* decode_entry(const char* p, const char* limit, BlockEntry& entry) {
-  // Nearly always three bytes.
+  // The common case: three bytes.
   if (limit - p >= 3 && ((p[0] | p[1] | p[2]) & 0x80) == 0) {
     entry = {static_cast<uint8_t>(p[0]), static_cast<uint8_t>(p[1]), static_cast<uint8_t>(p[2])};
     p += 3;

@@ -8,7 +8,7 @@
 namespace cellar::engine {
 namespace {
 
-// How many bytes all keys begin with, and so the first and the last.
+// Length of the common prefix of all keys, that is of the first and the last one.
 bool find_shared(BlockReader& reader, uint32_t& shared) {
   Bytes first;
   if (!reader.restart_key(0, first) || !reader.seek_to_restart(reader.restarts() - 1)) return false;
@@ -18,7 +18,7 @@ bool find_shared(BlockReader& reader, uint32_t& shared) {
   return move == BlockReader::Move::end;
 }
 
-// Takes every so-manieth of those it is given, evenly, without knowing how many there will be.
+// Keeps an even sample of its input without knowing the input's length.
 class Thinned {
  public:
   explicit Thinned(BlockHeads& into) : into_(into) {}
@@ -47,8 +47,8 @@ class Thinned {
   size_t seen_ = 0;
 };
 
-// Of each entry that takes no more from the key before it than is shared, and a head. Keys are not
-// built: of each only the bytes of its head are kept.
+// Collects every entry that takes at most the common prefix from the key before it. Keys are not
+// built; only the bytes of a head are kept.
 bool collect(Bytes entries, BlockHeads& made) {
   Thinned heads(made);
   const size_t begin = made.shared_bytes;
@@ -85,7 +85,7 @@ BlockHeads make_block_heads(Bytes contents) {
   if (!find_shared(reader, made.shared_bytes) ||
       !collect(contents.substr(0, made.entries_bytes), made))
     made.count = 0;
-  // What is behind them is less than no head.
+  // Unused slots compare as greater than every head.
   std::fill(made.heads.begin() + made.count, made.heads.end(), UINT32_MAX);
   return made;
 }

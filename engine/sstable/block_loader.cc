@@ -8,13 +8,13 @@
 namespace cellar::engine {
 namespace {
 
-// A read-ahead of a merge brings some two hundred blocks, which would take half a millisecond to
-// unpack: others run after so many.
+// A read-ahead of a merge loads some two hundred blocks, which would take half a millisecond to
+// unpack: the loop yields after this many.
 constexpr size_t kBlocksAtOnce = 32;  // some 60 us
 
 }  // namespace
 
-// One device read and those who wait for it.
+// One device read and its waiters.
 class BlockLoad {
  public:
   BlockLoad(BlockLoader& loader, Blob& blob, std::span<const BlockHandle> run, IoClass io_class)
@@ -37,7 +37,7 @@ class BlockLoad {
     };
   }
   bool is_large() const { return read.size >= BlockLoader::kLargeBytes; }
-  // What the loader does when the read is done, for many blocks; until then they are on their way.
+  // Unpacks many blocks in steps when the read is done; until then they count as in flight.
   static Async<void> unpack_in_steps(std::unique_ptr<BlockLoad> load);
 
   BlockLoader& loader;
@@ -45,7 +45,7 @@ class BlockLoad {
   BlobRead read;
   std::vector<BlockHandle> blocks;
   std::vector<BlockTicket*> tickets;
-  BlockLoader::DictionaryRef dictionary;  // of the blob's blocks; null: there is none
+  BlockLoader::DictionaryRef dictionary;  // for the blob's blocks; null: none
 };
 
 Async<void> BlockLoad::unpack_in_steps(std::unique_ptr<BlockLoad> load) {
@@ -123,7 +123,7 @@ void BlockLoader::start(Blob& blob, std::span<const BlockHandle> run, IoClass io
     it->second->tickets.push_back(&ticket);
     return;
   }
-  // It may have come since the iterator looked.
+  // The block may have been loaded since the iterator looked.
   if (BlockRef came = cache_.contains(first) ? cache_.find(first) : BlockRef()) {
     ticket.blocks.push_back(std::move(came));
     ++tells_under_way_;
@@ -151,7 +151,7 @@ void BlockLoader::submit(Blob& blob, std::span<const BlockHandle> run, Dictionar
     large_.push_back(std::move(load));
     return;
   }
-  blob.submit(load.release()->read);  // `done` takes it back
+  blob.submit(load.release()->read);  // `done` takes ownership back
 }
 
 void BlockLoader::next_large() {
@@ -168,7 +168,7 @@ void BlockLoader::finished(BlockLoad& load) {
   for (const BlockHandle& handle : load.blocks) under_way_.erase({blob, handle.offset});
   if (load.read.error) {
     ++stats_.failed;
-    // Of several blocks one may be unreadable: each want gets its own answer.
+    // One of several blocks may be unreadable: each want gets its own answer.
     if (load.blocks.size() > 1) return retry_alone(load);
     settle(load, std::vector<Result<Unpacked>>(1, std::unexpected(*load.read.error)));
     return;
@@ -221,7 +221,8 @@ void BlockLoader::settle(BlockLoad& load, std::vector<Result<Unpacked>> blocks) 
     if (!blocks[i]) ticket->error = blocks[i].error();
     for (; i < blocks.size() && blocks[i]; ++i) ticket->blocks.push_back(blocks[i]->block);
   }
-  // Telling may start new loads or end iterators; nothing of this load is touched after it.
+  // Notifications may start new loads or destroy iterators; nothing of this load is used
+  // afterwards.
   const std::vector<BlockTicket*> tickets = std::move(load.tickets);
   for (BlockTicket* ticket : tickets) tell(*ticket);
 }

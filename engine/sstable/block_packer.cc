@@ -54,7 +54,7 @@ uint32_t BlockPacker::try_zstd(std::string& out, Bytes raw, BlobId blob, uint64_
 uint32_t BlockPacker::append_zstd(std::string& out, Bytes raw, bool with_dictionary, BlobId blob,
                                   uint64_t offset) {
   const size_t begin = out.size();
-  // What does not fit into this is not worth packing.
+  // A larger result is not worth packing.
   const size_t most = raw.size() - raw.size() / kMinGainDivisor;
   out.resize(begin + most);
   const size_t packed = zstd_->pack(raw, out.data() + begin, most, with_dictionary);

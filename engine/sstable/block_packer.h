@@ -1,13 +1,13 @@
-// BlockPacker: how the data blocks of one table are packed, block by block.
+// BlockPacker: compresses the data blocks of one table, block by block.
 //
-// Where Zstandard is asked for, it must show that it pays, and so must a dictionary:
-//   blocks 0 to 15    by LZ4 and by Zstandard, and the smaller one is taken. Unless Zstandard
-//                     saves a sixteenth of LZ4's bytes, it is LZ4 for the rest of the table.
-//   blocks 0 and 64   give 2 KiB each to a dictionary, as they are: neighbours in the order of keys
-//                     look alike, and nothing is trained.
-//   blocks 65 to 80   without it and with it. Unless it saves a thirty-second, it is dropped.
-// A block on trial is packed twice, some 25 us, so the trials need no turn of their own. Every
-// block says how it was packed, so one table may hold all of them.
+// If Zstandard is requested, trials decide whether it and a dictionary pay:
+//   blocks 0 to 15    are packed by LZ4 and by Zstandard, and the smaller result is used. Unless
+//                     Zstandard saves a sixteenth of LZ4's bytes, the rest of the table is LZ4.
+//   blocks 0 and 64   contribute 2 KiB each to a dictionary, unchanged: neighbours in key order are
+//                     similar, so no training is needed.
+//   blocks 65 to 80   are packed without and with it. It is dropped unless it saves 1/32.
+// A block on trial is packed twice, which takes some 25 us. Every block records its compression, so
+// one table may contain all of them.
 //
 //   BlockPacker packer(Compression::zstd);
 //   for (each block) size = packer.append(out, raw, blob, offset);
@@ -26,18 +26,18 @@ namespace cellar::engine {
 class BlockPacker {
  public:
   static constexpr size_t kTrialBlocks = 16;
-  static constexpr size_t kSecondSample = 64;  // the block
+  static constexpr size_t kSecondSample = 64;  // number of the block
   static constexpr size_t kSampleBytes = 2048;
 
   explicit BlockPacker(Compression compression);
 
-  // Appends `raw` as the next block, which will lie at `offset`; answers its size with trailer.
+  // Appends `raw` as the next block, to be stored at `offset`; returns its size with trailer.
   uint32_t append(std::string& out, Bytes raw, BlobId blob, uint64_t offset);
-  // What blocks were packed with; empty: none of them needs it.
+  // The dictionary of the blocks; empty: none needs it.
   Bytes dictionary() const { return has_proven_ ? Bytes(dictionary_) : Bytes(); }
 
  private:
-  // A trial of one way against another.
+  // A comparison of two methods.
   struct Trial {
     size_t blocks = 0;
     uint64_t plain_bytes = 0;
@@ -60,7 +60,7 @@ class BlockPacker {
   Trial codec_;
   Trial with_dictionary_;
   std::string dictionary_;
-  bool has_dictionary_ = false;  // complete, on trial or proven
+  bool has_dictionary_ = false;  // complete: on trial or accepted
   bool has_proven_ = false;
   std::string scratch_;
 };

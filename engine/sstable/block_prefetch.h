@@ -1,12 +1,12 @@
-// BlockPrefetch: the blocks that one read will come to next, and the parts of an index that name
-// them, loaded together with the block it waits for, so that rows which lie far apart cost one
-// round trip to the device and not one each.
+// BlockPrefetch: the next blocks of a read, and the index parts that name them, loaded together
+// with the block it waits for, so that distant rows cost one round trip to the device instead of
+// one each.
 //
-// What has come is held here until it is taken or dropped, whether or not the cache keeps it. A
-// load that fails is forgotten: whoever comes to the block asks for it again and is told why.
+// Loaded blocks are held here until they are taken or dropped, whether or not the cache keeps them.
+// A failed load is forgotten: the reader requests the block again and gets the error.
 //
-// Places are the reader's: blocks are added for the i-th of its ranges, and dropped once it has
-// passed that.
+// Places are defined by the reader: blocks are added for its i-th range and dropped once it has
+// passed that range.
 #pragma once
 
 #include <memory>
@@ -16,28 +16,28 @@
 
 namespace cellar::engine {
 
-// One shard. Not destroyed, nor added to, while what collect() named is under way.
+// One shard. Must not be destroyed or extended while loads from collect() are in progress.
 class BlockPrefetch {
  public:
   static constexpr size_t kMaxBlocks = 64;
-  static constexpr size_t kMaxBytes = 256 * 1024;  // of what is held, unpacked
+  static constexpr size_t kMaxBytes = 256 * 1024;  // unpacked bytes held
 
   BlockPrefetch() = default;
   BlockPrefetch(const BlockPrefetch&) = delete;
   BlockPrefetch& operator=(const BlockPrefetch&) = delete;
 
-  // Some block found no room, since drop_before().
+  // Some block did not fit since drop_before().
   bool full() const { return full_; }
-  // What lies there in the table, of `raw_bytes` unpacked, for the range at `place`: unless it is
-  // in memory, or here already, or there is no room. The table outlives this.
+  // Adds the block at that place of the table, of `raw_bytes` unpacked, for the range at `place`,
+  // unless it is in memory or already added, or there is no room. The table must outlive this.
   void add(TableReader& table, const BlockHandle& handle, uint32_t raw_bytes, size_t place);
-  // Appends what was added since the last call, to be loaded.
+  // Appends the blocks added since the last call, to be loaded.
   void collect(std::vector<BlockWant*>& wants);
-  // Lets go of what was added for places before this one.
+  // Drops the blocks of earlier places.
   void drop_before(size_t place);
-  // The block at that place of the table, which is then no longer held; null when it is not here.
+  // Removes and returns the block at that offset of the table; null if it is not here.
   BlockRef take(const TableReader& table, uint64_t offset);
-  // The same, and it is still held.
+  // The same, but keeps the block.
   BlockRef peek(const TableReader& table, uint64_t offset) const;
 
  private:

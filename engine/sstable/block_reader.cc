@@ -10,7 +10,7 @@
 namespace cellar::engine {
 namespace {
 
-constexpr ptrdiff_t kLineBytes = 64;  // of the processor's cache
+constexpr ptrdiff_t kLineBytes = 64;  // cache line of the CPU
 
 }  // namespace
 
@@ -90,7 +90,7 @@ bool BlockReader::start_at_restart(Bytes key, Start& start) const {
   return start.at != nullptr;
 }
 
-// `end`: every entry is less.
+// Returns `end` if every entry is less.
 BlockReader::Move BlockReader::start_at_head(Bytes key, Start& start) const {
   start = {begin_, 0, 0};
   BlockEntry entry;
@@ -102,7 +102,7 @@ BlockReader::Move BlockReader::start_at_head(Bytes key, Start& start) const {
   const uint32_t head = BlockHeads::head_of(key.substr(shared.size()));
   const size_t less = heads_->less_than(head);
   if (heads_->all && less < heads_->count && heads_->heads[less] == head) {
-    // The first entry with that head: all of it that it takes from the key before is the same.
+    // The first entry with that head: the part taken from the previous key is the same.
     const char* at = begin_ + heads_->offsets[less];
     __builtin_prefetch(at + kLineBytes);
     __builtin_prefetch(at + 2 * kLineBytes);
@@ -123,9 +123,9 @@ BlockReader::Move BlockReader::start_at_head(Bytes key, Start& start) const {
   return Move::ready;
 }
 
-// Keys on the way are not built. What decides about an entry is how its key differs from the one
-// before, which is less than `key` and has `same` leading bytes with it: an entry that shares more
-// differs from `key` where its predecessor did, and is less too.
+// Keys are not built on the way. An entry is compared through its difference from the previous key,
+// which is less than `key` and shares `same` leading bytes with it: an entry that shares more with
+// its predecessor differs from `key` at the same byte, and is less too.
 BlockReader::Move BlockReader::seek(Bytes key) {
   Start start;
   if (heads_ == nullptr) {
@@ -164,7 +164,7 @@ BlockReader::Move BlockReader::seek(Bytes key) {
 BlockReader::Move BlockReader::seek_before(Bytes key) {
   uint32_t from = 0;
   if (!find_restart(key, from)) return Move::corrupt;
-  // Keys are built forwards only: count how far the last lesser entry is, then go there.
+  // Keys can only be built forwards: counts the entries up to the last lesser one, then goes there.
   size_t lesser = 0;
   go_to_restart(from);
   Move move = next();

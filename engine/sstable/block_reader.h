@@ -1,8 +1,8 @@
 // BlockReader: a cursor over the contents of one data block (block_writer.h).
 //
-// It believes nothing: every size and offset is held against the block before it is used, so bytes
-// that pass their checksum and are still no block (a bug, or a collision) end in `corrupt` and
-// never outside the block. Allocates only for keys over KeyBuffer::kInlineBytes.
+// It checks every size and offset against the block before use, so bytes with a valid checksum that
+// are not a valid block (a bug or a collision) yield `corrupt` and no access outside the block.
+// Allocates only for keys over KeyBuffer::kInlineBytes.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ class BlockReader {
  public:
   enum class Move : uint8_t { ready, end, corrupt };
 
-  // False when the restarts are malformed. `contents` must stay put while the cursor is used.
-  // `heads`, which stay put as well, are made of them; null: there are none.
+  // False if the restarts are malformed. `contents` and `heads` must stay valid while the cursor is
+  // used. `heads` belong to the contents; null: none.
   bool open(Bytes contents, const BlockHeads* heads = nullptr);
 
   Move seek_first();
-  // Before the entry there, which next() goes to; false when there is none. REQUIRES: i <
-  // restarts().
+  // Positions before the entry at restart i, which next() moves to; false if there is none.
+  // REQUIRES: i < restarts().
   bool seek_to_restart(uint32_t i) {
     go_to_restart(i);
     return next_ != nullptr;
@@ -32,8 +32,8 @@ class BlockReader {
   Move seek(Bytes key);         // the first entry >= key
   Move seek_before(Bytes key);  // the last entry < key
   Move next() {                 // REQUIRES: ready
-    // Nearly always the first two numbers take a byte each and the third one or two; so many
-    // bytes there are, for restarts follow the entries.
+    // The first two numbers usually take one byte each and the third one or two. These bytes are
+    // readable, because restarts follow the entries.
     if (next_ == limit_) return Move::end;
     if (next_ == nullptr) return Move::corrupt;
     const auto word = load_le<uint32_t>(next_);
@@ -49,29 +49,29 @@ class BlockReader {
   }
   Bytes key() const { return key_.view(); }
   Bytes value() const { return value_; }
-  // Where the entry after the current one begins.
+  // Offset of the entry after the current one.
   size_t position() const { return static_cast<size_t>(next_ - begin_); }
   uint32_t restarts() const { return restarts_; }
   size_t entries_bytes() const { return static_cast<size_t>(limit_ - begin_); }
-  // Where the entry at restart i begins; null when there is none. REQUIRES: i < restarts().
+  // Position of the entry at restart i; null if invalid. REQUIRES: i < restarts().
   const char* restart(uint32_t i) const;
-  // Its key; false when there is none.
+  // The key at restart i; false if invalid.
   bool restart_key(uint32_t i, Bytes& key) const;
 
  private:
-  // Where a search begins: at an entry, all before which are less than what is sought.
+  // The start of a search: an entry whose predecessors are all less than the target.
   struct Start {
     const char* at;
-    size_t same;  // leading bytes that the key before it has in common with what is sought
-    size_t size;  // of the key before it
+    size_t same;  // common prefix of the previous key and the target
+    size_t size;  // size of the previous key
   };
   Move next_slowly();
   bool start_at_restart(Bytes key, Start& start) const;
   Move start_at_head(Bytes key, Start& start) const;
-  // The last restart whose key is less than `key`, 0 when none is; false when corrupt.
+  // The last restart whose key is less than `key`, 0 if there is none; false if corrupt.
   bool find_restart(Bytes key, uint32_t& found) const;
   void go_to_restart(uint32_t i);
-  // The unshared bytes of the entry's key are at `p`, its value behind them.
+  // `p` points to the unshared bytes of the entry's key, followed by its value.
   void stand_on(const char* p, size_t shared, size_t unshared, size_t value) {
     key_.replace_tail(shared, Bytes(p, unshared), static_cast<size_t>(limit_ - p));
     value_ = Bytes(p + unshared, value);
@@ -79,7 +79,7 @@ class BlockReader {
   }
 
   const char* begin_ = nullptr;
-  const char* limit_ = nullptr;  // end of the entries, where the restarts begin
+  const char* limit_ = nullptr;  // end of the entries and start of the restarts
   const char* next_ = nullptr;   // the entry after the current one
   uint32_t restarts_ = 0;
   const BlockHeads* heads_ = nullptr;  // null: none

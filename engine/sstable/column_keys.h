@@ -1,9 +1,9 @@
-// ColumnKeys: the keys of a table's filter over columns (row_probe.h), gathered while the table is
-// written, as long as such a filter pays.
+// ColumnKeys: collects the keys of a table's column filter (row_probe.h) during writing, as long as
+// such a filter pays.
 //
-// It pays where rows have several columns: kColumnsPerRow keys a row or more, looked at whenever
-// kKeysALook more have come and at the end. A table that once falls below has none, and gathering
-// them costs nothing from then on; of rows with one column the row filter says as much.
+// It pays if rows have several columns: at least kColumnsPerRow keys per row, checked after every
+// kKeysALook keys and at the end. A table that fails once gets no filter, and collecting costs
+// nothing from then on; for rows with one column the row filter is enough.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class ColumnKeys {
 
   explicit ColumnKeys(bool wanted) : wanted_(wanted) {}
 
-  // Entries in the order of their keys; `rows`: so many so far, this one's included.
+  // Call with entries in key order; `rows`: number of rows so far, including this one.
   void add(const ParsedKey& key, uint64_t rows) {
     if (wanted_) add_key(key.column_prefix.empty() ? key.row_prefix : key.column_prefix, rows);
   }
-  // Of a table of so many rows a filter is to be written.
+  // Whether a table of that many rows gets a filter.
   bool pay(uint64_t rows) const {
     return wanted_ && keys_.rows() != 0 && keys_.rows() >= kColumnsPerRow * rows;
   }

@@ -1,4 +1,4 @@
-// CountedBlob: an open blob that a table and the reads that outlast it hold together. One shard.
+// CountedBlob: an open blob shared by a table and the reads that outlive it. One shard.
 #pragma once
 
 #include <memory>

@@ -15,13 +15,13 @@ constexpr uint8_t kBlockedBloom = 1;
 constexpr size_t kHeaderBytes = 8;
 constexpr size_t kLineBits = Filter::kLineBytes * 8;
 constexpr uint32_t kMaxProbes = 16;
-constexpr uint32_t kMix = 0x9e3779b9;  // spreads the lower half over the probes
+constexpr uint32_t kMix = 0x9e3779b9;  // distributes the lower half over the probes
 
 size_t line_of(uint64_t hash, size_t lines) {
   return static_cast<size_t>((hash >> 32) * lines >> 32);
 }
 
-// Calls f(bit) for each probe until it answers false.
+// Calls f(bit) for each probe until it returns false.
 template <class F>
 bool for_each_bit(uint64_t hash, uint32_t probes, F f) {
   auto h = static_cast<uint32_t>(hash);
@@ -38,7 +38,7 @@ struct Header {
   uint32_t lines = 0;
 };
 
-// Nothing when the contents are no filter.
+// Empty if the contents are not a filter.
 std::optional<Header> header_of(Bytes contents) {
   Reader in(contents);
   const uint8_t kind = in.u8();
@@ -59,7 +59,7 @@ uint64_t row_hash(Bytes row_prefix) { return XXH3_64bits(row_prefix.data(), row_
 void FilterBuilder::begin(uint32_t bits_per_row) {
   CHECK(bits_per_row >= 1 && bits_per_row <= 64, "{} bits a row", bits_per_row);
   lines_ = (hashes_.size() * bits_per_row + kLineBits - 1) / kLineBits;
-  // ln 2 bits per row is best for a plain filter; a blocked one wants slightly fewer.
+  // ln 2 bits per row is optimal for a plain filter; a blocked one needs slightly fewer.
   probes_ = std::clamp(bits_per_row * 6 / 10, 1u, kMaxProbes);
   bytes_ = kHeaderBytes + lines_ * Filter::kLineBytes;
   out_.clear();

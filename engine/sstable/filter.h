@@ -1,10 +1,10 @@
-// The filter of a table: a Bloom filter over row prefixes, blocked, so that a probe touches one
-// cache line. It answers "no entry of this row is here" without error and "maybe" with about 1 %
-// of error at 10 bits a row.
+// The filter of a table: a Bloom filter over row prefixes, blocked, so that a probe reads one cache
+// line. "No entry of this row" is exact; "maybe" is wrong in about 1 % of the cases at 10 bits per
+// row.
 //
 //   kind: u8 = 1, probes: u8, zero: u16, lines: u32, then lines of 64 bytes
 //
-// A row's line is chosen by the upper half of its hash, its bits in that line by the lower half.
+// The upper half of a row's hash selects the line, the lower half the bits in it.
 #pragma once
 
 #include <array>
@@ -17,20 +17,20 @@
 
 namespace cellar::engine {
 
-// XXH3-64 of `row 00 01`, the head of all keys of the row. On disk, in effect: never change.
+// XXH3-64 of `row 00 01`, the prefix of all keys of the row. Effectively on disk: never change.
 uint64_t row_hash(Bytes row_prefix);
 
 class FilterBuilder {
  public:
-  // Rows come in order; the same hash twice in a row counts once.
+  // Rows come in order; consecutive equal hashes count once.
   void add(uint64_t hash) {
     if (hashes_.empty() || hashes_.back() != hash) hashes_.push_back(hash);
   }
   size_t rows() const { return hashes_.size(); }
-  // The filter of what was added, which is forgotten; in steps, for millions of rows take
+  // Builds the filter of the added hashes and clears them; in steps, because millions of rows take
   // milliseconds:
   //   builder.begin(10);
-  //   while (!builder.step()) { let others run }
+  //   while (!builder.step()) { yield }
   //   use(builder.contents());
   // bits_per_row: 1 to 64.
   void begin(uint32_t bits_per_row);
@@ -45,31 +45,30 @@ class FilterBuilder {
   }
 
  private:
-  static constexpr size_t kRowsAStep = 1024;         // some 20 us
-  static constexpr size_t kBytesAStep = 128 * 1024;  // of new memory
+  static constexpr size_t kRowsAStep = 1024;         // takes some 20 us
+  static constexpr size_t kBytesAStep = 128 * 1024;  // new memory per step
 
-  std::deque<uint64_t> hashes_;  // grows without moving what is there
+  std::deque<uint64_t> hashes_;  // a deque grows without moving its contents
   std::string out_;
-  size_t bytes_ = 0;  // that out_ is to have
+  size_t bytes_ = 0;  // final size of out_
   size_t lines_ = 0;
   uint32_t probes_ = 0;
 };
 
-// What a Filter of the contents says, without one: they are looked at where they lie. "Maybe" when
-// they are none.
+// Queries a filter in place, without making a Filter. "Maybe" if the contents are not a filter.
 bool filter_may_contain(Bytes contents, uint64_t hash);
 
 class Filter {
  public:
   static constexpr size_t kLineBytes = 64;
 
-  // Copies. False when the bytes are no filter.
+  // Copies. False if the bytes are not a filter.
   bool open(Bytes contents);
-  // The same in steps, for millions of rows take milliseconds: begin(), then step() until it is
-  // true. `contents` outlive both.
+  // The same in steps, because millions of rows take milliseconds: begin(), then step() until it
+  // returns true. `contents` must outlive both.
   bool begin(Bytes contents);
   bool step();
-  // A filter that was never opened says "maybe" to everything.
+  // An unopened filter returns "maybe" for everything.
   bool may_contain(uint64_t hash) const;
   size_t memory_bytes() const { return lines_.size() * kLineBytes; }
 
@@ -77,10 +76,10 @@ class Filter {
   struct alignas(kLineBytes) Line {
     std::array<uint64_t, kLineBytes / 8> words;
   };
-  static constexpr size_t kLinesAStep = 1024;  // some 20 us
+  static constexpr size_t kLinesAStep = 1024;  // takes some 20 us
 
   std::vector<Line> lines_;
-  Bytes left_;  // of the contents, while it is opened
+  Bytes left_;  // remaining contents while it is being opened
   uint8_t probes_ = 0;
   bool open_ = false;
 };

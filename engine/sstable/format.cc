@@ -13,11 +13,11 @@ namespace cellar::engine {
 namespace {
 
 constexpr size_t kRawSizeBytes = 4;  // before an LZ4 block
-// No LZ4 block expands further than this: what a size in a block is held against before memory is
-// taken for it.
+// The maximum expansion of an LZ4 block, which bounds the size in a block before memory is
+// allocated for it.
 constexpr size_t kMaxLz4Ratio = 255;
 
-// Offsets in the footer; the four handles come first, 12 bytes each.
+// Offsets in the footer, which starts with four handles of 12 bytes each.
 constexpr size_t kFooterBlob = 48;
 constexpr size_t kFooterVersion = 56;
 constexpr size_t kFooterCrc = 60;
@@ -27,7 +27,8 @@ uint32_t block_crc(Bytes payload_and_type, BlobId blob, uint64_t offset) {
   return crc32c(payload_and_type, crc_seed(blob.value(), offset));
 }
 
-// Compresses behind `out`; false, with `out` as it was, when it does not pay.
+// Appends the compressed bytes to `out`; returns false and leaves `out` unchanged if that does not
+// pay.
 bool append_lz4(std::string& out, Bytes raw) {
   const size_t before = out.size();
   const int bound = LZ4_compressBound(static_cast<int>(raw.size()));

@@ -1,7 +1,7 @@
-// IndexCursor: where an iterator looks up the data blocks of its table: in an index that is in
-// memory as a whole, or in its parts, one after the other (part_walk.h). Blocks are numbered
-// through the whole table either way. What is asked about a block has to be at hand; a whole index
-// always is.
+// IndexCursor: an iterator's access to the index of its table: an index that is completely in
+// memory, or its parts, one after the other (part_walk.h). Blocks are numbered through the whole
+// table in both cases. A block can be queried only if its part is loaded; a complete index always
+// is.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace cellar::engine {
 
 class IndexCursor {
  public:
-  // The table outlives this.
+  // The table must outlive this.
   IndexCursor(TableReader& table, const PartWalk::Options& options) : marks_(table.marks()) {
     if (table.outline() == nullptr) return;
     outline_ = table.outline();
@@ -22,13 +22,13 @@ class IndexCursor {
   }
 
   size_t blocks() const { return outline_ == nullptr ? marks_.blocks() : outline_->blocks(); }
-  // Null: the index is whole, and covers every block.
+  // Null: the index is complete and covers every block.
   PartWalk* parts() const { return parts_.get(); }
   bool covers(size_t block) const { return !parts_ || parts_->covers(block); }
   bool stands_on(size_t block) const { return !parts_ || parts_->stands_on(block); }
   bool reaches(size_t block) const { return !parts_ || parts_->reaches(block); }
 
-  // REQUIRES: covers(block), here and below.
+  // REQUIRES: covers(block), also for the methods below.
   BlockHandle handle(size_t block) const {
     return parts_ ? parts_->handle(block) : marks_.handle(block);
   }

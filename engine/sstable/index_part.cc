@@ -27,7 +27,7 @@ bool IndexPart::open(Bytes contents, size_t blocks, uint64_t data_offset) {
   return true;
 }
 
-// Whatever begin and end are.
+// Safe for all values of begin and end.
 Bytes IndexPart::text(size_t begin, size_t end) const {
   if (begin > end || end > texts_.size()) return {};
   return texts_.substr(begin, end - begin);
@@ -48,23 +48,23 @@ TimeBounds IndexPart::bounds(size_t i) const {
   return decode_time_bounds(in, bounds) ? bounds : TimeBounds::unknown();
 }
 
-// A shorter one is padded with zeros: equal heads say nothing, unequal ones decide.
+// Shorter bytes are padded with zeros: unequal heads decide, equal heads do not.
 uint32_t IndexPart::head_of(Bytes rest) {
   char padded[kHeadBytes] = {};
   rest.copy(padded, kHeadBytes);
   return std::byteswap(load_le<uint32_t>(padded));
 }
 
-// The last block whose separator is <= key, or < key with `before`; 0 when none is.
+// The last block whose separator is <= key, or < key with `before`; 0 if there is none.
 size_t IndexPart::find_by(Bytes key, bool before) const {
   const Bytes head = key.substr(0, prefix_.size());
   if (head != prefix_) {
-    // A key that is the prefix's own head comes before all that begin with it.
+    // A key that is a proper prefix of `prefix_` sorts before all keys with that prefix.
     return head < prefix_ ? 0 : blocks_ - 1;
   }
   const Bytes rest = key.substr(prefix_.size());
   const uint32_t wanted = head_of(rest);
-  size_t low = 1;  // blocks below come at or before the key
+  size_t low = 1;  // earlier blocks have separators at or before the key
   size_t high = blocks_;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;

@@ -1,24 +1,23 @@
-// IndexPart: a part of a table's index as it lies in a cached block: which of some hundred
-// neighbouring data blocks holds what, and the filters over their rows and columns. It is searched
-// where it lies: nothing is unpacked, so opening one costs nothing and its memory is the block's.
+// IndexPart: a part of a table's index in a cached block: the positions of some hundred
+// neighbouring data blocks, and filters over their rows and columns. It is searched in place:
+// opening one costs nothing, and its memory is the block's.
 //
 //   blocks: u32, prefix bytes: u32, row filter bytes: u32, column filter bytes: u32
-//   head: u32 each         the four bytes of the separator behind the prefix, as a number
-//   end: u32 each          of the stored block, from where the part's first block begins
-//   raw bytes: u32 each    after decompression
+//   head: u32 each         the four bytes of the separator after the prefix, as a number
+//   end: u32 each          of the stored block, relative to the part's first block
+//   raw bytes: u32 each    uncompressed size
 //   key end: u32 each      of the separator's rest, in the texts
-//   text end: u32 each     of its time bounds, which lie behind it
-//   prefix                 with which all separators but the first begin
-//   texts                  of each block the separator's rest, then its time bounds
+//   text end: u32 each     of its time bounds, which follow it
+//   prefix                 common prefix of all separators except the first
+//   texts                  per block the separator's rest, then its time bounds
 //   row filter             filter.h
-//   column filter          likewise; may be missing
+//   column filter          filter.h; optional
 //
-// The first block's separator is that of the part, which the table's outline knows (its rest here
-// is empty). Separators are as in table_index.h.
+// The first block's separator is that of the part, which is in the table's outline (its rest here
+// is empty). Separators are defined in table_index.h.
 //
-// What lies here passed its checksum, and is still not trusted: whatever it holds, no call reads
-// outside of it. What is no index answers nonsense, of which data blocks that do not verify are the
-// worst.
+// The bytes passed their checksum and are still not trusted: no call reads outside them. Invalid
+// bytes yield wrong results, at worst handles of data blocks that fail verification.
 #pragma once
 
 #include <cstdint>
@@ -34,27 +33,27 @@ namespace cellar::engine {
 class IndexPart {
  public:
   IndexPart() = default;
-  // `contents` outlive it. Its first block lies at `data_offset`. False when they are no part of so
-  // many blocks.
+  // `contents` must outlive it. Its first block is at `data_offset`. False if they are not a part
+  // of that many blocks.
   bool open(Bytes contents, size_t blocks, uint64_t data_offset);
 
   size_t blocks() const { return blocks_; }
-  // As TableIndex's, of the blocks here: 0 for keys before all of them.
+  // As TableIndex's, for the blocks here: 0 for keys before all of them.
   size_t find(Bytes key) const { return find_by(key, false); }
   size_t find_before(Bytes key) const { return find_by(key, true); }
-  // REQUIRES: 0 < i < blocks(). The separator is `prefix()` and this.
+  // REQUIRES: 0 < i < blocks(). The separator is `prefix()` followed by this.
   Bytes separator_rest(size_t i) const;
   Bytes prefix() const { return prefix_; }
-  // Of size 0 when there is no such place.
+  // Size 0 if there is no such block.
   BlockHandle handle(size_t i) const;
   uint32_t raw_bytes(size_t i) const { return number(kRaw, i); }
   TimeBounds bounds(size_t i) const;
 
   Bytes row_filter() const { return row_filter_; }
   Bytes column_filter() const { return column_filter_; }
-  // False only when no entry of a row with this row_hash() is in these blocks.
+  // False only if no entry of a row with this row_hash() is in these blocks.
   bool may_contain_row(uint64_t hash) const { return filter_may_contain(row_filter_, hash); }
-  // Likewise of a key of the columns' filter (row_probe.h); true where there is no such filter.
+  // The same for a key of the column filter (row_probe.h); true if there is no such filter.
   bool may_contain_key(uint64_t hash) const {
     return column_filter_.empty() || filter_may_contain(column_filter_, hash);
   }
@@ -83,16 +82,16 @@ class IndexPart {
   Bytes column_filter_;
 };
 
-// Made block by block.
+// Built block by block.
 class IndexPartBuilder {
  public:
-  // `separator` as in TableIndexBuilder; that of the first is not kept.
+  // `separator` as in TableIndexBuilder; the first one is not stored.
   void add(Bytes separator, uint32_t stored_bytes, uint32_t raw_bytes, const TimeBounds& bounds);
   size_t blocks() const { return blocks_.size(); }
   uint64_t data_bytes() const { return data_bytes_; }
-  // About what finish() would append for what was added.
+  // Approximate size that finish() would append.
   size_t bytes() const;
-  // Appends the part; empty filters: there are none. Begins the next one.
+  // Appends the part and starts the next one; empty filters are omitted.
   void finish(std::string& out, Bytes row_filter, Bytes column_filter);
 
  private:

@@ -1,4 +1,4 @@
-// KeyBuffer: a key under construction that allocates only when it is longer than most keys are.
+// KeyBuffer: a key under construction that allocates only if the key is long.
 #pragma once
 
 #include <cstring>
@@ -16,18 +16,18 @@ class KeyBuffer {
   KeyBuffer(const KeyBuffer&) = delete;
   KeyBuffer& operator=(const KeyBuffer&) = delete;
 
-  // Keeps the first `keep` bytes and puts `tail` behind them. REQUIRES: keep <= size().
+  // Keeps the first `keep` bytes and appends `tail`. REQUIRES: keep <= size().
   void replace_tail(size_t keep, Bytes tail) {
     const size_t size = keep + tail.size();
     if (size > capacity_) grow(keep, size);
     if (!tail.empty()) std::memcpy(data_ + keep, tail.data(), tail.size());
     size_ = size;
   }
-  // As replace_tail, for a tail behind which so many bytes can be read in all.
+  // As replace_tail; `readable` bytes may be read from the start of `tail`.
   void replace_tail(size_t keep, Bytes tail, size_t readable) {
     if (tail.size() > kShortBytes || readable < kShortBytes || keep + kShortBytes > capacity_)
       return replace_tail(keep, tail);
-    // A few moves, and no call.
+    // A few moves without a call.
     std::memcpy(data_ + keep, tail.data(), kShortBytes / 2);
     if (tail.size() > kShortBytes / 2)
       std::memcpy(data_ + keep + kShortBytes / 2, tail.data() + kShortBytes / 2, kShortBytes / 2);
@@ -35,7 +35,7 @@ class KeyBuffer {
   }
   void assign(Bytes key) { replace_tail(0, key); }
   void clear() { size_ = 0; }
-  // Up to that size nothing is moved.
+  // Up to this size nothing is moved.
   void reserve(size_t size) {
     if (size > capacity_) grow(size_, size);
   }

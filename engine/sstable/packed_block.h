@@ -1,9 +1,9 @@
-// PackedBlock: a data block that a cache keeps compressed: as it came from the device, or
-// compressed anew with LZ4 when it was not asked for as much as it used to be. Half the bytes of a
-// Block, and half a microsecond to make one of it.
+// PackedBlock: a data block kept compressed in the cache: as stored on the device, or compressed
+// with LZ4 when its requests became fewer. It takes half the bytes of a Block and half a
+// microsecond to unpack.
 //
-// Its checksum was right when it came, and is not looked at again, no more than a Block's is: both
-// trust memory. What does not unpack to the size that it should have is never served.
+// Its checksum was verified when it was loaded and is not checked again, as for a Block: both trust
+// memory. A block that does not unpack to the expected size is never returned.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace cellar::engine {
 
 class PackedBlock final : public CacheEntry {
  public:
-  // What is larger would hold a reader's loop for too long each time.
+  // Unpacking a larger block would block a reader's loop for too long.
   static constexpr size_t kMostRawBytes = 64 * 1024;
 
   struct Free {
@@ -24,16 +24,16 @@ class PackedBlock final : public CacheEntry {
   };
   using Ptr = std::unique_ptr<PackedBlock, Free>;
 
-  // A copy of `stored`, with all that unpack_block() wants of it; null when that is not LZ4's, or
-  // too large: Zstandard's would take eight times as long at each find, and its table's dictionary.
+  // Copies `stored` with everything unpack_block() needs. Null if it is not LZ4 or is too large:
+  // Zstandard would take eight times as long per hit and need its table's dictionary.
   static Ptr keep(const BlockKey& key, const CheckedBlock& stored);
-  // The contents of a block, compressed in some 3 us; null when that does not pay, or they are too
-  // large. `scratch` is the caller's, so that its memory is used again.
+  // Compresses the contents of a block in some 3 us. Null if that does not pay or they are too
+  // large. `scratch` is reused memory of the caller.
   static Ptr pack(const BlockKey& key, Bytes contents, std::string& scratch);
 
-  // In no cache; null when the bytes here are not what was put there.
+  // The block is not in a cache; null if the bytes are corrupt.
   BlockRef unpack() const;
-  // Of a Block with the contents.
+  // Of the unpacked contents.
   size_t raw_bytes() const { return stored_.raw_bytes; }
   size_t packed_bytes() const { return stored_.payload.size(); }
 
@@ -41,7 +41,7 @@ class PackedBlock final : public CacheEntry {
   PackedBlock(const BlockKey& key, const CheckedBlock& stored)
       : CacheEntry(key, true), stored_(stored) {}
 
-  CheckedBlock stored_;  // its payload lies behind this object
+  CheckedBlock stored_;  // its payload follows this object
 };
 
 }  // namespace cellar::engine

@@ -6,10 +6,10 @@
 
 namespace cellar::engine {
 
-// At hand, or null.
+// The part if it is loaded, else null.
 BlockRef PartWalk::find(size_t number) {
   if (ahead_ && ahead_->done() && ahead_->covers(number)) {
-    // Where it failed, whoever comes there asks again, and is told why.
+    // After a failure the iterator requests the part again and gets the error.
     if (!ahead_->failed()) {
       loaded_first_ = ahead_->first_block();
       loaded_ = ahead_->take();
@@ -48,7 +48,7 @@ PartWalk::Step PartWalk::stand_on(size_t part) {
   return Step::ready;
 }
 
-// Whoever came from the part before goes on to the one behind.
+// An iterator that came from the previous part will continue to the next one.
 void PartWalk::look_ahead() {
   const size_t number = here_.number + 1;
   if ((!walking_ && !options_.whole_table) || number >= table_.outline()->parts()) return;
@@ -87,7 +87,7 @@ Bytes PartWalk::separator(size_t block) {
 void PartWalk::load(BlockWaiter& waiter) {
   if (ahead_ && ahead_->covers(wanted_)) {
     if (!ahead_->done()) return ahead_->wait(waiter);
-    ahead_.reset();  // it came since, and is no use; the cache has it, or it is read again
+    ahead_.reset();  // loaded meanwhile, so not needed; it is in the cache or read again
   }
   size_t most = walking_ ? kWalkParts : 1;
   if (options_.whole_table) most = kPartsAtOnce;

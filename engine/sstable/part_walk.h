@@ -1,11 +1,11 @@
-// PartWalk: the parts of a table's index that an iterator needs, as it goes: the one under it, and
-// the next one where that is at hand.
+// PartWalk: the index parts that an iterator needs: the current one, and the next one if it is
+// loaded.
 //
-// A part is taken from what was loaded, from the cache, or from what a read loaded ahead for its
-// later rows. Where it is in none of them the iterator says that it is blocked, and load() brings
-// it; who walks on into the next part has those behind it loaded while it is busy with the data.
+// A part comes from earlier loads, from the cache, or from blocks that a read loaded ahead for
+// later rows. Otherwise the iterator reports blocked and load() loads it. An iterator that walks
+// into the next part has the following ones loaded while it processes data.
 //
-// Who reads a whole table passes the cache by and holds kPartsAtOnce parts twice, 160 KiB.
+// A reader of a whole table bypasses the cache and holds kPartsAtOnce parts twice, 160 KiB.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,8 @@ namespace cellar::engine {
 
 class PartWalk {
  public:
-  static constexpr size_t kPartsAtOnce = 8;  // for those who will read it all
-  static constexpr size_t kWalkParts = 2;    // for those who walk on
+  static constexpr size_t kPartsAtOnce = 8;  // for readers of the whole table
+  static constexpr size_t kWalkParts = 2;    // for walking iterators
 
   struct Options {
     IoClass io_class = IoClass::read;
@@ -35,17 +35,17 @@ class PartWalk {
   PartWalk(const PartWalk&) = delete;
   PartWalk& operator=(const PartWalk&) = delete;
 
-  // The data block is named by a part that is at hand.
+  // The part that names the data block is loaded.
   bool covers(size_t block) const { return here_.covers(block) || next_.covers(block); }
-  // And that part is the one under the iterator.
+  // That part is the current one.
   bool stands_on(size_t block) const { return here_.covers(block); }
-  // covers(), after a look whether the next part has come meanwhile.
+  // covers(), after a check whether the next part has been loaded meanwhile.
   bool reaches(size_t block);
 
   enum class Step : uint8_t { ready, absent, malformed };
-  // To a part; it is under the iterator then, unless it is absent: load() brings it.
+  // Makes a part the current one; if the result is absent, load() loads it.
   Step stand_on(size_t part);
-  // REQUIRES: stand_on() was ready.
+  // REQUIRES: the last stand_on() returned ready.
   const IndexPart& part() const { return here_.part; }
   size_t first_block() const { return here_.first; }
 
@@ -58,17 +58,17 @@ class PartWalk {
   // Valid until the next call.
   Bytes separator(size_t block);
 
-  // REQUIRES: stand_on() answered absent; not destroyed, nor moved, until the waiter was told.
+  // REQUIRES: stand_on() returned absent; not destroyed or moved until the waiter was called.
   void load(BlockWaiter& waiter);
   bool is_loading() const { return ticket_.under_way; }
-  // After that: why there is none; nothing when it is worth another stand_on().
+  // Call after the load: its error; empty if stand_on() should be tried again.
   std::optional<Error> arrive();
 
  private:
   struct Open {
     bool covers(size_t block) const { return block - first < part.blocks(); }
     size_t number = SIZE_MAX;
-    size_t first = 0;  // data block of the table
+    size_t first = 0;  // first data block of the part
     BlockRef ref;
     IndexPart part;
   };
@@ -82,11 +82,11 @@ class PartWalk {
   const Options options_;
   Open here_;
   Open next_;
-  size_t stood_on_ = SIZE_MAX;  // last
-  bool walking_ = false;        // to the part behind that
-  size_t wanted_ = 0;           // absent
+  size_t stood_on_ = SIZE_MAX;  // the last one
+  bool walking_ = false;        // to the next part
+  size_t wanted_ = 0;           // the absent part
   BlockTicket ticket_;
-  std::vector<BlockRef> loaded_;  // parts loaded_first_ and following
+  std::vector<BlockRef> loaded_;  // part number loaded_first_ and following
   size_t loaded_first_ = 0;
   AheadLoad::Ptr ahead_;
   std::string separator_;

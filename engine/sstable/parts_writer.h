@@ -1,12 +1,12 @@
-// PartsWriter: the parts of a table's index (index_part.h) and its outline (table_outline.h), made
-// while the table is written.
+// PartsWriter: builds the parts of a table's index (index_part.h) and its outline (table_outline.h)
+// during writing.
 //
-// A part takes blocks until its index and filters are `part_bytes` long or its data is
-// kMostDataBytes; so a part that is read from the device is two or three of its pages. Its filter
-// knows the rows of which an entry is in its blocks, also those that began in the part before.
+// A part takes blocks until its index and filters reach `part_bytes` or its data reaches
+// kMostDataBytes; a part is then two or three device pages. Its filter has all rows with an entry
+// in its blocks, including those that started in the previous part.
 //
-// Memory: what is finished stays until the data is written, 2 % of that; of the part at work, 8
-// bytes a row and a column.
+// Memory: finished parts are kept until the data is written, 2 % of its size; the current part
+// takes 8 bytes per row and per column.
 #pragma once
 
 #include <string>
@@ -26,22 +26,22 @@ class PartsWriter {
 
   PartsWriter(size_t part_bytes, uint32_t filter_bits);
 
-  // The next entry begins a part: its row is to be added even where it began in the part before.
+  // The next entry starts a part: add its row even if it started in the previous part.
   bool begins() const { return part_begins_; }
-  // A row of the block at work; `new_row`: the table has no earlier entry of it.
+  // A row of the current block; `new_row`: the table has no earlier entry of it.
   void add_row(uint64_t row_hash, bool new_row);
   void add_column(const ParsedKey& key) { columns_.add(key, rows_in_part_); }
-  // The block at work is finished; as TableIndexBuilder::add(). Some 50 us where it ends its part.
+  // Ends the current block; see TableIndexBuilder::add(). Takes some 50 us if it ends its part.
   void add_block(Bytes before, Bytes first, uint32_t stored_bytes, uint32_t raw_bytes,
                  const TimeBounds& bounds);
-  // Behind the last block.
+  // Call after the last block.
   void finish();
 
   // REQUIRES: finish() was called.
   const std::vector<std::string>& parts() const { return parts_; }
-  // Given the sizes of the parts as they were stored.
+  // `stored_sizes`: sizes of the stored parts.
   std::string outline(const std::vector<uint32_t>& stored_sizes);
-  // So far, of what is finished.
+  // Of the parts finished so far.
   size_t bytes() const { return bytes_; }
 
  private:
@@ -53,10 +53,10 @@ class PartsWriter {
   IndexPartBuilder part_;
   FilterBuilder rows_;
   ColumnKeys columns_;
-  bool columns_pay_;  // in all parts up to now
+  bool columns_pay_;  // in all parts so far
   uint64_t rows_in_part_ = 0;
   bool part_begins_ = true;
-  TimeBounds bounds_;  // of the part
+  TimeBounds bounds_;  // of the current part
   std::string before_;
   std::string first_;
 

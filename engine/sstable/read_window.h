@@ -1,10 +1,9 @@
-// ReadWindow: what a cursor over several ranges of rows wants of its sources at this moment: the
-// entries of one range. A cursor owns it, its iterators look at it.
+// ReadWindow: the range of entries that a cursor over several row ranges currently wants from its
+// sources. The cursor owns it; its iterators read it.
 //
-// An iterator may answer `end` where nothing more lies inside, without looking for its next entry:
-// the end of a row that ends its block is then known from the index, and a table whose filter does
-// not know the row is not read. It says so with leave(), and stands nowhere from then on: who wants
-// what lies outside gives the window another range and seeks.
+// An iterator may return `end` without searching for its next entry if nothing more lies inside:
+// the index shows that a row ends with its block, and a table whose filter excludes the row is not
+// read. It then calls leave() and has no position: to read outside, set another range and seek.
 #pragma once
 
 #include "io/base/bytes.h"
@@ -15,22 +14,22 @@ class RowProbe;
 
 class ReadWindow {
  public:
-  // Entries from `upper` on are not wanted; nor, where there is a `row`, any that it does not ask
-  // for. Both stay valid as long as they are set.
+  // Entries at or after `upper` are not wanted; with a `row`, only those it asks for. Both must
+  // stay valid while they are set.
   void set(Bytes upper, const RowProbe* row) {
     upper_ = upper;
     row_ = row;
     left_ = false;
   }
-  // Nothing from `key` on is wanted.
+  // Nothing at or after `key` is wanted.
   bool ends_before(Bytes key) const { return key >= upper_; }
   const RowProbe* row() const { return row_; }
 
   void leave() { left_ = true; }
-  // Before a seek of all sources.
+  // Call before a seek of all sources.
   void enter() { left_ = false; }
-  // Some source has ended for the window's sake, so that the places of the others say nothing
-  // about what lies outside.
+  // A source has ended at the window, so the positions of the others say nothing about entries
+  // outside.
   bool was_left() const { return left_; }
 
  private:

@@ -1,11 +1,10 @@
-// RowProbe: what a point read wants of a row, in the words of a table's filters: the row, and,
-// where the read names its columns, the column prefixes of those and the markers that reach over
-// them.
+// RowProbe: the query of a point read to a table's filters: the row and, if the read names its
+// columns, the column prefixes of these and of the markers that may cover them.
 //
-// A filter over columns holds a key for every entry of the table: the column prefix (model/key.h)
-// of cells and column deletes, the family's prefix of family deletes, the row's prefix of row
-// deletes, the token's prefix of tokens. So a table holds nothing that matters to the columns named
-// when it knows none of: the columns, their families' prefixes, the row's prefix.
+// A column filter has a key for every entry of the table: the column prefix (model/key.h) of cells
+// and column deletes, the family's prefix of family deletes, the row's prefix of row deletes, the
+// token's prefix of tokens. A table is irrelevant to the named columns if its filter has none of:
+// the columns, their families' prefixes, the row's prefix.
 #pragma once
 
 #include <string>
@@ -22,19 +21,19 @@ class RowProbe {
   RowProbe(const RowProbe&) = delete;
   RowProbe& operator=(const RowProbe&) = delete;
 
-  // All of the row with this prefix (row 00 01), which stays valid.
+  // Wants the whole row with this prefix (row 00 01), which must stay valid.
   void aim(Bytes row_prefix);
-  // Only this column of it, and others that are added.
+  // Wants only this column, and others that are added.
   void add_column(Bytes family, Bytes qualifier);
-  // Only the entry with this key among those of the filter over columns, likewise.
+  // Wants only the entry with this key of the column filter, and others that are added.
   void add_key(Bytes key);
 
   Bytes row_prefix() const { return row_; }
   uint64_t hash() const { return row_hash_; }
-  // Columns were named.
+  // Whether columns were named.
   bool has_columns() const { return !columns_.empty(); }
 
-  // True when some(prefix, hash) is true of a column, or of the prefix of a family that has one.
+  // True if some(prefix, hash) is true for a column or for the prefix of a column's family.
   template <class F>
   bool any_column(F some) const {
     return any(columns_, some);
@@ -63,7 +62,7 @@ class RowProbe {
   std::string keys_;
   std::vector<Key> columns_;
   std::vector<Key> families_;
-  std::string family_;  // that was added last
+  std::string family_;  // last family added
 };
 
 }  // namespace cellar::engine

@@ -1,4 +1,4 @@
-// SliceIterator: the entries of a slice, in order: a TableIterator that does not leave it.
+// SliceIterator: the entries of a slice, in order: a TableIterator that stays within the slice.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace cellar::engine {
 
-// REQUIRES: as TableIterator, of the slice.
+// REQUIRES: as TableIterator, for the slice.
 class SliceIterator final : public EntryIterator {
  public:
   explicit SliceIterator(const TableSlice& slice, TableIteratorOptions options = {})
@@ -33,7 +33,7 @@ class SliceIterator final : public EntryIterator {
   const Error& error() const override { return table_.error(); }
 
  private:
-  // An entry outside is the end of the slice.
+  // An entry outside means the end of the slice.
   Step hold(Step step) const {
     if (step != Step::ready) return step;
     if (backward_) return table_.key() < lower_ ? Step::end : step;

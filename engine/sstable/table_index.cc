@@ -39,7 +39,7 @@ TableIndexOpener::TableIndexOpener(TableIndex& index, Bytes contents, uint64_t d
     : index_(index), in_(contents), data_end_(data_end), count_(in_.varint()) {
   bad_ = count_ > contents.size() / TableIndex::kLeastEntryBytes;
   if (bad_) return;
-  // Room at once: vectors that grow are copied.
+  // Reserves at once, because growing vectors are copied.
   index_.blocks_.reserve(count_);
   index_.texts_.reserve(contents.size() + contents.size() / kSpareShare);
   index_.heads_.reserve(count_);
@@ -89,7 +89,6 @@ bool TableIndex::open(Bytes contents, uint64_t data_end) {
   return opener.ok();
 }
 
-// So many more; true: all are there.
 void TableIndex::open_lost() {
   blocks_.push_back({kTableHeaderBytes, 0, 0, 0, 0});
   encode_time_bounds(texts_, TimeBounds::unknown());
@@ -110,13 +109,13 @@ template <class Before>
 size_t TableIndex::last_block(Bytes key, Before before) const {
   if (blocks_.size() < 2) return 0;
   const Bytes shared = separator(1).substr(0, shared_bytes_);
-  // A key that does not begin as all separators do lies on one side of all of them.
+  // A key without the common prefix sorts before or after all separators.
   if (!key.starts_with(shared)) return key < shared ? 0 : blocks_.size() - 1;
   const uint64_t head = key_head(key.substr(shared_bytes_));
   const auto least = std::lower_bound(heads_.begin() + 1, heads_.end(), head);
   auto most = least;
   if (least != heads_.end() && *least == head) most = std::upper_bound(least, heads_.end(), head);
-  // Heads that are equal say nothing.
+  // Equal heads do not decide.
   auto low = static_cast<size_t>(least - heads_.begin());
   auto high = static_cast<size_t>(most - heads_.begin());
   while (low < high) {
@@ -143,7 +142,7 @@ TimeBounds TableIndex::bounds(size_t i) const {
   const size_t end = i + 1 < blocks_.size() ? blocks_[i + 1].key_offset : texts_.size();
   Reader in(Bytes(texts_).substr(begin, end - begin));
   TimeBounds bounds;
-  if (!decode_time_bounds(in, bounds)) return TimeBounds::unknown();  // open() has seen that it can
+  if (!decode_time_bounds(in, bounds)) return TimeBounds::unknown();  // open() has checked this
   return bounds;
 }
 

@@ -44,13 +44,13 @@ void TableIterator::drop_ahead_unless_near() {
   if (next_ && !covers_ahead(block_no_)) next_.reset();
 }
 
-// It lies between the block at hand and the last that is on its way.
+// It lies between the current block and the last one in flight.
 bool TableIterator::covers_ahead(size_t block) const {
   const size_t first = std::min(open_block_, next_->first_block());
   return block >= first && (block < next_->first_block() || next_->covers(block));
 }
 
-// From `key` on.
+// Nothing at or after `key` is wanted.
 bool TableIterator::nothing_wanted(Bytes key) const {
   const ReadWindow& window = *options_.window;
   return window.ends_before(key) ||
@@ -64,7 +64,7 @@ Step TableIterator::leave_window() {
   return Step::end;
 }
 
-// Behind the last entry of a block, or an entry that is none.
+// After the last entry of a block, or at an invalid entry.
 Step TableIterator::leave_block(BlockReader::Move move) {
   if (move == BlockReader::Move::corrupt) return damaged();
   ++block_no_;
@@ -94,7 +94,7 @@ Step TableIterator::resume() {
   return walk();
 }
 
-// Goes on with goal_ from block_no_ until there is an answer.
+// Continues with goal_ from block_no_ until there is a result.
 Step TableIterator::walk() {
   error_.reset();
   blocked_ = wants_part_ = false;
@@ -160,7 +160,7 @@ bool TableIterator::stand_on_part(Step* stopped) {
   }
 }
 
-// Nothing in there is wanted; false when there is nothing behind it, on this move's way.
+// Skips a part without wanted entries; false if there is nothing after it in this move's direction.
 bool TableIterator::pass_over_part(size_t part) {
   const TableOutline& outline = *table_->outline();
   unplaced_ = false;
@@ -174,7 +174,7 @@ bool TableIterator::pass_over_part(size_t part) {
   return block_no_ < outline.blocks();
 }
 
-// The part for a seek is at hand: it knows the block, or that there is nothing of the row.
+// The part for a seek is loaded: determines the block, or that the row is absent.
 bool TableIterator::place(Step* stopped) {
   const PartWalk& parts = *index_.parts();
   const IndexPart& part = parts.part();
@@ -205,7 +205,7 @@ bool TableIterator::stand_on_block(Step* stopped) {
   block_ = take_ahead();
   if (!block_) {
     block_ = table_->cached_block(block_no_, handle.offset);
-    // Only of blocks that are met again: many of those just loaded never are.
+    // Only for blocks that are used again: many newly loaded ones never are.
     if (block_ && options_.one_search && goal_ == Goal::at_or_after) need_heads(block_);
   }
   if (!block_ && options_.prefetch != nullptr) {
@@ -268,7 +268,7 @@ void TableIterator::load(BlockWaiter& waiter) {
   if (wants_part_) return index_.parts()->load(waiter);
   if (next_ && next_->covers(block_no_)) {
     if (!next_->done()) return next_->wait(waiter);
-    next_.reset();  // it came since the iterator looked; the cache has it, or it is read again
+    next_.reset();  // loaded since the iterator looked; it is in the cache or read again
   }
   if (walked_) {
     grow_ahead();
@@ -282,7 +282,7 @@ void TableIterator::load(BlockWaiter& waiter) {
 
 void TableIterator::arrive() {
   const AheadLoad::Ptr came = std::move(next_);
-  if (came->failed()) return;  // whoever comes there asks again, and is told why
+  if (came->failed()) return;  // the iterator requests it again and gets the error
   const size_t passed = block_no_ - came->first_block();
   ahead_ = came->take();
   ahead_no_ = came->first_block();
@@ -296,14 +296,14 @@ void TableIterator::overlap(size_t next_block) {
   if (is_behind_window(next_block) || is_passed_over(next_block)) return;
   const BlockHandle handle = index_.handle(next_block);
   if (handle.size == 0 || table_->has_cached(handle.offset)) return;
-  // A large cell is a block: one of them is enough.
+  // A large cell is a block of its own: one is enough.
   if (index_.raw_bytes(next_block) > options_.read_ahead_bytes) return;
   grow_ahead();
   plan_run(next_block);
   next_ = AheadLoad::start(*table_, next_block, run_, options_.io_class, options_.cache);
 }
 
-// The bytes passed their checksum and are still no block.
+// The bytes passed their checksum but are not a valid block.
 Step TableIterator::damaged(uint64_t offset) {
   error_ = table_->is_lost()
                ? *table_->damage()

@@ -1,18 +1,18 @@
 // TableIterator: the entries of one table, in order, through the cache.
 //
-// A move walks from block to block; when a block is not in memory it stops there (blocked) and
-// resume() goes on from the same place: `goal_` says what is looked for in block `block_no_`. The
-// current block is pinned, so key() and value() are views into it and into the key buffer.
+// A move walks from block to block; if a block is not in memory it stops there (blocked) and
+// resume() continues from the same place: `goal_` is the target in block `block_no_`. The current
+// block is pinned, so key() and value() are views into it and into the key buffer.
 //
-// Reading ahead: a want that comes from walking forward takes the following blocks along in the
-// same device read, twice as many each time, up to the options' bound. They are held here until
-// they are reached, cached or not. From kOverlapBytes on the next read is started as soon as one
-// has come, so that the device works while entries are looked at: at most two reads' worth is held
-// or on its way. A seek that leaves what was read begins anew, with one block.
+// Read-ahead: a forward walk that needs a block loads the following ones in the same device read,
+// twice as many each time, up to the options' limit. They are held here until they are reached,
+// cached or not. From kOverlapBytes on the next read starts as soon as one has completed, so that
+// the device works while entries are processed: at most two reads' worth is held or in flight. A
+// seek outside the loaded blocks starts again with one block.
 //
-// Of a table whose index is in parts the move first needs the part that names its block, and is
-// blocked for that, too: a seek is `unplaced_` until the part says which block it is for. Parts
-// that lie outside of what is wanted are passed over, unread.
+// If the index is in parts, a move first needs the part that names its block, and may be blocked
+// for that too: a seek is `unplaced_` until the part determines its block. Parts outside the wanted
+// range are skipped unread.
 #pragma once
 
 #include <vector>
@@ -31,19 +31,19 @@ namespace cellar::engine {
 struct TableIteratorOptions {
   IoClass io_class = IoClass::read;
   CacheUse cache = CacheUse::keep;
-  // At most this many stored bytes in one device read, unless one block is larger.
+  // Maximum stored bytes of one device read, unless one block is larger.
   size_t read_ahead_bytes = 128 * 1024;
-  // The first device read is as large as that already: for those who will read it all.
+  // For readers of the whole table: the first device read has the maximum size already.
   bool whole_table = false;
-  // What is wanted for now, and where blocks may be that were loaded ahead; null: everything,
-  // nowhere. They outlive the iterator.
+  // The wanted range, and blocks loaded ahead; null: everything, none. They must outlive the
+  // iterator.
   ReadWindow* window = nullptr;
   BlockPrefetch* prefetch = nullptr;
-  // Blocks of which nothing has such a time are passed over, unread.
+  // Blocks without any such time are skipped unread.
   WantedTimes times = {};
-  // For one search rather than a walk: makes the heads of blocks that it finds cached.
+  // For a single search instead of a walk: makes heads of blocks found cached.
   bool one_search = false;
-  // Of a read of one row, what a part that had to be loaded is asked; null: nothing. Outlives it.
+  // For a read of one row: the query to a newly loaded part; null: none. Must outlive the iterator.
   const RowProbe* probe = nullptr;
 
   static TableIteratorOptions for_compaction() {
@@ -54,15 +54,15 @@ struct TableIteratorOptions {
   }
 };
 
-// REQUIRES: the reader outlives it; not destroyed, nor sought anew, between the start of a want's
+// REQUIRES: the reader outlives it; not destroyed or moved by a seek between the start of a want's
 // load and its block_done().
 class TableIterator final : public EntryIterator, private BlockWant {
  public:
-  // The first read ahead is of so many stored bytes.
+  // Stored bytes of the first read-ahead.
   static constexpr size_t kFirstAheadBytes = 16 * 1024;
-  // Reads ahead of so many and more overlap.
+  // Read-ahead of at least this size overlaps.
   static constexpr size_t kOverlapBytes = 32 * 1024;
-  // Blocks read ahead unpack to at most so many times the bound of a read.
+  // Read-ahead blocks unpack to at most this multiple of a read's limit.
   static constexpr size_t kMaxUnpackedRatio = 4;
 
   explicit TableIterator(TableReader& table, TableIteratorOptions options = {});
@@ -85,34 +85,35 @@ class TableIterator final : public EntryIterator, private BlockWant {
   void load(BlockWaiter& waiter) override;
   Step leave_block(BlockReader::Move move);
   Step walk();
-  // True when block_no_ is under the cursor; else *stopped is blocked or failed.
+  // True if block_no_ is under the cursor; otherwise *stopped is blocked or failed.
   bool stand_on_block(Step* stopped);
   BlockRef take_ahead();
   bool nothing_wanted(Bytes key) const;
   Step leave_window();
-  // True when the part that names block_no_ is at hand, and that number is known; else *stopped.
+  // True if the part that names block_no_ is loaded and the number is known; otherwise *stopped is
+  // set.
   bool stand_on_part(Step* stopped);
   bool pass_over_part(size_t part);
   bool place(Step* stopped);
-  // Everything in this block lies behind what is wanted.
+  // Everything in this block is after the wanted range.
   bool is_behind_window(size_t block_no) const {
     return options_.window != nullptr && options_.window->ends_before(index_.separator(block_no));
   }
   bool is_passed_over(size_t block_no) const {
     return !options_.times.everything() && options_.times.excludes(index_.bounds(block_no));
   }
-  // To the next block that the move looks into; false when there is none.
+  // Moves to the next block that the move reads; false if there is none.
   bool pass_over();
   Step damaged() { return damaged(index_.handle(block_no_).offset); }
   Step damaged(uint64_t offset);
   void begin_seek(size_t mark);
   void drop_ahead_unless_near();
   bool covers_ahead(size_t block) const;
-  // What was read ahead has come: it is at hand, and the read after it starts.
+  // A read-ahead has completed: takes its blocks and starts the next one.
   void arrive();
   void overlap(size_t next_block);
   void grow_ahead();
-  // `run_` becomes what the next device read takes, from `block` on: one block at least.
+  // Sets `run_` to the blocks of the next device read, starting at `block`: at least one.
   void plan_run(size_t block);
 
   TableReader* table_;
@@ -121,20 +122,20 @@ class TableIterator final : public EntryIterator, private BlockWant {
   BlockReader cursor_;
   BlockRef block_;                // under the cursor
   size_t open_block_ = SIZE_MAX;  // its number
-  size_t block_no_ = 0;           // where the move is
+  size_t block_no_ = 0;           // position of the move
   Goal goal_ = Goal::first;
-  KeyBuffer target_;       // of a seek that is not finished
-  size_t part_no_ = 0;     // of a seek, where the index is in parts
-  bool unplaced_ = false;  // block_no_ is not known yet: what part_no_ says of target_
+  KeyBuffer target_;       // of an unfinished seek
+  size_t part_no_ = 0;     // for a seek, if the index is in parts
+  bool unplaced_ = false;  // block_no_ is unknown until part_no_ has been searched for target_
   bool blocked_ = false;
-  bool wants_part_ = false;  // what it is blocked for
-  bool walked_ = false;      // the block wanted follows one that was read to its end
+  bool wants_part_ = false;  // the missing block is a part
+  bool walked_ = false;      // the wanted block follows one that was read to its end
   size_t ahead_bytes_ = 0;
 
   BlockTicket ticket_;
-  std::vector<BlockRef> ahead_;  // loaded, not reached yet: blocks ahead_no_ and following
+  std::vector<BlockRef> ahead_;  // loaded, not yet reached: blocks ahead_no_ and following
   size_t ahead_no_ = 0;
-  AheadLoad::Ptr next_;  // of the blocks behind those
+  AheadLoad::Ptr next_;  // the blocks after those
   std::vector<BlockHandle> run_;
   std::optional<Error> error_;
 };

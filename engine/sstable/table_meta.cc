@@ -5,7 +5,7 @@
 namespace cellar::engine {
 namespace {
 
-// On disk: never renumber, never reuse. A field is tag: varint, then its content as bytes.
+// On disk: never renumber or reuse. A field is tag: varint, then its contents as bytes.
 enum Tag : uint64_t {
   kBlob = 1,
   kFileBytes = 2,
@@ -38,7 +38,7 @@ enum Tag : uint64_t {
   kDictionary = 29,
 };
 
-// One list of fields serves both directions: `visit` gets (tag, field).
+// One list of fields for both directions: `visit` receives (tag, field).
 template <class Meta, class Visit>
 void for_each_field(Meta& m, Visit&& visit) {
   visit(kBlob, m.blob);
@@ -146,7 +146,7 @@ bool parse(Bytes in, CellProfile& out) {
 
 bool TableMeta::key_range_touches(Bytes row_prefix) const {
   if (entries == 0) return false;
-  // All keys of the row begin with its prefix, so only the heads need comparing.
+  // All keys of the row start with its prefix, so only prefixes need comparing.
   return Bytes(smallest_key).substr(0, row_prefix.size()) <= row_prefix &&
          row_prefix <= Bytes(largest_key).substr(0, row_prefix.size());
 }

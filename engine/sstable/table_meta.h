@@ -1,5 +1,5 @@
-// TableMeta: the facts about one table that its users plan with. The writer collects them, the
-// table carries them in its meta block, and the manifest keeps a copy.
+// TableMeta: facts about one table, used for planning. The writer collects them, the table has them
+// in its meta block, and the manifest keeps a copy.
 #pragma once
 
 #include <algorithm>
@@ -17,16 +17,16 @@ namespace cellar::engine {
 
 struct TableMeta {
   BlobId blob;
-  uint64_t file_bytes = 0;  // not in the meta block itself: that is written before the end is known
+  uint64_t file_bytes = 0;  // not in the meta block, which is written before the size is known
 
-  // Given by whoever writes the table.
+  // Set by the writer's caller.
   TableId table;
   TabletId tablet;
-  std::string tablet_start;  // rows [start, end) of the tablet when it was written; end empty:
-  std::string tablet_end;    // unbounded
-  uint64_t run = 0;          // order among the tablet's tables: a higher run is newer
+  std::string tablet_start;  // rows [start, end) of the tablet at the time of writing
+  std::string tablet_end;    // empty: unbounded
+  uint64_t run = 0;          // order of the tablet's tables: a higher run is newer
 
-  // What is inside.
+  // Contents.
   uint64_t entries = 0;
   uint64_t rows = 0;
   uint64_t cells = 0;
@@ -34,41 +34,40 @@ struct TableMeta {
   uint64_t family_deletes = 0;
   uint64_t column_deletes = 0;
   uint64_t range_deletes = 0;
-  std::string smallest_key;  // empty when there are no entries
+  std::string smallest_key;  // empty if there are no entries
   std::string largest_key;
   CommitStamp min_stamp = kMaxStamp;  // over entries and range deletes
   CommitStamp max_stamp;
   TimeBounds bounds;  // of entries and range deletes
-  // Every cell in it that was committed at or before this was alive then (retention/merge_cut.h);
-  // 0: nothing is known.
+  // Every cell committed at or before this was alive then (retention/drop_policy.h); 0: unknown.
   CommitStamp settled;
   CellProfile profile;        // of its cells
-  BlockHandle column_filter;  // size 0: there is none
+  BlockHandle column_filter;  // size 0: none
 
-  // How it is stored.
+  // Storage.
   uint64_t blocks = 0;
-  uint64_t data_bytes = 0;  // of the data blocks, stored
-  uint64_t key_bytes = 0;   // before any compression
+  uint64_t data_bytes = 0;  // stored size of the data blocks
+  uint64_t key_bytes = 0;   // uncompressed
   uint64_t value_bytes = 0;
-  uint32_t block_bytes = 0;                    // target, before compression
-  Compression compression = Compression::lz4;  // zstd: where it paid (block_packer.h)
-  BlockHandle dictionary;                      // of blocks of Zstandard; size 0: there is none
+  uint32_t block_bytes = 0;                    // target, uncompressed
+  Compression compression = Compression::lz4;  // zstd: used where it paid (block_packer.h)
+  BlockHandle dictionary;                      // for Zstandard blocks; size 0: none
 
-  // As `settled`, or because nothing in it is so old.
+  // As `settled`, or later if everything in the table is newer.
   CommitStamp settled_to() const {
     const uint64_t before = min_stamp.value() == 0 ? 0 : min_stamp.value() - 1;
     return std::max(settled, CommitStamp{before});
   }
   uint64_t deletes() const { return row_deletes + family_deletes + column_deletes; }
-  // True when an entry of the row may lie between smallest and largest key.
+  // True if an entry of the row may lie between smallest and largest key.
   bool key_range_touches(Bytes row_prefix) const;
-  // What it holds outside itself, about.
+  // Approximate size of its heap memory.
   size_t heap_bytes() const;
   bool operator==(const TableMeta&) const = default;
 };
 
-// Fields by tag; unknown tags are skipped, missing ones keep their defaults (bounds, profile:
-// unknown). decode answers DATA_LOSS for bytes that are none.
+// Fields by tag; unknown tags are skipped, missing fields keep their defaults (bounds, profile:
+// unknown). decode returns DATA_LOSS for invalid bytes.
 std::string encode_table_meta(const TableMeta& meta);
 Result<TableMeta> decode_table_meta(Bytes encoded);
 

@@ -1,16 +1,16 @@
-// TableOutline: the parts of a table's index (index_part.h): what each covers and where it lies.
-// All that a table with parts keeps in memory while it is open, a hundredth of what its index and
-// filters take; parts come through the cache, as data blocks do.
+// TableOutline: the top level of an index in parts (index_part.h): range and position of each part.
+// It is all that an open table with parts keeps in memory, a hundredth of its index and filters;
+// parts come through the cache like data blocks.
 //
-//   index size: varint, index   table_index.h, of parts in the place of blocks: the size of one is
-//                               that of all its data blocks, its raw size is how many they are
+//   index size: varint, index   table_index.h, with parts in place of blocks: the size is that of
+//                               all data blocks of the part, the raw size is their number
 //   raw size: varint            of the largest data block
-//   sample size: varint, sample a filter (filter.h) over the rows that are sampled; may be empty
-//   size: varint each           of the part, stored; parts lie back to back behind the data blocks
+//   sample size: varint, sample a filter (filter.h) over the sampled rows; may be empty
+//   size: varint each           stored size of the part; parts are contiguous after the data blocks
 //
-// The sample: whether a row known by its hash alone is in the table cannot be told from parts, for
-// its hash does not say where in the order of keys it is. Those rows that come first in row_order()
-// are known here: a kSampleShare-th of them.
+// The sample: parts cannot tell whether a row known only by its hash is in the table, because the
+// hash does not give its position. The sample therefore has the rows that are first in row_order(),
+// one in kSampleShare.
 #pragma once
 
 #include <memory>
@@ -27,14 +27,14 @@ namespace cellar::engine {
 class TableOutline {
  public:
   static constexpr uint64_t kSampleShare = 256;
-  // Of such a row the sample knows whether it is there.
+  // Whether the sample covers such a row.
   static bool is_sampled(uint64_t row_hash);
 
-  // `parts` is the index that was opened from index_bytes(contents); parts end at `end`. False when
-  // the bytes are no outline of it.
+  // `parts` is the index opened from index_bytes(contents); parts end at `end`. False if the bytes
+  // are not a matching outline.
   bool open(Bytes contents, const TableIndex& parts, uint64_t end);
-  // The bytes of the index of parts, and where data blocks end if parts end at `end`; nothing when
-  // the bytes are no outline.
+  // The bytes of the index of parts, and the end of the data blocks if parts end at `end`; empty if
+  // the bytes are not an outline.
   struct Inner {
     Bytes index;
     uint64_t data_end;
@@ -42,7 +42,7 @@ class TableOutline {
   static std::optional<Inner> inner(Bytes contents, uint64_t end);
 
   size_t parts() const { return places_.size(); }
-  size_t blocks() const { return blocks_; }  // of all parts
+  size_t blocks() const { return blocks_; }  // total of all parts
   // REQUIRES: part < parts().
   BlockHandle handle(size_t part) const { return {places_[part].offset, places_[part].size}; }
   size_t first_block(size_t part) const { return places_[part].first_block; }
@@ -50,7 +50,7 @@ class TableOutline {
   size_t part_of(size_t block) const;
   BlockSlot& slot(size_t part) { return slots_[part]; }
   uint32_t most_raw_bytes() const { return most_raw_bytes_; }
-  // False only when the row is sampled and not there.
+  // False only if the row is sampled and absent.
   bool may_contain_row(uint64_t row_hash) const {
     return !is_sampled(row_hash) || sample_.may_contain(row_hash);
   }

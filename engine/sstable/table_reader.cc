@@ -4,15 +4,15 @@
 
 #include "engine/sstable/zstd_codec.h"
 #include "io/base/check.h"
-#include "io/runtime/waiter.h"
+#include "io/loop/waiter.h"
 
 namespace cellar::engine {
 namespace {
 
-// A table's description is held here, by its tablet and, encoded, by the manifest.
+// A table's metadata is held here, by its tablet and, encoded, by the manifest.
 constexpr size_t kMetaCopies = 3;
 
-// Everything behind the data blocks begins here.
+// Start of everything after the data blocks.
 uint64_t tail_begin(const TableFooter& footer) {
   for (const BlockHandle* h : {&footer.filter, &footer.ranges, &footer.meta}) {
     if (h->size != 0) return h->offset;
@@ -24,7 +24,7 @@ std::unexpected<Error> malformed(Bytes what, BlobId blob, const BlockHandle& han
   return fail(Errc::data_loss, "the {} of {} is malformed", what, block_name(blob, handle.offset));
 }
 
-// Where the work may give way, if there is one.
+// Yields if there is a `work`.
 Async<void> give_way(Background::Work* work) {
   if (work != nullptr && work->over()) co_await work->begin();
 }
@@ -92,7 +92,7 @@ std::unique_ptr<TableReader> TableReader::lost(std::unique_ptr<Blob> blob, Block
 struct TableReader::Part {
   explicit Part(const BlockHandle& place) : handle(place) {}
   BlockHandle handle;
-  std::string memory;  // what `contents` look at, unless that is the tail
+  std::string memory;  // backing of `contents` if that is not the tail
   Bytes contents;
 };
 
@@ -164,7 +164,7 @@ Async<Result<void>> TableReader::load_filter(const BlockHandle& handle, Filter& 
   co_return Result<void>();
 }
 
-// Lies behind the data and before the meta block, which names it.
+// The dictionary lies between the data and the meta block, which has its handle.
 Async<Result<void>> TableReader::load_dictionary(Bytes tail, uint64_t tail_offset) {
   const BlockHandle& handle = meta_.dictionary;
   if (handle.offset < kTableHeaderBytes || handle.offset >= footer_.meta.offset ||
@@ -224,7 +224,7 @@ bool TableReader::open_part(const BlockRef& block, size_t number, IndexPart& int
   return into.open(block->contents(), index_.raw_bytes(number), index_.handle(number).offset);
 }
 
-// Deletes of the row, or of a column's family, reach over the columns from where they lie.
+// Deletes of the row or of a column's family may cover the columns.
 template <class Known>
 bool TableReader::may_contain_columns(const RowProbe& probe, Known known) const {
   return probe.any_column(known) || (meta_.row_deletes != 0 && known({}, probe.hash())) ||
@@ -253,8 +253,8 @@ bool TableReader::part_may_contain(const RowProbe& probe) {
   return !block || !open_part(block, number, part) || may_contain(probe, part, number);
 }
 
-// Its row filter knows the rows of which it has an entry; its filter over columns says something
-// of rows that do not go on in the next part.
+// The part's row filter has the rows with an entry in it; its column filter says something about
+// rows that do not continue in the next part.
 bool TableReader::may_contain(const RowProbe& probe, const IndexPart& part, size_t number) const {
   if (!part.may_contain_row(probe.hash())) return false;
   if (!probe.has_columns()) return true;

@@ -5,7 +5,7 @@
 namespace cellar::engine {
 namespace {
 
-// The part of a range delete within the rows; false when there is none.
+// Reduces a range delete to the rows; false if nothing is left.
 bool clip(StampedRange& range, const KeyRange& rows) {
   const KeyRange part = intersect({range.start, range.end}, rows);
   if (part.empty()) return false;

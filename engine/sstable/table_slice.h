@@ -1,11 +1,10 @@
-// TableSlice: the part of a table that belongs to one tablet: the entries of certain rows, and of
-// the table's range deletes what lies within them. Most tables were written for their tablet and
-// belong to it whole; after a split one table serves several tablets, each with its slice.
+// TableSlice: the part of a table that belongs to one tablet: the entries of certain rows, and the
+// range deletes cut to these rows. Most tables belong to their tablet completely; after a split one
+// table serves several tablets, each with its slice.
 //
-// Where the rows reach beyond everything in the table nothing is cut there, and nothing is
-// compared.
+// A side on which the rows extend beyond the table is not cut, and needs no comparisons.
 //
-// Example: a table holds rows a to t. The slice [, m) is cut above, [m, ) below, [, z) not at all.
+// Example: a table has rows a to t. The slice [, m) is cut above, [m, ) below, [, z) not at all.
 #pragma once
 
 #include <string>
@@ -18,26 +17,26 @@ namespace cellar::engine {
 
 class TableSlice {
  public:
-  // The reader outlives it. Without rows: all of the table.
+  // `table` must outlive it. Without rows: the whole table.
   explicit TableSlice(TableReader& table, const KeyRange& rows = {});
   TableSlice(const TableSlice&) = delete;
   TableSlice& operator=(const TableSlice&) = delete;
 
   TableReader& table() const { return table_; }
-  // Encoded keys of its entries lie in [lower, upper). Empty: the table is not cut there.
+  // Encoded keys of its entries are in [lower, upper). Empty: not cut on that side.
   Bytes lower() const { return lower_; }
   Bytes upper() const { return upper_; }
   bool is_cut() const { return cut_; }
 
-  // False only when it has no entry: by the table's first and last key, so it may err.
+  // False only if it has no entry; decided by the table's first and last key, so true may be wrong.
   bool may_have_entries() const;
-  // Nothing at all of the table lies in the rows.
+  // The slice has neither entries nor range deletes.
   bool empty() const { return !may_have_entries() && range_deletes().empty(); }
-  // True only when every entry is < key.
+  // True only if every entry is < key.
   bool ends_before(Bytes key) const {
     return upper_.empty() ? Bytes(table_.meta().largest_key) < key : Bytes(upper_) <= key;
   }
-  // False only when every entry is >= key.
+  // False only if every entry is >= key.
   bool begins_before(Bytes key) const { return first() < key; }
   // At or before the first entry.
   Bytes first() const { return lower_.empty() ? Bytes(table_.meta().smallest_key) : lower_; }
@@ -45,8 +44,8 @@ class TableSlice {
   const std::vector<StampedRange>& range_deletes() const {
     return cut_ ? ranges_ : table_.range_deletes();
   }
-  // About how many bytes of the file are its; exact to a block at either end, or to
-  // a part of the index.
+  // Approximate bytes of the file in the slice; exact except for one block, or one part of the
+  // index, at each end.
   uint64_t bytes() const { return bytes_; }
 
  private:
@@ -56,7 +55,7 @@ class TableSlice {
   std::string lower_;
   std::string upper_;
   bool cut_ = false;
-  std::vector<StampedRange> ranges_;  // where cut_
+  std::vector<StampedRange> ranges_;  // if cut_
   uint64_t bytes_ = 0;
 };
 

@@ -7,10 +7,10 @@
 namespace cellar::engine {
 namespace {
 
-// An index that is longer is left as it is: it cannot be compressed in pieces.
-constexpr size_t kMostPackedIndexBytes = 128 * 1024;  // a tenth of a millisecond, about
+// A longer index is not compressed, because that cannot be done in pieces.
+constexpr size_t kMostPackedIndexBytes = 128 * 1024;  // takes about a tenth of a millisecond
 
-// Where the work may give way.
+// Yields.
 Async<void> give_way(Background::Work* work) {
   if (work == nullptr) {
     co_await yield_now();
@@ -47,8 +47,8 @@ void TableWriter::add(Bytes key, Bytes value) {
         escape_bytes(last_key_));
   ParsedKey parsed;
   CHECK(parse_key(key, parsed), "malformed key {}", escape_bytes(key));
-  // A block that would grow past its target with this entry is cut before it, so that small
-  // entries do not share a block with a large one.
+  // A block that would exceed its target size is cut before this entry, so that small entries do
+  // not share a block with a large one.
   if (!block_.empty() && block_.bytes() + key.size() + value.size() > options_.block_bytes) {
     cut_block();
   }
@@ -113,7 +113,7 @@ uint32_t TableWriter::format() const {
   return options_.compression == Compression::zstd ? kZstdTableFormat : kFirstTableFormat;
 }
 
-// A block of the tail: those are LZ4's in every table.
+// Blocks of the tail are packed by LZ4 in every table.
 BlockHandle TableWriter::append(Bytes raw) {
   const bool compress = options_.compression != Compression::none;
   BlockHandle handle;
@@ -180,7 +180,7 @@ Async<void> TableWriter::append_index(Background::Work* work, BlockHandle& handl
   offset_ += handle.size;
 }
 
-// Raw, since they are searched as they lie.
+// Uncompressed, because they are searched in place.
 Async<void> TableWriter::append_parts(Background::Work* work, std::vector<uint32_t>& sizes) {
   parts_->finish();
   for (const std::string& part : parts_->parts()) {
@@ -190,7 +190,7 @@ Async<void> TableWriter::append_parts(Background::Work* work, std::vector<uint32
   }
 }
 
-// Everything behind the data blocks.
+// Writes everything after the data blocks.
 Async<void> TableWriter::append_tail(Background::Work* work) {
   if (!block_.empty()) cut_block();
   meta_.largest_key = last_key_;

@@ -7,8 +7,8 @@
 //   }
 //   CO_TRY(TableMeta meta, co_await writer.finish());
 //
-// add() is a plain call: finished blocks gather in memory until flush() hands them to the blob
-// writer. One shard. Exactly one of finish() and abandon() must have completed before the end.
+// add() is a plain call: finished blocks are kept in memory until flush() passes them to the blob
+// writer. One shard. Either finish() or abandon() must have completed before destruction.
 #pragma once
 
 #include <memory>
@@ -25,12 +25,12 @@
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
 #include "engine/store/blob_store.h"
-#include "io/runtime/background.h"
+#include "io/loop/background.h"
 
 namespace cellar::engine {
 
 struct TableWriterOptions {
-  BlobId blob;  // the one that the blob writer was created with
+  BlobId blob;  // the blob writer's id
   TableId table;
   TabletId tablet;
   std::string tablet_start;
@@ -39,35 +39,35 @@ struct TableWriterOptions {
   CommitStamp settled;                         // TableMeta::settled
   Compression compression = Compression::lz4;  // zstd makes a table of format 2
   uint32_t block_bytes = 4096;
-  uint32_t filter_bits_per_row = 10;  // and per key of the columns' filter; 0: no filter
-  // Of each part of index and filters (index_part.h), which makes a table of format 3; 0: one index
-  // and one filter, which are in memory as long as the table is open.
+  uint32_t filter_bits_per_row = 10;  // also per key of the column filter; 0: no filter
+  // Size of each part of index and filters (index_part.h), which makes a table of format 3; 0: one
+  // index and one filter, which stay in memory while the table is open.
   size_t part_bytes = 0;
 };
 
 class TableWriter {
  public:
-  // wants_flush() from here on.
+  // wants_flush() is true above this.
   static constexpr size_t kFlushBytes = 256 * 1024;
 
   TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter> out);
 
   // Keys strictly ascending and well-formed (CHECKed).
   void add(Bytes key, Bytes value);
-  // Any order.
+  // In any order.
   void add_range_delete(StampedRange range);
   bool wants_flush() const { return pending_.size() >= kFlushBytes; }
   Async<Result<void>> flush();
-  // Writes what is left and seals the blob; the table is durable when this answers. What is long in
-  // a large table is done in slices of `work`, which has none at hand; without one, in turns.
+  // Writes the rest and seals the blob; the table is durable when this returns. Long steps yield
+  // through `work` (no slice may be active); null: yields to the loop.
   Async<Result<TableMeta>> finish(Background::Work* work = nullptr);
   Async<Result<void>> abandon();
 
-  // So far, all that is pending included; grows by blocks.
+  // Size so far, including pending data; grows by blocks.
   uint64_t file_bytes() const { return offset_ + block_.bytes(); }
   uint64_t entries() const { return meta_.entries; }
   bool empty() const { return meta_.entries == 0 && ranges_.empty(); }
-  // Of the last entry added: where a splitter may look for the end of a row.
+  // The last key added, from which a caller finds the end of a row.
   Bytes last_key() const { return last_key_; }
 
  private:
@@ -85,19 +85,19 @@ class TableWriter {
   TableWriterOptions options_;
   std::unique_ptr<BlobWriter> out_;
   std::string pending_;
-  uint64_t offset_ = 0;  // in the blob, just behind pending_
+  uint64_t offset_ = 0;  // in the blob, after pending_
   BlockPacker packer_;
   BlockWriter block_;
   TimeBounds block_bounds_;
   std::string block_first_key_;
-  std::string previous_last_key_;  // of the block before the open one
+  std::string previous_last_key_;  // last key of the previous block
   std::string last_key_;
   TableIndexBuilder index_;
   FilterBuilder filter_;
   ColumnKeys columns_;
-  std::unique_ptr<PartsWriter> parts_;  // in place of these three
+  std::unique_ptr<PartsWriter> parts_;  // replaces these three
   CellProfileBuilder profile_;
-  size_t last_row_bytes_ = 0;  // of the row prefix at the head of last_key_
+  size_t last_row_bytes_ = 0;  // of the row prefix of last_key_
   std::vector<StampedRange> ranges_;
   TableMeta meta_;
 };

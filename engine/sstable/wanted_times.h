@@ -1,9 +1,9 @@
-// WantedTimes: which times a read wants, and so which tables and blocks it may pass over.
+// WantedTimes: the timestamps that a read wants, which decide what tables and blocks it may skip.
 //
-// Left out is what holds neither a cell that the read may show nor a delete that reaches one. Cells
-// that share a timestamp share the verdict, so overwriting is not disturbed: whether a cell counts
-// is decided among those of its own timestamp and the deletes that reach it, and all of these are
-// looked at. Where versions are counted what is newer than the range decides, too, and is kept.
+// A set is skipped if it has neither a cell that the read may show nor a delete that covers one.
+// Cells that share a timestamp are skipped together, so overwriting still works: whether a cell
+// counts depends on the cells of its own timestamp and the deletes that cover it, and all of these
+// are read. If versions are counted, newer cells matter too and are not skipped.
 #pragma once
 
 #include "engine/iter/time_bounds.h"
@@ -13,13 +13,13 @@ namespace cellar::engine {
 
 struct WantedTimes {
   TimeRange range;
-  // Some family counts versions: what is newer than the range says what lives inside it.
+  // Some family counts versions: cells newer than the range decide which cells in it are alive.
   bool newer_cells_count = false;
 
   bool everything() const {
     return range.start_us <= 0 && (newer_cells_count || range.end_us == kMaxTimestampUs);
   }
-  // Nothing in there can change the answer.
+  // Nothing in the set can change the result.
   bool excludes(const TimeBounds& bounds) const {
     if (!bounds.known || everything()) return false;
     const bool open_end = newer_cells_count || range.end_us == kMaxTimestampUs;

@@ -1,8 +1,7 @@
-// Zstandard for data blocks: contexts that are made once and used for many blocks, and raw
-// dictionaries, which are bytes that look like what is packed. A dictionary is never trained: what
-// reads it refers to it where it lies, so it costs its own bytes and nothing else.
+// Zstandard for data blocks: reusable contexts, and raw dictionaries: bytes similar to the packed
+// data. A dictionary is not trained: a reader uses it in place, so it costs only its own bytes.
 //
-// A packed block is one frame that tells its size, without a checksum of its own.
+// A packed block is one frame that contains its size and no checksum.
 #pragma once
 
 #include <memory>
@@ -15,14 +14,14 @@ struct ZSTD_DCtx_s;
 
 namespace cellar::engine {
 
-// Larger blocks are packed by LZ4, for this takes four times as long: 0.2 ms for one of that size.
+// Larger blocks are packed by LZ4, because Zstandard takes four times as long: 0.2 ms at this size.
 inline constexpr size_t kMaxZstdBlockBytes = 64u << 10;
 inline constexpr size_t kMaxDictionaryBytes = 16u << 10;
 
-// Bytes that Zstandard would not take as they are: they begin like a dictionary that was trained.
+// False for bytes that Zstandard would mistake for a trained dictionary.
 bool can_be_dictionary(Bytes dictionary);
 
-// Packs at level 1. The context takes some 75 KiB, and a dictionary 85 KiB more.
+// Packs at level 1. The context takes some 75 KiB, a dictionary 85 KiB more.
 class ZstdPacker {
  public:
   ZstdPacker();
@@ -30,10 +29,10 @@ class ZstdPacker {
   ZstdPacker(const ZstdPacker&) = delete;
   ZstdPacker& operator=(const ZstdPacker&) = delete;
 
-  // REQUIRES: can_be_dictionary(). Some 20 us.
+  // REQUIRES: can_be_dictionary(). Takes some 20 us.
   void set_dictionary(Bytes dictionary);
-  // Into `room` bytes at `into`, with the dictionary or without; the size, 0 where it does not fit.
-  // REQUIRES: at most kMaxZstdBlockBytes.
+  // Packs into `room` bytes at `into`, with or without the dictionary; returns the size, 0 if it
+  // does not fit. REQUIRES: at most kMaxZstdBlockBytes.
   size_t pack(Bytes raw, char* into, size_t room, bool with_dictionary);
 
  private:
@@ -52,11 +51,11 @@ class ZstdUnpacker {
   ZstdUnpacker(const ZstdUnpacker&) = delete;
   ZstdUnpacker& operator=(const ZstdUnpacker&) = delete;
 
-  // What the packed bytes say that they unpack to: nothing is believed of it above
-  // kMaxZstdBlockBytes. False when they are no frame that a packer makes.
+  // The unpacked size according to the frame; at most kMaxZstdBlockBytes is accepted. False if the
+  // bytes are not a frame that a packer makes.
   static bool raw_bytes(Bytes packed, size_t& bytes);
-  // Into exactly `raw_bytes` bytes at `into`; false when the bytes are malformed or give another
-  // number. Never writes more, whatever the bytes say.
+  // Unpacks into exactly `raw_bytes` bytes at `into`; false if the bytes are malformed or have
+  // another size. Never writes more.
   bool unpack(Bytes packed, Bytes dictionary, char* into, size_t raw_bytes);
   size_t memory_bytes() const;
 

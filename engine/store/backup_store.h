@@ -1,9 +1,9 @@
-// BackupStore: where backups of one data directory lie: small files that say what each backup is
-// made of, and the blobs that they share. The local body is a directory of its own (FORMATS.md,
+// BackupStore: the backups of one data directory: small files that list the parts of each backup,
+// and the blobs that they share. The local implementation is a separate directory (FORMATS.md,
 // "Backups"):
 //
-//   SOURCE                    whose backups these are
-//   backups/<name>.backup     one backup; there when it is complete
+//   SOURCE                    the data directory that was backed up
+//   backups/<name>.backup     one backup; written when it is complete
 //   blob/<blob id>.sst        as in a data directory
 #pragma once
 
@@ -20,12 +20,12 @@ namespace cellar::engine {
 class BackupStore {
  public:
   virtual ~BackupStore() = default;
-  // From now on it holds backups of `source` (32 hexadecimal digits). FAILED_PRECONDITION when it
-  // holds those of another.
+  // Assigns the store to `source` (32 hexadecimal digits). FAILED_PRECONDITION if it has backups of
+  // another one.
   virtual Async<Result<void>> claim(std::string source) = 0;
   virtual Async<Result<std::vector<std::string>>> names() = 0;    // sorted
   virtual Async<Result<std::string>> read(std::string name) = 0;  // NOT_FOUND naming the file
-  // All of it or nothing, durable.
+  // Atomic and durable.
   virtual Async<Result<void>> write(std::string name, std::string content) = 0;
   virtual Async<Result<void>> remove(std::string name) = 0;
   virtual BlobStore& blobs() = 0;
@@ -33,10 +33,11 @@ class BackupStore {
 
 // "backups/<name>.backup".
 std::string backup_path(std::string_view name);
-// 1 to 64 letters, digits, '.', '-' and '_', the first one no '.': INVALID_ARGUMENT.
+// A name is 1 to 64 letters, digits, '.', '-' and '_' and does not start with '.'; otherwise
+// INVALID_ARGUMENT.
 Result<void> check_backup_name(std::string_view name);
 
-// `fs` is rooted at the directory of the backups and outlives it. Nothing is touched here.
+// `fs` is rooted at the backup directory and must outlive the store. No I/O happens here.
 std::unique_ptr<BackupStore> make_local_backup_store(FileSystem& fs);
 
 }  // namespace cellar::engine

@@ -17,7 +17,7 @@ struct BlobFileName {
   BlobId id;
   bool sealed = false;
 };
-// Of a name within kBlobDirectory; nothing when it is not ours.
+// `name` is relative to kBlobDirectory; empty if it is not a blob file.
 std::optional<BlobFileName> parse_blob_file(std::string_view name);
 
 }  // namespace cellar::engine

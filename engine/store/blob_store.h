@@ -1,6 +1,6 @@
-// The blob store: immutable runs of bytes (SSTables), written in parts, then sealed; read by range.
-// A blob that was not sealed does not exist. A blob is removed only when no tablet's manifest,
-// snapshot or reader names it; the store does not count, its users do.
+// The blob store: immutable byte strings (SSTables), appended in parts, then sealed; read by range.
+// An unsealed blob does not exist. A blob may be removed when no tablet's manifest, snapshot or
+// reader refers to it; the users, not the store, count references.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,23 @@
 #include "io/base/bytes.h"
 #include "io/base/io_class.h"
 #include "io/base/result.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 
-// Used on one shard. Exactly one of seal() and abandon() must have completed before it is
-// destroyed.
+// Used on one shard. Either seal() or abandon() must have completed before destruction.
 class BlobWriter {
  public:
   virtual ~BlobWriter() = default;
-  // Copies; resumes when there is room for more (bounded write-behind), not when the bytes are on
-  // disk.
+  // Copies `part`; resumes when the write-behind buffer has room, not when the bytes are on disk.
   virtual Async<Result<void>> append(Bytes part) = 0;
-  virtual uint64_t size() const = 0;  // appended so far
+  virtual uint64_t size() const = 0;  // bytes appended so far
   // Resumes when content and name are durable.
   virtual Async<Result<void>> seal() = 0;
   virtual Async<Result<void>> abandon() = 0;
 };
 
-// One range read, owned by whoever waits; stays put until `done` has run, from the loop.
+// One range read, owned by the caller; must stay in place until `done` has run, from the loop.
 struct BlobRead {
   uint64_t offset = 0;
   size_t size = 0;
@@ -39,8 +37,8 @@ struct BlobRead {
   void (*done)(BlobRead& read) = nullptr;
   void* context = nullptr;
 
-  // Results: exactly `size` bytes, a view into `buffer`; or the error (a range past the end is
-  // DATA_LOSS).
+  // Results: exactly `size` bytes, a view into `buffer`; or an error (DATA_LOSS for a range past
+  // the end).
   AlignedBuffer buffer;
   Bytes data;
   std::optional<Error> error;
@@ -64,13 +62,13 @@ struct BlobInfo {
 class BlobStore {
  public:
   virtual ~BlobStore() = default;
-  // ALREADY_EXISTS when the id is in use. expected_bytes reserves space; 0 when unknown.
+  // ALREADY_EXISTS if the id is in use. `expected_bytes` reserves space; 0: unknown.
   virtual Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t expected_bytes,
                                                             IoClass io_class) = 0;
   virtual Async<Result<std::unique_ptr<Blob>>> open(BlobId id) = 0;  // NOT_FOUND naming the blob
   virtual Async<Result<std::vector<BlobInfo>>> list() = 0;
-  virtual Async<Result<void>> remove(BlobId id) = 0;  // OK when absent
-  // What the disk takes at least, in bytes a microsecond (write_rate.h); 0: not known.
+  virtual Async<Result<void>> remove(BlobId id) = 0;  // OK if absent
+  // A lower bound of the disk's write rate in bytes per microsecond (write_rate.h); 0: unknown.
   virtual double write_rate() const { return 0; }
 };
 

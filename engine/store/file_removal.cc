@@ -11,7 +11,7 @@ Async<Result<void>> FileRemoval::remove(std::string path) {
   options.mode = OpenOptions::Mode::read_write;
   auto file = co_await fs_.open(path, options);
   if (!file && file.error().code == Errc::not_found) co_return Result<void>();
-  // What cannot be opened or cut may still be removed.
+  // A file that cannot be opened or truncated may still be removed.
   if (file) {
     auto shortened = co_await shorten(**file);
     auto closed = co_await (*file)->close();
@@ -22,7 +22,7 @@ Async<Result<void>> FileRemoval::remove(std::string path) {
   co_return Result<void>();
 }
 
-// To its last step, which goes with the name; after those that came before.
+// Truncates the file in steps. The last step happens with the removal of the name.
 Async<Result<void>> FileRemoval::shorten(File& file) {
   CO_TRY(const uint64_t size, co_await file.size());
   const uint64_t left = std::min(size, kStepBytes);
@@ -38,7 +38,7 @@ Async<Result<void>> FileRemoval::cut(File& file, uint64_t size, uint64_t left) {
   co_return co_await file.truncate(left);
 }
 
-// Down to `left` in steps, a rest behind each.
+// Truncates to `left` bytes in steps with pauses.
 Async<Result<void>> FileRemoval::step_down(File& file, uint64_t size, uint64_t left,
                                            Backlog& backlog) {
   while (size > left) {

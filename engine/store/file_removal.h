@@ -1,24 +1,23 @@
-// FileRemoval: takes large files away without holding up the disk.
+// FileRemoval: removes large files without blocking the disk.
 //
-// A file system that tells its device at once what became free (mounted with `discard`) waits for
-// the device, which may serve nobody else meanwhile: measured 1.1 ms a MiB, so that a table of 256
-// MiB stopped every read and write of the machine for 0.3 s. Therefore a file is cut shorter from
-// its end, kStepBytes at a time, one file at a time, and each step is followed by a rest. Removing
-// is at work for a share of the time that follows what waits to be removed:
+// A file system that discards freed space at once (mount option `discard`) waits for the device,
+// which may serve no other requests meanwhile: measured 1.1 ms per MiB, so that removing a table of
+// 256 MiB stopped all I/O of the machine for 0.3 s. A file is therefore truncated from its end,
+// kStepBytes at a time, one file at a time, with a pause after each step. The share of time spent
+// on removal follows the backlog:
 //
 //     share = kLeastShare + (1 - kLeastShare) * part^3,  part = min(waiting / kFullBacklogBytes, 1)
 //     rest  = took * (1 / share - 1)
 //
-// so the level settles where as much goes as comes, and a full backlog is removed without rests.
-// The cube keeps it calm after a large merge, whose inputs all end at once and may as well take ten
-// seconds to go. Without anybody to disturb there are no rests either: before begin_rests() and
-// after hurry().
+// The backlog thus settles where removals keep up, and a full backlog is removed without pauses.
+// The cube keeps removal slow after a large merge, whose inputs all end at once. There are no
+// pauses before begin_rests() or after hurry().
 //
-// A cut is of a file that somebody writes and waits for: a flush, which the log and the memory of a
-// shard wait for in turn. It goes in steps with rests too, but beside the removals and not after
-// them, for a queue of tables may take seconds.
+// A cut shortens a file that a writer waits for: a flush, on which the log and the memory of a
+// shard wait in turn. It also uses steps with pauses, but runs beside the removals instead of after
+// them, because a queue of tables may take seconds.
 //
-//   a step took 3 ms: 27 ms of rest while little waits, 11 ms at half of the full backlog
+//   Example: a step took 3 ms: the pause is 27 ms with a small backlog, 11 ms at half the full one
 #pragma once
 
 #include <algorithm>
@@ -28,37 +27,37 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include "io/disk/file.h"
-#include "io/runtime/event.h"
-#include "io/runtime/timers.h"
+#include "io/loop/event.h"
+#include "io/loop/timers.h"
 
 namespace cellar::engine {
 
-// One shard. Held by the store and by what it made, whichever lives longer. REQUIRES before it is
-// destroyed: nothing under way, or the loop runs no more.
+// One shard. Shared by the store and the objects it made. REQUIRES for destruction: nothing is in
+// progress, or the loop has ended.
 class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thread_unsafe_counter> {
  public:
   static constexpr uint64_t kStepBytes = 2u << 20;
   static constexpr double kLeastShare = 0.1;
-  // About what the tables take that are removed at once (BlobReaper::kAtOnce).
+  // Approximate size of the tables removed at once (ObsoleteBlobDeleter::kAtOnce).
   static constexpr uint64_t kFullBacklogBytes = uint64_t{2} << 30;
-  // What took longer was not the step.
+  // A step counts for at most this; the rest was other work.
   static constexpr int64_t kMostStepUs = 50'000;
 
-  // `fs` must outlive it. Without timers it never rests.
+  // `fs` must outlive it. Without timers there are no pauses.
   FileRemoval(FileSystem& fs, Timers* timers);
   FileRemoval(const FileRemoval&) = delete;
   FileRemoval& operator=(const FileRemoval&) = delete;
 
-  // OK when absent. REQUIRES: nobody uses the file, and after a crash nobody minds finding it
-  // shorter. Several may be under way; their sizes are the backlog.
+  // OK if absent. REQUIRES: the file is not in use, and may be found shorter after a crash.
+  // Concurrent calls are allowed; their sizes add up to the backlog.
   Async<Result<void>> remove(std::string path);
-  // Cuts a file that somebody still writes from `size` down to `left` bytes; see above.
+  // Truncates a file in use by a writer from `size` to `left` bytes; see above.
   Async<Result<void>> cut(File& file, uint64_t size, uint64_t left);
 
-  // From now on others use the disk.
+  // Other work uses the disk from now on.
   void begin_rests() { rests_ = timers_ != nullptr; }
-  // Nobody does any more.
-  void hurry() {
+  // No other work uses the disk any more.
+  void boost() {
     rests_ = false;
     woken_.notify_all();
   }
@@ -76,7 +75,7 @@ class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thre
   }
 
  private:
-  // What one file adds to the bytes that wait, until it is gone.
+  // A file's share of the backlog, until it is removed.
   class Backlog {
    public:
     Backlog(FileRemoval& removal, uint64_t bytes) : removal_(removal), bytes_(bytes) {
@@ -105,7 +104,7 @@ class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thre
   bool rests_ = false;
   uint64_t waiting_bytes_ = 0;
   AsyncMutex one_;
-  Notify woken_;
+  ConditionVariable woken_;
 };
 using FileRemovalRef = boost::intrusive_ptr<FileRemoval>;
 

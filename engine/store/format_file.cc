@@ -63,7 +63,7 @@ Result<DirectoryFormat> decode_format(Bytes content) {
   const auto [end, error] = std::from_chars(text.data() + kHead.size(), last, format.version);
   const std::string_view rest(end, static_cast<size_t>(last - end));
   if (error != std::errc() || !rest.starts_with(kId)) return std::unexpected(unreadable());
-  // What a newer version says behind the id is its own business.
+  // A newer version may have more fields after the id.
   format.id = rest.substr(kId.size(), kIdDigits);
   return format;
 }

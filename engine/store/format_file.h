@@ -1,15 +1,16 @@
-// The format of a data directory, as one number, and the ratchet that moves it.
+// The format version of a data directory.
 //
-//   FORMAT    text: cellar format <version> id <directory, 32 hex> <CRC-32C of what is before the
-//             blank, 8 hex>
+// clang-format off
+//   FORMAT    text: cellar format <version> id <directory, 32 hex> <CRC-32C of the text before the blank, 8 hex>
+// clang-format on
 //
-// The version says: whoever writes here knows at least this much. A program reads a range of
-// versions. It refuses a directory of a newer one before it has touched any file. In an older one
-// it writes as that version does, so that the program before it can take over again; only
-// upgrade_format(), which an operator asks for, moves the number up, and never down. The file is
-// the first of a new directory; one that has a manifest and no such file has lost it.
+// The version says: programs that write here know at least this format. A program reads a range of
+// versions and refuses a directory of a newer one before it touches any file. In a directory of an
+// older version it writes that version, so that the older program can take over again. Only
+// upgrade_format(), on an operator's request, raises the number, and nothing lowers it. The file is
+// the first one of a new directory; a directory that has a manifest but no such file has lost it.
 //
-// The id is drawn once and tells directories apart, for backups.
+// The id is random and identifies the directory, for backups.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct FormatRange {
   uint32_t oldest = 1;
   uint32_t newest = 4;
 };
-// What this program reads. Whatever it would write that `newest` less one does not know raises it.
+// Versions that this program reads. Anything written that version `newest` - 1 does not know raises
+// `newest`.
 //   1   the first
 //   2   tables of format 2 (sstable/format.h), backups of format 2, the option bottom_compression
 //   3   tables of format 3
@@ -43,19 +45,19 @@ struct DirectoryFormat {
 std::string encode_format(const DirectoryFormat& format);
 Result<DirectoryFormat> decode_format(Bytes content);  // DATA_LOSS
 
-// What the directory says; nothing where it says nothing. Only reads. FAILED_PRECONDITION naming
-// the versions when it is outside of `range`.
+// Reads the file; empty if there is none. FAILED_PRECONDITION with the versions if it is outside
+// `range`.
 Async<Result<std::optional<DirectoryFormat>>> read_format(FileSystem& fs,
                                                           FormatRange range = kFormats);
-// As above, and writes the file in a new directory, of the newest version. DATA_LOSS where it is
-// missing and there is a manifest. REQUIRES: the directory's lock is held.
+// Also writes the file, with the newest version, in a new directory. DATA_LOSS if it is missing and
+// there is a manifest. REQUIRES: the directory's lock is held.
 Async<Result<DirectoryFormat>> settle_format(FileSystem& fs, std::string new_id,
                                              FormatRange range = kFormats);
-// Moves the directory to the newest version; the version before. From then on older programs refuse
-// it. REQUIRES: the lock.
+// Raises the directory to the newest version and returns the previous one. Older programs then
+// refuse it. REQUIRES: the directory's lock is held.
 Async<Result<uint32_t>> upgrade_format(FileSystem& fs, FormatRange range = kFormats);
 
-// 32 hexadecimal digits that no other directory has.
+// A random id of 32 hexadecimal digits.
 std::string new_directory_id();
 
 }  // namespace cellar::engine

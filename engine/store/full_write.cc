@@ -19,7 +19,7 @@ void FullWrite::start(File& file, uint64_t offset, std::span<const std::byte> fr
 
 void FullWrite::submit() {
   op_.offset = offset_;
-  op_.data = const_cast<std::byte*>(left_.data());  // a write only reads it
+  op_.data = const_cast<std::byte*>(left_.data());  // a write does not modify it
   op_.size = left_.size();
   op_.result = 0;
   file_->submit(op_);
@@ -34,7 +34,7 @@ void FullWrite::on_io(IoOp& op) {
   }
   auto moved = static_cast<size_t>(op.result);
   if (moved >= self.left_.size()) return self.done(self);
-  moved = align_down(moved);  // a direct file goes on from a block boundary
+  moved = align_down(moved);  // a direct file continues at a block boundary
   if (moved == 0) {
     self.error = Error(Errc::unavailable,
                        fmt::format("write of {} at {}: {} of {} bytes were taken, no progress",

@@ -1,5 +1,5 @@
-// FullWrite: one write of a file carried to its end, short transfers included. Owned by whoever
-// waits; stays put until `done` has run. Nothing is retried: the first error is the answer.
+// FullWrite: one complete write of a file, across short transfers. Owned by the caller; must stay
+// in place until `done` has run. Errors are not retried.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ class FullWrite {
   FullWrite(const FullWrite&) = delete;
   FullWrite& operator=(const FullWrite&) = delete;
 
-  // `file` and `from` must outlive the write; of a direct file they obey its alignment.
+  // `file` and `from` must outlive the write and, for a direct file, obey its alignment.
   void start(File& file, uint64_t offset, std::span<const std::byte> from, IoClass io_class,
              bool dsync);
 

@@ -6,7 +6,7 @@
 #include "engine/record/file_header.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
-#include "io/runtime/waiter.h"
+#include "io/loop/waiter.h"
 
 namespace cellar::engine {
 
@@ -66,7 +66,7 @@ Result<void> GroupCommit::admit(size_t bytes) const {
   }
   const Error* no_more = segments_.failure();
   if (no_more == nullptr) return {};
-  // A batch costs at most a header more and a block of filler; marks and the like must fit behind.
+  // A batch adds at most one header and one block of filler; control records must fit after it.
   const uint64_t batches = 2 + bytes / options_.batch_bytes;
   const uint64_t reserve = std::min(kControlReserveBytes, options_.segment_bytes / 4);
   const uint64_t worst_end = std::max(appended_end_, next_position_) + bytes +
@@ -175,7 +175,7 @@ void GroupCommit::enqueue(Waiting& list, LogAppend& waiter) {
   waiter.end = LogPosition{appended_end_};
   waiter.failure = nullptr;
   list.push(waiter);
-  // A sync append of the open batch asks for it to be written; see wants_write().
+  // A sync append in the open batch requests its write; see wants_write().
   if (waiter.level == Durability::sync && open_) force_ = true;
   work_.set();
 }
@@ -210,13 +210,14 @@ void GroupCommit::turn() {
   if (idle() && owes_mark() && !closing_mark_.armed()) closing_mark_.arm_after_us(kClosingMarkUs);
 }
 
-// Appends first: those before a control have ends that are no greater, so they are done before it.
+// Appends first: appends before a control record have ends that are not greater, so they complete
+// first.
 void GroupCommit::settle_waiting() {
   settle(waiting_);
   settle(controls_);
 }
 
-// done may append; what it appends lands behind and is looked at in this loop too.
+// done may append; such an append goes to the end of the list and is examined in this loop too.
 void GroupCommit::settle(Waiting& list) {
   while (list.first != nullptr) {
     const LogAppend& head = *list.first;
@@ -236,7 +237,7 @@ bool GroupCommit::submit_next() {
   Batch& batch = sealed_.front();
   const uint64_t segment = batch.bytes.position() / segments_.segment_bytes();
   File* file = segments_.ready(segment);
-  if (file == nullptr) {  // on_ready() wakes us
+  if (file == nullptr) {  // on_ready() wakes the coroutine
     const Error* why = segments_.failure();
     if (impatient_ && why != nullptr) poison(*why);
     return false;

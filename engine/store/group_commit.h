@@ -1,37 +1,37 @@
-// GroupCommit: many appends, few durable writes, acknowledgements in order.
+// GroupCommit: combines appends into few durable writes and acknowledges them in order.
 //
 // An append is copied at once into the open batch, a buffer that becomes one direct, durable write.
 // There is no commit timer: at the end of the loop turn the open batch is sealed and submitted if
-// somebody waits for it and no write is under way, or if it has grown to kLargeBatchBytes and one
-// of kWritesInFlight slots is free; else it goes on filling. So the batch grows with the load by
-// itself: alone, an append is one 4 KiB write; under load hundreds share one; and where one write
-// at a time does not carry what comes, there are several.
+// an append waits for it and no write is in flight, or if it has grown to kLargeBatchBytes and one
+// of kWritesInFlight slots is free; otherwise it continues to fill. The batch size thus adapts to
+// the load: a single append is one 4 KiB write; under load hundreds share one; and if one write at
+// a time is not enough, there are several.
 //
 //   append A, B (sync)  --> [open batch A B]         end of turn: sealed, submitted as write 1
 //   append C (sync)     --> [open batch C]           waits for write 1
 //   append D (memory)   --> [open batch C D]
-//   append E (1 MiB)    --> [C D E...] [...E]        large: writes 2 and 3, while 1 is under way
-//   writes 2 and 3 complete, 1 does not: nobody is told anything
+//   append E (1 MiB)    --> [C D E...] [...E]        large: writes 2 and 3, while 1 is in flight
+//   writes 2 and 3 complete, 1 does not: done is called for no append
 //   write 1 completes: done is called for A, B, C, D, E, in this order
 //
 // Invariants
-//   1. Positions are handed out in append order and batches are written at the position they were
-//      opened at; no byte of the log is ever written twice.
+//   1. Positions are assigned in append order, and batches are written at the position at which
+//      they were opened; no byte of the log is written twice.
 //   2. durable_end_ is the end of the longest run of completed writes without a gap, counted from
-//      the beginning. It never falls.
+//      the beginning. It never decreases.
 //   3. waiting_ holds appends in append order. Its head leaves when its level is reached: sync when
-//      durable_end_ has passed it; periodic and memory at once. Nobody overtakes, so a done append
-//      implies that every earlier one is done. What waits for the disk on behalf of the log itself
-//      (a trim, a seal, a flush) stands in a list of its own: an append behind it does not wait for
-//      it, but it waits for every append before it.
-//   4. Every record carries a durable mark <= durable_end_ at that moment. When writing comes to
-//      rest, a record with a mark >= the end of the last data follows within kClosingMarkUs, so
-//      that damage to acknowledged bytes can be told from a torn tail.
-//   5. The first failed write poisons: failure_ is set, everything in waiting_ fails at once, and
-//      no write is ever submitted again. What earlier writes still complete is of no interest.
+//      durable_end_ has passed it; periodic and memory at once. There is no overtaking, so a done
+//      append implies that every earlier one is done. Internal waits for the disk (a trim, a seal,
+//      a flush) are in a separate list: a later append does not wait for them, but they wait for
+//      every earlier append.
+//   4. Every record carries a durable mark <= durable_end_ at that moment. When writing stops, a
+//      record with a mark >= the end of the last data follows within kClosingMarkUs, so that
+//      damage to acknowledged bytes can be told from a torn tail.
+//   5. The first failed write poisons the log: failure_ is set, everything in waiting_ fails, and
+//      no further write is submitted. Later completions are ignored.
 //
-// Serial parts: all of it runs on one loop. pump() is the only coroutine; completions and append()
-// only change state and wake it, which is what moves submission to the end of the turn.
+// Everything runs on one loop. pump() is the only coroutine; completions and append() only change
+// state and wake it, which moves submission to the end of the turn.
 #pragma once
 
 #include <array>
@@ -47,32 +47,31 @@
 
 namespace cellar::engine {
 
-// One shard. REQUIRES before it is destroyed: start() was not called, or stop() has returned, or
-// the loop runs no more.
+// One shard. REQUIRES for destruction: start() was not called, stop() has returned, or the loop has
+// ended.
 class GroupCommit {
  public:
   GroupCommit(LogSegments& segments, Runtime& runtime, LogId log, const LogOptions& options);
 
   void start();
-  // The log will be stopped soon: what waits for a segment that cannot be prepared now fails
-  // instead of waiting for space.
+  // The log will be stopped soon: appends that wait for a segment that cannot be prepared now fail.
   void give_up_waiting_for_space();
-  // Waits for the writes in flight and ends pump(). What is still open is not written.
+  // Waits for the writes in flight and ends pump(). The open batch is not written.
   Async<void> stop();
 
-  // Copies one entry, cut into fragments where it must be, and queues `waiter`.
-  // RESOURCE_EXHAUSTED and UNAVAILABLE as in Log::append.
+  // Copies one entry, split into fragments if necessary, and queues `waiter`. RESOURCE_EXHAUSTED
+  // and UNAVAILABLE as in Log::append.
   Result<void> append(Bytes head, Bytes body, LogAppend& waiter);
-  // Adds a record that is no entry; `waiter` is done when it is on disk (or the log is poisoned),
-  // after every append before it. Appends behind it do not wait for it.
+  // Adds a control record; `waiter` is done when it is on disk (or the log is poisoned), after
+  // every earlier append. Later appends do not wait for it.
   void append_control(RecordType type, Bytes payload, LogAppend& waiter);
-  // Adds kFillBytes that say nothing, or what is left of the segment; `waiter` as above.
+  // Adds kFillBytes of filler, or fills the rest of the segment; `waiter` as above.
   void append_filler(LogAppend& waiter);
-  // Resumes when everything so far is on disk.
+  // Resumes when everything appended so far is on disk.
   Async<Result<void>> flush();
 
   uint64_t end() const { return appended_end_; }
-  // What is appended next does not begin before.
+  // A lower bound of the position of the next append.
   uint64_t next_begin() const;
   uint64_t durable_end() const { return durable_end_; }
   const Error* failure() const { return failure_ ? &*failure_ : nullptr; }
@@ -89,7 +88,7 @@ class GroupCommit {
     bool completed = false;
   };
 
-  // In the order of their ends.
+  // Sorted by their ends.
   struct Waiting {
     LogAppend* first = nullptr;
     LogAppend* last = nullptr;
@@ -123,25 +122,25 @@ class GroupCommit {
   const uint64_t owner_;
   ShardExecutor executor_;
 
-  // The open batch, and those that wait for a slot.
+  // The open batch, and the sealed ones that wait for a slot.
   std::optional<Batch> open_;
   std::deque<Batch> sealed_;
   std::vector<AlignedBuffer> pool_;
   uint64_t next_position_ = kIoAlignment;  // of the next batch
   uint64_t appended_end_ = 0;              // of the last record
-  bool force_ = false;                     // the open batch goes out though nobody waits
+  bool force_ = false;  // the open batch is written even if no append waits for it
 
-  // Writes under way, oldest first: writes_ of them, from first_write_ on.
+  // Writes in flight, oldest first: writes_ of them, starting at first_write_.
   std::array<Write, kWritesInFlight> ring_;
   size_t first_write_ = 0;
   size_t writes_ = 0;
 
   uint64_t durable_end_ = 0;
-  uint64_t data_end_ = 0;  // of the last batch with more than marks that was submitted
-  uint64_t marked_ = 0;    // greatest durable mark that was submitted
+  uint64_t data_end_ = 0;  // end of the last submitted batch with more than marks
+  uint64_t marked_ = 0;    // greatest durable mark submitted
 
   Waiting waiting_;
-  Waiting controls_;  // what is no append; see 3.
+  Waiting controls_;  // control records; see invariant 3
   std::optional<Error> failure_;
 
   Event work_;

@@ -1,4 +1,4 @@
-// Numbers in file names: exactly so many lower-case hexadecimal digits.
+// Numbers in file names: a fixed number of lower-case hexadecimal digits.
 #pragma once
 
 #include <charconv>

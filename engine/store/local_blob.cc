@@ -25,15 +25,15 @@ void LocalBlob::submit(BlobRead& read) {
   ++in_flight_;
   read.error.reset();
   read.data = Bytes();
-  start(*reading.release());  // finish() takes it back
+  start(*reading.release());  // finish() takes ownership back
 }
 
 void LocalBlob::start(Reading& reading) {
   BlobRead& read = *reading.read;
   const uint64_t first = align_down(read.offset, unit_);
   const bool past_end = read.offset > size_ || read.size > size_ - read.offset;
-  // A range past the end is answered by reading its first block in vain: done must run later, from
-  // the loop, and such a read is a rare fault, not worth a way of its own.
+  // A range past the end is handled by a read of its first block: done must run later from the
+  // loop, and the fault is too rare for a separate path.
   const uint64_t bytes = past_end ? unit_ : align_up(read.offset + read.size, unit_) - first;
   if (past_end) {
     read.error = Error(Errc::data_loss, fmt::format("blob {:x} has {} bytes, {} at {} were asked",
@@ -79,7 +79,7 @@ void LocalBlob::arrived(Reading& reading) {
     read.data = read.buffer.bytes(skip, read.size);
     return finish(reading);
   }
-  const size_t whole = align_down(moved, unit_);  // a direct read goes on from a block boundary
+  const size_t whole = align_down(moved, unit_);  // a direct read continues at a block boundary
   if (whole == 0) {
     read.error = Error(Errc::data_loss, fmt::format("blob {:x} ends at {} instead of {}",
                                                     id_.value(), op.offset + moved, size_));
@@ -95,7 +95,7 @@ void LocalBlob::finish(Reading& reading) {
   BlobRead& read = *reading.read;
   free_.emplace_back(&reading);
   --in_flight_;
-  read.done(read);  // may destroy the read, and this blob
+  read.done(read);  // may destroy the read and this blob
 }
 
 }  // namespace cellar::engine

@@ -1,4 +1,4 @@
-// LocalBlob: one open blob file and the range reads on it.
+// LocalBlob: an open blob file and its range reads.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace cellar::engine {
 // One shard.
 class LocalBlob final : public Blob {
  public:
-  static constexpr int kReadRetries = 1;  // of a read that failed with EIO
+  static constexpr int kReadRetries = 1;  // for a read that failed with EIO
 
   LocalBlob(BlobId id, std::unique_ptr<File> file, uint64_t size)
       : id_(id),
@@ -28,17 +28,17 @@ class LocalBlob final : public Blob {
   void submit(BlobRead& read) override;
 
  private:
-  // A read under way. Pooled, so that a miss of the cache allocates only its buffer.
+  // A read in flight. Pooled, so that a cache miss allocates only its buffer.
   struct Reading {
     IoOp op;
     LocalBlob* owner = nullptr;
     BlobRead* read = nullptr;
-    size_t have = 0;  // bytes of the aligned range that have arrived
+    size_t have = 0;  // bytes of the aligned range received so far
     int retries_left = 0;
   };
 
-  // Reads begin and end at multiples of what the device takes, and not of kIoAlignment: a block of
-  // two and a half KiB then seldom costs a transfer of eight.
+  // Reads are aligned to the device's unit instead of kIoAlignment, so that a block of 2.5 KiB
+  // seldom costs a transfer of 8 KiB.
   static constexpr size_t kLeastUnit = 512;
 
   static void on_io(IoOp& op);

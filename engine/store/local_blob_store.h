@@ -1,6 +1,5 @@
 // LocalBlobStore: blobs as files in `blob/` of a FileSystem: `<id, 16 hexadecimal digits>.sst`,
-// with
-// ".tmp" behind it until the blob is sealed. Direct I/O both ways; nothing is cached here.
+// with ".tmp" appended until the blob is sealed. Direct I/O for reads and writes; no cache.
 #pragma once
 
 #include <memory>
@@ -12,19 +11,19 @@
 
 namespace cellar::engine {
 
-// One per shard; those of other shards may use the same directory. `fs` must outlive it and
+// One per shard; stores of other shards may use the same directory. `fs` must outlive it and
 // everything it made.
 class LocalBlobStore final : public BlobStore {
  public:
-  // Without timers large blobs are removed without rests (file_removal.h); so they are before the
-  // first one is made or opened.
+  // Without timers, and before the first blob is created or opened, large blobs are removed without
+  // pauses (file_removal.h).
   explicit LocalBlobStore(FileSystem& fs, Timers* timers = nullptr)
       : fs_(fs), removal_(new FileRemoval(fs, timers)), rate_(new WriteRate(timers)) {}
 
   Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t expected_bytes,
                                                     IoClass io_class) override;
   Async<Result<std::unique_ptr<Blob>>> open(BlobId id) override;
-  // Leftovers of writers that a crash interrupted come with sealed = false; remove() takes them.
+  // Leftovers of interrupted writers have sealed = false; remove() removes them.
   Async<Result<std::vector<BlobInfo>>> list() override;
   Async<Result<void>> remove(BlobId id) override;
   double write_rate() const override { return rate_->bytes_per_us(); }

@@ -73,7 +73,7 @@ Async<Result<void>> LocalBlobWriter::reserve(uint64_t end) {
   co_return failed();
 }
 
-// At least up to `end`. Where the disk has no space for more than that, it is all there is.
+// Reserves at least up to `end`, and no more than that if disk space is short.
 Async<Result<void>> LocalBlobWriter::reserve_ahead(uint64_t end) {
   if (end <= reserved_bytes_) co_return failed();
   const uint64_t more = std::clamp(reserved_bytes_, kLeastReserveBytes, kMostReserveBytes);
@@ -140,10 +140,10 @@ Async<Result<void>> LocalBlobWriter::abandon() {
   if (file_ != nullptr) {
     co_await wait_for_all();
     auto closed = co_await file_->close();
-    (void)closed;  // nobody will read it
+    (void)closed;  // the file is abandoned
     file_.reset();
   }
-  // After a seal that failed late the file may bear either name.
+  // If a seal failed late, the file may have either name.
   const std::string unsealed = unsealed_blob_path(id_);
   const std::string sealed = blob_path(id_);
   CO_TRY_VOID(co_await removal_->remove(unsealed));

@@ -1,15 +1,14 @@
-// LocalBlobWriter: writes one blob in pieces of kPieceBytes, kPiecesInFlight of them at a time.
+// LocalBlobWriter: writes one blob in pieces of kPieceBytes, kPiecesInFlight at a time.
 //
-// The pieces are direct writes without dsync into reserved space; one sync at the end makes them
-// durable, and only then does the file get its final name. So whoever sees the name sees all of the
-// blob.
+// The pieces are direct writes without dsync into reserved space. One sync at the end makes them
+// durable, and only then the file gets its final name, so a named file is complete.
 //
-// No piece ever extends the file: a direct write that does takes the inode for itself, so depth is
-// of no use, and the kernel hands it to a thread of its own, at seven times the processor time.
-// What is expected is reserved at once, and beyond it as much as was reserved before, from
-// kLeastReserveBytes to kMostReserveBytes, in large parts because each waits for the writes in
-// flight and may add an extent; the rest of a blob exactly. What was too much is given back at the
-// end, in steps, because giving back may cost (file_removal.h).
+// No piece extends the file: a direct write that extends it locks the inode exclusively, which
+// removes concurrency, and the kernel runs it on a worker thread at seven times the CPU time. The
+// expected size is reserved at once; beyond it, as much as was reserved before, from
+// kLeastReserveBytes to kMostReserveBytes, because each reservation waits for the writes in flight
+// and may add an extent. The remainder of a blob is reserved exactly. Unused space is released at
+// the end, in steps, because that may be slow (file_removal.h).
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@
 #include "engine/store/file_removal.h"
 #include "engine/store/full_write.h"
 #include "engine/store/write_rate.h"
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 
 namespace cellar::engine {
 
@@ -31,12 +30,13 @@ class LocalBlobWriter final : public BlobWriter {
   static constexpr uint64_t kLeastReserveBytes = 1u << 20;
   static constexpr uint64_t kMostReserveBytes = 8u << 20;
 
-  // `file` is open under unsealed_blob_path(id), new.
+  // `file` is new and open at unsealed_blob_path(id).
   LocalBlobWriter(FileSystem& fs, FileRemovalRef removal, WriteRateRef rate, BlobId id,
                   std::unique_ptr<File> file, IoClass io_class);
   ~LocalBlobWriter() override;
 
-  // Space for the first `end` bytes; a multiple of kIoAlignment. An error is the writer's.
+  // Reserves space for the first `end` bytes, a multiple of kIoAlignment. An error fails the
+  // writer.
   Async<Result<void>> reserve(uint64_t end);
   Async<Result<void>> append(Bytes part) override;
   uint64_t size() const override { return size_; }
@@ -52,7 +52,7 @@ class LocalBlobWriter final : public BlobWriter {
   };
 
   static void on_write(FullWrite& write);
-  // The piece being filled; waits until one is free.
+  // Returns the piece being filled; waits until one is free.
   Async<Piece*> filling();
   void submit(size_t bytes);
   Async<Result<void>> reserve_ahead(uint64_t end);
@@ -73,8 +73,8 @@ class LocalBlobWriter final : public BlobWriter {
   size_t in_flight_ = 0;
   uint64_t written_ = 0;  // submitted so far
   uint64_t size_ = 0;
-  std::optional<Error> error_;  // the first; nothing is written after it
-  Notify completed_;
+  std::optional<Error> error_;  // the first error; nothing is written after it
+  ConditionVariable completed_;
 };
 
 }  // namespace cellar::engine

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "io/base/coding.h"
-#include "io/runtime/waiter.h"
+#include "io/loop/waiter.h"
 
 namespace cellar::engine {
 
@@ -77,8 +77,8 @@ void LocalLog::trim_written() {
   if (trim_wanted_ > trim_writing_ && !sealed_) write_trim();
 }
 
-// A segment holds what was written to it, and behind that what its file held before. Filling it up
-// to its end writes over the latter and lets the former be trimmed.
+// A segment holds the records written to it, followed by old data of its file. Filling it to its
+// end overwrites the old data and lets the records be trimmed.
 Async<Result<LogPosition>> LocalLog::erase(LogPosition position) {
   const uint64_t before = std::min(position.value(), commits_.end());
   const uint64_t size = segments_.segment_bytes();
@@ -87,7 +87,7 @@ Async<Result<LogPosition>> LocalLog::erase(LogPosition position) {
     if (commits_.failure() != nullptr) co_return std::unexpected(*commits_.failure());
     const uint64_t at = commits_.next_begin();
     const uint64_t segment = at / size;
-    // While one is being prepared nothing is known of it, and commits need it.
+    // While a segment is being prepared it is not known to be ready, and commits need it.
     if (segments_.ready(at % size == 0 ? segment : segment + 1) == nullptr) {
       co_await sleep_us(timers_, kFillWaitUs);
       continue;
@@ -108,7 +108,7 @@ Async<void> LocalLog::fill_piece() {
   const int64_t began_us = timers_.now_us();
   commits_.append_filler(piece);
   co_await resumed.wait();
-  // As files are removed: for a small share of the time.
+  // Limits the share of time, like file removal.
   co_await sleep_us(timers_, FileRemoval::rest_us(timers_.now_us() - began_us, 0));
 }
 

@@ -1,5 +1,5 @@
-// LocalLog: a Log over segment files. See group_commit.h for how appends become durable and
-// log_segments.h for the files.
+// LocalLog: a Log in segment files. group_commit.h makes appends durable; log_segments.h manages
+// the files.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace cellar::engine {
 
-// One shard. REQUIRES before it is destroyed: seal() has returned, or the loop runs no more.
+// One shard. REQUIRES for destruction: seal() has returned, or the loop has ended.
 class LocalLog final : public Log {
  public:
   // `fs` and `runtime` must outlive it; `removal` hurries once the log is sealed.
   LocalLog(FileSystem& fs, Runtime& runtime, FileRemovalRef removal, LogId id,
            const LogOptions& options);
 
-  // Makes the first segment ready.
+  // Prepares the first segment.
   Async<Result<void>> start();
 
   LogId id() const override { return id_; }
@@ -28,7 +28,7 @@ class LocalLog final : public Log {
   void trim(LogPosition position) override;
   Async<Result<LogPosition>> erase(LogPosition position) override;
   void give_up_erasing() override { erases_ = false; }
-  // Also stops the log's background work, whatever it answers.
+  // Stops the log's background work even if it fails.
   Async<Result<LogPosition>> seal() override;
   const Error* failure() const override { return commits_.failure(); }
   uint64_t needed_bytes() const override { return segments_.needed_bytes(); }
@@ -46,17 +46,18 @@ class LocalLog final : public Log {
   bool sealed_ = false;
   bool erases_ = true;
 
-  // A trim is itself a record: files go only after the log says durably that they may be missing.
-  uint64_t trim_wanted_ = 0;  // segments before it may go
+  // A trim is a record too: files are removed only after the log durably records that they may be
+  // missing.
+  uint64_t trim_wanted_ = 0;  // earlier segments may be removed
   uint64_t trim_writing_ = 0;
   bool trim_in_flight_ = false;
   LogAppend trim_append_;
 };
 
-// How an entry lies in records: these bytes, then its payload.
+// The layout of an entry in records: these bytes, then its payload.
 inline constexpr size_t kLogEntryHeadBytes = 24;
 std::array<char, kLogEntryHeadBytes> encode_entry_head(const LogEntry& entry);
-// DATA_LOSS when too short. The payload borrows from `bytes`.
+// DATA_LOSS if too short. The payload points into `bytes`.
 Result<LogEntry> decode_entry(Bytes bytes);
 
 }  // namespace cellar::engine

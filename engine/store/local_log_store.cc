@@ -59,7 +59,7 @@ Async<Result<LogReadReport>> LocalLogStore::read(LogId id, LogPosition from, Log
 }
 
 Async<Result<void>> LocalLogStore::fence(LogId id) {
-  (void)id;  // the lock of the data directory fences: nobody else runs
+  (void)id;  // the data directory's lock is the fence: no other process runs
   co_return Result<void>();
 }
 
@@ -67,7 +67,7 @@ Async<Result<void>> LocalLogStore::remove(LogId id) {
   CO_TRY(auto logs, co_await list_log_files(fs_));
   const auto it = logs.find(id);
   if (it == logs.end()) co_return Result<void>();
-  // The mark comes first, so that a crash in between never leaves a log with holes.
+  // The mark is written first, so that a crash never leaves a log with gaps.
   const std::string mark = gone_path(id);
   if (!it->second.gone) CO_TRY_VOID(co_await replace_file(fs_, mark, std::string()));
   co_return co_await remove_remains(id, std::move(it->second), removal_);
@@ -85,7 +85,7 @@ Async<Result<size_t>> LocalLogStore::remove_litter() {
   co_return removed;
 }
 
-// REQUIRES: the gone mark of the log is durable, so that nobody reads what is left of it.
+// REQUIRES: the log's gone mark is durable, so that the remains are never read.
 Async<Result<void>> LocalLogStore::remove_remains(LogId id, LogFiles files,
                                                   FileRemovalRef removal) {
   for (const uint64_t segment : files.segments) {

@@ -8,12 +8,12 @@
 #include "engine/store/log_options.h"
 #include "engine/store/log_store.h"
 #include "io/disk/file.h"
-#include "io/runtime/runtime.h"
+#include "io/loop/runtime.h"
 
 namespace cellar::engine {
 
-// One per shard; those of other shards may use the same directory, for other log ids. `fs` and
-// `runtime` must outlive it and the logs it made.
+// One per shard; stores of other shards may use the same directory for other log ids. `fs` and
+// `runtime` must outlive it and its logs.
 class LocalLogStore final : public LogStore {
  public:
   LocalLogStore(FileSystem& fs, Runtime& runtime, LogOptions options);
@@ -22,7 +22,7 @@ class LocalLogStore final : public LogStore {
   Async<Result<std::vector<LogId>>> list() override;
   Async<Result<LogReadReport>> read(LogId id, LogPosition from, LogVisitor& visitor) override;
   Async<Result<void>> fence(LogId id) override;
-  // OK when absent. All or nothing as list() and read() see it, also across a crash.
+  // OK if absent. Atomic for list() and read(), also across a crash.
   Async<Result<void>> remove(LogId id) override;
   Async<Result<size_t>> remove_litter() override;
 

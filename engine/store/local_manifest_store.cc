@@ -92,7 +92,7 @@ Async<Result<void>> LocalManifestStore::load_current() {
     }
     co_return Result<void>();
   }
-  // Without CURRENT there may only be what first starts left that were cut short: empty snapshots.
+  // Without CURRENT there may only be empty snapshots, left by interrupted first starts.
   for (const uint64_t number : numbers) {
     CO_TRY(const LoadedManifest loaded, co_await load_manifest(fs_, number));
     if (loaded.edits > 0 || !loaded.state.subjects.empty()) {
@@ -122,14 +122,14 @@ Async<Result<void>> LocalManifestStore::roll(uint64_t extra_bytes) {
     if (outcome.switched == Switched::no) written = std::unexpected(*outcome.error);
   }
   if (!written) {
-    // Nothing refers to the new file yet; the old one is still true and intact.
+    // Nothing refers to the new file yet; the old one is still valid.
     auto closed = co_await (*created)->close();
     (void)closed;
     co_await tidy();
     co_return written;
   }
   if (outcome.switched == Switched::maybe) {
-    // The renames may or may not survive, so neither file can be written to any more.
+    // The renames may or may not survive, so neither file may be written any more.
     auto closed = co_await (*created)->close();
     (void)closed;
     co_return poison(*outcome.error);
@@ -163,7 +163,7 @@ Async<void> LocalManifestStore::tidy() {
   const std::string spare(kSpareManifestPath);
   const std::string kept = manifest_path(file_ != nullptr ? file_->number() : loaded_number_);
   auto entries = co_await fs_.list(directory);
-  if (!entries) co_return;  // the next start tries again
+  if (!entries) co_return;  // the next start retries
   const auto is_spare = [](const DirEntry& entry) { return entry.name == "spare"; };
   const auto found = std::find_if(entries->begin(), entries->end(), is_spare);
   spare_bytes_ = found == entries->end() ? 0 : align_down(found->size);
@@ -187,7 +187,7 @@ Async<void> LocalManifestStore::extend_spare(uint64_t to_bytes) {
   OpenOptions options;
   options.mode = spare_bytes_ == 0 ? OpenOptions::Mode::create_new : OpenOptions::Mode::read_write;
   auto file = co_await fs_.open(spare, options);
-  if (!file) co_return;  // as when the disk has no room: the next file takes what there is
+  if (!file) co_return;  // as with a full disk: the next file takes the space available
   Result<void> extended = co_await (*file)->allocate(0, to_bytes);
   const Result<uint64_t> size = co_await (*file)->size();
   extended = co_await close_after(*std::move(file), std::move(extended));
@@ -229,7 +229,7 @@ Async<Result<std::vector<uint64_t>>> LocalManifestStore::commit(std::vector<Subj
   Pending mine{.edits = std::move(edits), .outcome = {}, .done = false};
   queue_.push_back(&mine);
   const AsyncMutex::Lock lock = co_await mutex_.lock();
-  // The lock is given in order of arrival, so this edit is done, or the first that is not.
+  // The lock is FIFO, so this edit is done or is the first that is not.
   if (!mine.done) co_await write_group();
   co_return std::move(mine.outcome);
 }

@@ -134,7 +134,7 @@ Result<void> LogReader::take_fragment(const RecordView& record, uint64_t end,
   const bool first = (record.flags & kFirstFragment) != 0;
   const bool last = (record.flags & kLastFragment) != 0;
   if (!first && !in_entry_) {
-    // The rest of an entry that began before where we began; it ended before from_, too.
+    // The rest of an entry that started before our first position; it also ended before from_.
     if (!seen_first_) return {};
     return fail(Errc::data_loss, "{}: the entry that ends at position {} has no beginning", path,
                 end);

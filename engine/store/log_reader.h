@@ -1,11 +1,11 @@
-// LogReader: reads one log of an earlier session and tells a torn tail from damage.
+// LogReader: reads a log of an earlier session and distinguishes a torn tail from damage.
 //
-// It follows the records from batch to batch and from segment to segment. Where they stop, it looks
-// at everything behind: if any whole record there has a durable mark beyond the place, the bytes at
-// the place were on disk once: DATA_LOSS. If none has, the place is where
-// the log ended, or where a crash cut writes that nobody was told about.
+// It follows the records through batches and segments. Where they stop, it scans everything after
+// that place: if any whole record there has a durable mark beyond the place, the bytes at the place
+// were on disk once: DATA_LOSS. Otherwise the place is the end of the log, or the point where a
+// crash cut unacknowledged writes.
 //
-// Segments may be missing only from the front, and only below a position that a trim record names.
+// Segments may be missing only at the front, and only below the position of a trim record.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace cellar::engine {
 
-// One reading. `visitor` must outlive it.
+// A single read of a log. `visitor` must outlive it.
 class LogReader {
  public:
   LogReader(FileSystem& fs, LogId log, LogPosition from, LogVisitor& visitor);
@@ -24,7 +24,7 @@ class LogReader {
   Async<Result<LogReadReport>> run(std::set<uint64_t> segments);
 
  private:
-  // Where the records stopped.
+  // The place where the records stopped.
   struct Stop {
     uint64_t segment = 0;
     uint64_t position = 0;
@@ -49,13 +49,14 @@ class LogReader {
   uint64_t segment_bytes_ = 0;
 
   LogReadReport report_;
-  std::string entry_;         // fragments of the entry that is being put together
-  bool in_entry_ = false;     // a first fragment was seen, the last was not
-  bool seen_first_ = false;   // any first fragment was seen
-  uint64_t records_end_ = 0;  // of the last record that ended an entry, or was none
-  uint64_t trimmed_ = 0;      // greatest position in a trim record
+  std::string entry_;        // fragments of the current entry
+  bool in_entry_ = false;    // the first fragment was seen, the last was not
+  bool seen_first_ = false;  // any first fragment was seen
+  // end of the last record that completed an entry or was not part of one
+  uint64_t records_end_ = 0;
+  uint64_t trimmed_ = 0;  // greatest position in a trim record
   std::optional<Stop> stop_;
-  uint64_t used_end_ = 0;  // behind stop_: position after the last byte that is not zero
+  uint64_t used_end_ = 0;  // after stop_: end of the last nonzero byte
 };
 
 }  // namespace cellar::engine

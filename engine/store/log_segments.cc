@@ -38,7 +38,7 @@ Async<void> LogSegments::stop() {
   start_spare_retry_.cancel();
   work_.set();
   co_await stopped_.wait();
-  removal_->hurry();
+  removal_->boost();
   while (removing_ > 0) co_await removed_.wait();
   for (auto& [number, segment] : files_) {
     auto closed = co_await segment.file->close();
@@ -133,7 +133,7 @@ Async<Result<LogSegments::Segment>> LogSegments::make_segment(FileHeader header,
     CO_TRY(segment.file, co_await prepare_record_file(fs_, path, header, IoClass::log));
     co_return segment;
   }
-  // From the oldest on, as in dispose_of_first().
+  // From the oldest on, see dispose_of_first().
   auto file = std::move(files_[first_].file);
   files_.erase(first_);
   const std::string old_path = segment_path(log_, first_);
@@ -145,7 +145,7 @@ Async<Result<LogSegments::Segment>> LogSegments::make_segment(FileHeader header,
 }
 
 Async<void> LogSegments::dispose_of_first() {
-  // From the oldest on, so that a crash in between leaves no gap.
+  // From the oldest on, so that a crash leaves no gap.
   auto file = std::move(files_[first_].file);
   files_.erase(first_);
   const std::string path = segment_path(log_, first_);
@@ -162,7 +162,7 @@ Async<void> LogSegments::dispose_of_first() {
   spawn(executor_, remove(aside));
 }
 
-// The old name is gone for good before the file gets shorter: a segment is whole.
+// The rename is durable before the file is truncated, because a named segment is complete.
 Async<Result<void>> LogSegments::put_aside(std::string path, std::string aside) {
   CO_TRY_VOID(co_await fs_.rename(path, aside));
   const std::string directory(kLogDirectory);

@@ -1,13 +1,13 @@
-// LogSpan: a part of one log, which is how a tablet remembers where its commits lie that are in no
-// table on disk yet.
+// LogSpan: a part of one log. A tablet records in spans where its commits are that no table on disk
+// has.
 #pragma once
 
 #include "engine/store/log_store.h"
 
 namespace cellar::engine {
 
-// The entries of `log` that end after `from` and not after `to`. A log that is still written has no
-// end yet.
+// The entries of `log` that end after `from` and at or before `to`. The span of a log still being
+// written is open.
 struct LogSpan {
   LogId log;
   LogPosition from = kLogBegin;

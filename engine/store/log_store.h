@@ -1,8 +1,8 @@
-// The log store: where commits become durable. A log belongs to one shard and one session of the
-// process; every entry names its tablet and the ownership epoch under which it was written, so that
-// one log serves many tablets and a tablet may move. The local body (local_log_store.h) writes
-// segments through io/disk; a replicated one would guard every append with the session epoch, which
-// is why fence() exists.
+// The log store makes commits durable. A log belongs to one shard and one session of the process.
+// Every entry names its tablet and the ownership epoch under which it was written, so that one log
+// serves many tablets and tablets can move. The local implementation (local_log_store.h) writes
+// segments through io/disk; a replicated one would guard appends with the session epoch, which is
+// the purpose of fence().
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 #include "engine/model/types.h"
 #include "io/base/bytes.h"
 #include "io/base/result.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 
-// A place in one log: rises with every append, 0 is the beginning. Opaque otherwise.
+// A place in one log: increases with every append; 0 is the beginning. Otherwise opaque.
 using LogPosition = Strong<struct LogPositionTag, uint64_t>;
 inline constexpr LogPosition kLogBegin{0};
 inline constexpr LogPosition kLogEnd{UINT64_MAX};
@@ -31,62 +31,61 @@ struct LogEntry {
 
 inline constexpr size_t kMaxLogEntryBytes = 128u << 20;
 
-// One append, owned by whoever waits; stays put until `done` has run. done runs from the loop,
-// never inside append(), in append order over the whole log whatever the level: sync once the entry
-// and all before it are on disk; periodic and memory as soon as everything before is done too.
+// One append, owned by the caller; must stay in place until `done` has run. done runs from the
+// loop, never inside append(), in append order over the whole log whatever the level: sync when the
+// entry and all before it are on disk; periodic and memory as soon as all earlier ones are done.
 struct LogAppend {
   Durability level = Durability::sync;
-  LogPosition end;  // set by append(): everything of this entry lies before it
+  LogPosition end;  // set by append(): the end of this entry
   const Error* failure =
-      nullptr;  // set before done when the log is poisoned; valid while the log lives
+      nullptr;  // set before done if the log is poisoned; valid while the log exists
   void (*done)(LogAppend& append) = nullptr;
   void* context = nullptr;
-  LogAppend* next = nullptr;  // of the log
+  LogAppend* next = nullptr;  // used by the log
 };
 
 // An open log. Used on its shard only.
 //
-// Invariants: done is called in append order; no done without failure before its level is reached;
-// after the first failed write every append, past and future, that is not done yet fails (the log
-// is poisoned, nothing is retried).
+// Invariants: done is called in append order; never without failure before its level is reached;
+// after the first failed write every pending and future append fails (the log is poisoned, nothing
+// is retried).
 class Log {
  public:
   virtual ~Log() = default;
   virtual LogId id() const = 0;
-  // Copies the entry into the open batch. Fails at once, and done will not run, when the log is
-  // poisoned or sealed (UNAVAILABLE) or more than its bound of bytes waits for the disk
-  // (RESOURCE_EXHAUSTED, with a retry hint).
+  // Copies the entry into the open batch. Fails at once, without a call of done, if the log is
+  // poisoned or sealed (UNAVAILABLE) or more bytes than its bound wait for the disk
+  // (RESOURCE_EXHAUSTED with a retry hint).
   virtual Result<void> append(const LogEntry& entry, LogAppend& append) = 0;
   // The end of the last appended entry, and of what is on disk.
   virtual LogPosition end() const = 0;
   virtual LogPosition durable_end() const = 0;
   // Resumes when everything appended so far is on disk, whatever its level.
   virtual Async<Result<void>> sync() = 0;
-  // Nothing before `position` will be read again: its segments may go. Monotonic; returns at once.
+  // Positions before `position` are not needed any more: their segments may be removed. Monotonic;
+  // returns at once.
   virtual void trim(LogPosition position) = 0;
-  // Makes the records before `position` leave the disk; no reader needs them any more. Ends the
-  // segment in use where necessary, and makes trims remove segments instead of keeping them.
-  // Resumes with the position to which the log has to be trimmed for all of it to go; later, where
-  // there is no space for another segment. CANCELLED after give_up_erasing(); UNAVAILABLE as
-  // append().
+  // Removes the records before `position` from the disk; no reader may need them. Ends the segment
+  // in use if necessary, and makes trims remove segments instead of keeping them. Returns the
+  // position to which the log must be trimmed for this; waits if there is no space for another
+  // segment. CANCELLED after give_up_erasing(); UNAVAILABLE as in append().
   virtual Async<Result<LogPosition>> erase(LogPosition position) = 0;
-  // For good.
+  // Permanent.
   virtual void give_up_erasing() = 0;
-  // REQUIRES: no erase() under way. Refuses further appends, makes everything durable with a
-  // closing mark, answers the end.
+  // Refuses further appends, makes everything durable with a closing mark and returns the end.
+  // REQUIRES: no erase() in progress.
   virtual Async<Result<LogPosition>> seal() = 0;
-  // Set once the log is poisoned: why.
+  // The cause, if the log is poisoned; else null.
   virtual const Error* failure() const = 0;
-  virtual uint64_t needed_bytes() const = 0;   // of segments not yet trimmed
-  virtual uint64_t bytes_on_disk() const = 0;  // and of those kept for reuse or being removed
+  virtual uint64_t needed_bytes() const = 0;   // segments not yet trimmed
+  virtual uint64_t bytes_on_disk() const = 0;  // also those kept for reuse or being removed
 };
 
-// Takes a log's entries in order while it is read.
+// Receives a log's entries in order.
 class LogVisitor {
  public:
   virtual ~LogVisitor() = default;
-  // An error stops the reading and is answered by read(). `end` is the position just after the
-  // entry.
+  // An error stops the read, which returns it. `end` is the position after the entry.
   virtual Result<void> entry(const LogEntry& entry, LogPosition end) = 0;
 };
 
@@ -94,28 +93,28 @@ struct LogReadReport {
   LogPosition end;  // of the last entry seen
   uint64_t entries = 0;
   uint64_t bytes = 0;
-  // After the last whole record, discarded: never acknowledged, or the last write of all is damaged
-  // and no mark behind it tells.
+  // Discarded bytes after the last whole record: unacknowledged, or a damaged last write without a
+  // later mark.
   uint64_t torn_tail_bytes = 0;
-  std::string torn_place;  // the file and the offset in it; empty: there are none
+  std::string torn_place;  // file and offset; empty: none
 };
 
 class LogStore {
  public:
   virtual ~LogStore() = default;
-  // A new, empty log. ALREADY_EXISTS when the id was ever used.
+  // Creates an empty log. ALREADY_EXISTS if the id was ever used.
   virtual Async<Result<std::unique_ptr<Log>>> create(LogId id) = 0;
   virtual Async<Result<std::vector<LogId>>> list() = 0;  // sorted
-  // Visits the entries of a log of an earlier session from `from` on. A damaged or missing record
-  // below the log's durable mark is DATA_LOSS naming segment and offset; after it, a torn tail,
-  // discarded and counted.
+  // Visits the entries of a log of an earlier session, starting at `from`. A damaged or missing
+  // record below the log's durable mark is DATA_LOSS with segment and offset; above it, it is a
+  // torn tail, which is discarded and counted.
   virtual Async<Result<LogReadReport>> read(LogId id, LogPosition from, LogVisitor& visitor) = 0;
-  // No append under this id can succeed any more. The local body has nothing to do: the directory
-  // lock fences.
+  // After this no append under the id can succeed. In the local implementation the directory lock
+  // is the fence.
   virtual Async<Result<void>> fence(LogId id) = 0;
   virtual Async<Result<void>> remove(LogId id) = 0;
-  // Ends removals that a crash cut short, which nobody asks for again; answers how many. For a
-  // start, before others use the disk. REQUIRES: no removal is under way.
+  // Completes removals interrupted by a crash and returns their number. For a start, before other
+  // work uses the disk. REQUIRES: no removal in progress.
   virtual Async<Result<size_t>> remove_litter() = 0;
 };
 

@@ -77,7 +77,8 @@ Async<Result<void>> overwrite(FileSystem& fs, std::string path, std::string cont
   co_return co_await close_after(std::move(file), std::move(written));
 }
 
-// The new pointer beside the true one, in the block of the one before where there is one.
+// Writes the new pointer beside the current one, into the block of the previous pointer if there is
+// one.
 Async<Result<void>> prepare_current(FileSystem& fs, std::string temporary, uint64_t number) {
   const std::string previous(kPreviousPath);
   const Result<void> renamed = co_await fs.rename(previous, temporary);
@@ -96,10 +97,10 @@ Async<void> keep_pointer(FileSystem& fs) {
   if (there || there.error().code != Errc::not_found) co_return;
   const std::string content = encode_current(0);
   const auto kept = co_await overwrite(fs, previous, content, OpenOptions::Mode::create_new);
-  (void)kept;  // the next switch makes its own
+  (void)kept;  // the next switch creates its own
 }
 
-// A crash between the renames leaves no CURRENT, but then CURRENT.old is the true one.
+// A crash between the renames leaves no CURRENT; then CURRENT.old is valid.
 Async<SwitchOutcome> write_current(FileSystem& fs, uint64_t number) {
   const std::string current(kCurrentPath);
   const std::string previous(kPreviousPath);
@@ -108,7 +109,7 @@ Async<SwitchOutcome> write_current(FileSystem& fs, uint64_t number) {
   Result<void> done = co_await prepare_current(fs, temporary, number);
   if (!done) co_return SwitchOutcome{Switched::no, std::move(done).error()};
   done = co_await fs.rename(current, previous);
-  if (!done && done.error().code == Errc::not_found) done = {};  // the first of all
+  if (!done && done.error().code == Errc::not_found) done = {};  // the first switch
   if (done) done = co_await fs.rename(temporary, current);
   if (done) done = co_await fs.sync_dir(directory);
   if (!done) co_return SwitchOutcome{Switched::maybe, std::move(done).error()};
@@ -141,7 +142,7 @@ Async<Result<std::unique_ptr<ManifestFile>>> ManifestFile::create(
 uint64_t ManifestFile::cost(uint64_t payload_bytes, uint64_t entries) {
   const uint64_t raw = payload_bytes + entries * kRecordHeaderBytes;
   const uint64_t batches = 1 + raw / (kBatchBytes - 2 * kIoAlignment);
-  // Each batch: one record cut in two, its filler and a block that stays open; then the mark.
+  // Per batch: one record split in two, its filler and a block that stays open; then the mark.
   return align_up(raw + batches * (3 * kRecordHeaderBytes + kIoAlignment)) + 2 * kIoAlignment;
 }
 
@@ -193,7 +194,7 @@ Async<Result<void>> ManifestFile::write(const std::vector<std::string>& entries)
 
 namespace {
 
-// Puts fragments together and applies what is whole.
+// Assembles fragments and applies complete entries.
 class Loader {
  public:
   explicit Loader(LoadedManifest& out) : out_(out) {}

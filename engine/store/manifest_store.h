@@ -1,15 +1,15 @@
-// The manifest store: what is true. It keeps one versioned entry per subject (a tablet, a table,
-// the node) and changes any number of them in one conditional edit: expected versions in, new
-// versions out, all or nothing, durable when answered. So a flush, a split, a move or the creation
-// of a table with many tablets is one step each.
+// The manifest store: the authoritative state. It keeps one versioned entry per subject (a tablet,
+// a table, the node) and changes any number of them in one conditional edit: expected versions in,
+// new versions out, atomic, durable when answered. A flush, a split, a move or the creation of a
+// table with many tablets is one edit each.
 //
-// An entry is a small state plus items (a tablet's files, by number), so that a tablet with 10,000
-// files is edited by the files that change. Values are opaque here; engine/manifest gives them
-// meaning. The shape maps onto etcd transactions (compare version, put, delete) as well as onto the
-// local log of edits.
+// An entry is a small state plus items (a tablet's files, by number), so that an edit of a tablet
+// with 10,000 files contains only the files that change. Values are opaque here; engine/manifest
+// defines them. The interface maps onto etcd transactions (compare version, put, delete) as well as
+// onto the local log of edits.
 //
-// One store serves the node and belongs to shard 0; other shards reach it by mailbox (see
-// engine/manifest_client.h).
+// One store serves the node and belongs to shard 0; other shards call it by mailbox (see
+// engine/files/manifest_client.h).
 #pragma once
 
 #include <compare>
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "io/base/result.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 
@@ -37,7 +37,7 @@ inline constexpr uint64_t kAbsent = 0;  // the version of a subject that does no
 struct SubjectEdit {
   Subject subject;
   uint64_t expected_version = kAbsent;
-  bool remove = false;               // the subject and all its items
+  bool remove = false;               // removes the subject and all its items
   std::optional<std::string> state;  // absent: unchanged
   std::vector<std::pair<uint64_t, std::string>> put_items;
   std::vector<uint64_t> remove_items;
@@ -56,14 +56,14 @@ class ManifestStore {
   using FailureListener = std::function<void(const Error&)>;
 
   virtual ~ManifestStore() = default;
-  // Everything, as of now.
+  // Returns the whole present state.
   virtual Async<Result<std::map<Subject, SubjectState>>> load() = 0;
-  // All of the edit or none of it. Answers the new version of each subject, in order (a removed
-  // one: kAbsent). ABORTED naming the first subject whose version differs. After a failed write the
-  // store is poisoned: UNAVAILABLE, maybe applied.
+  // Applies all of the edits or none. Returns the new version of each subject, in order (kAbsent
+  // for a removed one). ABORTED with the first subject whose version differs. After a failed write
+  // the store is poisoned: UNAVAILABLE, maybe applied.
   virtual Async<Result<std::vector<uint64_t>>> commit(std::vector<SubjectEdit> edits) = 0;
-  // Called once, when the store is poisoned, before the edit that met the failure is answered. The
-  // listener may not suspend; an empty one is none.
+  // `listener` is called once if the store is poisoned, before the failed edit is answered. It must
+  // not suspend; may be empty.
   virtual void on_failure(FailureListener listener) = 0;
   virtual Async<Result<void>> close() = 0;
 };

@@ -1,4 +1,4 @@
-// What tells a full disk from a failed one: nothing was harmed, and it may be tried again when
+// Distinguishes a full disk from a failed one: nothing was damaged, and a retry can succeed when
 // there is room.
 #pragma once
 

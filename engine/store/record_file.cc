@@ -45,7 +45,7 @@ Async<Result<void>> remove_if_there(FileSystem& fs, std::string path) {
   co_return Result<void>();
 }
 
-// Opens the temporary file of `path` and makes of it what the header says.
+// Opens the temporary file of `path` and prepares it according to the header.
 Async<Result<std::unique_ptr<File>>> prepare(FileSystem& fs, std::string path, FileHeader header,
                                              IoClass io_class, OpenOptions::Mode mode) {
   const std::string temporary = path + std::string(kTemporarySuffix);
@@ -57,18 +57,18 @@ Async<Result<std::unique_ptr<File>>> prepare(FileSystem& fs, std::string path, F
   auto closed = co_await file->close();
   if (prepared && !closed) prepared = closed;
   if (prepared) {
-    // Opened again, so that errors name it as it is called now.
+    // Reopened, so that errors mention the final name.
     options.mode = OpenOptions::Mode::read_write;
     co_return co_await fs.open(path, options);
   }
-  // The space matters most when there is too little of it, so both names are given up.
+  // Both names are removed, because space is probably short.
   auto temporary_removed = co_await fs.remove(temporary);
   auto named_removed = co_await fs.remove(path);
-  (void)temporary_removed, (void)named_removed;  // the first error is the answer
+  (void)temporary_removed, (void)named_removed;  // the first error is returned
   co_return std::unexpected(std::move(prepared).error());
 }
 
-// A device may fail once and not again; a second failure is the answer.
+// Retries once after a device error.
 Async<Result<size_t>> read_twice(File& file, uint64_t offset, std::span<std::byte> into) {
   auto got = co_await read_at(file, offset, into, IoClass::read);
   if (got || got.error().os_error != EIO) co_return got;
@@ -93,7 +93,7 @@ Async<Result<std::unique_ptr<File>>> prepare_record_file_in(FileSystem& fs, std:
                                                             IoClass io_class) {
   const std::string temporary = path + std::string(kTemporarySuffix);
   CO_TRY_VOID(co_await fs.rename(spare, temporary));
-  // The old name is gone for good before the file is overwritten.
+  // The rename is durable before the file is overwritten.
   const std::string directory(path_parent(path));
   CO_TRY_VOID(co_await fs.sync_dir(directory));
   co_return co_await prepare(fs, path, header, io_class, OpenOptions::Mode::read_write);
@@ -105,7 +105,7 @@ Async<Result<std::unique_ptr<File>>> reuse_record_file(FileSystem& fs, std::stri
   CHECK(header.former.has_value(), "{} is to be used again without a word of it", old_path);
   const std::string temporary = path + std::string(kTemporarySuffix);
   CO_TRY_VOID(co_await fs.rename(old_path, temporary));
-  // The old name is gone for good before the file says that it is something else.
+  // The rename is durable before the header changes.
   const std::string directory(path_parent(path));
   CO_TRY_VOID(co_await fs.sync_dir(directory));
   co_return co_await prepare(fs, path, header, io_class, OpenOptions::Mode::read_write);
@@ -199,11 +199,12 @@ Async<Result<void>> RecordFileScan::fill() {
 RecordFileScan::Step RecordFileScan::next_of_rest(Rest& rest) {
   const uint64_t read_to = start_at_ + (end_ - start_);
   if (start_at_ == file_bytes_) return Step::end_of_file;
-  // Up to the next block boundary, where alone a batch can begin.
+  // Skips to the next block boundary, the only place where a batch can start.
   const auto stretch = static_cast<size_t>(kIoAlignment - start_at_ % kIoAlignment);
   if (end_ - start_ < stretch) return Step::fill;
   const bool used = !is_zero(available().substr(0, stretch));
-  // What an earlier segment left is nothing of this one, unless the records stopped amid the block.
+  // Old data of an earlier segment does not count, except in the block in which the records
+  // stopped.
   const bool counts = used && (!reused_ || stretch < kIoAlignment);
   if (used && (in_batch_ || stretch == kIoAlignment)) {
     RecordView record;

@@ -1,9 +1,9 @@
-// Record files on disk: made ready ahead of their first use, and read back. Segments of a log and
-// manifests are record files; engine/record has their bytes.
+// Record files on disk: preparation before first use, and reading. Log segments and manifests are
+// record files; engine/record defines their bytes.
 //
 // A record file is prepared under a temporary name (space reserved, zeros written, synced, header
-// written) and only then gets its name. So whoever sees the name sees a file of its full size with
-// a valid header; anything else is damage, never a torn preparation.
+// written) and renamed only then. A named file therefore has its full size and a valid header;
+// anything else is damage, never an interrupted preparation.
 #pragma once
 
 #include <memory>
@@ -19,26 +19,26 @@ inline constexpr std::string_view kTemporarySuffix = ".tmp";
 inline constexpr size_t kZeroPieceBytes = 256 * 1024;
 
 // Prepares `path` (direct I/O, zero-filled, header.file_bytes long) and makes its name durable.
-// On failure nothing of it is left. REQUIRES: header.file_bytes is a multiple of kIoAlignment.
+// Leaves nothing on failure. REQUIRES: header.file_bytes is a multiple of kIoAlignment.
 Async<Result<std::unique_ptr<File>>> prepare_record_file(FileSystem& fs, std::string path,
                                                          FileHeader header, IoClass io_class);
 
-// The same in the space of the file at `spare`, which nobody needs any more: it is renamed, cut or
-// extended to header.file_bytes, and filled with zeros. Where it is long enough no space is needed
-// but its own. REQUIRES: nothing of the spare is open.
+// Prepares the file in the space of the unused file at `spare`: it is renamed, truncated or
+// extended to header.file_bytes and filled with zeros. If it is long enough, no free space is
+// needed. REQUIRES: the spare is not open.
 Async<Result<std::unique_ptr<File>>> prepare_record_file_in(FileSystem& fs, std::string spare,
                                                             std::string path, FileHeader header,
                                                             IoClass io_class);
 
-// The same with the file at `old_path`, of the same log and size, which nobody needs any more: it
-// is renamed and gets the header, and nothing else is written. What it holds was written under
-// other positions and validates nowhere now. REQUIRES: header.former is set; nothing of the old
-// file is open or will be read again.
+// Prepares the file from the unused file at `old_path`, of the same log and size: it is renamed and
+// gets the header; nothing else is written. Its old records have other positions, so their
+// checksums do not validate. REQUIRES: header.former is set; the old file is not open and will not
+// be read again.
 Async<Result<std::unique_ptr<File>>> reuse_record_file(FileSystem& fs, std::string old_path,
                                                        std::string path, FileHeader header,
                                                        IoClass io_class);
 
-// Closes `file` and answers `result`, or the error of the closing when `result` was a success.
+// Closes `file` and returns `result`, or the error of closing if `result` was a success.
 Async<Result<void>> close_after(std::unique_ptr<File> file, Result<void> result);
 
 struct OpenedRecordFile {
@@ -50,7 +50,7 @@ struct OpenedRecordFile {
 Async<Result<OpenedRecordFile>> open_record_file(FileSystem& fs, std::string path,
                                                  RecordFileKind kind);
 
-// Walks the records of one file in large reads.
+// Iterates over the records of one file in large reads.
 //
 //   for (;;) switch (scan.next(record)) {
 //     case Step::record: ...; continue;                  // `record` is valid until the next call
@@ -63,13 +63,13 @@ class RecordFileScan {
 
   enum class Step : uint8_t {
     record,
-    fill,         // await fill(), then ask again
-    end_of_file,  // the records fill the file to its last byte
-    zeros,        // a header of zeros at position(): nothing was written here, or it is gone
-    bad,          // neither record nor zeros at position()
+    fill,         // await fill(), then call next() again
+    end_of_file,  // the records end at the end of the file
+    zeros,        // a header of zeros at position(): nothing was written here, or it is lost
+    bad,          // neither a record nor zeros at position()
   };
 
-  // `base`: the position of the file's first byte, for the checksums. `file` must outlive this.
+  // `base`: position of the file's first byte, for the checksums. `file` must outlive this.
   RecordFileScan(File& file, const FileHeader& header, uint64_t base);
 
   Step next(RecordView& record);
@@ -78,11 +78,11 @@ class RecordFileScan {
   uint64_t offset() const { return start_at_; }            // the same, in the file
   const std::string& path() const { return file_.path(); }
 
-  // What lies behind the place where next() stopped for good.
+  // The data after the place where next() stopped.
   struct Rest {
-    uint64_t greatest_mark = 0;  // of whole records, of batches that begin whole
-    // Position after the last byte that is not zero (by block); of a file that was another segment
-    // before, after the last record, or the block in which the records stopped.
+    uint64_t greatest_mark = 0;  // of whole records, of batches whose start is whole
+    // Position after the last nonzero byte (by block); in a reused file after the last record or
+    // the block in which the records stopped.
     uint64_t used_end = 0;
   };
   Async<Result<Rest>> scan_rest();
@@ -97,8 +97,8 @@ class RecordFileScan {
   const uint64_t base_;
   const uint64_t file_bytes_;
   const bool reused_;
-  AlignedBuffer buffer_;  // room for the part of a record that is carried over, then a chunk
-  size_t start_ = 0;      // of what is not parsed yet, in buffer_
+  AlignedBuffer buffer_;  // the carried-over part of a record, then a chunk
+  size_t start_ = 0;      // of the unparsed data in buffer_
   size_t end_ = 0;
   uint64_t start_at_ = 0;  // offset in the file of buffer_[start_]
   bool in_batch_ = false;  // scan_rest: the record before this place was whole

@@ -11,7 +11,7 @@
 namespace cellar::engine {
 namespace {
 
-// A segment in use and one ahead of it take a quarter of a log's part of the room at most.
+// The segment in use and the one ahead of it use at most a quarter of a log's share of the room.
 constexpr uint64_t kSegmentsInPart = 8;
 
 }  // namespace

@@ -1,13 +1,13 @@
-// StartSpare: space that a shard keeps allocated while it runs, so that the log of the next start
-// finds room on a full disk. It is a file without content, log/<shard>.spare:
+// StartSpare: space that a shard keeps allocated, so that the log of the next start finds room on a
+// full disk. It is the file log/<shard>.spare, without content:
 //
-//   a node that runs    the file has kSpareBytes, or what the disk had for it
-//   a start that finds  gives the file up first; the segments of its log are then so small that
-//   little room         they, and what a flush of a few deletes needs, come out of that space
-//   after the start     the space is taken again, as far as there is some
+//   running node        the file has kSpareBytes, or as much as the disk had
+//   start with little   removes the file first; the segments of its log are then so small that
+//   room                they, and a flush of a few deletes, fit into that space
+//   after the start     the space is allocated again as far as possible
 //
-// A kill in the midst of it costs nothing: what an interrupted start made is removed by the next
-// one before that needs room.
+// A crash at any point is harmless: the next start removes what an interrupted one made before it
+// needs room.
 #pragma once
 
 #include <string>
@@ -23,10 +23,10 @@ class StartSpare {
  public:
   StartSpare(FileSystem& fs, LogId log, const LogOptions& options);
 
-  // How large the segments of a log that begins now should be: as the options say where all logs
-  // find room for many of them, else smaller. Gives up the file where the room is short.
+  // The size of the segments of a new log: as in the options if all logs have room for many of
+  // them, else smaller. Removes the file if space is short.
   Async<uint64_t> segment_bytes();
-  // Takes the space, or half of this shard's part of what is left. False: there should be more.
+  // Allocates the space, or half of this shard's share of the free space. False: less than wanted.
   Async<bool> keep();
 
  private:

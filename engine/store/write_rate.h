@@ -1,9 +1,9 @@
-// WriteRate: how much a disk takes from a shard, seen by what it took: the bytes of table writes
-// over the time in which any were under way. That is no more than the disk can, for few are under
-// way at once, others write beside them, and an end is seen when the loop comes round; so a share
-// of it is no more than that share of the disk.
+// WriteRate: the disk's write rate for a shard, estimated as bytes of table writes over the time in
+// which any were in flight. The estimate is conservative: few writes are in flight, others write
+// concurrently, and completions are seen only when the loop turns. A share of it is therefore at
+// most that share of the disk.
 //
-// It rises at once to what was seen, a window of kWindowBytes at a time, and falls slowly.
+// It rises at once to the observed value, per window of kWindowBytes, and falls slowly.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
-#include "io/runtime/timers.h"
+#include "io/loop/timers.h"
 
 namespace cellar::engine {
 
-// One shard. Held by the store and by what it made, whichever lives longer.
+// One shard. Shared by the store and the objects it made.
 class WriteRate : public boost::intrusive_ref_counter<WriteRate, boost::thread_unsafe_counter> {
  public:
   static constexpr uint64_t kWindowBytes = 1u << 20;
-  // What a window that saw less is worth: it takes a GiB of them to forget a half. A loop that is
-  // short of a processor sees ends late, which is not the disk's doing.
+  // Weight of a window with a lower value: decays with a half-life of 1 GiB. A loop short of CPU
+  // sees completions late, which must not count against the disk.
   static constexpr double kFall = 0.0007;
 
-  // `timers` outlive it. Null: nothing is learnt.
+  // `timers` must outlive it. Null: nothing is estimated.
   explicit WriteRate(const Timers* timers) : timers_(timers) {}
 
-  // A write begins.
+  // A write starts.
   void began() {
     if (in_flight_++ == 0) since_us_ = now_us();
   }
@@ -39,13 +39,13 @@ class WriteRate : public boost::intrusive_ref_counter<WriteRate, boost::thread_u
     --in_flight_;
     if (bytes_ >= kWindowBytes) close_window();
   }
-  // Bytes a microsecond; 0: not known yet.
+  // Bytes per microsecond; 0: unknown.
   double bytes_per_us() const { return bytes_per_us_; }
 
  private:
   int64_t now_us() const { return timers_ == nullptr ? 0 : timers_->now_us(); }
   void close_window() {
-    // On a clock that stands still nothing is learnt.
+    // Nothing is estimated on a stopped clock.
     if (busy_us_ > 0) {
       const double seen = static_cast<double>(bytes_) / static_cast<double>(busy_us_);
       bytes_per_us_ = seen > bytes_per_us_ ? seen : bytes_per_us_ + kFall * (seen - bytes_per_us_);

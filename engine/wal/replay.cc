@@ -12,7 +12,7 @@ void ReplayPlan::add(TabletId tablet, Epoch epoch, const std::vector<LogSpan>& s
   for (const LogSpan& span : spans) logs_[span.log].push_back({tablet, epoch, span, &target});
 }
 
-// Hands the entries of one log to the tablets that want them.
+// Passes the entries of one log to their tablets.
 class ReplayPlan::Visitor final : public LogVisitor {
  public:
   Visitor(LogId log, const std::vector<Want>& wants, ReplayReport& report)

@@ -1,12 +1,11 @@
-// Replay: what the logs of earlier sessions still hold for the tablets of one shard.
+// Replay: recovers from the logs of earlier sessions the commits of one shard's tablets.
 //
-// Every tablet names, in its manifest entry, the spans of log where its commits lie that no table
-// on disk holds. A log serves many tablets, so each log is read once, from the earliest position
-// that anyone asks for, and every entry is handed to its tablet if it is the tablet's: the same
-// epoch, inside the span. What is not asked for is passed over: a tablet that was dropped or lives
-// on another shard, commits flushed since.
+// The manifest entry of a tablet names the spans of log with its commits that no table on disk has.
+// A log serves many tablets, so each log is read once, from the earliest position needed. An entry
+// is passed to its tablet if it matches: same epoch, inside the span. Other entries are skipped:
+// those of a dropped tablet or of one on another shard, and commits already flushed.
 //
-// Replaying twice gives what replaying once gives, because an entry's key carries its stamp.
+// Replay is idempotent, because an entry's key includes its stamp.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +17,11 @@
 #include "engine/store/log_span.h"
 #include "engine/store/log_store.h"
 #include "io/base/result.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar::engine {
 
-// Takes the commits of one tablet, of one log in order, logs oldest first.
+// Receives the commits of one tablet, in order within a log, oldest log first.
 class ReplayTarget {
  public:
   virtual ~ReplayTarget() = default;
@@ -30,26 +29,25 @@ class ReplayTarget {
 };
 
 struct LogReplayed {
-  LogPosition end;  // nothing of the log after this counts: it is torn
+  LogPosition end;  // the rest of the log is torn and ignored
   uint64_t torn_tail_bytes = 0;
   std::string torn_place;  // LogReadReport::torn_place
 };
 
 struct ReplayReport {
-  uint64_t commits = 0;  // handed to tablets
-  uint64_t bytes = 0;    // of their payloads
+  uint64_t commits = 0;  // passed to tablets
+  uint64_t bytes = 0;    // size of their payloads
   std::map<LogId, LogReplayed> logs;
 };
 
 class ReplayPlan {
  public:
-  // `target` must outlive the replay. Spans of one tablet in one log do not overlap.
+  // `target` must outlive the replay. Spans of one tablet in one log must not overlap.
   void add(TabletId tablet, Epoch epoch, const std::vector<LogSpan>& spans, ReplayTarget& target);
   bool empty() const { return logs_.empty(); }
 
-  // Reads the logs, oldest first. DATA_LOSS when a log is missing or damaged below its durable
-  // mark, ends before a span's recorded end, or holds an entry that is no commit: the sentence says
-  // where.
+  // Reads the logs, oldest first. DATA_LOSS, with the place, if a log is missing or damaged below
+  // its durable mark, ends before a span's recorded end, or has an entry that is not a commit.
   static Async<Result<ReplayReport>> run(ReplayPlan plan, LogStore& store);
 
  private:

@@ -5,7 +5,7 @@
 //   2. it is never later than its anchor plus the boot time since the anchor plus 500 ppm, so a
 //      wall clock that jumps ahead hides no data;
 //   3. it never exceeds the time that the anchor permits. That permission is durable, so that a
-//      restart never begins before an answer already given (engine/clock_keeper.h renews it);
+//      restart never begins before an answer already given (engine/node/clock_keeper.h renews it);
 //   4. it is never before its anchor or a reading passed to raise().
 // If (3) applies because no anchor has come, the clock stands still and nothing expires.
 //

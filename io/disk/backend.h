@@ -9,7 +9,7 @@
 #include "io/base/result.h"
 #include "io/disk/blocking_pool.h"
 #include "io/disk/file.h"
-#include "io/runtime/loop.h"
+#include "io/loop/loop.h"
 
 namespace cellar {
 

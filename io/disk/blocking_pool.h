@@ -18,8 +18,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 
-#include "io/runtime/async.h"
-#include "io/runtime/waiter.h"
+#include "io/loop/async.h"
+#include "io/loop/waiter.h"
 
 namespace cellar {
 

@@ -3,7 +3,7 @@
 #include "io/base/aligned_buffer.h"
 #include "io/base/check.h"
 #include "io/disk/path.h"
-#include "io/runtime/waiter.h"
+#include "io/loop/waiter.h"
 
 namespace cellar {
 namespace {

@@ -23,7 +23,7 @@
 #include "io/base/aligned_buffer.h"
 #include "io/base/io_class.h"
 #include "io/base/result.h"
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 
 namespace cellar {
 

@@ -8,7 +8,7 @@
 
 #include "io/disk/blocking_pool.h"
 #include "io/disk/io_engine.h"
-#include "io/runtime/loop.h"
+#include "io/loop/loop.h"
 
 namespace cellar {
 

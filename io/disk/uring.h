@@ -22,7 +22,7 @@
 
 #include "io/disk/io_engine.h"
 #include "io/disk/posix_dir.h"
-#include "io/runtime/loop.h"
+#include "io/loop/loop.h"
 
 namespace cellar {
 

@@ -36,16 +36,16 @@
 
 #include <boost/asio/async_result.hpp>
 
-#include "net/client/admin.h"
-#include "net/client/cells.h"
-#include "net/client/connection.h"
-#include "net/client/decode.h"
-#include "net/client/dispatcher.h"
-#include "net/client/encode.h"
-#include "net/client/mutate_rows.h"
-#include "net/client/options.h"
-#include "net/client/read_stream.h"
-#include "net/client/requests.h"
+#include "net/client/api/admin.h"
+#include "net/client/api/cells.h"
+#include "net/client/api/options.h"
+#include "net/client/calls/mutate_rows.h"
+#include "net/client/calls/read_stream.h"
+#include "net/client/codec/decode.h"
+#include "net/client/codec/encode.h"
+#include "net/client/codec/requests.h"
+#include "net/client/connections/connection.h"
+#include "net/client/connections/dispatcher.h"
 
 namespace cellar::client {
 

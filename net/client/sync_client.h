@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "io/runtime/shard_loop.h"
-#include "io/runtime/tcp_transport.h"
+#include "io/loop/shard_loop.h"
+#include "io/net/tcp_transport.h"
 #include "net/client/batch_writer.h"
 #include "net/client/client.h"
 

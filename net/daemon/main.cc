@@ -1,7 +1,7 @@
 // cellard: the storage node.
 #include "net/http/http_companion.h"
-#include "net/server/program.h"
-#include "net/server/say.h"
+#include "net/server/process/program.h"
+#include "net/server/process/say.h"
 
 int main(int argc, char** argv) {
   using namespace cellar;

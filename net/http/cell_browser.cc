@@ -1,7 +1,7 @@
 #include "net/http/cell_browser.h"
 
 #include "engine/read/scan.h"
-#include "net/server/clock_gate.h"
+#include "net/server/shard/clock_gate.h"
 
 namespace cellar::http {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/model/read_spec.h"
-#include "net/server/shard_server.h"
+#include "net/server/shard/shard_server.h"
 
 namespace cellar::http {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "net/http/api.h"
-#include "net/server/access.h"
+#include "net/server/access/access.h"
 
 namespace cellar::http {
 namespace {

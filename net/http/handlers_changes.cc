@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "engine/model/death_cause.h"
+#include "engine/node/clock_keeper.h"
 #include "net/http/api.h"
 #include "net/http/cell_browser.h"
 #include "net/http/http_node.h"

@@ -8,7 +8,7 @@
 #include "net/http/http_node.h"
 #include "net/http/op_names.h"
 #include "net/http/routes.h"
-#include "net/server/settings.h"
+#include "net/server/config/settings.h"
 
 // From mimalloc, if it is linked.
 extern "C" __attribute__((weak)) void mi_process_info(size_t* elapsed_ms, size_t* user_ms,

@@ -1,5 +1,5 @@
-// Reports why dead data is still on disk (engine/reclaim_report.h), as JSON.
-#include "engine/reclaim_report.h"
+// Reports why dead data is still on disk (engine/node/reclaim_report.h), as JSON.
+#include "engine/node/reclaim_report.h"
 #include "net/http/api.h"
 #include "net/http/http_node.h"
 #include "net/http/routes.h"

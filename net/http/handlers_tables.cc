@@ -6,7 +6,7 @@
 #include "net/http/api.h"
 #include "net/http/http_node.h"
 #include "net/http/routes.h"
-#include "net/server/access.h"
+#include "net/server/access/access.h"
 
 namespace cellar::http {
 
@@ -54,7 +54,7 @@ json::value figures_value(const TableReading& of) {
 }
 
 std::string_view compaction_name(Compaction compaction) {
-  constexpr std::string_view kNames[] = {"automatic", "levelled", "time-window"};
+  constexpr std::string_view kNames[] = {"automatic", "tiered", "time-window"};
   return kNames[static_cast<size_t>(compaction)];
 }
 

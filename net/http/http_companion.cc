@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "io/base/log.h"
-#include "io/runtime/shard_pool.h"
-#include "io/runtime/tcp_transport.h"
+#include "io/loop/shard_pool.h"
+#include "io/net/tcp_transport.h"
 #include "net/http/http_listener.h"
 #include "net/http/http_node.h"
 
@@ -23,7 +23,7 @@ void become_http_thread(Shard&) {
 }
 
 // The thread is a pool of one loop, separate from the node's shards.
-class HttpCompanion final : public server::Companion {
+class HttpCompanion final : public server::Sidecar {
  public:
   explicit HttpCompanion(const Clock& clock)
       : pool_(clock, {.shards = 1, .pin = false, .spin_us = 0}) {}
@@ -87,7 +87,7 @@ class HttpCompanion final : public server::Companion {
 
 }  // namespace
 
-std::unique_ptr<server::Companion> make_companion(const Clock& clock) {
+std::unique_ptr<server::Sidecar> make_companion(const Clock& clock) {
   return std::make_unique<HttpCompanion>(clock);
 }
 

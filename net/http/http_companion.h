@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "io/base/clock.h"
-#include "net/server/companion.h"
+#include "net/server/process/sidecar.h"
 
 namespace cellar::http {
 
 // Listens from start() on at http.listen; disabled if that is empty. `clock` must outlive it.
-std::unique_ptr<server::Companion> make_companion(const Clock& clock);
+std::unique_ptr<server::Sidecar> make_companion(const Clock& clock);
 
 }  // namespace cellar::http

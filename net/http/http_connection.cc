@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "net/server/address_table.h"
+#include "net/server/limits/peer_limiter.h"
 
 namespace cellar::http {
 namespace {

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "io/runtime/timers.h"
-#include "io/runtime/transport.h"
+#include "io/loop/timers.h"
+#include "io/net/transport.h"
 #include "net/http/http_parser.h"
 
 namespace cellar::http {

@@ -14,9 +14,9 @@
 #include <memory>
 #include <unordered_set>
 
-#include "io/runtime/event.h"
-#include "io/runtime/timers.h"
-#include "io/runtime/transport.h"
+#include "io/loop/event.h"
+#include "io/loop/timers.h"
+#include "io/net/transport.h"
 #include "net/http/http_connection.h"
 
 namespace cellar::http {
@@ -53,7 +53,7 @@ class HttpListener {
   HttpService& service_;
   std::unique_ptr<Listener> listener_;
   std::unordered_set<HttpConnection*> connections_;
-  Notify left_;
+  ConditionVariable left_;
   Event accept_ended_;
   bool stopping_ = false;
   uint64_t accepted_ = 0;

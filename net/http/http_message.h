@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/runtime/async.h"
+#include "io/loop/async.h"
 #include "net/security/principals.h"
 
 namespace cellar::http {

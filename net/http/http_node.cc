@@ -1,7 +1,7 @@
 #include "net/http/http_node.h"
 
 #include "net/http/routes.h"
-#include "net/server/access.h"
+#include "net/server/access/access.h"
 
 namespace cellar::http {
 namespace {

@@ -11,13 +11,13 @@
 
 #include <boost/asio/post.hpp>
 
-#include "io/runtime/timers.h"
-#include "io/runtime/waiter.h"
+#include "io/loop/timers.h"
+#include "io/loop/waiter.h"
 #include "net/http/gatekeeper.h"
 #include "net/http/http_message.h"
 #include "net/http/node_reader.h"
-#include "net/server/config.h"
-#include "net/server/readiness.h"
+#include "net/server/config/config.h"
+#include "net/server/control/readiness.h"
 #include "net/server/server.h"
 
 namespace cellar::http {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "io/runtime/shard_loop.h"
+#include "io/loop/shard_loop.h"
 #include "net/http/http_node.h"
 
 namespace cellar::http {

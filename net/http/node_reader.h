@@ -8,7 +8,7 @@
 #include <deque>
 #include <memory>
 
-#include "io/runtime/event.h"
+#include "io/loop/event.h"
 #include "net/http/node_reading.h"
 
 namespace cellar::http {

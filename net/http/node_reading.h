@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "engine/node.h"
-#include "engine/shard_figures.h"
-#include "net/server/request_meter.h"
-#include "net/server/shard_server.h"
+#include "engine/shard/shard_figures.h"
+#include "net/server/shard/request_meter.h"
+#include "net/server/shard/shard_server.h"
 
 namespace cellar::http {
 

@@ -1,6 +1,6 @@
 #include "net/http/routes.h"
 
-#include "net/server/permissions.h"
+#include "net/server/policy/permissions.h"
 
 namespace cellar::http {
 namespace {

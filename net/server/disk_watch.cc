@@ -1,7 +1,7 @@
 #include "net/server/disk_watch.h"
 
 #include "io/base/log.h"
-#include "net/server/shard_server.h"
+#include "net/server/shard/shard_server.h"
 
 namespace cellar::server {
 

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "io/disk/file.h"
-#include "io/runtime/event.h"
-#include "io/runtime/timers.h"
-#include "net/server/disk_room.h"
+#include "io/loop/event.h"
+#include "io/loop/timers.h"
+#include "net/server/limits/disk_room.h"
 
 namespace cellar::server {
 
@@ -36,7 +36,7 @@ class DiskWatch {
   DiskRoom room_;
   bool short_ = false;  // last state logged
   bool stopping_ = false;
-  Notify wake_;
+  ConditionVariable wake_;
   Timer timer_;
   Event ended_;
 };

@@ -18,22 +18,20 @@
 #include "io/disk/backend.h"
 #include "io/disk/blocking_pool.h"
 #include "io/disk/file.h"
-#include "io/runtime/shard_pool.h"
-#include "io/runtime/stall_watch.h"
-#include "io/runtime/tcp_transport.h"
-#include "net/server/agent_check.h"
-#include "net/server/backup_jobs.h"
+#include "io/loop/shard_pool.h"
+#include "io/loop/stall_watch.h"
+#include "io/net/tcp_transport.h"
+#include "net/server/control/agent_check.h"
+#include "net/server/control/io_watch.h"
+#include "net/server/control/readiness.h"
+#include "net/server/control/reload.h"
+#include "net/server/control/reload_queue.h"
 #include "net/server/disk_watch.h"
-#include "net/server/io_watch.h"
-#include "net/server/readiness.h"
-#include "net/server/reload.h"
-#include "net/server/reload_desk.h"
-#include "net/server/security_files.h"
-#include "net/server/shard_server.h"
+#include "net/server/policy/security_files.h"
+#include "net/server/requests/backup_jobs.h"
+#include "net/server/shard/shard_server.h"
 
 namespace cellar::server {
-
-std::string_view version();
 
 class Server {
  public:
@@ -64,7 +62,7 @@ class Server {
 
   // The queue of reload requests from shards. The main thread polls it and changes it through
   // on_home() only.
-  ReloadDesk& reloads() { return reloads_; }
+  ReloadQueue& reloads() { return reloads_; }
   // Runs `change` on the home shard and waits for it.
   void on_home(const std::function<void()>& change);
 
@@ -129,7 +127,7 @@ class Server {
   SecurityPolicy policy_;
   ExtraOps* extra_;
   Readiness* readiness_;
-  ReloadDesk reloads_;
+  ReloadQueue reloads_;
   NodeFacts facts_;
   IoBackendChoice io_;
   std::string address_;

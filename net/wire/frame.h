@@ -91,8 +91,8 @@ struct Frame {
   Bytes body;
 };
 
-// Splits received bytes into frames. The buffer has its base size. It doubles as the bytes of a
-// large frame arrive and shrinks after that frame, so a declared length alone reserves nothing.
+// Splits received bytes into frames. The buffer has its base size. As the bytes of a large frame
+// arrive it doubles, up to the size of that frame, so a declared length alone reserves nothing.
 //
 //   span = reader.space();  n = read into span;  reader.received(n);
 //   while (auto frame = reader.next(); frame && *frame) use(**frame);   // error: close

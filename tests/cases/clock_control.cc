@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "io/base/coding.h"
-#include "io/runtime/shard_loop.h"
-#include "io/runtime/tcp_transport.h"
+#include "io/loop/shard_loop.h"
+#include "io/net/tcp_transport.h"
 #include "net/wire/body.h"
 #include "net/wire/frame.h"
-#include "tests/net/clock_ops.h"
+#include "tests/net/server/clock_ops.h"
 
 namespace cellar::cases {
 namespace {

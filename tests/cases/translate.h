@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "net/client/admin.h"
-#include "net/client/filter.h"
-#include "net/client/mutation.h"
-#include "net/client/requests.h"
+#include "net/client/api/admin.h"
+#include "net/client/api/filter.h"
+#include "net/client/api/mutation.h"
+#include "net/client/codec/requests.h"
 #include "tests/cases/values.h"
 
 namespace cellar::cases {

@@ -1,7 +1,7 @@
 // Logs and manifests of records that are whole, in an order that no writer makes: what the input
 // says is in them, with the checksums that they should have. Who reads them answers an error or
 // entries; what is in the entries is looked at as recovery does.
-#include "engine/catalog.h"
+#include "engine/catalog/catalog.h"
 #include "engine/manifest/states.h"
 #include "engine/manifest/table_state.h"
 #include "engine/model/mutation.h"

@@ -1,5 +1,5 @@
 // A node that lies: bodies of every kind of answer, as the client's decoders meet them.
-#include "net/client/decode.h"
+#include "net/client/codec/decode.h"
 #include "net/wire/chunk_builder.h"
 #include "net/wire/rule_codec.h"
 #include "tests/fuzz/fuzz_target.h"

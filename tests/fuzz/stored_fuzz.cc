@@ -2,7 +2,7 @@
 // exports. A checksum shows what a disk did; it does not show a defect of the program that wrote.
 #include <map>
 
-#include "engine/backup_file.h"
+#include "engine/backup/backup_file.h"
 #include "engine/export/export_check.h"
 #include "engine/iter/range_delete.h"
 #include "engine/manifest/audit_entry.h"

@@ -2,12 +2,12 @@
 
 #include "engine/filter/row_filter.h"
 #include "io/base/check.h"
-#include "net/client/encode.h"
-#include "net/server/table_codec.h"
+#include "net/client/codec/encode.h"
+#include "net/server/requests/table_codec.h"
 #include "net/wire/read_codec.h"
 #include "net/wire/write_codec.h"
 #include "tests/fuzz/fuzz_target.h"
-#include "tests/net/wire_bodies.h"
+#include "tests/net/wire/wire_bodies.h"
 
 namespace cellar::fuzz {
 

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "tests/cases/clock_control.h"
-#include "tests/net/adjustable_clock.h"
+#include "tests/net/server/adjustable_clock.h"
 #include "tests/process/clock_trial.h"
 #include "tests/support/seeds.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "engine/reclaim_reason.h"
+#include "engine/gc/reclaim_reason.h"
 #include "tests/process/http_bed.h"
 #include "tests/process/web_driver.h"
 

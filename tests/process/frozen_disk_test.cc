@@ -1,5 +1,5 @@
 // A disk that stops answering, for real: a file system of its own that is frozen. Where that may
-// not be made (no root, no loop devices) the test is skipped; tests/net/io_watch_test.cc and
+// not be made (no root, no loop devices) the test is skipped; tests/net/server/io_watch_test.cc and
 // tests/io/disk/io_age_test.cc hold the parts in any case.
 #include <chrono>
 #include <cstdlib>

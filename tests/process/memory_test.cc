@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "io/base/random.h"
-#include "io/runtime/machine_memory.h"
+#include "io/loop/machine_memory.h"
 #include "net/client/sync_client.h"
 #include "tests/cases/node_process.h"
 

@@ -39,7 +39,7 @@ class OldDirectory : public Operate {
 
 TEST_F(OldDirectory, OneOfFormatOneTakesNoChoiceOfCompaction) {
   ASSERT_NO_FATAL_FAILURE(unpack("data_directory_format_1"));
-  expect_refused("altertable t compaction=levelled");
+  expect_refused("altertable t compaction=tiered");
   expect_refused("createtable u families=f compaction=time-window");
   cellar("createtable u families=f");
   cellar("altertable t compaction=automatic dead-slack=0.2");
@@ -52,8 +52,8 @@ TEST_F(OldDirectory, OneOfFormatOneTakesNoChoiceOfCompaction) {
             0)
       << said;
   ASSERT_TRUE(node_->start());
-  cellar("altertable t compaction=levelled");
-  EXPECT_TRUE(has_compaction("t", "levelled"));
+  cellar("altertable t compaction=tiered");
+  EXPECT_TRUE(has_compaction("t", "tiered"));
   EXPECT_EQ(rows_of_t(), 20u);
 }
 
@@ -72,19 +72,19 @@ TEST_F(OldDirectory, OneOfFormatOneTakesNoTokensOfRangeDeletes) {
 // Written by a program that did not refuse it.
 TEST_F(OldDirectory, OneOfFormatOneKeepsTheChoiceOfCompactionThatATableHas) {
   ASSERT_NO_FATAL_FAILURE(unpack("data_directory_format_1_compaction"));
-  EXPECT_TRUE(has_compaction("t", "levelled"));
+  EXPECT_TRUE(has_compaction("t", "tiered"));
   expect_refused("altertable t compaction=time-window");
-  cellar("altertable t dead-slack=0.2 compaction=levelled");
+  cellar("altertable t dead-slack=0.2 compaction=tiered");
   node_->kill_now();
   ASSERT_TRUE(node_->start());
-  EXPECT_TRUE(has_compaction("t", "levelled"));
+  EXPECT_TRUE(has_compaction("t", "tiered"));
   EXPECT_EQ(rows_of_t(), 20u);
   cellar("deletetable t");
   cellar("restoretable t");
-  EXPECT_TRUE(has_compaction("t", "levelled"));
+  EXPECT_TRUE(has_compaction("t", "tiered"));
   cellar("altertable t compaction=automatic");
-  EXPECT_FALSE(has_compaction("t", "levelled"));
-  expect_refused("altertable t compaction=levelled");
+  EXPECT_FALSE(has_compaction("t", "tiered"));
+  expect_refused("altertable t compaction=tiered");
   EXPECT_EQ(rows_of_t(), 20u);
   EXPECT_EQ(node_->terminate().value(), 0);
   EXPECT_EQ(format(), "cellar format 1");

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "net/client/backup_client.h"
+#include "net/client/calls/backup_client.h"
 #include "net/client/sync_client.h"
 #include "tests/cases/node_process.h"
 

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "engine/store/format_file.h"
-#include "net/client/control_client.h"
+#include "net/client/calls/control_client.h"
 #include "tests/process/operate_bed.h"
 
 namespace cellar::process {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "net/wire/frame.h"
-#include "tests/net/wire_bodies.h"
+#include "tests/net/wire/wire_bodies.h"
 #include "tests/process/scale_bed.h"
 
 namespace cellar::process {

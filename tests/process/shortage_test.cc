@@ -13,10 +13,10 @@
 #include <thread>
 #include <utility>
 
-#include "io/runtime/transport.h"
+#include "io/net/transport.h"
 #include "net/client/sync_client.h"
 #include "tests/cases/node_process.h"
-#include "tests/net/wire_bodies.h"
+#include "tests/net/wire/wire_bodies.h"
 
 namespace cellar::process {
 namespace {

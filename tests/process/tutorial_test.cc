@@ -13,11 +13,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "net/cli/times.h"
-#include "net/cli/words.h"
+#include "net/cli/text/times.h"
+#include "net/cli/text/words.h"
 #include "tests/cases/clock_control.h"
 #include "tests/cases/node_process.h"
-#include "tests/net/cli_bed.h"
+#include "tests/net/cli/cli_bed.h"
 
 namespace cellar::cli {
 namespace {

@@ -1,7 +1,7 @@
 // The table of the tests of rules: "t" of one family "f", in two tablets, and changes of its rule.
 #pragma once
 
-#include "engine/table_change.h"
+#include "engine/catalog/table_change.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

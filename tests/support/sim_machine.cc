@@ -1,6 +1,6 @@
 #include "tests/support/sim_machine.h"
 
-#include "io/disk/mem_fs.h"
+#include "io/sim/mem_fs.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

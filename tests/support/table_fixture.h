@@ -9,7 +9,7 @@
 
 #include "engine/sstable/table_iterator.h"
 #include "engine/sstable/table_writer.h"
-#include "io/runtime/sim_loop.h"
+#include "io/sim/sim_loop.h"
 #include "tests/support/mem_blob_store.h"
 
 namespace cellar::engine {

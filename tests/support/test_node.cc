@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/local_node.h"
+#include "engine/node/local_node.h"
 #include "io/base/check.h"
 #include "tests/support/test_node_life.h"
 

@@ -20,10 +20,10 @@
 
 #include "engine/node.h"
 #include "engine/store/local_stores.h"
-#include "io/disk/mem_disk.h"
-#include "io/disk/mem_fs.h"
-#include "io/runtime/shard.h"
-#include "io/runtime/sim_loop.h"
+#include "io/loop/shard.h"
+#include "io/sim/mem_disk.h"
+#include "io/sim/mem_fs.h"
+#include "io/sim/sim_loop.h"
 #include "tests/support/row_model.h"
 
 namespace cellar::support {

@@ -1,4 +1,4 @@
-// Calls that belong to one room. The machine (time, randomness, files, sockets, threads) is
+// Calls that belong to one component. The machine (time, randomness, files, sockets, threads) is
 // injected everywhere else, which is what lets the engine run in a simulation.
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ const std::vector<Rule>& rules() {
       {"system clocks",
        R"((steady_clock|system_clock|high_resolution_clock)::now|\bclock_gettime\b|\bgettimeofday\b)",
        {"io", "engine", "net"},
-       {"io/base/clock.cc", "io/runtime/"}},
+       {"io/base/clock.cc", "io/loop/", "io/net/"}},
       {"randomness",
        R"(random_device|\bmt19937|\brand\(|\bsrand\(|\bgetrandom\b)",
        {"io", "engine", "net"},
@@ -31,29 +31,29 @@ const std::vector<Rule>& rules() {
        {"io", "engine", "net"},
        // The command line and the inspector take the user's own paths; the configuration file is
        // read before any shard exists; the kernel's boot id and a control group's limit are files.
-       {"io/disk/", "net/cli/", "net/server/config", "net/server/security_files",
-        "net/client/dialler", "engine/inspect/main.cc", "io/base/clock.cc",
-        "io/runtime/machine_memory.cc"}},
+       {"io/disk/", "net/cli/", "net/server/config/config", "net/server/policy/security_files",
+        "net/client/connections/dialler", "engine/inspect/main.cc", "io/base/clock.cc",
+        "io/loop/machine_memory.cc"}},
       {"liburing", R"(liburing\.h|io_uring_)", {"io", "engine", "net"}, {"io/disk/"}},
       {"sockets and Asio timers",
        R"(ip::tcp|basic_stream_socket|basic_socket_acceptor|basic_waitable_timer|steady_timer|system_timer|posix::stream_descriptor|::socket\s*\(|::accept4?\s*\()",
        {"io", "engine", "net"},
-       {"io/runtime/", "io/disk/uring"}},
+       {"io/loop/", "io/net/", "io/disk/uring"}},
       {"threads and locks",
        R"(std::j?thread\b|std::mutex|std::shared_mutex|condition_variable|std::async\b|sleep_for|\busleep\()",
        {"io", "engine", "net"},
-       {"io/runtime/", "io/disk/blocking_pool", "io/disk/mem_disk", "net/client/sync_client"}},
+       {"io/loop/", "io/disk/blocking_pool", "io/sim/mem_disk", "net/client/sync_client"}},
       {"exceptions",
        R"(\bthrow\b|\bcatch\s*\()",
        {"io", "engine"},
        // The coroutine runtime turns an escaped exception into an abort; aligned memory reports
        // exhaustion as the allocator does.
-       {"io/runtime/", "io/base/aligned_buffer.h"}},
+       {"io/loop/", "io/net/", "io/base/aligned_buffer.h"}},
       {"shared ownership",
        R"(\bshared_ptr\b|make_shared)",
        {"engine"},
        // What is made once, never changed, and read by several shards.
-       {"engine/table_map", "engine/filter/", "engine/model/read_spec.h"}},
+       {"engine/catalog/table_map", "engine/filter/", "engine/model/read_spec.h"}},
       {"FlatBuffers", R"(flatbuffers|_generated\.h)", {"io", "engine"}, {}},
       {"leftovers", R"(\b(TODO|FIXME|XXX|HACK)\b)", {"io", "engine", "net", "bench"}, {}},
   };

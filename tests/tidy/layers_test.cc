@@ -1,5 +1,5 @@
-// Rooms depend downwards only. The table is the architecture's; a room may include what it names
-// and what those may.
+// Components depend downwards only. The table is the architecture's: a component may include what
+// it names and what those may include.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,8 +13,10 @@ namespace {
 
 const std::map<std::string, std::set<std::string>> kArrows = {
     {"io/base", {}},
-    {"io/runtime", {"io/base"}},
-    {"io/disk", {"io/runtime"}},
+    {"io/loop", {"io/base"}},
+    {"io/net", {"io/loop"}},
+    {"io/disk", {"io/loop"}},
+    {"io/sim", {"io/disk", "io/net"}},
     {"engine/export", {"io/base"}},
     {"engine/model", {"io/base"}},
     {"engine/iter", {"engine/model"}},
@@ -28,27 +30,67 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"engine/retention", {"engine/iter"}},
     {"engine/read", {"engine/memtable", "engine/retention", "engine/sstable", "engine/filter"}},
     {"engine/compaction", {"engine/read"}},
-    {"engine", {"engine/wal", "engine/manifest", "engine/compaction"}},
+    {"engine/catalog", {"engine/manifest"}},
+    {"engine", {"engine/catalog", "engine/read"}},
+    {"engine/files", {"engine/store"}},
+    {"engine/version", {"engine/read", "engine/manifest", "engine/files"}},
+    {"engine/write", {"engine/version", "engine"}},
+    {"engine/tablet", {"engine/write", "engine/compaction", "engine/wal"}},
+    {"engine/jobs", {"engine/tablet"}},
+    {"engine/gc", {"engine/jobs"}},
+    {"engine/reshape", {"engine/jobs"}},
+    {"engine/shard", {"engine/gc", "engine/reshape"}},
+    {"engine/backup", {"engine/catalog", "engine/read"}},
+    {"engine/node", {"engine/shard", "engine/backup"}},
     {"engine/balance", {"engine"}},
-    {"engine/inspect", {"engine", "engine/export"}},
+    {"engine/inspect", {"engine/manifest", "engine/export"}},
     {"schema", {}},
     {"net/wire", {"schema", "engine/model"}},
     {"net/security", {"io/base"}},
-    {"net/server", {"net/wire", "net/security", "engine/balance"}},
-    {"net/http", {"net/server"}},
+    {"net/server/config", {"net/wire", "io/net", "engine/balance"}},
+    {"net/server/control", {"net/server/config"}},
+    {"net/server/policy", {"net/server/config", "net/security"}},
+    {"net/server/limits", {"io/net", "engine/model"}},
+    {"net/server/accept", {"net/server/policy"}},
+    {"net/server/shard",
+     {"net/server/accept", "net/server/control", "net/server/limits", "engine/node"}},
+    {"net/server/access", {"net/server/shard"}},
+    {"net/server/requests", {"net/server/access"}},
+    {"net/server", {"net/server/requests"}},
+    {"net/server/process", {"net/server"}},
+    {"net/http", {"net/server/process"}},
     {"net/daemon", {"net/http"}},
-    {"net/client", {"net/wire", "io/runtime"}},
+    {"net/client/api", {"net/wire"}},
+    {"net/client/codec", {"net/client/api", "io/loop"}},
+    {"net/client/connections", {"net/client/codec", "io/net"}},
+    {"net/client/calls", {"net/client/connections"}},
+    {"net/client", {"net/client/calls"}},
     {"net/client/examples", {"net/client"}},
-    {"net/cli", {"net/client", "net/security", "engine/export"}},
+    {"net/cli/text", {"net/client"}},
+    {"net/cli/session", {"net/cli/text"}},
+    {"net/cli/parse", {"net/cli/session"}},
+    {"net/cli/print", {"net/cli/parse"}},
+    {"net/cli/transfer", {"net/cli/parse", "engine/export"}},
+    {"net/cli/commands", {"net/cli/print", "net/cli/transfer", "net/security"}},
+    {"net/cli/program", {"net/cli/commands"}},
 };
 
 // The engine reaches durable storage through engine/store alone; the server makes the file systems,
 // and the inspector opens files.
-const std::set<std::string> kKnowDisk = {"io/disk", "engine/store", "engine/inspect", "net/server"};
+const std::set<std::string> kKnowDisk = {"io/disk",
+                                         "io/sim",
+                                         "engine/store",
+                                         "engine/inspect",
+                                         "net/server",
+                                         "net/server/config",
+                                         "net/server/control",
+                                         "net/server/policy",
+                                         "net/server/process",
+                                         "net/server/requests"};
 
-std::set<std::string> reachable(const std::string& room) {
-  std::set<std::string> seen = {room};
-  std::vector<std::string> open = {room};
+std::set<std::string> reachable(const std::string& component) {
+  std::set<std::string> seen = {component};
+  std::vector<std::string> open = {component};
   while (!open.empty()) {
     const std::string at = open.back();
     open.pop_back();
@@ -75,15 +117,16 @@ std::vector<Include> includes_of(const std::vector<SourceFile>& files) {
     for (size_t i = 0; i < file.lines.size(); ++i) {
       std::smatch match;
       if (!std::regex_search(file.lines[i], match, kInclude)) continue;
-      includes.push_back({file.path, i + 1, file.room, room_of(match[1].str())});
+      includes.push_back({file.path, i + 1, file.component, component_of(match[1].str())});
     }
   }
   return includes;
 }
 
-TEST(Layers, EveryRoomIsInTheTable) {
+TEST(Layers, EveryComponentIsInTheTable) {
   for (const SourceFile& file : read_sources({"io", "engine", "net"})) {
-    EXPECT_TRUE(kArrows.contains(file.room)) << file.path << " lies in a room without arrows";
+    EXPECT_TRUE(kArrows.contains(file.component))
+        << file.path << " is in a component without arrows";
   }
 }
 
@@ -105,17 +148,18 @@ TEST(Layers, OnlyTheStorageSeamKnowsFiles) {
 }
 
 TEST(Layers, TheTableHasNoCycle) {
-  for (const auto& [room, deps] : kArrows) {
+  for (const auto& [component, deps] : kArrows) {
     for (const std::string& dep : deps)
-      EXPECT_FALSE(reachable(dep).contains(room)) << room << " <-> " << dep;
+      EXPECT_FALSE(reachable(dep).contains(component)) << component << " <-> " << dep;
   }
 }
 
-TEST(Layers, EveryRoomHasAReadme) {
-  std::set<std::string> rooms;
-  for (const SourceFile& file : read_sources({"io", "engine", "net"})) rooms.insert(file.room);
-  for (const std::string& room : rooms) {
-    EXPECT_TRUE(std::filesystem::exists(source_root() / room / "README.md")) << room;
+TEST(Layers, EveryComponentHasAReadme) {
+  std::set<std::string> components;
+  for (const SourceFile& file : read_sources({"io", "engine", "net"}))
+    components.insert(file.component);
+  for (const std::string& component : components) {
+    EXPECT_TRUE(std::filesystem::exists(source_root() / component / "README.md")) << component;
   }
 }
 

@@ -16,7 +16,7 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 
-std::string room_of(std::string_view path) {
+std::string component_of(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? "" : std::string(path.substr(0, slash));
 }
@@ -103,7 +103,7 @@ std::vector<SourceFile> read_sources(const std::vector<std::string>& folders) {
       if (!entry.is_regular_file() || (extension != ".h" && extension != ".cc")) continue;
       SourceFile file;
       file.path = fs::relative(entry.path(), source_root());
-      file.room = room_of(file.path);
+      file.component = component_of(file.path);
       const std::string text = read_text(entry.path());
       file.lines = split_lines(text);
       file.code = split_lines(strip(text));

@@ -11,7 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "net/client/client.h"
-#include "net/client/context_env.h"
+#include "net/client/connections/context_env.h"
 
 using namespace cellar;
 

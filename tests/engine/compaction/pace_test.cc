@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "io/runtime/sim_loop.h"
+#include "io/sim/sim_loop.h"
 
 namespace cellar::engine {
 namespace {
@@ -42,7 +42,7 @@ class PaceTest : public testing::Test {
       pace_.begin_slice();
       world_.clock().advance_us(kSliceUs);
       pace_.end_slice(kSliceUs);
-      if (job.hurried && i == job.slices / 2) pace_.hurry();
+      if (job.hurried && i == job.slices / 2) pace_.boost();
       if (job.finished && i == job.slices / 2) pace_.finish_at_once();
     }
   }
@@ -141,7 +141,7 @@ TEST_F(PaceTest, ItTellsItsShareWhileAJobIsUnderWay) {
   EXPECT_EQ(pace_.share(), 0);
   pace_.begin({.share = 0.3});
   EXPECT_EQ(pace_.share(), 0.3);
-  pace_.hurry();
+  pace_.boost();
   EXPECT_EQ(pace_.share(), 1);
   pace_.over();
   EXPECT_EQ(pace_.share(), 0);

@@ -73,28 +73,28 @@ TEST(Strategy, AgesAreThoseThatKillByThemselves) {
 TEST(Strategy, AutomaticTakesWindowsForWhatAgesAndComesInOrder) {
   const TableSchema ages = schema_of({RetentionRule::max_age_us(kDayUs)});
   EXPECT_EQ(chosen(ages, 0.0), Compaction::time_window);
-  EXPECT_EQ(chosen(ages, 0.9), Compaction::levelled);
-  EXPECT_EQ(chosen(schema_of({RetentionRule::max_versions(1)}), 0.0), Compaction::levelled);
+  EXPECT_EQ(chosen(ages, 0.9), Compaction::tiered);
+  EXPECT_EQ(chosen(schema_of({RetentionRule::max_versions(1)}), 0.0), Compaction::tiered);
   TableSchema expiry = ages;
   expiry.families[0].timestamps = TimestampMeaning::expiry;
-  EXPECT_EQ(chosen(expiry, 0.0), Compaction::levelled);
+  EXPECT_EQ(chosen(expiry, 0.0), Compaction::tiered);
   const auto mixed = [](int64_t times) {
     return schema_of(
         {RetentionRule::max_age_us(kDayUs), RetentionRule::max_age_us(times * kDayUs)});
   };
   EXPECT_EQ(chosen(mixed(kMostAgeSpread), 0.0), Compaction::time_window);
-  EXPECT_EQ(chosen(mixed(kMostAgeSpread + 1), 0.0), Compaction::levelled);
+  EXPECT_EQ(chosen(mixed(kMostAgeSpread + 1), 0.0), Compaction::tiered);
 }
 
 TEST(Strategy, DoesNotChangeItsMindWithEveryFlush) {
   const TableSchema schema = schema_of({RetentionRule::max_age_us(kDayUs)});
   constexpr double kBetween = (kMostLate + kTooLate) / 2;
-  EXPECT_EQ(chosen(schema, kMostLate, Compaction::levelled), Compaction::time_window);
-  EXPECT_EQ(chosen(schema, kBetween, Compaction::levelled), Compaction::levelled);
+  EXPECT_EQ(chosen(schema, kMostLate, Compaction::tiered), Compaction::time_window);
+  EXPECT_EQ(chosen(schema, kBetween, Compaction::tiered), Compaction::tiered);
   EXPECT_EQ(chosen(schema, kBetween, Compaction::time_window), Compaction::time_window);
   EXPECT_EQ(chosen(schema, kBetween, Compaction::automatic), Compaction::time_window);  // a start
-  EXPECT_EQ(chosen(schema, kTooLate + 0.01, Compaction::time_window), Compaction::levelled);
-  EXPECT_EQ(chosen(schema, std::nullopt, Compaction::automatic), Compaction::levelled);
+  EXPECT_EQ(chosen(schema, kTooLate + 0.01, Compaction::time_window), Compaction::tiered);
+  EXPECT_EQ(chosen(schema, std::nullopt, Compaction::automatic), Compaction::tiered);
   EXPECT_EQ(chosen(schema, std::nullopt, Compaction::time_window), Compaction::time_window);
 }
 
@@ -102,11 +102,11 @@ TEST(Strategy, WhatIsNamedIsDoneWhereItCanBe) {
   TableSchema schema = schema_of({RetentionRule::max_age_us(kDayUs)});
   schema.options.compaction = Compaction::time_window;
   EXPECT_EQ(chosen(schema, 1.0), Compaction::time_window);
-  schema.options.compaction = Compaction::levelled;
-  EXPECT_EQ(chosen(schema, 0.0), Compaction::levelled);
+  schema.options.compaction = Compaction::tiered;
+  EXPECT_EQ(chosen(schema, 0.0), Compaction::tiered);
   TableSchema ageless = schema_of({RetentionRule{}});
   ageless.options.compaction = Compaction::time_window;
-  EXPECT_EQ(chosen(ageless, 0.0), Compaction::levelled);
+  EXPECT_EQ(chosen(ageless, 0.0), Compaction::tiered);
 }
 
 TEST(Strategy, AFewCellsOutOfTheirTimeDoNotMoveTheMiddle) {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "io/base/random.h"
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

@@ -11,9 +11,9 @@
 #include "engine/store/blob_files.h"
 #include "engine/store/local_blob_store.h"
 #include "engine/store/local_log_store.h"
-#include "io/disk/mem_fs.h"
-#include "io/runtime/runtime.h"
-#include "io/runtime/sim_loop.h"
+#include "io/loop/runtime.h"
+#include "io/sim/mem_fs.h"
+#include "io/sim/sim_loop.h"
 
 namespace cellar::engine {
 namespace {

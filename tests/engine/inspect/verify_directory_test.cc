@@ -10,8 +10,8 @@
 #include "engine/store/format_file.h"
 #include "engine/store/log_files.h"
 #include "engine/store/manifest_file.h"
-#include "io/disk/mem_fs.h"
-#include "io/runtime/sim_loop.h"
+#include "io/sim/mem_fs.h"
+#include "io/sim/sim_loop.h"
 #include "tests/support/seeds.h"
 #include "tests/support/test_node.h"
 

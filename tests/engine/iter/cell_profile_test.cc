@@ -107,9 +107,9 @@ TEST_F(Profile, CountsFamiliesVersionsAndExpiriesApart) {
   cell("g", "a", 9);
   std::string key;
   append_cell(key, "row", "g", "b", 9, CommitStamp{9});
-  std::string husk;
-  append_husk(husk, kNoExpiry);
-  add(key, husk);
+  std::string tombstone;
+  append_tombstone(tombstone, kNoExpiry);
+  add(key, tombstone);
   const CellProfile profile = builder_.finish();
   ASSERT_TRUE(profile.known);
   ASSERT_EQ(profile.families.size(), 2u);
@@ -120,7 +120,7 @@ TEST_F(Profile, CountsFamiliesVersionsAndExpiriesApart) {
   EXPECT_EQ(profile.families[0].bytes_from_rank(1), 1100u);
   EXPECT_EQ(profile.families[0].bytes_from_rank(3), 900u);
   EXPECT_EQ(profile.families[0].bytes_from_rank(9), 0u) << "never more than is known";
-  EXPECT_EQ(profile.families[1].bytes(), 100u) << "a husk is none";
+  EXPECT_EQ(profile.families[1].bytes(), 100u) << "a tombstone is none";
   EXPECT_EQ(profile.expiries.bytes(), 100u);
   std::string encoded;
   encode_cell_profile(encoded, profile);

@@ -212,10 +212,10 @@ TEST(CellValueCoding, RoundTripsWithAndWithoutExpiry) {
 TEST(CellValueCoding, AHuskHasAnExpiryPerhapsAndNoValue) {
   for (const int64_t expire_at_us : {kNoExpiry, int64_t{9000}}) {
     std::string encoded;
-    append_husk(encoded, expire_at_us);
+    append_tombstone(encoded, expire_at_us);
     CellValue out;
     ASSERT_TRUE(parse_cell_value(encoded, out));
-    EXPECT_TRUE(out.husk);
+    EXPECT_TRUE(out.tombstone);
     EXPECT_EQ(out.expire_at_us, expire_at_us);
   }
 }

@@ -128,7 +128,7 @@ TEST(Schema, BytesAreTheOnesOfTheWorkedExample) {
 TEST(Schema, AProgramOfBeforeReadsWhatChoosesItsCompactionByItself) {
   TableSchema schema = sample();
   EXPECT_EQ(encode_schema(schema)[0], 3);
-  for (const Compaction named : {Compaction::levelled, Compaction::time_window}) {
+  for (const Compaction named : {Compaction::tiered, Compaction::time_window}) {
     schema.options.compaction = named;
     const std::string bytes = encode_schema(schema);
     EXPECT_EQ(bytes[0], 4);

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/engine/node/alter_bed.h"
 
 namespace cellar::support {

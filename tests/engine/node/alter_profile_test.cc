@@ -98,7 +98,7 @@ TEST_F(AlterProfile, WhatWasNamedIsNeverDropped) {
   EXPECT_EQ(alter(meaning(TimestampMeaning::sequence)), "INVALID_ARGUMENT");
   EXPECT_EQ(alter(meaning(TimestampMeaning::expiry)), "INVALID_ARGUMENT");
   EXPECT_EQ(family().window, kTablestoreWindow);
-  // Taken away in the same change, it hinders nothing.
+  // PooledRead away in the same change, it hinders nothing.
   FamilySpec cleared = meaning(TimestampMeaning::sequence);
   cleared.window = WriteWindow();
   EXPECT_EQ(alter(cleared), "OK");

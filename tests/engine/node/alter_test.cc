@@ -143,7 +143,7 @@ TEST(Alter, AnOptionThatTheDirectorysFormatDoesNotKnowIsRefused) {
   spec.options.bottom_compression = BottomCompression::zstd;
   EXPECT_EQ(node.create_table(spec).error().code, Errc::failed_precondition);
   spec.options = {};
-  spec.options.compaction = Compaction::levelled;
+  spec.options.compaction = Compaction::tiered;
   EXPECT_EQ(node.create_table(spec).error().code, Errc::failed_precondition);
   spec.options = {};
   ASSERT_TRUE(node.create_table(spec));

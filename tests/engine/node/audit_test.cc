@@ -2,7 +2,7 @@
 // bounded; through restarts.
 #include <gtest/gtest.h>
 
-#include "engine/audit_trail.h"
+#include "engine/catalog/audit_trail.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

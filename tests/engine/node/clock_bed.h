@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

@@ -2,10 +2,10 @@
 // thing and the bound. tests/LIMITS.md says which test holds which limit.
 #include <gtest/gtest.h>
 
-#include "engine/catalog.h"
+#include "engine/catalog/catalog.h"
+#include "engine/catalog/reshape_plan.h"
 #include "engine/model/token.h"
 #include "engine/preview_rule.h"
-#include "engine/reshape_plan.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::engine {

@@ -2,7 +2,7 @@
 // flush: whoever made the edit that failed, every shard is read-only at once.
 #include <gtest/gtest.h>
 
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

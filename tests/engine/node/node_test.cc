@@ -1,7 +1,7 @@
 // A whole node in memory: tables, commits, reads, flushes and restarts.
 #include <gtest/gtest.h>
 
-#include "engine/catalog.h"
+#include "engine/catalog/catalog.h"
 #include "engine/read/scan.h"
 #include "tests/support/test_node.h"
 

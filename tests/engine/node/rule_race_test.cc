@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "io/disk/faulty_fs.h"
+#include "io/sim/faulty_fs.h"
 #include "tests/support/rule_tables.h"
 
 namespace cellar::support {

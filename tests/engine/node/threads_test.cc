@@ -7,9 +7,9 @@
 #include "engine/node.h"
 #include "engine/read/scan.h"
 #include "engine/store/local_stores.h"
-#include "io/disk/mem_disk.h"
-#include "io/disk/mem_fs.h"
-#include "io/runtime/shard_pool.h"
+#include "io/loop/shard_pool.h"
+#include "io/sim/mem_disk.h"
+#include "io/sim/mem_fs.h"
 
 namespace cellar::engine {
 namespace {

@@ -67,8 +67,8 @@ class ColumnHistory {
       judge_.begin(retention, now_us, exact, whole, column_deletes_);
       for (const ColumnJudge::Cell& cell : cells_) {
         const bool was_full = judge_.is_full();
-        const Fate fate = judge_.judge(cell, deleted_after(cell));
-        if (fate != Fate::visible) continue;
+        const CellState fate = judge_.judge(cell, deleted_after(cell));
+        if (fate != CellState::visible) continue;
         ASSERT_FALSE(was_full);
         got += fmt::format("{} ", cell.timestamp_us);
       }
@@ -109,7 +109,7 @@ class ColumnHistory {
                        column_deletes_);
           for (const ColumnJudge::Cell& taken : run.close()) judge_.judge(taken, false);
         }
-        visible = judge_.judge(cell, deleted) == Fate::visible;
+        visible = judge_.judge(cell, deleted) == CellState::visible;
       }
       if (visible) got += fmt::format("{} ", cell.timestamp_us);
     }

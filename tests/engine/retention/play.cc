@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/filter/compiled_filter.h"
-#include "engine/shard_engine.h"
+#include "engine/shard/shard_engine.h"
 #include "tests/engine/retention/explained.h"
 #include "tests/engine/retention/history.h"
 #include "tests/engine/retention/judged_time.h"

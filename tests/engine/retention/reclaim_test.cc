@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/read/scan.h"
-#include "tests/engine/retention/reclaim_bed.h"
+#include "tests/engine/gc/reclaim_bed.h"
 
 namespace cellar::support {
 namespace {

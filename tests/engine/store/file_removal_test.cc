@@ -69,7 +69,7 @@ TEST_F(FileRemovalTest, WithNobodyToDisturbThereAreNoRests) {
   EXPECT_LE(removal_us(removal, 10 * kStep, 6'000), 9 * 6'000 + 1'000) << "before begin_rests()";
   removal.begin_rests();
   EXPECT_GE(removal_us(removal, 10 * kStep, 6'000), 9 * (kLeastRests + 1) * 6'000 * 9 / 10);
-  removal.hurry();
+  removal.boost();
   EXPECT_LE(removal_us(removal, 10 * kStep, 6'000), 9 * 6'000 + 1'000);
   FileRemoval without(*rig.fs, nullptr);
   without.begin_rests();
@@ -88,7 +88,7 @@ TEST_F(FileRemovalTest, HurryEndsARest) {
   spawn(rig.loop.executor(), work());
   rig.world.run_for_us(50'000);  // in the first rest, of 360 ms
   EXPECT_FALSE(gone);
-  removal.hurry();
+  removal.boost();
   rig.world.run_for_us(45'000);
   EXPECT_TRUE(gone);
 }
@@ -142,7 +142,7 @@ TEST_F(FileRemovalTest, ACutDoesNotWaitForTheRemovalsBeforeIt) {
   EXPECT_EQ(value_of(rig.run(file->size())), kStep / 2);
   expect_ok(rig.run(file->close()));
   EXPECT_GT(removal.waiting_bytes(), 100 * kStep) << "they were there all the time";
-  removal.hurry();
+  removal.boost();
   rig.world.run_for_us(10'000'000);
   EXPECT_EQ(removal.waiting_bytes(), 0u);
   EXPECT_EQ(disk.all_files().size(), 1u);

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "engine/store/manifest_file.h"
-#include "io/disk/mem_fs.h"
-#include "io/runtime/sim_loop.h"
+#include "io/sim/mem_fs.h"
+#include "io/sim/sim_loop.h"
 
 namespace cellar::engine {
 namespace {

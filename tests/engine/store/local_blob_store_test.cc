@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "engine/store/local_blob_writer.h"
-#include "io/disk/tracing_fs.h"
-#include "io/runtime/waiter.h"
+#include "io/loop/waiter.h"
+#include "io/sim/tracing_fs.h"
 #include "tests/engine/store/store_rig.h"
 
 namespace cellar::engine {

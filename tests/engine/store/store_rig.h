@@ -11,10 +11,10 @@
 
 #include "engine/store/local_stores.h"
 #include "io/base/log.h"
-#include "io/disk/faulty_fs.h"
-#include "io/disk/mem_fs.h"
-#include "io/runtime/runtime.h"
-#include "io/runtime/sim_loop.h"
+#include "io/loop/runtime.h"
+#include "io/sim/faulty_fs.h"
+#include "io/sim/mem_fs.h"
+#include "io/sim/sim_loop.h"
 
 namespace cellar::engine {
 

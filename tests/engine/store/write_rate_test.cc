@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "io/runtime/sim_loop.h"
+#include "io/sim/sim_loop.h"
 
 namespace cellar::engine {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "io/base/random.h"
 #include "io/disk/backend.h"
-#include "io/disk/faulty_fs.h"
-#include "io/disk/mem_fs.h"
-#include "io/disk/tracing_fs.h"
-#include "io/runtime/shard_loop.h"
+#include "io/loop/shard_loop.h"
+#include "io/sim/faulty_fs.h"
+#include "io/sim/mem_fs.h"
+#include "io/sim/tracing_fs.h"
 
 namespace cellar::test {
 

@@ -2,7 +2,7 @@
 // and against a node of a later one (fields and numbers that this client does not know).
 #include "released1/admin_generated.h"
 #include "released1/data_generated.h"
-#include "tests/net/client_bed.h"
+#include "tests/net/client/client_bed.h"
 
 namespace cellar::client {
 namespace {

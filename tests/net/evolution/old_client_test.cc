@@ -5,7 +5,7 @@
 
 #include "released1/admin_generated.h"
 #include "released1/data_generated.h"
-#include "tests/net/server_bed.h"
+#include "tests/net/server/server_bed.h"
 
 namespace cellar::server {
 namespace {

@@ -1,0 +1,34 @@
+// ManifestClient: a shard's access to the manifest. The store belongs to shard 0; an edit travels
+// there by mailbox and its result returns.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "engine/store/manifest_store.h"
+#include "io/loop/mailbox.h"
+
+namespace cellar::engine {
+
+inline constexpr ShardId kHomeShard{0};  // shard of the manifest and the catalog
+
+// One shard. The mailbox and the store must outlive it.
+class ManifestClient {
+ public:
+  ManifestClient(Mailbox& mailbox, ManifestStore& store) : mailbox_(mailbox), store_(store) {}
+
+  // See ManifestStore::commit.
+  Async<Result<std::vector<uint64_t>>> commit(std::vector<SubjectEdit> edits) {
+    auto work = [&store = store_, mine = std::move(edits)]() mutable {
+      return store.commit(std::move(mine));
+    };
+    co_return co_await mailbox_.call_on(kHomeShard, std::move(work));
+  }
+
+ private:
+  Mailbox& mailbox_;
+  ManifestStore& store_;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,76 @@
+#include "engine/files/obsolete_blobs.h"
+
+#include <utility>
+
+#include "io/base/check.h"
+#include "io/base/log.h"
+
+namespace cellar::engine {
+
+void ObsoleteBlobDeleter::remove(ObsoleteBlob blob) {
+  if (is_held(blob.id)) return held_.push_back(blob);
+  queue_.push_back(blob);
+  if (running_ == kAtOnce) return;
+  ++running_;
+  spawn(runtime_.executor, run());
+}
+
+void ObsoleteBlobDeleter::hold(const std::optional<std::vector<BlobId>>& only) {
+  holding_ = true;
+  only_.reset();
+  if (only) only_.emplace(only->begin(), only->end());
+  remove_held();
+}
+
+void ObsoleteBlobDeleter::release() {
+  holding_ = false;
+  only_.reset();
+  remove_held();
+}
+
+// Removes the blobs that are not held any more; remove() puts the others back.
+void ObsoleteBlobDeleter::remove_held() {
+  for (const ObsoleteBlob& blob : std::exchange(held_, {})) remove(blob);
+}
+
+Async<void> ObsoleteBlobDeleter::run() {
+  while (!queue_.empty()) {
+    const ObsoleteBlob blob = queue_.front();
+    queue_.pop_front();
+    if (is_held(blob.id)) {
+      held_.push_back(blob);
+      continue;
+    }
+    auto removed = co_await store_.remove(blob.id);
+    if (!removed) {
+      log_warn("tablet", "blob={:016x} stays until the next start: {}", blob.id.value(),
+               removed.error().to_string());
+      if (kept_.size() < kMostKept) kept_.push_back({blob, removed.error()});
+    }
+  }
+  if (--running_ == 0) idle_.notify_all();
+}
+
+Async<void> ObsoleteBlobDeleter::drain() {
+  while (running_ > 0) co_await idle_.wait();
+}
+
+void BlobRefCounts::add(BlobId blob, uint64_t holders) {
+  const auto [it, added] = holders_.try_emplace(blob, 1);
+  it->second += holders;
+}
+
+void BlobRefCounts::release(const ObsoleteBlob& blob) {
+  const auto it = holders_.find(blob.id);
+  CHECK(it != holders_.end(), "blob {:016x} was released more often than held", blob.id.value());
+  if (--it->second != 0) return;
+  holders_.erase(it);
+  reaper_.remove(blob);
+}
+
+uint64_t BlobRefCounts::holders(BlobId blob) const {
+  const auto it = holders_.find(blob);
+  return it == holders_.end() ? 0 : it->second;
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,40 @@
+// OldLogs: the logs of earlier sessions, with the number of tablets that still need each. A log is
+// removed when the last of them has flushed its part. On shard 0; other shards post to it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "engine/model/types.h"
+#include "engine/store/log_store.h"
+#include "io/loop/event.h"
+#include "io/loop/runtime.h"
+
+namespace cellar::engine {
+
+class OldLogs {
+ public:
+  OldLogs(const Runtime& runtime, LogStore& store) : runtime_(runtime), store_(store) {}
+
+  // A start found that a tablet needs the log.
+  void name(LogId log) { ++names_[log]; }
+  bool named(LogId log) const { return names_.contains(log); }
+  // One tablet durably no longer needs these logs.
+  void release(const std::vector<LogId>& logs);
+  // Removes a log that no tablet needs, in the background.
+  void remove(LogId log);
+  size_t count() const { return names_.size(); }
+  Async<void> drain();
+
+ private:
+  Async<void> remove_now(LogId log);
+
+  Runtime runtime_;
+  LogStore& store_;
+  std::map<LogId, uint64_t> names_;
+  uint64_t removing_ = 0;
+  ConditionVariable idle_;
+};
+
+}  // namespace cellar::engine

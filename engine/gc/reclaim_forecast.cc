@@ -1,0 +1,183 @@
+#include "engine/gc/reclaim_forecast.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/gc/reclaim_estimate.h"
+#include "engine/gc/reclaim_snapshot.h"
+#include "engine/retention/dead_table.h"
+#include "engine/tablet/memory_deaths.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
+
+int64_t add_saturating(int64_t a, int64_t b) { return a > kNeverUs - b ? kNeverUs : a + b; }
+
+double clamped_dead(const DeathCurve& deaths, double bytes, int64_t at_us) {
+  return std::min(deaths.about_dead(at_us), bytes);
+}
+
+// When past rules can be forgotten: no change can be undone any more, and the margin has passed.
+int64_t rules_due(Tablet& tablet) {
+  const TableSchema& schema = tablet.schema();
+  const CommitStamp changed = last_rule_change(schema);
+  if (changed == CommitStamp{} || settled_of(tablet.version()) >= changed) return kNeverUs;
+  int64_t last_us = static_cast<int64_t>(changed.value() / 1000);
+  for (const FamilySchema& family : schema.families) {
+    for (const PastRule& past : family.history) last_us = std::max(last_us, past.undo_until_us);
+  }
+  return add_saturating(last_us, schema.options.reclaim_within_us / 4);
+}
+
+// When the first table is wholly dead.
+int64_t wholly_dead_us(Tablet& tablet, int64_t now_us) {
+  int64_t dead_us = kNeverUs;
+  const TableRetention firm =
+      TableRetention::firm(tablet.schema(), settled_of(tablet.version()), now_us);
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      // A table with only deletes does not die; merges drop it.
+      const TimeBounds& bounds = table->meta().bounds;
+      if (!bounds.has_cells() && !bounds.has_tokens()) continue;
+      dead_us = std::min(dead_us, dead_from_us(firm, bounds));
+    }
+  }
+  return dead_us;
+}
+
+}  // namespace
+
+bool is_over_slack(const Tablet& tablet, double live, double overdue) {
+  return overdue >= 1 && overdue > tablet.schema().options.dead_slack * live;
+}
+
+double stored_per_byte(const Tablet& tablet) {
+  double raw = 0;
+  double stored = 0;
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      raw += static_cast<double>(table->meta().key_bytes + table->meta().value_bytes);
+      stored += static_cast<double>(table->meta().file_bytes);
+    }
+  }
+  return raw > stored ? stored / raw : 1;
+}
+
+double unflushed_bytes(const Tablet& tablet) {
+  double unflushed = 0;
+  for (const auto& memtable : tablet.version().memtables) {
+    unflushed += static_cast<double>(memtable->entries.content_bytes());
+  }
+  return unflushed * stored_per_byte(tablet);
+}
+
+bool ReclaimForecast::is_stale(Tablet& tablet) const {
+  const int64_t age_us =
+      std::max(kLeastAgeUs, tablet.schema().options.reclaim_within_us / kMostAge);
+  return !made_ || publications_ != tablet.publications() ||
+         schema_version_ != tablet.schema().version ||
+         tablet.shard().runtime.clock.now_us() - made_us_ > age_us;
+}
+
+ReclaimForecast& ReclaimForecast::fresh(Tablet& tablet) {
+  if (is_stale(tablet)) look(tablet, tablet.shard().runtime.clock.now_us());
+  return *this;
+}
+
+void ReclaimForecast::look(Tablet& tablet, int64_t now_us) {
+  made_ = true;
+  publications_ = tablet.publications();
+  schema_version_ = tablet.schema().version;
+  made_us_ = now_us;
+  unknown_ = 0;
+  const ReclaimEstimate view = reclaim_estimate(tablet);
+  bytes_ = static_cast<double>(view.bytes);
+  unflushed_ = unflushed_bytes(tablet);
+  std::vector<DeathSpan> deaths;
+  std::vector<DeathSpan> hidden;
+  for (const TableDeaths& table : view.tables) {
+    deaths.insert(deaths.end(), table.by_time.begin(), table.by_time.end());
+    for (const DeathByNewer& death : table.by_newer) deaths.push_back(death.span);
+    hidden.insert(hidden.end(), table.hidden.begin(), table.hidden.end());
+    if (table.unknown) unknown_ += static_cast<double>(table.bytes);
+  }
+  deaths_ = DeathCurve(deaths);
+  hidden_ = DeathCurve(hidden);
+  const int64_t dead_us = wholly_dead_us(tablet, now_us);
+  merge_due_us_ = add_saturating(std::min(rules_due(tablet), dead_us), tablet.margin_us());
+  file_due_us_ = add_saturating(dead_us, tablet.reclaim_grace_us());
+  find_slack_out(tablet, now_us);
+  find_over_slack(tablet, now_us);
+}
+
+bool ReclaimForecast::is_over(Tablet& tablet, int64_t at_us) const {
+  const double live = bytes_ - clamped_dead(deaths_, bytes_, at_us) + unflushed_;
+  return is_over_slack(tablet, live,
+                       clamped_dead(deaths_, bytes_, at_us - tablet.reclaim_grace_us()));
+}
+
+// Finds the time for the present tables and memtables.
+void ReclaimForecast::find_over_slack(Tablet& tablet, int64_t now_us) {
+  over_slack_us_ = kNeverUs;
+  if (!is_over(tablet, now_us)) return;
+  over_slack_us_ = now_us;
+  int64_t within_us = std::min(now_us, deaths_.first_us());
+  while (over_slack_us_ - within_us > 1) {
+    const int64_t middle_us = within_us + (over_slack_us_ - within_us) / 2;
+    (is_over(tablet, middle_us) ? over_slack_us_ : within_us) = middle_us;
+  }
+}
+
+void ReclaimForecast::find_slack_out(Tablet& tablet, int64_t now_us) {
+  // Overdue bytes only increase with time and live ones only decrease, so bisection finds the first
+  // moment above the slack.
+  const int64_t grace_us = tablet.reclaim_grace_us();
+  const auto over = [&](int64_t at_us) { return is_over(tablet, at_us); };
+  int64_t last_us = std::max(now_us, deaths_.last_us());
+  last_us = add_saturating(last_us, add_saturating(grace_us, 1));
+  slack_out_us_ = kNeverUs;
+  if (!over(last_us)) return;
+  int64_t before_us = now_us - 1;
+  while (last_us - before_us > 1) {
+    const int64_t middle_us = before_us + (last_us - before_us) / 2;
+    (over(middle_us) ? last_us : before_us) = middle_us;
+  }
+  slack_out_us_ = last_us;
+}
+
+int64_t ReclaimForecast::slack_due_us(Tablet& tablet) {
+  const int64_t out_us = slack_out_us(tablet);
+  return out_us == kNeverUs ? kNeverUs : out_us - reclaim_lead_us(tablet);
+}
+
+ReclaimFigures ReclaimForecast::figures(Tablet& tablet) {
+  fresh(tablet);
+  unflushed_ = unflushed_bytes(tablet);
+  const int64_t now_us = tablet.shard().runtime.clock.now_us();
+  const double dead = clamped_dead(deaths_, bytes_, now_us);
+  ReclaimFigures figures;
+  figures.dead_bytes = static_cast<uint64_t>(dead);
+  figures.overdue_bytes =
+      static_cast<uint64_t>(clamped_dead(deaths_, bytes_, now_us - tablet.reclaim_grace_us()));
+  if (!hidden_.empty()) {
+    figures.held_bytes =
+        static_cast<uint64_t>(std::max(0.0, clamped_dead(hidden_, bytes_, now_us) - dead));
+  }
+  const auto there = static_cast<uint64_t>(bytes_ - dead + unflushed_);
+  figures.live_bytes = there - std::min(figures.held_bytes, there);
+  figures.unknown_bytes = static_cast<uint64_t>(unknown_);
+  const int64_t first_us = deaths_.first_us();
+  if (first_us <= now_us) figures.oldest_death_us = first_us;
+  figures.next_reclaim_us = std::min(std::max(now_us, slack_due_us(tablet)), merge_due_us_);
+  figures.file_due_us = file_due_us_;
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const auto& table : run.tables) figures.damaged_tables += table->is_damaged() ? 1 : 0;
+  }
+  if (is_over(tablet, now_us)) figures.over_slack_us = std::min(over_slack_us_, now_us);
+  add_memory_deaths(tablet, stored_per_byte(tablet), figures);
+  return figures;
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,262 @@
+#include "engine/jobs/compact.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "engine/jobs/install.h"
+#include "engine/jobs/output_format.h"
+#include "engine/jobs/plan_merge.h"
+#include "engine/read/run_iterator.h"
+#include "engine/tablet/run_shapes.h"
+#include "io/base/check.h"
+
+namespace cellar::engine {
+namespace {
+
+// Neighbouring runs of a version, newest first.
+using Runs = std::vector<TabletRun>;
+
+void add_input(MergePlan& plan, const TabletRun& run) {
+  std::vector<const TableSlice*> slices;
+  for (const Ref<TabletTable>& table : run.tables) {
+    if (table->slice().may_have_entries()) slices.push_back(&table->slice());
+    const std::vector<StampedRange>& ranges = table->slice().range_deletes();
+    plan.range_deletes.insert(plan.range_deletes.end(), ranges.begin(), ranges.end());
+  }
+  if (slices.empty()) return;
+  plan.inputs.push_back(
+      std::make_unique<RunIterator>(std::move(slices), TableIteratorOptions::for_compaction()));
+}
+
+// One compaction at a time: a running one does not rest while others wait.
+Async<AsyncMutex::Lock> lock_compaction(ShardContext& shard) {
+  if (shard.compaction != nullptr) shard.reclaim_pace.boost();
+  return shard.compaction_lock.lock();
+}
+
+// The same for reclaiming: meanwhile a merge for the shape of the tree uses all the time available.
+Async<AsyncMutex::Lock> lock_reclaim(ShardContext& shard) {
+  ++shard.reclaims_waiting;
+  AsyncMutex::Lock lock = co_await lock_compaction(shard);
+  --shard.reclaims_waiting;
+  co_return lock;
+}
+
+// Announces the running job, so that closing and dropping may cancel it.
+class Running {
+ public:
+  Running(Tablet& tablet, MergeJob& job, const std::vector<Ref<TabletTable>>& inputs)
+      : shard_(tablet.shard()) {
+    shard_.compaction = &job;
+    shard_.compacting = &tablet;
+    shard_.merge_began_us = shard_.runtime.clock.now_us();
+    for (const Ref<TabletTable>& input : inputs) shard_.merging.push_back(input->blob());
+  }
+  ~Running() {
+    shard_.compaction = nullptr;
+    shard_.compacting = nullptr;
+    shard_.merging.clear();
+    shard_.reclaim_pace.over();
+  }
+
+ private:
+  ShardContext& shard_;
+};
+
+// Runs of the version with the same numbers, from `first` on, hold more tables than `runs`.
+bool is_part(const Runs& runs, std::vector<TabletRun>::const_iterator first) {
+  bool part = false;
+  for (const TabletRun& run : runs) part |= run.tables.size() < (first++)->tables.size();
+  CHECK(!part || runs.size() == 1, "{} runs are merged without some of their tables", runs.size());
+  return part;
+}
+
+size_t tables_of(const Version& version) {
+  size_t count = 0;
+  for (const TabletRun& run : version.runs) count += run.tables.size();
+  return count;
+}
+
+// The pace of a merge of `bytes`: the share planned by the shard's queue, and at most reclaim_share
+// of the disk's write rate.
+PaceTask reclaim_task(const Tablet& tablet, const ReclaimPlace& place, uint64_t bytes) {
+  const ShardContext& shard = tablet.shard();
+  const double share = tablet.schema().options.reclaim_share;
+  PaceTask task;
+  task.share = std::max(place.share, share);
+  task.bytes = static_cast<double>(bytes);
+  task.write_rate = share * shard.blobs.write_rate();
+  if (place.end_by_us != INT64_MAX) {
+    const int64_t left_us = place.end_by_us - shard.runtime.clock.now_us();
+    task.end_by_us = shard.runtime.timers.now_us() + std::max<int64_t>(left_us, 0);
+  }
+  return task;
+}
+
+bool counts_versions(const MergePlan& plan) {
+  return DropPolicy(plan.schema, plan.tablet_settled, plan.facts).retention().any_counts();
+}
+
+// REQUIRES: the compaction lock is held; `version` is the tablet's, so that only a flush may change
+// it meanwhile, by adding newer runs. Tables may be left out of a single run, because they do not
+// overlap; where versions count nothing is done then, because a range delete in one of the other
+// tables may decide which cells are dead. A merge that does not reclaim uses all the time
+// available.
+Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs,
+                               std::optional<ReclaimPlace> reclaims) {
+  ShardContext& shard = tablet.shard();
+  const auto is_first = [&runs](const TabletRun& run) { return run.number == runs.front().number; };
+  const auto first = std::find_if(version->runs.begin(), version->runs.end(), is_first);
+  const auto newer_runs = static_cast<size_t>(first - version->runs.begin());
+  MergePlan plan =
+      plan_merge(tablet, *version, version->memtables.size() + newer_runs, runs.size());
+  plan.part_of_run = is_part(runs, first);
+  if (plan.part_of_run && counts_versions(plan)) co_return Result<void>{};
+  for (const TabletRun& run : runs) add_input(plan, run);
+  plan.run = runs.front().number;
+  plan.compression = compression_of_merge(tablet, plan.facts, runs);
+  plan.part_bytes = part_bytes_of_merge(shard, runs);
+  const MergeFacts facts = plan.facts;
+  const uint64_t schema_version = plan.schema.version;
+  std::vector<Ref<TabletTable>> inputs;
+  uint64_t bytes_in = 0;
+  for (const TabletRun& run : runs) {
+    inputs.insert(inputs.end(), run.tables.begin(), run.tables.end());
+    for (const Ref<TabletTable>& table : run.tables) {
+      bytes_in += table->slice().bytes();
+      plan.entries += table->meta().entries;
+    }
+  }
+  const bool whole = inputs.size() == tables_of(*version);
+  for (const Ref<TabletTable>& input : inputs) {
+    if (input->is_damaged()) co_return std::unexpected(*input->damage());
+  }
+  version = nullptr;                      // its memtables may be flushed long before the merge ends
+  Pace shape_pace(shard.runtime.timers);  // never rests, but measures the time
+  Pace& pace = reclaims ? shard.reclaim_pace : shape_pace;
+  const PaceTask task = reclaims ? reclaim_task(tablet, *reclaims, bytes_in) : PaceTask{};
+  plan.pace = &pace;
+  plan.background = &shard.background;
+  if (reclaims) plan.least_share = task.share;
+  pace.begin(task);
+  MergeJob job(shard.blobs, shard.ids, std::move(plan));
+  Running running(tablet, job, inputs);
+  CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
+  pace.end(bytes_in);
+  if (!reclaims) shard.reclaim_pace.learn(pace.worked_us(), bytes_in);
+  shard.compacted_bytes += job.stats().bytes_out;
+  CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
+  if (is_outdated(facts, tablet)) {
+    co_return fail(Errc::aborted, "a rule of tablet {} was changed meanwhile", tablet.id());
+  }
+  TabletState state = tablet.state();
+  CO_TRY(const uint64_t manifest_version, co_await installation.commit(state, inputs));
+  tablet.compacted(inputs, installation.tables(), std::move(state), manifest_version);
+  if (whole) tablet.orphans_merged_away(schema_version);
+  ++shard.compactions;
+  co_return Result<void>{};
+}
+
+// A cell may have died by age or as an excess version, or a token may have expired.
+bool may_age(const TableSchema& schema, const Version& version) {
+  const auto& tables = version.runs.front().tables;
+  return std::any_of(schema.families.begin(), schema.families.end(),
+                     [](const FamilySchema& f) {
+                       return !f.rule.keeps_everything() || !f.history.empty();
+                     }) ||
+         std::any_of(tables.begin(), tables.end(), [](const Ref<TabletTable>& table) {
+           const TimeBounds& bounds = table->meta().bounds;
+           return bounds.latest_expiry_us != INT64_MIN || bounds.has_tokens();
+         });
+}
+
+// A single run without droppable entries, including rows of other tablets, is fully merged.
+bool is_merged(const TableSchema& schema, const Version& version) {
+  if (version.runs.size() != 1) return version.runs.empty();
+  if (may_age(schema, version)) return false;
+  const auto& tables = version.runs.front().tables;
+  return std::all_of(tables.begin(), tables.end(), [](const Ref<TabletTable>& table) {
+    return !table->slice().is_cut() && table->meta().deletes() == 0 &&
+           table->meta().range_deletes == 0;
+  });
+}
+
+bool nothing_to_merge(const Tablet& tablet, const Version& version) {
+  const bool orphans = tablet.may_hold_orphans() && !version.runs.empty();
+  return is_merged(tablet.schema(), version) && !orphans;
+}
+
+}  // namespace
+
+Async<Result<bool>> compact_step(Tablet& tablet) {
+  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
+  co_await tablet.rules_known();
+  if (tablet.obsolete()) co_return false;
+  Ref<const Version> version = tablet.pin();
+  const std::optional<RunWindow> window = pick_merge_of(tablet.run_shapes());
+  if (!window) co_return false;
+  // The window counts from the oldest run, which is the version's last.
+  const auto end = version->runs.end() - static_cast<ptrdiff_t>(window->first);
+  Runs runs(end - static_cast<ptrdiff_t>(window->count), end);
+  CO_TRY_VOID(co_await merge_runs(tablet, std::move(version), std::move(runs), std::nullopt));
+  co_return true;
+}
+
+Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
+  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
+  co_await tablet.rules_known();
+  if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  Ref<const Version> version = tablet.pin();
+  const size_t all = version->runs.size();
+  if (all == 0) co_return Result<void>{};
+  const auto begin = version->runs.begin() + static_cast<ptrdiff_t>(first % all);
+  const size_t most = all - first % all;
+  Runs runs(begin, begin + static_cast<ptrdiff_t>(1 + count % most));
+  co_return co_await merge_runs(tablet, std::move(version), std::move(runs), std::nullopt);
+}
+
+Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace place) {
+  AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
+  co_await tablet.rules_known();
+  if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  Ref<const Version> version = tablet.pin();
+  for (const TabletRun& run : version->runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      if (table->blob() != blob) continue;
+      Runs only{TabletRun{run.number, {table}}};
+      co_return co_await merge_runs(tablet, std::move(version), std::move(only), place);
+    }
+  }
+  co_return Result<void>{};
+}
+
+Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number, ReclaimPlace place) {
+  AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
+  co_await tablet.rules_known();
+  if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  Ref<const Version> version = tablet.pin();
+  const auto first = std::find_if(version->runs.begin(), version->runs.end(),
+                                  [number](const TabletRun& r) { return r.number <= number; });
+  Runs runs(first, version->runs.end());
+  if (runs.empty()) co_return Result<void>{};
+  if (runs.size() == version->runs.size() && nothing_to_merge(tablet, *version)) {
+    co_return Result<void>{};
+  }
+  co_return co_await merge_runs(tablet, std::move(version), std::move(runs), place);
+}
+
+Async<Result<void>> compact_fully(Tablet& tablet) {
+  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
+  co_await tablet.rules_known();
+  if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  Ref<const Version> version = tablet.pin();
+  if (nothing_to_merge(tablet, *version) &&
+      (version->runs.empty() || !wants_other_compression(tablet, version->runs.back()))) {
+    co_return Result<void>{};
+  }
+  Runs all = version->runs;
+  co_return co_await merge_runs(tablet, std::move(version), std::move(all), std::nullopt);
+}
+
+}  // namespace cellar::engine

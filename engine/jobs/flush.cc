@@ -1,0 +1,107 @@
+#include "engine/jobs/flush.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "engine/jobs/install.h"
+#include "engine/jobs/plan_merge.h"
+#include "engine/tablet/open_tablet.h"
+#include "io/loop/event.h"
+
+namespace cellar::engine {
+namespace {
+
+MergePlan plan_flush(Tablet& tablet, const Memtable& memtable) {
+  const Version& version = tablet.version();
+  const auto is_it = [&memtable](const auto& other) { return &other->entries == &memtable; };
+  const auto place = std::find_if(version.memtables.begin(), version.memtables.end(), is_it);
+  MergePlan plan =
+      plan_merge(tablet, version, static_cast<size_t>(place - version.memtables.begin()), 1);
+  plan.inputs.push_back(std::make_unique<Memtable::Iterator>(memtable));
+  plan.range_deletes = memtable.range_deletes();
+  plan.run = tablet.state().next_run;
+  plan.io_class = IoClass::flush;
+  plan.background = &tablet.shard().background;
+  plan.kind = BackgroundKind::flush;
+  return plan;
+}
+
+// All unflushed commits of the tablet are in the open log, after the memtable.
+TabletState state_after(Tablet& tablet, const TabletMemtable& memtable) {
+  TabletState state = tablet.state();
+  state.last_flushed = memtable.entries.max_stamp();
+  state.range_tokens =
+      tablet.range_tokens().up_to(state.last_flushed, tablet.shard().runtime.clock.now_us());
+  state.spans = {{.log = state.spans.back().log, .from = memtable.log_end}};
+  return state;
+}
+
+Async<Result<void>> flush_oldest(Tablet& tablet, Ref<TabletMemtable> memtable) {
+  CO_TRY_VOID(co_await tablet.commits().visible(memtable->entries.max_stamp()));
+  co_await tablet.rules_known();
+  ShardContext& shard = tablet.shard();
+  MergePlan plan = plan_flush(tablet, memtable->entries);
+  const MergeFacts facts = plan.facts;
+  MergeJob job(shard.blobs, shard.ids, std::move(plan));
+  const int64_t began_us = shard.runtime.timers.now_us();
+  CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
+  shard.flushed_bytes += job.stats().bytes_out;
+  CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
+  if (is_outdated(facts, tablet)) co_return Result<void>{};  // still frozen: flush it again
+  TabletState state = state_after(tablet, *memtable);
+  ++state.next_run;
+  CO_TRY(const uint64_t version, co_await installation.commit(state, {}));
+  const std::vector<LogId> released = old_logs_of(tablet.state(), state.spans.back().log);
+  tablet.flushed(memtable, installation.tables(), std::move(state), version);
+  ++shard.flushes;
+  shard.flow.flushed(memtable->entries.content_bytes(), shard.runtime.timers.now_us() - began_us);
+  shard.watcher->logs_released(released);
+  shard.watcher->runs_changed(tablet);
+  co_return Result<void>{};
+}
+
+// Shared by the lanes of one flush_all().
+struct FlushLanes {
+  std::vector<Tablet*> left;
+  Result<void> outcome;
+  size_t running = 0;
+  Event ended;
+};
+
+Async<void> flush_lane(FlushLanes& lanes) {
+  while (!lanes.left.empty() && !lanes.left.back()->shard().is_stopped()) {
+    Tablet* tablet = lanes.left.back();
+    lanes.left.pop_back();
+    auto flushed = co_await flush_tablet(*tablet);
+    if (!flushed && lanes.outcome) lanes.outcome = std::move(flushed);
+  }
+  if (--lanes.running == 0) lanes.ended.set();
+}
+
+}  // namespace
+
+Async<Result<void>> flush_all(std::vector<Tablet*> tablets) {
+  if (tablets.empty()) co_return Result<void>{};
+  const ShardExecutor executor = tablets.front()->shard().runtime.executor;
+  FlushLanes lanes{.left = std::move(tablets), .outcome = {}, .running = kFlushLanes, .ended = {}};
+  for (size_t i = 0; i < kFlushLanes; ++i) spawn(executor, flush_lane(lanes));
+  co_await lanes.ended.wait();
+  co_return lanes.outcome;
+}
+
+Async<Result<void>> flush_tablet(Tablet& tablet) {
+  if (!tablet.shard().log) co_return std::unexpected(read_only_error(tablet.shard()));
+  AsyncMutex::Lock lock = co_await tablet.flush_lock().lock();
+  tablet.freeze();
+  // Memtables frozen meanwhile are left to the next flush: under load there are always more.
+  const CommitStamp last = tablet.last_stamp();
+  while (Ref<TabletMemtable> memtable = tablet.oldest_frozen()) {
+    if (memtable->entries.min_stamp() > last) break;
+    CO_TRY_VOID(co_await flush_oldest(tablet, std::move(memtable)));
+    tablet.shard().cursors.shed(tablet.shard().memtables, tablet.shard().pinned_bound());
+  }
+  co_return Result<void>{};
+}
+
+}  // namespace cellar::engine

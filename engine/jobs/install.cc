@@ -1,0 +1,53 @@
+#include "engine/jobs/install.h"
+
+#include "engine/tablet/open_tablet.h"
+
+namespace cellar::engine {
+
+Installation::~Installation() {
+  if (keep_) return;
+  for (const Ref<TabletTable>& table : tables_) table->mark_obsolete();
+}
+
+Async<Result<Installation>> Installation::begin(Tablet& tablet, std::vector<TableMeta> outputs) {
+  ShardContext& shard = tablet.shard();
+  Installation installation(tablet);
+  // Flushes wait longest for this.
+  Background::Work work(shard.background, BackgroundKind::flush);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    TableItem item;
+    item.meta = outputs[i];
+    auto table = co_await open_table(shard, std::move(item), &work);
+    if (!table) {
+      for (; i < outputs.size(); ++i) shard.blob_ends.remove(outputs[i].blob);
+      co_return std::unexpected(std::move(table).error());
+    }
+    installation.tables_.push_back(std::move(*table));
+  }
+  installation.lock_ = co_await tablet.edit_lock().lock();
+  if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
+  co_return installation;
+}
+
+Async<Result<uint64_t>> Installation::commit(TabletState state,
+                                             std::vector<Ref<TabletTable>> inputs) {
+  SubjectEdit edit =
+      put_state(subject_of(tablet_->id()), tablet_->manifest_version(), encode_tablet_state(state));
+  for (const Ref<TabletTable>& table : tables_) {
+    edit.put_items.emplace_back(table->blob().value(), encode_table_item(table->item()));
+  }
+  for (const Ref<TabletTable>& table : inputs) {
+    edit.remove_items.push_back(table->blob().value());
+  }
+  std::vector<SubjectEdit> edits;
+  edits.push_back(std::move(edit));
+  auto versions = co_await tablet_->shard().manifest.commit(std::move(edits));
+  if (!versions) {
+    if (versions.error().applied == Applied::maybe_applied) keep_ = true;
+    co_return std::unexpected(std::move(versions).error());
+  }
+  keep_ = true;
+  co_return versions->front();
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,251 @@
+#include "engine/node/recovery.h"
+
+#include <algorithm>
+#include <set>
+
+#include "io/base/check.h"
+#include "io/base/log.h"
+
+namespace cellar::engine {
+
+Async<Result<void>> Recovery::run() {
+  const Timers& timers = node_.envs_.front().runtime.timers;
+  const int64_t began_us = timers.now_us();
+  CO_TRY(const auto subjects, co_await node_.manifest_.load());
+  CO_TRY(manifest_, decode_manifest(subjects));
+  node_.audit_ = std::move(manifest_.audit);
+  if (node_.read_only_) {
+    CO_TRY_VOID(co_await run_read_only());
+  } else {
+    CO_TRY_VOID(co_await run_and_write());
+  }
+  report(timers.now_us() - began_us);
+  co_return Result<void>{};
+}
+
+Async<void> Recovery::give_back() {
+  if (node_.read_only_ || logs_named_) co_return;
+  for (uint32_t i = 0; i < node_.shards(); ++i) {
+    LogStore& logs = node_.envs_.front().logs;
+    const Result<void> removed = co_await logs.remove(make_log_id(manifest_.node.session, i));
+    if (!removed) log_warn("node", "{}", removed.error().to_string());
+  }
+}
+
+Async<Result<void>> Recovery::run_and_write() {
+  CO_TRY_VOID(co_await raise_session());
+  CO_TRY_VOID(co_await node_.clock_.start(manifest_.clock, manifest_.clock_version));
+  CO_TRY_VOID(co_await settle_token_window());
+  node_.catalog_.load(manifest_);
+  count_shared_blobs();
+  CO_TRY_VOID(co_await remove_orphan_blobs());
+  CO_TRY_VOID(co_await remove_litter_logs());
+  CO_TRY_VOID(co_await recover_shards());
+  CO_TRY_VOID(co_await name_spans());
+  CO_TRY_VOID(co_await remove_unnamed_logs());
+  CO_TRY_VOID(co_await serve());
+  node_.clock_.serve();
+  node_.drop_keeper_.serve();
+  co_return Result<void>{};
+}
+
+Async<Result<void>> Recovery::run_read_only() {
+  if (!manifest_.clock) co_return fail(Errc::not_found, "the directory was never served");
+  CO_TRY_VOID(co_await node_.clock_.stand(*manifest_.clock));
+  node_.catalog_.load(manifest_);
+  count_shared_blobs();
+  CO_TRY_VOID(co_await recover_shards());
+  for (const ShardRecovery& shard : shards_) {
+    for (const RecoveredTablet& tablet : shard.tablets) versions_[tablet.id] = tablet.version;
+  }
+  co_return co_await serve();
+}
+
+Async<Result<void>> Recovery::raise_session() {
+  manifest_.node.session = SessionEpoch{manifest_.node.session.value() + 1};
+  co_return co_await commit_node_state();
+}
+
+// Called when trusted time is known.
+Async<Result<void>> Recovery::settle_token_window() {
+  const int64_t now_us = node_.envs_.front().runtime.clock.now_us();
+  const TokenWindow window =
+      next_window(manifest_.node.tokens, node_.options_.token_window_us, now_us);
+  if (window == manifest_.node.tokens) co_return Result<void>{};
+  manifest_.node.tokens = window;
+  co_return co_await commit_node_state();
+}
+
+Async<Result<void>> Recovery::commit_node_state() {
+  std::vector<SubjectEdit> edits;
+  edits.push_back(
+      put_state(kNodeSubject, manifest_.node_version, encode_node_state(manifest_.node)));
+  CO_TRY(const auto versions, co_await node_.manifest_.commit(std::move(edits)));
+  manifest_.node_version = versions.front();
+  co_return Result<void>{};
+}
+
+void Recovery::count_shared_blobs() {
+  for (const TabletSeed& seed : manifest_.tablets) {
+    for (const TableItem& table : seed.tables) ++named_blobs_[table.meta.blob];
+  }
+  for (TabletSeed& seed : manifest_.tablets) {
+    for (TableItem& table : seed.tables) {
+      const uint64_t names = named_blobs_.at(table.meta.blob);
+      table.shared = names > 1;
+      if (table.shared) node_.shared_blobs_.found(table.meta.blob, names);
+    }
+  }
+}
+
+Async<Result<void>> Recovery::remove_orphan_blobs() {
+  BlobStore& blobs = node_.envs_.front().blobs;
+  CO_TRY(const auto found, co_await blobs.list());
+  for (const BlobInfo& blob : found) {
+    if (blob.sealed && named_blobs_.contains(blob.id)) continue;
+    CO_TRY_VOID(co_await blobs.remove(blob.id));
+    ++orphans_;
+  }
+  co_return Result<void>{};
+}
+
+Async<Result<void>> Recovery::recover_shards() {
+  std::vector<std::vector<TabletSeed>> seeds(node_.shards());
+  for (TabletSeed& seed : manifest_.tablets) {
+    seeds[node_.catalog_.shard_of(seed.state.home).value()].push_back(std::move(seed));
+  }
+  manifest_.tablets.clear();
+  shards_.resize(node_.shards());
+  auto recover = [this, &seeds](ShardId shard) -> Async<Result<void>> {
+    ShardEngine::Setup setup{.shard = shard,
+                             .shards = node_.shards(),
+                             .options = node_.options_,
+                             .session = manifest_.node.session,
+                             .mailbox = node_.mailbox(shard),
+                             .manifest = node_.manifest_,
+                             .old_logs = node_.old_logs_,
+                             .shared_blobs = node_.shared_blobs_,
+                             .tokens = manifest_.node.tokens,
+                             .ask_session = [&node = node_, shard] { node.ask_session(shard); },
+                             .read_only = node_.read_only_};
+    auto part = std::make_unique<ShardPart>(node_.envs_[shard.value()], std::move(setup));
+    node_.parts_[shard.value()] = std::move(part);
+    ShardEngine& engine = node_.part(shard).engine;
+    CO_TRY(shards_[shard.value()], co_await engine.recover(std::move(seeds[shard.value()])));
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await node_.on_every_shard(std::move(recover)));
+  for (uint32_t i = 0; i < node_.shards(); ++i) {
+    node_.log_of_.push_back(make_log_id(manifest_.node.session, i));
+  }
+  co_return Result<void>{};
+}
+
+Async<Result<void>> Recovery::name_spans() {
+  logs_named_ = true;
+  std::vector<SubjectEdit> edits;
+  size_t bytes = 0;
+  for (const ShardRecovery& shard : shards_) {
+    for (const RecoveredTablet& tablet : shard.tablets) {
+      for (LogId log : tablet.old_logs) node_.old_logs_.name(log);
+      SubjectEdit edit =
+          put_state(subject_of(tablet.id), tablet.version, encode_tablet_state(tablet.state));
+      bytes += edit.state->size();
+      edits.push_back(std::move(edit));
+      if (bytes < kEditBytes) continue;
+      CO_TRY_VOID(co_await commit_spans(std::exchange(edits, {})));
+      bytes = 0;
+    }
+  }
+  co_return co_await commit_spans(std::move(edits));
+}
+
+Async<Result<void>> Recovery::commit_spans(std::vector<SubjectEdit> edits) {
+  if (edits.empty()) co_return Result<void>{};
+  CO_TRY(const auto versions, co_await node_.manifest_.commit(edits));
+  for (size_t i = 0; i < edits.size(); ++i) versions_[TabletId{edits[i].subject.id}] = versions[i];
+  co_return Result<void>{};
+}
+
+Async<Result<void>> Recovery::serve() {
+  auto begin = [this](ShardId shard) -> Async<Result<void>> {
+    ShardRecovery& recovery = shards_[shard.value()];
+    std::vector<std::pair<RecoveredTablet, uint64_t>> tablets;
+    for (RecoveredTablet& tablet : recovery.tablets) {
+      const uint64_t version = versions_.at(tablet.id);
+      tablets.emplace_back(std::move(tablet), version);
+    }
+    uint64_t torn_bytes = 0;
+    for (const auto& [log, replayed] : recovery.replay.logs) torn_bytes += replayed.torn_tail_bytes;
+    ShardPart& part = node_.part(shard);
+    part.tables = node_.catalog_.map();
+    part.engine.serve(std::move(tablets), torn_bytes);
+    for (const auto& [id, table] : node_.catalog_.dropped()) {
+      part.engine.hide(node_.tablets_of(table.entry)[shard.value()], true);
+    }
+    co_return Result<void>{};
+  };
+  co_return co_await node_.on_every_shard(std::move(begin));
+}
+
+// Removes logs left by earlier starts before this one allocates its own: they may take the only
+// space that is left.
+Async<Result<void>> Recovery::remove_litter_logs() {
+  LogStore& store = node_.envs_.front().logs;
+  const Result<size_t> litter = co_await store.remove_litter();
+  if (!litter) {
+    log_warn("node", "what is left of removed logs stays until the next start: {}",
+             litter.error().to_string());
+  }
+  std::set<LogId> named;
+  for (const TabletSeed& seed : manifest_.tablets) {
+    for (const LogSpan& span : seed.state.spans) named.insert(span.log);
+  }
+  CO_TRY(const auto logs, co_await store.list());
+  for (const LogId log : logs) {
+    if (!named.contains(log)) CO_TRY_VOID(co_await store.remove(log));
+  }
+  co_return Result<void>{};
+}
+
+Async<Result<void>> Recovery::remove_unnamed_logs() {
+  LogStore& store = node_.envs_.front().logs;
+  CO_TRY(const auto logs, co_await store.list());
+  size_t removed = 0;
+  for (LogId log : logs) {
+    const bool ours =
+        std::find(node_.log_of_.begin(), node_.log_of_.end(), log) != node_.log_of_.end();
+    if (ours || node_.old_logs_.named(log)) continue;
+    node_.old_logs_.remove(log);
+    ++removed;
+  }
+  // Usually in the background. A node that is killed soon after every start would accumulate logs
+  // without bound if no start waited.
+  if (removed > kUnwaitedLogsPerShard * node_.shards()) co_await node_.old_logs_.drain();
+  co_return Result<void>{};
+}
+
+void Recovery::report(int64_t elapsed_us) {
+  RecoveryReport& report = node_.report_;
+  std::map<LogId, LogReplayed> torn;  // several shards may have read one log
+  for (const ShardRecovery& shard : shards_) {
+    report.replayed_commits += shard.replay.commits;
+    report.replayed_bytes += shard.replay.bytes;
+    for (const auto& [log, replayed] : shard.replay.logs) torn[log] = replayed;
+  }
+  for (const auto& [log, replayed] : torn) {
+    if (replayed.torn_tail_bytes == 0) continue;
+    report.torn_tail_bytes += replayed.torn_tail_bytes;
+    log_warn("node",
+             "{}: torn tail, {} bytes are discarded: a write that a crash cut and nobody was told "
+             "about, or a damaged last write",
+             replayed.torn_place, replayed.torn_tail_bytes);
+  }
+  report.orphans_removed = orphans_;
+  report.elapsed_us = elapsed_us;
+  log_info("node", "open session={} tables={} commits={} torn_bytes={} orphans={} us={}",
+           manifest_.node.session, manifest_.tables.size(), report.replayed_commits,
+           report.torn_tail_bytes, orphans_, elapsed_us);
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,345 @@
+#include "engine/node/reshape.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "io/base/check.h"
+#include "io/base/log.h"
+
+namespace cellar::engine {
+namespace {
+
+Result<void> check_row(const TabletDescriptor& tablet, Bytes row) {
+  const bool inside = row > tablet.start && (tablet.end.empty() || row < tablet.end);
+  if (inside) return {};
+  return fail(Errc::out_of_range, "tablet {} holds rows '{}' to '{}' and cannot be cut at '{}'",
+              tablet.id, escape_bytes(tablet.start), escape_bytes(tablet.end), escape_bytes(row));
+}
+
+// For calls that cannot fail: an error here would leave a tablet held for ever.
+void must(const Result<void>& done) {
+  CHECK(done, "a reshape stops halfway: {}", done.error().to_string());
+}
+
+Reshaping replacing(const Catalog::Place& place, size_t count, std::vector<KeyRange> ranges) {
+  return {.entry = *place.entry,
+          .first = place.index,
+          .count = count,
+          .ranges = std::move(ranges),
+          .from = place.tablet().shard,
+          .to = place.tablet().shard};
+}
+
+}  // namespace
+
+template <class F>
+auto Reshape::on(ShardId shard, F fn) {
+  auto there = [this, shard, mine = std::move(fn)]() mutable { return mine(at(shard)); };
+  return node_.mailbox(kHomeShard).call_on(shard, std::move(there));
+}
+
+// ---- split
+
+Async<Result<std::vector<TabletDescriptor>>> Reshape::split(TabletId id, std::string row) {
+  if (row.size() > kMaxRowKeyBytes) {
+    co_return fail(Errc::invalid_argument, "a row key has at most {} bytes, not {}",
+                   kMaxRowKeyBytes, row.size());
+  }
+  const AsyncMutex::Lock turn = co_await node_.reshape_lock_.lock();
+  CO_TRY(const Catalog::Place found, node_.catalog_.place_of(id));
+  const TabletDescriptor tablet = found.tablet();
+  if (!row.empty()) CO_TRY_VOID(check_row(tablet, row));
+  CO_TRY_VOID(co_await settle(tablet));
+  if (row.empty()) {
+    auto pick = [id](ShardReshape& shard) -> Async<Result<std::string>> {
+      co_return shard.split_row(id);
+    };
+    CO_TRY(row, co_await on(tablet.shard, std::move(pick)));
+  }
+  const AsyncMutex::Lock catalog = co_await node_.catalog_lock_.lock();
+  CO_TRY(const Catalog::Place place, node_.catalog_.place_of(id));
+  CO_TRY_VOID(check_room_for_split(*place.entry));
+  std::vector<KeyRange> ranges = {{tablet.start, row}, {row, tablet.end}};
+  co_return co_await run(replacing(place, 1, std::move(ranges)));
+}
+
+// ---- move
+
+Async<Result<TabletDescriptor>> Reshape::move(TabletId id, ShardId to) {
+  if (to.value() >= node_.shards()) {
+    co_return fail(Errc::invalid_argument, "the node has {} shards, there is no shard {}",
+                   node_.shards(), to);
+  }
+  const AsyncMutex::Lock turn = co_await node_.reshape_lock_.lock();
+  co_return co_await move_settled(id, to);
+}
+
+// REQUIRES: the reshape lock is held.
+Async<Result<TabletDescriptor>> Reshape::move_settled(TabletId id, ShardId to) {
+  CO_TRY(const Catalog::Place found, node_.catalog_.place_of(id));
+  const TabletDescriptor tablet = found.tablet();
+  if (tablet.shard == to) co_return tablet;
+  CO_TRY_VOID(co_await settle(tablet));
+  auto list = [id](ShardReshape& shard) -> Async<Result<std::vector<TableItem>>> {
+    co_return shard.tables_of(id);
+  };
+  CO_TRY(std::vector<TableItem> tables, co_await on(tablet.shard, std::move(list)));
+  auto open = [&tables](ShardReshape& shard) { return shard.open_ahead(std::move(tables)); };
+  co_await on(to, std::move(open));
+  auto children = co_await move_opened(tablet, to);
+  auto close = [](ShardReshape& shard) -> Async<Result<void>> {
+    shard.unstage();
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on(to, std::move(close)));
+  if (!children) co_return std::unexpected(std::move(children).error());
+  co_return std::move(children->front());
+}
+
+Async<Result<Reshape::Children>> Reshape::move_opened(TabletDescriptor tablet, ShardId to) {
+  const AsyncMutex::Lock catalog = co_await node_.catalog_lock_.lock();
+  CO_TRY(const Catalog::Place place, node_.catalog_.place_of(tablet.id));
+  std::vector<KeyRange> ranges = {{tablet.start, tablet.end}};
+  Reshaping reshaping = replacing(place, 1, std::move(ranges));
+  reshaping.to = to;
+  reshaping.keeps_id = true;
+  co_return co_await run(std::move(reshaping));
+}
+
+// ---- merge
+
+Async<Result<TabletDescriptor>> Reshape::merge(TabletId left, TabletId right) {
+  const AsyncMutex::Lock turn = co_await node_.reshape_lock_.lock();
+  CO_TRY(const Catalog::Place l, node_.catalog_.place_of(left));
+  CO_TRY(const Catalog::Place r, node_.catalog_.place_of(right));
+  if (l.entry != r.entry || l.index + 1 != r.index) {
+    co_return fail(Errc::invalid_argument, "tablets {} and {} are no neighbours, in this order",
+                   left, right);
+  }
+  const TabletDescriptor first = l.tablet();
+  const std::string end = r.tablet().end;
+  CO_TRY(const TabletDescriptor second, co_await move_settled(right, first.shard));
+  CO_TRY_VOID(co_await settle(first));
+  CO_TRY_VOID(co_await settle(second));
+  CO_TRY_VOID(co_await make_unitable(first, second));
+  const AsyncMutex::Lock catalog = co_await node_.catalog_lock_.lock();
+  CO_TRY(const Catalog::Place place, node_.catalog_.place_of(left));
+  std::vector<KeyRange> ranges = {{first.start, end}};
+  CO_TRY(Children children, co_await run(replacing(place, 2, std::move(ranges))));
+  co_return std::move(children.front());
+}
+
+Async<Result<void>> Reshape::make_unitable(const TabletDescriptor& left,
+                                           const TabletDescriptor& right) {
+  auto fits = [&left, &right](ShardReshape& shard) -> Async<Result<void>> {
+    CO_TRY(std::vector<TableItem> a, shard.tables_of(left.id));
+    CO_TRY(std::vector<TableItem> b, shard.tables_of(right.id));
+    auto united = unite(std::move(a), std::move(b));
+    if (!united) co_return std::unexpected(std::move(united).error());
+    co_return Result<void>{};
+  };
+  auto fit = co_await on(left.shard, std::move(fits));
+  if (fit || fit.error().code != Errc::failed_precondition) co_return fit;
+  auto there = [this, &right] { return node_.part(right.shard).engine.compact(right.id); };
+  co_return co_await node_.mailbox(kHomeShard).call_on(right.shard, std::move(there));
+}
+
+// ---- shared by all operations
+
+Async<Result<void>> Reshape::settle(const TabletDescriptor& tablet) {
+  auto flush = [id = tablet.id](ShardReshape& shard) { return shard.settle(id); };
+  co_return co_await on(tablet.shard, std::move(flush));
+}
+
+Async<Result<void>> Reshape::publish_and_fence(ShardId owner) {
+  auto install = [this, owner](ShardId shard) -> Async<Result<void>> {
+    node_.part(shard).install(node_.catalog_.map());
+    auto arrive = []() -> Async<void> { co_return; };
+    co_await node_.mailbox(shard).call_on(owner, std::move(arrive));
+    co_return Result<void>{};
+  };
+  co_return co_await node_.on_every_shard(std::move(install));
+}
+
+Async<Result<Reshape::Children>> Reshape::run(Reshaping reshaping) {
+  if (node_.read_only_) co_return std::unexpected(*node_.read_only_);
+  const Timers& timers = node_.envs_.front().runtime.timers;
+  const TableId table = reshaping.entry.schema.id;
+  const int64_t began_us = timers.now_us();
+  node_.catalog_.hold(table, reshaping.first, reshaping.count, true);
+  Result<void> done = co_await publish_and_fence(reshaping.from);
+  must(done);
+  auto replaced = co_await replace(reshaping);
+  if (!replaced) {
+    done = co_await give_up(reshaping);
+    must(done);
+    log_warn("node", "table={} tablet={} reshape given up after {} us: {}", table,
+             reshaping.entry.tablets[reshaping.first].id, timers.now_us() - began_us,
+             replaced.error().to_string());
+    co_return std::unexpected(std::move(replaced).error());
+  }
+  done = co_await let_go(reshaping);
+  must(done);
+  const TableEntry& now = *node_.catalog_.map().find(table);
+  const auto first = now.tablets.begin() + static_cast<ptrdiff_t>(reshaping.first);
+  Children children(first, first + static_cast<ptrdiff_t>(reshaping.ranges.size()));
+  log_info("node", "table={} tablets={} became={} first={} shard={} held_us={}", table,
+           reshaping.count, children.size(), children.front().id, reshaping.to,
+           timers.now_us() - began_us);
+  co_return children;
+}
+
+// Steps 3 to 5, and the installation of the children.
+Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
+  CO_TRY(const std::vector<SealedTablet> parents, co_await seal_in_time(reshaping));
+  auto end = [](ShardReshape& shard) -> Async<LogPosition> { co_return shard.log_end(); };
+  LogSpan span{.log = node_.log_of_[reshaping.to.value()]};
+  span.from = co_await on(reshaping.to, std::move(end));
+  CO_TRY(ReshapeEdit edit, plan_edit(node_.catalog_, reshaping, parents, span));
+  auto stage = [&edit](ShardReshape& shard) { return shard.stage(edit.children); };
+  CO_TRY_VOID(co_await on(reshaping.to, std::move(stage)));
+  CO_TRY(const std::vector<uint64_t> versions, co_await node_.manifest_.commit(edit.edits));
+  const size_t children = edit.children.size();
+  node_.catalog_.reshaped(reshaping.entry.schema.id, reshaping.first, reshaping.count,
+                          edit.children, edit.node,
+                          reshaping.keeps_id ? kAbsent : versions.front());
+  count_blobs(parents, edit);
+  Result<void> done = co_await hand_time_over(reshaping);
+  must(done);
+  auto install = [&versions, children](ShardReshape& shard) -> Async<Result<void>> {
+    shard.install({versions.end() - static_cast<ptrdiff_t>(children), versions.end()});
+    co_return Result<void>{};
+  };
+  done = co_await on(reshaping.to, std::move(install));
+  must(done);
+  co_return edit;
+}
+
+struct Reshape::SealRace {
+  SealRace(const Reshaping& what, Timers& timers) : reshaping(what), limit(timers, &late, this) {}
+  static void late(void* self) {
+    auto& race = *static_cast<SealRace*>(self);
+    race.is_late = true;
+    race.moved.notify_all();
+  }
+  const Reshaping& reshaping;
+  std::optional<Result<std::vector<SealedTablet>>> sealed;
+  bool is_late = false;
+  ConditionVariable moved;
+  Timer limit;
+};
+
+Async<void> Reshape::seal_into(SealRace& race) {
+  auto seal = [&race](ShardReshape& shard) {
+    return shard.seal(race.reshaping.parents(), race.reshaping.ranges);
+  };
+  race.sealed = co_await on(race.reshaping.from, std::move(seal));
+  race.moved.notify_all();
+}
+
+Async<Result<std::vector<SealedTablet>>> Reshape::seal_in_time(const Reshaping& reshaping) {
+  SealRace race(reshaping, node_.envs_.front().runtime.timers);
+  race.limit.arm_after_us(kHoldUs);
+  spawn(node_.envs_.front().runtime.executor, seal_into(race));
+  while (!race.sealed && !race.is_late) co_await race.moved.wait();
+  if (race.sealed) co_return *std::move(race.sealed);
+  // Writes are accepted again at once; the seal may take longer to end.
+  const Result<void> given_up = co_await give_up(reshaping);
+  must(given_up);
+  while (!race.sealed) co_await race.moved.wait();
+  co_return fail(Errc::deadline_exceeded, "tablet {} did not come to rest within {} ms",
+                 reshaping.entry.tablets[reshaping.first].id, kHoldUs / 1000);
+}
+
+// Reads of a child are never judged at an earlier time than reads of its parent.
+Async<Result<void>> Reshape::hand_time_over(const Reshaping& reshaping) {
+  if (reshaping.from == reshaping.to) co_return Result<void>{};
+  auto read = [](ShardReshape& shard) -> Async<int64_t> { co_return shard.now_us(); };
+  const int64_t reading_us = co_await on(reshaping.from, std::move(read));
+  auto raise = [reading_us](ShardReshape& shard) -> Async<Result<void>> {
+    shard.raise_clock(reading_us);
+    co_return Result<void>{};
+  };
+  co_return co_await on(reshaping.to, std::move(raise));
+}
+
+void Reshape::count_blobs(const std::vector<SealedTablet>& parents, const ReshapeEdit& edit) {
+  absl::flat_hash_map<BlobId, uint64_t> names;
+  for (const SealedTablet& parent : parents) {
+    for (BlobId blob : parent.blobs) names.try_emplace(blob, 0);
+  }
+  for (const TabletSeed& child : edit.children) {
+    for (const TableItem& table : child.tables) ++names[table.meta.blob];
+  }
+  for (const auto& [blob, children] : names) node_.shared_blobs_.add(blob, children);
+}
+
+// Steps 6 and 7, once the children are installed.
+Async<Result<void>> Reshape::let_go(const Reshaping& reshaping) {
+  CO_TRY_VOID(co_await publish_and_fence(reshaping.from));
+  std::vector<std::unique_ptr<Tablet>> gone;
+  auto take = [&gone, ids = reshaping.parents()](ShardReshape& shard) -> Async<Result<void>> {
+    shard.share_tables(ids);
+    gone = shard.take_out(ids);
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on(reshaping.from, std::move(take)));
+  // The parents have answered reads until here.
+  CO_TRY_VOID(co_await hand_time_over(reshaping));
+  node_.catalog_.hold(reshaping.entry.schema.id, reshaping.first, reshaping.ranges.size(), false);
+  CO_TRY_VOID(co_await node_.publish());
+  auto finish = [this, &gone, from = reshaping.from](ShardReshape& shard) {
+    return shard.finish(std::move(gone), node_.log_of_[from.value()]);
+  };
+  co_await on(reshaping.from, std::move(finish));
+  co_return Result<void>{};
+}
+
+// Makes the parents serve as before; no effect if they do.
+Async<Result<void>> Reshape::give_up(const Reshaping& reshaping) {
+  auto unseal = [ids = reshaping.parents()](ShardReshape& shard) -> Async<Result<void>> {
+    shard.unseal(ids);
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on(reshaping.from, std::move(unseal)));
+  auto unstage = [](ShardReshape& shard) -> Async<Result<void>> {
+    shard.unstage();
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on(reshaping.to, std::move(unstage)));
+  node_.catalog_.hold(reshaping.entry.schema.id, reshaping.first, reshaping.count, false);
+  co_return co_await node_.publish();
+}
+
+// ---- Node
+
+Async<Result<std::vector<TabletDescriptor>>> NodeImpl::split_tablet(ShardId from, TabletId tablet,
+                                                                    std::string row) {
+  auto there = [this, tablet,
+                mine = std::move(row)]() -> Async<Result<std::vector<TabletDescriptor>>> {
+    Reshape reshape(*this);
+    co_return co_await reshape.split(tablet, mine);
+  };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+Async<Result<TabletDescriptor>> NodeImpl::merge_tablets(ShardId from, TabletId left,
+                                                        TabletId right) {
+  auto there = [this, left, right]() -> Async<Result<TabletDescriptor>> {
+    Reshape reshape(*this);
+    co_return co_await reshape.merge(left, right);
+  };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+Async<Result<TabletDescriptor>> NodeImpl::move_tablet(ShardId from, TabletId tablet, ShardId to) {
+  auto there = [this, tablet, to]() -> Async<Result<TabletDescriptor>> {
+    Reshape reshape(*this);
+    co_return co_await reshape.move(tablet, to);
+  };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,94 @@
+// Reshape: replaces parent tablets of a table by child tablets while the node serves: a split (one
+// by two), a merge (two neighbours by one) or a move (one by itself on another shard, in its next
+// epoch). No data is copied: children name their parents' tables, each with its rows.
+//
+// Runs on shard 0, one at a time; from the hold on also under the catalog lock.
+//
+//   1. settle    parents are flushed until little is in memory; for a move the target opens the
+//                tables. Everything serves. No time limit.
+//   2. hold      the maps say `held`: routers let new writes wait. Then each shard makes one round
+//                trip to the parents' shard; a mailbox keeps the order of a pair, so every write
+//                sent before has been submitted by then.
+//   3. seal      parents refuse writes, become idle and flush the rest (shard_reshape.h). After
+//                kHoldUs the reshape is abandoned.
+//   4. stage     the children are opened beside their parents, invisibly.
+//   5. edit      one edit of the manifest: parents out, children in, with their tables, their place
+//                in the open log, and the ids taken. This is the commit point.
+//   6. install   children serve reads, still held; the maps are published; each shard makes a round
+//                trip to the parents' shard again, so reads sent before have arrived.
+//   7. let go    parents are removed; children accept writes: the maps are published. Cursors on a
+//                parent keep their sources.
+//
+// Invariants
+//   1. At every moment the tablets of a table in the manifest cover each row once, and so do those
+//      in each shard's map.
+//   2. At most one tablet of a row accepts writes: a parent none from step 3 on, a child none
+//      before step 7. What a parent shows to reads in step 6 is therefore complete.
+//   3. Children have no data in any log: everything was flushed in step 3, and their spans start at
+//      the end of their shard's log. Entries of the parents in a log have another id or an earlier
+//      epoch, and replay skips them.
+//   4. Stamps increase: children stamp above the last stamp of every parent. Time does too: the
+//      clock of the children's shard is raised to that of the parents' before a child answers a
+//      read, and again once the parents answer none.
+//   5. A blob that parents name is counted for the children before any of them serves
+//      (obsolete_blobs.h), and for a parent until its last reader is gone.
+//
+// Failure. Before step 5, and if it is refused, parents accept writes again and nothing has
+// changed. If the outcome of step 5 is unknown, every shard stops its writes, as after every such
+// edit; the next start finds either the parents or the children, complete. The same holds for a
+// crash: the edit decides.
+//
+// Example: tablet 3 [, ) at epoch 1 with tables A (rows a to k) and B (rows c to x) is split at m:
+// 4 [, m) names A and B up to m, 5 [m, ) names B from m on, both at epoch 2. B is counted three
+// times (3, 4, 5) until 3 has no reader, and is removed when 4 and 5 have merged their parts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/catalog/reshape_plan.h"
+#include "engine/node/node_impl.h"
+
+namespace cellar::engine {
+
+// On shard 0, on the stack of one call. See node.h for the contracts.
+class Reshape {
+ public:
+  static constexpr int64_t kHoldUs = 5'000'000;  // longest time a seal lets writes wait
+
+  explicit Reshape(NodeImpl& node) : node_(node) {}
+  Async<Result<std::vector<TabletDescriptor>>> split(TabletId id, std::string row);
+  Async<Result<TabletDescriptor>> merge(TabletId left, TabletId right);
+  Async<Result<TabletDescriptor>> move(TabletId id, ShardId to);
+
+ private:
+  using Children = std::vector<TabletDescriptor>;
+  struct SealRace;
+
+  ShardReshape& at(ShardId shard) { return node_.part(shard).engine.reshape(); }
+  // Runs fn(the shard's part) there; fn returns Async<Result<...>>.
+  template <class F>
+  auto on(ShardId shard, F fn);
+
+  Async<Result<TabletDescriptor>> move_settled(TabletId id, ShardId to);
+  Async<Result<Children>> move_opened(TabletDescriptor tablet, ShardId to);
+  Async<Result<void>> settle(const TabletDescriptor& tablet);
+  // Ensures that the table lists of both can be united, if necessary by compacting the right
+  // tablet.
+  Async<Result<void>> make_unitable(const TabletDescriptor& left, const TabletDescriptor& right);
+
+  // Steps 2 to 7, under the catalog lock.
+  Async<Result<Children>> run(Reshaping reshaping);
+  Async<Result<ReshapeEdit>> replace(const Reshaping& reshaping);
+  Async<Result<std::vector<SealedTablet>>> seal_in_time(const Reshaping& reshaping);
+  Async<void> seal_into(SealRace& race);
+  Async<Result<void>> let_go(const Reshaping& reshaping);
+  Async<Result<void>> give_up(const Reshaping& reshaping);
+  Async<Result<void>> hand_time_over(const Reshaping& reshaping);
+  void count_blobs(const std::vector<SealedTablet>& parents, const ReshapeEdit& edit);
+  Async<Result<void>> publish_and_fence(ShardId owner);
+
+  NodeImpl& node_;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,300 @@
+// Restoring a table of a backup as a new table of a running node (backup.h).
+//
+// The SSTables are rewritten entry by entry, because blob ids belong to one directory and are part
+// of every checksum. So all entries are verified, and a table shared with a neighbour tablet is cut
+// to the tablet's rows. No entry is judged or dropped: stamps, deletes, markers and rules are kept,
+// and reads decide as before.
+//
+//   write every SSTable -> plan -> open the tablets, invisible to callers -> one edit -> serve
+//
+// Before the edit the table is not visible: a failure or a crash leaves only blobs that no tablet
+// names.
+#include <algorithm>
+#include <utility>
+
+#include "engine/backup/backup_blobs.h"
+#include "engine/backup/backup_file.h"
+#include "engine/catalog/audit_trail.h"
+#include "engine/node/node_impl.h"
+#include "engine/read/block_load.h"
+#include "engine/sstable/slice_iterator.h"
+#include "engine/sstable/table_writer.h"
+#include "io/base/log.h"
+
+namespace cellar::engine {
+namespace {
+
+class Rewriting {
+ public:
+  Rewriting(BackupStore& store, BlobStore& blobs, BlobIds& ids, const Runtime& runtime,
+            uint32_t format, BackupProgress& progress)
+      : store_(store),
+        blobs_(blobs),
+        ids_(ids),
+        format_(format),
+        work_(runtime.timers, runtime.executor, progress) {}
+
+  // Replaces the tablets' tables by ones of this directory.
+  Async<Result<void>> run(const BackupFile& file, std::vector<TabletSeed>& tablets) {
+    for (TabletSeed& tablet : tablets) {
+      std::vector<TableItem> written;
+      for (const TableItem& item : tablet.tables) {
+        CO_TRY_VOID(co_await compare(file, item.meta.blob));
+        CO_TRY_VOID(co_await rewrite(tablet, item, written));
+        ++work_.progress().blobs_done;
+        work_.progress().bytes_done += item.meta.file_bytes;
+      }
+      tablet.tables = std::move(written);
+    }
+    co_return Result<void>();
+  }
+
+  // No tablet names the written blobs.
+  Async<void> undo() {
+    for (const BlobId blob : made_) {
+      const Result<void> removed = co_await blobs_.remove(blob);
+      if (!removed) log_warn("backup", "blob={:016x} stays until the next start", blob.value());
+    }
+  }
+
+ private:
+  Async<Result<void>> compare(const BackupFile& file, BlobId id) {
+    for (const BackupBlob& blob : file.blobs) {
+      if (blob.id == id) co_return co_await work_.compare(store_.blobs(), blob);
+    }
+    co_return fail(Errc::data_loss, "the backup names blob {:x} and does not have it", id);
+  }
+
+  Async<Result<void>> rewrite(const TabletSeed& tablet, const TableItem& item,
+                              std::vector<TableItem>& written) {
+    CO_TRY(std::unique_ptr<TableReader> table,
+           co_await work_.open_table(store_.blobs(), item.meta.blob));
+    const TableSlice slice(*table, item.rows);
+    TableWriterOptions options;
+    CO_TRY(options.blob, ids_.next_blob_id());
+    options.table = tablet.state.table;
+    options.tablet = tablet.id;
+    options.tablet_start = tablet.state.start;
+    options.tablet_end = tablet.state.end;
+    options.run = table->meta().run;
+    options.settled = table->meta().settled;
+    options.compression = table->meta().compression;
+    if (format_ < 2 && options.compression == Compression::zstd) {
+      options.compression = Compression::lz4;  // the only one of that format
+    }
+    options.block_bytes = table->meta().block_bytes;
+    if (format_ >= 3 && table->outline() != nullptr) options.part_bytes = PartsWriter::kPartBytes;
+    const BlobId blob = options.blob;
+    CO_TRY(auto out, co_await blobs_.create(blob, 0, IoClass::compaction));
+    TableWriter writer(std::move(options), std::move(out));
+    for (const StampedRange& range : slice.range_deletes()) writer.add_range_delete(range);
+    const Result<void> copied = co_await copy_entries(slice, writer);
+    if (!copied || writer.empty()) {
+      const Result<void> abandoned = co_await writer.abandon();
+      co_return copied ? abandoned : copied;
+    }
+    Result<TableMeta> meta = co_await writer.finish();
+    if (!meta) {
+      // Writes may still be in flight, and no tablet names the file.
+      const Result<void> abandoned = co_await writer.abandon();
+      (void)abandoned;  // the first error is returned
+      co_return std::unexpected(std::move(meta).error());
+    }
+    made_.push_back(blob);
+    written.push_back({.meta = *std::move(meta), .rows = {}});
+    co_return Result<void>();
+  }
+
+  Async<Result<void>> copy_entries(const TableSlice& slice, TableWriter& writer) {
+    SliceIterator it(slice, TableIteratorOptions::for_compaction());
+    int taken = 0;
+    for (Step step = it.seek(""); step != Step::end;) {
+      if (step == Step::failed) co_return std::unexpected(it.error());
+      if (step == Step::blocked) {
+        CO_TRY_VOID(work_.check_cancelled());
+        co_await load_blocks(it);
+        step = it.resume();
+        continue;
+      }
+      writer.add(it.key(), it.value());
+      if (writer.wants_flush()) {
+        co_await work_.pause(TableWriter::kFlushBytes);
+        CO_TRY_VOID(co_await writer.flush());
+      }
+      if (++taken % BackupBlobs::kSliceEntries == 0) co_await yield_now();
+      step = it.next();
+    }
+    co_return Result<void>();
+  }
+
+  BackupStore& store_;
+  BlobStore& blobs_;
+  BlobIds& ids_;
+  const uint32_t format_;  // of the directory
+  BackupBlobs work_;
+  std::vector<BlobId> made_;
+};
+
+// The table and its tablets, in row order.
+Result<TableSchema> pick_table(const ManifestContents& contents, const RestoreRequest& request,
+                               std::vector<TabletSeed>& tablets) {
+  for (const auto& [id, table] : contents.tables) {
+    if (table.drop || table.schema.name != request.table) continue;
+    for (const TabletSeed& seed : contents.tablets) {
+      if (seed.state.table == id) tablets.push_back(seed);
+    }
+    std::sort(tablets.begin(), tablets.end(), [](const TabletSeed& a, const TabletSeed& b) {
+      return a.state.start < b.state.start;
+    });
+    TableSchema schema = table.schema;
+    schema.name = request.new_table;
+    return schema;
+  }
+  return fail(Errc::not_found, "backup '{}' holds no table '{}'", request.name,
+              escape_bytes(request.table));
+}
+
+// The latest time at which answers may have been given where the backup was taken.
+int64_t time_of(const BackupFile& file, const TableSchema& schema,
+                const std::vector<TabletSeed>& tablets) {
+  CommitStamp last = last_rule_change(schema);
+  for (const TabletSeed& seed : tablets) {
+    last = std::max({last, seed.state.created, seed.state.last_flushed});
+  }
+  return std::max(file.trusted_us, static_cast<int64_t>(last.value() / 1000));
+}
+
+std::unexpected<Error> too_early(int64_t by_us) {
+  return fail(Errc::failed_precondition,
+              "trusted time here is {} us behind the backup's: what was dead would be seen again",
+              by_us);
+}
+
+}  // namespace
+
+Async<Result<TableEntry>> restore_backup(Node& node, ShardId from, BackupStore& store,
+                                         RestoreRequest request, Author by,
+                                         BackupProgress& progress) {
+  return static_cast<NodeImpl&>(node).restore_backup(from, store, std::move(request), std::move(by),
+                                                     progress);
+}
+
+Async<Result<TableEntry>> NodeImpl::restore_backup(ShardId from, BackupStore& store,
+                                                   RestoreRequest request, Author by,
+                                                   BackupProgress& progress) {
+  auto there = [this, &store, mine = std::move(request), who = std::move(by),
+                &progress]() -> Async<Result<TableEntry>> {
+    AsyncMutex::Lock lock = co_await backup_lock_.lock();
+    co_return co_await restore_backup_here(store, mine, who, progress);
+  };
+  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+}
+
+Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
+                                                        const RestoreRequest& request, Author by,
+                                                        BackupProgress& progress) {
+  CO_TRY(const std::string content, co_await store.read(request.name));
+  CO_TRY(const BackupFile file, decode_backup(content, request.name));
+  CO_TRY(const ManifestContents contents, contents_of(file, request.name));
+  std::vector<TabletSeed> tablets;
+  CO_TRY(TableSchema schema, pick_table(contents, request, tablets));
+  if (const TableOptions known = known_to_format(schema.options, options_.format);
+      known != schema.options) {
+    log_info("node", "table={} loses options that the directory's format {} does not know",
+             request.new_table, options_.format);
+    schema.options = known;
+  }
+  if (catalog_.map().find(Bytes(request.new_table)) != nullptr) {
+    co_return fail(Errc::already_exists, "table '{}' exists already",
+                   escape_bytes(request.new_table));
+  }
+  (void)co_await clock_.catch_up();
+  const int64_t taken_us = time_of(file, schema, tablets);
+  if (now_us() + ClockKeeper::kSlackUs < taken_us) co_return too_early(taken_us - now_us());
+  progress.phase = "restoring";
+  for (const TabletSeed& tablet : tablets) {
+    progress.blobs_total += tablet.tables.size();
+    for (const TableItem& item : tablet.tables) progress.bytes_total += item.meta.file_bytes;
+  }
+  Rewriting rewriting(store, envs_.front().blobs, part(kHomeShard).engine.blob_ids(),
+                      envs_.front().runtime, options_.format, progress);
+  const Result<void> written = co_await rewriting.run(file, tablets);
+  if (!written) {
+    co_await rewriting.undo();
+    co_return std::unexpected(written.error());
+  }
+  progress.phase = "opening";
+  Result<TableEntry> adopted;
+  if (const Result<void> reached = co_await reach_time(taken_us); !reached) {
+    adopted = std::unexpected(reached.error());
+  } else {
+    adopted = co_await adopt_table(std::move(schema), std::move(tablets), request, std::move(by));
+  }
+  // After an edit of unknown outcome only the next start knows whether the blobs are named.
+  if (!adopted && adopted.error().applied != Applied::maybe_applied) co_await rewriting.undo();
+  co_return adopted;
+}
+
+Async<Result<void>> NodeImpl::reach_time(int64_t wanted_us) {
+  constexpr int64_t kLookUs = 10'000;
+  const Runtime& runtime = envs_.front().runtime;
+  const int64_t until_us = runtime.timers.now_us() + 2 * ClockKeeper::kSlackUs;
+  while (runtime.clock.ask_us() < wanted_us) {
+    if (runtime.timers.now_us() > until_us) co_return too_early(wanted_us - now_us());
+    co_await sleep_us(runtime.timers, kLookUs);
+  }
+  auto raise = [this, wanted_us](ShardId shard) -> Async<Result<void>> {
+    envs_[shard.value()].runtime.clock.raise(wanted_us);
+    co_return Result<void>{};
+  };
+  co_return co_await on_every_shard(std::move(raise));
+}
+
+Async<Result<TableEntry>> NodeImpl::adopt_table(TableSchema schema, std::vector<TabletSeed> tablets,
+                                                const RestoreRequest& request, Author by) {
+  AsyncMutex::Lock reshape = co_await reshape_lock_.lock();
+  AsyncMutex::Lock lock = co_await catalog_lock_.lock();
+  CO_TRY(Catalog::Creation plan,
+         catalog_.plan_adopt(std::move(schema), std::move(tablets), log_of_));
+  AuditEntry entry = entry_about(AuditAction::create_table, plan.entry.schema);
+  entry.details.push_back({"from_backup", request.table, request.name});
+  std::vector<AuditEntry> entries;
+  entries.push_back(std::move(entry));
+  co_return co_await install_adopted(std::move(plan), std::move(entries), std::move(by));
+}
+
+Async<Result<TableEntry>> NodeImpl::install_adopted(Catalog::Creation plan,
+                                                    std::vector<AuditEntry> entries, Author by) {
+  std::vector<std::vector<TabletSeed>> seeds(shards());
+  for (const TabletSeed& seed : plan.seeds) {
+    seeds[catalog_.shard_of(seed.state.home).value()].push_back(seed);
+  }
+  auto stage = [this, &seeds](ShardId shard) -> Async<Result<void>> {
+    return part(shard).engine.reshape().stage(seeds[shard.value()]);
+  };
+  Result<void> staged = co_await on_every_shard(std::move(stage));
+  Result<std::vector<uint64_t>> versions = std::vector<uint64_t>();
+  if (staged) versions = co_await commit_change(plan.edits, std::move(entries), std::move(by));
+  if (!staged || !versions) {
+    auto unstage = [this](ShardId shard) -> Async<Result<void>> {
+      part(shard).engine.reshape().unstage();
+      co_return Result<void>{};
+    };
+    CO_TRY_VOID(co_await on_every_shard(std::move(unstage)));
+    co_return std::unexpected(staged ? versions.error() : staged.error());
+  }
+  catalog_.created(plan, *versions);
+  std::vector<std::vector<uint64_t>> installed(shards());
+  for (const TabletSeed& seed : plan.seeds) {
+    installed[catalog_.shard_of(seed.state.home).value()].push_back(seed.version);
+  }
+  auto install = [this, &installed](ShardId shard) -> Async<Result<void>> {
+    part(shard).engine.reshape().install(installed[shard.value()]);
+    co_return Result<void>{};
+  };
+  CO_TRY_VOID(co_await on_every_shard(std::move(install)));
+  CO_TRY_VOID(co_await publish());
+  co_return std::move(plan.entry);
+}
+
+}  // namespace cellar::engine

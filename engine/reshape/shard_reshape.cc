@@ -1,0 +1,189 @@
+#include "engine/reshape/shard_reshape.h"
+
+#include <utility>
+
+#include "engine/jobs/flush.h"
+#include "engine/reshape/split_point.h"
+#include "engine/tablet/open_tablet.h"
+#include "io/base/check.h"
+
+namespace cellar::engine {
+namespace {
+
+KeyRange range_of(const Tablet& tablet) { return {tablet.state().start, tablet.state().end}; }
+
+// The tables of the tablet that overlap `range`, each restricted to it.
+std::vector<TableItem> part_of(const Tablet& tablet, const KeyRange& range) {
+  std::vector<TableItem> part;
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      TableItem item = table->item();
+      item.rows = intersect(item.rows, intersect(range_of(tablet), range));
+      if (item.rows.empty()) continue;
+      if (!TableSlice(table->slice().table(), item.rows).empty()) part.push_back(std::move(item));
+    }
+  }
+  return part;
+}
+
+SealedTablet describe(const Tablet& tablet, const std::vector<KeyRange>& ranges) {
+  SealedTablet sealed;
+  sealed.id = tablet.id();
+  sealed.state = tablet.state();
+  sealed.version = tablet.manifest_version();
+  sealed.last_stamp = tablet.last_stamp();
+  for (const TabletRun& run : tablet.version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) sealed.blobs.push_back(table->blob());
+  }
+  for (const KeyRange& range : ranges) sealed.parts.push_back(part_of(tablet, range));
+  return sealed;
+}
+
+}  // namespace
+
+Result<Tablet*> ShardReshape::find(TabletId id) const {
+  const auto it = tablets_.find(id);
+  if (it != tablets_.end()) return it->second.get();
+  return fail(Errc::aborted, "tablet {} is not on shard {}", id, shard_.shard);
+}
+
+// ---- parents
+
+Async<Result<void>> ShardReshape::settle(TabletId id) {
+  CO_TRY(Tablet * tablet, find(id));
+  CO_TRY(const Gate::Pass pass, tablet->gate().enter());
+  for (int i = 0; i < kSettleFlushes; ++i) {
+    CO_TRY_VOID(co_await flush_tablet(*tablet));
+    if (tablet->memtable_bytes() < kSettledBytes) break;
+  }
+  co_return Result<void>{};
+}
+
+Result<std::string> ShardReshape::split_row(TabletId id) const {
+  TRY(const Tablet* tablet, find(id));
+  return pick_split_row(*tablet);
+}
+
+Result<std::vector<TableItem>> ShardReshape::tables_of(TabletId id) const {
+  TRY(const Tablet* tablet, find(id));
+  return part_of(*tablet, range_of(*tablet));
+}
+
+Async<Result<std::vector<SealedTablet>>> ShardReshape::seal(std::vector<TabletId> ids,
+                                                            std::vector<KeyRange> ranges) {
+  for (TabletId id : ids) {
+    Result<void> sealed;
+    auto tablet = find(id);
+    if (tablet) {
+      sealed = co_await seal_tablet(**tablet);
+    } else {
+      sealed = std::unexpected(std::move(tablet).error());
+    }
+    if (sealed) continue;
+    unseal(ids);
+    co_return std::unexpected(std::move(sealed).error());
+  }
+  std::vector<SealedTablet> sealed;
+  for (TabletId id : ids) sealed.push_back(describe(*tablets_.at(id), ranges));
+  co_return sealed;
+}
+
+void ShardReshape::unseal(const std::vector<TabletId>& ids) {
+  for (TabletId id : ids) {
+    if (const auto it = tablets_.find(id); it != tablets_.end()) unseal_tablet(*it->second);
+  }
+}
+
+void ShardReshape::share_tables(const std::vector<TabletId>& ids) {
+  for (TabletId id : ids) tablets_.at(id)->share_tables();
+}
+
+std::vector<std::unique_ptr<Tablet>> ShardReshape::take_out(const std::vector<TabletId>& ids) {
+  std::vector<std::unique_ptr<Tablet>> gone;
+  for (TabletId id : ids) {
+    const auto it = tablets_.find(id);
+    gone.push_back(std::move(it->second));
+    tablets_.erase(it);
+    gone.back()->mark_obsolete();
+    if (shard_.compacting == gone.back().get()) shard_.compaction->cancel();
+  }
+  return gone;
+}
+
+Async<void> ShardReshape::finish(std::vector<std::unique_ptr<Tablet>> gone, LogId open_log) {
+  for (const auto& tablet : gone) {
+    co_await tablet->gate().close();
+    co_await tablet->commits().drained();
+    shard_.watcher->logs_released(old_logs_of(tablet->state(), open_log));
+  }
+}
+
+// ---- children
+
+Async<void> ShardReshape::open_ahead(std::vector<TableItem> tables) {
+  for (TableItem& item : tables) {
+    auto table = co_await open_table(shard_, std::move(item));
+    // The table may have been merged away; stage() opens what is needed again.
+    if (table) ahead_.push_back(std::move(*table));
+  }
+}
+
+Async<Result<void>> ShardReshape::stage(std::vector<TabletSeed> seeds) {
+  if (shard_.is_stopped()) co_return std::unexpected(read_only_error(shard_));
+  for (TabletSeed& seed : seeds) {
+    CO_TRY(std::unique_ptr<Tablet> tablet, co_await open_tablet(shard_, std::move(seed)));
+    staged_.push_back(std::move(tablet));
+  }
+  co_return Result<void>{};
+}
+
+void ShardReshape::unstage() {
+  staged_.clear();
+  ahead_.clear();
+}
+
+void ShardReshape::install(const std::vector<uint64_t>& versions) {
+  CHECK(versions.size() == staged_.size(), "{} versions for {} tablets", versions.size(),
+        staged_.size());
+  for (size_t i = 0; i < staged_.size(); ++i) {
+    Tablet& tablet = *staged_[i];
+    tablet.installed(versions[i]);
+    const bool added = tablets_.emplace(tablet.id(), std::move(staged_[i])).second;
+    CHECK(added, "tablet {} is on shard {} already", tablet.id(), shard_.shard);
+    shard_.watcher->runs_changed(tablet);
+  }
+  unstage();
+}
+
+namespace {
+
+Async<Result<void>> come_to_rest(Tablet& tablet) {
+  CO_TRY(const Gate::Pass pass, tablet.gate().enter());
+  tablet.set_sealing(true);
+  co_await tablet.conditions().drained();
+  if (!tablet.sealing()) co_return fail(Errc::aborted, "the seal was called off");
+  tablet.refuse_writes(true);
+  co_await tablet.commits().drained();
+  CO_TRY_VOID(co_await flush_tablet(tablet));
+  co_await tablet.begin_drop();
+  if (!tablet.sealing() || tablet.obsolete() || tablet.has_unflushed()) {
+    co_return fail(Errc::aborted, "the seal of tablet {} was called off", tablet.id());
+  }
+  co_return Result<void>{};
+}
+
+}  // namespace
+
+Async<Result<void>> seal_tablet(Tablet& tablet) {
+  auto sealed = co_await come_to_rest(tablet);
+  if (!sealed) unseal_tablet(tablet);
+  co_return sealed;
+}
+
+void unseal_tablet(Tablet& tablet) {
+  tablet.set_sealing(false);
+  tablet.refuse_writes(false);
+  tablet.cancel_drop();
+}
+
+}  // namespace cellar::engine

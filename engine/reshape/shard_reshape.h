@@ -1,0 +1,78 @@
+// ShardReshape: one shard's part in a reshape (reshape.h), called from shard 0: the parents' shard
+// settles, seals and removes them; the children's shard opens and installs them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/catalog/reshape_plan.h"
+#include "engine/tablet/shard_context.h"
+#include "engine/tablet/tablet.h"
+#include "io/loop/async.h"
+
+namespace cellar::engine {
+
+// One shard, one reshape at a time.
+class ShardReshape {
+ public:
+  // A tablet with less data in memory is sealed at once.
+  static constexpr size_t kSettledBytes = 1u << 20;
+  static constexpr int kSettleFlushes = 4;  // upper bound
+
+  ShardReshape(ShardContext& shard, TabletTableOfShard& tablets)
+      : shard_(shard), tablets_(tablets) {}
+
+  // ---- the parents' shard; ABORTED if the tablets are not here
+  // Flushes until little is left in memory.
+  Async<Result<void>> settle(TabletId id);
+  Result<std::string> split_row(TabletId id) const;
+  Result<std::vector<TableItem>> tables_of(TabletId id) const;
+  // See seal_tablet(). All or none; `ranges` are the children's.
+  Async<Result<std::vector<SealedTablet>>> seal(std::vector<TabletId> ids,
+                                                std::vector<KeyRange> ranges);
+  void unseal(const std::vector<TabletId>& ids);
+  // See Tablet::share_tables.
+  void share_tables(const std::vector<TabletId>& ids);
+  // Removes the tablets for new requests; their tables stay until their readers are gone.
+  std::vector<std::unique_ptr<Tablet>> take_out(const std::vector<TabletId>& ids);
+  // This shard's trusted time: no answer of its tablets was judged later.
+  int64_t now_us() const { return shard_.runtime.clock.now_us(); }
+  // Waits for work in progress on them.
+  Async<void> finish(std::vector<std::unique_ptr<Tablet>> gone, LogId open_log);
+
+  // ---- the children's shard
+  // Opens tables of the future children as far as possible, so that stage() finds them open.
+  Async<void> open_ahead(std::vector<TableItem> tables);
+  // Makes the children, invisibly; unstage() discards them and the tables opened ahead.
+  Async<Result<void>> stage(std::vector<TabletSeed> seeds);
+  void unstage();
+  // Makes the children serve, with the versions of their manifest entries in the order of staging.
+  void install(const std::vector<uint64_t>& versions);
+  LogPosition log_end() const { return shard_.log->end(); }
+  void raise_clock(int64_t reading_us) { shard_.runtime.clock.raise(reading_us); }
+
+ private:
+  Result<Tablet*> find(TabletId id) const;
+
+  ShardContext& shard_;
+  TabletTableOfShard& tablets_;
+  std::vector<std::unique_ptr<Tablet>> staged_;
+  std::vector<Ref<TabletTable>> ahead_;
+};
+
+// Sealing: a tablet stops accepting writes and becomes idle, so that a reshape (reshape.h) can
+// replace it. Reads continue.
+//
+// Order: open conditional writes finish (row_lock_table.h), writes are refused, pending commits
+// become visible, memory is flushed, and the edit lock is taken: from here on the tablet does not
+// change, in memory or on disk, until it is unsealed or removed.
+
+// ABORTED if it was unsealed meanwhile or is gone; also errors of the flush. After an error the
+// tablet accepts writes again.
+Async<Result<void>> seal_tablet(Tablet& tablet);
+
+// Makes the tablet accept writes again. If seal_tablet() is in progress, it fails.
+void unseal_tablet(Tablet& tablet);
+
+}  // namespace cellar::engine

@@ -1,0 +1,363 @@
+#include "engine/shard/maintenance.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/gc/reclaim.h"
+#include "engine/gc/reclaim_plan.h"
+#include "engine/gc/reclaim_queue.h"
+#include "engine/gc/reclaim_state.h"
+#include "engine/jobs/compact.h"
+#include "engine/jobs/flush.h"
+#include "engine/tablet/memory_deaths.h"
+#include "io/base/log.h"
+
+namespace cellar::engine {
+namespace {
+
+// The work was cancelled, or its subject changed: not a failure.
+bool is_given_up(const Error& error) {
+  return error.code == Errc::cancelled || error.code == Errc::aborted;
+}
+
+}  // namespace
+
+Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
+    : shard_(shard),
+      tablets_(tablets),
+      log_bound_(
+          std::min<uint64_t>(kMaxLogBytes, kMaxLogSegments * shard.options.log_segment_bytes)),
+      flush_(shard.runtime.timers),
+      compaction_(shard.runtime.timers),
+      reclaim_(shard.runtime.timers),
+      log_timer_(
+          shard.runtime.timers, [](void* deaths) { static_cast<LogDeaths*>(deaths)->wake(); },
+          &shard.log_deaths) {}
+
+void Maintenance::start() {
+  spawn(shard_.runtime.executor, flush_loop());
+  spawn(shard_.runtime.executor, compaction_loop());
+  spawn(shard_.runtime.executor, reclaim_loop());
+  spawn(shard_.runtime.executor, release_loop());
+  spawn(shard_.runtime.executor, log_loop());
+}
+
+Async<void> Maintenance::stop() {
+  stopping_ = true;
+  shard_.reclaim_pace.finish_at_once();
+  flush_.wake.notify_all();
+  compaction_.wake.notify_all();
+  reclaim_.wake.notify_all();
+  shard_.memtables.release.wake();
+  shard_.log_deaths.wake();
+  if (shard_.log) shard_.log->give_up_erasing();
+  co_await loops_.close();
+}
+
+void Maintenance::runs_changed(TabletId tablet) {
+  to_compact_.insert(tablet);
+  compaction_.wake.notify_all();
+  rules_changed();
+}
+
+bool Maintenance::waits(const LoopState& loop) const {
+  return loop.not_before_us > shard_.runtime.timers.now_us();
+}
+
+void Maintenance::back_off(LoopState& loop, std::string_view what, const Error& error) {
+  log_error("shard", "shard={} {} failed, next attempt in {} s: {}", shard_.shard, what,
+            kRetryUs / 1'000'000, error.to_string());
+  loop.not_before_us = shard_.runtime.timers.now_us() + kRetryUs;
+  loop.retry.arm_after_us(kRetryUs);
+}
+
+// ---- flushing
+
+Tablet* Maintenance::next_to_flush() const {
+  if (shard_.is_stopped()) return nullptr;
+  const bool short_of_memory =
+      shard_.memtables_are_many() ||
+      shard_.memtables.bytes + shard_.refused_bytes > shard_.memtable_room();
+  const bool log_is_long = shard_.log->needed_bytes() > log_bound_;
+  Tablet* biggest = nullptr;
+  Tablet* ready = nullptr;
+  Tablet* oldest = nullptr;
+  for (const auto& [id, tablet] : tablets_) {
+    if (!tablet->has_unflushed()) continue;
+    if (!biggest || tablet->memtable_bytes() > biggest->memtable_bytes()) biggest = tablet.get();
+    const bool full = tablet->active_bytes() >= shard_.options.memtable_bytes;
+    if ((full || tablet->has_frozen()) &&
+        (!ready || tablet->memtable_bytes() > ready->memtable_bytes())) {
+      ready = tablet.get();
+    }
+    if (!oldest || tablet->log_needed_from() < oldest->log_needed_from()) oldest = tablet.get();
+  }
+  if (short_of_memory && biggest) return biggest;
+  if (ready) return ready;
+  if (flush_ahead_) {
+    const auto it = tablets_.find(*flush_ahead_);
+    if (it != tablets_.end() && it->second->has_unflushed()) return it->second.get();
+  }
+  if (Tablet* dead = longest_dead_in_memory()) return dead;
+  const LogPosition flush_to = log_is_long ? shard_.log->end() : log_cleared_to_;
+  if (oldest && oldest->log_needed_from() < flush_to) return oldest;
+  return nullptr;
+}
+
+Tablet* Maintenance::longest_dead_in_memory() const {
+  Tablet* first = nullptr;
+  int64_t first_us = shard_.runtime.clock.now_us() + 1;
+  for (const auto& [id, tablet] : tablets_) {
+    const int64_t due_us = tablet->has_unflushed() ? memory_due_us(*tablet) : INT64_MAX;
+    if (due_us >= first_us) continue;
+    first = tablet.get();
+    first_us = due_us;
+  }
+  return first;
+}
+
+// Trusted time may stand still on an idle node (clock_keeper.h). Only work that would be due
+// requests an anchor.
+bool Maintenance::asks_for_time(int64_t due_us) {
+  TrustedClock& clock = shard_.runtime.clock;
+  if (due_us <= clock.now_us() || due_us > clock.expected_us()) return false;
+  clock.ask_us();
+  return true;
+}
+
+bool Maintenance::memory_asks_for_time() {
+  if (!shard_.runtime.clock.stands()) return false;
+  int64_t first_us = INT64_MAX;
+  for (const auto& [id, tablet] : tablets_) {
+    if (tablet->has_unflushed()) first_us = std::min(first_us, memory_due_us(*tablet));
+  }
+  return asks_for_time(first_us);
+}
+
+int64_t Maintenance::look_again_us() const {
+  int64_t least_us = kMostReclaimWaitUs;
+  for (const auto& [id, tablet] : tablets_)
+    least_us = std::min(least_us, tablet->schema().options.reclaim_within_us / kLooksWithin);
+  return std::max(least_us, kLeastLookUs);
+}
+
+Async<Result<void>> Maintenance::flush_one(Tablet* tablet) {
+  auto pass = tablet->gate().enter();
+  if (!pass) co_return Result<void>{};  // the tablet is being dropped
+  co_return co_await flush_tablet(*tablet);
+}
+
+Async<void> Maintenance::flush_loop() {
+  auto pass = loops_.enter();
+  while (pass && !stopping_) {
+    Tablet* tablet = waits(flush_) ? nullptr : next_to_flush();
+    if (tablet == nullptr) {
+      if (!waits(flush_)) {
+        shard_.refused_bytes = 0;  // there is room now, or nothing to flush
+        flush_.retry.arm_after_us(memory_asks_for_time() ? kLeastLookUs : look_again_us());
+      }
+      co_await flush_.wake.wait();
+      continue;
+    }
+    if (tablet->id() == flush_ahead_) flush_ahead_.reset();
+    auto done = co_await flush_one(tablet);
+    shard_.flush_failure.reset();
+    if (!done && !shard_.is_stopped()) {
+      back_off(flush_, "flush", done.error());
+      shard_.flush_failure = std::move(done).error();
+    }
+    trim_log();
+  }
+}
+
+void Maintenance::trim_log() {
+  if (shard_.is_stopped() || !shard_.log) return;
+  LogPosition needed = shard_.log->end();
+  for (const auto& [id, tablet] : tablets_) needed = std::min(needed, tablet->log_needed_from());
+  shard_.log->trim(needed);
+}
+
+Async<void> Maintenance::release_loop() {
+  auto pass = loops_.enter();
+  MemoryRelease& release = shard_.memtables.release;
+  Background::Work work(shard_.background, BackgroundKind::flush);
+  while (pass && !stopping_) {
+    if (release.empty()) {
+      co_await release.wait();
+      continue;
+    }
+    co_await work.begin();
+    while (!release.empty() && !work.over()) release.step();
+    work.end();
+  }
+}
+
+// On a busy shard the log has moved on long before anything is due.
+Async<void> Maintenance::log_loop() {
+  auto pass = loops_.enter();
+  LogDeaths& deaths = shard_.log_deaths;
+  while (pass && !stopping_) {
+    const int64_t now_us = shard_.runtime.clock.now_us();
+    const int64_t due_us = deaths.due_us();
+    const bool stopped = shard_.is_stopped();
+    if (due_us > now_us || stopped) {
+      const int64_t left_us = due_us - shard_.runtime.clock.expected_us();
+      const int64_t wait_us = std::clamp(left_us, kLeastReclaimWaitUs, kMostReclaimWaitUs);
+      if (due_us != INT64_MAX && !stopped) {
+        log_timer_.arm_after_us(asks_for_time(due_us) ? kLeastLookUs : wait_us);
+      }
+      co_await deaths.wait();
+      continue;
+    }
+    auto cleared = co_await shard_.log->erase(deaths.take(now_us));
+    if (!cleared) continue;  // the log has failed or is closed
+    log_cleared_to_ = std::max(log_cleared_to_, *cleared);
+    trim_log();
+    wake_flush();
+  }
+}
+
+// ---- compacting
+
+Async<Result<void>> Maintenance::compact_one(TabletId id) {
+  const auto it = tablets_.find(id);
+  if (it == tablets_.end()) co_return Result<void>{};
+  Tablet& tablet = *it->second;
+  auto pass = tablet.gate().enter();
+  if (!pass) co_return Result<void>{};
+  if (waits_for_reclaim(tablet)) {
+    to_compact_later_.insert(id);
+    co_return Result<void>{};
+  }
+  auto again = co_await compact_step(tablet);
+  if (!again) co_return std::unexpected(std::move(again).error());
+  if (*again) to_compact_.insert(id);
+  co_return Result<void>{};
+}
+
+// The merge that is due would not end before reclaiming has to begin.
+bool Maintenance::waits_for_reclaim(const Tablet& tablet) const {
+  if (waits(reclaim_) || tablet.runs_behind() >= kRunsThatCannotWait) return false;
+  const RunShapes shapes = tablet.run_shapes();
+  const std::optional<RunWindow> window = pick_merge_of(shapes);
+  if (!window) return false;
+  double bytes = 0;
+  for (size_t i = 0; i < window->count; ++i)
+    bytes += static_cast<double>(shapes.runs[window->first + i].bytes);
+  const double takes_us = bytes * shard_.reclaim_pace.us_per_byte() / ReclaimQueue::kMostShare;
+  const int64_t now_us = shard_.runtime.clock.now_us();
+  return next_reclaim_us_ < now_us + static_cast<int64_t>(std::min(takes_us, 1e15));
+}
+
+void Maintenance::resume_merges() {
+  if (to_compact_later_.empty()) return;
+  to_compact_.merge(to_compact_later_);
+  to_compact_later_.clear();
+  compaction_.wake.notify_all();
+}
+
+Async<void> Maintenance::compaction_loop() {
+  auto pass = loops_.enter();
+  while (pass && !stopping_) {
+    if (waits(compaction_) || to_compact_.empty() || shard_.is_stopped()) {
+      co_await compaction_.wake.wait();
+      continue;
+    }
+    const TabletId id = *to_compact_.begin();
+    to_compact_.erase(to_compact_.begin());
+    auto done = co_await compact_one(id);
+    if (done || shard_.is_stopped()) continue;
+    // After a schema change the merge begins again. A dropped tablet is not found again.
+    if (done.error().code == Errc::aborted) to_compact_.insert(id);
+    if (is_given_up(done.error())) continue;
+    to_compact_.insert(id);
+    back_off(compaction_, "compaction", done.error());
+  }
+}
+
+// ---- reclaiming
+
+Async<Maintenance::Turn> Maintenance::next_to_reclaim() {
+  std::vector<TabletId> ids;
+  for (const auto& [id, tablet] : tablets_) ids.push_back(id);
+  size_t looked_at = 0;
+  for (const TabletId id : ids) {
+    const auto it = tablets_.find(id);
+    if (it == tablets_.end()) continue;  // removed while others were examined
+    ReclaimForecast& outlook = reclaim_forecast(*it->second);
+    const bool looks = outlook.is_stale(*it->second);
+    if (looks) (void)outlook.slack_out_us(*it->second);
+    if (looks && ++looked_at % kReclaimLooks == 0) co_await yield_now();
+  }
+  std::vector<Tablet*> tablets;
+  for (const auto& [id, tablet] : tablets_) tablets.push_back(tablet.get());
+  if (tablets.empty()) co_return Turn{};
+  const ReclaimTurn turn = plan_reclaims(tablets);
+  if (turn.tablet == nullptr) co_return Turn{};
+  Turn next{turn.tablet->id(), turn.begin_us, {}};
+  if (turn.following != nullptr) next.following = turn.following->id();
+  co_return next;
+}
+
+Async<Result<void>> Maintenance::reclaim_one(Turn turn) {
+  const auto it = tablets_.find(turn.tablet);
+  if (it == tablets_.end()) co_return Result<void>{};
+  Tablet& tablet = *it->second;
+  ReclaimAttempt& attempt = reclaim_attempt(tablet);
+  attempt.at_us = shard_.runtime.clock.now_us();
+  const int64_t within_us = tablet.schema().options.reclaim_within_us;
+  attempt.not_before_us = attempt.at_us + ReclaimAttempt::retry_us(within_us);
+  auto pass = tablet.gate().enter();
+  if (!pass) co_return Result<void>{};
+  flush_ahead_ = turn.following;
+  if (flush_ahead_) wake_flush();
+  const double share = tablet.schema().options.reclaim_share;
+  const Timers& timers = shard_.runtime.timers;
+  const int64_t edited_before_us = shard_.reclaim_edit_us;
+  auto done = co_await reclaim(tablet);
+  // Working at most this share of the time bounds the writes to the same share of the disk's rate.
+  // Merges have already rested (compaction/pace.h), and a flush writes what has to be written
+  // anyway.
+  const auto worked = static_cast<double>(shard_.reclaim_edit_us - edited_before_us);
+  const double rest_us =
+      std::min(worked * (1 / share - 1), static_cast<double>(kMostReclaimRestUs));
+  attempt.failure.reset();
+  if (!done && !is_given_up(done.error())) attempt.failure = done.error();
+  if (done && !attempt.in_vain) {
+    attempt.not_before_us = attempt.at_us + ReclaimAttempt::again_us(within_us);
+  }
+  reclaim_.not_before_us = timers.now_us() + static_cast<int64_t>(rest_us);
+  shard_.reclaim_rests_until_us = reclaim_.not_before_us;
+  if (rest_us >= 1) reclaim_.retry.arm_after_us(static_cast<int64_t>(rest_us));
+  co_return done;
+}
+
+Async<void> Maintenance::reclaim_loop() {
+  auto pass = loops_.enter();
+  while (pass && !stopping_) {
+    ++shard_.reclaim_turns;
+    const uint64_t told = reclaim_told_;
+    Turn turn;
+    if (!shard_.is_stopped() && !waits(reclaim_)) turn = co_await next_to_reclaim();
+    next_reclaim_us_ = turn.due_us;
+    resume_merges();
+    const int64_t now_us = shard_.runtime.clock.now_us();
+    if (turn.due_us > now_us) {
+      if (reclaim_told_ != told) continue;  // something changed while tablets were examined
+      if (!waits(reclaim_)) {
+        const int64_t left_us = turn.due_us - shard_.runtime.clock.expected_us();
+        reclaim_.retry.arm_after_us(
+            asks_for_time(turn.due_us) ? kLeastLookUs
+                                       : std::clamp(left_us, kLeastReclaimWaitUs, look_again_us()));
+      }
+      co_await reclaim_.wake.wait();
+      continue;
+    }
+    auto done = co_await reclaim_one(turn);
+    if (done || is_given_up(done.error()) || shard_.is_stopped()) continue;
+    back_off(reclaim_, "reclaim", done.error());
+    shard_.reclaim_rests_until_us = reclaim_.not_before_us;
+  }
+}
+
+}  // namespace cellar::engine

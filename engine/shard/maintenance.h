@@ -1,0 +1,139 @@
+// Maintenance: the background work of a shard: flushing, compacting, reclaiming, trimming its log.
+// Three loops, so that a long compaction does not block a flush; each does one thing at a time. A
+// fourth frees the memory of destroyed memtables, a fifth has the log cleared in time.
+//
+// The next flush, in this order:
+//   1. the biggest memtable, while all of them exceed the soft limit;
+//   2. a tablet with a frozen memtable (replayed at the start, or left by a failed flush), or whose
+//      active one is full;
+//   3. the tablet that is reclaimed next, during the work on the previous one: data that killed
+//      cells must be on disk before these can be removed;
+//   4. a tablet with data in memory that has been dead for long (memory_deaths.h);
+//   5. the tablet that holds the log back most, while the log exceeds its limit, or must be cleared
+//      of what has died in it (log_deaths.h).
+//
+// Reclaiming (reclaim.h) sleeps until the first death that gives it work, and checks again when
+// tables change; the tablets of the shard form one queue (reclaim_plan.h). An ordinary merge waits
+// if reclaiming, which merges more, would otherwise have to wait for it, until there are
+// kRunsThatCannotWait runs too many.
+//
+// A failed job changes nothing, is reported, and is retried after kRetryUs, so that the shard
+// recovers from a full disk. A stopped shard (its log or the manifest failed) does not flush.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "engine/tablet/shard_context.h"
+#include "engine/tablet/tablet.h"
+#include "io/loop/event.h"
+#include "io/loop/gate.h"
+#include "io/loop/timers.h"
+
+namespace cellar::engine {
+
+class Maintenance {
+ public:
+  // Pause after a failure.
+  static constexpr int64_t kRetryUs = 10'000'000;
+  // Limits of the log's length in segments and, for large segments, in bytes.
+  static constexpr uint64_t kMaxLogSegments = 4;
+  static constexpr uint64_t kMaxLogBytes = 256u << 20;
+  // The length of the log is checked after this many appended bytes.
+  static constexpr uint64_t kLogCheckBytes = 1u << 20;
+  // Bounds of the wait of reclaiming: at most the first, because trusted time may lag behind the
+  // timers. reclaim_state.h has the retry times of a tablet.
+  static constexpr int64_t kMostReclaimWaitUs = 600'000'000;
+  static constexpr int64_t kLeastReclaimWaitUs = 100'000;
+  // Looks per shortest reclaim_within of the shard's tables, and the least interval.
+  static constexpr int64_t kLooksWithin = 4;
+  static constexpr int64_t kLeastLookUs = 1'000'000;
+  // With this many runs too many (tablet.h) a merge starts regardless of reclaiming.
+  static constexpr size_t kRunsThatCannotWait = 4;
+  // Tablets checked between two yields.
+  static constexpr size_t kReclaimLooks = 16;
+  // After removing files reclaiming pauses, so that it uses the table's reclaim_share of the time;
+  // the pause is at most this.
+  static constexpr int64_t kMostReclaimRestUs = 3'600'000'000;
+
+  // Both must outlive it.
+  Maintenance(ShardContext& shard, TabletTableOfShard& tablets);
+
+  void start();
+  // Resumes when the loops have ended; a running job is finished first.
+  Async<void> stop();
+
+  // A table or a rule was added: something may be due sooner.
+  void tables_changed() {
+    rules_changed();
+    wake_flush();
+  }
+  // There may be something to flush.
+  void wake_flush() { flush_.wake.notify_all(); }
+  void runs_changed(TabletId tablet);
+  // Rules have changed: something may be due sooner or later.
+  void rules_changed() {
+    ++reclaim_told_;
+    reclaim_.wake.notify_all();
+  }
+  // Releases the part of the log that no tablet needs.
+  void trim_log();
+  uint64_t log_bound() const { return log_bound_; }
+
+ private:
+  struct LoopState {
+    LoopState(Timers& timers) : retry(timers, &LoopState::on_timer, this) {}
+    static void on_timer(void* self) { static_cast<LoopState*>(self)->wake.notify_all(); }
+    ConditionVariable wake;
+    Timer retry;
+    int64_t not_before_us = 0;
+  };
+
+  Async<void> flush_loop();
+  Async<void> compaction_loop();
+  Async<void> reclaim_loop();
+  Async<void> release_loop();
+  Async<void> log_loop();
+  // The next tablet and the trusted time at which its work begins; INT64_MAX: none.
+  struct Turn {
+    TabletId tablet;
+    int64_t due_us = INT64_MAX;
+    std::optional<TabletId> following;  // due soon after it
+  };
+  Async<Turn> next_to_reclaim();
+  Async<Result<void>> reclaim_one(Turn turn);
+  bool waits_for_reclaim(const Tablet& tablet) const;
+  void resume_merges();
+  Async<Result<void>> flush_one(Tablet* tablet);
+  Async<Result<void>> compact_one(TabletId id);
+  Tablet* next_to_flush() const;
+  Tablet* longest_dead_in_memory() const;
+  bool asks_for_time(int64_t due_us);
+  bool memory_asks_for_time();
+  // Interval at which an idle shard looks again, because commits alone do not wake it.
+  int64_t look_again_us() const;
+  bool waits(const LoopState& loop) const;
+  void back_off(LoopState& loop, std::string_view what, const Error& error);
+
+  ShardContext& shard_;
+  TabletTableOfShard& tablets_;
+  const uint64_t log_bound_;
+  LoopState flush_;
+  LoopState compaction_;
+  LoopState reclaim_;
+  Timer log_timer_;
+  LogPosition log_cleared_to_ = kLogBegin;  // memtables that start before this are flushed
+  uint64_t reclaim_told_ = 0;               // number of changes that affect reclaiming
+  std::optional<TabletId> flush_ahead_;     // the next tablet to reclaim
+  int64_t next_reclaim_us_ = INT64_MAX;     // trusted time, as of its last look
+  std::set<TabletId> to_compact_;
+  std::set<TabletId> to_compact_later_;  // after reclaiming
+  bool stopping_ = false;
+  Gate loops_{"maintenance"};
+};
+
+}  // namespace cellar::engine

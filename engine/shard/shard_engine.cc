@@ -1,0 +1,361 @@
+#include "engine/shard/shard_engine.h"
+
+#include <algorithm>
+
+#include "engine/jobs/compact.h"
+#include "engine/jobs/flush.h"
+#include "engine/read/scan.h"
+#include "engine/store/log_options.h"
+#include "engine/tablet/open_tablet.h"
+#include "io/base/check.h"
+#include "io/base/log.h"
+
+namespace cellar::engine {
+namespace {
+
+// Divisors of a shard's memory: at most half is for memtables and at least a quarter for blocks;
+// the rest is for indexes, filters and requests.
+constexpr size_t kMemtableShare = 2;
+constexpr size_t kCacheShare = 4;
+constexpr size_t kTokenShare = 8;  // at most
+
+// Levels at which the backlogs of flushes and of merges are full (background.h).
+constexpr size_t kMostFrozen = 2;  // memtables
+constexpr double kMostRunsBehind = 24;
+
+size_t token_bytes_of(const EngineOptions& options, uint32_t shards) {
+  return std::min(options.token_bytes, options.memory_bytes / kTokenShare) / shards;
+}
+
+}  // namespace
+
+ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
+    : setup_(std::move(setup)),
+      logs_(env.logs),
+      reaper_(env.runtime, env.blobs),
+      cache_(setup_.options.memory_bytes / setup_.shards / kCacheShare),
+      loader_(env.runtime.executor, cache_),
+      context_{.shard = setup_.shard,
+               .runtime = env.runtime,
+               .options = setup_.options,
+               .blobs = env.blobs,
+               .manifest = ManifestClient(setup_.mailbox, setup_.manifest),
+               .blob_ends = ObsoleteBlobs(reaper_, setup_.shared_blobs, setup_.mailbox),
+               .loader = loader_,
+               .ids = SessionBlobIds(setup_.session, setup_.shard, setup_.ask_session),
+               .memtables = {},
+               .memtable_hard_bytes = setup_.options.memory_bytes / setup_.shards / kMemtableShare,
+               .open_blocks_bytes = setup_.options.memory_bytes / setup_.shards / kCacheShare,
+               .tokens = TokenMemory(setup_.tokens, token_bytes_of(setup_.options, setup_.shards)),
+               .log = nullptr,
+               .stopped = setup_.read_only,
+               .watcher = this},
+      maintenance_(context_, tablets_),
+      reshape_(context_, tablets_) {
+  // While one memtable is flushed, two more can fill before writes are refused.
+  context_.options.memtable_bytes =
+      std::min(context_.options.memtable_bytes, context_.memtable_hard_bytes / 3);
+  context_.flow.watch([this] { return flow_levels(); });
+  context_.background.watch([this](BackgroundKind kind) { return backlog(kind); });
+}
+
+ShardEngine::~ShardEngine() = default;
+
+// ---- Engine
+
+Result<Tablet*> ShardEngine::find(TabletId id, Epoch epoch) const {
+  const auto it = tablets_.find(id);
+  if (it == tablets_.end()) {
+    return fail(Errc::aborted, "tablet {} is not on shard {}", id, setup_.shard);
+  }
+  if (it->second->hidden()) return fail(Errc::aborted, "the table of tablet {} was dropped", id);
+  if (epoch != Epoch{} && epoch != it->second->epoch()) {
+    return fail(Errc::aborted, "tablet {} has epoch {}, not {}", id, it->second->epoch(), epoch);
+  }
+  return it->second.get();
+}
+
+template <class AnyWrite>
+void ShardEngine::hand_over(AnyWrite& write) {
+  const auto tablet = find(write.tablet, write.epoch);
+  const Result<void> taken =
+      tablet ? (*tablet)->submit(write) : Result<void>(std::unexpected(tablet.error()));
+  if (!taken) {
+    write.error = taken.error();
+    write.done(write);
+    return;
+  }
+  watch_log();
+}
+
+void ShardEngine::submit(Write& write) { hand_over(write); }
+void ShardEngine::submit(ConditionalWrite& write) { hand_over(write); }
+
+void ShardEngine::watch_log() {
+  if (context_.log_growth >= Maintenance::kLogCheckBytes) {
+    context_.log_growth = 0;
+    maintenance_.trim_log();
+    if (context_.log->needed_bytes() > maintenance_.log_bound()) maintenance_.wake_flush();
+  }
+}
+
+Result<std::unique_ptr<ScanCursor>> ShardEngine::open_scan(TabletId tablet, Epoch epoch,
+                                                           const ReadSpec& spec) {
+  TRY(Tablet * found, find(tablet, epoch));
+  return found->open_scan(spec);
+}
+
+Result<ReadStart> ShardEngine::start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec,
+                                          CellSink& sink, const Clock* clock) {
+  TRY(Tablet * found, find(tablet, epoch));
+  return found->start_read(spec, sink, row_reads_, clock);
+}
+
+Result<std::unique_ptr<ScanCursor>> ShardEngine::open_watched(TabletId tablet, Epoch epoch,
+                                                              uint64_t schema_version,
+                                                              const ReadSpec& spec,
+                                                              std::unique_ptr<CellWatch> watch) {
+  TRY(Tablet * found, find(tablet, epoch));
+  if (found->schema().version != schema_version)
+    return fail(Errc::aborted, "tablet {} goes by version {} of its table's schema, not {}", tablet,
+                found->schema().version, schema_version);
+  TRY(auto cursor, found->open_scan(spec, nullptr, std::move(watch)));
+  cursor->watch(context_.runtime.clock.machine());
+  return cursor;
+}
+
+std::vector<TabletContents> ShardEngine::contents(const std::vector<TabletId>& ids) const {
+  std::vector<TabletContents> all;
+  for (TabletId id : ids) {
+    if (const auto it = tablets_.find(id); it != tablets_.end())
+      all.push_back(contents_of(it->second->version()));
+  }
+  return all;
+}
+
+Result<Tablet*> ShardEngine::find_to_write(TabletId id) const {
+  if (setup_.read_only) return std::unexpected(read_only_error(context_));
+  return find(id, Epoch{});
+}
+
+Async<Result<void>> ShardEngine::flush(TabletId tablet) {
+  CO_TRY(Tablet * found, find_to_write(tablet));
+  CO_TRY(Gate::Pass pass, found->gate().enter());
+  CO_TRY_VOID(co_await flush_tablet(*found));
+  maintenance_.trim_log();
+  co_return Result<void>{};
+}
+
+Async<Result<void>> ShardEngine::compact(TabletId tablet) {
+  CO_TRY(Tablet * found, find_to_write(tablet));
+  CO_TRY(Gate::Pass pass, found->gate().enter());
+  CO_TRY_VOID(co_await flush_tablet(*found));
+  CO_TRY_VOID(co_await compact_fully(*found));
+  maintenance_.trim_log();
+  co_return Result<void>{};
+}
+
+Async<Result<void>> ShardEngine::compact_window(TabletId tablet, size_t first, size_t count) {
+  CO_TRY(Tablet * found, find_to_write(tablet));
+  CO_TRY(Gate::Pass pass, found->gate().enter());
+  co_return co_await engine::compact_window(*found, first, count);
+}
+
+Result<uint64_t> ShardEngine::tablet_bytes(TabletId tablet) const {
+  TRY(Tablet * found, find(tablet, Epoch{}));
+  uint64_t bytes = 0;
+  for (const auto& memtable : found->version().memtables) {
+    bytes += memtable->entries.content_bytes();
+  }
+  for (const TabletRun& run : found->version().runs) {
+    for (const Ref<TabletTable>& table : run.tables) bytes += table->slice().bytes();
+  }
+  return bytes;
+}
+
+EngineStats ShardEngine::stats() const {
+  EngineStats stats;
+  stats.tablets = tablets_.size();
+  for (const auto& [id, tablet] : tablets_) {
+    for (const TabletRun& run : tablet->version().runs) {
+      stats.tables_on_disk += run.tables.size();
+      for (const auto& table : run.tables) stats.table_bytes += table->slice().bytes();
+    }
+  }
+  stats.metadata_bytes = context_.open_tables.metadata_bytes();
+  stats.tokens = context_.tokens.tokens() + context_.range_tokens.tokens();
+  if (context_.log) {
+    stats.log_bytes = context_.log->bytes_on_disk();
+    stats.log_pending_bytes = flow_levels().log_pending_bytes;
+  }
+  stats.memtable_bytes = context_.memtables.all_bytes();
+  stats.pinned_memtable_bytes = context_.memtables.pinned_bytes;
+  stats.cache_bytes = cache_.bytes();
+  stats.commits = context_.commits;
+  stats.flushes = context_.flushes;
+  stats.reclaim_turns = context_.reclaim_turns;
+  stats.compactions = context_.compactions;
+  stats.torn_tail_bytes = torn_tail_bytes_;
+  stats.replayed_commits = replayed_commits_;
+  stats.read_only_start = setup_.read_only.has_value();
+  stats.read_only = context_.stopped.has_value() || (context_.log && context_.log->failure());
+  return stats;
+}
+
+FlowLevels ShardEngine::flow_levels() const {
+  FlowLevels levels{.memtable_bytes = context_.memtables.bytes,
+                    .memtable_bound = context_.memtable_room()};
+  if (context_.log == nullptr) return levels;
+  levels.log_durable_end = context_.log->durable_end().value();
+  const uint64_t end = context_.log->end().value();
+  levels.log_pending_bytes = end > levels.log_durable_end ? end - levels.log_durable_end : 0;
+  levels.log_pending_bound = LogOptions().max_pending_bytes;
+  return levels;
+}
+
+// A flush is late when more memtables wait for one than can while the next one fills. A merge is
+// late when its tablet has enough excess runs to slow writers, when it could not reclaim in time
+// with a smaller share, or when such a merge waits for it.
+double ShardEngine::backlog(BackgroundKind kind) const {
+  if (kind == BackgroundKind::merge) {
+    if (context_.compacting == nullptr) return 0;
+    if (context_.reclaims_waiting > 0) return 1;
+    return std::max(static_cast<double>(context_.compacting->runs_behind()) / kMostRunsBehind,
+                    Background::backlog_of(context_.reclaim_pace.share()));
+  }
+  const auto part = [](size_t level, size_t bound) {
+    return static_cast<double>(level) / static_cast<double>(std::max<size_t>(bound, 1));
+  };
+  return std::max(
+      part(context_.memtables.frozen_bytes, kMostFrozen * context_.options.memtable_bytes),
+      part(context_.memtables.bytes, context_.memtable_room()));
+}
+
+// ---- notifications of tablets
+
+void ShardEngine::memtable_full(Tablet& /*tablet*/) { maintenance_.wake_flush(); }
+
+void ShardEngine::logs_released(std::vector<LogId> logs) {
+  if (logs.empty()) return;
+  if (setup_.shard == kHomeShard) {
+    setup_.old_logs.release(logs);
+    return;
+  }
+  auto release = [&old = setup_.old_logs, mine = std::move(logs)] { old.release(mine); };
+  setup_.mailbox.post_on(kHomeShard, std::move(release));
+}
+
+// ---- for Node
+
+Async<Result<ShardRecovery>> ShardEngine::recover(std::vector<TabletSeed> seeds) {
+  ReplayPlan plan;
+  CO_TRY(auto opened, co_await open_tablets(context_, std::move(seeds)));
+  for (std::unique_ptr<Tablet>& tablet : opened) {
+    plan.add(tablet->id(), tablet->epoch(), tablet->state().spans, *tablet);
+    tablets_.emplace(tablet->id(), std::move(tablet));
+  }
+  ShardRecovery recovery;
+  CO_TRY(recovery.replay, co_await ReplayPlan::run(std::move(plan), logs_));
+  if (!setup_.read_only) {
+    CO_TRY(context_.log, co_await logs_.create(log_id()));
+  }
+  for (const auto& [id, tablet] : tablets_) {
+    recovery.tablets.push_back(setup_.read_only
+                                   ? unchanged_state(*tablet)
+                                   : recovered_state(*tablet, recovery.replay, log_id()));
+  }
+  replayed_commits_ = recovery.replay.commits;
+  co_return recovery;
+}
+
+void ShardEngine::serve(std::vector<std::pair<RecoveredTablet, uint64_t>> tablets,
+                        uint64_t torn_tail_bytes) {
+  for (auto& [recovered, version] : tablets) {
+    tablets_.at(recovered.id)->recovered(std::move(recovered.state.spans), version);
+    maintenance_.runs_changed(recovered.id);
+  }
+  torn_tail_bytes_ = torn_tail_bytes;
+  maintenance_.start();
+}
+
+void ShardEngine::add(std::vector<TabletSeed> seeds) {
+  for (TabletSeed& seed : seeds) {
+    const TabletId id = seed.id;
+    auto tablet =
+        std::make_unique<Tablet>(context_, std::move(seed), std::vector<Ref<TabletTable>>());
+    const bool added = tablets_.emplace(id, std::move(tablet)).second;
+    CHECK(added, "tablet {} is on shard {} already", id, setup_.shard);
+  }
+  maintenance_.tables_changed();
+}
+
+CommitStamp ShardEngine::last_stamp(const std::vector<TabletId>& ids) const {
+  CommitStamp last{static_cast<uint64_t>(context_.runtime.clock.now_us()) * 1000};
+  for (TabletId id : ids) last = std::max(last, tablets_.at(id)->last_stamp());
+  return last;
+}
+
+CommitStamp ShardEngine::settled(const std::vector<TabletId>& ids) const {
+  CommitStamp settled = kMaxStamp;
+  for (TabletId id : ids) {
+    settled = std::min(settled, settled_of(tablets_.at(id)->version()));
+  }
+  return settled;
+}
+
+void ShardEngine::alter(const std::vector<TabletId>& ids, const TableSchema& schema) {
+  // The instant of a change may be another shard's reading. From now on reads on this shard are not
+  // judged earlier, even after the change is undone or forgotten.
+  context_.runtime.clock.raise(static_cast<int64_t>(last_rule_change(schema).value() / 1000));
+  for (TabletId id : ids) tablets_.at(id)->alter(schema);
+  maintenance_.tables_changed();
+}
+
+void ShardEngine::expect_rules(const std::vector<TabletId>& ids, const TableSchema& coming) {
+  for (TabletId id : ids) tablets_.at(id)->expect_rules(coming);
+}
+
+void ShardEngine::hide(const std::vector<TabletId>& ids, bool hidden) {
+  for (TabletId id : ids) tablets_.at(id)->hide(hidden);
+}
+
+Async<std::vector<uint64_t>> ShardEngine::begin_drop(std::vector<TabletId> ids) {
+  std::vector<uint64_t> versions;
+  for (TabletId id : ids) {
+    Tablet& tablet = *tablets_.at(id);
+    co_await tablet.begin_drop();
+    versions.push_back(tablet.manifest_version());
+  }
+  co_return versions;
+}
+
+void ShardEngine::cancel_drop(const std::vector<TabletId>& ids) {
+  for (TabletId id : ids) tablets_.at(id)->cancel_drop();
+}
+
+Async<void> ShardEngine::finish_drop(std::vector<TabletId> ids) {
+  co_await reshape_.finish(reshape_.take_out(ids), log_id());
+  maintenance_.trim_log();
+}
+
+Async<Result<void>> ShardEngine::close() {
+  if (context_.compaction != nullptr) context_.compaction->cancel();
+  co_await maintenance_.stop();
+  std::vector<Tablet*> closing;
+  for (const auto& [id, tablet] : tablets_) closing.push_back(tablet.get());
+  for (Tablet* tablet : closing) co_await tablet->gate().close();
+  std::vector<Tablet*> unflushed;
+  for (const auto& [id, tablet] : tablets_) {
+    if (tablet->has_unflushed()) unflushed.push_back(tablet.get());
+  }
+  auto outcome = co_await flush_all(std::move(unflushed));
+  if (context_.log) {
+    auto sealed = co_await context_.log->seal();
+    if (!sealed && outcome) outcome = std::unexpected(std::move(sealed).error());
+  }
+  co_await reaper_.drain();
+  co_await loader_.idle();
+  co_return outcome;
+}
+
+}  // namespace cellar::engine

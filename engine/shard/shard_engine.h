@@ -1,0 +1,144 @@
+// ShardEngine: the engine of one shard. Built by Node on its shard, and used, closed and destroyed
+// there.
+//
+// Lifetime: recover() opens tablets and replays old logs; serve() takes the manifest versions of
+// the edit that named the new log, and from then on writes are accepted; add() and the drop calls
+// follow the catalog; close() ends it in order. After a crash, destroy it after its loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/files/obsolete_blobs.h"
+#include "engine/files/old_logs.h"
+#include "engine/manifest/tablet_seed.h"
+#include "engine/node.h"
+#include "engine/reshape/shard_reshape.h"
+#include "engine/shard/maintenance.h"
+#include "engine/shard/preview_estimate.h"
+#include "engine/tablet/open_tablet.h"
+#include "engine/tablet/row_reads.h"
+#include "engine/tablet/shard_context.h"
+#include "engine/tablet/tablet.h"
+
+namespace cellar::engine {
+
+struct ShardReclaim;
+
+struct ShardRecovery {
+  std::vector<RecoveredTablet> tablets;
+  ReplayReport replay;
+};
+
+class ShardEngine final : public Engine, private TabletWatcher {
+ public:
+  struct Setup {
+    ShardId shard;
+    uint32_t shards = 1;
+    EngineOptions options;
+    SessionEpoch session;
+    Mailbox& mailbox;             // this shard's
+    ManifestStore& manifest;      // shard 0's
+    OldLogs& old_logs;            // shard 0's
+    BlobRefCounts& shared_blobs;  // shard 0's
+    TokenWindow tokens;
+    std::function<void()> ask_session;  // see SessionBlobIds
+    std::optional<Error> read_only{};   // why nothing may be written; see Node::open_read_only()
+  };
+  ShardEngine(const ShardEnv& env, Setup setup);
+  ~ShardEngine() override;
+
+  // ---- Engine ----
+  void submit(Write& write) override;
+  void submit(ConditionalWrite& write) override;
+  Result<std::unique_ptr<ScanCursor>> open_scan(TabletId tablet, Epoch epoch,
+                                                const ReadSpec& spec) override;
+  Result<ReadStart> start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec, CellSink& sink,
+                               const Clock* clock) override;
+  Async<Result<void>> flush(TabletId tablet) override;
+  Async<Result<void>> compact(TabletId tablet) override;
+  Result<uint64_t> tablet_bytes(TabletId tablet) const override;
+  EngineStats stats() const override;
+  const BlockCache::Stats& cache_stats() const { return cache_.stats(); }
+  size_t cache_packed_bytes() const { return cache_.packed_bytes(); }
+  const BlockLoader::Stats& load_stats() const { return loader_.stats(); }
+  const ShardContext& context() const { return context_; }
+  const TabletTableOfShard& tablets() const { return tablets_; }
+
+  // ---- called by Node ----
+  // Opens the tablets, replays their spans and starts this session's log (read-only: no log).
+  Async<Result<ShardRecovery>> recover(std::vector<TabletSeed> seeds);
+  // The edit with the recovered states has succeeded. From here on writes are accepted.
+  void serve(std::vector<std::pair<RecoveredTablet, uint64_t>> tablets, uint64_t torn_tail_bytes);
+  LogId log_id() const { return make_log_id(setup_.session, setup_.shard.value()); }
+  // Adds new, empty tablets.
+  void add(std::vector<TabletSeed> seeds);
+  // The newest stamp that any of the tablets has given to a commit.
+  CommitStamp last_stamp(const std::vector<TabletId>& ids) const;
+  // See compact.h; for tests.
+  Async<Result<void>> compact_window(TabletId tablet, size_t first, size_t count);
+  // The stamp up to which all their data is settled (TableMeta::settled).
+  CommitStamp settled(const std::vector<TabletId>& ids) const;
+  // See Tablet::alter.
+  void alter(const std::vector<TabletId>& ids, const TableSchema& schema);
+  // See Tablet::expect_rules.
+  void expect_rules(const std::vector<TabletId>& ids, const TableSchema& coming);
+  // See Tablet::hide.
+  void hide(const std::vector<TabletId>& ids, bool hidden);
+  // See Tablet. begin_drop returns the manifest versions, in order.
+  Async<std::vector<uint64_t>> begin_drop(std::vector<TabletId> ids);
+  void cancel_drop(const std::vector<TabletId>& ids);
+  Async<void> finish_drop(std::vector<TabletId> ids);
+  ShardReshape& reshape() { return reshape_; }
+  ObsoleteBlobDeleter& reaper() { return reaper_; }
+  SessionBlobIds& blob_ids() { return context_.ids; }
+  // Figures of the tablets that are here, in the order given; the descriptor has only the id.
+  // Yields regularly.
+  Async<std::vector<TabletFigures>> figures(std::vector<TabletId> ids);
+  // For the tablets that are here and stay; `files`: how many of the worst files to include.
+  Async<ShardReclaim> shard_reclaim(std::vector<TabletId> ids, size_t files);
+  // For the tablets that are here.
+  std::vector<TabletContents> contents(const std::vector<TabletId>& ids) const;
+  // Like open_scan, with a watch. ABORTED also if the tablet uses another version of the schema.
+  Result<std::unique_ptr<ScanCursor>> open_watched(TabletId tablet, Epoch epoch,
+                                                   uint64_t schema_version, const ReadSpec& spec,
+                                                   std::unique_ptr<CellWatch> watch);
+  // The manifest may or may not have an edit: only the next start can tell.
+  void manifest_failed(const Error& error) { context_.stop_writes("the manifest failed", error); }
+  // No writes are accepted any more, and close() will not flush.
+  void stop_writes(const Error& why) { context_.stopped = why; }
+  // Flushes everything and seals the log. No call may be in flight or follow.
+  Async<Result<void>> close();
+
+ private:
+  void memtable_full(Tablet& tablet) override;
+  void memory_short() override { maintenance_.wake_flush(); }
+  void runs_changed(Tablet& tablet) override { maintenance_.runs_changed(tablet.id()); }
+  void logs_released(std::vector<LogId> logs) override;
+  template <class AnyWrite>
+  void hand_over(AnyWrite& write);
+  void watch_log();
+  FlowLevels flow_levels() const;
+  double backlog(BackgroundKind kind) const;
+  Result<Tablet*> find(TabletId id, Epoch epoch) const;
+  // Finds a tablet for work that writes tables.
+  Result<Tablet*> find_to_write(TabletId id) const;
+
+  Setup setup_;
+  LogStore& logs_;
+  ObsoleteBlobDeleter reaper_;
+  BlockCache cache_;
+  BlockLoader loader_;
+  ShardContext context_;
+  TabletTableOfShard tablets_;
+  RowReads row_reads_;
+  Maintenance maintenance_;
+  ShardReshape reshape_;
+  uint64_t torn_tail_bytes_ = 0;
+  uint64_t replayed_commits_ = 0;
+};
+
+}  // namespace cellar::engine

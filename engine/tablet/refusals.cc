@@ -1,0 +1,57 @@
+#include "engine/tablet/refusals.h"
+
+#include <string>
+
+#include "engine/store/out_of_space.h"
+#include "engine/tablet/shard_context.h"
+
+namespace cellar::engine {
+namespace {
+
+// Retry hint for a write refused because memory is full.
+constexpr uint32_t kMemoryRetryMs = 100;
+// Retry hint for a write refused by a sealed tablet: the new tablets usually serve by then.
+constexpr uint32_t kSealRetryMs = 10;
+// Retry hint for a write refused during a rule change: the change is usually in force or abandoned
+// by then.
+constexpr uint32_t kChangeRetryMs = 20;
+
+std::string why_not_flushed(const Error& failure) {
+  const bool disk_is_full = is_out_of_space(failure);
+  return fmt::format("{}: {}",
+                     disk_is_full ? "; they cannot be flushed because the disk is full"
+                                  : "; the last flush of one failed",
+                     failure.message);
+}
+
+}  // namespace
+
+Error tablet_is_gone(TabletId tablet) {
+  return Error(Errc::aborted, fmt::format("tablet {} is gone", tablet));
+}
+
+Error tablet_is_reshaped(TabletId tablet) {
+  return Error(Errc::aborted, fmt::format("tablet {} is being reshaped", tablet))
+      .retry_after(kSealRetryMs);
+}
+
+Error rule_is_changed(TabletId tablet) {
+  return Error(Errc::unavailable,
+               fmt::format("a rule that refuses this write is about to be in force in tablet {}",
+                           tablet))
+      .retry_after(kChangeRetryMs);
+}
+
+Error row_is_elsewhere(Bytes row, TabletId tablet) {
+  return Error(Errc::aborted,
+               fmt::format("row '{}' is not in tablet {}", escape_bytes(row), tablet));
+}
+
+Error memtables_are_full(const ShardContext& shard) {
+  std::string words = fmt::format("the memtables of shard {} take {} of {} bytes", shard.shard,
+                                  shard.memtables.all_bytes(), shard.memtable_hard_bytes);
+  if (shard.flush_failure) words += why_not_flushed(*shard.flush_failure);
+  return Error(Errc::resource_exhausted, std::move(words)).retry_after(kMemoryRetryMs);
+}
+
+}  // namespace cellar::engine

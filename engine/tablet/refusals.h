@@ -1,0 +1,26 @@
+// Errors with which a shard or a tablet refuses a write, with retry hints. Nothing of such a write
+// was applied. The refusal of a read-only shard is in shard_context.h, those of invalid mutations
+// in engine/model.
+#pragma once
+
+#include "engine/model/types.h"
+#include "io/base/bytes.h"
+#include "io/base/result.h"
+
+namespace cellar::engine {
+
+struct ShardContext;
+
+// ABORTED: the table was dropped, or its rows have moved to other tablets.
+Error tablet_is_gone(TabletId tablet);
+// ABORTED, with a hint: its rows are moving to other tablets.
+Error tablet_is_reshaped(TabletId tablet);
+// UNAVAILABLE, with a hint: a rule that refuses the write is coming into force.
+Error rule_is_changed(TabletId tablet);
+// ABORTED: the caller's table map is outdated.
+Error row_is_elsewhere(Bytes row, TabletId tablet);
+// RESOURCE_EXHAUSTED, with a hint. Includes the error of a failing flush, such as a full disk, for
+// which more memory would not help.
+Error memtables_are_full(const ShardContext& shard);
+
+}  // namespace cellar::engine

@@ -1,0 +1,582 @@
+#include "engine/tablet/tablet.h"
+
+#include <absl/container/flat_hash_set.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/read/explainer.h"
+#include "engine/read/scan.h"
+#include "engine/tablet/conditional.h"
+#include "engine/tablet/memory_deaths.h"
+#include "engine/tablet/refusals.h"
+#include "engine/tablet/row_reads.h"
+#include "engine/version/cursor_pin.h"
+#include "engine/version/version.h"
+#include "io/base/check.h"
+
+namespace cellar::engine {
+namespace {
+
+// Capacity of the scratch buffer that is kept for the next commit.
+constexpr size_t kKeepPayloadBytes = 64 * 1024;
+
+// The newest schema change that has a stamp; commits must be stamped above it.
+CommitStamp newest_change(const TableSchema& schema) {
+  CommitStamp newest = last_rule_change(schema);
+  for (const FamilySchema& family : schema.families) newest = std::max(newest, family.created);
+  return newest;
+}
+
+// Validates a DropRowRange with a token.
+Result<void> check_range(const RangeDelete& range, uint32_t format) {
+  if (format < kFormatWithRangeTokens) {
+    return fail(Errc::failed_precondition,
+                "the data directory is of format {}, which knows no tokens of DropRowRange: "
+                "cellard --upgrade-format makes it one that does, of format {} or newer",
+                format, kFormatWithRangeTokens);
+  }
+  const size_t longest = std::max(range.start.size(), range.end.size());
+  if (longest <= kMaxRowKeyBytes) return {};
+  return fail(Errc::invalid_argument,
+              "a bound of {} bytes is longer than a row key may be, which is {}", longest,
+              kMaxRowKeyBytes);
+}
+
+int64_t tokens_until_us(const std::vector<Ref<TabletTable>>& tables) {
+  TimeBounds all;
+  for (const Ref<TabletTable>& table : tables) all.merge(table->meta().bounds);
+  return all.known ? all.tokens_until_us : INT64_MAX;
+}
+
+// Inserts a commit's entries into a memtable, and its token into TokenMemory.
+class Insert final : public CommitVisitor {
+ public:
+  Insert(Memtable& to, TokenMemory& tokens, RangeTokens& range_tokens, TabletId tablet)
+      : to_(to), tokens_(tokens), range_tokens_(range_tokens), tablet_(tablet) {}
+  void entry(Bytes key, Bytes value) override { to_.add(key, value); }
+  void token(Bytes key, Bytes value) override {
+    to_.add(key, value);
+    int64_t until_us = 0;
+    if (!parse_token_until(value, until_us)) return;  // a reader of the entry reports the error
+    tokens_.note(token_hash(tablet_, token_prefix_of(key)), until_us);
+  }
+  void range_delete(const RangeDelete& range, CommitStamp stamp) override {
+    to_.add_range_delete(range, stamp);
+  }
+  void range_token(const TokenEntry& token, std::span<const RangeDelete> deleted,
+                   CommitStamp stamp) override {
+    to_.add_commit(stamp);
+    range_tokens_.note(token, deleted, stamp);
+  }
+
+ private:
+  Memtable& to_;
+  TokenMemory& tokens_;
+  RangeTokens& range_tokens_;
+  TabletId tablet_;
+};
+
+}  // namespace
+
+Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable>> tables)
+    : shard_(shard),
+      id_(seed.id),
+      state_(std::move(seed.state)),
+      manifest_version_(seed.version),
+      facts_(new TabletFacts),
+      schema_(new SchemaSnapshot(std::move(seed.schema))),
+      last_stamp_(std::max({state_.created, state_.last_flushed, newest_change(schema())})),
+      writers_(shard_.flow),
+      commits_(*facts_, writers_),
+      range_tokens_(shard_.range_tokens, state_.range_tokens),
+      orphaned_us_(shard.runtime.clock.now_us()),
+      tokens_in_tables_until_us_(tokens_until_us(tables)),
+      may_hold_orphans_(!tables.empty() && schema().version > 1) {
+  facts_->visible = last_stamp_;
+  std::vector<TabletRun> runs = make_runs(std::move(tables));
+  choose_compaction(runs);
+  publish(std::move(runs));
+}
+
+Tablet::~Tablet() { facts_->newest = nullptr; }
+
+// ---- recovery
+
+Result<void> Tablet::replay(CommitStamp stamp, Bytes payload) {
+  if (stamp <= state_.last_flushed) return {};
+  TabletMemtable& memtable = active();
+  Insert insert(memtable.entries, shard_.tokens, range_tokens_, id_);
+  TRY_VOID(visit_commit(payload, stamp, insert));
+  memtable.count();
+  last_stamp_ = std::max(last_stamp_, stamp);
+  replayed_ = true;
+  return {};
+}
+
+void Tablet::recovered(std::vector<LogSpan> spans, uint64_t manifest_version) {
+  state_.spans = std::move(spans);
+  manifest_version_ = manifest_version;
+  facts_->visible = last_stamp_;
+  renew_retention();
+  if (!active_) return;
+  // The memtable holds nothing of the open log, so it does not prevent trimming.
+  active_->log_begin = kLogEnd;
+  active_->log_end = kLogBegin;
+  active_->freeze();
+  frozen_.push_back(std::exchange(active_, nullptr));
+}
+
+// ---- commits
+
+bool Tablet::in_range(Bytes row) const {
+  return row >= state_.start && (state_.end.empty() || row < state_.end);
+}
+
+RangeDelete Tablet::clip(const RangeDelete& range) const {
+  RangeDelete clipped = range;
+  if (clipped.start < Bytes(state_.start)) clipped.start = state_.start;
+  if (!state_.end.empty() && (clipped.end.empty() || clipped.end > Bytes(state_.end))) {
+    clipped.end = state_.end;
+  }
+  return clipped;
+}
+
+Result<void> Tablet::check_serving() const {
+  if (shard_.is_stopped()) return std::unexpected(read_only_error(shard_));
+  if (obsolete_) return std::unexpected(tablet_is_gone(id_));
+  if (refuses_writes_) return std::unexpected(tablet_is_reshaped(id_));
+  return {};
+}
+
+Result<void> Tablet::check_row(Bytes row) const {
+  if (in_range(row)) return {};
+  return std::unexpected(row_is_elsewhere(row, id_));
+}
+
+Result<void> Tablet::check(const Write& write) {
+  TRY_VOID(check_serving());
+  if (write.range_token != nullptr) return check_range(*write.range, shard_.options.format);
+  if (write.range) return {};
+  TRY_VOID(validate_mutation(write.mutation, schema(), shard_.options.limits));
+  return check_row(write.mutation.row);
+}
+
+CommitStamp Tablet::next_stamp() const {
+  const auto now = CommitStamp{static_cast<uint64_t>(shard_.runtime.clock.ask_us()) * 1000};
+  return std::max(now, CommitStamp{last_stamp_.value() + 1});
+}
+
+// Encodes the write at write.stamp.
+Result<void> Tablet::encode(Write& write, bool judged) {
+  payload_.clear();
+  if (write.range_token != nullptr) return encode_with_range_token(write);
+  if (write.range) {
+    encode_range_delete(payload_, *write.range);
+    return {};
+  }
+  const auto now_us = static_cast<int64_t>(write.stamp.value() / 1000);
+  if (judged) {
+    TRY_VOID(schema_->guards.check(write.mutation, now_us));
+    // Its stamp would be above the instant of the change that refuses it.
+    if (coming_ && !coming_->guards.check(write.mutation, now_us)) {
+      return std::unexpected(rule_is_changed(id_));
+    }
+  }
+  canonicalize(write.mutation, schema(), now_us, canonical_);
+  encode_row_commit(payload_, write.mutation.row, canonical_, write.token);
+  return {};
+}
+
+// The ranges that remain to be deleted under the token, perhaps none, and the token.
+Result<void> Tablet::encode_with_range_token(const Write& write) {
+  const WriteToken& token = *write.range_token;
+  const TokenWindow& window = shard_.tokens.window();
+  KeyRange rows{std::string(write.range->start), std::string(write.range->end)};
+  TRY(const std::vector<KeyRange> left,
+      range_tokens_.rows_to_delete(token, std::move(rows), window,
+                                   static_cast<int64_t>(write.stamp.value() / 1000)));
+  std::vector<RangeDelete> deletes;
+  for (const KeyRange& one : left) deletes.push_back({one.start, one.end});
+  TokenRecord record;
+  record.until_us = token.issued_us + window.window_us;
+  record.content = token.content;
+  std::string encoded;
+  append_token_record(encoded, record);
+  const std::string id = token_id(token.client, token.token);
+  encode_range_deletes(payload_, deletes, {id, encoded});
+  return {};
+}
+
+// A repetition of a range delete is as uncertain as its first attempt.
+Result<void> Tablet::refuse(const Write& write, Error error) const {
+  const bool repeated = write.range_token != nullptr && range_tokens_.knows(*write.range_token);
+  if (repeated) error.applied = Applied::maybe_applied;
+  return std::unexpected(std::move(error));
+}
+
+Result<void> Tablet::submit(Write& write) {
+  if (auto valid = check(write); !valid) return refuse(write, std::move(valid).error());
+  if (!conditions_.idle()) {
+    TRY(const bool waits, conditions_.delay(write));
+    if (waits) return {};
+  }
+  auto taken = commit(write, next_stamp(), true);
+  return taken ? taken : refuse(write, std::move(taken).error());
+}
+
+Result<void> Tablet::submit(ConditionalWrite& write) {
+  TRY_VOID(check_serving());
+  TRY_VOID(validate_row_key(write.row));
+  if (write.token.present()) TRY_VOID(validate_token(write.token));
+  TRY_VOID(check_row(write.row));
+  if (!conditions_.idle()) {
+    TRY(const bool waits, conditions_.delay(write));
+    if (waits) return {};
+  }
+  const std::string row(write.row);  // `done` may free the write
+  if (!begin_conditional(*this, write)) conditions_.open(row);
+  return {};
+}
+
+void Tablet::submit_waiting(Write& write) {
+  auto taken = check(write);
+  if (taken) taken = commit(write, next_stamp(), true);
+  if (!taken) taken = refuse(write, std::move(taken).error());
+  if (taken) return;
+  write.error = std::move(taken).error();
+  write.done(write);
+}
+
+bool Tablet::submit_waiting(ConditionalWrite& write) { return begin_conditional(*this, write); }
+
+Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
+  if (write.range) {
+    write.range = clip(*write.range);
+    const bool outside = !write.range->end.empty() && write.range->start >= write.range->end;
+    if (outside && write.range_token == nullptr) {
+      write.done(write);  // the tablet has no part of the range
+      return {};
+    }
+  }
+  write.stamp = stamp;
+  TRY_VOID(encode(write, judged));
+  const size_t in_use = shard_.memtables.bytes;
+  if (in_use != 0 && in_use + payload_.size() > shard_.memtable_room()) {
+    shard_.refused_bytes = payload_.size();
+    shard_.watcher->memory_short();
+    return std::unexpected(memtables_are_full(shard_));
+  }
+  write.owner = this;
+  write.append.level = write.level.value_or(schema().options.durability);
+  write.append.context = &write;
+  write.append.done = [](LogAppend& append) {
+    auto& reported = *static_cast<Write*>(append.context);
+    if (append.failure != nullptr) (void)reported.owner->shard_.is_stopped();
+    reported.owner->commits_.reported(reported);
+  };
+  TabletMemtable& memtable = active();  // before the append: it records the log's position
+  TRY_VOID(shard_.log->append(
+      {.tablet = id_, .epoch = state_.epoch, .stamp = write.stamp, .payload = payload_},
+      write.append));
+  last_stamp_ = write.stamp;
+  last_commit_ = write.stamp;
+  Insert insert(memtable.entries, shard_.tokens, range_tokens_, id_);
+  const auto inserted = visit_commit(payload_, write.stamp, insert);
+  CHECK(inserted, "a commit just encoded does not decode: {}", inserted.error().message);
+  memtable.count();
+  commits_.push(write);
+  ++shard_.commits;
+  ++writes_;
+  if (!write.range) samples_.note(write.mutation.row);
+  shard_.log_growth += payload_.size();
+  writers_.note_commit(payload_.size());
+  if (payload_.capacity() > kKeepPayloadBytes) std::string().swap(payload_);
+  if (!full_reported_ && memtable.counted >= shard_.options.memtable_bytes) {
+    full_reported_ = true;
+    shard_.watcher->memtable_full(*this);
+  }
+  if (shard_.memtables_are_many()) shard_.watcher->memory_short();
+  return {};
+}
+
+TabletMemtable& Tablet::active() {
+  if (!active_) {
+    active_ = new TabletMemtable(shard_.memtables, shard_.log ? shard_.log->end() : kLogBegin);
+    full_reported_ = false;
+    publish(version_->runs);
+  }
+  return *active_;
+}
+
+// ---- versions
+
+void Tablet::retire_version() {
+  if (version_ && version_->use_count() > 1) version_->retire(shard_.old_versions);
+}
+
+void Tablet::choose_compaction(const std::vector<TabletRun>& runs) {
+  compaction_ = compaction_of(*schema_, runs, compaction_);
+}
+
+RunShapes Tablet::run_shapes() const {
+  return engine::run_shapes(*schema_, version_->runs, compaction_, shard_.options,
+                            shard_.open_blocks_bytes);
+}
+
+// Range deletes of a lost table may cover any row of the tablet.
+const Error* Tablet::lost_deletes(const std::vector<TabletRun>& runs) {
+  for (const TabletRun& run : runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      if (table->slice().table().is_lost() && table->meta().range_deletes > 0) {
+        return table->damage();
+      }
+    }
+  }
+  return nullptr;
+}
+
+void Tablet::publish(std::vector<TabletRun> runs) {
+  Ref<Version> next(new Version);
+  if (active_) next->memtables.push_back(active_);
+  for (auto it = frozen_.rbegin(); it != frozen_.rend(); ++it) next->memtables.push_back(*it);
+  next->runs = std::move(runs);
+  runs_behind_ = engine::runs_behind(next->runs, compaction_, shard_.options);
+  writers_.set_runs_behind(runs_behind_);
+  UnreadTables unread = unread_tables(*next, schema_->retention, shard_.runtime.clock.now_us());
+  next->sources = read_sources(*next, unread.tables);
+  next_unread_us_ = unread.next_us;
+  retire_version();
+  version_ = std::move(next);
+  facts_->newest = version_.get();
+  facts_->schema_version = schema().version;
+  lost_deletes_ = lost_deletes(version_->runs);
+  ++publications_;
+}
+
+void Tablet::freeze() {
+  if (!active_ || !active_->entries.has_commits()) return;
+  active_->log_end = shard_.log->end();
+  active_->freeze();
+  frozen_.push_back(std::exchange(active_, nullptr));
+}
+
+Ref<TabletMemtable> Tablet::oldest_frozen() const {
+  return frozen_.empty() ? nullptr : frozen_.front();
+}
+
+void Tablet::flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<TabletTable>> tables,
+                     TabletState state, uint64_t manifest_version) {
+  CHECK(!frozen_.empty() && frozen_.front() == memtable, "tablet {} flushed out of order", id_);
+  frozen_.pop_front();
+  memtable->end();
+  shard_.log_deaths.note(memtable->log_end, log_due_us(*this, memtable->entries));
+  if (const TimeBounds& bounds = memtable->entries.time_bounds(); bounds.has_cells())
+    newest_flushed_us_ = std::max(newest_flushed_us_, bounds.max_timestamp_us);
+  state_ = std::move(state);
+  manifest_version_ = manifest_version;
+  std::vector<TabletRun> runs = make_runs(std::move(tables));
+  runs.insert(runs.end(), version_->runs.begin(), version_->runs.end());
+  choose_compaction(runs);
+  publish(std::move(runs));
+  renew_retention();
+}
+
+void Tablet::compacted(const std::vector<Ref<TabletTable>>& inputs,
+                       std::vector<Ref<TabletTable>> outputs, TabletState state,
+                       uint64_t manifest_version) {
+  state_ = std::move(state);
+  manifest_version_ = manifest_version;
+  std::vector<Ref<TabletTable>> tables = std::move(outputs);
+  absl::flat_hash_set<const TabletTable*> gone;
+  for (const Ref<TabletTable>& input : inputs) gone.insert(input.get());
+  for (const TabletRun& run : version_->runs) {
+    for (const Ref<TabletTable>& table : run.tables) {
+      if (!gone.contains(table.get())) tables.push_back(table);
+    }
+  }
+  std::vector<TabletRun> runs = make_runs(std::move(tables));
+  choose_compaction(runs);
+  publish(std::move(runs));
+  renew_retention();
+  const int64_t now_us = shard_.runtime.clock.now_us();
+  for (const Ref<TabletTable>& input : inputs) input->mark_obsolete(schema().id, id_, now_us);
+}
+
+// ---- altering the table
+
+void Tablet::alter(TableSchema schema) {
+  const auto gone = [&schema](const FamilySchema& family) {
+    return schema.find_family(family.name) == nullptr;
+  };
+  const std::vector<FamilySchema>& before = schema_->value.families;
+  if (std::any_of(before.begin(), before.end(), gone)) {
+    may_hold_orphans_ = true;
+    orphaned_us_ = shard_.runtime.clock.now_us();
+  }
+  last_stamp_ = std::max(last_stamp_, newest_change(schema));
+  schema_ = new SchemaSnapshot(std::move(schema));
+  coming_ = nullptr;
+  rules_are_coming_ = false;
+  rules_moved_.notify_all();
+  shard_.log_deaths.note_all(log_clear_us());
+  choose_compaction(version_->runs);
+  publish(version_->runs);
+  renew_retention();
+}
+
+int64_t Tablet::log_clear_us() const {
+  const int64_t wait_us = schema().options.reclaim_within_us / LogDeaths::kClearWait;
+  return shard_.runtime.clock.now_us() + wait_us;
+}
+
+void Tablet::expect_rules(const TableSchema& coming) {
+  TableSchema expected = schema();
+  bool others = false;
+  for (FamilySchema& family : expected.families) {
+    const FamilySchema* next = coming.find_family(family.name);
+    if (next == nullptr || next->rule == family.rule) continue;
+    family.rule = next->rule;
+    others = true;
+  }
+  coming_ = others ? Ref<const SchemaSnapshot>(new SchemaSnapshot(std::move(expected))) : nullptr;
+  rules_are_coming_ = coming.version != schema().version;
+  rules_moved_.notify_all();
+}
+
+Async<void> Tablet::rules_known() {
+  while (rules_are_coming_) co_await rules_moved_.wait();
+}
+
+// Forgets past rules when all data is newer than the last change.
+void Tablet::renew_retention() {
+  if (!schema_->retention.remembers()) return;
+  const CommitStamp settled = settled_of(*version_);
+  if (settled < last_rule_change(schema())) return;
+  schema_ = new SchemaSnapshot(schema(), settled);
+}
+
+void Tablet::orphans_merged_away(uint64_t schema_version) {
+  if (schema_version == schema().version) may_hold_orphans_ = false;
+}
+
+// ---- dropping
+
+Async<void> Tablet::begin_drop() {
+  AsyncMutex::Lock lock = co_await edit_lock_.lock();
+  drop_lock_ = std::move(lock);
+}
+
+void Tablet::share_tables() {
+  for (const TabletRun& run : version_->runs) {
+    for (const Ref<TabletTable>& table : run.tables) table->share();
+  }
+}
+
+void Tablet::mark_obsolete() {
+  obsolete_ = true;
+  facts_->newest = nullptr;
+  if (shard_.log) shard_.log_deaths.note(shard_.log->end(), log_clear_us());
+  retire_version();
+  const int64_t now_us = shard_.runtime.clock.now_us();
+  for (const TabletRun& run : version_->runs) {
+    for (const Ref<TabletTable>& table : run.tables) table->mark_obsolete(schema().id, id_, now_us);
+  }
+  drop_lock_.reset();
+}
+
+// ---- figures
+
+size_t Tablet::memtable_bytes() const {
+  size_t sum = active_bytes();
+  for (const auto& memtable : frozen_) sum += memtable->counted;
+  return sum;
+}
+
+bool Tablet::has_unflushed() const {
+  return !frozen_.empty() || (active_ && active_->entries.has_commits());
+}
+
+LogPosition Tablet::log_needed_from() const {
+  const bool written = active_ && active_->entries.has_commits();
+  LogPosition needed = written ? active_->log_begin : kLogEnd;
+  for (const auto& memtable : frozen_) needed = std::min(needed, memtable->log_begin);
+  return needed;
+}
+
+Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
+                                                      const VisibleStamp* as_of,
+                                                      std::unique_ptr<CellWatch> watch,
+                                                      const NamedColumns* columns) {
+  note_read(spec);
+  if (lost_deletes_ != nullptr) return std::unexpected(*lost_deletes_);
+  return make_cursor(spec, as_of, std::move(watch), {}, columns);
+}
+
+Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
+                                     const Clock* clock) {
+  note_read(spec);
+  if (lost_deletes_ != nullptr) return std::unexpected(*lost_deletes_);
+  const Ref<const Version> pin = version_;  // the sink may change the version
+  std::optional<RowStart> started;
+  auto outcome = RowReader::Outcome::handed_over;
+  if (RowReader::may_read(spec) && in_range(spec.rows.ranges().front().start)) {
+    outcome = rows.reader(schema_).read({.spec = spec,
+                                         .sources = pin->sources,
+                                         .stamp = facts_->visible,
+                                         .now_us = shard_.runtime.clock.ask_us()},
+                                        sink, started.emplace());
+    if (outcome == RowReader::Outcome::done) return ReadStart{};
+    // No cell was returned: the cursor may read at the newest version.
+    if (started->cells == 0) started.reset();
+  }
+  ReadStart start{ScanStep::paused, make_cursor(spec, nullptr, nullptr, started)};
+  if (clock != nullptr) start.cursor->watch(*clock);
+  if (outcome != RowReader::Outcome::paused) start.step = start.cursor->run(sink);
+  if (start.step == ScanStep::done) start.cursor.reset();
+  return start;
+}
+
+void Tablet::note_read(const ReadSpec& spec) {
+  ++reads_;
+  if (!spec.rows.ranges().empty()) samples_.note(spec.rows.ranges().front().start);
+  if (next_unread_us_ != INT64_MAX && shard_.runtime.clock.now_us() >= next_unread_us_)
+    publish(version_->runs);
+}
+
+std::unique_ptr<ScanCursor> Tablet::make_cursor(const ReadSpec& spec, const VisibleStamp* as_of,
+                                                std::unique_ptr<CellWatch> watch,
+                                                std::optional<RowStart> started,
+                                                const NamedColumns* columns) {
+  ScanSetup setup;
+  setup.columns = columns;
+  setup.spec = &spec;
+  setup.start = state_.start;
+  setup.end = state_.end;
+  setup.schema = &schema();
+  setup.retention = &schema_->retention;
+  setup.now = &shard_.runtime.clock;
+  setup.visible = as_of != nullptr ? as_of : facts_.get();
+  setup.sources = &version_->sources;
+  setup.watch = std::move(watch);
+  setup.started = started;
+  const bool of_client = as_of == nullptr && setup.watch == nullptr;
+  if (setup.watch == nullptr && (spec.explain || spec.include_dead)) {
+    setup.watch =
+        std::make_unique<Explainer>(schema(), spec.include_dead, shard_.runtime.clock.now_us());
+  }
+  auto pin = std::make_unique<CursorPin>(version_, facts_, schema_);
+  if (setup.watch != nullptr) setup.sources = &pin->all_sources();
+  CursorPin& pinned = *pin;
+  setup.pin = std::move(pin);
+  auto cursor = std::make_unique<ScanCursor>(std::move(setup));
+  if (of_client) shard_.cursors.add(pinned, *cursor);
+  return cursor;
+}
+
+int64_t Tablet::reclaim_grace_us() const {
+  const int64_t within_us = schema().options.reclaim_within_us;
+  return within_us > INT64_MAX - margin_us() ? INT64_MAX : within_us + margin_us();
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,266 @@
+// Tablet: one tablet's data and the order of its events. Delegates to CommitQueue (visibility of
+// commits), Version (memtables and tables), flush.h and compact.h (their changes) and open_tablet.h
+// (recovery).
+//
+// Life: opened from a seed (tablet_seed.h), perhaps with replayed commits in its memtable; serves
+// until the shard closes it or the table is dropped. Hold a gate pass while suspended with a
+// Tablet&; a drop closes the gate and waits for it before the tablet is destroyed.
+//
+// Invariants
+//   1. Stamps increase by at least one from commit to commit, also across restarts.
+//   2. Everything up to state().last_flushed is in the tables that the manifest names; everything
+//      after it is in a memtable, and in the log inside state().spans.
+//   3. Readers see commits up to facts().visible; what they see changes only by commits.
+//   4. A memtable is written to a table only when all of it is visible: the contents of a table
+//   were
+//      durable at their level, so the remains of a failed log never become data.
+//   5. Manifest edits of the tablet are made one at a time, under edit_lock().
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/filter/named_columns.h"
+#include "engine/manifest/tablet_seed.h"
+#include "engine/read/cell_watch.h"
+#include "engine/read/row_start.h"
+#include "engine/tablet/row_samples.h"
+#include "engine/tablet/run_shapes.h"
+#include "engine/tablet/shard_context.h"
+#include "engine/version/version.h"
+#include "engine/wal/replay.h"
+#include "engine/write/commit_queue.h"
+#include "engine/write/row_lock_table.h"
+#include "io/loop/event.h"
+#include "io/loop/gate.h"
+
+namespace cellar::engine {
+
+class RowReads;  // row_reads.h
+
+// State that a component above attaches to a tablet; destroyed with it.
+class TabletAttachment {
+ public:
+  virtual ~TabletAttachment() = default;
+};
+
+class Tablet final : public ReplayTarget, private ConditionHost {
+ public:
+  // `tables` are the seed's, open. Visible from the start: the tables and the replayed commits.
+  Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable>> tables);
+  ~Tablet() override;
+  Tablet(const Tablet&) = delete;
+  Tablet& operator=(const Tablet&) = delete;
+
+  TabletId id() const { return id_; }
+  Epoch epoch() const { return state_.epoch; }
+  const TableSchema& schema() const { return schema_->value; }
+  const TableRetention& retention() const { return schema_->retention; }
+  const TabletState& state() const { return state_; }
+  const Version& version() const { return *version_; }
+  Ref<const Version> pin() const { return version_; }
+  CommitStamp last_stamp() const { return last_stamp_; }
+  // The last commit appended since the tablet was opened.
+  CommitStamp last_commit() const { return last_commit_; }
+
+  // ---- recovery, before the tablet serves ----
+  Result<void> replay(CommitStamp stamp, Bytes payload) override;
+  // Makes the replayed commits visible; they lie in `spans`. `manifest_version`: of that edit.
+  void recovered(std::vector<LogSpan> spans, uint64_t manifest_version);
+  bool has_replayed() const { return replayed_; }
+  // The edit that created the tablet was applied with this manifest version.
+  void installed(uint64_t manifest_version) { manifest_version_ = manifest_version; }
+
+  // ---- commits and reads: synchronous calls ----
+  // Answers the write by its `done`, or returns an error (then `done` never runs).
+  Result<void> submit(Write& write);
+  Result<void> submit(ConditionalWrite& write);
+  // Reads what is visible, or at `as_of`, which must outlive the cursor. Without a watch the cells
+  // that the spec requests are explained. `columns`: as in ScanSetup::columns.
+  Result<std::unique_ptr<ScanCursor>> open_scan(const ReadSpec& spec,
+                                                const VisibleStamp* as_of = nullptr,
+                                                std::unique_ptr<CellWatch> watch = nullptr,
+                                                const NamedColumns* columns = nullptr);
+  // Implements Engine::start_read; `rows` is the shard's.
+  Result<ReadStart> start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
+                               const Clock* clock);
+
+  // ---- for conditional.cc ----
+  RowLockTable& conditions() { return conditions_; }
+  // The stamp that a commit would get now.
+  CommitStamp next_stamp() const;
+  // Appends a validated write under a stamp from next_stamp() of the same call; `judged`: the
+  // guards have checked it.
+  Result<void> commit(Write& write, CommitStamp stamp, bool judged);
+  // False: no unexpired token has that hash (token_memory.h).
+  bool may_remember(uint64_t hash, int64_t now_us) const {
+    return now_us <= tokens_in_tables_until_us_ || shard_.tokens.may_hold(hash);
+  }
+
+  // ---- for flush.cc and compact.cc ----
+  Gate& gate() { return gate_; }
+  AsyncMutex& flush_lock() { return flush_lock_; }
+  AsyncMutex& edit_lock() { return edit_lock_; }
+  CommitQueue& commits() { return commits_; }
+  const FlowControl::Writers& writers() const { return writers_; }
+  ShardContext& shard() { return shard_; }
+  const ShardContext& shard() const { return shard_; }
+  // The greatest timestamp flushed since the tablet was opened; INT64_MIN: none.
+  int64_t newest_flushed_us() const { return newest_flushed_us_; }
+  // Freezes the active memtable unless it is empty; commits go to a new one.
+  void freeze();
+  // The frozen memtable that must be flushed next; null when there is none.
+  Ref<TabletMemtable> oldest_frozen() const;
+  const RangeTokens& range_tokens() const { return range_tokens_; }
+  // Publishes a version without the flushed memtable and with the new tables (perhaps none).
+  void flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<TabletTable>> tables,
+               TabletState state, uint64_t manifest_version);
+  // Publishes a version with `inputs` replaced by `outputs`; the inputs become obsolete.
+  void compacted(const std::vector<Ref<TabletTable>>& inputs, std::vector<Ref<TabletTable>> outputs,
+                 TabletState state, uint64_t manifest_version);
+  uint64_t manifest_version() const { return manifest_version_; }
+
+  // ---- altering the table ----
+  // Writes and new cursors use `schema` after this, and commits are stamped above every family's
+  // creation (alter_table.cc says why). Cursors and merges in progress keep their schema.
+  void alter(TableSchema schema);
+  // The rules of `coming` will be in force from an instant that is not chosen yet. Until alter(), a
+  // write that only they refuse is UNAVAILABLE, and planning of removals waits (rules_known()).
+  // With the present schema: no rules are coming any more.
+  void expect_rules(const TableSchema& coming);
+  // Resumes when no rules are coming. A plan made then judges at an instant before the next change.
+  Async<void> rules_known();
+  bool rules_are_known() const { return !rules_are_coming_; }
+  // Tables may hold cells of dropped families: a full merge is useful even for one run without
+  // deletes.
+  bool may_hold_orphans() const { return may_hold_orphans_; }
+  // A full merge planned under this version of the schema has been installed.
+  void orphans_merged_away(uint64_t schema_version);
+
+  // ---- sealing (shard_reshape.h)
+  void set_sealing(bool yes) { sealing_ = yes; }
+  bool sealing() const { return sealing_; }
+  // While set, writes are ABORTED; the server holds them until it knows their new tablet.
+  void refuse_writes(bool refuse) { refuses_writes_ = refuse; }
+
+  // ---- a dropped table that can be restored (drop_table.cc): callers cannot find the tablet
+  void hide(bool yes) { hidden_ = yes; }
+  bool hidden() const { return hidden_; }
+
+  // ---- dropping: no manifest edit of the tablet starts between begin and cancel ----
+  Async<void> begin_drop();  // waits for the edit in progress
+  void cancel_drop() { drop_lock_.reset(); }
+  // The manifest does not name the tablet any more: its blobs are removed after the last reader.
+  void mark_obsolete();
+  bool obsolete() const { return obsolete_; }
+
+  // Other tablets name its tables too, counted by BlobRefCounts; call before mark_obsolete().
+  void share_tables();
+
+  // ---- figures ----
+  uint64_t reads() const { return reads_; }
+  uint64_t writes() const { return writes_; }
+  const RowSamples& samples() const { return samples_; }
+  // State of the reclaiming component (reclaim_state.h), which creates it on first use.
+  std::unique_ptr<TabletAttachment>& reclaim_state() { return reclaim_state_; }
+  // Time from a cell's death until it is overdue: reclaim_within and the margin.
+  int64_t reclaim_grace_us() const;
+  uint64_t publications() const { return publications_; }  // of versions
+  // The compaction strategy in use: tiered or time_window.
+  Compaction compaction() const { return compaction_; }
+  // The present runs, as input of the pickers.
+  RunShapes run_shapes() const;
+  // Since when dropped families that have data on disk are known to be dropped; trusted time.
+  int64_t orphaned_us() const { return orphaned_us_; }
+  int64_t margin_us() const { return shard_.options.removal_margin_us; }
+  size_t memtable_bytes() const;
+  size_t active_bytes() const { return active_ ? active_->counted : 0; }
+  bool has_unflushed() const;
+  bool has_frozen() const { return !frozen_.empty(); }
+  // The number of runs above what the compaction strategy lets stand.
+  size_t runs_behind() const { return runs_behind_; }
+  // The tablet does not need commits of the open log below this.
+  LogPosition log_needed_from() const;
+
+ private:
+  void note_read(const ReadSpec& spec);
+  std::unique_ptr<ScanCursor> make_cursor(const ReadSpec& spec, const VisibleStamp* as_of,
+                                          std::unique_ptr<CellWatch> watch,
+                                          std::optional<RowStart> started,
+                                          const NamedColumns* columns = nullptr);
+  Result<void> check_serving() const;
+  Result<void> check_row(Bytes row) const;
+  Result<void> check(const Write& write);
+  Result<void> refuse(const Write& write, Error error) const;
+  Result<void> encode(Write& write, bool judged);
+  Result<void> encode_with_range_token(const Write& write);
+  void submit_waiting(Write& write) override;
+  bool submit_waiting(ConditionalWrite& write) override;
+  void apply(CommitStamp stamp, Bytes payload);
+  TabletMemtable& active();
+  static const Error* lost_deletes(const std::vector<TabletRun>& runs);
+  void publish(std::vector<TabletRun> runs);
+  void retire_version();
+  // Called when runs or rules have changed.
+  void choose_compaction(const std::vector<TabletRun>& runs);
+  void renew_retention();
+  // When the log should be cleared of what may be dead by then.
+  int64_t log_clear_us() const;
+  bool in_range(Bytes row) const;
+  RangeDelete clip(const RangeDelete& range) const;
+
+  ShardContext& shard_;
+  const TabletId id_;
+  TabletState state_;
+  uint64_t manifest_version_;
+  Ref<TabletFacts> facts_;
+  Ref<const SchemaSnapshot> schema_;
+  Ref<const SchemaSnapshot> coming_;  // the schema with the coming rules; otherwise null
+  bool rules_are_coming_ = false;
+  ConditionVariable rules_moved_;
+  CommitStamp last_stamp_;
+  CommitStamp last_commit_;
+  FlowControl::Writers writers_;
+  CommitQueue commits_;
+  RowLockTable conditions_{*this};
+  RangeTokens range_tokens_;
+  Ref<TabletMemtable> active_;              // null until the first commit after a freeze
+  std::deque<Ref<TabletMemtable>> frozen_;  // oldest first
+  Ref<Version> version_;
+  int64_t next_unread_us_ = INT64_MAX;  // when it may have fewer sources (version.h)
+  std::string payload_;                 // scratch buffer of submit()
+  std::vector<Mutation> canonical_;
+  bool replayed_ = false;
+  bool full_reported_ = false;
+  bool obsolete_ = false;
+  bool hidden_ = false;
+  bool refuses_writes_ = false;
+  uint64_t reads_ = 0;
+  uint64_t writes_ = 0;
+  size_t runs_behind_ = 0;
+  RowSamples samples_;
+  std::unique_ptr<TabletAttachment> reclaim_state_;
+  Compaction compaction_ = Compaction::automatic;  // until first chosen
+  uint64_t publications_ = 0;
+  int64_t newest_flushed_us_ = INT64_MIN;
+  const Error* lost_deletes_ = nullptr;  // of version_: why some range deletes are unknown
+  int64_t orphaned_us_;
+  const int64_t tokens_in_tables_until_us_;  // in the tables with which it was opened
+  bool sealing_ = false;
+  bool may_hold_orphans_ = false;
+  Gate gate_{"tablet"};
+  AsyncMutex flush_lock_;
+  AsyncMutex edit_lock_;
+  std::optional<AsyncMutex::Lock> drop_lock_;
+};
+
+// The tablets of a shard.
+using TabletTableOfShard = absl::flat_hash_map<TabletId, std::unique_ptr<Tablet>>;
+
+}  // namespace cellar::engine

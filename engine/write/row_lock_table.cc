@@ -1,0 +1,144 @@
+#include "engine/write/row_lock_table.h"
+
+#include <utility>
+
+#include "io/base/check.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr uint32_t kRetryMs = 100;
+
+void put(std::string& bytes, Bytes& view) {
+  const size_t at = bytes.size();
+  bytes.append(view);
+  view = Bytes(bytes.data() + at, view.size());  // the capacity is reserved
+}
+
+}  // namespace
+
+std::unique_ptr<RowLockTable::Waiting> RowLockTable::copy_of(Write& write) {
+  auto waiting = std::make_unique<Waiting>();
+  waiting->write = &write;
+  if (write.range) {
+    waiting->start = write.range->start;
+    waiting->end = write.range->end;
+    write.range = RangeDelete{waiting->start, waiting->end};
+    return waiting;
+  }
+  size_t size = write.mutation.row.size();
+  for (const Mutation& op : write.mutation.mutations) {
+    size += op.family.size() + op.qualifier.size() + op.value.size();
+  }
+  waiting->bytes.reserve(size);
+  put(waiting->bytes, write.mutation.row);
+  waiting->mutations.assign(write.mutation.mutations.begin(), write.mutation.mutations.end());
+  for (Mutation& op : waiting->mutations) {
+    put(waiting->bytes, op.family);
+    put(waiting->bytes, op.qualifier);
+    put(waiting->bytes, op.value);
+  }
+  write.mutation.mutations = waiting->mutations;
+  return waiting;
+}
+
+Bytes RowLockTable::row_of(const Waiting& waiting) {
+  return waiting.conditional != nullptr ? waiting.conditional->row : waiting.write->mutation.row;
+}
+
+bool RowLockTable::touches_open_row(const RangeDelete& range) const {
+  const auto first = open_.lower_bound(range.start);
+  return first != open_.end() && (range.end.empty() || Bytes(first->first) < range.end);
+}
+
+// The queue that a write to the row must join; null: it need not wait.
+RowLockTable::Queue* RowLockTable::queue_for(Bytes row) {
+  if (!behind_.empty()) return &behind_;
+  const auto it = open_.find(row);
+  return it == open_.end() ? nullptr : &it->second;
+}
+
+Result<bool> RowLockTable::wait_in(Queue& queue, std::unique_ptr<Waiting> waiting) {
+  queue.push_back(std::move(waiting));
+  ++waiting_;
+  return true;
+}
+
+Result<bool> RowLockTable::delay(Write& write) {
+  Queue* queue = nullptr;
+  if (!write.range) {
+    queue = queue_for(write.mutation.row);
+  } else if (!behind_.empty() || touches_open_row(*write.range)) {
+    queue = &behind_;
+  }
+  if (queue == nullptr) return false;
+  if (waiting_ == kMaxWaiting)
+    return std::unexpected(Error(Errc::resource_exhausted,
+                                 fmt::format("{} writes wait behind conditional ones", waiting_))
+                               .retry_after(kRetryMs));
+  return wait_in(*queue, copy_of(write));
+}
+
+Result<bool> RowLockTable::delay(ConditionalWrite& write) {
+  Queue* queue = queue_for(write.row);
+  if (queue == nullptr) return false;
+  if (waiting_ == kMaxWaiting)
+    return std::unexpected(Error(Errc::resource_exhausted,
+                                 fmt::format("{} writes wait behind conditional ones", waiting_))
+                               .retry_after(kRetryMs));
+  auto waiting = std::make_unique<Waiting>();
+  waiting->conditional = &write;
+  return wait_in(*queue, std::move(waiting));
+}
+
+void RowLockTable::open(Bytes row) {
+  const bool opened = open_.try_emplace(std::string(row)).second;
+  CHECK(opened, "row '{}' is open already", escape_bytes(row));
+}
+
+bool RowLockTable::submit(Waiting& waiting) {
+  --waiting_;
+  if (waiting.conditional != nullptr) return host_.submit_waiting(*waiting.conditional);
+  host_.submit_waiting(*waiting.write);
+  return true;
+}
+
+// The row stays open while its queue is processed, so that later arrivals join the end.
+void RowLockTable::close(Bytes row) {
+  const std::string key(row);
+  while (true) {
+    const auto it = open_.find(key);
+    CHECK(it != open_.end(), "row '{}' is not open", escape_bytes(key));
+    if (it->second.empty()) break;
+    const std::unique_ptr<Waiting> first = std::move(it->second.front());
+    it->second.pop_front();
+    if (!submit(*first)) return;  // it has opened the row itself
+  }
+  open_.erase(key);
+  drain_behind();
+  if (idle()) quiet_.notify_all();
+}
+
+Async<void> RowLockTable::drained() {
+  while (!idle()) co_await quiet_.wait();
+}
+
+void RowLockTable::drain_behind() {
+  while (!behind_.empty()) {
+    Waiting& front = *behind_.front();
+    if (front.write != nullptr && front.write->range) {
+      if (touches_open_row(*front.write->range)) return;
+    } else if (const auto it = open_.find(row_of(front)); it != open_.end()) {
+      it->second.push_back(std::move(behind_.front()));
+      behind_.pop_front();
+      continue;
+    }
+    const std::unique_ptr<Waiting> first = std::move(behind_.front());
+    // It stays in front until it is finished, so that later arrivals wait for it.
+    const bool through = submit(*first);
+    behind_.pop_front();
+    if (!through) open(first->conditional->row);
+  }
+}
+
+}  // namespace cellar::engine

@@ -1,0 +1,91 @@
+// RowLockTable: the rows of one tablet that a conditional write is reading from disk, and the
+// queues of writes that wait for them.
+//
+// A conditional write reads its row and writes it as one commit. When the row's blocks are in
+// memory that is one synchronous call, and no row is locked. Otherwise other work runs while they
+// are loaded, and the row is *open*: a write to it would come between the condition and its commit,
+// so it waits here, and is submitted, in the order of arrival, when the row is closed. Writes to
+// other rows are not delayed; while no row is open they pay one test.
+//
+// A range delete waits while it covers an open row. Every write that arrives after it waits for it,
+// for any row: otherwise a cell written after the range delete would be committed before it, and
+// die.
+//
+// Bounded: waiting writes are copies, and more than kMaxWaiting of them are refused.
+//
+// Example: row a is open. A set of a waits, a set of b passes, a drop of [a, c) waits, and from
+// then on a set of b waits too. When a is closed the set of a is submitted, then the drop, then the
+// set of b.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "io/loop/event.h"
+
+namespace cellar::engine {
+
+// Submits writes that have waited.
+class ConditionHost {
+ public:
+  virtual ~ConditionHost() = default;
+  virtual void submit_waiting(Write& write) = 0;
+  // False: it continues in the background with the row open, and calls close() later, not from
+  // inside this call.
+  virtual bool submit_waiting(ConditionalWrite& write) = 0;
+};
+
+class RowLockTable {
+ public:
+  static constexpr size_t kMaxWaiting = 10'000;
+
+  explicit RowLockTable(ConditionHost& host) : host_(host) {}
+  RowLockTable(const RowLockTable&) = delete;
+  RowLockTable& operator=(const RowLockTable&) = delete;
+
+  // No row is open, and nothing waits.
+  bool idle() const { return open_.empty() && behind_.empty(); }
+  // Resumes when it is idle.
+  Async<void> drained();
+  // True: the write waits here, with a copy of what it views. False: it need not wait.
+  // RESOURCE_EXHAUSTED.
+  Result<bool> delay(Write& write);
+  Result<bool> delay(ConditionalWrite& write);
+
+  // A conditional write of the row has to load blocks. REQUIRES: the row is not open.
+  void open(Bytes row);
+  // The conditional write is finished: submits the writes that waited for it.
+  void close(Bytes row);
+
+ private:
+  // A plain write with its own copy, or a conditional write.
+  struct Waiting {
+    Write* write = nullptr;
+    ConditionalWrite* conditional = nullptr;
+    std::string bytes;
+    std::vector<Mutation> mutations;
+    std::string start;
+    std::string end;
+  };
+  using Queue = std::deque<std::unique_ptr<Waiting>>;
+
+  static std::unique_ptr<Waiting> copy_of(Write& write);
+  static Bytes row_of(const Waiting& waiting);
+  bool touches_open_row(const RangeDelete& range) const;
+  Queue* queue_for(Bytes row);
+  Result<bool> wait_in(Queue& queue, std::unique_ptr<Waiting> waiting);
+  bool submit(Waiting& waiting);
+  void drain_behind();
+
+  ConditionHost& host_;
+  std::map<std::string, Queue, std::less<>> open_;  // by row
+  Queue behind_;  // the first waiting range delete and everything that arrived after it
+  size_t waiting_ = 0;
+  ConditionVariable quiet_;
+};
+
+}  // namespace cellar::engine

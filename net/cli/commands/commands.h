@@ -1,0 +1,94 @@
+// The commands. Each one runs in a session and returns an exit code.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/cli/session/arguments.h"
+#include "net/cli/session/session.h"
+#include "net/client/calls/reclaim_client.h"
+
+namespace cellar::cli {
+
+// commands_tables.cc
+std::vector<CommandSpec> table_commands();
+
+// commands_admin.cc
+int flush(Session& session, const Arguments& arguments);
+int compact(Session& session, const Arguments& arguments);
+int info(Session& session, const Arguments& arguments);
+int ping(Session& session, const Arguments& arguments);
+
+// commands_data.cc
+int lookup(Session& session, const Arguments& arguments);
+int read(Session& session, const Arguments& arguments);
+int count(Session& session, const Arguments& arguments);
+int drop_rows(Session& session, const Arguments& arguments);
+
+// commands_writes.cc
+std::vector<CommandSpec> write_commands();
+
+// commands_export.cc
+int export_table(Session& session, const Arguments& arguments);
+
+// commands_import.cc
+int import(Session& session, const Arguments& arguments);
+
+// commands_stats.cc
+std::vector<CommandSpec> stats_commands();
+
+// commands_tablets.cc
+std::vector<CommandSpec> tablet_commands();
+
+// commands_gc.cc
+std::vector<CommandSpec> gc_commands();
+
+// commands_history.cc
+std::vector<CommandSpec> history_commands();
+
+// commands_security.cc
+std::vector<CommandSpec> security_commands();
+// Verifies that the files of a security log are complete. `expected_end`: "N:HASH" of the last
+// line, stored elsewhere; empty: unknown.
+int verify_audit(Session& session, std::vector<std::string> files, const std::string& expected_end);
+
+// commands_clock.cc
+std::vector<CommandSpec> clock_commands();
+
+// ---- shared by the commands
+
+// Report that a change was made, or that the user declined it.
+int done(const Session& session, std::string_view sentence, const std::string& name);
+int unchanged(const Session& session);
+
+std::vector<KeySpec> joined(std::vector<KeySpec> first, const std::vector<KeySpec>& second);
+
+std::vector<CommandSpec> backup_commands();
+
+std::vector<CommandSpec> control_commands();
+
+struct Finding {
+  enum class Level : uint8_t { good, warning, problem };
+  Level level = Level::good;
+  std::string check;   // "clock"
+  std::string what;    // the finding
+  std::string advice;  // the remedy; empty if nothing is wrong
+};
+
+// Checks a data directory without its node: it exists, is ours and of a known format, whether a
+// node uses it, and the free space. Opens nothing for writing.
+std::vector<Finding> look_at_directory(const std::string& directory);
+
+std::vector<CommandSpec> doctor_commands();
+
+// Exit code of `gc why` if a reclaim deadline is missed.
+inline constexpr int kMissed = 9;
+
+std::vector<CommandSpec> reclaim_commands();
+// `"live_bytes":1,"dead_bytes":2,...`.
+std::string reclaim_figures_json(const client::ReclaimFigures& of);
+// Figures of all tables, without files.
+Result<client::ReclaimReport> ask_reclaim_figures(const Session& session);
+
+}  // namespace cellar::cli

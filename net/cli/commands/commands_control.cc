@@ -1,0 +1,132 @@
+#include "net/cli/commands/commands.h"
+#include "net/cli/session/json_rows.h"
+#include "net/cli/text/times.h"
+#include "net/client/calls/control_client.h"
+
+namespace cellar::cli {
+
+namespace {
+
+using client::ControlClient;
+using client::ControlStatus;
+using client::SettingChange;
+
+constexpr int64_t kLookUs = 200'000;
+constexpr int64_t kWaitUs = 300'000'000;  // default
+
+std::string changes_json(const std::vector<SettingChange>& changes) {
+  std::string all;
+  for (const SettingChange& one : changes) {
+    all += fmt::format("{}{{\"name\":{},\"before\":{},\"after\":{}}}", all.empty() ? "" : ",",
+                       json_string(one.name), json_string(one.before), json_string(one.after));
+  }
+  return "[" + all + "]";
+}
+
+void print_status(const Session& session, const ControlStatus& status) {
+  if (session.json) {
+    session.console.print("{{\"state\":{},\"reason\":{},\"connections\":{}}}\n",
+                          json_string(status.state), json_string(status.reason),
+                          status.connections);
+  } else {
+    session.console.print("{}: {}; {} connections, this one included\n", status.state,
+                          status.reason, status.connections);
+  }
+}
+
+int reload(Session& session, const Arguments&) {
+  ControlClient client(session.options);
+  const auto done = client.reload();
+  if (!done) return session.fail(done.error());
+  if (session.json) {
+    session.console.print("{{\"changed\":{},\"need_restart\":{}}}\n", changes_json(done->changed),
+                          changes_json(done->need_restart));
+    return kDone;
+  }
+  for (const SettingChange& one : done->changed) {
+    session.console.print("{}: {} -> {}\n", one.name, one.before, one.after);
+  }
+  for (const SettingChange& one : done->need_restart) {
+    session.console.print("{}: {} -> {} with the next start\n", one.name, one.before, one.after);
+  }
+  if (done->changed.empty() && done->need_restart.empty()) {
+    session.console.print("read again; no setting is another than before\n");
+  }
+  return kDone;
+}
+
+// Polls until this client has the only connection, or the time is over.
+Result<ControlStatus> wait_until_alone(Session& session, ControlClient& client,
+                                       ControlStatus status, int64_t within_us) {
+  const int64_t until_us = session.clock->boot_us() + within_us;
+  while (status.connections > 1) {
+    if (status.state != "draining") {
+      return fail(Errc::aborted, "the node is {} again: somebody took the drain back",
+                  status.state);
+    }
+    if (session.clock->boot_us() >= until_us) {
+      return fail(Errc::deadline_exceeded, "after {} {} others are still connected",
+                  format_duration(within_us), status.connections - 1);
+    }
+    client.sleep_us(kLookUs);
+    TRY(status, client.status());
+  }
+  return status;
+}
+
+int drain(Session& session, const Arguments& arguments) {
+  const auto wait = arguments.flag("wait");
+  if (!wait) return session.usage(wait.error());
+  const auto undo = arguments.flag("undo");
+  if (!undo) return session.usage(undo.error());
+  if (*wait && *undo) {
+    return session.usage(Error(Errc::invalid_argument, "--undo has nothing to wait for"));
+  }
+  int64_t within_us = kWaitUs;
+  if (const std::string given = arguments.get("within"); !given.empty()) {
+    const auto parsed = parse_duration(given);
+    if (!parsed) return session.usage(parsed.error());
+    within_us = *parsed;
+  }
+  ControlClient client(session.options);
+  auto status = *undo ? client.take_work() : client.drain();
+  if (status && *wait) status = wait_until_alone(session, client, *std::move(status), within_us);
+  if (!status) return session.fail(status.error());
+  print_status(session, *status);
+  return kDone;
+}
+
+}  // namespace
+
+std::vector<CommandSpec> control_commands() {
+  return {
+      {"reload",
+       "Node",
+       "",
+       0,
+       0,
+       false,
+       "Have the node read its configuration again.",
+       "As SIGHUP. Says what is another than before, and what waits for the next start. With an "
+       "error\nin the configuration nothing is changed.",
+       {},
+       {"cellar reload"},
+       &reload},
+      {"drain",
+       "Node",
+       "",
+       0,
+       0,
+       false,
+       "Have proxies send a node nothing new, before it is stopped.",
+       "The node tells health and agent checks that it drains, and serves on. It is stopped by a "
+       "signal.",
+       {{"wait", "", "until nobody else is connected; exit code 5 if that takes too long"},
+        {"within", "DURATION", "how long --wait waits (default: 5m)"},
+        {"undo", "", "take the drain back"}},
+       {"cellar drain --wait within=1m", "cellar drain --undo"},
+       &drain},
+  };
+}
+
+}  // namespace cellar::cli

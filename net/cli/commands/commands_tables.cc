@@ -1,0 +1,309 @@
+// Tables and their families: create, change, show.
+#include "net/cli/commands/commands.h"
+#include "net/cli/commands/confirm.h"
+#include "net/cli/parse/schema_syntax.h"
+#include "net/cli/print/printer.h"
+#include "net/cli/text/columns.h"
+#include "net/cli/text/text.h"
+#include "net/cli/text/times.h"
+
+namespace cellar::cli {
+
+namespace {
+
+Result<client::TableSpec> table_spec(const Session& session, const Arguments& arguments) {
+  client::TableSpec spec;
+  spec.name = arguments[0];
+  TRY(spec.families, read_families(arguments));
+  for (const std::string& split : split_list(arguments.get("splits"))) {
+    TRY(std::string key, session.input(split));
+    spec.splits.push_back(std::move(key));
+  }
+  if (const std::string* name = arguments.find("granularity")) {
+    TRY(spec.granularity, parse_granularity(*name));
+  }
+  if (const std::string* name = arguments.find("profile")) {
+    TRY(spec.profile, parse_profile(*name));
+  }
+  TRY(spec.options, table_options(arguments));
+  return spec;
+}
+
+int create_table(Session& session, const Arguments& arguments) {
+  const auto spec = table_spec(session, arguments);
+  if (!spec) return session.usage(spec.error());
+  const auto created = session.client().create_table(*spec);
+  if (!created) return session.fail(created.error());
+  return done(session, "created", arguments[0]);
+}
+
+int change_table(Session& session, const client::TableChange& change) {
+  const auto changed = session.client().alter_table(change);
+  if (!changed) return session.fail(changed.error());
+  return done(session, "changed", change.name);
+}
+
+int create_family(Session& session, const Arguments& arguments) {
+  client::TableChange change;
+  change.name = arguments[0];
+  client::FamilySpec& family = change.add.emplace_back();
+  family.name = arguments[1];
+  if (const auto read = read_family(arguments, {}, family); !read) {
+    return session.usage(read.error());
+  }
+  return change_table(session, change);
+}
+
+int alter_family(Session& session, const Arguments& arguments) {
+  if (!has_any(arguments, family_keys())) {
+    return session.usage(
+        Error(Errc::invalid_argument,
+              "alterfamily needs " + names_of(family_keys()) + "; rules are changed by gc set"));
+  }
+  client::TableChange change;
+  change.name = arguments[0];
+  client::FamilySpec& family = change.alter.emplace_back();
+  family.name = arguments[1];
+  // Reports usage errors before contacting the node.
+  if (const auto read = read_family(arguments, {}, family); !read) {
+    return session.usage(read.error());
+  }
+  if (family.window) {
+    const auto table = session.client().describe_table(change.name);
+    if (!table) return session.fail(table.error());
+    for (const client::FamilySpec& present : table->families) {
+      if (present.name == family.name) (void)read_family(arguments, present.window, family);
+    }
+  }
+  return change_table(session, change);
+}
+
+int drop_family(Session& session, const Arguments& arguments) {
+  client::TableChange change;
+  change.name = arguments[0];
+  change.drop.push_back(arguments[1]);
+  return change_table(session, change);
+}
+
+// The cost of the reclaim-within setting (SEMANTICS 3): every file with a dead cell is rewritten
+// when due, at most the whole table each time.
+Result<void> show_cost(Session& session, const client::TableChange& change) {
+  TRY(const client::TableDescription table, session.client().describe_table(change.name));
+  client::ListTablets list;
+  list.table = change.name;
+  uint64_t bytes = 0;
+  do {
+    TRY(const client::TabletPage page, session.client().list_tablets(list));
+    for (const client::TabletInfo& tablet : page.tablets) bytes += tablet.bytes;
+    list.from_table = page.next_table;
+    list.from_row = page.next_row;
+  } while (list.from_table != 0);
+  const int64_t within_us = change.options.reclaim_within_us.value_or(
+      table.options.reclaim_within_us.value_or(3'600'000'000));
+  const double share =
+      change.options.reclaim_share.value_or(table.options.reclaim_share.value_or(0.25));
+  const auto per_second = static_cast<uint64_t>(
+      static_cast<double>(bytes) * 1e6 / static_cast<double>(std::max<int64_t>(within_us, 1)));
+  if (session.json) {
+    session.console.print("{{\"table_bytes\":{},\"within_us\":{},\"most_bytes_per_s\":{}}}\n",
+                          bytes, within_us, per_second);
+  } else {
+    session.console.print(
+        "dead-slack=0: every file with a dead cell is written again within {}, so at most the\n"
+        "{} of the table in that time: {}/s, and never more than {} of the disk's writes\n",
+        exact_duration(within_us), human_bytes(bytes), human_bytes(per_second), share_text(share));
+  }
+  return {};
+}
+
+int alter_table(Session& session, const Arguments& arguments) {
+  if (!has_any(arguments, option_keys())) {
+    return session.usage(
+        Error(Errc::invalid_argument, "altertable needs " + names_of(option_keys())));
+  }
+  client::TableChange change;
+  change.name = arguments[0];
+  auto options = table_options(arguments);
+  if (!options) return session.usage(options.error());
+  change.options = *options;
+  if (change.options.dead_slack == 0) {
+    if (const auto can = can_confirm(session, arguments); !can) return session.usage(can.error());
+    if (const auto shown = show_cost(session, change); !shown) return session.fail(shown.error());
+    if (!confirmed(session, arguments, "Set it?")) return unchanged(session);
+  }
+  return change_table(session, change);
+}
+
+int delete_table(Session& session, const Arguments& arguments) {
+  const auto dropped = session.client().drop_table(arguments[0]);
+  if (!dropped) return session.fail(dropped.error());
+  return done(session, "deleted", arguments[0]);
+}
+
+int list(Session& session, const Arguments& arguments) {
+  if (arguments.count() == 1) {
+    const auto table = session.client().describe_table(arguments[0]);
+    if (!table) return session.fail(table.error());
+    print_table(session, *table);
+    return kDone;
+  }
+  const auto dropped = arguments.flag("dropped");
+  if (!dropped) return session.usage(dropped.error());
+  auto tables = session.client().list_tables({.prefix = "", .include_dropped = *dropped});
+  if (!tables) return session.fail(tables.error());
+  if (!*dropped) {
+    print_tables(session, *tables);
+    return kDone;
+  }
+  std::erase_if(*tables, [](const client::TableSummary& table) { return !table.dropped; });
+  print_dropped_tables(session, *tables);
+  return kDone;
+}
+
+int sample_keys(Session& session, const Arguments& arguments) {
+  const auto samples = session.client().sample_row_keys(arguments[0]);
+  if (!samples) return session.fail(samples.error());
+  print_samples(session, *samples);
+  return kDone;
+}
+
+// ---- arguments
+
+std::vector<CommandSpec> making_commands() {
+  return {
+      {"createtable",
+       "Tables",
+       "TABLE",
+       1,
+       1,
+       false,
+       "Make a table.",
+       "What is said of families goes for all of families=; a rule of its own stands behind a\n"
+       "family's name, as in families='clicks:maxage=2d or maxversions=3,users'.\n"
+       "profile=tablestore: one version, no age, timestamps within a day of now. bigtable: no\n"
+       "rule, and writes that are dead at once are accepted. Each part can be overridden.",
+       joined(
+           joined({{"families", "LIST", "column families, separated by commas: NAME or NAME:RULE"},
+                   {"family", "NAME", "one column family; may be repeated"},
+                   {"splits", "LIST", "rows at which the table is cut into tablets"},
+                   {"granularity", "UNIT", "of timestamps: millis (default) or micros"},
+                   {"profile", "NAME", "whose defaults it has: bigtable, tablestore or none"}},
+                  joined(rule_keys(), family_keys())),
+           option_keys()),
+       {"cellar createtable packages families=install,remove splits=g,n,t",
+        "cellar createtable events families='clicks:maxage=2d or maxversions=3,users'",
+        "cellar createtable orders families=f timestamps=sequence rule=maxversions=3"},
+       &create_table},
+      {"deletetable",
+       "Tables",
+       "TABLE",
+       1,
+       1,
+       false,
+       "Delete a table and all that is in it.",
+       "restoretable brings it back for the longest undo window of its families (24 hours unless\n"
+       "they say otherwise); until then its files stay on disk. With undo-window=0 everywhere "
+       "they\ngo at once.",
+       {},
+       {"cellar deletetable packages"},
+       &delete_table},
+      {"createfamily",
+       "Tables",
+       "TABLE FAMILY",
+       2,
+       2,
+       false,
+       "Add a column family to a table.",
+       "",
+       joined(rule_keys(), family_keys()),
+       {"cellar createfamily packages purge",
+        "cellar createfamily events sessions rule='maxage=30d and maxversions=1' undo-window=7d"},
+       &create_family},
+  };
+}
+
+std::vector<CommandSpec> changing_commands() {
+  return {
+      {"alterfamily",
+       "Tables",
+       "TABLE FAMILY",
+       2,
+       2,
+       false,
+       "Change what a family's timestamps mean, its guards or its undo window.",
+       "What is not named stays. The rule is changed by gc set, which shows first what would die.",
+       family_keys(),
+       {"cellar alterfamily events clicks window-past=2d window-future=1h",
+        "cellar alterfamily events clicks window-past=none window-future=none"},
+       &alter_family},
+      {"dropfamily",
+       "Tables",
+       "TABLE FAMILY",
+       2,
+       2,
+       false,
+       "Remove a column family from a table, with all its cells.",
+       "Its cells in all rows are gone at once; a family of that name that is made later is "
+       "empty.\n"
+       "To delete the cells of a family in one row, see deletefamily.",
+       {},
+       {"cellar dropfamily packages purge"},
+       &drop_family},
+      {"altertable",
+       "Tables",
+       "TABLE",
+       1,
+       1,
+       false,
+       "Change the options of a table.",
+       "Data on disk keeps its form until it is merged. For families, see createfamily,\n"
+       "alterfamily and dropfamily. dead-slack=0 shows what it costs, and asks.",
+       joined(option_keys(), confirm_keys()),
+       {"cellar altertable packages durability=periodic",
+        "cellar altertable packages reclaim-within=10m dead-slack=5%"},
+       &alter_table},
+      {"ls",
+       "Tables",
+       "[TABLE]",
+       0,
+       1,
+       false,
+       "List the tables, or describe one.",
+       "",
+       {{"dropped", "", "deleted tables that can be restored instead, and what they hold"}},
+       {"cellar ls", "cellar ls packages", "cellar ls --dropped"},
+       &list},
+      {"describe",
+       "Tables",
+       "TABLE",
+       1,
+       1,
+       false,
+       "Describe a table: options, families with their rules, tablets.",
+       "",
+       {},
+       {"cellar describe packages"},
+       &list},
+      {"samplekeys",
+       "Tables",
+       "TABLE",
+       1,
+       1,
+       false,
+       "Show where a table is cut into tablets, and the bytes before each cut.",
+       "",
+       {},
+       {"cellar samplekeys packages"},
+       &sample_keys},
+  };
+}
+
+}  // namespace
+
+std::vector<CommandSpec> table_commands() {
+  std::vector<CommandSpec> all = making_commands();
+  for (CommandSpec& spec : changing_commands()) all.push_back(std::move(spec));
+  return all;
+}
+
+}  // namespace cellar::cli

@@ -1,0 +1,31 @@
+// The selection of a reading command: rows, versions, times.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "net/cli/session/arguments.h"
+#include "net/cli/session/session.h"
+
+namespace cellar::cli {
+
+// The newest versions within a time range (versions=, since=, until=) as a filter; empty if
+// everything is selected.
+Result<std::optional<client::Filter>> cell_filter(const Session& session,
+                                                  const Arguments& arguments);
+
+// The key in an argument such as prefix=KEY.
+Result<std::optional<std::string>> key_argument(const Session& session, const Arguments& arguments,
+                                                std::string_view name);
+
+// Reads explain and include-dead.
+Result<client::ReadNotes> read_notes(const Arguments& arguments);
+
+// numbers: sets how the session shows timestamps.
+Result<void> choose_timestamps(Session& session, const Arguments& arguments);
+
+// Reads prefix=, start=, end= and the above.
+Result<client::ReadRows> read_request(const Session& session, const Arguments& arguments);
+
+}  // namespace cellar::cli

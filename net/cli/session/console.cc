@@ -1,0 +1,42 @@
+#include "net/cli/session/console.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace cellar::cli {
+
+Console Console::of_process() {
+  Console console;
+  console.in_is_terminal = ::isatty(STDIN_FILENO) == 1;
+  console.out_is_terminal = ::isatty(STDOUT_FILENO) == 1;
+  console.err_is_terminal = ::isatty(STDERR_FILENO) == 1;
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool dumb = term == nullptr || std::strcmp(term, "dumb") == 0;
+  console.colour = console.out_is_terminal && !dumb && (no_color == nullptr || *no_color == '\0');
+  return console;
+}
+
+Result<void> Console::finish() const {
+  errno = 0;
+  if (std::fflush(out) == 0 && std::ferror(out) == 0) return {};
+  const int why = errno;  // 0: an earlier write failed
+  pollfd reader{::fileno(out), 0, 0};
+  if (::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0) {
+    return fail(Errc::cancelled, "nobody reads the output any more");
+  }
+  return fail(Errc::internal, "not all of the output could be written{}{}", why != 0 ? ": " : "",
+              why != 0 ? std::strerror(why) : "");
+}
+
+std::string Console::styled(Style style, std::string_view text) const {
+  if (!colour || style == Style::plain) return std::string(text);
+  const char* code = style == Style::bold ? "1" : style == Style::dim ? "2" : "31";
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+}  // namespace cellar::cli

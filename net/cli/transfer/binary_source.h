@@ -1,0 +1,19 @@
+// Reads the rows of a binary file of `cellar export` (engine/export).
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "net/cli/transfer/record_source.h"
+
+namespace cellar::cli {
+
+// A block is returned only after its checksum was verified; damage is DATA_LOSS and ends the file.
+// A file without its end is DATA_LOSS after its last whole block.
+std::unique_ptr<RecordSource> binary_source(std::FILE* file);
+
+// Returns the description at the start of the file. Rewinds the file.
+Result<std::string> read_description(std::FILE* file);
+
+}  // namespace cellar::cli

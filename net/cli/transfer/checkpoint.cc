@@ -1,0 +1,87 @@
+#include "net/cli/transfer/checkpoint.h"
+
+#include <boost/json.hpp>
+
+#include "net/cli/transfer/output_file.h"
+
+namespace cellar::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr size_t kMaxCheckpointBytes = 64 * 1024;
+
+uint64_t number(const json::object& object, const char* name) {
+  const json::value* value = object.if_contains(name);
+  if (!value) return 0;
+  if (value->is_uint64()) return value->as_uint64();
+  return value->is_int64() ? static_cast<uint64_t>(value->as_int64()) : 0;
+}
+
+std::string text(const json::object& object, const char* name) {
+  const json::value* value = object.if_contains(name);
+  return value && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+}  // namespace
+
+std::string checkpoint_path(const std::string& input, const std::string& table) {
+  return fmt::format("{}.{}.checkpoint", input, table);
+}
+
+Result<void> write_checkpoint(const std::string& path, const ImportIdentity& identity,
+                              const Checkpoint& c) {
+  json::object object;
+  object["cellar_import"] = 1;
+  object["table"] = identity.table;
+  object["format"] = identity.format;
+  object["file_bytes"] = identity.file_bytes;
+  object["file_time_ns"] = identity.file_time_ns;
+  object["offset"] = c.at.offset;
+  object["line"] = c.at.line;
+  object["records"] = c.stats.records;
+  object["rows"] = c.stats.rows;
+  object["cells"] = c.stats.cells;
+  object["rejected"] = c.stats.rejected;
+  if (c.at_us) object["at_us"] = *c.at_us;
+  return replace_whole_file(path, json::serialize(object) + "\n");
+}
+
+Result<std::optional<Checkpoint>> read_checkpoint(const std::string& path,
+                                                  const ImportIdentity& identity) {
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (!file) return std::optional<Checkpoint>();
+  std::string content(kMaxCheckpointBytes, '\0');
+  content.resize(std::fread(content.data(), 1, content.size(), file));
+  std::fclose(file);
+  json::error_code error;
+  const json::value value = json::parse(content, error);
+  const json::object* object = error ? nullptr : value.if_object();
+  if (!object || number(*object, "cellar_import") != 1) {
+    return fail(Errc::failed_precondition, "{} is not a checkpoint of an import", path);
+  }
+  const auto wrong = [&](std::string_view what) {
+    return fail(Errc::failed_precondition, "{} is of another {}; remove it to begin anew", path,
+                what);
+  };
+  if (text(*object, "table") != identity.table) return wrong("table");
+  if (text(*object, "format") != identity.format) return wrong("format");
+  if (number(*object, "file_bytes") != identity.file_bytes ||
+      static_cast<int64_t>(number(*object, "file_time_ns")) != identity.file_time_ns) {
+    return wrong("state of the input: the file has changed since");
+  }
+  Checkpoint c;
+  c.at = {number(*object, "offset"), number(*object, "line")};
+  c.stats.records = number(*object, "records");
+  c.stats.rows = number(*object, "rows");
+  c.stats.cells = number(*object, "cells");
+  c.stats.rejected = number(*object, "rejected");
+  c.stats.bytes = c.at.offset;
+  if (object->contains("at_us")) c.at_us = static_cast<int64_t>(number(*object, "at_us"));
+  return std::optional<Checkpoint>(c);
+}
+
+void remove_checkpoint(const std::string& path) { std::remove(path.c_str()); }
+
+}  // namespace cellar::cli

@@ -1,0 +1,102 @@
+// The input of an import: records of a file, each as a mutation of one row.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/base/result.h"
+#include "net/client/api/mutation.h"
+
+namespace cellar::cli {
+
+// A position in a file.
+struct Position {
+  uint64_t offset = 0;
+  uint64_t line = 0;  // lines before it; in the binary form: rows
+};
+
+// Reads the lines of a file without their ends; counts lines and bytes. Does not own the file.
+class LineReader {
+ public:
+  static constexpr size_t kMaxLineBytes = 64u << 20;
+
+  explicit LineReader(std::FILE* file) : file_(file) {}
+  // Empty at the end. RESOURCE_EXHAUSTED: the line was longer than kMaxLineBytes and is skipped.
+  // The view is valid until the next call.
+  Result<std::optional<std::string_view>> next();
+  bool ended() const { return ended_; }       // the last line had an end
+  uint64_t line() const { return at_.line; }  // number of the last line, from 1
+  uint64_t bytes() const { return at_.offset; }
+  Position position() const { return at_; }
+  // INVALID_ARGUMENT: the file is not seekable (a pipe).
+  Result<void> seek(Position to);
+
+ private:
+  static constexpr size_t kPieceBytes = 256 * 1024;
+  bool fill();
+
+  std::FILE* file_;
+  std::string piece_;  // read from the file; unread from next_ on
+  size_t next_ = 0;
+  std::string line_;  // a line that spans pieces
+  bool ended_ = false;
+  Position at_;
+};
+
+// Rewinds the file. INVALID_ARGUMENT: it is not seekable (a pipe).
+Result<void> go_to_start(std::FILE* file);
+
+enum class Format : uint8_t { csv, jsonl, dpkg_log, package_list, cellar };
+Result<Format> parse_format(std::string_view name);
+// From the file's name; INVALID_ARGUMENT if that is ambiguous.
+Result<Format> guess_format(std::string_view file);
+std::string_view format_name(Format format);
+
+struct SourceOptions {
+  std::optional<int64_t> at_us;  // for cells without a timestamp
+  int64_t now_us = 0;            // for relative times
+  bool utc = false;              // dpkg-log: times are UTC, not local
+  std::string family;            // csv: for columns without a family; empty: an error
+};
+
+class RecordSource {
+ public:
+  virtual ~RecordSource() = default;
+  // Returns the mutation of the next row; empty at the end. An error rejects one record, and the
+  // next call continues after it. FAILED_PRECONDITION, DATA_LOSS: the rest of the file is unusable.
+  virtual Result<std::optional<client::Mutation>> next() = 0;
+  virtual uint64_t line() const = 0;   // start of the last record; in the binary form: row
+  virtual uint64_t bytes() const = 0;  // read so far
+  // Reading from here returns every record after the last one, possibly preceded by unchanged
+  // earlier ones.
+  virtual Position position() const = 0;
+  // Moves to a position of an earlier source of the same file. Call before the first next().
+  virtual Result<void> seek(Position to) = 0;
+};
+
+// Common base of line-based sources.
+class LineSource : public RecordSource {
+ public:
+  LineSource(LineReader lines, const SourceOptions& options)
+      : lines_(std::move(lines)), options_(options) {}
+  uint64_t line() const override { return lines_.line(); }
+  uint64_t bytes() const override { return lines_.bytes(); }
+  Position position() const override { return lines_.position(); }
+  Result<void> seek(Position to) override { return lines_.seek(to); }
+
+ protected:
+  // The next line that is not blank; empty at the end.
+  Result<std::optional<std::string_view>> next_line();
+
+  LineReader lines_;
+  const SourceOptions options_;
+};
+
+std::unique_ptr<RecordSource> open_source(Format format, std::FILE* file,
+                                          const SourceOptions& options);
+
+}  // namespace cellar::cli

@@ -1,0 +1,455 @@
+#include "net/client/codec/decode.h"
+
+#include <map>
+#include <utility>
+
+#include "net/wire/body.h"
+#include "net/wire/status.h"
+
+namespace cellar::client {
+
+namespace fb = wire::fb;
+
+namespace {
+
+// The root of a body, or an error if it is invalid. Without a body all fields have their defaults,
+// which `empty` provides.
+template <class Root>
+Result<const Root*> root_of(const wire::Frame& frame) {
+  if (frame.body.empty()) return static_cast<const Root*>(nullptr);
+  const Root* root = wire::verified<Root>(frame.body);
+  if (!root) {
+    return fail(Errc::internal, "the server's answer to operation {} cannot be read",
+                frame.header.op);
+  }
+  return root;
+}
+
+RetentionRule rule_of(const flatbuffers::Vector<const fb::RuleNode*>& nodes, uint32_t& next,
+                      int depth) {
+  RetentionRule rule;
+  const fb::RuleNode& node = *nodes.Get(next++);
+  rule.kind = static_cast<RetentionRule::Kind>(node.kind());
+  rule.value = node.value();
+  for (uint32_t i = 0; i < node.child_count() && next < nodes.size() && depth < 20; ++i) {
+    rule.parts.push_back(rule_of(nodes, next, depth + 1));
+  }
+  return rule;
+}
+
+// Empty: keep everything.
+std::optional<RetentionRule> rule_of(const flatbuffers::Vector<const fb::RuleNode*>* nodes) {
+  if (nodes == nullptr || nodes->size() == 0 || !wire::well_aligned(nodes)) return std::nullopt;
+  uint32_t next = 0;
+  return rule_of(*nodes, next, 0);
+}
+
+FamilySpec family_of(const fb::FamilySpec& from) {
+  FamilySpec to;
+  to.name = std::string(wire::text(from.name()));
+  to.rule_given = from.rule_given();
+  to.rule = rule_of(from.rule());
+  if (const auto v = from.timestamps()) to.timestamps = static_cast<TimestampMeaning>(*v);
+  if (const auto v = from.born_dead()) to.born_dead = static_cast<BornDead>(*v);
+  if (from.window_given()) {
+    WriteWindow window;
+    window.past_us = from.window_past_us();
+    window.future_us = from.window_future_us();
+    window.whole_seconds = from.window_unit() == fb::WindowUnit::Seconds;
+    to.window = window;
+  }
+  to.undo_window_us = from.undo_window_us();
+  to.born_dead_from_profile = from.born_dead_from_profile();
+  to.window_from_profile = from.window_from_profile();
+  return to;
+}
+
+Error bad_arena() {
+  return Error(Errc::internal, "the server's answer names bytes it did not send");
+}
+
+}  // namespace
+
+Result<void> decode_nothing(const Answer&) { return {}; }
+
+Result<ServerHello> decode_hello(const Answer& answer) {
+  TRY(const fb::HelloReply* reply, root_of<fb::HelloReply>(answer.last));
+  ServerHello hello;
+  if (!reply) return hello;
+  hello.server_version = std::string(wire::text(reply->server_version()));
+  hello.shard = reply->shard();
+  hello.shards = reply->shards();
+  hello.now_us = reply->now_us();
+  hello.instance = reply->instance();
+  hello.advertise = std::string(wire::text(reply->advertise()));
+  if (const fb::Limits* limits = reply->limits()) {
+    hello.frame_bytes = limits->frame_bytes();
+    hello.in_flight = limits->in_flight();
+  }
+  if (reply->features() != nullptr) {
+    for (const flatbuffers::String* name : *reply->features()) {
+      hello.drop_tokens |= wire::text(name) == "drop_row_range_tokens";
+    }
+  }
+  return hello;
+}
+
+Result<Pong> decode_ping(const Answer& answer) {
+  TRY(const fb::PingReply* reply, root_of<fb::PingReply>(answer.last));
+  Pong pong;
+  if (reply) pong.now_us = reply->now_us();
+  return pong;
+}
+
+Result<ClockReport> decode_clock(const Answer& answer) {
+  TRY(const fb::ClockReply* reply, root_of<fb::ClockReply>(answer.last));
+  ClockReport report;
+  if (!reply) return report;
+  report.trusted_us = reply->trusted_us();
+  report.wall_us = reply->wall_us();
+  report.held_us = reply->held_us();
+  report.synchronised = reply->synchronised();
+  report.steady_us = reply->steady_us();
+  report.release_after_us = reply->release_after_us();
+  report.lag_us = reply->lag_us();
+  report.stands = reply->stands();
+  return report;
+}
+
+Result<ServerInfo> decode_info(const Answer& answer) {
+  TRY(const fb::ServerInfoReply* reply, root_of<fb::ServerInfoReply>(answer.last));
+  ServerInfo info;
+  if (!reply) return info;
+  info.version = std::string(wire::text(reply->version()));
+  info.data_dir = std::string(wire::text(reply->data_dir()));
+  info.io_backend = std::string(wire::text(reply->io_backend()));
+  info.io_reason = std::string(wire::text(reply->io_reason()));
+  info.shards = reply->shards();
+  info.uptime_us = reply->uptime_us();
+  info.now_us = reply->now_us();
+  info.wall_us = reply->wall_us();
+  info.held_us = reply->held_us();
+  info.lag_us = reply->lag_us();
+  info.stands = reply->stands();
+  if (!wire::well_aligned(reply->stats())) return std::unexpected(bad_arena());
+  for (uint32_t i = 0; reply->stats() && i < reply->stats()->size(); ++i) {
+    const fb::ShardStats& from = *reply->stats()->Get(i);
+    ShardStats& to = info.stats.emplace_back();
+    to.tablets = from.tablets();
+    to.tables_on_disk = from.tables_on_disk();
+    to.table_bytes = from.table_bytes();
+    to.log_bytes = from.log_bytes();
+    to.memtable_bytes = from.memtable_bytes();
+    to.cache_bytes = from.cache_bytes();
+    to.metadata_bytes = from.metadata_bytes();
+    to.commits = from.commits();
+    to.flushes = from.flushes();
+    to.compactions = from.compactions();
+    to.torn_tail_bytes = from.torn_tail_bytes();
+    to.replayed_commits = from.replayed_commits();
+    to.requests = from.requests();
+    to.requests_handed_over = from.requests_handed_over();
+    to.connections = from.connections();
+    to.read_only = from.read_only();
+  }
+  for (uint32_t i = 0; reply->storage() && i < reply->storage()->size(); ++i) {
+    if (i == info.stats.size()) break;
+    const fb::ShardStorage& from = *reply->storage()->Get(i);
+    info.stats[i].cache_packed_bytes = from.cache_packed_bytes();
+    info.stats[i].zstd_bytes = from.zstd_bytes();
+  }
+  if (const fb::ServerLimits* limits = reply->limits()) {
+    info.memory_bytes = limits->memory_bytes();
+    info.memtable_limit_bytes = limits->memtable_bytes();
+    info.cell_bytes = limits->cell_bytes();
+    info.row_bytes = limits->row_bytes();
+    info.frame_bytes = limits->frame_bytes();
+  }
+  if (const fb::Recovery* recovery = reply->recovery()) {
+    info.replayed_commits = recovery->replayed_commits();
+    info.replayed_bytes = recovery->replayed_bytes();
+    info.torn_tail_bytes = recovery->torn_tail_bytes();
+    info.orphans_removed = recovery->orphans_removed();
+    info.recovery_us = recovery->elapsed_us();
+  }
+  return info;
+}
+
+Result<MutateReply> decode_mutate(const Answer& answer) {
+  TRY(const fb::MutateRowReply* reply, root_of<fb::MutateRowReply>(answer.last));
+  MutateReply out;
+  if (reply) out = {reply->repeated(), reply->answer_not_kept()};
+  return out;
+}
+
+Result<EntryResults> decode_entries(const Answer& answer) {
+  TRY(const fb::MutateRowsReply* reply, root_of<fb::MutateRowsReply>(answer.last));
+  EntryResults results(answer.argument);
+  if (!reply || !reply->failures()) return results;
+  const Bytes arena = wire::bytes_of(reply->arena());
+  for (uint32_t i = 0; i < reply->failures()->size(); ++i) {
+    const fb::EntryFailure& failure = *reply->failures()->Get(i);
+    Bytes message;
+    if (failure.index() >= results.size() || !wire::view(failure.message(), arena, message)) {
+      return std::unexpected(bad_arena().outcome(Applied::maybe_applied));
+    }
+    Error error(wire::errc_of(failure.code()), std::string(message));
+    error.applied = wire::applied_of(failure.applied());
+    error.retry_after_ms = failure.retry_after_ms();
+    results[failure.index()] = std::unexpected(std::move(error));
+  }
+  return results;
+}
+
+Result<std::optional<Row>> decode_row(const Answer& answer) {
+  std::vector<CellBlock> blocks;
+  for (const std::string& chunk : answer.chunks) {
+    TRY(CellBlock block, CellBlock::decode(chunk));
+    blocks.push_back(std::move(block));
+  }
+  if (answer.last.header.kind == wire::FrameKind::reply) {
+    TRY(CellBlock block, CellBlock::decode(answer.last.body));
+    blocks.push_back(std::move(block));
+  }
+  if (blocks.empty() || blocks.front().empty()) return std::optional<Row>();
+  return std::optional<Row>(Row(std::move(blocks)));
+}
+
+Result<Row> decode_modified(const Answer& answer) {
+  TRY(std::optional<Row> row, decode_row(answer));
+  if (!row) return Row();
+  return *std::move(row);
+}
+
+Result<uint32_t> decode_drop(const Answer& answer) {
+  TRY(const fb::DropRowRangeReply* reply, root_of<fb::DropRowRangeReply>(answer.last));
+  return reply ? reply->tablets() : 0;
+}
+
+Result<CheckAndMutateReply> decode_check(const Answer& answer) {
+  TRY(const fb::CheckAndMutateRowReply* reply, root_of<fb::CheckAndMutateRowReply>(answer.last));
+  CheckAndMutateReply out;
+  if (reply) out = {reply->matched(), reply->repeated(), reply->answer_not_kept()};
+  return out;
+}
+
+Result<std::vector<SplitPoint>> decode_samples(const Answer& answer) {
+  TRY(const fb::SampleRowKeysReply* reply, root_of<fb::SampleRowKeysReply>(answer.last));
+  std::vector<SplitPoint> points;
+  if (!reply || !reply->samples()) return points;
+  if (!wire::well_aligned(reply->samples())) return std::unexpected(bad_arena());
+  const Bytes arena = wire::bytes_of(reply->arena());
+  for (uint32_t i = 0; i < reply->samples()->size(); ++i) {
+    const fb::SampleRec& from = *reply->samples()->Get(i);
+    Bytes key;
+    if (!wire::view(from.key(), arena, key)) return std::unexpected(bad_arena());
+    points.push_back({std::string(key), from.bytes_before()});
+  }
+  return points;
+}
+
+Result<std::vector<TableSummary>> decode_list(const Answer& answer) {
+  TRY(const fb::ListTablesReply* reply, root_of<fb::ListTablesReply>(answer.last));
+  std::vector<TableSummary> tables;
+  for (uint32_t i = 0; reply && reply->tables() && i < reply->tables()->size(); ++i) {
+    const fb::TableSummary& from = *reply->tables()->Get(i);
+    tables.push_back({std::string(wire::text(from.name())), from.table_id(), from.tablets(),
+                      from.families(), from.dropped(), from.dropped_us(),
+                      from.restorable_until_us(), from.bytes()});
+  }
+  return tables;
+}
+
+Result<TableDescription> decode_table(const Answer& answer) {
+  TRY(const fb::TableDescription* reply, root_of<fb::TableDescription>(answer.last));
+  TableDescription table;
+  if (!reply) return table;
+  table.name = std::string(wire::text(reply->name()));
+  table.table_id = reply->table_id();
+  table.version = reply->version();
+  table.granularity = static_cast<Granularity>(reply->granularity());
+  table.profile = static_cast<Profile>(reply->profile());
+  for (uint32_t i = 0; reply->families() && i < reply->families()->size(); ++i) {
+    table.families.push_back(family_of(*reply->families()->Get(i)));
+  }
+  if (const fb::TableOptions* options = reply->options()) {
+    if (const auto v = options->durability())
+      table.options.durability = static_cast<Durability>(*v);
+    if (const auto v = options->compression()) {
+      table.options.compression = static_cast<Compression>(*v);
+    }
+    table.options.block_bytes = options->block_bytes();
+    table.options.reclaim_within_us = options->reclaim_within_us();
+    table.options.dead_slack = options->dead_slack();
+    table.options.reclaim_share = options->reclaim_share();
+    if (const auto v = options->compaction()) {
+      table.options.compaction = static_cast<Compaction>(*v);
+    }
+    if (const auto v = options->bottom_compression()) {
+      table.options.bottom_compression = static_cast<BottomCompression>(*v);
+    }
+  }
+  if (!wire::well_aligned(reply->tablets())) return std::unexpected(bad_arena());
+  const Bytes arena = wire::bytes_of(reply->arena());
+  for (uint32_t i = 0; reply->tablets() && i < reply->tablets()->size(); ++i) {
+    const fb::TabletRec& from = *reply->tablets()->Get(i);
+    Bytes start;
+    Bytes end;
+    if (!wire::view(from.start(), arena, start) || !wire::view(from.end(), arena, end)) {
+      return std::unexpected(bad_arena());
+    }
+    table.tablets.push_back(
+        {from.tablet_id(), from.epoch(), std::string(start), std::string(end), from.shard()});
+  }
+  for (uint32_t i = 0; reply->undo_windows() && i < reply->undo_windows()->size(); ++i) {
+    const fb::UndoWindow& from = *reply->undo_windows()->Get(i);
+    table.undo_windows.push_back({std::string(wire::text(from.family())), rule_of(from.replaced()),
+                                  from.changed_us(), from.until_us()});
+  }
+  return table;
+}
+
+Result<std::vector<TabletDescription>> decode_reshape(const Answer& answer) {
+  TRY(const fb::ReshapeReply* reply, root_of<fb::ReshapeReply>(answer.last));
+  std::vector<TabletDescription> tablets;
+  if (!reply || !reply->tablets()) return tablets;
+  if (!wire::well_aligned(reply->tablets())) return std::unexpected(bad_arena());
+  const Bytes arena = wire::bytes_of(reply->arena());
+  for (const fb::TabletRec* from : *reply->tablets()) {
+    Bytes start;
+    Bytes end;
+    if (!wire::view(from->start(), arena, start) || !wire::view(from->end(), arena, end)) {
+      return std::unexpected(bad_arena());
+    }
+    tablets.push_back(
+        {from->tablet_id(), from->epoch(), std::string(start), std::string(end), from->shard()});
+  }
+  return tablets;
+}
+
+Result<TabletPage> decode_tablets(const Answer& answer) {
+  TRY(const fb::ListTabletsReply* reply, root_of<fb::ListTabletsReply>(answer.last));
+  TabletPage page;
+  if (!reply) return page;
+  const Bytes arena = wire::bytes_of(reply->arena());
+  page.next_table = reply->next_table();
+  Bytes next;
+  if (reply->next_row() && !wire::view(*reply->next_row(), arena, next)) {
+    return std::unexpected(bad_arena());
+  }
+  page.next_row = next;
+  std::map<uint64_t, std::string> names;
+  for (uint32_t i = 0; reply->tables() && i < reply->tables()->size(); ++i) {
+    const fb::TableSummary& table = *reply->tables()->Get(i);
+    names[table.table_id()] = wire::text(table.name());
+  }
+  if (!wire::well_aligned(reply->tablets())) return std::unexpected(bad_arena());
+  for (uint32_t i = 0; reply->tablets() && i < reply->tablets()->size(); ++i) {
+    const fb::TabletFiguresRec& from = *reply->tablets()->Get(i);
+    Bytes start;
+    Bytes end;
+    if (!wire::view(from.start(), arena, start) || !wire::view(from.end(), arena, end)) {
+      return std::unexpected(bad_arena());
+    }
+    TabletInfo& to = page.tablets.emplace_back();
+    to.tablet_id = from.tablet_id();
+    to.epoch = from.epoch();
+    to.start = start;
+    to.end = end;
+    to.shard = from.shard();
+    to.table = names[from.table_id()];
+    to.bytes = from.bytes();
+    to.unflushed_bytes = from.unflushed_bytes();
+    to.tables = from.tables();
+    to.runs = from.runs();
+    to.compaction = static_cast<Compaction>(from.reserved16());
+    to.reads = from.reads();
+    to.writes = from.writes();
+    to.last_commit_us = static_cast<int64_t>(from.last_stamp_ns() / 1000);
+    to.held = from.held();
+  }
+  return page;
+}
+
+Result<RuleHistory> decode_history(const Answer& answer) {
+  TRY(const fb::RuleHistoryReply* reply, root_of<fb::RuleHistoryReply>(answer.last));
+  RuleHistory history;
+  if (!reply) return history;
+  history.version = reply->version();
+  history.undo_window_us = reply->undo_window_us();
+  history.now_us = reply->now_us();
+  for (uint32_t i = 0; reply->eras() && i < reply->eras()->size(); ++i) {
+    const fb::RuleEra& from = *reply->eras()->Get(i);
+    history.eras.push_back(
+        {rule_of(from.rule()), from.since_us(), from.until_us(), from.undo_until_us()});
+  }
+  return history;
+}
+
+Result<AuditPage> decode_audit(const Answer& answer) {
+  TRY(const fb::AuditLogReply* reply, root_of<fb::AuditLogReply>(answer.last));
+  AuditPage page;
+  if (!reply) return page;
+  page.next_before = reply->next_before();
+  page.oldest = reply->oldest();
+  for (uint32_t i = 0; reply->entries() && i < reply->entries()->size(); ++i) {
+    const fb::AuditEntry& from = *reply->entries()->Get(i);
+    AuditEntry& to = page.entries.emplace_back();
+    to.sequence = from.sequence();
+    to.at_us = from.at_us();
+    to.action = static_cast<AuditAction>(from.action());
+    to.client_name = wire::text(from.client_name());
+    to.address = wire::text(from.address());
+    to.table = wire::text(from.table());
+    to.table_id = from.table_id();
+    to.schema_version = from.schema_version();
+    to.family = wire::text(from.family());
+    to.old_rule_given = from.old_rule_given();
+    to.new_rule_given = from.new_rule_given();
+    to.old_rule = rule_of(from.old_rule());
+    to.new_rule = rule_of(from.new_rule());
+    for (uint32_t d = 0; from.details() && d < from.details()->size(); ++d) {
+      const fb::AuditDetail& detail = *from.details()->Get(d);
+      to.details.push_back({std::string(wire::text(detail.name())),
+                            std::string(wire::text(detail.old_value())),
+                            std::string(wire::text(detail.new_value()))});
+    }
+  }
+  return page;
+}
+
+Result<PreviewReply> decode_preview(const Answer& answer) {
+  TRY(const fb::PreviewRuleReply* reply, root_of<fb::PreviewRuleReply>(answer.last));
+  PreviewReply preview;
+  if (!reply) return preview;
+  preview.cells = reply->cells();
+  preview.bytes = reply->bytes();
+  preview.rows = reply->rows();
+  preview.cells_seen = reply->cells_seen();
+  preview.rows_seen = reply->rows_seen();
+  preview.undo_window_us = reply->undo_window_us();
+  preview.approximate = reply->approximate();
+  preview.least = {reply->least_cells(), reply->least_bytes(), reply->least_rows()};
+  preview.most = {reply->most_cells(), reply->most_bytes(), reply->most_rows()};
+  const Bytes arena = wire::bytes_of(reply->arena());
+  for (uint32_t i = 0; reply->samples() && i < reply->samples()->size(); ++i) {
+    Bytes key;
+    if (!wire::view(*reply->samples()->Get(i), arena, key)) return std::unexpected(bad_arena());
+    preview.samples.emplace_back(key);
+  }
+  return preview;
+}
+
+std::optional<PreviewProgress> decode_progress(Bytes body) {
+  const auto* from = wire::verified<fb::PreviewProgress>(body);
+  if (from == nullptr) return std::nullopt;
+  PreviewProgress progress;
+  progress.cells = from->cells();
+  progress.bytes = from->bytes();
+  progress.rows = from->rows();
+  progress.rows_seen = from->rows_seen();
+  progress.rows_about = from->rows_about();
+  return progress;
+}
+
+}  // namespace cellar::client

@@ -1,0 +1,52 @@
+// Parts of request bodies: an arena under construction, and vectors that refer to it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/client/api/admin.h"
+#include "net/client/api/filter.h"
+#include "net/client/api/mutation.h"
+#include "net/wire/body.h"
+
+namespace cellar::client {
+
+namespace fb = wire::fb;
+
+// The bytes that a body's spans refer to.
+class ArenaBuilder {
+ public:
+  fb::Span add(Bytes bytes) {
+    const fb::Span span(static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(bytes.size()));
+    bytes_.append(bytes);
+    return span;
+  }
+  uint32_t size() const { return static_cast<uint32_t>(bytes_.size()); }
+  Bytes bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+flatbuffers::Offset<flatbuffers::Vector<uint8_t>> byte_vector(
+    flatbuffers::FlatBufferBuilder& builder, Bytes bytes);
+flatbuffers::Offset<flatbuffers::String> string_of(flatbuffers::FlatBufferBuilder& builder,
+                                                   std::string_view text);
+// 0 (absent) if there is nothing to encode.
+flatbuffers::Offset<fb::Token> token_of(flatbuffers::FlatBufferBuilder& builder,
+                                        const std::optional<Token>& token);
+fb::Durability durability_of(const std::optional<Durability>& durability);
+
+// `arena_at`: offset of the mutation's arena in the body's.
+void append_records(const Mutation& mutation, uint32_t arena_at,
+                    std::vector<fb::MutationRec>& records);
+void append_nodes(const Filter& filter, ArenaBuilder& arena, std::vector<fb::FilterNode>& nodes);
+void append_nodes(const RetentionRule& rule, std::vector<fb::RuleNode>& nodes);
+flatbuffers::Offset<fb::FamilySpec> family_of(flatbuffers::FlatBufferBuilder& builder,
+                                              const FamilySpec& family);
+flatbuffers::Offset<fb::TableOptions> options_of(flatbuffers::FlatBufferBuilder& builder,
+                                                 const TableOptions& options);
+
+}  // namespace cellar::client

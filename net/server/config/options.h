@@ -1,0 +1,103 @@
+// The options of a node. config.h fills them from the command line, the environment and a TOML
+// file.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/balance/options.h"
+#include "engine/options.h"
+#include "io/base/log_setup.h"
+#include "io/disk/backend.h"
+#include "net/server/config/proxy_rules.h"
+#include "net/server/config/security_options.h"
+#include "net/server/config/table_owners.h"
+#include "net/wire/frame.h"
+
+namespace cellar::server {
+
+// Of the program, as "0.1.0".
+std::string_view version();
+
+struct NetOptions {
+  // Trusted proxies, whose PROXY protocol headers (version 2) name the client.
+  ProxyRules proxy;
+  // Concurrent requests per connection; at the limit its socket is not read. 1 to 256.
+  uint32_t in_flight = wire::kMaxInFlight;
+  // Connections per shard; further ones are closed at once. 1 to 1,000,000.
+  uint32_t connections = 10'000;
+  // Idle time after which a connection is closed; 0: never.
+  int64_t idle_timeout_us = 900'000'000;
+  // Time for the preface and hello.
+  int64_t handshake_timeout_us = 5'000'000;
+  // Longest time without progress of a partial frame or an unread reply.
+  int64_t stall_timeout_us = 30'000'000;
+  // How long a stopping node waits for requests in flight.
+  int64_t drain_timeout_us = 10'000'000;
+  // How long a stopping node still serves while it reports draining, so that proxies switch;
+  // shorter if no connection is left. 0 to 10 min.
+  int64_t drain_within_us = 5'000'000;
+  // Requests that take at least this long are recorded as slow, with the time per stage; 0: none. 0
+  // to 10 min.
+  int64_t slow_request_us = 100'000;
+};
+
+struct LogOptions {
+  LogLevel level = LogLevel::info;
+  LogFormat format = LogFormat::text;
+};
+
+// The HTTP listener: health, metrics, admin API, console (net/http).
+struct HttpOptions {
+  std::string listen = "127.0.0.1:7421";  // empty: none
+  // Accepted Host names besides addresses and localhost, separated by blanks.
+  std::string hosts;
+};
+
+struct BackupOptions {
+  // Absolute paths separated by commas: backups may lie in or below these directories; empty:
+  // backups are disabled.
+  std::string directories;
+  // Bytes per second that a job reads and writes; 0: no limit. 0 to 1 TiB.
+  uint64_t rate_bytes_per_s = 64u << 20;
+};
+
+struct DiskOptions {
+  // If less than this is free on the disk of data_dir, requests that add data are refused; the rest
+  // is for deletes, flushes and merges. 0: no reserve. 0 to 1 TiB.
+  uint64_t reserve_bytes = 512u << 20;
+};
+
+struct ServerOptions {
+  std::string data_dir;
+  std::string listen = "127.0.0.1:7420";
+  // "HOST:PORT" at which clients reach this node; empty: not announced.
+  std::string advertise;
+  // Assignment of tables to independent nodes; this node is `advertise`.
+  TableOwners owners;
+  // Address of the agent check for proxies (agent_check.h); empty: none.
+  std::string agent_listen;
+  uint32_t shards = 0;  // 0: as many as cores
+  bool pin = true;
+  IoBackend io = IoBackend::automatic;
+  engine::EngineOptions engine;
+  engine::BalanceOptions balance;
+  NetOptions net;
+  LogOptions log;
+  BackupOptions backup;
+  DiskOptions disk;
+  HttpOptions http;
+  SecurityOptions security;
+};
+
+// The largest body that a node with these limits accepts: a row mutation with its overhead.
+inline uint32_t frame_bytes(const engine::EngineOptions& engine) {
+  const size_t wanted =
+      std::max<size_t>(engine.limits.row_bytes, engine.limits.cell_bytes) + (size_t{1} << 20);
+  return static_cast<uint32_t>(
+      std::min<size_t>(std::max<size_t>(wanted, 16u << 20), wire::kLargestFrameBytes));
+}
+
+}  // namespace cellar::server

@@ -1,0 +1,200 @@
+// Writes without a condition: MutateRow, MutateRows, DropRowRange.
+#include <optional>
+#include <vector>
+
+#include "net/server/requests/dispatch.h"
+#include "net/server/shard/drop_step.h"
+#include "net/server/shard/router.h"
+#include "net/server/shard/shard_server.h"
+
+namespace cellar::server {
+
+using engine::TabletDescriptor;
+using wire::Frame;
+
+namespace {
+
+// Form is checked before existence: a malformed row is refused as such even if its table is
+// unknown.
+Error existence_error(const RowMutation& row, const MutationLimits& limits, Error not_found) {
+  const TableSchema unknown;
+  auto form = validate_mutation(row, unknown, limits);
+  if (!form && form.error().code == Errc::invalid_argument) return std::move(form).error();
+  return not_found;
+}
+
+// Sends one row with its body to another shard.
+void hand_over(ShardServer& shard, Session& session, const Frame& frame,
+               const TabletDescriptor& tablet) {
+  if (auto held = shard.admission().hold_bytes(frame.body.size()); !held) {
+    return session.reply_error(frame.header, held.error());
+  }
+  BatchWrite* batch = shard.batch_writes.take();
+  batch->begin(shard, session, frame.header, BatchWrite::Answer::one_row, 1);
+  const Bytes body = batch->keep_body(frame.body);
+  const auto* request = wire::verified<wire::fb::MutateRowRequest>(body);
+  const auto decoded = wire::decode(*request, batch->decoded());
+  CHECK(decoded, "a body that was decoded once is decoded again");
+  engine::Write& write = batch->add(0, tablet);
+  write.level = batch->decoded().target.level;
+  write.mutation = batch->decoded().mutation(0);
+  batch->start();
+}
+
+}  // namespace
+
+void handle_mutate_row(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::MutateRowRequest>(session, frame);
+  if (request == nullptr) return;
+  if (request->token() != nullptr) return start_write_with_token(shard, session, frame);
+  wire::DecodedWrites& decoded = shard.writes();
+  if (auto ok = wire::decode(*request, decoded); !ok) {
+    return session.reply_error(frame.header, ok.error());
+  }
+  const MutationLimits& limits = shard.options().engine.limits;
+  const RowMutation row = decoded.mutation(0);
+  const auto table = find_table(shard.tables(), frame.header, decoded.target.table);
+  if (!table) {
+    return session.reply_error(frame.header, existence_error(row, limits, table.error()));
+  }
+  const TabletDescriptor& tablet = (*table)->locate(row.row);
+  if (!names_tablet(frame.header, tablet)) {
+    const wire::TabletHint hint = hint_of(tablet);
+    return session.reply_error(frame.header, stale_error(frame.header, tablet), &hint);
+  }
+  if (tablet.held) return session.hold();
+  if (auto room = shard.admit_growth(row.mutations); !room) {
+    return session.reply_error(frame.header, room.error());
+  }
+  if (tablet.shard == shard.id()) {
+    return start_single_write(shard, session, frame.header, decoded, tablet);
+  }
+  hand_over(shard, session, frame, tablet);
+}
+
+void handle_mutate_rows(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::MutateRowsRequest>(session, frame);
+  if (request == nullptr) return;
+  if (auto ok = wire::decode(*request, shard.writes()); !ok) {
+    return session.reply_error(frame.header, ok.error());
+  }
+  const auto table = find_table(shard.tables(), frame.header, shard.writes().target.table);
+  if (!table) return session.reply_error(frame.header, table.error());
+  if (auto held = shard.admission().hold_bytes(frame.body.size()); !held) {
+    return session.reply_error(frame.header, held.error());
+  }
+  BatchWrite* batch = shard.batch_writes.take();
+  batch->begin(shard, session, frame.header, BatchWrite::Answer::many_rows,
+               shard.writes().rows.size());
+  const Bytes body = batch->keep_body(frame.body);
+  wire::DecodedWrites& decoded = batch->decoded();
+  CHECK(wire::decode(*wire::verified<wire::fb::MutateRowsRequest>(body), decoded).has_value());
+  for (size_t i = 0; i < decoded.rows.size(); ++i) {
+    const TabletDescriptor& tablet = (*table)->locate(decoded.rows[i].row);
+    if (!names_tablet(frame.header, tablet)) {
+      batch->refuse(i, stale_error(frame.header, tablet));
+      continue;
+    }
+    if (tablet.held) {
+      batch->forget();
+      return session.hold();
+    }
+    if (auto room = shard.admit_growth(decoded.mutation(i).mutations); !room) {
+      batch->refuse(i, room.error());
+      continue;
+    }
+    if (!decoded.rows[i].token.empty()) {
+      batch->add_with_token(i, tablet);
+      continue;
+    }
+    engine::Write& write = batch->add(i, tablet);
+    write.level = decoded.target.level;
+    write.mutation = decoded.mutation(i);
+  }
+  batch->start();
+}
+
+namespace {
+
+// Empty if one of them, or the first one, is held.
+std::optional<std::vector<const TabletDescriptor*>> tablets_of(const engine::TableEntry& table,
+                                                               const wire::DecodedDrop& drop) {
+  std::vector<const TabletDescriptor*> tablets;
+  for (const TabletDescriptor& tablet : table.tablets) {
+    const bool before = !tablet.end.empty() && tablet.end <= drop.start;
+    const bool after = !drop.end.empty() && tablet.start >= drop.end;
+    if (before || after || drop.nothing) continue;
+    if (tablet.held) return std::nullopt;
+    tablets.push_back(&tablet);
+  }
+  if (!drop.token.empty() && table.tablets.front().held) return std::nullopt;
+  return tablets;
+}
+
+// For a drop whose first tablet has committed.
+Error dropped_between() {
+  return Error(Errc::not_found, "the table was dropped while its rows were being deleted")
+      .outcome(Applied::maybe_applied);
+}
+
+bool is_first_of(const TabletDescriptor& tablet, const DropStep& step) {
+  return tablet.id == step.write.tablet && tablet.epoch == step.write.epoch;
+}
+
+void begin_first_step(ShardServer& shard, Session& session, const wire::DecodedDrop& drop,
+                      const engine::TableEntry& table) {
+  auto step = std::make_shared<DropStep>();
+  step->table = table.schema.id;
+  step->start = drop.start;
+  step->end = drop.end;
+  step->client = session.token_scope();
+  step->token_text = drop.token;
+  step->token.issued_us = drop.token_issued_us;
+  session.hold_for(step);
+  start(shard, std::move(step), table.tablets.front());
+}
+
+}  // namespace
+
+void handle_drop_row_range(ShardServer& shard, Session& session, const Frame& frame) {
+  const auto* request = body_of<wire::fb::DropRowRangeRequest>(session, frame);
+  if (request == nullptr) return;
+  wire::DecodedDrop drop;
+  if (auto ok = wire::decode(*request, drop); !ok) {
+    return session.reply_error(frame.header, ok.error());
+  }
+  const DropStep* step = session.step();
+  if (step != nullptr && step->error) return session.reply_error(frame.header, *step->error);
+  const auto table = find_table(shard.tables(), frame.header, drop.table);
+  if (step != nullptr && (!table || (*table)->schema.id != step->table)) {
+    return session.reply_error(frame.header, dropped_between());
+  }
+  if (!table) return session.reply_error(frame.header, table.error());
+  auto tablets = tablets_of(**table, drop);
+  if (!tablets) return session.hold();
+  std::optional<uint32_t> dropped_before;
+  if (step != nullptr) {
+    // Later splits and merges keep the token with the rows.
+    dropped_before = std::erase_if(
+        *tablets, [step](const TabletDescriptor* tablet) { return is_first_of(*tablet, *step); });
+  } else if (!drop.token.empty() && !tablets->empty()) {
+    const TabletDescriptor& first = (*table)->tablets.front();
+    const bool is_alone = tablets->size() == 1 && tablets->front() == &first;
+    if (!is_alone) return begin_first_step(shard, session, drop, **table);
+  }
+  BatchWrite* batch = shard.batch_writes.take();
+  batch->begin(shard, session, frame.header, BatchWrite::Answer::drop, tablets->size());
+  const RangeDelete range = batch->keep_range(std::move(drop.start), std::move(drop.end));
+  const WriteToken* token = nullptr;
+  if (!drop.token.empty()) {
+    token = batch->keep_range_token(drop.token, drop.token_issued_us, dropped_before);
+  }
+  for (size_t i = 0; i < tablets->size(); ++i) {
+    engine::Write& write = batch->add(i, *(*tablets)[i]);
+    write.range = range;
+    write.range_token = token;
+  }
+  batch->start();
+}
+
+}  // namespace cellar::server

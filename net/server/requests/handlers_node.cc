@@ -1,0 +1,257 @@
+// Operations on the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
+#include "engine/node/clock_keeper.h"
+#include "engine/shard/shard_figures.h"
+#include "engine/write/range_tokens.h"
+#include "io/base/time_text.h"
+#include "net/server/access/login.h"
+#include "net/server/requests/dispatch.h"
+#include "net/server/shard/shard_server.h"
+
+namespace cellar::server {
+
+using wire::Frame;
+namespace fb = wire::fb;
+
+namespace {
+
+constexpr size_t kMaxClientIdBytes = 64;
+constexpr size_t kShownClientNameBytes = 64;  // longer names are cut
+constexpr size_t kMaxEchoBytes = 1024;
+
+// Supported features, by the names of PROTOCOL.md.
+constexpr std::string_view kFeatures[] = {
+    "filters",         "splits",       "reversed",    "drop_row_range", "alter_table",
+    "sample_row_keys", "tablets",      "clock",       "rule_history",   "preview",
+    "explain",         "include_dead", "with_expiry", "restore_table",  "audit_log",
+    "tokens",          "backups",      "control",     "reclaim"};
+
+// A feature that also requires a data directory format that has it.
+constexpr std::string_view kDropTokens = "drop_row_range_tokens";
+
+Result<void> check_hello(const fb::HelloRequest& hello) {
+  if (hello.min_version() > wire::kProtocolVersion ||
+      hello.max_version() < wire::kProtocolVersion) {
+    return fail(Errc::failed_precondition,
+                "the client speaks protocol versions {} to {}, the node version {}",
+                hello.min_version(), hello.max_version(), wire::kProtocolVersion);
+  }
+  if (wire::bytes_of(hello.client_id()).size() > kMaxClientIdBytes) {
+    return fail(Errc::invalid_argument, "a client id of {} bytes is over the limit of {}",
+                hello.client_id()->size(), kMaxClientIdBytes);
+  }
+  return {};
+}
+
+flatbuffers::Offset<fb::Limits> limits_of(flatbuffers::FlatBufferBuilder& builder,
+                                          const ShardServer& shard, const ServerOptions& options) {
+  const MutationLimits& limits = options.engine.limits;
+  return fb::CreateLimits(builder, shard.frame_bytes(), static_cast<uint32_t>(limits.cell_bytes),
+                          static_cast<uint32_t>(limits.row_bytes), kMaxRowKeyBytes,
+                          kMaxQualifierBytes, kMaxMutationsPerRow, options.net.in_flight,
+                          wire::ChunkBuilder::kDefaultChunkBytes, wire::kDefaultChunkCredits);
+}
+
+// One shard's part of ServerInfo, in addition to the engine's.
+struct Served {
+  uint32_t connections = 0;
+  ShardServer::Counters counters;
+  engine::ShardFigures figures;
+};
+
+Async<std::vector<Served>> served_by_all(ShardServer& shard, size_t shards) {
+  std::vector<Served> all(shards);
+  for (size_t i = 0; i < shards; ++i) {
+    ShardServer& peer = shard.peer(ShardId{static_cast<uint32_t>(i)});
+    auto look = [&peer, &served = all[i]]() -> Async<void> {
+      served = {peer.admission().connections(), peer.counters(),
+                engine::shard_figures(peer.engine())};
+      co_return;
+    };
+    co_await shard.mailbox().call_on(peer.id(), look);
+  }
+  co_return all;
+}
+
+fb::ShardStats shard_stats(const engine::EngineStats& e, const Served& served) {
+  return fb::ShardStats(e.tablets, e.tables_on_disk, e.table_bytes, e.log_bytes, e.memtable_bytes,
+                        e.cache_bytes, e.metadata_bytes, e.commits, e.flushes, e.compactions,
+                        e.torn_tail_bytes, e.replayed_commits, e.read_only, 0, 0,
+                        served.connections, served.counters.requests, served.counters.handed_over);
+}
+
+using Storage = std::vector<flatbuffers::Offset<fb::ShardStorage>>;
+Storage storage_of(flatbuffers::FlatBufferBuilder& builder, const std::vector<Served>& all) {
+  Storage storage;
+  for (const Served& one : all) {
+    storage.push_back(
+        fb::CreateShardStorage(builder, one.figures.cache_packed_bytes, one.figures.zstd_bytes));
+  }
+  return storage;
+}
+
+Async<void> answer_server_info(ShardServer& shard, Session& session, wire::FrameHeader header) {
+  const std::vector<engine::EngineStats> engines = co_await shard.node().stats(shard.id());
+  const engine::ClockReport clock = co_await shard.node().clock_report(shard.id());
+  const std::vector<Served> served = co_await served_by_all(shard, engines.size());
+  std::vector<fb::ShardStats> stats;
+  for (size_t i = 0; i < engines.size(); ++i) stats.push_back(shard_stats(engines[i], served[i]));
+
+  auto& builder = shard.builder();
+  builder.Clear();
+  const engine::EngineOptions& options = shard.options().engine;
+  const engine::RecoveryReport& found = shard.node().recovery();
+  const auto version = builder.CreateString(shard.facts().version);
+  const auto backend = builder.CreateString(shard.facts().io_backend);
+  const auto reason = builder.CreateString(shard.facts().io_reason);
+  const auto list = builder.CreateVectorOfStructs(stats);
+  const auto limits = fb::CreateServerLimits(builder, options.memory_bytes, options.memtable_bytes,
+                                             options.limits.cell_bytes, options.limits.row_bytes,
+                                             shard.frame_bytes());
+  const auto recovery =
+      fb::CreateRecovery(builder, found.replayed_commits, found.replayed_bytes,
+                         found.torn_tail_bytes, found.orphans_removed, found.elapsed_us);
+  const auto data_dir = builder.CreateString(shard.options().data_dir);
+  const auto storage = builder.CreateVector(storage_of(builder, served));
+  fb::ServerInfoReplyBuilder reply(builder);
+  reply.add_version(version);
+  reply.add_shards(static_cast<uint32_t>(engines.size()));
+  reply.add_io_backend(backend);
+  reply.add_io_reason(reason);
+  reply.add_uptime_us(shard.wall().boot_us() - shard.started_us());
+  reply.add_stats(list);
+  reply.add_limits(limits);
+  reply.add_recovery(recovery);
+  reply.add_now_us(clock.trusted_us);
+  reply.add_wall_us(clock.wall_us);
+  reply.add_held_us(clock.held_us);
+  reply.add_lag_us(clock.lag_us);
+  reply.add_stands(clock.stands);
+  reply.add_data_dir(data_dir);
+  reply.add_storage(storage);
+  session.reply(header, wire::finish_body(builder, reply.Finish()));
+}
+
+void reply_clock(ShardServer& shard, Session& session, const wire::FrameHeader& header,
+                 const engine::ClockReport& report) {
+  auto& builder = shard.builder();
+  builder.Clear();
+  const auto reply = fb::CreateClockReply(builder, report.trusted_us, report.wall_us,
+                                          report.held_us, report.synchronised, report.steady_us,
+                                          report.release_after_us, report.lag_us, report.stands);
+  session.reply(header, wire::finish_body(builder, reply));
+}
+
+// `max_held_us`: release up to this; absent: report only.
+Async<void> answer_clock(ShardServer& shard, Session& session, wire::FrameHeader header,
+                         std::optional<int64_t> max_held_us) {
+  const engine::ClockReport report = co_await shard.node().clock_report(shard.id());
+  if (!max_held_us || report.held_us == 0) co_return reply_clock(shard, session, header, report);
+  // Trusted time may lag by the clocks' drift between two readings.
+  if (*max_held_us < report.held_us - engine::ClockKeeper::kSlackUs) {
+    co_return session.reply_error(
+        header, Error(Errc::failed_precondition,
+                      fmt::format("{} are held, more than the {} that are to be released",
+                                  duration_text(report.held_us), duration_text(*max_held_us))));
+  }
+  const Result<engine::ClockReport> released = co_await shard.node().release_held_time(shard.id());
+  if (!released) co_return session.reply_error(header, released.error());
+  reply_clock(shard, session, header, *released);
+}
+
+// The operation may have changed the clock.
+Async<void> answer_extra(ShardServer& shard, Session& session, wire::FrameHeader header) {
+  const Result<void> renewed = co_await shard.node().renew_clock(shard.id());
+  if (!renewed) {
+    session.reply_error(header, renewed.error());
+  } else {
+    session.reply(header, {});
+  }
+}
+
+}  // namespace
+
+void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
+  std::string client_name;
+  Bytes client_id;
+  Bytes token;
+  if (!frame.body.empty()) {
+    const auto* hello = body_of<fb::HelloRequest>(session, frame);
+    if (hello == nullptr) return;
+    if (auto ok = check_hello(*hello); !ok) return session.reply_error(frame.header, ok.error());
+    client_name = escape_bytes(wire::text(hello->client_name()), kShownClientNameBytes);
+    client_id = wire::bytes_of(hello->client_id());
+    token = wire::bytes_of(hello->auth_token());
+  }
+  const bool asked = shard.policy().principals != nullptr;
+  if (asked && !log_in(shard, session, frame.header, token, client_name)) return;
+  session.greet(std::move(client_name), client_id);
+  auto& builder = shard.builder();
+  builder.Clear();
+  std::vector<flatbuffers::Offset<flatbuffers::String>> names;
+  for (const std::string_view name : kFeatures) {
+    names.push_back(builder.CreateString(name.data(), name.size()));
+  }
+  if (shard.facts().format >= engine::kFormatWithRangeTokens) {
+    names.push_back(builder.CreateString(kDropTokens.data(), kDropTokens.size()));
+  }
+  const auto features = builder.CreateVector(names);
+  const auto limits = limits_of(builder, shard, shard.options());
+  const auto version = builder.CreateString(shard.facts().version);
+  const std::string& address = shard.options().advertise;
+  const auto advertise = address.empty() ? 0 : builder.CreateString(address);
+  fb::HelloReplyBuilder reply(builder);
+  if (!address.empty()) reply.add_advertise(advertise);
+  reply.add_instance(shard.facts().instance);
+  reply.add_version(wire::kProtocolVersion);
+  reply.add_server_version(version);
+  reply.add_shard(shard.id().value());
+  reply.add_shards(shard.options().shards);
+  reply.add_limits(limits);
+  reply.add_now_us(shard.clock().expected_us());
+  reply.add_features(features);
+  session.reply(frame.header, wire::finish_body(builder, reply.Finish()));
+}
+
+void handle_ping(ShardServer& shard, Session& session, const Frame& frame) {
+  Bytes echo;
+  if (!frame.body.empty()) {
+    const auto* ping = body_of<fb::PingRequest>(session, frame);
+    if (ping == nullptr) return;
+    echo = wire::bytes_of(ping->echo());
+  }
+  if (echo.size() > kMaxEchoBytes) {
+    return session.reply_error(
+        frame.header,
+        Error(Errc::invalid_argument, fmt::format("an echo of {} bytes is over the limit of {}",
+                                                  echo.size(), kMaxEchoBytes)));
+  }
+  auto& builder = shard.builder();
+  builder.Clear();
+  const auto bytes =
+      builder.CreateVector(reinterpret_cast<const uint8_t*>(echo.data()), echo.size());
+  const auto reply = fb::CreatePingReply(builder, bytes, shard.clock().expected_us());
+  session.reply(frame.header, wire::finish_body(builder, reply));
+}
+
+void handle_server_info(ShardServer& shard, Session& session, const Frame& frame) {
+  if (!frame.body.empty() && body_of<fb::ServerInfoRequest>(session, frame) == nullptr) return;
+  spawn(shard.executor(), answer_server_info(shard, session, frame.header));
+}
+
+void handle_confirm_time(ShardServer& shard, Session& session, const Frame& frame) {
+  std::optional<int64_t> max_held_us;
+  if (!frame.body.empty()) {
+    const auto* confirm = body_of<fb::ConfirmTimeRequest>(session, frame);
+    if (confirm == nullptr) return;
+    if (confirm->release()) max_held_us = confirm->max_held_us();
+  }
+  spawn(shard.executor(), answer_clock(shard, session, frame.header, max_held_us));
+}
+
+void handle_extra(ShardServer& shard, Session& session, const Frame& frame) {
+  const Result<void> done = shard.extra()->handle(frame.header.op, frame.body);
+  if (!done) return session.reply_error(frame.header, done.error());
+  spawn(shard.executor(), answer_extra(shard, session, frame.header));
+}
+
+}  // namespace cellar::server

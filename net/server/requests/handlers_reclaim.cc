@@ -1,0 +1,113 @@
+// Reports the backlog of reclaiming and its causes (engine/node/reclaim_report.h).
+#include "engine/node/reclaim_report.h"
+#include "net/server/requests/dispatch.h"
+#include "net/server/shard/shard_server.h"
+#include "net/wire/operate.h"
+
+namespace cellar::server {
+
+using wire::Frame;
+using wire::FrameHeader;
+namespace fb = wire::fb;
+
+namespace {
+
+using Builder = flatbuffers::FlatBufferBuilder;
+
+constexpr uint32_t kFilesUnasked = 100;
+
+// Times on the wire: 0 for none.
+int64_t time_of(int64_t us) { return us == INT64_MAX ? 0 : us; }
+
+fb::ReclaimFigures figures_of(const engine::ReclaimFigures& of) {
+  return {of.live_bytes,
+          of.dead_bytes,
+          of.overdue_bytes,
+          of.held_bytes,
+          of.pinned_bytes,
+          of.unknown_bytes,
+          of.damaged_tables,
+          time_of(of.oldest_death_us),
+          time_of(of.next_reclaim_us)};
+}
+
+flatbuffers::Offset<fb::TableReclaim> put_table(Builder& b, const engine::TableReclaim& of) {
+  const auto name = b.CreateString(of.name);
+  const fb::ReclaimFigures figures = figures_of(of.figures);
+  return fb::CreateTableReclaim(b, name, of.id.value(), &figures, of.reclaim_within_us,
+                                of.margin_us, of.dead_slack, of.reclaim_share,
+                                time_of(of.missed_since_us));
+}
+
+flatbuffers::Offset<fb::ReclaimFile> put_file(Builder& b, const engine::ReclaimFile& of) {
+  const auto error = b.CreateString(of.error);
+  return fb::CreateReclaimFile(
+      b, of.tablet.value(), of.blob.value(), of.run, of.bytes, of.dead_bytes, of.overdue_bytes,
+      of.held_bytes, time_of(of.overdue_since_us), of.wholly_dead,
+      static_cast<fb::ReclaimReason>(of.reason), of.since_us, time_of(of.until_us),
+      time_of(of.done_us), of.count, of.other.value(), error);
+}
+
+void reply_report(ShardServer& shard, Session& session, const FrameHeader& header,
+                  const engine::ReclaimReport& report) {
+  Builder& b = shard.builder();
+  b.Clear();
+  std::vector<flatbuffers::Offset<fb::TableReclaim>> tables;
+  for (const engine::TableReclaim& one : report.tables) tables.push_back(put_table(b, one));
+  std::vector<fb::ReclaimFigures> shards;
+  for (const engine::ReclaimFigures& one : report.shards) shards.push_back(figures_of(one));
+  std::vector<flatbuffers::Offset<fb::ReclaimFile>> files;
+  for (const engine::ReclaimFile& one : report.files) files.push_back(put_file(b, one));
+  std::vector<fb::ReclaimSum> sums;
+  for (const engine::ReclaimReasonSum& one : report.reasons) {
+    sums.emplace_back(one.files, one.bytes, one.dead_bytes, one.overdue_bytes,
+                      static_cast<fb::ReclaimReason>(one.reason), 0, 0, 0);
+  }
+  const auto table_list = b.CreateVector(tables);
+  const auto shard_list = b.CreateVectorOfStructs(shards);
+  const auto file_list = b.CreateVector(files);
+  const auto sum_list = b.CreateVectorOfStructs(sums);
+  const auto reply = fb::CreateReclaimReply(b, report.now_us, table_list, shard_list, file_list,
+                                            report.files_there, sum_list);
+  session.reply(header, wire::finish_body(b, reply));
+}
+
+Async<void> answer(ShardServer& shard, Session& session, FrameHeader header,
+                   engine::ReclaimQuestion question) {
+  const auto report = co_await engine::reclaim_report(shard.node(), shard.id(), question);
+  if (!report) co_return session.reply_error(header, report.error());
+  reply_report(shard, session, header, *report);
+}
+
+}  // namespace
+
+void handle_reclaim(ShardServer& shard, Session& session, const Frame& frame) {
+  engine::ReclaimQuestion question{TableId{}, kFilesUnasked};
+  if (!frame.body.empty()) {
+    const auto* request = wire::verified<fb::ReclaimRequest>(frame.body);
+    if (request == nullptr) {
+      return session.reply_malformed(
+          frame.header, Error(Errc::invalid_argument, "the body is no Reclaim request"));
+    }
+    question.files = request->files();
+    if (question.files > engine::kMaxReclaimFiles) {
+      return session.reply_error(
+          frame.header,
+          Error(Errc::out_of_range, fmt::format("{} files are asked for, {} is the most",
+                                                question.files, engine::kMaxReclaimFiles)));
+    }
+    const Bytes name = wire::text(request->table());
+    if (!name.empty()) {
+      const engine::TableEntry* table = shard.tables().find(name);
+      if (table == nullptr) {
+        return session.reply_error(
+            frame.header,
+            Error(Errc::not_found, fmt::format("table '{}' does not exist", escape_bytes(name))));
+      }
+      question.table = table->schema.id;
+    }
+  }
+  spawn(shard.executor(), answer(shard, session, frame.header, question));
+}
+
+}  // namespace cellar::server

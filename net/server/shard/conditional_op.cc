@@ -1,0 +1,126 @@
+#include "net/server/shard/conditional_op.h"
+
+#include "net/server/shard/session.h"
+#include "net/server/shard/shard_server.h"
+#include "net/wire/chunk_builder.h"
+
+namespace cellar::server {
+namespace {
+
+Error overdue(const wire::FrameHeader& header, Applied applied) {
+  Error error(Errc::deadline_exceeded,
+              fmt::format("the write was not done within its {} ms", header.deadline_ms));
+  error.applied = applied;
+  return error;
+}
+
+}  // namespace
+
+void ConditionalOp::begin(ShardServer& shard, Session& session, const wire::FrameHeader& header) {
+  home_ = &shard;
+  session_ = &session;
+  header_ = header;
+  answered_ = false;
+  deadline_us_ = session.deadline_us(header);
+  write_ = {};
+  filter_.reset();
+}
+
+void ConditionalOp::forget() {
+  if (body_.is_large()) decoded_ = {};
+  body_.release(*home_);
+  home_->conditional_ops.give(this);
+}
+
+void ConditionalOp::start(const engine::TabletDescriptor& tablet) {
+  server_ = &home_->peer(tablet.shard);
+  write_.tablet = tablet.id;
+  write_.epoch = tablet.epoch;
+  write_.level = decoded_.target.level;
+  write_.row = decoded_.row;
+  write_.then_mutations = decoded_.then_mutations;
+  write_.else_mutations = decoded_.else_mutations;
+  write_.rules = decoded_.rules;
+  write_.filter = filter_ ? &*filter_ : nullptr;
+  if (!decoded_.token.empty()) {
+    token_scope_ = session_->token_scope();
+    write_.token.client = token_scope_;
+    write_.token.token = decoded_.token;
+    write_.token.issued_us = decoded_.token_issued_us;
+  }
+  write_.done = engine_done;
+  write_.context = this;
+  if (deadline_us_ != 0) {
+    if (!alarm_) {
+      alarm_.emplace(
+          home_->timers(), [](void* self) { static_cast<ConditionalOp*>(self)->ring(); }, this);
+    }
+    alarm_->arm_after_us(deadline_us_ - home_->timers().now_us());
+  }
+  if (server_ == home_) return submit();
+  home_->count_handed_over();
+  run = [](MailboxMessage& self) { static_cast<ConditionalOp&>(self).submit(); };
+  home_->mailbox().send(server_->id(), *this);
+}
+
+// Runs on the tablet's shard.
+void ConditionalOp::submit() {
+  if (deadline_us_ != 0 && server_->timers().now_us() >= deadline_us_) {
+    write_.error = overdue(header_, Applied::not_applied);
+    return come_home();
+  }
+  server_->engine().submit(write_);
+}
+
+void ConditionalOp::engine_done(engine::ConditionalWrite& write) {
+  static_cast<ConditionalOp*>(write.context)->come_home();
+}
+
+void ConditionalOp::come_home() {
+  if (server_ == home_) return finish();
+  run = [](MailboxMessage& self) { static_cast<ConditionalOp&>(self).finish(); };
+  server_->mailbox().send(home_->id(), *this);
+}
+
+// Runs on the home shard when the deadline passes first.
+void ConditionalOp::ring() {
+  answered_ = true;
+  session_->reply_error(header_, overdue(header_, Applied::maybe_applied));
+}
+
+void ConditionalOp::finish() {
+  if (alarm_) alarm_->cancel();
+  if (!answered_) answer();
+  forget();
+}
+
+void ConditionalOp::answer() {
+  if (write_.error) return session_->reply_error(header_, *write_.error);
+  if (write_.plain) return answer_plain();
+  if (!write_.rules.empty()) return answer_cells();
+  auto& builder = home_->builder();
+  builder.Clear();
+  const auto reply =
+      wire::fb::CreateCheckAndMutateRowReply(builder, write_.matched, false, write_.repeated);
+  session_->reply(header_, wire::finish_body(builder, reply));
+}
+
+void ConditionalOp::answer_plain() {
+  if (!write_.repeated) return session_->reply(header_, {});
+  auto& builder = home_->builder();
+  builder.Clear();
+  const auto reply = wire::fb::CreateMutateRowReply(builder, false, true);
+  session_->reply(header_, wire::finish_body(builder, reply));
+}
+
+void ConditionalOp::answer_cells() {
+  wire::ChunkBuilder chunk(SIZE_MAX);
+  for (const Mutation& cell : write_.new_cells) {
+    chunk.cell({write_.row, cell.family, cell.qualifier, cell.timestamp_us, cell.value});
+  }
+  chunk.end_row(write_.row);
+  if (write_.repeated) chunk.set_repeated(write_.answer_not_kept);
+  session_->reply(header_, chunk.finish());
+}
+
+}  // namespace cellar::server

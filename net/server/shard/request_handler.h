@@ -1,0 +1,24 @@
+// RequestHandler: who handles the frames of a session's requests. dispatch.h makes the one of a
+// node; a session knows this much of it.
+#pragma once
+
+#include "io/base/result.h"
+#include "net/wire/frame.h"
+
+namespace cellar::server {
+
+class Session;
+class ShardServer;
+
+// Stateless; the same object serves every shard.
+class RequestHandler {
+ public:
+  virtual ~RequestHandler() = default;
+  // Answers the request exactly once, now or later, or has the session hold it.
+  virtual void handle(ShardServer& shard, Session& session, const wire::Frame& frame) const = 0;
+  // What can be refused of a request whose body is still on its way.
+  virtual Result<void> check_announced(ShardServer& shard, Session& session,
+                                       const wire::FrameHeader& header) const = 0;
+};
+
+}  // namespace cellar::server

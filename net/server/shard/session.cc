@@ -1,0 +1,347 @@
+#include "net/server/shard/session.h"
+
+#include "io/base/coding.h"
+#include "io/base/log.h"
+#include "io/base/time_text.h"
+#include "net/server/accept/proxy_header.h"
+#include "net/server/limits/admission.h"
+#include "net/server/shard/clock_gate.h"
+#include "net/server/shard/read_op.h"
+#include "net/server/shard/shard_server.h"
+
+namespace cellar::server {
+
+using wire::Frame;
+using wire::FrameHeader;
+using wire::FrameKind;
+
+namespace {
+
+bool claims_proxy(Bytes begun) {
+  constexpr size_t kEnough = 6;
+  return begun.size() >= kEnough && (may_be_proxy_header(begun) || looks_like_proxy_v1(begun));
+}
+
+Error proxy_not_trusted() {
+  return Error(Errc::invalid_argument,
+               "a PROXY header from an address that is in no network of proxy.trusted");
+}
+
+}  // namespace
+
+Session::Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamFacts facts,
+                 PeerLimiter::Opening opening, std::string via)
+    : shard_(shard),
+      stream_(std::move(stream)),
+      peer_(stream_->peer()),
+      via_(std::move(via)),
+      frames_(wire::kHandshakeFrameBytes, wire::FrameReader::kSmallBytes),
+      facts_(std::move(facts)),
+      opening_(std::move(opening)),
+      pace_(
+          shard.timers(), [](void* self) { static_cast<Session*>(self)->check_pace(); }, this),
+      watch_(
+          shard.timers(), [](void* self) { static_cast<Session*>(self)->watch(); }, this),
+      born_us_(shard.timers().now_us()),
+      heard_us_(born_us_) {
+  shard.memory().move(claim_, shard.addresses().hash_of(network_of(peer_)));
+  watch_.arm_after_us(kHandshakeWatchUs);
+}
+
+Session::~Session() {
+  CHECK(in_flight_ == 0 && !writer_active_ && !reads_ahead_, "session of {} destroyed in use",
+        peer_);
+  shard_.admission().pending_reply_bytes(-static_cast<ptrdiff_t>(counted_bytes_));
+  shard_.count_answers(-static_cast<ptrdiff_t>(counted_bytes_));
+  release_buffer();
+}
+
+Async<void> Session::run() {
+  bool more = co_await read_preface();
+  while (more) {
+    more = co_await handle_frames();
+    if (more) more = co_await fill();
+  }
+  abandon();
+  if (!reads_ahead_) release_buffer();
+  // Requests in flight are answered unless the peer is gone.
+  while (in_flight_ > 0 || writer_active_ || (pending_bytes() > 0 && !broken_)) {
+    flush();
+    if (in_flight_ > 0 || writer_active_) co_await changed_.wait();
+  }
+  watch_.cancel();
+  stream_->close();
+  while (reads_ahead_) co_await changed_.wait();
+  shard_.remove(*this);  // destroys this
+}
+
+Async<bool> Session::read_preface() {
+  wire::Preface preface;
+  while (frames_.unread().size() < wire::kPrefaceBytes) {
+    const bool more = co_await fill();
+    if (!more) co_return false;
+    const Bytes begun = frames_.unread().substr(0, wire::kPrefaceBytes);
+    if (auto ok = wire::parse_preface(begun, preface); !ok) {
+      garbage(claims_proxy(begun) ? proxy_not_trusted() : ok.error());
+      co_return false;
+    }
+  }
+  frames_.consume(wire::kPrefaceBytes);
+  co_return true;
+}
+
+bool Session::has_room() const {
+  return in_flight_ < shard_.options().net.in_flight && pending_bytes() < kMaxPendingReplyBytes;
+}
+
+Async<bool> Session::wait_for_room() {
+  settle_buffer();
+  while (!has_room()) {
+    if (broken_) co_return false;
+    flush();
+    if (!has_room()) co_await changed_.wait();
+  }
+  // While the node's request memory is full, no second request is started.
+  NodeMemory& memory = shard_.memory();
+  while (!broken_ && memory.requests_full() && in_flight_ > 0) {
+    flush();
+    if (waits_for_memory()) {
+      co_await changed_.wait();
+    } else {
+      shard_.memory_queue().join(memory, *this, NodeMemory::Kind::requests);
+    }
+  }
+  shard_.memory_queue().leave(memory, *this);
+  co_return !broken_;
+}
+
+// Handles every complete frame received. False: the connection must end.
+Async<bool> Session::handle_frames() {
+  while (true) {
+    const Result<const Frame*> frame = frames_.next();
+    if (!frame) {
+      garbage(frame.error());
+      co_return false;
+    }
+    if (*frame == nullptr) {
+      if (frames_.partial_bytes() == 0 && !frames_.skips())
+        partial_since_us_ = 0;
+      else if (partial_since_us_ == 0)
+        begin_partial();
+      co_return !broken_;
+    }
+    partial_since_us_ = 0;
+    const FrameHeader& header = (*frame)->header;
+    if (header.kind == FrameKind::request && needs_time(header.op) && shard_.clock().stands()) {
+      co_await wait_for_time();
+      if (broken_) co_return false;
+    }
+    handle(**frame);
+    if (held_) co_await serve_held();
+    if (broken_) co_return false;
+    if (!has_room() || shard_.memory().requests_full()) {
+      const bool open = co_await wait_for_room();
+      if (!open) co_return false;
+    }
+  }
+}
+
+Async<void> Session::wait_for_time() {
+  flush();
+  Result<void> admitted = co_await admit_by_time(shard_);
+  if (!admitted) untimely_ = std::move(admitted).error();
+}
+
+void Session::handle(const Frame& frame) {
+  switch (frame.header.kind) {
+    case FrameKind::request:
+      return handle_request(frame);
+    case FrameKind::cancel:
+      return cancel(frame.header.request_id);
+    case FrameKind::credit:
+      return credit(frame);
+    default:
+      garbage(Error(Errc::invalid_argument, "a frame of a kind that only a server sends"));
+      broken_ = true;
+  }
+}
+
+// Registers the request, which is then answered exactly once. False: the connection must end.
+bool Session::take_on(const FrameHeader& request) {
+  shard_.count_request();
+  if (!greeted_ && ++frames_before_hello_ > kMaxFramesBeforeHello) {
+    garbage(Error(Errc::invalid_argument, "too many requests before the hello"));
+    broken_ = true;
+    return false;
+  }
+  const Times times{heard_us_, shard_.timers().now_us()};
+  if (!times_.try_emplace(request.request_id, times).second) {
+    refuse_duplicate(request);
+    return false;
+  }
+  ++in_flight_;
+  asked_us_ = heard_us_;
+  return true;
+}
+
+void Session::handle_request(const Frame& frame) {
+  if (!take_on(frame.header)) return;
+  if (goaway_us_ != 0 && shard_.timers().now_us() - goaway_us_ > kGoawayPatienceUs) {
+    Error error(Errc::unavailable, "the node is stopping");
+    return reply_error(frame.header, std::move(error).retry_after(1000));
+  }
+  if (const auto untimely = std::exchange(untimely_, std::nullopt)) {
+    return reply_error(frame.header, *untimely);
+  }
+  serve(frame);
+}
+
+// Received bytes may have waited for memory or for a map.
+bool Session::past_deadline(const Frame& frame) const {
+  return frame.header.deadline_ms != 0 &&
+         shard_.timers().now_us() - asked_us_ >= frame.header.deadline_ms * int64_t{1000};
+}
+
+void Session::serve(const Frame& frame) {
+  if (past_deadline(frame)) {
+    Error error(Errc::deadline_exceeded,
+                fmt::format("the request waited {}, its deadline was {}",
+                            duration_text(shard_.timers().now_us() - asked_us_),
+                            duration_text(frame.header.deadline_ms * int64_t{1000})));
+    error.applied = applied_so_far();
+    return reply_error(frame.header, error);
+  }
+  shard_.handler().handle(shard_, *this, frame);
+  // After the hello the configured frame limit applies.
+  if (greeted_) frames_.set_max_body_bytes(shard_.frame_bytes());
+}
+
+// A reply with that id would be ambiguous, so neither request gets one: the connection ends, and
+// the client must assume that both may have been applied.
+void Session::refuse_duplicate(const FrameHeader& request) {
+  Error error(Errc::invalid_argument,
+              fmt::format("request id {} is that of a request that is not answered yet",
+                          request.request_id));
+  error.applied = Applied::maybe_applied;
+  append(FrameHeader(), FrameKind::goaway, wire::kFrameError,
+         wire::build_status(shard_.builder(), error, nullptr));
+  flush();
+  garbage(error);
+  close();
+}
+
+// The client is gone.
+void Session::abandon() {
+  for (ReadOp& read : reads_) read.abandon();
+  for (CancelToken& work : works_) work.given_up = true;
+}
+
+void Session::cancel(uint64_t request_id) {
+  for (CancelToken& work : works_) {
+    if (work.request_id == request_id) work.given_up = true;
+  }
+  for (ReadOp& read : reads_) {
+    if (read.header.request_id == request_id) return read.cancel();
+  }
+}
+
+void Session::credit(const Frame& frame) {
+  const auto* body = wire::verified<wire::fb::Credit>(frame.body);
+  if (body == nullptr) {
+    garbage(Error(Errc::invalid_argument, "a credit frame without a Credit"));
+    broken_ = true;
+    return;
+  }
+  for (ReadOp& read : reads_) {
+    if (read.header.request_id == frame.header.request_id) return read.add_credits(body->chunks());
+  }
+}
+
+void Session::greet(std::string client_name, Bytes client_id) {
+  greeted_ = true;
+  opening_.end();
+  client_name_ = std::move(client_name);
+  token_scope_.clear();
+  if (client_id.empty()) return;
+  // The length before the name makes the concatenation unambiguous.
+  if (identity_) {
+    const std::string& principal = identity_.principal->name;
+    put_u8(token_scope_, static_cast<uint8_t>(principal.size()));
+    token_scope_ += principal;
+  }
+  token_scope_ += client_id;
+}
+
+void Session::log_in(security::Identity identity) {
+  identity_ = std::move(identity);
+  shard_.memory().move(claim_, shard_.addresses().hash_of(identity_.principal->name));
+  remembered_ = {};
+}
+
+bool Session::renew_identity() {
+  remembered_ = {};
+  if (!identity_) return true;
+  security::Identity now = security::Authorizer(shard_.policy().principals).renew(identity_);
+  const bool less = !now || !now.principal->covers(*identity_.principal);
+  const std::string name = identity_.principal->name;
+  if (now) identity_ = std::move(now);
+  if (!less) return true;
+  security::AuditEvent event;
+  event.event = "revoked";
+  event.principal = name;
+  event.address = peer_;
+  shard_.audit(std::move(event));
+  close();
+  return false;
+}
+
+void Session::resume_reads() {
+  if (output_full()) return;
+  for (ReadOp& read : reads_) read.output_drained();
+}
+
+bool Session::may_end() const {
+  if (in_flight_ > 0 || pending_bytes() > 0) return false;
+  return !greeted_ || shard_.timers().now_us() - goaway_us_ > kGoawayPatienceUs;
+}
+
+void Session::say_goaway() {
+  if (goaway_us_ != 0 || broken_) return;
+  goaway_us_ = shard_.timers().now_us();
+  append(FrameHeader(), FrameKind::goaway, 0, {});
+}
+
+void Session::close() {
+  if (broken_) return;
+  broken_ = true;
+  out_.clear();
+  out_begin_ = 0;
+  count_pending();
+  stream_->close();
+  abandon();
+  changed_.notify_all();
+}
+
+// Checks all time limits periodically.
+void Session::watch() {
+  const NetOptions& net = shard_.options().net;
+  const int64_t now_us = shard_.timers().now_us();
+  const bool waits = partial_since_us_ == 0 || !has_room() || waits_for_memory();
+  const int64_t partial_us = waits ? 0 : now_us - partial_since_us_;
+  const bool crawls =
+      partial_us > net.stall_timeout_us && static_cast<int64_t>(frames_.partial_bytes()) <
+                                               partial_us / 1'000'000 * kSlowestFrameBytesPerS;
+  const bool silent = in_flight_ == 0 && net.idle_timeout_us != 0;
+  if (!greeted_ && now_us - born_us_ > net.handshake_timeout_us) return close();
+  if (writer_active_ && now_us - written_us_ > net.stall_timeout_us) return close();
+  if (crawls) return close();
+  if (silent && now_us - heard_us_ > net.idle_timeout_us) return close();
+  watch_.arm_after_us(greeted_ ? kWatchUs : kHandshakeWatchUs);
+}
+
+void Session::garbage(const Error& error) {
+  shard_.count_garbage();
+  shard_.log_garbage(peer_, error.message);
+}
+
+}  // namespace cellar::server

@@ -1,0 +1,132 @@
+// Output of a session: queued answers and their transmission.
+#include "io/base/time_text.h"
+#include "net/server/limits/admission.h"
+#include "net/server/shard/session.h"
+#include "net/server/shard/shard_server.h"
+
+namespace cellar::server {
+
+using wire::FrameHeader;
+using wire::FrameKind;
+
+void Session::append(const FrameHeader& request, FrameKind kind, uint32_t flags, Bytes body) {
+  if (broken_) return;
+  FrameHeader header;
+  header.body_bytes = static_cast<uint32_t>(body.size());
+  header.kind = kind;
+  header.op = request.op;
+  header.flags = flags;
+  header.request_id = request.request_id;
+  wire::append_header(out_, header);
+  out_.append(body);
+  count_pending();
+  if (!flush_queued) shard_.queue_flush(*this);
+  if (out_.size() - out_begin_ >= kFlushBytes) flush();
+}
+
+void Session::finish_request(const FrameHeader& request, Errc code) {
+  const auto times = times_.find(request.request_id);
+  CHECK(in_flight_ > 0 && times != times_.end(), "a request of {} was answered twice", peer_);
+  shard_.meter().answered({this, request.request_id, request.table_id, times->second.heard_us,
+                           times->second.began_us, shard_.timers().now_us(), request.op, code});
+  times_.erase(times);
+  --in_flight_;
+  changed_.notify_all();
+}
+
+void Session::reply(const FrameHeader& request, Bytes body, FrameKind kind) {
+  append(request, kind, 0, body);
+  if (!logged_.empty()) record_outcome(request.request_id, errc_name(Errc::ok));
+  finish_request(request, Errc::ok);
+}
+
+void Session::reply_error(const FrameHeader& request, const Error& error,
+                          const wire::TabletHint* hint) {
+  append(request, FrameKind::reply, wire::kFrameError,
+         wire::build_status(shard_.builder(), error, hint));
+  if (!logged_.empty()) record_outcome(request.request_id, errc_name(error.code));
+  finish_request(request, error.code);
+}
+
+void Session::record_outcome(uint64_t request_id, std::string_view outcome) {
+  const auto found = logged_.find(request_id);
+  if (found == logged_.end()) return;
+  found->second.outcome = outcome;
+  shard_.audit(std::move(found->second));
+  logged_.erase(found);
+}
+
+void Session::chunk(const FrameHeader& request, Bytes body) {
+  append(request, FrameKind::chunk, 0, body);
+}
+
+void Session::reply_malformed(const FrameHeader& request, const Error& error) {
+  reply_error(request, error);
+  count_malformed(error);
+}
+
+void Session::count_malformed(const Error& error) {
+  if (++malformed_ < kMaxMalformedBodies) return;
+  flush();
+  garbage(error);
+  broken_ = true;
+}
+
+void Session::flush() {
+  if (writer_active_ || broken_ || out_.size() == out_begin_) return;
+  const Bytes part = Bytes(out_).substr(out_begin_);
+  const Result<size_t> n = stream_->try_write({&part, 1});
+  if (!n) return close();
+  out_begin_ += *n;
+  shard_.count_sent(*n);
+  if (out_begin_ == out_.size()) {
+    out_.clear();
+    out_begin_ = 0;
+    if (out_.capacity() > kKeepOutputBytes) out_.shrink_to_fit();
+  } else {
+    writer_active_ = true;
+    written_us_ = shard_.timers().now_us();
+    spawn(shard_.executor(), write_rest());
+  }
+  count_pending();
+  changed_.notify_all();
+}
+
+// Sends the rest piece by piece, so that progress is visible.
+Async<void> Session::write_rest() {
+  while (!broken_ && out_.size() > out_begin_) {
+    const size_t n = std::min(out_.size() - out_begin_, kFlushBytes);
+    writing_.assign(out_, out_begin_, n);
+    out_begin_ += n;
+    if (out_begin_ == out_.size()) {
+      out_.clear();
+      out_begin_ = 0;
+      if (out_.capacity() > kKeepOutputBytes) out_.shrink_to_fit();
+    } else if (out_begin_ >= kMaxPendingReplyBytes && out_begin_ >= out_.size() / 2) {
+      // Moves at most as many bytes as were written since the last move.
+      out_.erase(0, out_begin_);
+      out_begin_ = 0;
+    }
+    const Bytes part = writing_;
+    const Result<void> written = co_await stream_->write({&part, 1});
+    shard_.count_sent(part.size());
+    writing_.clear();
+    if (!written) close();
+    written_us_ = shard_.timers().now_us();
+    count_pending();
+    resume_reads();
+    changed_.notify_all();
+  }
+  writer_active_ = false;
+  changed_.notify_all();
+}
+
+void Session::count_pending() {
+  const size_t now = pending_bytes();
+  const auto change = static_cast<ptrdiff_t>(now) - static_cast<ptrdiff_t>(counted_bytes_);
+  shard_.admission().pending_reply_bytes(change);
+  shard_.count_answers(change);
+  counted_bytes_ = now;
+}
+
+}  // namespace cellar::server

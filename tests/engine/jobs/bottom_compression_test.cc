@@ -1,0 +1,192 @@
+// Which tables Zstandard packs: at the bottom, where an option says it or where it pays by itself,
+// and never in a directory whose format does not know it.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "engine/backup/backup.h"
+#include "engine/jobs/output_format.h"
+#include "engine/sstable/format.h"
+#include "io/base/coding.h"
+#include "tests/support/test_node.h"
+
+namespace cellar::support {
+namespace {
+
+// The formats of the tables on disk, and how many there are of each.
+std::map<uint32_t, int> formats(TestNode& node) {
+  std::map<uint32_t, int> counts;
+  for (const std::string& file : node.disk().all_files()) {
+    if (!file.starts_with("blob/") || !file.ends_with(".sst")) continue;
+    const std::string bytes = node.disk().read_all(file).value();
+    ++counts[load_le<uint32_t>(bytes.data() + bytes.size() - engine::kTableFooterBytes + 56)];
+  }
+  return counts;
+}
+using Formats = std::map<uint32_t, int>;
+
+class Bottom : public testing::Test {
+ protected:
+  static constexpr uint64_t kCacheBytes = 2u << 20;
+
+  static TestNodeOptions options_of(uint32_t format) {
+    TestNodeOptions options;
+    options.engine.format = format;
+    options.engine.memory_bytes = 4 * kCacheBytes;
+    options.engine.memtable_bytes = 256u << 10;
+    options.engine.table_bytes = 64u << 20;
+    return options;
+  }
+  static Result<engine::TableEntry> create(TestNode& node, BottomCompression bottom,
+                                           Compression compression = Compression::lz4) {
+    TableOptions options{.durability = Durability::memory, .compression = compression};
+    options.bottom_compression = bottom;
+    return node.create_table("t", {"f"}, {}, options);
+  }
+  static void fill(TestNode& node, const std::string& prefix, int rows, size_t bytes = 100) {
+    Random random(1);
+    std::string value(bytes, ' ');
+    for (int i = 0; i < rows; ++i) {
+      for (char& c : value) c = static_cast<char>('a' + random.below(8));
+      ASSERT_TRUE(node.set("t", fmt::format("{}{:06}", prefix, i), "f:q", 1000, value));
+    }
+  }
+  // Three halves of what the cache of the shard holds, flushed; and whether they were read.
+  static void fill_much(TestNode& node, bool read) {
+    for (int i = 0; node.stats().table_bytes < kCacheBytes * 3 / 2; ++i) {
+      fill(node, fmt::format("{:04}/", i), 16, 16 * 1024);
+      ASSERT_TRUE(node.flush("t"));
+    }
+    node.world().run_for_us(10'000'000);
+    if (read) node.cells("t");
+  }
+  // One more row, and everything is merged.
+  static Formats merge_all(TestNode& node) {
+    engine::TableChange change;
+    change.name = "t";
+    change.options.bottom_compression = BottomCompression::automatic;
+    EXPECT_TRUE(node.alter_table(change));
+    EXPECT_TRUE(node.set("t", "zzz", "f:q", 1, "new"));
+    EXPECT_TRUE(node.flush("t"));
+    EXPECT_TRUE(node.compact("t"));
+    node.world().run_for_us(1'000'000);
+    return formats(node);
+  }
+};
+
+TEST_F(Bottom, AnOptionPacksItAndACompactionMakesUpForWhatIsThere) {
+  TestNode node;
+  ASSERT_TRUE(create(node, BottomCompression::automatic));
+  fill(node, "a", 500);
+  ASSERT_TRUE(node.flush("t"));
+  fill(node, "b", 500);
+  ASSERT_TRUE(node.flush("t"));
+  ASSERT_TRUE(node.compact("t"));
+  node.world().run_for_us(1'000'000);
+  EXPECT_EQ(formats(node), (Formats{{1, 1}})) << "small ones stay as they are";
+  EXPECT_EQ(node.figures("t").at(0).zstd_bytes, 0u);
+  const auto before = node.cells("t");
+  engine::TableChange change;
+  change.name = "t";
+  change.options.bottom_compression = BottomCompression::zstd;
+  ASSERT_TRUE(node.alter_table(change));
+  ASSERT_TRUE(node.compact("t"));
+  node.world().run_for_us(1'000'000);
+  EXPECT_EQ(formats(node), (Formats{{2, 1}}));
+  EXPECT_EQ(node.figures("t").at(0).zstd_bytes, node.stats().table_bytes);
+  const auto files = node.disk().all_files();
+  ASSERT_TRUE(node.compact("t"));
+  EXPECT_EQ(node.disk().all_files(), files) << "there is nothing to do any more";
+  EXPECT_EQ(node.cells("t"), before);
+  node.crash(CrashPolicy::none);
+  ASSERT_TRUE(node.reopen()) << node.open_error()->to_string();
+  EXPECT_EQ(node.cells("t"), before);
+  fill(node, "c", 100);
+  ASSERT_TRUE(node.flush("t"));
+  EXPECT_EQ(formats(node), (Formats{{1, 1}, {2, 1}})) << "a flush is quick";
+  change.options.bottom_compression = BottomCompression::same;
+  ASSERT_TRUE(node.alter_table(change));
+  ASSERT_TRUE(node.compact("t"));
+  node.world().run_for_us(1'000'000);
+  EXPECT_EQ(formats(node), (Formats{{1, 1}}));
+}
+
+TEST_F(Bottom, WhatIsNotCompressedStaysSo) {
+  TestNode node;
+  ASSERT_TRUE(create(node, BottomCompression::zstd, Compression::none));
+  fill(node, "a", 100);
+  ASSERT_TRUE(node.flush("t"));
+  fill(node, "b", 100);
+  ASSERT_TRUE(node.compact("t"));
+  node.world().run_for_us(1'000'000);
+  EXPECT_EQ(formats(node), (Formats{{1, 1}}));
+}
+
+TEST_F(Bottom, ByItselfItIsChosenForWhatIsLargeAndNotHot) {
+  for (const bool read : {false, true}) {
+    SCOPED_TRACE(read);
+    TestNode node(options_of(2));
+    ASSERT_TRUE(create(node, BottomCompression::same));
+    fill_much(node, read);
+    EXPECT_EQ(formats(node).count(2), 0u);
+    EXPECT_EQ(node.stats().cache_bytes > kCacheBytes / 2, read);
+    const size_t rows = node.cells("t").size();
+    if (!read) ASSERT_TRUE(node.close() && node.reopen());  // and the cache is empty
+    EXPECT_EQ(merge_all(node), (Formats{{read ? 1 : 2, 1}}));
+    EXPECT_EQ(node.cells("t").size(), rows + 1);
+  }
+}
+
+TEST_F(Bottom, ADirectoryOfFormatOneHoldsNoneOfIt) {
+  TestNode node(options_of(1));
+  ASSERT_TRUE(create(node, BottomCompression::automatic));
+  fill_much(node, false);
+  EXPECT_EQ(merge_all(node), (Formats{{1, 1}}));
+}
+
+// Its tables come into a directory of format 1 as that format has them.
+TEST_F(Bottom, ATableOfABackupBecomesWhatTheDirectorysFormatKnows) {
+  MemDisk backups;
+  engine::BackupProgress progress;
+  std::vector<OwnedCell> cells;
+  const auto store_of = [&](TestNode& node, auto work) {
+    MemFs fs(node.loop(0).executor(), backups);
+    const auto store = engine::make_local_backup_store(fs);
+    return node.world().block_on(node.loop(0), work(*store));
+  };
+  int64_t wall_us = 0;
+  {
+    TestNode node;
+    ASSERT_TRUE(create(node, BottomCompression::zstd));
+    fill(node, "a", 500);
+    ASSERT_TRUE(node.flush("t"));
+    ASSERT_TRUE(node.compact("t"));
+    engine::TableChange change;
+    change.name = "t";
+    change.options.compaction = Compaction::tiered;
+    ASSERT_TRUE(node.alter_table(change));
+    ASSERT_EQ(formats(node).count(2), 1u);
+    cells = node.cells("t");
+    const auto done = store_of(node, [&](engine::BackupStore& store) {
+      return engine::back_up(node.node(), ShardId{0}, store,
+                             {"b", {}, std::string(32, 'f'), "test"}, progress);
+    });
+    ASSERT_TRUE(done) << done.error().message;
+    wall_us = node.clock_report().wall_us;
+  }
+  TestNodeOptions options = options_of(1);
+  options.start_wall_us = wall_us + 60'000'000;
+  TestNode older(options);
+  const auto restored = store_of(older, [&](engine::BackupStore& store) {
+    return engine::restore_backup(older.node(), ShardId{0}, store, {"b", "t", "t"}, older.author,
+                                  progress);
+  });
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_EQ(restored->schema.options.compaction, Compaction::automatic);
+  EXPECT_EQ(restored->schema.options.bottom_compression, BottomCompression::automatic);
+  EXPECT_EQ(formats(older), (Formats{{1, 1}}));
+  EXPECT_EQ(older.cells("t"), cells);
+}
+
+}  // namespace
+}  // namespace cellar::support

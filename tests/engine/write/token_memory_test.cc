@@ -1,0 +1,105 @@
+// What a shard's memory of tokens holds and forgets, and how long a window counts that was changed.
+#include "engine/write/token_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/engine/write/token_bed.h"
+
+namespace cellar::engine {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000;
+
+TEST(TokenMemory, ForgetsNothingBeforeItsEnd) {
+  TokenMemory memory({.window_us = 160}, 1000 * kTokenBytes);
+  for (int64_t until = 0; until < 400; ++until) memory.note(static_cast<uint64_t>(until), until);
+  EXPECT_EQ(memory.tokens(), 400u);
+  for (int64_t now = 0; now < 400; ++now) {
+    ASSERT_TRUE(memory.make_room(now));
+    for (int64_t until = now; until < 400; ++until) {
+      ASSERT_TRUE(memory.may_hold(static_cast<uint64_t>(until))) << until << " at " << now;
+    }
+    // And not much longer: a sixteenth of the window.
+    if (now > 10) ASSERT_FALSE(memory.may_hold(static_cast<uint64_t>(now - 11)));
+  }
+  ASSERT_TRUE(memory.make_room(500));
+  EXPECT_EQ(memory.tokens(), 0u);
+}
+
+TEST(TokenMemory, ATokenThatCameAgainIsKnownUntilItsLaterEnd) {
+  TokenMemory memory({.window_us = 160}, 1000 * kTokenBytes);
+  memory.note(7, 100);
+  memory.note(7, 300);
+  ASSERT_TRUE(memory.make_room(200));
+  EXPECT_TRUE(memory.may_hold(7));
+  ASSERT_TRUE(memory.make_room(400));
+  EXPECT_FALSE(memory.may_hold(7));
+}
+
+TEST(TokenMemory, SaysWhenThereIsRoomAgain) {
+  TokenMemory memory({.window_us = 160 * kSecond}, 2 * kTokenBytes);
+  memory.note(1, 155 * kSecond);
+  EXPECT_TRUE(memory.make_room(0));
+  memory.note(2, 165 * kSecond);
+  const auto full = memory.make_room(154 * kSecond);
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, Errc::resource_exhausted);
+  const int64_t then_us = 154 * kSecond + full.error().retry_after_ms * int64_t{1000};
+  EXPECT_TRUE(memory.make_room(then_us));
+  EXPECT_EQ(memory.tokens(), 1u);
+}
+
+TEST(TokenWindow, ThatIsRaisedCountsForWhatIsIssuedAfterwards) {
+  const int64_t now = 1'000'000 * kSecond;
+  TokenWindow window = next_window({}, 60 * kSecond, now);
+  EXPECT_EQ(window.for_issue(now - 5), 60 * kSecond) << "the first start";
+  const TokenWindow raised = next_window(window, 900 * kSecond, now);
+  EXPECT_EQ(raised.for_issue(now + kTokenAheadUs), 60 * kSecond);
+  EXPECT_EQ(raised.for_issue(now + kTokenAheadUs + 1), 900 * kSecond);
+  EXPECT_EQ(next_window(raised, 900 * kSecond, now + 5), raised) << "another start";
+  const TokenWindow lowered = next_window(raised, 30 * kSecond, now + 5);
+  EXPECT_EQ(lowered.for_issue(now), 30 * kSecond);
+  EXPECT_EQ(lowered.for_issue(now + kTokenAheadUs + 1), 30 * kSecond);
+  // Raised again at once: what was issued first is still bound by the least.
+  const TokenWindow again = next_window(raised, 2000 * kSecond, now + 100 * kSecond);
+  EXPECT_EQ(again.for_issue(now), 60 * kSecond);
+  // When none of those can matter any more, by the one in force since.
+  const TokenWindow later = next_window(raised, 2000 * kSecond, now + 2000 * kSecond);
+  EXPECT_EQ(later.for_issue(now + 1500 * kSecond), 900 * kSecond);
+}
+
+}  // namespace
+}  // namespace cellar::engine
+
+namespace cellar::support {
+namespace {
+
+TEST(TokenWindowOfANode, RaisedByAStartItRefusesWhatItMayHaveForgotten) {
+  TestNodeOptions options;
+  options.engine.token_window_us = 60'000'000;
+  TokenBed before(options);
+  ASSERT_TRUE(before.node.create_table("t", {"f"}));
+  TokenAsk first = increment("a");
+  first.issued_us = before.now_us();
+  EXPECT_EQ(before.ask(first), "OK 1");
+  options.start_wall_us = before.now_us() + 10'000'000;
+  options.engine.token_window_us = 900'000'000;
+  TokenBed after(options, before.node.crash_image(CrashPolicy::none));
+  ASSERT_TRUE(after.node.is_open());
+  EXPECT_EQ(after.ask(first), "OK 1 again");
+  ASSERT_TRUE(after.node.close());
+  ASSERT_TRUE(after.node.reopen());
+  after.node.world().clock().advance_us(100'000'000);
+  EXPECT_EQ(after.ask(first), "FAILED_PRECONDITION maybe");
+  TokenAsk second = increment("b");
+  second.issued_us = after.now_us();
+  EXPECT_EQ(after.ask(second), "OK 2");
+  ASSERT_TRUE(after.node.create_table("u", {"f"})) << "the catalog goes on from the same state";
+  ASSERT_TRUE(after.node.close());
+  ASSERT_TRUE(after.node.reopen());
+  after.node.world().clock().advance_us(800'000'000);
+  EXPECT_EQ(after.ask(second), "OK 2 again");
+}
+
+}  // namespace
+}  // namespace cellar::support

@@ -1,0 +1,241 @@
+// Import and export from the command line.
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "net/cli/transfer/checkpoint.h"
+#include "net/cli/transfer/import_plan.h"
+#include "tests/net/cli/cli_bed.h"
+
+namespace cellar::cli {
+namespace {
+
+class CliFiles : public CliBed {};
+
+TEST_F(CliFiles, WhatReadPrintsAsJsonImportTakesBack) {
+  const std::string log = write_file("dpkg.log",
+                                     "2025-06-24 14:36:25 startup archives unpack\n"
+                                     "2025-06-24 14:36:25 install libc6:amd64 <none> 2.36-9\n"
+                                     "2025-06-24 14:36:26 status installed libc6:amd64 2.36-9\n"
+                                     "2025-06-24 14:36:26 status installed libc6:amd64 2.36-9\n");
+  const std::string said = good({"import", "packages", log, "--create", "tz=utc"});
+  EXPECT_NE(said.find("4 records"), std::string::npos) << said;
+  EXPECT_NE(said.find("4 cells written"), std::string::npos) << said;
+  EXPECT_EQ(good({"lookup", "packages", "libc6"}),
+            "libc6\n"
+            "  install:amd64     2025-06-24T14:36:25Z      2.36-9\n"
+            "  status:installed  2025-06-24T14:36:26.001Z  2.36-9\n"
+            "                    2025-06-24T14:36:26Z      2.36-9\n");
+  const std::string rows = good({"read", "packages", "--json"});
+  const std::string copy = write_file("copy.jsonl", rows);
+  good({"import", "copied", copy, "--create"});
+  EXPECT_EQ(good({"read", "copied", "--json"}), rows);
+}
+
+TEST_F(CliFiles, ImportNamesTheLinesThatItRejectsAndLoadsTheRest) {
+  good({"createtable", "partial", "families=f"});
+  const Outcome outcome =
+      cellar({"import", "partial", "-", "--format=csv", "name-errors=3"},
+             "id,f:a,g:b\nr1,1,\nr2,1,x\nr3\nr4,\"1\n2\",\n,1,\nr6,,y\nr7,1,\n");
+  EXPECT_EQ(outcome.code, kPartial);
+  EXPECT_NE(outcome.err.find("line 4: INVALID_ARGUMENT: 1 fields where the header has 3"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find("line 3: NOT_FOUND: "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("further lines are only counted"), std::string::npos);
+  EXPECT_NE(outcome.out.find("; 4 rejected"), std::string::npos) << outcome.out;
+  EXPECT_EQ(good({"read", "partial", "keys-only=true"}), "r1\nr4\nr7\n");
+}
+
+TEST_F(CliFiles, ALargeImportIsWholeAndATableWithMicrosecondsIsMadeForIt) {
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i) {
+    lines += fmt::format(
+        "{{\"row\":\"row{:05}\",\"cells\":[{{\"family\":\"f\",\"qualifier\":\"q\",\"timestamp\":{},"
+        "\"value\":\"{}\"}}]}}\n",
+        i, 1001 + i, std::string(100, 'x'));
+  }
+  good({"import", "large", write_file("large.jsonl", lines), "--create"});
+  EXPECT_EQ(good({"count", "large"}), "20000\n");
+  EXPECT_NE(good({"ls", "large"}).find("micros"), std::string::npos);
+}
+
+TEST_F(CliFiles, AnImportStopsAtTheBoundOfRejectedLines) {
+  good({"createtable", "bounded", "families=f"});
+  const Outcome outcome = cellar({"import", "bounded", "-", "format=csv", "max-errors=2"},
+                                 "id,f:a\nr1,1\nr2\nr3\nr4\nr5,1\n");
+  EXPECT_EQ(outcome.code, kFailed);
+  EXPECT_NE(outcome.err.find("more than 2 lines were rejected"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("stopped at line 5"), std::string::npos) << outcome.err;
+}
+
+TEST_F(CliFiles, KeysAndValuesAreTakenAndShownInEveryForm) {
+  good({"createtable", "forms", "families=f"});
+  good({"set", "forms", "int64:7", "f:hex:ff=base64:AP8=", "f:n=int64:-5", "f:t=raw:hex:00",
+        "f:e=esc:a\\tb", "--at", "1000"});
+  EXPECT_EQ(good({"read", "forms", "--key-format", "int64"}),
+            "7\n"
+            "  f:e     1970-01-01T00:00:00.001Z  a\\tb\n"
+            "  f:n     1970-01-01T00:00:00.001Z  \\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xfb\n"
+            "  f:t     1970-01-01T00:00:00.001Z  hex:00\n"
+            "  f:\\xff  1970-01-01T00:00:00.001Z  \\x00\\xff\n");
+  EXPECT_EQ(good({"lookup", "forms", "hex:0000000000000007", "columns=f:n", "--value-format",
+                  "int64", "--key-format", "hex"}),
+            "0000000000000007\n  f:n  1970-01-01T00:00:00.001Z  -5\n");
+  EXPECT_EQ(good({"lookup", "forms", "int64:7", "columns=f:hex:ff", "--value-format", "int64"}),
+            "\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x07\n"
+            "  f:\\xff  1970-01-01T00:00:00.001Z  hex:00ff\n");
+  EXPECT_EQ(good({"lookup", "forms", "int64:7", "columns=f:n", "--key-format", "int64",
+                  "--value-format", "int64", "--json"}),
+            "{\"row_int64\":7,\"cells\":[{\"family\":\"f\",\"qualifier\":\"n\","
+            "\"timestamp\":1000,\"value_int64\":-5}]}\n");
+  const Outcome wrong = cellar({"lookup", "forms", "hex:0"});
+  EXPECT_EQ(wrong.code, kUsage);
+  EXPECT_NE(wrong.err.find("raw:hex:0"), std::string::npos) << wrong.err;
+
+  // Out and back in every form of file and of bytes.
+  const std::string whole = good({"export", "forms"});
+  for (const char* format : {"csv", "jsonl", "cellar"}) {
+    for (const char* form : {"utf8", "hex", "base64", "int64"}) {
+      const std::string table = fmt::format("{}_{}", format, form);
+      const std::string path = (dir() / fmt::format("{}.{}", table, format)).string();
+      good({"export", "forms", path, "--bytes", form});
+      good({"import", table, path, "--create"});
+      EXPECT_EQ(good({"export", table}), whole) << path;
+    }
+  }
+}
+
+TEST_F(CliFiles, APlainCsvIsLoadedIntoOneFamily) {
+  const std::string path =
+      write_file("plain.csv", "code,name,note\nde,Germany,\nfr,France,\"a,b\"\n");
+  const Outcome without = cellar({"import", "plain", path, "--create"});
+  EXPECT_EQ(without.code, kFailed);
+  EXPECT_NE(without.err.find("'name' is not a column"), std::string::npos) << without.err;
+  EXPECT_NE(without.err.find("family=NAME"), std::string::npos) << without.err;
+  good({"import", "plain", path, "--create", "family=c", "--at", "1000"});
+  EXPECT_EQ(good({"lookup", "plain", "fr"}),
+            "fr\n  c:name  1970-01-01T00:00:00.001Z  France\n"
+            "  c:note  1970-01-01T00:00:00.001Z  a,b\n");
+}
+
+TEST_F(CliFiles, AnExportChoosesRowsFamiliesAndTimes) {
+  good({"createtable", "chosen", "families=f,g"});
+  for (const char* row : {"a", "b1", "b2", "c"}) {
+    good({"set", "chosen", row, "f:q=1@1000", "f:q=2@2000", "g:q=3@3000"});
+  }
+  EXPECT_EQ(good({"export", "chosen", "format=csv", "prefix=b", "columns=f", "versions=1"}),
+            "row,family,qualifier,timestamp,value,expire_at\nb1,f,q,2000,2,\nb2,f,q,2000,2,\n");
+  EXPECT_EQ(good({"export", "chosen", "-", "--format", "csv", "start=b2", "until=2000"}),
+            "row,family,qualifier,timestamp,value,expire_at\nb2,f,q,1000,1,\nc,f,q,1000,1,\n");
+  EXPECT_EQ(good({"export", "chosen", "columns=none"}), "");
+  EXPECT_EQ(cellar({"export", "absent"}).code, kNotFound);
+  EXPECT_EQ(cellar({"export", "chosen", "format=dpkg-log"}).code, kUsage);
+  EXPECT_EQ(cellar({"export", "chosen", "-", "--resume"}).code, kUsage);
+}
+
+// In every form; 4102444800000000 is the first of January 2100.
+TEST_F(CliFiles, ACellsOwnExpiryGoesThroughExportAndImport) {
+  const std::string rows =
+      "{\"row\":\"a\",\"cells\":[{\"family\":\"f\",\"qualifier\":\"q\",\"timestamp\":2000,"
+      "\"value\":\"1\","
+      "\"expire_at\":4102444800000000},{\"family\":\"f\",\"qualifier\":\"q\",\"timestamp\":1000,"
+      "\"value\":\"2\"}]}\n"
+      "{\"row\":\"b\",\"cells\":[{\"family\":\"f\",\"qualifier\":\"\",\"timestamp\":1000,\"value\":"
+      "\"3\","
+      "\"expire_at\":4102444800000001}]}\n";
+  good({"createtable", "expiring", "families=f"});
+  good({"import", "expiring", write_file("expiring.jsonl", rows)});
+  EXPECT_EQ(good({"export", "expiring"}), rows);
+  for (const std::string form : {"jsonl", "csv", "cellar"}) {
+    const std::string path = (dir() / ("expiring_out." + form)).string();
+    good({"export", "expiring", path, "format=" + form});
+    good({"createtable", "again_" + form, "families=f"});
+    good({"import", "again_" + form, path, "format=" + form});
+    EXPECT_EQ(good({"export", "again_" + form}), rows) << form;
+  }
+  // A file that was written before there was such a column.
+  const std::string old =
+      write_file("old.csv", "row,family,qualifier,timestamp,value\nr,f,q,1000,v\n");
+  good({"createtable", "old_csv", "families=f"});
+  good({"import", "old_csv", old});
+  EXPECT_EQ(good({"export", "old_csv", "format=csv"}),
+            "row,family,qualifier,timestamp,value,expire_at\nr,f,q,1000,v,\n");
+  EXPECT_EQ(
+      cellar(
+          {"import", "old_csv", "-", "format=jsonl"},
+          "{\"row\":\"r\",\"cells\":[{\"family\":\"f\",\"value\":\"v\",\"expire_at\":\"soon\"}]}\n")
+          .code,
+      kPartial);
+}
+
+TEST_F(CliFiles, ADamagedExportFileIsRefusedFromTheDamageOn) {
+  good({"createtable", "damaged", "families=f"});
+  good({"set", "damaged", "r", "f:q=v", "--at", "1000"});
+  const std::string path = (dir() / "damaged.cellar").string();
+  good({"export", "damaged", path});
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  bytes[bytes.size() - 30] ^= 1;  // in the rows
+  write_file("damaged.cellar", bytes);
+  const Outcome outcome = cellar({"import", "damaged", path});
+  EXPECT_EQ(outcome.code, kDamaged);
+  EXPECT_NE(outcome.err.find("DATA_LOSS: the frame at byte "), std::string::npos) << outcome.err;
+}
+
+TEST_F(CliFiles, AnImportGoesOnFromItsCheckpointAndOnlyWithItsOwnFile) {
+  std::string lines;
+  for (int i = 0; i < 2'000; ++i) {
+    lines += fmt::format(
+        "{{\"row\":\"row{:05}\",\"cells\":[{{\"family\":\"f\",\"value\":\"{}\"}}]}}\n", i, i);
+  }
+  const std::string bad = "not json\n";
+  good({"createtable", "gone_on", "families=f"});
+  const std::string path = write_file("gone_on.jsonl", lines + bad + lines);
+  EXPECT_EQ(cellar({"import", "gone_on", path, "max-errors=0", "--resume"}).code, kPartial)
+      << "without a checkpoint it begins at the beginning";
+  // A checkpoint behind the first half: the second half alone is read.
+  const ImportIdentity identity = [&] {
+    Console console;
+    const auto session = make_session({}, console);
+    auto plan = make_import_plan(
+        *session, *Arguments::parse(*std::ranges::find(commands(), "import", &CommandSpec::name),
+                                    {"gone_on", path}, {}));
+    EXPECT_TRUE(open_input(*session, *plan));
+    return plan->identity;
+  }();
+  const std::string checkpoint = checkpoint_path(path, "gone_on");
+  ASSERT_TRUE(
+      write_checkpoint(checkpoint, identity, {{lines.size() + bad.size(), 2001}, {}, 5000}));
+  const Outcome hint = cellar({"import", "gone_on", path, "name-errors=0", "max-errors=0"});
+  EXPECT_NE(hint.err.find("--resume continues there"), std::string::npos) << hint.err;
+  ASSERT_TRUE(
+      write_checkpoint(checkpoint, identity, {{lines.size() + bad.size(), 2001}, {}, 5000}));
+  const std::string said = good({"import", "gone_on", path, "--resume"});
+  EXPECT_NE(said.find("2,000 records"), std::string::npos) << said;
+  EXPECT_NE(good({"lookup", "gone_on", "row00001"}).find("00:00:00.005Z"), std::string::npos)
+      << "the timestamp of the earlier run";
+  EXPECT_FALSE(std::filesystem::exists(checkpoint));
+
+  ASSERT_TRUE(write_checkpoint(checkpoint, identity, {{10, 1}, {}, 5000}));
+  write_file("gone_on.jsonl", lines);
+  const Outcome changed = cellar({"import", "gone_on", path, "--resume"});
+  EXPECT_EQ(changed.code, kFailed);
+  EXPECT_NE(changed.err.find("the file has changed"), std::string::npos) << changed.err;
+}
+
+TEST_F(CliFiles, AnImportThatCannotBeginSaysWhy) {
+  good({"createtable", "begins", "families=f"});
+  EXPECT_EQ(cellar({"import", "t", "/nonexistent/x.csv"}).code, kFailed);
+  EXPECT_EQ(cellar({"import", "t", dir().string(), "format=csv"}).code, kFailed);
+  const Outcome absent = cellar({"import", "absent", "-", "format=package-list"}, "a\tb\tc\n");
+  EXPECT_NE(absent.err.find("table 'absent' does not exist"), std::string::npos) << absent.err;
+  EXPECT_NE(absent.code, kDone);
+  const Outcome header = cellar({"import", "begins", "-", "format=csv"}, "only\n");
+  EXPECT_EQ(header.code, kFailed);
+  EXPECT_NE(header.err.find("the header"), std::string::npos) << header.err;
+}
+
+}  // namespace
+}  // namespace cellar::cli

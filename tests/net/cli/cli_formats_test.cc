@@ -1,0 +1,213 @@
+// The formats of files that `cellar import` reads and `cellar export` writes, without a node.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <ctime>
+
+#include "net/cli/session/json_rows.h"
+#include "net/cli/text/times.h"
+#include "net/cli/transfer/csv.h"
+#include "net/cli/transfer/log_formats.h"
+
+namespace cellar::cli {
+namespace {
+
+// A file in memory that a RecordSource reads.
+struct TextFile {
+  explicit TextFile(std::string text) : bytes(std::move(text)) {
+    file = ::fmemopen(bytes.data(), bytes.size(), "r");
+  }
+  ~TextFile() { std::fclose(file); }
+  std::string bytes;
+  std::FILE* file;
+};
+
+// ---- JSON lines ----
+
+TEST(JsonRows, ARowIsOneLineThatCanBeReadBack) {
+  const std::vector<client::Cell> cells = {{"f", "q", 5000, "a\"b\n", ""},
+                                           {"f", "\xff", 4000, Bytes("\0\xfe", 2), ""}};
+  const std::string line = json_row("row", cells);
+  EXPECT_EQ(line,
+            "{\"row\":\"row\",\"cells\":[{\"family\":\"f\",\"qualifier\":\"q\",\"timestamp\":5000,"
+            "\"value\":\"a\\\"b\\n\"},{\"family\":\"f\",\"qualifier_base64\":\"/w==\","
+            "\"timestamp\":4000,\"value_base64\":\"AP4=\"}]}");
+  const auto mutation = parse_json_row(line, {});
+  ASSERT_TRUE(mutation);
+  EXPECT_EQ(mutation->row(), "row");
+  ASSERT_EQ(mutation->operations().size(), 2u);
+  EXPECT_EQ(mutation->bytes(mutation->operations()[1].qualifier), "\xff");
+  EXPECT_EQ(mutation->bytes(mutation->operations()[1].value), Bytes("\0\xfe", 2));
+  EXPECT_EQ(mutation->operations()[0].timestamp_us, 5000);
+}
+
+TEST(JsonRows, CellsWithoutATimeAreStampedByTheNodeOrAsAsked) {
+  const char* line = R"({"row":"r","cells":[{"family":"f","value":"v"}]})";
+  EXPECT_FALSE(parse_json_row(line, {})->operations()[0].timestamp_us.has_value());
+  EXPECT_EQ(parse_json_row(line, 7000)->operations()[0].timestamp_us, 7000);
+}
+
+TEST(JsonRows, WhatIsNoRowIsRefusedWithTheReason) {
+  const auto why = [](const char* line) { return parse_json_row(line, {}).error().message; };
+  EXPECT_NE(why("{").find("not JSON"), std::string::npos);
+  EXPECT_EQ(why("[]"), "not a JSON object");
+  EXPECT_EQ(why("{}"), "\"row\" is missing");
+  EXPECT_EQ(why(R"({"row":1})"), "\"row\" is not a string");
+  EXPECT_EQ(why(R"({"row":"r"})"), "\"cells\" is not an array");
+  EXPECT_EQ(why(R"({"row":"r","cells":[]})"), "\"cells\" is empty");
+  EXPECT_EQ(why(R"({"row":"r","cells":[{"family":"f"}]})"), "\"value\" is missing");
+  EXPECT_EQ(why(R"({"row":"r","cells":[{"family":"f","value":"v","timestamp":1.5}]})"),
+            "\"timestamp\" is not a whole number of microseconds");
+}
+
+// ---- CSV ----
+
+using Fields = std::vector<std::string>;
+
+TEST(Csv, QuotesProtectCommasQuotesAndLineBreaks) {
+  TextFile text("a,\"b,c\",\"say \"\"hi\"\"\",\"two\nlines\",\n\"\",x\r\nlast");
+  LineReader lines(text.file);
+  EXPECT_EQ(**read_csv(lines), (Fields{"a", "b,c", "say \"hi\"", "two\nlines", ""}));
+  EXPECT_EQ(**read_csv(lines), (Fields{"", "x"}));
+  EXPECT_EQ(**read_csv(lines), (Fields{"last"}));
+  EXPECT_FALSE((*read_csv(lines)).has_value());
+  EXPECT_EQ(lines.line(), 4u);
+}
+
+TEST(Csv, ALooseQuoteRejectsItsRecordOnly) {
+  TextFile text("a,b\"c\nd,\"e\"f\ng,h\ni,\"open\n");
+  LineReader lines(text.file);
+  EXPECT_FALSE(read_csv(lines).has_value());
+  EXPECT_FALSE(read_csv(lines).has_value());
+  EXPECT_EQ(**read_csv(lines), (Fields{"g", "h"}));
+  EXPECT_FALSE(read_csv(lines).has_value());
+}
+
+std::vector<std::string> described(RecordSource& source) {
+  std::vector<std::string> out;
+  while (true) {
+    auto record = source.next();
+    if (!record) {
+      out.push_back(fmt::format("line {}: {}", source.line(), record.error().message));
+      if (record.error().code == Errc::failed_precondition) return out;
+      continue;
+    }
+    if (!*record) return out;
+    const client::Mutation& m = **record;
+    std::string text = std::string(m.row());
+    for (const auto& op : m.operations()) {
+      text +=
+          fmt::format(" {}:{}={}", m.bytes(op.family), m.bytes(op.qualifier), m.bytes(op.value));
+      if (op.timestamp_us) text += fmt::format("@{}", *op.timestamp_us);
+    }
+    out.push_back(text);
+  }
+}
+
+TEST(Csv, TheHeaderNamesTheColumns) {
+  TextFile text("\xef\xbb\xbfid,f:a,f:b@5000\nr1,1,2\nr2,,3\n\nr3,,\nr4,1\nr5,1,2,3\n");
+  const auto source = open_source(Format::csv, text.file, {});
+  EXPECT_EQ(
+      described(*source),
+      (std::vector<std::string>{
+          "r1 f:a=1 f:b=2@5000", "r2 f:b=3@5000", "line 5: every field but the row key is empty",
+          "line 6: 2 fields where the header has 3", "line 7: 4 fields where the header has 3"}));
+}
+
+TEST(Csv, ABadHeaderEndsTheImport) {
+  TextFile text("id,nofamily\nr,1\n");
+  const auto source = open_source(Format::csv, text.file, {});
+  EXPECT_EQ(described(*source),
+            (std::vector<std::string>{"line 0: the header: 'nofamily' is not a column; write it as "
+                                      "family:qualifier, or give family=NAME"}));
+}
+
+// ---- the package log ----
+
+std::string event(const char* line) {
+  const auto e = parse_dpkg_line(line, true);
+  if (!e) return e.error().message;
+  return fmt::format("{}|{}:{}|{}|{}", e->row, e->family, e->qualifier, e->value,
+                     format_time(e->time_us));
+}
+
+TEST(DpkgLog, EveryKindOfLine) {
+  EXPECT_EQ(event("2025-06-24 14:36:25 install libc6:amd64 <none> 2.36-9"),
+            "libc6|install:amd64|2.36-9|2025-06-24T14:36:25Z");
+  EXPECT_EQ(event("2025-06-24 14:36:25 upgrade libc6:amd64 2.36-9 2.36-10"),
+            "libc6|upgrade:amd64|2.36-9 -> 2.36-10|2025-06-24T14:36:25Z");
+  EXPECT_EQ(event("2025-06-24 14:36:25 remove g++ 4:12 <none>"),
+            "g++|remove:|4:12|2025-06-24T14:36:25Z");
+  EXPECT_EQ(event("2025-06-24 14:36:25 configure base-files:amd64 12.4 <none>"),
+            "base-files|configure:amd64|12.4|2025-06-24T14:36:25Z");
+  EXPECT_EQ(event("2025-06-24 14:36:25 trigproc man-db:amd64 2.11 <none>"),
+            "man-db|trigproc:amd64|2.11|2025-06-24T14:36:25Z");
+  EXPECT_EQ(event("2025-06-24 14:36:25 status half-configured libc6:amd64 2.36-9"),
+            "libc6|status:half-configured|2.36-9|2025-06-24T14:36:25Z");
+  EXPECT_EQ(event("2025-06-24 14:36:25 status not-installed x:all <none>"),
+            "x|status:not-installed||2025-06-24T14:36:25Z");
+  EXPECT_EQ(event("2025-06-24 14:36:25 startup archives unpack"),
+            "dpkg|startup:archives|unpack|2025-06-24T14:36:25Z");
+  EXPECT_EQ(event("2025-06-24 14:36:25 conffile /etc/motd keep"),
+            "/etc/motd|conffile:|keep|2025-06-24T14:36:25Z");
+}
+
+TEST(DpkgLog, OddLinesAreRefused) {
+  for (const char* line :
+       {"", "garbage", "2025-06-24 14:36:25", "2025-06-24 14:36:25 ", "2025-06-24 14:36:25 install",
+        "2025-06-24 14:36:25 install a b", "2025-06-24 14:36:25 install :amd64 <none> 1",
+        "2025-06-31 14:36:25 install a:b <none> 1", "2025-06-24T14:36:25 install a:b <none> 1",
+        "2025-06-24 14:36:25 install a:b <none> 1 2", "2025-06-24 14:36:25 startup a b c"}) {
+    EXPECT_FALSE(parse_dpkg_line(line, true).has_value()) << line;
+  }
+}
+
+TEST(DpkgLog, TimesAreLocalUnlessSaid) {
+  ::setenv("TZ", "Asia/Kolkata", 1);
+  ::tzset();
+  const auto local = parse_dpkg_line("2025-06-24 14:36:25 startup archives unpack", false);
+  ::unsetenv("TZ");
+  ::tzset();
+  EXPECT_EQ(format_time(local->time_us), "2025-06-24T09:06:25Z");
+}
+
+TEST(DpkgLog, EventsOfOneCellInOneSecondAreSpread) {
+  TextFile text(
+      "2025-06-24 14:36:25 status unpacked a:all 1\n"
+      "2025-06-24 14:36:25 status unpacked a:all 2\n"
+      "2025-06-24 14:36:25 status unpacked b:all 1\n"
+      "not a line\n"
+      "2025-06-24 14:36:26 status unpacked a:all 3\n");
+  SourceOptions options;
+  options.utc = true;
+  const auto source = open_source(Format::dpkg_log, text.file, options);
+  EXPECT_EQ(
+      described(*source),
+      (std::vector<std::string>{
+          "a status:unpacked=1@1750775785000000", "a status:unpacked=2@1750775785001000",
+          "b status:unpacked=1@1750775785000000", "line 4: does not begin with a date and a time",
+          "a status:unpacked=3@1750775786000000"}));
+}
+
+TEST(PackageList, EveryPackageIsAnInstallation) {
+  TextFile text("libc6\tamd64\t2.36-9\nadduser\tall\t3.134\nbad line\n\tall\t1\n");
+  SourceOptions options;
+  options.now_us = 5'000'999;
+  const auto source = open_source(Format::package_list, text.file, options);
+  EXPECT_EQ(described(*source),
+            (std::vector<std::string>{"libc6 install:amd64=2.36-9@5000000",
+                                      "adduser install:all=3.134@5000000",
+                                      "line 3: not package, architecture, version between tabs",
+                                      "line 4: not package, architecture, version between tabs"}));
+}
+
+TEST(Formats, AreGuessedFromTheName) {
+  EXPECT_EQ(*guess_format("/var/log/dpkg.log.1"), Format::dpkg_log);
+  EXPECT_EQ(*guess_format("a/b.csv"), Format::csv);
+  EXPECT_EQ(*guess_format("rows.jsonl"), Format::jsonl);
+  EXPECT_FALSE(guess_format("-").has_value());
+  EXPECT_FALSE(parse_format("xml").has_value());
+}
+
+}  // namespace
+}  // namespace cellar::cli

@@ -1,0 +1,141 @@
+// Altering a table and asking where it is cut, over a connection.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "tests/net/server/server_bed.h"
+
+namespace cellar::server {
+namespace {
+
+namespace fb = wire::fb;
+using fb::Op;
+using testing::Test;
+using Cells = std::vector<std::string>;
+
+class AlterTest : public Test {
+ protected:
+  void make_table() {
+    ASSERT_EQ(peer.code_of(Op::CreateTable, wire::create_table_body("t", {"f", "g"}, {"m"})),
+              Errc::ok);
+  }
+  Errc set(std::string_view row, std::string_view value) {
+    return peer.code_of(Op::MutateRow, wire::set_body("t", row, "f", "q", value, 1000));
+  }
+
+  ServerBed bed;
+  Peer peer{bed};
+};
+
+struct Change {
+  std::string table = "t";
+  std::vector<std::string> add = {}, alter = {}, drop = {};
+  std::optional<fb::Durability> durability = {};
+  std::optional<uint32_t> block_bytes = {};
+  std::optional<double> dead_slack = {};
+  bool rule = false;  // the families of add and alter get one
+  bool close_window = false;
+};
+
+std::string alter_body(const Change& change) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto specs = [&](const std::vector<std::string>& names) {
+    std::vector<flatbuffers::Offset<fb::FamilySpec>> out;
+    for (const std::string& name : names) {
+      const auto text = builder.CreateString(name);
+      std::vector<fb::RuleNode> nodes;
+      if (change.rule) nodes.emplace_back(1, 0, uint8_t(fb::RuleKind::MaxVersions), 0, 0);
+      const auto rule = builder.CreateVectorOfStructs(nodes);
+      out.push_back(fb::CreateFamilySpec(builder, text, change.rule, rule));
+    }
+    return builder.CreateVector(out);
+  };
+  const auto name = builder.CreateString(change.table);
+  const auto add = specs(change.add);
+  const auto alter = specs(change.alter);
+  const auto drop = builder.CreateVectorOfStrings(change.drop);
+  fb::TableOptionsBuilder options(builder);
+  if (change.durability) options.add_durability(*change.durability);
+  if (change.block_bytes) options.add_block_bytes(*change.block_bytes);
+  if (change.dead_slack) options.add_dead_slack(*change.dead_slack);
+  const auto option_table = options.Finish();
+  return std::string(
+      wire::finish_body(builder, fb::CreateAlterTableRequest(builder, name, add, alter, drop,
+                                                             option_table, change.close_window)));
+}
+
+TEST_F(AlterTest, AnAlterationIsInForceOnEveryShardWhenItIsAnswered) {
+  make_table();
+  ASSERT_EQ(set("a", "1"), Errc::ok);
+  ASSERT_EQ(set("z", "2"), Errc::ok);
+  auto answer =
+      peer.ask(Op::AlterTable,
+               alter_body({.add = {"h"}, .drop = {"f"}, .durability = fb::Durability::Periodic}));
+  ASSERT_TRUE(answer);
+  const auto* table = answer->root<fb::TableDescription>();
+  ASSERT_NE(table, nullptr) << answer->message();
+  EXPECT_EQ(table->version(), 2u);
+  ASSERT_EQ(table->families()->size(), 2u);
+  EXPECT_EQ(table->families()->Get(1)->name()->str(), "h");
+  EXPECT_EQ(table->options()->durability(), fb::Durability::Periodic);
+  for (int connection = 0; connection < 4; ++connection) {
+    Peer other(bed);
+    EXPECT_EQ(read_all(other, "t"), Cells{});
+    for (const char* key : {"a", "z"}) {
+      EXPECT_EQ(other.code_of(Op::MutateRow, wire::set_body("t", key, "f", "q", "3", 1000)),
+                Errc::not_found);
+      EXPECT_EQ(other.code_of(Op::MutateRow, wire::set_body("t", key, "h", "q", "4", 1000)),
+                Errc::ok);
+    }
+    EXPECT_EQ(read_all(other, "t"), (Cells{"a h:q@1000=4", "z h:q@1000=4"}));
+    ASSERT_EQ(other.code_of(Op::AlterTable, alter_body({.drop = {"h"}})), Errc::ok);
+    ASSERT_EQ(other.code_of(Op::AlterTable, alter_body({.add = {"h"}})), Errc::ok);
+  }
+}
+
+TEST_F(AlterTest, AnAlterationIsRefusedForFormThenExistence) {
+  make_table();
+  const auto code = [&](const Change& change) {
+    return peer.code_of(Op::AlterTable, alter_body(change));
+  };
+  EXPECT_EQ(code({.table = "none", .add = {"a b"}}), Errc::invalid_argument);
+  EXPECT_EQ(code({.table = "none", .add = {"x", "x"}}), Errc::invalid_argument);
+  EXPECT_EQ(code({.add = {"x"}, .drop = {"x"}}), Errc::invalid_argument);
+  EXPECT_EQ(code({.table = "none", .block_bytes = 7}), Errc::invalid_argument);
+  EXPECT_EQ(code({.table = "none", .durability = fb::Durability(9)}), Errc::invalid_argument);
+  EXPECT_EQ(code({.table = "none", .add = {"x"}}), Errc::not_found);
+  EXPECT_EQ(code({.add = {"x"}, .drop = {"none"}}), Errc::not_found);
+  EXPECT_EQ(code({.alter = {"f", "none"}, .rule = true}), Errc::not_found);
+  EXPECT_EQ(code({.add = {"x", "f"}, .rule = true}), Errc::already_exists);
+  EXPECT_EQ(code({.dead_slack = 1.5}), Errc::invalid_argument);
+  EXPECT_EQ(code({}), Errc::ok) << "a change of nothing";
+  EXPECT_EQ(code({.alter = {"f"}}), Errc::ok) << "likewise";
+  EXPECT_EQ(code({.add = {"x"}}), Errc::ok) << "nothing of the above was applied";
+}
+
+TEST_F(AlterTest, SampleRowKeysTellsEveryBoundaryWithTheBytesBeforeItAndTheEnd) {
+  make_table();
+  flatbuffers::FlatBufferBuilder builder;
+  const auto body = [&](const char* table) {
+    builder.Clear();
+    const auto name = builder.CreateString(table);
+    return std::string(wire::finish_body(builder, fb::CreateSampleRowKeysRequest(builder, name)));
+  };
+  for (const char* key : {"a", "b", "z"}) ASSERT_EQ(set(key, std::string(5'000, 'x')), Errc::ok);
+  auto answer = peer.ask(Op::SampleRowKeys, body("t"));
+  ASSERT_TRUE(answer);
+  const auto* reply = answer->root<fb::SampleRowKeysReply>();
+  ASSERT_NE(reply, nullptr) << answer->message();
+  ASSERT_EQ(reply->samples()->size(), 2u);
+  Bytes key;
+  ASSERT_TRUE(wire::view(reply->samples()->Get(0)->key(), wire::bytes_of(reply->arena()), key));
+  EXPECT_EQ(key, "m");
+  EXPECT_EQ(reply->samples()->Get(1)->key().size(), 0u);
+  EXPECT_GE(reply->samples()->Get(0)->bytes_before(), 10'000u);
+  EXPECT_GE(reply->samples()->Get(1)->bytes_before(),
+            reply->samples()->Get(0)->bytes_before() + 5'000);
+  EXPECT_EQ(peer.code_of(Op::SampleRowKeys, body("none")), Errc::not_found);
+}
+
+}  // namespace
+}  // namespace cellar::server

@@ -1,0 +1,63 @@
+#include <gtest/gtest.h>
+
+#include "io/sim/sim_loop.h"
+#include "net/server/control/reload_queue.h"
+
+namespace cellar::server {
+namespace {
+
+ReloadPlan plan_of(std::string_view name) {
+  ReloadPlan plan;
+  plan.changed.push_back({name, "1", "2"});
+  return plan;
+}
+
+class ReloadDeskTest : public testing::Test {
+ protected:
+  using Outcome = std::optional<Result<ReloadPlan>>;
+  void ask(Outcome& into) {
+    auto wait = [](ReloadQueue& on, Outcome& out) -> Async<void> { out = co_await on.reload(); };
+    spawn(loop.executor(), wait(desk, into));
+    world.run_until_idle();
+  }
+
+  SimWorld world{1};
+  SimLoop& loop = world.add_loop();
+  ReloadQueue desk;
+};
+
+TEST_F(ReloadDeskTest, OneReloadServesAllWhoAskedBeforeIt) {
+  Outcome early, first, second, later;
+  ask(early);
+  EXPECT_EQ(early->error().code, Errc::unavailable) << "nobody takes wishes yet";
+  desk.open();
+  EXPECT_FALSE(desk.wanted());
+  ask(first);
+  ask(second);
+  const uint64_t wish = desk.wanted().value();
+  ask(later);  // the files may be read already
+  desk.settle(wish, plan_of("a"));
+  world.run_until_idle();
+  EXPECT_EQ(first->value().changed[0].name, "a");
+  EXPECT_EQ(second->value().changed[0].name, "a");
+  EXPECT_FALSE(later);
+  desk.settle(desk.wanted().value(), fail(Errc::failed_precondition, "bad"));
+  world.run_until_idle();
+  EXPECT_EQ(later->error().message, "bad");
+  EXPECT_FALSE(desk.wanted());
+}
+
+TEST_F(ReloadDeskTest, WhoWaitsIsToldThatTheNodeEnds) {
+  Outcome waits, late;
+  desk.open();
+  ask(waits);
+  EXPECT_FALSE(waits);
+  desk.close();
+  ask(late);
+  EXPECT_EQ(waits->error().code, Errc::unavailable);
+  EXPECT_EQ(late->error().code, Errc::unavailable);
+  EXPECT_FALSE(desk.wanted());
+}
+
+}  // namespace
+}  // namespace cellar::server
