@@ -11,7 +11,7 @@
 //           tablet has nearly all of it, that tablet is split where half of its requests are on
 //           either side; its parts move next.
 //   data    neither shard is busy, but one has much more data than another: a quiet tablet moves.
-//   merge   a tablet whose data is gone is merged with a neighbour after merge_idle_us. Tablets
+//   merge   a tablet that has lost its data is merged with a neighbour after merge_idle_us. Tablets
 //           that never held data (of a table created with splits) are left alone.
 //
 // The rules do not undo one another: a tablet that moved stays for a while (LoadBook::kRestUs); a

@@ -22,7 +22,7 @@ struct TableView {
   }
 };
 
-// In the view's order; they refer to the view.
+// The tables of the view, in its order; they refer to it.
 std::vector<TableView> tables_of(const BalanceView& view);
 
 // Sums by shard.

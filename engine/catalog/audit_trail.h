@@ -36,7 +36,6 @@ struct AuditPage {
 
 class AuditTrail {
  public:
-  // From the manifest's state.
   static Result<AuditTrail> decode(const SubjectState& subject);
 
   struct Addition {

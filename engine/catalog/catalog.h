@@ -1,6 +1,6 @@
 // Catalog: the tables and tablets of the node on shard 0, and the edits that change them. It plans
-// and records; Node (node.cc) executes plans: first the manifest edit, then the shards, then the
-// published map. Plans are made one at a time, under Node's catalog lock.
+// and records; Node (node_impl.cc) executes plans: first the manifest edit, then the shards, then
+// the published map. Plans are made one at a time, under Node's catalog lock.
 //
 // Ids are never reused: a planned table takes its ids in the edit that creates it.
 #pragma once

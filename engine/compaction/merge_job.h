@@ -2,7 +2,7 @@
 //
 // CellJudge decides what is dead, as in a read, and DropPolicy what follows from that
 // (engine/retention/drop_policy.h), so an answer cannot depend on whether the job has run. Kept
-// entries are copied byte for byte, except tombstones. Dropped are
+// entries are copied byte for byte, except tombstones. The job drops
 //   - cells that are dead according to the inputs and not needed by anything outside them. A cell
 //     that may be needed leaves its tombstone: key and expiry without the value;
 //   - delete markers that a newer marker of the inputs covers completely, and at the bottom all

@@ -77,7 +77,7 @@ class ObsoleteBlobDeleter {
 
 // BlobRefCounts: reference counts of blobs that more than one tablet names, or has named since the
 // node started; the last holder removes the blob. A blob that only one tablet ever named is not
-// here: its shard removes it (obsolete_blobs.h).
+// here: the ObsoleteBlobDeleter of its shard removes it.
 //
 // A holder is one TabletTable (tablet_table.h): a tablet's reference to the blob in the manifest,
 // and the versions and cursors that still read through it. A split or a move adds its new holders

@@ -16,7 +16,7 @@ struct DeadTable {
   Ref<TabletTable> masked;   // otherwise: an older table that may hold what it masks; null: none
 };
 
-// By firm rules, at trusted time `now_us`; newest run first.
+// The dead tables by firm rules at trusted time `now_us`; newest run first.
 std::vector<DeadTable> dead_tables(Tablet& tablet, int64_t now_us);
 
 }  // namespace cellar::engine

@@ -38,7 +38,6 @@ class ReclaimForecast {
   // When a merge of all runs has work that nothing smaller does: a table is completely dead, or
   // past rules can be forgotten.
   int64_t merge_due_us(Tablet& tablet) { return fresh(tablet).merge_due_us_; }
-  // As of now.
   ReclaimFigures figures(Tablet& tablet);
 
  private:

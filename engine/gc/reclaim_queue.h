@@ -46,7 +46,7 @@ struct ReclaimTime {
 class ReclaimQueue {
  public:
   static constexpr double kMostShare = 0.6;
-  // In units of reclaim_within: shorter leads do not justify a greater share.
+  // Fraction of reclaim_within: shorter leads do not justify a greater share.
   static constexpr double kGoodLead = 0.25;
   // Factor of the share between two attempts.
   static constexpr double kStep = 1.25;

@@ -100,7 +100,7 @@ class DirectoryCheck {
     const auto name = log_file(path);
     return name && name->kind == LogFileName::Kind::segment;
   }
-  // Of a removed log: an interrupted removal leaves some segments, one of them shortened.
+  // A segment of a removed log: an interrupted removal leaves some, one of them shortened.
   bool is_litter(std::string_view path) const {
     return is_segment(path) && gone_.contains(log_file(path)->log.value());
   }

@@ -1,5 +1,5 @@
 // CellProfile: statistics of a table's cells that bound its dead bytes at any time without reading
-// it (retention/death_estimate.h): bytes by family and time, how many cells are later versions of
+// it (retention/death_spans.h): bytes by family and time, how many cells are later versions of
 // their column, and a sample of rows for estimating the overlap with another table.
 //
 // Invariants

@@ -21,7 +21,7 @@ struct ReclaimPlace {
   int64_t end_by_us = INT64_MAX;  // trusted time by which it should end
 };
 
-// Rewrites one table of a run without its dead cells; no effect if the table is gone. Paced as
+// Rewrites one table of a run without its dead cells; no effect if the table was replaced. Paced as
 // reclaiming (compaction/pace.h). REQUIRES: as above.
 Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace place);
 

@@ -12,7 +12,7 @@ Installation::~Installation() {
 Async<Result<Installation>> Installation::begin(Tablet& tablet, std::vector<TableMeta> outputs) {
   ShardContext& shard = tablet.shard();
   Installation installation(tablet);
-  // Flushes wait longest for this.
+  // Runs as flush work, because flushes wait longest for it.
   Background::Work work(shard.background, BackgroundKind::flush);
   for (size_t i = 0; i < outputs.size(); ++i) {
     TableItem item;

@@ -29,7 +29,7 @@ inline constexpr uint64_t kLargeMemtables = 4;
 inline constexpr size_t kHotDivisor = 4;
 inline constexpr size_t kHeatSampleBlocks = 256;
 
-// For the output of a merge of `inputs` with these facts.
+// The compression of the output of a merge of `inputs` with these facts.
 Compression compression_of_merge(Tablet& tablet, const MergeFacts& facts,
                                  const std::vector<TabletRun>& inputs);
 

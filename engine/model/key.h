@@ -83,11 +83,11 @@ Bytes decode_segment(Bytes escaped, std::string& scratch);
 
 // ---- a cell's value ----
 // clang-format off
-//   flags: u8                            bit 0: has its own expiry; bit 1: a tombstone; the rest must be 0
+//   flags: u8; bit 0: has its own expiry; bit 1: is a tombstone; the other bits must be 0
 //   expire_at: zigzag varint of microseconds, if bit 0 is set
 //   value: the rest; empty in a tombstone
 // clang-format on
-// A tombstone is a value-less tombstone that a merge leaves of a dead cell that still matters: it
+// A tombstone is a cell without its value. A merge writes it for a dead cell that still matters: it
 // hides older versions as the cell did and is never visible.
 inline constexpr int64_t kNoExpiry = INT64_MAX;
 struct CellValue {

@@ -14,7 +14,7 @@ class FileSystem;  // io/disk/file.h
 
 namespace cellar::engine {
 
-// Of shard 0. The node must be closed (Node::close) or destroyed before the manifest.
+// Owned by shard 0. The node must be closed (Node::close) or destroyed before the manifest.
 struct LocalNode {
   std::unique_ptr<ManifestStore> manifest;
   std::unique_ptr<Node> node;

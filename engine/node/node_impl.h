@@ -133,8 +133,8 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   // alter_table.cc
   Async<Result<TableEntry>> alter_here(TableChange change, Author by);
   Async<Result<TableEntry>> undo_here(RuleUndo undo, Author by);
-  // Of the tablets of a table: the newest stamp given to a commit, and the stamp up to which all
-  // are settled.
+  // The newest stamp that a tablet of a table has given to a commit, and the stamp up to which all
+  // of them are settled.
   struct Stamps {
     CommitStamp last;
     CommitStamp settled;

@@ -31,7 +31,7 @@
 //      clock of the children's shard is raised to that of the parents' before a child answers a
 //      read, and again once the parents answer none.
 //   5. A blob that parents name is counted for the children before any of them serves
-//      (obsolete_blobs.h), and for a parent until its last reader is gone.
+//      (obsolete_blobs.h), and for a parent until its last reader ends.
 //
 // Failure. Before step 5, and if it is refused, parents accept writes again and nothing has
 // changed. If the outcome of step 5 is unknown, every shard stops its writes, as after every such

@@ -34,7 +34,7 @@ class ShardReshape {
   void unseal(const std::vector<TabletId>& ids);
   // See Tablet::share_tables.
   void share_tables(const std::vector<TabletId>& ids);
-  // Removes the tablets for new requests; their tables stay until their readers are gone.
+  // Removes the tablets for new requests; their tables stay until their readers end.
   std::vector<std::unique_ptr<Tablet>> take_out(const std::vector<TabletId>& ids);
   // This shard's trusted time: no answer of its tablets was judged later.
   int64_t now_us() const { return shard_.runtime.clock.now_us(); }
@@ -68,11 +68,11 @@ class ShardReshape {
 // become visible, memory is flushed, and the edit lock is taken: from here on the tablet does not
 // change, in memory or on disk, until it is unsealed or removed.
 
-// ABORTED if it was unsealed meanwhile or is gone; also errors of the flush. After an error the
+// ABORTED if it was unsealed or removed meanwhile; also errors of the flush. After an error the
 // tablet accepts writes again.
 Async<Result<void>> seal_tablet(Tablet& tablet);
 
-// Makes the tablet accept writes again. If seal_tablet() is in progress, it fails.
+// Makes the tablet accept writes again. A seal_tablet() in progress then fails.
 void unseal_tablet(Tablet& tablet);
 
 }  // namespace cellar::engine

@@ -28,10 +28,9 @@
 //      versions count), and after it nothing changes (dropped cells no longer counted there). The
 //      cut lies before H, because under an intersection a later delete may save a cell that looks
 //      due, and before the first change of a rule that may be undone.
-//   3. Otherwise: a cell that is deleted, overwritten or past its own expiry leaves a tombstone,
-//   which
-//      counts as the cell did. All others stay, and so do deletes that newer ones cover: they say
-//      since when a version has been dead.
+//   3. Otherwise: a cell that is deleted, overwritten or past its own expiry leaves a tombstone
+//      that counts as the cell did. All others stay, and so do deletes that newer ones cover: they
+//      record since when a version has been dead.
 //
 // The table that a bottom merge writes is *settled* up to the cut: each of its cells committed by
 // then was alive then. Rules replaced earlier need not be remembered for it.

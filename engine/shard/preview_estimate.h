@@ -3,7 +3,7 @@
 // bound.
 //
 // Cases for a source (a table or a memtable) of a tablet:
-//   nothing dies   every cell is younger than the age at which the new rule first condemns any, or
+//   nothing dies   every cell is younger than the age at which the new rule first hides any, or
 //                  none that the family could have is visible now
 //   all of it dies every cell is older than the age that is fatal under the new rule, and certainly
 //                  visible now: the table has one family, no cell its own expiry, nothing in the

@@ -95,12 +95,12 @@ class ShardEngine final : public Engine, private TabletWatcher {
   ShardReshape& reshape() { return reshape_; }
   ObsoleteBlobDeleter& reaper() { return reaper_; }
   SessionBlobIds& blob_ids() { return context_.ids; }
-  // Figures of the tablets that are here, in the order given; the descriptor has only the id.
-  // Yields regularly.
+  // Figures of the tablets that are here, in the order given; their descriptors have
+  // only the id. Yields regularly.
   Async<std::vector<TabletFigures>> figures(std::vector<TabletId> ids);
-  // For the tablets that are here and stay; `files`: how many of the worst files to include.
+  // Reclaim figures of the tablets that are here and stay; `files`: number of worst files included.
   Async<ShardReclaim> shard_reclaim(std::vector<TabletId> ids, size_t files);
-  // For the tablets that are here.
+  // The sources of the tablets that are here.
   std::vector<TabletContents> contents(const std::vector<TabletId>& ids) const;
   // Like open_scan, with a watch. ABORTED also if the tablet uses another version of the schema.
   Result<std::unique_ptr<ScanCursor>> open_watched(TabletId tablet, Epoch epoch,

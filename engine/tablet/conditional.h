@@ -2,8 +2,7 @@
 //
 //   begin: validated; the row is read at the tablet's last stamp, in one synchronous call
 //     everything in memory -> the commit, in the same call
-//     blocks missing       -> the row is opened (row_lock_table.h); blocks are loaded and the
-//     reading
+//     blocks missing       -> the row is opened (row_lock_table.h); blocks are loaded and reading
 //                             continues; then the commit; the row is closed
 //
 // Atomicity. Every write to the row that arrives after the reading began waits for the open row, so
@@ -65,7 +64,6 @@ class RowReading {
   RowModify* modify() { return modify_ ? &*modify_ : nullptr; }
 
  private:
-  // Stops at the first cell.
   struct Exists final : CellSink {
     bool found = false;
     Flow cell(const CellView&) override {

@@ -37,11 +37,9 @@ class Tablet;
 class TabletWatcher {
  public:
   virtual ~TabletWatcher() = default;
-  // The tablet's active memtable is full.
   virtual void memtable_full(Tablet& tablet) = 0;
   // The shard's memtables exceed the soft bound.
   virtual void memory_short() = 0;
-  // A run was added.
   virtual void runs_changed(Tablet& tablet) = 0;
   // The tablet's durable manifest entry no longer names these logs of earlier sessions.
   virtual void logs_released(std::vector<LogId> logs) = 0;

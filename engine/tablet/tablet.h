@@ -11,8 +11,7 @@
 //   2. Everything up to state().last_flushed is in the tables that the manifest names; everything
 //      after it is in a memtable, and in the log inside state().spans.
 //   3. Readers see commits up to facts().visible; what they see changes only by commits.
-//   4. A memtable is written to a table only when all of it is visible: the contents of a table
-//   were
+//   4. A memtable is written to a table only when all of it is visible: a table's contents were
 //      durable at their level, so the remains of a failed log never become data.
 //   5. Manifest edits of the tablet are made one at a time, under edit_lock().
 #pragma once
@@ -81,8 +80,8 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // Answers the write by its `done`, or returns an error (then `done` never runs).
   Result<void> submit(Write& write);
   Result<void> submit(ConditionalWrite& write);
-  // Reads what is visible, or at `as_of`, which must outlive the cursor. Without a watch the cells
-  // that the spec requests are explained. `columns`: as in ScanSetup::columns.
+  // Reads what is visible, or at `as_of`, which must outlive the cursor. Without a watch the cursor
+  // explains cells if the spec requests it. `columns`: as in ScanSetup::columns.
   Result<std::unique_ptr<ScanCursor>> open_scan(const ReadSpec& spec,
                                                 const VisibleStamp* as_of = nullptr,
                                                 std::unique_ptr<CellWatch> watch = nullptr,
@@ -176,7 +175,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   Compaction compaction() const { return compaction_; }
   // The present runs, as input of the pickers.
   RunShapes run_shapes() const;
-  // Since when dropped families that have data on disk are known to be dropped; trusted time.
+  // Trusted time since when the families missing in the schema are known to be dropped.
   int64_t orphaned_us() const { return orphaned_us_; }
   int64_t margin_us() const { return shard_.options.removal_margin_us; }
   size_t memtable_bytes() const;

@@ -69,7 +69,7 @@ class FlowControl {
  public:
   static constexpr double kLeastRate = 1u << 20;    // bytes per second, for each pressure
   static constexpr double kFirstDrain = 64u << 20;  // until a drain has been measured
-  // Pressure of a tablet's excess runs: 0 up to kFreeRuns, 1 at the bound. A full merge of a tablet
+  // Pressure of a tablet's excess runs: 0 up to kFreeRuns, 1 at kMostRuns. A full merge of a tablet
   // takes tens of seconds, in which thirty to fifty runs are added; in that range writers should be
   // slowed a little and compaction given more of the processor (Background), so that the level
   // stabilises without stopping writers.

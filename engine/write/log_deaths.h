@@ -20,8 +20,8 @@ namespace cellar::engine {
 // Owned by one shard. Times are trusted.
 class LogDeaths {
  public:
-  // Fractions of reclaim_within: the time by which memory_deaths.h has flushed, and, as a divisor,
-  // the time from then until the log is cleared.
+  // kFlushedWithin: the fraction of reclaim_within by which memory_deaths.h has flushed.
+  // kClearWait: the divisor of reclaim_within for the time from then until the log is cleared.
   static constexpr double kFlushedWithin = 0.75;
   static constexpr int64_t kClearWait = 16;
   static constexpr size_t kMostNotes = 16;

@@ -10,15 +10,13 @@
 //   2. Only its end removes a token: no delete covers it (CellJudge), no merge drops it earlier
 //      (DropPolicy::keeps_token), no table that holds an unexpired one is removed (dead_table.h).
 //   3. No reader returns it: not a scan, a filter, a condition, a preview or an export.
-//   4. A token counts up to and including issued + window, by the trusted clock. A write whose
-//   token
-//      was issued earlier is refused without a lookup, because it may have been forgotten. A client
+//   4. A token counts up to and including issued + window, by the trusted clock. A write with an
+//      older token is refused without a lookup, because the token may have been forgotten. A client
 //      that gives the token another time of issue does not change the first one's. A window that is
-//      raised is raised for tokens issued after that.
-//   5. One write at a time decides about the row (conditional.h). A repetition that arrives while
-//   the
-//      first attempt reads from disk waits for it (row_lock_table.h); otherwise it finds the entry
-//      in the memtable, and its answer waits until that commit is visible.
+//      raised applies to tokens issued after that.
+//   5. One write at a time decides about the row (conditional.h). A repetition during the first
+//      attempt's read from disk waits for it (row_lock_table.h); otherwise it finds the entry in
+//      the memtable, and its answer waits until that commit is visible.
 //   6. A refused write commits nothing, so its token is not remembered. A write that is applied but
 //      has nothing to change (a condition whose list is empty) commits only its token.
 //
