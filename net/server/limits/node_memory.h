@@ -3,7 +3,9 @@
 //
 //   answers   chunks under construction and replies not yet read by clients. When full, streams
 //             wait; a stream adds at most one chunk after its check, so the excess is at most one
-//             chunk per shard. At twice the bound reads are refused.
+//             chunk per shard. A stream whose connection has unread answers waits from half of the
+//             bound on, so connections that do not read leave the other half to those that do, but
+//             for one chunk each. At twice the bound reads are refused.
 //   requests  receive buffers beyond the basic one (wire::FrameReader::kSmallBytes), and bodies
 //             kept while the engine or another shard needs them. When full, a connection starts no
 //             second request.
@@ -69,7 +71,10 @@ class NodeMemory {
 
   void count_answers(ptrdiff_t change) { add(answers_, change); }
   void count_requests(ptrdiff_t change) { add(requests_, change); }
-  bool answers_full() const { return answers() >= answers_bound_; }
+  // For a stream whose connection has that many bytes of unread answers.
+  bool answers_full(size_t unread_bytes) const {
+    return answers() >= (unread_bytes == 0 ? answers_bound_ : unread_bound());
+  }
   // RESOURCE_EXHAUSTED at kAnswersRefused times the bound: single-row replies, which do not wait,
   // may exceed the bound up to there.
   Result<void> admit_answer() const;
@@ -104,6 +109,7 @@ class NodeMemory {
   size_t answers() const { return answers_.load(std::memory_order_relaxed); }
   size_t requests() const { return requests_.load(); }
   size_t answers_bound() const { return answers_bound_; }
+  size_t unread_bound() const { return answers_bound_ / 2; }
   size_t requests_bound() const { return requests_bound_; }
   size_t short_bytes() const { return short_bytes_; }
   size_t large_bound() const { return requests_bound_ - short_bytes_; }

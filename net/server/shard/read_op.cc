@@ -64,6 +64,7 @@ void ReadOp::next_tablet() {
 void ReadOp::run_slice(Task task) {
   if (row_limit_ != 0 && !slice_.cursor) read.spec.row_limit = row_limit_ - builder.rows();
   slice_.task = task;
+  slice_.unread_bytes = session->unread_bytes();
   away_ = true;
   slice_.send();
 }
@@ -211,8 +212,13 @@ void ReadOp::join_memory_queue() {
   home->memory_queue().join(home->memory(), *this, NodeMemory::Kind::answers);
 }
 
-NodeMemory::Room ReadOp::take_room(NodeMemory::Turn) {
-  if (home->memory().answers_full()) return NodeMemory::Room::full;
+// A stream with unread answers does not block the waiters behind it.
+NodeMemory::Room ReadOp::take_room(NodeMemory::Turn turn) {
+  const size_t unread_bytes = session->unread_bytes();
+  if (home->memory().answers_full(unread_bytes)) {
+    const bool others_may = unread_bytes != 0 && turn != NodeMemory::Turn::beyond_share;
+    return others_may ? NodeMemory::Room::party_full : NodeMemory::Room::full;
+  }
   wake();
   return NodeMemory::Room::given;
 }
@@ -258,7 +264,7 @@ void ReadOp::waited_long() {
 // Whether the awaited resource is available.
 bool ReadOp::is_served() const {
   if (waiting_ == Waiting::credit) return credits_ > 0;
-  if (waiting_ == Waiting::memory) return !home->memory().answers_full();
+  if (waiting_ == Waiting::memory) return !home->memory().answers_full(session->unread_bytes());
   return !session->output_full();
 }
 

@@ -48,7 +48,7 @@ bool ReadSlice::start(ScanStep& how) {
 
 void ReadSlice::read() {
   if (op->is_overdue(server->timers().now_us())) return end(ScanStep::yielded);
-  no_memory = !op->single() && op->builder.empty() && server->memory().answers_full();
+  no_memory = !op->single() && op->builder.empty() && server->memory().answers_full(unread_bytes);
   if (no_memory) return end(ScanStep::yielded);
   ScanStep how = ScanStep::done;
   if (cursor) {

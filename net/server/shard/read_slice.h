@@ -44,6 +44,7 @@ struct ReadSlice final : MailboxMessage, DeferredTask {
   TabletId tablet;
   Epoch epoch;
   Task task = Task::read;
+  size_t unread_bytes = 0;  // of the connection's answers when the task was sent
 
   // Results.
   std::unique_ptr<engine::ScanCursor> cursor;

@@ -102,6 +102,8 @@ class Session final : private MapWaiter, private MemoryWaiter {
   void add_work(CancelToken& work) { works_.push_back(work); }
   // True while unsent answers exceed kScanPauseBytes: scans then pause until the peer has read.
   bool output_full() const { return pending_bytes() >= kScanPauseBytes; }
+  // Answers that the transport has not taken.
+  size_t unread_bytes() const { return pending_bytes(); }
 
   // ---- called by the shard ----
   void flush();       // once per turn, after answers were queued

@@ -71,6 +71,26 @@ TEST_F(ReclaimCost, FiguresOfManyTabletsAreTakenOverManyTurns) {
   node_.on_round(nullptr);
 }
 
+// A publication looks at every table of the tablet (version.h).
+TEST_F(ReclaimCost, OnlyTheFirstWriteAfterAFreezeAndAFlushPublishAVersion) {
+  create(RetentionRule::max_versions(1));
+  fill(60, 1);
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t before = tablet().publications();
+    for (int n = 0; n < 20; ++n) {
+      ASSERT_TRUE(node_.set("t", "r000001", "f:q", 2, "v"));
+      ASSERT_TRUE(node_.read_row("t", "r000001"));
+    }
+    EXPECT_EQ(tablet().publications() - before, 1u);
+    tablet().freeze();
+    ASSERT_TRUE(node_.set("t", "r000002", "f:q", 2, "v"));
+    EXPECT_EQ(tablet().publications() - before, 2u);
+    const uint64_t merges = compactions();
+    ASSERT_TRUE(node_.flush("t"));
+    EXPECT_EQ(tablet().publications() - before, 4u + compactions() - merges) << "two memtables";
+  }
+}
+
 TEST_F(ReclaimCost, TheTablesOfAWindowLeaveInOneEdit) {
   create(RetentionRule::max_age_us(2 * kHourUs));
   fill(300, now_us());

@@ -18,6 +18,11 @@ TEST(NodeMemory, BoundsHold) {
   EXPECT_EQ(memory.requests_bound(), 128u << 20);
   EXPECT_EQ(memory.large_bound(), 96u << 20);
   EXPECT_EQ(memory.wide_bound(), 32u << 20);
+  memory.count_answers(32 << 20);
+  EXPECT_TRUE(memory.answers_full(1));
+  EXPECT_FALSE(memory.answers_full(0));
+  memory.count_answers(32 << 20);
+  EXPECT_TRUE(memory.answers_full(0));
   // A small budget still takes the largest frame, and short ones beside it.
   EXPECT_EQ(NodeMemory(64u << 20, 33u << 20).large_bound(), 33u << 20);
   EXPECT_EQ(NodeMemory(64u << 20, 33u << 20).requests_bound(), 35u << 20);
@@ -105,6 +110,32 @@ TEST_F(NodeMemoryTest, AStreamWaitsForRoomAndAPointReadDoesNot) {
   auto end = peer.answer(5);
   ASSERT_TRUE(end);
   EXPECT_EQ(end->root<fb::ReadEnd>()->rows(), 1u);
+}
+
+// More connections than the room has 512 KiB for begin a scan and read none of it.
+TEST_F(NodeMemoryTest, ScansThatNobodyReadsKeepNoOtherScanWaiting) {
+  constexpr size_t kRows = 40;
+  for (size_t i = 0; i < kRows; ++i) {
+    const std::string row = fmt::format("{}{:03}", i % 2 == 0 ? "a" : "z", i);
+    ASSERT_EQ(peer.code_of(Op::MutateRow,
+                           wire::set_body("t", row, "f", "q", std::string(40'000, 'v'), 1000)),
+              Errc::ok);
+  }
+  std::vector<std::unique_ptr<Peer>> idle;
+  for (int i = 0; i < 50; ++i) {
+    idle.push_back(std::make_unique<Peer>(bed));
+    idle.back()->pause_reading();
+    idle.back()->send(
+        wire::request_frame(Op::ReadRows, 5, wire::read_rows_body("t", {.credits = 64})));
+  }
+  bed.world().run_for_us(2'000'000);
+  EXPECT_LE(memory().answers(), memory().answers_bound() + (1u << 20));
+  for (int i = 0; i < 5; ++i) {
+    const int64_t began_us = bed.world().now_us();
+    Peer reader(bed);
+    EXPECT_EQ(read_all(reader, "t").size(), kRows);
+    EXPECT_LT(bed.world().now_us() - began_us, 1'000'000);
+  }
 }
 
 TEST_F(NodeMemoryTest, EverythingIsGivenBack) {
