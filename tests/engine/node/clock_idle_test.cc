@@ -1,8 +1,7 @@
 // Anchors come while somebody asks for the time, and else once an hour.
 #include <gtest/gtest.h>
 
-#include "io/sim/faulty_fs.h"
-#include "tests/support/test_node.h"
+#include "tests/engine/node/clock_bed.h"
 
 namespace cellar::engine {
 namespace {

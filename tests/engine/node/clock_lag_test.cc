@@ -1,8 +1,7 @@
 // A node that cannot write an anchor: trusted time stands, and how far it lags is known.
 #include <gtest/gtest.h>
 
-#include "io/sim/faulty_fs.h"
-#include "tests/support/test_node.h"
+#include "tests/engine/node/clock_bed.h"
 
 namespace cellar::engine {
 namespace {
