@@ -1,6 +1,7 @@
 // Trusted time over restarts of a whole node.
 #include <gtest/gtest.h>
 
+#include "engine/node/clock_keeper.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::engine {

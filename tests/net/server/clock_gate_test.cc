@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/node/clock_keeper.h"
 #include "tests/net/server/server_bed.h"
 
 namespace cellar::server {

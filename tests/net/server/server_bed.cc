@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "net/server/requests/dispatch.h"
+
 namespace cellar::server {
 
 using wire::FrameKind;
@@ -53,8 +55,9 @@ Async<Result<void>> ServerBed::open() {
   CO_TRY(node_,
          co_await engine::Node::open(options_.engine, std::move(envs), *manifest_, mailboxes_));
   for (size_t i = 0; i < parts_.size(); ++i) {
-    parts_[i].server = std::make_unique<ShardServer>(*parts_[i].shard, *node_, options_, facts_,
-                                                     servers_, world_.clock(), nullptr);
+    parts_[i].server =
+        std::make_unique<ShardServer>(*parts_[i].shard, *node_, options_, facts_, servers_,
+                                      world_.clock(), nullptr, request_handler());
     servers_[i] = parts_[i].server.get();
   }
   for (Part& part : parts_) {
