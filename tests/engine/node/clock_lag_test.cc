@@ -1,6 +1,7 @@
 // A node that cannot write an anchor: trusted time stands, and how far it lags is known.
 #include <gtest/gtest.h>
 
+#include "engine/node/clock_keeper.h"
 #include "tests/engine/node/clock_bed.h"
 
 namespace cellar::engine {
