@@ -18,18 +18,18 @@ namespace {
 const std::map<std::string, std::set<std::string>> kPublic = {
     {"client.h", {}},
     {"sync_client.h", {}},
-    {"context_env.h", {}},
-    {"options.h", {}},
-    {"retry_policy.h", {"RetryOptions", "Repeat"}},
-    {"requests.h", {}},
-    {"mutation.h", {}},
-    {"filter.h", {}},
-    {"admin.h", {}},
-    {"cells.h", {}},
-    {"read_stream.h", {"ReadStream"}},
+    {"connections/context_env.h", {}},
+    {"api/options.h", {}},
+    {"api/retry_policy.h", {"RetryOptions", "Repeat"}},
+    {"codec/requests.h", {}},
+    {"api/mutation.h", {}},
+    {"api/filter.h", {}},
+    {"api/admin.h", {}},
+    {"api/cells.h", {}},
+    {"calls/read_stream.h", {"ReadStream"}},
     {"batch_writer.h", {}},
-    {"connection.h", {"ClientEnv", "ConnectionStats"}},
-    {"dispatcher.h", {"ClientStats"}},
+    {"connections/connection.h", {"ClientEnv", "ConnectionStats"}},
+    {"connections/dispatcher.h", {"ClientStats"}},
 };
 
 std::string trimmed(const std::string& text) {
@@ -121,7 +121,7 @@ struct Row {
 
 // By header: the rows of its tables, and the headings of its types.
 std::map<std::string, std::vector<Row>> read_reference() {
-  static const std::regex kHeader(R"(^## `([\w.]+)`)");
+  static const std::regex kHeader(R"(^## `([\w./]+)`)");
   static const std::regex kType(R"(^### `([\w.]+)`)");
   static const std::regex kRow(R"(^\| `(.*)` \| (.*)\|$)");
   std::map<std::string, std::vector<Row>> sections;
