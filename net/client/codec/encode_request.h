@@ -1,5 +1,4 @@
-// Final step of every request of Encoder: turns the root into a body and the body into a frame. For
-// encode.cc and encode_admin.cc.
+// Final step of every request of Encoder: turns the root into a body and the body into a frame.
 #pragma once
 
 #include <algorithm>

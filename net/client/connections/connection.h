@@ -135,7 +135,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   static Async<void> write_rest(std::shared_ptr<Connection> self,
                                 std::shared_ptr<ByteStream> stream, std::string bytes);
 
-  // ---- calls (connection_calls.cc) ----
+  // ---- calls ----
   void start();
   void enqueue(Call& call);
   void arm_deadline(Call& call);
