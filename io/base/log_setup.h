@@ -13,9 +13,9 @@
 // and a backslash \\. In both formats a control character is \u00HH and a byte that is not valid
 // UTF-8 is \xHH (\\xHH in JSON, which has no such bytes), so every line is one line of UTF-8.
 //
-// Repeats: at most kLogBurst lines per event (component and format string) are written in kLogWindowUs;
-// the next line afterwards has the number suppressed. The table has kLogEvents entries; two events
-// that share an entry share the bound.
+// Repeats: at most kLogBurst lines per event (component and format string) are written in
+// kLogWindowUs; the next line afterwards has the number suppressed. The table has kLogEvents
+// entries; two events that share an entry share the bound.
 #pragma once
 
 #include <cstdint>
