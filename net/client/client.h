@@ -38,6 +38,7 @@
 
 #include "net/client/api/admin.h"
 #include "net/client/api/cells.h"
+#include "net/client/api/operate.h"
 #include "net/client/api/options.h"
 #include "net/client/calls/mutate_rows.h"
 #include "net/client/calls/read_stream.h"
@@ -224,6 +225,20 @@ class Client {
   template <class T>
   auto async_confirm_time(int64_t max_held_us, T&& token) {
     return admin<ClockReport>(encoder_->confirm_time(max_held_us), &decode_clock, token);
+  }
+  // void(Result<BackupStatus>): of the job that it started, or of the current or last one.
+  template <class T>
+  auto async_backup(const BackupCommand& command, T&& token) {
+    return admin<BackupStatus>(encoder_->backup(command), &decode_backup, token);
+  }
+  template <class T>  // void(Result<ControlStatus>)
+  auto async_control(ControlAction action, T&& token) {
+    return admin<ControlStatus>(encoder_->control(action), &decode_control, token);
+  }
+  // void(Result<ReclaimReport>). NOT_FOUND: no such table. UNIMPLEMENTED: an older node.
+  template <class T>
+  auto async_reclaim_report(const ReclaimQuestion& question, T&& token) {
+    return admin<ReclaimReport>(encoder_->reclaim_report(question), &decode_reclaim, token);
   }
   template <class T>  // void(Result<ServerInfo>)
   auto async_server_info(T&& token) {

@@ -173,6 +173,27 @@ Result<ClockReport> SyncClient::confirm_time(int64_t max_held_us) {
       [&](auto token) { client_->async_confirm_time(max_held_us, std::move(token)); });
 }
 
+Result<BackupStatus> SyncClient::backup(const BackupCommand& command) {
+  return wait<BackupStatus>([&](auto token) { client_->async_backup(command, std::move(token)); });
+}
+
+Result<ControlStatus> SyncClient::control(ControlAction action) {
+  return wait<ControlStatus>([&](auto token) { client_->async_control(action, std::move(token)); });
+}
+
+Result<ReclaimReport> SyncClient::reclaim_report(const ReclaimQuestion& question) {
+  return wait<ReclaimReport>(
+      [&](auto token) { client_->async_reclaim_report(question, std::move(token)); });
+}
+
+void SyncClient::sleep_us(int64_t us) {
+  bool over = false;
+  Timer timer(loop_.timers(), [](void* flag) { *static_cast<bool*>(flag) = true; }, &over);
+  loop_.turn(false);
+  timer.arm_after_us(us);
+  while (!over) loop_.turn(true);
+}
+
 Result<ServerInfo> SyncClient::server_info() {
   return wait<ServerInfo>([&](auto token) { client_->async_server_info(std::move(token)); });
 }

@@ -69,8 +69,14 @@ class SyncClient {
   Result<TabletPage> list_tablets(const ListTablets& list);
   Result<ClockReport> clock();
   Result<ClockReport> confirm_time(int64_t max_held_us);
+  Result<BackupStatus> backup(const BackupCommand& command);
+  Result<ControlStatus> control(ControlAction action);
+  Result<ReclaimReport> reclaim_report(const ReclaimQuestion& question);
   Result<ServerInfo> server_info();
   Result<Pong> ping();
+
+  // Serves the connections for this long; for polling.
+  void sleep_us(int64_t us);
 
   // For several requests in flight: start them on client(), then run turns of loop().
   Client& client() { return *client_; }

@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "engine/store/format_file.h"
-#include "net/client/calls/control_client.h"
 #include "tests/process/support/operate_bed.h"
 
 namespace cellar::process {
@@ -51,6 +50,13 @@ class Manager {
   int fd_ = -1;
 };
 
+client::BackupCommand take(const std::string& directory, const std::string& name = "") {
+  return {.action = client::BackupAction::take, .directory = directory, .name = name};
+}
+client::BackupCommand list(const std::string& directory) {
+  return {.action = client::BackupAction::list, .directory = directory};
+}
+
 TEST_F(Operate, TellsTheServiceManagerThatItServesReloadsStopsAndIsAlive) {
   Manager manager(scratch_ / "notify");
   const std::string file = path("cellard.toml");
@@ -84,14 +90,14 @@ TEST_F(Operate, IsToldOverItsProtocolToReloadAndToDrain) {
   std::ofstream(file) << "limits.connections = 7\n";
   auto node = make({"--config", file});
   ASSERT_TRUE(node->start());
-  client::ControlClient control(options_of(*node));
-  auto status = control.status();
+  client::SyncClient control(options_of(*node));
+  auto status = control.control(client::ControlAction::status);
   ASSERT_TRUE(status) << status.error().message;
   EXPECT_EQ(status->state, "ready");
   EXPECT_EQ(status->connections, 1u);
 
   std::ofstream(file) << "limits.connections = 9\nmemory.memtable = \"1MiB\"\n";
-  status = control.reload();
+  status = control.control(client::ControlAction::reload);
   ASSERT_TRUE(status) << status.error().message;
   ASSERT_EQ(status->changed.size(), 1u);
   EXPECT_EQ(status->changed[0].name, "limits.connections");
@@ -101,7 +107,7 @@ TEST_F(Operate, IsToldOverItsProtocolToReloadAndToDrain) {
   EXPECT_EQ(status->need_restart[0].name, "memory.memtable");
 
   std::ofstream(file) << "limits.conections = 11\n";
-  status = control.reload();
+  status = control.control(client::ControlAction::reload);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::failed_precondition);
   EXPECT_NE(status.error().message.find("did you mean 'limits.connections'?"), std::string::npos)
@@ -116,9 +122,9 @@ TEST_F(Operate, IsToldOverItsProtocolToReloadAndToDrain) {
   EXPECT_NE(said.find("limits.connections: 9 -> 12\n"), std::string::npos) << said;
   EXPECT_EQ(run(cellar + "drain --wait within=300ms", said), 5) << said;
   EXPECT_NE(said.find("1 others are still connected"), std::string::npos) << said;
-  EXPECT_EQ(control.status()->state, "draining");
+  EXPECT_EQ(control.control(client::ControlAction::status)->state, "draining");
   EXPECT_EQ(run(cellar + "drain --undo", said), 0) << said;
-  EXPECT_EQ(control.status()->state, "ready");
+  EXPECT_EQ(control.control(client::ControlAction::status)->state, "ready");
   EXPECT_EQ(node->terminate().value(), 0);
 }
 
@@ -150,27 +156,26 @@ TEST_F(Operate, TheRestoreDrill) {
   Rows first, second;
   {
     client::SyncClient client(options_of(*node));
-    client::BackupClient jobs(options_of(*node));
     create(client);
     write(client, "a", 300);
     write(client, "z", 300);
     first = read(client, "t");
-    auto taken = wait(jobs, jobs.take(backups + "/n1", "first", {}));
+    auto taken = run_job(client, take(backups + "/n1", "first"));
     ASSERT_TRUE(taken) << taken.error().message;
     const uint64_t copied = taken->copied_bytes;
     write(client, "b", 30);
     second = read(client, "t");
-    taken = wait(jobs, jobs.take(backups + "/n1", "second", {}));
+    taken = run_job(client, take(backups + "/n1", "second"));
     ASSERT_TRUE(taken) << taken.error().message;
     EXPECT_LT(taken->copied_bytes, copied);
-    EXPECT_FALSE(jobs.take("/etc", "", {}));
-    EXPECT_FALSE(jobs.take(backups + "/../x", "", {}));
-    EXPECT_EQ(jobs.list(backups + "/never").error().code, Errc::not_found);
+    EXPECT_FALSE(client.backup(take("/etc")));
+    EXPECT_FALSE(client.backup(take(backups + "/../x")));
+    EXPECT_EQ(client.backup(list(backups + "/never")).error().code, Errc::not_found);
     EXPECT_FALSE(fs::exists(backups + "/never")) << "to look makes no directory";
     fs::create_directories(path("elsewhere"));
     fs::create_directory_symlink(path("elsewhere"), backups + "/link");
-    EXPECT_EQ(jobs.take(backups + "/link", "", {}).error().code, Errc::permission_denied);
-    EXPECT_EQ(jobs.list(backups + "/link").error().code, Errc::permission_denied);
+    EXPECT_EQ(client.backup(take(backups + "/link")).error().code, Errc::permission_denied);
+    EXPECT_EQ(client.backup(list(backups + "/link")).error().code, Errc::permission_denied);
     write(client, "c", 300);
   }
   // kill -9 while a backup is on its way, at a rate that makes it last.
@@ -178,12 +183,12 @@ TEST_F(Operate, TheRestoreDrill) {
   node = make({"--backup-directories", backups, "--backup-rate", "20KiB"});
   ASSERT_TRUE(node->start());
   {
-    client::BackupClient jobs(options_of(*node));
-    auto begun = jobs.take(backups + "/n1", "third", {});
+    client::SyncClient client(options_of(*node));
+    auto begun = client.backup(take(backups + "/n1", "third"));
     ASSERT_TRUE(begun);
     for (int i = 0; i < 500 && begun && begun->phase != "copying"; ++i) {
-      jobs.sleep_us(10'000);
-      begun = jobs.status();
+      client.sleep_us(10'000);
+      begun = client.backup({});
     }
     EXPECT_TRUE(begun && begun->running);
   }
@@ -192,14 +197,19 @@ TEST_F(Operate, TheRestoreDrill) {
   ASSERT_TRUE(node->start());
   {
     client::SyncClient client(options_of(*node));
-    client::BackupClient jobs(options_of(*node));
-    const auto there = jobs.list(backups + "/n1");
+    const auto there = client.backup(list(backups + "/n1"));
     ASSERT_TRUE(there) << there.error().message;
-    ASSERT_EQ(there->size(), 2u);
+    ASSERT_EQ(there->backups.size(), 2u);
     for (const auto& [name, rows] : {std::pair{"first", &first}, std::pair{"second", &second}}) {
-      ASSERT_TRUE(wait(jobs, jobs.verify(backups + "/n1", name)));
+      ASSERT_TRUE(run_job(
+          client,
+          {.action = client::BackupAction::verify, .directory = backups + "/n1", .name = name}));
       const std::string table = std::string("from_") + name;
-      const auto restored = wait(jobs, jobs.restore(backups + "/n1", name, "t", table));
+      const auto restored = run_job(client, {.action = client::BackupAction::restore,
+                                             .directory = backups + "/n1",
+                                             .name = name,
+                                             .table = "t",
+                                             .new_table = table});
       ASSERT_TRUE(restored) << restored.error().message;
       EXPECT_EQ(read(client, table), *rows);
     }

@@ -7,7 +7,7 @@
 
 #include "net/cli/session/arguments.h"
 #include "net/cli/session/session.h"
-#include "net/client/calls/reclaim_client.h"
+#include "net/client/api/operate.h"
 
 namespace cellar::cli {
 
@@ -89,6 +89,6 @@ std::vector<CommandSpec> reclaim_commands();
 // `"live_bytes":1,"dead_bytes":2,...`.
 std::string reclaim_figures_json(const client::ReclaimFigures& of);
 // Figures of all tables, without files.
-Result<client::ReclaimReport> ask_reclaim_figures(const Session& session);
+Result<client::ReclaimReport> ask_reclaim_figures(Session& session);
 
 }  // namespace cellar::cli

@@ -8,13 +8,13 @@
 #include "net/cli/session/json_rows.h"
 #include "net/cli/text/text.h"
 #include "net/cli/text/times.h"
-#include "net/client/calls/backup_client.h"
 
 namespace cellar::cli {
 
 namespace {
 
-using client::BackupClient;
+using client::BackupAction;
+using client::BackupCommand;
 using client::BackupInfo;
 using client::BackupStatus;
 using Lines = std::vector<std::vector<std::string>>;
@@ -55,8 +55,7 @@ void print_status_json(const Session& session, const BackupStatus& status) {
 }
 
 // Polls until the job has ended.
-Result<BackupStatus> follow(Session& session, BackupClient& client, BackupStatus status,
-                            bool progress) {
+Result<BackupStatus> follow(Session& session, BackupStatus status, bool progress) {
   ProgressLine line(session.console, progress);
   const int64_t began_us = session.now_us();
   const uint64_t job = status.job;
@@ -74,8 +73,8 @@ Result<BackupStatus> follow(Session& session, BackupClient& client, BackupStatus
       }
       line.show(at);
     }
-    client.sleep_us(kLookUs);
-    TRY(status, client.status());
+    session.client().sleep_us(kLookUs);
+    TRY(status, session.client().backup({}));
     if (status.job != job) {
       return fail(
           Errc::unavailable,
@@ -86,22 +85,22 @@ Result<BackupStatus> follow(Session& session, BackupClient& client, BackupStatus
   return status;
 }
 
-// Follows a started job until it ends, unless told otherwise.
+// Starts a job and follows it until it ends, unless --detach is given.
 template <class Say>
-int finish(Session& session, const Arguments& arguments, BackupClient& client,
-           Result<BackupStatus> begun, Say say) {
-  if (!begun) return session.fail(begun.error());
+int run_job(Session& session, const Arguments& arguments, const BackupCommand& command, Say say) {
   const auto detached = arguments.flag("detach");
   const auto progress = arguments.flag("progress");
   if (!detached) return session.usage(detached.error());
   if (!progress) return session.usage(progress.error());
+  auto begun = session.client().backup(command);
+  if (!begun) return session.fail(begun.error());
   if (*detached) {
     if (session.json) print_status_json(session, *begun);
     if (!session.json)
       session.console.print("job {} began; see cellar backup status\n", begun->job);
     return kDone;
   }
-  const auto ended = follow(session, client, *std::move(begun), *progress);
+  const auto ended = follow(session, *std::move(begun), *progress);
   if (!ended) return session.fail(ended.error());
   if (session.json) {
     print_status_json(session, *ended);
@@ -112,10 +111,10 @@ int finish(Session& session, const Arguments& arguments, BackupClient& client,
 }
 
 int take(Session& session, const Arguments& arguments) {
-  BackupClient client(session.options);
-  std::vector<std::string> tables(arguments.positional().begin() + 1, arguments.positional().end());
-  auto begun = client.take(arguments[0], arguments.get("name"), tables);
-  return finish(session, arguments, client, std::move(begun), [](const BackupStatus& s) {
+  BackupCommand command{.action = BackupAction::take, .directory = arguments[0]};
+  command.name = arguments.get("name");
+  command.tables.assign(arguments.positional().begin() + 1, arguments.positional().end());
+  return run_job(session, arguments, command, [](const BackupStatus& s) {
     return fmt::format(
         "backup {} taken: {} in {} files, of which {} were new; read again and compared", s.name,
         human_bytes(s.bytes_done), with_commas(s.blobs_done), human_bytes(s.copied_bytes));
@@ -123,9 +122,9 @@ int take(Session& session, const Arguments& arguments) {
 }
 
 int verify(Session& session, const Arguments& arguments) {
-  BackupClient client(session.options);
-  auto begun = client.verify(arguments[0], arguments.count() > 1 ? arguments[1] : "");
-  return finish(session, arguments, client, std::move(begun), [](const BackupStatus& s) {
+  BackupCommand command{.action = BackupAction::verify, .directory = arguments[0]};
+  if (arguments.count() > 1) command.name = arguments[1];
+  return run_job(session, arguments, command, [](const BackupStatus& s) {
     return fmt::format("backup {} is whole: {} in {} files", s.name, human_bytes(s.bytes_done),
                        with_commas(s.blobs_done));
   });
@@ -137,9 +136,9 @@ int prune(Session& session, const Arguments& arguments) {
   if (*keep == 0 || *keep > 1'000'000) {
     return session.usage(Error(Errc::invalid_argument, "keep=N says how many stay, 1 at least"));
   }
-  BackupClient client(session.options);
-  auto begun = client.prune(arguments[0], static_cast<uint32_t>(*keep));
-  return finish(session, arguments, client, std::move(begun), [](const BackupStatus& s) {
+  BackupCommand command{.action = BackupAction::prune, .directory = arguments[0]};
+  command.keep = static_cast<uint32_t>(*keep);
+  return run_job(session, arguments, command, [](const BackupStatus& s) {
     std::vector<std::string> names;
     for (const BackupInfo& one : s.backups) names.push_back(one.name);
     return names.empty() ? std::string("nothing to remove") : "removed " + joined_names(names);
@@ -147,20 +146,22 @@ int prune(Session& session, const Arguments& arguments) {
 }
 
 int restore(Session& session, const Arguments& arguments) {
-  BackupClient client(session.options);
-  const std::string as = arguments.get("as", arguments[1]);
-  auto begun = client.restore(arguments[0], arguments.get("backup"), arguments[1], as);
-  return finish(session, arguments, client, std::move(begun), [&](const BackupStatus& s) {
-    return fmt::format("table {} of backup {} restored as {}", arguments[1], s.name, as);
+  BackupCommand command{.action = BackupAction::restore, .directory = arguments[0]};
+  command.name = arguments.get("backup");
+  command.table = arguments[1];
+  command.new_table = arguments.get("as", arguments[1]);
+  return run_job(session, arguments, command, [&](const BackupStatus& s) {
+    return fmt::format("table {} of backup {} restored as {}", command.table, s.name,
+                       command.new_table);
   });
 }
 
 int list(Session& session, const Arguments& arguments) {
-  BackupClient client(session.options);
-  const auto backups = client.list(arguments[0]);
-  if (!backups) return session.fail(backups.error());
+  const auto listed =
+      session.client().backup({.action = BackupAction::list, .directory = arguments[0]});
+  if (!listed) return session.fail(listed.error());
   Lines lines = {{"BACKUP", "TAKEN", "SIZE", "NEW", "FILES", "TABLES"}};
-  for (const BackupInfo& one : *backups) {
+  for (const BackupInfo& one : listed->backups) {
     if (session.json) session.console.print("{}\n", info_json(one));
     lines.push_back({one.name, format_time(one.wall_us), human_bytes(one.bytes),
                      human_bytes(one.copied_bytes), with_commas(one.blobs),
@@ -170,7 +171,8 @@ int list(Session& session, const Arguments& arguments) {
   return kDone;
 }
 
-int show_status(Session& session, const Result<BackupStatus>& status) {
+int show_status(Session& session, BackupAction action) {
+  const auto status = session.client().backup({.action = action});
   if (!status) return session.fail(status.error());
   if (session.json) {
     print_status_json(session, *status);
@@ -186,10 +188,10 @@ int show_status(Session& session, const Result<BackupStatus>& status) {
 }
 
 int status(Session& session, const Arguments&) {
-  return show_status(session, BackupClient(session.options).status());
+  return show_status(session, BackupAction::status);
 }
 int cancel(Session& session, const Arguments&) {
-  return show_status(session, BackupClient(session.options).cancel());
+  return show_status(session, BackupAction::cancel);
 }
 
 std::vector<KeySpec> job_keys(std::vector<KeySpec> first) {

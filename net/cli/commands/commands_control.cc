@@ -1,13 +1,12 @@
 #include "net/cli/commands/commands.h"
 #include "net/cli/session/json_rows.h"
 #include "net/cli/text/times.h"
-#include "net/client/calls/control_client.h"
 
 namespace cellar::cli {
 
 namespace {
 
-using client::ControlClient;
+using client::ControlAction;
 using client::ControlStatus;
 using client::SettingChange;
 
@@ -35,8 +34,7 @@ void print_status(const Session& session, const ControlStatus& status) {
 }
 
 int reload(Session& session, const Arguments&) {
-  ControlClient client(session.options);
-  const auto done = client.reload();
+  const auto done = session.client().control(ControlAction::reload);
   if (!done) return session.fail(done.error());
   if (session.json) {
     session.console.print("{{\"changed\":{},\"need_restart\":{}}}\n", changes_json(done->changed),
@@ -56,7 +54,7 @@ int reload(Session& session, const Arguments&) {
 }
 
 // Polls until this client has the only connection, or the time is over.
-Result<ControlStatus> wait_until_alone(Session& session, ControlClient& client,
+Result<ControlStatus> wait_until_alone(Session& session, client::SyncClient& client,
                                        ControlStatus status, int64_t within_us) {
   const int64_t until_us = session.clock->boot_us() + within_us;
   while (status.connections > 1) {
@@ -69,7 +67,7 @@ Result<ControlStatus> wait_until_alone(Session& session, ControlClient& client,
                   format_duration(within_us), status.connections - 1);
     }
     client.sleep_us(kLookUs);
-    TRY(status, client.status());
+    TRY(status, client.control(ControlAction::status));
   }
   return status;
 }
@@ -88,8 +86,12 @@ int drain(Session& session, const Arguments& arguments) {
     if (!parsed) return session.usage(parsed.error());
     within_us = *parsed;
   }
-  ControlClient client(session.options);
-  auto status = *undo ? client.take_work() : client.drain();
+  // The node counts connections, so this client has only one.
+  client::ClientOptions options = session.options;
+  options.connections = 1;
+  options.route_by_shard = false;
+  client::SyncClient client(std::move(options));
+  auto status = client.control(*undo ? ControlAction::take_work : ControlAction::drain);
   if (status && *wait) status = wait_until_alone(session, client, *std::move(status), within_us);
   if (!status) return session.fail(status.error());
   print_status(session, *status);

@@ -14,8 +14,6 @@
 #include "net/cli/session/json_rows.h"
 #include "net/cli/text/text.h"
 #include "net/cli/text/times.h"
-#include "net/client/calls/backup_client.h"
-#include "net/client/calls/control_client.h"
 
 namespace cellar::cli {
 
@@ -220,7 +218,7 @@ void look_at_certificate(Findings& all, int64_t expires_us, int64_t now_us) {
 
 // The time of the newest backup in the directory; on this machine also in its immediate
 // subdirectories, because each node has its own directory.
-std::optional<int64_t> newest_backup_us(client::BackupClient& client, const std::string& directory,
+std::optional<int64_t> newest_backup_us(client::SyncClient& client, const std::string& directory,
                                         bool local) {
   std::vector<std::string> places{directory};
   std::error_code error;
@@ -232,16 +230,16 @@ std::optional<int64_t> newest_backup_us(client::BackupClient& client, const std:
   }
   std::optional<int64_t> newest;
   for (const std::string& place : places) {
-    const auto found = client.list(place);
+    const auto found = client.backup({.action = client::BackupAction::list, .directory = place});
     if (!found) continue;  // no backups there
-    for (const client::BackupInfo& one : *found) {
+    for (const client::BackupInfo& one : found->backups) {
       newest = std::max(newest.value_or(one.wall_us), one.wall_us);
     }
   }
   return newest;
 }
 
-void look_at_backups(Findings& all, client::BackupClient& client,
+void look_at_backups(Findings& all, client::SyncClient& client,
                      const std::vector<std::string>& directories, bool local, int64_t now_us) {
   if (directories.empty()) {
     return add(all, Level::good, "backups", "backup.directories is empty: this node takes none");
@@ -266,9 +264,8 @@ void look_at_backups(Findings& all, client::BackupClient& client,
 }
 
 // Information of newer operations; older nodes are skipped.
-void look_at_operations(Findings& all, const Session& session, bool local) {
-  client::ControlClient control(session.options);
-  const auto status = control.status();
+void look_at_operations(Findings& all, Session& session, bool local) {
+  const auto status = session.client().control(client::ControlAction::status);
   if (!status) return;
   if (status->state != "ready") {
     add(all, Level::warning, "state", fmt::format("{}: {}", status->state, status->reason),
@@ -276,8 +273,7 @@ void look_at_operations(Findings& all, const Session& session, bool local) {
   }
   const int64_t now_us = session.now_us();
   look_at_certificate(all, status->certificate_expires_us, now_us);
-  client::BackupClient backups(session.options);
-  look_at_backups(all, backups, status->backup_directories, local, now_us);
+  look_at_backups(all, session.client(), status->backup_directories, local, now_us);
 }
 
 void look_at_reclaim(Findings& all, const Result<client::ReclaimReport>& report) {

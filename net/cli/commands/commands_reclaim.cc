@@ -125,7 +125,7 @@ int why(Session& session, const Arguments& arguments) {
         Error(Errc::invalid_argument, fmt::format("files={} is more than {}", *files, kMostFiles)));
   }
   question.files = static_cast<uint32_t>(*files);
-  const auto report = client::ReclaimClient(session.options).ask(question);
+  const auto report = session.client().reclaim_report(question);
   if (!report) return session.fail(report.error());
   if (session.json) {
     print_json(session, *report);
@@ -149,10 +149,8 @@ std::string reclaim_figures_json(const ReclaimFigures& of) {
       of.unknown_bytes, of.damaged_files, of.oldest_death_us, of.next_reclaim_us);
 }
 
-Result<ReclaimReport> ask_reclaim_figures(const Session& session) {
-  client::ReclaimQuestion question;
-  question.files = 0;
-  return client::ReclaimClient(session.options).ask(question);
+Result<ReclaimReport> ask_reclaim_figures(Session& session) {
+  return session.client().reclaim_report({.files = 0});
 }
 
 std::vector<CommandSpec> reclaim_commands() {

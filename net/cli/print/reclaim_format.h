@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/client/calls/reclaim_client.h"
+#include "net/client/api/operate.h"
 
 namespace cellar::cli {
 

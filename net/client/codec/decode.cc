@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "net/wire/body.h"
+#include "net/wire/operate.h"
 #include "net/wire/status.h"
 
 namespace cellar::client {
@@ -66,6 +67,94 @@ FamilySpec family_of(const fb::FamilySpec& from) {
 
 Error bad_arena() {
   return Error(Errc::internal, "the server's answer names bytes it did not send");
+}
+
+// An absent list is empty.
+template <class From, class To, class Of>
+void each_of(const From* from, std::vector<To>& to, const Of& of) {
+  if (from == nullptr) return;
+  to.reserve(from->size());
+  for (const auto* one : *from) to.push_back(of(*one));
+}
+
+std::vector<std::string> texts_of(
+    const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* from) {
+  std::vector<std::string> to;
+  for (uint32_t i = 0; from != nullptr && i < from->size(); ++i) {
+    to.emplace_back(wire::text(from->Get(i)));
+  }
+  return to;
+}
+
+BackupInfo info_of(const fb::BackupRec& from) {
+  BackupInfo to;
+  to.name = wire::text(from.name());
+  to.program = wire::text(from.program());
+  to.wall_us = from.wall_us();
+  to.trusted_us = from.trusted_us();
+  to.tables = texts_of(from.tables());
+  to.blobs = from.blobs();
+  to.bytes = from.bytes();
+  to.copied_bytes = from.copied_bytes();
+  return to;
+}
+
+SettingChange change_of(const fb::SettingChange& from) {
+  return {std::string(wire::text(from.name())), std::string(wire::text(from.before())),
+          std::string(wire::text(from.after()))};
+}
+
+ReclaimFigures figures_of(const fb::ReclaimFigures& from) {
+  ReclaimFigures to;
+  to.live_bytes = from.live_bytes();
+  to.dead_bytes = from.dead_bytes();
+  to.overdue_bytes = from.overdue_bytes();
+  to.held_bytes = from.held_bytes();
+  to.pinned_bytes = from.pinned_bytes();
+  to.unknown_bytes = from.unknown_bytes();
+  to.damaged_files = from.damaged_files();
+  to.oldest_death_us = from.oldest_death_us();
+  to.next_reclaim_us = from.next_reclaim_us();
+  return to;
+}
+
+TableReclaim reclaim_of(const fb::TableReclaim& from) {
+  TableReclaim to;
+  to.name = wire::text(from.name());
+  to.table_id = from.table_id();
+  if (from.figures() != nullptr) to.figures = figures_of(*from.figures());
+  to.reclaim_within_us = from.reclaim_within_us();
+  to.margin_us = from.margin_us();
+  to.dead_slack = from.dead_slack();
+  to.reclaim_share = from.reclaim_share();
+  to.missed_since_us = from.missed_since_us();
+  return to;
+}
+
+ReclaimFile file_of(const fb::ReclaimFile& from) {
+  ReclaimFile to;
+  to.tablet_id = from.tablet_id();
+  to.blob = from.blob();
+  to.run = from.run();
+  to.bytes = from.bytes();
+  to.dead_bytes = from.dead_bytes();
+  to.overdue_bytes = from.overdue_bytes();
+  to.held_bytes = from.held_bytes();
+  to.overdue_since_us = from.overdue_since_us();
+  to.wholly_dead = from.wholly_dead();
+  to.reason = static_cast<ReclaimReason>(from.reason());
+  to.since_us = from.since_us();
+  to.until_us = from.until_us();
+  to.done_us = from.done_us();
+  to.count = from.count();
+  to.other = from.other();
+  to.error = wire::text(from.error());
+  return to;
+}
+
+ReclaimSum sum_of(const fb::ReclaimSum& from) {
+  return {static_cast<ReclaimReason>(from.reason()), from.files(), from.bytes(), from.dead_bytes(),
+          from.overdue_bytes()};
 }
 
 }  // namespace
@@ -438,6 +527,58 @@ Result<PreviewReply> decode_preview(const Answer& answer) {
     preview.samples.emplace_back(key);
   }
   return preview;
+}
+
+Result<BackupStatus> decode_backup(const Answer& answer) {
+  TRY(const fb::BackupReply* reply, root_of<fb::BackupReply>(answer.last));
+  BackupStatus status;
+  if (!reply) return status;
+  status.job = reply->job();
+  status.directory = wire::text(reply->directory());
+  status.name = wire::text(reply->name());
+  status.phase = wire::text(reply->phase());
+  status.running = reply->running();
+  status.bytes_total = reply->bytes_total();
+  status.bytes_done = reply->bytes_done();
+  status.blobs_total = reply->blobs_total();
+  status.blobs_done = reply->blobs_done();
+  status.copied_bytes = reply->copied_bytes();
+  if (reply->code() != 0) {
+    status.error =
+        Error(static_cast<Errc>(reply->code()), std::string(wire::text(reply->message())));
+  }
+  each_of(reply->backups(), status.backups, info_of);
+  return status;
+}
+
+Result<ControlStatus> decode_control(const Answer& answer) {
+  TRY(const fb::ControlReply* reply, root_of<fb::ControlReply>(answer.last));
+  ControlStatus status;
+  if (!reply) return status;
+  status.state = wire::text(reply->state());
+  status.reason = wire::text(reply->reason());
+  status.connections = reply->connections();
+  each_of(reply->changed(), status.changed, change_of);
+  each_of(reply->need_restart(), status.need_restart, change_of);
+  status.certificate_expires_us = reply->certificate_expires_us();
+  status.backup_directories = texts_of(reply->backup_directories());
+  return status;
+}
+
+Result<ReclaimReport> decode_reclaim(const Answer& answer) {
+  TRY(const fb::ReclaimReply* reply, root_of<fb::ReclaimReply>(answer.last));
+  ReclaimReport report;
+  if (!reply) return report;
+  if (!wire::well_aligned(reply->shards()) || !wire::well_aligned(reply->sums())) {
+    return std::unexpected(bad_arena());
+  }
+  report.now_us = reply->now_us();
+  report.files_there = reply->files_there();
+  each_of(reply->tables(), report.tables, reclaim_of);
+  each_of(reply->shards(), report.shards, figures_of);
+  each_of(reply->files(), report.files, file_of);
+  each_of(reply->sums(), report.sums, sum_of);
+  return report;
 }
 
 std::optional<PreviewProgress> decode_progress(Bytes body) {

@@ -8,6 +8,7 @@
 
 #include "net/client/api/admin.h"
 #include "net/client/api/cells.h"
+#include "net/client/api/operate.h"
 #include "net/client/codec/call.h"
 #include "net/client/codec/requests.h"
 
@@ -45,6 +46,9 @@ Result<TabletPage> decode_tablets(const Answer& answer);
 Result<RuleHistory> decode_history(const Answer& answer);
 Result<AuditPage> decode_audit(const Answer& answer);
 Result<PreviewReply> decode_preview(const Answer& answer);
+Result<BackupStatus> decode_backup(const Answer& answer);
+Result<ControlStatus> decode_control(const Answer& answer);
+Result<ReclaimReport> decode_reclaim(const Answer& answer);
 // Decodes a preceding chunk; empty if it is not a progress report.
 std::optional<PreviewProgress> decode_progress(Bytes body);
 

@@ -7,6 +7,7 @@
 #include "net/client/codec/encode_parts.h"
 #include "net/client/codec/encode_request.h"
 #include "net/client/codec/frame_parts.h"
+#include "net/wire/operate.h"
 
 namespace cellar::client {
 
@@ -470,6 +471,35 @@ Request Encoder::confirm_time(std::optional<int64_t> max_held_us) {
              fb::CreateConfirmTimeRequest(b, max_held_us.has_value(), max_held_us.value_or(0)));
   request.writes = max_held_us.has_value();
   return request;
+}
+
+Request Encoder::backup(const BackupCommand& command) {
+  auto& b = fresh();
+  const auto directory = string_of(b, command.directory);
+  const auto name = string_of(b, command.name);
+  const auto tables = b.CreateVectorOfStrings(command.tables);
+  const auto table = string_of(b, command.table);
+  const auto new_table = string_of(b, command.new_table);
+  Request request =
+      finish(wire::kBackupOp,
+             fb::CreateBackupRequest(b, static_cast<fb::BackupAction>(command.action), directory,
+                                     name, tables, command.keep, table, new_table));
+  request.writes = command.action != BackupAction::status && command.action != BackupAction::list;
+  request.repeat = repeat_of(!request.writes);
+  return request;
+}
+
+// Every action is idempotent, so the request may be sent twice.
+Request Encoder::control(ControlAction action) {
+  auto& b = fresh();
+  return finish(wire::kControlOp,
+                fb::CreateControlRequest(b, static_cast<fb::ControlAction>(action)));
+}
+
+Request Encoder::reclaim_report(const ReclaimQuestion& question) {
+  auto& b = fresh();
+  const auto table = string_of(b, question.table);
+  return finish(wire::kReclaimOp, fb::CreateReclaimRequest(b, table, question.files));
 }
 
 }  // namespace cellar::client

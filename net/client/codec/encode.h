@@ -9,6 +9,7 @@
 
 #include "io/base/random.h"
 #include "net/client/api/admin.h"
+#include "net/client/api/operate.h"
 #include "net/client/api/options.h"
 #include "net/client/codec/call.h"
 #include "net/client/codec/requests.h"
@@ -55,6 +56,9 @@ class Encoder {
   Request move_tablet(std::string_view table, uint64_t tablet_id, uint32_t shard);
   Request list_tablets(const ListTablets& list);
   Request confirm_time(std::optional<int64_t> max_held_us);  // absent: report only
+  Request backup(const BackupCommand& command);
+  Request control(ControlAction action);
+  Request reclaim_report(const ReclaimQuestion& question);
 
   Request drop_request(std::string_view table, const DropRows& drop,
                        const std::optional<Token>& token);

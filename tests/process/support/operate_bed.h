@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "net/client/calls/backup_client.h"
 #include "net/client/sync_client.h"
 #include "tests/cases/node_process.h"
 
@@ -89,11 +88,13 @@ class Operate : public testing::Test {
       }
     }
   }
-  static Result<client::BackupStatus> wait(client::BackupClient& backups,
-                                           Result<client::BackupStatus> begun) {
+  // Runs a job to its end.
+  static Result<client::BackupStatus> run_job(client::SyncClient& client,
+                                              const client::BackupCommand& command) {
+    auto begun = client.backup(command);
     while (begun && begun->running) {
-      backups.sleep_us(20'000);
-      begun = backups.status();
+      client.sleep_us(20'000);
+      begun = client.backup({});
     }
     if (begun && begun->error) return std::unexpected(*begun->error);
     return begun;
