@@ -1,5 +1,5 @@
-// Whose turn it is in a shard: of two tables with dead bytes, by their deadlines, and how early
-// each begins.
+// Which tablet of a shard is next: of two tables with dead bytes the one with the earlier deadline,
+// and how early each begins.
 #include "engine/gc/reclaim_plan.h"
 
 #include "engine/gc/reclaim.h"
@@ -42,7 +42,7 @@ class Plan : public ReclaimBed {
     auto& shard = static_cast<engine::ShardEngine&>(node_.node().engine(ShardId{0}));
     return *shard.tablets().at(node_.table(name)->tablets.front().id);
   }
-  // As of so much later; nothing of the node has run meanwhile.
+  // The plan after this time; the node has not run meanwhile.
   ReclaimTurn plan_after(int64_t us) {
     node_.world().clock().advance_us(us);
     return engine::plan_reclaims({&tablet_of("a"), &tablet_of("b")});
@@ -54,13 +54,13 @@ TEST_F(Plan, OfThoseThatMayBeginTheFirstDeadlineIsNextAndTheOtherFollows) {
   create("b", 10 * kMinuteUs);
   fill("a", 5 * kMinuteUs);
   fill("b", 5 * kMinuteUs);
-  // Both are overdue by more than the slack, and b's deadline was the first.
+  // Both are overdue by more than the slack, and b's deadline is earlier.
   ReclaimTurn turn = plan_after(2 * kHourUs);
   ASSERT_EQ(turn.tablet, &tablet_of("b"));
   EXPECT_EQ(turn.following, &tablet_of("a"));
   EXPECT_LT(reclaim_forecast(tablet_of("b")).slack_deadline_us(tablet_of("b")),
             reclaim_forecast(tablet_of("a")).slack_deadline_us(tablet_of("a")));
-  // One that may not begin yet lets the other go first.
+  // A tablet that may not begin yet gives way to the other.
   reclaim_attempt(tablet_of("b")).not_before_us = turn.begin_us + kMinuteUs;
   turn = plan_after(0);
   EXPECT_EQ(turn.tablet, &tablet_of("a"));
