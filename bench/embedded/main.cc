@@ -1,5 +1,4 @@
-// cellar-bench-engine: the engine without a network, under loads that db_bench of RocksDB knows
-// too.
+// cellar-bench-engine: the engine without a network, under loads like those of RocksDB's db_bench.
 //
 //   cellar-bench-engine --dir DIR --phases fillrandom,settle [--rows 20000000]
 //
@@ -7,13 +6,13 @@
 //
 //   fill, fillrandom   writes: every row in order; --operations random ones (default: --rows)
 //   sustained          random writes for --seconds
-//   overwrite          the same as fillrandom, and what is overdue is watched throughout
-//   flush, compact     everything to disk; everything into one run a tablet
-//   settle             waits until the engine has nothing left to do
+//   overwrite          fillrandom, with the overdue bytes watched throughout
+//   flush, compact     everything to disk; everything into one run per tablet
+//   settle             waits until the engine has no work left
 //   warm               reads everything once
 //   readrandom         point reads for --seconds; seekrandom: scans of --scan-rows
-//   die                ends the process without closing anything; the next one has to recover
-//   readwhilewriting   readrandom, beside random writes at --rate
+//   die                ends the process without closing; the next run has to recover
+//   readwhilewriting   readrandom with concurrent random writes at --rate
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -98,7 +97,7 @@ class Program {
     return all;
   }
 
-  // As if killed, with everything that was written on disk.
+  // Like a kill, with everything written on disk.
   void die() {
     std::this_thread::sleep_for(
         std::chrono::microseconds(2 * options_.bed.engine.periodic_interval_us));
@@ -150,7 +149,7 @@ class Program {
     std::this_thread::sleep_for(std::chrono::duration<double>(options_.seconds));
   }
 
-  // Runs a driver a shard; `meanwhile` runs beside them and then they are told to stop.
+  // Runs one driver per shard; `meanwhile` runs concurrently, and when it returns the drivers stop.
   Tally write(const WriteLoad& load, const std::function<void()>& meanwhile = {}) {
     std::vector<std::unique_ptr<WriteDriver>> drivers(options_.bed.shards);
     bed_.pool().run_on_all([&](Shard& shard) -> Async<void> {
@@ -243,7 +242,7 @@ class Program {
     out["over_100_ms"] = tally.long_ones;
     report_stages(tally, out);
     if (tally.per_second.size() < 4) return;
-    // The first and the last are not whole.
+    // The first and the last second are partial.
     std::vector<uint64_t> whole(tally.per_second.begin() + 1, tally.per_second.end() - 1);
     std::sort(whole.begin(), whole.end());
     out["slowest_second"] = whole.front();
@@ -263,14 +262,14 @@ class Program {
     out["longest_ms_stages"] = longest;
   }
 
-  // Blocks, and where they were.
+  // The blocks read, and where they were found.
   void report_found(const engine::ShardFigures& before, boost::json::object& out) {
     const engine::ShardFigures after = bed_.figures();
     out["cache_hits"] = after.cache_hits - before.cache_hits;
     out["cache_packed_hits"] = after.cache_packed_hits - before.cache_packed_hits;
     out["cache_packed_bytes"] = after.cache_packed_bytes;
     out["cache_bytes"] = bed_.stats().cache_bytes;
-    out["index_bytes"] = bed_.stats().metadata_bytes;  // in memory whether asked for or not
+    out["index_bytes"] = bed_.stats().metadata_bytes;  // always in memory
     out["device_reads"] = after.device_reads - before.device_reads;
     out["device_read_bytes"] = after.device_read_bytes - before.device_read_bytes;
   }

@@ -115,7 +115,7 @@ void settle(Arguments& a) {
   if (a.name.empty()) a.name = a.workload;
 }
 
-// The table, which is made when it is absent.
+// The table, which is created if it is absent.
 cellar::Result<cellar::client::TableDescription> ensure_table(const Arguments& a) {
   const std::string& name = a.table;
   cellar::client::SyncClient client(a.load.client);
