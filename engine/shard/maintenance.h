@@ -36,6 +36,8 @@
 
 namespace cellar::engine {
 
+struct ReclaimTurn;
+
 class Maintenance {
  public:
   // Pause after a failure.
@@ -98,14 +100,8 @@ class Maintenance {
   Async<void> reclaim_loop();
   Async<void> release_loop();
   Async<void> log_loop();
-  // The next tablet and the trusted time at which its work begins; INT64_MAX: none.
-  struct Turn {
-    TabletId tablet;
-    int64_t due_us = INT64_MAX;
-    std::optional<TabletId> following;  // due soon after it
-  };
-  Async<Turn> next_to_reclaim();
-  Async<Result<void>> reclaim_one(Turn turn);
+  Async<ReclaimTurn> next_to_reclaim();
+  Async<Result<void>> reclaim_one(ReclaimTurn turn);
   bool waits_for_reclaim(const Tablet& tablet) const;
   void resume_merges();
   Async<Result<void>> flush_one(Tablet* tablet);
