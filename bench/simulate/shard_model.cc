@@ -13,7 +13,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kUs = 1e6;
 // As in the engine: a tenth of the lead as reserve, and at most three quarters of reclaim_within
-// (engine/gc/reclaim_plan.h, reclaim_state.h).
+// (engine/gc/reclaim_queue.h, reclaim_forecast.h).
 constexpr double kSafety = 1.1;
 constexpr double kMostLead = 0.75;
 
@@ -203,7 +203,7 @@ double ShardModel::deadline_of(Tablet& tablet) const {
   return tablet.deadline_s = to_s;
 }
 
-// Like engine/gc/reclaim_plan.h.
+// Like engine/gc/reclaim_queue.h.
 void ShardModel::plan_reclaim() {
   next_reclaim_s_ = kNever;
   if (policy_.reclaim_share <= 0) return;

@@ -13,7 +13,7 @@
 //      of what has died in it (log_deaths.h).
 //
 // Reclaiming (reclaim.h) sleeps until the first death that gives it work, and checks again when
-// tables change; the tablets of the shard form one queue (reclaim_plan.h). An ordinary merge waits
+// tables change; the tablets of the shard form one queue (reclaim_queue.h). An ordinary merge waits
 // if reclaiming, which merges more, would otherwise have to wait for it, until there are
 // kRunsThatCannotWait runs too many.
 //
@@ -48,7 +48,7 @@ class Maintenance {
   // The length of the log is checked after this many appended bytes.
   static constexpr uint64_t kLogCheckBytes = 1u << 20;
   // Bounds of the wait of reclaiming: at most the first, because trusted time may lag behind the
-  // timers. reclaim_state.h has the retry times of a tablet.
+  // timers. reclaim_forecast.h has the retry times of a tablet.
   static constexpr int64_t kMostReclaimWaitUs = 600'000'000;
   static constexpr int64_t kLeastReclaimWaitUs = 100'000;
   // Looks per shortest reclaim_within of the shard's tables, and the least interval.
