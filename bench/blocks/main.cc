@@ -356,7 +356,7 @@ int run(int argc, char** argv) {
   size_t count = 40'000;
   size_t searches = 2'000'000;
   size_t dictionary_bytes = 4096;
-  CLI::App app("What a data block's form costs and saves");
+  CLI::App app("Costs and savings of the form of a data block");
   app.add_option("--blocks", count, "that are searched")->check(CLI::Range(1000, 1'000'000));
   app.add_option("--searches", searches, "in each way");
   app.add_option("--dictionary-bytes", dictionary_bytes)->check(CLI::Range(1024, 1 << 20));

@@ -234,7 +234,7 @@ std::string measure(Policy& policy, const Trace& trace) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Replacement in a block cache");
+  CLI::App app("Replacement policies of the block cache");
   uint32_t blocks = 20'000;
   size_t accesses = 2'000'000;
   size_t percent = 10;

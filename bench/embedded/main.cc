@@ -314,24 +314,24 @@ Durability level_of(const std::string& name) {
 
 void declare(CLI::App& app, Options& options) {
   engine::EngineOptions& engine = options.bed.engine;
-  app.add_option("--dir", options.bed.directory, "where the data goes; made when it is not there")
+  app.add_option("--dir", options.bed.directory, "data directory; created if it is absent")
       ->required();
   app.add_option("--phases", options.phases, "see the head of bench/embedded/main.cc")
       ->required()
       ->delimiter(',');
   app.add_flag("--existing", options.bed.existing,
-               "the directory holds the rows of an earlier run");
+               "use the rows of an earlier run in the directory");
   app.add_option("--rows", options.bed.rows, "row numbers are below this");
   app.add_option("--operations", options.operations, "random writes; 0: as many as rows");
   app.add_option("--seconds", options.seconds, "of phases that go by time")->take_last();
   app.add_option("--value-bytes", options.write.value_bytes);
   app.add_option("--shards", options.bed.shards, "threads");
   app.add_option("--tablets", options.bed.tablets_per_shard, "of each shard");
-  app.add_option("--in-flight", options.write.in_flight, "writes under way, over all shards");
+  app.add_option("--in-flight", options.write.in_flight, "writes in flight, over all shards");
   app.add_option("--level", options.level, "sync, periodic or memory");
   app.add_option("--rate", options.rate,
-                 "of the writes beside reads, a second over all shards; 0: no limit");
-  app.add_option("--readers", options.read.readers, "reads under way, over all shards");
+                 "writes a second concurrent with reads, over all shards; 0: no limit");
+  app.add_option("--readers", options.read.readers, "reads in flight, over all shards");
   app.add_option("--scan-rows", options.read.scan_rows);
   app.add_option("--max-versions", options.bed.max_versions, "the family's rule; 0: keep all");
   const std::map<std::string, BottomCompression> bottoms = {
@@ -351,17 +351,18 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--reclaim-within-s", options.reclaim_within_s, "of the table");
   app.add_option("--removal-margin-s", options.removal_margin_s, "of the node, beside it");
   app.add_option("--cache-bytes", options.cache_bytes,
-                 "the block cache; memory is four times that");
+                 "size of the block cache; memory is four times that");
   app.add_option("--memtable-bytes", engine.memtable_bytes);
   app.add_option("--table-bytes", engine.table_bytes);
   app.add_option("--segment-bytes", engine.log_segment_bytes);
   app.add_option("--seed", options.write.seed);
-  app.add_option("--long-turns-us", options.bed.long_turn_us,
-                 "tells on the error output what made turns take more processor time than this");
+  app.add_option(
+      "--long-turns-us", options.bed.long_turn_us,
+      "reports the stacks of turns with more processor time than this on standard error");
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("The engine without a network, under the loads of db_bench");
+  CLI::App app("The engine without a network, under loads like those of db_bench");
   Options options;
   options.read.scan_rows = 100;
   options.read.readers = 2;

@@ -22,10 +22,10 @@ double processor_ms() {
 namespace {
 
 int run(int argc, char** argv) {
-  CLI::App app("What grows with its size, and by how much");
+  CLI::App app("Growth of the cost of operations with their size");
   int rounds = 3;
   std::string only;
-  app.add_option("--rounds", rounds, "repetitions, of which the least time counts");
+  app.add_option("--rounds", rounds, "repetitions; the minimum counts");
   app.add_option("--only", only, "what has this in its name");
   CLI11_PARSE(app, argc, argv);
   set_log_level(LogLevel::error);

@@ -185,7 +185,7 @@ void compare(Bed& bed, const Case& none, const Case& one, int rounds, int rows) 
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("What strict reads cost");
+  CLI::App app("The cost of strict reads");
   int rounds = 25;
   int rows = 2000;
   int scans = 0;
@@ -194,9 +194,8 @@ int run(int argc, char** argv) {
   app.add_option("--rounds", rounds, "alternations of each case");
   app.add_option("--rows", rows, "of 10 columns with 2 versions of 100 bytes");
   app.add_option("--case", only, "this one alone");
-  app.add_option("--scans", scans, "so many scans of --case, and nothing else");
-  app.add_option("--points", point_rounds,
-                 "so many times 2000 point reads of --case, and nothing else");
+  app.add_option("--scans", scans, "run only this many scans of --case");
+  app.add_option("--points", point_rounds, "run only this many times 2000 point reads of --case");
   CLI11_PARSE(app, argc, argv);
   set_log_level(LogLevel::error);
   std::vector<Case> all = cases();

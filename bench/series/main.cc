@@ -397,13 +397,13 @@ class Program {
 int main(int argc, char** argv) {
   cellar::bench::Options options;
   CLI::App app("Time series on a simulated clock: bytes written, bytes on disk, blocks read.");
-  app.add_option("--dir", options.directory, "a directory that is not there yet")->required();
+  app.add_option("--dir", options.directory, "a directory that does not exist yet")->required();
   app.add_option("--days", options.days, "of data; cells live for one")->check(CLI::Range(3, 365));
   app.add_option("--cells", options.cells, "a day")->check(CLI::Range(1000, 100'000'000));
   app.add_option("--series", options.series, "rows")->check(CLI::Range(1, 10'000'000));
   app.add_option("--memtable-kib", options.memtable_kib, "flushed when so large");
   app.add_option("--late", options.late, "share of cells that come up to half a day late");
-  app.add_option("--day", options.day_seconds, "real seconds that a day takes at least; 0: none")
+  app.add_option("--day", options.day_seconds, "least duration of a day in real seconds; 0: none")
       ->check(CLI::Range(0.0, 86400.0));
   app.add_option("--compaction", options.compaction, "of the table")
       ->check(CLI::IsMember({"automatic", "tiered", "time-window"}));
