@@ -1,10 +1,10 @@
-// What a data block's form costs and saves, on blocks as the engine writes them:
+// Costs and savings of the form of a data block, on blocks as the engine writes them:
 //
-//   search   the first entry of a row, in blocks that lie all over memory: by restarts alone, by a
-//            hash index from rows to restarts (as one in the file would give it), by the heads that
-//            the engine makes (engine/sstable/block_heads.h)
-//   codecs   bytes and processor time of LZ4 and Zstandard, without and with a dictionary: bytes of
-//            two blocks as they are, which is what the engine takes, or trained on first blocks
+//   search   the first entry of a row, in blocks spread over memory: by restarts only, by a hash
+//            index from rows to restarts (as one in the file would work), by the heads that the
+//            engine makes (engine/sstable/block_heads.h)
+//   codecs   bytes and processor time of LZ4 and Zstandard, without and with a dictionary: the raw
+//            bytes of two blocks, which is what the engine takes, or one trained on first blocks
 //
 //   cellar-bench-blocks [--blocks 40000] [--searches 2000000] [--dictionary-bytes 4096]
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ double processor_ns() {
   return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
-// Nanoseconds of a call of `work`, which does `times` things; the least of the rounds.
+// Nanoseconds of a call of `work`, divided by `times`; the minimum over the rounds.
 double least_ns(size_t times, const std::function<void()>& work) {
   double least = 1e18;
   for (size_t i = 0; i < kRounds; ++i) {
@@ -96,7 +96,7 @@ std::vector<Kind> kinds() {
 
 struct BlockAndRows {
   std::string contents;
-  std::vector<std::string> prefixes;  // row prefixes, in order
+  std::vector<std::string> prefixes;  // of rows, in order
 };
 
 std::vector<BlockAndRows> blocks_of(const Kind& kind, size_t count) {
@@ -124,7 +124,7 @@ std::vector<BlockAndRows> blocks_of(const Kind& kind, size_t count) {
 
 // ---- searches
 
-// From rows to restarts, a byte a bucket, three buckets for two rows; 255: several.
+// From rows to restarts, one byte per bucket, three buckets for two rows; 255: several.
 constexpr uint8_t kSeveral = 255;
 constexpr uint8_t kNone = 254;
 
@@ -132,8 +132,8 @@ size_t bucket_of(Bytes row, size_t buckets) {
   return static_cast<size_t>((XXH3_64bits(row.data(), row.size()) >> 32) * buckets >> 32);
 }
 
-// A block in memory as the cache has it: what is made in front of the contents, and behind them the
-// hash index, where one in the file would be.
+// A block in memory as the cache has it: prepared data before the contents, and after them the hash
+// index, where one in the file would be.
 class Placed {
  public:
   explicit Placed(const BlockAndRows& block)
@@ -153,7 +153,7 @@ class Placed {
   }
   Bytes contents() const { return {bytes_.get() + kHeader, contents_bytes_}; }
   uint8_t restart_of(Bytes row) const { return buckets()[bucket_of(row, buckets_)]; }
-  // As BlockCache::find().
+  // Like BlockCache::find().
   void prefetch() const {
     for (size_t at = 0; at < kHeader + 64; at += 64) __builtin_prefetch(bytes_.get() + at);
   }
@@ -169,7 +169,7 @@ class Placed {
   std::unique_ptr<char[]> bytes_;
 };
 
-// As BlockReader's walk: keys are not built. Where the value begins.
+// Like the walk of BlockReader, without building keys. Returns the beginning of the value.
 const char* walk(Bytes contents, const engine::BlockReader& reader, uint32_t restart, Bytes key) {
   const char* const limit = contents.data() + reader.entries_bytes();
   size_t same = 0;
@@ -194,7 +194,7 @@ const char* walk(Bytes contents, const engine::BlockReader& reader, uint32_t res
 void measure_searches(const Kind& kind, const std::vector<BlockAndRows>& blocks, size_t searches) {
   std::vector<Placed> placed;
   for (const BlockAndRows& block : blocks) placed.emplace_back(block);
-  // The same places for each way.
+  // The same keys for each kind of search.
   const auto each = [&](const std::function<const char*(size_t, Bytes)>& find) {
     return least_ns(searches, [&] {
       Random random(3);
@@ -314,7 +314,7 @@ Cost cost_of_zstd(const std::vector<BlockAndRows>& blocks, int level, const std:
       });
 }
 
-// As the engine does it: bytes of two blocks as they are (engine/sstable/block_packer.h).
+// As in the engine: the raw bytes of two blocks (engine/sstable/block_packer.h).
 Cost cost_of_raw_dictionary(const std::vector<BlockAndRows>& blocks) {
   constexpr size_t kSample = engine::BlockPacker::kSampleBytes;
   std::string dictionary(Bytes(blocks.front().contents).substr(0, kSample));
@@ -356,7 +356,7 @@ int run(int argc, char** argv) {
   size_t count = 40'000;
   size_t searches = 2'000'000;
   size_t dictionary_bytes = 4096;
-  CLI::App app("What a data block's form costs and saves");
+  CLI::App app("Costs and savings of the form of a data block");
   app.add_option("--blocks", count, "that are searched")->check(CLI::Range(1000, 1'000'000));
   app.add_option("--searches", searches, "in each way");
   app.add_option("--dictionary-bytes", dictionary_bytes)->check(CLI::Range(1024, 1 << 20));

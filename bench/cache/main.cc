@@ -1,7 +1,8 @@
-// Which replacement a block cache should have: the cache of the engine with blocks that compress to
-// half, of which it keeps some packed, and with blocks that do not compress (S3-FIFO alone), and
-// LRU and CLOCK of as many bytes, on the same traces. Share of accesses that found their block, of
-// them those that had to be unpacked, and processor time of an access, a miss's insertion included.
+// Compares replacement policies of the block cache: the engine's cache with blocks that compress to
+// half, some of which it keeps packed, and with blocks that do not compress (S3-FIFO only), and LRU
+// and CLOCK of as many bytes, on the same traces. Prints the share of accesses that find their
+// block, how many of these unpack it, and the processor time of an access, including the insertion
+// after a miss.
 //
 //   cellar-bench-cache [--blocks 20000] [--accesses 2000000] [--percent 10]
 #include <fmt/format.h>
@@ -26,15 +27,15 @@ namespace {
 
 constexpr size_t kBlockBytes = 4096;
 
-// What is asked for, one block after the other.
+// The accessed blocks, in order.
 using Trace = std::vector<uint32_t>;
 
 class Policy {
  public:
   virtual ~Policy() = default;
-  // True: it was there. Else it is now.
+  // Returns whether the block was present; inserts it otherwise.
   virtual bool access(uint32_t block) = 0;
-  // So many of those found, so far.
+  // The number of hits so far that had to unpack the block.
   virtual uint64_t unpacked() const { return 0; }
 };
 
@@ -43,7 +44,7 @@ class Engine final : public Policy {
   Engine(size_t blocks, bool packs)
       : contents_(kBlockBytes, 'x'), cache_(blocks * (sizeof(engine::Block) + kBlockBytes)) {
     Random random(5);
-    // As many bytes that do not compress as such that do.
+    // Half of the bytes compress, half do not.
     for (size_t i = 0; i < kBlockBytes; ++i)
       if (!packs || i / 50 % 2 == 0) contents_[i] = static_cast<char>(random.below(256));
     engine::append_block(stored_, contents_, true, BlobId{1}, 0);
@@ -123,7 +124,7 @@ class Clock final : public Policy {
   size_t hand_ = 0;
 };
 
-// Ranks by Zipf's law with exponent 0.99, as YCSB has them; which block has which rank is random.
+// Ranks by Zipf's law with exponent 0.99, as in YCSB; blocks get their ranks at random.
 class Zipf {
  public:
   Zipf(uint32_t blocks, Random& random) : random_(random), sums_(blocks), order_(blocks) {
@@ -163,7 +164,7 @@ Trace zipf(uint32_t blocks, size_t accesses, size_t /*room*/) {
   return trace;
 }
 
-// Half of the accesses are of scans over everything, a stretch at a time.
+// Half of the accesses belong to scans over everything, a range at a time.
 Trace zipf_beside_scans(uint32_t blocks, size_t accesses, size_t /*room*/) {
   Random random(2);
   Zipf points(blocks, random);
@@ -176,7 +177,7 @@ Trace zipf_beside_scans(uint32_t blocks, size_t accesses, size_t /*room*/) {
   return trace;
 }
 
-// What is asked for most changes ten times.
+// The most frequent blocks change ten times.
 Trace moving_zipf(uint32_t blocks, size_t accesses, size_t /*room*/) {
   Random random(3);
   Zipf points(blocks, random);
@@ -188,7 +189,7 @@ Trace moving_zipf(uint32_t blocks, size_t accesses, size_t /*room*/) {
   return trace;
 }
 
-// Time series: writes move on, reads are of the newest, of half the cache at a time.
+// Time series: writes advance, and reads are of the newest blocks, half the cache at a time.
 Trace newest(uint32_t /*blocks*/, size_t accesses, size_t room) {
   Random random(4);
   Trace trace(accesses);
@@ -197,7 +198,7 @@ Trace newest(uint32_t /*blocks*/, size_t accesses, size_t room) {
   return trace;
 }
 
-// Every block as often as any other.
+// All blocks equally often.
 Trace uniform(uint32_t blocks, size_t accesses, size_t /*room*/) {
   Random random(6);
   Trace trace(accesses);
@@ -205,7 +206,7 @@ Trace uniform(uint32_t blocks, size_t accesses, size_t /*room*/) {
   return trace;
 }
 
-// Everything in order, again and again: of one and a half times what there is room for.
+// Everything in order, repeatedly: one and a half times the size of the cache.
 Trace loop(uint32_t /*blocks*/, size_t accesses, size_t room) {
   Trace trace(accesses);
   for (size_t i = 0; i < accesses; ++i) trace[i] = static_cast<uint32_t>(i % (room * 3 / 2));
@@ -233,7 +234,7 @@ std::string measure(Policy& policy, const Trace& trace) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Replacement in a block cache");
+  CLI::App app("Replacement policies of the block cache");
   uint32_t blocks = 20'000;
   size_t accesses = 2'000'000;
   size_t percent = 10;

@@ -21,7 +21,7 @@ T must(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
-// Files may come and go meanwhile.
+// Files may appear and disappear meanwhile.
 uint64_t bytes_in(const std::string& directory) {
   uint64_t sum = 0;
   std::error_code ignored;
@@ -170,8 +170,8 @@ void Bed::settle() {
   uint64_t seen_lying = 0;
   for (int quiet = 0; quiet < kQuietLooks;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    // A merge that is under way shows in the bytes that the process writes; what is removed goes in
-    // steps, during each of which a disk that is told of it may serve nobody.
+    // A merge in progress shows in the bytes that the process writes. Files are removed in steps,
+    // and a disk that gets discards may not serve requests during a step.
     const uint64_t written = ProcessCounters::now().written_bytes;
     const uint64_t lying = bytes_in(options_.directory);
     quiet = written - seen < kQuietBytes && lying == seen_lying ? quiet + 1 : 0;

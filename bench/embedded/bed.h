@@ -1,5 +1,5 @@
-// Bed: a whole engine without a network, in a directory: a thread a shard, each with its ring, log
-// and tables, as cellard has them. What runs on it is the drivers' business.
+// Bed: a whole engine without a network, in a directory: one thread per shard, each with its ring,
+// log and tables, as in cellard. The drivers supply the load.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace cellar::bench {
 
-// A stretch of row numbers that one tablet holds.
+// A range of row numbers in one tablet.
 struct RowRange {
   engine::TabletDescriptor tablet;
   uint64_t first = 0;
@@ -31,19 +31,19 @@ struct BedOptions {
   uint32_t shards = 2;
   uint32_t tablets_per_shard = 1;
   uint64_t rows = 1'000'000;
-  bool existing = false;  // the directory holds a table of so many rows already
-  int max_versions = 1;   // what an overwrite leaves; 0: everything is kept
+  bool existing = false;  // the directory already holds a table of this many rows
+  int max_versions = 1;   // versions kept after overwrites; 0: all
   int64_t reclaim_within_us = 3'600'000'000;
-  int64_t long_turn_us = 0;           // above which turns are sampled; 0: they are not
-  std::optional<RetentionRule> rule;  // in place of max_versions
+  int64_t long_turn_us = 0;           // turns longer than this are sampled; 0: none
+  std::optional<RetentionRule> rule;  // replaces max_versions
   Compaction compaction = Compaction::automatic;
-  BottomCompression bottom_compression = BottomCompression::same;  // what is beside it has LZ4
+  BottomCompression bottom_compression = BottomCompression::same;  // other tables use LZ4
   const Clock* clock = nullptr;  // outlives the bed; null: the system's
   engine::EngineOptions engine;
 };
 
-// Made and destroyed by one thread, which is none of the shards. What fails ends the process with a
-// sentence.
+// Created and destroyed by one thread, which is not a shard's. A failure ends the process with a
+// message.
 class Bed {
  public:
   static constexpr const char* kTable = "bench";
@@ -56,21 +56,22 @@ class Bed {
   uint32_t shards() const { return options_.shards; }
   ShardPool& pool() { return pool_; }
   engine::Node& node() { return *node_; }
-  // The stretches that a shard serves, in order.
+  // The ranges that a shard serves, in order.
   const std::vector<RowRange>& ranges_of(ShardId shard) const { return ranges_[shard.value()]; }
-  // Another table like the first, with its stretches of each shard.
+  // Adds a table like the first; returns its ranges on each shard.
   std::vector<std::vector<RowRange>> add_table(const std::string& name);
 
   void flush(const std::string& table = kTable);
-  // Everything into one run a tablet.
+  // Compacts everything into one run per tablet.
   void compact(const std::string& table = kTable);
-  // Waits until no merge is due, as far as can be seen from outside.
+  // Waits until no merge is due, as far as the public figures show.
   void settle();
-  engine::EngineStats stats();      // of all shards together
-  engine::ShardFigures figures();   // likewise, of the cache and the device
-  int64_t longest_turn_us();        // of a shard's loop, so far; what is below 5 ms counts as 0
-  engine::ReclaimReport reclaim();  // how far behind reclaiming is
-  // What made turns longer than long_turn_us, so far: counts and lines for people.
+  engine::EngineStats stats();     // over all shards
+  engine::ShardFigures figures();  // over all shards, of the cache and the device
+  // the longest turn of a shard's loop so far; turns below 5 ms count as 0
+  int64_t longest_turn_us();
+  engine::ReclaimReport reclaim();  // the lag of reclaiming
+  // The stacks of turns longer than long_turn_us so far: counts and readable lines.
   std::string turn_report();
 
  private:

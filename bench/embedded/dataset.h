@@ -1,5 +1,5 @@
-// The rows of a run, made like those of RocksDB's db_bench: numbered keys of one length, values
-// that compress to half of their length.
+// The rows of a run, like those of RocksDB's db_bench: numbered keys of one length, values that
+// compress to half of their length.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class RowKey {
   std::array<char, kRowKeyBytes> bytes_;
 };
 
-// Pieces of one long string that is made once: of every 100 bytes 50 are random and 50 repeat them.
+// Slices of one long string: of every 100 bytes 50 are random and 50 repeat them.
 class ValueSource {
  public:
   explicit ValueSource(uint64_t seed) {

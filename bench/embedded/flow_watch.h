@@ -1,5 +1,5 @@
-// FlowWatch: once a second, what each shard did and what pressed on it, so that a slow second can
-// be told from its neighbours: bytes flushed and merged, runs behind, memtables, the log.
+// FlowWatch: samples once a second the work and the pressures of each shard, to explain slow
+// seconds: bytes flushed and merged, pending runs, memtables, the log.
 #pragma once
 
 #include <atomic>
@@ -13,20 +13,20 @@
 
 namespace cellar::bench {
 
-// Watches from its construction to report(), which is called once.
+// Samples from its construction to report(), which is called once.
 class FlowWatch {
  public:
   explicit FlowWatch(Bed& bed);
 
-  // Adds "shards": of each an object of arrays, one element a second.
+  // Adds "shards": for each shard an object of arrays, one element per second.
   void report(boost::json::object& out);
 
  private:
   static constexpr int kEveryMs = 1000;
-  // At the end of a second.
+  // The figures at the end of a second.
   struct Look {
     uint64_t runs_behind = 0;
-    double runs = 0;  // pressures, as FlowFigures
+    double runs = 0;  // pressures, as in FlowFigures
     double memtables = 0;
     double log = 0;
     uint64_t flushed_bytes = 0;  // so far

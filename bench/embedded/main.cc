@@ -1,5 +1,4 @@
-// cellar-bench-engine: the engine without a network, under loads that db_bench of RocksDB knows
-// too.
+// cellar-bench-engine: the engine without a network, under loads like those of RocksDB's db_bench.
 //
 //   cellar-bench-engine --dir DIR --phases fillrandom,settle [--rows 20000000]
 //
@@ -7,13 +6,13 @@
 //
 //   fill, fillrandom   writes: every row in order; --operations random ones (default: --rows)
 //   sustained          random writes for --seconds
-//   overwrite          the same as fillrandom, and what is overdue is watched throughout
-//   flush, compact     everything to disk; everything into one run a tablet
-//   settle             waits until the engine has nothing left to do
+//   overwrite          fillrandom, with the overdue bytes watched throughout
+//   flush, compact     everything to disk; everything into one run per tablet
+//   settle             waits until the engine has no work left
 //   warm               reads everything once
 //   readrandom         point reads for --seconds; seekrandom: scans of --scan-rows
-//   die                ends the process without closing anything; the next one has to recover
-//   readwhilewriting   readrandom, beside random writes at --rate
+//   die                ends the process without closing; the next run has to recover
+//   readwhilewriting   readrandom with concurrent random writes at --rate
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -98,7 +97,7 @@ class Program {
     return all;
   }
 
-  // As if killed, with everything that was written on disk.
+  // Like a kill, with everything written on disk.
   void die() {
     std::this_thread::sleep_for(
         std::chrono::microseconds(2 * options_.bed.engine.periodic_interval_us));
@@ -150,7 +149,7 @@ class Program {
     std::this_thread::sleep_for(std::chrono::duration<double>(options_.seconds));
   }
 
-  // Runs a driver a shard; `meanwhile` runs beside them and then they are told to stop.
+  // Runs one driver per shard; `meanwhile` runs concurrently, and when it returns the drivers stop.
   Tally write(const WriteLoad& load, const std::function<void()>& meanwhile = {}) {
     std::vector<std::unique_ptr<WriteDriver>> drivers(options_.bed.shards);
     bed_.pool().run_on_all([&](Shard& shard) -> Async<void> {
@@ -243,7 +242,7 @@ class Program {
     out["over_100_ms"] = tally.long_ones;
     report_stages(tally, out);
     if (tally.per_second.size() < 4) return;
-    // The first and the last are not whole.
+    // The first and the last second are partial.
     std::vector<uint64_t> whole(tally.per_second.begin() + 1, tally.per_second.end() - 1);
     std::sort(whole.begin(), whole.end());
     out["slowest_second"] = whole.front();
@@ -263,14 +262,14 @@ class Program {
     out["longest_ms_stages"] = longest;
   }
 
-  // Blocks, and where they were.
+  // The blocks read, and where they were found.
   void report_found(const engine::ShardFigures& before, boost::json::object& out) {
     const engine::ShardFigures after = bed_.figures();
     out["cache_hits"] = after.cache_hits - before.cache_hits;
     out["cache_packed_hits"] = after.cache_packed_hits - before.cache_packed_hits;
     out["cache_packed_bytes"] = after.cache_packed_bytes;
     out["cache_bytes"] = bed_.stats().cache_bytes;
-    out["index_bytes"] = bed_.stats().metadata_bytes;  // in memory whether asked for or not
+    out["index_bytes"] = bed_.stats().metadata_bytes;  // always in memory
     out["device_reads"] = after.device_reads - before.device_reads;
     out["device_read_bytes"] = after.device_read_bytes - before.device_read_bytes;
   }
@@ -315,24 +314,24 @@ Durability level_of(const std::string& name) {
 
 void declare(CLI::App& app, Options& options) {
   engine::EngineOptions& engine = options.bed.engine;
-  app.add_option("--dir", options.bed.directory, "where the data goes; made when it is not there")
+  app.add_option("--dir", options.bed.directory, "data directory; created if it is absent")
       ->required();
   app.add_option("--phases", options.phases, "see the head of bench/embedded/main.cc")
       ->required()
       ->delimiter(',');
   app.add_flag("--existing", options.bed.existing,
-               "the directory holds the rows of an earlier run");
+               "use the rows of an earlier run in the directory");
   app.add_option("--rows", options.bed.rows, "row numbers are below this");
   app.add_option("--operations", options.operations, "random writes; 0: as many as rows");
   app.add_option("--seconds", options.seconds, "of phases that go by time")->take_last();
   app.add_option("--value-bytes", options.write.value_bytes);
   app.add_option("--shards", options.bed.shards, "threads");
   app.add_option("--tablets", options.bed.tablets_per_shard, "of each shard");
-  app.add_option("--in-flight", options.write.in_flight, "writes under way, over all shards");
+  app.add_option("--in-flight", options.write.in_flight, "writes in flight, over all shards");
   app.add_option("--level", options.level, "sync, periodic or memory");
   app.add_option("--rate", options.rate,
-                 "of the writes beside reads, a second over all shards; 0: no limit");
-  app.add_option("--readers", options.read.readers, "reads under way, over all shards");
+                 "writes a second concurrent with reads, over all shards; 0: no limit");
+  app.add_option("--readers", options.read.readers, "reads in flight, over all shards");
   app.add_option("--scan-rows", options.read.scan_rows);
   app.add_option("--max-versions", options.bed.max_versions, "the family's rule; 0: keep all");
   const std::map<std::string, BottomCompression> bottoms = {
@@ -352,17 +351,18 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--reclaim-within-s", options.reclaim_within_s, "of the table");
   app.add_option("--removal-margin-s", options.removal_margin_s, "of the node, beside it");
   app.add_option("--cache-bytes", options.cache_bytes,
-                 "the block cache; memory is four times that");
+                 "size of the block cache; memory is four times that");
   app.add_option("--memtable-bytes", engine.memtable_bytes);
   app.add_option("--table-bytes", engine.table_bytes);
   app.add_option("--segment-bytes", engine.log_segment_bytes);
   app.add_option("--seed", options.write.seed);
-  app.add_option("--long-turns-us", options.bed.long_turn_us,
-                 "tells on the error output what made turns take more processor time than this");
+  app.add_option(
+      "--long-turns-us", options.bed.long_turn_us,
+      "reports the stacks of turns with more processor time than this on standard error");
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("The engine without a network, under the loads of db_bench");
+  CLI::App app("The engine without a network, under loads like those of db_bench");
   Options options;
   options.read.scan_rows = 100;
   options.read.readers = 2;

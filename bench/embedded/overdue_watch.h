@@ -1,5 +1,5 @@
-// OverdueWatch: looks at a table's reclaiming again and again while something else goes on, and
-// keeps the worst: overdue bytes as a share of what dead_slack allows, which is 1 at the bound.
+// OverdueWatch: samples the reclaiming of a table during other work and keeps the maximum: overdue
+// bytes as a share of what dead_slack allows, which is 1 at the bound.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@ class OverdueWatch {
  public:
   static constexpr int64_t kEveryMs = 100;
 
-  // Begins. The bed outlives it, and is not asked by others meanwhile.
+  // Starts sampling. The bed outlives it and gets no other calls meanwhile.
   explicit OverdueWatch(Bed& bed);
-  // Ends, and tells.
+  // Stops sampling and reports.
   void report(boost::json::object& out);
 
  private:
@@ -27,11 +27,11 @@ class OverdueWatch {
   Bed& bed_;
   std::atomic<bool> over_ = false;
   uint64_t samples_ = 0;
-  uint64_t over_slack_ = 0;  // of them
+  uint64_t over_slack_ = 0;  // samples over the slack
   uint64_t most_overdue_ = 0;
-  uint64_t live_ = 0;  // at the last look
+  uint64_t live_ = 0;  // at the last sample
   double worst_ = 0;
-  int64_t missed_us_ = 0;  // the longest that the deadline was missed by
+  int64_t missed_us_ = 0;  // the longest time by which the deadline was missed
   std::jthread thread_;
 };
 

@@ -1,4 +1,4 @@
-// What the kernel has counted for this process: bytes to and from the disk, processor time, memory.
+// The kernel's counters of this process: bytes to and from the disk, processor time, memory.
 #pragma once
 
 #include <sys/resource.h>
@@ -10,7 +10,7 @@
 namespace cellar::bench {
 
 struct ProcessCounters {
-  uint64_t read_bytes = 0;  // of the block device
+  uint64_t read_bytes = 0;  // from the block device
   uint64_t written_bytes = 0;
   double processor_s = 0;
   uint64_t peak_resident_bytes = 0;

@@ -1,4 +1,4 @@
-// What the drivers of reads share: which rows they read, and what they do with the cells.
+// Shared by the drivers of reads: the choice of rows and the sink of their cells.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace cellar::bench {
 
-// Takes everything, keeps nothing.
+// Accepts all cells and keeps none.
 struct CountCells final : CellSink {
   uint64_t cells = 0;
   Flow cell(const CellView&) override {
@@ -21,7 +21,7 @@ struct CountCells final : CellSink {
   Flow end_row(Bytes) override { return Flow::more; }
 };
 
-// A row, and in which of a shard's stretches of rows it lies.
+// A row and the range of its shard that contains it.
 struct RowPlace {
   const RowRange& range;
   RowKey key;
@@ -32,7 +32,7 @@ inline RowPlace random_row(const std::vector<RowRange>& ranges, Random& random) 
   return {range, RowKey(range.first + random.below(range.end - range.first))};
 }
 
-// All of that row.
+// Reads all cells of that row.
 inline ReadSpec point_read(const RowKey& key) {
   ReadSpec spec;
   spec.rows.add(KeyRange::single(key.bytes()));

@@ -7,7 +7,7 @@
 namespace cellar::bench {
 namespace {
 
-// Reads that find everything in memory let others run after so many.
+// Reads that find everything in memory yield after this many.
 constexpr int kReadsPerTurn = 16;
 
 ReadSpec scan_from(const RowKey& first, uint32_t rows) {
@@ -42,8 +42,8 @@ Async<void> ReadDriver::reader(uint64_t seed) {
   int64_t from_ns = steady_ns();
   int turn = 0;
   do {
-    // The wait for the next turn counts as part of the read that waits for it, as it does for one
-    // that is due: what else runs on the shard is what its tail shows.
+    // The wait for the next turn counts as part of the read that waits, as for a read on a
+    // schedule: the tail shows the other work of the shard.
     if (++turn == kReadsPerTurn) {
       co_await yield_now();
       turn = 0;

@@ -1,6 +1,6 @@
-// ReadDriver: so many readers on one shard, each with one read under way: a point read of a random
-// row, or a scan of so many rows from a random one on. A read's time counts from the end of the one
-// before, so it includes waiting for the shard's next turn.
+// ReadDriver: a number of readers on one shard, each with one read in progress: a point read of a
+// random row, or a scan of several rows from a random one. A read's time counts from the end of the
+// previous read, so it includes the wait for the shard's next turn.
 #pragma once
 
 #include <vector>
@@ -15,17 +15,17 @@ namespace cellar::bench {
 struct ReadLoad {
   size_t readers = 1;
   uint32_t scan_rows = 0;   // 0: point reads
-  bool from_start = false;  // scans begin at the first row of a stretch instead
+  bool from_start = false;  // scans begin at the first row of a range instead
   int64_t duration_ns = 10'000'000'000;
   uint64_t seed = 1;
 };
 
-// One shard; made, run and destroyed on it.
+// On one shard; created, run and destroyed there.
 class ReadDriver {
  public:
   ReadDriver(Shard& shard, Bed& bed, const ReadLoad& load);
 
-  // Resumes when the time is over and every read is done.
+  // Resumes when the time is over and every read has completed.
   Async<void> run();
   const Tally& tally() const { return tally_; }
 

@@ -1,12 +1,12 @@
-// Stages: what a shard was at, moment by moment, so that of a slow write it can be told where its
-// time went. A line of time, kept for kKeptNs; a write costs nothing until it turns out slow.
+// Stages: the state of a shard over time, to attribute the latency of a slow write. A timeline,
+// kept for kKeptNs; a fast write costs nothing.
 //
-//   turn       one turn of the loop took longer than kLongTurnNs: everybody waited for it
-//   memtables  answers were held back, most of all because the memtables are nearly full,
-//   log        the log's disk is behind,
-//   runs       or merging is
+//   turn       one turn of the loop took longer than kLongTurnNs: all requests waited for it
+//   memtables  answers were held back, mainly because the memtables are nearly full,
+//   log        because the log's disk lags,
+//   runs       or because merging lags
 //   elsewhere  nothing was held back: the disk (level sync), the client, the clock's tick
-//   refused    from a refusal to the next attempt; of the write, not of the shard
+//   refused    from a refusal to the next attempt; a state of the write, not of the shard
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class StageLine {
   static constexpr int64_t kLongTurnNs = 5'000'000;
   static constexpr int64_t kLookEveryNs = 500'000;
 
-  // Every turn of the loop; `slept` since the last one.
+  // Called after every turn of the loop; `slept`: the loop has slept since the last one.
   void turn(int64_t now_ns, bool slept, const engine::Engine& engine) {
     if (looked_ns_ == 0) looked_ns_ = turned_ns_ = now_ns;
     const bool is_long = !slept && now_ns - turned_ns_ > kLongTurnNs;
@@ -53,7 +53,7 @@ class StageLine {
     turned_ns_ = now_ns;
   }
 
-  // Where the time from `from_ns` to `now_ns` went; `refused_ns` of it between attempts.
+  // Splits the time from `from_ns` to `now_ns` into stages; `refused_ns` of it between attempts.
   StageTimes of(int64_t from_ns, int64_t now_ns, int64_t refused_ns) const {
     StageTimes times{};
     int64_t end_ns = now_ns;

@@ -1,5 +1,5 @@
-// What a driver saw of its operations. Times are in tenths of a microsecond, which the histogram
-// keeps up to six seconds (and the longest as it was).
+// The measurements of a driver. Times are in tenths of a microsecond; the histogram keeps them up
+// to six seconds (and the longest exactly).
 #pragma once
 
 #include <chrono>
@@ -24,11 +24,11 @@ struct Tally {
   int64_t ended_ns = 0;
   Histogram latency;
   uint64_t operations = 0;
-  uint64_t cells = 0;    // that reads gave
-  uint64_t refused = 0;  // and tried again
+  uint64_t cells = 0;    // returned by reads
+  uint64_t refused = 0;  // refusals, each followed by another attempt
   std::string first_refusal;
   uint64_t long_ones = 0;
-  std::array<uint64_t, kStageNames.size()> long_by_stage{};  // by where most of their time went
+  std::array<uint64_t, kStageNames.size()> long_by_stage{};  // by the stage with most of their time
   int64_t longest_ns = 0;
   StageTimes longest{};
   std::vector<uint64_t> per_second;
@@ -43,7 +43,7 @@ struct Tally {
     if (second >= per_second.size()) per_second.resize(second + 1);
     ++per_second[second];
   }
-  // Of a write that is the longest so far, or long: where its time went.
+  // Whether a write is long, or the longest so far: its stages are recorded.
   bool wants_stages(int64_t took_ns) const { return took_ns > kLongNs || took_ns > longest_ns; }
   void add_stages(int64_t took_ns, const StageTimes& times) {
     if (took_ns > kLongNs) ++long_by_stage[static_cast<size_t>(longest_stage(times))];
@@ -51,7 +51,7 @@ struct Tally {
     longest_ns = took_ns;
     longest = times;
   }
-  // Of another shard, which began at the same time.
+  // Adds the tally of another shard, which began at the same time.
   void merge(const Tally& other) {
     began_ns = began_ns == 0 ? other.began_ns : std::min(began_ns, other.began_ns);
     ended_ns = std::max(ended_ns, other.ended_ns);

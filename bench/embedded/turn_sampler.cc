@@ -26,7 +26,7 @@ int64_t cpu_us() {
   return now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
 }
 
-// What addr2line says of a place in this program; "?" when it cannot.
+// The output of addr2line for an address in this program; "?" on failure.
 std::string name_of(void* place) {
   const auto offset = static_cast<const char*>(place) - &__executable_start;
   const std::string command =
@@ -66,8 +66,7 @@ TurnSampler::~TurnSampler() {
   sampler = nullptr;
 }
 
-// A timer of processor time would fire with the kernel's next tick only, which is milliseconds
-// late.
+// A timer of processor time would fire only at the kernel's next tick, which is milliseconds late.
 void TurnSampler::arm() {
   itimerspec when{};
   when.it_value.tv_nsec = limit_us_ * 1000;
@@ -83,7 +82,7 @@ bool TurnSampler::on_turn() {
   return false;
 }
 
-// What is slept through is no turn.
+// Time asleep does not belong to a turn.
 bool TurnSampler::may_sleep() {
   const itimerspec never{};
   ::timer_settime(timer_, 0, &never, nullptr);
@@ -104,7 +103,7 @@ std::vector<std::string> TurnSampler::stacks() const {
   std::vector<std::string> stacks;
   for (size_t i = 0; i < taken_.load(); ++i) {
     std::string stack;
-    for (int f = 2; f < samples_[i].count; ++f) {  // behind the handler and the kernel's frame
+    for (int f = 2; f < samples_[i].count; ++f) {  // after the handler and the kernel's frame
       void* place = samples_[i].frames[static_cast<size_t>(f)];
       auto [name, added] = names.try_emplace(place);
       if (added) name->second = name_of(place);

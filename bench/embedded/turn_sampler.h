@@ -1,9 +1,9 @@
-// TurnSampler: finds out what makes turns of a shard's loop long. It counts the processor time of
-// every turn, and of one that takes more than a limit it remembers where the thread was, every
-// limit's length anew, so that who holds the loop stands in the report by name.
+// TurnSampler: finds the causes of long turns of a shard's loop. It measures the processor time of
+// every turn; a turn longer than a limit is sampled once per limit, and the report lists the stacks
+// of these samples.
 //
-// Processor time, because on a machine that others use too, most long turns by the wall clock are
-// theirs. Costs two system calls a turn.
+// Processor time, because on a shared machine most turns that are long by the wall clock are caused
+// by other programs. Costs two system calls a turn.
 #pragma once
 
 #include <signal.h>
@@ -20,7 +20,7 @@
 
 namespace cellar::bench {
 
-// Made and destroyed on the loop's thread, one a thread.
+// Created and destroyed on the loop's thread, one per thread.
 class TurnSampler final : public LoopHook {
  public:
   TurnSampler(Loop& loop, int64_t limit_us);
@@ -31,7 +31,7 @@ class TurnSampler final : public LoopHook {
 
   // Processor time of turns, in microseconds.
   const Histogram& turns() const { return turns_; }
-  // The stacks of the samples, one a line: the functions, innermost first. Asks addr2line.
+  // The stacks of the samples, one per line: the functions, innermost first. Runs addr2line.
   std::vector<std::string> stacks() const;
 
  private:

@@ -1,7 +1,7 @@
-// WriteDriver: keeps so many commits of single rows in flight on one shard, as a server does for
-// its clients: each is one Engine::submit(), answered by its `done`. With a rate they are due on a
-// schedule instead, and a commit's time counts from when it was due. One that is refused for
-// overload is tried again after what it is told, and its time goes on.
+// WriteDriver: keeps a number of commits of single rows in flight on one shard, as a server does
+// for its clients: each is one Engine::submit(), answered by its `done`. With a rate they are due
+// on a schedule instead, and the time of a commit counts from its due time. A commit refused for
+// overload is retried after the delay in its answer, and its time continues.
 #pragma once
 
 #include <deque>
@@ -21,23 +21,23 @@ namespace cellar::bench {
 struct WriteLoad {
   uint64_t operations = 0;  // of this shard; 0: until stop()
   size_t in_flight = 64;
-  double rate = 0;  // a second, of this shard; 0: as fast as it goes
+  double rate = 0;  // a second, on this shard; 0: unlimited
   Durability level = Durability::periodic;
   size_t value_bytes = 100;
   bool in_order = false;  // row after row, instead of random ones
   uint64_t seed = 1;
-  const std::vector<RowRange>* ranges = nullptr;  // of another table; outlive the driver
+  const std::vector<RowRange>* ranges = nullptr;  // of another table; must outlive the driver
 };
 
-// One shard; made, run and destroyed on it.
+// On one shard; created, run and destroyed there.
 class WriteDriver final : public LoopHook {
  public:
   WriteDriver(Shard& shard, Bed& bed, const WriteLoad& load);
   ~WriteDriver() override;
 
-  // Resumes when every operation is done.
+  // Resumes when every operation has completed.
   Async<void> run();
-  // No further one begins.
+  // Starts no further operation.
   void stop() { stopping_ = true; }
   const Tally& tally() const { return tally_; }
 
@@ -55,7 +55,7 @@ class WriteDriver final : public LoopHook {
     Mutation cell;
     int64_t from_ns = 0;
     int64_t retry_ns = 0;
-    int64_t refused_ns = 0;  // spent between a refusal and the next attempt
+    int64_t refused_ns = 0;  // time between a refusal and the next attempt
   };
 
   bool all_begun() const {

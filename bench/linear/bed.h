@@ -1,5 +1,5 @@
-// Bed: an embedded node on a disk in memory, to which a case writes and from which it reads.
-// Figures: the table of what each case took.
+// Bed: an embedded node on a disk in memory that the cases write to and read from. Figures: the
+// table of the measured times.
 #pragma once
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ class Bed {
  public:
   Bed() : node_(options()) {}
 
-  // A table of its own, of one family.
+  // Creates a table of one family; returns its name.
   std::string table(RetentionRule rule) {
     engine::TableSpec spec;
     spec.name = fmt::format("t{}", ++tables_);
@@ -82,7 +82,7 @@ class Bed {
 
 double processor_ms();  // of this thread, so far
 
-// Prepares n of something; answers what is to be measured.
+// Prepares n items; returns the work to be measured.
 using Work = std::function<void()>;
 using Prepare = std::function<Work(size_t n)>;
 
@@ -93,7 +93,7 @@ class Figures {
                "4n/n", "16/4");
   }
   bool wants(const std::string& what) const { return what.find(only_) != std::string::npos; }
-  // The least of `rounds`. `once`: the work cannot be repeated.
+  // The minimum of `rounds`. `once`: the work cannot be repeated.
   void figure(const std::string& what, size_t n, const Prepare& prepare, bool once = false,
               int sizes = 3) {
     if (!wants(what)) return;
@@ -124,7 +124,7 @@ class Figures {
   int rounds_;
 };
 
-// The cases, each on a bed of its own.
+// The cases, each on its own bed.
 void versions(Figures& figures, Bed& bed);
 void columns(Figures& figures, Bed& bed);
 void filters(Figures& figures, Bed& bed);

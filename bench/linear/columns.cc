@@ -34,7 +34,7 @@ void columns(Figures& figures, Bed& bed) {
               [&bed, n, reversed, t = filled(n)] { CHECK(bed.read(t, everything(reversed)) == n); };
         });
   }
-  // Sets, deletes of columns, of time ranges and of the family, all mixed, of few columns.
+  // Sets, and deletes of columns, of time ranges and of the family, mixed, on few columns.
   figures.figure(
       "one mutation of every kind of operation", kFew,
       [&](size_t n) {

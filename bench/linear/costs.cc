@@ -1,4 +1,4 @@
-// What the cost model counts (bench/COST_MODEL.md).
+// The costs that the cost model counts (bench/COST_MODEL.md).
 #include "bench/linear/bed.h"
 #include "io/base/random.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kCostValueBytes = 100;
 
-// Rows of one cell with a key of 32 bytes, in no order, in so many runs.
+// Writes rows of one cell with a key of 32 bytes, in random order, in `runs` runs.
 void fill_rows(Bed& bed, const std::string& table, size_t n, size_t runs) {
   Random random(n);
   for (size_t i = 0; i < n; ++i) {

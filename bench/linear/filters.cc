@@ -1,4 +1,4 @@
-// Filters as deep and as large as they may be, and rules of many parts.
+// Filters of the greatest depth and size, and rules of many parts.
 #include "bench/linear/bed.h"
 #include "engine/filter/compiled_filter.h"
 #include "engine/retention/step_rule.h"
@@ -11,7 +11,7 @@ FilterSpec leaf(FilterKind kind, std::string text = {}, int64_t count = 0) {
   return filter_of(filter_leaf(kind, std::move(text), count));
 }
 
-// As deep as may be: conditions, interleaves and chains in turn.
+// The deepest filter: conditions, interleaves and chains in turn.
 FilterSpec deepest() {
   FilterSpec spec = leaf(FilterKind::value_regex, "v.*");
   const FilterSpec odd = leaf(FilterKind::qualifier_regex, "q.*[13579]");
@@ -60,7 +60,7 @@ void filters(Figures& figures, Bed& bed) {
   };
   over_row("20 levels", deepest());
   over_row("an alternation of 20,000 bytes", leaf(FilterKind::value_regex, alternation(20'000)));
-  // Over 1,000 cells, the filter grows.
+  // Over 1,000 cells, with growing filters.
   const auto of_size = [&](const char* what, size_t n,
                            const std::function<FilterSpec(size_t)>& make) {
     figures.figure(

@@ -1,7 +1,7 @@
-// What is done n, 4n and 16n times in an embedded engine on a disk in memory, and what each took of
-// this thread's processor time: 4 is linear, 16 quadratic. Rows of many versions under every kind
-// of rule, with deletes and expiries among them; rows of many columns; requests of many mutations;
-// filters as deep and as large as they may be; many dropped ranges; many deletes in a column.
+// Work done n, 4n and 16n times in an embedded engine on a disk in memory, with the processor time
+// of this thread for each: a ratio of 4 is linear, 16 quadratic. Rows of many versions under every
+// kind of rule, with deletes and expiries among them; rows of many columns; requests of many
+// mutations; filters of the greatest depth and size; many dropped ranges; many deletes in a column.
 //
 //   cellar-bench-linear [--only TEXT] [--rounds 3]
 #include <ctime>
@@ -22,10 +22,10 @@ double processor_ms() {
 namespace {
 
 int run(int argc, char** argv) {
-  CLI::App app("What grows with its size, and by how much");
+  CLI::App app("Growth of the cost of operations with their size");
   int rounds = 3;
   std::string only;
-  app.add_option("--rounds", rounds, "repetitions, of which the least time counts");
+  app.add_option("--rounds", rounds, "repetitions; the minimum counts");
   app.add_option("--only", only, "what has this in its name");
   CLI11_PARSE(app, argc, argv);
   set_log_level(LogLevel::error);

@@ -13,7 +13,7 @@ constexpr Bytes kFamily = "f";
 constexpr Bytes kQualifier = "q";
 constexpr uint64_t kGreetingId = UINT64_MAX;
 
-// Keys of one run have one length and so do its values, so a request is built once and then only
+// All keys of a run have one length, and so have all values, so a request is built once and only
 // its key, value and id change.
 class RequestTemplate {
  public:
@@ -73,7 +73,7 @@ RequestTemplate write_template(uint64_t table_id, Bytes key, Bytes value) {
   return RequestTemplate(fb::Op::MutateRow, table_id, body, key, value);
 }
 
-// The newest value alone: writes leave versions behind, which no other store would be asked for.
+// Only the newest version: writes leave older versions, which other stores do not return either.
 RequestTemplate read_template(uint64_t table_id, Bytes key) {
   const fb::Span row(0, static_cast<uint32_t>(key.size()));
   const fb::FilterNode newest(1, 0, 0, {}, {}, {}, 0,
@@ -155,7 +155,7 @@ class CellarProtocol final : public Protocol {
   }
 
  private:
-  // The receive buffer gives no alignment, so what is read is copied before.
+  // The receive buffer is not aligned, so the body is copied first.
   Bytes aligned(Bytes body) {
     copy_.assign((body.size() + 7) / 8, 0);
     std::memcpy(copy_.data(), body.data(), body.size());
@@ -178,7 +178,7 @@ class CellarProtocol final : public Protocol {
   const Route route_;
   const ShardOf shard_of_;
   const std::string token_;
-  uint32_t shard_ = 0;  // that serves this connection
+  uint32_t shard_ = 0;  // the shard that serves this connection
   bool leaving_ = false;
 };
 

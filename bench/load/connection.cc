@@ -65,7 +65,7 @@ void Connection::send_one(int64_t due_us) {
   ++in_flight_;
   if (tally_.left != UINT64_MAX) --tally_.left;
   std::string key = key_name(keys_.next());
-  // A connection whose shard has none of the keys takes what comes.
+  // A connection whose shard has none of the keys accepts any key.
   for (int draws = 1; draws < kMaxDraws && !protocol_->wants(key); ++draws) {
     key = key_name(keys_.next());
   }

@@ -1,4 +1,4 @@
-// One connection under load: sends what is due, matches answers, records latencies. Lives on one
+// One connection under load: sends due requests, matches answers, records latencies. Belongs to one
 // loop.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace cellar::bench {
 
-// What the connections of one thread share.
+// Shared by the connections of one thread.
 struct ThreadTally {
   LoadResult result;
   uint64_t left = 0;  // operations still to start; UINT64_MAX: no bound
@@ -29,8 +29,8 @@ class Connection final : ReplySink {
   Connection(const LoadOptions& options, std::unique_ptr<Protocol> protocol, Loop& loop,
              ThreadTally& tally, uint64_t number);
 
-  // Runs the whole dialogue: greeting, load, close; over another connection when the server asks to
-  // be left. `network` outlives it.
+  // Runs the whole dialogue: greeting, load, close; on another connection once the server asks
+  // clients to leave. `network` outlives it.
   Async<void> run(Network& network, std::unique_ptr<ByteStream> stream);
 
  private:
@@ -69,7 +69,7 @@ class Connection final : ReplySink {
   std::vector<uint32_t> free_;
   uint32_t in_flight_ = 0;
   uint64_t number_;
-  double due_us_ = 0;  // open loop: of the next request; 0: not begun
+  double due_us_ = 0;  // open loop: due time of the next request; 0: not begun
   int greetings_left_ = 0;
   bool failed_ = false;
 };

@@ -1,8 +1,8 @@
-// The generator: connections that keep a server busy, and what they saw.
+// The generator: connections that load a server, and their measurements.
 //
 // Closed loop (rate 0): every connection keeps `depth` requests in flight. Open loop: requests are
-// due on a fixed schedule whatever the server does, and latency counts from the instant at which a
-// request was due, so a stall shows in every request that it delayed (no coordinated omission).
+// due on a fixed schedule whatever the server does, and latency counts from the due time, so a
+// stall shows in every request that it delayed (no coordinated omission).
 #pragma once
 
 #include <cstdint>
@@ -39,19 +39,18 @@ inline constexpr int64_t kConnectTimeoutUs = 5'000'000;
 struct LoadResult {
   uint64_t completed = 0;
   uint64_t failed = 0;
-  uint64_t late_sends =
-      0;  // open loop: sent more than 1 ms after it was due, by the generator's own fault
+  uint64_t late_sends = 0;  // open loop: sent more than 1 ms late because of the generator itself
   int64_t elapsed_us = 0;
   std::string first_error;
-  Histogram latency_us;  // of what completed, microseconds
+  Histogram latency_us;  // of completed requests, in microseconds
   double per_second() const {
     return elapsed_us == 0 ? 0
                            : static_cast<double>(completed) * 1e6 / static_cast<double>(elapsed_us);
   }
 };
 
-// Runs to the end; `progress` (may be empty) is called about once a second with operations done so
-// far. Errors: no connection.
+// Runs to the end; `progress` (may be empty) is called about once a second with the number of
+// completed operations. Error: no connection.
 Result<LoadResult> run_load(const LoadOptions& options,
                             const std::function<std::unique_ptr<Protocol>()>& make_protocol,
                             const std::function<void(uint64_t)>& progress);

@@ -45,24 +45,24 @@ void declare(CLI::App& app, Arguments& a) {
   tls.server_name = from("CELLAR_SERVER_NAME");
   a.load.client.token_file = from("CELLAR_TOKEN_FILE");
   tls.enabled = from("CELLAR_TLS") == "1";
-  app.add_flag("--tls", tls.enabled, "Speak TLS; implied by --ca and --cert (CELLAR_TLS=1)");
-  app.add_option("--ca", tls.ca, "Who may have signed the node's certificate (CELLAR_CA)");
-  app.add_option("--cert", tls.certificate, "A certificate to show (CELLAR_CERT)");
-  app.add_option("--key", tls.key, "Its key (CELLAR_KEY)");
+  app.add_flag("--tls", tls.enabled, "Use TLS; implied by --ca and --cert (CELLAR_TLS=1)");
+  app.add_option("--ca", tls.ca, "Authorities that may sign the node's certificate (CELLAR_CA)");
+  app.add_option("--cert", tls.certificate, "The client's certificate (CELLAR_CERT)");
+  app.add_option("--key", tls.key, "The key of the client's certificate (CELLAR_KEY)");
   app.add_option("--server-name", tls.server_name,
-                 "That the node's certificate is for (CELLAR_SERVER_NAME)");
-  app.add_option("--token-file", a.load.client.token_file, "A token (CELLAR_TOKEN_FILE)");
-  app.add_option("--server", a.server, "What listens there: cellar or redis")
+                 "Name in the node's certificate (CELLAR_SERVER_NAME)");
+  app.add_option("--token-file", a.load.client.token_file, "File with a token (CELLAR_TOKEN_FILE)");
+  app.add_option("--server", a.server, "Kind of the server: cellar or redis")
       ->check(CLI::IsMember({"cellar", "redis"}))
       ->capture_default_str();
   app.add_option("--workload", a.workload, "write, read, or mixed (half and half)")
       ->check(CLI::IsMember({"write", "read", "mixed"}))
       ->capture_default_str();
   app.add_option("--table", a.table,
-                 "Table to use; family f, qualifier q; made when absent (cellar)")
+                 "Table to use; family f, qualifier q; created if absent (cellar)")
       ->capture_default_str();
   app.add_option("--tablets", a.tablets,
-                 "Tablets that a table is made with, by equal shares of the keys")
+                 "Tablets of a created table, with equal shares of the keys")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option(
@@ -82,11 +82,11 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--rate", a.load.rate,
                  "Requests a second in all, due on a fixed schedule (open loop); 0: closed loop")
       ->capture_default_str();
-  app.add_option("--seconds", a.seconds, "How long to measure")->capture_default_str();
+  app.add_option("--seconds", a.seconds, "Duration of the measurement")->capture_default_str();
   app.add_option("--warmup", a.warmup_seconds, "Seconds before measuring")->capture_default_str();
-  app.add_option("--operations", a.load.operations, "Stop after so many instead; 0: by time")
+  app.add_option("--operations", a.load.operations, "Stop after this many operations; 0: by time")
       ->capture_default_str();
-  app.add_option("--keys", a.load.workload.keys, "Different keys")->capture_default_str();
+  app.add_option("--keys", a.load.workload.keys, "Number of distinct keys")->capture_default_str();
   app.add_option("--value-bytes", a.load.workload.value_bytes, "Bytes of a value")
       ->capture_default_str();
   app.add_option("--distribution", a.distribution, "uniform, zipf (0.99, scrambled) or sequential")
@@ -96,7 +96,7 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_option("--name", a.name, "Name of the run in the report (default: the workload)");
   app.add_flag("--json", a.json, "One JSON object instead of text");
   app.footer(
-      "Latency counts from the instant a request was due (open loop) or sent (closed loop).\n"
+      "Latency counts from the time when a request was due (open loop) or sent (closed loop).\n"
       "Example: cellar-bench --workload write --connections 50 --seconds 10\n"
       "Exit codes: 0 ok, 1 could not run, 2 usage, 7 some requests failed.");
 }
@@ -115,7 +115,7 @@ void settle(Arguments& a) {
   if (a.name.empty()) a.name = a.workload;
 }
 
-// The table, which is made when it is absent.
+// The table, which is created if it is absent.
 cellar::Result<cellar::client::TableDescription> ensure_table(const Arguments& a) {
   const std::string& name = a.table;
   cellar::client::SyncClient client(a.load.client);

@@ -1,6 +1,5 @@
-// One connection's dialogue with a server under load: bytes out, bytes in. Stateful and per
-// connection; the same generator drives every server through it, so that what is compared is the
-// servers.
+// One connection's dialogue with a server under load: bytes out, bytes in. Stateful, one per
+// connection. The same generator drives every server through it, so that only the servers differ.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace cellar::bench {
 
-// Told of every answer. `id` is the one that the request was encoded with.
+// Receives every answer. `id` is that of the encoded request.
 class ReplySink {
  public:
   virtual ~ReplySink() = default;
@@ -23,23 +22,23 @@ class ReplySink {
 class Protocol {
  public:
   virtual ~Protocol() = default;
-  // What to send first; the first `greetings()` replies answer it and are not counted.
+  // The first bytes to send; the first `greetings()` replies answer them and are not counted.
   virtual void encode_greeting(std::string& out) = 0;
   virtual int greetings() const = 0;
-  // The server has asked to be left: nothing more is sent, and after the last answer the dialogue
-  // begins anew over another connection.
+  // The server asks clients to leave: nothing more is sent, and after the last answer the dialogue
+  // begins again on another connection.
   virtual bool leaving() const { return false; }
-  // Whether this connection asks for that key at all; known once it has been greeted.
+  // Whether this connection sends requests for that key; known after the greeting.
   virtual bool wants(Bytes) const { return true; }
   virtual void encode_write(std::string& out, uint64_t id, Bytes key, Bytes value) = 0;
   virtual void encode_read(std::string& out, uint64_t id, Bytes key) = 0;
-  // Consumes whole answers from the head of `in`, answers how many bytes. An error ends the
-  // connection.
+  // Consumes complete answers from the head of `in` and returns their length in bytes. An error
+  // ends the connection.
   virtual Result<size_t> parse(Bytes in, ReplySink& sink) = 0;
 };
 
-// Which keys a connection asks for: any; those whose tablet is served by the connection's own
-// shard; or only those of other shards, which its shard hands over.
+// The keys of a connection: any; those whose tablet is served by the connection's own shard; or
+// only those of other shards, to which its shard forwards.
 enum class Route { any, direct, forwarded };
 // The shard that serves a key.
 using ShardOf = std::function<uint32_t(Bytes key)>;

@@ -6,7 +6,7 @@
 namespace cellar::bench {
 namespace {
 
-// RESP2. Answers come in request order, so the ids of what is in flight are a queue.
+// RESP2. Answers come in request order, so the ids in flight form a queue.
 class RedisProtocol final : public Protocol {
  public:
   void encode_greeting(std::string& out) override {

@@ -1,4 +1,4 @@
-// What a run prints: a table for people, one JSON object a run for programs.
+// The output of a run: a table, or one JSON object per run.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// What a run asks for: which operations, on which keys, with which values. Deterministic from a
-// seed.
+// The parameters of a run: its operations, keys and values. Deterministic from a seed.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,15 +21,15 @@ struct Workload {
   uint64_t seed = 1;
 };
 
-// Draws key numbers. Zipf is the scrambled one of YCSB with constant 0.99, by the method of Gray et
-// al. (SIGMOD 1994).
+// Draws key numbers. Zipf is YCSB's scrambled one with constant 0.99, by the method of Gray et al.
+// (SIGMOD 1994).
 class KeyChooser {
  public:
   KeyChooser(const Workload& workload, uint64_t stream)
       : workload_(workload), random_(workload.seed * 1'000'003 + stream), next_(stream) {
     if (workload_.distribution != Distribution::zipf) return;
     const double n = static_cast<double>(workload_.keys);
-    // The harmonic sum is approximated by its integral past the first terms: exact to 1e-4 for the
+    // After the first terms the harmonic sum is approximated by its integral: exact to 1e-4 for the
     // sizes in use.
     constexpr uint64_t kExact = 10'000;
     for (uint64_t i = 1; i <= std::min(workload_.keys, kExact); ++i)
@@ -81,7 +80,7 @@ class KeyChooser {
   double eta_ = 0;
 };
 
-// 16 bytes, sorted like the numbers.
+// 16 bytes that sort like the numbers.
 inline std::string key_name(uint64_t number) { return fmt::format("key{:013}", number); }
 
 }  // namespace cellar::bench

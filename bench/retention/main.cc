@@ -1,11 +1,10 @@
-// What strict reads cost: the same rows read under a retention rule and under none, both in one
-// run, taking turns, so that what else the machine does falls on both. Processor time of this
-// thread; medians over all rounds, and their ratio.
+// The cost of strict reads: the same rows read under a retention rule and under none, alternating
+// in one run, so that other load of the machine affects both. Processor time of this thread;
+// medians over all rounds, and their ratio.
 //
 //   cellar-bench-retention [--rounds 25] [--rows 2000] [--case max_age]
 //
-// With --scans N instead: N scans and nothing else, for a counter of instructions
-// (bench/README.md).
+// With --scans N instead: only N scans, for a counter of instructions (bench/README.md).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +31,7 @@ constexpr int64_t kDayUs = 86'400'000'000;
 struct Case {
   const char* name;
   RetentionRule rule;
-  int expiring_one_in = 0;  // cells with an expiry of their own
+  int expiring_one_in = 0;  // one cell in this many has its own expiry
   const engine::TabletDescriptor* tablet = nullptr;
 };
 
@@ -68,7 +67,7 @@ class Bed {
     }
   }
 
-  // A whole scan; its processor time.
+  // A scan of everything; returns its processor time.
   int64_t scan(const Case& one) {
     ReadSpec spec;
     spec.rows = RowSet::everything();
@@ -79,8 +78,8 @@ class Bed {
           one.name);
     return took;
   }
-  // kPointReads rows, each by a cursor of its own. What is asked for is made before, and the clock
-  // is read twice in all: asking it costs a good part of a point read.
+  // kPointReads rows, each with its own cursor. The requests are prepared before, and the clock is
+  // read only twice: a reading costs a good part of a point read.
   int64_t points(const Case& one, uint64_t seed) {
     Random random(seed);
     std::vector<ReadSpec> specs(kPointReads);
@@ -152,8 +151,8 @@ double median(std::vector<int64_t> all) {
   return static_cast<double>(*middle);
 }
 
-// Processor time of `one` over that of `none`: the median of each round's ratio, for a round's two
-// sides lie close together.
+// Processor time of `one` over that of `none`: the median of the ratios of the rounds, because the
+// two sides of a round are close in time.
 struct Ratio {
   std::vector<int64_t> plain;
   std::vector<int64_t> ruled;
@@ -168,13 +167,13 @@ void compare(Bed& bed, const Case& none, const Case& one, int rounds, int rows) 
   Ratio scans;
   Ratio points;
   for (int round = -1; round < rounds; ++round) {
-    const bool first = round % 2 == 0;  // who begins takes turns, too
+    const bool first = round % 2 == 0;  // the order of the sides alternates too
     const int64_t early = bed.scan(first ? one : none);
     const int64_t late = bed.scan(first ? none : one);
     const auto seed = static_cast<uint64_t>(round + 2);
     const int64_t early_points = bed.points(first ? one : none, seed);
     const int64_t late_points = bed.points(first ? none : one, seed);
-    if (round < 0) continue;  // what warms the cache
+    if (round < 0) continue;  // fills the cache
     scans.add(first ? late : early, first ? early : late);
     points.add(first ? late_points : early_points, first ? early_points : late_points);
   }
@@ -186,7 +185,7 @@ void compare(Bed& bed, const Case& none, const Case& one, int rounds, int rows) 
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("What strict reads cost");
+  CLI::App app("The cost of strict reads");
   int rounds = 25;
   int rows = 2000;
   int scans = 0;
@@ -195,9 +194,8 @@ int run(int argc, char** argv) {
   app.add_option("--rounds", rounds, "alternations of each case");
   app.add_option("--rows", rows, "of 10 columns with 2 versions of 100 bytes");
   app.add_option("--case", only, "this one alone");
-  app.add_option("--scans", scans, "so many scans of --case, and nothing else");
-  app.add_option("--points", point_rounds,
-                 "so many times 2000 point reads of --case, and nothing else");
+  app.add_option("--scans", scans, "run only this many scans of --case");
+  app.add_option("--points", point_rounds, "run only this many times 2000 point reads of --case");
   CLI11_PARSE(app, argc, argv);
   set_log_level(LogLevel::error);
   std::vector<Case> all = cases();

@@ -1,12 +1,12 @@
-// Time series on a simulated clock: so many series get a value each in turn, for so many days; a
-// rule lets cells live for one. What is written of it, what it takes on disk, and how many blocks a
-// read of a hundredth of the time looks into.
+// Time series on a simulated clock: a number of series get a value each in turn, for a number of
+// days; a rule lets cells live for one day. Measures the bytes written, the size on disk, and the
+// blocks that a read of a hundredth of the time visits.
 //
 //   cellar-bench-series --dir DIR [--days 30] [--cells 1000000] [--series 100]
 //                       [--memtable-kib 1024] [--compaction automatic] [--day 4]
 //
-// `cells` are those of a day, which takes --day real seconds at least: the clock is simulated, the
-// work is not, and 0 asks it to do a day's in a moment. One shard. Prints one line of JSON.
+// --cells is the number per day. A day takes --day real seconds at least: the clock is simulated,
+// the work is not; with 0 a day's work arrives at once. One shard. Prints one line of JSON.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -37,7 +37,7 @@ constexpr int64_t kDayUs = 86'400'000'000;
 constexpr int64_t kStartUs = 20'000 * kDayUs;
 constexpr size_t kInFlight = 64;
 constexpr size_t kValueBytes = 100;
-constexpr int kStretches = 10;  // that are read
+constexpr int kStretches = 10;  // number of ranges read
 
 struct Options {
   std::string directory;
@@ -45,12 +45,12 @@ struct Options {
   int64_t cells = 1'000'000;  // a day
   int64_t series = 100;
   size_t memtable_kib = 1024;
-  double late = 0;  // share of cells that are up to half a day old
+  double late = 0;  // share of cells that are up to half a day late
   std::string compaction = "automatic";
   double day_seconds = 4;
 };
 
-// Time is what has been written, whoever asks.
+// The time is the amount written so far, on every shard.
 class WrittenClock final : public Clock {
  public:
   int64_t wall_us() const override { return now_us_; }
@@ -62,7 +62,7 @@ class WrittenClock final : public Clock {
   std::atomic<int64_t> now_us_ = kStartUs;
 };
 
-// Writes all cells of all days, kInFlight at a time, and moves the clock as it goes.
+// Writes all cells of all days, kInFlight at a time, and advances the clock with them.
 class Appender final : public LoopHook {
  public:
   Appender(Shard& shard, Bed& bed, const Options& options, WrittenClock& clock)
@@ -127,7 +127,7 @@ class Appender final : public LoopHook {
     Mutation cell;
   };
 
-  // How many cells are to be written by then.
+  // The number of cells that should be written by then.
   int64_t due_by(int64_t now_ns) const {
     if (options_.day_seconds == 0) return total_;
     const double days = static_cast<double>(now_ns - from_ns_) / 1e9 / options_.day_seconds;
@@ -196,7 +196,7 @@ class Program {
     bed_options_.clock = &clock_;
     bed_options_.engine.memtable_bytes = options_.memtable_kib << 10;
     bed_options_.engine.log_segment_bytes = std::max<size_t>(options_.memtable_kib << 10, 1u << 20);
-    bed_options_.engine.clock_permit_us = 400 * kDayUs;  // no anchors while days go by
+    bed_options_.engine.clock_permit_us = 400 * kDayUs;  // no anchors in the simulated days
     bed_options_.engine.clock_renew_us = 0;
     bed_.emplace(bed_options_);
   }
@@ -245,7 +245,7 @@ class Program {
   void sample() {
     const engine::EngineStats stats = bed_->stats();
     const int64_t passed_us = clock_.wall_us() - kStartUs;
-    if (passed_us < 2 * kDayUs) return;  // not yet as it will be
+    if (passed_us < 2 * kDayUs) return;  // not in the steady state yet
     samples_.push_back({static_cast<double>(stats.table_bytes),
                         static_cast<double>(stats.log_bytes), static_cast<double>(options_.cells)});
   }
@@ -269,7 +269,7 @@ class Program {
     out_["compactions"] = stats.compactions;
   }
 
-  // The living data are what a day's cells took when they were flushed.
+  // The live bytes are those of one day's cells when they were flushed.
   void space() {
     const double cell_bytes = flushed_ / static_cast<double>(options_.days * options_.cells);
     double peak = 0;
@@ -308,8 +308,8 @@ class Program {
     });
     return count.cells;
   }
-  // Of the device, with a cache that has nothing of before: the blocks, what lies between them and
-  // the next multiple of a sector, and what is read ahead for nothing.
+  // Bytes from the device, with an empty cache: the blocks, the padding to whole sectors, and
+  // unneeded read-ahead.
   uint64_t bytes_read_for(const ReadSpec& spec) {
     bed_.reset();
     bed_.emplace(bed_options_);
@@ -339,7 +339,7 @@ class Program {
     out_["blocks_touched_share"] = touched / kStretches / static_cast<double>(all.bytes);
   }
 
-  // Cached: one series, a hundredth of the time, and a row that is not there.
+  // Cached: one series, a hundredth of the time, and an absent row.
   void read_times() {
     (void)read(stretch(0, INT64_MAX));
     Random random(3);
@@ -397,18 +397,18 @@ class Program {
 int main(int argc, char** argv) {
   cellar::bench::Options options;
   CLI::App app("Time series on a simulated clock: bytes written, bytes on disk, blocks read.");
-  app.add_option("--dir", options.directory, "a directory that is not there yet")->required();
+  app.add_option("--dir", options.directory, "a directory that does not exist yet")->required();
   app.add_option("--days", options.days, "of data; cells live for one")->check(CLI::Range(3, 365));
   app.add_option("--cells", options.cells, "a day")->check(CLI::Range(1000, 100'000'000));
   app.add_option("--series", options.series, "rows")->check(CLI::Range(1, 10'000'000));
   app.add_option("--memtable-kib", options.memtable_kib, "flushed when so large");
   app.add_option("--late", options.late, "share of cells that come up to half a day late");
-  app.add_option("--day", options.day_seconds, "real seconds that a day takes at least; 0: none")
+  app.add_option("--day", options.day_seconds, "least duration of a day in real seconds; 0: none")
       ->check(CLI::Range(0.0, 86400.0));
   app.add_option("--compaction", options.compaction, "of the table")
       ->check(CLI::IsMember({"automatic", "tiered", "time-window"}));
   CLI11_PARSE(app, argc, argv);
-  cellar::set_log_level(cellar::LogLevel::error);  // a clock that jumps looks like a stall
+  cellar::set_log_level(cellar::LogLevel::error);  // the jumps of the clock look like stalls
   std::filesystem::remove_all(options.directory);
   cellar::bench::Program(std::move(options)).run();
   return 0;

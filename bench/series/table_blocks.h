@@ -1,4 +1,4 @@
-// How many data blocks the tables of a directory have, as their own meta blocks say.
+// The number of data blocks in the tables of a directory, from their meta blocks.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ struct TableBlocks {
   uint64_t blocks = 0;
   uint64_t bytes = 0;  // stored
 };
-// Of all sealed blobs that are tables. REQUIRES: nobody writes there. Aborts when one is damaged.
+// Over all finished blobs that are tables. REQUIRES: no concurrent writer. Aborts on a damaged one.
 TableBlocks count_table_blocks(const std::string& directory);
 
 }  // namespace cellar::bench

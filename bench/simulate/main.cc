@@ -1,5 +1,5 @@
-// The compaction scheduler on a machine that is not here: 64 cores, 30 TB. What deadline, slack and
-// write amplification can be had together (bench/COST_MODEL.md). Deterministic.
+// Simulates the compaction scheduler on a large machine: 64 cores, 30 TB. Shows which deadline,
+// slack and write amplification are possible together (bench/COST_MODEL.md). Deterministic.
 //
 //   cellar-bench-simulate [--cores 64] [--terabytes 30] [--write-gbs 16] [--read-gbs 40]
 //                         [--merge-mbs 200] [--memory-gib 1024] [--turns 3] [--table rates|...]
@@ -31,8 +31,8 @@ struct Node {
   Load load(Load::Kind kind, double ingest_mbs, double age_s) const {
     return {kind, terabytes * 1e12 / cores, ingest_mbs * 1e6 / cores, age_s};
   }
-  // Memtables take half of a shard's memory at most, and the largest is flushed when they do; under
-  // even load that one is about twice the mean (engine/shard/maintenance.h).
+  // Memtables take at most half of a shard's memory; at that size the largest is flushed, which
+  // under even load is about twice the mean (engine/shard/maintenance.h).
   Policy policy() const {
     Policy p;
     p.tablet_bytes = tablet_gib * (1 << 30);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kUs = 1e6;
-// As the engine does: a tenth of a lead for what was not foreseen, and three quarters of
-// reclaim_within at most (engine/gc/reclaim_plan.h, reclaim_state.h).
+// As in the engine: a tenth of the lead as reserve, and at most three quarters of reclaim_within
+// (engine/gc/reclaim_queue.h, reclaim_forecast.h).
 constexpr double kSafety = 1.1;
 constexpr double kMostLead = 0.75;
 
@@ -25,8 +25,8 @@ ShardModel::ShardModel(const Machine& machine, const Load& load, const Policy& p
       policy_(policy),
       live_(std::min(policy.tablet_bytes, load.live_bytes)) {
   const auto count = static_cast<size_t>(std::max(1.0, std::round(load.live_bytes / live_)));
-  // Each begins with what an undisturbed past would have left: one run of all that lives.
-  // Memtables are as full as if they had been flushed in turn.
+  // Each tablet begins in its undisturbed state: one run with all live cells. Memtables are as full
+  // as if they had been flushed in turn.
   const double round_s = policy.flush_bytes * static_cast<double>(count) / load.ingest;
   for (size_t i = 0; i < count; ++i) {
     const double part = static_cast<double>(count - i) / static_cast<double>(count);
@@ -34,7 +34,7 @@ ShardModel::ShardModel(const Machine& machine, const Load& load, const Policy& p
   }
 }
 
-// The part of a run's cells that were dead at a time.
+// The share of a run's cells that were dead at that time.
 double ShardModel::dead_by(const Tablet& tablet, size_t i, double at_s) const {
   const Run& run = tablet.runs[i];
   if (load_.kind == Load::Kind::ages) {
@@ -91,7 +91,7 @@ void ShardModel::begin(Job& job, size_t tablet, size_t first, size_t count, doub
          .result = merged(of, first, count)};
   for (size_t i = first; i < first + count; ++i) job.read += of.runs[i].bytes;
   job.written = job.result.bytes;
-  // The log and the flushes come first.
+  // The log and the flushes have priority.
   const double left = std::max(machine_.write_rate - 2 * load_.ingest, machine_.write_rate / 100);
   const double slowest =
       std::max({job.read / machine_.read_rate, job.read / machine_.merge_rate, job.written / left});
@@ -100,7 +100,7 @@ void ShardModel::begin(Job& job, size_t tablet, size_t first, size_t count, doub
   if (measuring_) sum_.worked_s += slowest;
 }
 
-// A flush may have added newer runs meanwhile; nobody else touches the tablet.
+// A flush may have added newer runs meanwhile; the tablet has no other changes.
 void ShardModel::finish(Job& job, double& written) {
   std::vector<Run>& runs = tablets_[job.tablet].runs;
   const auto begin = runs.begin() + static_cast<ptrdiff_t>(job.first);
@@ -115,7 +115,7 @@ void ShardModel::finish(Job& job, double& written) {
   sum_.merge_read += job.read;
 }
 
-// The one whose memtable is largest.
+// Flushes the largest memtable.
 void ShardModel::flush() {
   const auto oldest =
       std::min_element(tablets_.begin(), tablets_.end(),
@@ -128,7 +128,7 @@ void ShardModel::flush(size_t id) {
   const double rate = load_.ingest / static_cast<double>(tablets_.size());
   const double gathered = (now_s_ - tablet.flushed_s) * rate;
   double bytes = gathered;
-  // Repetitions within a memtable cost nothing.
+  // Overwrites within a memtable cost nothing.
   if (load_.kind == Load::Kind::overwrites) bytes = live_ * (1 - std::exp(-bytes / live_));
   tablet.runs.push_back({bytes, tablet.flushed_s, now_s_});
   tablet.flushed_s = now_s_;
@@ -143,9 +143,9 @@ std::optional<engine::RunWindow> ShardModel::pick(const Tablet& tablet) const {
   std::vector<uint64_t> sizes;
   for (const Run& run : tablet.runs) sizes.push_back(static_cast<uint64_t>(run.bytes));
   if (!policy_.windows) return engine::pick_merge(sizes);
-  // Of flushes as full as memory lets them be, all are worth a file.
+  // Flushes as large as memory allows, each worth a file.
   constexpr size_t kAllowed = engine::kMostTimeRuns;
-  const double since_s = -2 * load_.age_s;  // so that no time is negative
+  const double since_s = -2 * load_.age_s;  // avoids negative times
   std::vector<engine::TimedRun> runs;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const double middle_s = (tablet.runs[i].from_s + tablet.runs[i].to_s) / 2 - since_s;
@@ -168,7 +168,7 @@ void ShardModel::begin_merge() {
   }
 }
 
-// Runs whose every cell is dead go unread.
+// Runs whose every cell is dead are dropped unread.
 void ShardModel::drop_dead_runs() {
   if (load_.kind != Load::Kind::ages) return;
   const double oldest_s = now_s_ - policy_.margin_s - load_.age_s;
@@ -187,7 +187,7 @@ double ShardModel::overdue_at(const Tablet& tablet, double at_s) const {
   return overdue;
 }
 
-// Overdue bytes only grow, so the moment is found by halving.
+// Overdue bytes only grow, so the deadline is found by bisection.
 double ShardModel::deadline_of(Tablet& tablet) const {
   if (tablet.deadline_s >= 0) return tablet.deadline_s;
   const double allowed = policy_.dead_slack * live_;
@@ -203,7 +203,7 @@ double ShardModel::deadline_of(Tablet& tablet) const {
   return tablet.deadline_s = to_s;
 }
 
-// As engine/gc/reclaim_plan.h.
+// Like engine/gc/reclaim_queue.h.
 void ShardModel::plan_reclaim() {
   next_reclaim_s_ = kNever;
   if (policy_.reclaim_share <= 0) return;
@@ -243,10 +243,10 @@ void ShardModel::begin_reclaim() {
   if (next_reclaim_s_ <= now_s_) reclaim(next_reclaimed_, next_share_);
 }
 
-// The work that takes the most away for what it reads: a run by itself where cells die of age, else
-// all runs from one on to the oldest.
+// The merge that removes the most for the bytes it reads: a single run if cells die of age,
+// otherwise all runs from one to the oldest.
 void ShardModel::reclaim(size_t id, double share) {
-  // What the memtable killed goes with the rest.
+  // The overwrites in the memtable count too.
   if (load_.kind == Load::Kind::overwrites) flush(id);
   const Tablet& tablet = tablets_[id];
   size_t first = 0;
@@ -282,7 +282,7 @@ void ShardModel::look() {
     sum_.most_runs = std::max(sum_.most_runs, tablet.runs.size());
     sum_.worst_tablet = std::max(sum_.worst_tablet, overdue / live_);
     all_overdue += overdue;
-    // Over the slack since: the excess over the rate at which the tablet's cells die.
+    // Time since the slack was exceeded: the excess over the rate at which the tablet's cells die.
     const double excess = overdue - policy_.dead_slack * live_;
     const double rate = load_.ingest / static_cast<double>(tablets_.size());
     sum_.latest_s = std::max(sum_.latest_s, excess / rate);
@@ -301,7 +301,7 @@ Outcome ShardModel::run(double turns) {
   double next_flush_s = 0;
   double next_look_s = 0;
   while (now_s_ < total_s) {
-    // Time moves on although something that is due cannot be done.
+    // Time advances even if something due cannot be done.
     const double earliest_s = now_s_ + 0.1;
     if (!measuring_ && now_s_ >= total_s / 2) measuring_ = true;
     now_s_ = std::min(next_flush_s, next_look_s);

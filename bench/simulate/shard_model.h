@@ -1,21 +1,22 @@
-// ShardModel: one shard of a large node, as the sizes and times of what it holds, without the data:
+// ShardModel: one shard of a large node, as the sizes and times of its contents, without the data:
 // tablets, their runs, flushes, merges for the shape of the tree and reclaiming, on a virtual
-// clock. What is merged next is decided by the engine's own pickers (engine/compaction/picker.h,
-// time_windows.h), and when reclaiming begins by its own queue (reclaim_queue.h).
+// clock. The engine's own pickers choose the merges (engine/compaction/picker.h, time_windows.h),
+// and its own queue the start of reclaiming (reclaim_queue.h).
 //
-// Shards are alike and share nothing but the devices, so a node of 64 cores is 64 times one of
-// these with a 64th of the devices.
+// Shards are alike and share nothing but the devices, so a node of 64 cores is 64 of these with a
+// 64th of the devices each.
 //
-// What is simplified:
-//   - writes fall on tablets evenly, and the one whose memtable is largest is flushed; a tablet's
-//     live bytes do not change;
+// Simplifications:
+//   - writes are spread evenly over tablets, and the tablet with the largest memtable is flushed; a
+//     tablet's live bytes do not change;
 //   - overwriting: a run is a random set of the tablet's cells, so two runs of a and b bytes of a
 //     tablet of L have a * b / L in common, of which the older copy is dead;
-//   - ageing: nothing is overwritten, times of writing lie evenly between a run's first and last;
-//   - a job takes as long as the slowest of reading, merging and writing, with the device's rate
-//     less what log and flushes take; jobs for the shape and for reclaiming run beside each other,
-//     one of each, and reclaiming works for the share of the time that its queue says, and writes
-//     reclaim_share of what the device takes at most.
+//   - ageing: nothing is overwritten, and times of writing are spread evenly between a run's first
+//     and last;
+//   - a job takes as long as the slowest of reading, merging and writing, at the device's rate less
+//     that of the log and the flushes; jobs for the shape and for reclaiming run concurrently, one
+//     of each, and reclaiming works for the share of time that its queue gives, and writes at most
+//     reclaim_share of the device's rate.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@
 
 namespace cellar::simulate {
 
-// What one shard has of the machine, in bytes a second.
+// The share of the machine of one shard, in bytes a second.
 struct Machine {
   double read_rate = 625e6;
   double write_rate = 250e6;
@@ -40,34 +41,34 @@ struct Load {
   Kind kind = Kind::overwrites;
   double live_bytes = 469e9;
   double ingest = 5e6;    // bytes a second, compressed
-  double age_s = 86'400;  // ages: how long a cell lives
+  double age_s = 86'400;  // ages: the lifetime of a cell
 };
 
 struct Policy {
-  double tablet_bytes = 1 << 30;  // where it is split
+  double tablet_bytes = 1 << 30;  // size at which it is split
   double flush_bytes = 32 << 20;
   double reclaim_within_s = 3600;
   double dead_slack = 0.1;      // of a tablet's live bytes
   double reclaim_share = 0.25;  // of the device's write rate; 0: no reclaiming
   double margin_s = 300;
-  bool windows = false;  // ages: merges by windows of time instead of by size
+  bool windows = false;  // ages: merges by time windows instead of by size
 };
 
-// Over the second half of the time.
+// Over the second half of the simulated time.
 struct Outcome {
   double ingested = 0;
   double flushed = 0;
   double merged = 0;     // written by merges for the shape
   double reclaimed = 0;  // written by reclaiming
   double merge_read = 0;
-  double space = 0;         // on disk over live, mean
-  double most_overdue = 0;  // of the live bytes, greatest over the shard
-  double worst_tablet = 0;  // of its live bytes, greatest over the tablets
-  double latest_s = 0;      // how long beyond reclaim_within the oldest cell over the slack lay
-  double runs = 0;          // of a tablet, mean
+  double space = 0;         // on disk over live bytes, mean
+  double most_overdue = 0;  // over live bytes, maximum over time, of the shard
+  double worst_tablet = 0;  // over live bytes, maximum over time and tablets
+  double latest_s = 0;  // the longest time beyond reclaim_within of the oldest cell over the slack
+  double runs = 0;      // per tablet, mean
   size_t most_runs = 0;
-  size_t backlog = 0;   // tablets that wait for a merge, at the end
-  double worked_s = 0;  // merging and reclaiming
+  size_t backlog = 0;   // tablets that wait for a merge at the end
+  double worked_s = 0;  // time spent merging and reclaiming
   double time_s = 0;
 
   double write_amplification() const { return (flushed + merged + reclaimed) / ingested; }
@@ -77,7 +78,7 @@ class ShardModel {
  public:
   ShardModel(const Machine& machine, const Load& load, const Policy& policy);
 
-  // Until the live bytes have been written `turns` times.
+  // Runs until the live bytes have been written `turns` times.
   Outcome run(double turns);
 
  private:
@@ -89,13 +90,13 @@ class ShardModel {
   };
   struct Tablet {
     std::vector<Run> runs;  // oldest first
-    double flushed_s = 0;   // its memtable was written since
-    // When more is overdue than the slack allows, as things are; where it is not known: negative.
+    double flushed_s = 0;   // beginning of its memtable
+    // When more will be overdue than the slack allows; negative: unknown.
     double deadline_s = -1;
   };
   struct Dead {
     double bytes = 0;    // dead
-    double overdue = 0;  // of these: for longer than allowed
+    double overdue = 0;  // dead for longer than allowed
   };
   struct Job {
     bool running = false;
@@ -111,7 +112,7 @@ class ShardModel {
   void flush();
   void begin_merge();
   void begin_reclaim();
-  // The tablet whose turn it is at `next_reclaim_s_`, and its share.
+  // Sets the tablet that is next at `next_reclaim_s_`, and its share.
   void plan_reclaim();
   void reclaim(size_t tablet, double share);
   double overdue_at(const Tablet& tablet, double at_s) const;
@@ -122,7 +123,7 @@ class ShardModel {
   bool is_free(size_t tablet) const;
   std::optional<engine::RunWindow> pick(const Tablet& tablet) const;
   Run merged(const Tablet& tablet, size_t first, size_t count) const;
-  // Of run `i`, by `at_s`.
+  // For run `i`, at `at_s`.
   double dead_by(const Tablet& tablet, size_t i, double at_s) const;
   Dead dead_of(const Tablet& tablet, size_t i) const;
   void drop_dead_runs();
@@ -133,7 +134,7 @@ class ShardModel {
   const Policy policy_;
   const double live_;  // bytes of a tablet
   std::vector<Tablet> tablets_;
-  std::set<size_t> waiting_;  // for a merge
+  std::set<size_t> waiting_;  // tablets that wait for a merge
   double now_s_ = 0;
   bool measuring_ = false;
   Job merge_;

@@ -1,17 +1,15 @@
-// cellar-bench-tail: what merges beside it do to the tail of reads.
+// cellar-bench-tail: the effect of concurrent merges on the tail of reads.
 //
 // An engine serves point reads of one table on two shards, due on a schedule and answered from the
-// cache, and meanwhile a table beside it is worked on, in one of these ways:
+// cache. First there is no other work; then another table is worked on in one of these ways:
 //
-//   slices   merged over and over by the same engine: in slices of the shards' own loops, as it is
-//   fill     not merged but filled at full rate with 32 writes under way a shard, which flushes and
-//            merges it too
-//   thread   merged by another engine over a copy of that table, whose shards are threads with
-//   SCHED_IDLE
-//            on the same cores, each with a ring of its own: what a merge on a thread beside the
-//            shard would be
+//   slices   merged repeatedly by the same engine, in slices of the shards' own loops
+//   fill     filled instead at full rate with 32 writes in flight per shard; the engine flushes and
+//            merges it
+//   thread   merged by another engine over a copy of the table, whose shards are SCHED_IDLE threads
+//            on the same cores, each with its own ring: a model of merges on a separate thread
 //
-// and first not at all. Taking turns; medians of the rounds, ratios, and how fast the merges were.
+// The ways alternate; prints medians of the rounds, ratios, and the rates of the merges.
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -120,7 +118,7 @@ class Program {
     bed.compact(kMerged);
     return ranges;
   }
-  // Every row once, so that it is in the cache.
+  // Reads every row once, so that it is in the cache.
   void warm() {
     serving_.pool().run_on_all([this](Shard& shard) -> Async<void> {
       for (const RowRange& range : serving_.ranges_of(shard.id())) {
@@ -149,7 +147,7 @@ class Program {
     std::this_thread::sleep_for(std::chrono::duration<double>(options_.seconds));
     return 0;
   }
-  // Some merges of the whole table; MB a second that they read.
+  // Merges the whole table several times; returns the MB read per second.
   double merge(Bed& bed) {
     const int64_t began_ns = steady_ns();
     for (int i = 0; i < options_.merges; ++i) bed.compact(kMerged);

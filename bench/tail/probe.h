@@ -1,5 +1,5 @@
-// Probe: point reads of one shard that are due on a fixed schedule, as requests come over a
-// network: the kernel wakes the loop for each. A read's time counts from when it was due.
+// Probe: point reads on one shard that are due on a fixed schedule, like requests from a network:
+// the kernel wakes the loop for each. A read's time counts from its due time.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace cellar::bench {
 
-// One shard; made, run and destroyed on it.
+// On one shard; created, run and destroyed there.
 class Probe {
  public:
-  // So many reads a second of random rows, which are in the cache.
+  // Makes `rate` reads a second of random rows, which are in the cache.
   Probe(Shard& shard, Bed& bed, double rate, uint64_t seed);
 
-  // Until `stop` is true.
+  // Runs until `stop` is true.
   Async<void> run(const std::atomic<bool>& stop);
   const Tally& tally() const { return tally_; }
 

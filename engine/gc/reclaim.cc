@@ -5,9 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/gc/reclaim_dead.h"
-#include "engine/gc/reclaim_snapshot.h"
-#include "engine/gc/reclaim_state.h"
+#include "engine/gc/dead_tables.h"
+#include "engine/gc/reclaim_estimate.h"
+#include "engine/gc/reclaim_forecast.h"
+#include "engine/gc/reclaim_reason.h"
 #include "engine/jobs/compact.h"
 #include "engine/jobs/flush.h"
 #include "engine/jobs/install.h"
@@ -35,20 +36,14 @@ std::optional<uint64_t> newest_masking_run(Tablet& tablet) {
   return std::nullopt;
 }
 
-// The tablet's place in the shard's queue at the last plan.
-ReclaimPlace place_of(Tablet& tablet) {
-  const ReclaimAttempt& attempt = reclaim_attempt(tablet);
-  return {.share = attempt.share, .end_by_us = attempt.end_by_us};
-}
-
 // Merges dead tables that mask something, and past rules. Where versions do not count, data newer
 // than a dead table does not affect what it masks, and is not merged.
 Async<Result<void>> merge_away(Tablet& tablet) {
   const bool counts = TableRetention(tablet.schema()).any_counts();
   const std::optional<uint64_t> run = counts ? std::nullopt : newest_masking_run(tablet);
-  if (run) co_return co_await compact_runs_from(tablet, *run, place_of(tablet));
+  if (run) co_return co_await compact_runs_from(tablet, *run, ReclaimState::of(tablet).place);
   CO_TRY_VOID(co_await flush_tablet(tablet));
-  co_return co_await compact_runs_from(tablet, UINT64_MAX, place_of(tablet));
+  co_return co_await compact_runs_from(tablet, UINT64_MAX, ReclaimState::of(tablet).place);
 }
 
 // Removes them in one edit; false: there were none.
@@ -107,13 +102,13 @@ bool may_stay_in_memory(Tablet& tablet) {
   return age_us < tablet.schema().options.reclaim_within_us / kYoung;
 }
 
-Piece piece_of(Tablet& tablet, const ReclaimEstimate& view, const ReclaimWork& work) {
+Piece piece_of(Tablet& tablet, const ReclaimEstimate& estimate, const ReclaimWork& work) {
   Piece piece;
   if (work.table) {
-    piece.table = view.tables[*work.table].table->blob();
+    piece.table = estimate.tables[*work.table].table->blob();
     return piece;
   }
-  for (const TableDeaths& table : view.tables) {
+  for (const TableDeaths& table : estimate.tables) {
     if (table.run == work.first_run) piece.from_run = table.run_number;
   }
   // Entries in memory may keep what versions killed, so they are flushed into a run first.
@@ -125,31 +120,25 @@ Piece piece_of(Tablet& tablet, const ReclaimEstimate& view, const ReclaimWork& w
 
 // The best work, if more is overdue than the slack allows, or will be before the work ends.
 std::optional<Piece> next_piece(Tablet& tablet, Seen& seen) {
-  const ReclaimEstimate view = reclaim_estimate(tablet);
-  const ReclaimSnapshot situation = reclaim_snapshot(tablet, view);
-  if (!situation.due) return std::nullopt;
-  const std::vector<ReclaimInput> inputs(situation.files.begin(), situation.files.end());
-  const std::optional<ReclaimWork> work = pick_reclaim(inputs, situation.counts);
+  const ReclaimEstimate estimate = reclaim_estimate(tablet);
+  const ReclaimSnapshot snapshot = reclaim_snapshot(tablet, estimate);
+  if (!snapshot.due) return std::nullopt;
+  const std::vector<ReclaimInput> inputs(snapshot.files.begin(), snapshot.files.end());
+  const std::optional<ReclaimWork> work = pick_reclaim(inputs, snapshot.counts);
   if (!work) {
-    reclaim_attempt(tablet).in_vain = true;  // damaged tables prevent all work
+    ReclaimState::of(tablet).attempt.in_vain = true;  // damaged tables prevent all work
     return std::nullopt;
   }
-  if (seen.at_us != INT64_MIN && view.dead(seen.at_us) >= seen.dead) {
-    reclaim_attempt(tablet).in_vain = true;
+  if (seen.at_us != INT64_MIN && estimate.dead(seen.at_us) >= seen.dead) {
+    ReclaimState::of(tablet).attempt.in_vain = true;
     return std::nullopt;
   }
-  seen = {situation.now_us, view.dead(situation.now_us)};
-  return piece_of(tablet, view, *work);
+  seen = {snapshot.now_us, estimate.dead(snapshot.now_us)};
+  return piece_of(tablet, estimate, *work);
 }
 
-}  // namespace
-
-int64_t reclaim_due_us(Tablet& tablet) {
-  ReclaimForecast& outlook = reclaim_forecast(tablet);
-  return std::min(outlook.merge_due_us(tablet), outlook.slack_due_us(tablet));
-}
-
-Async<Result<void>> reclaim(Tablet& tablet) {
+// The work that is due.
+Async<Result<void>> reclaim_step(Tablet& tablet) {
   while (true) {  // a removed table may have been all that another one masked
     CO_TRY(const bool taken, co_await take_away_dead(tablet));
     if (!taken) break;
@@ -157,7 +146,7 @@ Async<Result<void>> reclaim(Tablet& tablet) {
   const int64_t now_us = tablet.shard().runtime.clock.now_us();
   const bool merge_due = reclaim_forecast(tablet).merge_due_us(tablet) <= now_us;
   // A merge of all runs would read the damaged table, and fail.
-  reclaim_attempt(tablet).in_vain = merge_due && any_damaged(tablet);
+  ReclaimState::of(tablet).attempt.in_vain = merge_due && any_damaged(tablet);
   if (merge_due && !any_damaged(tablet)) {
     co_return co_await merge_away(tablet);
   }
@@ -165,12 +154,31 @@ Async<Result<void>> reclaim(Tablet& tablet) {
   while (const std::optional<Piece> piece = next_piece(tablet, seen)) {
     if (piece->flush) CO_TRY_VOID(co_await flush_tablet(tablet));
     if (piece->table) {
-      CO_TRY_VOID(co_await rewrite_table(tablet, *piece->table, place_of(tablet)));
+      CO_TRY_VOID(co_await rewrite_table(tablet, *piece->table, ReclaimState::of(tablet).place));
     } else {
-      CO_TRY_VOID(co_await compact_runs_from(tablet, piece->from_run, place_of(tablet)));
+      CO_TRY_VOID(
+          co_await compact_runs_from(tablet, piece->from_run, ReclaimState::of(tablet).place));
     }
   }
   co_return Result<void>{};
+}
+
+}  // namespace
+
+Async<Result<void>> reclaim(Tablet& tablet) {
+  ReclaimAttempt& attempt = ReclaimState::of(tablet).attempt;
+  const int64_t within_us = tablet.schema().options.reclaim_within_us;
+  attempt.at_us = tablet.shard().runtime.clock.now_us();
+  attempt.not_before_us = attempt.at_us + ReclaimAttempt::retry_us(within_us);
+  auto pass = tablet.gate().enter();
+  if (!pass) co_return Result<void>{};
+  auto done = co_await reclaim_step(tablet);
+  attempt.failure.reset();
+  if (!done && !is_given_up(done.error())) attempt.failure = done.error();
+  if (done && !attempt.in_vain) {
+    attempt.not_before_us = attempt.at_us + ReclaimAttempt::again_us(within_us);
+  }
+  co_return done;
 }
 
 }  // namespace cellar::engine

@@ -11,21 +11,17 @@
 // requires, according to the speed of recent work (gc/reclaim_queue.h), takes as much of the time
 // as it needs to end in time, and at most reclaim_share of the disk's write rate
 // (compaction/pace.h). The amount and time of death come from the tables' profiles and from samples
-// (reclaim_estimate.h). reclaim_snapshot.h gathers the input of the decisions, and reclaim_reason.h
-// explains from it why data is still on disk.
+// (reclaim_estimate.h). reclaim_reason.h gathers the input of the decisions and explains from it
+// why data is still on disk.
 #pragma once
-
-#include <cstdint>
 
 #include "engine/tablet/tablet.h"
 #include "io/loop/async.h"
 
 namespace cellar::engine {
 
-// The trusted time of the next work; INT64_MAX if there will be none without a change.
-int64_t reclaim_due_us(Tablet& tablet);
-
-// Does the work that is due. REQUIRES: the caller is inside tablet.gate().
+// Does the work that is due, and notes its outcome in the tablet's ReclaimAttempt. No effect on a
+// tablet that is being dropped.
 Async<Result<void>> reclaim(Tablet& tablet);
 
 }  // namespace cellar::engine

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "engine/gc/reclaim_estimate.h"
-#include "engine/gc/reclaim_snapshot.h"
 #include "engine/retention/dead_table.h"
 #include "engine/tablet/memory_deaths.h"
 
@@ -12,8 +11,6 @@ namespace cellar::engine {
 namespace {
 
 constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
-
-int64_t add_saturating(int64_t a, int64_t b) { return a > kNeverUs - b ? kNeverUs : a + b; }
 
 double clamped_dead(const DeathCurve& deaths, double bytes, int64_t at_us) {
   return std::min(deaths.about_dead(at_us), bytes);
@@ -47,12 +44,12 @@ int64_t wholly_dead_us(Tablet& tablet, int64_t now_us) {
   return dead_us;
 }
 
-}  // namespace
-
+// Whether the overdue bytes exceed the slack for that many live bytes.
 bool is_over_slack(const Tablet& tablet, double live, double overdue) {
   return overdue >= 1 && overdue > tablet.schema().options.dead_slack * live;
 }
 
+// Approximate stored size of a byte of keys and values in the tablet's tables.
 double stored_per_byte(const Tablet& tablet) {
   double raw = 0;
   double stored = 0;
@@ -63,6 +60,21 @@ double stored_per_byte(const Tablet& tablet) {
     }
   }
   return raw > stored ? stored / raw : 1;
+}
+
+}  // namespace
+
+ReclaimState& ReclaimState::of(Tablet& tablet) {
+  std::unique_ptr<TabletAttachment>& state = tablet.reclaim_state();
+  if (!state) state = std::make_unique<ReclaimState>();
+  return static_cast<ReclaimState&>(*state);
+}
+
+int64_t reclaim_lead_us(Tablet& tablet) {
+  const int64_t within_us = tablet.schema().options.reclaim_within_us;
+  const auto most_us =
+      static_cast<int64_t>(ReclaimState::kMostLead * static_cast<double>(within_us));
+  return std::min(ReclaimState::of(tablet).lead_us + ReclaimAttempt::again_us(within_us), most_us);
 }
 
 double unflushed_bytes(const Tablet& tablet) {

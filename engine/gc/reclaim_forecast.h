@@ -1,21 +1,21 @@
 // ReclaimForecast: a tablet's next reclaiming and its figures, cached until its tables, its rules
 // or enough time have changed them, so that a look at a shard of 10,000 tablets does not visit all
-// of their tables.
+// of their tables. ReclaimState: all that is kept with a tablet between two looks.
 //
 // Invariant: a forecast is later than a fresh one by at most kMostAge of reclaim_within.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
+#include <optional>
 
+#include "engine/jobs/compact.h"
 #include "engine/reclaim_figures.h"
 #include "engine/retention/death_curve.h"
+#include "engine/tablet/tablet.h"
+#include "io/base/result.h"
 
 namespace cellar::engine {
-
-class Tablet;
-struct ReclaimEstimate;
 
 class ReclaimForecast {
  public:
@@ -38,6 +38,8 @@ class ReclaimForecast {
   // When a merge of all runs has work that nothing smaller does: a table is completely dead, or
   // past rules can be forgotten.
   int64_t merge_due_us(Tablet& tablet) { return fresh(tablet).merge_due_us_; }
+  // When the next work of either kind starts; INT64_MAX: never without a change.
+  int64_t due_us(Tablet& tablet) { return std::min(merge_due_us(tablet), slack_due_us(tablet)); }
   ReclaimFigures figures(Tablet& tablet);
 
  private:
@@ -62,11 +64,51 @@ class ReclaimForecast {
   int64_t merge_due_us_ = INT64_MAX;
 };
 
-// Whether the overdue bytes exceed the slack for that many live bytes.
-bool is_over_slack(const Tablet& tablet, double live, double overdue);
-// Approximate stored size of a byte of keys and values in the tablet's tables.
-double stored_per_byte(const Tablet& tablet);
+// The outcome of the last reclaiming of a tablet, and the time of the next. Written by reclaim().
+struct ReclaimAttempt {
+  static constexpr int64_t kLeastWaitUs = 1'000'000;
+  static constexpr int64_t kLeastAgainUs = 100'000;
+  // The least time from the start of work to the next attempt; and after a failure or an attempt in
+  // vain.
+  static constexpr int64_t again_us(int64_t within_us) {
+    return std::max(kLeastAgainUs, within_us / 64);
+  }
+  static constexpr int64_t retry_us(int64_t within_us) {
+    return std::max(kLeastWaitUs, within_us / 4);
+  }
+
+  int64_t at_us = 0;             // trusted time; 0: none since the tablet was opened
+  int64_t not_before_us = 0;     // trusted time of the next attempt
+  std::optional<Error> failure;  // of the last attempt
+  bool in_vain = false;          // it removed less than was estimated to be dead, or could not
+};
+
+// Created at the first look, and destroyed with the tablet.
+struct ReclaimState final : TabletAttachment {
+  // The longest lead of work, as a part of reclaim_within: with a longer one, cells that died
+  // meanwhile would be due again as soon as it is done.
+  static constexpr double kMostLead = 0.75;
+
+  ReclaimForecast forecast;
+  ReclaimAttempt attempt;
+  // The tablet's place in the shard's queue as of the last plan. Written by plan_reclaims().
+  ReclaimPlace place;
+  int64_t lead_us = 0;  // work starts this long before the slack is used up
+
+  static ReclaimState& of(Tablet& tablet);
+};
+
+inline ReclaimForecast& reclaim_forecast(Tablet& tablet) {
+  return ReclaimState::of(tablet).forecast;
+}
+// How much earlier than the slack requires work starts: as the shard's queue determines, and as
+// long as a tablet may have to wait after its last turn; ReclaimState::kMostLead at most.
+int64_t reclaim_lead_us(Tablet& tablet);
 // Approximate stored size of the memtables, which count as live.
 double unflushed_bytes(const Tablet& tablet);
+// INT64_MAX if the sum is not representable.
+inline int64_t add_saturating(int64_t a, int64_t b) {
+  return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
 
 }  // namespace cellar::engine

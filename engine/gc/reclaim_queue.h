@@ -1,5 +1,6 @@
 // The reclaiming queue of a shard: when the work on each of its tablets must start, so that all of
-// it ends in time. A pure function of deadlines and amounts of work.
+// it ends in time. ReclaimQueue is a pure function of deadlines and amounts of work;
+// plan_reclaims() applies it to the tablets and stores the place of each in its ReclaimState.
 //
 // The model. The time at which a tablet's slack is used up is known in advance, because what is
 // overdue then is already dead (reclaim_forecast.h): that is its deadline. Its work reads a known
@@ -24,8 +25,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
+
+#include "engine/tablet/tablet.h"
 
 namespace cellar::engine {
 
@@ -54,5 +58,16 @@ class ReclaimQueue {
   // One result per demand, in the same order.
   static std::vector<ReclaimTime> plan(std::span<const ReclaimDemand> demands);
 };
+
+// The next tablet and the start of its work; both times are trusted time.
+struct ReclaimTurn {
+  TabletId tablet;
+  int64_t begin_us = INT64_MAX;       // INT64_MAX: no work
+  int64_t deadline_us = INT64_MAX;    // the tablet with the first deadline is next
+  std::optional<TabletId> following;  // due soon after it
+};
+
+// Plans for all tablets of a shard.
+ReclaimTurn plan_reclaims(const std::vector<Tablet*>& tablets);
 
 }  // namespace cellar::engine

@@ -1,5 +1,6 @@
 // The reason why dead data is still on disk: one of a fixed list for each file, from the state on
-// which reclaiming decides (reclaim_snapshot.h). A pure function.
+// which reclaiming decides. reclaim_snapshot() gathers that state; reclaim_reasons() is a pure
+// function of it.
 //
 // A file is reported if it has overdue bytes, is completely dead, is held by an undo window or
 // pinned, was found damaged, or has no statistics about expiry.
@@ -19,6 +20,9 @@
 #include "engine/model/types.h"
 
 namespace cellar::engine {
+
+class Tablet;
+struct ReclaimEstimate;
 
 // Numbers are on the wire. Each comment gives the fields of ReclaimFile that are set.
 enum class ReclaimReason : uint8_t {
@@ -105,7 +109,10 @@ struct ReclaimSnapshot {
   std::optional<std::string> stopped;  // why the shard accepts no writes
 };
 
+// The present state. Files in the order of the estimate.
+ReclaimSnapshot reclaim_snapshot(Tablet& tablet, const ReclaimEstimate& estimate);
+
 // The files to report.
-std::vector<ReclaimFile> reclaim_reasons(const ReclaimSnapshot& situation);
+std::vector<ReclaimFile> reclaim_reasons(const ReclaimSnapshot& snapshot);
 
 }  // namespace cellar::engine

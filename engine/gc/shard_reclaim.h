@@ -1,13 +1,16 @@
-// One shard's part of a ReclaimReport.
+// ShardReclaim: one shard's part of a ReclaimReport: figures of tablets, the worst files, leftovers
+// in shared files, and replaced files that are still on disk.
 #pragma once
 
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/gc/pinned_files.h"
+#include "engine/files/obsolete_blobs.h"
 #include "engine/gc/reclaim_reason.h"
 #include "engine/reclaim_figures.h"
+#include "engine/tablet/shard_context.h"
 
 namespace cellar::engine {
 
@@ -45,6 +48,23 @@ struct CutTable {
   uint64_t all_bytes = 0;  // of its rows
   uint64_t bytes = 0;      // approximate part of these that belongs to the tablet
 };
+
+// A replaced table that is still on disk, and its holders.
+struct PinnedFile {
+  enum class By : uint8_t { readers, backup, disk };
+  ObsoleteBlob blob;
+  By by = By::readers;
+  uint64_t readers = 0;  // cursors
+  std::string error;     // of the disk; from a failed removal
+};
+
+// Deadline for data that ended at `since_us` to leave the disk; saturates.
+int64_t due_us(int64_t since_us, int64_t within_us, int64_t margin_us);
+
+// Adds files held by cursors of the shard.
+void add_read_files(const ShardContext& shard, std::vector<PinnedFile>& files);
+// Adds files held by a backup, or whose removal failed.
+void add_kept_files(const ObsoleteBlobDeleter& reaper, std::vector<PinnedFile>& files);
 
 struct ShardReclaim {
   explicit ShardReclaim(size_t most) : files(most) {}

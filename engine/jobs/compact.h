@@ -15,6 +15,11 @@ Async<Result<bool>> compact_step(Tablet& tablet);
 // clamped. For tests. REQUIRES: as above.
 Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count);
 
+// The work was cancelled, or its subject changed: not a failure.
+inline bool is_given_up(const Error& error) {
+  return error.code == Errc::cancelled || error.code == Errc::aborted;
+}
+
 // The limits of a merge for reclaiming.
 struct ReclaimPlace {
   double share = 0;               // minimum share of the time; 0: the table's reclaim_share

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/gc/pinned_files.h"
+#include "engine/gc/shard_reclaim.h"
 #include "engine/node/node_impl.h"
 
 namespace cellar::engine {

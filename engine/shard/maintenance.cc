@@ -4,24 +4,14 @@
 #include <utility>
 
 #include "engine/gc/reclaim.h"
-#include "engine/gc/reclaim_plan.h"
+#include "engine/gc/reclaim_forecast.h"
 #include "engine/gc/reclaim_queue.h"
-#include "engine/gc/reclaim_state.h"
 #include "engine/jobs/compact.h"
 #include "engine/jobs/flush.h"
 #include "engine/tablet/memory_deaths.h"
 #include "io/base/log.h"
 
 namespace cellar::engine {
-namespace {
-
-// The work was cancelled, or its subject changed: not a failure.
-bool is_given_up(const Error& error) {
-  return error.code == Errc::cancelled || error.code == Errc::aborted;
-}
-
-}  // namespace
-
 Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
     : shard_(shard),
       tablets_(tablets),
@@ -277,7 +267,7 @@ Async<void> Maintenance::compaction_loop() {
 
 // ---- reclaiming
 
-Async<Maintenance::Turn> Maintenance::next_to_reclaim() {
+Async<ReclaimTurn> Maintenance::next_to_reclaim() {
   std::vector<TabletId> ids;
   for (const auto& [id, tablet] : tablets_) ids.push_back(id);
   size_t looked_at = 0;
@@ -291,24 +281,13 @@ Async<Maintenance::Turn> Maintenance::next_to_reclaim() {
   }
   std::vector<Tablet*> tablets;
   for (const auto& [id, tablet] : tablets_) tablets.push_back(tablet.get());
-  if (tablets.empty()) co_return Turn{};
-  const ReclaimTurn turn = plan_reclaims(tablets);
-  if (turn.tablet == nullptr) co_return Turn{};
-  Turn next{turn.tablet->id(), turn.begin_us, {}};
-  if (turn.following != nullptr) next.following = turn.following->id();
-  co_return next;
+  co_return plan_reclaims(tablets);
 }
 
-Async<Result<void>> Maintenance::reclaim_one(Turn turn) {
+Async<Result<void>> Maintenance::reclaim_one(ReclaimTurn turn) {
   const auto it = tablets_.find(turn.tablet);
   if (it == tablets_.end()) co_return Result<void>{};
   Tablet& tablet = *it->second;
-  ReclaimAttempt& attempt = reclaim_attempt(tablet);
-  attempt.at_us = shard_.runtime.clock.now_us();
-  const int64_t within_us = tablet.schema().options.reclaim_within_us;
-  attempt.not_before_us = attempt.at_us + ReclaimAttempt::retry_us(within_us);
-  auto pass = tablet.gate().enter();
-  if (!pass) co_return Result<void>{};
   flush_ahead_ = turn.following;
   if (flush_ahead_) wake_flush();
   const double share = tablet.schema().options.reclaim_share;
@@ -321,11 +300,6 @@ Async<Result<void>> Maintenance::reclaim_one(Turn turn) {
   const auto worked = static_cast<double>(shard_.reclaim_edit_us - edited_before_us);
   const double rest_us =
       std::min(worked * (1 / share - 1), static_cast<double>(kMostReclaimRestUs));
-  attempt.failure.reset();
-  if (!done && !is_given_up(done.error())) attempt.failure = done.error();
-  if (done && !attempt.in_vain) {
-    attempt.not_before_us = attempt.at_us + ReclaimAttempt::again_us(within_us);
-  }
   reclaim_.not_before_us = timers.now_us() + static_cast<int64_t>(rest_us);
   shard_.reclaim_rests_until_us = reclaim_.not_before_us;
   if (rest_us >= 1) reclaim_.retry.arm_after_us(static_cast<int64_t>(rest_us));
@@ -337,18 +311,19 @@ Async<void> Maintenance::reclaim_loop() {
   while (pass && !stopping_) {
     ++shard_.reclaim_turns;
     const uint64_t told = reclaim_told_;
-    Turn turn;
+    ReclaimTurn turn;
     if (!shard_.is_stopped() && !waits(reclaim_)) turn = co_await next_to_reclaim();
-    next_reclaim_us_ = turn.due_us;
+    next_reclaim_us_ = turn.begin_us;
     resume_merges();
     const int64_t now_us = shard_.runtime.clock.now_us();
-    if (turn.due_us > now_us) {
+    if (turn.begin_us > now_us) {
       if (reclaim_told_ != told) continue;  // something changed while tablets were examined
       if (!waits(reclaim_)) {
-        const int64_t left_us = turn.due_us - shard_.runtime.clock.expected_us();
+        const int64_t left_us = turn.begin_us - shard_.runtime.clock.expected_us();
         reclaim_.retry.arm_after_us(
-            asks_for_time(turn.due_us) ? kLeastLookUs
-                                       : std::clamp(left_us, kLeastReclaimWaitUs, look_again_us()));
+            asks_for_time(turn.begin_us)
+                ? kLeastLookUs
+                : std::clamp(left_us, kLeastReclaimWaitUs, look_again_us()));
       }
       co_await reclaim_.wake.wait();
       continue;

@@ -13,7 +13,7 @@
 //      of what has died in it (log_deaths.h).
 //
 // Reclaiming (reclaim.h) sleeps until the first death that gives it work, and checks again when
-// tables change; the tablets of the shard form one queue (reclaim_plan.h). An ordinary merge waits
+// tables change; the tablets of the shard form one queue (reclaim_queue.h). An ordinary merge waits
 // if reclaiming, which merges more, would otherwise have to wait for it, until there are
 // kRunsThatCannotWait runs too many.
 //
@@ -36,6 +36,8 @@
 
 namespace cellar::engine {
 
+struct ReclaimTurn;
+
 class Maintenance {
  public:
   // Pause after a failure.
@@ -46,7 +48,7 @@ class Maintenance {
   // The length of the log is checked after this many appended bytes.
   static constexpr uint64_t kLogCheckBytes = 1u << 20;
   // Bounds of the wait of reclaiming: at most the first, because trusted time may lag behind the
-  // timers. reclaim_state.h has the retry times of a tablet.
+  // timers. reclaim_forecast.h has the retry times of a tablet.
   static constexpr int64_t kMostReclaimWaitUs = 600'000'000;
   static constexpr int64_t kLeastReclaimWaitUs = 100'000;
   // Looks per shortest reclaim_within of the shard's tables, and the least interval.
@@ -98,14 +100,8 @@ class Maintenance {
   Async<void> reclaim_loop();
   Async<void> release_loop();
   Async<void> log_loop();
-  // The next tablet and the trusted time at which its work begins; INT64_MAX: none.
-  struct Turn {
-    TabletId tablet;
-    int64_t due_us = INT64_MAX;
-    std::optional<TabletId> following;  // due soon after it
-  };
-  Async<Turn> next_to_reclaim();
-  Async<Result<void>> reclaim_one(Turn turn);
+  Async<ReclaimTurn> next_to_reclaim();
+  Async<Result<void>> reclaim_one(ReclaimTurn turn);
   bool waits_for_reclaim(const Tablet& tablet) const;
   void resume_merges();
   Async<Result<void>> flush_one(Tablet* tablet);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "engine/gc/reclaim_snapshot.h"
-#include "engine/gc/reclaim_state.h"
+#include "engine/gc/reclaim_estimate.h"
+#include "engine/gc/reclaim_forecast.h"
+#include "engine/gc/reclaim_reason.h"
 #include "engine/gc/shard_reclaim.h"
 #include "engine/shard/shard_engine.h"
 #include "engine/tablet_figures.h"
@@ -146,8 +147,8 @@ Async<ShardReclaim> ShardEngine::shard_reclaim(std::vector<TabletId> ids, size_t
     if (files == 0) continue;
     add_cut_tables(tablet, part.cut);
     if (!has_something_to_tell(part.figures.back().second)) continue;
-    const ReclaimEstimate view = reclaim_estimate(tablet);
-    for (ReclaimFile& file : reclaim_reasons(reclaim_snapshot(tablet, view))) {
+    const ReclaimEstimate estimate = reclaim_estimate(tablet);
+    for (ReclaimFile& file : reclaim_reasons(reclaim_snapshot(tablet, estimate))) {
       part.files.add(std::move(file));
     }
   }

@@ -166,7 +166,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   uint64_t reads() const { return reads_; }
   uint64_t writes() const { return writes_; }
   const RowSamples& samples() const { return samples_; }
-  // State of the reclaiming component (reclaim_state.h), which creates it on first use.
+  // State of the reclaiming component (reclaim_forecast.h), which creates it on first use.
   std::unique_ptr<TabletAttachment>& reclaim_state() { return reclaim_state_; }
   // Time from a cell's death until it is overdue: reclaim_within and the margin.
   int64_t reclaim_grace_us() const;

@@ -36,7 +36,7 @@ bool contains(const List& list, std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
 
-// What may stand beside a known verb.
+// Checks the keys that may accompany a known verb.
 Result<void> check_expectation(const Step& step) {
   const bool samples = step.verb == "sample_keys";
   if (step.object.contains("expect_splits") && !samples)
@@ -130,8 +130,7 @@ Result<void> parse_case(const json::object& object, Case& c) {
   return {};
 }
 
-// The case, or with its fault where its form is wrong: a value of another kind than the format says
-// is one too.
+// The case; if its form is wrong, including a value of the wrong type, with its fault.
 Case case_of(const json::value& value) {
   Case c;
   try {
@@ -175,7 +174,7 @@ Result<std::vector<Case>> read_case_file(const std::string& path) {
   text << in.rdbuf();
   boost::system::error_code ec;
   json::parse_options
-      deep;  // a filter at the contract's depth nests deeper than the parser's default
+      deep;  // a filter at the contract's depth is nested deeper than the parser's default
   deep.max_depth = 1024;
   const json::value root = json::parse(text.str(), ec, {}, deep);
   if (ec) return fail(Errc::invalid_argument, "{}: not JSON: {}", path, ec.message());

@@ -1,6 +1,6 @@
-// A case file, read and checked for form: an unknown key is an error, because a case that is played
-// without the part it states would pass for the wrong reason. A step whose verb is unknown makes
-// its case one that is skipped.
+// A parsed case file, checked for form. An unknown key is an error, because a case played without
+// the part that the key states could pass for the wrong reason. A step with an unknown verb makes
+// its case a skipped one.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ std::string_view mode_name(Mode mode);
 struct Step {
   std::string verb;                     // "mutate", "read", ...
   bool unknown = false;                 // the runner does not know the verb
-  json::value value;                    // what stands behind the verb
+  json::value value;                    // the value of the verb's key
   const json::value* expect = nullptr;  // borrowed from `object`
   std::string error;                    // canonical status name, or empty
   json::object object;
@@ -28,15 +28,15 @@ struct Step {
 
 struct Case {
   std::string name;
-  std::string fault;         // of its form: the case fails without being played
+  std::string fault;         // a fault in the form: the case fails without being played
   std::string unknown_verb;  // the case is skipped
   int64_t now_us = 0;
   std::vector<Mode> modes;
   std::vector<Step> steps;
 };
 
-// At least one case. INVALID_ARGUMENT: the file as a whole is none; a fault of one case is kept in
-// it.
+// At least one case. INVALID_ARGUMENT: the file as a whole is not a case file; the fault of a
+// single case is kept in the case.
 Result<std::vector<Case>> read_case_file(const std::string& path);
 
 }  // namespace cellar::cases

@@ -24,7 +24,7 @@ void append_frame(std::string& out, uint16_t op, uint64_t id, Bytes body) {
   out += body;
 }
 
-// An operation and its numbers.
+// An operation and its arguments.
 struct Order {
   tests::ClockOp op;
   std::vector<int64_t> numbers;

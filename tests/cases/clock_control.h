@@ -1,5 +1,5 @@
-// Moves the clock of a node that was built for it. Two readings, as the node sees them; see
-// README.md for what each step means.
+// Moves the clock of a node that was built with clock control. A clock has two readings; README.md
+// describes the effect of each step on them.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct ClockReading {
 
 // Sets both readings of the node at `address` ("HOST:PORT"); resumes when every shard sees them.
 Result<void> set_node_clock(const std::string& address, const ClockReading& reading);
-// The wall clock alone.
+// Sets the wall clock only.
 Result<void> set_node_wall_clock(const std::string& address, int64_t wall_us);
-// Time passes.
+// Advances both clocks.
 Result<void> advance_node_clock(const std::string& address, int64_t us);
 
 }  // namespace cellar::cases

@@ -47,7 +47,7 @@ Result<void> NodeProcess::start(const std::vector<std::string>& extra, int timeo
   pid_ = fork();
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG,
-          SIGKILL);  // no node outlives a runner that was killed; the parent is this thread
+          SIGKILL);  // the node dies with its runner; the parent is this thread
     const int err = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     dup2(out[1], STDOUT_FILENO);
     dup2(err, STDERR_FILENO);

@@ -1,5 +1,5 @@
-// A real node as a child process, with the clock under our control. Killed without warning by the
-// destructor, and by the end of the thread that started it.
+// A real node as a child process, with a clock that the caller controls. The destructor, and the
+// end of the thread that started it, kill it with SIGKILL.
 #pragma once
 
 #include <sys/types.h>
@@ -14,25 +14,24 @@ namespace cellar::cases {
 
 class NodeProcess {
  public:
-  // `program` is run with `arguments`, --data-dir and --listen added; its log goes to
-  // DATA_DIR.log.
+  // Runs `program` with `arguments`, --data-dir and --listen; its log goes to DATA_DIR.log.
   NodeProcess(std::string program, std::string data_dir, std::vector<std::string> arguments,
               std::string listen = "127.0.0.1:0");
   ~NodeProcess();
   NodeProcess(const NodeProcess&) = delete;
   NodeProcess& operator=(const NodeProcess&) = delete;
 
-  // Started again, it serves the port that it had before: for clients that ride a restart out. To
-  // be said before the first start.
+  // Later starts use the same port, for clients that reconnect after a restart. Call before the
+  // first start.
   void keep_address() { keeps_address_ = true; }
-  // Its HTTP listener; none unless it is given one.
+  // Address of its HTTP listener; by default it has none.
   void serve_http(std::string listen) { http_listen_ = std::move(listen); }
-  // What it shows that it drains for before it stops; nothing unless it is told.
+  // Sets --drain-within of a node with an HTTP listener; 0s by default.
   void drain_within(std::string time) { drain_within_ = std::move(time); }
-  // Starts and waits for the ready line, up to timeout_ms. Extra arguments follow the
+  // Starts and waits for the ready line, up to timeout_ms. `extra` arguments follow the
   // constructor's.
   Result<void> start(const std::vector<std::string>& extra = {}, int timeout_ms = 20'000);
-  void kill_now();                                         // SIGKILL, reaped
+  void kill_now();                                         // SIGKILL, and waits for the end
   Result<int> terminate(int timeout_ms = 20'000);          // SIGTERM; the exit code
   const std::string& address() const { return address_; }  // HOST:PORT
   pid_t pid() const { return pid_; }

@@ -8,7 +8,7 @@ std::string table_of(const json::object& object) {
   return std::string(object.at("table").as_string());
 }
 
-// The error of an answer, if it is one.
+// The error of an answer, if it has one.
 template <class T>
 std::optional<Error> error_of(const Result<T>& result) {
   return result ? std::nullopt : std::optional<Error>(result.error());
@@ -26,7 +26,7 @@ void collect(std::vector<ReadCell>& out, Bytes row, std::span<const client::Cell
 Result<std::optional<client::Token>> Player::token_of(const json::object& object) {
   const auto* value = object.if_contains("token");
   if (value == nullptr) return std::optional<client::Token>();
-  // A token is issued once: its repetition carries the time of the first use.
+  // A token is issued once: its repetition has the time of the first use.
   const std::string name(value->as_string());
   if (const auto known = tokens_.find(name); known != tokens_.end())
     return std::optional(known->second);

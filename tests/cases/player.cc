@@ -106,7 +106,7 @@ Result<void> Player::after_step(const Step& step, Mode mode) {
   return {};
 }
 
-// A value of another kind than the format says throws.
+// Throws if a value is not of the type that the format requires.
 Player::Answer Player::play_step(const Step& step) {
   try {
     return play_verb(step);
@@ -132,7 +132,7 @@ Player::Answer Player::play_clock(const Step& step) {
     return Played();
   }
   TRY(const int64_t to_us, parse_clock_us(step.value, clock_.wall_us));
-  // Time passes forwards for both clocks; backwards, and in a jump, only the wall clock moves.
+  // Forward time moves both clocks; backward time and jumps move only the wall clock.
   if (step.verb == "clock" && to_us > clock_.wall_us) clock_.boot_us += to_us - clock_.wall_us;
   clock_.wall_us = to_us;
   TRY_VOID(set_node_clock(node_->address(), clock_));

@@ -16,25 +16,25 @@ namespace cellar::cases {
 
 struct Outcome {
   enum class Kind { pass, fail, unsupported } kind = Kind::pass;
-  std::string what;  // which step, and what differed, or which step is not known
+  std::string what;  // the step, and its difference or its unknown verb
 };
 
 class Player {
  public:
-  // `program` is a node built with the clock control; `scratch` an existing folder that is the
-  // player's own.
+  // `program` is a node built with clock control; `scratch` is an existing directory for the
+  // player's exclusive use.
   Player(std::string program, std::string scratch);
 
   Outcome play(const Case& c, Mode mode);
 
  private:
-  // What a step did: an answer of the node (an error included) or a difference from what was
+  // The result of a step: an answer of the node (an error included) or a difference from what was
   // expected.
   struct Played {
     std::optional<Error> error;
     std::string difference;
   };
-  using Answer = Result<Played>;  // an error here is the runner's or the case's fault
+  using Answer = Result<Played>;  // an error here is a fault of the runner or of the case
 
   Outcome play_steps(const Case& c, Mode mode);
   Result<void> start_node();

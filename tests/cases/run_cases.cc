@@ -1,4 +1,4 @@
-// run_cases: plays acceptance cases (README.md beside this file) against a real node.
+// run_cases: plays acceptance cases (README.md in this directory) against a real node.
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ void play_file(const std::string& path, const Settings& settings, Player& player
   }
 }
 
-// Nothing failed, something was played, and under --strict nothing was skipped.
+// No case failed, at least one was played, and with --strict none was skipped.
 bool is_good(const Tally& tally, const Settings& settings) {
   if (tally.played() == 0) std::printf("FAIL: no case was played\n");
   return tally.failed == 0 && tally.played() > 0 && (!settings.strict || tally.skipped == 0);

@@ -40,7 +40,7 @@ Result<std::optional<std::string>> optional_bytes(const json::object& object,
   return std::optional<std::string>(std::move(bytes));
 }
 
-// The value that `word` names.
+// The value that the string `word` names.
 template <class T>
 Result<T> named(std::string_view key, const json::value& word,
                 std::initializer_list<std::pair<std::string_view, T>> names) {
@@ -51,7 +51,7 @@ Result<T> named(std::string_view key, const json::value& word,
   return fail(Errc::invalid_argument, "unknown {} '{}'", key, given);
 }
 
-// A whole number, exactly.
+// An integer without loss of precision.
 Result<int64_t> integer(const json::value& value) {
   if (value.is_int64() || value.is_uint64()) return value.to_number<int64_t>();
   return fail(Errc::invalid_argument, "not a whole number of 64 bits");
@@ -147,7 +147,7 @@ Result<client::Filter> parse_range_filter(std::string_view kind, const json::obj
   return Filter::column_range(std::string(object.at("family").as_string()), std::move(bounds));
 }
 
-// The kinds whose operand is a word or a number.
+// The kinds whose operand is a string or a number.
 Result<client::Filter> parse_simple_filter(std::string_view kind, const json::value& value) {
   using client::Filter;
   static constexpr std::pair<std::string_view, Filter::Kind> kWords[] = {

@@ -1,4 +1,4 @@
-// From the case format to what the public client takes. Every unknown key is an error.
+// Translates the case format into types of the public client. Every unknown key is an error.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace cellar::cases {
 // INVALID_ARGUMENT naming the first key of `object` that is not listed.
 Result<void> only_keys(const json::object& object, std::initializer_list<std::string_view> known);
 
-// INVALID_ARGUMENT: the value of `key` is not true.
+// INVALID_ARGUMENT unless the value of `key` is true.
 Result<void> expect_true(std::string_view key, const json::value& value);
 
 Result<client::RetentionRule> parse_rule(const json::value& value);

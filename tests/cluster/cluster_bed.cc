@@ -50,8 +50,8 @@ ClusterBed::~ClusterBed() {
   std::filesystem::remove_all(directory_);
 }
 
-// The test's own thread leaves the machine's network first, so that the bridge is nobody else's and
-// goes with the process.
+// The test's thread first moves into a network namespace of its own, so that the bridge is private
+// and ends with the process.
 bool ClusterBed::make_namespaces() {
   if (!run("command -v ip") || unshare(CLONE_NEWNET) != 0) return false;
   if (!run(

@@ -1,4 +1,4 @@
-// Three nodes behind HAProxy, drained, killed, started again and upgraded under load.
+// Three nodes behind HAProxy: drained, killed, restarted and upgraded under load.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -22,7 +22,7 @@ void make_tables(const std::string& address) {
   client::ClientOptions options;
   options.address = address;
   client::SyncClient client(options);
-  // In one order everywhere: cellar-bench names its table by number.
+  // In the same order on every node, because cellar-bench names its table by number.
   for (const char* name : {"bench", kKept}) {
     client::TableSpec spec;
     spec.name = name;
@@ -46,7 +46,7 @@ class ClusterTest : public testing::Test {
     ASSERT_TRUE(bed_->start_proxy()) << "HAProxy does not see the nodes";
   }
 
-  // cellar-bench through the proxy, for so long.
+  // Runs cellar-bench through the proxy for this long.
   void start_bench(Program& bench, double seconds) {
     bench.start({program("cellar-bench"), "--addr", bed_->any_address(), "--workload", "mixed",
                  "--connections", "6", "--rate", "600", "--keys", "1000", "--seconds",
@@ -54,7 +54,7 @@ class ClusterTest : public testing::Test {
                 bed_->directory() / "bench.log");
   }
   std::string bench_log() { return output_of("cat " + (bed_->directory() / "bench.log").string()); }
-  // What the keepers could not write since the last time.
+  // The failed writes of the keepers since the last call.
   uint64_t failures(Keepers& keepers) {
     std::string first;
     const uint64_t count = keepers.take_failures(first);
@@ -62,7 +62,7 @@ class ClusterTest : public testing::Test {
       std::printf("%llu failed, the first %s\n", (unsigned long long)count, first.c_str());
     return count;
   }
-  // SIGTERM, the end in order, and the proxy's view meanwhile. Nobody may notice.
+  // SIGTERM, an orderly end, and the proxy's view meanwhile. No client may see an error.
   void drain(int node, Keepers& keepers) {
     failures(keepers);
     bed_->terminate_node(node);
@@ -77,7 +77,7 @@ class ClusterTest : public testing::Test {
     ASSERT_TRUE(bed_->start_node(node, path)) << bed_->log_of(node);
     ASSERT_TRUE(bed_->waits_for_status(node, "UP", 10'000)) << bed_->seen_by_proxy(node);
   }
-  // Everything that was acknowledged is on one of the nodes.
+  // Every acknowledged row is on one of the nodes.
   void expect_kept(const Keepers& keepers) {
     std::set<std::string> found;
     for (int node = 0; node < ClusterBed::kNodes; ++node) {
@@ -100,7 +100,7 @@ class ClusterTest : public testing::Test {
   std::optional<ClusterBed> bed_;
 };
 
-// One hint, one node, whichever connection.
+// A hint leads to the same node on every connection.
 void ClusterTest::expect_hints_lead() {
   for (const char* name : {"events", "users", "events/eu"}) {
     std::set<std::string> nodes;
@@ -117,7 +117,7 @@ void ClusterTest::expect_hints_lead() {
   }
 }
 
-// The node knows whose connection it is, and through whom.
+// The node knows the client's address, and the proxy's.
 void ClusterTest::expect_clients_seen() {
   client::ClientOptions options;
   options.address = bed_->any_address();
@@ -150,7 +150,7 @@ TEST_F(ClusterTest, NobodyNoticesADrainAndNothingAcknowledgedIsEverLost) {
   EXPECT_EQ(failures(keepers), 0u) << "what may be sent again outlives a killed node";
   start(1, program("cellard"));
 
-  // The upgrade: another program on the same data.
+  // The upgrade: another program file on the same data.
   const std::string newer = bed_->directory() / "cellard-newer";
   std::filesystem::copy_file(program("cellard"), newer);
   start_bench(bench, 4);

@@ -8,7 +8,7 @@
 namespace cellar::cluster {
 namespace {
 
-constexpr int kPauseUs = 2000;  // so that there is time to look at all of it in the end
+constexpr int kPauseUs = 2000;  // limits the number of rows, all of which are checked in the end
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void Keepers::write(int number) {
   client::SyncClient client(options);
   client::CallOptions call;
   call.draw_tokens = number % 2 != 0;
-  call.sole_writer = true;  // of its rows
+  call.sole_writer = true;  // of its own rows
   for (uint64_t n = 0; !stop_; ++n) {
     const std::string row = fmt::format("{:02}-{:08}", number, n);
     client::Mutation m(row);
@@ -76,7 +76,7 @@ std::set<std::string> kept_rows(const std::string& address) {
     for (const client::RowPart& part : block->rows()) {
       const std::string row(part.key);
       rows.insert(row);
-      // A row that ends at a block's edge comes once more, without cells.
+      // A row that ends at the edge of a block comes once more, without cells.
       for (const client::Cell& cell : part.cells) EXPECT_EQ(cell.value, kept_value(row)) << address;
     }
   }

@@ -1,9 +1,9 @@
-// Keepers: clients that write through the proxy for as long as they are let, and remember what they
-// were promised.
+// Keepers: clients that write through the proxy until they are stopped, and record the acknowledged
+// rows.
 //
-// Every write has a row of its own and a value made of it, so whichever node took it, it is found
-// there or it is lost. Half of the keepers write cells with timestamps of their own, half give
-// their writes tokens; both may be sent again after a loss.
+// Every write has its own row and a value derived from it, so it is found on whichever node took
+// it, or it is lost. Half of the keepers write cells with explicit timestamps, half use tokens;
+// both kinds may be repeated after a loss.
 #pragma once
 
 #include <atomic>
@@ -21,16 +21,16 @@ inline constexpr const char* kKept = "kept";  // the table; its family is "f"
 
 class Keepers {
  public:
-  // `count` threads through `address`, each with a routing hint of its own.
+  // `count` threads through `address`, each with its own routing hint.
   Keepers(std::string address, int count);
   ~Keepers();
 
-  // Ends the writing; every write under way is answered first.
+  // Ends the writing; waits for the answers of writes in flight.
   void stop();
-  // Failures since the last time this was asked; what the first was.
+  // The number of failures since the last call, and the first of them.
   uint64_t take_failures(std::string& first);
   uint64_t acknowledged() const { return acknowledged_; }
-  // Rows that were acknowledged.
+  // The acknowledged rows.
   const std::set<std::string>& promises() const { return promises_; }
 
  private:
@@ -46,9 +46,9 @@ class Keepers {
   std::vector<std::thread> threads_;
 };
 
-// The value that a row of a keeper has.
+// The value that a keeper writes to this row.
 std::string kept_value(const std::string& row);
-// The rows of a node, read past the proxy; a row with a wrong value ends the test.
+// The rows of a node, read without the proxy; a row with a wrong value fails the test.
 std::set<std::string> kept_rows(const std::string& address);
 
 }  // namespace cellar::cluster

@@ -1,5 +1,5 @@
-// The entry of libFuzzer; which target it is, the build says.
-//   table_fuzz --seeds DIR    writes the seeds there, to start from
+// The entry of libFuzzer; the build selects the target.
+//   table_fuzz --seeds DIR    writes the seeds to DIR
 #include <fmt/format.h>
 
 #include <cstdlib>

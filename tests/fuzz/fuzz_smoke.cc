@@ -1,4 +1,4 @@
-// The fuzz targets without libFuzzer: the seeds of one, then bent and random input for a second.
+// Runs a fuzz target without libFuzzer: its seeds, then mutated and random input for a second.
 //   fuzz_smoke TARGET [SEED]
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// What is fuzzed: functions over bytes that end the process when something that must hold does not.
-// Each is a libFuzzer program of its own, and a smoke run within the tests (fuzz_smoke.cc).
+// Fuzz targets: functions over bytes that abort if an invariant is violated. Each is a libFuzzer
+// program of its own and has a smoke run among the tests (fuzz_smoke.cc).
 #pragma once
 
 #include <string>
@@ -13,24 +13,24 @@ namespace cellar::fuzz {
 struct FuzzTarget {
   std::string_view name;
   void (*run)(Bytes input);
-  // What an honest input looks like, to start from.
+  // Valid inputs to start from.
   std::vector<std::string> (*seeds)();
 };
 
-// wire: a stream of frames that a client sends, each body decoded as its operation says.
+// wire: a stream of frames from a client, each body decoded according to its operation.
 extern const FuzzTarget kWireTarget;
 // reply: bodies that a node sends to a client.
 extern const FuzzTarget kReplyTarget;
-// stored: what lies in blocks, records and manifests, behind its checksum.
+// stored: contents of blocks, records and manifests behind valid checksums.
 extern const FuzzTarget kStoredTarget;
-// log: logs and manifests of whole records that no writer makes.
+// log: logs and manifests of valid records in orders that no writer produces.
 extern const FuzzTarget kLogTarget;
 // table: whole tables with damage that their checksums do not show.
 extern const FuzzTarget kTableTarget;
-// text: what people, files and proxies say: rules, filters, rows as JSON and CSV, HTTP, settings.
+// text: input of users, files and proxies: rules, filters, rows as JSON and CSV, HTTP, settings.
 extern const FuzzTarget kTextTarget;
 
-// An input whose first byte chooses one of `n` decoders; the rest is theirs.
+// An input whose first byte selects one of `n` decoders; the rest is the decoder's.
 struct Choice {
   size_t number = 0;
   Bytes rest;

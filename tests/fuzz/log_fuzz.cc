@@ -1,6 +1,6 @@
-// Logs and manifests of records that are whole, in an order that no writer makes: what the input
-// says is in them, with the checksums that they should have. Who reads them answers an error or
-// entries; what is in the entries is looked at as recovery does.
+// Logs and manifests of valid records in orders that no writer produces: the input determines their
+// contents, and the checksums are made to match. Readers return an error or entries; the entries
+// are decoded as recovery does.
 #include "engine/catalog/catalog.h"
 #include "engine/manifest/states.h"
 #include "engine/manifest/table_state.h"
@@ -25,8 +25,8 @@ constexpr uint64_t kSegmentBytes = 32u << 10;
 constexpr uint64_t kManifest = 1;
 constexpr size_t kMostPayload = 300;
 
-// Records, each of a type, flags, a mark, a length and a payload; what does not fit is left out.
-// A type of 7 begins a batch, as the first one does.
+// Records from the input, each with a type, flags, a mark, a length and a payload; those that do
+// not fit are omitted. A record of type 7 begins a batch, as does the first one.
 std::string records(Bytes input, RecordFileKind kind, uint64_t id, uint64_t number) {
   const uint64_t base = number * kSegmentBytes;
   const AlignedBuffer head = encode_file_header(FileHeader{kind, id, number, kSegmentBytes, {}});
@@ -81,7 +81,7 @@ void put(MemDisk& disk, std::string_view directory, const std::string& path, Byt
   CHECK(disk.write_all(path, content));
 }
 
-// The second segment begins at the first 0xff of the input; without one there is none.
+// The second segment begins at the first 0xff of the input; without one there is no second segment.
 void read_log(Bytes input) {
   MemDisk disk;
   const size_t half = std::min(input.find('\xff'), input.size());

@@ -1,4 +1,4 @@
-// A node that lies: bodies of every kind of answer, as the client's decoders meet them.
+// A malicious node: the client's decoders get bodies of every kind of answer.
 #include "net/client/codec/decode.h"
 #include "net/wire/chunk_builder.h"
 #include "net/wire/rule_codec.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kWord = sizeof(uint64_t);
 
-// A body as it lies in a receive buffer: aligned, of whole words.
+// A body as in a receive buffer: aligned, in whole words.
 class Body {
  public:
   explicit Body(Bytes bytes) : words_(bytes.size() / kWord) {
@@ -33,7 +33,7 @@ void ask(const client::Answer& answer) {
   (void)kDecode(answer);
 }
 
-// Every byte of every cell is looked at.
+// Reads every byte of every cell.
 size_t look_at(std::span<const client::Cell> cells) {
   size_t sum = 0;
   for (const client::Cell& cell : cells) {
@@ -44,7 +44,7 @@ size_t look_at(std::span<const client::Cell> cells) {
   return sum;
 }
 
-// A block of a read, whole and with its last row taken out.
+// Decodes a block of a read, once whole and once with its last row removed.
 void decode_block(const client::Answer& answer) {
   auto block = client::CellBlock::decode(answer.last.body);
   if (!block) return;
@@ -56,7 +56,7 @@ void decode_block(const client::Answer& answer) {
   seen = seen + look_at(last.cells()) + look_at(block->cells());
 }
 
-// The row of a point read, in two chunks.
+// Decodes the row of a point read, in two chunks.
 void decode_row(const client::Answer& answer) {
   const std::vector<std::string> chunks = {std::string(answer.last.body),
                                            std::string(answer.last.body)};

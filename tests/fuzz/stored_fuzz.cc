@@ -1,5 +1,5 @@
-// What lies on disk behind a checksum: blocks, facts about tables, commits, states of the manifest,
-// exports. A checksum shows what a disk did; it does not show a defect of the program that wrote.
+// Stored bytes behind a checksum: blocks, table properties, commits, manifest states, exports. A
+// checksum detects damage by the disk, not a defect of the program that wrote the bytes.
 #include <map>
 
 #include "engine/backup/backup_file.h"
@@ -33,7 +33,7 @@ namespace {
 
 using Move = BlockReader::Move;
 
-// Bounded, for the entries of a malformed block may lead in circles.
+// Bounded, because the entries of a malformed block may form a cycle.
 constexpr int kMostMoves = 1000;
 
 void walk(BlockReader& reader, Move move) {
@@ -64,8 +64,8 @@ void block(Bytes input) {
   }
 }
 
-// Keys of the input, with a zero behind each, in a block that is whole: with heads and without, a
-// search finds what a map does.
+// Keys from the input, each followed by a zero, in a valid block: with and without heads, a search
+// finds what a map finds.
 void search(Bytes input) {
   std::map<std::string, std::string> entries;
   for (size_t at = 0; at < input.size() && entries.size() < 100;) {
@@ -96,7 +96,7 @@ void search(Bytes input) {
   }
 }
 
-// The first byte is the block's type, the checksum is right.
+// The first byte is the type of the block; the checksum is made to match.
 void packed(Bytes input) {
   const Choice type = choose(input, 5);
   std::string stored(type.rest);
@@ -187,7 +187,7 @@ void table_state(Bytes input) {
   CHECK(again && encode_table_state(again->schema, again->drop) == encoded);
 }
 
-// A head as it is, and one with the checksum that it should have.
+// A header as it is, and one with a matching checksum.
 void file_head(Bytes input) {
   std::string page(input.substr(0, kFileHeaderBlockBytes));
   page.resize(kFileHeaderBlockBytes);
@@ -203,7 +203,7 @@ void file_head(Bytes input) {
   (void)parse_record(input, record_owner(RecordFileKind::log, 1), 4096, &record, &need);
 }
 
-// Frames with the checksums that they should have: what the input says is in them.
+// Frames with matching checksums and contents from the input.
 void frames(Bytes input) {
   ExportCheck check;
   CHECK(check.file_head(encode_export_head()));
@@ -223,7 +223,7 @@ void frames(Bytes input) {
   }
 }
 
-// With the checksum that it should have.
+// With a matching checksum.
 void backup(Bytes input) {
   constexpr size_t kChecksumAt = 12;
   constexpr size_t kHeadBytes = kChecksumAt + sizeof(uint32_t);

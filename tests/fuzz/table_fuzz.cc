@@ -1,6 +1,6 @@
 // Whole tables with damage that their checksums do not show: a few bytes of a table are changed and
-// the checksums made right again. What reads it meets what a defect of a writer would leave, and
-// answers an error or entries; it does not end.
+// the checksums are recomputed, as a defective writer would leave them. Readers return an error or
+// entries; they never abort.
 #include "engine/sstable/format.h"
 #include "io/base/coding.h"
 #include "io/base/crc32c.h"
@@ -13,13 +13,13 @@ using namespace engine;  // NOLINT(google-build-using-namespace): nearly every n
 
 namespace {
 
-// A whole table and where its blocks lie, the footer not among them.
+// A whole table and the positions of its blocks, without the footer.
 struct Template {
   std::string bytes;
   std::vector<BlockHandle> blocks;
 };
 
-// Blocks lie one behind the other, so where the checksum is right there is one.
+// Blocks are contiguous, so a matching checksum ends a block.
 std::vector<BlockHandle> blocks_of(Bytes table) {
   std::vector<BlockHandle> blocks;
   const size_t end = table.size() - kTableFooterBytes;
@@ -61,7 +61,7 @@ const std::vector<Template>& templates() {
   return kAll;
 }
 
-// An edit takes so many bytes of the input: block, place (two), what is done, and with what.
+// An edit takes this many bytes of the input: block, position (two), operation, operand.
 constexpr size_t kEditBytes = 5;
 
 void apply(Bytes edit, const std::vector<BlockHandle>& blocks, std::string& table) {
@@ -69,7 +69,7 @@ void apply(Bytes edit, const std::vector<BlockHandle>& blocks, std::string& tabl
   const size_t n = at(0) % (blocks.size() + 1);
   const bool footer = n == blocks.size();
   const size_t begin = footer ? table.size() - kTableFooterBytes : blocks[n].offset;
-  // Of a block its type, too; of the footer the handles.
+  // In a block also its type; in the footer only the handles.
   const size_t size = footer ? 48 : blocks[n].size - sizeof(uint32_t);
   char& byte = table[begin + (at(1) | size_t{at(2)} << 8) % size];
   switch (at(3) % 3) {
@@ -91,14 +91,14 @@ void make_right(const std::vector<BlockHandle>& blocks, std::string& table) {
         crc32c(Bytes(table).substr(block.offset, covered), crc_seed(kBlob.value(), block.offset));
     store_le(table.data() + block.offset + covered, crc);
   }
-  constexpr size_t kCovered = 60;  // of the footer
+  constexpr size_t kCovered = 60;  // bytes of the footer under its checksum
   const size_t footer = table.size() - kTableFooterBytes;
   const uint32_t crc =
       crc32c(Bytes(table).substr(footer, kCovered), crc_seed(kBlob.value(), footer));
   store_le(table.data() + footer + kCovered, crc);
 }
 
-// From the first entry on all of them; from others a few.
+// From the first entry all entries; from other positions a few.
 constexpr int kMostSteps = 1000;
 constexpr int kFewSteps = 20;
 

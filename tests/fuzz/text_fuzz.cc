@@ -1,5 +1,5 @@
-// What people, files, scrapers and proxies say: rules, filters, schemas, rows, settings, HTTP, the
-// header of a proxy. What is taken is said again and means the same.
+// Input of users, files, scrapers and proxies: rules, filters, schemas, rows, settings, HTTP, the
+// PROXY header. Accepted input is printed and parsed again, with the same meaning.
 #include <boost/json.hpp>
 
 #include "io/base/check.h"
@@ -95,7 +95,7 @@ void proxy(Bytes header) {
 
 struct HttpOutcome {
   std::string requests;
-  int refused = 0;  // with this status; 0: it is not, or not yet
+  int refused = 0;  // the status of a refusal; 0: none, or none yet
 };
 
 HttpOutcome http_outcome(Bytes stream, size_t piece) {
@@ -120,8 +120,9 @@ HttpOutcome http_outcome(Bytes stream, size_t piece) {
   }
 }
 
-// In pieces, whose size the first byte says: how bytes arrive changes nothing, but that a header
-// which came in pieces is refused when all of it is there, and one that came at once before.
+// The input in pieces whose size is its first byte. The result does not depend on the pieces,
+// except that a header that comes in pieces is refused when it is complete, and one that comes at
+// once earlier.
 void http(Bytes input) {
   const Choice piece = choose(input, 64);
   const HttpOutcome whole = http_outcome(piece.rest, SIZE_MAX);

@@ -22,7 +22,7 @@ bool inside(Bytes part, Bytes whole) {
          (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
 }
 
-// Touches every byte that a handler would, so that a sanitizer sees it.
+// Reads every byte that a handler would read, so that a sanitizer checks it.
 void use_writes(const wire::DecodedWrites& writes, Bytes body) {
   for (size_t i = 0; i < writes.rows.size(); ++i) {
     const RowMutation row = writes.mutation(i);
@@ -41,7 +41,7 @@ void decode_write(Bytes body) {
   if (wire::decode(*request, writes)) use_writes(writes, body);
 }
 
-// What passes a filter of small rows. The sink stops where it likes.
+// Counts the cells that pass a filter of small rows; pauses at arbitrary places.
 class CountingSink final : public CellSink {
  public:
   Flow cell(const CellView& cell) override {
@@ -53,7 +53,7 @@ class CountingSink final : public CellSink {
   uint64_t bytes = 0;
 };
 
-// Compiles and runs whatever was accepted: a row of a few columns, in small slices and little
+// Compiles and runs every accepted filter: a row of a few columns, in small slices and little
 // memory.
 void run_filter(const FilterSpec& spec) {
   constexpr size_t kRowBytes = 1u << 20;
@@ -168,7 +168,7 @@ void fuzz_wire(Bytes input) {
   }
 }
 
-// What the client's encoder makes of one request of each kind.
+// Requests of each kind, made by the client's encoder.
 void add_client_seeds(std::vector<std::string>& seeds) {
   namespace cl = client;
   cl::Encoder encoder(1);
@@ -210,7 +210,7 @@ std::vector<std::string> wire_seeds() {
   const auto chain = wire::filter_node(fb::FilterKind::Chain, 0, 0, 0, 2);
   const wire::ReadRowsShape shape{
       .ranges = {{"a", "c"}, {"b", ""}}, .filter = {chain, range, newest}, .limit = 3};
-  // A tree of every shape, whose expressions are the row's key.
+  // A tree of every shape, whose expressions are the key of the row.
   const auto regex = [](fb::FilterKind kind) {
     return fb::FilterNode(0, 0, 0, fb::Span(0, 1), fb::Span(0, 0), fb::Span(0, 0), 0,
                           static_cast<uint8_t>(kind), 0, 0);

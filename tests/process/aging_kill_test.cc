@@ -1,8 +1,8 @@
-// kill -9 at random moments while rows are overwritten, deleted and age, tables are packed by
-// Zstandard and what is dead is taken away soon: nothing acknowledged is lost or undone, nothing
-// that was deleted comes back, nothing dead is read. And so while tablets are split, moved and
-// merged all the time, and starts are killed, too. CELLAR_KILLS says how many (6 by default),
-// CELLAR_SEED the seed, CELLAR_MEMTABLE the memtables' size.
+// kill -9 at random moments while rows are overwritten, deleted and expire, tables are compressed
+// by Zstandard and dead cells are reclaimed soon: no acknowledged write is lost or undone, no
+// deleted cell returns, no dead cell is read. The same with continuous splits, moves and merges of
+// tablets, and with kills during starts. CELLAR_KILLS is the number of kills (6 by default),
+// CELLAR_SEED the seed, CELLAR_MEMTABLE the size of the memtables.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 constexpr int kWriters = 4;
 constexpr size_t kDepth = 16;
 constexpr size_t kValueBytes = 1500;
-// A seeded life, long enough for flushes and merges one time of three.
+// The time until a kill, drawn from the seed; one in three is long enough for flushes and merges.
 constexpr uint64_t kShortMs = 300;
 constexpr uint64_t kLongMs = 2000;
-// Of the lives in which tablets are reshaped.
+// For the runs in which tablets are reshaped.
 constexpr uint32_t kAttempts = 20;
 constexpr size_t kMostTablets = 8;
 constexpr auto kReshapePause = std::chrono::milliseconds(10);
@@ -67,7 +67,7 @@ class AgingKill : public testing::Test {
     node_->kill_now();
     for (auto& thread : threads) thread.join();
   }
-  // Likewise, while tablets are reshaped.
+  // The same, while tablets are reshaped.
   void load_reshape_and_kill(uint64_t after_ms, Reshaper& reshaper) {
     std::atomic<bool> killed = false;
     std::string wrong;
@@ -78,7 +78,7 @@ class AgingKill : public testing::Test {
       client::SyncClient operator_client(options);
       while (!killed) {
         const auto done = reshaper.step(operator_client);
-        // What a node refuses that is being killed says nothing.
+        // Errors of a node that is being killed do not count.
         if (!done && done.error().code != Errc::unavailable && !killed)
           wrong = done.error().to_string();
         std::this_thread::sleep_for(kReshapePause);
@@ -129,7 +129,7 @@ TEST_F(AgingKill, NothingIsLostNothingComesBackNothingDeadIsRead) {
     start();
     if (!HasFailure()) check();
   }
-  // Everything in one place, and the same answers.
+  // After a full compaction the answers are the same.
   client::SyncClient last = client();
   const auto compacted = last.compact_table("aging");
   EXPECT_TRUE(compacted) << compacted.error().message;
@@ -139,7 +139,7 @@ TEST_F(AgingKill, NothingIsLostNothingComesBackNothingDeadIsRead) {
   EXPECT_GT(acknowledged, kills) << "the load never got going";
 }
 
-// Each row is what was acknowledged last, or what the one operation in doubt makes of it.
+// Each row has its last acknowledged value, or that of its one operation in doubt.
 TEST_F(AgingKill, SoTooWhileTabletsAreSplitMovedAndMerged) {
   const uint64_t kills = number_from_environment("CELLAR_KILLS", 6);
   const uint64_t seed = number_from_environment("CELLAR_SEED", entropy_seed());
@@ -156,7 +156,7 @@ TEST_F(AgingKill, SoTooWhileTabletsAreSplitMovedAndMerged) {
   for (uint64_t kill = 0; kill < kills && !HasFailure(); ++kill) {
     load_reshape_and_kill(kShortMs + random.below(kLongMs), reshaper);
     if (kill % kVerifyOneIn == 0) verify();
-    // A start that does not get to its end.
+    // A start that is killed before it completes.
     if (random.one_in(3)) (void)node_->start({}, 1 + static_cast<int>(random.below(100)));
     node_->kill_now();
     start();

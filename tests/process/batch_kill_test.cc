@@ -1,5 +1,5 @@
-// kill -9 and restart under a batching writer: the writer rides it out, every acknowledged write is
-// there, and nothing is left in doubt.
+// kill -9 and restarts under a batching writer: the writer reconnects and repeats, every
+// acknowledged write is found, and none is left in doubt.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -59,7 +59,7 @@ TEST_F(BatchKill, TheWriterRidesItOutAndNothingAcknowledgedIsLost) {
 
   std::atomic<bool> killing = true;
   Result<void> restarted;
-  // It lives to the end: the node that it starts dies with it.
+  // Runs until the end of the test: a node dies with the thread that started it.
   std::jthread killer([&](const std::stop_token& done) {
     Random random(seed);
     for (int i = 0; i < kKills && restarted; ++i) {
@@ -77,14 +77,14 @@ TEST_F(BatchKill, TheWriterRidesItOutAndNothingAcknowledgedIsLost) {
   std::string first_failure;
   std::map<std::string, uint64_t> acknowledged;
   client::BatchWriterOptions writing{.batch_rows = 50, .linger_us = 1'000};
-  writing.call.sole_writer = true;  // so it repeats what is in doubt
+  writing.call.sole_writer = true;  // so it repeats writes in doubt
   client::BatchWriter writer(cellar.client(), kTable, writing);
   constexpr size_t kPending = 2'000;
   Random random(seed + 1);
   while (killing) {
     while (writer.pending() < kPending) {
       const uint64_t number = ++written;
-      // Mostly new rows; some are overwritten again and again, in order.
+      // Mostly new rows; some are overwritten repeatedly, in order.
       const std::string row = random.one_in(5) ? fmt::format("row{:02}-latest", random.below(10))
                                                : fmt::format("row{:02}-{}", number % 10, number);
       client::Mutation m(row);

@@ -1,8 +1,8 @@
-// Random trials of real nodes on machines whose clocks go wrong (clock_trial.h): no dead cell is
-// read again, and none dies early. `cellard_testclock` for boots of the machine and kernels that do
-// not vouch for its clock; `cellard` itself under libfaketime for wall clocks that step unseen,
-// while the boot-time clock is the machine's own. 1,000 steps a seed; CELLAR_ROUNDS=20 plays twenty
-// seeds, CELLAR_SEED=n that one.
+// Random trials of real nodes on machines with wrong clocks (clock_trial.h): no dead cell is read
+// again, and no cell dies early. `cellard_testclock` for reboots of the machine and kernels that do
+// not vouch for its clock; `cellard` under libfaketime for unnoticed steps of the wall clock, with
+// the machine's own boot-time clock. 1,000 steps a seed; CELLAR_ROUNDS=20 plays twenty seeds,
+// CELLAR_SEED=n only that one.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -32,7 +32,7 @@ fs::path program(const char* name) {
   return fs::read_symlink("/proc/self/exe").parent_path() / name;
 }
 
-// Every clock is the trial's; they run by themselves, and ahead when time is to pass.
+// Every clock belongs to the trial; the clocks run, and are advanced when time is to pass.
 class TestClockMachine final : public TrialMachine {
  public:
   explicit TestClockMachine(const fs::path& scratch)
@@ -57,7 +57,7 @@ class TestClockMachine final : public TrialMachine {
                         "--test-synchronised", synchronised_ ? "1" : "0"});
   }
   cases::NodeProcess& node() override { return node_; }
-  // The kernel vouches for its clock where it is right.
+  // The kernel vouches for its clock when the clock is right.
   bool boots() const override { return true; }
   void boot(int64_t down_us) override {
     passed_us_ += down_us;
@@ -78,7 +78,7 @@ class TestClockMachine final : public TrialMachine {
   bool synchronised_ = true;
 };
 
-// libfaketime moves what the node takes for the wall clock; nothing else, and nobody tells it.
+// libfaketime changes only the wall clock of the node, which gets no notice of it.
 class FakeTimeMachine final : public TrialMachine {
  public:
   explicit FakeTimeMachine(const fs::path& scratch)

@@ -1,4 +1,4 @@
-// The console in a real browser. CELLAR_SCREENSHOTS names a folder that keeps what was seen.
+// The console in a real browser. CELLAR_SCREENSHOTS names a directory for screenshots.
 #include <algorithm>
 #include <cstdlib>
 
@@ -38,7 +38,7 @@ class Console : public HttpBed {
   void expect_text(std::string_view part) {
     EXPECT_NE(text().find(part), std::string::npos) << part << " is not in\n" << text();
   }
-  // Nothing from elsewhere, nothing refused by the policy, no error.
+  // No foreign resources, no violations of the content policy, no errors.
   void expect_quiet() {
     for (const json::value& line : browser_->log()) {
       ADD_FAILURE() << "the browser's console: " << json::serialize(line);
@@ -67,7 +67,7 @@ TEST_F(Console, ShowsEveryViewAndAsksNobodyElse) {
   fill("users", 60);
   ASSERT_NO_FATAL_FAILURE(browse());
   visit("overview");
-  // The best of a few: what else the machine does is not the page's.
+  // The best of a few, because other load of the machine does not count.
   double paint_ms = 1e9;
   for (int i = 0; i < 5 && paint_ms >= 1000; ++i) {
     browser_->open("about:blank");
@@ -136,7 +136,7 @@ TEST_F(Console, IsUsableByKeyboardAlone) {
                          ".includes('Kills 20 cells')"))
       << text();
   keep("editor");
-  // Nobody applies by pressing Enter twice.
+  // Pressing Enter twice does not apply a rule.
   EXPECT_EQ(said("return document.activeElement.id"), "rule");
   for (int i = 0; i < 6 && said("return document.activeElement.innerText") != "Apply"; ++i) {
     browser_->keys(kTab);
@@ -186,7 +186,7 @@ TEST_F(Console, TellsWhyWhatIsDeadIsStillOnDisk) {
   keep("why");
   browser_->keys(kEscape);
   EXPECT_TRUE(browser_->wait_for("!document.getElementById('dialog').open"));
-  // What a node that is in order does not show.
+  // Text that a healthy node does not show.
   EXPECT_EQ(said("return import('/console/reclaim.js').then(m => m.missedLine(new Map("
                  "[['t', {name: 't', missed_since_us: 0}]]), 180000000).textContent)"),
             "The reclaim deadline is missed by t (for 3 min).");
@@ -195,7 +195,7 @@ TEST_F(Console, TellsWhyWhatIsDeadIsStillOnDisk) {
     const auto name = engine::reclaim_reason_name(static_cast<engine::ReclaimReason>(i));
     names += fmt::format("'{}',", name);
   }
-  // Reasons that it has no words for, or words with a hole.
+  // Every reason has a text, without unfilled places.
   EXPECT_EQ(said("return import('/console/reclaim.js').then(m => [" + names +
                  "].map(reason => [reason, m.reasonWords({reason, count: 2, since_us: null, "
                  "until_us: null, done_us: null, other: 'o', error: 'e'}, 0)])"

@@ -1,4 +1,4 @@
-// What an operator is told of a directory that is damaged, and of a machine that gives too little.
+// Messages about a damaged directory, and about a machine with too few resources.
 #include "tests/process/support/operate_bed.h"
 
 namespace cellar::process {

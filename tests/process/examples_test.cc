@@ -1,5 +1,5 @@
-// The example programs of the client, run against a real node: each checks what it reads, and says
-// by its exit code how it went.
+// The example programs of the client, run against a real node: each checks the data that it reads
+// and reports the result by its exit code.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -14,7 +14,7 @@ namespace cellar::process {
 namespace {
 namespace fs = std::filesystem;
 
-constexpr int kSkip = 77;  // the node does not have the operation yet
+constexpr int kSkip = 77;  // the node does not support the operation yet
 
 class Example : public testing::TestWithParam<const char*> {
  protected:
@@ -59,7 +59,7 @@ fs::path Example::scratch_;
 std::unique_ptr<cases::NodeProcess> Example::node_;
 
 TEST_P(Example, DoesWhatItSays) {
-  // Twice: an example finds what its last run left.
+  // Twice: the second run finds the data of the first.
   for (int round = 0; round < 2; ++round) {
     const Ended ended = run(bin() / GetParam());
     if (ended.code == kSkip) GTEST_SKIP() << ended.output;

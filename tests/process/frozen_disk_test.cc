@@ -1,6 +1,6 @@
-// A disk that stops answering, for real: a file system of its own that is frozen. Where that may
-// not be made (no root, no loop devices) the test is skipped; tests/net/server/io_watch_test.cc and
-// tests/io/disk/io_age_test.cc hold the parts in any case.
+// A disk that stops answering: a real file system that is frozen. The test is skipped where one
+// cannot be made (no root, no loop devices); tests/net/server/io_watch_test.cc and
+// tests/io/disk/io_age_test.cc cover the parts everywhere.
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -41,7 +41,7 @@ class FrozenDisk : public HttpBed {
     if (frozen_) shell(fmt::format("fsfreeze -u '{}'", data_.string()));
     frozen_ = false;
   }
-  // Until /readyz answers so; how long that took.
+  // Waits until /readyz answers with this status; returns the time it took.
   double wait_for(int status, double at_most_s) {
     const auto began = std::chrono::steady_clock::now();
     double passed_s = 0;
@@ -51,7 +51,7 @@ class FrozenDisk : public HttpBed {
     }
     return passed_s;
   }
-  // Likewise, until its body names the state.
+  // Waits until the body of /readyz names the state; returns the time it took.
   double wait_for_state(std::string_view name, double at_most_s) {
     const auto began = std::chrono::steady_clock::now();
     double passed_s = 0;
@@ -85,7 +85,7 @@ TEST_F(FrozenDisk, IsToldByReadinessTheLogAndAMetric) {
     mutation.set("f", "mail", "while frozen", 9000);
     EXPECT_TRUE(client->mutate_row("users", mutation)) << "it waits, and is written in the end";
   });
-  // The bound of 5 s, two looks and some time for a busy machine.
+  // The bound of 5 s, two checks, and some time for a busy machine.
   EXPECT_LT(wait_for(503, 10), 8);
   const HttpAnswer ready = get("/readyz");
   EXPECT_NE(ready.body.find("disk-hung"), std::string::npos) << ready.body;
@@ -102,7 +102,7 @@ TEST_F(FrozenDisk, IsToldByReadinessTheLogAndAMetric) {
   EXPECT_EQ(lines_with("the disk answers again"), 1u);
 }
 
-// No anchor of the clock is written: behind the permission and the bound of 10 s reads are refused.
+// No anchor of the clock is written: after the permission and the bound of 10 s reads are refused.
 TEST_F(FrozenDisk, MakesTrustedTimeLagUntilItAnswers) {
   if (!mounted_) GTEST_SKIP() << "no file system of its own can be mounted here";
   start({"--disk-reserve", "0", "--log-segment", "1MiB"});

@@ -1,4 +1,4 @@
-// A small file system of its own that real nodes fill, are killed on, and start on again.
+// A small file system that real nodes fill, are killed on, and start on again.
 #include <sys/mount.h>
 
 #include <cstring>
@@ -23,7 +23,7 @@ class FullDisk : public Operate, public testing::WithParamInterface<SetUp> {
     std::string said;
     const std::string image = path("disk.img");
     fs::create_directories(path("disk"));
-    // No blocks are set aside for root, who runs this.
+    // Without reserved blocks for root, which runs this test.
     const int made =
         run(fmt::format("truncate -s {} {} && mkfs.ext4 -q -F -m 0 {}", kSize, image, image), said);
     mounted_ = made == 0 && run(fmt::format("mount -o loop {} {}", image, path("disk")), said) == 0;
@@ -42,7 +42,7 @@ class FullDisk : public Operate, public testing::WithParamInterface<SetUp> {
   void TearDown() override {
     node_.reset();
     std::string said;
-    // The kernel ends what a killed process had under way after the process.
+    // The kernel completes the operations of a killed process after its end.
     for (int i = 0; mounted_ && i < 100; ++i) {
       if (run("umount " + path("disk"), said) == 0) mounted_ = false;
       if (mounted_) std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -67,7 +67,7 @@ class FullDisk : public Operate, public testing::WithParamInterface<SetUp> {
     }
   }
   static std::string row(uint32_t i) { return fmt::format("r{:06}", i); }
-  // Until some writes were refused for as long as their deadline.
+  // Writes until some writes were refused, each after its whole deadline.
   void fill(const std::string& table) {
     client::SyncClient client = connect(1'000'000);
     uint32_t next = 0;
@@ -113,7 +113,7 @@ class FullDisk : public Operate, public testing::WithParamInterface<SetUp> {
     ASSERT_TRUE(dropped) << dropped.error().to_string();
     std::erase_if(rows_, [&](const auto& one) { return one.first.starts_with(prefix); });
   }
-  // A node that has used its spares makes them anew beside its work.
+  // A node that has used its spares makes new ones in the background.
   bool has_spares() {
     size_t spares = 0;
     for (const auto& file : fs::directory_iterator(path("disk/data/log"))) {
@@ -127,7 +127,7 @@ class FullDisk : public Operate, public testing::WithParamInterface<SetUp> {
     }
     EXPECT_TRUE(has_spares());
   }
-  // Another program takes what is left.
+  // Another program takes the remaining space.
   void take_all() {
     std::string said;
     (void)run(fmt::format("dd if=/dev/zero of={} bs=64K; dd if=/dev/zero of={}.2 bs=512; sync",
@@ -172,7 +172,7 @@ TEST_P(FullDisk, ANodeStartsReadsDeletesAndWritesWhenThereIsRoom) {
     expect_rows();
     ASSERT_NO_FATAL_FAILURE(delete_some());
     expect_rows();
-    if (life == 1) give_back();  // else there is nothing to make the next spares of
+    if (life == 1) give_back();  // otherwise there is no space for the next spares
   }
   {
     client::SyncClient client = connect();

@@ -1,5 +1,4 @@
-// The API of a running node: what its description says is what it answers, and what changes
-// something is guarded.
+// The API of a running node: its answers match its description, and changes are protected.
 #include <chrono>
 #include <fstream>
 #include <map>
@@ -20,7 +19,7 @@ namespace {
 
 namespace json = boost::json;
 
-// Enough of JSON Schema for the description: what does not fit is named with its place.
+// The part of JSON Schema that the description uses; a mismatch is reported with its position.
 class Schema {
  public:
   explicit Schema(const json::value& document) : document_(document) {}
@@ -116,7 +115,7 @@ class HttpApi : public HttpBed {
     fill("users", 40);
     document_ = json::parse(get("/api/v1/openapi.json").body);
   }
-  // Asks, and holds the answer to the description.
+  // Sends a request and checks the answer against the description.
   json::value ask(const std::string& target) {
     const HttpAnswer answer = get(target);
     EXPECT_EQ(answer.status, 200) << target << " " << answer.body;
@@ -182,7 +181,7 @@ TEST_F(HttpApi, CellsTellTheirFate) {
   EXPECT_EQ(cells[3].at("cause").as_string(), "max_versions");
   EXPECT_EQ(ask("/api/v1/cells?table=users&prefix=user0007&dead=0").at("cells").as_array().size(),
             2u);
-  // Page after page every row comes once.
+  // Over all pages every row comes once.
   std::set<std::string> rows;
   std::string after;
   for (int pages = 0; pages < 60; ++pages) {
@@ -238,7 +237,7 @@ TEST_F(HttpApi, ADrainIsShownAndTakenBack) {
   change("/api/v1/clock/release", R"({"max_held_us":0})");
 }
 
-// What a form, a foreign page or an old browser could send changes nothing.
+// Requests that a form, a foreign page or an old browser can send change nothing.
 TEST_F(HttpApi, ChangesTakeMoreThanAForm) {
   const std::string body = R"({"drain":true})";
   const std::string json_type = "Content-Type: application/json\r\n";
@@ -261,7 +260,7 @@ struct Family {
 };
 
 TEST_F(HttpApi, MetricsAreWellFormedAndThoseOfTheTable) {
-  // A reading is kept for a moment.
+  // A reading is cached for a moment.
   const std::string last = R"(cellar_requests_total{op="mutate_row",code="ok"} 40)";
   HttpAnswer answer;
   for (int i = 0; i < 100 && answer.body.find(last) == std::string::npos; ++i) {
@@ -295,7 +294,7 @@ TEST_F(HttpApi, MetricsAreWellFormedAndThoseOfTheTable) {
     const std::string name(metric.name);
     ASSERT_TRUE(families.contains(name)) << name;
     EXPECT_EQ(families[name].type, http::name_of(metric.type)) << name;
-    // There may be nothing that is due.
+    // There may be nothing due.
     if (name != "cellar_table_next_reclaim_seconds") EXPECT_GT(families[name].samples, 0u) << name;
     EXPECT_EQ(metric.type == http::Metric::Type::counter, name.ends_with("_total")) << name;
   }
@@ -307,7 +306,7 @@ TEST_F(HttpApi, MetricsAreWellFormedAndThoseOfTheTable) {
   EXPECT_LT(series.size(), 2000u);
 }
 
-// A node with principals: over HTTP they may what they may over the protocol.
+// A node with principals: they have the same permissions over HTTP as over the protocol.
 class HttpPrincipals : public HttpBed {
  protected:
   void SetUp() override {
@@ -344,7 +343,7 @@ class HttpPrincipals : public HttpBed {
 };
 
 TEST_F(HttpPrincipals, MayWhatTheyMayOverTheProtocol) {
-  // Of the node as a whole, or of every table: the role admin on the prefix "".
+  // Routes on the whole node or on every table: the role admin on the prefix "".
   for (const char* target :
        {"/api/v1/node", "/api/v1/shards", "/api/v1/compactions", "/api/v1/slow-requests",
         "/api/v1/history", "/api/v1/profile", "/api/v1/clock", "/api/v1/config", "/api/v1/audit",
@@ -377,7 +376,7 @@ TEST_F(HttpPrincipals, MayWhatTheyMayOverTheProtocol) {
   };
   EXPECT_EQ(drain("everywhere"), 403);
   EXPECT_EQ(drain("boss"), 200);
-  // The security log tells of both.
+  // The security log records both.
   std::string log;
   for (int i = 0; i < 100 && log.find("\"change\"") == std::string::npos; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

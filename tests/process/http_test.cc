@@ -49,7 +49,7 @@ class HttpNodeTest : public testing::Test {
   std::string http_;
 };
 
-// Proxies see that it drains while its sessions still work; then it ends by itself.
+// Proxies see the drain while the sessions of the node still work; then the node exits.
 TEST_F(HttpNodeTest, DrainsInSightOfProxiesBeforeItsSessionsEnd) {
   start("1500ms");
   EXPECT_EQ(http_get(http_, "/healthz").status, 200);

@@ -1,6 +1,6 @@
 // kill -9 at random moments under load: no acknowledged write is lost, no row is half applied, and
-// the node is ready again in time. The number of kills is CELLAR_KILLS (60 by default), the seed
-// CELLAR_SEED.
+// the node is ready again in time. CELLAR_KILLS is the number of kills (60 by default), CELLAR_SEED
+// the seed.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,10 +18,10 @@ namespace fs = std::filesystem;
 
 constexpr int kWriters = 4;
 constexpr int64_t kReadyMs = 2'000;        // plus 1 s per GiB of log
-constexpr int64_t kStuck = 4;              // no start may take so many times that
-constexpr uint64_t kSlowStartsOneIn = 20;  // starts that a busy machine may delay past it
+constexpr int64_t kStuck = 4;              // no start may take this many times that
+constexpr uint64_t kSlowStartsOneIn = 20;  // share of starts that a busy machine may delay past it
 constexpr uint64_t kRowsPerWriter =
-    60'000;  // then the directory is begun anew, so that checking stays cheap
+    60'000;  // then a new directory is used, so that checks stay fast
 
 int64_t steady_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -111,7 +111,7 @@ TEST_F(Kill, NoAcknowledgedWriteIsLostAndNoRowIsHalfApplied) {
   begin_anew();
   uint64_t promised = 0;
   for (uint64_t kill = 0; kill < kills && !HasFailure(); ++kill) {
-    // Mostly short lives, which meet starting and recovering; some long enough for flushes and
+    // Mostly short runs, which test starts and recovery; some long enough for flushes and
     // compactions.
     const int64_t life_ms = random.one_in(6) ? 800 + static_cast<int64_t>(random.below(2200))
                                              : 5 + static_cast<int64_t>(random.below(500));
@@ -127,7 +127,7 @@ TEST_F(Kill, NoAcknowledgedWriteIsLostAndNoRowIsHalfApplied) {
               static_cast<long long>(slowest_start_ms_));
 }
 
-// Recovery that is killed again and again must not lose, grow or slow down.
+// Recovery that is killed repeatedly must not lose data, grow or slow down.
 TEST_F(Kill, ARestartStormLosesNothing) {
   const uint64_t seed = number_from_environment("CELLAR_SEED", entropy_seed());
   Random random(seed);

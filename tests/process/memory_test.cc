@@ -1,5 +1,5 @@
-// What the operating system counts, held against the budget that the operator gave: more data than
-// memory goes in and is read again, and the resident set stays below the budget and a tenth.
+// Memory as counted by the operating system, against the operator's budget: more data than memory
+// is written and read again, and the resident set stays below the budget plus a tenth.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 #ifdef CELLAR_SANITIZED
-constexpr bool kSanitized = true;  // its shadow memory is no part of the budget
+constexpr bool kSanitized = true;  // its shadow memory is outside the budget
 #else
 constexpr bool kSanitized = false;
 #endif
@@ -44,7 +44,7 @@ size_t resident_bytes(pid_t pid) {
   return resident * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Looks at the resident set while it lives.
+// Samples the resident set during its lifetime.
 class Watch {
  public:
   explicit Watch(pid_t pid) : thread_([this, pid] { run(pid); }) {}
@@ -100,14 +100,14 @@ TEST(Memory, StaysWithinTheBudgetWhileMoreThanTwiceOfItIsWrittenAndRead) {
     std::vector<client::Mutation> rows;
     for (uint64_t i = 0; i < kRowsPerBatch; ++i) {
       for (size_t at = 0; at < kValueBytes; at += sizeof(uint64_t)) {
-        const uint64_t bits = random.next();  // nothing that compresses
+        const uint64_t bits = random.next();  // bytes that do not compress
         std::memcpy(value.data() + at, &bits, sizeof bits);
       }
       rows.emplace_back(row_of(batch * kRowsPerBatch + i)).set("f", "q", value, 1000);
     }
     const auto done = client.mutate_rows("t", rows);
     ASSERT_TRUE(done) << done.error().message;
-    // A refusal for want of memory is an answer too; then there is time to flush.
+    // A refusal for lack of memory is an answer too; it gives the node time to flush.
     const auto refused = std::ranges::count_if(*done, [](const auto& one) { return !one; });
     taken_bytes += (kRowsPerBatch - static_cast<size_t>(refused)) * kValueBytes;
     if (refused > 0) std::this_thread::sleep_for(kFlushPause);
@@ -126,7 +126,7 @@ TEST(Memory, StaysWithinTheBudgetWhileMoreThanTwiceOfItIsWrittenAndRead) {
   if (!testing::Test::HasFailure()) fs::remove_all(scratch);
 }
 
-// Connections that say nothing yet.
+// Connections that have not sent anything.
 class SilentConnections {
  public:
   SilentConnections(const std::string& address, int count) {
@@ -150,8 +150,9 @@ class SilentConnections {
   std::vector<int> fds_;
 };
 
-// Many large writes at once, connections that say nothing, scans that nobody reads: the node stays
-// below the bound that OPERATIONS names ("Memory"), refuses what finds no room, and goes on.
+// Many large concurrent writes, silent connections, and scans that are not read: the node stays
+// below the bound that OPERATIONS states ("Memory"), refuses requests without room, and keeps
+// serving.
 TEST(Memory, StaysBelowItsDocumentedBoundWhateverClientsDo) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory is not the node's";
   constexpr size_t kLeastBudgetBytes = 64u << 20;

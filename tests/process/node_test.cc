@@ -1,4 +1,4 @@
-// The real program and the world outside it: its directory, its port, its signals, damaged files.
+// The real program and its environment: its directory, its port, its signals, damaged files.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -90,7 +90,7 @@ TEST_F(Node, StopsOnSigtermWithExitCodeZeroAndFindsEverythingAgain) {
   EXPECT_EQ(count(*connect(*node)), 200u);
 }
 
-// What the README tells an operator to run finds nothing wrong where nothing is.
+// The verification that the README recommends finds no damage in a sound directory.
 TEST_F(Node, VerifyingAStoppedOrKilledNodesDirectoryFindsNoDamage) {
   const auto verify = [this] {
     const fs::path inspect = fs::read_symlink("/proc/self/exe").parent_path() / "cellar-inspect";
@@ -124,7 +124,7 @@ TEST_F(Node, ASecondNodeOnTheSameDirectoryRefusesWithASentence) {
   put(*client, 0, 3);
 }
 
-// The shards share their port, so the kernel alone would let a second node have half of the
+// The shards share their port, so the kernel alone would give a second node half of the
 // connections.
 TEST_F(Node, ASecondNodeOnTheSamePortRefusesWithASentence) {
   auto first = make();
@@ -172,7 +172,7 @@ TEST_F(Node, TheNumberOfShardsMayChangeBetweenRuns) {
   }
 }
 
-// Bytes that are no protocol end that connection and nothing else.
+// Bytes that are not the protocol end only their connection.
 TEST_F(Node, GarbageOnThePortClosesThatConnectionOnly) {
   auto node = make();
   ASSERT_TRUE(node->start());

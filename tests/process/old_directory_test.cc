@@ -1,5 +1,5 @@
-// Directories of an older format: what they know is served, what they do not know is refused, and
-// what earlier programs wrote beyond it is kept (engine/store/format_file.h).
+// Directories of an older format: what the format supports is served, anything else is refused, and
+// contents that earlier programs wrote beyond it are kept (engine/store/format_file.h).
 #include "tests/process/support/operate_bed.h"
 
 namespace cellar::process {
@@ -14,7 +14,7 @@ class OldDirectory : public Operate {
     node_ = make({}, "golden");
     ASSERT_TRUE(node_->start());
   }
-  // What `cellar WORDS` says, and that it ends well or not.
+  // Runs `cellar WORDS`, expects success or failure, and returns its output.
   std::string cellar(const std::string& words, bool well = true) {
     std::string said;
     const int code = run(
@@ -57,7 +57,7 @@ TEST_F(OldDirectory, OneOfFormatOneTakesNoChoiceOfCompaction) {
   EXPECT_EQ(rows_of_t(), 20u);
 }
 
-// None is drawn there, so that the command does its work as it did.
+// No token is generated there, so the command works as before.
 TEST_F(OldDirectory, OneOfFormatOneTakesNoTokensOfRangeDeletes) {
   ASSERT_NO_FATAL_FAILURE(unpack("data_directory_format_1"));
   EXPECT_NE(cellar("droprows t prefix=logged token=x", false).find("keeps no tokens"),

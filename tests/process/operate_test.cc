@@ -1,5 +1,5 @@
-// The real program under the hands of an operator: told by signals, watched by a service manager,
-// backed up and restored, refused a directory of the future.
+// The real program in operation: controlled by signals, watched by a service manager, backed up and
+// restored; a directory of a future format is refused.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ class Manager {
     unsetenv("WATCHDOG_USEC");
     close(fd_);
   }
-  // Whether such a line comes within ten seconds; lines before it are passed over.
+  // Whether such a line arrives within ten seconds; earlier lines are skipped.
   bool hears(std::string_view line) {
     for (int i = 0; i < 100; ++i) {
       pollfd p{fd_, POLLIN, 0};
@@ -113,7 +113,7 @@ TEST_F(Operate, IsToldOverItsProtocolToReloadAndToDrain) {
   EXPECT_NE(status.error().message.find("did you mean 'limits.connections'?"), std::string::npos)
       << status.error().message;
 
-  // The command line, with somebody else connected.
+  // The command line, on another connection.
   const std::string cellar =
       fmt::format("{} --addr {} ", (bin() / "cellar").string(), node->address());
   std::ofstream(file) << "limits.connections = 12\n";
@@ -178,7 +178,7 @@ TEST_F(Operate, TheRestoreDrill) {
     EXPECT_EQ(client.backup(list(backups + "/link")).error().code, Errc::permission_denied);
     write(client, "c", 300);
   }
-  // kill -9 while a backup is on its way, at a rate that makes it last.
+  // kill -9 during a backup whose rate makes it last.
   node->kill_now();
   node = make({"--backup-directories", backups, "--backup-rate", "20KiB"});
   ASSERT_TRUE(node->start());
@@ -215,7 +215,7 @@ TEST_F(Operate, TheRestoreDrill) {
     }
   }
   EXPECT_EQ(node->terminate().value(), 0);
-  // A new node out of the newest one.
+  // A new node from the newest backup.
   std::string said;
   EXPECT_EQ(run(fmt::format("{} --data-dir {} --restore-from {}/n1", (bin() / "cellard").string(),
                             path("other"), backups),
@@ -273,7 +273,7 @@ TEST_F(Operate, ADirectoryOfANewerFormatIsRefusedAndNothingInItIsTouched) {
   EXPECT_EQ(read(client, "t").size(), 5u);
 }
 
-// Written by the first program that knew formats; every later one opens it.
+// Written by the first program with formats; every later one opens it.
 TEST_F(Operate, TheGoldenDirectoryOfFormatOneIsOpened) {
   std::string said;
   ASSERT_EQ(unpack_golden(1, said), 0) << said;
@@ -287,7 +287,7 @@ TEST_F(Operate, TheGoldenDirectoryOfFormatOneIsOpened) {
   EXPECT_EQ(rows.rbegin()->second, "logged" + std::string(2000, 'j'));
 }
 
-// A directory of format 1 is served as that format has it, until it is asked to move.
+// A directory of format 1 stays in that format until an upgrade is requested.
 TEST_F(Operate, TheGoldenDirectoryOfFormatOneStaysOneUntilItIsUpgraded) {
   std::string said;
   ASSERT_EQ(unpack_golden(1, said), 0) << said;
@@ -318,8 +318,8 @@ TEST_F(Operate, TheGoldenDirectoryOfFormatOneStaysOneUntilItIsUpgraded) {
   EXPECT_EQ(read(client, "t").size(), 20u);
 }
 
-// Written by the first program that knew format 2: tables of Zstandard, one with a dictionary, an
-// option that only this format knows, and a log.
+// Written by the first program with format 2: Zstandard tables, one with a dictionary, an option
+// that only this format has, and a log.
 TEST_F(Operate, TheGoldenDirectoryOfFormatTwoIsOpened) {
   std::string said;
   ASSERT_EQ(unpack_golden(2, said), 0) << said;
@@ -338,7 +338,7 @@ TEST_F(Operate, TheGoldenDirectoryOfFormatTwoIsOpened) {
   EXPECT_NE(said.find("at the bottom zstd"), std::string::npos) << said;
 }
 
-// Written by the first program that knew format 3: a table whose index is in parts, and a log.
+// Written by the first program with format 3: a table with a partitioned index, and a log.
 TEST_F(Operate, TheGoldenDirectoryOfFormatThreeIsOpened) {
   std::string said;
   ASSERT_EQ(unpack_golden(3, said), 0) << said;
@@ -355,7 +355,7 @@ TEST_F(Operate, TheGoldenDirectoryOfFormatThreeIsOpened) {
   EXPECT_EQ(rows.rbegin()->first, "written00009");
 }
 
-// Written by the first program that knew format 4: range deletes with tokens, of one tablet in the
+// Written by the first program with format 4: range deletes with tokens, of one tablet in the
 // manifest, of another in the log.
 TEST_F(Operate, TheGoldenDirectoryOfFormatFourIsOpened) {
   std::string said;

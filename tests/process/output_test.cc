@@ -1,5 +1,5 @@
-// What becomes of a program whose output nobody reads, or cannot be written: it ends quietly, and
-// its exit code is not that of success.
+// Programs whose output is closed or cannot be written: they end without a signal, and with the
+// exit code of a failure.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
@@ -36,7 +36,7 @@ class Output : public testing::Test {
   }
   ~Output() override { fs::remove_all(scratch_); }
 
-  // Long ones and short ones, of every program.
+  // Long and short outputs of every program.
   std::vector<Page> pages() {
     std::vector<Page> pages = {
         {"cellard", {"--help"}},          {"cellard", {"--version"}},
@@ -53,8 +53,8 @@ class Output : public testing::Test {
     return pages;
   }
 
-  // `err` below 0: kept and answered. `ignoring`: started by somebody who ignores SIGPIPE, which a
-  // program inherits.
+  // `err` below 0: captured and returned. `ignoring`: started with SIGPIPE ignored, which a program
+  // inherits.
   Ended run(const Page& page, int out, int err, bool ignoring) const {
     const std::string path = fs::read_symlink("/proc/self/exe").parent_path() / page.program;
     const std::string err_path = scratch_ / "stderr";
@@ -91,7 +91,7 @@ class Output : public testing::Test {
   const fs::path scratch_;
 };
 
-// A pipe whose reader has gone away, or a disk without room.
+// A pipe whose reader has closed, or a full disk.
 class Sink {
  public:
   enum Kind { closed_pipe, full_disk };
@@ -146,12 +146,12 @@ TEST_F(Output, AFullDiskIsToldAndIsNoSuccess) {
   }
 }
 
-// A node ignores SIGPIPE: what is wrong with its arguments is told by its exit code, too.
+// A node ignores SIGPIPE: its exit code reports wrong arguments too.
 TEST_F(Output, WhereNobodyIsToldWhatIsWrongTheExitCodeStillTells) {
   for (const Sink::Kind kind : {Sink::closed_pipe, Sink::full_disk}) {
     const Sink sink(kind);
     EXPECT_EQ(run({"cellard", {"--no-such-flag"}}, sink.fd(), sink.fd(), false).code, 2);
-    const std::string file = "/dev/null";  // no directory
+    const std::string file = "/dev/null";  // not a directory
     EXPECT_EQ(run({"cellard", {"--data-dir", file, "--listen", "127.0.0.1:0"}}, sink.fd(),
                   sink.fd(), false)
                   .code,

@@ -1,5 +1,5 @@
-// The runner of acceptance cases: what it plays, what it skips, and that a case which states what
-// the runner does not understand never passes.
+// The runner of acceptance cases: what it plays and what it skips; a case with parts that the
+// runner does not understand never passes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -27,12 +27,12 @@ class RunCases : public ::testing::Test {
   RunCases() { fs::create_directories(scratch_); }
   ~RunCases() override { fs::remove_all(scratch_); }
 
-  // Plays a file with this text: the exit code; what was printed is in out_.
+  // Plays a file with this text; returns the exit code, with the output in out_.
   int play_text(const std::string& text, const std::string& options = "") {
     const std::string file = scratch_ / "file.json";
     std::ofstream(file) << text;
     const fs::path nodes = scratch_ / "nodes";
-    fs::remove_all(nodes);  // what a case that failed has left
+    fs::remove_all(nodes);  // files of a failed case
     const fs::path program = fs::read_symlink("/proc/self/exe").parent_path() / "run_cases";
     const std::string command =
         fmt::format("{} --scratch {} {} {} 2>&1", program.string(), nodes.string(), options, file);

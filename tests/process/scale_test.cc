@@ -1,5 +1,5 @@
-// What is large, on a real node: connections, families, columns, cells, rows. Nothing takes more
-// than its share of time, and memory stays within the budget. bench/scale prints the figures.
+// Large amounts on a real node: connections, families, columns, cells, rows. Time grows linearly,
+// and memory stays within the budget. bench/scale prints the figures.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ using Scale = ScaleBed;
 
 constexpr size_t kBudgetBytes = 256u << 20;
 
-// A connection that says what it is told and waits for each answer; no client library.
+// A raw connection that sends given frames and waits for each answer; without the client library.
 class Plain {
  public:
   explicit Plain(const std::string& address) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -43,7 +43,7 @@ class Plain {
     CHECK(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
           static_cast<ssize_t>(bytes.size()));
   }
-  // Waits for one frame; true when it is no error.
+  // Waits for one frame; returns whether it is not an error.
   bool take() {
     char header[wire::kHeaderBytes];
     read_all(header, sizeof header);
@@ -205,8 +205,8 @@ std::string noise(size_t bytes) {
   return out;
 }
 
-// Cells of 10 MiB lie in blocks of their own, of which a merge or a scan holds one for each table
-// that it reads; a quarter of a GiB is too little for that.
+// Cells of 10 MiB have blocks of their own, and a merge or a scan holds one for each table that it
+// reads; a quarter of a GiB is too little for that.
 TEST_F(Scale, CellsOfTenMebibytes) {
   start(512u << 20);
   if (IsSkipped()) return;
@@ -232,7 +232,7 @@ TEST_F(Scale, CellsOfTenMebibytes) {
         EXPECT_EQ(all.bytes, n * value.size());
       },
       1);
-  // One row of 250 MiB is as large as a row may be; the next cell makes it too large.
+  // One row of 250 MiB is at the bound of a row; the next cell exceeds it.
   for (int i = 0; i < 26; ++i) {
     client::Mutation m("wide");
     m.set("f", fmt::format("q{:02}", i), value, 1000);
@@ -280,7 +280,7 @@ TEST_F(Scale, CellsOfAHundredMebibytesWhereConfigured) {
       1);
 }
 
-// Readers that ask and do not take: what waits for them is bounded, and others are served.
+// Readers that request data and do not read it: pending data is bounded, and others are served.
 TEST_F(Scale, ManySlowReadersOfLargeCells) {
   start(kBudgetBytes);
   if (IsSkipped()) return;
@@ -309,7 +309,7 @@ TEST_F(Scale, ManySlowReadersOfLargeCells) {
   expect_within_budget("200 slow readers");
 }
 
-// Scans over what is deleted give no answer for long; point reads on the same shards go on.
+// Scans over deleted rows return nothing for long; point reads on the same shards continue.
 TEST_F(Scale, LongScansLeavePointReadsAlone) {
   start(kBudgetBytes);
   if (IsSkipped()) return;

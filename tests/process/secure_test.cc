@@ -1,5 +1,5 @@
-// A node that others can reach: how it refuses to be open by mistake, TLS, certificates and tokens
-// that change while it serves, and what its logs say. The real programs.
+// A node reachable by others: refusal of accidental exposure, TLS, changes of certificates and
+// tokens while it serves, and its logs. With the real programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -58,7 +58,7 @@ class Secure : public testing::Test {
     if (!HasFailure()) fs::remove_all(scratch);
   }
 
-  // As an operator should: a node never sees half of it.
+  // Replaces the file atomically, so that the node never reads half of it.
   void write_principals(const std::string& token, const std::string& more) {
     const std::string made = principals() + ".new";
     write_all(made, fmt::format("[[principal]]\nname = \"app\"\ntokens = [\"{}\"]\n"
@@ -105,7 +105,7 @@ class Secure : public testing::Test {
     if (message) *message = listed ? "" : listed.error().message;
     return listed ? Errc::ok : listed.error().code;
   }
-  // Runs a shell command; its exit code, and what it said.
+  // Runs a shell command; returns its exit code and its output.
   std::pair<int, std::string> shell(const std::string& command) const {
     const std::string said = scratch / "said";
     const int status = std::system(fmt::format("({}) > '{}' 2>&1", command, said).c_str());
@@ -117,7 +117,7 @@ class Secure : public testing::Test {
   std::unique_ptr<NodeProcess> node;
 };
 
-// Loopback or not, with TLS or not, with principals or not, asked for by name or not.
+// With and without loopback, TLS, principals, and the explicit insecure option.
 TEST_F(Secure, ANodeThatOthersCanReachIsSecureOrInsecureByName) {
   for (int combination = 0; combination < 16; ++combination) {
     const bool others = combination & 1;
@@ -153,10 +153,10 @@ TEST_F(Secure, PrincipalsWhomNobodyAsksForTheirCertificateAreRefused) {
   EXPECT_FALSE(start(without_ca));
   EXPECT_THAT(log(), HasSubstr("principal 'ingest' has certificates and no token"));
   EXPECT_THAT(log(), HasSubstr("security.client_ca is not set"));
-  // While the node serves such a file is refused too, and the principals of before stay.
+  // A running node refuses such a file too and keeps its previous principals.
   write_principals("token-of-a-client", "");
   ASSERT_TRUE(start(without_ca)) << log();
-  std::ofstream(principals()).flush();  // an empty one is not taken either
+  std::ofstream(principals()).flush();  // an empty file is refused too
   EXPECT_TRUE(eventually([&] { return log().contains("names no principal"); }));
   write_principals("another-token",
                    "[[principal]]\nname = \"late\"\ncertificates = [\"CN=late,O=Example\"]\n");
@@ -243,7 +243,7 @@ TEST_F(Secure, AClientSaysWhatIsWrongWithANode) {
   with.tls.ca = scratch / "nowhere.pem";
   EXPECT_EQ(asks(with, &message), Errc::invalid_argument);
   EXPECT_THAT(message, HasSubstr("nowhere.pem"));
-  // Plain text to TLS, and the other way round: a sentence that tells what to do.
+  // Plain text to a TLS port, and the converse: the message says what to do.
   EXPECT_EQ(asks(options(false), &message), Errc::failed_precondition);
   EXPECT_THAT(message, HasSubstr("cellar --tls"));
   node.reset();
@@ -262,21 +262,21 @@ TEST_F(Secure, CertificatesChangeWhileSessionsGoOn) {
     for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++n;
     return n;
   };
-  // By the files' change alone. The key is another one, so for a moment the two do not fit.
+  // Reloaded because the files have changed. The key differs, so for a moment the two do not match.
   authority.issue("node", {.name = "second"});
   EXPECT_TRUE(eventually([&] { return reloads("certificate reloaded") == 1; })) << log();
   EXPECT_EQ(asks(options()), Errc::ok);
   ASSERT_TRUE(before.list_tables());
   EXPECT_EQ(before.client().stats().connects, 1u);
-  // A bad one: the old one stays, and the log says why.
+  // A bad certificate: the old one stays, and the log says why.
   write_all(authority.cert("node"), "rubbish");
   EXPECT_TRUE(eventually([&] { return reloads("the old one stays") >= 1; })) << log();
   EXPECT_EQ(asks(options()), Errc::ok);
-  // One that has expired is no better.
+  // The same for an expired one.
   authority.issue("node", {.valid_from_s = -7200, .valid_to_s = -60});
   EXPECT_TRUE(eventually([&] { return reloads("it has expired") == 1; })) << log();
   EXPECT_EQ(asks(options()), Errc::ok);
-  // By SIGHUP.
+  // Reloaded by SIGHUP.
   authority.issue("node", {.name = "third"});
   const size_t loaded = reloads("certificate reloaded");
   kill(node->pid(), SIGHUP);
@@ -298,7 +298,7 @@ TEST_F(Secure, ARevokedTokenEndsItsSessionsWithinASecond) {
   }));
   EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(2));
   EXPECT_THAT(log(), HasSubstr("principals reloaded"));
-  // A file that is not understood changes nothing.
+  // An invalid file changes nothing.
   write_all(principals(), "[[principal]]\nname = \"app\"\ntokns = []\n");
   EXPECT_TRUE(eventually([&] { return log().contains("the old ones stay"); }));
   client::ClientOptions with = options();
@@ -331,7 +331,7 @@ TEST_F(Secure, TheCommandLineComesInAndNoLogHoldsASecret) {
                               authority.ca(), (scratch / "token").string()))
                 .first,
             6);
-  // `retention` was not granted.
+  // The role `retention` was not granted.
   auto [denied, why] = shell(with + "setgcpolicy t f maxage=1d --yes");
   EXPECT_EQ(denied, 6) << why;
   EXPECT_THAT(why, HasSubstr("retention"));
@@ -359,7 +359,7 @@ TEST_F(Secure, TheCommandLineComesInAndNoLogHoldsASecret) {
         security::hash_text(token).substr(7)}) {
     EXPECT_THAT(everything, Not(HasSubstr(secret)));
   }
-  // Tampered with, and cut.
+  // Changed bytes, and a cut file.
   std::string text = read_all(last);
   std::string bent = text;
   bent[bent.find("CreateTable")] = 'c';

@@ -1,4 +1,4 @@
-// A node to which more connections come than it may have descriptors for goes on.
+// A node keeps serving while it gets more connections than it has descriptors for.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -31,7 +31,7 @@ constexpr bool kSanitized = false;
 
 fs::path bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
-// A plain socket that says what it is told and reads nothing.
+// A plain socket that sends given bytes and reads nothing.
 class Wire {
  public:
   explicit Wire(const std::string& address) {

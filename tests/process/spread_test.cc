@@ -1,4 +1,4 @@
-// One hot table, made without splits, ends up using every core, and nobody who asks notices.
+// One hot table, created without splits, ends up on every core, without errors for its clients.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -19,14 +19,14 @@ using namespace std::chrono_literals;
 constexpr const char* kTable = "hot";
 constexpr int kLoaders = 3;
 constexpr size_t kRowsPerBatch = 100;
-constexpr uint64_t kRows = 60'000;  // of a loader
+constexpr uint64_t kRows = 60'000;  // per loader
 
 struct Loader {
   uint64_t written = 0;
-  std::string failure;  // the first
+  std::string failure;  // the first failure
 };
 
-// Rows that lie all over the table, each written once, with its number in it.
+// Rows all over the table, each written once, with its number in it.
 std::string row_of(int loader, uint64_t i) {
   return fmt::format("{:016x}",
                      (i * kLoaders + static_cast<uint64_t>(loader)) * 0x9e3779b97f4a7c15);
@@ -113,7 +113,7 @@ TEST(Spread, AHotTableComesToUseEveryShardAndNothingFails) {
   };
   EXPECT_EQ(count(client), written);
 
-  // And so it is found again.
+  // The same after a restart.
   node.kill_now();
   ASSERT_TRUE(node.start());
   options.address = node.address();

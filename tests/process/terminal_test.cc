@@ -1,4 +1,4 @@
-// The command line as a person meets it: at a pseudo terminal, and with bash's completion.
+// The interactive command line: on a pseudo terminal, and with bash completion.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 const fs::path kBin = fs::read_symlink("/proc/self/exe").parent_path();
 
-// `cellar` with no arguments behind a pseudo terminal.
+// `cellar` without arguments on a pseudo terminal.
 class Terminal {
  public:
   Terminal() {
@@ -40,7 +40,7 @@ class Terminal {
   void type(std::string_view text) {
     EXPECT_EQ(::write(fd_, text.data(), text.size()), ssize_t(text.size()));
   }
-  // Reads until `text` comes after what was expected before. The rest stays for the next one.
+  // Reads until `text` comes after the text matched before. The rest stays for the next call.
   bool expect(const std::string& text, int timeout_ms = 10'000) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
     while (true) {
@@ -59,8 +59,8 @@ class Terminal {
     }
   }
   const std::string& unread() const { return unread_; }
-  // Types what ends the shell, once more where it was typed before the shell read, and answers its
-  // exit code; -1 when it does not end.
+  // Types input that ends the shell, again if it was typed before the shell read, and returns its
+  // exit code; -1 if it does not end.
   int end_with(std::string_view text) {
     for (int attempt = 0; attempt < 5; ++attempt) {
       type(text);
@@ -70,7 +70,7 @@ class Terminal {
           pid_ = -1;
           return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
         }
-        (void)expect("what is never said", 10);  // takes what it says
+        (void)expect("what is never said", 10);  // drains its output
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
       }
     }
@@ -113,7 +113,7 @@ class TerminalTest : public testing::Test {
     ::pclose(pipe);
     return out;
   }
-  // What bash offers when Tab is pressed behind `line`; COMP_WORDBREAKS is bash's own.
+  // The completions that bash offers for Tab after `line`, with bash's own COMP_WORDBREAKS.
   static std::string offered(const std::string& line) {
     return sh(
         fmt::format("source <(cellar completion bash)\n"
@@ -171,7 +171,7 @@ TEST_F(TerminalTest, TheShellEditsCompletesAndRemembers) {
     terminal.type("count packages abandoned");
     ASSERT_TRUE(terminal.expect("abandoned")) << terminal.unread();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // libedit reads again
-    terminal.type("\x03");                                        // empties the line
+    terminal.type("\x03");                                        // clears the line
     ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
     terminal.type("count packages\n");
     ASSERT_TRUE(terminal.expect("\n1\r\n")) << terminal.unread();
@@ -186,7 +186,8 @@ TEST_F(TerminalTest, TheShellEditsCompletesAndRemembers) {
   ASSERT_TRUE(terminal.expect("cellar> "));
   terminal.type("\x10\x10\n");  // two lines back: before `exit`
   ASSERT_TRUE(terminal.expect("\n1\r\n")) << terminal.unread();
-  // Typed ahead it would be the terminal's to take, which edits lines itself while a command runs.
+  // Input typed ahead would be taken by the terminal, which edits lines itself while a command
+  // runs.
   ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
   EXPECT_EQ(terminal.end_with("\x04"), 0) << terminal.unread();  // Ctrl-D
 }

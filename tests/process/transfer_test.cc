@@ -1,6 +1,6 @@
-// Export and import of the real programs, killed in the middle of each: of the program and of the
-// node. What comes out is byte for byte what went in. The size is CELLAR_TRANSFER_MB (8 by default;
-// 1024 for the figure of the contract).
+// Export and import by the real programs, with a kill of the program and of the node in the middle
+// of each. The exported bytes equal the imported ones. CELLAR_TRANSFER_MB is the size (8 by
+// default; 1024 for the figure in the contract).
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 const fs::path kBin = fs::read_symlink("/proc/self/exe").parent_path();
 
-// `cellar` as a child, its output into a file.
+// `cellar` as a child, with its output in a file.
 class Tool {
  public:
   Tool(const std::string& address, std::vector<std::string> words, fs::path log)
@@ -45,7 +45,7 @@ class Tool {
     return pid_ > 0;
   }
   void kill() {
-    if (pid_ <= 0) return;  // it has ended by itself
+    if (pid_ <= 0) return;  // it has ended
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, &status_, 0);
     pid_ = -1;
@@ -97,7 +97,7 @@ class Transfer : public testing::Test {
     if (!HasFailure()) fs::remove_all(dir_);
   }
 
-  // The description that an export of the table, which this makes, begins with.
+  // Creates the table; returns the description with which an export of it begins.
   std::string make_table() {
     EXPECT_EQ(run({"createtable", "t", "families=f,g", "granularity=micros"}), 0) << said_;
     EXPECT_EQ(run({"export", "t", dir_ / "empty.cellar"}), 0) << said_;
@@ -111,7 +111,7 @@ class Transfer : public testing::Test {
     return check.description();
   }
 
-  // Rows in order, with values of every kind of byte: what `cellar export` would write of them.
+  // Rows in order, with values of every kind of byte, in the form that `cellar export` writes.
   void write_input(const fs::path& path) {
     const std::string description = make_table();
     Random random(7);
@@ -144,7 +144,7 @@ class Transfer : public testing::Test {
     return code;
   }
 
-  // Waits until `path` has so many bytes, or the tool has ended. False: it had.
+  // Waits until `path` has this many bytes. False: the tool has ended before.
   static bool wait_for_bytes(Tool& tool, const fs::path& path, uint64_t bytes) {
     std::error_code absent;
     while (tool.running()) {
@@ -159,7 +159,8 @@ class Transfer : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  // The import is under way: a node that is not there at its first attempt to connect is an error.
+  // Waits until the import makes progress, because a node that is absent at its first attempt to
+  // connect is an error.
   static void wait_for_change(Tool& tool, const fs::path& checkpoint, const std::string& before) {
     while (tool.running() && text_of(checkpoint) == before)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -191,7 +192,7 @@ TEST_F(Transfer, WhatIsImportedAndExportedThroughKillsIsTheSame) {
     std::this_thread::sleep_for(pause);
     tool.kill();
   }
-  {  // the node is killed: what is in doubt ends the import, and is named
+  {  // the node is killed: writes in doubt end the import and are named
     const std::string before = text_of(checkpoint);
     Tool tool(node_->address(), import, dir_ / "import2.log");
     wait_for_change(tool, checkpoint, before);
@@ -201,7 +202,7 @@ TEST_F(Transfer, WhatIsImportedAndExportedThroughKillsIsTheSame) {
       EXPECT_NE(tool.said().find(" import t " + input.string()), std::string::npos) << tool.said();
     }
   }
-  {  // a sole writer repeats by itself
+  {  // a sole writer repeats them
     std::vector<std::string> alone = import;
     alone.emplace_back("--sole-writer");
     const std::string before = text_of(checkpoint);
@@ -251,7 +252,7 @@ TEST_F(Transfer, ACutExportBecomesTheSameFileInEveryForm) {
       ASSERT_EQ(run({"export", "t", cut, "--resume"}), 0) << said_;
       EXPECT_TRUE(same(whole, cut)) << cut;
     }
-    // And back again, into a table of its own.
+    // Imported again, into another table.
     ASSERT_EQ(run({"import", "back_" + form, whole, "--create"}), 0) << said_;
     const fs::path again = dir_ / ("again." + form);
     ASSERT_EQ(run({"export", "back_" + form, again}), 0) << said_;

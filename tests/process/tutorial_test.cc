@@ -1,11 +1,11 @@
-// The tutorial of the command line, played: each command of net/cli/TUTORIAL.md is typed at a
-// terminal before a real node, and must print what the page says. A chapter ("## ") has a node of
-// its own, whose clock the page sets:
+// Plays the tutorial of the command line: each command of net/cli/TUTORIAL.md is typed at a
+// terminal with a real node, and its output must equal the page. Each chapter ("## ") has its own
+// node, whose clock the page sets:
 //
-//   <!-- clock: 2025-04-30T09:00:00Z -->        time passes until then
-//   <!-- wall clock: 2025-06-10T09:00:00Z -->   only the wall clock jumps
+//   <!-- clock: 2025-04-30T09:00:00Z -->        advances both clocks to this time
+//   <!-- wall clock: 2025-06-10T09:00:00Z -->   moves only the wall clock
 //
-// Questions are answered with y. With CELLAR_UPDATE_GOLDEN=1 the page gets what was printed.
+// Questions are answered with y. CELLAR_UPDATE_GOLDEN=1 writes the output to the page.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -49,7 +49,7 @@ class Chapter {
     if (!words || words->empty() || !node_) return {};
     words->erase(words->begin());
     std::string out = at_terminal(*words, "y\n").out;
-    // The terminal shows what is typed.
+    // The terminal echoes the typed text.
     const std::string question = "[y/N] ";
     const size_t at = out.find(question);
     if (at != std::string::npos) out.insert(at + question.size(), "y\n");
@@ -80,7 +80,7 @@ class Chapter {
   std::unique_ptr<cases::NodeProcess> node_;
 };
 
-// The moment in "<!-- NAME: TIME -->".
+// The time in "<!-- NAME: TIME -->".
 std::optional<int64_t> directive(const std::string& line, const std::string& name) {
   const std::string head = "<!-- " + name + ": ";
   if (!line.starts_with(head) || !line.ends_with(" -->")) return std::nullopt;
@@ -94,7 +94,7 @@ TEST(Tutorial, IsWhatHappens) {
   std::ifstream file(path);
   ASSERT_TRUE(file);
   std::optional<Chapter> chapter;
-  std::string page;  // as it would be
+  std::string page;  // with the actual output
   std::string command, expected;
   size_t commands = 0;
   bool in_console = false;

@@ -43,7 +43,7 @@ std::string alternatives(const CertificateRequest& request) {
   return text;
 }
 
-// Not signed yet.
+// A certificate that is not signed yet.
 X509* blank(EVP_PKEY* key, const CertificateRequest& request) {
   static long serial = 0;
   X509* certificate = X509_new();

@@ -1,4 +1,4 @@
-// Certificates for tests, made on the spot: an authority, and what it signs.
+// Certificates for tests, generated on demand: an authority, and the certificates that it signs.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,15 @@ struct CertificateRequest {
 
 class Authority {
  public:
-  // Files go to `directory`, which is made; `name` is the authority's own and that of its file.
+  // Writes files to `directory`, which it creates; `name` is the name of the authority and of its
+  // file.
   Authority(std::filesystem::path directory, std::string name);
   ~Authority();
   Authority(const Authority&) = delete;
   Authority& operator=(const Authority&) = delete;
 
   std::string ca() const { return directory_ / (name_ + ".ca.pem"); }
-  // Writes FILE.cert.pem and FILE.key.pem, in place of what was there; each time another key.
+  // Writes FILE.cert.pem and FILE.key.pem, replacing existing ones, with a new key each time.
   void issue(const std::string& file, const CertificateRequest& request = {});
   std::string cert(const std::string& file) const { return directory_ / (file + ".cert.pem"); }
   std::string key(const std::string& file) const { return directory_ / (file + ".key.pem"); }

@@ -1,4 +1,4 @@
-// Reading through a cursor of one tablet, to its end.
+// Reads one tablet to its end through a cursor.
 #pragma once
 
 #include "engine/read/scan.h"
@@ -7,7 +7,7 @@
 
 namespace cellar::support {
 
-// How many cells a read of the tablet gives; each is looked at, none is kept.
+// The number of cells that a read of the tablet returns; each is visited, none is kept.
 inline uint64_t count_cells(TestNode& node, const engine::TabletDescriptor& tablet,
                             const ReadSpec& spec) {
   struct Count final : CellSink {

@@ -18,7 +18,7 @@ bool before(const OwnedCell& a, const OwnedCell& b) {
   return a.timestamp_us > b.timestamp_us;
 }
 
-// Stable, and slow on purpose.
+// Stable; favours simplicity over speed.
 void sort_cells(Cells& cells) {
   Cells sorted;
   for (OwnedCell& cell : cells)

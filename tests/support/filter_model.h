@@ -1,6 +1,7 @@
-// What a filter makes of a row, by the letter of SEMANTICS 6 and the table of the acceptance cases:
+// The result of a filter on a row, directly by SEMANTICS 6 and the table of the acceptance cases:
 // every filter takes the list of the row's cells and gives a list. It shares no code with
-// engine/filter, and its regular expressions are the standard library's. Slow on purpose.
+// engine/filter, and its regular expressions are those of the standard library. Simple rather than
+// fast.
 #pragma once
 
 #include <string>
@@ -12,10 +13,10 @@
 
 namespace cellar::support {
 
-// `row`: the living cells of one row, in order. REQUIRES: no row samples.
+// `row`: the live cells of one row, in order. REQUIRES: no row samples.
 std::vector<OwnedCell> filter_row(const FilterSpec& spec, const std::vector<OwnedCell>& row);
 
-// The same for every row of a whole answer; then the row limit (0: none).
+// The same for every row of an answer; then the row limit (0: none).
 std::vector<OwnedCell> filter_rows(const FilterSpec& spec, const std::vector<OwnedCell>& cells,
                                    uint64_t row_limit);
 
@@ -26,10 +27,10 @@ FilterSpec filter_of(FilterNode node);
 FilterSpec filter_condition(const FilterSpec& predicate, const FilterSpec* then,
                             const FilterSpec* otherwise);
 
-// A valid tree of at most so many levels, without row samples. Names and values of TabletBed.
+// A valid tree of at most this many levels, without row samples. Names and values of TabletBed.
 FilterSpec random_filter(Random& random, size_t levels);
 
-// For a person who reads a failure.
+// For failure messages.
 std::string to_text(const FilterSpec& spec);
 
 }  // namespace cellar::support

@@ -18,15 +18,15 @@ class MemBlobStore final : public BlobStore {
 
   std::string& bytes(BlobId id) { return blobs_.at(id); }
   void put(BlobId id, std::string content) { blobs_[id] = std::move(content); }
-  // Every read whose range holds this offset fails as a device does.
+  // Every read that contains this offset fails like a device error.
   void fail_reads_of(uint64_t offset) { bad_offset_ = offset; }
   void heal() { bad_offset_ = UINT64_MAX; }
   uint64_t reads() const { return reads_; }
   // Appends fail once a writer has taken this many bytes.
   void fail_writes_after(uint64_t bytes) { write_limit_ = bytes; }
   size_t open_writers() const { return open_writers_; }
-  // The next `count` blobs have room for so many bytes, whose pages are there: to write them is a
-  // copy, whatever the machine takes to give a page.
+  // The next `count` blobs have memory for this many bytes, already mapped, so that writing them
+  // costs only a copy.
   void make_rooms(size_t count, size_t bytes) {
     for (size_t i = 0; i < count; ++i) {
       rooms_.emplace_back(bytes, 'x');

@@ -1,4 +1,4 @@
-// Holds an EntryIterator against a std::map under a random walk of seeks in both directions.
+// Compares an EntryIterator with a std::map over a random walk of seeks in both directions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace cellar::engine {
 
 using EntryMap = std::map<std::string, std::string>;
 
-// `finish` carries a step on until it is not blocked. `probe` gives a key to seek.
+// `finish` completes a step that is blocked. `probe` gives a key to seek.
 inline void walk_against_model(EntryIterator& it, const EntryMap& model, Random& random,
                                size_t moves, const std::function<Step(Step)>& finish,
                                const std::function<std::string()>& probe) {

@@ -1,4 +1,4 @@
-// Random but well-formed entries over a small space, so that rows, columns and bytes collide often.
+// Random well-formed entries over a small key space, so that rows, columns and bytes often collide.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace cellar::engine {
 
-// Up to max_bytes bytes, mostly from an alphabet that holds the bytes which the encoding escapes.
+// Up to max_bytes bytes, mostly from an alphabet with the bytes that the encoding escapes.
 inline std::string random_segment(Random& random, size_t max_bytes, size_t min_bytes = 0) {
   static constexpr char kAlphabet[] = {'\x00', '\x01', '\x02', 'a', 'b', '\xfe', '\xff'};
   std::string out;
@@ -40,7 +40,7 @@ inline std::string random_key(Random& random, CommitStamp stamp) {
   return key;
 }
 
-// What belongs to the key: a cell value or nothing.
+// A value for the key: a cell value or nothing.
 inline std::string random_value(Random& random, Bytes key) {
   ParsedKey parsed;
   std::string value;

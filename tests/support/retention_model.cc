@@ -11,12 +11,12 @@ using Kind = RuleNode::Kind;
 
 struct Aged {
   int64_t age_us;
-  uint64_t newer;  // living versions that are newer
+  uint64_t newer;  // newer live versions
   bool own_expiry;
 };
 
-// The tree as SEMANTICS 3 reads it. An own expiry takes the place of every max_age; whether it has
-// passed is asked elsewhere.
+// The rule tree by SEMANTICS 3. An own expiry replaces every max_age; the caller checks whether it
+// has passed.
 bool is_due(const RetentionRule& rule, size_t& next, const Aged& cell) {
   const RuleNode node = rule.nodes[next++];
   if (node.kind == Kind::max_versions) return cell.newer >= static_cast<uint64_t>(node.value);
@@ -35,7 +35,7 @@ bool is_due(const RetentionRule& rule, const Aged& cell) {
   return !rule.nodes.empty() && is_due(rule, next, cell);
 }
 
-// Does `keeper` keep every cell that `other` keeps? Tried out at every place where either changes.
+// Whether `keeper` keeps every cell that `other` keeps; tested at every point where either changes.
 bool keeps_all(const RetentionRule& keeper, const RetentionRule& other) {
   std::set<int64_t> ages = {0};
   std::set<uint64_t> counts = {0};
@@ -75,7 +75,7 @@ void RetentionModel::guard_family(const std::string& family, TimestampMeaning ti
   guarded.window = window;
 }
 
-// By age or by its own expiry: no version counts.
+// By age or by its own expiry; versions do not count.
 bool RetentionModel::born_dead(const Family& family, const OwnedMutation& op,
                                int64_t now_us) const {
   if (op.ttl_us != kNoTtl) return op.ttl_us < 0;
@@ -140,8 +140,8 @@ void RetentionModel::drop_rows(CommitStamp stamp, std::string start, std::string
   }
 }
 
-// What the family's rules become. A tightened rule that may still be undone and that the new one
-// loosens was never in force: it takes the rule before it.
+// The family's rules after the change. A tightened rule that can still be undone and that the new
+// one loosens counts as never in force: the rule before it takes its place.
 std::vector<RetentionModel::InForce> RetentionModel::changed(const Family& family,
                                                              const RetentionRule& rule,
                                                              uint64_t stamp_ns, int64_t now_us,
@@ -160,8 +160,7 @@ std::vector<RetentionModel::InForce> RetentionModel::changed(const Family& famil
     rules[i].rule = rules[i - 1].rule;
     rules[i].undo_until_us = 0;
   }
-  // A change that was never made, or that changes nothing any more now that another was not, is
-  // none.
+  // Removes changes without effect, also those that have none because another was removed.
   for (size_t i = rules.size(); i-- > 1;) {
     if (keeps_all(rules[i].rule, rules[i - 1].rule) && keeps_all(rules[i - 1].rule, rules[i].rule))
       rules.erase(rules.begin() + static_cast<ptrdiff_t>(i));
@@ -212,7 +211,7 @@ RetentionModel::Column RetentionModel::replay(const Row& row, const ColumnName& 
     while (i + 1 < rules.size() && rules[i + 1].since_ns <= ns) ++i;
     return rules[i].rule;
   };
-  // The end of an instant: what is due goes, newest first, counting newer ones still alive.
+  // The end of an instant: removes due cells, newest first, counting the newer ones still live.
   const auto collect = [&](uint64_t ns) {
     const auto now_us = static_cast<int64_t>(ns / 1000);
     uint64_t newer = 0;
@@ -268,7 +267,7 @@ RetentionModel::Column RetentionModel::replay(const Row& row, const ColumnName& 
     }
     collect(stamp);
   }
-  // What passes from here on is forgotten again: the next commit may fall into it.
+  // Later effects of time are discarded: the next commit may fall before them.
   const Column at_last_commit = alive;
   pass(place.at, until_ns);
   collect(until_ns);

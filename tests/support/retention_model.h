@@ -1,8 +1,8 @@
-// RetentionModel: what a table holds when cells age, by the letter of SEMANTICS 3 and 5: every read
-// replays the whole history of a column on the timeline, looks at each living version at each
-// instant at which anything could happen, and asks the rule tree as it is written. Nothing is
-// shared with engine/retention. Slow on purpose; all that it remembers of a replay is where it
-// stood at the column's last commit, and that only until a rule changes.
+// RetentionModel: the contents of a table whose cells age, directly by SEMANTICS 3 and 5: every
+// read replays the whole history of a column on the timeline, visits each live version at each
+// instant at which anything could happen, and evaluates the rule tree as written. It shares nothing
+// with engine/retention. Simple rather than fast; it caches only the state at a column's last
+// commit, and only until a rule changes.
 #pragma once
 
 #include <deque>
@@ -23,24 +23,24 @@ class RetentionModel {
       : granularity_(granularity) {}
 
   void create_family(const std::string& family, RetentionRule rule, int64_t undo_window_us);
-  // What the family takes (SEMANTICS 4); without this it takes everything.
+  // The write guards of the family (SEMANTICS 4); without this call it accepts everything.
   void guard_family(const std::string& family, TimestampMeaning timestamps, BornDead born_dead,
                     WriteWindow window);
-  // How a write of these at that instant is refused, for its form or by the guards; nothing: it is
-  // not.
+  // The error of a write of these at that instant, for its form or by the guards; nothing:
+  // accepted.
   std::optional<Errc> refusal(const std::vector<OwnedMutation>& ops, int64_t now_us) const;
-  // Server stamps and times to live count from the stamp.
+  // Server timestamps and times to live count from the stamp.
   void mutate(CommitStamp stamp, std::string row, std::vector<OwnedMutation> ops);
   void drop_rows(CommitStamp stamp, std::string start, std::string end);
-  // True when the change would need a ninth undo window: refused, nothing changes.
+  // True if the change would need a ninth undo window: it is refused without effect.
   bool refuses(const std::string& family, const RetentionRule& rule, int64_t now_us) const;
-  // `close_oldest`: where a ninth would open.
+  // `close_oldest`: closes the oldest window if a ninth would open.
   void change_rule(CommitStamp stamp, int64_t now_us, const std::string& family, RetentionRule rule,
                    bool close_oldest = false);
 
   std::vector<OwnedCell> read(int64_t now_us) const;
   std::vector<OwnedCell> read_row(const std::string& row, int64_t now_us) const;
-  // The timestamp that the server gives at that instant.
+  // The timestamp that the server assigns at that instant.
   int64_t server_stamp(int64_t now_us) const { return now_us - now_us % granule_us(granularity_); }
 
  private:
@@ -51,7 +51,8 @@ class RetentionModel {
     bool is_drop = false;
     KeyRange dropped;
   };
-  // A rule and since when; `undo_until_us` of the change that brought it, 0: it stays.
+  // A rule and its beginning; `undo_until_us` of the change that installed it, 0: it cannot be
+  // undone.
   struct InForce {
     uint64_t since_ns = 0;
     RetentionRule rule;
@@ -74,9 +75,9 @@ class RetentionModel {
   using Column = std::map<int64_t, Version, Newest>;
 
   using ColumnName = std::pair<std::string, std::string>;
-  // A column's replay up to its last commit.
+  // The state of a column's replay at its last commit.
   struct Place {
-    size_t commits = 0;  // of the row, replayed
+    size_t commits = 0;  // replayed commits of the row
     uint64_t at = 0;
     Column alive;
   };

@@ -1,7 +1,7 @@
-// RowModel: what a table holds, by the letter of SEMANTICS 1, 2 and 6: a list of commits, replayed
-// operation by operation into a map. Nothing in it dies by time or by a rule: that is
-// retention_model.h. It shares no code with the engine beyond the types of
-// requests, so that the two can be held against each other. Slow on purpose.
+// RowModel: the contents of a table, directly by SEMANTICS 1, 2 and 6: a list of commits, replayed
+// operation by operation into a map. Nothing in it dies by time or by a rule (see
+// retention_model.h). It shares no code with the engine beyond the types of requests, so that the
+// two can be compared. Simple rather than fast.
 #pragma once
 
 #include <map>
@@ -50,7 +50,7 @@ class RowModel {
 
   void mutate(CommitStamp stamp, std::string row, std::vector<OwnedMutation> ops, int64_t now_us);
   void drop_rows(CommitStamp stamp, std::string start, std::string end);
-  // Everything of the family that was committed so far is gone.
+  // Everything committed to the family so far is removed.
   void drop_family(CommitStamp stamp, std::string family);
 
   // What a reader sees as of `at`.

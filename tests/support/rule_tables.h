@@ -1,4 +1,5 @@
-// The table of the tests of rules: "t" of one family "f", in two tablets, and changes of its rule.
+// The table of the tests of rules: "t" with one family "f", in two tablets, and changes of its
+// rule.
 #pragma once
 
 #include "engine/catalog/table_change.h"
@@ -18,7 +19,7 @@ inline engine::TableSpec table_of_rule(RetentionRule rule, int64_t undo_window_u
   return spec;
 }
 
-// Of the family, and nothing of it yet.
+// A change of the family that sets nothing yet.
 inline engine::TableChange change_of_f() {
   engine::TableChange change;
   change.name = "t";

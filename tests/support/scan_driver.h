@@ -1,4 +1,4 @@
-// Runs a cursor to its end, collecting cells; pauses and slices at random when told to.
+// Runs a cursor to its end and collects its cells; pauses and slices at random on request.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class CollectingSink final : public CellSink {
   }
   bool in_row() const { return !pending_.empty(); }
 
-  std::vector<OwnedCell> cells;  // of rows that were ended
+  std::vector<OwnedCell> cells;  // of complete rows
   uint64_t rows = 0;
 
  private:
@@ -48,7 +48,8 @@ class CollectingSink final : public CellSink {
   std::vector<OwnedCell> pending_;
 };
 
-// Loads everything a blocked cursor wants, at once: no body here needs a loop.
+// Loads every block that a blocked cursor wants, synchronously: no implementation here needs a
+// loop.
 inline void load_now(engine::ScanCursor& cursor) {
   struct Waiter final : engine::BlockWaiter {
     void block_done() override { ++done; }
@@ -60,7 +61,7 @@ inline void load_now(engine::ScanCursor& cursor) {
   EXPECT_EQ(waiter.done, wants.size());
 }
 
-// `between` runs whenever the cursor has returned for whatever reason.
+// `between` runs whenever the cursor has returned, for any reason.
 template <class Between>
 std::vector<OwnedCell> scan_all(engine::ScanCursor& cursor, CollectingSink& sink, uint32_t slice,
                                 Between between) {

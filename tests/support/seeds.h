@@ -1,6 +1,6 @@
-// Which seeds a random test plays. In CI the same few each time, so that a failure is a change's; a
-// person who wants more says so: CELLAR_ROUNDS=20 plays twenty times as many, CELLAR_SEED=n plays
-// that one alone (what a failure prints).
+// The seeds of random tests. CI uses the same few each time, so that a failure is caused by a
+// change; more on request: CELLAR_ROUNDS=20 plays twenty times as many, CELLAR_SEED=n plays only
+// that one (as printed by a failure).
 #pragma once
 
 #include <cstdint>

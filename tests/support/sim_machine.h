@@ -1,5 +1,5 @@
-// SimMachine: the machine that a TestNode runs on, for one life of its process: simulated time, a
-// loop and a file system a shard, all of them on one disk, and the stores on top.
+// SimMachine: the machine that a TestNode runs on, for one lifetime of its process: simulated time,
+// one loop and one file system per shard, all on one disk, and the stores above them.
 #pragma once
 
 #include <memory>
@@ -27,10 +27,10 @@ struct SimMachine {
     std::unique_ptr<engine::BlobStore> blobs;
   };
 
-  // Time stands at its own beginning; add_shards() follows when it is as it should be.
+  // Time is at its beginning; call add_shards() once the clock is set.
   SimMachine(uint64_t seed, uint32_t count) : world(seed), mailboxes(count), shards(count) {}
 
-  // The shards on `disk`, which outlives them.
+  // Adds the shards on `disk`, which outlives them.
   void add_shards(const TestNodeOptions& options, MemDisk& disk, Random& random);
   // Of all shards, for Node::open().
   std::vector<engine::ShardEnv> envs();

@@ -1,5 +1,5 @@
-// TableBed: a TabletBed whose runs are real tables in a blob store in memory, made by the same jobs
-// that flush and compact a node.
+// TableBed: a TabletBed whose runs are real tables in a blob store in memory, made by the jobs that
+// flush and compact a node.
 #pragma once
 
 #include <deque>
@@ -24,7 +24,7 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
     bed.schema().options.block_bytes = engine::small_blocks().block_bytes;
   }
 
-  // Some tables have their index in parts from now on, of a few blocks each.
+  // From now on some tables have an index partitioned into parts of a few blocks.
   void use_parts(Random& random) {
     if (random.one_in(2)) part_bytes = random.one_in(2) ? 1 : 200 + random.below(300);
   }
@@ -52,7 +52,7 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
     return result;
   }
 
-  // All memtables into one run.
+  // Flushes all memtables into one run.
   void flush(uint64_t table_bytes = 1u << 30) {
     const auto memtables = bed.take_memtables();
     engine::MergePlan plan = this->plan(table_bytes);
@@ -127,14 +127,14 @@ class TableBed final : public engine::TableFixture, public engine::BlobIds {
 
   TabletBed bed;
   std::vector<Run> runs;             // oldest first
-  uint64_t entries_out = 0;          // of the last job
-  Background* background = nullptr;  // of jobs; outlives them
-  size_t part_bytes = 0;             // of the index of what is written; 0: it is whole
+  uint64_t entries_out = 0;          // by the last job
+  Background* background = nullptr;  // used by jobs; outlives them
+  size_t part_bytes = 0;             // size of an index part in new tables; 0: a whole index
 
  private:
   uint64_t last_blob_ = 0;
   uint64_t last_run_ = 0;
-  std::deque<engine::TableSlice> slices_;  // of every scan that was opened
+  std::deque<engine::TableSlice> slices_;  // of every open scan
 };
 
 }  // namespace cellar::support

@@ -1,4 +1,4 @@
-// A shard with a blob store in memory, a cache, and the few verbs that tests of tables need.
+// A shard with a blob store in memory, a cache, and helpers for tests of tables.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace cellar::engine {
 
-// Counts block_done(); load_all() starts everything that is wanted.
+// Counts block_done(); load_all() starts every wanted load.
 struct CountingWaiter final : BlockWaiter {
   size_t started = 0;
   size_t done = 0;
@@ -37,7 +37,7 @@ class TableFixture {
         cache(cache_bytes),
         loader(loop.executor(), cache) {}
 
-  // What was read ahead comes to its end.
+  // Completes the read-ahead.
   ~TableFixture() { world.run_until_idle(); }
 
   // Writes a table of these entries under `options.blob`.
@@ -67,7 +67,7 @@ class TableFixture {
     return std::move(*reader);
   }
 
-  // Carries a step on until it is not blocked.
+  // Runs the loop until the step is not blocked.
   Step finish(EntryIterator& it, Step step) {
     while (step == Step::blocked) {
       waiter.load_all(it);

@@ -1,5 +1,5 @@
-// TabletBed: one tablet's memtables and runs without log, store or loop, filled with a random
-// history that a RowModel replays beside it.
+// TabletBed: the memtables and runs of one tablet without log, store or loop, filled with a random
+// history that a RowModel replays.
 #pragma once
 
 #include <memory>
@@ -58,7 +58,8 @@ class TabletBed final : public engine::VisibleStamp, private CommitVisitor {
   }
 
   // ---- shape
-  // The memtable becomes a frozen one, or the newest run. REQUIRES for a run: all is visible.
+  // Turns the memtable into a frozen one, or into the newest run. REQUIRES for a run: all is
+  // visible.
   void freeze() {
     memtable_->freeze();
     frozen_.push_back(std::move(memtable_));
@@ -72,7 +73,7 @@ class TabletBed final : public engine::VisibleStamp, private CommitVisitor {
     frozen_.clear();
   }
   std::vector<std::unique_ptr<EntryRun>>& runs() { return runs_; }  // oldest first
-  // What a flush of everything takes over: frozen memtables, oldest first.
+  // The input of a flush of everything: frozen memtables, oldest first.
   std::vector<std::unique_ptr<engine::Memtable>> take_memtables() {
     show_all();
     if (!memtable_->empty()) freeze();
@@ -81,7 +82,7 @@ class TabletBed final : public engine::VisibleStamp, private CommitVisitor {
   const engine::Memtable& memtable() const { return *memtable_; }
 
   // ---- reads
-  // Without runs: whoever keeps its own adds them. `spec` outlives the setup.
+  // Without runs: users with runs of their own add them. `spec` outlives the setup.
   engine::ScanSetup setup(const ReadSpec& spec) {
     engine::ScanSetup setup;
     setup.schema = &schema_;
@@ -95,7 +96,7 @@ class TabletBed final : public engine::VisibleStamp, private CommitVisitor {
       add_source(setup, std::make_unique<engine::MemtableSource>(*frozen_[i - 1]));
     return setup;
   }
-  // REQUIRES: `setup` comes from setup(). Older than all before it.
+  // Adds a source older than all before it. REQUIRES: `setup` comes from setup().
   static void add_source(engine::ScanSetup& setup, std::unique_ptr<engine::ReadSource> source) {
     static_cast<OwnedSources&>(*setup.pin).sources.push_back(std::move(source));
   }
@@ -113,7 +114,7 @@ class TabletBed final : public engine::VisibleStamp, private CommitVisitor {
   const TableSchema& schema() const { return schema_; }
   TableSchema& schema() { return schema_; }
 
-  // ---- chance
+  // ---- random values
   std::string random_row() {
     static const char* const kRows[] = {"a", "aa", "b", "c", "c\x01", "d", "e", "\xff"};
     return random_.one_in(9) ? std::string("a\0b", 3) : std::string(kRows[random_.below(8)]);

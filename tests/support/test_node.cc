@@ -56,7 +56,7 @@ TestNodeOptions::TestNodeOptions() {
   engine.memtable_bytes = 1u << 20;
   engine.table_bytes = 1u << 20;
   engine.log_segment_bytes = 256u << 10;
-  // Trusted time is exactly what the world's clock says, and nothing is written between calls.
+  // Trusted time equals the world's clock, and nothing is written between calls.
   engine.clock_permit_us = INT64_MAX;
   engine.clock_renew_us = 0;
   log.segment_bytes = 256u << 10;
@@ -75,7 +75,7 @@ TestNode::TestNode(TestNodeOptions options, std::unique_ptr<MemDisk> disk)
 
 TestNode::~TestNode() { leave(); }
 
-// ---- life
+// ---- lifetime
 
 Result<void> TestNode::open() {
   CHECK(!life_, "the node is open");
@@ -145,8 +145,8 @@ void TestNode::kill() {
   disk_ = std::move(after);
 }
 
-// What follows happens to a disk that nobody will look at any more; ending in order spares every
-// object the question of how to be destroyed amid its work.
+// The disk is not used after this; an orderly end spares every object its destruction in the middle
+// of work.
 void TestNode::leave() {
   if (is_open()) (void)life_->world.block_on(*life_->shards[0].loop, life_->node->close());
   end_life();
@@ -318,7 +318,7 @@ Result<void> TestNode::drop_rows(const std::string& table_name, std::string star
   return {};
 }
 
-// ---- underneath
+// ---- internals
 
 void TestNode::catch_up() {
   if (!shard(0).clock().stands()) return;

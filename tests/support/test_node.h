@@ -1,4 +1,4 @@
-// TestNode: a whole node in memory, on simulated time, in a few lines.
+// TestNode: a whole node in memory, on simulated time, for short tests.
 //
 //   TestNode node({.shards = 2, .seed = 7});
 //   ASSERT_TRUE(node.create_table("t", {"f"}, {"m"}));
@@ -8,8 +8,8 @@
 //   EXPECT_EQ(node.cells("t"), ...);
 //
 // Calls look synchronous: each runs the simulated world until its answer is there. begin_write()
-// and world() are for tests about what happens in between. The disk outlives crashes and
-// reopenings, and so does the clock.
+// and world() are for tests of the time in between. The disk and the clock outlive crashes and
+// reopenings.
 #pragma once
 
 #include <functional>
@@ -35,24 +35,24 @@ struct TestNodeOptions {
   uint64_t seed = 1;
   engine::EngineOptions engine;
   engine::LogOptions log;
-  // Wraps each shard's file system, for faults; the result must keep `inner` alive by itself.
+  // Wraps each shard's file system, for faults; the result must keep `inner` alive.
   std::function<std::unique_ptr<FileSystem>(std::unique_ptr<FileSystem> inner, MemDisk& disk,
                                             SimLoop& loop)>
       wrap;
-  // Called between any two rounds of the world, whatever the node is doing: the place to take a
-  // crash image amid the work.
+  // Called between any two rounds of the world, whatever the node is doing: for crash images in the
+  // middle of work.
   std::function<void(TestNode&)> on_round;
   int64_t start_wall_us = 0;  // of the clock; 0: SimWorld's own
-  // Completions of one turn come back in an order drawn from the seed.
+  // Completions of one turn are delivered in an order drawn from the seed.
   bool shuffle_io = true;
-  // Of every disk operation.
+  // Latency of every disk operation.
   int64_t min_latency_us = 0;
   int64_t max_latency_us = 0;
 
   TestNodeOptions();  // a small engine: 64 KiB memtables, 64 KiB log segments
 };
 
-// A write on its way, with the bytes it needs.
+// A write in progress, with its bytes.
 struct PendingWrite {
   engine::Write write;
   std::string row;
@@ -64,19 +64,18 @@ struct PendingWrite {
   bool acked() const { return finished && !write.error; }
 };
 
-// A write with a condition on its way, with the bytes it needs: fill in what it is, then
-// TestNode::begin().
+// A conditional write in progress, with its bytes: fill in its fields, then call TestNode::begin().
 struct PendingConditional {
   engine::ConditionalWrite write;
   std::string row;
   std::vector<OwnedMutation> then_ops, else_ops;
   std::vector<Mutation> then_views, else_views;
-  std::vector<std::string> words;  // which `rules` view
+  std::vector<std::string> words;  // viewed by `rules`
   std::vector<ModifyRule> rules;
   bool finished = false;
 };
 
-// A cell with what was told beside it.
+// A cell with its explanation.
 struct NotedCell {
   OwnedCell cell;
   CellNote note;
@@ -90,7 +89,7 @@ OwnedMutation delete_column(std::string column, int64_t start_us = 0,
 
 class TestNode {
  public:
-  // Opens, too; a failure to open is kept for open_error().
+  // Opens the node; a failure is kept for open_error().
   explicit TestNode(TestNodeOptions options = {});
   // On a disk that a test has prepared.
   TestNode(TestNodeOptions options, std::unique_ptr<MemDisk> disk);
@@ -98,13 +97,13 @@ class TestNode {
   TestNode(const TestNode&) = delete;
   TestNode& operator=(const TestNode&) = delete;
 
-  // ---- life ----
+  // ---- lifetime ----
   Result<void> reopen();                 // after close(), crash() or kill()
-  Result<void> reopen(uint32_t shards);  // with another number of them
-  Result<void> close();                  // in order
+  Result<void> reopen(uint32_t shards);  // with another number of shards
+  Result<void> close();                  // an orderly end
   void crash(CrashPolicy policy);        // the power fails
-  void kill();                           // kill -9: what the kernel has taken stays
-  // What the disk would hold if the power failed now; the node goes on.
+  void kill();                           // kill -9: data that the kernel has accepted stays
+  // The disk as a power failure now would leave it; the node continues.
   std::unique_ptr<MemDisk> crash_image(CrashPolicy policy);
   bool is_open() const;
   const std::optional<Error>& open_error() const { return open_error_; }
@@ -130,7 +129,7 @@ class TestNode {
   std::vector<engine::TabletFigures> figures(std::string table);
   Result<void> compact(std::string table);
 
-  // ---- writing: the commit stamp, once it is acknowledged ----
+  // ---- writing: the commit stamp, once acknowledged ----
   Result<CommitStamp> write(const std::string& table, std::string row,
                             std::vector<OwnedMutation> ops,
                             std::optional<Durability> level = std::nullopt);
@@ -138,7 +137,7 @@ class TestNode {
                           int64_t timestamp_us, std::string value);
   // In every tablet that the range touches.
   Result<void> drop_rows(const std::string& table, std::string start, std::string end);
-  // Submitted; `finished` is set when the answer comes (perhaps before this returns).
+  // Submits a write; `finished` is set when the answer comes (perhaps before this returns).
   std::unique_ptr<PendingWrite> begin_write(const std::string& table, std::string row,
                                             std::vector<OwnedMutation> ops,
                                             std::optional<Durability> level = std::nullopt);
@@ -156,22 +155,22 @@ class TestNode {
   std::vector<OwnedCell> cells(const std::string& table);
 
   // ---- time ----
-  // As a server does before a request that needs the time: where trusted time stands, an anchor is
-  // waited for. Reads and writes above do it.
+  // Waits for an anchor if trusted time stands, as a server does before a request that needs the
+  // time. The reads and writes above call it.
   void catch_up();
-  // Between two lives: what the next one begins with.
+  // Between two lifetimes: the initial clock of the next one.
   ManualClock& machine_clock() { return machine_clock_; }
   engine::ClockReport clock_report();
   Result<void> renew_clock();
   Result<engine::ClockReport> release_held_time();
 
-  // ---- underneath ----
+  // ---- internals ----
   engine::Node& node();
   engine::EngineStats stats();  // summed over the shards
   SimWorld& world();
   SimLoop& loop(uint32_t shard);
   Shard& shard(uint32_t shard);
-  // As TestNodeOptions::on_round, from now on; null: nothing any more.
+  // Replaces TestNodeOptions::on_round; null: no further calls.
   void on_round(std::function<void(TestNode&)> call) { options_.on_round = std::move(call); }
   MemDisk& disk() { return *disk_; }
   const engine::TableEntry* table(const std::string& name);
@@ -195,7 +194,7 @@ class TestNode {
   TestNodeOptions options_;
   std::unique_ptr<MemDisk> disk_;
   Random random_;
-  ManualClock machine_clock_;  // when the last life ended
+  ManualClock machine_clock_;  // the clock at the end of the last lifetime
   uint64_t lives_ = 0;
   std::unique_ptr<Life> life_;
   std::optional<Error> open_error_;

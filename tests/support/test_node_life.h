@@ -1,4 +1,4 @@
-// What the parts of TestNode share and its users do not see.
+// Internals shared by the sources of TestNode.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace cellar::support {
 
-// One life of the process: everything in it dies together, the node before its machine.
+// One lifetime of the process: everything in it is destroyed together, the node before its machine.
 struct TestNode::Life : SimMachine {
   using SimMachine::SimMachine;
 

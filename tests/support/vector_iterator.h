@@ -1,7 +1,7 @@
 // VectorIterator: an EntryIterator over sorted pairs that may block at random, for tests.
 //
-// Keys and values are shown from memory that dies with the next move, so that a sanitizer sees who
-// keeps a view too long. Misuse of the contract aborts.
+// Keys and values are in memory that is freed by the next move, so that a sanitizer reports uses of
+// an old view. A violation of the contract aborts.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class VectorIterator final : public EntryIterator, private BlockWant {
   explicit VectorIterator(EntryVector entries, Random* random = nullptr, uint64_t block_one_in = 3)
       : entries_(std::move(entries)), random_(random), block_one_in_(block_one_in) {}
 
-  // The next move fails with this.
+  // The next move fails with this error.
   void fail_next(Error error) { failure_ = std::move(error); }
 
   Step seek(Bytes key) override { return move(lower_bound(key)); }
@@ -91,7 +91,7 @@ class VectorIterator final : public EntryIterator, private BlockWant {
   std::optional<Error> failure_;
 };
 
-// Drives a blocked iterator whose wants are loaded at once; counts what it loaded.
+// Completes a blocked iterator by loading everything it wants at once; counts the loads.
 struct InstantLoader final : BlockWaiter {
   size_t started = 0;
   size_t done = 0;

@@ -1,5 +1,5 @@
-// Calls that belong to one component. The machine (time, randomness, files, sockets, threads) is
-// injected everywhere else, which is what lets the engine run in a simulation.
+// Calls reserved for one component. The machine (time, randomness, files, sockets, threads) is
+// injected everywhere else, so that the engine can run in a simulation.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -12,8 +12,8 @@ namespace {
 struct Rule {
   const char* name;
   const char* pattern;                // over code without comments and strings
-  std::vector<std::string> folders;   // where the rule holds
-  std::vector<std::string> excepted;  // path prefixes that may, by design
+  std::vector<std::string> folders;   // where the rule applies
+  std::vector<std::string> excepted;  // path prefixes that are exempt by design
 };
 
 const std::vector<Rule>& rules() {
@@ -29,7 +29,7 @@ const std::vector<Rule>& rules() {
       {"raw file calls",
        R"((^|[^\w>])::(open|openat|pread|pwrite|pwritev2|fsync|fdatasync|ftruncate|rename|renameat|unlink|unlinkat|mkdir|fallocate)\s*\(|\bfopen\b|\b[io]?fstream\b|std::filesystem)",
        {"io", "engine", "net"},
-       // The command line and the inspector take the user's own paths; the configuration file is
+       // The command line and the inspector open paths given by the user; the configuration file is
        // read before any shard exists; the kernel's boot id and a control group's limit are files.
        {"io/disk/", "net/cli/", "net/server/config/config", "net/server/policy/security_files",
         "net/client/connections/dialler", "engine/inspect/main.cc", "io/base/clock.cc",
@@ -52,7 +52,7 @@ const std::vector<Rule>& rules() {
       {"shared ownership",
        R"(\bshared_ptr\b|make_shared)",
        {"engine"},
-       // What is made once, never changed, and read by several shards.
+       // Objects that are made once, never changed, and read by several shards.
        {"engine/catalog/table_map", "engine/filter/", "engine/model/read_spec.h"}},
       {"FlatBuffers", R"(flatbuffers|_generated\.h)", {"io", "engine"}, {}},
       {"leftovers", R"(\b(TODO|FIXME|XXX|HACK)\b)", {"io", "engine", "net", "bench"}, {}},
@@ -72,7 +72,7 @@ class Calls : public testing::TestWithParam<size_t> {};
 TEST_P(Calls, StayInTheirRoom) {
   const Rule& rule = rules()[GetParam()];
   const std::regex pattern(rule.pattern);
-  // What a comment still promises to do is a leftover too.
+  // Leftovers are looked for in comments too.
   const bool in_comments = std::string_view(rule.name) == "leftovers";
   for (const SourceFile& file : read_sources(rule.folders)) {
     if (is_excepted(rule, file.path)) continue;
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, Calls, testing::Range<size_t>(0, 10), [](const a
 
 TEST(CallsTable, EveryRuleIsPlayed) { EXPECT_EQ(rules().size(), 10u); }
 
-// One co_await a statement, and nothing in it that some compiler copies bitwise into the frame.
+// One co_await per statement, without operands that some compilers copy bitwise into the frame.
 TEST(CoAwait, StandsAloneInItsStatement) {
   static const std::regex kTwo(R"(co_await\b.*\bco_await\b)");
   static const std::regex kConditional(R"(co_await\b[^;]*\?[^;:]*:[^:])");

@@ -1,6 +1,6 @@
-// The contract and the acceptance cases are kept in the repository. Where a shared folder with the
-// originals lies beside the checkout, the copies must equal them; elsewhere there is nothing to
-// compare with, and only their presence is checked.
+// The contract and the acceptance cases are kept in the repository. If a shared directory with the
+// originals is beside the checkout, the copies must equal them; otherwise only their presence is
+// checked.
 #include <gtest/gtest.h>
 
 #include "tests/tidy/source_tree.h"

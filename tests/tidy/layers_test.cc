@@ -1,5 +1,5 @@
-// Components depend downwards only. The table is the architecture's: a component may include what
-// it names and what those may include.
+// Components depend downwards only. The table is the architecture's: a component may include those
+// that it names and those that these may include.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -75,7 +75,7 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"net/cli/program", {"net/cli/commands"}},
 };
 
-// The engine reaches durable storage through engine/store alone; the server makes the file systems,
+// The engine reaches durable storage only through engine/store; the server makes the file systems,
 // and the inspector opens files.
 const std::set<std::string> kKnowDisk = {"io/disk",
                                          "io/sim",
@@ -163,7 +163,7 @@ TEST(Layers, EveryComponentHasAReadme) {
   }
 }
 
-// A tour names files relative to its folder.
+// A tour names files relative to its directory.
 TEST(Layers, ToursNameFilesThatExist) {
   static const std::regex kName(R"(`([\w/]+\.(h|cc))`)");
   for (const std::string folder : {"engine", "net"}) {

@@ -1,5 +1,5 @@
-// tests/LIMITS.md is held true: every limit that a header declares has a row, the constant stands
-// where the row says, and the test that the row names is there.
+// Checks tests/LIMITS.md: every limit that a header declares has a row, the constant is where the
+// row says, and the test that the row names exists.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -30,8 +30,8 @@ std::map<std::string, Row> read_rows() {
 }
 
 TEST(Limits, EveryLimitOfAHeaderHasARow) {
-  // What a server or a client bounds by itself comes and goes; its rows are checked, not their
-  // being complete.
+  // The components whose limits must all have rows. Other bounds, of servers and clients, may have
+  // rows, which are checked.
   static const std::set<std::string> kComponents = {
       "engine",         "engine/backup", "engine/catalog", "engine/files",  "engine/filter",
       "engine/gc",      "engine/jobs",   "engine/model",   "engine/node",   "engine/record",

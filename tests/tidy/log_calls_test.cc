@@ -1,4 +1,4 @@
-// Format strings of the log, which decide what fields a line has (io/base/log_setup.h).
+// Format strings of log calls, which determine the fields of a line (io/base/log_setup.h).
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -41,7 +41,7 @@ TEST(LogCalls, NoKeyIsThereTwiceOrIsOneOfEveryLine) {
   }
 }
 
-// The log puts in one argument after the other.
+// The log formats its arguments in order.
 TEST(LogCalls, ArgumentsHaveNoNumbers) {
   static const std::regex kNumbered(R"(\{[0-9]|\{:[^}]*\{)");
   for (const LogCall& call : log_calls()) {

@@ -1,6 +1,6 @@
-// The reference of the client is held true: every public name of its headers stands in
-// net/client/REFERENCE.md, in its header's section, with a promise beside it, and nothing stands
-// there that is gone. Relies on the house format of the headers.
+// Checks the reference of the client: every public name of its headers is in
+// net/client/REFERENCE.md, in the section of its header, with a description, and every name there
+// exists. Relies on the formatting of the headers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace cellar::tidy {
 namespace {
 
-// Headers a program may include, and of those with parts of the inside the public types alone.
+// Public headers; for headers with internal parts the public types.
 const std::map<std::string, std::set<std::string>> kPublic = {
     {"client.h", {}},
     {"sync_client.h", {}},
@@ -38,7 +38,7 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-// Names that a header declares for the world: types, functions, constants, fields.
+// The public names that a header declares: types, functions, constants, fields.
 class Names {
  public:
   Names(const SourceFile& file, const std::set<std::string>& only) : only_(only) {
@@ -49,7 +49,7 @@ class Names {
  private:
   struct Scope {
     std::string close;
-    bool left_out;  // the type is none of the world's business
+    bool left_out;  // the type is not public
     bool hidden;    // its private part
   };
   bool visible() const {
@@ -119,7 +119,7 @@ struct Row {
   std::string declaration, promise;
 };
 
-// By header: the rows of its tables, and the headings of its types.
+// Per header: the rows of its tables, and the headings of its types.
 std::map<std::string, std::vector<Row>> read_reference() {
   static const std::regex kHeader(R"(^## `([\w./]+)`)");
   static const std::regex kType(R"(^### `([\w.]+)`)");

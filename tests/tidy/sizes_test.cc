@@ -1,4 +1,4 @@
-// Sizes that keep files readable: a file that grows past the bound hides a second noun.
+// Bounds of sizes that keep files readable: a file beyond the bound contains a second noun.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -36,8 +36,8 @@ TEST(Sizes, NoLineIsLongerThanItsBound) {
   }
 }
 
-// The house format indents a body by two and closes a function at its own indentation, so a
-// function at namespace level ends with a line that is exactly "}".
+// The formatting indents a body by two and closes a function at its own indentation, so a function
+// at namespace level ends with a line that is exactly "}".
 TEST(Sizes, NoFunctionIsLongerThanItsBound) {
   for (const SourceFile& file : read_sources({"io", "engine", "net"})) {
     size_t open = 0;

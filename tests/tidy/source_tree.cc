@@ -23,7 +23,7 @@ std::string component_of(std::string_view path) {
 
 namespace {
 
-// Blanks comments and the inside of string and character literals, keeping the line structure.
+// Blanks comments and the contents of string and character literals; keeps the line structure.
 std::string strip(const std::string& text) {
   std::string out = text;
   enum class In { code, line_comment, block_comment, string, character } in = In::code;

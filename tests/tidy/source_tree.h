@@ -1,5 +1,5 @@
-// The sources as text, for tests that hold rules no compiler checks. A rule that the tree does not
-// obey fails with file and line; the exceptions are named in the rule, with their reason.
+// The sources as text, for tests of rules that no compiler checks. A violation fails with file and
+// line; exceptions are listed in the rule, with their reason.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ struct SourceFile {
   std::string component;  // "io/base", "engine", "net/server", ...
   std::vector<std::string> lines;
   std::vector<std::string>
-      code;  // the same lines without comments and without what stands in string literals
+      code;  // the same lines without comments and without the contents of string literals
 };
 
 std::filesystem::path source_root();

@@ -1,5 +1,5 @@
-// Many mutations with few requests: the batching writer, in a coroutine. async_add waits when the
-// node is slower than we are, so memory stays bounded; close() waits for what is on its way.
+// Many mutations in few requests: the batching writer, in a coroutine. async_add waits if the node
+// is slower than the program, so memory stays bounded; close() waits for writes in flight.
 //
 //   cellar_example_batch 127.0.0.1:7420
 #include <cstdio>
@@ -37,7 +37,7 @@ Async<Result<void>> session(client::Client& cellar) {
     m.set("f", "name", fmt::format("user number {}", i), 1000);
     CO_TRY_VOID(co_await writer.async_add(std::move(m), use_awaitable));
   }
-  // One that is waited for by itself.
+  // A single mutation whose result is awaited.
   client::Mutation last("user/last");
   last.set("f", "name", "the last one", 1000);
   CO_TRY_VOID(co_await writer.async_write(std::move(last), use_awaitable));

@@ -1,5 +1,5 @@
-// Writes that depend on what is there: a lock taken by one of many, and a counter. Both run on the
-// node, in one step with the read.
+// Writes that depend on existing data: a lock taken by one of many clients, and a counter. Both run
+// atomically on the node.
 //
 //   cellar_example_conditional 127.0.0.1:7420
 //
@@ -15,13 +15,14 @@ namespace {
 
 constexpr const char* kTable = "example_conditional";
 
-// Takes the lock if nobody has it: true when we have it now.
+// Takes the lock if it is free; returns whether it was taken.
 Result<bool> take_lock(client::SyncClient& cellar, std::string_view who) {
   client::CheckAndMutate check;
   check.row = "lock/printer";
-  // Without a filter: does the row exist?
+  // Without a filter: the condition is that the row exists.
   check.else_mutation.set("f", "owner", who);
-  // The answer may be lost on its way; a token makes asking again safe, and the client draws it.
+  // The answer may be lost in transit; a token makes the repetition safe, and the client generates
+  // it.
   client::CallOptions options;
   options.draw_tokens = true;
   TRY(const client::CheckAndMutateReply done, cellar.check_and_mutate(kTable, check, options));
@@ -42,8 +43,8 @@ Result<void> run(client::SyncClient& cellar) {
 
   client::ReadModifyWrite visit;
   visit.row = "page/index";
-  visit.rules.push_back({"f", "visits", std::nullopt, 1});        // add 1, a missing one is 0
-  visit.rules.push_back({"f", "log", std::string("visit;"), 0});  // append
+  visit.rules.push_back({"f", "visits", std::nullopt, 1});  // adds 1; an absent value counts as 0
+  visit.rules.push_back({"f", "log", std::string("visit;"), 0});  // appends
   client::Row row;
   for (int i = 0; i < 3; ++i) {
     TRY(row, cellar.read_modify_write(kTable, visit));

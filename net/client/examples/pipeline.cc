@@ -1,5 +1,5 @@
-// Many requests in flight over few connections, on an io_context of your own: coroutines that each
-// do one thing after the other, side by side.
+// Many requests in flight over few connections, on the program's own io_context: concurrent
+// coroutines, each of which waits for its own requests in turn.
 //
 //   cellar_example_pipeline 127.0.0.1:7420
 #include <cstdio>
@@ -28,8 +28,8 @@ struct Shared {
   std::optional<Error> failed;
 };
 
-// Every worker waits for its own answers only. What they ask for in one turn of the loop leaves in
-// one write, and each row goes to the shard that serves it.
+// Each worker waits only for its own answers. Requests made in one turn of the loop are sent in one
+// write, and each row goes to the shard that serves it.
 asio::awaitable<void> worker(Shared& shared, int number) {
   for (int i = 0; i < kRounds && !shared.failed; ++i) {
     const std::string row = fmt::format("sensor/{:03}/{:04}", number, i);
@@ -47,7 +47,7 @@ asio::awaitable<void> worker(Shared& shared, int number) {
     }
     if (read->has_value()) ++shared.done;
   }
-  // The last one closes the client, and the context runs out of work.
+  // The last worker closes the client, and the context runs out of work.
   if (--shared.working == 0) shared.cellar.close();
 }
 

@@ -1,5 +1,5 @@
-// One row written and read, the blocking way: for scripts, tests, and programs that do one thing
-// after the other.
+// Writes and reads one row with the blocking client: for scripts, tests, and programs without
+// concurrency.
 //
 //   cellar_example_point 127.0.0.1:7420
 #include <cstdio>
@@ -20,15 +20,15 @@ Result<void> run(client::SyncClient& cellar) {
     return std::unexpected(created.error());
   }
 
-  // A mutation is one row, applied whole or not at all. With timestamps of our own it may be sent
-  // again after a lost connection; the client does so by itself.
+  // A mutation changes one row, completely or not at all. With explicit timestamps the client can
+  // repeat it after a lost connection, and does so.
   TRY(const client::Pong pong, cellar.ping());
   const int64_t now_us = pong.now_us / 1000 * 1000;  // the table's granularity is milliseconds
   client::Mutation m("com.example/index");
   m.set("page", "title", "Example", now_us).set("page", "lang", "en", now_us);
   TRY_VOID(cellar.mutate_row("example_point", m));
 
-  // The newest version of each column alone.
+  // Only the newest version of each column.
   const client::ReadRow newest{"com.example/index", client::Filter::cells_per_column(1)};
   TRY(const auto row, cellar.read_row("example_point", newest));
   if (!row) return fail(Errc::not_found, "the row that was just written is not there");

@@ -1,6 +1,6 @@
-// A scan that goes on where it stopped. Lost connections and restarts of the node are ridden out by
-// the stream itself; a program that is stopped keeps the last key it has dealt with, and begins
-// behind it the next time.
+// A scan that resumes where it stopped. The stream recovers from lost connections and restarts of
+// the node; a program that is stopped keeps the last key it has processed, and the next run begins
+// after that key.
 //
 //   cellar_example_scan 127.0.0.1:7420
 #include <cstdio>
@@ -32,7 +32,7 @@ Result<void> fill(client::SyncClient& cellar) {
   return cellar.close(writer);
 }
 
-// Reads at most `limit` rows behind `bookmark`, and moves it.
+// Reads at most `limit` rows after `bookmark`, and advances it.
 Result<int> scan(client::SyncClient& cellar, std::string& bookmark, uint64_t limit) {
   client::ReadRows read = client::ReadRows::prefix("order/");
   if (!bookmark.empty()) {
@@ -48,7 +48,7 @@ Result<int> scan(client::SyncClient& cellar, std::string& bookmark, uint64_t lim
     TRY(const client::CellBlock block, cellar.next(stream));
     if (block.empty()) return rows;
     for (const client::RowPart& part : block.rows()) {
-      // A row larger than a chunk comes in parts, all of them once its end has been seen.
+      // A row larger than a chunk comes in parts; `complete` marks the last one.
       if (!part.complete) continue;
       ++rows;
       bookmark = part.key;
@@ -58,7 +58,7 @@ Result<int> scan(client::SyncClient& cellar, std::string& bookmark, uint64_t lim
 
 Result<void> run(client::SyncClient& cellar) {
   TRY_VOID(fill(cellar));
-  std::string bookmark;  // would be kept in a file, or in a table
+  std::string bookmark;  // a program would keep it in a file or in a table
   TRY(const int first, scan(cellar, bookmark, 1000));
   std::printf("%d rows, up to %s\n", first, bookmark.c_str());
   TRY(const int rest, scan(cellar, bookmark, 0));

@@ -1,4 +1,4 @@
-// Tables: made with splits and options, altered, described, sampled, dropped.
+// Tables: created with splits and options, altered, described, sampled, dropped.
 //
 //   cellar_example_tables 127.0.0.1:7420
 #include <cstdio>
@@ -11,7 +11,7 @@ using namespace cellar;
 namespace {
 
 Result<void> run(client::SyncClient& cellar) {
-  // Names of dropped tables are free again.
+  // The name of a dropped table is free again.
   (void)cellar.drop_table("example_tables");
 
   client::TableSpec spec;
@@ -41,7 +41,7 @@ Result<void> run(client::SyncClient& cellar) {
     return fail(Errc::internal, "the table is not what was asked for");
   }
 
-  // Where to cut the table into pieces of work of like size.
+  // Split points for pieces of work of similar size.
   TRY(const auto points, cellar.sample_row_keys(spec.name));
   for (const client::SplitPoint& point : points) {
     std::printf("  %llu bytes before '%s'\n", static_cast<unsigned long long>(point.bytes_before),

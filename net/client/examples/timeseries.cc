@@ -1,9 +1,9 @@
-// Metrics that age: a family whose cells die by themselves, points with a life of their own, and
-// the last hour read back.
+// Metrics that expire: a family with a retention rule, points with their own time to live, and a
+// read of the last hour.
 //
 //   cellar_example_timeseries 127.0.0.1:7420
 //
-// Exit code 77: the node does not have retention, or lives of single cells, yet.
+// Exit code 77: the node does not have retention, or times to live of single cells, yet.
 #include <cstdio>
 #include <string>
 
@@ -25,7 +25,8 @@ Result<void> make_table(client::SyncClient& cellar) {
   points.name = "m";
   points.rule_given = true;
   points.rule =
-      client::RetentionRule::max_age_us(48 * kHourUs);  // two days for whoever says nothing
+      // two days unless a cell has its own time to live
+      client::RetentionRule::max_age_us(48 * kHourUs);
   TRY_VOID(cellar.create_table(spec));
   return {};
 }
@@ -35,15 +36,15 @@ Result<void> run(client::SyncClient& cellar) {
   TRY(const client::Pong pong, cellar.ping());
   const int64_t now_us = pong.now_us / kSecondUs * kSecondUs;
 
-  // One row a series and hour, one column a metric, one version a point: a range of time is a range
-  // of rows, and dying points go by whole files.
+  // One row per series and hour, one column per metric, one version per point: a range of time is a
+  // range of rows, and expired points are removed as whole files.
   client::BatchWriter writer(cellar.client(), kTable);
   constexpr int kPoints = 360;
   for (int i = 0; i < kPoints; ++i) {
     const int64_t at_us = now_us - i * 10 * kSecondUs;
     client::Mutation m(fmt::format("host42/{}", at_us / kHourUs));
     m.set("m", "cpu", fmt::format("{}", 40 + i % 20), at_us);
-    // Debugging figures live an hour, whatever the family says.
+    // Debugging points live an hour, whatever the rule of the family.
     if (i % 60 == 0) m.set("m", "debug", "x", at_us).with_ttl(kHourUs);
     TRY_VOID(cellar.add(writer, std::move(m)));
   }

@@ -1,6 +1,6 @@
-// Backups: what was acknowledged when one began is in it, what is shared is copied once, what was
-// interrupted is none, what is damaged is refused by name, and retention goes on in what is
-// restored.
+// Backups: a backup holds everything acknowledged before it began, copies shared files once, is
+// absent if it was interrupted, and is refused by name if it is damaged. Retention continues in a
+// restored table.
 #include "engine/backup/backup.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TestNodeOptions options_of(uint32_t shards, int64_t start_us = kStartUs) {
   return options;
 }
 
-// Nothing that a table could be made smaller by.
+// Bytes that do not compress.
 std::string noise(int seed) {
   Random random(static_cast<uint64_t>(seed));
   std::string text(200, ' ');
@@ -35,7 +35,7 @@ std::string noise(int seed) {
   return text;
 }
 
-// The directory of the backups, as the node's home shard reaches it.
+// The directory of the backups, as the home shard of the node accesses it.
 class Destination {
  public:
   Destination(TestNode& node, MemDisk& disk)
@@ -102,7 +102,7 @@ class Backup : public testing::Test {
     }
     ASSERT_TRUE(node_.set("t", "a000", "f:v", 1, "1"));
     ASSERT_TRUE(node_.set("t", "a000", "f:v", 2, "2"));
-    ASSERT_TRUE(node_.set("t", "a000", "f:v", 3, "3"));  // pushes the first out
+    ASSERT_TRUE(node_.set("t", "a000", "f:v", 3, "3"));  // pushes the first out of the log
     ASSERT_TRUE(node_.write("t", "a000", {delete_column("f:v", 3, 4)}));
     ASSERT_TRUE(node_.set("t", "z000", "g:q", kStartUs, "for an hour"));
     ASSERT_TRUE(node_.drop_rows("t", "z030", "z035"));
@@ -126,7 +126,7 @@ TEST_F(Backup, HoldsWhatWasAcknowledgedAndIsRestoredIntoANewTableAsItWas) {
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_EQ(restored->tablets.size(), 2u);
   EXPECT_EQ(node_.cells("copy"), before);
-  // It is a table like others: it takes writes, merges, and is there after a power cut.
+  // The copy is an ordinary table: it takes writes, is merged and survives a power cut.
   ASSERT_TRUE(node_.set("copy", "a000", "f:v", 9, "new"));
   ASSERT_TRUE(node_.compact("copy"));
   Cells after = node_.cells("copy");
@@ -173,7 +173,7 @@ TEST_F(Backup, BlobsThatAMergeReplacesStayUntilItHasThem) {
   ASSERT_TRUE(*done) << done->error().message;
   ASSERT_TRUE(restore("slow", "copy"));
   EXPECT_EQ(node_.cells("copy"), before);
-  // And are not kept behind it: what is there is what the manifest names.
+  // The source has no files left over: the files present are those that the manifest names.
   node_.world().run_for_us(1'000'000);
   size_t named = 0;
   for (const char* table : {"t", "copy"}) {
@@ -255,7 +255,7 @@ TEST_F(Backup, WhatHasDiedMeanwhileIsNotShown) {
   const size_t before = node_.cells("t").size();
   node_.world().run_for_us(2 * kHourUs);
   ASSERT_TRUE(restore("b", "copy"));
-  EXPECT_EQ(node_.cells("copy").size(), before - 1);  // the one that lives for an hour
+  EXPECT_EQ(node_.cells("copy").size(), before - 1);  // the cell that lives for an hour
   EXPECT_EQ(node_.cells("copy"), node_.cells("t"));
 }
 
@@ -274,7 +274,7 @@ TEST_F(Backup, PruningKeepsWhatTheOthersShare) {
   EXPECT_EQ(prune(2).value(), std::vector<std::string>{"1"});
   EXPECT_TRUE(verify("2"));
   EXPECT_TRUE(verify("3"));
-  EXPECT_EQ(prune(0).value(), std::vector<std::string>{"2"});  // never the last one
+  EXPECT_EQ(prune(0).value(), std::vector<std::string>{"2"});  // the last one is always kept
   EXPECT_LT(files("blob/").size(), all);
   ASSERT_TRUE(restore("3", "copy"));
   EXPECT_EQ(node_.cells("copy"), now);
@@ -327,7 +327,8 @@ TEST_F(Backup, BecomesANewNodeOfAnotherNumberOfShards) {
   const auto done = restore_at(now_us);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(done->tables, std::vector<std::string>{"t"});
-  EXPECT_EQ(restore_at(now_us).error().code, Errc::failed_precondition);  // it holds a store
+  // the directory holds a store
+  EXPECT_EQ(restore_at(now_us).error().code, Errc::failed_precondition);
   TestNode other(options_of(3, now_us), std::move(target));
   ASSERT_TRUE(other.is_open()) << other.open_error()->message;
   EXPECT_EQ(other.cells("t"), before);
@@ -358,7 +359,7 @@ TEST_F(Backup, LeavesTheTokenOfARangeDeleteToTheTableThatItIsOf) {
   EXPECT_TRUE(node_.cells("copy").empty());
 }
 
-// A little behind is waited out: no cell is judged at a time before answers that were given.
+// A clock that lags a little is waited for: no cell is judged at a time before earlier answers.
 TEST_F(Backup, WhatWasDeadWhenItWasTakenIsDeadWhereTheClockIsALittleBehind) {
   create();
   ASSERT_TRUE(node_.set("t", "a", "f:q", 1, "lives"));
@@ -403,7 +404,7 @@ TEST(BackupFile, IsReadBackAndNewerFormatsAreRefused) {
   EXPECT_EQ(read->blobs, file.blobs);
   EXPECT_EQ(read->trusted_us, -4);
   EXPECT_EQ(read->format, engine::BackupFile::kVersion);
-  file.format = 1;  // of a directory of format 1, for the programs that know no other
+  file.format = 1;  // of a directory of format 1, for programs that support only that format
   EXPECT_EQ(engine::encode_backup(file)[8], 1);
   EXPECT_EQ(engine::decode_backup(engine::encode_backup(file), "n")->format, 1u);
   EXPECT_EQ(read->subjects.begin()->second.items.at(1), "x");

@@ -1,5 +1,5 @@
-// A restore whose disk fails: the error is answered, no write outlives its writer, and nothing of
-// what was written is left.
+// Restores on a failing disk: the error is returned, no write outlives its writer, and all files
+// written are removed.
 #include <gtest/gtest.h>
 
 #include "engine/backup/backup.h"
@@ -18,7 +18,7 @@ std::string noise(uint64_t seed, size_t bytes) {
 
 class RestoreFailure : public testing::Test {
  protected:
-  // `rows` of 8 kB: how many pieces a table has, and how full the last one is.
+  // Writes `rows` rows of 8 kB: sets how many pieces a table has and how full the last one is.
   void fill(uint64_t seed, int rows) {
     TestNodeOptions options;
     options.seed = seed;
@@ -84,10 +84,10 @@ TEST_F(RestoreFailure, LeavesNoWriteInFlightAndNoFile) {
         if (faults_.hits() == 0) {
           ASSERT_TRUE(restored) << restored.error().to_string();
           ASSERT_TRUE(node_->drop_table("copy"));
-          before = blobs();  // it can be restored, and so it stays
+          before = blobs();  // it can be restored, so its files stay
           break;
         }
-        // Of reserving ahead a failure is no failure of the restore.
+        // A failed preallocation does not fail the restore.
         if (operation != "allocate") EXPECT_FALSE(restored);
         if (restored) {
           ASSERT_TRUE(node_->drop_table("copy"));
@@ -101,7 +101,7 @@ TEST_F(RestoreFailure, LeavesNoWriteInFlightAndNoFile) {
   }
 }
 
-// The same on the other side: a copy that cannot be sealed leaves nothing in the backup.
+// The same for the backup side: a copy that cannot be finished leaves no file in the backup.
 TEST_F(RestoreFailure, OfABackupThatCannotBeSealedLeavesNoFile) {
   fill(1, 31);
   for (const std::string_view operation : {"sync", "rename"}) {

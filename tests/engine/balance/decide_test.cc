@@ -1,4 +1,4 @@
-// The rules of the balancer, as tables of examples: what is known in, what is to be done out.
+// The rules of the balancer, as tables of examples: the view of the node in, the change out.
 #include "engine/balance/decide.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kMiB = 1u << 20;
 
-// Tablets in words: table, shard, MiB, requests a second.
+// A tablet in short: table, shard, MiB, requests a second.
 struct Of {
   uint64_t table = 1;
   uint32_t shard = 0;
@@ -17,8 +17,8 @@ struct Of {
   double load = 0;
 };
 
-// Tablet ids count from 1; tablet i of a table begins at row "i<id>". Rows that are asked for lie
-// evenly in it.
+// Tablet ids count from 1; tablet i of a table begins at row "i<id>". The sampled rows are spread
+// evenly over it.
 BalanceView view_of(uint32_t shards, const std::vector<Of>& tablets, int64_t imbalanced_us = 0) {
   BalanceView view;
   view.shards = shards;
@@ -89,7 +89,7 @@ TEST(Decide, AHotTableIsCutWhereItsRequestsAre) {
 TEST(Decide, NoSpreadOntoAShardThatWouldBeTheBusiest) {
   // Shard 1 is busy with table 2.
   EXPECT_EQ(decided(view_of(2, {{1, 0, 20, 100}, {1, 0, 20, 100}, {2, 1, 1, 1500}})), "-");
-  // A few requests are not busy.
+  // A few requests do not make a shard busy.
   EXPECT_EQ(decided(view_of(2, {{1, 0, 20, 0}, {1, 0, 20, 0}, {2, 1, 1, 40}})),
             "move 2 to 1 (spread)");
 }
@@ -161,7 +161,7 @@ TEST(Decide, NothingIsMergedThatWouldBeCutAgain) {
   EXPECT_EQ(decided(with_spent(view_of(2, {{1, 0, 100}, {1, 1, 0}}), {1})), "-");
 }
 
-// Played to its end, every start leads to rest, and every shard has a part.
+// Repeated decisions converge from every start, and every shard has tablets in the end.
 TEST(Decide, ComesToRest) {
   for (const uint32_t shards : {2u, 3u, 5u, 8u}) {
     BalanceView view = view_of(shards, {{1, 0, 64, 50'000}}, kLong);

@@ -1,4 +1,4 @@
-// From counters to rates.
+// LoadBook turns counters into rates.
 #include "engine/balance/load_book.h"
 
 #include <gtest/gtest.h>

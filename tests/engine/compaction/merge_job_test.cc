@@ -1,4 +1,4 @@
-// Flushes and compactions: what they keep, what they leave out, and that no answer changes.
+// Flushes and compactions: what they keep and drop; answers do not change.
 #include "engine/compaction/merge_job.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST_F(Merge, AMarkerStaysWhileOlderRunsMayHoldWhatItCovers) {
   EXPECT_EQ(read(), "b f:q @1 = b\n");
 }
 
-// The value that a dropped cell replaced lies deeper; it must stay replaced.
+// The value that the dropped cell replaced lies in an older run; it must stay replaced.
 TEST_F(Merge, AnOverwrittenValueDoesNotComeBackWhenItsSuccessorIsDropped) {
   bed_.bed.mutate("a", {set("q", 5, "first")});
   bed_.flush();
@@ -182,7 +182,7 @@ TEST_F(Merge, TimeBoundsPruneOnlyWhatCannotMatter) {
   bed_.flush();
   ReadSpec spec = everything();
   spec.time_range = {30, 60};
-  EXPECT_EQ(to_text(bed_.read(spec)), "");  // the delete reaches in, its table is looked at
+  EXPECT_EQ(to_text(bed_.read(spec)), "");  // the delete overlaps the range, so its table is read
   spec.time_range = {0, 3};
   EXPECT_EQ(to_text(bed_.read(spec)), "a f:q @2 = 2\na f:q @1 = 1\n");
   EXPECT_TRUE((WantedTimes{{30, 60}}.excludes(bed_.runs[1][0]->meta().bounds)));
@@ -216,12 +216,12 @@ TEST_F(Merge, RandomHistoriesReadTheSameThroughEveryFlushAndCompaction) {
     if (!bed.runs.empty()) bed.compact(0, bed.runs.size());
     const auto want = bed.bed.expected(everything());
     ASSERT_EQ(to_text(bed.read(everything())), to_text(want));
-    // At the bottom nothing dead is left.
+    // Nothing dead is left at the bottom.
     if (!bed.runs.empty()) EXPECT_EQ(bed.entries_out, want.size());
   }
 }
 
-// Two merges of the same runs give the same entries: nothing depends on chance or on time.
+// Two merges of the same runs give the same entries: the result is deterministic.
 TEST_F(Merge, ExistingTablesKeptWholeAreCopiedByteForByte) {
   bed_.bed.mutate("a", {set("q", 1, "1"), set("r", 2, "2")});
   bed_.flush();

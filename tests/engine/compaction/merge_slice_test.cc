@@ -1,5 +1,5 @@
-// Flushes and merges give way in time, whatever they meet: processor time of every turn of the loop
-// in which one has a slice, tables being finished and opened included.
+// Flushes and merges yield in time on every input. Measures the processor time of each turn of the
+// loop in which one of them has a slice, including the turns that finish and open tables.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,12 +16,12 @@ using support::OwnedMutation;
 using support::TableBed;
 
 #ifdef CELLAR_SANITIZED
-constexpr bool kSanitized = true;  // its time is not ours
+constexpr bool kSanitized = true;  // the sanitizer's time counts too
 #else
 constexpr bool kSanitized = false;
 #endif
 
-constexpr int64_t kMostUs = 500;  // what 19 of 20 turns may take
+constexpr int64_t kMostUs = 500;  // bound of 19 of 20 turns
 
 // The processor time of this thread, so that slices end by their own work on any machine.
 class ProcessorClock final : public Clock {
@@ -34,7 +34,7 @@ class ProcessorClock final : public Clock {
   }
 };
 
-// Remembers how long the turns with a slice in them took.
+// Records how long the turns with a slice took.
 class TurnTimes final : public LoopHook {
  public:
   TurnTimes(Loop& loop, const Clock& clock, const Background& background)
@@ -83,7 +83,7 @@ class MergeSlices : public testing::Test {
             kMaxTimestampUs};
   }
 
-  // That does not compress.
+  // Bytes that do not compress.
   std::string noise(size_t bytes) {
     std::string out(bytes, '\0');
     for (char& c : out) c = static_cast<char>(random_.below(256));
@@ -164,11 +164,11 @@ TEST_F(MergeSlices, OfARowWithAHundredThousandColumns) {
   merge("merge of a row of 100,000 columns");
 }
 
-// What is done once for a whole table: its filter, its index, and opening it.
+// Work done once per table: its filter, its index, and opening it.
 TEST_F(MergeSlices, OfTheTailOfALargeTable) {
   TableWriterOptions options = small_blocks();
   options.blob = *bed_.next_blob_id();
-  options.block_bytes = 64;  // a block an entry, about
+  options.block_bytes = 64;  // about one entry per block
   constexpr int kRows = 300'000;
   auto out = bed_.world.block_on(bed_.loop, bed_.store.create(options.blob, 0, IoClass::flush));
   TableWriter writer(options, std::move(*out));

@@ -1,5 +1,5 @@
-// The share of the time that a merge takes and the bytes that it writes, on a clock that moves only
-// while it works, waits or rests.
+// The share of time that a merge takes and the bytes that it writes, on a clock that moves only
+// while the merge works, waits or rests.
 #include "engine/compaction/pace.h"
 
 #include <gtest/gtest.h>
@@ -16,13 +16,13 @@ class PaceTest : public testing::Test {
  protected:
   struct Job {
     uint64_t slices = 4'000;  // a second of work
-    int64_t wait_us = 0;      // for each slice
-    bool hurried = false;     // half-way
-    bool finished = false;    // at once, half-way
+    int64_t wait_us = 0;      // before each slice
+    bool hurried = false;     // boosted half-way
+    bool finished = false;    // finished at once, half-way
   };
   uint64_t bytes_of(const Job& job) const { return job.slices * kSliceBytes; }
 
-  // How long it takes.
+  // Returns how long the job takes.
   int64_t run(PaceTask task, const Job& job) {
     const int64_t began_us = world_.now_us();
     task.bytes = static_cast<double>(bytes_of(job));
@@ -38,7 +38,7 @@ class PaceTest : public testing::Test {
       do {
         co_await pace_.rest();
       } while (pace_.owes_rest());
-      world_.clock().advance_us(job.wait_us);  // others are served
+      world_.clock().advance_us(job.wait_us);  // other work is served
       pace_.begin_slice();
       world_.clock().advance_us(kSliceUs);
       pace_.end_slice(kSliceUs);
@@ -70,7 +70,7 @@ TEST_F(PaceTest, WaitingForOthersIsRest) {
 
 TEST_F(PaceTest, TheShareRisesWhereItWouldNotEndInTime) {
   const PaceTask task{.share = 0.1, .end_by_us = 2'000'000};
-  const int64_t unlearned_us = run(task, {});  // 100 MB/s is what it believes at first, too
+  const int64_t unlearned_us = run(task, {});  // 100 MB/s is also the initial estimate
   EXPECT_LE(unlearned_us, 2'000'000);
   EXPECT_GE(unlearned_us, 1'400'000) << "no faster than it need be";
 }
@@ -112,7 +112,7 @@ TEST_F(PaceTest, WhatIsToFinishAtOnceRestsForNothingAnyMore) {
               0.1e6);
 }
 
-// The program was stopped, or the machine asleep, amid a slice.
+// The process was stopped, or the machine was suspended, during a slice.
 TEST_F(PaceTest, OfASliceThatTookLongLittleCountsAsWork) {
   pace_.begin({.share = 0.25});
   pace_.begin_slice();

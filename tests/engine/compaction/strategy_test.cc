@@ -124,10 +124,10 @@ TEST(Strategy, LateIsWhatIsOlderThanWhatHadCome) {
   }
   EXPECT_NEAR(*late_share(runs, kDayUs), 0, 0.001);
   EXPECT_FALSE(late_share(std::span(runs).first(kLeastEvidence - 1), kDayUs));
-  // One run in eleven is of any time of the day.
+  // One run in eleven holds times from all over the day.
   runs.push_back(run_of(even(0, kDayUs, 100)));
   EXPECT_NEAR(*late_share(runs, kDayUs), 0.825 / 11, 0.01);
-  // All are.
+  // All runs do.
   std::vector<RunTimes> any(10, run_of(even(0, kDayUs, 100)));
   EXPECT_NEAR(*late_share(any, kDayUs), 0.9 * 0.375, 0.02);
   EXPECT_GT(*late_share(any, kDayUs), kTooLate);

@@ -27,7 +27,7 @@ TEST(TimeWindows, NothingIsMergedWhileTheRunsAreAllowed) {
 }
 
 TEST(TimeWindows, TheYoungestClosedWindowIsMergedWhole) {
-  // Windows of 10: two runs each of 0, 1 and 2, and 3 is being written.
+  // Windows of 10: two runs each in windows 0, 1 and 2; window 3 is being written.
   const auto picked = pick_time_merge(runs_of({1, 5, 11, 15, 21, 25, 31, 35}), 10, 7);
   ASSERT_TRUE(picked);
   EXPECT_EQ(picked->first, 4u);
@@ -55,7 +55,7 @@ TEST(TimeWindows, WhereNoWindowHasNeighboursTheyAreTakenWider) {
   ASSERT_TRUE(picked);
   EXPECT_EQ(picked->count, 2u);
   EXPECT_EQ(picked->first % 2, 0u);  // of one window of 20
-  // Out of order altogether, and at the ends of time: still something is found.
+  // Runs in no order, at the ends of time: a merge is still found.
   const auto far = pick_time_merge(runs_of({INT64_MAX, 0, INT64_MAX, 0}), 1, 3);
   ASSERT_TRUE(far);
   EXPECT_GE(far->count, 2u);
@@ -92,8 +92,8 @@ struct Outcome {
   size_t most_runs = 0;
 };
 
-// So many flushes live at a time; `days` of them, the oldest dropped when it is dead. `late`: one
-// flush in so many holds cells of any time of the day before.
+// Simulates `flushes_a_day` flushes; `days` of them are live at a time, and the oldest is dropped
+// when it is dead. `late`: one flush in `late` holds cells from any time of the day before.
 Outcome simulate(int64_t flushes_a_day, int64_t days, uint64_t late = 0) {
   Random random(5);
   std::deque<TimedRun> runs;
@@ -136,7 +136,7 @@ Outcome simulate(int64_t flushes_a_day, int64_t days, uint64_t late = 0) {
   return outcome;
 }
 
-// The figures of the header.
+// The figures that the header states.
 TEST(TimeWindows, ThirtyDaysOfFlushesAreWrittenAboutOnce) {
   struct Case {
     int64_t flushes_a_day;

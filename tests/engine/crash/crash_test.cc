@@ -1,6 +1,6 @@
-// The power fails at random moments of a random workload, and again while the node recovers; an
-// operation of the disk fails at every N-th place. What was acknowledged is there, no row is half
-// applied, and what is recovered is a prefix.
+// The power fails at random moments of a random workload, and again during recovery; every N-th
+// disk operation fails. Acknowledged commits survive, no row is half applied, and the recovered
+// state is a prefix of the commits.
 #include <gtest/gtest.h>
 
 #include "tests/engine/crash/workload.h"
@@ -9,12 +9,12 @@
 namespace cellar::support {
 namespace {
 
-// What recovering an image is checked with, and the images taken meanwhile.
+// Recovers an image, takes crash images meanwhile, and provides the node to check.
 struct Reopened {
   static constexpr uint64_t kRoundsOfAStart = 400;
 
-  // `again`: the power fails once more, somewhere between the start and the end of the flushes that
-  // follow it.
+  // `again`: the power fails once more, at a moment between the start and the end of the flushes
+  // that follow it.
   Reopened(CrashImage& image, uint64_t seed, bool again)
       : random(seed), rounds_left(again ? 1 + random.below(kRoundsOfAStart) : 0) {
     TestNodeOptions options;
@@ -49,7 +49,7 @@ class Crash : public testing::TestWithParam<uint64_t> {};
 TEST_P(Crash, LosesNothingAcknowledgedAndLeavesAPrefixOfEachTablet) {
   size_t images = 0;
   for (const uint64_t round : test_seeds(8)) {
-    // A seed that a failure printed is taken as it is.
+    // CELLAR_SEED, printed by a failure, is used unchanged.
     const bool chosen = std::getenv("CELLAR_SEED") != nullptr;
     const uint64_t seed = chosen ? round : GetParam() * 1'000'000 + round;
     CrashWorkload workload(seed);
@@ -57,7 +57,7 @@ TEST_P(Crash, LosesNothingAcknowledgedAndLeavesAPrefixOfEachTablet) {
     workload.run(250);
     for (CrashImage& image : workload.images()) {
       ++images;
-      // One in three fails again while it recovers.
+      // One recovery in three is interrupted by a second crash.
       Reopened first(image, seed + images, images % 3 == 0);
       check(workload, image, *first.node);
       if (HasFailure()) return;
@@ -74,8 +74,8 @@ TEST_P(Crash, LosesNothingAcknowledgedAndLeavesAPrefixOfEachTablet) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Crash, testing::Range<uint64_t>(1, 11));
 
-// An operation fails; the node answers errors or goes read-only, and after a restart on a healthy
-// disk everything it acknowledged is there.
+// A disk operation fails: the node returns errors or becomes read-only, and after a restart on a
+// healthy disk everything it acknowledged is there.
 class DiskError : public testing::TestWithParam<const char*> {};
 
 TEST_P(DiskError, AtAnyPlaceLosesNothingAcknowledged) {

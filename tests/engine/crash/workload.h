@@ -1,8 +1,9 @@
-// A random workload over one table, and what a node may hold after the power failed amid it.
+// A random workload over one table, and the states that a node may recover to after a power
+// failure.
 //
 // The table is cut into tablets; each has its own order of commits. A recovered tablet must hold
-// exactly what some prefix of its commits gives, and that prefix must reach at least to the last
-// commit that was acknowledged at level sync when the power failed.
+// exactly the result of some prefix of its commits, and that prefix must include every commit that
+// was acknowledged at level sync before the power failed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ struct TabletHistory {
   std::string end;
   std::vector<std::shared_ptr<PendingWrite>> commits;
 
-  // Commits before this must have survived, had the power failed now.
+  // The number of commits that must survive a power failure at this moment.
   size_t durable() const {
     size_t n = 0;
     for (size_t i = 0; i < commits.size(); ++i) {
@@ -38,8 +39,8 @@ struct TabletHistory {
 
 struct CrashImage {
   std::unique_ptr<MemDisk> disk;
-  std::vector<size_t> durable;    // a tablet
-  std::vector<size_t> submitted;  // a tablet
+  std::vector<size_t> durable;    // per tablet
+  std::vector<size_t> submitted;  // per tablet
   int64_t wall_us = 0;
   bool table_exists = false;  // its creation had been answered
   std::string note;
@@ -60,7 +61,7 @@ class CrashWorkload {
     settle(0);
   }
 
-  // From now on, a round in `one_in` leaves an image, `most` at most.
+  // From now on one round in `one_in` takes an image, until there are `most`.
   void take_images(uint64_t one_in, size_t most) {
     one_in_ = one_in;
     most_ = most;
@@ -198,7 +199,7 @@ class CrashWorkload {
     }
   }
 
-  // What was refused at once is no commit.
+  // A write that was refused at once is not a commit.
   void track(size_t tablet, std::shared_ptr<PendingWrite> pending) {
     if (pending->finished && (pending->write.error || pending->write.stamp == CommitStamp{}))
       return;

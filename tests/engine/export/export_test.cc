@@ -1,4 +1,4 @@
-// The bytes of export files: a golden one, that they come back, that every flipped bit is found.
+// The bytes of export files: a golden file, round trips, and detection of every flipped bit.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -29,7 +29,7 @@ std::string example() {
   return file + out.finish();
 }
 
-// Walks the file; the problem, or empty.
+// Walks the file; returns the problem, or empty.
 std::string walk(Bytes file, ExportCheck& check) {
   const auto head = check.file_head(file.substr(0, kExportHeadBytes));
   if (!head) return head.error().message;
@@ -152,7 +152,7 @@ TEST(Export, RandomRowsComeBackAndAResumedFileIsTheSame) {
     ASSERT_EQ(walk(file, check), "") << "seed " << seed;
     EXPECT_EQ(check.counts().rows, rows.size());
 
-    // Cut anywhere, and gone on from the last whole frame.
+    // The file cut anywhere, then resumed after the last complete frame.
     const Bytes cut = Bytes(file).substr(0, random.below(file.size()));
     ExportCheck part;
     (void)walk(cut, part);

@@ -1,4 +1,4 @@
-// No blob id is used twice, however many a session needs.
+// Blob ids are never reused, however many a session needs.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -54,7 +54,7 @@ class BlobIdsOfANode : public ReclaimBed {
   SessionBlobIds& ids(uint32_t shard) {
     return static_cast<ShardEngine&>(node_.node().engine(ShardId{shard})).blob_ids();
   }
-  // Uses up as many as a session has, as fast as another session comes.
+  // Uses up the ids of a session, as fast as new sessions are taken.
   void use_up(uint32_t shard) {
     for (uint32_t i = 0; i < kBlobIdsPerSession; ++i) {
       if (i % (kBlobIdsPerSession / 8) == 0) pass_exactly(1'000'000);

@@ -1,4 +1,4 @@
-// Who holds a blob that several tablets name: the last to let go removes it, and nobody before.
+// Reference counts of blobs that several tablets name: the last release removes the blob.
 #include <gtest/gtest.h>
 
 #include "engine/files/obsolete_blobs.h"
@@ -35,9 +35,9 @@ class Shared : public testing::Test, protected TableFixture {
 };
 
 TEST_F(Shared, ABlobThatOnlyOneTabletNamedHasOneHolderWhenOthersCome) {
-  shared_.add(kA, 2);  // a split: the parent, and two children
+  shared_.add(kA, 2);  // a split: the parent and two children
   EXPECT_EQ(shared_.holders(kA), 3u);
-  shared_.release(kA);  // the parent lets go
+  shared_.release(kA);  // the parent releases it
   shared_.release(kA);
   EXPECT_TRUE(is_there(kA));
   EXPECT_EQ(shared_.holders(kA), 1u);
@@ -62,8 +62,8 @@ TEST_F(Shared, WhatTheStartFoundIsCountedAsItStandsInTheManifest) {
   EXPECT_FALSE(is_there(kA));
 }
 
-// A parent's table that no child wants: its holders do not grow, and the parent's letting go is the
-// last.
+// A table of the parent that no child uses: its count does not grow, and the parent's release is
+// the last.
 TEST_F(Shared, AddingNoHolderMakesItsOnlyOneKnown) {
   shared_.add(kA, 0);
   EXPECT_EQ(shared_.holders(kA), 1u);

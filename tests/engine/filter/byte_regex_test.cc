@@ -1,4 +1,4 @@
-// Regular expressions are over bytes and must match the whole input; what they may cost is bounded.
+// Regular expressions match bytes and must match the whole input; their cost is bounded.
 #include "engine/filter/byte_regex.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(ByteRegex, MemoryIsShared) {
     EXPECT_LE(given, kRegexMemoryBytes) << count;
     EXPECT_GE(given, kRegexMemoryBytes / 16) << count;
   }
-  // Large literals fit, whatever stands beside them; what outgrows its share does not.
+  // Large literals fit next to other nodes; an expression larger than its share does not.
   const std::string literal(kMaxFilterBytes - kFilterNodeBytes, 'x');
   EXPECT_TRUE(matches(literal, literal));
   const std::string half(literal, 0, literal.size() / 2);
@@ -114,7 +114,7 @@ TEST(ByteRegex, PossibleRowsLeaveNoMatchOut) {
   }
 }
 
-// What begins with the greatest byte has no end; such rows were left out.
+// A prefix of greatest bytes has no upper bound; such rows were once missing.
 TEST(ByteRegex, APrefixOfTheGreatestByteHasNoEnd) {
   for (const Bytes pattern : {"\xff.*", "^\xff\\C*", "\xff*", "\xff+.*", "(\xff\xff)+"}) {
     const KeyRange rows = compile(pattern)->possible_rows();

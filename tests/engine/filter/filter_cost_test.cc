@@ -1,4 +1,4 @@
-// What filtering costs: linear in the row and in the filter, in slices, within its memory.
+// The cost of filtering: linear in the row and in the filter, in slices, within its memory.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -15,7 +15,7 @@ using support::filter_of;
 using support::filter_tree;
 using K = FilterKind;
 
-// Of the processor, so that other programs' load is not the filter's.
+// Processor time, which does not depend on the load of other programs.
 double cpu_s() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -38,7 +38,7 @@ FilterSpec leaf(K kind, std::string text = {}, int64_t count = 0) {
   return filter_of(filter_leaf(kind, std::move(text), count));
 }
 
-// One row of so many columns through the filter; answers the steps that ended early.
+// Passes one row of that many columns through the filter; counts the steps that ended early.
 struct Passage {
   uint64_t given = 0;
   uint64_t yields = 0;
@@ -91,7 +91,7 @@ double best_of_three(const FilterSpec& spec, size_t columns) {
   return best;
 }
 
-// As deep and as wide as a filter may be: conditions, interleaves and chains to the last level.
+// The widest and deepest filter allowed: conditions, interleaves and chains down to the last level.
 FilterSpec widest_filter() {
   FilterSpec spec = leaf(K::value_regex, "v*");
   const FilterSpec other = leaf(K::qualifier_regex, "q.*[13579]");
@@ -158,7 +158,7 @@ TEST(FilterCost, ASliceEndsInsideARow) {
   EXPECT_EQ(run.given, 50'000u);
   EXPECT_GT(run.yields, 50u);
   EXPECT_LT(run.largest_slice, 64);
-  // A large value counts as what looking at it costs.
+  // A large value counts by its bytes.
   const Passage large =
       run_row(filter_tree(K::interleave, {leaf(K::value_regex, "w*"), leaf(K::value_regex, "x*")}),
               10, 1u << 20);
@@ -173,7 +173,7 @@ TEST(FilterCost, ARowThatNeedsTooMuchIsRefusedByName) {
   ASSERT_TRUE(refused.has_value());
   EXPECT_EQ(refused->code, Errc::failed_precondition);
   EXPECT_NE(refused->message.find("'row'"), std::string::npos) << refused->message;
-  // What the head refuses is not kept, nor are stripped values.
+  // Cells that the head of the chain drops are not kept, nor are stripped values.
   EXPECT_FALSE(run_row(filter_tree(K::chain, {leaf(K::cells_per_row, {}, 9), condition}), 2000,
                        1000, 1u << 20)
                    .error);
@@ -182,7 +182,7 @@ TEST(FilterCost, ARowThatNeedsTooMuchIsRefusedByName) {
           .error);
 }
 
-// 2^40 copies of a cell are refused, before memory or patience is gone.
+// 2^40 copies of a cell are refused before they take memory or time.
 TEST(FilterCost, CopiesAreBounded) {
   const FilterSpec twice = filter_tree(K::interleave, {leaf(K::pass), leaf(K::pass)});
   const std::vector<FilterSpec> parts(40, twice);

@@ -1,4 +1,4 @@
-// What moves out of a filter's tree, and what must not.
+// Which parts move out of a filter's tree, and which must not.
 #include <gtest/gtest.h>
 
 #include "engine/filter/compiled_filter.h"
@@ -170,7 +170,7 @@ TEST(FilterLimits, TwentyKibibytesAndNotOneByteMore) {
   EXPECT_EQ(refusal(filter_of(range)), Errc::ok);
   range.end_text += 'b';
   EXPECT_EQ(refusal(filter_of(range)), Errc::invalid_argument);
-  // Nodes cost their share of it: so many fit and no more.
+  // Every node costs its share of the bound: kMaxFilterNodes fit and no more.
   std::vector<FilterSpec> leaves(kMaxFilterNodes - 1, leaf(K::pass));
   EXPECT_EQ(refusal(chain(leaves)), Errc::ok);
   leaves.push_back(leaf(K::pass));

@@ -1,7 +1,7 @@
-// Random filter trees over random histories: what a cursor answers, with what moves out of the tree
-// and without, over memtables and runs that block, in slices that end anywhere and for a sink that
-// pauses anywhere, is what a model makes of the living cells. So nothing that is seeked over,
-// pruned or counted elsewhere ever changes an answer.
+// Random filter trees over random histories. A cursor, with and without the parts that move out of
+// the tree, over memtables and runs that block, in slices that end anywhere and with a sink that
+// pauses anywhere, answers what a model computes from the live cells. Seeking, pruning and early
+// counting never change an answer.
 #include <gtest/gtest.h>
 
 #include "tests/support/filter_model.h"
@@ -29,7 +29,7 @@ std::vector<OwnedCell> answer(TabletBed& bed, ReadSpec spec, const FilterSpec& f
   return cells;
 }
 
-// A row that is wider than what a reader steps over.
+// Adds a row wider than a reader steps over.
 void widen(TabletBed& bed, Random& random) {
   std::vector<OwnedMutation> ops;
   for (uint64_t i = 0, n = 5 + random.below(60); i < n; ++i) {
@@ -65,8 +65,8 @@ TEST(FilterScan, AnyTreeAnswersWhatTheModelAnswers) {
               << spec.time_range.end_us << ")" << (smooth ? "" : ", in pieces")
               << (push_down == PushDown::yes ? "" : ", nothing pushed down");
         };
-        // The plan is narrowed into a time range and versions that the read has already only where
-        // it has none: the two do not commute.
+        // The plan becomes a time range and versions only if the read has none of its own: the two
+        // do not commute.
         const bool plain = spec.versions == 0;
         check(plain ? PushDown::yes : PushDown::no, true);
         check(PushDown::no, false);

@@ -1,5 +1,5 @@
-// A damaged table: who reads the damage is told, all else goes on, nothing of it is merged away,
-// and nothing spins on it.
+// Damaged tables: reads of the damage fail, all other reads succeed, merges leave the table, and no
+// job retries in a loop.
 #include <gtest/gtest.h>
 
 #include "engine/store/blob_files.h"
@@ -43,7 +43,7 @@ class Quarantine : public ReclaimBed {
     }
     return files;
   }
-  // Flips a bit of the first data block of the table, and forgets what is cached.
+  // Flips a bit of the first data block of the table and empties the caches.
   void damage(const std::string& path) {
     ASSERT_TRUE(node_.close());
     ASSERT_TRUE(node_.disk().corrupt(path, 200, 0x10));
@@ -102,11 +102,12 @@ TEST_F(Quarantine, MergesGoRoundItAndLoseNothingOfIt) {
 
 TEST_F(Quarantine, ReclaimingDoesNotSpinOnItAndReclaimsTheRest) {
   create(RetentionRule::max_age_us(kHourUs));
-  fill(0, kRows, now_us());  // becomes the damaged one
+  fill(0, kRows, now_us());  // in the table that becomes damaged
   const std::string path = blobs().front();
   damage(path);
   EXPECT_EQ(read_error(0), Errc::data_loss);
-  // Over it, wholly dead in an hour and masking what is older; and a delete, which never dies.
+  // A newer table over it, wholly dead in an hour and masking older cells; and a delete, which
+  // never dies.
   ASSERT_TRUE(node_.write("t", row(3), {delete_row(), set_cell("f:q", now_us(), "x")}));
   ASSERT_TRUE(node_.flush("t"));
   trace_.lines.clear();
@@ -115,7 +116,7 @@ TEST_F(Quarantine, ReclaimingDoesNotSpinOnItAndReclaimsTheRest) {
   ASSERT_TRUE(node_.table("t"));
   EXPECT_LT(node_.stats().reclaim_turns - turns, 60u);
   EXPECT_LT(reads_of(path), 8u);
-  // The damaged one was wholly dead: it needs no reading to go.
+  // The damaged table was wholly dead: it is removed without being read.
   EXPECT_EQ(report().tables.front().figures.damaged_tables, 0u);
   pass(2 * kHourUs);
   EXPECT_EQ(tables(), 0u);
@@ -127,7 +128,7 @@ TEST_F(Quarantine, WhatOnlyAMergeWithItTakesAwaySaysSoAndTheDeadlineIsMissed) {
   const std::string path = blobs().front();
   damage(path);
   EXPECT_EQ(read_error(0), Errc::data_loss);
-  set(row(1), 5, now_us() + kMinuteUs);  // replaces a cell of the damaged one, and dies
+  set(row(1), 5, now_us() + kMinuteUs);  // replaces a cell of the damaged table, and dies
   ASSERT_TRUE(node_.flush("t"));
   trace_.lines.clear();
   const uint64_t turns = node_.stats().reclaim_turns;

@@ -1,4 +1,4 @@
-// A node of one table whose reclaiming is watched, on simulated time.
+// A node of one table on simulated time, for tests of reclaiming.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,8 +40,7 @@ class ReclaimBed : public testing::Test {
     op.expire_at_us = expire_at_us;
     ASSERT_TRUE(node_.write("t", row, {op}));
   }
-  // Lets the node live on for a while by itself, and then finish what it has begun, for which time
-  // may go on.
+  // Runs the node for this long, then until it is idle, which may advance the time further.
   void pass(int64_t us) {
     const int64_t until_us = now_us() + us;
     Timer alarm(node_.loop(0).timers(), [](void*) {}, nullptr);
@@ -65,7 +64,7 @@ class ReclaimBed : public testing::Test {
     change.options.reclaim_share = share;
     ASSERT_TRUE(node_.alter_table(change));
   }
-  // `files`: so many are told why they are there.
+  // `files`: the most files that are listed with their reasons.
   engine::ReclaimReport report(size_t files = 100) {
     auto report = node_.world().block_on(
         node_.loop(0), engine::reclaim_report(node_.node(), ShardId{0}, {TableId{}, files}));

@@ -1,4 +1,4 @@
-// What it costs to look for something to reclaim, in steps, turns and edits.
+// The cost of looking for something to reclaim, in steps, turns and edits.
 #include <gtest/gtest.h>
 
 #include "engine/gc/reclaim_estimate.h"
@@ -63,7 +63,7 @@ TEST_F(ReclaimCost, FiguresOfManyTabletsAreTakenOverManyTurns) {
   ASSERT_TRUE(node_.create_table(std::move(spec)));
   for (int i = 0; i < 200; ++i)
     ASSERT_TRUE(node_.set("t", fmt::format("r{:03}x", i), "f:q", 0, "v"));
-  pass_exactly(kHourUs + 5 * kMinuteUs);  // what is known of them is stale
+  pass_exactly(kHourUs + 5 * kMinuteUs);  // the figures are stale
   size_t rounds = 0;
   node_.on_round([&rounds](TestNode&) { ++rounds; });
   EXPECT_EQ(node_.figures("t").size(), 200u);

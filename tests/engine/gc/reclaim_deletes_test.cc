@@ -1,4 +1,5 @@
-// What deletes cover stays covered and leaves the disk, wherever a merge left the deletes.
+// Cells that deletes cover stay covered and leave the disk, in whichever run a merge left the
+// deletes.
 #include <gtest/gtest.h>
 
 #include "io/base/random.h"
@@ -37,7 +38,7 @@ class Deletes : public ReclaimBed {
   Random random_{7};
 };
 
-// ---- a range delete covers rows of all tables of its run, and one of them keeps it
+// ---- a range delete covers rows of all tables of its run, and one table holds it
 
 // Half of the rows "a" are 9 hours old and die in an hour; the rows "z" are to be dropped.
 class RangeDeletesOfARun : public Deletes {
@@ -72,7 +73,7 @@ TEST_F(RangeDeletesOfARun, StayWhereATableIsRewrittenByItself) {
   pass_exactly(17 * kMinuteUs);
   ASSERT_TRUE(node_.drop_rows("t", "z", "zz"));
   EXPECT_EQ(rows_from('z'), 0u);
-  pass_exactly(3 * kHourUs);  // the merge that forgets the past rule, and then what is overdue
+  pass_exactly(3 * kHourUs);  // the merge that drops the past rule, then what is overdue
   expect_dropped_for_good();
 }
 
@@ -104,7 +105,7 @@ TEST_F(RangeDeletesOfARun, StayAfterAnUndo) {
   expect_dropped_for_good();
 }
 
-// ---- deletes that a merge had to keep, in the run of what they cover
+// ---- deletes that a merge had to keep, in the same run as the cells they cover
 
 class DeletesInOneRun : public Deletes {
  protected:
@@ -119,7 +120,7 @@ class DeletesInOneRun : public Deletes {
     for (int i = 0; i < 100; ++i)
       ASSERT_TRUE(node_.write("t", fmt::format("r{:02}", i), {delete_row()}));
   }
-  // The deletes were merged with what they cover before the margin was over.
+  // The deletes were merged with the cells they cover before the margin had passed.
   void expect_reclaimed() {
     ASSERT_TRUE(node_.compact("t"));
     EXPECT_GT(figures().bytes, 100'000u) << "the margin is not over";
@@ -143,8 +144,8 @@ TEST_F(DeletesInOneRun, RowDeletesMergedWithinTheMarginLeaveWithWhatTheyCover) {
   expect_reclaimed();
 }
 
-// While a change may be undone no merge drops what was deleted since: it is held, not overdue, and
-// merges in vain are not tried.
+// While a change can be undone, no merge drops what was deleted since: it counts as held, not as
+// overdue, and no merge is started in vain.
 TEST_F(DeletesInOneRun, WhatAnUndoWindowKeepsIsHeldAndNotMergedInVain) {
   create(RetentionRule::max_versions(3), 24 * kHourUs);
   for (int i = 0; i < 100; ++i) put(fmt::format("r{:02}", i), now_us(), 2000);

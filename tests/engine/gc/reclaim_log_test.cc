@@ -1,5 +1,4 @@
-// Cells that die, before they were flushed or after it, leave the log in time, on a node where
-// nothing else happens.
+// Cells that die, before or after their flush, leave the log in time on an otherwise idle node.
 #include <gtest/gtest.h>
 
 #include "tests/engine/gc/reclaim_bed.h"
@@ -21,7 +20,7 @@ class DeadInLog : public ReclaimBed {
     ASSERT_TRUE(node_.create_table("other", {"f"}));
     ASSERT_TRUE(node_.set("other", "row", "f:q", 5, "LIVES"));
   }
-  // Files of the log that hold it.
+  // The number of log files that hold `mark`.
   size_t in_log(const std::string& mark) {
     size_t count = 0;
     for (const std::string& path : node_.disk().all_files()) {
@@ -95,7 +94,7 @@ TEST_F(DeadInLog, WhatAChangedRuleKillsLeaves) {
   EXPECT_EQ(in_log("MARK"), 0u);
 }
 
-// Another tablet's living cells hold the log back.
+// Live cells of another tablet hold the log back.
 TEST_F(DeadInLog, WhatHoldsTheLogBackIsFlushed) {
   create_other();
   create(RetentionRule::max_age_us(2 * kHourUs));
@@ -109,7 +108,7 @@ TEST_F(DeadInLog, WhatHoldsTheLogBackIsFlushed) {
   EXPECT_TRUE(node_.cells("t").empty());
 }
 
-// The log has gone round before: its files hold what they were before.
+// The log has wrapped around: reused files hold their earlier contents.
 TEST_F(DeadInLog, SegmentsKeptForReuseHoldNothingLonger) {
   create(RetentionRule::max_age_us(2 * kHourUs));
   for (int i = 0; i < 200; ++i) fill("MARK", now_us());

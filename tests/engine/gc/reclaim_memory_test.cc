@@ -1,5 +1,4 @@
-// Cells that die before they were flushed leave memory in time, on a node where nothing else
-// happens.
+// Cells that die before they are flushed leave memory in time on an otherwise idle node.
 #include <gtest/gtest.h>
 
 #include "tests/engine/gc/reclaim_bed.h"

@@ -71,7 +71,7 @@ TEST(ReclaimPicker, NoMoreIsTakenAwayThanThereIs) {
   EXPECT_EQ(work->dead, 190);
 }
 
-// ---- how each table stands
+// ---- the state of each table
 
 using Kind = ReclaimStanding::Kind;
 
@@ -100,7 +100,7 @@ TEST(ReclaimStandings, WhatOnlyAMergeWithADamagedTableServesIsBlockedByIt) {
   EXPECT_EQ(kinds(tables, false), (std::vector{Kind::none, Kind::blocked, Kind::none}));
   EXPECT_EQ(reclaim_standings(tables, false)[1].blocker, 2u);
   EXPECT_FALSE(pick_reclaim(tables, false));
-  tables[1].alone = true;  // then it needs no other
+  tables[1].alone = true;  // then it needs no other table
   EXPECT_EQ(kinds(tables, false), (std::vector{Kind::none, Kind::chosen, Kind::none}));
 }
 

@@ -1,15 +1,14 @@
-// Whose turn it is in a shard: of two tables with dead bytes, by their deadlines, and how early
-// each begins.
-#include "engine/gc/reclaim_plan.h"
-
-#include "engine/gc/reclaim.h"
-#include "engine/gc/reclaim_state.h"
+// Which tablet of a shard is next: of two tables with dead bytes the one with the earlier deadline,
+// and how early each begins.
+#include "engine/gc/reclaim_forecast.h"
+#include "engine/gc/reclaim_queue.h"
 #include "engine/shard/shard_engine.h"
 #include "tests/engine/gc/reclaim_bed.h"
 
 namespace cellar::support {
 namespace {
 
+using engine::ReclaimState;
 using engine::ReclaimTurn;
 using engine::Tablet;
 
@@ -42,7 +41,7 @@ class Plan : public ReclaimBed {
     auto& shard = static_cast<engine::ShardEngine&>(node_.node().engine(ShardId{0}));
     return *shard.tablets().at(node_.table(name)->tablets.front().id);
   }
-  // As of so much later; nothing of the node has run meanwhile.
+  // The plan after this time; the node has not run meanwhile.
   ReclaimTurn plan_after(int64_t us) {
     node_.world().clock().advance_us(us);
     return engine::plan_reclaims({&tablet_of("a"), &tablet_of("b")});
@@ -54,17 +53,17 @@ TEST_F(Plan, OfThoseThatMayBeginTheFirstDeadlineIsNextAndTheOtherFollows) {
   create("b", 10 * kMinuteUs);
   fill("a", 5 * kMinuteUs);
   fill("b", 5 * kMinuteUs);
-  // Both are overdue by more than the slack, and b's deadline was the first.
+  // Both are overdue by more than the slack, and b's deadline is earlier.
   ReclaimTurn turn = plan_after(2 * kHourUs);
-  ASSERT_EQ(turn.tablet, &tablet_of("b"));
-  EXPECT_EQ(turn.following, &tablet_of("a"));
+  ASSERT_EQ(turn.tablet, tablet_of("b").id());
+  EXPECT_EQ(turn.following, tablet_of("a").id());
   EXPECT_LT(reclaim_forecast(tablet_of("b")).slack_deadline_us(tablet_of("b")),
             reclaim_forecast(tablet_of("a")).slack_deadline_us(tablet_of("a")));
-  // One that may not begin yet lets the other go first.
-  reclaim_attempt(tablet_of("b")).not_before_us = turn.begin_us + kMinuteUs;
+  // A tablet that may not begin yet gives way to the other.
+  ReclaimState::of(tablet_of("b")).attempt.not_before_us = turn.begin_us + kMinuteUs;
   turn = plan_after(0);
-  EXPECT_EQ(turn.tablet, &tablet_of("a"));
-  EXPECT_EQ(turn.following, &tablet_of("b"));
+  EXPECT_EQ(turn.tablet, tablet_of("a").id());
+  EXPECT_EQ(turn.following, tablet_of("b").id());
 }
 
 TEST_F(Plan, WhatIsFarAwayDoesNotFollow) {
@@ -73,8 +72,8 @@ TEST_F(Plan, WhatIsFarAwayDoesNotFollow) {
   fill("a", 5 * kMinuteUs);
   fill("b", 300 * kMinuteUs);
   const ReclaimTurn turn = plan_after(kMinuteUs);
-  ASSERT_EQ(turn.tablet, &tablet_of("a"));
-  EXPECT_EQ(turn.following, nullptr);
+  ASSERT_EQ(turn.tablet, tablet_of("a").id());
+  EXPECT_EQ(turn.following, std::nullopt);
 }
 
 TEST_F(Plan, WhatIsInMemoryIsWrittenAndThenReadSoItsWorkBeginsEarlier) {
@@ -82,13 +81,13 @@ TEST_F(Plan, WhatIsInMemoryIsWrittenAndThenReadSoItsWorkBeginsEarlier) {
   create("b", 10 * kMinuteUs);
   fill("a", 5 * kMinuteUs);
   (void)plan_after(kMinuteUs);
-  const int64_t on_disk_us = reclaim_attempt(tablet_of("a")).lead_us;
+  const int64_t on_disk_us = ReclaimState::of(tablet_of("a")).lead_us;
   EXPECT_GT(on_disk_us, 0);
   ASSERT_TRUE(
       node_.write("a", "row", {set_cell("f:more", now_us(), std::string(kValueBytes, 'm'))}));
   (void)plan_after(kMinuteUs);
   // Three values are read and one is written, where two were read.
-  const double times = static_cast<double>(reclaim_attempt(tablet_of("a")).lead_us) /
+  const double times = static_cast<double>(ReclaimState::of(tablet_of("a")).lead_us) /
                        static_cast<double>(on_disk_us);
   EXPECT_NEAR(times, 2, 0.2);
 }

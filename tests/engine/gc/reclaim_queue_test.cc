@@ -1,4 +1,4 @@
-// When reclaiming has to be begun: what a shard's whole queue asks for.
+// When reclaiming has to begin, given the whole queue of a shard.
 #include "engine/gc/reclaim_queue.h"
 
 #include <gtest/gtest.h>
@@ -72,8 +72,8 @@ TEST(ReclaimQueue, WhatTheDiskMayBeGivenBoundsTheWorkWhateverTheShare) {
 
 TEST(ReclaimQueue, NobodyAsksForNothing) { EXPECT_TRUE(plan({}).empty()); }
 
-// Begun at the latest times in the order of their deadlines, one after the other, all end in time;
-// and nothing could have been begun later.
+// Demands begun at their latest times, in order of deadline and one after the other, all end in
+// time; no later times would do.
 TEST(ReclaimQueue, WhatItPlansIsInTimeAndNoEarlierThanItMust) {
   Random random(3);
   for (int round = 0; round < 200; ++round) {

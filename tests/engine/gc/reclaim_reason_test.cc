@@ -1,4 +1,4 @@
-// Every reason why something dead is still on disk, from the state that reclaiming decides by.
+// Every reason why dead bytes are still on disk, derived from the state that reclaiming uses.
 #include "engine/gc/reclaim_reason.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ TEST(ReclaimReasons, AWhollyDeadFileWaitsForTheMarginThenGoes) {
   EXPECT_EQ(only(of).dead_bytes, 100u);
   of.files[0].dead_from_us = kNowUs - kMarginUs;
   of.files[0].goes = true;
-  of.due = false;  // the slack is of living files
+  of.due = false;  // the slack is of live files
   EXPECT_EQ(only(of).reason, ReclaimReason::its_turn);
   EXPECT_EQ(only(of).until_us, kNowUs + 500);
 }

@@ -1,6 +1,6 @@
-// Under random overwrites on simulated time, what is overdue stays within dead_slack of what lives:
-// by the node's figures and by an exact count; also where all tablets of a shard fall due together
-// and everything has to be merged once in each reclaim_within.
+// Under random overwrites on simulated time the overdue bytes stay within dead_slack of the live
+// bytes, by the node's figures and by an exact count; also if all tablets of a shard fall due
+// together and everything has to be merged once per reclaim_within.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -44,7 +44,7 @@ class Slack : public ReclaimBed {
     ASSERT_TRUE(node_.create_table(std::move(spec)));
   }
 
-  // Each second some rows are overwritten; every two seconds the figures are looked at.
+  // Overwrites some rows every second; checks the figures every two seconds.
   void overwrite_for(int64_t us, int rows_a_step, bool same_timestamp) {
     Random random(11);
     int64_t step = 0;
@@ -82,7 +82,7 @@ class Slack : public ReclaimBed {
         << (now_us() - kStartUs) / 1'000'000 << " s";
   }
 
-  // Cell by cell, with everything on disk.
+  // Counts cell by cell, with everything on disk.
   void count() {
     ASSERT_TRUE(node_.flush("t"));
     ReadSpec spec;
@@ -103,7 +103,7 @@ class Slack : public ReclaimBed {
 
   int64_t count_every_ = 0;
   size_t counts_ = 0;
-  double most_counted_ = 0;  // of what is allowed
+  double most_counted_ = 0;  // as a share of the allowed bytes
   size_t samples_ = 0;
   double worst_ = 0;
   double worst_tablet_ = 0;
@@ -143,9 +143,9 @@ TEST_F(Slack, IsHeldThroughoutWhereCellsAge) {
   EXPECT_LE(worst_, 1.0);
 }
 
-// Nearly all that lives is overwritten within reclaim_within, in eight tablets that fall due
-// together, on a slow disk. A tablet that is begun only as long before its deadline as its own work
-// takes waits for seven others and is late.
+// Nearly all live bytes are overwritten within reclaim_within, in eight tablets that fall due
+// together, on a slow disk. A tablet that begins only as long before its deadline as its own work
+// takes waits for the seven others and is late.
 class SlackOfMany : public Slack {
  protected:
   static constexpr int kTablets = 8;

@@ -1,4 +1,4 @@
-// Why what is dead is still there, as a living node tells it; and that what goes unread is not
+// The reasons that a running node reports for dead bytes on disk; files that are not needed are not
 // read.
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ class Why : public ReclaimBed {
     return options;
   }
 
-  // The one that is told of.
+  // The only file that is reported.
   ReclaimFile only() {
     const ReclaimReport told = report();
     EXPECT_EQ(told.files.size(), 1u);
@@ -56,7 +56,7 @@ class Why : public ReclaimBed {
     return *std::move(cursor);
   }
 
-  // Before the node, which ends first: they are static so that the base may use them.
+  // Static, because the base class uses them and they must outlive the node.
   static inline FaultRules faults_;
   static inline Trace trace_;
 
@@ -118,11 +118,11 @@ TEST_F(Why, AFileThatMasksAnOlderOneNamesIt) {
   ASSERT_TRUE(node_.flush("t"));
   pass_exactly(kHourUs + kMinuteUs);
   EXPECT_EQ(reasons().front(), ReclaimReason::margin);
-  faults_.add("write path=blob/* error=ENOSPC").value();  // so that it stays
+  faults_.add("write path=blob/* error=ENOSPC").value();  // so that the file stays
   pass_exactly(5 * kMinuteUs);
   const ReclaimReport told = report();
   ASSERT_FALSE(told.files.empty());
-  // The merge that takes it away cannot write.
+  // The merge that would remove it cannot write.
   EXPECT_EQ(told.files.front().reason, ReclaimReason::failed);
   EXPECT_NE(told.files.front().error.find("No space left"), std::string::npos)
       << told.files.front().error;

@@ -82,7 +82,7 @@ class InspectTest : public testing::Test {
     ASSERT_TRUE(world.block_on(loop, writer.finish()).has_value());
   }
 
-  // What the inspector prints; problems_ counts.
+  // Prints the file with the inspector; problems_ counts the problems found.
   std::string inspect(const std::string& path, DumpForm form = DumpForm::text) {
     std::ostringstream out;
     const auto dump = make_dump(form, out);
@@ -202,7 +202,7 @@ TEST_F(InspectTest, ALogSegmentIsPrintedAndItsDamageFound) {
   EXPECT_EQ(problems_, 1u);
 }
 
-// A part for each of its two blocks.
+// One part for each of its two blocks.
 TEST_F(InspectTest, ATableWithPartsIsShownByteForByte) {
   write_example(Compression::none, 1);
   expect_golden("parts_table.txt", inspect(blob_path(kBlob)));

@@ -1,5 +1,5 @@
-// A whole data directory: what is in order passes, whatever a crash left passes, and what is
-// missing or changed is named.
+// Verification of a whole data directory: a sound one and every state that a crash leaves pass;
+// missing and changed files are named.
 #include "engine/inspect/verify_directory.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct Verdict {
   std::string text;
 };
 
-// A node in memory has no FORMAT of its own.
+// A node in memory writes no FORMAT file.
 void give_format(MemDisk& disk) {
   ASSERT_TRUE(disk.write_all(kFormatPath, encode_format({kFormats.newest, std::string(32, '0')})));
 }
@@ -52,7 +52,7 @@ void remove(MemDisk& disk, const std::string& path) {
   ASSERT_TRUE(world.block_on(loop, fs.remove(path)));
 }
 
-// Two tables, of several tablets; some of it flushed, compacted, cut and moved, some in the log
+// Two tables of several tablets; some rows flushed, compacted, split and moved, some in the log
 // only, and a file that two tablets share.
 void fill(TestNode& node) {
   ASSERT_TRUE(node.create_table("t", {"f"}, {"m"}));
@@ -148,7 +148,7 @@ TEST_F(VerifyDirectory, AMissingLogIsNamed) {
   EXPECT_NE(verdict.text.find("log "), std::string::npos) << verdict.text;
 }
 
-// A node was killed while it made the files of a log shorter that nobody needs any more.
+// The node was killed while it shortened the files of an obsolete log.
 TEST_F(VerifyDirectory, WhatIsLeftOfARemovedLogIsInOrder) {
   const LogId log{0x77};
   ASSERT_TRUE(node_.disk().write_all(segment_path(log, 3), "half of it"));
@@ -159,7 +159,7 @@ TEST_F(VerifyDirectory, WhatIsLeftOfARemovedLogIsInOrder) {
   EXPECT_EQ(verdict.problems, 0u) << verdict.text;
 }
 
-// Every byte of a table, and every byte of the manifest that says something, is under a checksum.
+// Every byte of a table and every used byte of the manifest is under a checksum.
 TEST_F(VerifyDirectory, AFlippedBitIsFoundInTheFileItIsIn) {
   ASSERT_TRUE(node_.close());
   const uint64_t seed = number_from_environment("CELLAR_SEED", 6);

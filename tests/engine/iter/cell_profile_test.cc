@@ -17,7 +17,7 @@ uint64_t truth_before(const std::map<int64_t, uint64_t>& bytes_at, int64_t us) {
   return sum;
 }
 
-// Times of every kind: one, few, even, in clumps, rising, with one far away.
+// Times of every kind: one, few, even, clustered, rising, with one outlier.
 int64_t draw_time(Random& random, uint64_t kind, int64_t i) {
   switch (kind) {
     case 0:

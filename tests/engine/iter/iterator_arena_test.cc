@@ -1,4 +1,4 @@
-// IteratorArena: whatever was made in it goes with it, inside or beside it.
+// IteratorArena: destroys what was made in it, whether inside its buffer or outside.
 #include "engine/iter/iterator_arena.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,8 @@ TEST(IteratorArena, DestroysWhatItMadeInsideAndBeside) {
   {
     IteratorArena arena;
     for (int round = 0; round < 2; ++round) {
-      for (int i = 0; i < 10; ++i) arena.make<Counted<500>>(living);  // some of them beside
+      // some of them outside the buffer
+      for (int i = 0; i < 10; ++i) arena.make<Counted<500>>(living);
       arena.make<Counted<2 * IteratorArena::kInlineBytes>>(living);
       arena.make<Counted<1>>(living);
       EXPECT_EQ(living, 12);

@@ -60,7 +60,7 @@ TEST(MergingIterator, AFailedSourceFailsTheMergeWithItsError) {
   EXPECT_EQ(merge.error().message, "block 7");
 }
 
-// Advances where a seek would do as well.
+// Advances where a seek has the same result.
 struct Advancing final : EntryIterator {
   Advancing(MergingIterator& of, Random& chance) : merge(of), random(chance) {}
   Step seek(Bytes key) override {

@@ -1,5 +1,5 @@
-// Which tables Zstandard packs: at the bottom, where an option says it or where it pays by itself,
-// and never in a directory whose format does not know it.
+// Which tables Zstandard compresses: those at the bottom, if the option says so or if it pays, and
+// never in a directory whose format does not support it.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,7 +13,7 @@
 namespace cellar::support {
 namespace {
 
-// The formats of the tables on disk, and how many there are of each.
+// The formats of the tables on disk, with the number of tables of each.
 std::map<uint32_t, int> formats(TestNode& node) {
   std::map<uint32_t, int> counts;
   for (const std::string& file : node.disk().all_files()) {
@@ -51,7 +51,7 @@ class Bottom : public testing::Test {
       ASSERT_TRUE(node.set("t", fmt::format("{}{:06}", prefix, i), "f:q", 1000, value));
     }
   }
-  // Three halves of what the cache of the shard holds, flushed; and whether they were read.
+  // Flushes 1.5 times the size of the shard's cache; `read`: then reads it.
   static void fill_much(TestNode& node, bool read) {
     for (int i = 0; node.stats().table_bytes < kCacheBytes * 3 / 2; ++i) {
       fill(node, fmt::format("{:04}/", i), 16, 16 * 1024);
@@ -60,7 +60,7 @@ class Bottom : public testing::Test {
     node.world().run_for_us(10'000'000);
     if (read) node.cells("t");
   }
-  // One more row, and everything is merged.
+  // Adds one more row and merges everything.
   static Formats merge_all(TestNode& node) {
     engine::TableChange change;
     change.name = "t";
@@ -131,7 +131,7 @@ TEST_F(Bottom, ByItselfItIsChosenForWhatIsLargeAndNotHot) {
     EXPECT_EQ(formats(node).count(2), 0u);
     EXPECT_EQ(node.stats().cache_bytes > kCacheBytes / 2, read);
     const size_t rows = node.cells("t").size();
-    if (!read) ASSERT_TRUE(node.close() && node.reopen());  // and the cache is empty
+    if (!read) ASSERT_TRUE(node.close() && node.reopen());  // empties the cache
     EXPECT_EQ(merge_all(node), (Formats{{read ? 1 : 2, 1}}));
     EXPECT_EQ(node.cells("t").size(), rows + 1);
   }
@@ -144,7 +144,7 @@ TEST_F(Bottom, ADirectoryOfFormatOneHoldsNoneOfIt) {
   EXPECT_EQ(merge_all(node), (Formats{{1, 1}}));
 }
 
-// Its tables come into a directory of format 1 as that format has them.
+// In a directory of format 1 the restored tables have the table format of that directory.
 TEST_F(Bottom, ATableOfABackupBecomesWhatTheDirectorysFormatKnows) {
   MemDisk backups;
   engine::BackupProgress progress;

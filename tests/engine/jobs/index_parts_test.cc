@@ -1,6 +1,6 @@
-// Which tables have their index in parts: from where whole ones would take a good share of the
-// cache, and never in a directory whose format does not know it; and what open tables take in
-// memory then.
+// Which tables have a partitioned index: those whose whole index would take a large share of the
+// cache, and never in a directory whose format does not support it. Also the memory that open
+// tables then take.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -31,7 +31,7 @@ class Parts : public testing::Test {
     options.engine.index_part_bytes = 1024;
     return options;
   }
-  // The formats of the tables on disk, and how many there are of each.
+  // The formats of the tables on disk, with the number of tables of each.
   static Formats formats(TestNode& node) {
     Formats counts;
     for (const std::string& file : node.disk().all_files()) {
@@ -87,7 +87,7 @@ TEST_F(Parts, TheyComeWhereWholeOnesTakeAGoodShareOfTheCache) {
   fill(node, rows, 1);
   ASSERT_TRUE(node.flush("t"));
   EXPECT_EQ(formats(node), (Formats{{1, 1}, {3, 1}})) << "a flush writes whole ones";
-  // There is room again now, and not for what this merge would write.
+  // There is room again now, but not for the output of this merge.
   merge(node);
   EXPECT_EQ(formats(node), (Formats{{3, 1}}));
   EXPECT_EQ(node.cells("t").size(), static_cast<size_t>(rows) + 1);
@@ -113,8 +113,8 @@ TEST_F(Parts, ADirectoryOfAnOlderFormatHoldsNone) {
   EXPECT_EQ(formats(node), (Formats{{1, 1}}));
 }
 
-// Data many times the cache: rows are found and absent ones are not, whatever parts are in memory,
-// and all that is in memory stays within the budget.
+// Data many times the size of the cache: present rows are found and absent ones are not, whichever
+// parts are in memory, and the total memory stays within the budget.
 TEST_F(Parts, MemoryStaysWithinItsBudgetWhateverIsStored) {
   TestNode node(options_of(3, IndexParts::always));
   create(node);

@@ -1,5 +1,5 @@
-// Time series under a max_age: appended data is written once, dies file by file without being read,
-// and a read of a stretch of time looks into few blocks. Everything on a simulated clock.
+// Time series under a max_age, on a simulated clock: appended data is written once, expires file by
+// file without being read, and a read of a time range reads few blocks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class TimeSeries : public testing::Test {
     TestNodeOptions options;
     options.start_wall_us = kStartUs;
     options.engine.memtable_bytes = memtable_bytes;
-    options.engine.clock_permit_us = 40 * kDayUs;  // no renewals while days go by
+    options.engine.clock_permit_us = 40 * kDayUs;  // no renewals in the simulated days
     options.engine.clock_renew_us = 0;
     options.wrap = [this](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop&) {
       return std::make_unique<TracingFs>(std::move(inner), trace_);
@@ -55,15 +55,15 @@ class TimeSeries : public testing::Test {
     ASSERT_TRUE(node_.write("t", row, {set_cell("f:q", timestamp_us, value)}));
     ++written_;
   }
-  // What is due now is done; no time passes.
+  // Runs what is due now; no time passes.
   void settle() { node_.world().run_until_idle(); }
-  // Every series gets a cell, then so much time passes.
+  // Writes a cell to every series, then advances the time.
   void append(int64_t series_count, int64_t step_us) {
     for (int64_t i = 0; i < series_count; ++i) write(series(i), now_us());
     node_.world().clock().advance_us(step_us);
     settle();
   }
-  // Time passes and nothing else.
+  // Advances the time without writing.
   void pass(int64_t us) {
     const int64_t until_us = now_us() + us;
     Timer alarm(node_.loop(0).timers(), [](void*) {}, nullptr);
@@ -85,8 +85,8 @@ class TimeSeries : public testing::Test {
     return static_cast<double>(now.flushed_bytes + now.compacted_bytes) /
            static_cast<double>(now.flushed_bytes);
   }
-  // Bytes of blocks that a read of that stretch takes from the device when nothing is cached. (Not
-  // what the cache misses: what is read ahead is never missed.)
+  // Bytes of blocks that a read of that range takes from the device with an empty cache. (The
+  // cache's misses would be too few: read-ahead blocks are never missed.)
   uint64_t bytes_touched(int64_t from_us, int64_t to_us) {
     node_.kill();
     EXPECT_TRUE(node_.reopen());
@@ -111,8 +111,8 @@ class TimeSeries : public testing::Test {
   uint64_t written_ = 0;
 };
 
-// The bars: written 1.5 times at most, 1.2 of the living bytes on disk, and a hundredth of the time
-// span touches a fiftieth of the blocks.
+// The bounds: written at most 1.5 times, 1.2 times the live bytes on disk, and a read of a
+// hundredth of the time span reads at most a fiftieth of the blocks.
 TEST_F(TimeSeries, DaysOfAppendedDataAreWrittenOnceAndTakeLittleMoreThanWhatLives) {
   constexpr int64_t kSeries = 4;
   constexpr int64_t kStepsADay = 825;
@@ -155,7 +155,7 @@ TEST_F(TimeSeries, WhatIsDeadIsDroppedWithoutReadingItsFile) {
   ASSERT_GE(node_.stats().tables_on_disk, 8u);
   trace_.with_reads = true;
   EXPECT_EQ(node_.cells("t").size(), 800u);
-  EXPECT_FALSE(files_read().empty());  // so they would be seen
+  EXPECT_FALSE(files_read().empty());  // so reads would be counted
   trace_.lines.clear();
   pass(2 * kDayUs);
   EXPECT_EQ(node_.stats().tables_on_disk, 0u);
@@ -168,10 +168,10 @@ TEST_F(TimeSeries, WhatIsDeadIsDroppedWithoutReadingItsFile) {
             static_cast<ptrdiff_t>(node_.stats().flushes));
 }
 
-// A file that holds deletes is dropped unread too, once nothing older is there for them to cover.
+// A file that holds deletes is dropped unread too, once nothing older is left for them to cover.
 TEST_F(TimeSeries, DeletesDoNotKeepDeadFilesOnDisk) {
   create(RetentionRule::max_age_us(kDayUs));
-  engine::TableChange patient;  // what deletes kill is not this test's subject
+  engine::TableChange patient;  // deletes are not the subject of this test
   patient.name = "t";
   patient.options.reclaim_within_us = 3 * kDayUs;
   ASSERT_TRUE(node_.alter_table(patient));
@@ -189,7 +189,7 @@ TEST_F(TimeSeries, DeletesDoNotKeepDeadFilesOnDisk) {
   EXPECT_TRUE(files_read().empty());
 }
 
-// What masks an older cell that lives on is merged with what is older, and only that.
+// A file that masks an older live cell is merged with the older runs, and with nothing else.
 TEST_F(TimeSeries, ADeadFileThatMasksSomethingIsMergedWithWhatIsOlderAlone) {
   create(RetentionRule::max_age_us(kDayUs));
   ASSERT_TRUE(node_.write("t", "a", {set_cell("f:q", now_us() + 5 * kDayUs, "far ahead")}));
@@ -212,7 +212,7 @@ class TinyFlushes : public TimeSeries {
   TinyFlushes() : TimeSeries(1u << 20) {}
 };
 
-// Flushes far smaller than a memtable: few runs are allowed.
+// Flushes far smaller than a memtable, so only few runs are allowed.
 TEST_F(TinyFlushes, AreMergedWithinTheirWindows) {
   create(RetentionRule::max_age_us(kDayUs), Compaction::time_window);
   for (int i = 0; i < 60; ++i) {
@@ -241,7 +241,7 @@ TEST_F(TimeSeries, DataOutOfOrderIsTieredAndOrderBringsWindowsBack) {
   node_.kill();
   ASSERT_TRUE(node_.reopen());
   EXPECT_EQ(figures().compaction, Compaction::tiered);
-  // A day later all of that is gone.
+  // A day later all of it has expired.
   for (int i = 0; i < 250; ++i) append(10, kDayUs / 200);
   EXPECT_EQ(figures().compaction, Compaction::time_window);
   const uint64_t runs = figures().runs;

@@ -15,7 +15,7 @@ constexpr int64_t kSecond = 1'000'000;
 constexpr int64_t kHour = 3'600 * kSecond;
 constexpr int64_t kNoon = 1'700'000'000 * kSecond;
 
-// A node that ran for a while: anchored at noon, boot time 50 s.
+// A node that has run for a while: anchored at noon, at boot time 50 s.
 ClockState saved() {
   return first_state({.boot_id = "one", .boot_us = 50 * kSecond, .wall_us = kNoon}, {});
 }
@@ -56,14 +56,14 @@ TEST(ClockState, WithinOneBootAJumpAheadIsHeld) {
 }
 
 TEST(ClockState, WithinOneBootAJumpBackUndercutsNothingThatWasAnswered) {
-  // Answers may have gone as far as the permission, or as the boot-time clock if that is less.
+  // Answers may be as late as the permission, or as the boot-time clock if that is earlier.
   EXPECT_EQ(state_after_start(saved(), same_boot(kHour, kNoon - kHour), {}).trusted_us,
             saved().permitted_us);
   EXPECT_EQ(state_after_start(saved(), same_boot(kSecond, kNoon - kHour), {}).trusted_us,
             kNoon + with_drift_us(kSecond));
 }
 
-// It was ahead for a while, in which answers were given as late as the boot-time clock allowed.
+// The wall clock was ahead for a while, and answers were as late as the boot-time clock allowed.
 TEST(ClockState, WithinOneBootAClockThatIsRightAgainUndercutsNothingThatWasAnswered) {
   EXPECT_EQ(state_after_start(saved(), same_boot(kSecond, kNoon + kSecond), {}).trusted_us,
             kNoon + with_drift_us(kSecond));
@@ -176,8 +176,8 @@ TEST(ClockState, AnOperatorReleasesAtOnce) {
   EXPECT_EQ(released(saved(), now, {}).trusted_us, kNoon + 400 * kHour);
 }
 
-// Whatever the wall clock does and whenever the node is killed: time never goes back, over boots
-// too, and never runs faster than the boot-time clock, but for what a boot is believed.
+// Under any steps of the wall clock and kills of the node: time never goes back, also across boots,
+// and never runs faster than the boot-time clock except by what a boot is trusted with.
 TEST(ClockState, UnderRandomJumpsAndKillsNoAnswerIsUndercut) {
   const ClockRules rules;
   for (uint64_t seed : test_seeds(200)) {
@@ -196,11 +196,11 @@ TEST(ClockState, UnderRandomJumpsAndKillsNoAnswerIsUndercut) {
         machine.set_wall_us(kNoon + static_cast<int64_t>(random.below(200 * kHour)));
       }
       const auto what = random.below(8);
-      if (what == 0) {  // killed, and perhaps another boot
+      if (what == 0) {  // a kill, perhaps with a reboot
         const bool reboot = random.below(2) == 0;
         if (reboot) bound_us += rules.max_trusted_gap_us + rules.permit_us;
         if (reboot) machine.set_boot(std::to_string(step), static_cast<int64_t>(random.below(9)));
-        // The one case that is not exact (clock_state.cc): ahead and back since the last anchor.
+        // The one inexact case (clock_state.cc): ahead and back since the last anchor.
         const int64_t since_us = machine.boot_us() - state.boot_us;
         answered_us -= reboot ? 0 : 2 * (with_drift_us(since_us) - since_us) + 2;
         machine.set_synchronised(random.below(2) == 0);

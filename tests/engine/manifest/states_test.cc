@@ -1,4 +1,4 @@
-// The states of node and tablet as bytes: round trips, the golden bytes of FORMATS.md, damage.
+// The states of node and tablet as bytes: round trips, the golden bytes of FORMATS.md, and damage.
 #include "engine/manifest/states.h"
 
 #include <gtest/gtest.h>
@@ -165,7 +165,7 @@ TEST(TableState, OfATableThatIsThereIsItsSchemaAndADroppedOneHasItsMarkBefore) {
   ASSERT_TRUE(decoded) << decoded.error().to_string();
   EXPECT_EQ(decoded->drop, mark);
   EXPECT_EQ(decoded->schema.id, schema.id);
-  // To a program that knows schemas only it is one of a format to come.
+  // A program that knows only schemas reads it as a later format.
   EXPECT_EQ(decode_schema(dropped).error().code, Errc::failed_precondition);
   for (size_t n = 0; n < dropped.size(); ++n) {
     EXPECT_EQ(decode_table_state(Bytes(dropped).substr(0, n)).error().code, Errc::data_loss) << n;
@@ -249,7 +249,7 @@ TEST(TableItem, DamagedOrOfANewerFormatIsRefused) {
   const std::string encoded = encode_table_item(item);
   for (size_t n = 0; n < encoded.size(); ++n) {
     const auto decoded = decode_table_item(Bytes(encoded).substr(0, n));
-    if (decoded) continue;  // facts end wherever a field of theirs does
+    if (decoded) continue;  // a fact ends wherever one of its fields ends
     EXPECT_EQ(decoded.error().code, Errc::data_loss) << n;
   }
   for (size_t n = 0; n < 5; ++n) EXPECT_FALSE(decode_table_item(Bytes(encoded).substr(0, n))) << n;

@@ -38,8 +38,8 @@ TEST(Memtable, WalksAsAMap) {
   }
 }
 
-// Rows share long beginnings, which ever shorter ones cut: before and after heads are made anew,
-// searches and iterators on their way find what a map finds.
+// Rows share long prefixes that get shorter row by row. Before and after the key heads are rebuilt,
+// searches and open iterators find what a map finds.
 TEST(Memtable, KeysThatBeginAlikeForLongAndThenLessAreInOrder) {
   for (const uint64_t seed : test_seeds(10)) {
     SCOPED_TRACE(seed);
@@ -82,7 +82,7 @@ TEST(Memtable, AnIteratorGoesOnAfterItsLastKeyWhileWritesGoOn) {
       memtable.add(key, value);
       model[key] = value;
       if (random.one_in(3)) continue;
-      // A held view stays as it was, whatever was added meanwhile.
+      // A view does not change, whatever is added after it was taken.
       if (step == Step::ready) ASSERT_EQ(it.key(), at);
       const auto expected = step == Step::ready ? model.upper_bound(at) : model.begin();
       step = step == Step::ready ? it.next() : it.seek("");
@@ -128,11 +128,11 @@ TEST(Memtable, KnowsItsStampsTimesAndRangeDeletes) {
   EXPECT_TRUE(memtable.time_bounds().has_deletes());
 }
 
-// Were each held against all before it, these would take minutes.
+// Comparing each range delete with all earlier ones would take minutes.
 TEST(Memtable, FiftyThousandRangeDeletesReplayedTwiceAreThereOnce) {
   constexpr uint64_t kRanges = 50'000;
   Memtable memtable;
-  const std::clock_t began = std::clock();  // of this process, whatever else the machine does
+  const std::clock_t began = std::clock();  // processor time, independent of other load
   for (int replay = 0; replay < 2; ++replay) {
     for (uint64_t i = 0; i < kRanges; ++i) {
       memtable.add_range_delete({fmt::format("{:06}a", i), fmt::format("{:06}b", i)},
@@ -141,7 +141,7 @@ TEST(Memtable, FiftyThousandRangeDeletesReplayedTwiceAreThereOnce) {
   }
   EXPECT_LT(std::clock() - began, 5 * CLOCKS_PER_SEC);
   EXPECT_EQ(memtable.range_deletes().size(), kRanges);
-  // Of one stamp there may be several: a tablet cut in two has each its part.
+  // Several may have the same stamp: each tablet of a split one has its own part.
   memtable.add_range_delete({"x", "y"}, CommitStamp{1});
   EXPECT_EQ(memtable.range_deletes().size(), kRanges + 1);
 }

@@ -1,4 +1,4 @@
-// The canonical form, by example and against a literal replay of random mutations.
+// The canonical form, by example and against a direct replay of random mutations.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -128,7 +128,8 @@ OwnedMutation random_op(Random& random) {
   }
 }
 
-// A canonical commit is a set: its deletes apply to what was there, then its sets, in any order.
+// A canonical commit is a set: its deletes apply to the state before it, then its sets, in any
+// order.
 TEST(Canonicalize, RandomMutationsEqualTheirReplayInOrder) {
   for (const uint64_t seed : test_seeds(3000)) {
     Random random(seed);
@@ -175,7 +176,7 @@ TEST(Canonicalize, RandomMutationsEqualTheirReplayInOrder) {
   }
 }
 
-// 100,000 operations of one column in every mixture: seconds would mean quadratic.
+// 100,000 operations on one column in every mixture; quadratic work would take seconds.
 TEST(Canonicalize, ManyMixedOperationsOfOneColumnAreSettledInOneSweep) {
   Random random(7);
   std::vector<OwnedMutation> ops;

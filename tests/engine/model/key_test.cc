@@ -14,7 +14,7 @@ namespace {
 
 using engine::random_segment;
 
-// An entry in plain words. rank() is the order that SEMANTICS 1 and key.h promise.
+// A decoded entry. rank() is the order that SEMANTICS 1 and key.h define.
 struct Plain {
   EntryKind kind = EntryKind::cell;
   std::string row, family, qualifier;
@@ -22,8 +22,8 @@ struct Plain {
   uint64_t stamp = 0;
   int64_t start = 0, end = 0;
 
-  // Row, then markers of the row, then families, then tokens; in a family its markers, then
-  // columns; in a column its markers, then cells.
+  // Row, then markers of the row, families, tokens; in a family its markers, then columns; in a
+  // column its markers, then cells.
   auto rank() const {
     const int in_row = kind == EntryKind::row_delete ? 0 : kind == EntryKind::token ? 2 : 1;
     const int in_family = kind == EntryKind::family_delete ? 0 : 1;
@@ -173,7 +173,7 @@ TEST(Key, RandomBytesAreTakenApartOrRefusedAndNeverMisread) {
     ParsedKey parsed;
     if (!parse_key(key, parsed)) continue;
     ++accepted;
-    // What was accepted encodes back to the same bytes.
+    // Every accepted key encodes back to the same bytes.
     Plain p;
     std::string row, qualifier;
     p.kind = parsed.kind;

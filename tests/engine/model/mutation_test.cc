@@ -50,7 +50,7 @@ Mutation delete_row() {
 
 class ValidateMutation : public testing::Test {
  protected:
-  // "OK", or the code's name; the sentence is kept in message_.
+  // "OK", or the name of the code; the message is kept in message_.
   std::string validate(std::vector<Mutation> ops, Bytes row = "r",
                        Granularity granularity = Granularity::millis) {
     const auto result = validate_mutation({row, ops}, schema_with(granularity), limits_);

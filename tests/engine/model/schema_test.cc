@@ -157,7 +157,7 @@ TEST(Schema, AProgramOfBeforeReadsWhatChoosesItsCompressionAtTheBottomByItself) 
   EXPECT_FALSE(validate_schema(schema));
   EXPECT_FALSE(decode_schema(encode_schema(schema)));
   schema.options.bottom_compression = BottomCompression::automatic;
-  schema.options.compression = Compression::zstd;  // of files, not of tables
+  schema.options.compression = Compression::zstd;  // valid for files, not for tables
   EXPECT_FALSE(validate_schema(schema));
 }
 
@@ -225,7 +225,7 @@ TEST(Schema, AWindowOnNumbersIsRefusedAndReadAsNone) {
   family.window.future_us = 5;
   EXPECT_FALSE(validate_schema(schema));
   family.window.past_us = 7;
-  // Programs of before wrote it; the table must open.
+  // Earlier programs wrote it, so the table must open.
   const auto back = decode_schema(encode_schema(schema));
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(back->families[0].window, WriteWindow());

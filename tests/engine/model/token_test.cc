@@ -1,5 +1,5 @@
-// Tokens as bytes: the golden example of FORMATS.md, round trips, damage; which contents are told
-// apart.
+// Tokens as bytes: the golden example of FORMATS.md, round trips, damage, and which contents are
+// distinguished.
 #include "engine/model/token.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A family that was dropped comes back empty when it is added again, whatever happened in between.
+// A dropped family is empty when it is added again, whatever happened in between.
 #include <gtest/gtest.h>
 
 #include "tests/engine/node/alter_bed.h"
@@ -8,7 +8,7 @@ namespace {
 
 struct State {
   const char* name;
-  void (*reach)(TestNode& node);  // between the drop and the addition, and after it
+  void (*reach)(TestNode& node);  // runs between the drop and the addition, and after the addition
 };
 
 void in_memory(TestNode&) {}
@@ -86,7 +86,8 @@ TEST(AlterAgain, WritesOnTheirWayToADroppedFamilyDoNotReappearInTheNextOne) {
 TEST(AlterAgain, StampsOfANewFamilyLieAboveItsCreationThoughTheClockStandsStillAndTheNodeRestarts) {
   TestNode node;
   ASSERT_TRUE(node.create_table("t", {"f"}, {"m"}));
-  // One tablet's stamps run ahead of the clock; the addition takes the other one along.
+  // The stamps of one tablet run ahead of the clock; the addition raises those of the other tablet
+  // too.
   CommitStamp ahead;
   for (int i = 0; i < 3000; ++i) {
     const auto write = node.begin_write("t", "a", one("f:q", "v"));

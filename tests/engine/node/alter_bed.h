@@ -1,4 +1,4 @@
-// What the tests of altered tables share: changes of table "t", and what it holds, in short words.
+// Helpers of the tests of altered tables: short forms of changes to table "t" and of its contents.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// A change of a table that is cut short: by the power, or by an edit of which nobody knows whether
-// it is in force.
+// Interrupted changes of a table: by a power failure, or by an edit of unknown outcome.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -11,7 +10,7 @@ namespace cellar::support {
 namespace {
 
 TEST(AlterBroken, APowerCutAtAnyStepLeavesTheTableBeforeOrAfterTheChange) {
-  std::set<size_t> seen;  // versions that images came back with
+  std::set<size_t> seen;  // schema versions found in the images
   for (uint64_t seed = 1; seed <= 6; ++seed) {
     std::vector<std::unique_ptr<MemDisk>> images;
     bool taking = false;
@@ -42,7 +41,7 @@ TEST(AlterBroken, APowerCutAtAnyStepLeavesTheTableBeforeOrAfterTheChange) {
       seen.insert(version);
       EXPECT_EQ(families(back), version == 2 ? Values{"f"} : (Values{"f", "g"}));
       EXPECT_EQ(values(back), version == 1 ? (Values{"a g=old", "z f=kept"}) : Values{"z f=kept"});
-      // And the change can be completed from there.
+      // The change can be completed from this state.
       if (version == 1) ASSERT_TRUE(back.alter_table(dropping({"g"})));
       if (version <= 2) ASSERT_TRUE(back.alter_table(adding({"g"})));
       EXPECT_EQ(values(back), Values{"z f=kept"});
@@ -53,7 +52,7 @@ TEST(AlterBroken, APowerCutAtAnyStepLeavesTheTableBeforeOrAfterTheChange) {
   EXPECT_EQ(seen, (std::set<size_t>{1, 2, 3})) << "some step was never met";
 }
 
-// Until the next start nobody knows whether the family is dropped, so no write to it may be
+// Until the next start it is unknown whether the family is dropped, so no write to it may be
 // acknowledged that the next start would hide.
 TEST(AlterBroken, AnEditOfUnknownOutcomeStopsTheWritesOfEveryShardUntilTheNextStart) {
   FaultRules faults;

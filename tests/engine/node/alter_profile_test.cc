@@ -1,6 +1,6 @@
-// What a table's profile gives its families, and what becomes of it when the meaning of their
-// timestamps is altered (SEMANTICS 8): a default that the new meaning forbids is dropped, a part
-// that was named makes the alteration fail.
+// The options that a table's profile gives its families, and their change when the meaning of the
+// timestamps is altered (SEMANTICS 8): a default that the new meaning forbids is dropped; a part
+// that was set explicitly makes the alteration fail.
 #include <gtest/gtest.h>
 
 #include "tests/engine/node/alter_bed.h"
@@ -36,7 +36,7 @@ FamilySpec meaning(TimestampMeaning timestamps) {
 
 class AlterProfile : public ::testing::Test {
  protected:
-  // OK or the status.
+  // "OK" or the status.
   std::string create(Profile profile, FamilySpec family) {
     const auto made = node_.create_table(table_of(profile, {std::move(family)}));
     return made ? "OK" : std::string(errc_name(made.error().code));
@@ -98,7 +98,7 @@ TEST_F(AlterProfile, WhatWasNamedIsNeverDropped) {
   EXPECT_EQ(alter(meaning(TimestampMeaning::sequence)), "INVALID_ARGUMENT");
   EXPECT_EQ(alter(meaning(TimestampMeaning::expiry)), "INVALID_ARGUMENT");
   EXPECT_EQ(family().window, kTablestoreWindow);
-  // PooledRead away in the same change, it hinders nothing.
+  // Cleared in the same change, it does not prevent the change.
   FamilySpec cleared = meaning(TimestampMeaning::sequence);
   cleared.window = WriteWindow();
   EXPECT_EQ(alter(cleared), "OK");

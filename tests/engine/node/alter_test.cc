@@ -1,4 +1,4 @@
-// Altering a table: what it refuses, and what reads, writes and merges see.
+// Altering a table: what is refused, and what reads, writes and merges see.
 #include <gtest/gtest.h>
 
 #include "engine/read/scan.h"
@@ -156,7 +156,7 @@ TEST(Alter, AnOptionThatTheDirectorysFormatDoesNotKnowIsRefused) {
   EXPECT_EQ(node.alter_table(change).error().code, Errc::failed_precondition);
 }
 
-// ---- who works with the schema before
+// ---- operations that use the previous schema
 
 TEST(Alter, AScanThatBeganBeforeADropSeesTheTableAsItWas) {
   TestNode node;

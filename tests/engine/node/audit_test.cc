@@ -1,5 +1,5 @@
-// The audit trail: every change of a schema or a rule, by whom, from what to what; read in pages;
-// bounded; through restarts.
+// The audit trail: every change of a schema or a rule, with its principal and its values before and
+// after; read in pages; bounded; kept across restarts.
 #include <gtest/gtest.h>
 
 #include "engine/catalog/audit_trail.h"
@@ -143,7 +143,7 @@ TEST(AuditTrail, TheOldestGoWhenTheyTakeTooMuchAndTheNewestStays) {
     EXPECT_LE(trail.size(), 2u);
   }
   EXPECT_EQ(trail.read({}).oldest, 3u);
-  // One change of more than there is room for: its last entries stay.
+  // A change with more entries than there is room for: its last entries are kept.
   std::vector<AuditEntry> entries(5, large);
   auto addition = trail.plan(std::move(entries));
   EXPECT_EQ(addition.edit.put_items.size(), 2u);

@@ -1,5 +1,5 @@
-// ClockBed: a node of two shards whose anchors are permitted and renewed as by default, on disks
-// whose writes a test delays, fails and counts.
+// ClockBed: a node of two shards with default permits and renewals of anchors, on disks whose
+// writes a test can delay, fail and count.
 #pragma once
 
 #include <gtest/gtest.h>

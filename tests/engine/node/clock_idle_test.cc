@@ -1,4 +1,4 @@
-// Anchors come while somebody asks for the time, and else once an hour.
+// Anchors are renewed while requests need the time, otherwise once an hour.
 #include <gtest/gtest.h>
 
 #include "tests/engine/node/clock_bed.h"
@@ -13,7 +13,7 @@ using support::set_cell;
 class ClockIdle : public support::ClockBed {
  protected:
   void pass(int64_t us) { node_->world().run_for_us(us); }
-  // Writes to the manifest from now on; an edit makes two at most.
+  // Counts writes to the manifest from now on; an edit makes at most two.
   void count_writes() {
     faults_.clear();
     ASSERT_TRUE(faults_.add("write path=manifest/* delay_us=1"));
@@ -85,7 +85,7 @@ TEST_F(ClockIdle, AfterTheLastRequestRenewalsEnd) {
   EXPECT_EQ(writes(), 0u);
 }
 
-// Trusted time stands, but what dies leaves memory and disk within the deadline.
+// Trusted time stands, but dead cells leave memory and disk within the deadline.
 TEST_F(ClockIdle, WhatDiesOnAnIdleNodeIsReclaimedInTime) {
   TableOptions options;
   options.reclaim_within_us = 60 * kSecond;
@@ -98,7 +98,7 @@ TEST_F(ClockIdle, WhatDiesOnAnIdleNodeIsReclaimedInTime) {
   }
   pass(5 * kSecond);
   count_writes();
-  // Margin 5 min, deadline 1 min, some looking.
+  // Margin 5 min, deadline 1 min, and time for the check.
   pass(900 * kSecond + 300 * kSecond + 90 * kSecond);
   uint64_t bytes = 0;
   for (const TabletFigures& one : node_->figures("d")) bytes += one.bytes + one.unflushed_bytes;

@@ -1,4 +1,4 @@
-// A node that cannot write an anchor: trusted time stands, and how far it lags is known.
+// A node that cannot write an anchor: trusted time stands, and its lag is reported.
 #include <gtest/gtest.h>
 
 #include "engine/node/clock_keeper.h"
@@ -12,7 +12,7 @@ using support::kSecond;
 
 class ClockLag : public support::ClockBed {
  protected:
-  // The node is read all the time.
+  // The node is read continuously.
   void pass(int64_t us) {
     for (int64_t passed_us = 0; passed_us < us; passed_us += kSecond / 10) {
       node_->world().run_for_us(kSecond / 10);

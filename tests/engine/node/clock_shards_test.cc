@@ -1,5 +1,5 @@
 // The trusted clocks of several shards, whose readings differ after a backward step of the wall
-// clock: what was dead stays dead wherever its tablet is served, and after a restart.
+// clock: dead cells stay dead on every shard that serves their tablet, and after a restart.
 #include <gtest/gtest.h>
 
 #include "engine/balance/balancer.h"
@@ -50,7 +50,8 @@ class ClockShards : public ::testing::Test {
   TabletDescriptor tablet(size_t i = 0) { return node_.table("t")->tablets.at(i); }
   uint32_t other_shard() { return 1 - tablet().shard.value(); }
 
-  // Row a of the table's only tablet, read dead; then the wall clock steps back by an hour.
+  // Reads row a of the table's only tablet after its death; then the wall clock steps back by an
+  // hour.
   void let_a_die_and_step_back() {
     std::vector<support::OwnedMutation> ops = {set_cell("f:q", 1, "v")};
     ops[0].expire_at_us = clock().wall_us() + 5 * kSecond;
@@ -88,7 +89,7 @@ TEST_F(ClockShards, AMoveThereAndBackBringsNoDeadCellBack) {
 TEST_F(ClockShards, AMergeBringsNoDeadCellBack) {
   ASSERT_TRUE(node_.split(tablet().id, "m"));
   ASSERT_TRUE(node_.move(tablet(1).id, other_shard()));
-  // Merging keeps the left one's shard, so what dies is in the right one.
+  // A merge keeps the shard of the left tablet, so the dying cell is in the right one.
   std::vector<support::OwnedMutation> ops = {set_cell("f:q", 1, "v")};
   ops[0].expire_at_us = clock().wall_us() + 5 * kSecond;
   ASSERT_TRUE(node_.write("t", "z", ops));
@@ -124,8 +125,8 @@ TEST_F(ClockShards, TheBalancerBringsNoDeadCellBack) {
   node_.world().block_on(node_.loop(0), balancer.stop());
 }
 
-// Between the children's installation and the moment at which the parents are gone, both may be
-// read; the parents' last answer counts too.
+// Between the installation of the children and the removal of the parents both may be read; the
+// last answer of the parents counts too.
 TEST_F(ClockShards, WhatTheSourceAnsweredDuringTheMoveCounts) {
   const TabletDescriptor before = tablet();
   std::vector<support::OwnedMutation> ops = {set_cell("f:q", 1, "v")};
@@ -136,7 +137,7 @@ TEST_F(ClockShards, WhatTheSourceAnsweredDuringTheMoveCounts) {
   clock().set_wall_us(clock().wall_us() - kHour);
   pass(4 * kSecond);
   // Between any two rounds of the world the wall clock is right for a moment, in which the source
-  // is read for as long as it serves the tablet.
+  // is read while it still serves the tablet.
   bool read_dead = false;
   node_.on_round([&](TestNode& n) {
     clock().set_wall_us(clock().wall_us() + kHour);
@@ -168,7 +169,8 @@ class ClockAnchors : public ClockShards {
   ClockAnchors() : ClockShards(renewed_when_asked()) {}
 };
 
-// Forward, read on one shard, back; the next anchor knows of the reading, whichever shard's it was.
+// Forward, a read on one shard, back: the next anchor covers the reading, on whichever shard it
+// was.
 TEST_F(ClockAnchors, AnAnchorAfterABackwardStepIsNotBeforeWhatAnyShardAnswered) {
   for (uint32_t shard = 0; shard < 2; ++shard) {
     if (tablet().shard != ShardId{shard}) ASSERT_TRUE(node_.move(tablet().id, shard));
@@ -187,7 +189,7 @@ TEST_F(ClockAnchors, AnAnchorAfterABackwardStepIsNotBeforeWhatAnyShardAnswered) 
   }
 }
 
-// A reading of one shard counts for all from the next anchor on.
+// A reading of one shard counts for all shards from the next anchor on.
 TEST_F(ClockAnchors, AnAnchorRaisesEveryClock) {
   let_a_die_and_step_back();
   ASSERT_TRUE(node_.renew_clock());
@@ -195,7 +197,7 @@ TEST_F(ClockAnchors, AnAnchorRaisesEveryClock) {
   EXPECT_EQ(node_.shard(other_shard()).clock().now_us(), read_us);
 }
 
-// The wall clock is right again while the anchor is written, and wrong again when the node dies.
+// The wall clock is right while the anchor is written, and wrong again when the node dies.
 TEST_F(ClockAnchors, WhatIsAnsweredWhileAnAnchorIsWrittenIsNotUndercut) {
   const int64_t start_us = clock().wall_us();
   clock().advance_us(6 * kSecond);
@@ -208,7 +210,7 @@ TEST_F(ClockAnchors, WhatIsAnsweredWhileAnAnchorIsWrittenIsNotUndercut) {
     }
     clock().set_wall_us(start_us + kSecond);
   });
-  // The first rounds are before the clocks are asked: what is answered there counts too.
+  // The first rounds precede the reading of the clocks; answers in them count too.
   ASSERT_TRUE(node_.renew_clock());
   node_.on_round(nullptr);
   node_.kill();

@@ -1,4 +1,4 @@
-// Trusted time over restarts of a whole node.
+// Trusted time across restarts of a whole node.
 #include <gtest/gtest.h>
 
 #include "engine/node/clock_keeper.h"
@@ -61,7 +61,7 @@ TEST(NodeClock, AnotherBootBelievesThreeDaysAtMost) {
   EXPECT_EQ(node.clock_report().trusted_us, start_us + 72 * kHour);
 }
 
-// The machine is back before the permission has ended: real time is not there yet.
+// The machine is back before the permission ends: real time has not reached its end yet.
 TEST(NodeClock, AfterAQuickRebootNothingDiesEarlyAndNothingComesBack) {
   for (const bool synchronised : {true, false}) {
     SCOPED_TRACE(synchronised);
@@ -91,7 +91,7 @@ TEST(NodeClock, ManyQuickRebootsDoNotAddUp) {
   }
 }
 
-// A permission that is longer than any version of the program gives.
+// A permission longer than any version of the program grants.
 TEST(NodeClock, AStartDoesNotWaitForEver) {
   TestNodeOptions options = real_permission();
   options.engine.clock_permit_us = 24 * kHour;

@@ -1,5 +1,6 @@
-// Dropped tables: restored whole within their window, gone for good behind it, through restarts,
-// power cuts, other numbers of shards, splits and merges; and the audit trail beside all changes.
+// Dropped tables: restored whole within their window and removed for good after it, across
+// restarts, power cuts, other numbers of shards, splits and merges; and the audit entries of these
+// changes.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -56,7 +57,7 @@ class Drop : public testing::Test {
   void fill() {
     ASSERT_TRUE(node_.set("t", "a", "f:q", 5, "1"));
     ASSERT_TRUE(node_.flush("t"));
-    ASSERT_TRUE(node_.set("t", "b", "g:q", 5, "2"));  // in memory alone
+    ASSERT_TRUE(node_.set("t", "b", "g:q", 5, "2"));  // only in memory
     ASSERT_TRUE(node_.set("t", "z", "f:q", 5, "3"));
   }
   const Values all_{"a=1", "b=2", "z=3"};
@@ -223,7 +224,7 @@ TEST_F(Drop, ARuleThatWasTightenedBeforeTheDropCanBeUndoneAfterTheRestoration) {
   EXPECT_EQ(values(node_), (Values{"a=3", "a=2", "a=1"}));
 }
 
-// The table's state and what the trail tells of it, which must never differ.
+// The state of the table and its audit entries, which must always agree.
 enum class Stage { none, made, dropped, restored, dropped_again, gone };
 
 Stage stage_of(TestNode& node) {
@@ -284,7 +285,7 @@ TEST(DropCrash, APowerCutAtAnyStepLeavesTheTableBeforeOrAfterIt) {
       seen.insert(stage);
       if (stage == Stage::dropped || stage == Stage::dropped_again) {
         const auto restored = back.restore_table("t");
-        // Behind the window it is dead though its end has not come yet.
+        // After the window the table is dead, though it is not removed yet.
         ASSERT_TRUE(restored) << restored.error().to_string();
       }
       if (stage == Stage::none || stage == Stage::gone) {

@@ -1,5 +1,5 @@
-// When cells die and of what, by examples; the clock is moved to see it happen. Random histories
-// hold the same against the model (tests/engine/retention).
+// When cells die and why, by examples; the clock is moved to observe it. Random histories compare
+// the same with the model (tests/engine/retention).
 #include <gtest/gtest.h>
 
 #include "tests/support/test_node.h"
@@ -40,7 +40,7 @@ class ExplainTest : public testing::Test {
     spec.include_dead = spec.with_expiry = true;
     return *node_.read_noted("t", spec);
   }
-  // It is read until the moment that is told, and not as of that moment.
+  // The cell is readable up to this instant and not at it.
   void expect_to_die_at(int64_t us) {
     const size_t living = node_.cells("t").size();
     node_.world().clock().advance_us(us - 1 - now_us());
@@ -52,7 +52,7 @@ class ExplainTest : public testing::Test {
   TestNode node_;
 };
 
-// Reads of what lives leave a column once it is full.
+// Reads of live cells leave a column once it has enough of them.
 TEST_F(ExplainTest, AllThatIsDeadIsShownHoweverManyVersionsThereAre) {
   create(RetentionRule::max_versions(2));
   constexpr size_t kVersions = 100;
@@ -76,7 +76,7 @@ TEST_F(ExplainTest, OfAnIntersectionWhatComesTrueLastIsTheCause) {
   EXPECT_EQ(cells[1].note.cause, DeathCause::max_age);
   EXPECT_EQ(cells[1].note.clause, 0) << "all of the intersection";
   expect_to_die_at(cells[1].note.dies_at_us);
-  // Now the other way round: old already, and pushed out by another version.
+  // The other way round: already old, and displaced by another version.
   set(now_us());
   node_.world().clock().advance_us(200 * kHourUs);
   set(now_us());

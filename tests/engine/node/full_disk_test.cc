@@ -1,5 +1,5 @@
-// A disk without room: a node that ran on it starts again, by what it has kept for that; where that
-// is gone too it starts read-only. What was acknowledged is read either way.
+// A full disk: a node that ran on it starts again with the space it has kept; without that space it
+// starts read-only. Acknowledged data is readable either way.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -44,11 +44,11 @@ class FullDisk : public testing::TestWithParam<uint32_t> {
     std::vector<std::string> splits;
     for (uint32_t i = 1; i < GetParam(); ++i) splits.push_back(row(i * 1000));
     ASSERT_TRUE(node_->create_table("t", {"f"}, splits));
-    node_->world().run_for_us(1'000'000);  // the spares are there
+    node_->world().run_for_us(1'000'000);  // the spares are ready
   }
   static std::string row(uint64_t i) { return fmt::format("r{:06}", i); }
   void limit(uint64_t more) { node_->disk().set_bytes_limit(node_->disk().used_bytes() + more); }
-  // Until so many writes in a row are refused, of which each is refused in form.
+  // Writes until this many writes in a row are refused, each with a proper error.
   void fill(uint64_t rooms) {
     limit(rooms);
     for (int refused = 0; refused < 200;) {
@@ -66,7 +66,7 @@ class FullDisk : public testing::TestWithParam<uint32_t> {
       node_->world().run_for_us(5'000);
     }
   }
-  // The next life finds the disk as long as it was.
+  // After a restart the disk has its normal capacity and speed.
   Result<void> restart() {
     node_->kill();
     node_->disk().set_bytes_limit(limit_);
@@ -116,7 +116,7 @@ TEST_P(FullDisk, ANodeThatFilledItStartsReadsAndDeletes) {
   if (rows_.contains(row(1))) EXPECT_EQ(node_->read_row("t", row(1))->front().value, "room");
 }
 
-// Another program takes all that is left; a dropped table gives some of it back.
+// Another program takes the remaining space; a dropped table frees some.
 TEST_P(FullDisk, ANodeThatFindsNothingLeftStartsAndDropsATable) {
   engine::TableSpec spec;
   spec.name = "big";
@@ -144,7 +144,7 @@ TEST_P(FullDisk, ANodeThatFindsNothingLeftStartsAndDropsATable) {
   EXPECT_LT(node_->disk().used_bytes() + kMiB, before);
 }
 
-// Wherever a start is killed, the next one finds what it needs.
+// Wherever a start is killed, the next start finds the space it needs.
 TEST_P(FullDisk, AStartThatIsKilledIsStartedAgain) {
   fill(3 * kMiB + GetParam() * 2 * kMiB);
   remember_limit();
@@ -170,8 +170,8 @@ TEST_P(FullDisk, AStartThatIsKilledIsStartedAgain) {
   }
 }
 
-// Neither spares nor room: what was acknowledged is read, at an instant that stands, and not one
-// byte is written.
+// Neither spares nor space: acknowledged data is readable, trusted time stands, and no byte is
+// written.
 TEST_P(FullDisk, WithoutASpareItStartsReadOnly) {
   fill(3 * kMiB + GetParam() * 2 * kMiB);
   node_->kill();
@@ -213,7 +213,7 @@ TEST_P(FullDisk, WithoutASpareItStartsReadOnly) {
     EXPECT_FALSE(node_->disk().has_unsynced(path)) << path;
   }
   EXPECT_LE(node_->disk().used_bytes(), used) << "what the start took in vain it has given back";
-  // With room the next start is as ever.
+  // With space the next start is a normal one.
   node_->disk().set_bytes_limit(UINT64_MAX);
   ASSERT_TRUE(node_->close());
   ASSERT_TRUE(node_->reopen());

@@ -38,7 +38,7 @@ TEST(CatalogLimits, ATableIsMadeWithSoManySplitsAndNoMore) {
 }
 
 TEST(CatalogLimits, ANodeHasSoManyTablesAndNoMore) {
-  // All but one as a manifest has them, then the last one.
+  // All entries but the last as a manifest has them, then the last one.
   const auto first = Catalog(1).plan_create(table("t"), {}, kLogs);
   ASSERT_TRUE(first) << first.error().to_string();
   ManifestContents manifest;

@@ -1,5 +1,5 @@
-// A table of which index or footer is damaged: the node starts, who reads its rows is told, and all
-// else is served.
+// A table whose index or footer is damaged: the node starts, reads of its rows fail with an error
+// that names it, and all other data is served.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ TEST_F(LostTable, WhereverItsTailIsDamagedTheOthersAreServed) {
   fill(200, 300);
   ASSERT_TRUE(node_.flush("other"));
   const uint64_t size = node_.disk().read_all(lost)->size();
-  // Footer, index and meta block, some places each.
+  // Some positions in the footer, the index and the meta block.
   for (const uint64_t back : {4u, 20u, 40u, 90u, 150u, 300u}) {
     SCOPED_TRACE(back);
     ASSERT_TRUE(node_.close());
@@ -75,13 +75,13 @@ TEST_F(LostTable, WhereverItsTailIsDamagedTheOthersAreServed) {
     node_.world().run_for_us(60'000'000);
     EXPECT_TRUE(has(blobs(), lost));
     ASSERT_TRUE(node_.close());
-    ASSERT_TRUE(node_.disk().corrupt(lost, size - back, 0x10));  // as it was
+    ASSERT_TRUE(node_.disk().corrupt(lost, size - back, 0x10));  // restores the byte
     ASSERT_TRUE(node_.reopen());
     EXPECT_EQ(node_.read_row("t", row(0))->size(), 1u);
   }
 }
 
-// Its range deletes are lost with it, and nobody knows what they covered.
+// Its range deletes are lost with it, and it is unknown what they covered.
 TEST_F(LostTable, OneThatHeldRangeDeletesTakesItsTabletWithIt) {
   ASSERT_TRUE(node_.create_table("t", {"f"}));
   ASSERT_TRUE(node_.create_table("other", {"f"}));

@@ -1,5 +1,5 @@
-// A manifest that failed takes no edit any more, so no shard may take a write that it could never
-// flush: whoever made the edit that failed, every shard is read-only at once.
+// A failed manifest takes no more edits, so no shard may accept a write that it could never flush:
+// every shard becomes read-only at once, whichever shard made the edit that failed.
 #include <gtest/gtest.h>
 
 #include "io/sim/faulty_fs.h"

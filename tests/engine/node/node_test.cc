@@ -169,7 +169,7 @@ TEST(Node, ADeleteThatWasMergedWithNewerRunsStillHidesWhatLiesInOlderOnes) {
   EXPECT_EQ(node.cells("t").size(), 120u);
 }
 
-// Dropped, it is gone at once (see drop_test.cc).
+// When dropped, it is removed at once (see drop_test.cc).
 engine::TableSpec without_undo(std::vector<std::string> splits) {
   engine::TableSpec spec;
   spec.name = "t";

@@ -1,6 +1,6 @@
-// A rule that changes while merges and flushes are on their way: which cells the old one has killed
-// is a matter of the change's stamp alone, however late a tablet learns of it and whatever was
-// planned before it did. And the power fails at every step of a change and of its undoing.
+// A rule changes while merges and flushes are in progress: the stamp of the change alone decides
+// which cells the old rule has killed, however late a tablet learns of the change and whatever was
+// planned before. Also with a power failure at every step of a change and of its undo.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -36,7 +36,7 @@ class RuleRace : public testing::Test {
   }
 };
 
-// Cells that die of age one after the other all the time that it lasts.
+// Cells that die of age one after the other for the duration of the test.
 TEST_F(RuleRace, WhatALooserRuleFindsAliveStaysThoughAMergeWasPlannedUnderTheOldOne) {
   size_t met = 0;
   for (uint64_t round = 0; round < 40; ++round) {
@@ -58,8 +58,8 @@ TEST_F(RuleRace, WhatALooserRuleFindsAliveStaysThoughAMergeWasPlannedUnderTheOld
 
     std::optional<Result<engine::TableEntry>> altered;
     std::vector<std::unique_ptr<std::optional<Result<void>>>> merges;
-    // Merges begin one after the other, before, amid and after the change; the first of them after
-    // `round` rounds of the world.
+    // Merges begin one after the other, before, during and after the change; the first of them
+    // after `round` rounds of the world.
     spawn(node.loop(0).executor(),
           detail::run_into(node.node().alter_table(ShardId{0}, rule_of_f(RetentionRule()), {}),
                            altered));
@@ -76,7 +76,7 @@ TEST_F(RuleRace, WhatALooserRuleFindsAliveStaysThoughAMergeWasPlannedUnderTheOld
              merges[1]->has_value();
     }));
     ASSERT_TRUE(*altered) << altered->error().to_string();
-    for (const auto& merge : merges) met += !**merge;  // put off, to be tried again
+    for (const auto& merge : merges) met += !**merge;  // postponed, to be retried
 
     const FamilySchema& family = node.table("t")->schema.families[0];
     ASSERT_EQ(family.history.size(), 1u);
@@ -108,7 +108,7 @@ TEST_F(RuleRace, WhatALooserRuleFindsAliveStaysThoughAMergeWasPlannedUnderTheOld
 
 // ---- a slow manifest
 
-// A change takes as long as its edit, and merges begin, end and are installed in the meantime.
+// A change takes as long as its edit; merges begin, end and are installed meanwhile.
 class SlowRuleRace : public RuleRace {
  protected:
   using Change = Async<Result<engine::TableEntry>>;
@@ -124,7 +124,7 @@ class SlowRuleRace : public RuleRace {
   }
   int64_t now_us() { return node_->world().clock().wall_us(); }
   size_t alive() { return node_->cells("t").size(); }
-  // Lets a merge of each tablet begin so long after the change.
+  // Starts a merge of each tablet this long after the change.
   void change_amid_merges(Change change, int64_t after_us) {
     EXPECT_TRUE(faults_.add("write path=manifest/* delay_us=2000"));
     std::optional<Result<engine::TableEntry>> changed;
@@ -173,7 +173,7 @@ TEST_F(SlowRuleRace, AMergeThatIsPlannedDuringAChangeRemovesNothingThatTheNewRul
   }
 }
 
-// The change is undone in the last moment, and merges begin when its window has ended.
+// The change is undone at the last moment, and merges begin when its window has ended.
 TEST_F(SlowRuleRace, AMergeThatIsPlannedDuringAnUndoRemovesNothingThatComesBack) {
   for (int64_t after_us = 100; after_us < 8'000; after_us += 250) {
     SCOPED_TRACE(after_us);
@@ -202,7 +202,7 @@ struct Image {
   std::string note;
 };
 
-// What a table may show before and after one change of its rule, by what the change does.
+// The states that a table may have before and after one change of its rule, by the kind of change.
 struct Step {
   const char* name;
   RetentionRule rule;

@@ -1,4 +1,4 @@
-// A node on real threads: accidental sharing between shards shows here and not in simulation.
+// A node on real threads: shows accidental sharing between shards, which simulation cannot.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kShards = 3;
 constexpr int kRows = 200;
 
-// One shard's storage; made and destroyed on its thread.
+// The storage of one shard; made and destroyed on its thread.
 struct Part {
   Part(Shard& shard, MemDisk& disk) : runtime(shard.runtime()), fs(shard.executor(), disk) {
     logs = make_local_log_store(fs, runtime, {.segment_bytes = 256u << 10});
@@ -128,7 +128,7 @@ Async<uint64_t> count_rows(Node& node, ShardId shard, std::string name) {
 
 TEST_F(Threads, TablesAreCreatedWrittenFlushedAndDroppedFromEveryShard) {
   open();
-  // Every shard makes a table of its own, all at once, and drops another.
+  // All shards at once: each creates a table of its own and drops another.
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     TableSpec spec;
     spec.name = fmt::format("t{}", shard.id().value());

@@ -1,5 +1,5 @@
-// A change of a rule that is undone within its window: what it hid is back in every tablet, after
-// merges and restarts too; and what cannot be undone is refused and changes nothing.
+// A change of a rule that is undone within its window: everything that it hid is back in every
+// tablet, also after merges and restarts; what cannot be undone is refused without any change.
 #include <gtest/gtest.h>
 
 #include "tests/support/rule_tables.h"
@@ -100,8 +100,8 @@ TEST_F(UndoRule, IsRefusedWhereTheFamilyForbidsTheOldRuleNow) {
   EXPECT_EQ(values(), (Values{"a5", "a4", "z5", "z4"}));
 }
 
-// Two shards' clocks differ, and a merge takes its time: one that finds the window over by a moment
-// must not have dropped what an undo in its last moment brings back.
+// The clocks of two shards differ, and a merge takes time: a merge that finds the window just over
+// must not have dropped what an undo at the last moment brings back.
 TEST_F(UndoRule, MergesKeepWhatAChangeHidForTheMarginBeyondItsWindow) {
   create(RetentionRule::max_versions(5));
   ASSERT_TRUE(set_rule(RetentionRule::max_versions(1)));
@@ -113,7 +113,7 @@ TEST_F(UndoRule, MergesKeepWhatAChangeHidForTheMarginBeyondItsWindow) {
   };
   const int64_t until_us = family().history[0].undo_until_us;
   compact_at(until_us + 1);
-  // But for how well the facts about the table compress.
+  // Equal except for how well the table's properties compress.
   EXPECT_NEAR(static_cast<double>(node_.stats().table_bytes), static_cast<double>(held), 8);
   compact_at(until_us + 300'000'000 + 1);
   EXPECT_LT(node_.stats().table_bytes, held - 50);

@@ -1,4 +1,4 @@
-// Reads that name their columns: which tables they leave out, and that no answer changes by it.
+// Reads that name their columns: which tables they skip; the answers do not change.
 #include <gtest/gtest.h>
 
 #include "tests/support/filter_model.h"
@@ -54,7 +54,7 @@ TEST(NamedColumns, AreThoseThatAFilterLetsPassAlone) {
   const FilterSpec then = column("f", "b");
   EXPECT_EQ(named(filter_condition(column("f", "a"), &then, nullptr)), "f:a f:b ");
   EXPECT_EQ(named(chain({column("f", "q"), leaf(K::cells_per_row, {}, 1)})), "f:q ");
-  // What is mixed in one branch is not in the next.
+  // A counting filter in one branch does not affect the next branch.
   const FilterSpec first = chain({column("f", "q"), leaf(K::cells_per_row, {}, 1)});
   EXPECT_EQ(named(interleave({first, words("f", "r")})), "f:q f:r ");
 }
@@ -99,7 +99,7 @@ class ColumnFilter : public testing::Test {
     op.timestamp_us = 5;
     return op;
   }
-  // One run: of every row the columns whose number leaves `rest` when divided by 4.
+  // One run: in every row the columns whose number modulo 4 is `rest`.
   void fill(int rest) {
     for (int r = 0; r < 8; ++r) {
       std::vector<OwnedMutation> ops;
@@ -109,7 +109,7 @@ class ColumnFilter : public testing::Test {
     bed_.flush();
   }
   static std::string row(int r) { return fmt::format("row{}", r); }
-  // The device reads that a read of the column takes in a cache that holds nothing.
+  // The device reads of a read of this column with an empty cache.
   uint64_t reads_of(const std::string& row, const FilterSpec& filter, size_t cells) {
     bed_.cache.set_budget(0);
     bed_.cache.set_budget(8u << 20);
@@ -133,10 +133,10 @@ TEST_F(ColumnFilter, ARunThatHasNoneOfTheColumnsIsNotTouched) {
   const TableMeta& meta = bed_.runs.front().front()->meta();
   ASSERT_NE(meta.column_filter.size, 0u);
   EXPECT_LE(meta.column_filter.size, meta.cells * 10 / 8 + 64 + 16) << "ten bits a column";
-  // The block with the row's beginning, and that with the column.
+  // The block with the beginning of the row, and the block with the column.
   EXPECT_EQ(reads_of("row3", column("f", qualifier(101)), 1), 2u);
   EXPECT_EQ(reads_of("row3", words("f", qualifier(101)), 1), 2u);
-  // Of no run; and so is another family.
+  // In no run; the same for a column of another family.
   EXPECT_EQ(reads_of("row3", column("f", qualifier(103)), 0), 0u);
   EXPECT_EQ(reads_of("row3", column("g", qualifier(101)), 0), 0u);
   EXPECT_GE(reads_of("row3", leaf(K::qualifier_regex, "q101"), 1), 3u) << "family not named";
@@ -222,7 +222,7 @@ FilterSpec random_naming(Random& random) {
   }
 }
 
-// Some part of it, where it has parts.
+// A filter in some part of the table, if it has parts.
 bool has_column_filter(TableBed& bed, TableReader& table) {
   if (table.outline() == nullptr) return table.meta().column_filter.size != 0;
   for (size_t i = 0; i < table.outline()->parts(); ++i) {
@@ -238,7 +238,7 @@ bool has_column_filter(TableBed& bed, TableReader& table) {
 }
 
 // Histories of wide rows with every kind of delete, in memtables and several runs, flushed and
-// merged: what is read with tables left out is what a model answers that knows no filter.
+// merged: reads that skip tables answer what a model without filters answers.
 TEST(ColumnFilterRandom, LeavesOutNothingThatMatters) {
   uint64_t with_filter = 0;
   for (const uint64_t seed : test_seeds(25)) {

@@ -1,7 +1,6 @@
-// What reads cost, in moves of their sources rather than in time: a row with many versions, many
-// columns or many deletes, and many dropped ranges, take four times the moves when there is four
-// times as much of it, whatever rule counts and whatever has to be replayed. bench/linear prints
-// the times.
+// The cost of reads, in moves of their sources rather than in time: four times as many versions,
+// columns, deletes or dropped ranges cost four times the moves, whatever rule counts and whatever
+// has to be replayed. bench/linear prints the times.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -18,7 +17,7 @@ namespace {
 
 using support::OwnedMutation;
 
-// Passes everything on and counts the moves.
+// Forwards every call and counts the moves.
 class CountedIterator final : public EntryIterator {
  public:
   CountedIterator(EntryIterator& inner, uint64_t& moves) : inner_(inner), moves_(moves) {}
@@ -55,13 +54,13 @@ struct Counting final : CellSink {
   Flow end_row(Bytes) override { return Flow::more; }
 };
 
-// What a read gave, and in how many moves.
+// The cells that a read gave, and its moves.
 struct Read {
   uint64_t cells = 0;
   uint64_t moves = 0;
 };
 
-// Two memtables, the older frozen, between which the entries are divided.
+// Two memtables, the older one frozen, with the entries divided between them.
 class Bed final : public VisibleStamp, private CommitVisitor {
  public:
   explicit Bed(RetentionRule rule = {}) {
@@ -104,7 +103,7 @@ class Bed final : public VisibleStamp, private CommitVisitor {
     EXPECT_EQ(step, ScanStep::done);
     return {sink.cells, moves};
   }
-  // The same of one row, by a reader that may have read before.
+  // Reads one row, with a reader that may have read before.
   Read read_row(RowReader& reader, const ReadSpec& spec) {
     uint64_t moves = 0;
     ReadSources sources;
@@ -164,7 +163,8 @@ ReadSpec everything(bool reversed = false, uint32_t versions = 0) {
   return spec;
 }
 
-// `times` as much in four times as many moves, and never more than so many an entry.
+// `large` holds four times as much as `small`: at most four times the moves, and a bounded number
+// of moves per entry.
 void expect_linear(const Read& small, const Read& large, uint64_t entries,
                    const std::string& what) {
   EXPECT_LE(large.moves, 4 * small.moves + 64) << what;
@@ -196,7 +196,7 @@ std::vector<Mix> mixes(int64_t n) {
   return all;
 }
 
-// n versions of a column, with n / 3 deletes of time ranges and expiries amid them.
+// n versions of a column, with n / 3 deletes of time ranges and expiries among them.
 std::unique_ptr<Bed> versions(const Mix& mix, int64_t n) {
   auto bed = std::make_unique<Bed>(mix.rule);
   for (int64_t i = 0; i < n; ++i) {
@@ -236,7 +236,7 @@ TEST(LinearReads, ARowOfManyVersions) {
     }
     const Read newest = large->read(everything(false, 1));
     EXPECT_EQ(newest.cells, 1u) << what;
-    // The deletes come first; of the cells no more are looked at than one is found among.
+    // Deletes precede the cells; without them the newest cell is found in a few moves.
     if (!few[i].deletes) EXPECT_LT(newest.moves, 64u) << what << ", newest";
     ReadSpec late = everything();
     late.time_range = {1000 + 4 * kFew * 5, kMaxTimestampUs};

@@ -1,6 +1,6 @@
-// Blocks of which nothing lies in the time that a read wants are passed over, unread; nothing that
-// could change the answer is. (That answers are the same is also in merge_job_test: random reads of
-// random tables with and without it.)
+// Blocks without an entry in the time range of a read are skipped unread; blocks that could change
+// the answer are not. (merge_job_test compares the answers: random reads of random tables with and
+// without skipping.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace cellar::engine {
 namespace {
 
 constexpr int kRows = 20;
-constexpr int kCells = 400;  // of a row: column i at time 1000 * i
+constexpr int kCells = 400;  // per row: column i at time 1000 * i
 
 class PassOver : public testing::Test {
  protected:
@@ -58,7 +58,7 @@ class PassOver : public testing::Test {
     std::reverse(keys.begin(), keys.end());
     return keys;
   }
-  // Of all rows, columns [first, end).
+  // The keys are columns [first, end) of every row.
   void expect_holds(const std::vector<std::string>& keys, int first, int end) {
     const std::set<std::string> found(keys.begin(), keys.end());
     for (int r = 0; r < kRows; ++r) {

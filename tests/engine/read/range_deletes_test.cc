@@ -134,7 +134,7 @@ TEST(RangeDeletes, AllThatCoverARowAreFoundAmongAny) {
   }
 }
 
-// Were each row held against each delete, this would take minutes.
+// Comparing each row with each delete would take minutes.
 TEST(RangeDeletes, ManyRowsUnderManyDeletesAreNoProduct) {
   constexpr uint64_t kMany = 200'000;
   const auto row = [](uint64_t i) { return fmt::format("{:06}", i); };

@@ -1,5 +1,5 @@
-// Reading ahead of a scan: how large the reads are, which of them overlap with the work, and what
-// was read in vain when a scan ends early.
+// Read-ahead of a scan: the size of the reads, their overlap with the work, and the bytes read in
+// vain when a scan ends early.
 #include <gtest/gtest.h>
 
 #include "engine/sstable/ahead_load.h"
@@ -33,7 +33,7 @@ class ReadAhead : public testing::Test {
   }
   const TableIndex& index() const { return reader->index(); }
   const BlockLoader::Stats& stats() const { return f.loader.stats(); }
-  // Goes on for `rows` rows at most; how many times it had to wait.
+  // Advances by at most `rows` rows; returns how often it had to wait.
   size_t walk(TableIterator& it, int rows, Step step) {
     size_t waits = 0;
     while (true) {
@@ -55,7 +55,7 @@ TEST_F(ReadAhead, AScanReadsEveryByteOnceInReadsThatDouble) {
   walk(it, kRows, it.seek(""));
   EXPECT_EQ(stats().read_blocks, index().blocks());
   EXPECT_EQ(stats().read_bytes, data_bytes());
-  // One block, 16, 32 and 64 KiB, and then as much as one read may take.
+  // One block, 16, 32 and 64 KiB, and from then on the largest read.
   const uint64_t large = data_bytes() / kBoundBytes;
   ASSERT_GT(large, 5u);
   EXPECT_GE(stats().reads, large);
@@ -68,12 +68,12 @@ TEST_F(ReadAhead, TheNextReadIsUnderWayWhileEntriesAreLookedAt) {
   Step step = Step::ready;
   while (stats().read_bytes < 60'000) step = f.finish(it, it.next());
   ASSERT_EQ(step, Step::ready);
-  // In the middle of what has come, and the device is at work.
+  // In the middle of what has been read, while the device is busy.
   const uint64_t reads = stats().reads;
   size_t waits = 0;
   while (stats().reads < reads + 4) {
     step = it.next();
-    // The device is as fast as the work here: what is under way has come when it is wanted.
+    // The device is as fast as the scan: the read in progress has completed when it is needed.
     f.world.run_until_idle();
     if (step == Step::blocked) {
       ++waits;
@@ -108,7 +108,7 @@ TEST_F(ReadAhead, AScanThatEndsEarlyHasReadLittleInVain) {
     if (rows <= 10) {
       EXPECT_LE(read, used + TableIterator::kFirstAheadBytes) << rows;
     }
-    // What was read before doubled each time, and one more read overlaps.
+    // Each read doubled the size of the previous one, and one more read overlaps.
     EXPECT_LE(read, 7 * used + TableIterator::kFirstAheadBytes) << rows;
     EXPECT_LE(read, used + 2 * kBoundBytes) << rows;
   }
@@ -130,7 +130,7 @@ TEST_F(ReadAhead, ASeekBeginsAnewAndOneWithinWhatIsAheadDoesNot) {
   TableIterator it(*reader);
   walk(it, 8000, it.seek(""));
   const uint64_t reads = stats().reads;
-  // A few blocks on: all of it is at hand or on its way.
+  // A few blocks further: all of it is in memory or being read.
   std::string near(it.key());
   ASSERT_LT(index().find(near) + 3, index().blocks());
   near = std::string(index().separator(index().find(near) + 3));
@@ -146,10 +146,10 @@ TEST_F(ReadAhead, WhatIsUnderWayOutlastsIteratorAndTable) {
   walk(*it, 2500, it->seek(""));
   const uint64_t done = f.store.reads();
   while (f.store.reads() == done) ASSERT_EQ(f.finish(*it, it->next()), Step::ready);
-  // A read is under way, and the last who could want it goes away.
+  // A read is in progress when the last iterator that could need it is destroyed.
   it.reset();
   reader.reset();
-  // The table's blocks have left with it. What was under way comes all the same.
+  // The table's blocks have left the cache with it. The read in progress completes anyway.
   const size_t cached = f.cache.blocks();
   f.world.block_on(f.loop, f.loader.idle());
   EXPECT_GT(f.cache.blocks(), cached);
@@ -164,7 +164,7 @@ TEST_F(ReadAhead, AFailedReadAheadIsAskedForAgainAndThenTold) {
   while (step == Step::ready) step = f.finish(it, it.next());
   EXPECT_EQ(step, Step::failed);
   EXPECT_NE(it.error().message.find("input/output"), std::string::npos);
-  // All before it was given.
+  // All entries before the bad block were returned.
   TableIterator there(*reader);
   EXPECT_EQ(f.finish(there, there.seek_before(index().separator(bad))), Step::ready);
 }

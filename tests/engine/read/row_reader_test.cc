@@ -1,4 +1,4 @@
-// RowReader: the same answers as the model's and the cursor's, whatever interrupts it.
+// RowReader: the same answers as the model and the cursor, whatever interrupts it.
 #include "engine/read/row_reader.h"
 
 #include <gtest/gtest.h>
@@ -27,12 +27,13 @@ ReadSpec row(const std::string& key) {
   return spec;
 }
 
-// A reader over a bed's memtables and runs, and what becomes of its reads.
+// A reader over the memtables and runs of a bed, with counts of how its reads ended.
 class Rows {
  public:
   explicit Rows(TabletBed& bed) : bed_(bed), retention_(bed.schema()) {}
 
-  // `between` runs where the reader stopped before the row's end, and whenever a cursor returns.
+  // `between` runs where the reader stopped before the end of the row, and whenever a cursor
+  // returns.
   template <class Between>
   std::vector<OwnedCell> read(const ReadSpec& spec, CollectingSink& sink, Random& random,
                               Between between) {
@@ -60,14 +61,14 @@ class Rows {
   }
 
   std::array<size_t, 3> outcomes{};
-  size_t midway = 0;  // handed over or paused behind a cell
+  size_t midway = 0;  // handed over or paused after a cell
 
  private:
   TabletBed& bed_;
   TableRetention retention_;
 };
 
-// A shard's clock may be behind the stamp of a change of a rule that it has heard of.
+// The clock of a shard may be earlier than the stamp of a rule change that it has received.
 TEST(RowReader, NothingIsReadAsOfAMomentBeforeTheLastChangeOfARule) {
   Random random(1);
   TabletBed bed(random);
@@ -112,7 +113,7 @@ TEST(RowReader, RandomHistoriesEqualTheModelHoweverTheReadIsInterrupted) {
     for (int i = 0; i < 12; ++i) {
       ReadSpec spec = bed.random_spec();
       spec.rows = row(bed.random_row()).rows;
-      // The model knows no rules: there the cursor, which starts afresh, is what is compared with.
+      // The model knows no rules: with them, a cursor that starts afresh is the reference.
       CollectingSink plain;
       const auto expected = counts
                                 ? support::scan_all(*bed.open(spec), plain, kEntriesPerSlice, [] {})
@@ -128,7 +129,7 @@ TEST(RowReader, RandomHistoriesEqualTheModelHoweverTheReadIsInterrupted) {
   EXPECT_GT(midway, 100u);
 }
 
-// What is committed while the sink pauses is not seen by the rest of the row.
+// Commits made while the sink pauses are invisible to the rest of the row.
 TEST(RowReader, ARowThatIsHandedOverIsReadAsOfOneCommit) {
   Random random(1);
   TabletBed bed(random);

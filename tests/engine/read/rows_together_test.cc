@@ -1,4 +1,4 @@
-// What reads of rows ask of the device: how many reads, and how many of them wait for one another.
+// Device reads of multi-row reads: how many, and how many wait for one another.
 #include <gtest/gtest.h>
 
 #include "tests/support/seeds.h"
@@ -32,7 +32,7 @@ class RowsTogether : public testing::Test {
   void set(int i) {
     bed_.bed.mutate(row(i), {{Mutation::Kind::set_cell, "f", "q", std::string(40, 'v'), 1}});
   }
-  // One run of all rows, in blocks of about six.
+  // One run of all rows, in blocks of about six rows.
   void fill() {
     for (int i = 0; i < kRows; ++i) set(i);
     bed_.flush();
@@ -40,7 +40,7 @@ class RowsTogether : public testing::Test {
   size_t blocks() const { return bed_.runs.front().front()->blocks(); }
   uint64_t device_reads() const { return bed_.loader.stats().reads; }
 
-  // Reads to the end; counts the round trips to the device that it waited for.
+  // Reads to the end; counts the round trips to the device.
   std::vector<support::OwnedCell> read(const ReadSpec& spec) {
     const auto cursor = bed_.open_scan(spec, true);
     CollectingSink sink;
@@ -65,7 +65,7 @@ class RowsTogether : public testing::Test {
 TEST_F(RowsTogether, RowsThatLieApartCostOneRoundTripForEachThirtyTwo) {
   fill();
   ASSERT_GT(blocks(), 100u);
-  const ReadSpec spec = every(10);  // each in a block of its own
+  const ReadSpec spec = every(10);  // each in its own block
   EXPECT_EQ(to_text(read(spec)), to_text(bed_.bed.expected(spec)));
   EXPECT_EQ(round_trips_, (kRows / 10 + kRowsTogether - 1) / kRowsTogether);
   EXPECT_EQ(device_reads(), kRows / 10);
@@ -97,7 +97,7 @@ TEST_F(RowsTogether, WhereTheIndexIsInPartsItsPartsComeTogetherFirst) {
   ASSERT_GT(outline.parts(), 20u);
   const ReadSpec spec = every(10);
   EXPECT_EQ(to_text(read(spec)), to_text(bed_.bed.expected(spec)));
-  // Of each thirty-two the parts, then the blocks; the row that is waited for has its part alone.
+  // For each thirty-two rows the parts, then the blocks; the first row reads its part alone.
   EXPECT_LE(round_trips_, 2 * ((kRows / 10 + kRowsTogether - 1) / kRowsTogether) + 2);
   EXPECT_LE(device_reads(), kRows / 10 + outline.parts());
   const uint64_t before = device_reads();
@@ -140,7 +140,7 @@ TEST_F(RowsTogether, LargeRowsAreHeldWithinABound) {
   bed_.flush();
   const ReadSpec spec = every(1);
   EXPECT_EQ(read(spec).size(), 40u);
-  // One that is waited for, and two ahead within 256 KiB; every row is read once.
+  // The current row and two ahead within 256 KiB; every row is read once.
   EXPECT_EQ(round_trips_, (40u + 2) / 3);
   EXPECT_EQ(device_reads(), 40u);
 }
@@ -153,7 +153,7 @@ TEST_F(RowsTogether, FiltersKeepRowsFromBeingLookedForInEveryRun) {
   ASSERT_EQ(bed_.runs.size(), 2u);
   const ReadSpec spec = every(10);  // all in the first run
   EXPECT_EQ(read(spec).size(), 100u);
-  // Ten bits a row let one in a hundred pass.
+  // Ten bits a row have one false positive in a hundred.
   EXPECT_LE(device_reads(), 110u);
   EXPECT_LE(round_trips_, 6u);
 }
@@ -173,7 +173,7 @@ TEST_F(RowsTogether, ADamagedBlockAheadFailsItsOwnRowOnly) {
   EXPECT_EQ(cursor->run(sink), ScanStep::failed);
 }
 
-// A row that ends its block is known to end there without a look at the next block.
+// A row that ends at the end of its block is complete without reading the next block.
 TEST_F(RowsTogether, EveryRowAloneCostsOneRead) {
   fill();
   bed_.cache.set_budget(0);
@@ -184,7 +184,7 @@ TEST_F(RowsTogether, EveryRowAloneCostsOneRead) {
   EXPECT_EQ(device_reads(), static_cast<uint64_t>(kRows));
 }
 
-// From where a block begins to where the second after it ends.
+// From the beginning of a block to the end of the next but one.
 TEST_F(RowsTogether, ARangeEndsWithoutALookAtTheBlockBehindIt) {
   fill();
   const TableIndex& index = bed_.runs.front().front()->index();
@@ -199,7 +199,7 @@ TEST_F(RowsTogether, ARangeEndsWithoutALookAtTheBlockBehindIt) {
   EXPECT_EQ(bed_.loader.stats().read_blocks, 3u);
 }
 
-// Rows and ranges of all kinds over runs of several tables, against the model.
+// Rows and ranges of all kinds over runs of several tables, compared with the model.
 TEST_F(RowsTogether, RandomRowSetsEqualTheModel) {
   for (const uint64_t seed : test_seeds(40)) {
     SCOPED_TRACE(seed);

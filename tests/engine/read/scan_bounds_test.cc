@@ -1,4 +1,4 @@
-// ScanBounds: the same ranges as clipping a row set and encoding its ends.
+// ScanBounds gives the same ranges as clipping a row set and encoding its ends.
 #include "engine/read/scan_bounds.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// ScanCursor: by example, and against the model over random histories, shapes, interruptions.
+// ScanCursor: by example, and compared with the model over random histories, shapes and
+// interruptions.
 #include "engine/read/scan.h"
 
 #include <gtest/gtest.h>
@@ -113,7 +114,7 @@ TEST_F(Scan, CommitsThatAreNotVisibleAreNotSeen) {
   EXPECT_EQ(read(everything()), "");
 }
 
-// A row delete sorts before the cells on which the cursor already stands.
+// A row delete sorts before the cells that the cursor has already reached.
 TEST_F(Scan, ACommitDuringALoadIsSeenWholeOrNotAtAll) {
   bed_.mutate("a", {set("q", 1, "run")});
   bed_.flush();
@@ -210,8 +211,8 @@ TEST_F(Scan, RandomHistoriesEqualTheModelHoweverTheReadIsInterrupted) {
   }
 }
 
-// Writers go on while the scan is open. Each row must be what some single stamp between opening and
-// end would show.
+// Writers continue while the scan is open. Each row must be the state at some single stamp between
+// opening and end.
 TEST_F(Scan, EveryRowIsReadAsOfOneStampWhileWritersGoOn) {
   for (const uint64_t seed : test_seeds(300)) {
     SCOPED_TRACE(fmt::format("seed {}", seed));

@@ -1,4 +1,4 @@
-// A scan gives way in time, whatever it is that it passes over.
+// A scan yields in time, whatever it skips.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,12 +16,12 @@ using support::OwnedMutation;
 using support::TabletBed;
 
 #ifdef CELLAR_SANITIZED
-constexpr bool kSanitized = true;  // its time is not ours
+constexpr bool kSanitized = true;  // the sanitizer's time counts too
 #else
 constexpr bool kSanitized = false;
 #endif
 
-constexpr int64_t kMostUs = 500;  // what a scan may hold its shard for
+constexpr int64_t kMostUs = 500;  // the longest that a scan may occupy its shard
 
 int64_t cpu_us() {
   timespec now{};
@@ -29,7 +29,7 @@ int64_t cpu_us() {
   return now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
 }
 
-// Takes what a chunk takes and pauses where a chunk would.
+// Accepts as much as a chunk of a reply and pauses where a chunk would end.
 class Chunks final : public CellSink {
  public:
   Flow cell(const CellView& cell) override {
@@ -61,7 +61,7 @@ class Slices : public testing::Test {
     return spec;
   }
 
-  // Reads it all, and looks at each slice: by entries always, by time on a machine of our own.
+  // Reads everything and checks each slice: by entries always, by time if the timing is reliable.
   void expect_short_slices(const ReadSpec& spec, uint64_t cells, const char* what) {
     const auto cursor = bed_.open(spec);
     const SystemClock clock;
@@ -148,7 +148,7 @@ TEST_F(Slices, OfLargeValues) {
   both_ways(everything(), 200, "values of 64 KiB");
 }
 
-// A clock that says that a look takes as long as a slice may.
+// A clock on which every reading takes as long as a slice may.
 class DearTime final : public Clock {
  public:
   int64_t wall_us() const override { return boot_us(); }
@@ -171,7 +171,7 @@ TEST_F(Slices, OnASlowMachineEndByTime) {
   EXPECT_GT(cursor->entries_read(), 0u);
 }
 
-// A sink that is full at the last cell of a row still gets the row's end with it.
+// A sink that becomes full at the last cell of a row still gets the end of the row with it.
 TEST_F(Slices, APauseFallsBetweenRowsWhereTheRowIsOver) {
   for (int row = 0; row < 10; ++row) {
     bed_.mutate(fmt::format("row{}", row), {set(1, std::string(200 * 1024, 'v'))});

@@ -32,7 +32,7 @@ struct Parsed {
   std::string payload;
 };
 
-// Every record of the bytes; fails the test when they do not fill them exactly.
+// Every record of the bytes; fails the test unless they fill the bytes exactly.
 std::vector<Parsed> parse_all(Bytes bytes, uint64_t position) {
   std::vector<Parsed> out;
   while (!bytes.empty()) {
@@ -97,7 +97,7 @@ TEST(FileHeader, AnyChangedByteIsDamageAndANewerVersionIsRefused) {
             Errc::data_loss);
 }
 
-// Its checksum is right: somebody made it so.
+// Its checksum is right: the file was made that way.
 TEST(FileHeader, AnIdThatSeedsNoChecksumAndAFileOfHalfABlockAreDamage) {
   FileHeader header;
   header.id = (1ull << 56) - 1;
@@ -120,8 +120,8 @@ TEST(FileHeader, AnIdThatSeedsNoChecksumAndAFileOfHalfABlockAreDamage) {
 }
 
 TEST(Record, EveryFillOfABatchEndsOnABlockAndParsesBack) {
-  // Every payload length around a block boundary, so every size of the filler, the two-block one
-  // included.
+  // Every payload length around a block boundary, hence every size of the filler, including that of
+  // two blocks.
   for (size_t length = 0; length < 2 * 4096; ++length) {
     BatchBuilder batch = batch_at(4096, 3 * 4096);
     const std::string payload(length, 'p');
@@ -188,7 +188,7 @@ TEST(Record, AnyChangedBitIsSeen) {
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
     RecordView record;
     size_t need = 0;
-    // A longer length asks for bytes that are not there; a reader gives them or calls it bad.
+    // A larger length needs bytes that are missing; a reader provides them or reports damage.
     EXPECT_NE(parse_record(bad, kOwner, 8192, &record, &need), RecordStatus::whole) << bit;
     bad.resize(kMaxRecordPayloadBytes + kRecordHeaderBytes, '\0');
     EXPECT_EQ(parse_record(bad, kOwner, 8192, &record, &need), RecordStatus::bad) << bit;
@@ -217,7 +217,7 @@ TEST(Record, RandomBytesNeverParse) {
   for (int i = 0; i < 20'000; ++i) {
     std::string bytes(64 + random.below(200), '\0');
     for (char& c : bytes) c = static_cast<char>(random.next());
-    // Half of them with a plausible header, so that the checksum is what decides.
+    // Half of them have a plausible header, so that the checksum decides.
     if (random.one_in(2)) {
       store_le(bytes.data() + 4, static_cast<uint32_t>(bytes.size() - kRecordHeaderBytes));
       bytes[8] = 1;

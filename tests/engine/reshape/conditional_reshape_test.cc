@@ -1,5 +1,6 @@
-// Writes with a condition while time passes and tablets split, merge and move under them: what
-// was begun is finished, each is one step, and a condition sees what is alive when it is committed.
+// Conditional writes while time passes and their tablets are split, merged and moved: writes that
+// have begun are completed, each is atomic, and a condition sees the cells that are live at its
+// commit.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -37,7 +38,7 @@ void cold(TestNode& node) {
   ASSERT_TRUE(node.reopen()) << node.open_error()->to_string();
 }
 
-// The blocks take 5 ms to come; the cell dies after 2.
+// Reading the blocks takes 5 ms; the cell dies after 2.
 TEST(ConditionInTime, SeesNothingThatDiedWhileItsBlocksCame) {
   TestNode node(slow_disk(1, 5'000, 6'000));
   ASSERT_TRUE(node.create_table("t", {"f"}));
@@ -71,7 +72,7 @@ TEST(ConditionInTime, SeesNothingThatDiedWhileItsBlocksCame) {
   EXPECT_EQ(node.read_row("t", "check")->front().value, "it was dead");
 }
 
-// The other way round: what is alive at its commit is seen, though it dies before the answer.
+// The converse: a cell that is live at the commit is seen, though it dies before the answer.
 TEST(ConditionInTime, SeesWhatIsAliveWhenItIsCommitted) {
   TestNode node(slow_disk(1, 5'000, 6'000));
   ASSERT_TRUE(node.create_table("t", {"f"}));
@@ -116,8 +117,8 @@ class ConditionsAmidReshapes : public testing::TestWithParam<std::tuple<Kind, bo
   static constexpr int kRows = 16;
   static constexpr int kBegun = 24;  // before the reshape
 
-  // Increments whose row is on disk, or in memory; nothing is submitted to a tablet that is held,
-  // as a server does.
+  // Increments of a row on disk or in memory; like a server, it submits nothing to a tablet that is
+  // on hold.
   void increment(TestNode& node, int i) {
     const std::string at = row(i);
     if (node.table("t")->locate(at).held) return;
@@ -164,7 +165,7 @@ TEST_P(ConditionsAmidReshapes, AreFinishedAndEachIsOneStep) {
       node.wait(*pending);
       ASSERT_FALSE(pending->write.error) << pending->write.error->to_string();
     }
-    // Each answer of a row was another one: no increment was lost or applied twice.
+    // All answers of a row differ: no increment was lost or applied twice.
     std::map<std::string, std::set<int64_t>> answers;
     for (const auto& pending : pending_) {
       const int64_t value = number(pending->write.new_cells[0].value);

@@ -1,7 +1,7 @@
-// Splits, merges and moves at random, under writes, flushes, compactions and restarts with other
-// numbers of shards; the power fails at every step of one; an operation of the disk fails at every
-// N-th place. Whatever happens: acknowledged writes are there, no row is half, tablets cover every
-// row once, no blob is missing and none is left behind.
+// Random splits, merges and moves under writes, flushes, compactions and restarts with other
+// numbers of shards; with a power failure at every step of one reshape, and with a failure of every
+// N-th disk operation. Invariants: acknowledged writes survive, rows are whole, tablets cover every
+// row once, no blob is missing or left over.
 #include <gtest/gtest.h>
 
 #include "tests/engine/reshape/reshape_workload.h"
@@ -28,7 +28,7 @@ TestNodeOptions options_for(uint64_t seed, uint32_t shards, FaultRules* faults =
   return options;
 }
 
-// Errors that a random reshape may meet on a healthy disk: there is nothing to be cut there.
+// Errors that a random reshape may get on a healthy disk: there is no place to split.
 bool expected_refusal(const Error& error) {
   return error.code == Errc::failed_precondition || error.code == Errc::out_of_range;
 }
@@ -117,7 +117,7 @@ Async<Result<void>> reshape(ReshapeWorkload& workload, Kind kind) {
   co_return Result<void>{};
 }
 
-// A table with data in tables that two tablets share, in memory and on its way.
+// A table with data in tables shared by two tablets, in memory and in commits in progress.
 void prepare(ReshapeWorkload& workload) {
   TestNode& node = workload.node();
   workload.set_shards(2);

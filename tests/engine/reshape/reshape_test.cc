@@ -1,5 +1,5 @@
-// Splits, merges and moves, one property each: what they answer and refuse, what they do to data,
-// blobs, stamps and logs. Random mixes of them are in reshape_random_test.cc.
+// Splits, merges and moves, one property per test: their answers and refusals, their effect on
+// data, blobs, stamps and logs. Random mixes are in reshape_random_test.cc.
 #include "engine/node/reshape.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ size_t blobs(TestNode& node) {
   return count;
 }
 
-// The manifest keeps all items of a tablet that moves, so it names each table that moves with it.
+// The manifest keeps all items of a tablet that moves, so the plan names each of its tables.
 TEST(ReshapePlan, AMoveWithoutOneOfItsTablesIsOurOwnBug) {
   const engine::Catalog catalog(2);
   engine::Reshaping move;
@@ -240,7 +240,7 @@ TEST(Merge, WhatATabletHadDeletedDoesNotComeBackWithATableThatItsNeighbourKept) 
   ASSERT_TRUE(children);
   const auto right = node.split(children->at(1).id, row(20));
   ASSERT_TRUE(right);
-  // The middle one empties itself, and forgets that there was anything.
+  // The middle tablet drops all its rows and compacts.
   ASSERT_TRUE(node.drop_rows("t", row(10), row(20)));
   const engine::TabletDescriptor middle = right->at(0);
   ASSERT_TRUE(node.world().block_on(node.loop(middle.shard.value()),
@@ -250,7 +250,7 @@ TEST(Merge, WhatATabletHadDeletedDoesNotComeBackWithATableThatItsNeighbourKept) 
   ASSERT_TRUE(left) << left.error().to_string();
   EXPECT_EQ(node.cells("t").size(), 20u);
   EXPECT_EQ(node.figures("t")[0].tables, 1u);
-  // And now the same table on both sides, with a hole between.
+  // Now the same table on both sides, with a gap between.
   const auto whole = node.merge(left->id, right->at(1).id);
   ASSERT_TRUE(whole) << whole.error().to_string();
   EXPECT_EQ(node.cells("t").size(), 20u);
@@ -320,7 +320,7 @@ TEST(Reshape, StampsRiseOverSplitsMovesAndMergesThoughTheClockGoesBack) {
   EXPECT_EQ(node.figures("t")[0].last_stamp, last);
 }
 
-// How long writes were held, by what shard 0 was told.
+// How long writes were on hold, as announced to shard 0.
 struct HoldWatch final : engine::TableMapWatcher {
   explicit HoldWatch(TestNode& to) : node(to) {}
   void table_map_changed() override {
@@ -371,7 +371,7 @@ TEST(Reshape, ThatDoesNotComeToRestInTimeIsGivenUpAndWritesGoOn) {
   fill(node, 0, 10, "v");
   ASSERT_TRUE(node.flush("t"));
   const auto before = tablets(node);
-  // A write that was handed over just before the hold meets a log that hangs.
+  // A write submitted just before the hold waits for a log that hangs.
   std::unique_ptr<PendingWrite> slow;
   HoldWatch watch(node);
   watch.on_held = [&] {

@@ -1,9 +1,9 @@
-// A random workload over one table whose tablets are split, merged and moved meanwhile, and what
-// each of its rows may hold afterwards.
+// A random workload over one table whose tablets are split, merged and moved meanwhile, and the
+// states that each of its rows may have afterwards.
 //
-// Every row has its commits in the order in which they were submitted. What is read of a row must
-// be what some prefix of them gives: all of them while the node lives, at least up to the last one
-// acknowledged after a crash.
+// The commits of every row are kept in the order of their submission. The state of a row must be
+// the result of some prefix of them: of all of them while the node lives, of at least those up to
+// the last acknowledged one after a crash.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace cellar::support {
 
 using Commits = std::vector<std::shared_ptr<PendingWrite>>;
 
-// How much of each row must have survived, had the power failed at that moment, and how much may.
+// How many commits of each row must survive a power failure at that moment, and how many may.
 struct RowBounds {
   size_t least = 0;
   size_t most = 0;
@@ -44,7 +44,7 @@ class ReshapeWorkload {
     return tablets()[random_.below(tablets().size())];
   }
 
-  // ---- writing; what is refused at once has not happened
+  // ---- writing; a refused write has no effect
   void write(const std::string& at) {
     if (node_.table("t")->locate(at).held) return;
     std::vector<OwnedMutation> ops;
@@ -95,7 +95,7 @@ class ReshapeWorkload {
     }
   }
 
-  // ---- reshaping, beside which writes go on
+  // ---- reshaping, concurrent with writes
   Async<Result<void>> random_reshape() {
     const engine::TabletDescriptor tablet = random_tablet();
     const uint64_t dice = random_.below(10);
@@ -131,7 +131,7 @@ class ReshapeWorkload {
     EXPECT_TRUE(done) << "a reshape never ended";
     return done ? *std::move(result) : Result<void>{};
   }
-  std::function<void()> on_round;  // amid while_writing()
+  std::function<void()> on_round;  // called during while_writing()
   void set_shards(uint32_t shards) { shards_ = shards; }
 
   // ---- checking
@@ -146,8 +146,7 @@ class ReshapeWorkload {
     }
     return all;
   }
-  // All of the workload is in the node: a live one has each acknowledged commit, and no refused
-  // one.
+  // The node holds the whole workload: a live node has each acknowledged commit and no refused one.
   void check(TestNode& node, const std::string& note) const { check(node, bounds(), note); }
   void check(TestNode& node, const std::map<std::string, RowBounds>& bounds,
              const std::string& note) const {
@@ -185,7 +184,8 @@ class ReshapeWorkload {
       RowModel model(Granularity::micros);
       for (size_t i = 0; i < n; ++i) {
         const PendingWrite& commit = *commits[i];
-        // Stamps count up here: a row's commits are in order, and tablets have clocks of their own.
+        // Stamps count from 1 here: the commits of a row are in order, and tablets have separate
+        // clocks.
         if (commit.write.range) {
           model.drop_rows(CommitStamp{i + 1}, row, "");
         } else {
@@ -204,7 +204,8 @@ class ReshapeWorkload {
                   << bound.most << " commits:\n"
                   << to_text(got);
   }
-  // The tablets of the table cover every row once, nothing is held, and each shard knows the same.
+  // The tablets of the table cover every row once, none is on hold, and all shards have the same
+  // map.
   static void check_cover(TestNode& node, const std::string& note) {
     std::string expected;
     const auto& tablets = node.table("t")->tablets;

@@ -1,5 +1,5 @@
-// Tablet time where clocks of shards differ: after a change of a rule, while it is being made, and
-// of a read that began before its tablet was moved.
+// Tablet time where the clocks of shards differ: after a change of a rule, during it, and for a
+// read that began before its tablet was moved.
 #include <gtest/gtest.h>
 
 #include "engine/read/scan.h"
@@ -36,7 +36,7 @@ class TabletTime : public testing::Test {
     ops[0].expire_at_us = clock().wall_us() + in_us;
     ASSERT_TRUE(node_.write("t", row, ops));
   }
-  // The clock of the other shard alone reads later than any cell lives.
+  // Only the clock of the other shard is later than the end of every cell.
   void let_clocks_differ() {
     clock().advance_us(8 * kSecond);
     read_clock(other_shard());
@@ -47,7 +47,7 @@ class TabletTime : public testing::Test {
   TestNode node_{options()};
 };
 
-// ---- the instant of a change, which may be another shard's reading
+// ---- the instant of a change, which may come from another shard's clock
 
 TEST_F(TabletTime, IsNotBeforeAChangeThatWasUndone) {
   set_dying("a", 5 * kSecond);
@@ -88,7 +88,7 @@ TEST_F(TabletTime, NoCommitAfterTheInstantOfAChangeIsGuardedByTheRuleBefore) {
   std::vector<std::unique_ptr<PendingWrite>> writes;
   std::unique_ptr<PendingWrite> fresh;
   int rounds = 0;
-  // Of the distant past, which only the rule to come refuses.
+  // A timestamp of the distant past, which only the new rule refuses.
   node_.on_round([&](TestNode& node) {
     if (rounds++ > 200) return;
     writes.push_back(
@@ -122,7 +122,7 @@ TEST_F(TabletTime, NoCommitAfterTheInstantOfAChangeIsGuardedByTheRuleBefore) {
 TEST_F(TabletTime, AChangeThatIsRefusedLeavesTheGuardsAsTheyAre) {
   engine::TableChange change = rule_of_f(RetentionRule::max_age_us(kHour));
   for (int i = 0; i < 20; ++i) {
-    // The windows that may be open are all open: the ninth tightening is refused at its stamp.
+    // All undo windows are open: the ninth tightening is refused at its stamp.
     const auto altered = node_.alter_table(rule_of_f(RetentionRule::max_versions(100 - i)));
     if (!altered) break;
   }
@@ -142,8 +142,8 @@ class OneByOne final : public CellSink {
   std::vector<std::string> rows;
 };
 
-// Its rows are as of some moment between its beginning and its end: what was dead when it began
-// stays so, whatever the clocks of source and target do meanwhile.
+// Its rows are as of some moment between its beginning and its end: cells dead at its beginning
+// stay dead, whatever the clocks of source and target do meanwhile.
 TEST_F(TabletTime, AReadThatBeganBeforeAMoveBringsNothingBack) {
   ASSERT_TRUE(node_.set("t", "a", "f:q", 1, "v"));
   set_dying("b", 5 * kSecond);

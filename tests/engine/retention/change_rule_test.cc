@@ -1,4 +1,4 @@
-// What a change of a rule makes of a family's history.
+// The history of a family after changes of its rule.
 #include "engine/retention/change_rule.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST_F(ChangeRule, WhatIsTakenBackMayLeaveATighteningOfItsOwn) {
 TEST_F(ChangeRule, AfterTheWindowNothingComesBack) {
   begin(versions(5));
   ASSERT_TRUE(change(versions(1)));
-  now_us_ += 990;  // and ten more by the change: the window's last microsecond
+  now_us_ += 990;  // and ten more by the change: the last microsecond of the window
   FamilySchema at_the_bound = family_;
   ASSERT_TRUE(change(versions(5)));
   EXPECT_EQ(story(), "max_versions 5");

@@ -1,4 +1,4 @@
-// The judge of one column against the model of SEMANTICS 3, over random histories.
+// The judge of one column compared with the model of SEMANTICS 3, over random histories.
 #include "engine/retention/column_judge.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ OwnedMutation set_cell(int64_t timestamp_us, std::string value, int64_t expire_a
   return op;
 }
 
-// One column: its commits go to the model and, as the reader would meet them, to the judge.
+// One column: its commits go to the model and, in the order of a read, to the judge.
 class ColumnHistory {
  public:
   ColumnHistory(uint64_t seed, bool with_deletes, bool with_expiries)
@@ -45,7 +45,7 @@ class ColumnHistory {
     stamp_ += 1 + (random_.one_in(3) ? random_.below(30'000) : random_.below(1500));
     const uint64_t dice = random_.below(20);
     if (dice == 0) {
-      // Often at the very instant at which something dies of age.
+      // Often at the instant at which something dies of age.
       if (random_.one_in(2)) stamp_ += 1000 - stamp_ % 1000;
       return change_rule();
     }
@@ -53,7 +53,7 @@ class ColumnHistory {
     set();
   }
 
-  // Compares as of a moment at or after the last commit.
+  // Compares answers as of a moment at or after the last commit.
   void check(bool exact) {
     const int64_t now_us =
         static_cast<int64_t>(stamp_ / 1000) + static_cast<int64_t>(random_.below(10));
@@ -92,7 +92,7 @@ class ColumnHistory {
   }
 
  private:
-  // As a read does: AliveRun first, the judge from where it does not answer.
+  // As in a read: AliveRun first, then the judge where AliveRun gives no answer.
   std::string judge_with_run(const FamilyRetention& retention, int64_t now_us) {
     AliveRun run;
     run.begin_family(retention, now_us, true);
@@ -220,7 +220,7 @@ TEST_P(ColumnAgainstModel, AgreesAtEveryMoment) {
 
 INSTANTIATE_TEST_SUITE_P(DeletesAndExpiries, ColumnAgainstModel, testing::Range(0, 4));
 
-// What a replay of so many versions costs, in nodes of the timeline looked at.
+// The cost of a replay of that many versions, in visited nodes of the timeline.
 uint64_t replay_steps(uint64_t versions, const RetentionRule& rule) {
   FamilySchema family;
   family.rule = rule;
@@ -257,13 +257,13 @@ TEST(ColumnJudge, AReplayOfManyVersionsWithDeletesAndExpiriesIsNotQuadratic) {
   for (const RetentionRule& rule : rules) {
     const auto small = static_cast<double>(replay_steps(10'000, rule));
     const auto large = static_cast<double>(replay_steps(80'000, rule));
-    // 8 were it linear, about 10 with the logarithm, 64 were it quadratic.
+    // Linear cost would give 8, the logarithm adds up to about 10, quadratic cost would give 64.
     EXPECT_LT(large, 14 * small) << describe_rule(rule);
     EXPECT_LT(large, 80'000 * 200.0) << describe_rule(rule);
   }
 }
 
-// A rule whose threshold moves at very many ages, of which few matter to a column.
+// A rule whose threshold changes at very many ages, few of which matter to a column.
 TEST(ColumnJudge, AgesAtWhichMoreVersionsWouldHaveToLiveThanThereAreCostNothing) {
   const auto steps = [](int64_t parts) {
     std::vector<RetentionRule> all;
@@ -279,7 +279,7 @@ TEST(ColumnJudge, AgesAtWhichMoreVersionsWouldHaveToLiveThanThereAreCostNothing)
 
 // ---- rules as steps
 
-// What the tree says of a cell, as it is written.
+// The verdict of the rule tree on a cell, evaluated directly.
 bool due(const RetentionRule& rule, size_t& next, int64_t age_us, uint64_t rank) {
   const RuleNode& node = rule.nodes[next++];
   if (node.kind == RuleNode::Kind::max_age) return age_us > node.value;
@@ -316,7 +316,7 @@ TEST(StepRule, SaysOfEveryAgeAndRankWhatTheTreeSays) {
   }
 }
 
-// The widest rule that is allowed: an age and a count in each of its parts.
+// The widest allowed rule: an age and a count in each of its parts.
 TEST(StepRule, ARuleOfTheMostNodesIsCompiledInOneSweep) {
   std::vector<RetentionRule> parts;
   while (3 * parts.size() + 4 <= kMaxRuleNodes) {

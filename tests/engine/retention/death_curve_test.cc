@@ -1,4 +1,4 @@
-// A curve of deaths says what its spans say.
+// DeathCurve: the totals of a curve match its spans.
 #include "engine/retention/death_curve.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(DeathCurve, SaysWhatTheSpansSay) {
   }
 }
 
-// A table whose deletes killed all at once, and one that dies over years.
+// A table whose deletes killed everything at once, and one that dies over years.
 TEST(DeathCurve, ShortSpansBesideLongOnesAreExact) {
   const std::vector<DeathSpan> spans{{kNowUs, kNowUs, 1e12},
                                      {kNowUs - 3'000 * kDayUs, kNowUs + 3'000 * kDayUs, 6'000}};

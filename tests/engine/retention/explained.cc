@@ -8,7 +8,7 @@
 namespace cellar::support {
 namespace {
 
-// The model looks no further.
+// Bound of the model's search.
 constexpr int64_t kFarUs = 8'000'000'000'000'000;
 
 bool has(const std::vector<OwnedCell>& cells, const OwnedCell& cell) {
@@ -40,7 +40,7 @@ std::optional<std::string> check_living(const NotedCell& noted, const RetentionM
       return std::nullopt;
     return "it does not expire then";
   }
-  // Time alone kills by age alone.
+  // The passage of time kills by age only.
   if (note.cause != DeathCause::max_age) return "the cause cannot be";
   const auto& nodes = schema.find_family(cell.family)->rule.nodes;
   if (note.clause >= nodes.size()) return "there is no such clause";

@@ -1,5 +1,5 @@
-// What reads tell of deaths, and previews of rules, held against the model: the clock of the model
-// is moved instead of the node's, so every word can be checked at once.
+// Compares explanations of deaths and previews of rules with the model. The clock of the model is
+// moved instead of the node's, so every statement can be checked at once.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,14 @@
 
 namespace cellar::support {
 
-// A read of everything with include_dead, as of `now_us`. What is wrong, or nothing.
+// Checks a read of everything with include_dead, as of `now_us`. Returns the first difference, or
+// nothing.
 std::optional<std::string> check_explained(const std::vector<NotedCell>& cells,
                                            const RetentionModel& model, const TableSchema& schema,
                                            int64_t now_us);
 
-// An exact preview and an approximate one of the change that turned one model's answer into the
-// other's, both as of one moment.
+// Checks an exact and an approximate preview of the change that turned the answer of one model into
+// that of the other, both as of one moment.
 std::optional<std::string> check_preview(const engine::PreviewReport& exact,
                                          const engine::PreviewReport& approximate,
                                          const std::vector<OwnedCell>& before,

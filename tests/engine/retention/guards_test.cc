@@ -22,7 +22,7 @@ class Guards : public ::testing::Test {
  protected:
   FamilySchema& family() { return family_; }
 
-  // "OK" or the status, with the sentence in message_.
+  // "OK" or the status; the message is kept in message_.
   std::string check(std::vector<Cell> cells, int64_t now_us = kNow) {
     TableSchema schema;
     schema.name = "t";
@@ -133,7 +133,7 @@ TEST_F(Guards, TheWholeSecondsOfWorkedExampleFour) {
   EXPECT_EQ(check(1'469'116'799'999 * kMilli), "OK");
   EXPECT_EQ(check(1'468'943'999'000 * kMilli), "OUT_OF_RANGE");
   EXPECT_EQ(check(1'469'116'800'000 * kMilli), "OUT_OF_RANGE");
-  // Within a second, the clock's fraction does not count, nor does the timestamp's.
+  // With the unit of a second, fractions of the clock and of the timestamp do not count.
   EXPECT_EQ(check(1'468'944'000'000 * kMilli, kNow + kSecond - 1), "OK");
   EXPECT_EQ(check(1'468'944'000'999 * kMilli, kNow + kSecond), "OUT_OF_RANGE");
 }
@@ -148,8 +148,8 @@ TEST_F(Guards, TheAgeNarrowsAWindowButNotForACellWithItsOwnExpiry) {
   EXPECT_EQ(check(std::vector<Cell>{{kNow - 2 * kDay, kNoExpiry, 1}}), "OK");
   family().born_dead = BornDead::accept;
   EXPECT_EQ(check(kNow - kDay - 1), "OUT_OF_RANGE") << "by the window";
-  // In whole seconds the window takes what is dead by a fraction; what is born dead is judged
-  // exactly all the same.
+  // In whole seconds the window accepts a cell that is dead by a fraction; a cell that is dead when
+  // written is judged exactly all the same.
   family().window.unit = WriteWindow::Unit::seconds;
   EXPECT_EQ(check(kNow - kDay, kNow + 1), "OK");
   family().born_dead = BornDead::refuse;

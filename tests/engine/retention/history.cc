@@ -10,7 +10,7 @@
 namespace cellar::support {
 namespace {
 
-constexpr int64_t kUnitUs = 1000;  // of ages: the least there is
+constexpr int64_t kUnitUs = 1000;  // unit of ages: the smallest age
 constexpr int64_t kDayUs = 86'400'000'000;
 constexpr int64_t kHourUs = 3'600'000'000;
 
@@ -179,7 +179,7 @@ class Maker {
   }
 
   // ---- reads
-  // Its time ranges lie about now.
+  // Its time ranges are around now.
   FilterSpec random_filter_now() {
     FilterSpec filter = random_filter(random_, 1 + random_.below(3));
     for (FilterNode& node : filter.nodes) {
@@ -209,7 +209,7 @@ class Maker {
     }
   }
 
-  // ---- the rest
+  // ---- other steps
   void change_rule() {
     HistoryStep& step = add(Kind::change_rule);
     step.family = some_family();
@@ -218,7 +218,7 @@ class Maker {
     step.rule = stormy_ && !random_.one_in(4) ? tighter(meaning, step.family == "f" ? 0 : 1)
                                               : rule_for(meaning);
   }
-  // Ever less, until no undo window is left to open; then all of it may come back.
+  // Tightens until no undo window is left to open; then all of it may come back.
   RetentionRule tighter(TimestampMeaning meaning, size_t family) {
     const int64_t left = turns_left_[family] =
         turns_left_[family] == 0 ? 12 : turns_left_[family] - 1;
@@ -227,13 +227,13 @@ class Maker {
   }
   void pass_time() {
     int64_t us = some(random_.one_in(3) ? 9000 : 900);
-    // A clock that stands where things become due, or one microsecond before.
+    // The clock stops where something becomes due, or one microsecond before.
     if (on_the_dot_) us = random_.one_in(4) ? 1 + some(2) * (kUnitUs - 2) : some(4) * kUnitUs;
     if (with_leaps_ && random_.one_in(25))
       us = (1 + some(3)) * (random_.one_in(2) ? 1'000'000 : 150'000'000);
     HistoryStep& step = add(Kind::pass_time);
     step.us = us;
-    step.frozen = step.a % 2 == 0 || us > 1'000'000;  // anchors are many
+    step.frozen = step.a % 2 == 0 || us > 1'000'000;  // anchors are frequent
     now_us_ += us;
   }
   void reshape() {
@@ -242,10 +242,10 @@ class Maker {
     if (dice < 2) step.row = kHistoryPlaces[1 + random_.below(6)];
   }
 
-  // ---- the machine's clocks, whose dice are their own: without them a seed's history stays what
-  // it is.
+  // ---- the machine's clocks, with random numbers of their own, so that the rest of a seed's
+  // history does not depend on them
   bool clock_chance(uint64_t n) { return clock_random_.one_in(n); }
-  // Around the permission's length, the ages' and far beyond both.
+  // Around the length of a permission, around the ages, and far beyond both.
   int64_t some_gap_us() {
     const int64_t most_us[] = {5 * kUnitUs, 40 * kUnitUs, 400 * kUnitUs, 20'000'000, 100 * kHourUs};
     const uint64_t dice = clock_random_.below(16);
@@ -254,7 +254,7 @@ class Maker {
   }
   void step_wall() {
     if (!steps_wall_) return;
-    // A kernel that goes on vouching for a wrong clock over a boot is believed.
+    // A kernel that still vouches for a wrong clock after a reboot is trusted.
     if (reboots_ && !lies_) set_synchronised(false);
     const int64_t us = some_gap_us();
     add(Kind::step_wall).us = clock_chance(3) ? us : -us;
@@ -276,8 +276,8 @@ class Maker {
     step.end = row + '\0';
     return step;
   }
-  // Only one shard sees how late it is before the wall clock goes back; then its tablet moves to
-  // another, or the node starts anew, perhaps after another anchor.
+  // A single shard observes a late time before the wall clock goes back; then its tablet moves to
+  // another shard, or the node restarts, perhaps after another anchor.
   void step_back_after_a_read() {
     if (!steps_wall_) return;
     const std::string row = this->row();
@@ -342,7 +342,7 @@ class Maker {
   bool lies_ = false;
   bool releases_ = false;
   int64_t turns_left_[2] = {0, 0};
-  uint64_t changes_ = 0;  // so many steps in 2000 change a rule
+  uint64_t changes_ = 0;  // this many steps in 2000 change a rule
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // A random history of one table, as a list of steps that can be played against a node under any
-// options, and shortened: each step stands for itself, so any part of a history is a history.
+// options, and shortened: steps are independent, so any part of a history is a history.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,12 @@ namespace cellar::support {
 
 inline constexpr int64_t kHistoryStartUs = 1'000'000'000;
 inline constexpr const char* kHistoryRows[] = {"a", "b", "bb", "c"};
-// Tablets are cut at these and nowhere else.
+// Tablets are split only at these rows.
 inline constexpr std::string_view kHistoryPlaces[] = {"", "a", "aa", "b", "bb", "c", "d"};
 
 struct HistoryStep {
   enum class Kind : uint8_t {
-    write,   // answered later: reads, crashes and closing wait for it
+    write,   // asynchronous: reads, crashes and closing wait for it
     check,   // CheckAndMutateRow
     modify,  // ReadModifyWriteRow of one column
     drop_rows,
@@ -31,42 +31,43 @@ struct HistoryStep {
     pass_time,
     flush,
     compact,       // everything
-    compact_some,  // of the runs, `a` and `b` say which
+    compact_some,  // of the runs that `a` and `b` select
     split,
     merge,
-    move,  // the tablet of `row`, to another shard; no row: any, to any
+    move,  // moves the tablet of `row` to another shard; no row: any tablet, to any shard
     crash,
     kill,
     close,
     read,
-    // Of the machine's clocks; see JudgedTime.
+    // Steps of the machine's clocks; see JudgedTime.
     step_wall,         // by `us`
-    set_wall_right,    // it says what time it is
-    set_synchronised,  // the kernel says so, or not: `a`
-    reboot,            // down for `us`, then another boot; `a`: how it ends, `b`: its clock then
-    renew,             // the anchor
-    release,           // held time, by an operator
+    set_wall_right,    // sets the wall clock to real time
+    set_synchronised,  // `a`: whether the kernel reports a synchronised clock
+    // down for `us`, then another boot; `a`: how the process ends, `b`: the clock of the new boot
+    reboot,
+    renew,    // renews the anchor
+    release,  // releases held time, as an operator
   };
   Kind kind = Kind::read;
-  std::string row;                      // of a row's write; drop_rows: the first; split: where
-  std::string end;                      // drop_rows; read: if `row` is set
-  std::vector<OwnedMutation> ops;       // write; check: if it matches
+  std::string row;                 // the row of a write; drop_rows: the first row; split: the place
+  std::string end;                 // drop_rows; read: if `row` is set
+  std::vector<OwnedMutation> ops;  // write; check: if it matches
   std::vector<OwnedMutation> else_ops;  // check
   FilterSpec filter;                    // check, read
   std::string family;                   // change_rule, modify
   std::string qualifier;                // modify
   int64_t by = 0;                       // modify: 0 appends, else increments
   RetentionRule rule;                   // change_rule
-  bool close_oldest = false;            // likewise
+  bool close_oldest = false;            // change_rule
   bool reversed = false;                // read
-  TimeRange time_range;                 // likewise
-  uint32_t versions = 0;                // likewise
-  int64_t us = 0;                       // pass_time; down for so long: crash, kill, close
+  TimeRange time_range;                 // read
+  uint32_t versions = 0;                // read
+  int64_t us = 0;                       // pass_time; length of the downtime: crash, kill, close
   bool frozen = false;                  // pass_time: the process does not run meanwhile
   uint64_t a = 0;
   uint64_t b = 0;
 
-  // A mutation counts as one, and so does everything else.
+  // Each mutation counts as one operation; so does any other step.
   size_t operations() const { return std::max<size_t>(1, ops.size() + else_ops.size()); }
 };
 
@@ -74,7 +75,7 @@ std::string to_text(const HistoryStep& step);
 
 struct History {
   uint64_t seed = 0;
-  bool clocks = false;  // it moves them, and the node's anchors permit little
+  bool clocks = false;  // steps the clocks; the node's anchors permit little
   Granularity granularity = Granularity::micros;
   std::vector<FamilySchema> families;
   std::vector<HistoryStep> steps;
@@ -82,22 +83,22 @@ struct History {
   size_t operations() const;
 };
 
-// As a script that a person can follow.
+// As a readable script.
 std::string to_text(const History& history);
 
 History random_history(uint64_t seed, size_t steps);
-// Likewise, and the machine's clocks are stepped, its kernel's word for them changes, it is down
-// and boots anew, anchors are renewed or not. Each seed leaves some of that out.
+// The same with steps of the machine's clocks, changes of the kernel's synchronisation state,
+// downtimes, reboots, and renewals of anchors. Each seed omits some of these.
 History random_clock_history(uint64_t seed, size_t steps);
 
-// Plays it on a node with options drawn from `options_seed` and compares every answer with the
-// model's. What differed, or nothing.
+// Plays the history on a node with options drawn from `options_seed` and compares every answer with
+// the model's. Returns the first difference, or nothing.
 std::optional<std::string> play(const History& history, uint64_t options_seed);
 
-// Those options, for a person.
+// Those options, for display.
 std::string options_text(const History& history, uint64_t options_seed);
 
-// Takes steps and operations away as long as it still fails.
+// Removes steps and operations while the history still fails.
 History shorten(History failing, uint64_t options_seed);
 
 }  // namespace cellar::support

@@ -1,11 +1,11 @@
-// A whole node against the model of SEMANTICS 2 to 6: random schemas, rules, histories, clocks,
-// flushes, compactions of any neighbours, reshapes, crashes and restarts. Each history is played
-// under two sets of options, whose answers must be the same, the model's. A failing one is
-// shortened and printed as a script.
+// A whole node compared with the model of SEMANTICS 2 to 6: random schemas, rules, histories,
+// clocks, flushes, compactions of any neighbours, reshapes, crashes and restarts. Each history is
+// played under two sets of options, and both must give the answers of the model. A failing history
+// is shortened and printed as a script.
 //
-// A million operations in CI, in lanes that may run beside each other, and some more with
-// the machine's clocks stepped (judged_time.h). CELLAR_SEED=n plays that history alone,
-// CELLAR_ROUNDS=n so many times as many.
+// A million operations in CI, in lanes that may run in parallel, and some more with steps of the
+// machine's clocks (judged_time.h). CELLAR_SEED=n plays that history alone; CELLAR_ROUNDS=n plays n
+// times as many.
 #include "tests/engine/retention/history.h"
 
 #include <gtest/gtest.h>
@@ -67,8 +67,8 @@ TEST_P(Histories, AnswersAreThoseOfTheModelWhateverIsMerged) {
 }
 
 // Wall clocks that step, kernels that vouch for them or not, anchors that permit little, reboots,
-// tablets that move between shards whose clocks differ: nothing dead is read again, nothing dies
-// before its time.
+// and moves of tablets between shards whose clocks differ: a dead cell is never read again, and no
+// cell dies early.
 class ClockHistories : public Histories {};
 TEST_P(ClockHistories, NothingDeadIsReadAndNothingDiesEarly) {
   play_lane(random_clock_history, kClockLanes, kClockSeedsOfALane);

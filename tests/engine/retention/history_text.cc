@@ -1,4 +1,4 @@
-// What a person gets to see of a history that fails: as short as can be, as a script.
+// Shortening and printing of a failing history.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ std::string family_text(const FamilySchema& family) {
   return text;
 }
 
-// Takes parts of `list`, which lies in `failing`, away: halves first, single ones last.
+// Removes parts of `list`, which is a member of `failing`: halves first, single elements last.
 template <class T>
 void shorten_list(History& failing, std::vector<T>& list, uint64_t options_seed) {
   for (size_t chunk = std::max<size_t>(1, list.size() / 2);;) {

@@ -8,8 +8,8 @@ namespace cellar::support {
 namespace {
 
 constexpr int64_t kOneInDrifts = 2'000;                 // 500 ppm
-constexpr int64_t kSteadyForUs = 24 * 3'600'000'000LL;  // held time is released
-constexpr int64_t kUnsteadyUs = 1'000'000;              // no smaller step counts
+constexpr int64_t kSteadyForUs = 24 * 3'600'000'000LL;  // then held time is released
+constexpr int64_t kUnsteadyUs = 1'000'000;              // smaller steps do not count
 constexpr int64_t kBootTakesUs = 3'000'000;             // unless the machine is back sooner
 
 }  // namespace
@@ -27,7 +27,7 @@ int64_t JudgedTime::boot_us_now() const {
   return node_.is_open() ? node_.world().clock().boot_us() : node_.machine_clock().boot_us();
 }
 
-// A microsecond for stamps, which count on where time stands still, and one for rounding.
+// One microsecond for stamps, which keep rising while time stands, and one for rounding.
 int64_t JudgedTime::bound_us() const {
   return real_us() + vouched_us_ + (real_us() - start_us_) / kOneInDrifts + 2;
 }
@@ -54,7 +54,7 @@ std::vector<JudgedTime::Place*> JudgedTime::places_of(const engine::TabletDescri
 
 int64_t JudgedTime::judge_tablet(const engine::TabletDescriptor& tablet) {
   look_at_steadiness();
-  node_.catch_up();  // else the request would do it, and be judged later
+  node_.catch_up();  // otherwise the request would do it, and be judged later
   int64_t at_us = node_.shard(tablet.shard.value()).clock().now_us();
   int64_t answered_us = 0;
   for (const Place* place : places_of(tablet)) {
@@ -100,7 +100,8 @@ void JudgedTime::may_believe_wall() {
   vouched_us_ = std::max(vouched_us_, clock().wall_us() - real_us());
 }
 
-// What the kernel vouches for: over a boot at once, else when it has done so for a day.
+// The time that the kernel vouches for: after a reboot at once, otherwise after a day of
+// steadiness.
 void JudgedTime::look_at_steadiness() {
   if (!clock().synchronised()) return;
   const int64_t steady_us = clock().boot_us() - steady_since_us_;

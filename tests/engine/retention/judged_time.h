@@ -1,15 +1,15 @@
-// JudgedTime: the instants at which a node judges, kept beside it by whoever plays a history on it
-// and moves the clocks of its machine (SEMANTICS 3, "Clock safety"). It knows real time, which no
-// wall clock of the machine need tell, and finds fault with a node whose tablet time
-//   went back             for a row, below an instant at which it was answered or committed before,
-//                         through moves, merges and splits too
-//   ran ahead             of real time, but for 500 ppm and what the kernel or an operator vouched
-//                         for
-//   began anew too early  a start that finds itself before an answer of the node
-//   stood still           though nothing was ever wrong with a clock, and the anchor was renewed
+// JudgedTime: the instants at which a node judges, tracked by the player of a history, which moves
+// the clocks of the machine (SEMANTICS 3, "Clock safety"). It knows real time, which no wall clock
+// of the machine need show, and reports a node whose tablet time
+//   went back             for a row, below an instant of an earlier answer or commit of that row,
+//                         also through moves, merges and splits
+//   ran ahead             of real time by more than 500 ppm and what the kernel or an operator
+//                         vouched for
+//   began anew too early  at a start, before an answer of the node
+//   stood still           although no clock was ever wrong and the anchor was renewed
 //
 // Tablet time is the later of the shard's trusted clock and the tablet's last stamp. The clock of a
-// shard is read only where a request to it is about to read it, since every reading raises it.
+// shard is read only just before a request to the shard reads it, because every reading raises it.
 #pragma once
 
 #include <array>
@@ -26,31 +26,31 @@ namespace cellar::support {
 
 class JudgedTime {
  public:
-  // The node's table is "t", and `start_us` what its machine's wall clock says, rightly.
+  // The table of the node is "t"; `start_us` is the machine's wall clock, which is right.
   JudgedTime(TestNode& node, int64_t start_us);
 
-  // Tablet time of the row: at which a request to it is judged now.
+  // Tablet time of the row: the instant at which a request to it is judged now.
   int64_t at_us(const std::string& row);
-  // The latest of the table.
+  // The latest tablet time of the table.
   int64_t latest_us();
   void committed(const std::string& row, CommitStamp stamp);
-  // In every tablet, at one stamp.
+  // A commit in every tablet, at one stamp.
   void committed_everywhere(CommitStamp stamp);
   int64_t real_us() const { return real_at_boot_us_ + boot_us_now(); }
 
-  // ---- what becomes of the machine; the node is open
+  // ---- events of the machine while the node is open
   void step_wall(int64_t by_us);
   void set_wall_right();
   void set_synchronised(bool yes);
-  void released();  // an operator has said that the wall clock is right
+  void released();  // an operator has confirmed the wall clock
   void renewed();
-  // ---- and while it is not
+  // ---- events of the machine while the node is closed
   void down_for(int64_t us);
   void boot_anew(int64_t down_us);
-  // The node is open again. `report`: its own word for the time counts as an answer.
+  // The node is open again. `report`: the time in its own report counts as an answer.
   void started(bool report);
 
-  // The first fault.
+  // The first violation.
   const std::optional<std::string>& problem() const { return problem_; }
 
  private:
@@ -72,9 +72,9 @@ class JudgedTime {
   std::array<Place, std::size(kHistoryPlaces)> places_;
   const int64_t start_us_;
   int64_t real_at_boot_us_ = 0;
-  int64_t vouched_us_ = 0;  // the wall clock was ahead of real time by so much when believed in
-  int64_t steady_since_us_ = 0;  // boot time; the wall clock has not stepped, the kernel calls it
-                                 // synchronised
+  int64_t vouched_us_ = 0;  // how far the wall clock was ahead of real time when it was trusted
+  // boot time since which the wall clock has not stepped and the kernel calls it synchronised
+  int64_t steady_since_us_ = 0;
   uint64_t boots_ = 0;
   bool disturbed_ = false;
   std::optional<std::string> problem_;

@@ -25,11 +25,11 @@ TestNodeOptions options_of(uint64_t seed, bool clocks) {
   options.start_wall_us = kHistoryStartUs;
   const int64_t margins[] = {0, 0, 5000, 300'000'000};
   options.engine.removal_margin_us = margins[random.below(4)];
-  // 2 KiB: a few writes fill it, so that tablets flush and compact by themselves.
+  // 2 KiB: a few writes fill it, so that tablets flush and compact without a request.
   const size_t memtables[] = {2u << 10, 64u << 10, 1u << 20};
   options.engine.memtable_bytes = memtables[random.below(3)];
   options.engine.table_bytes = random.one_in(2) ? 1u << 20 : 1500;
-  // A quarter of it is the caches': of the least, not one block fits.
+  // A quarter of it belongs to the caches; the smallest does not hold a single block.
   if (random.one_in(3)) options.engine.memory_bytes = 2u << 20;
   // Tables with an index in parts of one block, of a few, or none.
   const size_t parts[] = {1, 400, 0};
@@ -39,7 +39,7 @@ TestNodeOptions options_of(uint64_t seed, bool clocks) {
     options.engine.index_part_bytes = part_bytes;
   }
   if (!clocks) return options;
-  // Trusted time is the wall clock's no longer: it stands where no anchor permits more, and each
+  // Trusted time differs from the wall clock: it stands where no anchor permits more, and each
   // shard has its own.
   options.shards = 2 + static_cast<uint32_t>(random.below(2));
   const int64_t permits_us[] = {20'000, 200'000, 2'000'000, 10'000'000};
@@ -60,13 +60,13 @@ TableOptions table_options(uint64_t seed) {
   return options;
 }
 
-// Flushes so small that few runs may stand, and so many that they are merged by windows of time.
+// Flushes so small that few runs are allowed, and so many that they are merged by time windows.
 bool flushes_often(uint64_t seed) {
   return table_options(seed).compaction == Compaction::time_window &&
          options_of(seed, false).engine.memtable_bytes == 1u << 20;
 }
 
-// Rows against their order, cells of a row along it.
+// The rows in reverse order, the cells of a row in order.
 std::vector<OwnedCell> backwards(const std::vector<OwnedCell>& cells) {
   std::vector<OwnedCell> out;
   for (size_t end = cells.size(); end > 0;) {
@@ -131,7 +131,7 @@ class Player {
     for (size_t i = 0; i < all.size(); ++i) all[i] = time_.at_us(kHistoryRows[i]);
     return all;
   }
-  // That of all rows, if it is one.
+  // The instant of all rows, if it is the same.
   std::optional<int64_t> one_instant() {
     const Instants all = instants();
     if (std::count(all.begin(), all.end(), all[0]) != std::ssize(all)) return std::nullopt;
@@ -193,7 +193,7 @@ class Player {
   }
 
   // ---- writes
-  // An answer that came at once, or is still to come, is the one that the model gives.
+  // An answer, immediate or pending, is the one that the model gives.
   void compare_refusal(const char* what, std::optional<Errc> expected, const Error* got) {
     if (!expected && got == nullptr) return;
     if (expected && got != nullptr && got->code == *expected) return;
@@ -240,7 +240,7 @@ class Player {
     const bool matches = !(step.filter.empty() ? row : filter_row(step.filter, row)).empty();
     const auto& taken = matches ? step.ops : step.else_ops;
     std::optional<Errc> refusal = model_.refusal(taken, at_us);
-    // The form of the other list counts too.
+    // The validity of the other list counts too.
     if (model_.refusal(matches ? step.else_ops : step.ops, at_us) == Errc::invalid_argument)
       refusal = Errc::invalid_argument;
     compare_refusal("a conditional write", refusal,
@@ -250,7 +250,7 @@ class Player {
       problem_ = fmt::format("the condition is {}", matches ? "met" : "not met");
     if (!taken.empty()) model_.mutate(pending.write.commit.stamp, step.row, taken);
   }
-  // Waits for its answer: the instant at which it was decided.
+  // Waits for the answer; returns the instant at which it was decided.
   int64_t play(PendingConditional& pending, const std::string& row) {
     const int64_t before_us = time_.at_us(row);
     node_.begin(pending, "t", row);
@@ -319,7 +319,7 @@ class Player {
       const auto pending = node_.begin_drop_rows(tablet, step.row, step.end);
       node_.wait(*pending);
       if (pending->write.error) problem_ = "drop: " + pending->write.error->to_string();
-      if (pending->write.stamp == CommitStamp{}) continue;  // nothing of it lies there
+      if (pending->write.stamp == CommitStamp{}) continue;  // the tablet holds none of the range
       time_.committed(tablet.start, pending->write.stamp);
       const KeyRange rows{std::max(step.row, tablet.start),
                           tablet.end.empty() ? step.end : std::min(step.end, tablet.end)};
@@ -327,7 +327,7 @@ class Player {
     }
   }
 
-  // ---- what changes the table
+  // ---- changes of the table
   void change_rule(const HistoryStep& step) {
     engine::TableChange change;
     change.name = "t";
@@ -363,12 +363,12 @@ class Player {
     model_.change_rule(stamp, at_us, step.family, step.rule, step.close_oldest);
     if (previews && !problem_) compare(*previews);
   }
-  // What is to become of a rule that is about to change.
+  // Previews of a change of a rule, made before the change.
   struct Previews {
     Result<engine::PreviewReport> exact;
     Result<engine::PreviewReport> approximate;
     std::vector<OwnedCell> before;
-    std::optional<int64_t> at_us;  // if it was one
+    std::optional<int64_t> at_us;  // if it was the same for all rows
   };
   Previews preview(const HistoryStep& step) {
     settle();
@@ -406,7 +406,7 @@ class Player {
 
   template <class R>
   void expect_reshaped(const R& result) {
-    // There is nothing to be cut at that place.
+    // There is nothing to split at that place.
     if (!result && (result.error().code == Errc::out_of_range ||
                     result.error().code == Errc::failed_precondition))
       return;
@@ -453,7 +453,7 @@ class Player {
     if (expect(node_.reopen(), "reopen")) time_.started(history_.clocks && step.b % 4 == 0);
   }
 
-  // ---- reads; the model's answer is cut by hand
+  // ---- reads; the limits are applied to the model's answer here
   void read(const HistoryStep& step) {
     settle();
     if (problem_) return;
@@ -476,9 +476,10 @@ class Player {
     const Instants before = instants();
     const auto got = node_.read("t", spec);
     if (!expect(got, "read")) return;
-    if (time_.real_us() != began_us) return;  // what it saw is not known
+    if (time_.real_us() != began_us) return;  // the instant of the read is unknown
     const Instants after = instants();
-    // A new anchor may let time go on while time stands still: before some of the rows are read.
+    // A new anchor may advance trusted time while real time stands: before some of the rows are
+    // read.
     std::vector<OwnedCell> expected;
     for (size_t first = 0; first <= before.size(); ++first) {
       Instants at = after;

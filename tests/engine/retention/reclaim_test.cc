@@ -1,4 +1,4 @@
-// What has died by itself leaves the disk although nobody writes, flushes or compacts.
+// Cells that have died leave the disk without any write, flush or compaction request.
 #include <gtest/gtest.h>
 
 #include "engine/read/scan.h"
@@ -9,7 +9,7 @@ namespace {
 
 class Reclaim : public ReclaimBed {
  protected:
-  // Entries that a scan of everything looks at.
+  // The number of entries that a scan of everything visits.
   uint64_t entries_read() {
     ReadSpec spec;
     spec.rows = RowSet::everything();
@@ -25,7 +25,7 @@ class Reclaim : public ReclaimBed {
     }
     return (*cursor)->entries_read();
   }
-  // A hundred cells, written as if one came each minute, the last one now.
+  // A hundred cells, one per minute, the last one now.
   void fill_evenly() {
     for (int64_t i = 0; i < 100; ++i)
       set(fmt::format("row{:02}", i), now_us() - (99 - i) * kMinuteUs);
@@ -63,7 +63,7 @@ TEST_F(Reclaim, ATableThatMasksSomethingIsMergedAway) {
   create(RetentionRule{});
   set("a", 5);
   ASSERT_TRUE(node_.flush("t"));
-  set("a", 5, now_us() + kHourUs);  // replaces it, and dies
+  set("a", 5, now_us() + kHourUs);  // displaces the older cell, and dies
   ASSERT_TRUE(node_.flush("t"));
   EXPECT_EQ(tables(), 2u);
   pass(2 * kHourUs);
@@ -88,11 +88,12 @@ TEST_F(Reclaim, PastRulesAreForgottenOnceNothingIsOlderThanTheChange) {
   EXPECT_EQ(node_.stats().compactions, 1u);
   change.alter[0].rule = RetentionRule::max_versions(2);
   ASSERT_TRUE(node_.alter_table(change));
-  EXPECT_EQ(node_.cells("t").size(), 1u);                              // the window has passed
-  EXPECT_EQ(node_.table("t")->schema.families[0].history.size(), 1u);  // of the last change alone
+  EXPECT_EQ(node_.cells("t").size(), 1u);  // the window has passed
+  // only the last change is left
+  EXPECT_EQ(node_.table("t")->schema.families[0].history.size(), 1u);
 }
 
-// ---- dead cells in living tables
+// ---- dead cells in live tables
 
 // At minute t the cell of minute -m is t + m minutes old: the first dies at 21, the last at 120. A
 // cell is overdue 65 minutes later: 60 of reclaim_within, 5 of the margin.
@@ -242,7 +243,7 @@ TEST_F(Reclaim, CellsOfADroppedFamilyLeaveInTime) {
   EXPECT_EQ(compactions(), 1u);
 }
 
-// It sleeps until there is something to do: a few looks an hour, whatever is dead.
+// It sleeps until something is due: a few checks an hour, however much is dead.
 TEST_F(Reclaim, DoesNotSpin) {
   create(RetentionRule::union_of(
       {RetentionRule::max_age_us(2 * kHourUs), RetentionRule::max_versions(1)}));
@@ -269,7 +270,7 @@ TEST_F(Reclaim, AWhollyDeadTableIsNotReadThoughItIsStillThere) {
   EXPECT_EQ(tables(), 2u);
   EXPECT_EQ(node_.cells("t").size(), 1u);
   EXPECT_EQ(entries_read(), 1u);
-  // A looser rule makes nothing of it young again.
+  // A looser rule does not revive a dead cell.
   engine::TableChange change;
   change.name = "t";
   change.alter.push_back({.name = "f", .rule = RetentionRule::max_age_us(9 * kHourUs)});
@@ -284,7 +285,7 @@ TEST_F(Reclaim, ADeadTableThatMasksSomethingIsRead) {
   set("a", 5, now_us() + kHourUs);
   set("b", 6, now_us() + kHourUs);
   ASSERT_TRUE(node_.flush("t"));
-  set("c", 9, now_us() + kHourUs);  // overwrites nothing
+  set("c", 9, now_us() + kHourUs);  // overwrites no cell
   ASSERT_TRUE(node_.flush("t"));
   EXPECT_EQ(entries_read(), 4u);
   pass_exactly(kHourUs + 100'000'000);
@@ -298,7 +299,7 @@ TEST_F(Reclaim, AnExpiryInAMemtableMakesADeadTableCountAgain) {
   const int64_t born_us = now_us();
   set("a", born_us);
   ASSERT_TRUE(node_.flush("t"));
-  set("a", born_us - 1, now_us() + 9 * kHourUs);  // pushed out at its birth
+  set("a", born_us - 1, now_us() + 9 * kHourUs);  // displaced when written
   pass_exactly(kHourUs + 100'000'000);
   EXPECT_TRUE(node_.cells("t").empty());
   EXPECT_EQ(entries_read(), 2u);

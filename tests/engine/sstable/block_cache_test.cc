@@ -88,7 +88,7 @@ TEST(BlockCache, ABlockThatComesBackSoonIsKeptLonger) {
   cache.insert(block_of(1));
   uint64_t next = 100;
   while (cache.contains({BlobId{1}, 1})) cache.insert(block_of(next++));
-  cache.insert(block_of(1));  // remembered: straight to the main queue
+  cache.insert(block_of(1));  // in the ghost queue: goes to the main queue
   for (int i = 0; i < 200; ++i) cache.insert(block_of(next++));
   EXPECT_TRUE(cache.contains({BlobId{1}, 1}));
 }

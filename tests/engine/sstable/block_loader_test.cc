@@ -85,7 +85,7 @@ TEST_F(BlockLoaderTest, AnIteratorWorksWithoutAnyCacheAtAll) {
   EXPECT_EQ(f.cache.blocks(), 0u);
 }
 
-// Room for some forty of its blocks unpacked, of some hundred, and readers at once.
+// Memory for about forty of its hundred blocks unpacked, and concurrent readers.
 TEST_F(BlockLoaderTest, PackedBlocksAreReadWithoutTheDeviceAndSharedWhileTheyCome) {
   reader.reset();
   std::map<std::string, std::string> entries;

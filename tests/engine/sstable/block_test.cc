@@ -70,7 +70,7 @@ TEST(Block, DamagedContentsEndInCorruptAndNeverOutside) {
       block[random.below(block.size())] = static_cast<char>(random.next());
     }
     if (random.one_in(3)) block.resize(random.below(block.size() + 1));
-    // On the heap and of exact size: a sanitizer sees every byte read outside.
+    // On the heap and of exact size, so that a sanitizer reports every read outside.
     const std::vector<char> exact(block.begin(), block.end());
     const Bytes contents(exact.data(), exact.size());
     const BlockHeads heads = make_block_heads(contents);

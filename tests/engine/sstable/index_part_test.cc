@@ -1,5 +1,5 @@
-// IndexPart: finds the block as a linear search would, and reads nowhere but in its own bytes,
-// whatever those are.
+// IndexPart: finds the block that a linear search finds, and reads only its own bytes, whatever
+// they contain.
 #include "engine/sstable/index_part.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kDataOffset = 5000;
 
-// Keys that begin alike for longer than a head reaches, and some that do not.
+// Keys with common prefixes longer than a head, and some others.
 std::string random_key(Random& random, const std::string& shared) {
   std::string key = random.one_in(12) ? std::string() : shared;
   for (uint64_t n = random.below(12); n > 0; --n)
@@ -118,9 +118,8 @@ TEST(IndexPart, ItsFiltersKnowWhatWasAdded) {
   EXPECT_TRUE(part.may_contain_key(1));
 }
 
-// Bytes that passed a checksum and are wrong all the same: nothing is read outside of them (the
-// copy ends where they end, so that AddressSanitizer sees it), and a place is within what a block
-// may have.
+// Wrong bytes with a valid checksum: no read outside of them (the copy has their exact size, so
+// that AddressSanitizer reports one), and every position is within the bounds of a block.
 TEST(IndexPart, BytesThatAreWrongLeadNowhereElse) {
   for (const uint64_t seed : test_seeds(400)) {
     SCOPED_TRACE(seed);

@@ -1,5 +1,5 @@
-// The cache's packed blocks: what is found is what was put there, within the budget, whatever form
-// it is kept in.
+// Packed blocks of the cache: a block that is found has the contents that were inserted, within the
+// budget, in whichever form it is kept.
 #include <gtest/gtest.h>
 
 #include "engine/sstable/block_cache.h"
@@ -15,7 +15,7 @@ constexpr BlobId kBlob{1};
 
 BlockKey key_of(uint64_t offset) { return {kBlob, offset}; }
 
-// Half of it compresses; with `packs` false, nothing does.
+// Half of the contents compresses; with `packs` false, nothing does.
 std::string contents_of(uint64_t offset, size_t size = kBytes, bool packs = true) {
   Random random(offset);
   std::string contents(size, 'x');
@@ -35,7 +35,7 @@ void insert(BlockCache& cache, uint64_t offset, const std::string& contents) {
   cache.insert(block, &*checked);
 }
 
-// As a reader does; true: it was there.
+// Reads like a table reader; returns whether the block was found.
 bool read(BlockCache& cache, uint64_t offset, size_t size = kBytes, bool packs = true) {
   const std::string contents = contents_of(offset, size, packs);
   if (const BlockRef block = cache.find(key_of(offset))) {
@@ -46,10 +46,10 @@ bool read(BlockCache& cache, uint64_t offset, size_t size = kBytes, bool packs =
   return false;
 }
 
-// Room for so many as they are.
+// The budget for that many unpacked blocks.
 size_t room_for(size_t blocks) { return blocks * (sizeof(Block) + kBytes); }
 
-// There is no room in it any more, and what is there nobody asks for.
+// Fills the cache with blocks that are not used again.
 void fill(BlockCache& cache) {
   for (uint64_t i = 0; cache.stats().evicted < 100; ++i) read(cache, 1'000'000 + i);
 }
@@ -73,12 +73,12 @@ TEST(PackedCache, WhereThereIsNoneNearlyTwiceAsManyAreFound) {
     if (i >= kReads) found += hit ? 1 : 0;
     ASSERT_LE(cache.bytes(), room_for(100));
   }
-  // A tenth as they are.
+  // Unpacked, a tenth would be found.
   EXPECT_GT(found, kReads * 17 / 100);
   EXPECT_GT(cache.packed_bytes(), cache.bytes() * 9 / 10);
 }
 
-// As those are whose form on disk a cache does not keep: packed when they come back.
+// Blocks whose form on disk the cache does not keep are packed when they are read again.
 TEST(PackedCache, BlocksThatComeWithoutAPackedFormArePackedWhenTheyComeBack) {
   BlockCache cache(room_for(100));
   Random random(4);
@@ -110,7 +110,7 @@ TEST(PackedCache, WhatFitsPackedIsAllFound) {
     const bool hit = read(cache, random.below(150));
     if (i >= 20'000 && !hit) ++missed;
   }
-  // A third would be missed; keeping some unpacked is tried all the time.
+  // A third would be missed otherwise; the cache keeps trying to hold some unpacked.
   EXPECT_LT(missed, 20'000 / 12);
 }
 
@@ -138,7 +138,7 @@ TEST(PackedCache, OnesThatAreNotAskedForAnyMoreArePackedAgainUnderWhoPinsThem) {
   BlockSlot slot;
   for (uint64_t i = 0; i < 80; ++i) pinned.push_back(cache.find(key_of(i)));
   EXPECT_EQ(cache.find(key_of(0), slot).get(), pinned[0].get());
-  // Others come back soon, again and again.
+  // The other blocks are read again soon, several times.
   Random random(3);
   for (int i = 0; i < 5000; ++i) read(cache, 100 + random.below(200));
   EXPECT_GT(cache.stats().packed, 0u);
@@ -194,7 +194,7 @@ TEST(PackedCache, ManyThatHaveToGoAtOnceAreNotAllPacked) {
   EXPECT_LE(cache.stats().packed - before, BlockCache::kMostPacksAtOnce);
 }
 
-// It would need its table's dictionary, and takes longer at each find than LZ4's.
+// Such a block would need the dictionary of its table, and unpacks more slowly than LZ4.
 TEST(PackedCache, WhatZstandardPackedIsNotKeptAsItCame) {
   CheckedBlock stored;
   stored.payload = "a frame";
@@ -215,7 +215,7 @@ TEST(PackedCache, LargeBlocksAreNotPacked) {
   EXPECT_EQ(cache.packed_bytes(), 0u);
 }
 
-// Against a map of everything that was ever written: sizes, kinds, charges, budgets, pins.
+// Compared with a map of everything that was inserted: sizes, kinds, charges, budgets, pins.
 TEST(PackedCache, WhatIsFoundIsWhatWasPutThereWhateverHappens) {
   for (const uint64_t seed : test_seeds(5)) {
     SCOPED_TRACE(seed);

@@ -14,7 +14,7 @@ EntryMap rows(int n) {
   return entries;
 }
 
-// What a reader of everything meets: the entries, or the first error.
+// Reads everything: the entries, or the first error.
 Result<EntryMap> read_all(TableFixture& f, BlobId id) {
   auto reader = f.try_open(id);
   if (!reader) return std::unexpected(std::move(reader).error());
@@ -30,7 +30,7 @@ Result<EntryMap> read_all(TableFixture& f, BlobId id) {
 
 class EveryBit : public testing::TestWithParam<size_t> {};
 
-// Of tables with one index, and with its parts.
+// Tables with a whole index, and with a partitioned one.
 INSTANTIATE_TEST_SUITE_P(TableDamage, EveryBit, testing::Values(0, 150));
 
 TEST_P(EveryBit, ThatIsFlippedIsFoundOrHarmless) {
@@ -45,11 +45,11 @@ TEST_P(EveryBit, ThatIsFlippedIsFoundOrHarmless) {
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ 1 << bit % 8);
     f.store.put(BlobId{1}, good);
     f.store.put(kBlob, bad);
-    f.cache.set_budget(0);  // nothing of the round before may answer
+    f.cache.set_budget(0);  // nothing cached by the previous round may answer
     f.cache.set_budget(1u << 20);
     const auto seen = read_all(f, kBlob);
     if (bit / 8 < kTableHeaderBytes) {
-      // Readers trust the footer; the header is for whoever finds the file.
+      // Readers rely on the footer; the header is for tools that identify a file.
       ASSERT_TRUE(seen.has_value());
       ASSERT_FALSE(check_table_header(Bytes(bad).substr(0, kTableHeaderBytes), kBlob).has_value());
       continue;
@@ -131,7 +131,7 @@ TEST(TableDamage, OnlyTheDamagedBlockIsLostAndTheErrorNamesIt) {
       << it.error().message;
   EXPECT_EQ(f.finish(it, it.seek(behind)), Step::ready);
   EXPECT_EQ(f.finish(it, it.seek("")), Step::ready);
-  // Nothing of it was cached: the next one who wants it asks the device, and it may be whole.
+  // The damaged block was not cached: the next read goes to the device and may succeed.
   f.store.bytes(kBlob)[broken.offset + 5] ^= 0x10;
   EXPECT_EQ(f.finish(it, it.seek(inside)), Step::ready);
 }

@@ -1,4 +1,4 @@
-// TableIndex: finds the block as a search without heads would.
+// TableIndex: finds the block that a search without heads finds.
 #include "engine/sstable/table_index.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace cellar::engine {
 namespace {
 
-// Keys that begin alike for longer than a head reaches, and some that do not.
+// Keys with common prefixes longer than a head, and some others.
 std::string random_key(Random& random, const std::string& shared) {
   std::string key = random.one_in(12) ? std::string() : shared;
   for (uint64_t n = random.below(12); n > 0; --n)

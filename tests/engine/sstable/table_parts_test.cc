@@ -1,4 +1,4 @@
-// Tables whose index and filters are in parts: what reads of them ask of the device.
+// Tables whose index and filters are partitioned: the device reads of their readers.
 #include <gtest/gtest.h>
 
 #include "engine/read/run_source.h"
@@ -17,7 +17,7 @@ class TableParts : public testing::Test {
     options.part_bytes = part_bytes;
     return options;
   }
-  // One cell a row, at a time of its own.
+  // One cell per row, each with its own time.
   void fill(const TableWriterOptions& options, int step = 1) {
     for (int i = 0; i < kRows; i += step)
       entries_.insert(cell_of(row(i), 1000 * i, 1, std::string(40, 'v')));
@@ -31,7 +31,7 @@ class TableParts : public testing::Test {
     for (size_t i = 0; i < outline().parts(); ++i) sum += outline().handle(i).size;
     return sum;
   }
-  // A read of one row, as a point read does it.
+  // Reads one row like a point read.
   Step read_row(Bytes key) {
     const std::string prefix = row_prefix(key);
     RowProbe probe;
@@ -75,7 +75,7 @@ TEST_F(TableParts, APointReadAsksForAPartAndABlockAndThenForABlock) {
   EXPECT_EQ(reads(), 2u);
   EXPECT_EQ(read_row(row(2000)), Step::ready);
   EXPECT_EQ(reads(), 2u);
-  // Of the same part, another block.
+  // Another block of the same part.
   const size_t part = reader_->marks().find(row(2000));
   int near = 2000;
   while (reader_->marks().find(row(near + 12)) == part) near += 12;
@@ -85,7 +85,7 @@ TEST_F(TableParts, APointReadAsksForAPartAndABlockAndThenForABlock) {
 }
 
 TEST_F(TableParts, ARowThatIsNotThereCostsAPartAtMost) {
-  fill(in_parts(), 2);  // even ones
+  fill(in_parts(), 2);  // even rows
   EXPECT_EQ(read_row(row(2001)), Step::end);
   EXPECT_EQ(reads(), 1u);
   int blocks = 0;
@@ -94,7 +94,7 @@ TEST_F(TableParts, ARowThatIsNotThereCostsAPartAtMost) {
     EXPECT_NE(read_row(row(i)), Step::failed);
     blocks += static_cast<int>(f_.loader.stats().read_blocks - before);
   }
-  // All parts, and what filters of ten bits a row get wrong: one in a hundred.
+  // All parts, and the false positives of filters of ten bits a row: one in a hundred.
   EXPECT_LE(blocks, static_cast<int>(outline().parts()) + kRows / 2 / 40);
 }
 
@@ -112,7 +112,7 @@ TEST_F(TableParts, AMergeReadsPartsTogetherAndKeepsNothing) {
   TableIterator it(*reader_, TableIteratorOptions::for_compaction());
   EXPECT_EQ(walk(it), entries_.size());
   EXPECT_EQ(f_.loader.stats().read_blocks, outline().parts() + reader_->blocks());
-  // A read of data reaches to the end of the part that is next, if that has come.
+  // A read of data reaches to the end of the next part, if that part is loaded.
   EXPECT_LE(reads(), outline().parts() / 7 + 2 + outline().parts() / 2);
   EXPECT_EQ(f_.cache.blocks(), 0u);
 }
@@ -211,7 +211,7 @@ TEST_F(TableParts, ARowThatReachesOverPartsIsFoundFromAnyPlaceInIt) {
     parts = std::max(parts, reader_->marks().find(key));
   }
   ASSERT_GT(parts, reader_->marks().find(prefix) + 3) << "the row should reach over parts";
-  // A column that lies in a later part than the row's first is not left out for the first's sake.
+  // A column that lies in a later part than the first of its row is not excluded by the first part.
   for (const int q : {0, 250, 499}) {
     RowProbe columns;
     columns.aim(prefix);
@@ -299,7 +299,7 @@ TEST_F(TableParts, AReadThatFailedIsAskedForAnew) {
 TEST_F(TableParts, AnOutlineIsThatOfItsTable) {
   fill(in_parts());
   const BlockHandle at = reader_->footer().index;
-  const uint64_t end = reader_->footer().meta.offset;  // where parts end, here
+  const uint64_t end = reader_->footer().meta.offset;  // where the parts end in this table
   const Bytes stored = Bytes(f_.store.bytes(kBlob)).substr(at.offset, at.size);
   const std::string contents = read_block(stored, kBlob, at.offset).value();
   TableIndex index;

@@ -1,5 +1,5 @@
-// The part of a table that is one tablet's: where it is cut, what it counts, what its iterator
-// gives; against a plain list, over slices cut anywhere and moves in any order.
+// The slice of a table that belongs to one tablet: its bounds, its figures, its iterator; compared
+// with a plain list, for slices with any bounds and moves in any order.
 #include "engine/sstable/table_slice.h"
 
 #include "engine/sstable/slice_iterator.h"
@@ -12,7 +12,7 @@ namespace {
 
 class Slice : public testing::Test, protected TableFixture {
  protected:
-  // Rows 'b' to 'y' of a cell each.
+  // Rows 'b' to 'y', one cell each.
   std::unique_ptr<TableReader> alphabet(std::vector<StampedRange> ranges = {}) {
     std::map<std::string, std::string> entries;
     for (char c = 'b'; c <= 'y'; ++c) entries.insert(cell_of(std::string(1, c)));
@@ -71,7 +71,7 @@ TEST_F(Slice, OutsideOfTheTableHoldsNothing) {
     EXPECT_EQ(this->rows(slice), "");
     EXPECT_TRUE(slice.range_deletes().empty());
   }
-  // Rows between two of the table's: by first and last key it may have entries, and has none.
+  // Rows between two rows of the table: by first and last key it may have entries, but it has none.
   const TableSlice gap(*table, {"b\x01", "c"});
   EXPECT_EQ(this->rows(gap), "");
 }
@@ -92,12 +92,12 @@ TEST_F(Slice, RangeDeletesAreClippedToItsRows) {
   const TableSlice end(*table, {"r", ""});
   ASSERT_EQ(end.range_deletes().size(), 1u);
   EXPECT_EQ(end.range_deletes()[0], (StampedRange{"r", "", CommitStamp{3}}));
-  // Cut by its range deletes alone: the rows are all there.
+  // Cut only through its range deletes: all rows are inside.
   const TableSlice ranges_only(*table, {"a\x01", ""});
   EXPECT_TRUE(ranges_only.is_cut());
   EXPECT_EQ(ranges_only.range_deletes().size(), 4u);
   EXPECT_EQ(rows(ranges_only), "bcdefghijklmnopqrstuvwxy");
-  // A table of range deletes alone has no entry in any slice, and is not empty.
+  // A table of range deletes only has no entry in any slice, and is not empty.
   TableWriterOptions options = small_blocks(256, BlobId{0x500001a});
   write({}, options, {{"c", "k", CommitStamp{9}}});
   const auto deletes = open(options.blob);

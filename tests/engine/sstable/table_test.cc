@@ -56,7 +56,7 @@ TEST(Table, MergedWithMemtablesAndOtherTablesWalksAsOneMap) {
       TableWriterOptions options = small_blocks(300, BlobId{t});
       if (random.one_in(2)) options.part_bytes = 1 + random.below(1500);
       f.write(entries, options);
-      model.insert(entries.begin(), entries.end());  // older: what is there already stays
+      model.insert(entries.begin(), entries.end());  // these are older: existing entries stay
       readers.push_back(f.open(BlobId{t}));
       merge.add(std::make_unique<TableIterator>(*readers.back()));
     }

@@ -1,5 +1,5 @@
-// Data blocks that Zstandard packs: where it pays and where it does not, with a dictionary and
-// without, and bytes that want to be one and are none.
+// Data blocks compressed by Zstandard: where it pays and where it does not, with and without a
+// dictionary, and bytes that only look like such a block.
 #include <gtest/gtest.h>
 #include <zstd.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr BlobId kId{7};
 
-// Values that look alike, as events of one program do.
+// Similar values, like the events of one program.
 std::string event(Random& random, int i) {
   static constexpr const char* kKinds[] = {"login", "logout", "purchase", "search", "failure"};
   return fmt::format(
@@ -183,7 +183,7 @@ TEST(ZstdTable, AFlippedBitIsFoundWhereverItIs) {
   }
 }
 
-// ---- what a file may hold that nobody here wrote: bytes with a right checksum
+// ---- contents that this program never writes: bytes with a valid checksum
 
 std::string stored(BlockType type, Bytes payload) {
   std::string out(payload);
@@ -210,7 +210,7 @@ TEST(ZstdBlock, IsUnpackedWithinItsBoundsOnly) {
   expect_refused(stored(BlockType::zstd, "no frame at all"), "no frame");
   expect_refused(stored(BlockType::zstd, frame_of("abc") + frame_of("def")), "two frames");
   expect_refused(stored(static_cast<BlockType>(4), frame_of("abc")), "a type that is none");
-  // A frame that does not tell its size: it was made in a stream.
+  // A frame without its content size: it was made as a stream.
   const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> c(ZSTD_createCCtx(), ZSTD_freeCCtx);
   std::string frame(1000, '\0');
   ZSTD_CCtx_setParameter(c.get(), ZSTD_c_contentSizeFlag, 0);
@@ -248,14 +248,14 @@ TEST(ZstdBlock, MalformedFramesAreDamageAndNeverMore) {
       }
       if (random.one_in(4)) bad.resize(random.below(bad.size()));
       const auto read = read_block(stored(type, bad), kId, 4096, dictionary);
-      if (read) {  // the frame has no checksum: it may be another right one
+      if (read) {  // the frame has no checksum: the flip may give another valid frame
         EXPECT_LE(read->size(), kMaxZstdBlockBytes);
       } else {
         EXPECT_EQ(read.error().code, Errc::data_loss);
       }
     }
   }
-  // Without the dictionary it needs, or with another: an error or other bytes, never a crash.
+  // With a missing or wrong dictionary: an error or other bytes, never a crash.
   std::string packed(raw.size(), '\0');
   packed.resize(packer.pack(raw, packed.data(), packed.size(), true));
   EXPECT_NE(read_block(stored(BlockType::zstd_dictionary, packed), kId, 4096), raw);

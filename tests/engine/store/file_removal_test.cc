@@ -1,4 +1,4 @@
-// Large files go in steps with rests between them, and whatever goes wrong they go.
+// Large files are removed in steps with rests between them, and are removed under all failures.
 #include "engine/store/file_removal.h"
 
 #include "tests/engine/store/store_rig.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t kStep = FileRemoval::kStepBytes;
 constexpr uint64_t kFull = FileRemoval::kFullBacklogBytes;
-// While little waits, a rest is so many times as long as its step.
+// While little is waiting, a rest is this many times as long as its step.
 constexpr int64_t kLeastRests = 9;
 
 Async<Result<void>> make_file(FileSystem& fs, std::string path, uint64_t size) {
@@ -32,7 +32,7 @@ TEST(FileRemovalLaw, TheShareFollowsTheBacklogAndTheRestTheShare) {
 }
 
 struct FileRemovalTest : testing::Test {
-  // How long the removal of a file takes whose steps take `step_us` each.
+  // How long the removal of a file takes if each step takes `step_us`.
   int64_t removal_us(FileRemoval& by, uint64_t size, int64_t step_us) {
     expect_ok(rig.run(make_file(*rig.fs, "big", size)));
     expect_ok(rig.rules.add(fmt::format("truncate path=big delay_us={}", step_us)));
@@ -119,7 +119,7 @@ TEST_F(FileRemovalTest, SeveralAreOneBacklogAndGoOneAfterTheOther) {
   EXPECT_LT(took_us, (kLeastRests + 1) * 6 / 10 * steps_us) << "faster than a single file would go";
 }
 
-// Whoever wrote the file waits for its cut, and tables that go may take seconds.
+// The writer of the file waits for its cut, while removals of tables may take seconds.
 TEST_F(FileRemovalTest, ACutDoesNotWaitForTheRemovalsBeforeIt) {
   removal.begin_rests();
   for (const char* path : {"old1", "old2"})

@@ -1,5 +1,5 @@
-// The format of a data directory and its ratchet: newer is refused untouched, older stays as it is
-// until it is asked to move.
+// The format of a data directory and its upgrade: a newer format is refused and left untouched; an
+// older one stays until an upgrade is requested.
 #include "engine/store/format_file.h"
 
 #include <gtest/gtest.h>
@@ -79,12 +79,12 @@ TEST_F(Format, ANewerOneIsRefusedAndNothingIsTouched) {
 
 TEST_F(Format, StaysUntilItIsAskedToMoveAndNeverGoesBack) {
   write(1);
-  // The next program serves it as it is, and the one before can take over again.
+  // The next program serves it unchanged, and the previous one can still open it.
   EXPECT_EQ(run(settle_format(fs_, kId, {1, 2})).value().version, 1u);
   EXPECT_EQ(run(settle_format(fs_, kId, {1, 1})).value().version, 1u);
   EXPECT_EQ(run(upgrade_format(fs_, {1, 2})).value(), 1u);
   EXPECT_EQ(run(settle_format(fs_, kId, {1, 2})).value(), (DirectoryFormat{2, kId}));
-  EXPECT_EQ(run(upgrade_format(fs_, {1, 2})).value(), 2u);  // again: nothing happens
+  EXPECT_EQ(run(upgrade_format(fs_, {1, 2})).value(), 2u);  // a second upgrade does nothing
   EXPECT_EQ(run(read_format(fs_, {1, 1})).error().code, Errc::failed_precondition);
 }
 

@@ -124,7 +124,7 @@ TEST_F(BlobTest, FailedWritesAndSyncsFailTheSealAndNothingIsRetried) {
   }
 }
 
-// Every write lies within what was allocated before, and little is given back.
+// Every write is inside the space allocated before, and little of it is unused.
 TEST_F(BlobTest, NoWriteExtendsTheFile) {
   for (const size_t size : {size_t{1}, size_t{5'000}, size_t{262'144}, size_t{700'001},
                             size_t{6'000'000}, size_t{30'000'000}}) {
@@ -165,7 +165,7 @@ TEST_F(BlobTest, AFullDiskIsMetBeforeTheWriteAndTheLastSpaceIsUsed) {
     StoreRig rig(disk);
     LocalBlobStore store(*rig.fs);
     expect_ok(rig.rules.add("allocate path=blob/* nth=2 error=ENOSPC"));
-    expect_ok(rig.run(write_blob(store, content, 0, 90'000)));  // with less ahead
+    expect_ok(rig.run(write_blob(store, content, 0, 90'000)));  // with less allocated ahead
     EXPECT_EQ(rig.rules.hits(), 1u);
     expect_ok(rig.run(store.remove(kBlob)));
   }
@@ -204,7 +204,7 @@ TEST_F(BlobTest, AReadThatFailsOnceIsRepeatedAndTwiceIsAnErrorNamingBlobAndPlace
       << failed.error().message;
   EXPECT_EQ(rig.rules.hits(), 2u);
   rig.rules.clear();
-  EXPECT_TRUE(rig.run(read_range(*blob, 9000, 500)));  // no negative answer is kept
+  EXPECT_TRUE(rig.run(read_range(*blob, 9000, 500)));  // failures are not cached
 }
 
 TEST_F(BlobTest, ShortTransfersMakeNoDifference) {

@@ -1,4 +1,4 @@
-// LogTest: local logs on a disk in memory, and what was appended to them.
+// LogTest: local logs on a disk in memory, with a record of the appends.
 #pragma once
 
 #include <deque>

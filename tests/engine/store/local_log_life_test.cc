@@ -1,5 +1,5 @@
-// How a local log becomes shorter and ends: its segments are trimmed and used again, and a log that
-// is removed is gone, even where the removal was cut short.
+// Trimming and removal of a local log: trimmed segments are reused, and a removed log stays removed
+// even if the removal was interrupted.
 #include <deque>
 
 #include "engine/record/file_header.h"
@@ -11,7 +11,7 @@
 namespace cellar::engine {
 namespace {
 
-// Segments are given back all the time, and the disk may take long to say so.
+// Segments are trimmed continuously while the disk is slow to confirm it.
 TEST_F(LogTest, AppendsDoNotWaitForATrimThatIsNotOnDisk) {
   StoreRig rig(disk, 1, {.min_latency_us = 200'000, .max_latency_us = 200'000});
   auto log = create(rig);
@@ -49,7 +49,7 @@ TEST_F(LogTest, TrimmedSegmentsGoAndTheRestIsReadFromThere) {
     const uint64_t before = log->needed_bytes();
     from = appends[29].end;
     log->trim(from);
-    log->trim(appends[10].end);  // no way back
+    log->trim(appends[10].end);  // a trim cannot be undone
     rig.world.run_until_idle();
     EXPECT_EQ(log->needed_bytes(), before - 4 * small_log().segment_bytes);
     Append& more = append(*log, "more");
@@ -62,7 +62,7 @@ TEST_F(LogTest, TrimmedSegmentsGoAndTheRestIsReadFromThere) {
   (void)value_of(read(disk, rest, from));
   ASSERT_EQ(rest.seen.size(), 11u);
   EXPECT_EQ(rest.seen[0].payload, payload_of(30, 10'000));
-  // From the beginning: what is still there, because the log itself says what was trimmed.
+  // From the beginning: the remaining entries, because the log records its trims.
   Collector all;
   (void)value_of(read(disk, all));
   EXPECT_GE(all.seen.size(), 11u);
@@ -86,7 +86,7 @@ TEST_F(LogTest, ATrimDuringATrimIsMadeUpFor) {
   (void)value_of(rig.run(log->seal()));
 }
 
-// Nobody knows yet what will lie there.
+// The entries at this position are not written yet.
 TEST_F(LogTest, ATrimBehindTheEndTakesNothingOfWhatComes) {
   {
     StoreRig rig(disk);
@@ -106,8 +106,7 @@ TEST_F(LogTest, ATrimBehindTheEndTakesNothingOfWhatComes) {
   EXPECT_EQ(rest.seen[0].payload, payload_of(1, 10'000));
 }
 
-// What a log that goes on and on costs: its segments take turns, and only the first are filled with
-// zeros.
+// The cost of an endless log: its segments rotate, and only the first ones are filled with zeros.
 TEST_F(LogTest, TrimmedSegmentsAreUsedAgainAndWhatTheyHeldIsNeverRead) {
   constexpr size_t kEntries = 400;
   constexpr size_t kKept = 10;
@@ -136,7 +135,7 @@ TEST_F(LogTest, TrimmedSegmentsAreUsedAgainAndWhatTheyHeldIsNeverRead) {
   const auto report = value_of(read(disk, rest, appends[kEntries - kKept - 1].end));
   ASSERT_EQ(rest.seen.size(), kKept);
   EXPECT_EQ(rest.seen.front().payload, payload_of(kEntries - kKept, 5'000));
-  EXPECT_EQ(report.torn_tail_bytes, 0u);  // what is left of former segments is no tail
+  EXPECT_EQ(report.torn_tail_bytes, 0u);  // the remains of earlier segments are not a torn tail
 }
 
 TEST_F(LogTest, IdsAreNotReusedAndARemovedLogIsGone) {
@@ -180,7 +179,7 @@ TEST_F(LogTest, WhatARemovalThatWasCutShortHasLeftGoesWithTheNextStart) {
   EXPECT_TRUE(left.contains(other));
 }
 
-// As who starts from the image sees it: all of the log, or nothing of it, now and for good.
+// Seen by a start from the image: the log is complete or absent, now and in later starts.
 TEST_F(LogTest, ARemovalIsAllOrNothingWheneverThePowerFails) {
   constexpr size_t kEntries = 20;
   {
@@ -189,7 +188,7 @@ TEST_F(LogTest, ARemovalIsAllOrNothingWheneverThePowerFails) {
     for (size_t i = 0; i < kEntries; ++i) append(*log, payload_of(i, 10'000));
     (void)value_of(rig.run(log->seal()));
   }
-  // One that was being prepared.
+  // A segment that was being prepared.
   ASSERT_TRUE(disk.write_all(segment_path(kLog, 9) + ".tmp", "zeros"));
   Random random(7);
   size_t whole = 0;

@@ -40,7 +40,7 @@ TEST_F(LogTest, EntriesComeBackAsTheyWereAppended) {
     EXPECT_EQ(seen.seen[i].epoch, Epoch{i % 3 + 1});
     EXPECT_EQ(seen.seen[i].stamp, CommitStamp{1000 + i});
   }
-  // From every entry's end on, exactly what follows it.
+  // A read from the end of any entry returns exactly the entries after it.
   for (size_t i = 0; i < seen.seen.size(); ++i) {
     Collector rest;
     (void)value_of(read(disk, rest, seen.seen[i].end));
@@ -66,7 +66,7 @@ TEST_F(LogTest, ManyAppendsOfOneTurnShareAWrite) {
   const uint64_t before = log->durable_end().value();
   for (int i = 0; i < 50; ++i) append(*log, "a small entry");
   ASSERT_TRUE(rig.world.run_until([&] { return order.size() == 50; }));
-  // 50 entries of 57 bytes are one block, not fifty.
+  // 50 entries of 57 bytes fill one block, not fifty.
   EXPECT_LE(log->durable_end().value(), std::max<uint64_t>(before, 4096) + 4096);
   (void)value_of(rig.run(log->seal()));
 }
@@ -122,7 +122,7 @@ TEST_F(LogTest, AClosingMarkFollowsWithin100MsOfTheLastWriteAndTheLogThenRests) 
   rig.world.run_for_us(100'000);
   const uint64_t marked_end = log->durable_end().value();
   EXPECT_EQ(marked_end, data_end + 4096);
-  // Damage of the acknowledged entry is told from a torn tail now.
+  // Damage of the acknowledged entry can be distinguished from a torn tail now.
   auto image = disk.clone();
   expect_ok(image->corrupt("log/0000000000030001-00000000.seg", 4096 + 30, 1));
   Collector seen;
@@ -141,7 +141,7 @@ TEST_F(LogTest, AMarkInTheMiddleOfABatchCountsWhenTheBytesBeforeItAreDamaged) {
   auto log = create(rig);
   Append& first = append(*log, "first");
   rig.world.run_for_us(500);
-  // Opens the next batch while nothing is durable yet, so that batch begins with a mark of 0.
+  // Starts the next batch while nothing is durable yet, so that batch has a mark of 0.
   append(*log, "second", Durability::memory);
   ASSERT_TRUE(rig.world.run_until([&] { return first.is_done; }));
   rig.world.run_for_us(100'000);
@@ -171,7 +171,7 @@ TEST_F(LogTest, TheFirstFailedWritePoisons) {
   EXPECT_EQ(failed.failure->applied, Applied::maybe_applied);
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
   ASSERT_NE(log->failure(), nullptr);
-  // The next write would work, but nobody may try.
+  // The next write would succeed, but must not be tried.
   Append late(order, 99);
   const auto refused = log->append(entry_of(1, "late"), late);
   ASSERT_FALSE(refused);
@@ -249,7 +249,7 @@ TEST_F(LogTest, AFullDiskRefusesAndTheLogResumesByItselfWhenThereIsSpace) {
   EXPECT_EQ(refusal.code, Errc::resource_exhausted) << refusal.to_string();
   EXPECT_TRUE(refusal.retryable());
   EXPECT_EQ(refusal.os_error, ENOSPC);
-  EXPECT_GT(i, 16u);  // what was ready could still be used
+  EXPECT_GT(i, 16u);  // the prepared segments could still be used
   EXPECT_EQ(log->failure(), nullptr);
   rig.world.run_for_us(2'000'000);
   disk.set_bytes_limit(UINT64_MAX);
@@ -269,7 +269,7 @@ TEST_F(LogTest, SealingOnAFullDiskFailsInsteadOfWaiting) {
   auto log = create(rig);
   rig.world.run_for_us(200'000);
   disk.set_bytes_limit(disk.used_bytes());
-  // Accepted because nothing is known of the full disk yet; needs more than is ready.
+  // Accepted because the full disk has not been noticed yet; needs more than is prepared.
   Append& large = append(*log, payload_of(1, 240'000));
   rig.world.run_for_us(100'000);
   EXPECT_FALSE(large.is_done);

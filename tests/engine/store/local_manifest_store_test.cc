@@ -76,7 +76,7 @@ TEST_F(ManifestTest, EditsAreConditionalAndSurviveARestart) {
     edit.put_items = {{1, "one"}, {2, "two"}};
     const uint64_t v = value_of(commit(rig, *store, edit))[0];
     EXPECT_NE(v, kAbsent);
-    // Again from the same version: somebody was faster.
+    // A second edit from the same version: another one was installed first.
     const auto stale = commit(rig, *store, edit);
     ASSERT_FALSE(stale);
     EXPECT_EQ(stale.error().code, Errc::aborted);
@@ -132,7 +132,7 @@ TEST_F(ManifestTest, ASubjectMadeAgainNeverGetsAnOldVersion) {
   }
 }
 
-// Edits that come while one is written share the next write: whatever a crash leaves is a prefix.
+// Concurrent edits share the next write; a crash leaves a prefix of them.
 TEST_F(ManifestTest, CommitsAtOnceAreWrittenTogetherAndInOrder) {
   constexpr size_t kEdits = 20;
   StoreRig rig(disk, 1, {.min_latency_us = 200, .max_latency_us = 200});
@@ -190,7 +190,7 @@ TEST_F(ManifestTest, AFullFileRollsAndOnlyTheNewOneStays) {
     version = value_of(commit(
         rig, *store, edit_of(kNode, version, payload_of(static_cast<uint64_t>(i), 3000))))[0];
   }
-  // Far larger than a file: one is made that it fits into.
+  // Far larger than a file: a new file of sufficient size is made.
   const std::string large = payload_of(1, 700'000);
   (void)value_of(commit(rig, *store, edit_of(tablet(1), kAbsent, large)));
   EXPECT_GT(store->file_number(), first + 3);
@@ -263,7 +263,8 @@ TEST_F(ManifestTest, DamageIsDataLossNamingTheFileOrHarmless) {
   }
   size_t found = 0;
   for (const std::string& path : disk.all_files()) {
-    const bool idle = path == kPreviousPath || path == kSpareManifestPath;  // space, no content
+    // reserved space without contents
+    const bool idle = path == kPreviousPath || path == kSpareManifestPath;
     const std::string content = value_of(disk.read_all(path)).substr(0, idle ? 5000 : SIZE_MAX);
     for (size_t at = 0; at < content.size(); at += at % 4096 < 700 ? 1 : 37) {
       for (const bool cut : {false, true}) {
@@ -325,7 +326,7 @@ TEST_F(ManifestTest, ANewerFormatIsRefusedAndNothingIsTouched) {
   EXPECT_EQ(value_of(disk.read_all(path)), newer);
 }
 
-// The power fails at every step: first start, edits, rolling, later starts.
+// The power fails at every step: first start, edits, new files, later starts.
 TEST_F(ManifestTest, CrashesLeaveTheLastAnsweredEditOrTheOneUnderWay) {
   constexpr CrashPolicy kPolicies[] = {CrashPolicy::none, CrashPolicy::all,
                                        CrashPolicy::random_subset, CrashPolicy::torn_last_write};
@@ -358,7 +359,7 @@ TEST_F(ManifestTest, CrashesLeaveTheLastAnsweredEditOrTheOneUnderWay) {
                                      payload_of(random.next(), random.below(6000)));
           edit.put_items = {{random.below(3), "item"}};
           edit.remove = exists && random.one_in(4);
-          // What the state would be after it; the version is learnt from the answer.
+          // The state after this edit; the version is taken from the answer.
           std::vector<SubjectEdit> edits;
           edits.push_back(edit);
           State next = answered;

@@ -1,5 +1,5 @@
-// S2 and S3 of the fault catalogue: the power fails after every step of a workload. What was
-// acknowledged at level sync is there, what is there is a prefix, nothing is damaged.
+// S2 and S3 of the fault catalogue: the power fails after every step of a workload. Entries
+// acknowledged at level sync survive, the entries found are a prefix, and nothing is damaged.
 #include <deque>
 
 #include "engine/store/local_log_store.h"
@@ -20,7 +20,7 @@ LogOptions tiny_log() {
   return options;
 }
 
-// Appends at random sizes, levels and moments, and remembers what it was told.
+// Appends at random sizes, levels and moments, and records the acknowledgements.
 struct Workload {
   Workload(uint64_t run_seed, MemDisk& disk, bool with_trims)
       : seed(run_seed),
@@ -57,14 +57,14 @@ struct Workload {
   void trim_some() {
     size_t done = 0;
     while (done < appends.size() && appends[done].ok()) ++done;
-    // Only what is durable may be forgotten.
+    // Only durable entries may be trimmed.
     while (done > 0 && appends[done - 1].end > log->durable_end()) --done;
     if (done == 0) return;
     trimmed = std::max(trimmed, done);
     log->trim(appends[trimmed - 1].end);
   }
 
-  // The count of entries that must be there.
+  // The number of entries that must be present.
   size_t promised() const {
     size_t count = trimmed;
     for (size_t i = 0; i < appends.size(); ++i) {
@@ -104,7 +104,7 @@ void expect_recovered(MemDisk& image, const Workload& work, size_t promised) {
     ASSERT_EQ(seen.seen[i].end, work.appends[number].end);
     ASSERT_EQ(seen.seen[i].stamp, CommitStamp{1000 + number});
   }
-  // From the beginning: whatever the trims have left of it, and the log says that they did.
+  // From the beginning: the entries that the trims have left; the log records the trims.
   Collector all;
   const auto from_begin = rig.run(store.read(kLog, kLogBegin, all));
   ASSERT_TRUE(from_begin) << from_begin.error().to_string();
@@ -115,8 +115,8 @@ void expect_recovered(MemDisk& image, const Workload& work, size_t promised) {
   }
 }
 
-// Runs the workload; at every step of the world the disk is looked at as a power cut would leave
-// it.
+// Runs the workload; every step of the world is followed by a check of the disk as a power cut
+// would leave it.
 size_t run_with_crashes(uint64_t seed, bool with_trims, size_t steps, bool with_erases = false) {
   SCOPED_TRACE(fmt::format("seed {}", seed));
   MemDisk disk;
@@ -137,7 +137,7 @@ size_t run_with_crashes(uint64_t seed, bool with_trims, size_t steps, bool with_
                                         : static_cast<int64_t>(work.random.below(900));
     if (work.rig.world.run_until(look, us)) break;
   }
-  // The done callbacks came in order.
+  // The callbacks ran in order.
   for (size_t i = 0; i < work.order.size(); ++i) EXPECT_EQ(work.order[i], static_cast<int>(i));
   return images;
 }
@@ -186,7 +186,7 @@ TEST(LogCrash, ALogThatWasBeingMadeOrRemovedIsWholeOrGone) {
       EXPECT_EQ(report.has_value(), !logs.empty());
       if (!report) EXPECT_EQ(report.error().code, Errc::not_found) << report.error().to_string();
       if (report && removing) EXPECT_EQ(seen.seen.size(), 20u);
-      // Whatever is left can be removed.
+      // The remains can be removed.
       expect_ok(after.run(again.remove(kLog)));
       EXPECT_TRUE(value_of(after.run(again.list())).empty());
       for (const std::string& path : image->all_files()) EXPECT_FALSE(path.ends_with(".seg"));

@@ -1,6 +1,6 @@
-// S4 of the fault catalogue: every single damage of a small log is either found or harmless. Damage
-// of what was acknowledged is DATA_LOSS naming file and offset; damage behind it is a torn tail; no
-// entry that was on disk is ever missing from an answer that claims success.
+// S4 of the fault catalogue: every single damage of a small log is either detected or harmless.
+// Damage of acknowledged entries is DATA_LOSS with file and offset; damage after them is a torn
+// tail; a successful read returns every entry that was on disk.
 #include <deque>
 #include <map>
 
@@ -34,7 +34,7 @@ Written write_log(MemDisk& disk) {
   auto log = value_of(rig.run(store.create(kLog)));
   std::deque<Append> appends;
   std::vector<int> order;
-  // What is appended in one turn shares a batch.
+  // Entries appended in one turn share a batch.
   const std::vector<std::vector<size_t>> turns = {
       {1500, 1500}, {1500}, {9000}, {1500, 1500}, {1500}};
   for (const std::vector<size_t>& sizes : turns) {
@@ -66,7 +66,7 @@ Outcome read_log(MemDisk& disk) {
 
 uint64_t segment_of(const std::string& path) { return static_cast<uint64_t>(path[28] - '0'); }
 
-// What read_log found is a prefix; the count of it.
+// The entries that read_log found are a prefix; returns their number.
 size_t expect_prefix(const Outcome& outcome, const Written& written) {
   EXPECT_LE(outcome.seen.seen.size(), written.payloads.size());
   for (size_t i = 0; i < outcome.seen.seen.size(); ++i) {
@@ -88,7 +88,7 @@ struct LogDamageTest : testing::Test {
     EXPECT_EQ(whole.report->torn_tail_bytes, 0u);
   }
 
-  // A damaged disk may lose nothing silently: success means every entry is there.
+  // Damage loses nothing silently: success means that every entry is there.
   void expect_found_or_harmless(MemDisk& damaged, const std::string& path) {
     const Outcome outcome = read_log(damaged);
     const size_t seen = expect_prefix(outcome, written);
@@ -138,7 +138,7 @@ TEST_F(LogDamageTest, ZeroedRangesAreFoundOrHarmless) {
         std::string bad = content;
         const size_t n = std::min(length, bad.size() - at);
         bad.replace(at, n, n, '\0');
-        // Of what takes the last data together with its mark nothing can be known.
+        // Damage that covers the last data together with its mark cannot be detected.
         const uint64_t begin = segment_of(path) * kSegmentBytes + at;
         if (begin < written.ends.back() && begin + n > align_up(written.ends.back())) continue;
         damage(path, bad);
@@ -198,7 +198,7 @@ TEST_F(LogDamageTest, ExchangedAndStaleBlocksAreFound) {
 TEST_F(LogDamageTest, DamageBehindTheLastMarkIsATornTailThatIsCounted) {
   const uint64_t last_segment = written.ends.back() / kSegmentBytes;
   const std::string path = fmt::format("log/0000000000030001-{:08x}.seg", last_segment);
-  // The block behind the closing mark.
+  // The block after the closing mark.
   const auto at = static_cast<size_t>(align_up(written.ends.back() % kSegmentBytes) + 4096);
   ASSERT_LT(at, kSegmentBytes);
   auto image = disk.clone();
@@ -229,7 +229,7 @@ TEST_F(LogDamageTest, AnUnreadableBlockIsReadTwiceThenAnErrorAndNeverAnEnd) {
 }
 
 TEST_F(LogDamageTest, ANewerFormatIsRefusedAndNothingIsTouched) {
-  // Golden header of format 2: same layout, checksum and all.
+  // Golden header of format 2: the same layout and checksum.
   auto& [path, content] = *files.begin();
   std::string newer = content;
   newer[8] = 2;
@@ -244,8 +244,8 @@ TEST_F(LogDamageTest, ANewerFormatIsRefusedAndNothingIsTouched) {
   EXPECT_EQ(value_of(image->read_all(path)), newer);
 }
 
-// Before its mark follows, a damaged last write looks like one that was cut: it is told, with its
-// place.
+// Until the mark after it is written, a damaged last write looks like a torn one: it is reported
+// with its position.
 TEST_F(LogDamageTest, WhatCannotBeToldFromATornTailIsNamed) {
   MemDisk young;
   {

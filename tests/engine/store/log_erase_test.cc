@@ -1,5 +1,5 @@
-// What lies before a place in the log leaves the disk on demand: what was written, and what the
-// files held before.
+// Entries before a position of the log leave the disk on demand, together with the earlier contents
+// of the files.
 #include <deque>
 
 #include "engine/store/local_log_store.h"
@@ -12,7 +12,7 @@ class LogErase : public LogTest {
  protected:
   static constexpr int64_t kWhileUs = 60'000'000;
 
-  // The numbers of those entries of which some part is in a file.
+  // The numbers of the entries of which some part is in a file.
   std::vector<size_t> found() {
     std::vector<size_t> numbers;
     std::string all;
@@ -34,7 +34,7 @@ class LogErase : public LogTest {
       rig.world.run_until_idle();
     }
   }
-  // As maintenance does it, with all that was appended up to now.
+  // Like maintenance, for everything appended so far.
   void clear(StoreRig& rig, Log& log, LogPosition before) {
     log.trim(before);
     const LogPosition needed = value_of(rig.run(log.erase(before)));
@@ -76,7 +76,7 @@ TEST_F(LogErase, WhatKeptAndReusedSegmentsHeldGoes) {
   write(rig, *log, 300, 5'000);
   log->trim(log->end());
   rig.world.run_for_us(kWhileUs);
-  write(rig, *log, 15, 5'000);  // one of those that were kept is in use
+  write(rig, *log, 15, 5'000);  // one of the kept segments is in use
   EXPECT_GE(log->bytes_on_disk(), log->needed_bytes() + 2 * small_log().segment_bytes);
   EXPECT_GT(found().size(), 40u);
   clear(rig, *log, log->end());
@@ -84,7 +84,7 @@ TEST_F(LogErase, WhatKeptAndReusedSegmentsHeldGoes) {
   (void)value_of(rig.run(log->seal()));
 }
 
-// What lies behind the place is young, and the files are used again as ever.
+// The bytes after the position are recent, and the files are reused as usual.
 TEST_F(LogErase, ABusyLogHasNothingToErase) {
   StoreRig rig(disk);
   auto log = create(rig);
@@ -149,7 +149,7 @@ TEST_F(LogErase, AFullDiskDelaysItAndAppendsDoNotSuffer) {
   auto log = create(rig);
   write(rig, *log, 3, 2'000);
   disk.set_bytes_limit(disk.used_bytes());
-  // The spare is there: the segment is ended, and the next one is all there is.
+  // The spare is ready: the segment is closed, and only the next one is left.
   log->trim(log->end());
   bool erased = false;
   spawn(rig.loop.executor(), [](Log& of, bool& done) -> Async<void> {

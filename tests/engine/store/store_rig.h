@@ -1,5 +1,5 @@
-// One shard in memory: a simulated loop, a disk with crash images and faults by rule, and what a
-// store test asks of them.
+// One shard in memory for tests of stores: a simulated loop, and a disk with crash images and rules
+// of faults.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace cellar::engine {
 
-// A machine over a disk. The disk outlives it, so that another machine can start from what it left.
+// A machine over a disk. The disk outlives it, so that another machine can start from its contents.
 struct StoreRig {
   explicit StoreRig(MemDisk& mem_disk, uint64_t seed = 1, MemFsOptions fs_options = {})
       : disk(mem_disk), world(seed), loop(world.add_loop()), clock(world.clock()) {
@@ -26,11 +26,11 @@ struct StoreRig {
       fs_options.random = &world.random();
       fs_options.timers = &loop.timers();
     }
-    set_log_level(LogLevel::off);  // thousands of recoveries, each with its line
+    set_log_level(LogLevel::off);  // thousands of recoveries, each of which logs
     auto base = std::make_unique<MemFs>(loop.executor(), disk, fs_options);
     fs = std::make_unique<FaultyFs>(loop.executor(), std::move(base), rules, &loop.timers());
   }
-  // What is suspended refers to the file system and to what the test made.
+  // Suspended coroutines refer to the file system and to objects of the test.
   ~StoreRig() { world.crash(); }
 
   template <class T>
@@ -58,7 +58,7 @@ inline void expect_ok(const Result<void>& result) {
   EXPECT_TRUE(result) << result.error().to_string();
 }
 
-// A LogAppend that knows what became of it and writes its number down when it is done.
+// A LogAppend that keeps its result and appends its number when it is done.
 struct Append : LogAppend {
   explicit Append(std::vector<int>& done_numbers, int own_number, Durability at = Durability::sync)
       : order(done_numbers), number(own_number) {
@@ -75,7 +75,7 @@ struct Append : LogAppend {
   bool is_done = false;
 };
 
-// Keeps what a log held.
+// Collects the contents of a log.
 struct Collector final : LogVisitor {
   struct Seen {
     TabletId tablet;
@@ -91,8 +91,7 @@ struct Collector final : LogVisitor {
   std::vector<Seen> seen;
 };
 
-// Payload number `i` of a run: its number in every byte's neighbourhood, so that mixed-up bytes
-// show.
+// Payload number `i` of a run: contains its number all over, so that exchanged bytes are noticed.
 inline std::string payload_of(uint64_t i, size_t size) {
   std::string out;
   while (out.size() < size) out += fmt::format("<{}:{}>", i, out.size());

@@ -1,4 +1,4 @@
-// What a disk takes, seen by what it took.
+// WriteRate: the throughput of a disk, measured from its writes.
 #include "engine/store/write_rate.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 class WriteRateTest : public testing::Test {
  protected:
-  // So many pieces one after the other, each so long under way, with so much time between them.
+  // `pieces` writes one after the other, each taking `took_us`, with `between_us` between them.
   void write(int pieces, int64_t took_us, int64_t between_us = 0) {
     for (int i = 0; i < pieces; ++i) {
       rate_->began();

@@ -1,5 +1,5 @@
-// Memtables that are flushed and that slow readers still hold: they stop no writer, cause no
-// flushes, and are bounded.
+// Flushed memtables that slow readers still pin: they stop no writer, cause no flushes, and are
+// bounded.
 #include <gtest/gtest.h>
 
 #include "engine/read/scan.h"
@@ -9,7 +9,7 @@
 namespace cellar::support {
 namespace {
 
-// Asks for a pause at every cell.
+// Pauses at every cell.
 struct SlowSink final : CellSink {
   size_t cells = 0;
   std::vector<std::string> rows;
@@ -100,7 +100,7 @@ TEST_F(PinnedMemtables, SlowReadersStopNoWriter) {
   EXPECT_LE(node_.stats().memtable_bytes, 4u << 20);
   EXPECT_GT(node_.stats().pinned_memtable_bytes, 0u);
   EXPECT_LE(node_.stats().pinned_memtable_bytes, 2u << 20);
-  // A row is read as of one stamp: who stood in it is told to begin it again.
+  // A row is read as of one stamp: a reader in the middle of a row has to begin the row again.
   EXPECT_EQ(run(*readers.front()), engine::ScanStep::failed);
   EXPECT_EQ(readers.front()->cursor->error().code, Errc::unavailable);
   readers.clear();
@@ -110,7 +110,7 @@ TEST_F(PinnedMemtables, SlowReadersStopNoWriter) {
 TEST_F(PinnedMemtables, BetweenRowsAReaderGoesOnWithWhatIsNewest) {
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(write(fmt::format("r{:02}", i), 10'000));
   auto reader = open();
-  EXPECT_EQ(run(*reader), engine::ScanStep::paused);  // behind the row
+  EXPECT_EQ(run(*reader), engine::ScanStep::paused);  // after the row
   ASSERT_TRUE(node_.flush("t"));
   EXPECT_GT(node_.stats().pinned_memtable_bytes, 0u);
   EXPECT_EQ(run(*reader), engine::ScanStep::paused);
@@ -121,7 +121,7 @@ TEST_F(PinnedMemtables, BetweenRowsAReaderGoesOnWithWhatIsNewest) {
   EXPECT_EQ(reader->sink.cells, 20u);
 }
 
-// Under flushes, merges and deletes beside it, forwards and reversed, over one range and several.
+// With concurrent flushes, merges and deletes, forwards and reversed, over one range and several.
 TEST_F(PinnedMemtables, AReaderThatIsRenewedLeavesOutNoRowAndRepeatsNone) {
   for (const bool reversed : {false, true}) {
     for (const bool several : {false, true}) {
@@ -164,7 +164,7 @@ TEST_F(PinnedMemtables, TheBoundReachesReadersThatDoNotRun) {
     ASSERT_TRUE(node_.flush("t"));
     EXPECT_LE(node_.stats().pinned_memtable_bytes, 2u << 20);
   }
-  // Nobody has noticed; all rows come, with what was written meanwhile.
+  // The readers are not interrupted; all rows come, with those written meanwhile.
   for (const auto& reader : readers) {
     while (run(*reader) == engine::ScanStep::paused) {
     }

@@ -1,4 +1,4 @@
-// Bounds: memory, the length of the log, a full disk, a failing log.
+// Bounds of a tablet: memory, the length of the log, a full disk, a failing log.
 #include <gtest/gtest.h>
 
 #include "io/sim/faulty_fs.h"
@@ -78,7 +78,7 @@ TEST(Pressure, WritesAreRefusedAtTheMemoryBoundWithAHintAndTakenAgainAfterwards)
   EXPECT_FALSE(node.stats().read_only);
   const size_t held = node.cells("t").size();
 
-  faults.clear();  // space returns: the flush is tried again by itself
+  faults.clear();  // space returns: the flush is retried
   node.world().run_for_us(15'000'000);
   ASSERT_TRUE(node.write("t", "z", put(10)));
   EXPECT_EQ(node.cells("t").size(), held + 1);

@@ -1,4 +1,4 @@
-// Levels of durability: when a commit is seen, and in which order.
+// Levels of durability: when a commit becomes visible, and in which order.
 #include <gtest/gtest.h>
 
 #include "io/sim/faulty_fs.h"
@@ -52,8 +52,8 @@ TEST_F(Visibility, AMemoryWriteAloneIsSeenWithoutTheDisk) {
   EXPECT_EQ(node_.cells("t").size(), 1u);
 }
 
-// A flush leaves out what a newer commit has overwritten; were the newer one not yet visible, a
-// reader would find neither.
+// A flush drops cells that a newer commit has overwritten; if the newer commit were not visible
+// yet, a reader would find neither.
 TEST(VisibilityOfAFlush, WaitsForCommitsWhoseLogWriteIsUnderWay) {
   FaultRules faults;
   FaultyFs* fs = nullptr;
@@ -100,8 +100,8 @@ TEST_F(Visibility, APowerCutLosesUnsyncedCommitsFromTheEndOnly) {
   }
 }
 
-// What a start reads after a kill may never have reached the disk; what that start writes down must
-// not depend on it.
+// Entries that a start reads after a kill may never have reached the disk; what that start writes
+// must not depend on them.
 TEST_F(Visibility, APowerCutAfterAKillLosesAtMostWhatWasNeverDurable) {
   for (const int64_t delay_us : {0, 500, 2'000, 200'000}) {
     ASSERT_TRUE(node_.write("t", "kept", put(1, "v")));

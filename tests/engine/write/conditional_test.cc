@@ -1,5 +1,5 @@
-// Writes with a condition: each is one step between the writes to its row, wherever the row's
-// blocks are, and what it answers is durable.
+// Conditional writes: each is atomic among the writes to its row, whether the row is cached or on
+// disk, and its answer is durable.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -91,7 +91,7 @@ class Conditional : public ::testing::Test {
     if (pending->write.error) return std::string(errc_name(pending->write.error->code));
     return pending->write.matched ? "then" : "else";
   }
-  // The newest value of f:c; none when the row has none.
+  // The newest value of f:c; empty if the row has none.
   std::optional<std::string> value(const std::string& row) {
     const auto cells = node_.read_row("t", row);
     EXPECT_TRUE(cells) << cells.error().message;
@@ -217,7 +217,7 @@ TEST_F(Conditional, AColdRowIsOneStepBetweenTheWritesThatComeMeanwhile) {
   EXPECT_TRUE(after->finished && drop->finished && set_b->finished);
 }
 
-// ---- a row longer than the cache, so that every reading of it waits for the disk
+// ---- a row longer than the cache, so that every read of it waits for the disk
 
 class LongRow : public Conditional {
  protected:
@@ -318,7 +318,7 @@ class RandomConditional : public Conditional, public ::testing::WithParamInterfa
   using State = std::optional<int64_t>;
   struct History {
     std::vector<State> states{std::nullopt};
-    size_t acked = 0;  // states before it cannot come back
+    size_t acked = 0;  // earlier states cannot come back
   };
 
   static TestNodeOptions options(uint64_t seed) {
@@ -374,7 +374,7 @@ class RandomConditional : public Conditional, public ::testing::WithParamInterfa
     ops_.push_back(std::move(op));
   }
 
-  // What was answered, was right, and is from now on.
+  // Every answer was right when given, and its state is the row's from then on.
   void take_answers() {
     size_t at = 0;
     for (const Op& op : ops_) {
@@ -404,7 +404,7 @@ class RandomConditional : public Conditional, public ::testing::WithParamInterfa
     for (const Op& op : ops_) ASSERT_FALSE(op.failed());
   }
 
-  // The rows hold what they may hold, and that is what they go on from.
+  // The rows have one of their possible states, from which they continue.
   void settle() {
     for (auto& [row, history] : rows_) {
       const auto bytes = value(row);
@@ -422,7 +422,7 @@ class RandomConditional : public Conditional, public ::testing::WithParamInterfa
   static constexpr int kRows = 8;
   std::map<std::string, History> rows_;
   std::vector<Op> ops_;
-  std::vector<size_t> index_;  // of each row of each operation: the state that it makes
+  std::vector<size_t> index_;  // the state that it makes, for each row of each operation
   std::vector<std::pair<Pending*, int64_t>> expected_;
 };
 
@@ -435,7 +435,7 @@ TEST_P(RandomConditional, EachIsOneStepWhateverIsOnDiskAndWhateverCrashes) {
     for (uint64_t i = random.below(12) + 1; i > 0; --i) submit(random);
     const uint64_t what = random.below(6);
     if (what == 0) {
-      // The power fails, wherever the writes are.
+      // The power fails at any point of the writes.
       for (uint64_t turns = random.below(40); turns > 0; --turns) {
         (void)node_.world().run_until([n = 0]() mutable { return ++n > 1; });
       }

@@ -1,5 +1,5 @@
-// Writers are slowed before anything is full: how fast they are answered, who waits, and that
-// nothing stands still. On simulated time, without a node (flow_node_test.cc has one).
+// Writers are slowed before any bound is reached: their rates, who waits, and that the writers
+// never stop. On simulated time, without a node (flow_node_test.cc has one).
 #include "engine/write/flow_control.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kCommitBytes = 1000;
 constexpr double kDrain = 20e6;
 
-// A tablet whose clients keep so many commits waiting for their answers.
+// A tablet whose clients keep this many commits in flight.
 struct Clients {
   Clients(FlowControl& flow, size_t in_flight) : writers(flow) {
     for (int i = 0; i < 2000; ++i) writers.note_commit(kCommitBytes);
@@ -47,7 +47,7 @@ struct FlowTest : testing::Test {
     levels.memtable_bound = levels.log_pending_bound = 1000;
   }
   ~FlowTest() override { world.crash(); }
-  // Bytes a second that the clients get while they commit whatever they can, every millisecond.
+  // Bytes a second of clients that commit as much as they can, every millisecond.
   double rate_of(Clients& clients, int64_t for_us = 1'000'000) {
     const uint64_t before = clients.answered;
     for (int64_t us = 0; us < for_us; us += 1000) {
@@ -58,7 +58,7 @@ struct FlowTest : testing::Test {
            static_cast<double>(for_us);
   }
 
-  // The same for clients that commit again as soon as they are answered.
+  // Bytes a second of clients that commit again as soon as they are answered.
   double closed_rate_of(Clients& clients, int64_t for_us = 1'000'000) {
     constexpr int64_t kStepUs = 100;
     const uint64_t before = clients.answered;
@@ -129,7 +129,7 @@ TEST_F(FlowTest, ATabletThatAsksForLittleDoesNotWaitForOneThatAsksForMuch) {
   EXPECT_GT(heavy.writers.waits(), 0);
 }
 
-// Each of them asks for less than its share, and all of them for five times what drains.
+// Each asks for less than its share; together they ask for five times the drain rate.
 TEST_F(FlowTest, ManyTabletsThatAskForLittleAreHeldToTheRateTogether) {
   std::deque<Clients> tablets;
   for (int i = 0; i < 100; ++i) tablets.emplace_back(flow, 1);
@@ -179,8 +179,8 @@ TEST_F(FlowTest, RunsThatMergingIsBehindWithSlowTheirTabletAlone) {
   EXPECT_FALSE(flow.slow());
 }
 
-// Few clients that commit again as soon as they are answered: what bounds them is the rate, and not
-// how many there are for each tick.
+// A few clients that commit again as soon as they are answered: the rate limits them, and not their
+// number per tick.
 TEST_F(FlowTest, ATabletThatMergingIsBehindWithSpendsItsRateAsItComes) {
   Clients behind(flow, 4);
   behind.writers.set_runs_behind((FlowControl::kFreeRuns + FlowControl::kMostRuns) / 2);
@@ -211,7 +211,7 @@ TEST_F(FlowTest, ATabletThatIsHeldAfterItWasFreeHasNothingSavedUp) {
   }
 }
 
-// Its own rate is a quarter of the drain here; the shard's is the whole of it.
+// Its own rate is a quarter of the drain rate here; the rate of the shard is all of it.
 TEST_F(FlowTest, ATabletThatMergingIsBehindWithTakesNoMoreThanItsRateOfTheShards) {
   Clients behind(flow, 50);
   Clients heavy(flow, 1'000);
@@ -256,12 +256,12 @@ TEST_F(FlowTest, ALogThatDrainsSlowlySlowsTheWriters) {
   EXPECT_NEAR(static_cast<double>(clients.answered * kCommitBytes) / 5e6, 1, 0.1);
 }
 
-// A log, as flow control sees it, under clients that have so many commits waiting for answers.
+// A log, as flow control sees it, with clients that keep this many commits in flight.
 struct LogUnderClients {
   static constexpr uint64_t kBound = 16u << 20;
   static constexpr uint64_t kDrainsPerMs = 400'000;
 
-  // A millisecond: everybody who was answered commits again, and the log takes what it can.
+  // A millisecond: every answered client commits again, and the log drains what it can.
   void step(FlowLevels& levels, Clients& clients, SimWorld& world, bool drains) {
     appended += clients.free.size() * kCommitBytes;
     clients.commit_all();
@@ -276,7 +276,7 @@ struct LogUnderClients {
   uint64_t most_pending = 0;
 };
 
-// It drained fast, so what was seen of it would let its bound be filled in no time.
+// It drained fast, so its estimated rate would allow its bound to be filled at once.
 TEST_F(FlowTest, ALogThatStandsStillAfterDrainingFastIsNotFilled) {
   Clients clients(flow, 1'000);
   LogUnderClients log;

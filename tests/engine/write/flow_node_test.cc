@@ -1,5 +1,5 @@
-// Flow control in a whole node: a disk that is slower than the writers, a log that stands still,
-// and what those keep who ask for little.
+// Flow control in a whole node: a disk slower than the writers, a stalled log, and the latency of
+// clients that ask for little.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,8 +10,8 @@
 namespace cellar::support {
 namespace {
 
-// A disk that takes a write every 2 ms, and clients that ask for far more: nobody is refused, and
-// nobody waits for long.
+// A disk that takes a write every 2 ms, and clients that ask for far more: no write is refused, and
+// none waits long.
 TEST(FlowNode, WritersThatAreFasterThanTheDiskAreSlowedAndNotRefused) {
   TestNodeOptions options;
   options.engine.memory_bytes = 16u << 20;
@@ -42,7 +42,7 @@ TEST(FlowNode, WritersThatAreFasterThanTheDiskAreSlowedAndNotRefused) {
   EXPECT_LT(longest_us, 1'000'000);
 }
 
-// A client that begins its next write when the last one is answered, and how long the longest took.
+// A client that writes again when its last write is answered; records the longest latency.
 struct OneByOne {
   OneByOne(TestNode& test_node, std::string row_prefix)
       : node(test_node), prefix(std::move(row_prefix)) {}
@@ -110,7 +110,7 @@ TEST_F(StalledLog, DelaysItsWritersRefusesBeyondTheBoundAloneAndTheOtherShardGoe
 
   ASSERT_TRUE(rules[stalled].add("write path=log/* hang"));
   other.longest_us = 0;
-  run_ms(node, 3'000, all);  // look() expects that nobody is refused
+  run_ms(node, 3'000, all);  // look() expects no refusals
   uint64_t answered = 0;
   for (const OneByOne& one : crowd) answered += one.answered;
   run_ms(node, 1'000, all);
@@ -120,7 +120,7 @@ TEST_F(StalledLog, DelaysItsWritersRefusesBeyondTheBoundAloneAndTheOtherShardGoe
   EXPECT_LE(other.longest_us, 2'000) << "another shard's";
   EXPECT_GT(other.answered, 3'900u);
 
-  // Those who do not wait for answers meet the bound.
+  // Clients that do not wait for answers reach the bound.
   std::vector<std::unique_ptr<PendingWrite>> flood;
   const auto refused = [&flood] { return !flood.empty() && flood.back()->finished; };
   while (flood.size() < 2'000 && !refused()) {
@@ -142,8 +142,8 @@ TEST_F(StalledLog, DelaysItsWritersRefusesBeyondTheBoundAloneAndTheOtherShardGoe
   EXPECT_TRUE(node.set("t", "flood-again", "f:q", 1, "v"));
 }
 
-// A table that is held, for tables on disk come slower than its memtables fill, and one on the same
-// shard that asks for little.
+// A table whose merges lag behind its writes and which is slowed, and one on the same shard that
+// asks for little.
 TEST_F(StalledLog, ATableThatAsksForLittleKeepsItsLatencyBesideOneThatIsHeld) {
   options.shards = 1;
   options.engine.memory_bytes = 32u << 20;

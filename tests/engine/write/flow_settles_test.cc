@@ -1,6 +1,6 @@
-// Writing and merging settle where neither stands still: one shard under writers that ask for all
-// it can do, on simulated time, with the engine's own picker, flow control and shares of the
-// processor. The data is sizes only, and work is time by cost.
+// Writing and merging reach a balance in which neither stops: one shard under writers at full rate,
+// on simulated time, with the engine's own picker, flow control and processor shares. Data is
+// represented by sizes, work by its time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,14 +19,14 @@ namespace cellar::engine {
 namespace {
 
 constexpr double kMiB = 1u << 20;
-constexpr size_t kCommitBytes = 8192;  // each stands for the commits of some tens of microseconds
+constexpr size_t kCommitBytes = 8192;  // each represents the commits of some tens of microseconds
 constexpr size_t kInFlight = 64;
 constexpr double kMemtableBytes = 64 * kMiB;
-constexpr double kOnDisk = 0.45;  // of what it took in memory
+constexpr double kOnDisk = 0.45;  // size on disk relative to the size in memory
 constexpr size_t kMostFrozen = 2;
 constexpr double kMostRunsBehind = 24;  // as in shard_engine.cc
 
-// What a shard's processor does in a second, of one thing alone.
+// The rate of a shard's processor, by kind of work, if it does only that.
 struct Speeds {
   double serve = 140 * kMiB;  // bytes of commits
   double flush = 400 * kMiB;  // bytes of memtables
@@ -35,7 +35,7 @@ struct Speeds {
 
 class ShardUnderLoad {
  public:
-  // Rows are overwritten at random: merged, they are `live` bytes on disk.
+  // Rows are overwritten at random: fully merged, they are `live` bytes on disk.
   ShardUnderLoad(const Speeds& speeds, double live) : speeds_(speeds), live_(live) {
     flow_.watch([this] { return levels(); });
     runs_.push_back(live);
@@ -49,7 +49,7 @@ class ShardUnderLoad {
   }
   ~ShardUnderLoad() { world_.crash(); }
 
-  // Bytes answered in each of so many seconds.
+  // Bytes answered in each second.
   std::vector<double> run(int seconds) {
     std::vector<double> answered;
     for (int s = 0; s < seconds; ++s) {
@@ -83,8 +83,8 @@ class ShardUnderLoad {
     return runs_.size() > allowed ? runs_.size() - allowed : 0;
   }
 
-  // A millisecond: background work has its shares of it, serving the rest, and what serving leaves
-  // is background's again.
+  // A millisecond: background work gets its shares, serving the rest, and background work also gets
+  // what serving leaves.
   void step() {
     const auto late = static_cast<double>(behind());
     const double flush =
@@ -101,7 +101,7 @@ class ShardUnderLoad {
     world_.run_for_us(1000);
   }
 
-  // For so many seconds at most; answers how long.
+  // Serves for at most this long; returns the time used.
   double serve(double seconds) {
     owed_ = std::min(owed_ + seconds, 2 * seconds);
     const double before = owed_;
@@ -166,11 +166,11 @@ class ShardUnderLoad {
   FlowControl::Writers writers_{flow_};
   std::deque<Write> writes_;
   std::deque<Write*> free_;
-  double owed_ = 0;  // to serving
+  double owed_ = 0;  // time owed to serving
   double answered_bytes_ = 0;
   double active_ = 0;
   size_t frozen_ = 0;
-  double flushed_ = 0;  // of the oldest frozen one
+  double flushed_ = 0;  // bytes flushed of the oldest frozen memtable
   int64_t began_us_ = 0;
   std::vector<double> runs_;  // oldest first
   std::optional<Merge> merge_;

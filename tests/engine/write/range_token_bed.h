@@ -1,5 +1,4 @@
-// A node and the DropRowRanges with tokens that a test makes on it, as a server hands them to the
-// engine: table "t", family f.
+// A node, and DropRowRanges with tokens as a server passes them to the engine: table "t", family f.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +21,7 @@ struct DropAsk {
   std::optional<int64_t> issued_us;  // absent: now
 };
 
-// In one tablet, on its way.
+// The part of a drop in one tablet, in progress.
 struct DropPart {
   engine::Write write;
   DropAsk ask;
@@ -74,7 +73,7 @@ class RangeTokenBed {
     const auto part = begin(tablet, ask);
     return wait(*part);
   }
-  // First in the first tablet, then in those of the others that `takes` lets it reach.
+  // First in the first tablet, then in those of the others that `takes` accepts.
   template <class Takes>
   std::string drop_where(DropAsk ask, Takes takes) {
     if (!ask.issued_us) ask.issued_us = now_us();
@@ -92,7 +91,7 @@ class RangeTokenBed {
   void put(const std::string& row, const std::string& value) {
     ASSERT_TRUE(node.set("t", row, "f:q", 1000, value));
   }
-  // "row=value " of all.
+  // "row=value " of every row.
   std::string rows() {
     std::string text;
     for (const OwnedCell& cell : node.cells("t")) text += cell.row + "=" + cell.value + " ";

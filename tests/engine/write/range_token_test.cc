@@ -1,5 +1,5 @@
 // Tokens of DropRowRange (SEMANTICS 2): a repetition deletes only where the first attempt had not
-// committed, wherever the rows have gone meanwhile, and for as long as promised.
+// committed, wherever the rows have moved meanwhile, for as long as promised.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -106,7 +106,7 @@ TEST_F(RangeTokensTest, FollowTheirRowsThroughSplitsMovesAndMerges) {
   for (const auto& tablet : tablets()) {
     ASSERT_TRUE(node.move(tablet.id, tablet.shard.value() == 0 ? 1 : 0));
   }
-  // What was deleted and what was not, in one tablet.
+  // Rows that were deleted and rows that were not, in one tablet.
   ASSERT_EQ(tablets().size(), 4u);
   ASSERT_TRUE(node.merge(tablets()[2].id, tablets()[3].id));
   expect_the_rest_alone(ask);
@@ -188,7 +188,7 @@ TEST_F(RangeTokensTest, CountForTheirWindowAndNoLonger) {
   EXPECT_EQ(rows(), "b=newer ");
 }
 
-// Where rows of the earlier use come together with rows of the later one.
+// Rows of the earlier use are merged with rows of the later one.
 TEST_F(RangeTokensTest, ANameThatWasFreeAgainIsTheLaterUsesThroughAMerge) {
   DropAsk ask;
   EXPECT_EQ(drop(ask), "OK");
@@ -253,7 +253,7 @@ TEST_F(RangeTokensTest, TheirMemoryIsBoundedAndFreeAgainWhenTheyHaveEnded) {
   EXPECT_LE(node.stats().tokens, 3u) << "the other shard has had no reason to forget";
 }
 
-// Nothing but the token is in its memtable.
+// Its memtable contains only the token.
 TEST_F(RangeTokensTest, ATokenAloneIsFlushedSoThatItKeepsNoLog) {
   DropAsk ask;
   ask.start = "q";
@@ -310,7 +310,7 @@ TEST_F(OldFormat, TakesNoTokens) {
   EXPECT_EQ(rows(), "");
 }
 
-// ---- whatever comes
+// ---- random operations
 
 std::string row_name(uint64_t i) { return fmt::format("r{:02}", i); }
 constexpr uint64_t kRows = 40;
@@ -438,8 +438,8 @@ TEST_P(RandomRangeTokens, EachRowIsDeletedOnceThroughWhateverComes) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomRangeTokens, testing::ValuesIn(test_seeds(8)));
 
-// An image of the disk at every step of a drop: what it has deleted it does not delete again, and
-// what it has not, the repetition deletes.
+// An image of the disk at every step of a drop: a repetition deletes exactly those rows that the
+// image has not deleted yet.
 TEST(RangeTokenCrash, AnImageAtAnyMomentHoldsTokensExactlyWhereRowsAreDeleted) {
   struct Image {
     std::unique_ptr<MemDisk> disk;

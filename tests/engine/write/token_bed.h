@@ -1,4 +1,4 @@
-// A node and the writes with tokens that a test makes on it: table "t", family f, counters in f:c.
+// A node, and the writes with tokens that a test makes on it: table "t", family f, counters in f:c.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,21 +26,21 @@ inline int64_t counter_value(Bytes bytes) {
   return static_cast<int64_t>(value);
 }
 
-// What a write asks for; it owns everything.
+// The description of a write; owns its data.
 struct TokenAsk {
   std::string row = "r";
   std::string client = "me";
   std::string token = "token";
   std::optional<int64_t> issued_us;  // absent: now
 
-  // One of the three.
+  // Exactly one of the three.
   std::vector<OwnedMutation> set;                 // MutateRow
   std::vector<OwnedMutation> then_ops, else_ops;  // CheckAndMutateRow
   std::optional<int64_t> by;                      // ReadModifyWriteRow of f:c: increment,
   std::optional<std::string> append;              // or append
 };
 
-// One on its way.
+// A write in progress.
 struct TokenWrite {
   engine::ConditionalWrite write;
   TokenAsk ask;
@@ -99,7 +99,7 @@ class TokenBed {
   void wait(const TokenWrite& one) {
     ASSERT_TRUE(node.world().run_until([&] { return one.finished; })) << "never answered";
   }
-  // The status, the branch or the new value, and whether it is an answer given before.
+  // The status, the branch or the new value, and whether the answer is a repeated one.
   static std::string text(const TokenWrite& one) {
     const engine::ConditionalWrite& write = one.write;
     if (write.error) {
@@ -122,7 +122,7 @@ class TokenBed {
     wait(*one);
     return text(*one);
   }
-  // The newest value of f:c; none when the row has none.
+  // The newest value of f:c; empty if the row has none.
   std::optional<int64_t> count(const std::string& row = "r") {
     const auto cells = node.read_row("t", row);
     EXPECT_TRUE(cells) << cells.error().message;

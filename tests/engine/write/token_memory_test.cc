@@ -1,4 +1,4 @@
-// What a shard's memory of tokens holds and forgets, and how long a window counts that was changed.
+// The token memory of a shard: what it holds and drops, and the length of a changed window.
 #include "engine/write/token_memory.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ TEST(TokenMemory, ForgetsNothingBeforeItsEnd) {
     for (int64_t until = now; until < 400; ++until) {
       ASSERT_TRUE(memory.may_hold(static_cast<uint64_t>(until))) << until << " at " << now;
     }
-    // And not much longer: a sixteenth of the window.
+    // And not much longer: by a sixteenth of the window.
     if (now > 10) ASSERT_FALSE(memory.may_hold(static_cast<uint64_t>(now - 11)));
   }
   ASSERT_TRUE(memory.make_room(500));
@@ -60,10 +60,10 @@ TEST(TokenWindow, ThatIsRaisedCountsForWhatIsIssuedAfterwards) {
   const TokenWindow lowered = next_window(raised, 30 * kSecond, now + 5);
   EXPECT_EQ(lowered.for_issue(now), 30 * kSecond);
   EXPECT_EQ(lowered.for_issue(now + kTokenAheadUs + 1), 30 * kSecond);
-  // Raised again at once: what was issued first is still bound by the least.
+  // Raised again at once: the tokens issued first are still bound by the smallest window.
   const TokenWindow again = next_window(raised, 2000 * kSecond, now + 100 * kSecond);
   EXPECT_EQ(again.for_issue(now), 60 * kSecond);
-  // When none of those can matter any more, by the one in force since.
+  // Once none of those can matter, the window in force since then counts.
   const TokenWindow later = next_window(raised, 2000 * kSecond, now + 2000 * kSecond);
   EXPECT_EQ(later.for_issue(now + 1500 * kSecond), 900 * kSecond);
 }

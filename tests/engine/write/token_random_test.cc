@@ -1,5 +1,5 @@
-// Clients that repeat their increments until they know: whatever is killed, split, merged, moved or
-// cut off meanwhile, each token is applied exactly once, and always answered the same.
+// Clients that repeat their increments until they get an answer: through kills, splits, merges,
+// moves and power cuts each token is applied exactly once and always answered the same.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -11,10 +11,10 @@
 namespace cellar::support {
 namespace {
 
-// What is known of one increment by 1.
+// One increment by 1 and what its client knows.
 struct Increment {
   TokenAsk ask;
-  std::optional<int64_t> answer;  // once one came
+  std::optional<int64_t> answer;  // once an answer came
 };
 
 class TokenWorkload {
@@ -26,7 +26,7 @@ class TokenWorkload {
     EXPECT_TRUE(bed.node.create_table("t", {"f"}, {"r3"}));
   }
 
-  // A new increment, or one again: in flight, answered, or lost.
+  // Submits a new increment, or one again that is in flight, answered or lost.
   void submit() {
     if (increments.empty() || random.one_in(2)) {
       Increment& made = increments.emplace_back();
@@ -46,7 +46,7 @@ class TokenWorkload {
     flying.emplace_back(which, bed.begin(increments[which].ask));
   }
 
-  // Takes the answers that have come.
+  // Collects the answers that have arrived.
   void take_answers() {
     std::erase_if(flying, [this](const auto& one) {
       const auto& [which, write] = one;
@@ -63,7 +63,7 @@ class TokenWorkload {
     });
     ASSERT_TRUE(settled);
   }
-  // The node went away: what it had not answered is in doubt.
+  // The node is closed: unanswered increments are in doubt.
   void forget_flying() { flying.clear(); }
 
   static void answered(Increment& one, const TokenWrite& write) {
@@ -83,8 +83,8 @@ class TokenWorkload {
   std::vector<std::pair<size_t, std::unique_ptr<TokenWrite>>> flying;
 };
 
-// Asks for all of them once more: then each has been applied once, so that the answers of a row are
-// 1 to n and its counter is n.
+// Submits all of them once more: then each has been applied once, so the answers of a row are 1 to
+// n and its counter is n.
 void check_all(TokenBed& bed, std::vector<Increment> increments) {
   std::map<std::string, std::set<int64_t>> answers;
   std::map<std::string, int64_t> tokens;
@@ -142,7 +142,7 @@ TEST_P(RandomTokens, AreAppliedOnceThroughWhateverComes) {
     for (uint64_t n = 1 + load.random.below(10); n > 0; --n) load.submit();
     const uint64_t dice = load.random.below(12);
     if (dice < 3) {
-      // Wherever the writes are.
+      // At any point of the writes.
       for (uint64_t turns = load.random.below(40); turns > 0; --turns) {
         (void)load.bed.node.world().run_until([n = 0]() mutable { return ++n > 1; });
       }
@@ -154,7 +154,8 @@ TEST_P(RandomTokens, AreAppliedOnceThroughWhateverComes) {
       load.forget_flying();
       ASSERT_TRUE(load.bed.node.reopen(1 + static_cast<uint32_t>(load.random.below(3))));
     } else {
-      load.settle();  // a reshape refuses what arrives amid it, and here nobody holds writes back
+      // a reshape refuses writes that arrive meanwhile, and this test does not hold them back
+      load.settle();
       if (dice == 3) ASSERT_TRUE(load.bed.node.flush("t"));
       if (dice == 4) ASSERT_TRUE(load.bed.node.compact("t"));
       if (dice == 5) load.bed.cold();
@@ -170,8 +171,8 @@ TEST_P(RandomTokens, AreAppliedOnceThroughWhateverComes) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomTokens, testing::ValuesIn(test_seeds(6)));
 
-// An image of the disk at every step of writes, flushes and merges: whatever it holds, asking for
-// everything once more leaves every counter at the number of its tokens.
+// An image of the disk at every step of writes, flushes and merges: if everything is submitted once
+// more, every counter equals the number of its tokens.
 TEST(TokenCrash, AnImageAtAnyMomentHoldsTokensExactlyWhereItHoldsTheirWrites) {
   struct Image {
     std::unique_ptr<MemDisk> disk;

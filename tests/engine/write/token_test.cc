@@ -1,5 +1,5 @@
-// Idempotency tokens (SEMANTICS 2): a repetition is recognised wherever its row has gone meanwhile,
-// is answered as the first was, and for as long as promised; nothing else ever sees a token.
+// Idempotency tokens (SEMANTICS 2): a repetition is recognised wherever its row has moved, gets the
+// answer of the first attempt, for as long as promised; no other operation sees a token.
 #include <gtest/gtest.h>
 
 #include "engine/write/token_memory.h"
@@ -68,7 +68,7 @@ TEST_F(Tokens, ATokenIsItsClientsAndItsRowsAndItsTables) {
   TokenAsk other = increment("a");
   other.client = "you";
   EXPECT_EQ(ask(other), "OK 2");
-  // Client and token are kept apart.
+  // Client and token are separate fields.
   other.client = "m";
   other.token = "ea";
   EXPECT_EQ(ask(other), "OK 3");
@@ -81,7 +81,7 @@ TEST_F(Tokens, ATokenIsItsClientsAndItsRowsAndItsTables) {
   EXPECT_EQ(ask(increment("a")), "OK 1") << "another table, if by the same name";
 }
 
-// What the first attempt was valid for may be gone by the time of the second.
+// The schema may no longer accept the write at the time of its repetition.
 TEST_F(Tokens, ARepetitionIsAnsweredWhateverTheSchemaSaysByThen) {
   TokenAsk both = put("a", "v");
   both.set.push_back(set_cell("g:q", 1000, "w"));
@@ -129,7 +129,7 @@ TEST_F(Tokens, FormIsJudgedFirst) {
   EXPECT_EQ(count(), 1);
 }
 
-// ---- where a row's tokens go
+// ---- where the tokens of a row move
 
 TEST_F(Tokens, NoDeleteTakesATokenAway) {
   EXPECT_EQ(ask(increment("a", 5)), "OK 5");
@@ -192,7 +192,7 @@ TEST_F(Tokens, FollowTheirRowThroughSplitsMergesAndMoves) {
 }
 
 TEST_F(Tokens, AreInvisible) {
-  TokenAsk nothing;  // commits its token alone
+  TokenAsk nothing;  // commits only its token
   nothing.token = "a";
   nothing.then_ops.push_back(set_cell("f:c", kServerStamped, "v"));
   EXPECT_EQ(ask(nothing), "else");
@@ -207,7 +207,7 @@ TEST_F(Tokens, AreInvisible) {
     EXPECT_EQ(ask(nothing), "else") << "a row of tokens does not exist";
     ASSERT_TRUE(node.flush("t"));
   }
-  // Between rows with cells, and behind the cells of one.
+  // Between rows with cells, and after the cells of a row.
   for (const char* row : {"q", "r", "s"}) {
     TokenAsk one = put("z", "v");
     one.row = row;
@@ -285,14 +285,15 @@ TEST_F(Tokens, KeepATableWhoseCellsAreAllDead) {
   ASSERT_TRUE(node.create_table(std::move(spec)));
   EXPECT_EQ(ask(increment("a")), "OK 1");
   ASSERT_TRUE(node.flush("t"));
-  node.world().run_for_us(700 * kSecond);  // past the age, the margin and what reclaims
+  // past the age, the margin and the interval of reclaiming
+  node.world().run_for_us(700 * kSecond);
   EXPECT_TRUE(node.cells("t").empty());
   EXPECT_EQ(ask(increment("a")), "OK 1 again");
   node.world().run_for_us(5000 * kSecond);
   EXPECT_EQ(node.stats().tables_on_disk, 0u) << "reclaimed when the token had ended, too";
 }
 
-// ---- how much is remembered
+// ---- how many tokens are kept
 
 class FewTokens : public Tokens {
  protected:
@@ -326,7 +327,7 @@ TEST_F(FewTokens, AFullMemoryRefusesNewTokensAndStillKnowsTheOthers) {
 TEST_F(Tokens, AnAnswerOfUpToSixtyFourKibibytesIsKept) {
   TokenAsk append = increment("a");
   append.by.reset();
-  append.append = std::string(kMaxTokenCellBytes - 2, 'x');  // and f, and c
+  append.append = std::string(kMaxTokenCellBytes - 2, 'x');  // and the bytes of f and c
   EXPECT_EQ(ask(append), fmt::format("OK {} bytes", kMaxTokenCellBytes - 2));
   EXPECT_EQ(ask(append), fmt::format("OK {} bytes again", kMaxTokenCellBytes - 2));
   cold();
@@ -338,7 +339,7 @@ TEST_F(Tokens, AnAnswerOfUpToSixtyFourKibibytesIsKept) {
   EXPECT_EQ(node.read_row("t", "r")->front().value.size(), kMaxTokenCellBytes - 1);
 }
 
-// ---- while the first is under way
+// ---- while the first attempt is in progress
 
 TEST_F(Tokens, ARepetitionWaitsForTheFirstAndItsDurability) {
   const auto first = begin(increment("a"));

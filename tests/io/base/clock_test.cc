@@ -110,7 +110,7 @@ TEST(TrustedClock, GoesOnFromAnAnchorAndNotPastWhatItPermits) {
 TEST(TrustedClock, TheFirstWhoAsksAfterAnAnchorTellsTheListener) {
   ManualClock machine(kNow, 0);
   TrustedClock clock(machine);
-  clock.ask_us();  // nobody listens yet
+  clock.ask_us();  // there is no listener yet
   int told = 0;
   clock.on_asked([](void* context) { ++*static_cast<int*>(context); }, &told);
   EXPECT_EQ(clock.now_us(), kNow);
@@ -157,7 +157,8 @@ TEST(TrustedClock, UnderRandomJumpsNeverGoesBackNorOutrunsBootTime) {
       const int64_t passed = machine.boot_us() - boot;
       ASSERT_GE(now, trusted) << "seed " << seed << " step " << step;
       trusted = now;
-      // From its anchor, not from the last reading: it may make up for time that it was held.
+      // Counted from its anchor, not from the last reading: it may make up for the time it was
+      // held.
       ASSERT_LE(now, kNow + passed + passed * TrustedClock::kDriftPpm / 1'000'000 + 1)
           << "seed " << seed << " step " << step;
     }

@@ -49,7 +49,8 @@ TEST(Coding, VarintsReadBackAtEveryPowerOfTwoAndSizeIsForetold) {
   }
 }
 
-// Many bytes are read at once where there are as many; what lies behind must not matter.
+// The decoder loads several bytes at once where possible; the bytes after the varint must not
+// matter.
 TEST(Coding, VarintsReadTheSameWhateverFollows) {
   for (int bit = 0; bit < 64; ++bit) {
     for (const uint64_t v : {uint64_t{1} << bit, (uint64_t{1} << bit) - 1, ~uint64_t{0} >> bit}) {

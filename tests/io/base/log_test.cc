@@ -16,7 +16,7 @@ using Fields = std::map<std::string, std::string>;
 
 LogRecord flushed() { return log_record("flushed tablet={} cells={}", 7, 12); }
 
-// A line of text read back by the rules of log_setup.h, and nothing else.
+// A line of text, parsed by the rules of log_setup.h only.
 struct ReadLine {
   std::string words;
   Fields fields;
@@ -73,7 +73,7 @@ ReadLine read_text(std::string_view line) {
   return read;
 }
 
-// An object of strings, strictly; empty where it is none.
+// Parses an object of strings, strictly; empty if it is not one.
 std::optional<Fields> read_json(std::string_view line) {
   Fields fields;
   size_t at = 0;
@@ -142,7 +142,8 @@ TEST(LogLine, IsOneLineWhateverIsInIt) {
             R"("k":"v\u000a\u009b"})");
 }
 
-// Whatever arguments hold, a line has the keys of its format string with these arguments as values.
+// Whatever the arguments contain, a line has the keys of its format string with these arguments as
+// values.
 TEST(LogLine, NoArgumentForgesAField) {
   const std::string texts[] = {
       "",
@@ -194,7 +195,7 @@ TEST(LogLine, NoArgumentForgesAField) {
 }
 
 TEST(LogLine, IsUtf8WhateverBytesAreInIt) {
-  // Truncated, overlong, a surrogate, beyond Unicode, and no UTF-8 at all.
+  // Truncated, overlong, a surrogate, beyond Unicode, and not UTF-8 at all.
   for (const std::string& bytes :
        {std::string("\xff"), std::string("\xc3"), std::string("\xc0\xaf"),
         std::string("\xed\xa0\x80"), std::string("\xf4\x90\x80\x80"), std::string("\xe2\x82")}) {

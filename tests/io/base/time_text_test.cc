@@ -1,4 +1,4 @@
-// Times in words, at the edges of the calendar.
+// Times as text, at the limits of the calendar.
 #include "io/base/time_text.h"
 
 #include <gtest/gtest.h>

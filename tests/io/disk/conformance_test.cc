@@ -1,4 +1,4 @@
-// One suite for every body of FileSystem.
+// One suite for every implementation of FileSystem.
 #include <gmock/gmock.h>
 
 #include "tests/io/disk/disk_bodies.h"
@@ -166,7 +166,7 @@ TEST_P(DiskConformance, ReplaceFileMakesWayForALeftOverTemporary) {
   EXPECT_EQ(m().run(read_file(fs(), "nowhere")).error().code, Errc::not_found);
 }
 
-// Many operations at once, more than any body lets into the kernel.
+// Many operations at once, more than any implementation submits to the kernel.
 struct Burst {
   static constexpr int kOps = 500;
   static constexpr size_t kSize = 512;
@@ -262,7 +262,7 @@ INSTANTIATE_TEST_SUITE_P(Bodies, DiskConformance,
                                          "traced_memory", "checked_io_uring", "short_io_uring",
                                          "short_threads"),
                          body_name);
-// Where an operation of its own moves all its bytes.
+// The implementations in which one operation transfers all its bytes.
 INSTANTIATE_TEST_SUITE_P(Bodies, DiskConformanceWholeTransfers,
                          testing::Values("io_uring", "threads", "memory", "shuffled_memory",
                                          "slow_memory", "checked_io_uring", "traced_memory"),

@@ -1,4 +1,4 @@
-// The bodies of FileSystem that the conformance tests run against, each with a loop of its own.
+// The implementations of FileSystem under the conformance tests, each with its own loop.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace cellar::test {
 
-// A directory that goes with the test.
+// A temporary directory, removed by the destructor.
 class TempDir {
  public:
   TempDir() {
@@ -54,7 +54,7 @@ inline OpenOptions writing() {
   return options;
 }
 
-// One loop and one file system on it, by the name of the body.
+// One loop and one file system on it, chosen by the name of the implementation.
 class Machine {
  public:
   explicit Machine(const std::string& body) : body_(body) {

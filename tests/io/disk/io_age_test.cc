@@ -1,5 +1,5 @@
-// How old the oldest operation in flight is: the counter alone, a body whose disk hangs by a fault
-// rule, and a real body whose threads are all busy.
+// The age of the oldest operation in flight: the counter alone, an implementation whose disk hangs
+// by a fault rule, and a real one whose threads are all busy.
 #include "io/disk/io_age.h"
 
 #include <gtest/gtest.h>
@@ -67,8 +67,7 @@ TEST(IoAgeTest, AWriteThatIsWithheldIsSeen) {
 
 class RealBodies : public testing::TestWithParam<IoBackend> {};
 
-// Its threads stand still, as with a file system that is frozen: each is in a call that does not
-// return.
+// All threads are blocked in a system call, as on a frozen file system.
 TEST_P(RealBodies, ADurableWriteThatNoThreadCarriesOutIsSeen) {
   if (GetParam() == IoBackend::io_uring && !probe_io_backend(IoBackend::io_uring)) {
     GTEST_SKIP() << "there is no io_uring here";

@@ -1,4 +1,5 @@
-// What only the real bodies have: the probe, the ring's error path, the lock between processes.
+// Properties of the real implementations only: the probe, the error path of the ring, the lock
+// between processes.
 #include <gmock/gmock.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -109,7 +110,7 @@ TEST_F(OpenDirectoryTest, OneThatIsNotThereIsMadeOnlyWhenAskedTo) {
   EXPECT_TRUE(std::filesystem::is_directory(missing));
 }
 
-// A mount that hangs: whoever waits for it waits, and the loop turns on.
+// A hanging mount: only operations on it wait, and the loop keeps running.
 TEST_F(OpenDirectoryTest, ACallThatHangsDoesNotHoldTheLoop) {
   std::latch thaw(1);
   struct Hung : BlockingPool::Job {
@@ -130,7 +131,7 @@ TEST_F(OpenDirectoryTest, ACallThatHangsDoesNotHoldTheLoop) {
   while (!done) loop.turn(true);
 }
 
-// Runs in a child process and answers its exit code, -1 when it did not exit.
+// Runs in a child process and returns its exit code; -1 if it did not exit.
 template <class Body>
 int in_child(const Body& body) {
   const pid_t child = ::fork();
@@ -142,7 +143,7 @@ int in_child(const Body& body) {
 
 bool forbid_io_uring() {
   sock_filter program[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // the number of the call
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // the number of the system call
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
@@ -170,7 +171,7 @@ TEST(IoBackendTest, SeccompProfileWithoutIoUringGetsThreads) {
   EXPECT_EQ(code, 0);
 }
 
-// However much of one class waits, the others find slots.
+// However many operations of one class wait, the other classes find slots.
 TEST(IoQueuesTest, EveryClassHasItsShareOfTheSlots) {
   constexpr int kSlots = 32;
   IoQueues queues(kSlots);
@@ -199,7 +200,7 @@ TEST(IoQueuesTest, EveryClassHasItsShareOfTheSlots) {
   EXPECT_EQ(start_all(IoClass::read), kSlots * 3 / 4);
   EXPECT_EQ(queues.in_flight(), kSlots);
   queue(IoClass::log);
-  queues.finished(ops[2 * kSlots]);  // a read; the log goes before the next one
+  queues.finished(ops[2 * kSlots]);  // a read; the log precedes the next one
   EXPECT_EQ(queues.pop()->io_class, IoClass::log);
 }
 
@@ -283,7 +284,7 @@ TEST_F(UringTest, IdleLoopIsWokenByACompletion) {
   RecordProperty("turns", static_cast<int>(loop.turns() - turns_before));
 }
 
-// Has `op` read a byte of the pipe, which is empty.
+// Makes `op` read a byte of the pipe, which is empty.
 void read_pipe(Uring& ring, IoOp& op, int fd, std::byte& into, bool& done) {
   op.kind = IoOp::Kind::read;
   op.fd = fd;
@@ -300,7 +301,7 @@ int64_t thread_cpu_us() {
   return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1000;
 }
 
-// However eager the loop has become: what does not complete is waited for asleep.
+// Even after a busy phase the loop sleeps while it waits for an operation that does not complete.
 TEST_F(UringTest, ADeviceThatStandsStillCostsNoProcessorTime) {
   auto file = run(fs->open("a", creating(true)));
   AlignedBuffer buffer(kIoAlignment);
@@ -352,7 +353,7 @@ TEST_F(UringTest, LockLivesUntilTheLastRingLetsGo) {
   auto lock = run(fs->lock("LOCK"));
   ASSERT_TRUE(lock) << lock.error().to_string();
   ASSERT_TRUE((*other)->hold_lock(**lock));
-  lock->reset();  // the descriptor is closed, this shard's ring has let go
+  lock->reset();  // the descriptor is closed and removed from this shard's ring
   auto root = PosixDir::open_root(dir.path());
   for (int i = 0; i < 5; ++i) {
     auto tried = (*root)->try_lock("LOCK");
@@ -377,7 +378,7 @@ TEST_F(UringTest, RingHoldsAtMostSoManyLocks) {
   EXPECT_TRUE(run(fs->lock("ONE_MORE")));
 }
 
-// A process that takes the lock, says so through the pipe and sleeps until it is killed.
+// A process that takes the lock, reports it through the pipe and sleeps until it is killed.
 class Holder {
  public:
   Holder(const std::string& root, IoBackend backend) {

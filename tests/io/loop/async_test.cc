@@ -24,7 +24,7 @@ class AsyncTest : public testing::Test {
   }
   Timers& timers() { return loop_.timers(); }
 
-  std::string trace_;  // outlives the world: a coroutine that is dropped may still write to it
+  std::string trace_;  // outlives the world: a destroyed coroutine may still write to it
   SimWorld world_;
   SimLoop& loop_ = world_.add_loop();
 };

@@ -1,4 +1,4 @@
-// Who of the background gets how much, on a clock that stands still unless somebody works.
+// How background work shares the time, on a clock that advances only with work.
 #include "io/loop/background.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace cellar {
 namespace {
 
-constexpr int64_t kPieceUs = 10;  // of work, between two looks at the clock
+constexpr int64_t kPieceUs = 10;  // work between two readings of the clock
 constexpr int64_t kEmptyTurnUs = 2;
 
 class Shares : public testing::Test {
@@ -24,7 +24,7 @@ class Shares : public testing::Test {
     Background::Work work;
     int64_t worked_us = 0;
     int64_t longest_us = 0;
-    int64_t left_us = INT64_MAX;  // of work that there is
+    int64_t left_us = INT64_MAX;  // work left
   };
 
   Job& add(BackgroundKind kind, double least = Background::kLeastShare) {
@@ -46,7 +46,7 @@ class Shares : public testing::Test {
       while (job.left_us <= 0 && !stopping_) co_await yield_now();
     }
   }
-  // Turns in which serving takes so long, until so much time has passed.
+  // Turns in which serving takes this long, for this period.
   void serve(int64_t turn_us, int64_t for_us) {
     const int64_t until_us = clock_.boot_us() + for_us;
     while (clock_.boot_us() < until_us) {
@@ -85,7 +85,7 @@ TEST_F(Shares, UnderAnyLoadItGetsItsLeastShare) {
     const int64_t before_us = job.worked_us;
     serve(turn_us, 10'000'000);
     const auto share = static_cast<double>(job.worked_us - before_us) / 10'000'000;
-    // A slice comes with a whole turn between, so longer turns leave less.
+    // A slice follows a whole turn, so longer turns leave less.
     const double slice = Background::kBusySliceUs;
     const double bound =
         std::min(Background::kLeastShare, slice / (slice + static_cast<double>(turn_us)));
@@ -114,7 +114,7 @@ TEST_F(Shares, TheShareRisesWithTheBacklog) {
     const auto share = static_cast<double>(job.worked_us - before_us) / 2'000'000;
     EXPECT_NEAR(share, Background::share_of(backlog), 0.05) << backlog;
   }
-  background_.watch([](BackgroundKind) { return 0.0; });  // `backlog` ends here
+  background_.watch([](BackgroundKind) { return 0.0; });  // the lifetime of `backlog` ends here
 }
 
 TEST_F(Shares, TwoKindsGetWhatTheirBacklogsGiveAndServingKeepsAFifth) {
@@ -149,10 +149,10 @@ TEST_F(Shares, WhoDidNotWaitHasNothingSavedUp) {
               static_cast<double>(merge.worked_us - merge_us), 20'000);
 }
 
-// A full load of writes, each of which makes work for later: the work that waits settles below its
-// bound, and what is served does not wait for more than a slice.
+// A full load of writes, each of which causes later work: the backlog stays below its bound, and
+// serving waits for at most one slice.
 TEST_F(Shares, DebtIsBoundedAndServingIsNotDelayed) {
-  constexpr double kBoundUs = 500'000;    // of work that waits
+  constexpr double kBoundUs = 500'000;    // of waiting work
   constexpr double kWorkPerServed = 0.6;  // us of flushing for each us of serving
   Job& job = add(BackgroundKind::flush);
   job.left_us = 0;
@@ -172,19 +172,19 @@ TEST_F(Shares, DebtIsBoundedAndServingIsNotDelayed) {
     worst = std::max(worst, debt());
   }
   EXPECT_LT(worst, 0.8 * kBoundUs);
-  // 0.6 of work for 1 of serving: serving gets 1 of 1.6.
+  // 0.6 of work for each 1 of serving: serving gets 1 of 1.6.
   const auto total_us = static_cast<double>(clock_.boot_us() - began_us);
   EXPECT_NEAR(static_cast<double>(served_us) / total_us, 1 / 1.6, 0.03);
-  // And when nothing comes any more, it is soon gone.
+  // Without load the backlog is soon done.
   serve(kEmptyTurnUs, 600'000);
   EXPECT_LE(debt(), 0);
 }
 
-// Reads of one table while eight others are flushed and merged, all behind: a read that is due
-// waits for a slice and for those that were due before it, and for nothing else.
+// Reads of one table while eight others are flushed and merged, all behind: a due read waits for
+// one slice and for the reads that were due before it, and for nothing else.
 TEST_F(Shares, AReadWaitsForOneSliceHoweverManyTablesAreBehind) {
   constexpr int64_t kReadUs = 2;
-  constexpr int64_t kEveryUs = 40;  // one is due
+  constexpr int64_t kEveryUs = 40;  // a read is due
   background_.watch([](BackgroundKind) { return 1.0; });
   for (int i = 0; i < 8; ++i) add(i % 2 == 0 ? BackgroundKind::flush : BackgroundKind::merge);
   std::vector<int64_t> waited_us;

@@ -102,7 +102,7 @@ TEST(ShardLoop, HookThatForbidsSleepKeepsTheLoopTurning) {
   CountingHook hook;
   hook.allows_sleep = false;
   loop.add_hook(hook);
-  for (int i = 0; i < 10; ++i) loop.turn(true);  // would hang: nothing is armed
+  for (int i = 0; i < 10; ++i) loop.turn(true);  // would block: no timer is armed
   EXPECT_EQ(hook.turns, 10);
   EXPECT_EQ(hook.asked, 10);
   loop.remove_hook(hook);

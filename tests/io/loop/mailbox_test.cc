@@ -123,10 +123,10 @@ TEST_F(SimMailboxTest, CallsUnderWayWhenTheWorldCrashesLeakNothing) {
     co_await from_a_.call_on(kB, forever);
   });
   world_.run_until_idle();
-  world_.crash();  // the leak checker of the sanitizer build is the judge
+  world_.crash();  // a leak is found by the sanitizer build
 }
 
-// Real threads. Run under ThreadSanitizer these are the test of the memory order.
+// Real threads. Under ThreadSanitizer these test the memory order.
 
 TEST(Mailbox, PingPongAcrossSleepingThreads) {
   const SystemClock clock;

@@ -1,4 +1,4 @@
-// Both bodies of Timers under one suite, and the wheel against a plain sorted list.
+// Both implementations of Timers under one suite, and the wheel compared with a sorted list.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ TYPED_TEST(TimersTest, CallbackMayRearmItselfAndCancelANeighbour) {
   EXPECT_EQ(this->rung_, std::vector<int>({1, 1, 1}));
 }
 
-// One timer against the list of what it should do.
+// One timer and its expected behaviour.
 struct Tracked {
   Tracked(Timers& timers, int64_t& clock_us) : now(clock_us), timer(timers, &Tracked::fire, this) {}
   static void fire(void* self) {

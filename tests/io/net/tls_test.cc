@@ -1,4 +1,4 @@
-// TLS over a network in memory: what arrives, what is refused, and what the other side is told.
+// TLS over a network in memory: what is delivered, what is refused, and which error the peer sees.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -103,7 +103,7 @@ class TlsTest : public testing::Test {
     spawn(loop.executor(),
           shake(loop.timers(), std::move(below), std::move(context), std::move(name), into, done));
   }
-  // Both sides at once.
+  // Runs both handshakes concurrently.
   void shake(std::shared_ptr<const TlsContext> server, std::shared_ptr<const TlsContext> client,
              const std::string& name = "node") {
     Ends ends = connect();
@@ -142,7 +142,7 @@ TEST_F(TlsTest, WhatIsWrittenArrivesAndTheEndIsSaid) {
 }
 
 TEST_F(TlsTest, AnEndWithoutAGoodbyeIsNoEnd) {
-  fabric.faults().cut_after_bytes = 5'000;  // past the handshake
+  fabric.faults().cut_after_bytes = 5'000;  // after the handshake
   shake(must(TlsContext::make_server(server_files())), client_context());
   ASSERT_TRUE(client_end && server_end);
   (void)run(write_text(**client_end, std::string(10'000, 'x')));
@@ -174,7 +174,7 @@ TEST_F(TlsTest, MegabytesArriveWholeBothWaysAtOnce) {
   EXPECT_TRUE(got[0] == data && got[1] == data);
 }
 
-// As a session writes: what goes at once, and the rest when there is room.
+// Like a session: try_write() first, and the rest when there is room.
 TEST_F(TlsTest, WhatTryWriteDidNotTakeIsSentOnceByTheNextWrite) {
   shake(must(TlsContext::make_server(server_files())), client_context());
   ASSERT_TRUE(client_end && server_end);
@@ -254,7 +254,7 @@ TEST_F(TlsTest, AClientsCertificateTellsWhoItIs) {
                                               .key = authority.key("client")})));
   ASSERT_TRUE(server_end) << server_end.error().message;
   EXPECT_EQ((*server_end)->peer_subject(), "CN=ingest,O=Example");
-  // Without one it is nobody, which is for others to judge.
+  // Without a certificate it is anonymous; accepting that is the caller's decision.
   shake(server, client_context());
   ASSERT_TRUE(server_end);
   EXPECT_EQ((*server_end)->peer_subject(), "");
@@ -269,7 +269,7 @@ TEST_F(TlsTest, AClientsCertificateThatIsNotBelievedIsTold) {
                       {.ca = authority.ca(), .certificate = by.cert(name), .key = by.key(name)})));
     EXPECT_FALSE(server_end);
     if (server_end || !client_end) return Errc::ok;
-    // With TLS 1.3 the client has finished by then, and hears of it at its first read.
+    // With TLS 1.3 the client has finished by then and gets the error at its first read.
     const auto read = run(read_all(**client_end));
     return read ? Errc::ok : read.error().code;
   };
@@ -287,13 +287,15 @@ TEST_F(TlsTest, ASecondConnectionResumesTheSessionOfTheFirst) {
     shake(server, client);
     if (!client_end || !server_end) return false;
     EXPECT_TRUE(run(write_text(**server_end, "x")));
-    EXPECT_EQ(run(read_exactly(**client_end, 1)).value_or(""), "x");  // and the ticket before it
+    // and the ticket that precedes it
+    EXPECT_EQ(run(read_exactly(**client_end, 1)).value_or(""), "x");
     return (*server_end)->resumed() && (*client_end)->resumed();
   };
   EXPECT_FALSE(once());
   EXPECT_TRUE(once());
   EXPECT_TRUE(once());
-  // Tickets end with the context that gave them: after a reload all is shown anew.
+  // Tickets are void once their context is replaced: after a reload certificates are presented
+  // again.
   shake(must(TlsContext::make_server(server_files())), client);
   ASSERT_TRUE(server_end);
   EXPECT_FALSE((*server_end)->resumed());
@@ -315,7 +317,7 @@ TEST_F(TlsTest, GarbageAndSilenceEndTheHandshakeWithinItsTime) {
   EXPECT_EQ(meets("\x16\x03\x01"), Errc::deadline_exceeded);
   EXPECT_EQ(meets("GET / HTTP/1.1\r\n\r\n"), Errc::unavailable);
   EXPECT_EQ(meets(std::string(64, '\0')), Errc::unavailable);
-  // A record that declares more than there may be, and a message that does.
+  // A record, and a message, that declare more than their bounds.
   EXPECT_EQ(meets(std::string("\x16\x03\x01\xff\xff", 5) + std::string(70'000, 'x')),
             Errc::unavailable);
   EXPECT_EQ(
@@ -323,9 +325,9 @@ TEST_F(TlsTest, GarbageAndSilenceEndTheHandshakeWithinItsTime) {
       Errc::unavailable);
 }
 
-// A hello that OpenSSL would take, of which there is always more to come.
+// A hello that OpenSSL would accept and that never ends.
 std::string endless_hello(size_t bytes) {
-  constexpr size_t kMessageBytes = 131'396;  // the longest that OpenSSL takes
+  constexpr size_t kMessageBytes = 131'396;  // the longest that OpenSSL accepts
   constexpr size_t kRecordBytes = 8'192;
   std::string message("\x01", 1);
   for (const int shift : {16, 8, 0}) message.push_back(static_cast<char>(kMessageBytes >> shift));

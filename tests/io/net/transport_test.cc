@@ -1,4 +1,4 @@
-// Both bodies of the transport under one suite, then what only one of them can show.
+// Both implementations of the transport under one suite, then properties of only one.
 #include "io/net/transport.h"
 
 #include <fcntl.h>
@@ -237,7 +237,7 @@ TEST(TcpNetwork, AcceptOutlastsAShortageOfDescriptors) {
   rlimit old{};
   getrlimit(RLIMIT_NOFILE, &old);
   rlimit none = old;
-  none.rlim_cur = 3;  // all descriptors from now on are refused
+  none.rlim_cur = 3;  // further descriptors are refused
   setrlimit(RLIMIT_NOFILE, &none);
   StreamPtr accepted;
   spawn(body.loop.executor(), [&]() -> Async<void> {

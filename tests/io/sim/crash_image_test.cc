@@ -1,4 +1,4 @@
-// What a power cut leaves of a MemDisk.
+// The contents of a MemDisk after a power cut.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -114,7 +114,7 @@ TEST_F(CrashImage, RenameAndRemovalWithoutDirectorySyncAreUndone) {
 
 TEST_F(CrashImage, ReplacedFileIsOldOrNewInEveryImage) {
   ASSERT_TRUE(run(replace_file(fs, "CURRENT", "old")));
-  // The temporary is synced before the rename, so no image shows a mixture or nothing.
+  // The temporary file is synced before the rename, so every image has the old or the new contents.
   auto work = replace_file(fs, "CURRENT", "new");
   bool done = false;
   spawn(loop.executor(), [&]() -> Async<void> {
@@ -309,8 +309,8 @@ TEST_F(CrashImage, HaltedFileSystemForgetsWhatIsInFlight) {
   EXPECT_EQ(crash(CrashPolicy::all)->read_all("a"), "");
 }
 
-// The way a simulated machine loses its power: image first, then the world is destroyed with
-// everything that was waiting in it.
+// The power loss of a simulated machine: the image is taken first, then the world is destroyed with
+// everything that waits in it.
 TEST(MemFsInSimWorldTest, CrashInTheMiddleOfWorkLeavesNothingBehind) {
   for (const uint64_t seed : test_seeds(30)) {
     SCOPED_TRACE(seed);
@@ -342,7 +342,7 @@ TEST(MemFsInSimWorldTest, CrashInTheMiddleOfWorkLeavesNothingBehind) {
       EXPECT_GE(std::stoi(*content), acknowledged);
       EXPECT_LE(std::stoi(*content), acknowledged + 1);
     }
-    // The image is a disk like any other.
+    // The image can be used like any disk.
     SimWorld world(seed);
     SimLoop& loop = world.add_loop();
     MemFs fs(loop.executor(), *image);

@@ -9,8 +9,8 @@
 namespace cellar {
 namespace {
 
-// Three loops that sleep, yield, call one another and talk over the network, and write down what
-// happened when.
+// Three loops that sleep, yield, call one another and use the network, and record the order of
+// their events.
 std::string trace_of(uint64_t seed) {
   std::string trace;
   SimWorld world(seed);

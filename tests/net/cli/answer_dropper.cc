@@ -114,7 +114,7 @@ void AnswerDropper::pass_requests(Line& line) {
   }
 }
 
-// The client under test has one request on the wire, so what comes now is its answer.
+// The client under test has one request on the wire, so the next frame is its answer.
 void AnswerDropper::pass_answers(Line& line) {
   char bytes[64 * 1024];
   const ssize_t n = ::recv(line.node, bytes, sizeof bytes, 0);

@@ -1,7 +1,7 @@
-// AnswerDropper: a TCP proxy before a node that loses one answer. It passes everything on until the
-// node has answered a request of the operation it waits for; that answer it keeps to itself. Then
-// it runs what somebody else does meanwhile, and resets the connection: the client sees that its
-// request was sent and that its outcome is not known.
+// AnswerDropper: a TCP proxy in front of a node that loses one answer. It forwards everything until
+// the node has answered a request of the given operation; it drops that answer, runs `meanwhile`,
+// and resets the connection: the client knows that its request was sent and does not know the
+// outcome.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ namespace cellar::tests {
 
 class AnswerDropper {
  public:
-  // `meanwhile` runs once, on the proxy's thread, when the answer to the first request with `op` is
-  // there.
+  // `meanwhile` runs once, on the proxy's thread, when the answer to the first request of `op` has
+  // arrived.
   AnswerDropper(const std::string& node, uint16_t op, std::function<void()> meanwhile);
   ~AnswerDropper();
   AnswerDropper(const AnswerDropper&) = delete;
@@ -26,7 +26,7 @@ class AnswerDropper {
 
   std::string address() const;
   bool dropped() const { return dropped_; }
-  // Requests with that operation that were passed on, the first included.
+  // The number of forwarded requests of that operation, the first included.
   int requests() const { return requests_; }
 
  private:

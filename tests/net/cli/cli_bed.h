@@ -1,5 +1,5 @@
-// The program as a user meets it: words in, text and an exit code out, against a real node in this
-// process.
+// Runs the program as a user does: arguments in, text and an exit code out, against a real node in
+// this process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,19 +21,19 @@ struct Outcome {
   std::string err;
 };
 
-// Runs the program with `words`, and `input` as its standard input: no terminal.
+// Runs the program with `words` and with `input` as its standard input, which is not a terminal.
 Outcome cellar(const std::vector<std::string>& words, const std::string& input = {});
-// The same at a terminal, where `input` is typed; both outputs are in `out`, in their order.
+// The same at a terminal, where `input` is typed; `out` has both outputs in their order.
 Outcome at_terminal(const std::vector<std::string>& words, const std::string& input = {});
-// Runs it and expects it to work; what it printed.
+// Runs it, expects success and returns its output.
 std::string good(const std::vector<std::string>& words, const std::string& input = {});
-// Runs it and expects that exit code, and the text in what it complains.
+// Runs it and expects that exit code, and `expected` in its error message.
 void refused(const std::vector<std::string>& words, int code, std::string_view expected);
 
-// The time that the program sees; null: the machine's.
+// The clock of the program; null: the machine's.
 void set_program_clock(const Clock* clock);
 
-// A node with a directory of its own, at $CELLAR_ADDR.
+// A node with its own directory, at $CELLAR_ADDR.
 class CliNode {
  public:
   explicit CliNode(const Clock& clock, server::ExtraOps* extra = nullptr);
@@ -61,8 +61,7 @@ class CliBed : public testing::Test {
   static inline std::unique_ptr<CliNode> node_;
 };
 
-// Here each test has a node of its own, on a clock that moves only when told and that the program
-// sees too.
+// Each test has its own node, on a clock that only the test moves and that the program uses too.
 class ClockedCliBed : public testing::Test {
  protected:
   static constexpr int64_t kStartUs = 1'777'539'600'000'000;  // 2026-04-30T09:00:00Z
@@ -70,8 +69,8 @@ class ClockedCliBed : public testing::Test {
   ClockedCliBed();
   ~ClockedCliBed() override;
   std::string address() const { return node_.address(); }
-  void pass_us(int64_t us);            // time passes
-  void jump_wall_us(int64_t wall_us);  // only the wall clock moves
+  void pass_us(int64_t us);            // advances both clocks
+  void jump_wall_us(int64_t wall_us);  // moves only the wall clock
 
  private:
   tests::AdjustableClock clock_{kStartUs, 1'000'000'000};

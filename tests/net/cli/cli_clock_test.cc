@@ -1,4 +1,4 @@
-// The clock from the command line and through the client: shown, held, confirmed.
+// The clock through the command line and the client: shown, held, confirmed.
 #include "tests/net/cli/cli_bed.h"
 
 namespace cellar::cli {

@@ -94,7 +94,7 @@ TEST_F(CliFiles, KeysAndValuesAreTakenAndShownInEveryForm) {
   EXPECT_EQ(wrong.code, kUsage);
   EXPECT_NE(wrong.err.find("raw:hex:0"), std::string::npos) << wrong.err;
 
-  // Out and back in every form of file and of bytes.
+  // Exported and imported in every form of file and of bytes.
   const std::string whole = good({"export", "forms"});
   for (const char* format : {"csv", "jsonl", "cellar"}) {
     for (const char* form : {"utf8", "hex", "base64", "int64"}) {
@@ -135,7 +135,7 @@ TEST_F(CliFiles, AnExportChoosesRowsFamiliesAndTimes) {
   EXPECT_EQ(cellar({"export", "chosen", "-", "--resume"}).code, kUsage);
 }
 
-// In every form; 4102444800000000 is the first of January 2100.
+// In every form; 4102444800000000 is 2100-01-01.
 TEST_F(CliFiles, ACellsOwnExpiryGoesThroughExportAndImport) {
   const std::string rows =
       "{\"row\":\"a\",\"cells\":[{\"family\":\"f\",\"qualifier\":\"q\",\"timestamp\":2000,"
@@ -155,7 +155,7 @@ TEST_F(CliFiles, ACellsOwnExpiryGoesThroughExportAndImport) {
     good({"import", "again_" + form, path, "format=" + form});
     EXPECT_EQ(good({"export", "again_" + form}), rows) << form;
   }
-  // A file that was written before there was such a column.
+  // A file written before that column existed.
   const std::string old =
       write_file("old.csv", "row,family,qualifier,timestamp,value\nr,f,q,1000,v\n");
   good({"createtable", "old_csv", "families=f"});
@@ -195,7 +195,7 @@ TEST_F(CliFiles, AnImportGoesOnFromItsCheckpointAndOnlyWithItsOwnFile) {
   const std::string path = write_file("gone_on.jsonl", lines + bad + lines);
   EXPECT_EQ(cellar({"import", "gone_on", path, "max-errors=0", "--resume"}).code, kPartial)
       << "without a checkpoint it begins at the beginning";
-  // A checkpoint behind the first half: the second half alone is read.
+  // A checkpoint after the first half: only the second half is read.
   const ImportIdentity identity = [&] {
     Console console;
     const auto session = make_session({}, console);

@@ -1,4 +1,4 @@
-// Retention over time from the command line: rules previewed, set, undone, and fates explained.
+// Retention over time through the command line: rules previewed, set, undone, and deaths explained.
 #include "tests/net/cli/cli_bed.h"
 
 namespace cellar::cli {

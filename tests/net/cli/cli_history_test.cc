@@ -1,5 +1,4 @@
-// What can be taken back and what is remembered, from the command line: deleted tables, the audit
-// trail, open undo windows.
+// Undo and history through the command line: deleted tables, the audit trail, open undo windows.
 #include <boost/json.hpp>
 
 #include "tests/net/cli/cli_bed.h"

@@ -1,4 +1,4 @@
-// Why what is dead is still on disk, from the command line: words, JSON and exit codes.
+// The reasons for dead bytes on disk through the command line: text, JSON and exit codes.
 #include <filesystem>
 #include <fstream>
 
@@ -88,7 +88,7 @@ TEST_F(CliReclaim, ADamagedFileIsNamedAndWhatWaitsForItMissesItsDeadline) {
             std::string::npos)
       << doctor.out;
 
-  good({"set", "docs", "row01", "f:q=v@5", "ttl=1m"});  // replaces a cell of it, and dies
+  good({"set", "docs", "row01", "f:q=v@5", "ttl=1m"});  // displaces one of its cells, and dies
   good({"flush", "docs"});
   pass_us(3 * kHourUs);
   told = cellar({"gc", "why", "docs"});

@@ -1,4 +1,4 @@
-// Retention from the command line: rules and guards of families, and what a table says of them.
+// Retention through the command line: rules and write guards of families, and their description.
 #include "tests/net/cli/cli_bed.h"
 
 namespace cellar::cli {

@@ -1,4 +1,4 @@
-// Rows from the command line: written, read, deleted, in every form of bytes.
+// Rows through the command line: written, read, deleted, in every form of bytes.
 
 #include "tests/net/cli/cli_bed.h"
 
@@ -96,7 +96,7 @@ TEST_F(CliRows, CountersAreIncrementedAndTextsAppendedTo) {
   EXPECT_NE(twice.find("\"value_int64\":42}]}"), std::string::npos) << twice;
   EXPECT_NE(good({"append", "rmw", "r", "f:t=a@b", "f:u=x"}).find("Z  a@b\n"), std::string::npos);
   EXPECT_NE(good({"append", "rmw", "r", "f:t==c"}).find("Z  a@b=c\n"), std::string::npos);
-  // Each is a run of its own; the token says that they are one write.
+  // Each is a separate run of the program; the token makes them one write.
   const std::string once = good({"increment", "rmw", "r", "f:n", "token=visit 17"});
   EXPECT_EQ(good({"increment", "rmw", "r", "f:n", "token=visit 17"}), once);
   EXPECT_NE(good({"increment", "rmw", "r", "f:n", "token=visit 18"}), once);

@@ -1,4 +1,4 @@
-// Retention rules as text: what is read, what is printed, and that the two agree.
+// Retention rules as text: parsing, printing, and the agreement of the two.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -121,7 +121,7 @@ bool due(const RetentionRule& rule, int64_t age_us, int64_t rank) {
   }
 }
 
-// The rule with words, signs, blanks and parentheses as they come.
+// The rule with random spellings, signs, blanks and parentheses.
 std::string scribbled(const RetentionRule& rule, Random& random) {
   const auto blank = [&] { return std::string(random.below(3), ' '); };
   std::string text;

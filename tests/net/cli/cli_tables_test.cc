@@ -1,4 +1,4 @@
-// Tables and families from the command line: made, changed, described.
+// Tables and families through the command line: created, changed, described.
 
 #include "tests/net/cli/cli_bed.h"
 

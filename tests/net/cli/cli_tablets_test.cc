@@ -1,4 +1,4 @@
-// Tablets from the command line: shown, split, merged, moved; and what a table's options become.
+// Tablets through the command line: shown, split, merged, moved; and the options of a table.
 #include <boost/json.hpp>
 
 #include "tests/net/cli/cli_bed.h"

@@ -1,4 +1,4 @@
-// What the command line reads and writes, without a node: times, columns, arguments, bytes.
+// Parsing and printing of the command line, without a node: times, columns, arguments, bytes.
 #include <gtest/gtest.h>
 
 #include "net/cli/print/printer.h"

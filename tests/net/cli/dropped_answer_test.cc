@@ -1,6 +1,6 @@
-// Every kind of change whose answer is lost on its way while another client acts, made by `cellar`
-// and by the C++ client, without tokens and with drawn ones. Nothing that the other client was told
-// is done may be undone, and nothing may happen twice.
+// Every kind of change whose answer is lost while another client acts, made by `cellar` and by the
+// C++ client, without tokens and with generated ones. No acknowledged change of the other client
+// may be undone, and no change may be applied twice.
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -19,17 +19,17 @@ using client::SyncClient;
 using wire::fb::Op;
 using Words = std::vector<std::string>;
 
-// What came of the attempt: nothing, or an error.
+// The error of the attempt, if it has one.
 using Attempt = std::function<std::optional<Error>(SyncClient&, const CallOptions&)>;
 
 struct Trial {
   std::string name;
   Op op = Op::MutateRow;
-  std::vector<Words> before;     // by the first client, with nothing lost
-  Words attempt;                 // whose answer is lost
-  Attempt call;                  // the same of the C++ client
+  std::vector<Words> before;     // by the first client, without a lost answer
+  Words attempt;                 // the change whose answer is lost
+  Attempt call;                  // the same change through the C++ client
   std::vector<Words> meanwhile;  // by the other client
-  std::string after;             // cells of rows that begin with the row, see cells()
+  std::string after;             // cells of rows with the prefix of the row, see cells()
   bool tokens = true;            // it can carry a token
   int pause_ms = 0;              // meanwhile
 };
@@ -69,7 +69,7 @@ std::optional<Error> check_then_set(SyncClient& c, const CallOptions& options) {
   return error_of(c.check_and_mutate("t", check, options));
 }
 
-// As an import writes: a batch, of which this client says what its first entry came to.
+// Writes like an import: a batch; the result is that of its first entry.
 std::optional<Error> batch(SyncClient& c, const CallOptions& options) {
   std::vector<Mutation> entries;
   for (const char* row : {"r1", "r2"}) entries.emplace_back(row).set("f", "q", "A", 5000);
@@ -237,7 +237,7 @@ class DroppedAnswer : public CliBed {
   }
   static std::string node_address() { return std::getenv("CELLAR_ADDR"); }
 
-  // "row family:qualifier=value " of each column; of a counter its number.
+  // "row family:qualifier=value " of each column; a counter as its number.
   std::string cells() {
     client::ReadRows read = client::ReadRows::prefix("r");
     read.filter = client::Filter::cells_per_column(1);
@@ -309,7 +309,7 @@ void DroppedAnswer::play_program(const Trial& trial) {
       import ? "in doubt: lines 1 to 2 may have been written" : "may have been applied";
   EXPECT_NE(outcome.err.find(doubt), std::string::npos) << outcome.err;
   if (!import) return;
-  // What it prints resumes it, and the user knows that it writes again.
+  // The printed command resumes the import, and the message says that it writes again.
   const std::string command =
       fmt::format("cellar import t {} --addr {} --resume\n", words[2], proxy.address());
   EXPECT_NE(outcome.err.find(command), std::string::npos) << outcome.err;

@@ -1,5 +1,5 @@
-// The batching writer: when batches leave, how much waits, in which order rows are written, and
-// what is told of each mutation.
+// The batching writer: when batches are sent, how much waits, the order of writes to a row, and the
+// result of each mutation.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -40,7 +40,7 @@ class BatchTest : public ClientBed {
     return *writer_;
   }
   ~BatchTest() override { writer_.reset(); }
-  // Adds without waiting; what became of it appears in the optional.
+  // Adds without waiting; the result appears in the optional.
   std::shared_ptr<std::optional<Result<void>>> add(Bytes row, Bytes v = "v") {
     auto outcome = std::make_shared<std::optional<Result<void>>>();
     writer_->async_write(value(row, v),

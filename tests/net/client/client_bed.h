@@ -1,5 +1,4 @@
-// ClientBed: a client and a scripted server, on virtual time and a network that cuts where it is
-// told.
+// ClientBed: a client and a scripted server, on virtual time and a network that the test can cut.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,7 +38,7 @@ class ClientBed : public testing::Test {
   }
   static uint64_t seed() { return 20261121; }
 
-  // One attempt a request, unless the options are given: what an attempt is told is seen then.
+  // One attempt per request unless options are given, so that its error is visible.
   static ClientOptions one_attempt() {
     ClientOptions options;
     options.retry.max_attempts = 1;

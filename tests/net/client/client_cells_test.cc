@@ -1,5 +1,5 @@
-// What stands beside the cells of a chunk: from the node's builder to the client's cells, and
-// bodies that lie about it.
+// The data beside the cells of a chunk: from the node's builder to the client's cells, and
+// malformed bodies.
 #include <gtest/gtest.h>
 
 #include "io/base/random.h"
@@ -69,7 +69,7 @@ TEST(CellNotes, LiveAsLongAsTheRowThatIsSplitOff) {
   EXPECT_EQ(last.cells()[2].explained->dies_at_us, 77);
 }
 
-// Expiries for other cells than there are.
+// More or fewer expiries and explanations than cells.
 std::string lying_chunk(size_t expiries, size_t explanations) {
   flatbuffers::FlatBufferBuilder builder;
   const uint8_t bytes[] = {'r', 'f', 'q'};

@@ -1,4 +1,4 @@
-// A server in memory that speaks frames and keeps no data: each test says what it answers.
+// A server in memory that speaks frames and keeps no data: each test supplies its answers.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -39,18 +39,18 @@ class FakeServer {
   void stop_listening();
   // Cuts every connection.
   void cut();
-  // Sends to the last connection made, or to one by its number.
+  // Sends to the newest connection, or to one by its number.
   void send(std::string bytes);
   void send_on(size_t connection, std::string bytes);
 
   Script script;  // requests after the hello
   bool answer_hello = true;
-  bool swallow = false;  // take in bytes and see none of them
+  bool swallow = false;  // accepts bytes without parsing them
   uint32_t in_flight_limit = 256;
   uint32_t shards = 1;  // connection n is served by shard (n - 1) % shards
   int64_t now_us = 0;
   std::vector<std::string> features;
-  std::vector<Received> requests;  // hello left out; cancel and credit frames included
+  std::vector<Received> requests;  // without hellos; with cancel and credit frames
   size_t connections = 0;
 
  private:
@@ -85,7 +85,7 @@ class BodyOf {
 std::string frame(wire::FrameKind kind, const wire::FrameHeader& request, Bytes body,
                   uint32_t flags = 0);
 std::string error_frame(const wire::FrameHeader& request, Errc code, std::string message);
-// One row with one cell, value as given; the key is `row`.
+// One row with one cell of that value; the key is `row`.
 std::string chunk_body(Bytes row, Bytes value, bool continued = false, bool complete = true);
 std::string mutate_reply(const Received& received);
 

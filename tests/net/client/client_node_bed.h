@@ -1,4 +1,4 @@
-// The client and a real node, both on simulated time, with a network between them that can be cut.
+// The client and a real node, both on simulated time, on a network that can be cut.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace cellar::client {
 
-// Whose clients a test makes as it wants them.
+// A node and network; tests make the clients.
 class ClientBed : public testing::Test {
  protected:
   explicit ClientBed(server::ServerOptions options = {}, uint64_t seed = 1,
@@ -42,7 +42,7 @@ class ClientBed : public testing::Test {
   std::unique_ptr<Client> client_;
 };
 
-// With one client, of which every attempt counts, and the calls that most tests make.
+// With one client, each of whose attempts is visible, and the calls that most tests make.
 class ClientNodeBed : public ClientBed {
  protected:
   explicit ClientNodeBed(server::ServerOptions options = {}) : ClientBed(std::move(options)) {
@@ -50,7 +50,7 @@ class ClientNodeBed : public ClientBed {
   }
   void connect(uint32_t attempts = 1) {
     ClientOptions options;
-    options.retry.max_attempts = attempts;  // what a test breaks is told, not mended
+    options.retry.max_attempts = attempts;  // errors that a test causes are reported, not retried
     client_ = client_with(std::move(options));
   }
   Result<TableDescription> create(const std::string& name, std::vector<std::string> splits = {}) {

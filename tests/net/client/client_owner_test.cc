@@ -1,5 +1,5 @@
-// Several independent nodes that have been told which tables are whose, and a client that knows one
-// of them.
+// Several independent nodes configured with the owners of tables, and a client that knows one of
+// them.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -13,7 +13,7 @@
 namespace cellar::client {
 namespace {
 
-// A port that was free a moment ago.
+// A port that was free when this was called.
 uint16_t free_port() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in at{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
@@ -67,7 +67,7 @@ class OwnerTest : public testing::Test {
   }
   static Result<MutateReply> write(SyncClient& client, const std::string& table) {
     Mutation m("row");
-    m.set("f", "q", "v");  // stamped by the server: sent again only where nothing was done
+    m.set("f", "q", "v");  // has a server timestamp: repeated only where nothing was applied
     return client.mutate_row(table, m);
   }
 
@@ -126,7 +126,7 @@ TEST_F(OwnerTest, AnOwnerThatIsDownIsToldAndNothingIsDoneElsewhere) {
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().applied, Applied::not_applied);
 
-  // It comes back: the next request finds it.
+  // The node is back: the next request finds it.
   make_table(addresses_[1], "two");
   servers_[1].reset();
   EXPECT_FALSE(write(client, "two"));

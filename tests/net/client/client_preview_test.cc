@@ -1,5 +1,5 @@
-// Previews and explanations from the client to a real node: progress, cancelling, deadlines,
-// tablets that split meanwhile.
+// Previews and explanations from the client to a real node: progress, cancellation, deadlines,
+// concurrent splits of tablets.
 #include <gtest/gtest.h>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -11,14 +11,14 @@ namespace {
 
 class PreviewTest : public ClientBed {
  protected:
-  // Disks take their time, so that reading does too.
+  // Disks with latency, so that reads take time.
   PreviewTest() : ClientBed({}, 1, 20'000) {
     ClientOptions options;
     options.retry.max_attempts = 1;
     client_ = client_with(std::move(options));
   }
   SimLoop& loop() { return bed_.client_loop(); }
-  // Nothing that could be compressed: the rows take many blocks, each of which must be waited for.
+  // Bytes that do not compress: the rows take many blocks, and each read of a block waits.
   std::string value() {
     std::string bytes;
     while (bytes.size() < 200) bytes.push_back(static_cast<char>(random_.next()));
@@ -195,7 +195,7 @@ TEST_F(PreviewTest, ReadsExplainAndShowTheDead) {
   const auto two = wait<std::optional<Row>>(
       [&](auto done) { client_->async_read_row("t", read, {}, std::move(done)); });
   EXPECT_EQ((*two)->cells().size(), 2u) << "filters see the dead too";
-  // A condition keeps the row's cells until its end, and what is told of each with it.
+  // A condition keeps the cells of a row until its end, with the explanation of each.
   read.filter = Filter::condition(Filter::cells_per_column(1), Filter::pass(), Filter::block());
   const auto kept = wait<std::optional<Row>>(
       [&](auto done) { client_->async_read_row("t", read, {}, std::move(done)); });

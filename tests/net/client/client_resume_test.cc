@@ -1,6 +1,6 @@
-// The client and a real node on simulated time, over a network that breaks again and again: scans
-// give what a model gives, whatever is lost on the way; writes that may be repeated always succeed;
-// and what a batching writer was told is what is there.
+// The client and a real node on simulated time, over a network that breaks repeatedly: scans return
+// what a model returns, repeatable writes always succeed, and the results of a batching writer
+// match the data.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class ResumeTest : public ClientBed {
     options.wait_for_connection = true;
     client_ = client_with(std::move(options));
   }
-  // As ClientBed's, while what is to break breaks.
+  // Like ClientBed's wait(), while connections break.
   template <class T, class Start>
   Result<T> wait(Start start) {
     std::optional<Result<T>> result;
@@ -34,7 +34,7 @@ class ResumeTest : public ClientBed {
     constexpr int kMaxSlices = 100'000;
     for (int i = 0; i < kMaxSlices && !result; ++i) {
       bed_.world().run_until([&] { return result.has_value(); }, 30'000);
-      // What the next connections suffer is drawn anew, so that no bad draw lasts.
+      // The faults of the next connections are drawn anew, so that no bad draw is permanent.
       if (breaking_) break_things(*breaking_);
     }
     CHECK(result.has_value(), "the operation never ended");
@@ -103,14 +103,14 @@ class ResumeTest : public ClientBed {
     if (read.row_limit > 0 && rows.size() > read.row_limit) rows.resize(read.row_limit);
     return rows;
   }
-  // Every connection from now on breaks after so many bytes.
+  // Every new connection breaks after this many bytes.
   void break_things(Random& random) {
     bed_.fabric().faults().cut_after_bytes =
         random.one_in(3) ? 300 + random.below(3000) : 20'000 + random.below(300'000);
   }
 
   std::map<std::string, size_t> model_;
-  Random* breaking_ = nullptr;  // connections break as this draws
+  Random* breaking_ = nullptr;  // draws when connections break
 };
 
 TEST_F(ResumeTest, AScanThatIsInterruptedAgainAndAgainGivesWhatTheModelGives) {
@@ -140,7 +140,7 @@ TEST_F(ResumeTest, AScanThatIsInterruptedAgainAndAgainGivesWhatTheModelGives) {
   }
 }
 
-// Small answers fit into what a connection lives for, so all of this ends well.
+// Answers are small enough for the lifetime of a connection, so every call ends well.
 TEST_F(ResumeTest, AWriteThatMayBeRepeatedSurvivesACutAtAnyByte) {
   create({});
   uint64_t repeats = 0;

@@ -1,4 +1,4 @@
-// What is sent again, and what is not; bounds of the client; tokens.
+// What is retried and what is not; bounds of the client; tokens.
 #include <set>
 
 #include "tests/net/client/client_bed.h"
@@ -115,7 +115,7 @@ class RetryTest : public ClientBed {
                               [outcome](Result<MutateReply> r) { outcome->emplace(std::move(r)); });
     return outcome;
   }
-  // The first request is swallowed and its connection cut; what follows is answered.
+  // The first request is dropped and its connection cut; later requests are answered.
   void lose_the_first() {
     server_.script = [this](const Received& r) -> std::string {
       if (server_.requests.size() > 1) return mutate_reply(r);
@@ -183,7 +183,7 @@ TEST_F(RetryTest, ASoleWriterRepeatsTimestampsAndDeletes) {
       EXPECT_EQ(client_->stats().repeats, 1u);
     }
   }
-  // A call may take back what the client says.
+  // The options of a call override those of the client.
   server_.requests.clear();
   lose_the_first();
   ClientOptions options;
@@ -255,7 +255,7 @@ TEST_F(RetryTest, ARangeDeleteIsRepeatedWithATokenOrForASoleWriter) {
   }
 }
 
-// It would pass over the token, and delete once more at each attempt.
+// The node would ignore the token, and delete again at each attempt.
 TEST_F(RetryTest, ANodeThatKeepsNoTokensOfRangeDeletesIsNotSentAny) {
   server_.features = {"tokens"};
   lose_the_first();
@@ -273,7 +273,7 @@ TEST_F(RetryTest, ANodeThatKeepsNoTokensOfRangeDeletesIsNotSentAny) {
   EXPECT_TRUE(server_.requests.empty());
 }
 
-// Nobody asked for that very token.
+// The token was generated, not given by the caller.
 TEST_F(RetryTest, ADrawnTokenOfARangeDeleteIsLeftAwayForANodeThatKeepsNone) {
   for (const bool sole_writer : {false, true}) {
     server_.requests.clear();
@@ -299,7 +299,7 @@ TEST_F(RetryTest, ADrawnTokenOfARangeDeleteIsLeftAwayForANodeThatKeepsNone) {
   }
 }
 
-// The first attempt had it, and may have been applied.
+// The first attempt had the token and may have been applied.
 TEST_F(RetryTest, ARangeDeleteInDoubtIsNotRepeatedWithoutItsToken) {
   server_.features = {"tokens", "drop_row_range_tokens"};
   lose_the_first();

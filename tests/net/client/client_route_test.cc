@@ -20,13 +20,13 @@ TEST(TabletMapTest, LocatesAndIsCorrected) {
   EXPECT_FALSE(map.correct("h", {TableId{1}, TabletId{2}, Epoch{21}, 3, {}}));
   EXPECT_EQ(map.locate("h").shard, 3u);
   EXPECT_EQ(map.locate("h").epoch, 21u);
-  // It was split: the row lies in one that is not known.
+  // The tablet was split: the row lies in one that the map does not have.
   EXPECT_TRUE(map.correct("z", {TableId{1}, TabletId{9}, Epoch{1}, 1, {}}));
   EXPECT_EQ(map.locate("z").tablet_id, 0u);
   EXPECT_EQ(map.locate("z").epoch, 0u);
 }
 
-// A node of four shards whose tablets the test moves about.
+// A node of four shards whose tablets the test moves.
 class RouteTest : public ClientBed {
  protected:
   struct Tablet {
@@ -197,7 +197,7 @@ TEST_F(RouteTest, WithFewerConnectionsThanShardsItWorksByForwarding) {
   client(ClientOptions());
   (void)write("a");
   settle(1'000'000);
-  // Whatever is opened from now on claims to be on a shard that has one.
+  // Every new connection claims to be on a shard that has one already.
   client_.reset();
   settle(1'000'000);
   tablets_[0].shard = 0;
@@ -207,7 +207,7 @@ TEST_F(RouteTest, WithFewerConnectionsThanShardsItWorksByForwarding) {
   client(options);
   fabric_.faults() = LinkFaults();
   write_rows(50);
-  fabric_.faults().refuse = true;  // probes find nobody
+  fabric_.faults().refuse = true;  // probes fail
   write_rows(200);
   fabric_.faults().refuse = false;
   EXPECT_GT(direct_ + forwarded_, 200);
@@ -224,7 +224,7 @@ TEST_F(RouteTest, ALostConnectionOfAShardIsMadeAgain) {
   EXPECT_EQ(direct_, 100);
 }
 
-// Writes of one row are never on two connections at once, whatever happens to map and connections.
+// Writes of one row are never on two connections at once, whatever the map and the connections do.
 TEST_F(RouteTest, ARowKeepsToOneConnectionWhileItsWritesAreUnderWay) {
   std::map<std::string, std::multiset<size_t>> under_way;
   std::vector<Received> held;

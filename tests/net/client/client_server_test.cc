@@ -1,4 +1,4 @@
-// Cells, scans and what happens to connections, by the client and a real node.
+// Cells, scans and failures of connections, with the client and a real node.
 #include "tests/net/client/client_node_bed.h"
 
 namespace cellar::client {
@@ -119,7 +119,7 @@ TEST_F(ClientServerTest, ConditionalWritesAnswerWhatTheySaw) {
         [&](auto done) { client_->async_check_and_mutate("t", asked, {}, std::move(done)); });
     return !reply ? std::string(errc_name(reply.error().code)) : reply->matched ? "then" : "else";
   };
-  for (const char* row : {"a", "zz"}) {  // on either shard
+  for (const char* row : {"a", "zz"}) {  // on each shard
     EXPECT_EQ(check(row, "v"), "else");
     ReadModifyWrite modify{row, {{"f", "q", "more", 0}, {"f", "n", std::nullopt, 7}}, std::nullopt};
     const auto made = wait<Row>(
@@ -137,7 +137,7 @@ TEST_F(ClientServerTest, ConditionalWritesAnswerWhatTheySaw) {
   }
 }
 
-// The outcome that the client tells is what a later read finds.
+// The outcome that the client reports is the one that a later read shows.
 TEST_F(ClientServerTest, ACutAtAnyByteIsToldAsItIs) {
   ASSERT_TRUE(create("t").has_value());
   size_t ok = 0;

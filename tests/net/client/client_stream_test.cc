@@ -8,7 +8,7 @@ namespace {
 
 class StreamTest : public ClientBed {
  protected:
-  // Sends as many chunks as there are credits, `total` in all.
+  // Sends as many chunks as there are credits, up to `total`.
   void serve_rows(size_t total) {
     server_.script = [this, total](const Received& r) {
       using Kind = wire::FrameKind;

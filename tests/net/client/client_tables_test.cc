@@ -1,4 +1,4 @@
-// Tables by the client and a real node: made, described, altered, dropped and brought back.
+// Tables through the client and a real node: created, described, altered, dropped and restored.
 #include "tests/net/client/client_node_bed.h"
 
 namespace cellar::client {
@@ -233,7 +233,7 @@ TEST_F(ClientTablesTest, WhatATableIsMadeWithIsWhatItsDescriptionTells) {
   EXPECT_FALSE(made->families[2].window->future_us);
   EXPECT_EQ(made->families[2].born_dead, BornDead::accept);
 
-  // An alteration changes what it names; a family that is added takes the profile's parts.
+  // An alteration changes the fields that it names; an added family takes the profile's options.
   TableChange change;
   change.name = "p";
   change.alter.emplace_back().name = "b";
@@ -246,7 +246,7 @@ TEST_F(ClientTablesTest, WhatATableIsMadeWithIsWhatItsDescriptionTells) {
   EXPECT_EQ(altered->families[1].rule->parts[0].value, 5'000'000);
   EXPECT_EQ(altered->families[3].rule->value, 1);
 
-  // What the family's timestamps forbid is refused whether it is the rule or they that change.
+  // Options that the meaning of the timestamps forbids are refused, whichever of the two changes.
   change = {};
   change.name = "p";
   change.alter.emplace_back().name = "b";

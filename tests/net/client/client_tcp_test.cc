@@ -1,4 +1,4 @@
-// The client over real sockets: on an io_context that knows nothing of Cellar, and blocking.
+// The client over real sockets: on a plain Asio io_context, and blocking.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -49,7 +49,7 @@ class ClientTcpTest : public testing::Test {
   ClientOptions options_;
 };
 
-// asio::use_awaitable as every Asio program has it, not the one of a shard.
+// asio::use_awaitable with its default executor, as in every Asio program, not that of a shard.
 asio::awaitable<int> session(Client& client) {
   auto created = co_await client.async_create_table(spec(), asio::use_awaitable);
   if (!created) co_return -1;
@@ -67,7 +67,7 @@ TEST_F(ClientTcpTest, WorksOnAnyIoContext) {
   Client client(context_env(context), options_);
   int cells = 0;
   asio::co_spawn(context, session(client), [&](std::exception_ptr, int n) { cells = n; });
-  context.run();  // returns, because nothing is left behind
+  context.run();  // returns, because no work is left
   EXPECT_EQ(cells, 1);
 }
 
@@ -100,7 +100,7 @@ TEST_F(ClientTcpTest, ABlockingClientOutlivesARestartOfTheNode) {
   server_.reset();
   start(address);
   const auto row = client.read_row("t", ReadRow{"row", {}});
-  // The lost connection may be noticed only by this request.
+  // The loss of the connection may be noticed only by this request.
   const auto again =
       row ? row.value().has_value() : client.read_row("t", ReadRow{"row", {}}).value().has_value();
   EXPECT_TRUE(again);

@@ -1,4 +1,4 @@
-// The client against a scripted server, on virtual time and a network that cuts where it is told.
+// The client against a scripted server, on virtual time and a network that the test can cut.
 #include <set>
 
 #include <boost/asio/as_tuple.hpp>
@@ -201,7 +201,8 @@ TEST_F(ClientTest, PausesBetweenAttemptsGrowToTheirBound) {
   client();
   (void)write("row");
   settle(20'000'000);
-  // 10, 20, 40 ... 2000 ms and then 2 s each, drawn from half to all of it: about 8 + 9 to 8 + 19.
+  // 10, 20, 40 ... 2000 ms and then 2 s each, each drawn from half of it to all: about 8 + 9 to 8 +
+  // 19.
   fabric_.faults().refuse = false;
   settle(2'100'000);
   EXPECT_EQ(server_.connections, 1u);
@@ -225,7 +226,7 @@ TEST_F(ClientTest, AMachineThatHasVanishedDoesNotHoldAScanForEver) {
   server_.swallow = false;
 }
 
-// Whatever byte the connection dies at, the outcome is the truth.
+// At whichever byte the connection is cut, the reported outcome is true.
 TEST_F(ClientTest, ACutAtAnyByteIsToldHonestly) {
   size_t ok = 0;
   size_t maybe = 0;
@@ -290,7 +291,7 @@ TEST_F(ClientTest, ADeadlineEndsTheRequestTellsTheServerAndLeavesTheWriteInDoubt
   EXPECT_LE(server_.requests[0].header.deadline_ms, 250u);
   EXPECT_EQ(server_.requests[1].header.kind, wire::FrameKind::cancel);
   EXPECT_EQ(server_.requests[1].header.request_id, server_.requests[0].header.request_id);
-  // The late answer is taken in silence, and the connection goes on.
+  // The late answer is ignored, and the connection stays usable.
   server_.send(mutate_reply(server_.requests[0]));
   server_.script = mutate_reply;
   const auto next = write("row");

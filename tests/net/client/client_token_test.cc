@@ -1,5 +1,5 @@
-// Idempotency tokens between client and node: every kind of write, answers that were lost on the
-// way, and what a request must not say.
+// Idempotency tokens between client and node: every kind of write, lost answers, and malformed
+// requests.
 #include <gtest/gtest.h>
 
 #include "engine/model/token.h"
@@ -116,7 +116,8 @@ TEST_F(TokenTest, EntriesOfABatchHaveEachTheirOwn) {
   EXPECT_EQ(value("a"), number_bytes(2));
   EXPECT_EQ(value("z"), number_bytes(2));
   EXPECT_EQ(value("b"), number_bytes(1)) << "it has no token";
-  // One alone is a repetition of the entry; other content fails alone.
+  // A single write repeats the entry of the batch; an entry with other content fails without the
+  // others.
   EXPECT_TRUE(write(*client_, entries[0])->repeated);
   Mutation other("z");
   other.set("f", "n", "other", 1000).with_token({"token of z"});
@@ -156,7 +157,7 @@ TEST_F(TokenTest, WhatATokenMustNotSay) {
   const auto early = modify(*client_, "a", {"f", "n", std::nullopt, 1}, Token{"early", 1});
   EXPECT_EQ(early.error().applied, Applied::maybe_applied);
   EXPECT_FALSE(early.error().retryable());
-  // A hello without an identity.
+  // A hello without a client id.
   server::Peer peer(bed_);
   flatbuffers::FlatBufferBuilder b;
   const std::string arena = "afq";
@@ -176,7 +177,7 @@ TEST_F(TokenTest, WhatATokenMustNotSay) {
   EXPECT_EQ(value("a"), "none");
 }
 
-// The node's time stood still for two minutes; a connection that lasts comes to know it.
+// The node's time stood for two minutes; a long-lived connection learns the new time.
 TEST_F(TokenTest, AClientAsksForTheNodesTimeNowAndThen) {
   EXPECT_EQ(add(*client_, "a", 1, Token{"first"}), "1");
   ManualClock& clock = bed_.world().clock();
@@ -193,8 +194,8 @@ TEST_F(TokenTest, AClientAsksForTheNodesTimeNowAndThen) {
   EXPECT_EQ(client_->stats().lost, 0u);
 }
 
-// The line is cut at every few bytes of the exchange, so that requests and answers are lost at
-// every place; the client asks again until it knows, and each increment counts once.
+// The connection is cut at every few bytes of the exchange, so that requests and answers are lost
+// at every place; the client repeats until it has an answer, and each increment counts once.
 TEST_F(TokenTest, AClientThatLosesItsConnectionCountsEachIncrementOnce) {
   CallOptions options;
   options.draw_tokens = true;

@@ -54,7 +54,7 @@ void compare_field(const std::string& where, const FieldDef& was, const FieldDef
   }
 }
 
-// A struct has no room: only a reserved field may get a name.
+// A struct cannot grow: only a reserved field may get a name.
 void compare_struct(const StructDef& was, const StructDef& is, Complaints& out) {
   const std::string name = full_name(was);
   if (!is.fixed || was.bytesize != is.bytesize || was.minalign != is.minalign ||
@@ -133,7 +133,7 @@ std::unique_ptr<Parser> parse_schema(const std::string& text, const std::string&
 
 std::vector<std::string> broken_promises(Parser& released, Parser& now) {
   Complaints out;
-  // flatc's own rules first; ours are stricter, and know structs and names.
+  // flatc's own rules first; the rules here are stricter and include structs and names.
   if (const std::string text = now.ConformTo(released); !text.empty()) out.push_back(text);
   for (const StructDef* was : released.structs_.vec) {
     const StructDef* is = now.LookupStruct(full_name(*was));

@@ -1,5 +1,4 @@
-// What may change in the schema and what may not, by the rules of "How the protocol changes" in
-// schema/PROTOCOL.md.
+// Allowed changes of the schema, by the rules of "How the protocol changes" in schema/PROTOCOL.md.
 #pragma once
 
 #include <flatbuffers/idl.h>
@@ -15,7 +14,7 @@ std::unique_ptr<flatbuffers::Parser> parse_schema(const std::string& text,
                                                   const std::string& folder);
 std::string read_schema(const std::string& folder, const std::string& name);
 
-// Everything in `now` that breaks what `released` promised; empty: nothing does.
+// Everything in `now` that is incompatible with `released`; empty: nothing is.
 std::vector<std::string> broken_promises(flatbuffers::Parser& released, flatbuffers::Parser& now);
 
 }  // namespace cellar::evolution

@@ -1,5 +1,5 @@
-// The schema of today against every schema that was released (schema/released), and proof that the
-// check refuses what would break a client or a node that is out there.
+// The current schema against every released one (schema/released), and proof that the check refuses
+// changes that break released clients or nodes.
 #include "tests/net/evolution/conform.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace fb = wire::fb;
 
 const std::string kSchema = std::string(CELLAR_SOURCE_DIR) + "/schema";
 constexpr const char* kFiles[] = {"common.fbs", "data.fbs", "admin.fbs", "operate.fbs"};
-// Files that came after the first release, with the first release that has them.
+// Files added after the first release, with the first release that has them.
 constexpr std::pair<std::string_view, int> kSince[] = {{"operate.fbs", 2}};
 
 bool has_file(const std::filesystem::path& release, std::string_view file) {
@@ -47,7 +47,7 @@ TEST(Conform, TheSchemaKeepsWhatEveryReleasePromised) {
   EXPECT_GE(releases, 2u);
 }
 
-// What is replaced in a file of the schema, and whether that may be done.
+// A replacement in a file of the schema, and whether it is allowed.
 struct Change {
   const char* what;
   const char* file;
@@ -109,7 +109,7 @@ TEST(Conform, TheCheckRefusesEachKindOfBreak) {
   }
 }
 
-// ---- what no .fbs file says ----
+// ---- rules beyond the .fbs files
 
 std::string hex(Bytes bytes) {
   std::string out;

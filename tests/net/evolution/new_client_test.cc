@@ -1,5 +1,5 @@
-// The client of today against a node of the first release (answers made of the released schema),
-// and against a node of a later one (fields and numbers that this client does not know).
+// The current client against a node of the first release (answers built with the released schema),
+// and against a node of a later release (fields and numbers unknown to this client).
 #include "released1/admin_generated.h"
 #include "released1/data_generated.h"
 #include "tests/net/client/client_bed.h"

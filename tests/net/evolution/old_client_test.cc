@@ -1,5 +1,5 @@
-// A client of the first release against the node of today. It is made of the released schema,
-// compiled apart, and of the header's bytes as they were released; nothing of net/wire helps it.
+// A client of the first release against the current node. It is built from the released schema,
+// compiled separately, and from the released bytes of the header, without net/wire.
 #include <flatbuffers/flatbuffers.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ class OldClient : public testing::Test {
     CHECK(answer.has_value(), "the node closed the connection of an old client");
     return *std::move(answer);
   }
-  // The body as the old schema reads it; null when it does not verify.
+  // The body according to the old schema; null if it does not verify.
   template <class Root>
   const Root* read(Answer& answer, const char* id) {
     answer.aligned.assign(answer.body.size() / 8 + 1, 0);
@@ -207,7 +207,7 @@ TEST_F(OldClient, UnderstandsEveryRefusal) {
   EXPECT_EQ(code(garbage), 3) << "INVALID_ARGUMENT";
 }
 
-// A newer client meets a node that does not know what it asks: refused with a type, never misread.
+// A newer client and an older node: unknown numbers are refused with an error, never misread.
 TEST_F(OldClient, NumbersFromTheFutureAreRefusedNotMisread) {
   ASSERT_TRUE(peer.answer(1));
   Answer profile = ask(old::Op::CreateTable, create_body(static_cast<old::Profile>(77)));

@@ -1,4 +1,4 @@
-// Who may ask what over HTTP: the same as over the protocol.
+// Permissions over HTTP: the same as over the protocol.
 #include "net/http/gatekeeper.h"
 
 #include <gtest/gtest.h>
@@ -91,7 +91,7 @@ TEST(Gatekeeper, WithPrincipalsTheRestTakesATokenThatNeverTravels) {
   EXPECT_EQ(ask("boss", kCells), 403) << "no role implies another";
 }
 
-// What each route is like in the protocol, written down a second time.
+// The operation of the protocol that each route corresponds to, stated independently.
 struct Alike {
   uint16_t op = 0;  // 0: open, or metrics
   TableIn table = TableIn::nowhere;
@@ -143,7 +143,7 @@ HttpRequest request_of(const Route& route, TableIn table, std::string_view token
   return request;
 }
 
-// By the protocol's table of permissions alone.
+// By the permission table of the protocol only.
 bool protocol_allows(const security::Principal& who, const Alike& as) {
   const server::Permission& permission = *server::permission_of(as.op);
   const Need need = as.need.value_or(permission.need);
@@ -162,7 +162,7 @@ bool protocol_allows(const security::Principal& who, const Alike& as) {
   return need.met_by(who.roles_on(kTable));
 }
 
-// Every route, for every set of roles, on every table, on this one's prefix, and on another's.
+// Every route, for every set of roles, on every table, on the prefix of this table, and on another.
 TEST(Gatekeeper, EveryRouteAsksWhatTheProtocolAsks) {
   const std::map<std::string_view, Alike> known = alike();
   constexpr std::string_view kRoles[] = {"read", "write", "schema", "retention", "admin"};

@@ -1,4 +1,4 @@
-// What the HTTP listener must bear: in memory, on virtual time, byte by byte.
+// Hostile input for the HTTP listener: in memory, on virtual time, byte by byte.
 #include <cstring>
 #include <deque>
 
@@ -85,7 +85,7 @@ TEST_F(HttpAbuse, PipelinedRequestsAreAnsweredInOrder) {
   EXPECT_LT(all.find("200 OK"), all.find("404 Not Found"));
 }
 
-// Each of these two servers could read differently: one answer, and the connection is over.
+// Two servers could interpret each of these differently: one answer, then the connection is closed.
 TEST_F(HttpAbuse, SmugglingIsRefused) {
   static constexpr const char* kBodies[] = {
       "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -203,8 +203,8 @@ TEST_F(HttpAbuse, IdleConnectionsKeepNobodyOut) {
   EXPECT_LE(listener_->connections(), HttpListener::kMaxConnections);
 }
 
-// Half-sent requests, renewed as often as their sender likes: every check is answered within a
-// second.
+// Half-sent requests, sent again as often as their sender likes: every health check is answered
+// within a second.
 class SlowRequests : public HttpListenerBed, public testing::WithParamInterface<int> {};
 
 TEST_P(SlowRequests, KeepNoHealthCheckOut) {
@@ -233,7 +233,7 @@ TEST_F(HttpAbuse, AnswersThatNobodyTakesKeepNoHealthCheckOut) {
   }
 }
 
-// A peer of some address that has sent these bytes and sends no more.
+// A peer with a given address that has sent these bytes and sends no more.
 class SilentPeer final : public ByteStream {
  public:
   SilentPeer(std::string peer, std::string bytes, std::string& received)
@@ -293,8 +293,8 @@ class HandListener final : public Listener {
   bool closed_ = false;
 };
 
-// Who has the most connections makes room, and of those the one that has been slow longest. An
-// address of IPv6 is its /64.
+// The address with the most connections loses one: the one that has been slow for the longest time.
+// An IPv6 address counts by its /64.
 TEST_F(HttpAbuse, TheAddressWithTheMostMakesRoom) {
   constexpr const char* kHalf = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: ";
   auto by_hand = std::make_unique<HandListener>();
@@ -324,8 +324,8 @@ TEST_F(HttpAbuse, TheAddressWithTheMostMakesRoom) {
   world_.block_on(*server_loop_, listener.stop());
 }
 
-// Every place is taken by a request that is at work (a shard does not answer): the open routes are
-// answered still, in places of their own, and nothing that is at work is cut.
+// Every slot is taken by a request in progress (a shard does not answer): the open routes are still
+// answered, in slots of their own, and no request in progress is cut.
 TEST_F(HttpAbuse, RequestsAtWorkKeepNoHealthCheckOut) {
   class Waiting final : public HttpService {
    public:

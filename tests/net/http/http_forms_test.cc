@@ -1,5 +1,5 @@
-// Forms of requests, each with every answer that it may get: the statuses of the whole connection,
-// in order. A second status stands for bytes of a body that were answered as a request.
+// Forms of requests, each with every permitted answer: the statuses of the whole connection, in
+// order. A second status means that bytes of a body were answered as a request.
 #include "tests/net/http/http_listener_bed.h"
 
 namespace cellar::http {
@@ -11,7 +11,7 @@ struct Form {
   const char* statuses;
 };
 
-// The request that must not be found in a body.
+// A request that must not be found in a body.
 constexpr const char* kInner = "GET /api/v1/config HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 std::string get(std::string_view target, std::string_view headers) {
@@ -74,7 +74,7 @@ std::vector<Form> forms() {
       {"chunked in capitals", smuggle("POST", "Transfer-Encoding: CHUNKED\r\n", "0\r\n\r\n"),
        "405 503"},
       {"a body and the next request", smuggle("POST", "Content-Length: 4\r\n", "abcd"), "405 503"},
-      // ---- who is meant
+      // ---- the host
       {"rebound Host", get("/healthz", "Host: evil.example\r\n"), "421"},
       {"Host that ends in an address", get("/healthz", "Host: evil.example:127.0.0.1\r\n"), "421"},
       {"two Hosts", get("/healthz", "Host: localhost\r\nHost: evil.example\r\n"), "400"},
@@ -83,14 +83,14 @@ std::vector<Form> forms() {
        "403"},
       {"Origin null", get("/healthz", "Host: localhost\r\nOrigin: null\r\n"), "403"},
       {"absolute target", get("http://localhost/healthz", "Host: localhost\r\n"), "400"},
-      // ---- which path
+      // ---- the path
       {"up and out", get("/../../etc/passwd", "Host: localhost\r\n"), "404"},
       {"up, escaped", get("/%2e%2e/%2e%2e/etc/passwd", "Host: localhost\r\n"), "404"},
       {"up out of the console", get("/console/../api/v1/config", "Host: localhost\r\n"), "404"},
       {"two slashes", get("//api/v1/config", "Host: localhost\r\n"), "404"},
       {"escaped letters", get("/%61pi/v1/config", "Host: localhost\r\n"), "404"},
       {"a NUL in the path", get(std::string("/healthz\0", 9), "Host: localhost\r\n"), "400"},
-      // ---- which method
+      // ---- the method
       {"TRACE", "TRACE /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "405"},
       {"OPTIONS", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "400"},
       {"CONNECT", "CONNECT localhost:22 HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
@@ -99,7 +99,7 @@ std::vector<Form> forms() {
       {"a body on a GET", smuggle("GET", "Content-Length: 4\r\n", "abcd"), "400"},
       {"an upgrade", get("/healthz", "Host: localhost\r\nUpgrade: h2c\r\n"), "400"},
       {"HTTP/2 without TLS", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400"},
-      // ---- how much
+      // ---- sizes
       {"a long header line",
        get("/healthz", "Host: localhost\r\nX-A: " + std::string(9000, 'a') + "\r\n"), "431"},
       {"a long target", get("/" + std::string(9000, 'a'), "Host: localhost\r\n"), "431"},
@@ -138,12 +138,12 @@ TEST_F(HttpForms, EveryFormHasItsAnswersAndNoMore) {
   }
 }
 
-// Lines end with CR and LF, so this request never ends.
+// Lines end with CR and LF, so this request is never complete.
 TEST_F(HttpForms, LineFeedsAloneEndNothing) {
   EXPECT_EQ(ask("GET /healthz HTTP/1.1\nHost: localhost\n\n").find("200"), std::string::npos);
 }
 
-// A receiver that sees a request in pieces decides as one that sees it whole.
+// A request in pieces gets the same answer as one that arrives whole.
 TEST_F(HttpForms, TheAnswersDoNotDependOnHowTheBytesArrive) {
   for (const Form& form : forms()) {
     if (form.bytes.size() > 1000) continue;

@@ -57,7 +57,7 @@ class HttpListenerBed : public testing::Test {
     const Bytes part = bytes;
     co_return co_await peer.write({&part, 1});
   }
-  // All that comes until the node closes the connection.
+  // Everything that arrives until the node closes the connection.
   std::string read_to_end(ByteStream& peer) {
     return world_.block_on(*client_loop_, read_all(peer));
   }
@@ -70,8 +70,8 @@ class HttpListenerBed : public testing::Test {
       all.append(reinterpret_cast<const char*>(buffer.data()), *n);
     }
   }
-  // One connection, these bytes, and everything that is answered. What does not say otherwise asks
-  // for the end of the connection.
+  // Sends these bytes on one connection and returns all answers. get() asks for the end of the
+  // connection; raw bytes must do so themselves.
   std::string ask(const std::string& bytes, uint16_t port = kPort) {
     ByteStream& peer = connect(port);
     send(peer, bytes);

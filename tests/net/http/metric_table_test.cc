@@ -1,4 +1,4 @@
-// The list of metrics is a promise: dashboards and alerts go by it.
+// The list of metrics is stable: dashboards and alerts depend on it.
 #include "net/http/metric_table.h"
 
 #include <gtest/gtest.h>

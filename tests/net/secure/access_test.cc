@@ -1,4 +1,4 @@
-// Every operation by every role, against what is expected here and not what the table says.
+// Every operation by every role, against expectations stated here independently of the table.
 #include "net/server/access/access.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using security::Role;
 using security::Roles;
 using testing::HasSubstr;
 
-// A body that names `table`, where the operation has such; forms do not matter to who may ask.
+// A body that names `table`, if the operation has one; permissions do not depend on the rest.
 template <class Root>
 std::string finished(flatbuffers::FlatBufferBuilder& b, flatbuffers::Offset<Root> root) {
   return std::string(wire::finish_body(b, root));
@@ -130,13 +130,13 @@ std::string alter_body(std::string_view table, std::vector<Part> parts) {
   return finished(b, alter.Finish());
 }
 
-// The expectation: who may, by the letters r(ead) w(rite) s(chema) g (retention) a(dmin).
-// "r" and "w" together in `all`: both are needed.
+// The expected permissions, by the letters r(ead) w(rite) s(chema) g (retention) a(dmin). "r" and
+// "w" together in `all_of`: both are needed.
 struct Expected {
   Op op;
   const char* any_of;  // one of these is enough, or
   const char* all_of;  // all of these are needed
-  const char* shown;   // what a refusal calls the role
+  const char* shown;   // the role named by a refusal
 };
 const Expected kExpected[] = {
     {Op::MutateRow, "w", "", "write"},
@@ -161,11 +161,11 @@ const Expected kExpected[] = {
     {Op::RuleHistory, "rwsga", "", "read or write or schema or retention or admin"},
     {Op::UndoRule, "g", "", "retention"},
     {Op::AuditLog, "a", "", "admin"},
-    // Asked of the node, not of a table:
+    // Permissions on the node, not on a table:
     {Op::ServerInfo, "", "", "admin"},
     {Op::ConfirmTime, "", "", "admin"},
     {Op::ListTables, "rwsga", "", ""},
-    // Tested by themselves:
+    // Tested separately:
     {Op::AlterTable, "", "", ""},
     {Op::Hello, "", "", ""},
     {Op::Ping, "", "", ""},
@@ -191,7 +191,7 @@ bool refused(std::optional<Answer>& answer) {
   return answer->code() == Errc::permission_denied;
 }
 
-// Every set of roles that has at most two, and all: principals "on-rw" with a grant of "mine.".
+// Every set of at most two roles, and all: principals "on-rw" with a grant of "mine.".
 std::vector<std::string> sets() {
   std::vector<std::string> all = {"r", "w", "s", "g", "a", "rwsga"};
   for (size_t i = 0; i < 5; ++i) {
@@ -270,7 +270,7 @@ TEST_F(Access, EveryOperationByEveryRole) {
       auto own = peer->ask(expected.op, body);
       EXPECT_EQ(refused(own), !may(expected, set))
           << fb::EnumNameOp(expected.op) << " by " << set << ": " << own->message();
-      // CreateTable may have made it.
+      // CreateTable may have created it.
       if (expected.op == Op::CreateTable && !own->error()) {
         EXPECT_EQ(peer->code_of(Op::DropTable, body_of_op(Op::DropTable, "mine.absent")), Errc::ok);
       }
@@ -321,7 +321,7 @@ TEST_F(Access, ARefusalIsTheSameWhetherTheTableIsThereOrNot) {
                         other_id));
   EXPECT_THAT(by_id(9999),
               HasSubstr("PERMISSION_DENIED ReadRow needs the role read on table 9999"));
-  // Who may read everything is told the truth.
+  // A principal that may read all tables is told that it does not exist.
   EXPECT_EQ(come_as(bed, "node-r")->code_of(Op::ReadRow, wire::read_row_body("other.b", "r")),
             Errc::not_found);
 }
@@ -345,7 +345,7 @@ TEST_F(Access, ATabletOfAnotherTableIsNotReachedByItsNumber) {
   EXPECT_EQ(peer->code_of(Op::MergeTablets,
                           finished(b, fb::CreateMergeTabletsRequest(b, 0, tablet, tablet + 1))),
             Errc::permission_denied);
-  // Under the name of a table of one's own it is not that table's.
+  // The name of an own table does not give access by another table's number.
   b.Clear();
   const auto name = b.CreateString("mine.a");
   EXPECT_EQ(
@@ -394,8 +394,8 @@ std::vector<std::string> fields_of(const std::string& table) {
 
 enum class In : uint8_t { request, options };
 
-// What is asked for an alteration in which this field is set, alone or beside one that is known.
-// `size`: of a scalar's bytes; 0: a vector of one empty table or string.
+// The roles required for an alteration that sets this field, alone or together with a known one.
+// `size`: the bytes of a scalar; 0: a vector of one empty table or string.
 Roles asked_for(In in, size_t field, size_t size, bool beside_known = false) {
   flatbuffers::FlatBufferBuilder b;
   const auto at = static_cast<flatbuffers::voffset_t>(4 + 2 * field);
@@ -428,15 +428,14 @@ Roles asked_for(In in, size_t field, size_t size, bool beside_known = false) {
   }
   const flatbuffers::Offset<fb::AlterTableRequest> root = b.EndTable(start);
   const std::string body(wire::finish_body(b, root));
-  const std::string aligned = body;  // of a string's own memory, which is 16-byte aligned
+  const std::string aligned = body;  // the string's own memory is 16-byte aligned
   CHECK(wire::verified<fb::AlterTableRequest>(aligned) != nullptr, "field {} of {} bytes", field,
         size);
   return need_of(*permission_of(static_cast<uint16_t>(Op::AlterTable)), aligned).roles;
 }
 
-// Every field of today by its name: one that is added to the schema does not pass this test before
-// somebody has said which role it takes. Until then, and in requests of later clients, it takes
-// all.
+// Every current field by name: a field added to the schema fails this test until its role is
+// decided. Until then, and in requests of later clients, it requires all roles.
 TEST(AlterTable, EveryFieldTakesItsRoleAndAnUnknownOneAll) {
   const Roles schema{Role::schema};
   const Roles retention{Role::retention};
@@ -482,7 +481,7 @@ TEST_F(Access, TheNodeAsAWholeNeedsAGrantOfEveryTable) {
   const auto control = static_cast<Op>(fb::OperateOp::Control);
   const auto reclaim = static_cast<Op>(fb::OperateOp::Reclaim);
   for (const Op op : {Op::ServerInfo, Op::ConfirmTime, Op::AuditLog, backup, control, reclaim}) {
-    // This node takes no backups and has no program, and says so to whom it may concern.
+    // This node takes no backups and has no program, and says so to principals with permission.
     const bool absent = op == backup || op == control;
     EXPECT_EQ(come_as(bed, "node-a")->code_of(op, ""), absent ? Errc::unimplemented : Errc::ok)
         << fb::EnumNameOp(op);
@@ -493,7 +492,7 @@ TEST_F(Access, TheNodeAsAWholeNeedsAGrantOfEveryTable) {
       EXPECT_THAT(answer->message(), HasSubstr("role admin on the whole node"));
     }
   }
-  // An operation that a test adds is the node's too.
+  // An operation added by a test needs a role on the whole node too.
   auto peer = come_as(bed, "on-rwsga");
   EXPECT_EQ(peer->code_of(static_cast<Op>(kFirstExtraOp), ""), Errc::permission_denied);
 }
@@ -513,7 +512,7 @@ TEST_F(Access, ListsShowWhatOneMaySee) {
   EXPECT_EQ(tables("everything"), (Names{"Mine.a", "mine.a", "other.a"}));
   EXPECT_EQ(tables("on-w"), Names{"mine.a"});
   EXPECT_EQ(tables("nothing"), Names{"PERMISSION_DENIED"});
-  // Tablets of all tables, and in pages.
+  // The tablets of all tables, and in pages.
   auto peer = come_as(bed, "on-a");
   auto answer = peer->ask(Op::ListTablets, "");
   const auto* list = answer->root<fb::ListTabletsReply>();

@@ -1,5 +1,5 @@
-// Coming in: tokens, rotation and revocation, what may be tried how often, what the security log
-// says of it. On a node in memory.
+// Login: tokens, rotation and revocation, limits on attempts, and the security log. On a node in
+// memory.
 #include "net/server/access/login.h"
 
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ TEST_F(Login, WithoutOneNothingIsServed) {
   EXPECT_EQ(peer->code_of(Op::CreateTable, wire::create_table_body("t", {"f"})),
             Errc::failed_precondition);
   EXPECT_EQ(peer->code_of(Op::Ping, ""), Errc::ok);
-  // Nor while the answer to a wrong one is waited for.
+  // Also while the answer to a wrong token is pending.
   auto second = std::make_unique<Peer>(bed, false);
   std::string preface;
   wire::append_preface(preface, {});
@@ -75,7 +75,7 @@ TEST_F(Login, ATokenIsGoodOnManyConnectionsAtOnce) {
   EXPECT_TRUE(works(*one) && works(*two));
 }
 
-// What was said on one connection is of no use on another.
+// A hello counts only on its own connection.
 TEST_F(Login, AHelloOfAnotherConnectionDoesNotCount) {
   auto one = come(bed, hello_body("old"));
   auto two = come(bed, "");
@@ -126,7 +126,7 @@ TEST_F(Login, FailuresAreAnsweredLaterAndLater) {
 }
 
 TEST_F(Login, AfterTooManyAnAddressIsRefusedForAWhileAndThenForgiven) {
-  // Several at once: waiting for an answer does not forgive.
+  // Several at once: concurrent attempts all count.
   std::vector<std::unique_ptr<Peer>> peers;
   for (int i = 0; i < PeerLimiter::kMaxFailures; ++i) {
     peers.push_back(std::make_unique<Peer>(bed, false));
@@ -192,7 +192,7 @@ TEST(AddressBounds, ConnectionsOfAnAddressBeforeTheirHelloAreBounded) {
   EXPECT_FALSE(silent.back()->closed());
   Peer more(bed, false);
   EXPECT_TRUE(bed.world().run_until([&] { return more.closed(); }, 1'000'000));
-  // A hello makes room, and so does an end.
+  // A hello frees a place, and so does a disconnect.
   silent.front()->hang_up();
   bed.world().run_for_us(1000);
   Peer greeted(bed);
@@ -272,7 +272,7 @@ class SecurityLog : public Login {
   std::string read(const std::string& name) {
     return bed.world().block_on(bed.loop(0), read_file(bed.fs(0), name)).value();
   }
-  // Everything written so far, which is whole.
+  // Everything written so far, complete.
   std::string text() {
     bed.world().run_for_us(100'000);
     std::string all;
@@ -323,7 +323,8 @@ TEST_F(SecurityLog, TellsWhoCameInWhoDidNotAndWhatWasRefusedAndChanged) {
   }
 }
 
-// Whatever fails, and however far it got: when the disk takes it again no line is missing or twice.
+// For every failing operation and every position of the failure: once the disk works again no line
+// is missing or repeated.
 TEST(SecurityLogFaults, NothingIsLostWhileTheDiskTakesNothing) {
   for (const std::string fault :
        {"write path=security/* nth=2 error=ENOSPC", "write path=security/* nth=2 error=EIO short",
@@ -380,7 +381,7 @@ TEST_F(SecurityLog, GoesOnAfterARestartAndInFurtherFiles) {
   EXPECT_EQ(names().size(), 2u);
 }
 
-// A crash at every byte of the last line, and the node that comes after it.
+// A crash at every byte of the last line, followed by a start.
 TEST_F(SecurityLog, ACrashInTheMiddleOfALineIsToldAndTheChainHolds) {
   come(bed, hello_body("old"));
   bed.world().run_for_us(100'000);

@@ -1,4 +1,4 @@
-// The opening of connections: how many TLS handshakes a shard has under way at one time.
+// TLS handshakes of a shard: the bound on how many are in progress at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -33,11 +33,11 @@ class Opening : public testing::Test {
     peer->send(std::move(bytes));
     return peer;
   }
-  // The beginning of a hello whose rest never comes: a handshake that is under way.
+  // The beginning of a hello whose rest never comes: a handshake in progress.
   std::unique_ptr<Peer> slow_peer() {
     return peer_with(std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11));
   }
-  // What no handshake survives, once it is looked at: a certificate where a hello should be.
+  // A certificate in place of a hello: the handshake fails as soon as it is read.
   std::unique_ptr<Peer> bent_peer() {
     return peer_with(std::string("\x16\x03\x01\x00\x04\x0b\x00\x00\x00", 9));
   }
@@ -49,11 +49,11 @@ class Opening : public testing::Test {
 };
 
 TEST_F(Opening, HandshakesPastTheBoundWaitInLineWithinTheirTime) {
-  // A failed handshake lingers for a second, so that its alert arrives.
+  // A failed handshake lingers for a second, so that its alert is delivered.
   constexpr int64_t kLingerUs = 1'200'000;
   std::vector<std::unique_ptr<Peer>> slow;
   for (uint64_t i = 0; i + 1 < kMaxHandshakes; ++i) slow.push_back(slow_peer());
-  // The last place is free: this one is looked at and refused at once.
+  // The last place is free: this handshake is read and refused at once.
   auto bent = bent_peer();
   run_for(kLingerUs);
   EXPECT_TRUE(bent->closed());
@@ -64,12 +64,12 @@ TEST_F(Opening, HandshakesPastTheBoundWaitInLineWithinTheirTime) {
   bent = bent_peer();
   run_for(kLingerUs);
   EXPECT_FALSE(bent->closed()) << "there are more than kMaxHandshakes under way";
-  // One that leaves makes room.
+  // A peer that disconnects frees its place.
   slow.front()->hang_up();
   run_for(kLingerUs);
   EXPECT_TRUE(bent->closed());
 
-  // Who waits in line for all of his time is as late as who is slow.
+  // A peer that waits for a place for the whole timeout is closed like a slow one.
   slow.push_back(slow_peer());
   run_for(1000);
   EXPECT_EQ(bed->counters().tls_handshake_timeouts, 0u);

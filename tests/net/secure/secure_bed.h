@@ -1,5 +1,4 @@
-// A node in memory with principals, TLS and a security log; and peers that come with or without
-// what it asks for.
+// A node in memory with principals, TLS and a security log; and peers with and without credentials.
 #pragma once
 
 #include <filesystem>
@@ -73,7 +72,7 @@ class SecureBed : public ServerBed {
   const std::shared_ptr<const TlsContext> tls_;
 };
 
-// A peer whose hello has this body; not logged in when it was refused.
+// A peer whose hello has this body; not logged in if it was refused.
 inline std::unique_ptr<Peer> come(ServerBed& bed, const std::string& hello,
                                   std::optional<Answer>* answer = nullptr) {
   auto peer = std::make_unique<Peer>(bed, false);

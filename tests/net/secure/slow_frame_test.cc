@@ -1,5 +1,5 @@
-// Large frames that crawl, stall or have no right to be sent: other clients' large writes go on
-// beside them, and whoever finds no room is told so at once.
+// Large frames that are slow, stalled or not permitted: large writes of other clients proceed, and
+// requests that find no room are refused at once.
 #include <gtest/gtest.h>
 
 #include "tests/net/secure/secure_bed.h"
@@ -105,7 +105,7 @@ TEST_P(SlowFrames, HinderNobodysLargeWrite) {
   }
   bed.world().run_for_us(kSecondUs);
   EXPECT_LT(large_write_us(bed, victim), kSecondUs);
-  // Renewed, again and again.
+  // Renewed repeatedly.
   for (int round = 0; round < 5; ++round) {
     for (auto& peer : slow) {
       peer = std::make_unique<Peer>(bed);
@@ -121,11 +121,11 @@ TEST_P(SlowFrames, HinderNobodysLargeWrite) {
 INSTANTIATE_TEST_SUITE_P(
     Crowds, SlowFrames,
     testing::Values(
-        // Not 1 GiB, which the bed takes for its own default.
+        // Not 1 GiB, which the bed treats as its default.
         Crowd{"OneGibibyte", (1u << 30) - 1, {{3, 33 * kMiB, 100}, {20, 2 * kMiB, 100}}},
         Crowd{"OneHundredAndTwentyEightMebibytes", 128 * kMiB, {{4, 33 * kMiB, 100}}},
         Crowd{"SixtyFourMebibytes", 64 * kMiB, {{20, 2 * kMiB, 100}}},
-        // These bring most of their bytes, and then no more.
+        // These send most of their bytes, and then no more.
         Crowd{"Stalled", 128 * kMiB, {{6, 33 * kMiB, 9 * kMiB}}},
         Crowd{"StalledShort", 64 * kMiB, {{36, kMiB - 16 * 1024, 600 * 1024}}}),
     [](const auto& info) { return std::string(info.param.name); });
@@ -148,7 +148,7 @@ TEST(SlowFrame, OfAPrincipalWithoutARoleIsRefusedByItsHeader) {
   EXPECT_EQ(bed.shard(0).memory().requests(), 0u) << "no room was taken for any of them";
   EXPECT_LT(large_write_us(bed, *admin), kSecondUs);
   EXPECT_EQ(bed.counters().denials, 20u);
-  // What is left of the body is passed over, and the connection goes on.
+  // The rest of the body is skipped, and the connection stays usable.
   none[0]->send(std::string(2 * kMiB - 100, 'x'));
   EXPECT_EQ(none[0]->code_of(Op::Ping, ""), Errc::ok);
 }
@@ -240,7 +240,7 @@ TEST_F(FrameRoom, OneThatCrawlsIsRefusedThoughNobodyWaits) {
   EXPECT_EQ(bed.shard(0).memory().requests(), 0u);
 }
 
-// Bodies of conditional writes are kept as those of batches are, and count as those do.
+// Bodies of conditional writes are kept like those of batches, and count the same.
 TEST(KeptBodies, OfEveryKindOfWriteCount) {
   ServerBed bed(1, ServerOptions(), 1, 200'000);  // a slow disk
   Peer peer(bed);
@@ -255,7 +255,8 @@ TEST(KeptBodies, OfEveryKindOfWriteCount) {
   for (size_t i = 0; i < std::size(bodies); ++i) {
     peer.send(wire::request_frame(ops[i], 10 + i, bodies[i]));
     size_t most = 0;
-    for (int step = 0; step < 1000; ++step) {  // it may wait for an anchor of the clock first
+    // the write may first wait for an anchor of the clock
+    for (int step = 0; step < 1000; ++step) {
       bed.world().run_for_us(1000);
       most = std::max(most, memory.requests());
     }

@@ -1,4 +1,4 @@
-// Whose an idempotency token is: the principal's and the client id's of the hello together.
+// The scope of an idempotency token: the principal and the client id of the hello together.
 #include <gtest/gtest.h>
 
 #include "tests/net/secure/secure_bed.h"
@@ -41,7 +41,7 @@ struct Session {
     peer = come(bed, hello_body(secret, "test", client_id), &answer);
     now_us = answer->root<fb::HelloReply>()->now_us();
   }
-  // "new", "again", or the code of the refusal.
+  // "new", "again", or the error code.
   std::string write(std::string_view token) {
     auto answer = peer->ask(Op::MutateRow, append_body(token, now_us));
     if (answer->error()) return std::string(errc_name(answer->code()));
@@ -61,7 +61,7 @@ TEST(TokenScope, IsThePrincipalAndTheClientIdTogether) {
   EXPECT_EQ(Session(bed, "token-ab", "other").write("token"), "new");
   EXPECT_EQ(Session(bed, "token-a", "client").write("token"), "new") << "another principal";
   EXPECT_EQ(Session(bed, "token-a", "client").write("token"), "again");
-  // No pair is taken for another whose parts are the same bytes in a row.
+  // Pairs whose concatenated bytes are equal are distinct.
   EXPECT_EQ(Session(bed, "token-a", "bclient").write("token"), "new");
   EXPECT_EQ(Session(bed, "token-ab", "").write("token"), "INVALID_ARGUMENT") << "no client id";
 }

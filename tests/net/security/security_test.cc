@@ -1,4 +1,4 @@
-// Principals, tokens, roles and the chain of the security log, by themselves.
+// Principals, tokens, roles and the chain of the security log, without a node.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ TEST(Principals, GrantsReachTablesOfTheirPrefixOnly) {
   const Principal& a = *all->named("a");
   EXPECT_EQ(a.roles_on("logs/x"), (Roles{Role::read, Role::admin}));
   EXPECT_EQ(a.roles_on("logs/2026-1"), (Roles{Role::read, Role::admin, Role::write, Role::schema}));
-  // Prefixes are bytes: another case, a shorter name, one in front are other tables.
+  // Prefixes are bytes: another case, a shorter name or a preceding byte make another table.
   for (const char* other : {"Logs/x", "LOGS/x", "logs", "xlogs/x", " logs/x", "logS/2026", ""}) {
     EXPECT_EQ(a.roles_on(other), Roles{Role::admin}) << other;
   }
@@ -101,7 +101,7 @@ TEST(Principals, AFileThatIsNotUnderstoodIsRefusedWhole) {
               HasSubstr("more than 2"));
   EXPECT_THAT(refusal("[[principal]\n"), HasSubstr("principals.toml: line 1"));
   EXPECT_THAT(refusal(std::string(Principals::kMaxFileBytes + 1, '#')), HasSubstr("more than"));
-  EXPECT_EQ(refusal(""), "accepted");  // nobody may come in
+  EXPECT_EQ(refusal(""), "accepted");  // no principal can log in
 }
 
 TEST(Principals, ARefusalOfAFileShowsNoSecret) {
@@ -202,7 +202,8 @@ TEST(AuditChain, EveryChangedByteShowsAtItsLineOrTheNext) {
   const std::string text = chain(4);
   const size_t last = text.rfind('\n', text.size() - 2) + 1;
   size_t found = 0;
-  for (size_t i = 0; i < last; ++i) {  // nothing follows the last line: its end is kept elsewhere
+  // the last line has no successor: its hash is stored elsewhere
+  for (size_t i = 0; i < last; ++i) {
     std::string bent = text;
     bent[i] ^= 1;
     found += verdict(bent) != "whole";
@@ -232,9 +233,9 @@ TEST(AuditChain, ALineLeftOutPutInOrMovedShows) {
   auto swapped = lines;
   std::swap(swapped[1], swapped[2]);
   EXPECT_THAT(verdict(join(swapped)), HasSubstr("line 2"));
-  // A later file begins anywhere, if it is asked about alone.
+  // A later file alone may begin anywhere.
   EXPECT_EQ(verdict(join({lines.begin() + 2, lines.end()})), "whole");
-  // But not when the beginning is there.
+  // But not if the beginning is there.
   ChainReader reader;
   ASSERT_TRUE(read_chain(reader, lines[0]));
   EXPECT_FALSE(read_chain(reader, join({lines.begin() + 2, lines.end()})));
@@ -280,7 +281,7 @@ TEST(AuditChain, ACrashInALineIsToldByTheNextAndOnlySo) {
              .detail = {}};
     EXPECT_EQ(verdict(torn + append_line(end, 6, event)), "whole");
   }
-  // Only its newline is missing: the line stands.
+  // Only its newline is missing: the line counts.
   const ChainTail whole = tail_of(Bytes(text).substr(0, text.size() - 1));
   EXPECT_EQ(whole.end.sequence, 3u);
   EXPECT_EQ(whole.torn_bytes, 0u);

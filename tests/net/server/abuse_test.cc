@@ -1,4 +1,4 @@
-// Peers that do not play by the rules: each harms its own connection only.
+// Peers that violate the protocol: each harms only its own connection.
 #include <gtest/gtest.h>
 
 #include "io/base/random.h"
@@ -77,7 +77,7 @@ TEST_F(AbuseTest, APrefaceOfAnotherVersionIsCutOffWithoutAnAnswer) {
   expect_unharmed();
 }
 
-// Neither request gets an answer, since it could be taken for the other's.
+// Neither request gets an answer, because it could be mistaken for the other's.
 TEST_F(AbuseTest, AnIdThatIsInUseEndsTheConnectionWithTheReason) {
   ASSERT_EQ(good.code_of(Op::MutateRow, wire::set_body("t", "b", "f", "q", "v", 1000)), Errc::ok);
   Peer peer(bed);
@@ -179,8 +179,8 @@ TEST_F(AbuseTest, ASilentConnectionIsClosedAfterTheIdleTime) {
   EXPECT_TRUE(peer.closed());
 }
 
-// One shard, so that a read is answered within the call that takes it on; what is under way on
-// another shard is bounded by the requests in flight.
+// One shard, so that a read is answered in the call that accepts it; reads in progress on another
+// shard are bounded by the requests in flight.
 TEST(SlowPeer, AnswersThatNobodyTakesStopTheReadingAndThenTheConnection) {
   ServerBed bed(1);
   Peer good(bed);
@@ -197,10 +197,11 @@ TEST(SlowPeer, AnswersThatNobodyTakesStopTheReadingAndThenTheConnection) {
   }
   slow.send(frames);
   bed.world().run_for_us(5'000'000);
-  // What may wait, one answer more, and what the network and the peer's last read took.
+  // The bound of pending replies, one more answer, and the bytes in the network and in the peer's
+  // last read.
   const uint64_t served = bed.shard(0).counters().requests - before;
   EXPECT_LT(served, (kMaxPendingReplyBytes + 2 * SimFabric::kWindowBytes) / value.size() + 2);
-  // Others are served meanwhile.
+  // Other connections are served meanwhile.
   EXPECT_EQ(good.code_of(Op::Ping, ""), Errc::ok);
   bed.world().run_for_us(60'000'000);
   slow.resume_reading();
@@ -248,7 +249,7 @@ TEST(Limits, NoMoreRequestsAreTakenOnThanAllowed) {
     const uint64_t answered = peer.received.size();
     most = std::max(most, begun - std::min(begun, answered));
   }
-  // Answers travel for a while, so a few more than four may look unanswered from here.
+  // Answers are in transit for a while, so a few more than four may look unanswered from here.
   EXPECT_GE(most, 4u);
   EXPECT_LE(most, 40u);
   for (uint64_t i = 0; i < 40; ++i) ASSERT_TRUE(peer.answer(i + 10)) << i;

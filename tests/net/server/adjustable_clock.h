@@ -1,6 +1,6 @@
-// A clock that stands still until it is told to move, over the wire (clock_ops.h): of
-// `cellard_testclock`, and of nodes that a test runs in its own process. It may run by itself, too,
-// since a moment of the machine's monotonic clock at which it read what it was made with.
+// A clock that stands until an operation moves it over the wire (clock_ops.h): of
+// `cellard_testclock`, and of nodes in a test's own process. It may also run, from a moment of the
+// machine's monotonic clock at which it read its initial value.
 #pragma once
 
 #include <atomic>
@@ -60,7 +60,7 @@ class AdjustableClock final : public Clock, public server::ExtraOps {
 
   std::atomic<int64_t> wall_us_;
   std::atomic<int64_t> boot_us_;
-  int64_t since_us_ = -1;  // -1: it stands still
+  int64_t since_us_ = -1;  // -1: it stands
   bool synchronised_ = true;
   std::string boot_id_ = "testclock";
 };

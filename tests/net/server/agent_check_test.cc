@@ -1,4 +1,4 @@
-// What a proxy's agent check is told.
+// The answers to the agent check of a proxy.
 #include "net/server/control/agent_check.h"
 
 #include <gtest/gtest.h>

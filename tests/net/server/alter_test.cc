@@ -1,4 +1,4 @@
-// Altering a table and asking where it is cut, over a connection.
+// Altering a table and listing its tablets, over a connection.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -33,7 +33,7 @@ struct Change {
   std::optional<fb::Durability> durability = {};
   std::optional<uint32_t> block_bytes = {};
   std::optional<double> dead_slack = {};
-  bool rule = false;  // the families of add and alter get one
+  bool rule = false;  // the added and altered families get a rule
   bool close_window = false;
 };
 

@@ -1,4 +1,4 @@
-// What requests meet where trusted time stands.
+// Requests while trusted time stands.
 #include "net/server/shard/clock_gate.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST_F(ClockGate, AfterAnIdleTimeARequestIsAnsweredAtOnceAndByTheTimeOfNow) {
   }
 }
 
-// Its token is dated by the node's time of now, which is far ahead of where trusted time stands.
+// Its token has the node's current time, which is far ahead of where trusted time stands.
 TEST_F(ClockGate, AfterAnIdleTimeADropWithATokenSucceeds) {
   Peer one(bed_, true, wire::hello_as("me"));
   for (int i = 0; i < 3; ++i) {

@@ -1,7 +1,7 @@
-// The operations that `cellard_testclock` has beside those of the protocol: they move its clock,
-// which stands still otherwise. Requests like any other, after the hello; the body is plain
-// little-endian numbers, no FlatBuffers; the answer is a reply without a body (or a Status), sent
-// when every shard that looks at the clock sees the new reading.
+// Additional operations of `cellard_testclock`: they move its clock, which otherwise stands. They
+// are ordinary requests after the hello; the body is plain little-endian numbers without
+// FlatBuffers; the answer is a reply without a body (or a Status), sent when every shard that uses
+// the clock sees the new reading.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 namespace cellar::tests {
 
 enum class ClockOp : uint16_t {
-  advance = 0xff01,   // body: i64 us. Time passes: wall clock and boot-time clock move together
-  set_wall = 0xff02,  // body: i64 wall_us. Only the wall clock jumps
+  advance = 0xff01,   // body: i64 us. Advances wall clock and boot-time clock together
+  set_wall = 0xff02,  // body: i64 wall_us. Moves only the wall clock
   set_both = 0xff03,  // body: i64 wall_us, i64 boot_us
 };
 

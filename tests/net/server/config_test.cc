@@ -68,7 +68,7 @@ TEST(Settings, EachTakesItsBoundsAndNothingBeyond) {
   }
 }
 
-// The sample names every setting, and each at its default.
+// The sample names every setting with its default.
 TEST(Toml, TheSampleFileIsWhatCellardDoesWithoutOne) {
   std::ifstream in(CELLAR_SOURCE_DIR "/deploy/cellard.toml");
   std::ostringstream sample;

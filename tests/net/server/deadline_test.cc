@@ -1,4 +1,4 @@
-// Deadlines of writes, and request ids that are in use.
+// Deadlines of writes, and request ids in use.
 #include <gtest/gtest.h>
 
 #include "tests/net/server/server_bed.h"
@@ -19,7 +19,7 @@ std::string put_frame(uint64_t id, std::string_view row, uint32_t deadline_ms) {
 
 fb::Applied applied_of(Answer& answer) { return answer.root<fb::Status>()->applied(); }
 
-// Lets a second pass right after a request was handed to another shard, before that one looks.
+// Lets a second pass after a request was handed to another shard and before that shard reads it.
 class SlowHandOver final : public LoopHook {
  public:
   SlowHandOver(ServerBed& bed, uint32_t home) : bed_(bed), home_(home) {
@@ -78,7 +78,7 @@ TEST(Deadline, AWriteThatIsNotDurableInTimeIsAnsweredMaybeApplied) {
   }
   bed.world().run_for_us(kSecondUs);
   EXPECT_EQ(read_all(peer, "t").size(), 2u);
-  // And the connection is as good as before.
+  // The connection stays usable.
   EXPECT_EQ(peer.code_of(Op::MutateRow, wire::set_body("t", "a", "f", "q", "w", 2000)), Errc::ok);
 }
 
@@ -96,7 +96,7 @@ TEST(Deadline, AClientThatLeavesBeforeItsWriteIsDurableDisturbsNobody) {
   EXPECT_EQ(read_all(peer, "t").size(), 2u);
 }
 
-// One that is in use: abuse_test.cc.
+// For an id in use see abuse_test.cc.
 TEST(RequestId, IsFreeAgainAfterTheAnswer) {
   ServerBed bed;
   Peer peer(bed);

@@ -1,4 +1,4 @@
-// Connections leave descriptors to files.
+// The bound on connections leaves descriptors for files.
 #include "io/loop/descriptors.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A disk that fills: what is let in, what is refused, and how room comes back.
+// A disk that fills up: what is accepted, what is refused, and how space is regained.
 #include <gmock/gmock.h>
 
 #include "io/base/random.h"
@@ -30,11 +30,11 @@ class DiskReserve : public ClientNodeBed {
 
   void look() { bed_.world().run_for_us(2 * server::DiskWatch::kLookUs); }
   uint64_t free() { return watch_.room().free_bytes(); }
-  // Rows of 128 KiB until one is refused; so many were taken.
+  // Writes rows of 128 KiB until one is refused; returns how many were accepted.
   int fill(Error& refusal) {
     Random random(7);
     for (int i = 0; i < 2000; ++i) {
-      std::string value(128 * 1024, ' ');  // that no compression makes smaller
+      std::string value(128 * 1024, ' ');  // bytes that do not compress
       for (char& c : value) c = static_cast<char>(random.next());
       const auto written = write(cell(fmt::format("{}{:05}", i % 2 ? 'a' : 'z', i), value));
       look();
@@ -68,7 +68,7 @@ TEST_F(DiskReserve, WhatAddsDataIsRefusedAndDeletesGoOnUntilThereIsRoomAgain) {
   EXPECT_EQ(refusal.retry_after_ms, server::DiskRoom::kRetryMs);
   EXPECT_LT(free(), 24 * kMiB);
 
-  // What adds, in every form; of a batch the deletes are taken.
+  // Every form of write that adds data is refused; of a batch the deletes are accepted.
   const ReadModifyWrite modify{"a00001", {{"f", "n", std::nullopt, 1}}, std::nullopt};
   const auto modified = wait<Row>(
       [&](auto done) { client_->async_read_modify_write("t", modify, {}, std::move(done)); });

@@ -1,5 +1,5 @@
-// DropRowRange with a token over a connection: two steps, in their place among the other requests;
-// repetitions, refusals, and what becomes of the second step.
+// DropRowRange with a token over a connection: its two steps, in order with the other requests;
+// repetitions, refusals, and failures of the second step.
 #include <gtest/gtest.h>
 
 #include "tests/net/server/server_bed.h"
@@ -112,8 +112,8 @@ TEST_F(DropToken, WithoutAClientOrIssuedTooLongAgoItIsRefused) {
   EXPECT_EQ(rows(), Cells{"t=old"});
 }
 
-// Its deadline passes between the two steps, and the connection is given up: the repetition
-// deletes what is left, and only that.
+// Its deadline passes between the two steps, and the connection is closed: the repetition deletes
+// the remaining rows, and only those.
 TEST_F(DropToken, WhatEndsAfterItsFirstStepIsInDoubtAndCanBeRepeated) {
   ServerBed slow(3, ServerOptions(), 1, 20'000);
   Peer one(slow, true, wire::hello_as("me"));
@@ -138,7 +138,7 @@ TEST_F(DropToken, WhatEndsAfterItsFirstStepIsInDoubtAndCanBeRepeated) {
   EXPECT_EQ(read_all(one, "t"), Cells{"a f:q@1000=new"});
 }
 
-// The table goes between the two steps, and one of its name is there at the second.
+// The table is dropped between the two steps, and another of the same name exists at the second.
 TEST_F(DropToken, ATableThatIsMadeAnewMeanwhileKeepsItsRows) {
   size_t between = 0;
   for (int64_t delay_us = 0; delay_us <= 100'000; delay_us += 4'000) {

@@ -1,5 +1,5 @@
-// A write whose tablet is being reshaped waits, and with it the requests behind it; streams of its
-// connection go on.
+// A write whose tablet is being reshaped waits, and so do the later requests of its connection; its
+// streams continue.
 #include <gtest/gtest.h>
 
 #include "tests/net/server/server_bed.h"
@@ -28,7 +28,7 @@ std::string credit_frame(uint64_t id, uint32_t chunks) {
 
 class HeldWrite : public testing::Test {
  protected:
-  static constexpr int64_t kDiskUs = 200'000;  // so slow that a reshape can be watched
+  static constexpr int64_t kDiskUs = 200'000;  // slow enough for a reshape to be observed
 
   HeldWrite() {
     for (const char* table : {"held", "other"}) {
@@ -106,7 +106,7 @@ TEST_F(HeldWrite, ACancelBehindItEndsItsStream) {
   EXPECT_EQ(peer.answer(6)->code(), Errc::ok);
 }
 
-// A cancel of what has not begun is not lost.
+// A cancel of a request that has not begun is not lost.
 TEST_F(HeldWrite, ACancelOfARequestBehindItComesInItsOrder) {
   hold();
   peer.send(write_frame(6, "v") +

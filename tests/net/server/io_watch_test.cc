@@ -1,4 +1,4 @@
-// A disk that hangs: seen within the bound, told once at its beginning and once at its end.
+// A hanging disk: detected within the bound, logged once at its beginning and once at its end.
 #include "net/server/control/io_watch.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kBeatUs = Readiness::kBeatUs;
 
-// Of a file system only how old its oldest operation is.
+// A file system that only reports the age of its oldest operation.
 class HangingFs final : public FileSystem {
  public:
   int64_t oldest_io_us(int64_t now_us) override { return since_us_ == 0 ? 0 : now_us - since_us_; }

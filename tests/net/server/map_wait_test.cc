@@ -1,4 +1,4 @@
-// Who waits for the next table map is told once: by the map, or when its time is over.
+// A wait for the next table map completes once: by the map, or by its timeout.
 #include "net/server/shard/map_wait.h"
 
 #include <gtest/gtest.h>

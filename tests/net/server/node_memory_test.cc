@@ -1,4 +1,5 @@
-// What the whole node holds for its clients: streams and large frames wait for room, and go on.
+// The memory of the whole node for its clients: streams and large frames wait for room, then
+// proceed.
 #include <gtest/gtest.h>
 
 #include "tests/net/server/server_bed.h"
@@ -23,7 +24,7 @@ TEST(NodeMemory, BoundsHold) {
   EXPECT_FALSE(memory.answers_full(0));
   memory.count_answers(32 << 20);
   EXPECT_TRUE(memory.answers_full(0));
-  // A small budget still takes the largest frame, and short ones beside it.
+  // A small budget still admits the largest frame, and short ones at the same time.
   EXPECT_EQ(NodeMemory(64u << 20, 33u << 20).large_bound(), 33u << 20);
   EXPECT_EQ(NodeMemory(64u << 20, 33u << 20).requests_bound(), 35u << 20);
 }
@@ -64,7 +65,7 @@ TEST(NodeMemory, APartyThatHasHalfOfTheRoomComesAfterOthers) {
   NodeMemory::Claim other{.party = 1};
   EXPECT_EQ(memory.grow(other, 33u << 20, Turn::queued), Room::given);
   EXPECT_EQ(memory.grow(greedy[2], 2u << 20, Turn::beyond_share), Room::given);
-  // As another party it has that one's share.
+  // As another party it uses that party's share.
   memory.move(greedy[1], 2);
   EXPECT_EQ(memory.grow(greedy[2], 3u << 20, Turn::queued), Room::given);
 }
@@ -112,7 +113,7 @@ TEST_F(NodeMemoryTest, AStreamWaitsForRoomAndAPointReadDoesNot) {
   EXPECT_EQ(end->root<fb::ReadEnd>()->rows(), 1u);
 }
 
-// More connections than the room has 512 KiB for begin a scan and read none of it.
+// More connections than there are 512 KiB shares begin a scan and read none of it.
 TEST_F(NodeMemoryTest, ScansThatNobodyReadsKeepNoOtherScanWaiting) {
   constexpr size_t kRows = 40;
   for (size_t i = 0; i < kRows; ++i) {
@@ -151,7 +152,7 @@ TEST_F(NodeMemoryTest, EverythingIsGivenBack) {
     leaves.send(wire::request_frame(Op::ReadRows, 5, wire::read_rows_body("t", {.credits = 1})));
     bed.world().run_for_us(1'000'000);
   }
-  // Frames that are cut off in the middle.
+  // Incomplete frames.
   {
     Peer leaves(bed);
     const std::string frame = wire::request_frame(

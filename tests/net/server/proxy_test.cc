@@ -1,4 +1,4 @@
-// The header of the PROXY protocol: from whom it is believed, and what of it is refused.
+// The header of the PROXY protocol: which peers may send it, and which headers are refused.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
@@ -87,7 +87,7 @@ TEST(ProxyHeader, WhatCannotBeIsRefused) {
   }
 }
 
-// The node's own machine may do more than others: no proxy can claim to be it.
+// Loopback clients have more rights than others, so a proxy must not name a loopback source.
 TEST(ProxyHeader, ASourceThatIsNoClientsIsRefused) {
   const auto v4 = [](const std::string& source) {
     return parse(header(0x21, kTcp4, source + source + big_endian(1) + big_endian(2)));
@@ -123,7 +123,7 @@ TEST(ProxyHeader, TlvsAreReadOverAndTheirChecksumHolds) {
                             big_endian(static_cast<uint16_t>(crc & 0xffff));
   whole.replace(whole.size() - 4, 4, right);
   EXPECT_TRUE(parse(whole));
-  const size_t kind_of_sum = whole.size() - 7;  // another kind of TLV is no checksum
+  const size_t kind_of_sum = whole.size() - 7;  // a TLV of another kind is not a checksum
   for (size_t i = 16; i < whole.size(); ++i) {
     if (i == kind_of_sum) continue;
     std::string wrong = whole;
@@ -182,12 +182,12 @@ class Raw {
   }
   ~Raw() { ::close(fd_); }
 
-  // False: the node has closed.
+  // False: the node has closed the connection.
   bool send(std::string_view bytes) {
     return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(bytes.size());
   }
-  // The next frame; absent: the connection is over.
+  // The next frame; none: the connection was closed.
   std::optional<Answer> receive() {
     while (true) {
       const auto frame = reader_.next();
@@ -202,7 +202,7 @@ class Raw {
       reader_.received(static_cast<size_t>(n));
     }
   }
-  // The node ends it without a word.
+  // The node closes the connection without an answer.
   bool is_closed() { return !receive().has_value() && ended_; }
   bool greets() {
     const auto answer = receive();
@@ -245,7 +245,7 @@ class ProxyTest : public testing::Test {
     std::filesystem::remove_all(dir_);
   }
   Raw proxy() { return Raw(server_->address(), kProxy); }
-  // Whether the node answers a hello behind these bytes.
+  // Whether the node answers a hello after these bytes.
   bool serves(const std::string& before) {
     Raw raw(server_->address(), kProxy);
     return raw.send(before + opening()) && raw.greets();
@@ -255,7 +255,7 @@ class ProxyTest : public testing::Test {
     raw.send(bytes);
     return raw.is_closed();
   }
-  // Whom the audit trail names for a change that came behind these bytes.
+  // The author in the audit trail of a change made after these bytes.
   std::string author_behind(const std::string& before, const std::string& table) {
     Raw raw(server_->address(), kProxy);
     raw.send(before + opening() +
@@ -323,7 +323,8 @@ TEST_F(ProxyTest, WhatIsNoHeaderEndsTheConnection) {
   EXPECT_TRUE(serves(tcp4()));
 }
 
-// Cut anywhere, it is closed: at once when the peer ends it, when the time is over if it does not.
+// A cut header at any byte: the connection is closed at once if the peer ends it, otherwise at the
+// timeout.
 TEST_F(ProxyTest, ACutHeaderIsNotWaitedForLongerThanTheHandshake) {
   const std::string whole = tcp4(tlv(1, "ab"));
   std::vector<std::unique_ptr<Raw>> cut;

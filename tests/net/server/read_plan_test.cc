@@ -1,4 +1,4 @@
-// Which tablet a read goes to next, while the table is cut anew under it.
+// The order in which a read visits tablets while the table is split and merged.
 #include "net/server/shard/read_plan.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ RowSet rows_of(const std::vector<KeyRange>& ranges) {
   return rows;
 }
 
-// The starts of the tablets that are visited, in order.
+// The starts of the visited tablets, in order.
 std::vector<std::string> walk(const TableEntry& table, RowSet rows, bool reversed) {
   std::vector<std::string> starts;
   ReadPlan plan;
@@ -64,8 +64,8 @@ TEST(ReadPlan, NoRowsVisitNothing) {
   EXPECT_EQ(walk(table, RowSet(), true), Starts());
 }
 
-// Random rows over a table that is cut anew after each tablet: every row of the set is covered
-// asked for exactly once, in order.
+// Random rows over a table whose tablets change after each visit: every row of the set is read
+// exactly once, in order.
 TEST(ReadPlan, CoversEveryRowOnceThoughTheTableIsCutAnewMeanwhile) {
   Random random(test_seeds(1).front());
   const auto key = [&random] { return std::string(1, static_cast<char>('a' + random.below(26))); };

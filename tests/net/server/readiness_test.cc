@@ -7,7 +7,7 @@ namespace {
 
 class ReadinessTest : public testing::Test {
  protected:
-  // Shard 0 is well.
+  // Shard 0 has no problem.
   void beat(Conditions of_shard_1 = {}) {
     readiness_.beat(ShardId{0}, {});
     readiness_.beat(ShardId{1}, of_shard_1);
@@ -18,7 +18,7 @@ class ReadinessTest : public testing::Test {
 
 TEST_F(ReadinessTest, StartsThenServesThenDrains) {
   EXPECT_EQ(readiness_.state(), NodeState::starting);
-  clock_.advance_us(3'600'000'000);  // a long replay is no illness
+  clock_.advance_us(3'600'000'000);  // a long replay is not a failure
   EXPECT_EQ(readiness_.state(), NodeState::starting);
   EXPECT_FALSE(readiness_.stuck_shard());
   readiness_.serve(2);
@@ -77,7 +77,7 @@ TEST_F(ReadinessTest, TheReasonSaysByHowMuchTrustedTimeLags) {
   EXPECT_EQ(readiness_.reason(), "every shard serves");
 }
 
-// A condition without a row in the table would be passed over.
+// A condition without a row in the table would be ignored.
 TEST_F(ReadinessTest, EveryConditionKeepsTheNodeFromBeingReady) {
   readiness_.serve(2);
   for (uint8_t bit = 0; bit < 8; ++bit) {

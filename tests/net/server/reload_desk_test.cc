@@ -35,7 +35,7 @@ TEST_F(ReloadDeskTest, OneReloadServesAllWhoAskedBeforeIt) {
   ask(first);
   ask(second);
   const uint64_t wish = desk.wanted().value();
-  ask(later);  // the files may be read already
+  ask(later);  // the files may have been read already
   desk.settle(wish, plan_of("a"));
   world.run_until_idle();
   EXPECT_EQ(first->value().changed[0].name, "a");

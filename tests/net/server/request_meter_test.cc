@@ -54,7 +54,7 @@ TEST(RequestMeter, StagesOfASlowRequest) {
   EXPECT_EQ(meter.figures().ops[16].latency.sum_us(), 300u);
 }
 
-// Of a request that takes the node a microsecond and more. Prints what it is here.
+// The cost of metering a request that takes the node at least a microsecond. Prints the figure.
 TEST(RequestMeter, CostsNanosecondsARequest) {
   constexpr int kRequests = 2'000'000;
   constexpr int kTurn = 16;
@@ -91,7 +91,7 @@ TEST(SlowRequests, AreARingAndTellAListener) {
   EXPECT_EQ(told, SlowRequests::kKept + 10);
 }
 
-// What a client calls itself cannot make a line of its own, and the stages are all there.
+// The name that a client gives itself cannot add a line, and all stages are present.
 TEST(SlowLog, OneLineWithItsStages) {
   SlowRequest slow;
   slow.queued_us = 300;
@@ -112,7 +112,7 @@ TEST(SlowLog, OneLineWithItsStages) {
       << line;
 }
 
-// Every answered request is counted once, with what it was answered.
+// Every answered request is counted once, with the status of its answer.
 TEST(RequestMeter, CountsWhatSessionsAnswer) {
   ServerBed bed(1);
   Peer peer(bed);

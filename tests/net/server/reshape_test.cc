@@ -1,5 +1,5 @@
-// Requests while tablets split, merge and move under them: each write once, in the order sent on
-// its connection; scans complete, without a row twice; stale routes corrected.
+// Requests while tablets split, merge and move: each write is applied once, in the order sent on
+// its connection; scans are complete, without repeated rows; stale routes are corrected.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -34,7 +34,7 @@ std::string move_body(uint64_t tablet, uint32_t shard) {
       wire::finish_body(builder, fb::CreateMoveTabletRequest(builder, 0, tablet, shard)));
 }
 
-// A write to a row: its own cell, and its number in one that the next write replaces.
+// A write to a row: a cell of its own, and its number in a cell that the next write replaces.
 struct RowWrite {
   std::string row;
   uint64_t number = 0;
@@ -63,7 +63,7 @@ std::string batch_body(const std::vector<RowWrite>& rows) {
       builder, fb::CreateMutateRowsRequest(builder, name, entry_list, list, bytes)));
 }
 
-// A connection that writes rows of its own and knows what they must hold in the end.
+// A connection that writes its own rows and knows their final contents.
 class Writer {
  public:
   Writer(ServerBed& bed, char letter, Random& random)
@@ -72,7 +72,7 @@ class Writer {
         letter_(letter),
         random_(random) {}
 
-  // A few requests at once: rows, batches, now and then a delete of all of its rows.
+  // A few requests at once: rows, batches, sometimes a delete of all its rows.
   void send_some() {
     for (uint64_t n = random_.below(10); n > 0; --n) {
       if (random_.one_in(25)) {
@@ -90,7 +90,7 @@ class Writer {
       }
     }
   }
-  // Every request was answered, and none failed.
+  // Waits for the answers; none may be an error.
   void settle() {
     for (const uint64_t id : waiting_) {
       auto answer = peer_.answer(id);
@@ -105,7 +105,7 @@ class Writer {
     waiting_.clear();
     EXPECT_TRUE(peer_.received.empty()) << "an answer too many";
   }
-  // "row f:qualifier@1000=v", and of each row which write was its last.
+  // "row f:qualifier@1000=v", and for each row the number of its last write.
   void add_cells(std::set<std::string>& cells) const {
     for (const auto& [row, writes] : holds_) {
       for (const std::string& one : writes) cells.insert(fmt::format("{} f:{}@1000=v", row, one));
@@ -123,7 +123,7 @@ class Writer {
     peer_.send(wire::request_frame(op, ++last_id_, body));
     waiting_.push_back(last_id_);
   }
-  // Perhaps with a token, and so in two steps.
+  // Some drops have a token, and therefore two steps.
   std::string drop_body() {
     const std::string token = random_.one_in(3) ? "" : fmt::format("drop{}", last_id_);
     return wire::drop_rows_body("t", std::string(1, letter_), token,
@@ -144,7 +144,7 @@ class Reshaper {
  public:
   Reshaper(ServerBed& bed, Random& random) : bed_(bed), peer_(bed), random_(random) {}
 
-  // One change of the table as it is now; not waited for.
+  // One change of the current tablets; does not wait.
   void send_one() {
     const auto* table = bed_.node().tables(ShardId{0}).find(Bytes("t"));
     const auto& tablets = table->tablets;
@@ -162,7 +162,7 @@ class Reshaper {
       send(Op::MoveTablet, move_body(id, static_cast<uint32_t>(random_.below(kShards))));
     }
   }
-  // How many were carried out.
+  // The number of changes that were made.
   int settle() {
     int done = 0;
     for (const uint64_t id : waiting_) {
@@ -214,7 +214,7 @@ TEST(Reshape, EachWriteOnceInOrderAndScansComplete) {
       for (auto& writer : writers) writer->send_some();
       if (step % 8 != 7) continue;
 
-      // All that was acknowledged before a scan begins is in it, whatever goes on meanwhile.
+      // Everything acknowledged before a scan begins is in it, whatever happens meanwhile.
       for (auto& writer : writers) ASSERT_NO_FATAL_FAILURE(writer->settle());
       std::set<std::string> cells;
       for (auto& writer : writers) writer->add_cells(cells);
@@ -255,7 +255,7 @@ class Routes : public testing::Test {
   TabletDescriptor holder(std::string_view row) {
     return bed.node().tables(ShardId{0}).find(Bytes("t"))->locate(row);
   }
-  // What a request gets that names the tablet `was`; the hint must name today's.
+  // The error of a request that names the tablet `was`; its hint must name the present tablet.
   void expect_corrected(const TabletDescriptor& was) {
     const TabletDescriptor is = holder("k");
     for (const Op op : {Op::MutateRow, Op::ReadRow, Op::ReadRows}) {
@@ -312,7 +312,7 @@ TEST_F(Routes, RefusalsOfChangesNameWhatIsWrong) {
   EXPECT_EQ(peer.code_of(Op::MoveTablet, move_body(999, 0)), Errc::not_found);
 }
 
-// A long read that began in one tablet goes on while it is split, moved and merged.
+// A long read that began in one tablet continues while the tablet is split, moved and merged.
 TEST_F(Routes, AStreamOutlivesItsTablets) {
   const std::string value(30 * 1024, 'v');
   for (int i = 0; i < 40; ++i) {
@@ -325,7 +325,7 @@ TEST_F(Routes, AStreamOutlivesItsTablets) {
     reader.received.clear();
     reader.send(wire::request_frame(
         Op::ReadRows, 5, wire::read_rows_body("t", {.reversed = reversed, .credits = 1})));
-    bed.world().run_for_us(2'000'000);  // the stream waits, and lets go of its cursor
+    bed.world().run_for_us(2'000'000);  // the stream waits, and its cursor is released
     const std::string cut = reversed ? "r31" : "r11";
     ASSERT_EQ(peer.code_of(Op::SplitTablet, split_body(holder(cut).id.value(), cut)), Errc::ok);
     const TabletDescriptor one = holder("r39");
@@ -349,7 +349,7 @@ TEST_F(Routes, AStreamOutlivesItsTablets) {
   }
 }
 
-// Paged, the list is the same as at once.
+// The list in pages equals the list at once.
 TEST_F(Routes, TabletsAreListedInPages) {
   for (const char* row : {"c", "m", "x"}) {
     ASSERT_EQ(peer.code_of(Op::SplitTablet, split_body(holder(row).id.value(), row)), Errc::ok);

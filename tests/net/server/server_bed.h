@@ -1,5 +1,5 @@
-// ServerBed: a whole node in one thread, on simulated time, with a simulated network before it and
-// a disk in memory under it; and Peer, a connection that sends whatever a test wants.
+// ServerBed: a whole node in one thread, on simulated time, with a simulated network and a disk in
+// memory; and Peer, a connection that sends arbitrary bytes.
 #pragma once
 
 #include <memory>
@@ -38,7 +38,7 @@ class ServerBed {
   FileSystem& fs(uint32_t i) { return *parts_[i].fs; }
   MemDisk& disk() { return disk_; }
   FaultRules& faults() { return faults_; }  // of every shard's file system
-  void stop();                              // in order, as SIGTERM does
+  void stop();                              // an orderly stop, as by SIGTERM
 
  private:
   struct Part {
@@ -92,14 +92,14 @@ class Peer {
   ~Peer();
 
   void send(std::string bytes);  // returns at once
-  // The last frame of the answer to `id`; runs the world until it is there. None: the connection
-  // was closed, or ten minutes passed.
+  // The last frame of the answer to `id`; runs the world until it arrives. None: the connection was
+  // closed, or ten minutes passed.
   std::optional<Answer> answer(uint64_t id);
   // send() and answer().
   std::optional<Answer> ask(wire::fb::Op op, std::string body);
-  Errc code_of(wire::fb::Op op, std::string body);  // UNKNOWN when the connection was closed
+  Errc code_of(wire::fb::Op op, std::string body);  // UNKNOWN if the connection was closed
 
-  // All that came and was not taken by answer(): chunks, goaway, answers.
+  // Everything that arrived and was not returned by answer(): chunks, goaway, answers.
   std::vector<Answer> received;
   bool closed() const { return closed_; }
   bool closes();  // runs the world for a while

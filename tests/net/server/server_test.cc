@@ -1,4 +1,4 @@
-// What a node answers over a connection: operations, order, and what it refuses.
+// The answers of a node over a connection: operations, order, refusals.
 #include <gtest/gtest.h>
 
 #include "tests/net/server/server_bed.h"
@@ -55,7 +55,7 @@ TEST_F(ServerTest, TimeRangeAndNewestVersionsArePassedOn) {
   EXPECT_EQ(read_all(peer, "t", {.filter = {misaligned}}), Cells{"!INVALID_ARGUMENT"});
   const auto strip = wire::filter_node(fb::FilterKind::StripValue);
   EXPECT_EQ(read_all(peer, "t", {.filter = {chain, strip, one}}), Cells{"a f:q@4000="});
-  // Form comes before existence: a bad filter of a table that is not there is a bad filter.
+  // The form is checked before existence: a bad filter on an unknown table is a bad filter.
   const auto none = wire::filter_node(fb::FilterKind::CellsPerColumnLimit, 0);
   EXPECT_EQ(read_all(peer, "u", {.filter = {none}}), Cells{"!INVALID_ARGUMENT"});
   EXPECT_EQ(read_all(peer, "u", {.filter = {strip}}), Cells{"!NOT_FOUND"});

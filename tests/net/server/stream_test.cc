@@ -1,4 +1,4 @@
-// Long reads: chunks, credits, cancel, clients that leave, deadlines.
+// Long reads: chunks, credits, cancel, disconnects, deadlines.
 #include <gtest/gtest.h>
 
 #include "tests/net/server/server_bed.h"

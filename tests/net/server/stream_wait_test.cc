@@ -1,5 +1,5 @@
-// Streams whose reader is slow: no work is done for them, nothing grows, nothing is pinned for
-// long, and they go on exactly where they stood.
+// Streams with a slow reader: they use no processor, do not grow, pin nothing for long, and resume
+// exactly where they stopped.
 #include <gtest/gtest.h>
 
 #include "tests/net/server/server_bed.h"
@@ -43,7 +43,7 @@ class StreamWaitTest : public testing::TestWithParam<std::tuple<const char*, boo
     return bed.shard(0).counters().released_cursors + bed.shard(1).counters().released_cursors;
   }
   uint32_t scans() { return bed.shard(0).admission().scans() + bed.shard(1).admission().scans(); }
-  // Rows of complete rows, in the order in which they came.
+  // The keys of complete rows, in the order of their arrival.
   std::vector<std::string> rows() {
     std::vector<std::string> keys;
     for (Answer& a : reader.received) {

@@ -1,6 +1,5 @@
-// cellard_testclock: the storage node with a clock that stands still until it is told to move
-// (clock_ops.h), or that runs ahead or behind. For the acceptance cases and for trials of clocks;
-// never installed.
+// cellard_testclock: the storage node with a clock that stands until it is moved (clock_ops.h), or
+// that runs with an offset. For the acceptance cases and for trials of clocks; never installed.
 #include <charconv>
 
 #include "net/server/process/program.h"

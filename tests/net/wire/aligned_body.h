@@ -1,4 +1,4 @@
-// Bodies as they lie in a receive buffer: aligned.
+// Bodies aligned as in a receive buffer.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace cellar::wire {
 
-// Null where it is no such body. `aligned` holds what it views.
+// Null if it is not such a body. `aligned` owns the bytes of the result.
 template <class Root>
 const Root* root_of(const std::string& body, std::vector<uint64_t>& aligned) {
   aligned.assign(body.size() / 8 + 1, 0);

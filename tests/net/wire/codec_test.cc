@@ -83,7 +83,7 @@ TEST(MutateRow, MalformedRecordsAreRefused) {
   EXPECT_EQ(code_of({rec(K::DeleteFromFamily, 1)}), Errc::invalid_argument);
   EXPECT_EQ(code_of({rec(K::SetCell, 1 << 1 | 1 << 2)}), Errc::invalid_argument);
   const fb::Span none(0, 0);
-  const fb::Span outside(0, 2);  // the arena holds the row key alone, one byte
+  const fb::Span outside(0, 2);  // the arena contains only the row key of one byte
   const fb::Span wraps(0xffffffff, 0xffffffff);
   for (const fb::Span& bad : {outside, wraps}) {
     const auto kind = static_cast<uint8_t>(K::SetCell);

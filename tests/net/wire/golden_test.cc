@@ -1,4 +1,4 @@
-// Holds the worked exchange of schema/PROTOCOL.md true, byte for byte.
+// The worked exchange of schema/PROTOCOL.md, compared byte for byte.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -18,7 +18,7 @@ std::string read_protocol() {
   return text.str();
 }
 
-// As the document prints bytes: 16 a line, offset first.
+// Bytes in the form of the document: 16 a line, offset first.
 std::string hex_lines(Bytes bytes) {
   std::string out;
   for (size_t at = 0; at < bytes.size(); at += 16) {

@@ -1,4 +1,4 @@
-// What a read asks for, off the wire: filters, rows, ranges, limits.
+// Decoding of reads: filters, rows, ranges, limits.
 #include "net/wire/read_codec.h"
 
 #include <gtest/gtest.h>
@@ -77,14 +77,14 @@ TEST(Filter, FormErrorsAreRefused) {
   const fb::FilterNode range(0, 0, 0, fb::Span(4, 1), fb::Span(2, 1), fb::Span(0, 0), 0,
                              static_cast<uint8_t>(K::ValueRange), kStart | kEnd, 0);
   EXPECT_EQ(filter_code({range}), bad);
-  // One label a cell: a chain that would give two is refused, interleaved copies are not.
+  // One label a cell: a chain that would give two is refused; interleaved copies are not.
   const fb::FilterNode good_label(0, 0, 0, fb::Span(2, 1), fb::Span(0, 0), fb::Span(0, 0), 0,
                                   static_cast<uint8_t>(K::ApplyLabel), 0, 0);
   EXPECT_EQ(filter_code({filter_node(K::Chain, 0, 0, 0, 2), good_label, good_label}), bad);
   EXPECT_EQ(filter_code({filter_node(K::Interleave, 0, 0, 0, 2), good_label, good_label}),
             Errc::ok);
   EXPECT_EQ(filter_code({filter_node(K::Condition, 0, 0, 0, 1), filter_node(K::PassAll)}), bad);
-  // Flags of another kind, bytes outside the arena, a count of children that is a lie.
+  // Flags of another kind, bytes outside the arena, a wrong count of children.
   EXPECT_EQ(filter_code({filter_node(K::PassAll, 0, 0, kStart)}), bad);
   const fb::FilterNode outside(0, 0, 0, fb::Span(4, 2), fb::Span(0, 0), fb::Span(0, 0), 0,
                                static_cast<uint8_t>(K::ValueRegex), 0, 0);

@@ -1,5 +1,5 @@
-// Bodies of requests for tests, made with the generated builders alone, so that a test can make
-// what no honest client would.
+// Bodies of requests for tests, made with the generated builders only, so that a test can make
+// bodies that no correct client makes.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace cellar::wire {
 
-// Bytes for an arena, and the spans that name them.
+// Bytes for an arena, and the spans that refer to them.
 struct ArenaText {
   std::string bytes;
   fb::Span put(std::string_view s) {
@@ -117,7 +117,7 @@ inline std::string create_table_body(std::string_view table,
                                             family_list, 0, split_list, bytes)));
 }
 
-// Of the requests that name a table and nothing else.
+// Bodies of requests that only name a table.
 template <class Root>
 std::string table_body(std::string_view table, flatbuffers::Offset<Root> (*create)(
                                                    flatbuffers::FlatBufferBuilder&,

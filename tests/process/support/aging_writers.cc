@@ -64,7 +64,7 @@ void AgingWriter::write_until_failure(const std::string& address, size_t depth, 
       const size_t place = free_slot();
       Slot& slot = slots_[place];
       const uint64_t value = random_.one_in(kDeleteOneIn) ? 0 : next_++;
-      // Of a cell that was born at a whole millisecond.
+      // For a cell with a timestamp in whole milliseconds.
       const int64_t brief_us =
           value != 0 && random_.one_in(kBriefOneIn) ? wall_us() / 1000 * 1000 : 0;
       slot.busy = true;
@@ -97,7 +97,7 @@ void AgingWriter::judge(size_t place, const Seen& seen, int64_t began_us, int64_
     wrong.push_back(fmt::format("row {} shows a cell that is dead for {} us", row(place),
                                 began_us - kBriefUs - seen.oldest_brief_us));
   }
-  // It lives still, and nothing that could have deleted it is in doubt.
+  // The cell is still alive, and no operation in doubt could have deleted it.
   const bool lives = slot.brief_us > ended_us - kBriefUs;
   if (lives && !slot.doubtful && seen.brief_us < slot.brief_us) {
     wrong.push_back(fmt::format("row {} has lost a cell that lives for {} us more", row(place),

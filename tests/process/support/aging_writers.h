@@ -1,10 +1,10 @@
-// Clients that overwrite, delete and let die until the node is killed, and know afterwards what
-// each row may hold.
+// Clients that overwrite, delete and let cells expire until the node is killed, and then know the
+// possible contents of each row.
 //
-// A writer has kSlots rows and never two requests of one row in flight, so of each row it knows
-// what was acknowledged last and at most one thing that was sent after it and is in doubt:
-//   latest   maxversions=1, the row's newest value or none, for rows are deleted, too
-//   brief    maxage=kBriefUs; a cell is gone when it is older, and not before
+// A writer has kSlots rows and at most one request in flight per row, so it knows for each row the
+// last acknowledged write and at most one later write in doubt:
+//   latest   maxversions=1, the newest value of the row, or none after a delete
+//   brief    maxage=kBriefUs; a cell is absent when it is older, and not before
 #pragma once
 
 #include <cstdint>
@@ -25,24 +25,24 @@ class AgingWriter {
 
   AgingWriter(int number, uint64_t seed) : number_(number), random_(seed), slots_(kSlots) {}
 
-  // `depth` requests in flight, until one fails for good: what was not applied is sent up to
-  // `attempts` times. Values of up to `value_bytes`.
+  // Keeps `depth` requests in flight until one fails for good: a write that was not applied is sent
+  // up to `attempts` times. Values have up to `value_bytes`.
   void write_until_failure(const std::string& address, size_t depth, size_t value_bytes,
                            uint32_t attempts = 1);
-  // Reads all of its rows. What is wrong; empty: nothing. What was in doubt is known from then on.
+  // Reads all of its rows. Returns the violations; empty: none. Resolves writes in doubt.
   std::vector<std::string> check(client::SyncClient& client);
 
   uint64_t acknowledged() const { return acknowledged_; }
 
  private:
-  // What `latest` holds; 0: nothing.
+  // The value in `latest`; 0: none.
   struct Slot {
     uint64_t known = 0;
     std::optional<uint64_t> doubtful;
     bool busy = false;
-    int64_t brief_us = 0;  // of the newest cell of `brief` that was acknowledged; 0: none was
+    int64_t brief_us = 0;  // timestamp of the newest acknowledged cell of `brief`; 0: none
   };
-  // What a read of one row told.
+  // The result of a read of one row.
   struct Seen {
     uint64_t latest = 0;
     size_t latest_cells = 0;
@@ -64,7 +64,7 @@ class AgingWriter {
   uint64_t acknowledged_ = 0;
 };
 
-// Merged often, packed by Zstandard at the bottom, what is dead gone soon.
+// Merged often, compressed by Zstandard at the bottom, reclaimed soon.
 Result<void> create_aging_table(client::SyncClient& client);
 
 }  // namespace cellar::process

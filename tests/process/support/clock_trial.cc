@@ -11,9 +11,9 @@ constexpr uint32_t kShards = 2;
 constexpr size_t kMostTablets = 4;
 constexpr uint64_t kRows = 6;
 constexpr int64_t kAgeUs = 1'000'000;       // of family "aged"
-constexpr int64_t kMostLifeUs = 3'000'000;  // of a cell's own
-constexpr int64_t kBriefUs = 200'000;       // likewise, of one that is to be seen dead
-constexpr int64_t kRenewalUs = 1'200'000;   // an anchor is written meanwhile
+constexpr int64_t kMostLifeUs = 3'000'000;  // the longest own expiry of a cell
+constexpr int64_t kBriefUs = 200'000;       // of a cell that the trial wants to see dead
+constexpr int64_t kRenewalUs = 1'200'000;   // within it an anchor is written
 constexpr int64_t kOneInDrifts = 2'000;     // 500 ppm
 constexpr int64_t kSecondUs = 1'000'000;
 constexpr int64_t kHourUs = 3'600 * kSecondUs;
@@ -69,7 +69,7 @@ Result<void> ClockTrial::step() {
   return stop(dice < 980);
 }
 
-// What it knows of a cell's death are bounds until the cell was read once.
+// Until a cell was read once, the trial knows only bounds of its death.
 Result<void> ClockTrial::write() {
   return write(row_name(random_.below(kRows)), random_.one_in(2) ? kMostLifeUs : kMostLifeUs / 10);
 }
@@ -105,7 +105,7 @@ Result<void> ClockTrial::write(const std::string& name, int64_t most_us) {
   return {};
 }
 
-// No answer that has come is judged at a later instant.
+// The latest instant that any answer so far can be judged at.
 int64_t ClockTrial::latest_us() const {
   const int64_t now_us = machine_.real_us();
   return now_us + (now_us - began_us_) / kOneInDrifts + 1;
@@ -129,7 +129,7 @@ Result<void> ClockTrial::read(const std::string& name) {
   if (got) {
     for (const client::Cell& cell : got->cells()) alive[std::string(cell.qualifier)] = &cell;
   }
-  // What it shows of time first, then the cells by it.
+  // First the tablet time that it implies, then the cells by that time.
   for (auto& [column, cell] : row.cells) {
     if (const auto found = alive.find(column); found != alive.end()) {
       const client::Cell& seen = *found->second;
@@ -195,12 +195,12 @@ Result<void> ClockTrial::stop(bool kill) {
 Result<void> ClockTrial::reshape() {
   const std::string cut = random_.one_in(2) ? "" : row_name(random_.below(kRows));
   TRY_VOID(reshaper_.step(client(), cut));
-  // The moment at which a tablet has come is when its time counts.
+  // Tablet time counts from the moment at which the tablet has arrived.
   return random_.one_in(2) ? read_all() : Result<void>();
 }
 
-// Only one shard sees how late it is, and nobody asks the others meanwhile; then its tablet moves
-// to another one, or the node starts anew, perhaps after another anchor.
+// A single shard observes a late time, and no request reads the clocks of the others meanwhile;
+// then its tablet moves to another shard, or the node restarts, perhaps after another anchor.
 Result<void> ClockTrial::step_back_after_a_death() {
   const std::string row = row_name(random_.below(kRows));
   TRY_VOID(machine_.set_wall_ahead(0));

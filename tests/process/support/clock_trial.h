@@ -1,10 +1,10 @@
-// ClockTrial: random steps on a real node whose machine's clocks go wrong: writes of cells with
-// their own expiry, reads, steps of the wall clock, kills, stops, boots, moves, merges and splits.
-// The trial knows what time it is, which the node does not, and judges every read (SEMANTICS 3,
+// ClockTrial: random steps on a real node whose machine has wrong clocks: writes of cells with
+// their own expiry, reads, steps of the wall clock, kills, stops, reboots, moves, merges and
+// splits. The trial knows real time, which the node does not, and judges every read (SEMANTICS 3,
 // "Clock safety"):
-//   a resurrection   a cell is read that was read dead before, or that was to die before another
-//                    one of its row which has been read dead
-//   an early death   a cell is not read any more, and by real time it may still live
+//   a resurrection   a cell is read that was read dead before, or that had to die before another
+//                    cell of its row that has been read dead
+//   an early death   a cell is absent that by real time may still be live
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ class TrialMachine {
   virtual ~TrialMachine() = default;
   virtual int64_t real_us() const = 0;
   virtual void pass(int64_t us) = 0;
-  // The wall clock is ahead of real time by so much from now on.
+  // From now on the wall clock is ahead of real time by this much.
   virtual Result<void> set_wall_ahead(int64_t us) = 0;
   virtual Result<void> start() = 0;
   virtual cases::NodeProcess& node() = 0;
-  // Where the machine can boot anew: the node, which does not run, will be started by another boot,
-  // so much later.
+  // Whether the machine can reboot. boot(): the node, which does not run, will be started in
+  // another boot, this much later.
   virtual bool boots() const { return false; }
   virtual void boot(int64_t /*down_us*/) {}
 };
@@ -41,27 +41,27 @@ class ClockTrial {
  public:
   ClockTrial(TrialMachine& machine, uint64_t seed);
 
-  // The table. The node runs.
+  // Creates the table. The node runs.
   Result<void> begin();
-  // An error: the trial could not go on. What the node did wrong is in wrong().
+  // An error: the trial cannot continue. Violations by the node are in wrong().
   Result<void> step();
-  // All rows.
+  // Reads all rows.
   Result<void> read_all();
 
   const std::vector<std::string>& wrong() const { return wrong_; }
   std::string figures() const;
 
  private:
-  // One column; of one version.
+  // One column with one version.
   struct Cell {
-    int64_t floor_us = 0;         // it was committed at no earlier instant
+    int64_t floor_us = 0;         // a lower bound of its commit's instant
     int64_t life_us = 0;          // counted from its commit; 0: `last_us` is known
-    int64_t last_us = INT64_MAX;  // the last instant at which it lives; MAX: not known yet
+    int64_t last_us = INT64_MAX;  // the last instant at which it is live; MAX: not known yet
     bool dead = false;            // was read dead
   };
   struct Row {
     std::map<std::string, Cell> cells;
-    // Tablet time was no earlier when it was answered last.
+    // A lower bound of tablet time at its last answer.
     int64_t answered_us = 0;
   };
 
@@ -70,7 +70,7 @@ class ClockTrial {
   void note(const std::string& row, const Cell& cell, const std::string& name, const char* what,
             int64_t by_us);
   Result<void> write();
-  // A cell that lives less than that, or as long as its family lets it.
+  // A cell that lives at most this long, or as long as its family allows.
   Result<void> write(const std::string& row, int64_t most_us);
   Result<void> read(const std::string& row);
   Result<void> step_wall();

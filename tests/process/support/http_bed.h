@@ -1,4 +1,4 @@
-// HttpBed: a real node with its HTTP listener and a table of aging cells.
+// HttpBed: a real node with its HTTP listener and a table of cells that expire.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -25,8 +25,8 @@ int connect_to(const std::string& address) {
   return -1;
 }
 
-// By Content-Length where there is one, else to the end: some servers keep a connection that was to
-// be closed.
+// By Content-Length if present, otherwise until the end of the stream: some servers keep a
+// connection open that should be closed.
 bool complete(const std::string& all) {
   const size_t end = all.find("\r\n\r\n");
   if (end == std::string::npos) return false;

@@ -19,7 +19,7 @@ inline HttpAnswer http_get(const std::string& address, const std::string& target
   return http_call(address, "GET", target);
 }
 
-// Where a node that was told to listen on port 0 listens, by its log; empty: it does not say.
+// The HTTP address in the log of a node that listens on port 0; empty: it is not in the log.
 std::string http_address_in(const std::string& log_path);
 
 }  // namespace cellar::process

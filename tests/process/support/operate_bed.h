@@ -1,5 +1,5 @@
-// Operate: the real program in a directory of its own, as an operator has it: nodes that are
-// started and stopped, clients of them, and programs that run beside them to their end.
+// Operate: the real program in a directory of its own: nodes that tests start and stop, their
+// clients, and programs that run to their end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ inline std::string read_all(const fs::path& path) {
 
 inline fs::path bin() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
-// Runs a program to its end: its exit code, and what it said on both outputs.
+// Runs a program to its end: returns its exit code; `said` is the output of both streams.
 inline int run(const std::string& command, std::string& said) {
   FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   char buffer[512];
@@ -50,7 +50,8 @@ class Operate : public testing::Test {
     if (!HasFailure()) fs::remove_all(scratch_);
   }
   std::string path(const std::string& name) const { return scratch_ / name; }
-  // The golden directory of that format becomes path("golden"); 0, or what `tar` ended with.
+  // Unpacks the golden directory of that format as path("golden"); returns 0 or the status of
+  // `tar`.
   int unpack_golden(int format, std::string& said) const {
     return run(fmt::format("tar -xzf {}/tests/testdata/data_directory_format_{}.tar.gz -C {}",
                            CELLAR_SOURCE_DIR, format, scratch_.string()),

@@ -1,5 +1,5 @@
-// Reshaper: splits, merges and moves tablets of a table at random, as an operator or the balancer
-// may at any time.
+// Reshaper: splits, merges and moves tablets of a table at random, like an operator or the
+// balancer.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,16 @@ namespace cellar::process {
 
 class Reshaper {
  public:
-  // Keeps to at most `most_tablets`, on `shards` shards.
+  // At most `most_tablets` tablets, on `shards` shards.
   Reshaper(std::string table, uint32_t shards, size_t most_tablets, uint64_t seed)
       : table_(std::move(table)), shards_(shards), most_tablets_(most_tablets), random_(seed) {}
 
-  // One of them. What cannot be done just now (nothing to be cut, a reshape under way) is no error
-  // and does not count. `row`: where a split cuts; empty: where the node wants.
+  // Makes one change. A change that is impossible at the moment (no place to split, a reshape in
+  // progress) is not an error and does not count. `row`: where a split cuts; empty: the node
+  // chooses.
   Result<void> step(client::SyncClient& client, const std::string& row = {});
 
-  // The tablet of `row`, to another shard.
+  // Moves the tablet of `row` to another shard.
   Result<void> move_away(client::SyncClient& client, const std::string& row);
 
   uint64_t splits() const { return splits_; }

@@ -1,7 +1,7 @@
-// ScaleBed: a real node with a memory budget, a client, and the node's resident set watched. Each
-// case does a thing n times and 4n times; figure() prints a line of the table that bench/scale
-// shows, and fails the test when four times the work took far more than four times as long, or
-// memory went over the budget.
+// ScaleBed: a real node with a memory budget, a client, and a watch on the node's resident set.
+// Each case does its work n times and 4n times; figure() prints a line of the table of bench/scale,
+// and fails the test if four times the work took far more than four times as long, or if memory
+// exceeded the budget.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,11 +21,13 @@ namespace cellar::process {
 
 class ScaleBed : public testing::Test {
  protected:
-  // Linear work takes 4 times as long, quadratic work 16 times; a busy machine lies in between.
+  // Linear work takes 4 times as long, quadratic work 16 times; the bound allows for a busy
+  // machine.
   static constexpr double kMostTimes = 9.0;
-  // Below this a time is the machine's, not ours.
+  // Shorter times depend on the machine rather than on the work.
   static constexpr double kLeastMs = 50.0;
-  // A ratio that is out of bounds is measured again so often: noise goes, quadratic work stays.
+  // A ratio out of bounds is measured again up to this often: noise disappears, quadratic work does
+  // not.
   static constexpr int kMostRounds = 8;
   static constexpr double kMiB = 1 << 20;
 
@@ -52,7 +54,7 @@ class ScaleBed : public testing::Test {
     node_ = std::make_unique<cases::NodeProcess>(bin / "cellard", scratch_ / "data", arguments);
     connect();
   }
-  // kill -9, and a start on what is there; how long until it served.
+  // kill -9 and a start on the same data; returns the time until it serves.
   double restart_ms() {
     client_.reset();
     node_->kill_now();
@@ -80,7 +82,7 @@ class ScaleBed : public testing::Test {
     const auto made = client().create_table(spec);
     ASSERT_TRUE(made) << made.error().message;
   }
-  // Repeats what is refused for want of memory, as a client should.
+  // Repeats writes that are refused for lack of memory, as a client should.
   void write(const std::string& table, const client::Mutation& m) {
     for (int i = 0; i < 1000; ++i) {
       const auto done = client().mutate_row(table, m);
@@ -114,7 +116,7 @@ class ScaleBed : public testing::Test {
     }
   }
 
-  // Kilobytes of the node, from /proc/PID/status.
+  // Reads a size in kilobytes from /proc/PID/status of the node.
   size_t peak_bytes() const {
     std::ifstream in(fmt::format("/proc/{}/status", node_->pid()));
     std::string word;
@@ -134,7 +136,7 @@ class ScaleBed : public testing::Test {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began)
         .count();
   }
-  // `work(n)` for n and for 4n; the least of `rounds` each, or of a few more.
+  // `work(n)` for n and for 4n; the minimum of `rounds` each, or of a few more.
   void figure(const std::string& what, size_t n, const std::function<void(size_t)>& work,
               int rounds = 2) {
     double few_ms = 1e12;

@@ -76,7 +76,7 @@ WebDriver::WebDriver(const std::string& scratch, bool dark) {
   close(out[1]);
   address_ = "127.0.0.1:" + port_of(out[0]);
   close(out[0]);
-  // A browser that was just installed may be too slow to come up for its driver, which gives up.
+  // A newly installed browser may start too slowly for its driver, which then gives up.
   constexpr int kStarts = 3;
   for (int start = 0; start < kStarts && session_.empty(); ++start) {
     begin_session(fmt::format("{}/profile{}", scratch, start), dark);

@@ -1,4 +1,4 @@
-// WebDriver: a headless Chromium, driven over the protocol of that name (JSON over HTTP).
+// WebDriver: a headless Chromium, controlled by the WebDriver protocol (JSON over HTTP).
 #pragma once
 
 #include <sys/types.h>
@@ -14,14 +14,14 @@ namespace json = boost::json;
 
 class WebDriver {
  public:
-  // Starts chromedriver and a browser that writes below `scratch`. `dark`: the colour scheme that
-  // pages are told.
+  // Starts chromedriver and a browser that writes below `scratch`. `dark`: the preferred colour
+  // scheme.
   WebDriver(const std::string& scratch, bool dark);
   ~WebDriver();
   WebDriver(const WebDriver&) = delete;
   WebDriver& operator=(const WebDriver&) = delete;
 
-  // Whether this machine has the programs.
+  // Whether the programs are installed.
   static bool available();
   bool started() const { return !session_.empty(); }
   const std::string& problem() const { return problem_; }
@@ -30,12 +30,12 @@ class WebDriver {
   void resize(int width, int height);
   // The value of a script's return statement.
   json::value run(std::string_view script);
-  // Until the script gives true; false after timeout_ms.
+  // Waits until the script returns true; false after timeout_ms.
   bool wait_for(std::string_view script, int timeout_ms = 15'000);
-  // Types into what has the focus; "\uE004" is Tab.
+  // Types into the focused element; "\uE004" is Tab.
   void keys(std::string_view text);
   void screenshot(const std::string& path);
-  // What the browser's console was told since the last call.
+  // New messages of the browser's console since the last call.
   json::array log();
 
  private:

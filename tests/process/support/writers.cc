@@ -122,7 +122,7 @@ Result<void> create_kill_table(const std::string& address) {
   spec.families.resize(2);
   spec.families[0].name = "a";
   spec.families[1].name = "b";
-  // Two tablets, so that with two shards both logs carry promises.
+  // Two tablets, so that with two shards both logs have acknowledged writes.
   spec.splits = {"w02"};
   TRY_VOID(client.create_table(spec));
   return {};

@@ -1,8 +1,8 @@
-// Clients that write until the node dies, and remember exactly what they were promised.
+// Clients that write until the node dies, and record exactly what was acknowledged.
 //
 // Each writer owns its rows. Row "w<writer>-<number>" is written once, with one value in kColumns
-// columns over two families, so that a row that is half there shows. Row "w<writer>-latest" is
-// overwritten with a rising number, so that a write that was acknowledged and then undone shows.
+// columns over two families, so that a half-applied row is detected. Row "w<writer>-latest" is
+// overwritten with a rising number, so that an undone acknowledged write is detected.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Writer {
  public:
   explicit Writer(int number) : number_(number) {}
 
-  // Writes through `address`, `depth` requests in flight, until a request fails.
+  // Writes through `address`, with `depth` requests in flight, until a request fails.
   void write_until_failure(const std::string& address, int depth);
 
   uint64_t acknowledged() const { return acknowledged_.size(); }
@@ -38,8 +38,7 @@ class Writer {
   uint64_t latest_acknowledged_ = 0;
 };
 
-// What is wrong with what the node now holds, against what the writers were promised; empty:
-// nothing.
+// Compares the data of the node with the acknowledged writes; returns the violations, empty: none.
 std::vector<std::string> check_promises(client::SyncClient& client,
                                         const std::vector<Writer>& writers);
 

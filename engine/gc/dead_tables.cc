@@ -1,4 +1,4 @@
-#include "engine/gc/reclaim_dead.h"
+#include "engine/gc/dead_tables.h"
 
 #include <algorithm>
 #include <limits>
