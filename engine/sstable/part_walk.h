@@ -60,7 +60,6 @@ class PartWalk {
 
   // REQUIRES: stand_on() returned absent; not destroyed or moved until the waiter was called.
   void load(BlockWaiter& waiter);
-  bool is_loading() const { return ticket_.under_way; }
   // Call after the load: its error; empty if stand_on() should be tried again.
   std::optional<Error> arrive();
 

@@ -144,13 +144,6 @@ bool parse(Bytes in, CellProfile& out) {
 
 }  // namespace
 
-bool TableMeta::key_range_touches(Bytes row_prefix) const {
-  if (entries == 0) return false;
-  // All keys of the row start with its prefix, so only prefixes need comparing.
-  return Bytes(smallest_key).substr(0, row_prefix.size()) <= row_prefix &&
-         row_prefix <= Bytes(largest_key).substr(0, row_prefix.size());
-}
-
 std::string encode_table_meta(const TableMeta& meta) {
   std::string out;
   for_each_field(meta, [&](Tag tag, const auto& field) {

@@ -59,8 +59,6 @@ struct TableMeta {
     return std::max(settled, CommitStamp{before});
   }
   uint64_t deletes() const { return row_deletes + family_deletes + column_deletes; }
-  // True if an entry of the row may lie between smallest and largest key.
-  bool key_range_touches(Bytes row_prefix) const;
   // Approximate size of its heap memory.
   size_t heap_bytes() const;
   bool operator==(const TableMeta&) const = default;

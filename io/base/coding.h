@@ -25,7 +25,6 @@ void store_le(char* p, T v) {
   std::memcpy(p, &v, sizeof v);
 }
 inline uint64_t load_be64(const char* p) { return std::byteswap(load_le<uint64_t>(p)); }
-inline void store_be64(char* p, uint64_t v) { store_le(p, std::byteswap(v)); }
 
 inline void put_u8(std::string& out, uint8_t v) { out.push_back(static_cast<char>(v)); }
 inline void put_u16(std::string& out, uint16_t v) {
@@ -51,9 +50,6 @@ inline uint64_t zigzag(int64_t v) {
 }
 inline int64_t unzigzag(uint64_t v) {
   return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1);
-}
-inline size_t varint_size(uint64_t v) {
-  return v == 0 ? 1 : (static_cast<size_t>(std::bit_width(v)) + 6) / 7;
 }
 
 // Appends bytes with a varint length prefix.

@@ -64,12 +64,4 @@ uint64_t Histogram::percentile(double percent) const {
   return std::min(max_, kMaxValue);
 }
 
-uint64_t Histogram::count_up_to(uint64_t value) const {
-  if (count_ == 0) return 0;
-  const size_t last = bucket_of(std::min(value, kMaxValue));
-  uint64_t seen = 0;
-  for (size_t i = 0; i <= last; ++i) seen += counts_[i];
-  return seen;
-}
-
 }  // namespace cellar

@@ -49,8 +49,6 @@ class Histogram {
   // The least recorded value (rounded up to three digits) that at least `percent` of all values do
   // not exceed; 0 if empty. `percent` is in 0..100.
   uint64_t percentile(double percent) const;
-  // The number of values at most `value`, to three digits.
-  uint64_t count_up_to(uint64_t value) const;
 
  private:
   std::vector<uint64_t> counts_;

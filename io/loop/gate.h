@@ -44,12 +44,6 @@ class Gate {
     ++inside_;
     return Pass(*this);
   }
-  // enter() without a Pass: each true needs one leave().
-  bool try_enter() {
-    if (closed_) return false;
-    ++inside_;
-    return true;
-  }
   void leave() {
     CHECK(inside_ > 0, "gate '{}' left more often than entered", name_);
     if (--inside_ == 0 && closed_) empty_.set();

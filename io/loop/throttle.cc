@@ -33,16 +33,4 @@ Async<void> Throttle::take(uint64_t tokens) {
   if (wait_us > 0) co_await sleep_us(timers_, wait_us);
 }
 
-void Throttle::set_rate(uint64_t rate_per_s, uint64_t burst) {
-  if (rate_per_s_ != 0) {
-    refill();
-  } else {
-    filled_us_ = timers_.now_us();
-    tokens_ = static_cast<double>(burst);
-  }
-  rate_per_s_ = rate_per_s;
-  burst_ = burst;
-  tokens_ = std::min(tokens_, static_cast<double>(burst_));
-}
-
 }  // namespace cellar

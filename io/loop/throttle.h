@@ -21,15 +21,14 @@ class Throttle {
   // Takes the tokens and waits.
   Async<void> take(uint64_t tokens);
 
-  void set_rate(uint64_t rate_per_s, uint64_t burst);
   uint64_t rate_per_s() const { return rate_per_s_; }
 
  private:
   void refill();
 
   Timers& timers_;
-  uint64_t rate_per_s_;
-  uint64_t burst_;
+  const uint64_t rate_per_s_;
+  const uint64_t burst_;
   double tokens_;
   int64_t filled_us_;
 };

@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "io/base/check.h"
-#include "io/base/clock.h"
 #include "io/base/random.h"
 #include "io/loop/loop.h"
 #include "io/loop/shard_loop.h"
+#include "io/sim/manual_clock.h"
 
 namespace cellar {
 

@@ -59,7 +59,6 @@ class ChunkBuilder final : public CellSink {
   void reset();
   // Frees memory beyond `keep` bytes. REQUIRES: empty().
   void trim(size_t keep = kKeepBytes);
-  void set_target_bytes(size_t n) { target_bytes_ = n; }
 
  private:
   void begin_row(Bytes row);

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "io/sim/manual_clock.h"
 #include "net/cli/text/times.h"
 #include "net/cli/text/words.h"
 #include "tests/cases/clock_control.h"

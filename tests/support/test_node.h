@@ -21,6 +21,7 @@
 #include "engine/node.h"
 #include "engine/store/local_stores.h"
 #include "io/loop/shard.h"
+#include "io/sim/manual_clock.h"
 #include "io/sim/mem_disk.h"
 #include "io/sim/mem_fs.h"
 #include "io/sim/sim_loop.h"

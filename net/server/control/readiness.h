@@ -110,7 +110,6 @@ class Readiness {
   // The reason for a read-only start; empty if it was normal. REQUIRES: serve() was called.
   const std::string& read_only_start() const { return read_only_start_; }
   bool drained_by_operator() const { return drained_; }
-  int64_t made_us() const { return made_us_; }
   int64_t now_us() const { return clock_.boot_us(); }
 
  private:

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "io/base/random.h"
+#include "io/sim/manual_clock.h"
 #include "tests/support/seeds.h"
 
 namespace cellar::engine {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/sim/faulty_fs.h"
+#include "io/sim/manual_clock.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {

@@ -5,6 +5,7 @@
 #include "engine/balance/balancer.h"
 #include "engine/read/scan.h"
 #include "io/base/check.h"
+#include "io/sim/manual_clock.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::engine {

@@ -4,6 +4,7 @@
 
 #include "engine/read/scan.h"
 #include "io/base/check.h"
+#include "io/sim/manual_clock.h"
 #include "tests/support/rule_tables.h"
 
 namespace cellar::support {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "io/sim/manual_clock.h"
+
 namespace cellar::support {
 namespace {
 

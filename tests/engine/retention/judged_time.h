@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "io/sim/manual_clock.h"
 #include "tests/engine/retention/history.h"
 #include "tests/support/test_node.h"
 

@@ -98,11 +98,6 @@ TEST(Table, MetaTellsWhatIsInside) {
   EXPECT_TRUE(written.bounds.has_deletes());
   EXPECT_EQ(written.smallest_key, entries.begin()->first);
   EXPECT_EQ(written.largest_key, marker);
-  EXPECT_TRUE(written.key_range_touches(row_prefix("b")));
-  EXPECT_TRUE(written.key_range_touches(row_prefix("a")));
-  EXPECT_TRUE(written.key_range_touches(row_prefix("c")));
-  EXPECT_FALSE(written.key_range_touches(row_prefix("cc")));
-  EXPECT_FALSE(written.key_range_touches(row_prefix("A")));
   ASSERT_EQ(reader->range_deletes().size(), 1u);
   EXPECT_EQ(reader->range_deletes()[0], (StampedRange{"d", "e", CommitStamp{20}}));
   EXPECT_TRUE(reader->may_contain_row(row_hash(row_prefix("a"))));

@@ -4,6 +4,7 @@
 
 #include "io/base/random.h"
 #include "io/base/trusted_clock.h"
+#include "io/sim/manual_clock.h"
 #include "tests/support/seeds.h"
 
 namespace cellar {

@@ -9,6 +9,7 @@
 
 #include "io/base/check.h"
 #include "io/loop/shard_loop.h"
+#include "io/sim/manual_clock.h"
 
 namespace cellar {
 namespace {

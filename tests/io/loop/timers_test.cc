@@ -10,6 +10,7 @@
 
 #include "io/base/random.h"
 #include "io/loop/wheel_timers.h"
+#include "io/sim/manual_clock.h"
 #include "io/sim/sim_loop.h"
 #include "tests/support/seeds.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/model/token.h"
+#include "io/sim/manual_clock.h"
 #include "tests/net/client/client_node_bed.h"
 #include "tests/support/seeds.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/base/log.h"
+#include "io/sim/manual_clock.h"
 #include "io/sim/sim_loop.h"
 #include "io/sim/sim_transport.h"
 #include "net/http/http_listener.h"

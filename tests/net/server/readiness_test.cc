@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "io/sim/manual_clock.h"
+
 namespace cellar::server {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "io/sim/manual_clock.h"
 #include "net/server/access/slow_log.h"
 #include "tests/net/server/server_bed.h"
 
