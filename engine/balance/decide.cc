@@ -25,7 +25,7 @@ Reshape move_to(const TabletLoad& one, ShardId to, const char* why) {
   return {Kind::move, one.tablet.id, TabletId{}, {}, to, why};
 }
 
-bool may_move(const TabletLoad& one) { return !one.settling && !one.refused; }
+bool may_move(const TabletLoad& one) { return !one.moved_recently && !one.refused; }
 
 std::optional<Reshape> split_by_size(const BalanceView& view, const BalanceOptions& options) {
   const TabletLoad* largest = nullptr;

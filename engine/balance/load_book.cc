@@ -40,7 +40,7 @@ BalanceView LoadBook::look(std::vector<TabletFigures> figures, int64_t now_us, b
                             .bytes = of.bytes,
                             .load = entry.load,
                             .idle_us = now_us - entry.asked_us,
-                            .settling = now_us < entry.settles_until_us,
+                            .moved_recently = now_us < entry.rest_until_us,
                             .refused = now_us < entry.refused_until_us,
                             .has_held_data = of.has_held_data,
                             .sampled_rows = std::move(of.sampled_rows)});
@@ -72,7 +72,7 @@ void LoadBook::was_split(TabletId tablet, const std::vector<TabletDescriptor>& p
   Entry part = it->second;
   part.load /= static_cast<double>(parts.size());
   part.requests = 0;
-  part.settles_until_us = 0;
+  part.rest_until_us = 0;
   for (const TabletDescriptor& one : parts) entries_[one.id.value()] = part;
 }
 
@@ -89,7 +89,7 @@ void LoadBook::was_moved(TabletId tablet, int64_t now_us) {
   changed(now_us);
   Entry& entry = entries_[tablet.value()];
   entry.requests = 0;
-  entry.settles_until_us = now_us + kRestUs;
+  entry.rest_until_us = now_us + kRestUs;
 }
 
 void LoadBook::was_refused(TabletId tablet, int64_t now_us) {

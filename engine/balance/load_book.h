@@ -41,7 +41,7 @@ class LoadBook {
     uint64_t requests = 0;  // counter at the last measurement of rates
     double load = 0;
     int64_t asked_us = 0;  // time of the last request seen, or when the tablet was first seen
-    int64_t settles_until_us = 0;
+    int64_t rest_until_us = 0;
     int64_t refused_until_us = 0;
     uint64_t round = 0;  // the last look with this tablet
   };

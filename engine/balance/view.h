@@ -13,10 +13,10 @@ namespace cellar::engine {
 struct TabletLoad {
   TabletDescriptor tablet;
   uint64_t bytes = 0;
-  double load = 0;        // requests per second, smoothed
-  int64_t idle_us = 0;    // since the last request seen
-  bool settling = false;  // moved recently: must not move
-  bool refused = false;   // a change was refused recently: no change
+  double load = 0;              // requests per second, smoothed
+  int64_t idle_us = 0;          // since the last request seen
+  bool moved_recently = false;  // moved recently: must not move
+  bool refused = false;         // a change was refused recently: no change
   bool has_held_data = false;
   std::vector<std::string> sampled_rows;  // rows recently requested; may repeat
 

@@ -84,7 +84,7 @@ Async<Result<void>> MergeJob::merge() {
     CO_TRY(step, merge_slice(step));
     if (step == Step::blocked) continue;
     end_slice();
-    CO_TRY_VOID(co_await settle_writer());
+    CO_TRY_VOID(co_await prepare_writer());
     if (step == Step::ready) co_await next_slice();
   }
   end_slice();
@@ -194,7 +194,7 @@ Result<bool> MergeJob::keep(Bytes key) {
 }
 
 // Does what the writer waits for, so that the next slice can continue.
-Async<Result<void>> MergeJob::settle_writer() {
+Async<Result<void>> MergeJob::prepare_writer() {
   if (cut_ && judged_ && keep_) {
     CO_TRY_VOID(co_await close_writer());
     cut_ = false;

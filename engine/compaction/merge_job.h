@@ -71,7 +71,7 @@ class MergeJob {
   bool slice_over();
   Result<Step> merge_slice(Step step);
   Result<bool> keep(Bytes key);
-  Async<Result<void>> settle_writer();
+  Async<Result<void>> prepare_writer();
   Async<Result<void>> open_writer();
   Async<Result<void>> close_writer();
   Async<void> undo();

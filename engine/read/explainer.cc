@@ -91,7 +91,7 @@ void Explainer::name_clause(CellNote& note) {
   question.age_us = note.dies_at_us - judge_->timestamp_us();
   question.rank = judge_->column_judge().newer_at(died);
   question.own_expiry = judge_->value().expire_at_us != kNoExpiry;
-  const auto clause = condemning_clause(rule, question);
+  const auto clause = matching_clause(rule, question);
   if (!clause) return;
   note.clause = static_cast<uint16_t>(*clause);
   // Slightly younger with as many newer versions: if the cell would have lived, its age was
@@ -100,7 +100,7 @@ void Explainer::name_clause(CellNote& note) {
   --younger.age_us;
   const bool by_age = rule.nodes[*clause].kind == RuleNode::Kind::max_age ||
                       (rule.nodes[*clause].kind == RuleNode::Kind::intersection_of &&
-                       condemning_clause(rule, younger) != clause);
+                       matching_clause(rule, younger) != clause);
   note.cause = by_age ? DeathCause::max_age : DeathCause::max_versions;
 }
 

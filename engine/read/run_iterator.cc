@@ -17,7 +17,7 @@ Step RunIterator::seek(Bytes key) {
                            [key](const TableSlice* table) { return table->ends_before(key); });
   if (it == tables_.end()) return Step::end;
   open(static_cast<size_t>(it - tables_.begin()));
-  return settle(current_->seek(key));
+  return cross_tables(current_->seek(key));
 }
 
 Step RunIterator::seek_before(Bytes key) {
@@ -27,19 +27,19 @@ Step RunIterator::seek_before(Bytes key) {
                            [key](const TableSlice* table) { return table->begins_before(key); });
   if (it == tables_.begin()) return Step::end;
   open(static_cast<size_t>(it - tables_.begin()) - 1);
-  return settle(current_->seek_before(key));
+  return cross_tables(current_->seek_before(key));
 }
 
 Step RunIterator::next() {
   backward_ = false;
-  return settle(current_->next());
+  return cross_tables(current_->next());
 }
 
-Step RunIterator::resume() { return settle(current_->resume()); }
+Step RunIterator::resume() { return cross_tables(current_->resume()); }
 
 // At the end of a table the move continues in the next one. This also happens backwards, because a
 // slice may start later than its known bound.
-Step RunIterator::settle(Step step) {
+Step RunIterator::cross_tables(Step step) {
   while (step == Step::end && !backward_ && at_ + 1 < tables_.size()) {
     if (options_.window != nullptr && options_.window->ends_before(tables_[at_ + 1]->first())) {
       options_.window->leave();

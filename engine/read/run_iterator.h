@@ -28,7 +28,7 @@ class RunIterator final : public EntryIterator {
 
  private:
   void open(size_t index);
-  Step settle(Step step);
+  Step cross_tables(Step step);
 
   std::vector<const TableSlice*> tables_;
   TableIteratorOptions options_;

@@ -210,7 +210,7 @@ bool ScanCursor::close_row(CellSink& sink) {
   row_open_ = false;
   if (filter_) {
     closing_ = true;
-    if (!settle_filter(filter_->end_row(sink, slice_left_), sink)) return false;
+    if (!take_filter_step(filter_->end_row(sink, slice_left_), sink)) return false;
   }
   return end_row(sink);
 }
@@ -228,7 +228,7 @@ bool ScanCursor::end_row(CellSink& sink) {
 
 // Lets the filter continue with a cell or the end of a row. False if run() must end now.
 bool ScanCursor::filter_go_on(CellSink& sink) {
-  if (!settle_filter(filter_->go_on(sink, slice_left_), sink)) return false;
+  if (!take_filter_step(filter_->go_on(sink, slice_left_), sink)) return false;
   if (!closing_ || end_row(sink)) return true;
   if (rows_ == row_limit_) place_ = Place::finished;
   stopped_ = true;
@@ -236,7 +236,7 @@ bool ScanCursor::filter_go_on(CellSink& sink) {
 }
 
 // False if the filter stopped before it was done: run() must end now.
-bool ScanCursor::settle_filter(FilterStep step, CellSink& sink) {
+bool ScanCursor::take_filter_step(FilterStep step, CellSink& sink) {
   while (step == FilterStep::yielded && !slice_over()) step = filter_->go_on(sink, slice_left_);
   filtering_ = step == FilterStep::paused || step == FilterStep::yielded;
   if (step == FilterStep::paused) leave(ScanStep::paused);
@@ -353,7 +353,7 @@ bool ScanCursor::give(CellSink& sink) {
     note_.expire_at_us = value.expire_at_us;
     cell.note = &note_;
   }
-  if (filter_) return settle_filter(filter_->cell(cell, sink, slice_left_), sink);
+  if (filter_) return take_filter_step(filter_->cell(cell, sink, slice_left_), sink);
   pause_asked_ |= sink.cell(cell) == CellSink::Flow::pause;
   return true;
 }
@@ -448,7 +448,7 @@ void ScanCursor::renew_sources() {
   renewed_ = true;
 }
 
-void ScanCursor::let_go(const Error& why) {
+void ScanCursor::unpin(const Error& why) {
   if (error_ || place_ == Place::moving) return;
   const bool stands = place_ == Place::between || place_ == Place::fresh;
   if (stands && between_rows() && !filtering_ && setup_.pin->is_stale()) return renew_sources();

@@ -120,7 +120,7 @@ class ScanCursor {
 
   // Releases the pinned version: between rows the cursor continues on the newest one, inside a row
   // it fails with `why`. No effect while a load is pending. REQUIRES: not inside run().
-  void let_go(const Error& why);
+  void unpin(const Error& why);
 
   // No row is open: a cursor over the rows after last_row() returns what this one would still
   // return.
@@ -188,7 +188,7 @@ class ScanCursor {
   bool end_row(CellSink& sink);
   Step pass_over();
   bool filter_go_on(CellSink& sink);
-  bool settle_filter(FilterStep step, CellSink& sink);
+  bool take_filter_step(FilterStep step, CellSink& sink);
   Step finish();
   Step fail_with(Error error);
   void renew_stamp();

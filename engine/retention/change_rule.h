@@ -1,7 +1,7 @@
 // Replacing a family's rule (SEMANTICS 5): the effect on its history and on changes that may still
 // be undone.
 //
-// A change *tightens* if the new rule may condemn what the replaced one keeps. During the family's
+// A change *tightens* if the new rule may match what the replaced one keeps. During the family's
 // undo window it only hides cells: a rule that *loosens* it, which keeps everything that the
 // tightened rule keeps and more, takes the change back, and the history reads as if the tightened
 // rule had never been in force. Every open change whose rule the new one loosens is taken back,

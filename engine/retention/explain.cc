@@ -5,8 +5,8 @@ namespace {
 
 using Kind = RuleNode::Kind;
 
-std::optional<size_t> condemning(const RetentionRule& rule, size_t& next,
-                                 const RuleQuestion& question) {
+std::optional<size_t> matching_part(const RetentionRule& rule, size_t& next,
+                                    const RuleQuestion& question) {
   const size_t index = next++;
   const RuleNode& node = rule.nodes[index];
   const auto answer = [index](bool due) { return due ? std::optional(index) : std::nullopt; };
@@ -17,7 +17,7 @@ std::optional<size_t> condemning(const RetentionRule& rule, size_t& next,
   std::optional<size_t> first;
   bool every = true;
   for (uint32_t i = 0; i < node.children; ++i) {
-    const auto part = condemning(rule, next, question);
+    const auto part = matching_part(rule, next, question);
     if (part && !first) first = part;
     every = every && part.has_value();
   }
@@ -27,10 +27,10 @@ std::optional<size_t> condemning(const RetentionRule& rule, size_t& next,
 
 }  // namespace
 
-std::optional<size_t> condemning_clause(const RetentionRule& rule, const RuleQuestion& question) {
+std::optional<size_t> matching_clause(const RetentionRule& rule, const RuleQuestion& question) {
   if (rule.nodes.empty()) return std::nullopt;
   size_t next = 0;
-  return condemning(rule, next, question);
+  return matching_part(rule, next, question);
 }
 
 const RetentionRule& rule_at(const FamilySchema& family, Instant instant) {

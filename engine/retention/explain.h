@@ -24,12 +24,12 @@ struct RuleQuestion {
   bool own_expiry = false;  // replaces every max_age and has not passed
 };
 
-// The pre-order index of the smallest part of the rule that condemns the cell: a leaf, or an
+// The pre-order index of the smallest part of the rule that matches the cell: a leaf, or an
 // intersection of which every part does. Of a union it is the first part that does. Empty if the
 // rule keeps the cell.
-std::optional<size_t> condemning_clause(const RetentionRule& rule, const RuleQuestion& question);
+std::optional<size_t> matching_clause(const RetentionRule& rule, const RuleQuestion& question);
 
-// The rule in force at an instant, for condemning_clause().
+// The rule in force at an instant, for matching_clause().
 const RetentionRule& rule_at(const FamilySchema& family, Instant instant);
 
 }  // namespace cellar::engine

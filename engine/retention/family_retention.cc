@@ -25,7 +25,7 @@ Eras eras_of(const FamilySchema& family, CommitStamp settled) {
   return eras;
 }
 
-// What each of the rules from `first` on condemns by age alone.
+// What each of the rules from `first` on matches by age alone.
 StepRule loosest(const Eras& eras, size_t first) {
   int64_t age_us = 0;
   for (size_t i = first; i < eras.size(); ++i) {

@@ -7,7 +7,7 @@
 //
 // Reads and merges treat changes that may still be undone differently (SEMANTICS 5). A read uses
 // the rules as they are. A merge must drop only what is dead whichever of those changes is undone
-// later: from the first of them on it uses the *firm* rule, which condemns a cell only by an age
+// later: from the first of them on it uses the *firm* rule, which matches a cell only by an age
 // that is fatal under every rule since, including the one before that change. Before that change
 // all possible histories agree.
 //

@@ -93,7 +93,7 @@ void BlockCache::keep_unpacked(PackedBlock& packed, Block& block) {
   enter(block, behind);
   entries_[block.key()] = &block;
   ++block.refs_;  // the cache's reference
-  let_go(packed);
+  release_entry(packed);
   shrink();
 }
 
@@ -108,7 +108,7 @@ bool BlockCache::pack(Block& block) {
   packed->asked_ = block.asked_;
   entries_[block.key()] = packed.get();
   enter(*packed.release());
-  let_go(block);
+  release_entry(block);
   return true;
 }
 
@@ -234,7 +234,7 @@ void BlockCache::drop(CacheEntry& entry) {
     blob->second.erase(entry.key().offset);
     if (blob->second.empty()) offsets_.erase(blob);
   }
-  let_go(entry);
+  release_entry(entry);
 }
 
 void BlockCache::forget(BlobId blob) {
@@ -250,7 +250,7 @@ void BlockCache::forget(BlobId blob) {
 }
 
 // Removes an entry that is in no queue and not in the map.
-void BlockCache::let_go(CacheEntry& entry) {
+void BlockCache::release_entry(CacheEntry& entry) {
   if (entry.is_packed()) {
     PackedBlock::Free()(static_cast<PackedBlock*>(&entry));
     return;

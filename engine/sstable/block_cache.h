@@ -134,7 +134,7 @@ class BlockCache {
   void shrink_small();
   void shrink_main(size_t& packs);
   void drop(CacheEntry& entry);
-  void let_go(CacheEntry& entry);
+  void release_entry(CacheEntry& entry);
   void missed_remembered(size_t bytes);
   void remember(const BlockKey& key);
   bool recall(const BlockKey& key);

@@ -60,7 +60,7 @@ Async<void> BlockLoad::unpack_in_steps(std::unique_ptr<BlockLoad> load) {
   for (const BlockHandle& handle : load->blocks) loader.under_way_.erase({blob, handle.offset});
   --loader.tells_under_way_;
   const bool was_large = load->is_large();
-  loader.settle(*load, std::move(unpacked));
+  loader.complete(*load, std::move(unpacked));
   load.reset();
   if (was_large) loader.next_large();
 }
@@ -170,12 +170,12 @@ void BlockLoader::finished(BlockLoad& load) {
     ++stats_.failed;
     // One of several blocks may be unreadable: each want gets its own answer.
     if (load.blocks.size() > 1) return retry_alone(load);
-    settle(load, std::vector<Result<Unpacked>>(1, std::unexpected(*load.read.error)));
+    complete(load, std::vector<Result<Unpacked>>(1, std::unexpected(*load.read.error)));
     return;
   }
   std::vector<Result<Unpacked>> blocks;
   for (const BlockHandle& handle : load.blocks) blocks.push_back(unpack(load, handle));
-  settle(load, std::move(blocks));
+  complete(load, std::move(blocks));
 }
 
 Result<BlockLoader::Unpacked> BlockLoader::unpack(const BlockLoad& load,
@@ -209,7 +209,7 @@ void BlockLoader::retry_alone(BlockLoad& load) {
   }
 }
 
-void BlockLoader::settle(BlockLoad& load, std::vector<Result<Unpacked>> blocks) {
+void BlockLoader::complete(BlockLoad& load, std::vector<Result<Unpacked>> blocks) {
   const bool keep = std::any_of(load.tickets.begin(), load.tickets.end(),
                                 [](BlockTicket* t) { return t->use == CacheUse::keep; });
   for (const Result<Unpacked>& one : blocks) {

@@ -112,7 +112,7 @@ class BlockLoader {
     BlockRef block;
     CheckedBlock stored;
   };
-  void settle(BlockLoad& load, std::vector<Result<Unpacked>> blocks);
+  void complete(BlockLoad& load, std::vector<Result<Unpacked>> blocks);
   void retry_alone(BlockLoad& load);
   Result<Unpacked> unpack(const BlockLoad& load, const BlockHandle& handle);
   ZstdUnpacker& zstd();

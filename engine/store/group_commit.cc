@@ -202,23 +202,23 @@ Async<void> GroupCommit::pump() {
 }
 
 void GroupCommit::turn() {
-  settle_waiting();
+  complete_waiting();
   if (failure_ || stopping_) return;
   while (writes_ < kWritesInFlight && submit_next()) {
   }
-  if (failure_) return settle_waiting();
+  if (failure_) return complete_waiting();
   if (idle() && owes_mark() && !closing_mark_.armed()) closing_mark_.arm_after_us(kClosingMarkUs);
 }
 
 // Appends first: appends before a control record have ends that are not greater, so they complete
 // first.
-void GroupCommit::settle_waiting() {
-  settle(waiting_);
-  settle(controls_);
+void GroupCommit::complete_waiting() {
+  complete(waiting_);
+  complete(controls_);
 }
 
 // done may append; such an append goes to the end of the list and is examined in this loop too.
-void GroupCommit::settle(Waiting& list) {
+void GroupCommit::complete(Waiting& list) {
   while (list.first != nullptr) {
     const LogAppend& head = *list.first;
     const bool reached = head.level != Durability::sync || head.end.value() <= durable_end_;
@@ -262,7 +262,7 @@ void GroupCommit::on_write(FullWrite& full) {
   write.completed = true;
   if (write.error && !self.failure_) self.poison(*std::move(write.error));
   self.retire_completed();
-  self.settle_waiting();
+  self.complete_waiting();
   self.work_.set();
 }
 

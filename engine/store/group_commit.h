@@ -104,8 +104,8 @@ class GroupCommit {
   void enqueue(Waiting& list, LogAppend& waiter);
   Async<void> pump();
   void turn();
-  void settle_waiting();
-  void settle(Waiting& list);
+  void complete_waiting();
+  void complete(Waiting& list);
   bool wants_write() const {
     return open_ && force_ && (writes_ == 0 || open_->bytes.used() >= kLargeBatchBytes);
   }

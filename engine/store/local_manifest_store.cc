@@ -59,7 +59,7 @@ Async<Result<void>> LocalManifestStore::start() {
   CO_TRY_VOID(co_await fs_.create_dir(directory));
   CO_TRY_VOID(co_await fs_.sync_dir(root));
   CO_TRY_VOID(co_await load_current());
-  CO_TRY_VOID(co_await settle_current(fs_));
+  CO_TRY_VOID(co_await recover_current(fs_));
   co_await tidy();
   CO_TRY_VOID(co_await roll(0));
   co_return Result<void>();

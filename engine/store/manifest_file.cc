@@ -51,7 +51,7 @@ Async<Result<std::optional<uint64_t>>> read_current(FileSystem& fs) {
   co_return std::optional<uint64_t>();
 }
 
-Async<Result<void>> settle_current(FileSystem& fs) {
+Async<Result<void>> recover_current(FileSystem& fs) {
   const std::string current(kCurrentPath);
   const auto content = co_await read_file(fs, current);
   if (content || content.error().code != Errc::not_found) co_return Result<void>();

@@ -34,7 +34,7 @@ Result<uint64_t> decode_current(Bytes content);
 // renames of write_current() it returns the previous one. DATA_LOSS if damaged.
 Async<Result<std::optional<uint64_t>>> read_current(FileSystem& fs);
 // Cleans up a switch that a crash interrupted between its renames: nothing was switched.
-Async<Result<void>> settle_current(FileSystem& fs);
+Async<Result<void>> recover_current(FileSystem& fs);
 // Creates CURRENT.old, naming no file, if it does not exist and the disk has room.
 Async<void> keep_pointer(FileSystem& fs);
 // The outcome of write_current().

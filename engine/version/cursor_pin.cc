@@ -24,7 +24,7 @@ void OpenCursors::shed(const MemtableGauge& gauge, size_t most_bytes) {
   for (auto it = pins_.begin(); it != pins_.end() && gauge.pinned_bytes > most_bytes;) {
     CursorPin& pin = *it++;
     if (!pin.holds_flushed()) continue;
-    pin.cursor_->let_go(
+    pin.cursor_->unpin(
         Error(Errc::unavailable,
               fmt::format("flushed memtables that reads still hold take {} bytes, the bound is {}: "
                           "the read is resumed behind the last row that was complete",

@@ -55,19 +55,19 @@ void set_log_level(LogLevel level) { logger().set_level(to_spdlog(level)); }
 bool log_enabled(LogLevel level) { return logger().should_log(to_spdlog(level)); }
 void set_log_format(LogFormat format) { line_format.store(format, std::memory_order_relaxed); }
 
-void log_line(LogLevel level, std::string_view room, fmt::string_view format,
+void log_line(LogLevel level, std::string_view component, fmt::string_view format,
               fmt::format_args args) {
   static LogRepeats repeats;
   const auto now = spdlog::details::os::now();
   const int64_t now_us =
       std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count();
   const std::string_view event(format.data(), format.size());
-  const auto [write, left_out] = repeats.count(room, event, now_us);
+  const auto [write, left_out] = repeats.count(component, event, now_us);
   if (!write) return;
   LogRecord record = make_log_record(event, args);
   if (left_out > 0) record.add_field("lines_left_out", std::to_string(left_out));
   const std::string line = format_log_line(line_format.load(std::memory_order_relaxed),
-                                           rfc3339(now), level, room, record);
+                                           rfc3339(now), level, component, record);
   logger().log(to_spdlog(level), spdlog::string_view_t(line));
 }
 

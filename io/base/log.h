@@ -18,29 +18,29 @@ enum class LogLevel { debug, info, warn, error, off };
 // Process-wide; callable from any thread. Default: info.
 void set_log_level(LogLevel level);
 bool log_enabled(LogLevel level);
-void log_line(LogLevel level, std::string_view room, fmt::string_view format,
+void log_line(LogLevel level, std::string_view component, fmt::string_view format,
               fmt::format_args args);
 
 template <class... Args>
-void log_at(LogLevel level, std::string_view room, fmt::format_string<Args...> format,
+void log_at(LogLevel level, std::string_view component, fmt::format_string<Args...> format,
             Args&&... args) {
-  if (log_enabled(level)) log_line(level, room, format, fmt::make_format_args(args...));
+  if (log_enabled(level)) log_line(level, component, format, fmt::make_format_args(args...));
 }
 template <class... Args>
-void log_debug(std::string_view room, fmt::format_string<Args...> format, Args&&... args) {
-  log_at(LogLevel::debug, room, format, std::forward<Args>(args)...);
+void log_debug(std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::debug, component, format, std::forward<Args>(args)...);
 }
 template <class... Args>
-void log_info(std::string_view room, fmt::format_string<Args...> format, Args&&... args) {
-  log_at(LogLevel::info, room, format, std::forward<Args>(args)...);
+void log_info(std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::info, component, format, std::forward<Args>(args)...);
 }
 template <class... Args>
-void log_warn(std::string_view room, fmt::format_string<Args...> format, Args&&... args) {
-  log_at(LogLevel::warn, room, format, std::forward<Args>(args)...);
+void log_warn(std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::warn, component, format, std::forward<Args>(args)...);
 }
 template <class... Args>
-void log_error(std::string_view room, fmt::format_string<Args...> format, Args&&... args) {
-  log_at(LogLevel::error, room, format, std::forward<Args>(args)...);
+void log_error(std::string_view component, fmt::format_string<Args...> format, Args&&... args) {
+  log_at(LogLevel::error, component, format, std::forward<Args>(args)...);
 }
 
 }  // namespace cellar

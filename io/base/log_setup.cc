@@ -113,9 +113,9 @@ void append_value(std::string& out, const LogRecord::Part& pair) {
   out += '"';
 }
 
-std::string text_line(std::string_view time, LogLevel level, std::string_view room,
+std::string text_line(std::string_view time, LogLevel level, std::string_view component,
                       const LogRecord& record) {
-  std::string out = fmt::format("{} {} {}:", time, log_level_name(level), room);
+  std::string out = fmt::format("{} {} {}:", time, log_level_name(level), component);
   for (const LogRecord::Part& part : record.parts) {
     out += ' ';
     for (const LogRecord::Piece& piece : part.words) append_words(out, piece);
@@ -146,12 +146,12 @@ std::string words_of(const LogRecord& record) {
   return words;
 }
 
-std::string json_line(std::string_view time, LogLevel level, std::string_view room,
+std::string json_line(std::string_view time, LogLevel level, std::string_view component,
                       const LogRecord& record) {
   std::string out = "{";
   append_field(out, "ts", time);
   append_field(out, "level", log_level_name(level));
-  append_field(out, "component", room);
+  append_field(out, "component", component);
   append_field(out, "msg", words_of(record));
   for (const LogRecord::Part& part : record.parts) {
     if (!part.key.empty()) append_field(out, part.key, part.value);
@@ -254,9 +254,9 @@ LogRecord make_log_record(std::string_view format, fmt::format_args args) {
 }
 
 std::string format_log_line(LogFormat format, std::string_view time, LogLevel level,
-                            std::string_view room, const LogRecord& record) {
-  return format == LogFormat::json ? json_line(time, level, room, record)
-                                   : text_line(time, level, room, record);
+                            std::string_view component, const LogRecord& record) {
+  return format == LogFormat::json ? json_line(time, level, component, record)
+                                   : text_line(time, level, component, record);
 }
 
 struct LogRepeats::Place {
@@ -268,11 +268,11 @@ struct LogRepeats::Place {
 LogRepeats::LogRepeats() : places_(new Place[kLogEvents]) {}
 LogRepeats::~LogRepeats() { delete[] places_; }
 
-LogRepeats::Verdict LogRepeats::count(std::string_view room, std::string_view event,
+LogRepeats::Verdict LogRepeats::count(std::string_view component, std::string_view event,
                                       int64_t now_us) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   const uint64_t hash =
-      std::hash<std::string_view>()(room) * 31 ^ std::hash<std::string_view>()(event);
+      std::hash<std::string_view>()(component) * 31 ^ std::hash<std::string_view>()(event);
   Place& place = places_[hash % kLogEvents];
   const int64_t age_us = now_us - place.since_us.load(kRelaxed);
   if (age_us < 0 || age_us >= kLogWindowUs) {

@@ -76,7 +76,7 @@ LogRecord log_record(fmt::format_string<Args...> format, Args&&... args) {
 }
 // Formats one line without its newline. `time` is RFC 3339.
 std::string format_log_line(LogFormat format, std::string_view time, LogLevel level,
-                            std::string_view room, const LogRecord& record);
+                            std::string_view component, const LogRecord& record);
 
 // Counts lines per event. Callable from any thread. May pass a few lines too many if threads race
 // at the end of a window.
@@ -90,7 +90,7 @@ class LogRepeats {
   ~LogRepeats();
   LogRepeats(const LogRepeats&) = delete;
   LogRepeats& operator=(const LogRepeats&) = delete;
-  Verdict count(std::string_view room, std::string_view event, int64_t now_us);
+  Verdict count(std::string_view component, std::string_view event, int64_t now_us);
 
  private:
   struct Place;

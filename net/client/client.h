@@ -74,7 +74,8 @@ class Client {
   template <class T>  // void(Result<MutateReply>)
   auto async_mutate_row(std::string_view table, const Mutation& m, const CallOptions& o,
                         T&& token) {
-    return data<MutateReply>(encoder_->mutate_row(table, m, settled(o)), o, &decode_mutate, token);
+    return data<MutateReply>(encoder_->mutate_row(table, m, with_defaults(o)), o, &decode_mutate,
+                             token);
   }
   template <class T>
   auto async_mutate_row(std::string_view table, const Mutation& m, T&& token) {
@@ -89,8 +90,8 @@ class Client {
           this->launch_rows(std::move(handler), std::move(op));
         },
         token,
-        std::make_shared<MutateRowsOp>(*dispatcher_, table, entries, settled(o), deadline_of(o),
-                                       waits(o)));
+        std::make_shared<MutateRowsOp>(*dispatcher_, table, entries, with_defaults(o),
+                                       deadline_of(o), waits(o)));
   }
   // void(Result<std::optional<Row>>): empty if the row has no cell that passes the filter.
   template <class T>
@@ -109,19 +110,20 @@ class Client {
   template <class T>
   auto async_drop_row_range(std::string_view table, const DropRows& d, const CallOptions& o,
                             T&& token) {
-    return data<uint32_t>(encoder_->drop_row_range(table, d, settled(o)), o, &decode_drop, token);
+    return data<uint32_t>(encoder_->drop_row_range(table, d, with_defaults(o)), o, &decode_drop,
+                          token);
   }
   template <class T>  // void(Result<CheckAndMutateReply>)
   auto async_check_and_mutate(std::string_view table, const CheckAndMutate& c, const CallOptions& o,
                               T&& token) {
-    return data<CheckAndMutateReply>(encoder_->check_and_mutate(table, c, settled(o)), o,
+    return data<CheckAndMutateReply>(encoder_->check_and_mutate(table, c, with_defaults(o)), o,
                                      &decode_check, token);
   }
   template <class T>  // void(Result<Row>): the new cells
   auto async_read_modify_write(std::string_view table, const ReadModifyWrite& m,
                                const CallOptions& o, T&& token) {
-    return data<Row>(encoder_->read_modify_write(table, m, settled(o)), o, &decode_modified, token,
-                     true);
+    return data<Row>(encoder_->read_modify_write(table, m, with_defaults(o)), o, &decode_modified,
+                     token, true);
   }
   template <class T>  // void(Result<std::vector<SplitPoint>>)
   auto async_sample_row_keys(std::string_view table, T&& token) {
@@ -301,7 +303,7 @@ class Client {
                                                    : options.deadline_us;
   }
   // Fills in values that the call leaves to the client's options.
-  CallOptions settled(CallOptions options) const {
+  CallOptions with_defaults(CallOptions options) const {
     options.draw_tokens = options.draw_tokens.value_or(options_.draw_tokens);
     options.sole_writer = options.sole_writer.value_or(options_.sole_writer);
     return options;

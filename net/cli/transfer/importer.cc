@@ -100,7 +100,7 @@ Result<void> Importer::run(RecordSource& source) {
     if (result) result = std::move(drained);
   }
   if (!result) {
-    settle();
+    await_pieces();
     const auto& broken = tally_->broken;
     if (broken && broken->applied != Applied::not_applied) result = std::unexpected(*broken);
   }
@@ -185,7 +185,7 @@ Result<void> Importer::drain() {
 }
 
 // Waits for the outcome of each piece. Unsent pieces are dropped; sent ones end by their deadline.
-void Importer::settle() {
+void Importer::await_pieces() {
   writer_.reset();
   while (tally_->pending > 0) client_.loop().turn(true);
   for (const auto& span : tally_->spans) ending_.clean &= !span->written;

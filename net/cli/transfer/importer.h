@@ -100,7 +100,7 @@ class Importer {
   Result<void> add(client::Mutation mutation, uint64_t line);
   Result<void> add_piece(client::Mutation mutation, uint64_t line);
   Result<void> drain();
-  void settle();
+  void await_pieces();
   void next_span(Position begin);
   void tell(bool always);
 

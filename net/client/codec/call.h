@@ -180,7 +180,7 @@ class CallOwner {
   virtual bool takes_back(Call& call, const Error& error, Ending ending,
                           const wire::TabletHint* hint) = 0;
   // Called before the call finishes.
-  virtual void settled(Call& call, bool answered) = 0;
+  virtual void on_finish(Call& call, bool answered) = 0;
   virtual void on_call_timer(Call& call) = 0;
   virtual void cancel_waiting(Call& call, Error why, Reach reach) = 0;
 

@@ -454,7 +454,7 @@ void Call::end(Result<wire::Frame> answer, Ending ending, Reach reach,
   if (!answer && attempts_ > 1) {
     answer.error().message += fmt::format(" (after {} attempts)", attempts_);
   }
-  if (owner_) owner_->settled(*this, ending == Ending::answered);
+  if (owner_) owner_->on_finish(*this, ending == Ending::answered);
   finish(std::move(answer), reach);
 }
 
@@ -502,7 +502,7 @@ void Connection::send_queued() {
 
 // Such a node would ignore the token and apply each attempt. A drawn token is omitted, and the
 // rules for requests without a token apply.
-bool Connection::settle_drop_token(Call& call) const {
+bool Connection::choose_drop_frame(Call& call) const {
   Request& request = call.request_;
   if (!request.needs_drop_tokens || server_.drop_tokens) return true;
   if (request.frame_without_token.empty() || call.attempts_ > 0) return false;
@@ -514,7 +514,7 @@ bool Connection::settle_drop_token(Call& call) const {
 }
 
 void Connection::put_on_wire(Call& call) {
-  const bool keeps_token = settle_drop_token(call);
+  const bool keeps_token = choose_drop_frame(call);
   std::string& frame = call.request_.frame;
   const size_t body_bytes = frame.size() - wire::kHeaderBytes;
   if (body_bytes > max_frame_bytes_) {

@@ -140,7 +140,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void enqueue(Call& call);
   void arm_deadline(Call& call);
   void put_on_wire(Call& call);
-  bool settle_drop_token(Call& call) const;
+  bool choose_drop_frame(Call& call) const;
   void stamp_tokens(Request& request);
   void send_queued();
   void send_control(uint64_t request_id, uint16_t op, wire::FrameKind kind, Bytes body);

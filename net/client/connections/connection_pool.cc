@@ -109,7 +109,7 @@ bool ConnectionPool::meet(const Connection& connection) {
 void ConnectionPool::on_ready(Connection& connection) {
   const ServerHello& server = connection.server();
   if (!meet(connection)) {
-    if (auto probe = take(probes_, connection)) let_go(std::move(probe));
+    if (auto probe = take(probes_, connection)) retire(std::move(probe));
     return;
   }
   if (shards_ != server.shards) {
@@ -124,7 +124,7 @@ void ConnectionPool::on_ready(Connection& connection) {
       there.push_back(&connection);
       extra_.push_back(std::move(probe));
     } else {
-      let_go(std::move(probe));
+      retire(std::move(probe));
     }
     cover();
     return;
@@ -146,7 +146,7 @@ void ConnectionPool::on_down(Connection& connection) {
   if (!gone) gone = take(probes_, connection);
   if (!gone) return;
   owner_.on_orphans(gone->take_queue());
-  let_go(std::move(gone));
+  retire(std::move(gone));
 }
 
 void ConnectionPool::on_goaway(Connection& connection) {
@@ -159,11 +159,11 @@ void ConnectionPool::on_goaway(Connection& connection) {
   }
   if (!old) return;
   CallList orphans = old->take_queue();
-  let_go(std::move(old));
+  retire(std::move(old));
   owner_.on_orphans(std::move(orphans));
 }
 
-void ConnectionPool::let_go(std::shared_ptr<Connection> connection) {
+void ConnectionPool::retire(std::shared_ptr<Connection> connection) {
   purge();
   connection->retire();
   retired_.push_back(std::move(connection));

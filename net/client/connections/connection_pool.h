@@ -64,7 +64,7 @@ class ConnectionPool final : private ConnectionOwner {
   bool meet(const Connection& connection);
   size_t missing_shards() const;
   // Removes a connection, which ends by itself.
-  void let_go(std::shared_ptr<Connection> connection);
+  void retire(std::shared_ptr<Connection> connection);
   void purge();
 
   ClientEnv env_;

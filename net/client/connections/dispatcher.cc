@@ -197,7 +197,7 @@ bool Dispatcher::takes_back(Call& call, const Error& error, Ending ending,
   const auto pause_us = policy_.pause_us(error, request.repeat, call.attempts_, call.left_us());
   if (!pause_us) return false;
   if (!call.renew()) {
-    settled(call, true);
+    on_finish(call, true);
     wire::Frame end;
     end.header.kind = wire::FrameKind::end;
     call.finish(end, Reach::now);
@@ -208,7 +208,7 @@ bool Dispatcher::takes_back(Call& call, const Error& error, Ending ending,
   return true;
 }
 
-void Dispatcher::settled(Call& call, bool answered) {
+void Dispatcher::on_finish(Call& call, bool answered) {
   if (call.charged_bytes_ > 0) {
     --pending_;
     pending_bytes_ -= std::exchange(call.charged_bytes_, 0);

@@ -92,7 +92,7 @@ class Dispatcher final : public CallOwner, private PoolOwner {
 
   bool takes_back(Call& call, const Error& error, Ending ending,
                   const wire::TabletHint* hint) override;
-  void settled(Call& call, bool answered) override;
+  void on_finish(Call& call, bool answered) override;
   void on_call_timer(Call& call) override;
   void cancel_waiting(Call& call, Error why, Reach reach) override;
   void on_orphans(CallList calls) override;

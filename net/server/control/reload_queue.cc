@@ -5,7 +5,7 @@ namespace cellar::server {
 Async<Result<ReloadPlan>> ReloadQueue::reload() {
   if (!open_) co_return fail(Errc::unavailable, "the node starts or ends, and reloads nothing");
   const uint64_t wish = ++asked_;
-  while (settled_ < wish) co_await told_.wait();
+  while (completed_ < wish) co_await told_.wait();
   co_return last_;
 }
 
@@ -13,18 +13,18 @@ void ReloadQueue::open() { open_ = true; }
 
 void ReloadQueue::close() {
   open_ = false;
-  settle(asked_, fail(Errc::unavailable, "the node was told to stop, and reloads nothing"));
+  complete(asked_, fail(Errc::unavailable, "the node was told to stop, and reloads nothing"));
 }
 
-void ReloadQueue::settle(uint64_t wish, Result<ReloadPlan> what) {
-  settled_ = wish;
+void ReloadQueue::complete(uint64_t wish, Result<ReloadPlan> what) {
+  completed_ = wish;
   last_ = std::move(what);
   told_.notify_all();
 }
 
 std::optional<uint64_t> ReloadQueue::wanted() const {
   const uint64_t asked = asked_;
-  if (settled_ == asked) return std::nullopt;
+  if (completed_ == asked) return std::nullopt;
   return asked;
 }
 

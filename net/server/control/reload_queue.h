@@ -26,15 +26,15 @@ class ReloadQueue {
   void open();   // accepts requests from now on
   void close();  // refuses requests and fails the waiting ones
   // Completes all requests up to `wish` with this result.
-  void settle(uint64_t wish, Result<ReloadPlan> what);
+  void complete(uint64_t wish, Result<ReloadPlan> what);
   // The newest request without a result.
   std::optional<uint64_t> wanted() const;
 
  private:
   bool open_ = false;
   std::atomic<uint64_t> asked_ = 0;
-  std::atomic<uint64_t> settled_ = 0;
-  Result<ReloadPlan> last_;  // result of request settled_
+  std::atomic<uint64_t> completed_ = 0;
+  Result<ReloadPlan> last_;  // result of request completed_
   ConditionVariable told_;
 };
 

@@ -119,14 +119,14 @@ TEST(Decide, QuietDataMovesToTheEmptierShard) {
       << "the only one that the table has there";
 }
 
-TEST(Decide, WhatIsSettlingOrWasRefusedIsLeftAlone) {
+TEST(Decide, WhatWasMovedRecentlyOrRefusedIsLeftAlone) {
   BalanceView view = view_of(2, {{1, 0, 16}, {1, 0, 16}});
-  view.tablets[1].settling = true;
+  view.tablets[1].moved_recently = true;
   EXPECT_EQ(decided(view), "move 1 to 1 (spread)");
   view.tablets[0].refused = true;
   EXPECT_EQ(decided(view), "-");
   view = view_of(2, {{1, 0, 2000}});
-  view.tablets[0].settling = true;
+  view.tablets[0].moved_recently = true;
   EXPECT_EQ(decided(view), "split 1 at ? (size)") << "what was moved may be cut";
   view.tablets[0].refused = true;
   EXPECT_EQ(decided(view), "-");

@@ -48,10 +48,10 @@ TEST(LoadBook, PartsShareTheLoadAndAMovedTabletKeepsItAndSettles) {
   book.was_moved(TabletId{3}, now_us);
   view = book.look({figures(2, 500), figures(3, 500, 1)}, 12 * kSecond, true);
   EXPECT_EQ(view.tablets[1].load, 750);
-  EXPECT_TRUE(view.tablets[1].settling);
-  EXPECT_FALSE(view.tablets[0].settling);
+  EXPECT_TRUE(view.tablets[1].moved_recently);
+  EXPECT_FALSE(view.tablets[0].moved_recently);
   view = book.look({figures(2, 500), figures(3, 500, 1)}, now_us + LoadBook::kRestUs, true);
-  EXPECT_FALSE(view.tablets[1].settling);
+  EXPECT_FALSE(view.tablets[1].moved_recently);
 }
 
 TEST(LoadBook, ImbalanceCountsFromWhereItBeganAndAnewAfterEachChange) {

@@ -179,10 +179,10 @@ TEST(Explain, NamesTheSmallestPartThatCondemns) {
   const RetentionRule rule = RetentionRule::union_of(
       {RetentionRule::max_age_us(2000),
        RetentionRule::intersection_of({versions(2), RetentionRule::max_age_us(1000)})});
-  EXPECT_EQ(condemning_clause(rule, {2001, 0, false}), 1u);
-  EXPECT_EQ(condemning_clause(rule, {2000, 2, false}), 2u);
-  EXPECT_EQ(condemning_clause(rule, {2000, 1, false}), std::nullopt);
-  EXPECT_EQ(condemning_clause(rule, {9000, 9, true}), std::nullopt);
+  EXPECT_EQ(matching_clause(rule, {2001, 0, false}), 1u);
+  EXPECT_EQ(matching_clause(rule, {2000, 2, false}), 2u);
+  EXPECT_EQ(matching_clause(rule, {2000, 1, false}), std::nullopt);
+  EXPECT_EQ(matching_clause(rule, {9000, 9, true}), std::nullopt);
 }
 
 }  // namespace
