@@ -71,7 +71,7 @@ TEST_F(ReclaimCost, FiguresOfManyTabletsAreTakenOverManyTurns) {
   node_.on_round(nullptr);
 }
 
-// A publication looks at every table of the tablet (version.h).
+// A publication visits every table of the tablet (version.h).
 TEST_F(ReclaimCost, OnlyTheFirstWriteAfterAFreezeAndAFlushPublishAVersion) {
   create(RetentionRule::max_versions(1));
   fill(60, 1);

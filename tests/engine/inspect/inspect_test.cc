@@ -101,7 +101,7 @@ class InspectTest : public testing::Test {
   size_t problems_ = 0;
 };
 
-// CELLAR_REGENERATE=1 writes the file anew; review the difference.
+// CELLAR_REGENERATE=1 rewrites the file; review the difference.
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string path = std::string(CELLAR_SOURCE_DIR) + "/tests/testdata/sstable/" + name;
   if (std::getenv("CELLAR_REGENERATE") != nullptr) std::ofstream(path) << text;

@@ -1,4 +1,4 @@
-// Dropped tables: restored whole within their window and removed for good after it, across
+// Dropped tables: restored whole within their window and removed permanently after it, across
 // restarts, power cuts, other numbers of shards, splits and merges; and the audit entries of these
 // changes.
 #include <gtest/gtest.h>

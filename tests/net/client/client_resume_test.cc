@@ -34,7 +34,7 @@ class ResumeTest : public ClientBed {
     constexpr int kMaxSlices = 100'000;
     for (int i = 0; i < kMaxSlices && !result; ++i) {
       bed_.world().run_until([&] { return result.has_value(); }, 30'000);
-      // The faults of the next connections are drawn anew, so that no bad draw is permanent.
+      // The faults of the next connections are drawn again, so that no bad draw is permanent.
       if (breaking_) break_things(*breaking_);
     }
     CHECK(result.has_value(), "the operation never ended");

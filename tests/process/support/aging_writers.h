@@ -25,8 +25,8 @@ class AgingWriter {
 
   AgingWriter(int number, uint64_t seed) : number_(number), random_(seed), slots_(kSlots) {}
 
-  // Keeps `depth` requests in flight until one fails for good: a write that was not applied is sent
-  // up to `attempts` times. Values have up to `value_bytes`.
+  // Keeps `depth` requests in flight until one fails permanently: a write that was not applied is
+  // sent up to `attempts` times. Values have up to `value_bytes`.
   void write_until_failure(const std::string& address, size_t depth, size_t value_bytes,
                            uint32_t attempts = 1);
   // Reads all of its rows. Returns the violations; empty: none. Resolves writes in doubt.
