@@ -12,7 +12,7 @@
 // Only the driver that owns the outermost iterator awaits:
 //
 //   Step s = it.seek(key);
-//   while (s == Step::blocked) { wants.clear(); it.collect(wants); co_await load_blocks(wants); s = it.resume(); }
+//   while (s == Step::blocked) { requests.clear(); it.collect(requests); co_await load_blocks(requests); s = it.resume(); }
 // clang-format on
 #pragma once
 
@@ -26,7 +26,7 @@ namespace cellar::engine {
 
 enum class Step : uint8_t { ready, end, blocked, failed };
 
-// Called once from the loop for each started want, when its block is in memory or its load has
+// Called once from the loop for each started request, when its block is in memory or its load has
 // failed (resume() reports the failure).
 class BlockWaiter {
  public:
@@ -36,9 +36,9 @@ class BlockWaiter {
 
 // A block that an iterator waits for. load() starts the read; many may be started before any
 // completes.
-class BlockWant {
+class BlockRequest {
  public:
-  virtual ~BlockWant() = default;
+  virtual ~BlockRequest() = default;
   virtual void load(BlockWaiter& waiter) = 0;
 };
 
@@ -49,11 +49,11 @@ class EntryIterator {
   virtual Step seek_before(Bytes key) = 0;  // the last entry < key; next() is allowed from there
   virtual Step next() = 0;                  // REQUIRES: ready
   virtual Step resume() = 0;                // REQUIRES: blocked
-  virtual void collect(
-      std::vector<BlockWant*>& wants) = 0;  // REQUIRES: blocked; appends, borrowed until resume()
-  virtual Bytes key() const = 0;            // REQUIRES: blocked; appends; valid until resume()
-  virtual Bytes value() const = 0;          // REQUIRES: ready
-  virtual const Error& error() const = 0;   // REQUIRES: failed
+  virtual void collect(std::vector<BlockRequest*>&
+                           requests) = 0;  // REQUIRES: blocked; appends, borrowed until resume()
+  virtual Bytes key() const = 0;           // REQUIRES: ready
+  virtual Bytes value() const = 0;         // REQUIRES: ready
+  virtual const Error& error() const = 0;  // REQUIRES: failed
 };
 
 }  // namespace cellar::engine

@@ -149,8 +149,8 @@ Step MergingIterator::resume() {
   return finish();
 }
 
-void MergingIterator::collect(std::vector<BlockWant*>& wants) {
-  for (uint32_t source : moving_) sources_[source]->collect(wants);
+void MergingIterator::collect(std::vector<BlockRequest*>& requests) {
+  for (uint32_t source : moving_) sources_[source]->collect(requests);
 }
 
 // Stores a source according to the result of its move.

@@ -50,7 +50,7 @@ class MergingIterator final : public EntryIterator {
     return step;
   }
   Step resume() override;
-  void collect(std::vector<BlockWant*>& wants) override;
+  void collect(std::vector<BlockRequest*>& requests) override;
   Bytes key() const override { return key_; }
   Bytes value() const override { return shown_->value(); }
   const Error& error() const override { return sources_[failed_]->error(); }

@@ -121,7 +121,7 @@ Step Memtable::Iterator::next() {
 }
 
 Step Memtable::Iterator::resume() { UNREACHABLE("a memtable never blocks"); }
-void Memtable::Iterator::collect(std::vector<BlockWant*>& /*wants*/) {
+void Memtable::Iterator::collect(std::vector<BlockRequest*>& /*requests*/) {
   UNREACHABLE("a memtable never blocks");
 }
 const Error& Memtable::Iterator::error() const { UNREACHABLE("a memtable never fails"); }

@@ -163,7 +163,7 @@ class Memtable::Iterator final : public EntryIterator {
   Step seek_before(Bytes key) override;
   Step next() override;
   Step resume() override;
-  void collect(std::vector<BlockWant*>& wants) override;
+  void collect(std::vector<BlockRequest*>& requests) override;
   Bytes key() const override { return slot_.key(); }
   Bytes value() const override { return slot_.value(); }
   const Error& error() const override;

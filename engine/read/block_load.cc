@@ -23,17 +23,17 @@ class Countdown final : public BlockWaiter {
 
 }  // namespace
 
-Async<void> load_wants(std::vector<BlockWant*> wants) {
-  if (wants.empty()) co_return;
-  Countdown countdown(wants.size());
-  for (BlockWant* want : wants) want->load(countdown);
+Async<void> load_blocks(std::vector<BlockRequest*> requests) {
+  if (requests.empty()) co_return;
+  Countdown countdown(requests.size());
+  for (BlockRequest* request : requests) request->load(countdown);
   co_await countdown.waiter().wait();
 }
 
 Async<void> load_blocks(EntryIterator& it) {
-  std::vector<BlockWant*> wants;
-  it.collect(wants);
-  return load_wants(std::move(wants));
+  std::vector<BlockRequest*> requests;
+  it.collect(requests);
+  return load_blocks(std::move(requests));
 }
 
 }  // namespace cellar::engine

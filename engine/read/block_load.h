@@ -8,8 +8,8 @@
 
 namespace cellar::engine {
 
-// Starts all wants and resumes when all have completed. They must outlive this.
-Async<void> load_wants(std::vector<BlockWant*> wants);
+// Starts all requests and resumes when all have completed. They must outlive this.
+Async<void> load_blocks(std::vector<BlockRequest*> requests);
 
 // Loads everything that `it` wants and resumes when it is loaded or has failed (resume() reports
 // that). REQUIRES: `it` is blocked, is not moved meanwhile, and outlives this.

@@ -21,7 +21,7 @@ class RunIterator final : public EntryIterator {
   Step seek_before(Bytes key) override;
   Step next() override;
   Step resume() override;
-  void collect(std::vector<BlockWant*>& wants) override { current_->collect(wants); }
+  void collect(std::vector<BlockRequest*>& requests) override { current_->collect(requests); }
   Bytes key() const override { return current_->key(); }
   Bytes value() const override { return current_->value(); }
   const Error& error() const override { return current_->error(); }

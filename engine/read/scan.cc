@@ -494,14 +494,14 @@ void ScanCursor::renew_now() {
 }
 
 Async<void> ScanCursor::load() {
-  std::vector<BlockWant*> wants;
-  collect(wants);
-  return load_wants(std::move(wants));
+  std::vector<BlockRequest*> requests;
+  collect(requests);
+  return load_blocks(std::move(requests));
 }
 
-void ScanCursor::collect(std::vector<BlockWant*>& wants) {
-  merge_.collect(wants);
-  ranges_.collect_ahead(*setup_.sources, row_limit_ == 0 ? 0 : row_limit_ - rows_, wants);
+void ScanCursor::collect(std::vector<BlockRequest*>& requests) {
+  merge_.collect(requests);
+  ranges_.collect_ahead(*setup_.sources, row_limit_ == 0 ? 0 : row_limit_ - rows_, requests);
 }
 
 }  // namespace cellar::engine

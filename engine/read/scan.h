@@ -114,8 +114,8 @@ class ScanCursor {
   ScanStep run(CellSink& sink, uint32_t entries = kEntriesPerSlice);
   // REQUIRES: run() returned blocked.
   Async<void> load();
-  // The wants of load(), for another driver. REQUIRES: as load().
-  void collect(std::vector<BlockWant*>& wants);
+  // The requests of load(), for another driver. REQUIRES: as load().
+  void collect(std::vector<BlockRequest*>& requests);
   const Error& error() const { return *error_; }  // REQUIRES: failed
 
   // Releases the pinned version: between rows the cursor continues on the newest one, inside a row

@@ -62,7 +62,7 @@ bool ScanRanges::find_behind(Bytes key) {
 }
 
 void ScanRanges::collect_ahead(const ReadSources& sources, uint64_t rows_wanted,
-                               std::vector<BlockWant*>& wants) {
+                               std::vector<BlockRequest*>& requests) {
   if (!prefetch_) return;
   prefetch_->drop_before(place_);
   uint64_t together = kRowsTogether;
@@ -85,7 +85,7 @@ void ScanRanges::collect_ahead(const ReadSources& sources, uint64_t rows_wanted,
     if (prefetch_->full()) break;
   }
   prefetched_to_ = std::min(prefetched_to_, at);
-  prefetch_->collect(wants);
+  prefetch_->collect(requests);
 }
 
 void ScanRanges::forget_ahead() {

@@ -63,7 +63,7 @@ class ScanRanges {
   // Appends the first blocks of later ranges, at most kRowsTogether, of which `rows_wanted` rows
   // may still be wanted (0: any number).
   void collect_ahead(const ReadSources& sources, uint64_t rows_wanted,
-                     std::vector<BlockWant*>& wants);
+                     std::vector<BlockRequest*>& requests);
   // Drops prefetched blocks of sources that are being closed.
   void forget_ahead();
 

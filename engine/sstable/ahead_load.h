@@ -25,18 +25,18 @@ class AheadLoad final : private BlockWaiter {
   static Ptr start(TableReader& table, size_t first_block, std::span<const BlockHandle> run,
                    IoClass io_class, CacheUse use) {
     Ptr load(new AheadLoad(table.share_blob(), first_block, run.size()));
-    table.loader().start(**load->blob_, run, io_class, use, load->ticket_, *load);
+    table.loader().start(**load->blob_, run, io_class, use, load->pending_, *load);
     return load;
   }
 
   size_t first_block() const { return first_block_; }
   bool covers(size_t block) const { return block - first_block_ < blocks_; }
-  bool done() const { return !ticket_.under_way; }
-  bool failed() const { return ticket_.error.has_value(); }
+  bool done() const { return !pending_.under_way; }
+  bool failed() const { return pending_.error.has_value(); }
   // `waiter` is called once, at the end. REQUIRES: !done(); one waiter only.
   void wait(BlockWaiter& waiter) { waiter_ = &waiter; }
   // The loaded blocks, in order from the first. REQUIRES: done().
-  std::vector<BlockRef> take() { return std::move(ticket_.blocks); }
+  std::vector<BlockRef> take() { return std::move(pending_.blocks); }
 
  private:
   AheadLoad(CountedBlob::Ref blob, size_t first_block, size_t blocks)
@@ -59,7 +59,7 @@ class AheadLoad final : private BlockWaiter {
   const CountedBlob::Ref blob_;
   const size_t first_block_;
   const size_t blocks_;
-  BlockTicket ticket_;
+  PendingBlock pending_;
   BlockWaiter* waiter_ = nullptr;
   bool left_ = false;  // the iterator is gone
 };

@@ -44,7 +44,7 @@ class BlockLoad {
   Blob& blob;
   BlobRead read;
   std::vector<BlockHandle> blocks;
-  std::vector<BlockTicket*> tickets;
+  std::vector<PendingBlock*> requests;
   BlockLoader::DictionaryRef dictionary;  // for the blob's blocks; null: none
 };
 
@@ -65,7 +65,7 @@ Async<void> BlockLoad::unpack_in_steps(std::unique_ptr<BlockLoad> load) {
   if (was_large) loader.next_large();
 }
 
-BlockTicket::~BlockTicket() {
+PendingBlock::~PendingBlock() {
   CHECK(!under_way, "an iterator was destroyed while its block was on its way");
 }
 
@@ -106,28 +106,28 @@ ZstdUnpacker& BlockLoader::zstd() {
 }
 
 void BlockLoader::start(Blob& blob, std::span<const BlockHandle> run, IoClass io_class,
-                        CacheUse use, BlockTicket& ticket, BlockWaiter& waiter) {
-  CHECK(!ticket.under_way && !run.empty());
-  ticket.blocks.clear();
-  ticket.error.reset();
-  ticket.waiter = &waiter;
-  ticket.blob = &blob;
-  ticket.handle = run.front();
-  ticket.io_class = io_class;
-  ticket.use = use;
-  ticket.under_way = true;
+                        CacheUse use, PendingBlock& pending, BlockWaiter& waiter) {
+  CHECK(!pending.under_way && !run.empty());
+  pending.blocks.clear();
+  pending.error.reset();
+  pending.waiter = &waiter;
+  pending.blob = &blob;
+  pending.handle = run.front();
+  pending.io_class = io_class;
+  pending.use = use;
+  pending.under_way = true;
 
   const BlockKey first{blob.id(), run.front().offset};
   if (const auto it = under_way_.find(first); it != under_way_.end()) {
     ++stats_.joined;
-    it->second->tickets.push_back(&ticket);
+    it->second->requests.push_back(&pending);
     return;
   }
   // The block may have been loaded since the iterator looked.
   if (BlockRef came = cache_.contains(first) ? cache_.find(first) : BlockRef()) {
-    ticket.blocks.push_back(std::move(came));
+    pending.blocks.push_back(std::move(came));
     ++tells_under_way_;
-    spawn(executor_, tell_later(*this, ticket));
+    spawn(executor_, tell_later(*this, pending));
     return;
   }
   size_t n = 1;
@@ -135,13 +135,13 @@ void BlockLoader::start(Blob& blob, std::span<const BlockHandle> run, IoClass io
          !under_way_.contains({blob.id(), run[n].offset})) {
     ++n;
   }
-  submit(blob, run.first(n), dictionary_of(blob.id()), ticket);
+  submit(blob, run.first(n), dictionary_of(blob.id()), pending);
 }
 
 void BlockLoader::submit(Blob& blob, std::span<const BlockHandle> run, DictionaryRef dictionary,
-                         BlockTicket& ticket) {
-  auto load = std::make_unique<BlockLoad>(*this, blob, run, ticket.io_class);
-  load->tickets.push_back(&ticket);
+                         PendingBlock& pending) {
+  auto load = std::make_unique<BlockLoad>(*this, blob, run, pending.io_class);
+  load->requests.push_back(&pending);
   load->dictionary = std::move(dictionary);
   for (const BlockHandle& handle : run) under_way_[{blob.id(), handle.offset}] = load.get();
   ++stats_.reads;
@@ -168,7 +168,7 @@ void BlockLoader::finished(BlockLoad& load) {
   for (const BlockHandle& handle : load.blocks) under_way_.erase({blob, handle.offset});
   if (load.read.error) {
     ++stats_.failed;
-    // One of several blocks may be unreadable: each want gets its own answer.
+    // One of several blocks may be unreadable: each request gets its own answer.
     if (load.blocks.size() > 1) return retry_alone(load);
     complete(load, std::vector<Result<Unpacked>>(1, std::unexpected(*load.read.error)));
     return;
@@ -199,44 +199,44 @@ Result<BlockLoader::Unpacked> BlockLoader::unpack(const BlockLoad& load,
 }
 
 void BlockLoader::retry_alone(BlockLoad& load) {
-  for (BlockTicket* ticket : load.tickets) {
-    const BlockKey key{load.blob.id(), ticket->handle.offset};
+  for (PendingBlock* pending : load.requests) {
+    const BlockKey key{load.blob.id(), pending->handle.offset};
     if (const auto it = under_way_.find(key); it != under_way_.end()) {
-      it->second->tickets.push_back(ticket);
+      it->second->requests.push_back(pending);
     } else {
-      submit(load.blob, std::span(&ticket->handle, 1), load.dictionary, *ticket);
+      submit(load.blob, std::span(&pending->handle, 1), load.dictionary, *pending);
     }
   }
 }
 
 void BlockLoader::complete(BlockLoad& load, std::vector<Result<Unpacked>> blocks) {
-  const bool keep = std::any_of(load.tickets.begin(), load.tickets.end(),
-                                [](BlockTicket* t) { return t->use == CacheUse::keep; });
+  const bool keep = std::any_of(load.requests.begin(), load.requests.end(),
+                                [](PendingBlock* t) { return t->use == CacheUse::keep; });
   for (const Result<Unpacked>& one : blocks) {
     if (keep && one) cache_.insert(one->block, &one->stored);
   }
-  for (BlockTicket* ticket : load.tickets) {
+  for (PendingBlock* pending : load.requests) {
     size_t i = 0;
-    while (load.blocks[i].offset != ticket->handle.offset) ++i;
-    if (!blocks[i]) ticket->error = blocks[i].error();
-    for (; i < blocks.size() && blocks[i]; ++i) ticket->blocks.push_back(blocks[i]->block);
+    while (load.blocks[i].offset != pending->handle.offset) ++i;
+    if (!blocks[i]) pending->error = blocks[i].error();
+    for (; i < blocks.size() && blocks[i]; ++i) pending->blocks.push_back(blocks[i]->block);
   }
   // Notifications may start new loads or destroy iterators; nothing of this load is used
   // afterwards.
-  const std::vector<BlockTicket*> tickets = std::move(load.tickets);
-  for (BlockTicket* ticket : tickets) tell(*ticket);
+  const std::vector<PendingBlock*> requests = std::move(load.requests);
+  for (PendingBlock* pending : requests) tell(*pending);
 }
 
-void BlockLoader::tell(BlockTicket& ticket) {
-  ticket.under_way = false;
+void BlockLoader::tell(PendingBlock& pending) {
+  pending.under_way = false;
   if (is_idle()) became_idle_.notify_all();
-  ticket.waiter->block_done();
+  pending.waiter->block_done();
 }
 
-Async<void> BlockLoader::tell_later(BlockLoader& loader, BlockTicket& ticket) {
+Async<void> BlockLoader::tell_later(BlockLoader& loader, PendingBlock& pending) {
   co_await yield_now();
   --loader.tells_under_way_;
-  loader.tell(ticket);
+  loader.tell(pending);
 }
 
 Async<void> BlockLoader::idle() {

@@ -3,12 +3,12 @@
 // A load is one device read of one or more contiguous blocks. All blocks in flight are known, so a
 // second reader of a block joins the first one's load. Each block is verified and unpacked
 // separately when the read is done: damage in one does not affect the others. Failures are not
-// remembered: the next want reads the device again.
+// remembered: the next request reads the device again.
 //
 // Large loads are serialised, because each holds its block twice, packed and unpacked, and a scan
 // over large cells wants one of every run at once.
 //
-// A waiter has a BlockTicket, which must not be destroyed while its load is in progress.
+// A waiter has a PendingBlock, which must not be destroyed while its load is in progress.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -39,11 +39,11 @@ enum class CacheUse : uint8_t {
   pass,  // compaction and verification: their blocks are not cached
 };
 
-struct BlockTicket {
-  BlockTicket() = default;
-  BlockTicket(const BlockTicket&) = delete;
-  BlockTicket& operator=(const BlockTicket&) = delete;
-  ~BlockTicket();  // CHECKs that no load is in progress
+struct PendingBlock {
+  PendingBlock() = default;
+  PendingBlock(const PendingBlock&) = delete;
+  PendingBlock& operator=(const PendingBlock&) = delete;
+  ~PendingBlock();  // CHECKs that no load is in progress
 
   // Results: the wanted block and further blocks loaded with it; or an error.
   std::vector<BlockRef> blocks;
@@ -73,7 +73,7 @@ class BlockLoader {
   // Wants run[0]; the contiguous rest of `run` is read with it as far as it is neither cached nor
   // in flight. The waiter is called from the loop, never inside this call.
   void start(Blob& blob, std::span<const BlockHandle> run, IoClass io_class, CacheUse use,
-             BlockTicket& ticket, BlockWaiter& waiter);
+             PendingBlock& pending, BlockWaiter& waiter);
 
   // Sets the dictionary for blocks of a blob in loads started from now on; each add needs one
   // remove.
@@ -86,7 +86,7 @@ class BlockLoader {
     uint64_t reads = 0;        // device reads
     uint64_t read_blocks = 0;  // blocks in these reads
     uint64_t read_bytes = 0;
-    uint64_t joined = 0;   // wants that joined a load in flight
+    uint64_t joined = 0;   // requests that joined a load in flight
     uint64_t damaged = 0;  // damaged blocks
     uint64_t failed = 0;   // device reads that failed
   };
@@ -104,7 +104,7 @@ class BlockLoader {
   // Null: the blob has no dictionary.
   DictionaryRef dictionary_of(BlobId blob) const;
   void submit(Blob& blob, std::span<const BlockHandle> run, DictionaryRef dictionary,
-              BlockTicket& ticket);
+              PendingBlock& pending);
   void finished(BlockLoad& load);
   void next_large();
   // A block and its stored form, which points into the read buffer.
@@ -116,9 +116,9 @@ class BlockLoader {
   void retry_alone(BlockLoad& load);
   Result<Unpacked> unpack(const BlockLoad& load, const BlockHandle& handle);
   ZstdUnpacker& zstd();
-  void tell(BlockTicket& ticket);
+  void tell(PendingBlock& pending);
   bool is_idle() const { return under_way_.empty() && tells_under_way_ == 0; }
-  static Async<void> tell_later(BlockLoader& loader, BlockTicket& ticket);
+  static Async<void> tell_later(BlockLoader& loader, PendingBlock& pending);
 
   ShardExecutor executor_;
   BlockCache& cache_;

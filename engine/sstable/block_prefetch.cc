@@ -5,8 +5,8 @@
 namespace cellar::engine {
 
 void BlockPrefetch::Held::load(BlockWaiter& waiter) {
-  table->loader().start(table->blob(), std::span(&handle, 1), IoClass::read, CacheUse::keep, ticket,
-                        waiter);
+  table->loader().start(table->blob(), std::span(&handle, 1), IoClass::read, CacheUse::keep,
+                        pending, waiter);
 }
 
 BlockPrefetch::Held* BlockPrefetch::find(const TableReader& table, uint64_t offset) const {
@@ -29,8 +29,8 @@ void BlockPrefetch::add(TableReader& table, const BlockHandle& handle, uint32_t 
   bytes_ += raw_bytes;
 }
 
-void BlockPrefetch::collect(std::vector<BlockWant*>& wants) {
-  for (; collected_ < blocks_.size(); ++collected_) wants.push_back(blocks_[collected_].get());
+void BlockPrefetch::collect(std::vector<BlockRequest*>& requests) {
+  for (; collected_ < blocks_.size(); ++collected_) requests.push_back(blocks_[collected_].get());
 }
 
 void BlockPrefetch::drop_before(size_t place) {
@@ -43,15 +43,16 @@ void BlockPrefetch::drop_before(size_t place) {
 
 BlockRef BlockPrefetch::take(const TableReader& table, uint64_t offset) {
   Held* held = find(table, offset);
-  if (held == nullptr || held->ticket.blocks.empty()) return {};
-  BlockRef block = std::move(held->ticket.blocks.front());
-  held->ticket.blocks.clear();
+  if (held == nullptr || held->pending.blocks.empty()) return {};
+  BlockRef block = std::move(held->pending.blocks.front());
+  held->pending.blocks.clear();
   return block;
 }
 
 BlockRef BlockPrefetch::peek(const TableReader& table, uint64_t offset) const {
   const Held* held = find(table, offset);
-  return held == nullptr || held->ticket.blocks.empty() ? BlockRef() : held->ticket.blocks.front();
+  return held == nullptr || held->pending.blocks.empty() ? BlockRef()
+                                                         : held->pending.blocks.front();
 }
 
 }  // namespace cellar::engine

@@ -32,7 +32,7 @@ class BlockPrefetch {
   // unless it is in memory or already added, or there is no room. The table must outlive this.
   void add(TableReader& table, const BlockHandle& handle, uint32_t raw_bytes, size_t place);
   // Appends the blocks added since the last call, to be loaded.
-  void collect(std::vector<BlockWant*>& wants);
+  void collect(std::vector<BlockRequest*>& requests);
   // Drops the blocks of earlier places.
   void drop_before(size_t place);
   // Removes and returns the block at that offset of the table; null if it is not here.
@@ -41,7 +41,7 @@ class BlockPrefetch {
   BlockRef peek(const TableReader& table, uint64_t offset) const;
 
  private:
-  struct Held final : BlockWant {
+  struct Held final : BlockRequest {
     Held(TableReader& table, const BlockHandle& handle, uint32_t raw_bytes, size_t place)
         : table(&table), handle(handle), raw_bytes(raw_bytes), place(place) {}
     void load(BlockWaiter& waiter) override;
@@ -50,7 +50,7 @@ class BlockPrefetch {
     BlockHandle handle;
     uint32_t raw_bytes;
     size_t place;
-    BlockTicket ticket;
+    PendingBlock pending;
   };
 
   Held* find(const TableReader& table, uint64_t offset) const;

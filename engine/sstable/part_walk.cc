@@ -92,15 +92,15 @@ void PartWalk::load(BlockWaiter& waiter) {
   size_t most = walking_ ? kWalkParts : 1;
   if (options_.whole_table) most = kPartsAtOnce;
   table_.loader().start(table_.blob(), run(wanted_, most), options_.io_class, options_.cache,
-                        ticket_, waiter);
+                        pending_, waiter);
 }
 
 std::optional<Error> PartWalk::arrive() {
-  CHECK(!ticket_.under_way, "a part has not come");
-  if (ticket_.error) return std::exchange(ticket_.error, std::nullopt);
-  if (!ticket_.blocks.empty()) {
-    loaded_.swap(ticket_.blocks);
-    ticket_.blocks.clear();
+  CHECK(!pending_.under_way, "a part has not come");
+  if (pending_.error) return std::exchange(pending_.error, std::nullopt);
+  if (!pending_.blocks.empty()) {
+    loaded_.swap(pending_.blocks);
+    pending_.blocks.clear();
     loaded_first_ = wanted_;
   }
   return std::nullopt;

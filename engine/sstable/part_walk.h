@@ -84,7 +84,7 @@ class PartWalk {
   size_t stood_on_ = SIZE_MAX;  // the last one
   bool walking_ = false;        // to the next part
   size_t wanted_ = 0;           // the absent part
-  BlockTicket ticket_;
+  PendingBlock pending_;
   std::vector<BlockRef> loaded_;  // part number loaded_first_ and following
   size_t loaded_first_ = 0;
   AheadLoad::Ptr ahead_;

@@ -27,7 +27,7 @@ class SliceIterator final : public EntryIterator {
     return hold(table_.next());
   }
   Step resume() override { return hold(table_.resume()); }
-  void collect(std::vector<BlockWant*>& wants) override { table_.collect(wants); }
+  void collect(std::vector<BlockRequest*>& requests) override { table_.collect(requests); }
   Bytes key() const override { return table_.key(); }
   Bytes value() const override { return table_.value(); }
   const Error& error() const override { return table_.error(); }

@@ -74,8 +74,8 @@ Step TableIterator::leave_block(BlockReader::Move move) {
 }
 
 Step TableIterator::resume() {
-  CHECK(blocked_ && !ticket_.under_way, "resume of an iterator whose block has not come");
-  std::optional<Error> error = std::exchange(ticket_.error, std::nullopt);
+  CHECK(blocked_ && !pending_.under_way, "resume of an iterator whose block has not come");
+  std::optional<Error> error = std::exchange(pending_.error, std::nullopt);
   const bool came_part = std::exchange(wants_part_, false);
   if (came_part) error = index_.parts()->arrive();
   if (error) {
@@ -86,9 +86,9 @@ Step TableIterator::resume() {
   }
   if (came_part) return walk();
   if (next_ && next_->covers(block_no_)) return walk();
-  CHECK(!ticket_.blocks.empty(), "resume of an iterator whose block was not loaded");
-  ahead_.swap(ticket_.blocks);
-  ticket_.blocks.clear();
+  CHECK(!pending_.blocks.empty(), "resume of an iterator whose block was not loaded");
+  ahead_.swap(pending_.blocks);
+  pending_.blocks.clear();
   ahead_no_ = block_no_;
   if (walked_) overlap(ahead_no_ + ahead_.size());
   return walk();
@@ -235,9 +235,9 @@ BlockRef TableIterator::take_ahead() {
   return taken;
 }
 
-void TableIterator::collect(std::vector<BlockWant*>& wants) {
+void TableIterator::collect(std::vector<BlockRequest*>& requests) {
   CHECK(blocked_);
-  wants.push_back(this);
+  requests.push_back(this);
 }
 
 void TableIterator::plan_run(size_t block) {
@@ -277,7 +277,7 @@ void TableIterator::load(BlockWaiter& waiter) {
   }
   plan_run(block_no_);
   if (goal_ == Goal::before) run_.resize(1);
-  table_->loader().start(table_->blob(), run_, options_.io_class, options_.cache, ticket_, waiter);
+  table_->loader().start(table_->blob(), run_, options_.io_class, options_.cache, pending_, waiter);
 }
 
 void TableIterator::arrive() {

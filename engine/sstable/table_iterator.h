@@ -54,9 +54,9 @@ struct TableIteratorOptions {
   }
 };
 
-// REQUIRES: the reader outlives it; not destroyed or moved by a seek between the start of a want's
-// load and its block_done().
-class TableIterator final : public EntryIterator, private BlockWant {
+// REQUIRES: the reader outlives it; not destroyed or moved by a seek between the start of a
+// request's load and its block_done().
+class TableIterator final : public EntryIterator, private BlockRequest {
  public:
   // Stored bytes of the first read-ahead.
   static constexpr size_t kFirstAheadBytes = 16 * 1024;
@@ -74,7 +74,7 @@ class TableIterator final : public EntryIterator, private BlockWant {
     return move == BlockReader::Move::ready ? Step::ready : leave_block(move);
   }
   Step resume() override;
-  void collect(std::vector<BlockWant*>& wants) override;
+  void collect(std::vector<BlockRequest*>& requests) override;
   Bytes key() const override { return cursor_.key(); }
   Bytes value() const override { return cursor_.value(); }
   const Error& error() const override { return *error_; }
@@ -132,7 +132,7 @@ class TableIterator final : public EntryIterator, private BlockWant {
   bool walked_ = false;      // the wanted block follows one that was read to its end
   size_t ahead_bytes_ = 0;
 
-  BlockTicket ticket_;
+  PendingBlock pending_;
   std::vector<BlockRef> ahead_;  // loaded, not yet reached: blocks ahead_no_ and following
   size_t ahead_no_ = 0;
   AheadLoad::Ptr next_;  // the blocks after those

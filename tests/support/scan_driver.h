@@ -48,17 +48,17 @@ class CollectingSink final : public CellSink {
   std::vector<OwnedCell> pending_;
 };
 
-// Loads every block that a blocked cursor wants, synchronously: no implementation here needs a
+// Loads every block that a blocked cursor requests, synchronously: no implementation here needs a
 // loop.
 inline void load_now(engine::ScanCursor& cursor) {
   struct Waiter final : engine::BlockWaiter {
     void block_done() override { ++done; }
     size_t done = 0;
   } waiter;
-  std::vector<engine::BlockWant*> wants;
-  cursor.collect(wants);
-  for (engine::BlockWant* want : wants) want->load(waiter);
-  EXPECT_EQ(waiter.done, wants.size());
+  std::vector<engine::BlockRequest*> requests;
+  cursor.collect(requests);
+  for (engine::BlockRequest* request : requests) request->load(waiter);
+  EXPECT_EQ(waiter.done, requests.size());
 }
 
 // `between` runs whenever the cursor has returned, for any reason.

@@ -21,11 +21,11 @@ struct CountingWaiter final : BlockWaiter {
   void block_done() override { ++done; }
   bool idle() const { return started == done; }
   void load_all(EntryIterator& it) {
-    std::vector<BlockWant*> wants;
-    it.collect(wants);
-    CHECK(!wants.empty(), "blocked, but nothing wanted");
-    started += wants.size();
-    for (BlockWant* want : wants) want->load(*this);
+    std::vector<BlockRequest*> requests;
+    it.collect(requests);
+    CHECK(!requests.empty(), "blocked, but nothing wanted");
+    started += requests.size();
+    for (BlockRequest* request : requests) request->load(*this);
   }
 };
 

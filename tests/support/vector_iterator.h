@@ -19,7 +19,7 @@ namespace cellar::engine {
 
 using EntryVector = std::vector<std::pair<std::string, std::string>>;
 
-class VectorIterator final : public EntryIterator, private BlockWant {
+class VectorIterator final : public EntryIterator, private BlockRequest {
  public:
   // `entries` sorted, no key twice. With `random` one move in `block_one_in` blocks.
   explicit VectorIterator(EntryVector entries, Random* random = nullptr, uint64_t block_one_in = 3)
@@ -38,12 +38,12 @@ class VectorIterator final : public EntryIterator, private BlockWant {
     return move(at_ + 1);
   }
   Step resume() override {
-    CHECK(state_ == Step::blocked && loaded_, "resume before the want was loaded");
+    CHECK(state_ == Step::blocked && loaded_, "resume before the request was loaded");
     return arrive();
   }
-  void collect(std::vector<BlockWant*>& wants) override {
+  void collect(std::vector<BlockRequest*>& requests) override {
     CHECK(state_ == Step::blocked);
-    wants.push_back(this);
+    requests.push_back(this);
   }
   Bytes key() const override {
     CHECK(state_ == Step::ready);
@@ -100,13 +100,13 @@ struct InstantLoader final : BlockWaiter {
 
   Step finish(EntryIterator& it, Step step) {
     while (step == Step::blocked) {
-      std::vector<BlockWant*> wants;
-      it.collect(wants);
-      CHECK(!wants.empty(), "blocked, but nothing wanted");
+      std::vector<BlockRequest*> requests;
+      it.collect(requests);
+      CHECK(!requests.empty(), "blocked, but nothing wanted");
       ++rounds;
-      for (BlockWant* want : wants) {
+      for (BlockRequest* request : requests) {
         ++started;
-        want->load(*this);
+        request->load(*this);
       }
       CHECK(done == started);
       step = it.resume();

@@ -23,8 +23,8 @@ int lookup(Session& session, const Arguments& arguments) {
   read.notes = *notes;
   const auto row = session.client().read_row(arguments[0], read);
   if (!row) return session.fail(row.error());
-  CellExplainer fates(session, arguments[0]);
-  RowPrinter printer(session, *std::move(columns), false, &fates);
+  CellExplainer explainer(session, arguments[0]);
+  RowPrinter printer(session, *std::move(columns), false, &explainer);
   if (*row) printer.row((*row)->key(), (*row)->cells());
   if (printer.rows() > 0) return kDone;
   const bool chosen = read.filter.has_value() || arguments.has("columns");
@@ -49,8 +49,8 @@ int read(Session& session, const Arguments& arguments) {
   // Rows without a chosen column do not count, and only the client can tell.
   if (columns->everything()) request->row_limit = *limit;
 
-  CellExplainer fates(session, arguments[0]);
-  RowPrinter printer(session, *std::move(columns), *keys_only, &fates);
+  CellExplainer explainer(session, arguments[0]);
+  RowPrinter printer(session, *std::move(columns), *keys_only, &explainer);
   client::ReadStream stream = session.client().read_rows(arguments[0], *request);
   while (true) {
     const auto block = session.client().next(stream);

@@ -273,8 +273,8 @@ int explain(Session& session, const Arguments& arguments) {
   if (!columns) return session.usage(columns.error());
   const auto row = session.client().read_row(arguments[0], read);
   if (!row) return session.fail(row.error());
-  CellExplainer fates(session, arguments[0]);
-  RowPrinter printer(session, *std::move(columns), false, &fates);
+  CellExplainer explainer(session, arguments[0]);
+  RowPrinter printer(session, *std::move(columns), false, &explainer);
   if (*row) printer.row((*row)->key(), (*row)->cells());
   if (printer.rows() > 0) return kDone;
   return session.fail(

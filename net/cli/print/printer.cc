@@ -108,9 +108,9 @@ void RowPrinter::print_json(Bytes key, const std::vector<const client::Cell*>& c
   std::string out;
   begin_json_row(out, key, session_.json_forms());
   for (const client::Cell* cell : cells) {
-    const bool explained = fates_ != nullptr && cell->explained != nullptr;
+    const bool explained = explainer_ != nullptr && cell->explained != nullptr;
     add_json_cell(out, *cell, cell == cells.front(), session_.json_forms(),
-                  explained ? fates_->json(*cell) : std::string());
+                  explained ? explainer_->json(*cell) : std::string());
   }
   session_.console.print("{}]}}\n", out);
 }
@@ -128,7 +128,7 @@ void RowPrinter::print_plain(Bytes key, const std::vector<const client::Cell*>& 
     if (!cell->labels.empty()) value += fmt::format("  [{}]", session_.show(cell->labels));
     lines.push_back(
         {std::move(column), session_.show_timestamp(cell->timestamp_us), std::move(value)});
-    if (fates_ != nullptr && cell->explained) lines.back().push_back(fates_->text(*cell));
+    if (explainer_ != nullptr && cell->explained) lines.back().push_back(explainer_->text(*cell));
     last = cell;
   }
   size_t column_width = 0;

@@ -14,10 +14,13 @@ namespace cellar::cli {
 // Prints rows as the blocks of a read arrive; joins a row that spans blocks.
 class RowPrinter {
  public:
-  // With `fates` (must outlive it), also prints when each cell expires.
+  // With `explainer` (must outlive it), also prints when each cell expires.
   RowPrinter(const Session& session, ColumnChoice choice, bool keys_only,
-             CellExplainer* fates = nullptr)
-      : session_(session), choice_(std::move(choice)), keys_only_(keys_only), fates_(fates) {}
+             CellExplainer* explainer = nullptr)
+      : session_(session),
+        choice_(std::move(choice)),
+        keys_only_(keys_only),
+        explainer_(explainer) {}
 
   // Prints up to `limit` rows (0: no limit); returns false when that is reached.
   bool block(const client::CellBlock& block, uint64_t limit);
@@ -39,7 +42,7 @@ class RowPrinter {
   const Session& session_;
   ColumnChoice choice_;
   bool keys_only_;
-  CellExplainer* fates_;
+  CellExplainer* explainer_;
   uint64_t rows_ = 0;
   uint64_t cells_ = 0;
   std::string open_row_;

@@ -263,9 +263,9 @@ TEST_F(InspectTest, ATableWrittenThroughTheLocalStoreIsReadThroughIt) {
       step = it.next();
       continue;
     }
-    std::vector<BlockWant*> wants;
-    it.collect(wants);
-    wants[0]->load(waiter);
+    std::vector<BlockRequest*> requests;
+    it.collect(requests);
+    requests[0]->load(waiter);
     world.run_until_idle();
     step = it.resume();
   }

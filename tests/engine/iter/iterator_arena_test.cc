@@ -16,7 +16,7 @@ struct Counted final : EntryIterator {
   Step seek_before(Bytes) override { return Step::end; }
   Step next() override { return Step::end; }
   Step resume() override { return Step::end; }
-  void collect(std::vector<BlockWant*>&) override {}
+  void collect(std::vector<BlockRequest*>&) override {}
   Bytes key() const override { return {}; }
   Bytes value() const override { return {}; }
   const Error& error() const override { std::abort(); }

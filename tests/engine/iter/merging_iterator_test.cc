@@ -43,9 +43,9 @@ TEST(MergingIterator, AllBlockedSourcesAreWantedTogether) {
     merge.add(std::make_unique<VectorIterator>(EntryVector{{key_of(i), ""}}, &always, 1));
   }
   ASSERT_EQ(merge.seek(""), Step::blocked);
-  std::vector<BlockWant*> wants;
-  merge.collect(wants);
-  EXPECT_EQ(wants.size(), 5u);
+  std::vector<BlockRequest*> requests;
+  merge.collect(requests);
+  EXPECT_EQ(requests.size(), 5u);
 }
 
 TEST(MergingIterator, AFailedSourceFailsTheMergeWithItsError) {
@@ -72,7 +72,7 @@ struct Advancing final : EntryIterator {
   Step seek_before(Bytes key) override { return note(merge.seek_before(key)); }
   Step next() override { return note(merge.next()); }
   Step resume() override { return note(merge.resume()); }
-  void collect(std::vector<BlockWant*>& wants) override { merge.collect(wants); }
+  void collect(std::vector<BlockRequest*>& requests) override { merge.collect(requests); }
   Bytes key() const override { return merge.key(); }
   Bytes value() const override { return merge.value(); }
   const Error& error() const override { return merge.error(); }

@@ -25,7 +25,7 @@ class CountedIterator final : public EntryIterator {
   Step seek_before(Bytes key) override { return ++moves_, inner_.seek_before(key); }
   Step next() override { return ++moves_, inner_.next(); }
   Step resume() override { return inner_.resume(); }
-  void collect(std::vector<BlockWant*>& wants) override { inner_.collect(wants); }
+  void collect(std::vector<BlockRequest*>& requests) override { inner_.collect(requests); }
   Bytes key() const override { return inner_.key(); }
   Bytes value() const override { return inner_.value(); }
   const Error& error() const override { return inner_.error(); }
