@@ -86,7 +86,7 @@ Result<BackupStatus> follow(Session& session, BackupClient& client, BackupStatus
   return status;
 }
 
-// Follows a started job until it ends, unless told otherwise.
+// Follows a started job until it ends, unless disabled by an option.
 template <class Say>
 int finish(Session& session, const Arguments& arguments, BackupClient& client,
            Result<BackupStatus> begun, Say say) {
