@@ -20,7 +20,7 @@ class Balancer {
  public:
   // Changes per measurement of the rates; further ones wait for the next.
   static constexpr int kChangesPerRound = 16;
-  // The interval grows by this per tablet, because a look costs the shards about a microsecond for
+  // The interval grows by this per tablet, because a check costs the shards about a microsecond for
   // each.
   static constexpr int64_t kLookUsPerTablet = 500;
 
@@ -50,11 +50,11 @@ class Balancer {
   Node& node_;
   const BalanceOptions options_;
   LoadBook book_;
-  BalanceView view_;  // the last look
+  BalanceView view_;  // the last check
   Counters counters_;
   bool running_ = false;
   bool stopping_ = false;
-  bool can_look_ = true;  // the last look succeeded; a failure is logged once
+  bool can_look_ = true;  // the last check succeeded; a failure is logged once
   Timer timer_;
   ConditionVariable woken_;
   Event ended_;

@@ -1,4 +1,4 @@
-// LoadBook: the balancer's memory between two looks: counters, from which it computes rates; the
+// LoadBook: the balancer's memory between two checks: counters, from which it computes rates; the
 // last request of each tablet; tablets at rest; how long the shards have been out of balance. The
 // caller supplies the time.
 #pragma once
@@ -19,7 +19,7 @@ class LoadBook {
   // Time for which a moved tablet does not move again, and a tablet with a refused change is left
   // alone.
   static constexpr int64_t kRestUs = 60'000'000;
-  // Looks at shorter intervals do not measure rates, because too little happens.
+  // Checks at shorter intervals do not measure rates, because too little happens.
   static constexpr int64_t kLeastLookUs = 5'000;
   // Weight of the newest rate in the smoothed one.
   static constexpr double kNewest = 0.5;
@@ -43,7 +43,7 @@ class LoadBook {
     int64_t asked_us = 0;  // time of the last request seen, or when the tablet was first seen
     int64_t rest_until_us = 0;
     int64_t refused_until_us = 0;
-    uint64_t round = 0;  // the last look with this tablet
+    uint64_t round = 0;  // the last check with this tablet
   };
 
   void measure_one(Entry& entry, const TabletFigures& figures, bool is_new, int64_t now_us) const;

@@ -69,7 +69,7 @@ struct RuleUndo {
   uint64_t expected_version = 0;  // schema version seen by the caller; 0: any
 };
 
-// INVALID_ARGUMENT for what is invalid whatever the family was before: its name, the form of its
+// INVALID_ARGUMENT for parts that are invalid for every previous family: its name, the form of its
 // rule, a negative duration, contradictory parts.
 Result<void> validate_spec(const FamilySpec& family);
 

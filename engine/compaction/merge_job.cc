@@ -193,7 +193,7 @@ Result<bool> MergeJob::keep(Bytes key) {
   return verdict != DropPolicy::Verdict::drop;
 }
 
-// Does what the writer waits for, so that the next slice can continue.
+// Completes the I/O that the writer waits for, so that the next slice can continue.
 Async<Result<void>> MergeJob::prepare_writer() {
   if (cut_ && judged_ && keep_) {
     CO_TRY_VOID(co_await close_writer());

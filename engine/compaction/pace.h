@@ -65,7 +65,7 @@ class Pace {
   bool owes_rest() const { return owed() >= kLeastRestUs; }
   // A slice starts: the time since the last call was spent waiting for it.
   void begin_slice();
-  // Its length; the timers' time stood still meanwhile.
+  // Its length; the timers' time did not advance meanwhile.
   void end_slice(int64_t took_us);
   // After a job that read `bytes`: records its speed.
   void end(uint64_t bytes);

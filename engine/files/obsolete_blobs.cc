@@ -28,7 +28,7 @@ void ObsoleteBlobDeleter::release() {
   remove_held();
 }
 
-// Removes the blobs that are not held any more; remove() puts the others back.
+// Removes the blobs that are no longer held; remove() puts the others back.
 void ObsoleteBlobDeleter::remove_held() {
   for (const ObsoleteBlob& blob : std::exchange(held_, {})) remove(blob);
 }

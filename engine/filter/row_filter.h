@@ -1,9 +1,9 @@
 // RowFilter: runs a CompiledFilter over the rows of one cursor. The reader asks it about each row
-// and column, passes it the living cells, and seeks past what cannot pass; it outputs what passes.
+// and column, passes it the live cells, and seeks past what cannot pass; it outputs what passes.
 //
 //   if (!filter.begin_row(row)) ...            // nothing of the row passes: seek to its end
 //   switch (filter.begin_column(f, q)) ...     // take its cells, or seek as the verdict says
-//   step = filter.cell(cell, sink, budget);    // for each living cell of a column taken
+//   step = filter.cell(cell, sink, budget);    // for each live cell of a column taken
 //   step = filter.end_row(sink, budget);
 //   while (step is yielded or paused) { ...later...; step = filter.go_on(sink, budget); }
 //   if (filter.row_gave()) sink.end_row(row);

@@ -1,4 +1,4 @@
-// Flush: writes the living cells of a tablet's memtable as a run of tables on disk, so that the
+// Flush: writes the live cells of a tablet's memtable as a run of tables on disk, so that the
 // tablet no longer needs the log before it.
 //
 // Order: freeze, wait until all of it is visible, write and seal the tables, open them, one

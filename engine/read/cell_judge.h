@@ -1,5 +1,5 @@
-// CellJudge: determines the fate of each entry of a row. It is the only code that decides whether a
-// cell is dead; reads hide dead cells, and merges drop them as far as that changes no answer
+// CellJudge: determines the state of each entry of a row. It is the only code that decides whether
+// a cell is dead; reads hide dead cells, and merges drop them as far as that changes no answer
 // (retention/drop_policy.h), so the two cannot disagree.
 //
 // It receives the merged entries of one row in key order and needs no look-ahead, because key order
@@ -114,7 +114,7 @@ class CellJudge {
   bool counts() const { return counted_; }  // the current family counts versions
   // The family of a cell that is not orphaned.
   const FamilyRetention& family_retention() const { return *family_retention_; }
-  // The fate was decided without the times of events, and no delete covers the cell. REQUIRES: the
+  // The state was decided without the times of events, and no delete covers the cell. REQUIRES: the
   // family counts; want_deaths().
   bool clean() const { return !column_judge_.exact(); }
   Instant died() const { return column_judge_.died(); }  // REQUIRES: !clean()

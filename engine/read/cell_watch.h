@@ -1,4 +1,4 @@
-// CellWatch: an observer of a cursor's entries. The cursor determines the fate of each entry; the
+// CellWatch: an observer of a cursor's entries. The cursor determines the state of each entry; the
 // watch also sees the entry, decides whether it is passed to the sink, and adds its note.
 // Explanations, dead cells and previews thus use the ordinary read path: slices, loads, filters.
 //

@@ -1,6 +1,6 @@
 // PreviewWatch: determines what another rule would kill (SEMANTICS 5), with the judge that reads
 // and merges use. It watches an ordinary read and judges the same entries by the rules after the
-// change; a cell that the read sees and that they match would be killed. Both use the same time, so
+// change; a cell that the read sees and that they kill counts. Both use the same time, so
 // that cells killed by time alone are not counted.
 //
 // Example: a rule changed from 3 versions to 1, over a column of five: the read sees three, the new

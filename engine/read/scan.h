@@ -30,7 +30,7 @@
 // the row's first entry, reads the row forwards, and repeats with that row as the bound.
 //
 // With a filter (engine/filter) the cursor asks it about rows and columns, seeks past what cannot
-// match, and passes it the living cells. The filter's output may take longer than a slice, or the
+// match, and passes it the live cells. The filter's output may take longer than a slice, or the
 // sink may pause it: then `filtering_` is set, and the next run() continues it first; at the end of
 // a row `closing_` is set too.
 //
@@ -87,11 +87,11 @@ inline constexpr int64_t kEntriesPerLook = 64;
 struct ScanSetup {
   const TableSchema* schema = nullptr;        // kept alive by `pin`
   const TableRetention* retention = nullptr;  // kept alive by `pin`; null: made from `schema`
-  TrustedClock* now = nullptr;                // outlives the cursor; null: time stands still
+  TrustedClock* now = nullptr;                // outlives the cursor; null: time does not advance
   const VisibleStamp* visible = nullptr;      // outlives the cursor
   const ReadSources* sources = nullptr;       // kept alive by `pin`, or outlives the cursor
   std::unique_ptr<ReadPin> pin;               // may be null
-  std::unique_ptr<CellWatch> watch;           // null: living cells are returned
+  std::unique_ptr<CellWatch> watch;           // null: live cells are returned
   const ReadSpec* spec = nullptr;             // used by the constructor only
   Bytes start;  // first row of the tablet; used by the constructor only
   Bytes end;    // first row after the tablet; empty: unbounded; used by the constructor only
@@ -214,7 +214,7 @@ class ScanCursor {
   size_t range_delete_count_ = SIZE_MAX;
   CellJudge judge_;
   CellSelect select_;
-  const bool all_cells_;  // select_ takes all living cells
+  const bool all_cells_;  // select_ takes all live cells
   std::optional<RowFilter> filter_;
   CellNote note_;  // of the current cell
 

@@ -11,7 +11,7 @@ enum class CellState : uint8_t {
   overwritten,  // a cell; a later commit wrote the same column and timestamp
   deleted,      // a cell under a row, family, column or range delete
   expired,      // a cell past its own expiry, or one whose value a merge has dropped
-  ruled_out,    // a cell that its family's rule matches
+  ruled_out,    // a cell killed by its family's rule
   orphaned,     // a cell of a family that does not exist or was recreated
   marker,       // a delete marker that may still cover something
   redundant,    // a delete marker completely covered by newer ones

@@ -1,11 +1,11 @@
 // Replacing a family's rule (SEMANTICS 5): the effect on its history and on changes that may still
 // be undone.
 //
-// A change *tightens* if the new rule may match what the replaced one keeps. During the family's
-// undo window it only hides cells: a rule that *loosens* it, which keeps everything that the
-// tightened rule keeps and more, takes the change back, and the history reads as if the tightened
-// rule had never been in force. Every open change whose rule the new one loosens is taken back,
-// newest first.
+// A change *tightens* if the new rule may kill cells that the replaced one keeps. During the
+// family's undo window it only hides cells: a rule that *loosens* it, which keeps everything that
+// the tightened rule keeps and more, takes the change back, and the history reads as if the
+// tightened rule had never been in force. Every open change whose rule the new one loosens is taken
+// back, newest first.
 //
 //   versions 3, lowered to 1, raised to 4     history becomes: versions 3, then 4
 //   versions 5, lowered to 1, raised to 2     history becomes: versions 5, then 2 (hides again)
@@ -35,7 +35,7 @@ struct RuleChange {
 Result<FamilySchema> change_rule(const FamilySchema& family, const RuleChange& change);
 
 // The family without its newest change that can still be undone, as if that had never been in
-// force. Later changes stay, except those that have no effect any more; if there are none, the
+// force. Later changes stay, except those that no longer have an effect; if there are none, the
 // replaced rule is in force again. FAILED_PRECONDITION if no undo window is open.
 Result<FamilySchema> undo_change(const FamilySchema& family, int64_t now_us);
 

@@ -4,7 +4,7 @@
 //
 // Cells come in key order: newest timestamp first, at one timestamp the latest commit first. That
 // order suffices. Whether a cell is due depends on its own age and on its *rank*, the number of
-// living versions with newer timestamps; so the fate of a cell does not depend on later cells, and
+// live versions with newer timestamps; so the death of a cell does not depend on later cells, and
 // the replay can proceed version by version instead of instant by instant:
 //
 //   born   the commit that wrote the cell
@@ -21,14 +21,14 @@
 //
 // The fast path applies under a single era while no cell was deleted. The rank of a cell is then
 // the number of earlier cells alive now, in two cases:
-//   - no cell so far has its own expiry. The living cells are a prefix of the versions: a cell that
+//   - no cell so far has its own expiry. The live cells are a prefix of the versions: a cell that
 //     is out stays out, and so do all older ones, because thresholds decrease with age and ranks
 //     only grow. This is "newest N by timestamp, then age".
 //   - some have, and every cell so far is alive. No cell has died, so as many are alive now as ever
 //     were, and thresholds only decrease: a cell that is not due now never was.
 // The judge counts, and remembers stamp and timestamp of each cell (24 bytes); when neither case
-// holds any more it adds the remembered cells to the timeline and continues exactly. When as many
-// are alive as any cell may have before it (is_full()), nothing is remembered or replayed any more:
+// holds it adds the remembered cells to the timeline and continues exactly. When as many
+// are alive as any cell may have before it (is_full()), nothing more is remembered or replayed:
 // all later cells are out. A cell costs one comparison on the fast path and O(log n) on the exact
 // one, for each age at which an era's rule has another threshold; deletes cost O(log n) each.
 #pragma once

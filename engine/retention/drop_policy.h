@@ -7,21 +7,21 @@
 // it, and H, the *horizon*, is an instant before the first commit of W and before every future
 // commit. `now` is trusted time minus the margin that SEMANTICS 3 requires before removal by age.
 //
-// Families that do not count versions. The fate of a cell depends only on itself, its deletes and
+// Families that do not count versions. The death of a cell depends only on itself, its deletes and
 // what overwrote it.
 //   overwritten, deleted         dropped: the cause is in M and stays while O exists
-//   past its age or expiry       dropped, unless O may have a living cell at that timestamp, which
+//   past its age or expiry       dropped, unless O may have a live cell at that timestamp, which
 //                                would reappear: then its *tombstone* stays (model/key.h)
 //
 // Families that count. A dead version counted against others while it lived, so dropping it may
 // revive what it pushed out. There are three cases; otherwise the cell stays:
 //
 //   1. Clean columns: M has no delete that covers the column, no cell in the tablet has its own
-//      expiry, and the rule has a single era. Then the living are a prefix of the versions at every
-//      instant of M. A cell that is out as of min(now, H) stays out in the whole history, because O
-//      can only add newer versions, and W comes later, when it is already dead. All older versions,
-//      including those of O, are out too, by the same newer versions, which stay: nothing revives.
-//      So overwritten cells and cells that are out are dropped, in any merge.
+//      expiry, and the rule has a single era. Then the live cells are a prefix of the versions at
+//      every instant of M. A cell that is out as of min(now, H) stays out in the whole history,
+//      because O can only add newer versions, and W comes later, when it is already dead. All older
+//      versions, including those of O, are out too, by the same newer versions, which stay: nothing
+//      revives. So overwritten cells and cells that are out are dropped, in any merge.
 //   2. The bottom, any column: a cut through time. Every cell that died at or before the cut, of
 //      any cause, is dropped; all others stay, with the deletes after the cut. What stays was alive
 //      at the cut: judged again over the remaining cells, it is alive before the cut (fewer

@@ -1,4 +1,4 @@
-// The cause of a cell's death, or when a living cell will die if nothing more is written: used by
+// The cause of a cell's death, or when a live cell will die if nothing more is written: used by
 // `explain` and `include_dead` (SEMANTICS 6).
 //
 // When: cells are judged as of the end of time with all families counting
@@ -20,11 +20,11 @@ inline constexpr int64_t kEndOfTimeUs = INT64_MAX;
 // The state of a cell when its rule was evaluated.
 struct RuleQuestion {
   int64_t age_us = 0;
-  uint64_t rank = 0;        // number of newer living versions
+  uint64_t rank = 0;        // number of newer live versions
   bool own_expiry = false;  // replaces every max_age and has not passed
 };
 
-// The pre-order index of the smallest part of the rule that matches the cell: a leaf, or an
+// The pre-order index of the smallest part of the rule that kills the cell: a leaf, or an
 // intersection of which every part does. Of a union it is the first part that does. Empty if the
 // rule keeps the cell.
 std::optional<size_t> matching_clause(const RetentionRule& rule, const RuleQuestion& question);

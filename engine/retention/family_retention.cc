@@ -25,7 +25,7 @@ Eras eras_of(const FamilySchema& family, CommitStamp settled) {
   return eras;
 }
 
-// What each of the rules from `first` on matches by age alone.
+// A rule by age only: the least age that is fatal under every rule from `first` on.
 StepRule loosest(const Eras& eras, size_t first) {
   int64_t age_us = 0;
   for (size_t i = first; i < eras.size(); ++i) {

@@ -2,12 +2,12 @@
 // for the judge: the present rule and earlier ones that may still matter, as eras on the timeline.
 //
 // An era starts with a change of the rule and ends with the next one; the last is in force. A
-// change at or before the stamp up to which all data is settled (TableMeta::settled) has no effect
-// any more and is omitted with all earlier ones.
+// change at or before the stamp up to which all data is settled (TableMeta::settled) has no more
+// effect and is omitted with all earlier ones.
 //
 // Reads and merges treat changes that may still be undone differently (SEMANTICS 5). A read uses
 // the rules as they are. A merge must drop only what is dead whichever of those changes is undone
-// later: from the first of them on it uses the *firm* rule, which matches a cell only by an age
+// later: from the first of them on it uses the *firm* rule, which kills a cell only by an age
 // that is fatal under every rule since, including the one before that change. Before that change
 // all possible histories agree.
 //
@@ -41,7 +41,7 @@ class FamilyRetention {
   const std::vector<Era>& eras() const { return eras_; }  // oldest first, never empty
   const StepRule& rule() const { return eras_.back().rule; }
   bool single() const { return eras_.size() == 1; }
-  // Some rule limits versions: the fate of a cell depends on its column. Otherwise it depends on
+  // Some rule limits versions: a cell's death depends on its column. Otherwise it depends on
   // the cell only, and dead_by_age() is the whole rule.
   bool counts() const { return counts_; }
   void count_anyway() { counts_ = true; }

@@ -30,7 +30,7 @@ std::optional<int64_t> age_of_node(const RetentionRule& rule, size_t& next) {
   return every && missing ? std::nullopt : age;
 }
 
-// One cell and what it is held against.
+// A cell and the bounds that it is checked against.
 struct Judged {
   const RowMutation& mutation;
   size_t index;
@@ -43,13 +43,13 @@ struct Judged {
   }
 };
 
-// A timestamp of the family for a sentence; in a family of sequence numbers it is no time.
+// Formats a timestamp of the family for an error; a sequence number is not shown as a time.
 std::string told(const Judged& cell, int64_t timestamp_us) {
   return cell.family.timestamps == TimestampMeaning::sequence ? std::to_string(timestamp_us)
                                                               : told_time(timestamp_us);
 }
 
-// `timestamp - bound` in the window's unit has the sign of what this answers.
+// Returns a value with the sign of `timestamp - bound` in the window's unit.
 bool before(int64_t timestamp_us, int64_t bound_us, WriteWindow::Unit unit) {
   if (unit == WriteWindow::Unit::exact) return timestamp_us < bound_us;
   const auto seconds = [](int64_t us) { return us / kSecondUs - (us % kSecondUs < 0 ? 1 : 0); };
@@ -135,7 +135,7 @@ const WriteGuards::Family* WriteGuards::find(Bytes name) const {
 }
 
 Result<void> WriteGuards::check(const RowMutation& mutation, int64_t now_us) const {
-  const Family* family = nullptr;  // most mutations stay within one
+  const Family* family = nullptr;  // most mutations have one family
   for (size_t i = 0; i < mutation.mutations.size(); ++i) {
     const Mutation& op = mutation.mutations[i];
     if (op.kind != Mutation::Kind::set_cell) continue;
@@ -143,7 +143,7 @@ Result<void> WriteGuards::check(const RowMutation& mutation, int64_t now_us) con
     const bool lives_by_itself = op.expire_at_us != kNoExpiry || op.ttl_us != kNoTtl;
     if (family->open && !lives_by_itself) continue;
     const Judged cell{mutation, i, *family->schema, now_us};
-    // What lives for a while from now on is not born dead.
+    // A cell with a time to live is not dead on arrival.
     const std::optional<int64_t> age = lives_by_itself ? std::nullopt : family->fatal_age_us;
     if (op.timestamp_us != kServerStamped) TRY_VOID(check_window(cell, age));
     if (op.timestamp_us != kServerStamped || op.expire_at_us != kNoExpiry)

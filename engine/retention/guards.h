@@ -1,17 +1,17 @@
-// WriteGuards: which cells the families of a table take at an instant (SEMANTICS 4): the write
-// window and the refusal of what would be dead on arrival. Judged at the commit's own time, from
-// the request alone: no guard reads.
+// WriteGuards: the cells that the families of a table accept at an instant (SEMANTICS 4): the write
+// window, and the refusal of cells that are dead on arrival. Evaluated at the time of the commit
+// from the request only: guards read no data.
 //
-// The age that alone kills, of a rule: of max_age its age, of max_versions none, of a union the
-// least of its parts', of an intersection the greatest if every part has one. A cell without its
-// own expiry is dead on arrival when it is older than that; one with it when that date has passed,
-// whatever the rule says.
+// The fatal age of a rule kills regardless of other versions: for max_age it is its age, for
+// max_versions none, for a union the least of its parts', for an intersection the greatest if every
+// part has one. A cell without its own expiry is dead on arrival if it is older than that; a cell
+// with one if that time has passed, whatever the rule is.
 //
-// What the server stamps lies in every window by definition. Families that take no such cell are
-// refused for form (model/mutation.h).
+// Timestamps assigned by the server are in every window by definition. A family that accepts none
+// refuses them for form (model/mutation.h).
 //
-// Example, max_age 1 d, window past 2 d, future 1 h, at noon: accepted is what is stamped from noon
-// yesterday on (the age is the tighter bound) and before 13:00; with its own expiry, from noon of
+// Example, max_age 1 d, window past 2 d, future 1 h, at noon: accepted are timestamps from noon
+// yesterday on (the age is the tighter bound) and before 13:00; with an own expiry, from noon of
 // the day before yesterday on.
 #pragma once
 
@@ -37,15 +37,15 @@ class WriteGuards {
  private:
   struct Family {
     const FamilySchema* schema = nullptr;
-    std::optional<int64_t> fatal_age_us;  // the age that alone kills
-    bool open = true;                     // takes every cell without its own expiry
+    std::optional<int64_t> fatal_age_us;  // the fatal age
+    bool open = true;                     // accepts every cell without its own expiry
   };
   const Family* find(Bytes name) const;
 
   std::vector<Family> families_;  // by name
 };
 
-// The age that alone kills; none when versions have a say.
+// The fatal age; none if versions count.
 std::optional<int64_t> fatal_age_us(const RetentionRule& rule);
 
 }  // namespace cellar::engine

@@ -1,5 +1,5 @@
 // StepRule: a retention rule compiled by age: for a cell of a given age it gives the *rank* from
-// which on the cell is due, where the rank is the number of living versions of its column with
+// which on the cell is due, where the rank is the number of live versions of its column with
 // newer timestamps.
 //
 // At a fixed age every max_age in the tree is true or false, so the tree is a threshold on the

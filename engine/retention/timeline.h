@@ -1,4 +1,4 @@
-// Timeline: the number of living versions of a column at every instant, as a step function built
+// Timeline: the number of live versions of a column at every instant, as a step function built
 // from intervals. The judge adds versions newest first, so at any moment it counts exactly the
 // versions newer than the next one to judge.
 //

@@ -51,7 +51,7 @@ class Maintenance {
   // timers. reclaim_forecast.h has the retry times of a tablet.
   static constexpr int64_t kMostReclaimWaitUs = 600'000'000;
   static constexpr int64_t kLeastReclaimWaitUs = 100'000;
-  // Looks per shortest reclaim_within of the shard's tables, and the least interval.
+  // Checks per shortest reclaim_within of the shard's tables, and the least interval.
   static constexpr int64_t kLooksWithin = 4;
   static constexpr int64_t kLeastLookUs = 1'000'000;
   // With this many runs too many (tablet.h) a merge starts regardless of reclaiming.
@@ -110,7 +110,7 @@ class Maintenance {
   Tablet* longest_dead_in_memory() const;
   bool asks_for_time(int64_t due_us);
   bool memory_asks_for_time();
-  // Interval at which an idle shard looks again, because commits alone do not wake it.
+  // Interval at which an idle shard checks again, because commits alone do not wake it.
   int64_t look_again_us() const;
   bool waits(const LoopState& loop) const;
   void back_off(LoopState& loop, std::string_view what, const Error& error);
@@ -125,7 +125,7 @@ class Maintenance {
   LogPosition log_cleared_to_ = kLogBegin;  // memtables that start before this are flushed
   uint64_t reclaim_told_ = 0;               // number of changes that affect reclaiming
   std::optional<TabletId> flush_ahead_;     // the next tablet to reclaim
-  int64_t next_reclaim_us_ = INT64_MAX;     // trusted time, as of its last look
+  int64_t next_reclaim_us_ = INT64_MAX;     // trusted time, as of the last check
   std::set<TabletId> to_compact_;
   std::set<TabletId> to_compact_later_;  // after reclaiming
   bool stopping_ = false;

@@ -106,9 +106,9 @@ class ShardEngine final : public Engine, private TabletWatcher {
   Result<std::unique_ptr<ScanCursor>> open_watched(TabletId tablet, Epoch epoch,
                                                    uint64_t schema_version, const ReadSpec& spec,
                                                    std::unique_ptr<CellWatch> watch);
-  // The manifest may or may not have an edit: only the next start can tell.
+  // Whether the manifest has an edit is unknown until the next start.
   void manifest_failed(const Error& error) { context_.stop_writes("the manifest failed", error); }
-  // No writes are accepted any more, and close() will not flush.
+  // No more writes are accepted, and close() will not flush.
   void stop_writes(const Error& why) { context_.stopped = why; }
   // Flushes everything and seals the log. No call may be in flight or follow.
   Async<Result<void>> close();

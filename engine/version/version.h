@@ -1,6 +1,6 @@
 // Version: the contents of a tablet at one moment: its memtables and its runs of tables. Immutable
 // once published; the first write after a freeze, a flush and a compaction each publish a new one,
-// which looks at every table of the tablet: 60 to 95 us (median) with 1,200 tables in 16 to 90
+// which visits every table of the tablet: 60 to 95 us (median) with 1,200 tables in 16 to 90
 // runs. A cursor pins the version that it reads, and with it the memory and the blobs
 // (cursor_pin.h); a blob is removed when it is obsolete (no manifest entry names it) and the last
 // version that holds it has been destroyed.

@@ -45,7 +45,7 @@ class RowModify final : public CellSink {
   std::span<const ModifyRule> rules_;
   std::vector<Column> columns_;    // sorted
   std::vector<size_t> column_of_;  // index into columns_ for each rule
-  size_t next_ = 0;                // index into columns_: columns before it cannot be met any more
+  size_t next_ = 0;                // index into columns_: columns before it cannot follow
   std::vector<Mutation> mutations_;
 };
 

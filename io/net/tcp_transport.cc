@@ -25,7 +25,7 @@ using Acceptor = asio::basic_socket_acceptor<Tcp, ShardExecutor>;
 using Resolver = asio::ip::basic_resolver<Tcp, ShardExecutor>;
 using ErrorCode = boost::system::error_code;
 
-// Returns errors beside the value instead of throwing.
+// Returns errors next to the value instead of throwing.
 constexpr asio::as_tuple_t<asio::use_awaitable_t<ShardExecutor>> kToken{};
 
 constexpr size_t kMaxParts = 64;  // Asio gathers at most this many parts in one writev

@@ -3,8 +3,8 @@
 // Until the contract of file.h makes them durable, three things may be lost: every 512-byte unit
 // written and not synced, every size change, and every created, renamed or removed name whose
 // directory was not synced (a rename is kept or lost as a whole). Operations in flight count as
-// unsynced. After a failed sync the dirty units are lost for good although reads still return them,
-// as on Linux.
+// unsynced. After a failed sync the dirty units are lost permanently although reads still return
+// them, as on Linux.
 //
 //   MemDisk disk;
 //   MemFs fs(loop, disk);                       // any number, for example one per shard

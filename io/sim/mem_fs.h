@@ -28,7 +28,7 @@ class MemFs final : public FileSystem {
   MemFs(ShardExecutor executor, MemDisk& disk, MemFsOptions options = {});
   ~MemFs() override;
 
-  // Simulates the death of the process: nothing completes any more and operations in flight are
+  // Simulates the death of the process: nothing completes and operations in flight are
   // dropped, so take the crash image first. Destroying the loop's io_context has the same effect.
   void halt();
 

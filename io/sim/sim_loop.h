@@ -1,8 +1,8 @@
 // SimWorld: any number of loops on one thread and one virtual clock, for repeatable tests.
 //
-// Time stands still while any loop has work; then it jumps to the next timer of any loop. The seed
-// determines the order of turns: another seed tries another interleaving, the same seed repeats the
-// run.
+// Time does not advance while a loop has work; then it jumps to the next timer of any loop. The
+// seed determines the order of turns: another seed tries another interleaving, the same seed
+// repeats the run.
 //
 //   SimWorld world(seed);
 //   SimLoop& a = world.add_loop();
@@ -85,7 +85,7 @@ class SimWorld {
   void run_until_idle();
   // Runs until `us` of virtual time have passed.
   void run_for_us(int64_t us);
-  // Runs until the predicate holds. False if the world has become idle for good or max_us have
+  // Runs until the predicate holds. False if the world has become idle permanently or max_us have
   // passed.
   bool run_until(const std::function<bool()>& done, int64_t max_us = kMaxBlockUs);
   // Crashes every loop: see SimLoop::crash().

@@ -46,7 +46,7 @@ int read(Session& session, const Arguments& arguments) {
   if (!keys_only) return session.usage(keys_only.error());
   if (!columns) return session.usage(columns.error());
   request->reversed = *reversed;
-  // Rows without a chosen column do not count, and only the client can tell.
+  // Rows without a chosen column do not count, and only the client knows.
   if (columns->everything()) request->row_limit = *limit;
 
   CellExplainer explainer(session, arguments[0]);

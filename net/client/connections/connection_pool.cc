@@ -54,7 +54,7 @@ size_t ConnectionPool::missing_shards() const {
 }
 
 void ConnectionPool::cover() {
-  // A base connection reconnects by itself; extra ones follow once it has.
+  // A base connection reconnects automatically; extra ones follow once it has.
   if (shards_ < 2 || base_.size() + extra_.size() >= kMaxConnections) return;
   const bool reachable = std::any_of(base_.begin(), base_.end(),
                                      [](const auto& connection) { return connection->ready(); });

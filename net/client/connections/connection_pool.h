@@ -11,7 +11,7 @@
 //
 // Behind a proxy, connections may lead to different nodes. Shards and tablets belong to one node,
 // so while connections report different instances nothing is routed by shard. When all report
-// another instance, the owner discards what it knew of the old one.
+// another instance, the owner discards its data about the old one.
 #pragma once
 
 #include <memory>

@@ -4,7 +4,7 @@
 //
 //   starting   not every shard listens yet                  set by: Server, when all is open
 //   broken     a shard's loop has not turned for long       ShardBeat, by not beating
-//   draining   told to stop or to accept no new work        run_node on a signal; an operator
+//   draining   stopping, or accepts no new work             run_node on a signal; an operator
 //   clock_lags trusted time lags too far, reads are refused ShardBeat of shard 0
 //   read_only  a shard accepts no writes: its log or the    ShardBeat
 //              manifest failed, or the disk was too full

@@ -54,7 +54,7 @@ class BlobIdsOfANode : public ReclaimBed {
   SessionBlobIds& ids(uint32_t shard) {
     return static_cast<ShardEngine&>(node_.node().engine(ShardId{shard})).blob_ids();
   }
-  // Uses up the ids of a session, as fast as new sessions are taken.
+  // Uses up the ids of a session, as fast as new sessions are assigned.
   void use_up(uint32_t shard) {
     for (uint32_t i = 0; i < kBlobIdsPerSession; ++i) {
       if (i % (kBlobIdsPerSession / 8) == 0) pass_exactly(1'000'000);

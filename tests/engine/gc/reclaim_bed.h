@@ -40,7 +40,7 @@ class ReclaimBed : public testing::Test {
     op.expire_at_us = expire_at_us;
     ASSERT_TRUE(node_.write("t", row, {op}));
   }
-  // Runs the node for this long, then until it is idle, which may advance the time further.
+  // Runs the node for this long, then 200 more rounds, which may advance the time further.
   void pass(int64_t us) {
     const int64_t until_us = now_us() + us;
     Timer alarm(node_.loop(0).timers(), [](void*) {}, nullptr);

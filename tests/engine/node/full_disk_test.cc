@@ -66,7 +66,7 @@ class FullDisk : public testing::TestWithParam<uint32_t> {
       node_->world().run_for_us(5'000);
     }
   }
-  // After a restart the disk has its normal capacity and speed.
+  // The next start has a disk of the size `limit_`.
   Result<void> restart() {
     node_->kill();
     node_->disk().set_bytes_limit(limit_);

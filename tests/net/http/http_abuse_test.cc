@@ -203,7 +203,7 @@ TEST_F(HttpAbuse, IdleConnectionsKeepNobodyOut) {
   EXPECT_LE(listener_->connections(), HttpListener::kMaxConnections);
 }
 
-// Half-sent requests, sent again as often as their sender likes: every health check is answered
+// Half-sent requests, sent again continuously: every health check is answered
 // within a second.
 class SlowRequests : public HttpListenerBed, public testing::WithParamInterface<int> {};
 

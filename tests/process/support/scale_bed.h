@@ -116,7 +116,7 @@ class ScaleBed : public testing::Test {
     }
   }
 
-  // Reads a size in kilobytes from /proc/PID/status of the node.
+  // The peak resident memory of the node, from /proc/PID/status.
   size_t peak_bytes() const {
     std::ifstream in(fmt::format("/proc/{}/status", node_->pid()));
     std::string word;
