@@ -1,7 +1,7 @@
 // Engine: the tablets of one shard, their log and their memory. Lives on its shard, is called only
 // there, and takes no locks. Node (node.h) builds one per shard.
 //
-// Write: submit() validates, assigns the commit timestamp, appends to the shard's log and inserts
+// Write: submit() validates, assigns the commit stamp, appends to the shard's log and inserts
 // into the memtable, in one synchronous call. The commit becomes visible, and `done` runs, when the
 // log reports it durable at its level and every earlier commit of its tablet is visible. Read:
 // open_scan() returns a cursor whose run() is one synchronous call while everything is in memory.

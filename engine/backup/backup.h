@@ -2,7 +2,7 @@
 // which backups share unchanged blobs.
 //
 // Taking one: removal of blobs is suspended on all shards; every table is flushed; the manifest is
-// read, which is one instant for all tables; from here on only the blobs that it names are held;
+// read, which is one instant for all tablets; from here on only the blobs that it names are held;
 // those missing in the destination are copied, read again and compared, and all their entries are
 // read; the backup's file is written last. A backup therefore includes everything acknowledged
 // before it began, each row is as of one stamp, and an interrupted backup does not exist: its blobs

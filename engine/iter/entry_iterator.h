@@ -51,7 +51,7 @@ class EntryIterator {
   virtual Step resume() = 0;                // REQUIRES: blocked
   virtual void collect(
       std::vector<BlockWant*>& wants) = 0;  // REQUIRES: blocked; appends, borrowed until resume()
-  virtual Bytes key() const = 0;            // REQUIRES: blocked; appends; valid until resume()
+  virtual Bytes key() const = 0;            // REQUIRES: ready
   virtual Bytes value() const = 0;          // REQUIRES: ready
   virtual const Error& error() const = 0;   // REQUIRES: failed
 };

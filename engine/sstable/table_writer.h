@@ -47,7 +47,7 @@ struct TableWriterOptions {
 
 class TableWriter {
  public:
-  // wants_flush() is true above this.
+  // wants_flush() is true from this size on.
   static constexpr size_t kFlushBytes = 256 * 1024;
 
   TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter> out);
