@@ -80,7 +80,7 @@ class Rewriting {
     options.settled = table->meta().settled;
     options.compression = table->meta().compression;
     if (format_ < 2 && options.compression == Compression::zstd) {
-      options.compression = Compression::lz4;  // the only one of that format
+      options.compression = Compression::lz4;  // that format has no Zstandard
     }
     options.block_bytes = table->meta().block_bytes;
     if (format_ >= 3 && table->outline() != nullptr) options.part_bytes = PartsWriter::kPartBytes;
