@@ -131,7 +131,8 @@ void add_balance(std::vector<Setting>& all) {
              Change::reload));
   all.push_back(number(
       "balance.merge_after", Kind::duration, kSecond, 365 * kDay, FIELD(balance.merge_idle_us),
-      "time after which an empty tablet is merged with a neighbour", Change::reload));
+      "time after which a tablet that has lost its data is merged with a neighbour",
+      Change::reload));
   all.push_back(number("balance.per_minute", Kind::count, 1, 6000, FIELD(balance.per_minute),
                        "maximum number of splits, merges and moves per minute", Change::reload));
 }
