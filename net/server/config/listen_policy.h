@@ -1,4 +1,4 @@
-// Exposure: checks that an address reachable by others is intentional and protected.
+// The listen policy: checks that an address reachable by others is intentional and protected.
 #pragma once
 
 #include <string_view>
