@@ -25,12 +25,9 @@ class ReclaimForecast {
 
   // Must be recomputed, which is the expensive part.
   bool is_stale(Tablet& tablet) const;
-  // When overdue bytes first exceed the slack; INT64_MAX: never without a change.
+  // When overdue bytes first exceed, or since when they have exceeded, the slack; INT64_MAX: never
+  // without a change.
   int64_t slack_out_us(Tablet& tablet) { return fresh(tablet).slack_out_us_; }
-  // The same, or since when they have exceeded it already; may be in the past.
-  int64_t slack_deadline_us(Tablet& tablet) {
-    return std::min(slack_out_us(tablet), over_slack_us_);
-  }
   // When work on that starts: earlier by reclaim_lead_us().
   int64_t slack_due_us(Tablet& tablet);
   // Upper bound of the bytes that this work reads, including memtables.
@@ -46,8 +43,7 @@ class ReclaimForecast {
   ReclaimForecast& fresh(Tablet& tablet);
   void look(Tablet& tablet, int64_t now_us);
   bool is_over(Tablet& tablet, int64_t at_us) const;
-  void find_slack_out(Tablet& tablet, int64_t now_us);
-  void find_over_slack(Tablet& tablet, int64_t now_us);
+  int64_t find_slack_out_us(Tablet& tablet, int64_t now_us) const;
 
   bool made_ = false;
   uint64_t publications_ = 0;
@@ -59,7 +55,6 @@ class ReclaimForecast {
   double unflushed_ = 0;
   double unknown_ = 0;
   int64_t file_due_us_ = INT64_MAX;
-  int64_t over_slack_us_ = INT64_MAX;
   int64_t slack_out_us_ = INT64_MAX;
   int64_t merge_due_us_ = INT64_MAX;
 };
