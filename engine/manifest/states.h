@@ -22,8 +22,8 @@ namespace cellar::engine {
 // does not restore tokens already forgotten.
 struct TokenWindow {
   int64_t window_us = 0;  // 0: no start has supported tokens yet
-  int64_t raised_us = 0;  // applies to tokens issued up to this time
-  int64_t before_us = 0;  // upper bound
+  int64_t raised_us = 0;  // before_us limits the window of tokens issued up to this time
+  int64_t before_us = 0;
 
   int64_t for_issue(int64_t issued_us) const {
     return issued_us > raised_us ? window_us : std::min(window_us, before_us);
