@@ -2,7 +2,8 @@
 // or enough time have changed them, so that a look at a shard of 10,000 tablets does not visit all
 // of their tables. ReclaimState: all that is kept with a tablet between two looks.
 //
-// Invariant: a forecast is later than a fresh one by at most kMostAge of reclaim_within.
+// Invariant: a forecast is later than a fresh one by at most reclaim_within / kMostAge, or
+// kLeastAgeUs if that is more.
 #pragma once
 
 #include <algorithm>
