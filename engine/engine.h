@@ -126,8 +126,7 @@ class Engine {
   // See the file head. Errors: INVALID_ARGUMENT, NOT_FOUND (family), OUT_OF_RANGE (guards.h),
   // ABORTED (the tablet is not on this shard, or has another epoch: fetch the table map again),
   // RESOURCE_EXHAUSTED with a retry hint (memory or log full), UNAVAILABLE (read-only). For a range
-  // token those of a ConditionalWrite's token, and FAILED_PRECONDITION where the format of the data
-  // directory has no range tokens.
+  // token those of a ConditionalWrite's token.
   virtual void submit(Write& write) = 0;
 
   // Errors as above, and FAILED_PRECONDITION (a value to increment that is not 8 bytes),

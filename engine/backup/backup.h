@@ -90,12 +90,12 @@ Async<Result<BackupSummary>> verify_backup(BackupStore& store, std::string name,
 // names. Returns the names of those removed.
 Async<Result<std::vector<std::string>>> prune_backups(BackupStore& store, uint32_t keep);
 
-// Restores a whole backup into a directory of `format` (store/format_file.h) that has no store.
-// FAILED_PRECONDITION: the directory is in use or of an older format than the backup's, or the
-// present time `wall_us` is before the backup's trusted time.
+// Restores a whole backup into a directory that has no store.
+// FAILED_PRECONDITION: the directory is in use, the backup is of another format, or the present
+// time `wall_us` is before the backup's trusted time.
 Async<Result<BackupSummary>> restore_directory(BackupStore& store, std::string name,
                                                BlobStore& blobs, ManifestStore& manifest,
-                                               uint32_t format, int64_t wall_us, Timers& timers,
+                                               int64_t wall_us, Timers& timers,
                                                ShardExecutor executor, BackupProgress& progress);
 
 }  // namespace cellar::engine
