@@ -149,8 +149,8 @@ class TableDump {
     }
     dump_.field(at + 48, Bytes(footer).substr(48, 8),
                 fmt::format("blob {:016x}", load_le<uint64_t>(footer.data() + 48)));
-    dump_.field(at + 56, Bytes(footer).substr(56, 4), "format");
-    dump_.field(at + 60, Bytes(footer).substr(60, 4), "kind of index");
+    dump_.field(at + 56, Bytes(footer).substr(56, 4), "index: 0 whole, 1 in parts");
+    dump_.field(at + 60, Bytes(footer).substr(60, 4), "format");
     dump_.field(at + 64, Bytes(footer).substr(64, 4), "checksum");
     dump_.field(at + 68, Bytes(footer).substr(68, 8), "magic");
     Result<TableFooter> decoded = decode_table_footer(footer, blob_, size_);

@@ -19,8 +19,8 @@ constexpr size_t kMaxLz4Ratio = 255;
 
 // Offsets in the footer, which starts with four handles of 12 bytes each.
 constexpr size_t kFooterBlob = 48;
-constexpr size_t kFooterVersion = 56;
-constexpr size_t kFooterIndexKind = 60;
+constexpr size_t kFooterIndexKind = 56;
+constexpr size_t kFooterVersion = 60;  // 16 bytes before the end in every format
 constexpr size_t kFooterCrc = 64;
 constexpr size_t kFooterMagic = 68;
 
@@ -220,8 +220,8 @@ std::string encode_table_footer(const TableFooter& footer, uint64_t offset) {
   put_handle(out, footer.meta);
   put_handle(out, footer.index);
   put_u64(out, footer.blob.value());
-  put_u32(out, kTableFormatVersion);
   put_u32(out, footer.index_in_parts ? 1 : 0);
+  put_u32(out, kTableFormatVersion);
   put_u32(out, block_crc(out, footer.blob, offset));
   out.append(kTableMagic);
   return out;
