@@ -154,7 +154,7 @@ TEST(States, OfAnotherFormatAreRefusedByNameNotMisread) {
     EXPECT_EQ(of_tablet.message, "tablet state" + what);
     EXPECT_EQ(of_node.message, "node state" + what);
   }
-  // As version 1 had them.
+  // The bytes of version 1.
   EXPECT_EQ(decode_node_state(Bytes("\1\2\4\xac\2", 5)).error().code, Errc::failed_precondition);
 }
 
@@ -239,7 +239,7 @@ TEST(TableItem, HasItsRowsInFrontOfTheFacts) {
   const std::string whole = encode_table_item(item);
   EXPECT_EQ(hex(Bytes(whole).substr(0, 3)), "03 00 00");
   EXPECT_EQ(whole.substr(3), facts);
-  // The facts alone were an item of version 1.
+  // In version 1 an item was the facts alone.
   EXPECT_EQ(decode_table_item(facts).error().code, Errc::failed_precondition);
   item.rows = {"g", "m\x01"};
   const std::string cut = encode_table_item(item);

@@ -173,7 +173,7 @@ TEST(Schema, AnyOtherFormatIsRefusedByItsNumber) {
   }
 }
 
-// As programs of formats 1 and 2 wrote them.
+// The bytes that programs of formats 1 and 2 wrote.
 TEST(Schema, TheBytesOfOlderFormatsAreRefused) {
   const unsigned char first[] = {0x01, 0x07, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01,
                                  0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x74, 0x00,

@@ -123,7 +123,7 @@ TEST(Table, MetaSurvivesItsEncodingAndUnknownFieldsAreSkipped) {
   put_bytes(encoded, "of a later version");
   EXPECT_EQ(decode_table_meta(encoded).value(), meta);
   EXPECT_FALSE(decode_table_meta(Bytes(encoded).substr(0, encoded.size() - 1)).has_value());
-  // A meta of every field but one, whose tag becomes an unknown one.
+  // Each field in turn is missing: its tag is replaced by an unknown one.
   const std::string whole = encode_table_meta(meta);
   Reader in(whole);
   while (!in.at_end()) {
