@@ -12,8 +12,8 @@
 //   not hot    of a sample of the inputs' blocks, less than 1/kHotDivisor are cached.
 //   on time    the tablet has no more runs than allowed: a merge that writers wait for uses the
 //              fastest compression, and a later one makes up for it.
-// `zstd` selects it for every merge at the bottom, `same` never. All of
-// them apply only if `compression` is not none.
+// `zstd` selects it for every merge at the bottom, `same` never. All of them apply only if
+// `compression` is not none.
 #pragma once
 
 #include <vector>

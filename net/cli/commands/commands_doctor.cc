@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -78,7 +79,11 @@ void look_at_format(Findings& all, const fs::path& directory) {
   const std::string text = content_of(directory / "FORMAT");
   constexpr std::string_view kHead = "cellar format ";
   if (text.empty()) {
-    if (!fs::exists(directory / "manifest")) {
+    std::error_code ignored;
+    const bool used = std::ranges::any_of(std::array{"manifest", "log", "blob"}, [&](auto* name) {
+      return fs::exists(directory / name, ignored);
+    });
+    if (!used) {
       return add(all, Level::good, "format", "no FORMAT file and no data: the directory is new");
     }
     return add(all, Level::problem, "format", "no FORMAT file, though there is data",
