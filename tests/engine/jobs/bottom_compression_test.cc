@@ -177,7 +177,7 @@ TEST_F(Bottom, ATableOfABackupKeepsItsCompressionAndItsOptions) {
   TestNodeOptions options;
   options.start_wall_us = wall_us + 60'000'000;
   TestNode other(options);
-  const auto restored = store_of(older, [&](engine::BackupStore& store) {
+  const auto restored = store_of(other, [&](engine::BackupStore& store) {
     return engine::restore_backup(other.node(), ShardId{0}, store, {"b", "t", "t"}, other.author,
                                   progress);
   });
