@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "io/base/crc32c.h"
 #include "io/loop/machine_memory.h"
 #include "net/cli/commands/commands.h"
 #include "net/cli/print/printer.h"
@@ -89,7 +90,10 @@ void look_at_format(Findings& all, const fs::path& directory) {
     return add(all, Level::problem, "format", "no FORMAT file, though there is data",
                "restore it, or restore a backup into a new directory");
   }
-  const auto version = text.starts_with(kHead)
+  const size_t blank = std::min(text.rfind(' '), text.size());  // the checksum is after it
+  const bool whole = text.substr(blank) ==
+                     fmt::format(" {:08x}\n", crc32c(std::string_view(text).substr(0, blank)));
+  const auto version = whole && text.starts_with(kHead)
                            ? number_in(std::string_view(text).substr(kHead.size()))
                            : std::nullopt;
   if (!version) {
