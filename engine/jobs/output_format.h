@@ -33,7 +33,8 @@ inline constexpr size_t kHeatSampleBlocks = 256;
 Compression compression_of_merge(Tablet& tablet, const MergeFacts& facts,
                                  const std::vector<TabletRun>& inputs);
 
-// Whether some table of `bottom` has another compression than the bottom should have.
+// Whether some table of `bottom` is packed otherwise than `bottom_compression` says; false if that
+// is automatic.
 bool wants_other_compression(Tablet& tablet, const TabletRun& bottom);
 
 // Selects the tables that have their index and filters in parts (sstable/index_part.h).
