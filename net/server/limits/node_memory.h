@@ -13,8 +13,8 @@
 //             A connection without one reads in smaller pieces.
 //
 // The memory of a frame being received (Claim) grows with the bytes that have arrived, not with the
-// length in its header. Above kProvenBytes the whole frame is claimed, unless that is most of the
-// memory, so that the frame can complete. Invariants:
+// length in its header. Above kProvenBytes the whole frame is claimed, unless it exceeds a third of
+// large_bound(), so that the frame can complete. Invariants:
 //   - requests() is the sum of all claims and kept bodies.
 //   - Claims over kLargeFrameBytes leave short_bytes() of the memory to shorter frames.
 //   - The only claim always succeeds, so a frame of any permitted size can be received.
