@@ -35,7 +35,7 @@ struct TokenWindow {
 struct NodeState {
   static constexpr uint8_t kVersion = 3;
 
-  SessionEpoch session;   // of the latest start
+  SessionEpoch session;   // the last one drawn
   TableId next_table{1};  // ids are never reused
   TabletId next_tablet{1};
   TokenWindow tokens;
