@@ -96,7 +96,8 @@ struct ScanSetup {
   Bytes start;  // first row of the tablet; used by the constructor only
   Bytes end;    // first row after the tablet; empty: unbounded; used by the constructor only
   size_t filtered_row_bytes = kMaxFilteredRowBytes;  // memory limit of filtering a row
-  // Columns on which the result depends, besides those the filter names; must outlive the cursor.
+  // Cells of other columns do not affect the result; null: unknown. Used unless the filter names
+  // its columns. Must outlive the cursor.
   const NamedColumns* columns = nullptr;
   // Returns the rest of the one wanted row; without a filter or a watch.
   std::optional<RowStart> started = {};
