@@ -8,7 +8,7 @@ namespace cellar::engine {
 struct ClockReport {
   int64_t trusted_us = 0;  // the time by which a request is judged now
   int64_t wall_us = 0;
-  // how far the wall clock is ahead of trusted time; up to kSlackUs counts as none
+  // how far the wall clock is ahead of trusted time; up to ClockKeeper::kSlackUs counts as none
   int64_t held_us = 0;
   bool synchronised = true;      // as reported by the kernel
   int64_t steady_us = 0;         // for how long the wall clock has been synchronised and consistent

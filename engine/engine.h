@@ -1,7 +1,7 @@
 // Engine: the tablets of one shard, their log and their memory. Lives on its shard, is called only
 // there, and takes no locks. Node (node.h) builds one per shard.
 //
-// Write: submit() validates, assigns the commit timestamp, appends to the shard's log and inserts
+// Write: submit() validates, assigns the commit stamp, appends to the shard's log and inserts
 // into the memtable, in one synchronous call. The commit becomes visible, and `done` runs, when the
 // log reports it durable at its level and every earlier commit of its tablet is visible. Read:
 // open_scan() returns a cursor whose run() is one synchronous call while everything is in memory.
@@ -126,8 +126,7 @@ class Engine {
   // See the file head. Errors: INVALID_ARGUMENT, NOT_FOUND (family), OUT_OF_RANGE (guards.h),
   // ABORTED (the tablet is not on this shard, or has another epoch: fetch the table map again),
   // RESOURCE_EXHAUSTED with a retry hint (memory or log full), UNAVAILABLE (read-only). For a range
-  // token those of a ConditionalWrite's token, and FAILED_PRECONDITION where the format of the data
-  // directory has no range tokens.
+  // token those of a ConditionalWrite's token.
   virtual void submit(Write& write) = 0;
 
   // Errors as above, and FAILED_PRECONDITION (a value to increment that is not 8 bytes),

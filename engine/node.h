@@ -145,15 +145,16 @@ class Node {
   // The present lag in microseconds. Call only on shard 0.
   virtual int64_t clock_lag_us() const = 0;
   virtual Async<ClockReport> clock_report(ShardId from) = 0;
-  // The machine's clocks were set (tests, a resume): resumes when the trusted clocks have followed.
-  // UNAVAILABLE: the manifest accepts no edits.
+  // The machine's clocks have jumped (tests, a resume): resumes when the trusted clocks have
+  // followed. UNAVAILABLE: the manifest accepts no edits.
   virtual Async<Result<void>> renew_clock(ShardId from) = 0;
   // An operator confirms the wall clock: trusted time is advanced to it.
   virtual Async<Result<ClockReport>> release_held_time(ShardId from) = 0;
 
   virtual const RecoveryReport& recovery() const = 0;
 
-  // Flushes every memtable, closes the logs and the manifest. No call may be in flight or follow.
+  // Flushes every memtable, seals the logs and closes the manifest. No call may be in flight or
+  // follow.
   virtual Async<Result<void>> close() = 0;
 };
 

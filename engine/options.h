@@ -12,10 +12,6 @@ namespace cellar::engine {
 enum class IndexParts : uint8_t { automatic, always, never };
 
 struct EngineOptions {
-  // The format of the data directory (store/format_file.h): features newer than it are not written.
-  // 1 to the newest.
-  uint32_t format = 4;
-
   // ---- memory
   // Bound of memtables, caches and table metadata together, over all shards. 64 MiB to 1 TiB.
   size_t memory_bytes = 1u << 30;

@@ -2,7 +2,7 @@
 // which backups share unchanged blobs.
 //
 // Taking one: removal of blobs is suspended on all shards; every table is flushed; the manifest is
-// read, which is one instant for all tables; from here on only the blobs that it names are held;
+// read, which is one instant for all tablets; from here on only the blobs that it names are held;
 // those missing in the destination are copied, read again and compared, and all their entries are
 // read; the backup's file is written last. A backup therefore includes everything acknowledged
 // before it began, each row is as of one stamp, and an interrupted backup does not exist: its blobs
@@ -90,12 +90,12 @@ Async<Result<BackupSummary>> verify_backup(BackupStore& store, std::string name,
 // names. Returns the names of those removed.
 Async<Result<std::vector<std::string>>> prune_backups(BackupStore& store, uint32_t keep);
 
-// Restores a whole backup into a directory of `format` (store/format_file.h) that has no store.
-// FAILED_PRECONDITION: the directory is in use or of an older format than the backup's, or the
-// present time `wall_us` is before the backup's trusted time.
+// Restores a whole backup into a directory that has no store.
+// FAILED_PRECONDITION: the directory is in use, the backup is of another format, or the present
+// time `wall_us` is before the backup's trusted time.
 Async<Result<BackupSummary>> restore_directory(BackupStore& store, std::string name,
                                                BlobStore& blobs, ManifestStore& manifest,
-                                               uint32_t format, int64_t wall_us, Timers& timers,
+                                               int64_t wall_us, Timers& timers,
                                                ShardExecutor executor, BackupProgress& progress);
 
 }  // namespace cellar::engine

@@ -31,7 +31,7 @@ uint64_t BackupFile::bytes() const {
 
 std::string encode_backup(const BackupFile& file) {
   std::string out(kMagic);
-  put_u32(out, file.format);
+  put_u32(out, BackupFile::kVersion);
   put_u32(out, 0);
   put_bytes(out, file.source);
   put_bytes(out, file.program);
@@ -61,9 +61,8 @@ Result<BackupFile> decode_backup(Bytes content, std::string_view name) {
     return std::unexpected(damaged(name));
   }
   const auto version = load_le<uint32_t>(content.data() + kMagic.size());
-  if (version > BackupFile::kVersion) {
-    return fail(Errc::failed_precondition,
-                "{} is of format {}; this program reads up to {}: take a newer program",
+  if (version != BackupFile::kVersion) {
+    return fail(Errc::failed_precondition, "{} is of format {}; this program reads format {} only",
                 backup_path(name), version, BackupFile::kVersion);
   }
   if (load_le<uint32_t>(content.data() + kMagic.size() + 4) != checksum_of(content)) {
@@ -71,7 +70,6 @@ Result<BackupFile> decode_backup(Bytes content, std::string_view name) {
   }
   Reader in(content.substr(kHeadBytes));
   BackupFile file;
-  file.format = version;
   file.source = in.bytes();
   file.program = in.bytes();
   file.wall_us = unzigzag(in.varint());

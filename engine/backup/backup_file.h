@@ -22,10 +22,8 @@ struct BackupBlob {
 };
 
 struct BackupFile {
-  static constexpr uint32_t kVersion = 4;
+  static constexpr uint32_t kVersion = 5;
 
-  // Format of the source data directory; a restored directory has no older format.
-  uint32_t format = kVersion;
   std::string source;         // id of the data directory
   std::string program;        // version of the writing program
   int64_t wall_us = 0;        // wall clock at the instant
@@ -38,7 +36,7 @@ struct BackupFile {
 };
 
 std::string encode_backup(const BackupFile& file);
-// DATA_LOSS with the file if it is damaged; FAILED_PRECONDITION for a newer format.
+// DATA_LOSS with the file if it is damaged; FAILED_PRECONDITION for another format.
 Result<BackupFile> decode_backup(Bytes content, std::string_view name);
 // The entries, decoded and checked for consistency with each other and the blobs.
 Result<ManifestContents> contents_of(const BackupFile& file, std::string_view name);

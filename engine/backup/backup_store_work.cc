@@ -98,7 +98,7 @@ Async<Result<std::vector<std::string>>> prune_backups(BackupStore& store, uint32
 
 Async<Result<BackupSummary>> restore_directory(BackupStore& store, std::string name,
                                                BlobStore& blobs, ManifestStore& manifest,
-                                               uint32_t format, int64_t wall_us, Timers& timers,
+                                               int64_t wall_us, Timers& timers,
                                                ShardExecutor executor, BackupProgress& progress) {
   CO_TRY(const auto there, co_await manifest.load());
   if (!there.empty()) {
@@ -107,12 +107,6 @@ Async<Result<BackupSummary>> restore_directory(BackupStore& store, std::string n
   }
   CO_TRY(const BackupFile file, co_await read_backup(store, name));
   CO_TRY(BackupSummary summary, summary_of(file, std::move(name)));
-  if (format < file.format) {
-    co_return fail(Errc::failed_precondition,
-                   "the data directory is of format {} and the backup of format {}: cellard "
-                   "--upgrade-format first, or restore into a new directory",
-                   format, file.format);
-  }
   if (wall_us < file.trusted_us) {
     co_return fail(Errc::failed_precondition,
                    "this machine's clock is {} us behind the backup's: what was dead would be seen "

@@ -10,7 +10,7 @@
 //           tablet whose load is nearest to half of the difference moves. If none can, because one
 //           tablet has nearly all of it, that tablet is split where half of its requests are on
 //           either side; its parts move next.
-//   data    neither shard is busy, but one has much more data than another: a quiet tablet moves.
+//   data    load is balanced, but one shard has much more data than another: a quiet tablet moves.
 //   merge   a tablet that has lost its data is merged with a neighbour after merge_idle_us. Tablets
 //           that never held data (of a table created with splits) are left alone.
 //

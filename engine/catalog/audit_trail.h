@@ -19,7 +19,7 @@ namespace cellar::engine {
 inline constexpr size_t kMaxAuditEntries = 10'000;
 inline constexpr size_t kMaxAuditBytes = 4u << 20;   // encoded size
 inline constexpr size_t kMaxAuditPage = 1'000;       // entries per answer
-inline constexpr size_t kAuditPageBytes = 1u << 20;  // size limit of a page
+inline constexpr size_t kAuditPageBytes = 1u << 20;  // a page ends after this size
 
 // A query for entries, newest first.
 struct AuditQuery {

@@ -40,7 +40,7 @@ struct ManifestContents {
 };
 
 // DATA_LOSS if an entry is unreadable or refers to a missing one, or the tablets of a table leave a
-// gap; FAILED_PRECONDITION for a newer format.
+// gap; FAILED_PRECONDITION for another format.
 Result<ManifestContents> decode_manifest(const std::map<Subject, SubjectState>& subjects);
 
 class Catalog {

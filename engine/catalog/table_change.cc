@@ -105,41 +105,6 @@ Result<void> validate_change(const TableChange& change) {
 
 namespace {
 
-// The first format of a data directory that can store the option.
-constexpr uint32_t kKnowsCompaction = 2;
-constexpr uint32_t kKnowsBottomCompression = 2;
-
-Result<void> not_known(uint32_t format, std::string_view what, uint32_t knows) {
-  return fail(Errc::failed_precondition,
-              "the data directory is of format {}, which knows no {}: cellard --upgrade-format "
-              "makes it one that does, of format {} or newer",
-              format, what, knows);
-}
-
-}  // namespace
-
-Result<void> check_format(const TableOptions& options, uint32_t format,
-                          const TableOptions& before) {
-  if (format < kKnowsCompaction && options.compaction != Compaction::automatic &&
-      options.compaction != before.compaction) {
-    return not_known(format, "choice of compaction", kKnowsCompaction);
-  }
-  if (format < kKnowsBottomCompression &&
-      options.bottom_compression != BottomCompression::automatic &&
-      options.bottom_compression != before.bottom_compression) {
-    return not_known(format, "compression at the bottom", kKnowsBottomCompression);
-  }
-  return {};
-}
-
-TableOptions known_to_format(TableOptions options, uint32_t format) {
-  if (format < kKnowsCompaction) options.compaction = Compaction::automatic;
-  if (format < kKnowsBottomCompression) options.bottom_compression = BottomCompression::automatic;
-  return options;
-}
-
-namespace {
-
 Result<void> check_family_exists(const TableEntry& table, const std::string& name) {
   if (table.schema.find_family(name) != nullptr) return {};
   return fail(Errc::not_found, "table '{}' has no family '{}'", table.schema.name, name);

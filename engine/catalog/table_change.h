@@ -76,14 +76,6 @@ Result<void> validate_spec(const FamilySpec& family);
 // INVALID_ARGUMENT: an invalid family or option, or a duplicate family.
 Result<void> validate_change(const TableChange& change);
 
-// FAILED_PRECONDITION: an option that a data directory of this format (store/format_file.h) does
-// not support. Options that the table had `before` stay: earlier programs wrote `compaction` into
-// directories of format 1, and such tables must open.
-Result<void> check_format(const TableOptions& options, uint32_t format,
-                          const TableOptions& before = {});
-// The options with unsupported ones set to automatic.
-TableOptions known_to_format(TableOptions options, uint32_t format);
-
 // NOT_FOUND: the table, or a family to alter or drop. ALREADY_EXISTS: a family to add.
 Result<void> check_exists(const TableChange& change, const TableMap& tables);
 

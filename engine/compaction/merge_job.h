@@ -7,8 +7,9 @@
 //     that may be needed leaves its tombstone: key and expiry without the value;
 //   - delete markers that a newer marker of the inputs covers completely, and at the bottom all
 //     delete markers and row-range deletes: nothing older is left to cover, and they do not cover
-//     newer data. If some family counts versions, only those at the bottom at or before the cut. A
-//     merge of part of a run keeps all its range deletes: they cover rows of its other tables;
+//     newer data. If some family counts versions, only deletes at or before the cut are dropped,
+//     and only at the bottom. A merge of part of a run keeps all its range deletes: they cover rows
+//     of its other tables;
 //   - tokens that no longer count.
 //
 // It runs on its shard's loop in slices granted by the shard's Background, which end by the clock

@@ -54,7 +54,7 @@ class Pace {
   void begin(const PaceTask& task);
   // A caller waits for the current job: it pauses only for the write rate.
   void boost();
-  // Like hurry(), and removes the write limit.
+  // Like boost(), and removes the write limit.
   void finish_at_once();
   // Ends a pause, so that the job checks whether it is cancelled.
   void wake() { woken_.notify_all(); }

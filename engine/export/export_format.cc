@@ -22,9 +22,9 @@ Result<uint32_t> check_export_head(Bytes head) {
     return fail(Errc::data_loss, "the head of the file is damaged");
   }
   const uint32_t version = load_le<uint32_t>(head.data() + 8);
-  if (version == 0 || version > kExportVersion) {
-    return fail(Errc::failed_precondition, "export format {}, this program knows up to {}", version,
-                kExportVersion);
+  if (version != kExportVersion) {
+    return fail(Errc::failed_precondition, "export format {}; this program reads format {} only",
+                version, kExportVersion);
   }
   return checksum;
 }

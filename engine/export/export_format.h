@@ -39,7 +39,7 @@ struct ExportCounts {
 
 std::string encode_export_head();
 // Returns the initial checksum for the first frame. INVALID_ARGUMENT: not an export file;
-// FAILED_PRECONDITION: of a newer format; DATA_LOSS: damaged.
+// FAILED_PRECONDITION: of another format; DATA_LOSS: damaged.
 Result<uint32_t> check_export_head(Bytes head);
 
 struct FrameHead {

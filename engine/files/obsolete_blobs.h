@@ -22,8 +22,8 @@ namespace cellar::engine {
 // A blob that no manifest entry of its tablet names any more, with its owner; unknown fields are 0.
 struct ObsoleteBlob {
   ObsoleteBlob() = default;
-  ObsoleteBlob(BlobId blob)
-      : id(blob) {}  // NOLINT(google-explicit-constructor): all that some know
+  // Implicit: some callers know only the id.
+  ObsoleteBlob(BlobId blob) : id(blob) {}  // NOLINT(google-explicit-constructor)
   BlobId id;
   TableId table;
   TabletId tablet;
@@ -105,12 +105,12 @@ class BlobRefCounts {
   absl::flat_hash_map<BlobId, uint64_t> holders_;
 };
 
+class TabletTable;
+
 // ObsoleteBlobs: receives the obsolete tables of one shard: a blob used by one tablet only goes to
 // the shard's deleter, one that others may name to shard 0, which counts. It also tracks obsolete
 // tables still held by cursors: their bytes are pinned.
-
-class TabletTable;
-
+//
 // One shard. All arguments must outlive every table of the shard.
 class ObsoleteBlobs {
  public:

@@ -17,7 +17,8 @@
 //     all others judge a column by itself, so it does not matter when a column is rejected;
 //   - a time range moves ahead of everything except a limit per column;
 //   - a limit per column moves ahead of strip_value and label, but not of remaining time ranges or
-//     value filters. Nothing moves ahead of a count over the row or of the tail.
+//     value filters.
+// Nothing moves ahead of a count over the row or of the tail.
 //
 // Example: chain(family "f", value "v.*", cells_per_column 1, time_range) ->
 //   gate {family "f"}, head {value "v.*", cells_per_column 1, time_range}, no tail.

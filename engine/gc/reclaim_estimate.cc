@@ -12,11 +12,6 @@ constexpr int64_t kNeverUs = std::numeric_limits<int64_t>::max();
 // Approximate number of filter probes per estimate: 20 ns each.
 constexpr size_t kMostProbes = 16'384;
 constexpr size_t kLeastSample = 2;
-// Number of sampled rows that suffice to predict the hits of another killer.
-constexpr size_t kKnownPrecedent = 8;
-constexpr size_t kMostPrecedents = 4;
-// Number of steps over which the deaths by one killer are spread in time.
-constexpr int64_t kSteps = 4;
 // Number of range deletes of one table that are examined one by one.
 constexpr size_t kMostRanges = 64;
 
@@ -55,11 +50,10 @@ double share_at_its_times(const Killer& killer, const TimeBounds& older) {
   double touching = static_cast<double>(killer.profile->expiries.bytes());
   double all = touching;
   for (const CellProfile::Family& family : killer.profile->families) {
-    const uint64_t last_us = static_cast<uint64_t>(older.max_timestamp_us) + 1;
-    touching +=
-        static_cast<double>(family.times.at_most_before(static_cast<int64_t>(last_us)) -
-                            std::min(family.times.at_least_before(older.min_timestamp_us),
-                                     family.times.at_most_before(static_cast<int64_t>(last_us))));
+    const uint64_t until =
+        family.times.at_most_before(std::min(older.max_timestamp_us, kNeverUs - 1) + 1);
+    touching += static_cast<double>(
+        until - std::min(family.times.at_least_before(older.min_timestamp_us), until));
     all += static_cast<double>(family.times.bytes());
   }
   return all == 0 ? 1 : std::min(1.0, touching / all);
@@ -76,9 +70,9 @@ double bytes_in(const StampedRange& range, const TabletTable& older) {
   return static_cast<double>(std::min(bytes, older.slice().bytes()));
 }
 
-class Deaths {
+class Estimate {
  public:
-  explicit Deaths(Tablet& tablet)
+  explicit Estimate(Tablet& tablet)
       : tablet_(tablet),
         schema_(tablet.schema()),
         now_us_(tablet.shard().runtime.clock.now_us()),
@@ -100,18 +94,16 @@ class Deaths {
 
   ReclaimEstimate take() {
     add_tables();
-    share_.resize(view_.tables.size());
-    unknown_.resize(view_.tables.size());
     const size_t pairs = count_pairs();
     sample_ =
         std::clamp(kMostProbes / std::max<size_t>(pairs, 1), kLeastSample, CellProfile::kRowSample);
     for (const Killer& killer : memtable_killers()) add_kills(killer, 0);
-    for (size_t i = 0; i < view_.tables.size(); ++i) {
-      const Killer killer = killer_of(view_.tables[i]);
-      add_kills(killer, view_.tables[i].run + 1);
-      if (view_.tables[i].run + 1 == runs_.size()) add_own_kills(i, killer);
+    for (size_t i = 0; i < estimate_.tables.size(); ++i) {
+      const Killer killer = killer_of(estimate_.tables[i]);
+      add_kills(killer, estimate_.tables[i].run + 1);
+      if (estimate_.tables[i].run + 1 == runs_.size()) add_own_kills(i, killer);
     }
-    return std::move(view_);
+    return std::move(estimate_);
   }
 
  private:
@@ -127,14 +119,15 @@ class Deaths {
     }
     for (size_t i = 0; i < version.runs.size(); ++i) {
       const bool oldest = i + 1 == version.runs.size();
-      runs_.push_back({view_.tables.size(), view_.tables.size() + version.runs[i].tables.size()});
+      runs_.push_back(
+          {estimate_.tables.size(), estimate_.tables.size() + version.runs[i].tables.size()});
       for (const Ref<TabletTable>& table : version.runs[i].tables) {
         TableDeaths deaths = deaths_of(table);
         deaths.run = i;
         deaths.run_number = version.runs[i].number;
         deaths.alone = !counts_ && (oldest || !any_expiry);
-        view_.bytes += deaths.bytes;
-        view_.tables.push_back(std::move(deaths));
+        estimate_.bytes += deaths.bytes;
+        estimate_.tables.push_back(std::move(deaths));
       }
     }
   }
@@ -164,15 +157,15 @@ class Deaths {
     return TableRetention::firm(schema_, settled_of(tablet_.version()), merged_us).any_counts();
   }
 
-  const TableMeta& meta(size_t t) const { return view_.tables[t].table->meta(); }
+  const TableMeta& meta(size_t t) const { return estimate_.tables[t].table->meta(); }
 
   // The tables of a run with keys from `smallest` to `largest`; empty `largest`: all.
   RunPlace tables_at(size_t run, Bytes smallest, Bytes largest) {
     RunPlace place = runs_[run];
-    ++view_.looks;
+    ++estimate_.looks;
     if (largest.empty()) return place;
     const auto at = [](size_t t) { return static_cast<ptrdiff_t>(t); };
-    const auto tables = view_.tables.begin();
+    const auto tables = estimate_.tables.begin();
     const auto first = std::partition_point(tables + at(place.begin), tables + at(place.end),
                                             [smallest](const TableDeaths& older) {
                                               return older.table->slice().ends_before(smallest);
@@ -189,7 +182,7 @@ class Deaths {
     for (size_t run = from_run; run < runs_.size(); ++run) {
       const RunPlace place = tables_at(run, killer.smallest, killer.largest);
       for (size_t t = place.begin; t < place.end; ++t) {
-        ++view_.looks;
+        ++estimate_.looks;
         if (meta(t).entries != 0) call(t);
       }
     }
@@ -198,7 +191,7 @@ class Deaths {
   // The approximate number of pairs of a table and an older one that share keys.
   size_t count_pairs() {
     size_t pairs = 0;
-    for (const TableDeaths& table : view_.tables) {
+    for (const TableDeaths& table : estimate_.tables) {
       const TableMeta& of = table.table->meta();
       for (size_t run = table.run + 1; run < runs_.size(); ++run) {
         const RunPlace place = tables_at(run, of.smallest_key, of.largest_key);
@@ -251,84 +244,54 @@ class Deaths {
     return killers;
   }
 
-  struct Hits {
-    std::vector<std::pair<size_t, double>> share;  // of tables with any hits
-    size_t known = 0;                              // number of sampled rows with known places
-  };
+  // The rows to look up. A table with a partitioned index can tell only of some (TableOutline).
+  std::vector<uint64_t> sample_of(const Killer& killer, const std::vector<size_t>& touched) const {
+    std::vector<uint64_t> rows = killer.rows;
+    rows.resize(std::min(rows.size(), sample_));
+    const auto is_partitioned = [this](size_t t) {
+      return estimate_.tables[t].table->slice().table().outline() != nullptr;
+    };
+    if (std::none_of(touched.begin(), touched.end(), is_partitioned)) return rows;
+    if (std::any_of(rows.begin(), rows.end(), TableOutline::is_sampled))
+      std::erase_if(rows, [](uint64_t row) { return !TableOutline::is_sampled(row); });
+    return rows;
+  }
 
-  // The fraction of the killer's row sample in each table of the runs from `from_run` on. A row in
-  // several tables counts for each in part, because a new cell kills at most one. Rows for which a
-  // partitioned table cannot tell (TableOutline::is_sampled) count only where no row is known.
-  Hits hits(const Killer& killer, size_t from_run) {
+  // Calls back with the tables of the runs from `from_run` on that may contain rows of the killer,
+  // and the share of its rows in each. A row in several tables counts for each in part, because a
+  // new cell kills at most one.
+  template <class Call>
+  void for_hits(const Killer& killer, size_t from_run, Call&& call) {
     std::vector<size_t> touched;
-    for_touched(killer, from_run, [&touched](size_t t) { touched.push_back(t); });
-    const size_t rows = std::min(killer.rows.size(), sample_);
-    Hits hits;
-    if (rows == 0) {
-      hit_everywhere(touched, hits);
-      return hits;
-    }
-    std::vector<size_t> holders;
-    for (size_t i = 0; i < rows; ++i) {
-      holders.clear();
-      const bool sure = find_holders(killer.rows[i], touched, holders);
-      for (const size_t t : holders) {
-        (sure ? share_ : unknown_)[t] += 1.0 / static_cast<double>(holders.size());
-      }
-      hits.known += sure;
-    }
-    const bool any_known = hits.known != 0;
-    const size_t counted = any_known ? hits.known : rows;
-    for (const size_t t : touched) {
-      const double share = (any_known ? share_ : unknown_)[t] / static_cast<double>(counted);
-      share_[t] = unknown_[t] = 0;
-      if (share > 0) hits.share.emplace_back(t, share);
-    }
-    return hits;
-  }
-
-  // False when some table cannot tell.
-  bool find_holders(uint64_t row, const std::vector<size_t>& touched,
-                    std::vector<size_t>& holders) {
-    bool sure = true;
-    for (const size_t t : touched) {
-      ++view_.looks;
-      const TableReader& reader = view_.tables[t].table->slice().table();
-      if (!reader.may_contain_row(row)) continue;
-      holders.push_back(t);
-      sure &= reader.outline() == nullptr || TableOutline::is_sampled(row);
-    }
-    return sure;
-  }
-
-  // For a memtable, whose rows are the most recent and may be in no other source: it is assumed to
-  // hit at least what the newest table with known hits has hit.
-  Hits memtable_hits(const Killer& killer) {
-    Hits own = hits(killer, 0);
-    if (own.known > 0 || killer.rows.empty()) return own;
-    for (size_t i = 0; i < std::min(view_.tables.size(), kMostPrecedents); ++i) {
-      Hits precedent = hits(killer_of(view_.tables[i]), view_.tables[i].run + 1);
-      if (precedent.known >= kKnownPrecedent) return precedent;
-    }
-    return own;
-  }
-
-  void hit_everywhere(const std::vector<size_t>& touched, Hits& hits) const {
     double cells = 0;
-    for (const size_t t : touched) cells += static_cast<double>(meta(t).cells);
-    if (cells == 0) return;
-    for (const size_t t : touched) {
-      if (meta(t).cells != 0)
-        hits.share.emplace_back(t, static_cast<double>(meta(t).cells) / cells);
+    for_touched(killer, from_run, [&](size_t t) {
+      touched.push_back(t);
+      cells += static_cast<double>(meta(t).cells);
+    });
+    const std::vector<uint64_t> rows = sample_of(killer, touched);
+    std::vector<double> shares(touched.size());
+    std::vector<size_t> holders;
+    for (const uint64_t row : rows) {
+      holders.clear();
+      for (size_t i = 0; i < touched.size(); ++i) {
+        ++estimate_.looks;
+        if (estimate_.tables[touched[i]].table->slice().table().may_contain_row(row))
+          holders.push_back(i);
+      }
+      for (const size_t i : holders)
+        shares[i] += 1.0 / static_cast<double>(holders.size() * rows.size());
+    }
+    for (size_t i = 0; i < touched.size(); ++i) {
+      const double all = cells == 0 ? 0 : static_cast<double>(meta(touched[i]).cells) / cells;
+      call(touched[i], rows.empty() ? all : shares[i]);
     }
   }
 
   void add_kills(const Killer& killer, size_t from_run) {
     if (from_run >= runs_.size()) return;
     if (killer.cells + killer.deletes > 0) {
-      const Hits hit =
-          killer.index == kByMemtables ? memtable_hits(killer) : hits(killer, from_run);
-      for (const auto& [t, share] : hit.share) add_cell_kills(killer, share, view_.tables[t]);
+      for_hits(killer, from_run,
+               [&](size_t t, double share) { add_cell_kills(killer, share, estimate_.tables[t]); });
     }
     for (size_t run = from_run; run < runs_.size(); ++run) add_range_kills(killer, run);
   }
@@ -337,7 +300,7 @@ class Deaths {
   // change could be undone, or the merge covered another part of the run. What they cover lies in
   // the same run, and is dropped with them in the run's next merge.
   void add_own_kills(size_t i, const Killer& of_table) {
-    TableDeaths& table = view_.tables[i];
+    TableDeaths& table = estimate_.tables[i];
     const TableMeta& meta = table.table->meta();
     Killer killer = of_table;
     killer.from_us = std::max(killer.from_us, us_of(meta.settled_to()));
@@ -368,34 +331,32 @@ class Deaths {
       const std::string end = range.end.empty() ? std::string() : row_prefix(range.end);
       const RunPlace place = tables_at(run, row_prefix(range.start), end);
       for (size_t t = place.begin; t < place.end; ++t) {
-        ++view_.looks;
-        TableDeaths& older = view_.tables[t];
+        ++estimate_.looks;
+        TableDeaths& older = estimate_.tables[t];
         if (range.stamp < meta(t).min_stamp) continue;
         const int64_t at_us = us_of(range.stamp);
-        add_span(killer, older, {at_us, at_us, bytes_in(range, *older.table)});
+        add(killer, older, bytes_in(range, *older.table), at_us, at_us);
       }
     }
   }
 
+  // Adds bytes that died evenly from `from_us` to `to_us`. Where versions count, a merge keeps
+  // everything that died since a change that can be undone.
   void add(const Killer& killer, TableDeaths& older, double bytes, int64_t from_us,
            int64_t to_us) const {
     if (bytes < 1 || to_us < from_us) return;
-    const int64_t step_us = (to_us - from_us) / kSteps;
-    for (int64_t i = 0; i < kSteps; ++i) {
-      const int64_t begin_us = from_us + i * step_us;
-      const int64_t end_us = i + 1 == kSteps ? to_us : begin_us + step_us;
-      add_span(killer, older, {begin_us, end_us, bytes / kSteps});
+    if (to_us >= kept_from_us_) {
+      const double width_us = static_cast<double>(to_us - from_us) + 1;
+      const int64_t since_us = std::max(from_us, kept_from_us_);
+      const double kept = bytes * (static_cast<double>(to_us - since_us) + 1) / width_us;
+      older.hidden.push_back({since_us, to_us, kept});
+      older.by_newer.push_back(
+          {killer.index,
+           {std::max(since_us, kept_until_us_), std::max(to_us, kept_until_us_), kept}});
+      bytes -= kept;
+      to_us = since_us - 1;
     }
-  }
-
-  // Where versions count, a merge keeps everything that died since a change that can be undone.
-  void add_span(const Killer& killer, TableDeaths& older, DeathSpan span) const {
-    if (span.to_us >= kept_from_us_) {
-      older.hidden.push_back(span);
-      span.from_us = std::max(span.from_us, kept_until_us_);
-      span.to_us = std::max(span.to_us, kept_until_us_);
-    }
-    older.by_newer.push_back({killer.index, span});
+    if (from_us <= to_us) older.by_newer.push_back({killer.index, {from_us, to_us, bytes}});
   }
 
   Tablet& tablet_;
@@ -410,9 +371,7 @@ class Deaths {
   int64_t kept_until_us_ = 0;
   size_t sample_ = CellProfile::kRowSample;
   std::vector<RunPlace> runs_;
-  std::vector<double> share_;  // scratch buffer of hits()
-  std::vector<double> unknown_;
-  ReclaimEstimate view_;
+  ReclaimEstimate estimate_;
 };
 
 }  // namespace
@@ -441,6 +400,6 @@ double ReclaimEstimate::dead(int64_t at_us) const {
   return sum;
 }
 
-ReclaimEstimate reclaim_estimate(Tablet& tablet) { return Deaths(tablet).take(); }
+ReclaimEstimate reclaim_estimate(Tablet& tablet) { return Estimate(tablet).take(); }
 
 }  // namespace cellar::engine

@@ -9,13 +9,16 @@
 //                when the two are merged down to the oldest run. Deletes that a merge left in the
 //                oldest run kill within it.
 //
-// The bytes killed by newer data are bounded, then sampled. A new cell kills at most one older
-// cell: it overwrites one, or raises the rank of the versions below it by one. A row, family or
-// column delete kills at most a row; a range delete, the blocks of its range. Whether rows exist in
-// the older table is determined by its filter for a sample of the newer one's rows
-// (CellProfile::row_sample); a table without a sample counts as hitting everywhere. If no family
+// The bytes killed by newer data are bounded by counters of both tables: a new cell kills at most
+// one older cell (it overwrites one, or raises the rank of the versions below it by one), a row,
+// family or column delete at most a row, a range delete the blocks of its range. If no family
 // counts versions, a cell kills only at its own timestamp, so tables of different times do not
 // affect each other.
+//
+// The counters cannot tell a new row from an overwritten one. The older tables' filters can: they
+// are asked for a sample of the newer table's rows (CellProfile::row_sample), and the bound applies
+// to the part of the sample that they may contain. Where no filter answers, all rows count as
+// contained.
 //
 // Invariants
 //   1. Bytes of which nothing is known are never counted as dead.

@@ -120,8 +120,7 @@ void ReclaimForecast::look(Tablet& tablet, int64_t now_us) {
   const int64_t dead_us = wholly_dead_us(tablet, now_us);
   merge_due_us_ = add_saturating(std::min(rules_due(tablet), dead_us), tablet.margin_us());
   file_due_us_ = add_saturating(dead_us, tablet.reclaim_grace_us());
-  find_slack_out(tablet, now_us);
-  find_over_slack(tablet, now_us);
+  slack_out_us_ = find_slack_out_us(tablet, now_us);
 }
 
 bool ReclaimForecast::is_over(Tablet& tablet, int64_t at_us) const {
@@ -130,33 +129,19 @@ bool ReclaimForecast::is_over(Tablet& tablet, int64_t at_us) const {
                        clamped_dead(deaths_, bytes_, at_us - tablet.reclaim_grace_us()));
 }
 
-// Finds the time for the present tables and memtables.
-void ReclaimForecast::find_over_slack(Tablet& tablet, int64_t now_us) {
-  over_slack_us_ = kNeverUs;
-  if (!is_over(tablet, now_us)) return;
-  over_slack_us_ = now_us;
-  int64_t within_us = std::min(now_us, deaths_.first_us());
-  while (over_slack_us_ - within_us > 1) {
-    const int64_t middle_us = within_us + (over_slack_us_ - within_us) / 2;
-    (is_over(tablet, middle_us) ? over_slack_us_ : within_us) = middle_us;
-  }
-}
-
-void ReclaimForecast::find_slack_out(Tablet& tablet, int64_t now_us) {
-  // Overdue bytes only increase with time and live ones only decrease, so bisection finds the first
-  // moment above the slack.
+// Overdue bytes only increase with time and live ones only decrease, so bisection finds the first
+// moment above the slack.
+int64_t ReclaimForecast::find_slack_out_us(Tablet& tablet, int64_t now_us) const {
   const int64_t grace_us = tablet.reclaim_grace_us();
-  const auto over = [&](int64_t at_us) { return is_over(tablet, at_us); };
-  int64_t last_us = std::max(now_us, deaths_.last_us());
-  last_us = add_saturating(last_us, add_saturating(grace_us, 1));
-  slack_out_us_ = kNeverUs;
-  if (!over(last_us)) return;
-  int64_t before_us = now_us - 1;
-  while (last_us - before_us > 1) {
-    const int64_t middle_us = before_us + (last_us - before_us) / 2;
-    (over(middle_us) ? last_us : before_us) = middle_us;
+  int64_t over_us = add_saturating(std::max(now_us, deaths_.last_us()), grace_us);
+  over_us = add_saturating(over_us, 1);
+  if (!is_over(tablet, over_us)) return kNeverUs;
+  int64_t within_us = std::max<int64_t>(std::min(now_us, deaths_.first_us()), 0);
+  while (over_us - within_us > 1) {
+    const int64_t middle_us = within_us + (over_us - within_us) / 2;
+    (is_over(tablet, middle_us) ? over_us : within_us) = middle_us;
   }
-  slack_out_us_ = last_us;
+  return over_us;
 }
 
 int64_t ReclaimForecast::slack_due_us(Tablet& tablet) {
@@ -187,7 +172,7 @@ ReclaimFigures ReclaimForecast::figures(Tablet& tablet) {
   for (const TabletRun& run : tablet.version().runs) {
     for (const auto& table : run.tables) figures.damaged_tables += table->is_damaged() ? 1 : 0;
   }
-  if (is_over(tablet, now_us)) figures.over_slack_us = std::min(over_slack_us_, now_us);
+  if (is_over(tablet, now_us)) figures.over_slack_us = std::min(slack_out_us_, now_us);
   add_memory_deaths(tablet, stored_per_byte(tablet), figures);
   return figures;
 }

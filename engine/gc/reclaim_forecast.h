@@ -2,7 +2,8 @@
 // or enough time have changed them, so that a look at a shard of 10,000 tablets does not visit all
 // of their tables. ReclaimState: all that is kept with a tablet between two looks.
 //
-// Invariant: a forecast is later than a fresh one by at most kMostAge of reclaim_within.
+// Invariant: a forecast is later than a fresh one by at most reclaim_within / kMostAge, or
+// kLeastAgeUs if that is more.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +26,9 @@ class ReclaimForecast {
 
   // Must be recomputed, which is the expensive part.
   bool is_stale(Tablet& tablet) const;
-  // When overdue bytes first exceed the slack; INT64_MAX: never without a change.
+  // When overdue bytes first exceed, or since when they have exceeded, the slack; INT64_MAX: never
+  // without a change.
   int64_t slack_out_us(Tablet& tablet) { return fresh(tablet).slack_out_us_; }
-  // The same, or since when they have exceeded it already; may be in the past.
-  int64_t slack_deadline_us(Tablet& tablet) {
-    return std::min(slack_out_us(tablet), over_slack_us_);
-  }
   // When work on that starts: earlier by reclaim_lead_us().
   int64_t slack_due_us(Tablet& tablet);
   // Upper bound of the bytes that this work reads, including memtables.
@@ -46,8 +44,7 @@ class ReclaimForecast {
   ReclaimForecast& fresh(Tablet& tablet);
   void look(Tablet& tablet, int64_t now_us);
   bool is_over(Tablet& tablet, int64_t at_us) const;
-  void find_slack_out(Tablet& tablet, int64_t now_us);
-  void find_over_slack(Tablet& tablet, int64_t now_us);
+  int64_t find_slack_out_us(Tablet& tablet, int64_t now_us) const;
 
   bool made_ = false;
   uint64_t publications_ = 0;
@@ -59,7 +56,6 @@ class ReclaimForecast {
   double unflushed_ = 0;
   double unknown_ = 0;
   int64_t file_due_us_ = INT64_MAX;
-  int64_t over_slack_us_ = INT64_MAX;
   int64_t slack_out_us_ = INT64_MAX;
   int64_t merge_due_us_ = INT64_MAX;
 };

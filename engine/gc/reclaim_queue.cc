@@ -64,7 +64,7 @@ void plan_queue(const std::vector<Tablet*>& tablets) {
   std::vector<ReclaimDemand> demands;
   std::vector<Tablet*> waiting;
   for (Tablet* tablet : tablets) {
-    const int64_t due_us = reclaim_forecast(*tablet).slack_deadline_us(*tablet);
+    const int64_t due_us = reclaim_forecast(*tablet).slack_out_us(*tablet);
     if (due_us == INT64_MAX) continue;
     demands.push_back(demand_of(*tablet, due_us));
     waiting.push_back(tablet);
@@ -81,7 +81,7 @@ ReclaimTurn turn_of(Tablet& tablet) {
   const int64_t merged_by_us = merge_us > INT64_MAX - within_us ? INT64_MAX : merge_us + within_us;
   return {tablet.id(),
           std::max(outlook.due_us(tablet), ReclaimState::of(tablet).attempt.not_before_us),
-          std::min(merged_by_us, outlook.slack_deadline_us(tablet)),
+          std::min(merged_by_us, outlook.slack_out_us(tablet)),
           {}};
 }
 

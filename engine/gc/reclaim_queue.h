@@ -63,7 +63,7 @@ class ReclaimQueue {
 struct ReclaimTurn {
   TabletId tablet;
   int64_t begin_us = INT64_MAX;       // INT64_MAX: no work
-  int64_t deadline_us = INT64_MAX;    // the tablet with the first deadline is next
+  int64_t deadline_us = INT64_MAX;    // of those that may begin now the first is next
   std::optional<TabletId> following;  // due soon after it
 };
 

@@ -45,7 +45,7 @@ enum class ReclaimReason : uint8_t {
   pinned_by_backup = 14,   // replaced, but being copied by a backup: since
   not_removed = 15,        // replaced, but the removal failed: error; removed at the next start
   shared = 16,   // has rows of tablets that no longer name it; `count` tablets need the rest
-  unknown = 17,  // written by a version without statistics about expiry
+  unknown = 17,  // without statistics about expiry: a cell profile
   in_vain = 18,  // the last attempt removed less than was estimated to be dead: until
 };
 inline constexpr size_t kReclaimReasons = 19;

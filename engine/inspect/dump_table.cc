@@ -59,7 +59,7 @@ class TableDump {
     CO_TRY_VOID(co_await find_column_filter());
     CO_TRY_VOID(co_await load_dictionary());
     CO_TRY_VOID(co_await read(footer_.index.offset, footer_.index.size));
-    if (footer_.version >= kPartsTableFormat) {
+    if (footer_.index_in_parts) {
       show_outline();
       for (size_t i = 0; i < outline_.parts(); ++i) {
         CO_TRY_VOID(co_await read(outline_.handle(i).offset, outline_.handle(i).size));
@@ -149,9 +149,10 @@ class TableDump {
     }
     dump_.field(at + 48, Bytes(footer).substr(48, 8),
                 fmt::format("blob {:016x}", load_le<uint64_t>(footer.data() + 48)));
-    dump_.field(at + 56, Bytes(footer).substr(56, 4), "format");
-    dump_.field(at + 60, Bytes(footer).substr(60, 4), "checksum");
-    dump_.field(at + 64, Bytes(footer).substr(64, 8), "magic");
+    dump_.field(at + 56, Bytes(footer).substr(56, 4), "index: 0 whole, 1 in parts");
+    dump_.field(at + 60, Bytes(footer).substr(60, 4), "format");
+    dump_.field(at + 64, Bytes(footer).substr(64, 4), "checksum");
+    dump_.field(at + 68, Bytes(footer).substr(68, 8), "magic");
     Result<TableFooter> decoded = decode_table_footer(footer, blob_, size_);
     if (!decoded) {
       dump_.problem(decoded.error().message);

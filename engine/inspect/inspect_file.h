@@ -9,7 +9,7 @@ namespace cellar::engine {
 
 // The magic determines the kind, then the name. Damage, also of the file header, is reported to
 // dump.problem(). Errors: of the device; INVALID_ARGUMENT for a file that is not Cellar's;
-// FAILED_PRECONDITION for a newer format.
+// FAILED_PRECONDITION for another format.
 Async<Result<void>> inspect_file(FileSystem& fs, std::string path, DumpOptions options, Dump& dump);
 
 }  // namespace cellar::engine

@@ -4,9 +4,8 @@
 //
 // Invariants
 //   1. A profile may be unknown; then nothing follows from its other fields.
-//   2. Every cell that is not a tombstone is counted once: its bytes are in `times` of its
-//      family or, if it has its own expiry, in `expiries`;
-//      and once in `by_rank` of its family.
+//   2. Every cell that is not a tombstone is counted once: its bytes are in `times` of its family
+//      or, if it has its own expiry, in `expiries`; and once in `by_rank` of its family.
 //   3. row_sample has the kRowSample rows (or all, if there are fewer) of least rank in an order
 //      independent of their contents: an even sample of the distinct rows.
 //   4. Bounded: with more than kMaxFamilies families the profile is unknown.

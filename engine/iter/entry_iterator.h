@@ -49,8 +49,8 @@ class EntryIterator {
   virtual Step seek_before(Bytes key) = 0;  // the last entry < key; next() is allowed from there
   virtual Step next() = 0;                  // REQUIRES: ready
   virtual Step resume() = 0;                // REQUIRES: blocked
-  virtual void collect(std::vector<BlockRequest*>&
-                           requests) = 0;  // REQUIRES: blocked; appends, borrowed until resume()
+  // REQUIRES: blocked. Appends; the requests are borrowed until resume().
+  virtual void collect(std::vector<BlockRequest*>& requests) = 0;
   virtual Bytes key() const = 0;           // REQUIRES: ready
   virtual Bytes value() const = 0;         // REQUIRES: ready
   virtual const Error& error() const = 0;  // REQUIRES: failed

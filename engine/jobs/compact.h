@@ -11,8 +11,8 @@ namespace cellar::engine {
 // inside tablet.gate().
 Async<Result<bool>> compact_step(Tablet& tablet);
 
-// Merges `count` neighbouring runs of the tablet, starting at the first-newest; both values are
-// clamped. For tests. REQUIRES: as above.
+// Merges neighbouring runs of the tablet: 1 + `count` of them, from index `first` on, newest first;
+// both wrap around at the number of runs. For tests. REQUIRES: as above.
 Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count);
 
 // The work was cancelled, or its subject changed: not a failure.

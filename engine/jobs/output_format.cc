@@ -5,10 +5,8 @@
 namespace cellar::engine {
 namespace {
 
-constexpr uint32_t kFormatWithZstd = 2;
-
-bool may_use_zstd(const ShardContext& shard, const TableOptions& options) {
-  return shard.options.format >= kFormatWithZstd && options.compression != Compression::none &&
+bool may_use_zstd(const TableOptions& options) {
+  return options.compression != Compression::none &&
          options.bottom_compression != BottomCompression::same;
 }
 
@@ -49,7 +47,7 @@ Compression compression_of_merge(Tablet& tablet, const MergeFacts& facts,
                                  const std::vector<TabletRun>& inputs) {
   const TableOptions& options = tablet.schema().options;
   const ShardContext& shard = tablet.shard();
-  if (!facts.bottom || !may_use_zstd(shard, options)) return options.compression;
+  if (!facts.bottom || !may_use_zstd(options)) return options.compression;
   if (options.bottom_compression == BottomCompression::zstd) return Compression::zstd;
   const bool pays = are_large(shard, inputs) && tablet.runs_behind() == 0 && !are_hot(inputs);
   return pays ? Compression::zstd : options.compression;
@@ -58,7 +56,7 @@ Compression compression_of_merge(Tablet& tablet, const MergeFacts& facts,
 bool wants_other_compression(Tablet& tablet, const TabletRun& bottom) {
   const TableOptions& options = tablet.schema().options;
   if (options.bottom_compression == BottomCompression::automatic) return false;
-  const bool zstd = may_use_zstd(tablet.shard(), options);
+  const bool zstd = may_use_zstd(options);
   return std::any_of(bottom.tables.begin(), bottom.tables.end(),
                      [zstd](const Ref<TabletTable>& table) {
                        return (table->meta().compression == Compression::zstd) != zstd;
@@ -67,7 +65,6 @@ bool wants_other_compression(Tablet& tablet, const TabletRun& bottom) {
 
 namespace {
 
-constexpr uint32_t kFormatWithParts = 3;
 // Approximate size of a complete index and filter in memory (sstable/README.md).
 constexpr uint64_t kBytesABlock = 73;
 constexpr uint64_t kBitsARow = 10;
@@ -91,7 +88,7 @@ uint64_t charge_with_whole(const ShardContext& shard, const std::vector<TabletRu
 
 size_t part_bytes_of_merge(const ShardContext& shard, const std::vector<TabletRun>& inputs) {
   const EngineOptions& options = shard.options;
-  if (options.format < kFormatWithParts || options.index_parts == IndexParts::never) return 0;
+  if (options.index_parts == IndexParts::never) return 0;
   if (options.index_parts == IndexParts::always) return options.index_part_bytes;
   const uint64_t allowed = shard.loader.cache().budget_bytes() / kWholeShare;
   return charge_with_whole(shard, inputs) > allowed ? options.index_part_bytes : 0;

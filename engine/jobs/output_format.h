@@ -12,8 +12,8 @@
 //   not hot    of a sample of the inputs' blocks, less than 1/kHotDivisor are cached.
 //   on time    the tablet has no more runs than allowed: a merge that writers wait for uses the
 //              fastest compression, and a later one makes up for it.
-// `zstd` selects it at the bottom whenever the directory's format permits, `same` never. All of
-// them apply only if `compression` is not none.
+// `zstd` selects it for every merge at the bottom, `same` never. All of them apply only if
+// `compression` is not none.
 #pragma once
 
 #include <vector>
@@ -33,7 +33,8 @@ inline constexpr size_t kHeatSampleBlocks = 256;
 Compression compression_of_merge(Tablet& tablet, const MergeFacts& facts,
                                  const std::vector<TabletRun>& inputs);
 
-// Whether some table of `bottom` has another compression than the bottom should have.
+// Whether some table of `bottom` is packed otherwise than `bottom_compression` says; false if that
+// is automatic.
 bool wants_other_compression(Tablet& tablet, const TabletRun& bottom);
 
 // Selects the tables that have their index and filters in parts (sstable/index_part.h).

@@ -73,7 +73,7 @@ struct AuditState {
 inline constexpr Subject kAuditSubject{Subject::Kind::audit, 0};
 
 // Without the sequence number. Decoding returns DATA_LOSS for invalid bytes and FAILED_PRECONDITION
-// for a newer version.
+// for another version.
 std::string encode_audit_entry(const AuditEntry& entry);
 Result<AuditEntry> decode_audit_entry(uint64_t sequence, Bytes encoded);
 std::string encode_audit_state(const AuditState& state);

@@ -8,14 +8,13 @@
 
 namespace cellar::engine {
 
-inline Result<void> check_version(Reader& in, uint8_t newest, std::string_view what) {
+inline Result<void> check_version(Reader& in, uint8_t known, std::string_view what) {
   const uint8_t version = in.u8();
   if (!in.ok() || version == 0) return fail(Errc::data_loss, "{} has no version", what);
-  if (version > newest) {
-    return fail(
-        Errc::failed_precondition,
-        "{} has format version {}, this program knows up to {}: it was written by a newer one",
-        what, version, newest);
+  if (version != known) {
+    return fail(Errc::failed_precondition,
+                "{} has format version {}; this program reads version {} only", what, version,
+                known);
   }
   return {};
 }

@@ -19,7 +19,7 @@ struct RangeToken {
   std::string id;              // token_id() of client and token
   int64_t until_us = 0;        // last time at which it counts
   ContentHash content;         // hash of the requested range; the same in all tablets
-  std::vector<KeyRange> done;  // rows of the tablet: sorted, disjoint, not empty; possibly none
+  std::vector<KeyRange> done;  // rows of the tablet: sorted, disjoint, none empty; may be no range
 
   // Size counted against kMaxRangeTokenBytes.
   size_t bytes() const;

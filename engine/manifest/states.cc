@@ -27,23 +27,20 @@ std::string encode_node_state(const NodeState& state) {
 Result<NodeState> decode_node_state(Bytes encoded) {
   Reader in(encoded);
   TRY_VOID(check_version(in, NodeState::kVersion, "node state"));
-  const bool knows_tokens = static_cast<uint8_t>(encoded[0]) >= 2;
   NodeState state;
   state.session = SessionEpoch{static_cast<uint32_t>(in.varint())};
   state.next_table = TableId{in.varint()};
   state.next_tablet = TabletId{in.varint()};
-  if (knows_tokens) {
-    state.tokens.window_us = in.signed_varint();
-    state.tokens.raised_us = in.signed_varint();
-    state.tokens.before_us = in.signed_varint();
-  }
+  state.tokens.window_us = in.signed_varint();
+  state.tokens.raised_us = in.signed_varint();
+  state.tokens.before_us = in.signed_varint();
   TRY_VOID(check_consumed(in, "node state"));
   return state;
 }
 
 std::string encode_tablet_state(const TabletState& state) {
   std::string out;
-  put_u8(out, state.range_tokens.empty() ? 1 : TabletState::kVersion);
+  put_u8(out, TabletState::kVersion);
   put_varint(out, state.table.value());
   put_varint(out, state.epoch.value());
   put_varint(out, state.home);
@@ -59,14 +56,13 @@ std::string encode_tablet_state(const TabletState& state) {
     // An open end is encoded as 0, which a closed end never is.
     put_varint(out, span.to == kLogEnd ? 0 : span.to.value() + 1);
   }
-  if (!state.range_tokens.empty()) encode_range_tokens(out, state.range_tokens);
+  encode_range_tokens(out, state.range_tokens);
   return out;
 }
 
 Result<TabletState> decode_tablet_state(Bytes encoded) {
   Reader in(encoded);
   TRY_VOID(check_version(in, TabletState::kVersion, "tablet state"));
-  const bool has_tokens = static_cast<uint8_t>(encoded[0]) >= 2;
   TabletState state;
   state.table = TableId{in.varint()};
   state.epoch = Epoch{in.varint()};
@@ -86,7 +82,7 @@ Result<TabletState> decode_tablet_state(Bytes encoded) {
     span.to = to == 0 ? kLogEnd : LogPosition{to - 1};
     state.spans.push_back(span);
   }
-  if (has_tokens && !decode_range_tokens(in, state.range_tokens)) {
+  if (!decode_range_tokens(in, state.range_tokens)) {
     return fail(Errc::data_loss, "the range tokens of a tablet state cannot be read");
   }
   TRY_VOID(check_consumed(in, "tablet state"));

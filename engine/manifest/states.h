@@ -1,5 +1,5 @@
 // The states of the manifest's subjects. The manifest store keeps them as opaque bytes. Every
-// encoding starts with a version byte: a newer version is FAILED_PRECONDITION, invalid bytes are
+// encoding starts with a version byte: another version is FAILED_PRECONDITION, invalid bytes are
 // DATA_LOSS. engine/FORMATS.md has the layouts; golden tests check them.
 #pragma once
 
@@ -21,9 +21,9 @@ namespace cellar::engine {
 // How long after their issue tokens are remembered (engine/write/token_memory.h). A longer window
 // does not restore tokens already forgotten.
 struct TokenWindow {
-  int64_t window_us = 0;  // 0: no start has supported tokens yet
-  int64_t raised_us = 0;  // applies to tokens issued up to this time
-  int64_t before_us = 0;  // upper bound
+  int64_t window_us = 0;  // 0: before the first start
+  int64_t raised_us = 0;  // before_us limits the window of tokens issued up to this time
+  int64_t before_us = 0;
 
   int64_t for_issue(int64_t issued_us) const {
     return issued_us > raised_us ? window_us : std::min(window_us, before_us);
@@ -33,12 +33,12 @@ struct TokenWindow {
 
 // The state of the node: one subject, id 0.
 struct NodeState {
-  static constexpr uint8_t kVersion = 2;
+  static constexpr uint8_t kVersion = 3;
 
-  SessionEpoch session;   // of the latest start
+  SessionEpoch session;   // the last one drawn
   TableId next_table{1};  // ids are never reused
   TabletId next_tablet{1};
-  TokenWindow tokens;  // since version 2
+  TokenWindow tokens;
 
   bool operator==(const NodeState&) const = default;
 };
@@ -46,7 +46,7 @@ struct NodeState {
 // The state of a tablet: subject id = TabletId. Its items are its tables on disk (TableMeta, by
 // blob id).
 struct TabletState {
-  static constexpr uint8_t kVersion = 2;  // version 1 is written if there are no range tokens
+  static constexpr uint8_t kVersion = 3;
 
   TableId table;
   Epoch epoch{1};
@@ -57,7 +57,7 @@ struct TabletState {
   CommitStamp last_flushed;    // commits up to here are in tables on disk
   uint64_t next_run = 1;       // runs are numbered upwards: a higher number has newer commits
   std::vector<LogSpan> spans;  // places of later commits, oldest log first
-  // Since version 2: tokens of commits up to last_flushed, sorted by id; some may have expired.
+  // Tokens of commits up to last_flushed, sorted by id; some may have expired.
   std::vector<RangeToken> range_tokens;
 
   bool operator==(const TabletState&) const = default;

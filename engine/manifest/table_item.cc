@@ -4,15 +4,7 @@
 #include "io/base/coding.h"
 
 namespace cellar::engine {
-namespace {
-
-// Version 1 has the facts only, which also start with 1, the tag of their first field.
-constexpr uint8_t kFactsAlone = 1;
-
-}  // namespace
-
 std::string encode_table_item(const TableItem& item) {
-  if (item.rows == KeyRange{}) return encode_table_meta(item.meta);
   std::string out;
   put_u8(out, TableItem::kVersion);
   put_bytes(out, item.rows.start);
@@ -24,10 +16,6 @@ Result<TableItem> decode_table_item(Bytes encoded) {
   TableItem item;
   Reader in(encoded);
   TRY_VOID(check_version(in, TableItem::kVersion, "table of a tablet"));
-  if (encoded[0] == kFactsAlone) {
-    TRY(item.meta, decode_table_meta(encoded));
-    return item;
-  }
   item.rows.start = in.bytes();
   item.rows.end = in.bytes();
   if (!in.ok() || item.rows.empty()) {

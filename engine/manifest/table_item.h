@@ -14,7 +14,7 @@
 namespace cellar::engine {
 
 struct TableItem {
-  static constexpr uint8_t kVersion = 2;
+  static constexpr uint8_t kVersion = 3;
 
   TableMeta meta;
   KeyRange rows;  // both ends empty: the whole table
@@ -23,7 +23,7 @@ struct TableItem {
 };
 
 // See FORMATS.md, "Manifest". Decoding returns DATA_LOSS for invalid bytes and FAILED_PRECONDITION
-// for a newer version.
+// for another version.
 std::string encode_table_item(const TableItem& item);
 Result<TableItem> decode_table_item(Bytes encoded);
 

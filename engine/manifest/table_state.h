@@ -23,10 +23,9 @@ struct TableState {
   std::optional<DropMark> drop;  // absent: not dropped
 };
 
-// For a table that is not dropped the bytes are those of encode_schema(). A program without support
-// for dropped tables reads them as a schema of a newer format and refuses the manifest.
+// For a table that is not dropped the bytes are those of encode_schema().
 std::string encode_table_state(const TableSchema& schema, const std::optional<DropMark>& drop);
-// DATA_LOSS for invalid bytes; FAILED_PRECONDITION for a newer version.
+// DATA_LOSS for invalid bytes; FAILED_PRECONDITION for another version.
 Result<TableState> decode_table_state(Bytes encoded);
 
 }  // namespace cellar::engine

@@ -37,7 +37,7 @@ enum class FilterKind : uint8_t {
   strip_value = 19,
   label = 20,
 };
-// As in "cells_per_row".
+// The name of the kind, such as "cells_per_row".
 std::string_view filter_kind_name(FilterKind kind);
 
 struct FilterNode {

@@ -88,7 +88,7 @@ Bytes decode_segment(Bytes escaped, std::string& scratch);
 //   value: the rest; empty in a tombstone
 // clang-format on
 // A tombstone is a cell without its value. A merge writes it for a dead cell that still matters: it
-// hides older versions as the cell did and is never visible.
+// overwrites older cells at its timestamp as the cell did and is never visible.
 inline constexpr int64_t kNoExpiry = INT64_MAX;
 struct CellValue {
   int64_t expire_at_us = kNoExpiry;

@@ -26,8 +26,8 @@ struct ModifyRule {
 Result<void> validate_modify(Bytes row, std::span<const ModifyRule> rules,
                              const TableSchema& schema, const MutationLimits& limits);
 
-// CheckAndMutateRow: checks the row key, that at least one list is not empty, and each list as in
-// validate_mutation; INVALID_ARGUMENT of either precedes NOT_FOUND of either.
+// CheckAndMutateRow: checks the row key, that at least one list is not empty, and each list that is
+// not empty as in validate_mutation; INVALID_ARGUMENT of either precedes NOT_FOUND of either.
 Result<void> validate_check(Bytes row, std::span<const Mutation> then_mutations,
                             std::span<const Mutation> else_mutations, const TableSchema& schema,
                             const MutationLimits& limits);

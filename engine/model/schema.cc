@@ -11,19 +11,12 @@
 namespace cellar {
 namespace {
 
-constexpr uint8_t kSchemaFormat = 5;
-// Written if bottom_compression is automatic.
-constexpr uint8_t kFormatWithoutBottom = 4;
-// Written if compaction is automatic too, so that older programs can read the schema.
-constexpr uint8_t kFormatWithoutCompaction = 3;
-constexpr uint8_t kFormatWithoutProfile = 2;  // also without reclaim options
-constexpr uint8_t kFormatWithoutRetention = 1;
+constexpr uint8_t kSchemaFormat = 6;
 
 // Bits of a family's flags byte.
 constexpr uint8_t kHasPast = 1;
 constexpr uint8_t kHasFuture = 2;
 constexpr uint8_t kWholeSeconds = 4;
-// Older programs ignore these two and write 0: the parts then count as named.
 constexpr uint8_t kBornDeadOfProfile = 8;
 constexpr uint8_t kWindowOfProfile = 16;
 
@@ -213,23 +206,17 @@ void read_window(Reader& in, FamilySchema& family) {
   if ((flags & kWholeSeconds) != 0) family.window.unit = WriteWindow::Unit::seconds;
   family.from_profile.born_dead = (flags & kBornDeadOfProfile) != 0;
   family.from_profile.window = (flags & kWindowOfProfile) != 0;
-  // Older programs accepted a window on sequence numbers. It must not keep a table from opening.
-  if (family.timestamps != TimestampMeaning::sequence) return;
-  family.window = {};
-  family.from_profile.window = false;
 }
 
-FamilySchema read_family(Reader& in, uint8_t format) {
+FamilySchema read_family(Reader& in) {
   FamilySchema family;
   family.name = in.bytes();
   family.created = CommitStamp{in.u64()};
-  if (format == kFormatWithoutRetention) return family;
   family.rule = read_rule(in);
   family.timestamps = static_cast<TimestampMeaning>(in.u8());
   family.born_dead = static_cast<BornDead>(in.u8());
   read_window(in, family);
   family.undo_window_us = static_cast<int64_t>(in.varint());
-  if (format <= kFormatWithoutProfile) return family;
   const uint64_t past_rules = in.varint();
   for (uint64_t i = 0; i < past_rules && in.ok(); ++i) {
     PastRule past;
@@ -241,19 +228,11 @@ FamilySchema read_family(Reader& in, uint8_t format) {
   return family;
 }
 
-// The oldest format that can represent the options.
-uint8_t format_of(const TableOptions& options) {
-  if (options.bottom_compression != BottomCompression::automatic) return kSchemaFormat;
-  return options.compaction == Compaction::automatic ? kFormatWithoutCompaction
-                                                     : kFormatWithoutBottom;
-}
-
 }  // namespace
 
 std::string encode_schema(const TableSchema& schema) {
   std::string out;
-  const uint8_t format = format_of(schema.options);
-  put_u8(out, format);
+  put_u8(out, kSchemaFormat);
   put_u64(out, schema.id.value());
   put_u64(out, schema.version);
   put_bytes(out, schema.name);
@@ -265,12 +244,8 @@ std::string encode_schema(const TableSchema& schema) {
   put_varint(out, static_cast<uint64_t>(schema.options.reclaim_within_us));
   put_u64(out, std::bit_cast<uint64_t>(schema.options.dead_slack));
   put_u64(out, std::bit_cast<uint64_t>(schema.options.reclaim_share));
-  if (format > kFormatWithoutCompaction) {
-    put_u8(out, static_cast<uint8_t>(schema.options.compaction));
-  }
-  if (format > kFormatWithoutBottom) {
-    put_u8(out, static_cast<uint8_t>(schema.options.bottom_compression));
-  }
+  put_u8(out, static_cast<uint8_t>(schema.options.compaction));
+  put_u8(out, static_cast<uint8_t>(schema.options.bottom_compression));
   put_varint(out, schema.families.size());
   for (const FamilySchema& family : schema.families) put_family(out, family);
   return out;
@@ -279,11 +254,10 @@ std::string encode_schema(const TableSchema& schema) {
 Result<TableSchema> decode_schema(Bytes encoded) {
   Reader in(encoded);
   const uint8_t format = in.u8();
-  if (in.ok() && format > kSchemaFormat)
+  if (in.ok() && format != kSchemaFormat)
     return fail(Errc::failed_precondition,
-                "table schema has format {}; this program reads up to {}", format, kSchemaFormat);
-  if (in.ok() && format < kFormatWithoutRetention)
-    return fail(Errc::data_loss, "table schema has format {}, which never was", format);
+                "table schema has format {}; this program reads format {} only", format,
+                kSchemaFormat);
   TableSchema schema;
   schema.id = TableId{in.u64()};
   schema.version = in.u64();
@@ -292,21 +266,15 @@ Result<TableSchema> decode_schema(Bytes encoded) {
   schema.options.durability = static_cast<Durability>(in.u8());
   schema.options.compression = static_cast<Compression>(in.u8());
   schema.options.block_bytes = in.u32();
-  if (format > kFormatWithoutProfile) {
-    schema.profile = static_cast<Profile>(in.u8());
-    schema.options.reclaim_within_us = static_cast<int64_t>(in.varint());
-    schema.options.dead_slack = std::bit_cast<double>(in.u64());
-    schema.options.reclaim_share = std::bit_cast<double>(in.u64());
-  }
-  if (format > kFormatWithoutCompaction) {
-    schema.options.compaction = static_cast<Compaction>(in.u8());
-  }
-  if (format > kFormatWithoutBottom) {
-    schema.options.bottom_compression = static_cast<BottomCompression>(in.u8());
-  }
+  schema.profile = static_cast<Profile>(in.u8());
+  schema.options.reclaim_within_us = static_cast<int64_t>(in.varint());
+  schema.options.dead_slack = std::bit_cast<double>(in.u64());
+  schema.options.reclaim_share = std::bit_cast<double>(in.u64());
+  schema.options.compaction = static_cast<Compaction>(in.u8());
+  schema.options.bottom_compression = static_cast<BottomCompression>(in.u8());
   const uint64_t families = in.varint();
   for (uint64_t i = 0; i < families && in.ok(); ++i) {
-    FamilySchema family = read_family(in, format);
+    FamilySchema family = read_family(in);
     if (in.ok()) schema.families.push_back(std::move(family));
   }
   if (!in.ok() || !in.at_end())

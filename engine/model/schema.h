@@ -133,7 +133,8 @@ Result<void> validate_options(const TableOptions& options);
 Result<void> validate_family(const FamilySchema& family);
 Result<void> validate_schema(const TableSchema& schema);
 
-// For the manifest; see FORMATS.md. decode returns DATA_LOSS for invalid bytes.
+// For the manifest; see FORMATS.md. decode returns DATA_LOSS for invalid bytes and
+// FAILED_PRECONDITION for another format.
 std::string encode_schema(const TableSchema& schema);
 Result<TableSchema> decode_schema(Bytes encoded);
 

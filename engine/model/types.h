@@ -11,8 +11,8 @@ using TableId = Strong<struct TableIdTag, uint64_t>;    // never reused
 using TabletId = Strong<struct TabletIdTag, uint64_t>;  // never reused; 0 means "not said"
 // Ownership of a tablet; incremented when it moves, splits or is taken over. 0 means "not said".
 using Epoch = Strong<struct EpochTag, uint64_t>;
-// One run of the process on a data directory: incremented at every start before anything else is
-// written.
+// Session of a data directory: incremented at every start before anything else is written, and when
+// a shard has used half of its blob ids. Never reused.
 using SessionEpoch = Strong<struct SessionEpochTag, uint32_t>;
 // Identifies a log: session << 16 | shard. Increases over sessions, so the logs of one shard number
 // are ordered by id.

@@ -118,8 +118,6 @@ Async<Result<TableEntry>> NodeImpl::alter_here(TableChange change, Author by) {
   AsyncMutex::Lock lock = co_await catalog_lock_.lock();
   CO_TRY(Catalog::Alteration alteration, catalog_.plan_alter(change));
   if (alteration.empty) co_return std::move(alteration.entry);
-  CO_TRY_VOID(check_format(alteration.entry.schema.options, options_.format,
-                           catalog_.map().find(Bytes(change.name))->schema.options));
   const std::vector<std::vector<TabletId>> ids = tablets_of(alteration.entry);
   if (alteration.ruled.empty()) {
     co_return co_await alter_expected(std::move(alteration), std::move(change), ids, std::move(by));

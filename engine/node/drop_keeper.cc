@@ -29,7 +29,7 @@ Async<void> DropKeeper::loop() {
     const int64_t backing_off_us = not_before_us_ - runtime_.timers.now_us();
     if (due_us > now_us || backing_off_us > 0) {
       if (due_us != INT64_MAX) {
-        // Trusted time stands still on an idle node.
+        // Trusted time may stand still on an idle node.
         const int64_t expected_us = runtime_.clock.expected_us();
         if (due_us > now_us && due_us <= expected_us) runtime_.clock.ask_us();
         const int64_t wait_us = due_us > expected_us ? due_us - expected_us : 0;

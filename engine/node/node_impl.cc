@@ -188,7 +188,6 @@ Async<Result<TableEntry>> NodeImpl::create_here(TableSpec spec, Author by) {
   const CommitStamp floor{static_cast<uint64_t>(now_us()) * 1000};
   auto plan = catalog_.plan_create(std::move(spec), floor, log_of_);
   if (!plan) co_return std::unexpected(std::move(plan).error());
-  CO_TRY_VOID(check_format(plan->entry.schema.options, options_.format));
   auto versions =
       co_await commit_change(plan->edits, describe_creation(plan->entry.schema), std::move(by));
   if (!versions) co_return std::unexpected(std::move(versions).error());

@@ -181,8 +181,8 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   Result<std::vector<const TableEntry*>> tables_named(const std::vector<std::string>& names) const;
   Async<Result<TableEntry>> restore_backup_here(BackupStore& store, const RestoreRequest& request,
                                                 Author by, BackupProgress& progress);
-  // Resumes when every shard's clock has reached the time; FAILED_PRECONDITION if that takes much
-  // longer than ClockKeeper::kSlackUs.
+  // Resumes when every shard's clock has reached the time; FAILED_PRECONDITION if that takes
+  // longer than twice ClockKeeper::kSlackUs.
   Async<Result<void>> reach_time(int64_t wanted_us);
   Async<Result<TableEntry>> adopt_table(TableSchema schema, std::vector<TabletSeed> tablets,
                                         const RestoreRequest& request, Author by);

@@ -27,11 +27,10 @@ namespace {
 class Rewriting {
  public:
   Rewriting(BackupStore& store, BlobStore& blobs, BlobIds& ids, const Runtime& runtime,
-            uint32_t format, BackupProgress& progress)
+            BackupProgress& progress)
       : store_(store),
         blobs_(blobs),
         ids_(ids),
-        format_(format),
         work_(runtime.timers, runtime.executor, progress) {}
 
   // Replaces the tablets' tables by ones of this directory.
@@ -79,11 +78,8 @@ class Rewriting {
     options.run = table->meta().run;
     options.settled = table->meta().settled;
     options.compression = table->meta().compression;
-    if (format_ < 2 && options.compression == Compression::zstd) {
-      options.compression = Compression::lz4;  // the only one of that format
-    }
     options.block_bytes = table->meta().block_bytes;
-    if (format_ >= 3 && table->outline() != nullptr) options.part_bytes = PartsWriter::kPartBytes;
+    if (table->outline() != nullptr) options.part_bytes = PartsWriter::kPartBytes;
     const BlobId blob = options.blob;
     CO_TRY(auto out, co_await blobs_.create(blob, 0, IoClass::compaction));
     TableWriter writer(std::move(options), std::move(out));
@@ -130,7 +126,6 @@ class Rewriting {
   BackupStore& store_;
   BlobStore& blobs_;
   BlobIds& ids_;
-  const uint32_t format_;  // of the directory
   BackupBlobs work_;
   std::vector<BlobId> made_;
 };
@@ -198,12 +193,6 @@ Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
   CO_TRY(const ManifestContents contents, contents_of(file, request.name));
   std::vector<TabletSeed> tablets;
   CO_TRY(TableSchema schema, pick_table(contents, request, tablets));
-  if (const TableOptions known = known_to_format(schema.options, options_.format);
-      known != schema.options) {
-    log_info("node", "table={} loses options that the directory's format {} does not know",
-             request.new_table, options_.format);
-    schema.options = known;
-  }
   if (catalog_.map().find(Bytes(request.new_table)) != nullptr) {
     co_return fail(Errc::already_exists, "table '{}' exists already",
                    escape_bytes(request.new_table));
@@ -217,7 +206,7 @@ Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
     for (const TableItem& item : tablet.tables) progress.bytes_total += item.meta.file_bytes;
   }
   Rewriting rewriting(store, envs_.front().blobs, part(kHomeShard).engine.blob_ids(),
-                      envs_.front().runtime, options_.format, progress);
+                      envs_.front().runtime, progress);
   const Result<void> written = co_await rewriting.run(file, tablets);
   if (!written) {
     co_await rewriting.undo();

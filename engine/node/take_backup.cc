@@ -203,7 +203,6 @@ Async<Result<void>> NodeImpl::back_up_held(BackupStore& store, const BackupReque
     }
   }
   BackupFile file;
-  file.format = options_.format;
   file.source = request.source;
   file.program = request.program;
   (void)co_await clock_.catch_up();

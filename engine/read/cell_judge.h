@@ -60,7 +60,7 @@ class CellJudge {
   CellJudge(const TableSchema& schema, const TableRetention& retention, const RangeDeletes& ranges)
       : schema_(schema), retention_(retention), ranges_(ranges) {}
 
-  // Judges columns that a delete covers exactly, and every column if `all`: died() is then known
+  // Columns with a delete are judged exactly, and so is every column if `all`: died() is then known
   // wherever clean() is false. For merges.
   void want_deaths(bool all) { deaths_ = all ? Deaths::of_all : Deaths::of_deleted; }
 

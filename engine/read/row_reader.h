@@ -38,7 +38,7 @@ namespace cellar::engine {
 
 class RowReader {
  public:
-  // A large value counts as one entry per this many bytes.
+  // A row with more entries is handed over; a large value counts as one per kValueBytesPerEntry.
   static constexpr int64_t kMostEntries = 512;
   static constexpr size_t kValueBytesPerEntry = 1024;
   static constexpr uint32_t kMostUnwanted = 16;  // in sequence

@@ -12,8 +12,8 @@
 // entries inserted before its position, so a later stamp could show half of a commit. Entries
 // inserted after the placement have a greater stamp and are invisible for this row. Every write
 // acknowledged before the cursor was opened is therefore included, and each row is complete.
-// Between two calls of run(), and between two rows, the cursor places itself again if the visible
-// stamp has advanced; inside a row, and after load(), it continues at its position. Unwanted
+// At a run() that begins between two rows the cursor places itself again if the visible stamp has
+// advanced; inside a row, and after load(), it continues at its position. Unwanted
 // entries are stepped over at first, because most such stretches are short, and then sought past. A
 // seek costs about eight steps in each source, so with many sources it steps longer.
 //
@@ -96,7 +96,8 @@ struct ScanSetup {
   Bytes start;  // first row of the tablet; used by the constructor only
   Bytes end;    // first row after the tablet; empty: unbounded; used by the constructor only
   size_t filtered_row_bytes = kMaxFilteredRowBytes;  // memory limit of filtering a row
-  // Columns on which the result depends, besides those the filter names; must outlive the cursor.
+  // Cells of other columns do not affect the result; null: unknown. Used unless the filter names
+  // its columns. Must outlive the cursor.
   const NamedColumns* columns = nullptr;
   // Returns the rest of the one wanted row; without a filter or a watch.
   std::optional<RowStart> started = {};

@@ -42,8 +42,8 @@ class ReadSource {
   // Makes an iterator over at least every entry that can change the result for `scope`, in the
   // arena; null if there is none. Skipping must be sound: a table may be skipped by its time bounds
   // only if it has no delete, because a delete covers cells of other tables; cells that share a
-  // timestamp are skipped together, so overwriting still works. The views in `scope` are valid as
-  // long as the iterator.
+  // timestamp are skipped together, so overwriting still works. The views in `scope` must stay
+  // valid as long as the iterator.
   virtual EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const = 0;
 
   // Adds the first block of a read of `scope` to scope.prefetch, for its `place`, unless none is

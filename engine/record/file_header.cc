@@ -51,9 +51,10 @@ Result<FileHeader> decode_file_header(Bytes block, RecordFileKind kind, std::str
     return fail(Errc::data_loss, "the header of {} is damaged", path);
   }
   const auto version = load_le<uint32_t>(p + kVersionAt);
-  if (version > kRecordFormatVersion) {
-    return fail(Errc::failed_precondition, "{} has format version {}, this program knows {}", path,
-                version, kRecordFormatVersion);
+  if (version != kRecordFormatVersion) {
+    return fail(Errc::failed_precondition,
+                "{} has format version {}; this program reads version {} only", path, version,
+                kRecordFormatVersion);
   }
   FileHeader header;
   header.kind = kind;

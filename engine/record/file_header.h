@@ -1,6 +1,6 @@
 // The header of a record file, checked before anything else is read. It takes the first 4 KiB
-// block; its first 48 bytes keep this layout in every format version, so that an older program can
-// recognise a newer file.
+// block; its first 48 bytes keep this layout in every format version, so that a program can
+// name a version that it does not read.
 //
 // clang-format off
 //   offset  size
@@ -38,7 +38,7 @@ struct FileHeader {
 AlignedBuffer encode_file_header(const FileHeader& header);
 
 // DATA_LOSS, naming `path`, if the header is damaged, of another kind or inconsistent;
-// FAILED_PRECONDITION if the file has a newer format.
+// FAILED_PRECONDITION if the file has another format.
 Result<FileHeader> decode_file_header(Bytes block, RecordFileKind kind, std::string_view path);
 
 }  // namespace cellar::engine

@@ -67,7 +67,7 @@ class ShardReshape {
 // Order: open conditional writes finish (row_lock_table.h), writes are refused, pending commits
 // become visible, memory is flushed, and the edit lock is taken: from here on the tablet does not
 // change, in memory or on disk, until it is unsealed or removed.
-
+//
 // ABORTED if it was unsealed or removed meanwhile; also errors of the flush. After an error the
 // tablet accepts writes again.
 Async<Result<void>> seal_tablet(Tablet& tablet);

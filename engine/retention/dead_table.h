@@ -26,7 +26,7 @@ int64_t first_death_us(const TableRetention& firm, const TimeBounds& bounds);
 // Data outside the set: in other tables and in memtables.
 struct Beside {
   bool any_expiry = true;  // it may include a cell with its own expiry
-  // Timestamps of the cells that are older than the set.
+  // Timestamps of the cells in data older than the set.
   int64_t older_min_us = 0;
   int64_t older_max_us = INT64_MAX;
 };

@@ -15,7 +15,7 @@ DropPolicy::DropPolicy(const TableSchema& schema, CommitStamp settled, const Mer
       // Undo windows use the same clock: an undo in a window's last moment cannot be overtaken by a
       // merge.
       retention_(TableRetention::firm(schema, settled, now_us_)) {
-  // A later commit may have the same microsecond as `now`.
+  // A later commit may have the same microsecond as facts.now_us.
   const Instant horizon =
       before(std::min(instant_of_us(facts.now_us), instant_of(facts.newer_from)));
   counted_us_ = std::min<int64_t>(now_us_, static_cast<int64_t>(horizon / 1000));

@@ -143,7 +143,7 @@ Result<void> WriteGuards::check(const RowMutation& mutation, int64_t now_us) con
     const bool lives_by_itself = op.expire_at_us != kNoExpiry || op.ttl_us != kNoTtl;
     if (family->open && !lives_by_itself) continue;
     const Judged cell{mutation, i, *family->schema, now_us};
-    // A cell with a time to live is not dead on arrival.
+    // The rule's age does not apply to a cell with its own expiry or time to live.
     const std::optional<int64_t> age = lives_by_itself ? std::nullopt : family->fatal_age_us;
     if (op.timestamp_us != kServerStamped) TRY_VOID(check_window(cell, age));
     if (op.timestamp_us != kServerStamped || op.expire_at_us != kNoExpiry)

@@ -45,7 +45,7 @@ class WriteGuards {
   std::vector<Family> families_;  // by name
 };
 
-// The fatal age; none if versions count.
+// The fatal age; empty if the rule has none.
 std::optional<int64_t> fatal_age_us(const RetentionRule& rule);
 
 }  // namespace cellar::engine

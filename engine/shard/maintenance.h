@@ -48,7 +48,7 @@ class Maintenance {
   // The length of the log is checked after this many appended bytes.
   static constexpr uint64_t kLogCheckBytes = 1u << 20;
   // Bounds of the wait of reclaiming: at most the first, because trusted time may lag behind the
-  // timers. reclaim_forecast.h has the retry times of a tablet.
+  // timers, and at least the second. reclaim_forecast.h has the retry times of a tablet.
   static constexpr int64_t kMostReclaimWaitUs = 600'000'000;
   static constexpr int64_t kLeastReclaimWaitUs = 100'000;
   // Checks per shortest reclaim_within of the shard's tables, and the least interval.
@@ -69,7 +69,7 @@ class Maintenance {
   // Resumes when the loops have ended; a running job is finished first.
   Async<void> stop();
 
-  // A table or a rule was added: something may be due sooner.
+  // A table was added or altered: something may be due sooner.
   void tables_changed() {
     rules_changed();
     wake_flush();

@@ -62,7 +62,7 @@ bool is_gone(const Question& q, const TimeBounds& b) {
   return aged && q.now_us > b.latest_expiry_us;
 }
 
-// The rules after the change hide none of its cells. A cell with its own expiry may have any age.
+// The rules after the change hide none of its cells. A cell's own expiry replaces every max_age.
 bool is_kept(const Question& q, const TimeBounds& b) {
   if (q.due_age_us < 0) return false;
   return !b.any_without_expiry || !older(q.now_us, b.min_timestamp_us, q.due_age_us);

@@ -19,9 +19,10 @@ constexpr size_t kMaxLz4Ratio = 255;
 
 // Offsets in the footer, which starts with four handles of 12 bytes each.
 constexpr size_t kFooterBlob = 48;
-constexpr size_t kFooterVersion = 56;
-constexpr size_t kFooterCrc = 60;
-constexpr size_t kFooterMagic = 64;
+constexpr size_t kFooterIndexKind = 56;
+constexpr size_t kFooterVersion = 60;  // 16 bytes before the end in every format
+constexpr size_t kFooterCrc = 64;
+constexpr size_t kFooterMagic = 68;
 
 uint32_t block_crc(Bytes payload_and_type, BlobId blob, uint64_t offset) {
   return crc32c(payload_and_type, crc_seed(blob.value(), offset));
@@ -59,9 +60,9 @@ bool is_zstd(BlockType type) {
 }
 
 Result<void> check_version(uint32_t version, BlobId blob) {
-  if (version > kTableFormatVersion) {
+  if (version != kTableFormatVersion) {
     return fail(Errc::failed_precondition,
-                "blob {:016x} has table format {}, this program knows up to {}", blob.value(),
+                "blob {:016x} has table format {}; this program reads format {} only", blob.value(),
                 version, kTableFormatVersion);
   }
   return {};
@@ -192,11 +193,11 @@ Result<std::string> read_block(Bytes stored, BlobId blob, uint64_t offset, Bytes
   return raw;
 }
 
-std::string encode_table_header(BlobId blob, uint32_t version) {
+std::string encode_table_header(BlobId blob) {
   std::string rest;
   put_u64(rest, blob.value());
   std::string out(kTableMagic);
-  put_u32(out, version);
+  put_u32(out, kTableFormatVersion);
   put_u32(out, crc32c(rest, crc32c(out)));
   return out + rest;
 }
@@ -205,9 +206,8 @@ Result<void> check_table_header(Bytes header, BlobId blob) {
   if (header.size() != kTableHeaderBytes || header.substr(0, 8) != kTableMagic) {
     return damaged("the header", blob, 0, "it is no table");
   }
-  const auto version = load_le<uint32_t>(header.data() + 8);
-  TRY_VOID(check_version(version, blob));
-  if (header != encode_table_header(blob, version)) {
+  TRY_VOID(check_version(load_le<uint32_t>(header.data() + 8), blob));
+  if (header != encode_table_header(blob)) {
     return damaged("the header", blob, 0, "its checksum or blob id is wrong");
   }
   return {};
@@ -220,7 +220,8 @@ std::string encode_table_footer(const TableFooter& footer, uint64_t offset) {
   put_handle(out, footer.meta);
   put_handle(out, footer.index);
   put_u64(out, footer.blob.value());
-  put_u32(out, footer.version);
+  put_u32(out, footer.index_in_parts ? 1 : 0);
+  put_u32(out, kTableFormatVersion);
   put_u32(out, block_crc(out, footer.blob, offset));
   out.append(kTableMagic);
   return out;
@@ -231,16 +232,17 @@ Result<TableFooter> decode_table_footer(Bytes bytes, BlobId blob, uint64_t blob_
   if (bytes.size() != kTableFooterBytes || bytes.substr(kFooterMagic) != kTableMagic) {
     return damaged("the footer", blob, offset, "it is no table");
   }
-  const auto version = load_le<uint32_t>(bytes.data() + kFooterVersion);
-  TRY_VOID(check_version(version, blob));
+  TRY_VOID(check_version(load_le<uint32_t>(bytes.data() + kFooterVersion), blob));
   const uint32_t crc = block_crc(bytes.substr(0, kFooterCrc), blob, offset);
   if (load_le<uint32_t>(bytes.data() + kFooterCrc) != crc ||
       load_le<uint64_t>(bytes.data() + kFooterBlob) != blob.value()) {
     return damaged("the footer", blob, offset, "its checksum or blob id is wrong");
   }
+  const auto index_kind = load_le<uint32_t>(bytes.data() + kFooterIndexKind);
+  if (index_kind > 1) return damaged("the footer", blob, offset, "its kind of index is unknown");
   Reader in(bytes);
   TableFooter footer;
-  footer.version = version;
+  footer.index_in_parts = index_kind == 1;
   footer.filter = get_handle(in);
   footer.ranges = get_handle(in);
   footer.meta = get_handle(in);

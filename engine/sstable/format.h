@@ -2,7 +2,7 @@
 //
 //   header         kTableHeaderBytes
 //   data block*    entries in order (block_writer.h)
-//   part block*    index and filters of neighbouring data blocks (index_part.h); format 3 only
+//   part block*    index and filters of neighbouring data blocks (index_part.h); optional
 //   filter block   filter of the rows (filter.h); optional
 //   range block    range deletes (engine/iter/range_delete.h); optional
 //   dictionary     for data blocks packed by Zstandard; optional
@@ -24,16 +24,10 @@
 
 namespace cellar::engine {
 
-// Format 1: data blocks are packed by LZ4 or not at all. Format 2: some may be packed by Zstandard.
-// Format 3: the index is in parts, with any compression. Directories of an older format contain no
-// newer tables (store/format_file.h).
-inline constexpr uint32_t kFirstTableFormat = 1;
-inline constexpr uint32_t kZstdTableFormat = 2;
-inline constexpr uint32_t kPartsTableFormat = 3;
-inline constexpr uint32_t kTableFormatVersion = kPartsTableFormat;
+inline constexpr uint32_t kTableFormatVersion = 4;
 inline constexpr Bytes kTableMagic = "CELLRTAB";
 inline constexpr size_t kTableHeaderBytes = 24;
-inline constexpr size_t kTableFooterBytes = 72;
+inline constexpr size_t kTableFooterBytes = 76;
 inline constexpr size_t kBlockTrailerBytes = 5;  // type: u8, crc: u32
 // A block has at least one entry, and an entry may be as large as its value (100 MiB at most).
 inline constexpr size_t kMaxBlockBytes = 256u << 20;
@@ -123,8 +117,8 @@ class RawBlockChecker {
 };
 
 // ---- header and footer ----
-std::string encode_table_header(BlobId blob, uint32_t version = kFirstTableFormat);
-// DATA_LOSS if damaged or of another blob; FAILED_PRECONDITION if of a newer format.
+std::string encode_table_header(BlobId blob);
+// DATA_LOSS if damaged or of another blob; FAILED_PRECONDITION if of another format.
 Result<void> check_table_header(Bytes header, BlobId blob);
 
 struct TableFooter {
@@ -133,12 +127,14 @@ struct TableFooter {
   BlockHandle meta;
   BlockHandle index;
   BlobId blob;
-  uint32_t version = kFirstTableFormat;
+  // `index` is the outline of an index in parts (table_outline.h), or all of the index.
+  bool index_in_parts = false;
 };
 // `offset` is the position of the footer.
 std::string encode_table_footer(const TableFooter& footer, uint64_t offset);
 // The errors of check_table_header; DATA_LOSS also if the handles are not in order between header
-// and footer. `footer` is the last kTableFooterBytes of a blob of `blob_bytes`.
+// and footer or the kind of index is unknown. `footer` is the last kTableFooterBytes of a blob of
+// `blob_bytes`.
 Result<TableFooter> decode_table_footer(Bytes footer, BlobId blob, uint64_t blob_bytes);
 
 }  // namespace cellar::engine

@@ -14,8 +14,8 @@ class RowProbe;
 
 class ReadWindow {
  public:
-  // Entries at or after `upper` are not wanted; with a `row`, only those it asks for. Both must
-  // stay valid while they are set.
+  // Entries at or after `upper` are not wanted; with a `row`, neither are those it does not ask
+  // for. Both must stay valid while they are set.
   void set(Bytes upper, const RowProbe* row) {
     upper_ = upper;
     row_ = row;

@@ -147,10 +147,7 @@ bool parse(Bytes in, CellProfile& out) {
 std::string encode_table_meta(const TableMeta& meta) {
   std::string out;
   for_each_field(meta, [&](Tag tag, const auto& field) {
-    if (tag == kSettled && meta.settled == CommitStamp{}) return;
     if (tag == kProfile && !meta.profile.known) return;
-    if (tag == kColumnFilter && meta.column_filter.size == 0) return;
-    if (tag == kDictionary && meta.dictionary.size == 0) return;
     put_varint(out, tag);
     put_bytes(out, content(field));
   });
@@ -159,17 +156,22 @@ std::string encode_table_meta(const TableMeta& meta) {
 
 Result<TableMeta> decode_table_meta(Bytes encoded) {
   TableMeta meta;
-  meta.bounds = TimeBounds::unknown();
   Reader in(encoded);
   bool good = true;
+  uint64_t found = 0;  // bit n: the field of tag n
   while (good && in.ok() && !in.at_end()) {
     const uint64_t tag = in.varint();
     const Bytes bytes = in.bytes();
     if (!in.ok()) break;
     for_each_field(meta, [&](Tag known, auto& field) {
-      if (tag == known) good = parse(bytes, field);
+      if (tag != known) return;
+      good = parse(bytes, field);
+      found |= uint64_t{1} << tag;
     });
   }
+  for_each_field(meta, [&](Tag tag, const auto&) {
+    if (tag != kProfile) good &= (found >> tag & 1) != 0;
+  });
   if (!good || !in.ok()) {
     return fail(Errc::data_loss, "the facts about a table are malformed ({} bytes)",
                 encoded.size());

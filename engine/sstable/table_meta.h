@@ -64,8 +64,8 @@ struct TableMeta {
   bool operator==(const TableMeta&) const = default;
 };
 
-// Fields by tag; unknown tags are skipped, missing fields keep their defaults (bounds, profile:
-// unknown). decode returns DATA_LOSS for invalid bytes.
+// Fields by tag; unknown tags are skipped. A missing profile is unknown; any other missing field is
+// damage. decode returns DATA_LOSS for invalid bytes.
 std::string encode_table_meta(const TableMeta& meta);
 Result<TableMeta> decode_table_meta(Bytes encoded);
 

@@ -188,7 +188,7 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
   if (meta_.dictionary.size != 0) CO_TRY_VOID(co_await load_dictionary(tail, tail_offset));
   Part index(footer_.index);
   CO_TRY_VOID(co_await read(index, tail, tail_offset, work));
-  if (footer_.version >= kPartsTableFormat) {
+  if (footer_.index_in_parts) {
     CO_TRY_VOID(co_await load_outline(index.contents, work));
   } else {
     CO_TRY_VOID(co_await load_index(index.contents, data_end(), work));

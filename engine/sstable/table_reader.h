@@ -29,7 +29,7 @@ class TableReader {
   static constexpr size_t kPieceBytes = 256 * 1024;
 
   // DATA_LOSS with blob and offset if anything except the data blocks is damaged;
-  // FAILED_PRECONDITION if the table has a newer format. `loader` must outlive the reader. Long
+  // FAILED_PRECONDITION if the table has another format. `loader` must outlive the reader. Long
   // steps yield through `work` (no slice may be active); null: run to completion.
   static Async<Result<std::unique_ptr<TableReader>>> open(std::unique_ptr<Blob> blob,
                                                           BlockLoader& loader,

@@ -38,7 +38,7 @@ TableWriter::TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter>
   meta_.settled = options_.settled;
   meta_.block_bytes = options_.block_bytes;
   meta_.compression = options_.compression;
-  pending_ = encode_table_header(options_.blob, format());
+  pending_ = encode_table_header(options_.blob);
   offset_ = pending_.size();
 }
 
@@ -106,11 +106,6 @@ void TableWriter::add_range_delete(StampedRange range) {
   meta_.max_stamp = std::max(meta_.max_stamp, range.stamp);
   meta_.bounds.add_delete_of_everything();
   ranges_.push_back(std::move(range));
-}
-
-uint32_t TableWriter::format() const {
-  if (options_.part_bytes > 0) return kPartsTableFormat;
-  return options_.compression == Compression::zstd ? kZstdTableFormat : kFirstTableFormat;
 }
 
 // Blocks of the tail are packed by LZ4 in every table.
@@ -198,7 +193,7 @@ Async<void> TableWriter::append_tail(Background::Work* work) {
   meta_.profile = profile_.finish();
   TableFooter footer;
   footer.blob = options_.blob;
-  footer.version = format();
+  footer.index_in_parts = parts_ != nullptr;
   std::vector<uint32_t> part_sizes;
   if (parts_) {
     co_await append_parts(work, part_sizes);

@@ -36,18 +36,18 @@ struct TableWriterOptions {
   std::string tablet_start;
   std::string tablet_end;
   uint64_t run = 0;
-  CommitStamp settled;                         // TableMeta::settled
-  Compression compression = Compression::lz4;  // zstd makes a table of format 2
+  CommitStamp settled;  // TableMeta::settled
+  Compression compression = Compression::lz4;
   uint32_t block_bytes = 4096;
   uint32_t filter_bits_per_row = 10;  // also per key of the column filter; 0: no filter
-  // Size of each part of index and filters (index_part.h), which makes a table of format 3; 0: one
-  // index and one filter, which stay in memory while the table is open.
+  // Size of each part of index and filters (index_part.h); 0: one index and one filter, which stay
+  // in memory while the table is open.
   size_t part_bytes = 0;
 };
 
 class TableWriter {
  public:
-  // wants_flush() is true above this.
+  // wants_flush() is true from this size on.
   static constexpr size_t kFlushBytes = 256 * 1024;
 
   TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter> out);
@@ -74,7 +74,6 @@ class TableWriter {
   void note(const ParsedKey& key, Bytes key_bytes, Bytes value);
   void cut_block();
   BlockHandle append(Bytes raw);
-  uint32_t format() const;
   Async<void> append_filter(FilterBuilder& filter, Background::Work* work, BlockHandle& handle);
   Async<void> append_raw(Bytes contents, Background::Work* work, BlockHandle& handle);
   Async<void> append_index(Background::Work* work, BlockHandle& handle);

@@ -11,7 +11,7 @@
 //
 // The backlog thus settles where removals keep up, and a full backlog is removed without pauses.
 // The cube keeps removal slow after a large merge, whose inputs all end at once. There are no
-// pauses before begin_rests() or after hurry().
+// pauses before begin_rests() or after boost().
 //
 // A cut shortens a file that a writer waits for: a flush, on which the log and the memory of a
 // shard wait in turn. It also uses steps with pauses, but runs beside the removals instead of after

@@ -4,7 +4,9 @@
 
 #include <charconv>
 
+#include "engine/store/blob_files.h"
 #include "engine/store/hex_name.h"
+#include "engine/store/log_files.h"
 #include "engine/store/manifest_file.h"
 #include "io/base/crc32c.h"
 #include "io/base/random.h"
@@ -16,29 +18,31 @@ constexpr std::string_view kHead = "cellar format ";
 constexpr std::string_view kId = " id ";
 constexpr size_t kIdDigits = 32;
 
-Error unreadable() { return Error(Errc::data_loss, fmt::format("{} is damaged", kFormatPath)); }
-
-Result<void> check_range(uint32_t version, FormatRange range) {
-  if (version > range.newest) {
-    return fail(
-        Errc::failed_precondition,
-        "{} says that the data is of format {}; this program reads formats {} to {}: take a "
-        "newer program. Nothing was touched",
-        kFormatPath, version, range.oldest, range.newest);
-  }
-  if (version < range.oldest) {
-    return fail(
-        Errc::failed_precondition,
-        "{} says that the data is of format {}; this program reads formats {} to {}: upgrade "
-        "it with a program in between. Nothing was touched",
-        kFormatPath, version, range.oldest, range.newest);
-  }
-  return {};
+Error unreadable() {
+  return Error(Errc::data_loss,
+               fmt::format("{} is damaged; this program reads format {} only. Nothing was "
+                           "touched",
+                           kFormatPath, kDirectoryFormat));
 }
 
-Async<Result<bool>> has_manifest(FileSystem& fs) {
-  CO_TRY(const std::optional<uint64_t> current, co_await read_current(fs));
-  co_return current.has_value();
+Result<void> check_version(uint32_t version) {
+  if (version == kDirectoryFormat) return {};
+  return fail(
+      Errc::failed_precondition,
+      "{} says that the data is of format {}; this program reads format {} only. Nothing was "
+      "touched",
+      kFormatPath, version, kDirectoryFormat);
+}
+
+// Whether a folder of a store has any file.
+Async<Result<bool>> has_data(FileSystem& fs) {
+  for (const std::string_view folder : {kManifestDirectory, kLogDirectory, kBlobDirectory}) {
+    const auto files = co_await fs.list(std::string(folder));
+    if (!files && files.error().code == Errc::not_found) continue;
+    if (!files) co_return std::unexpected(files.error());
+    if (!files->empty()) co_return true;
+  }
+  co_return false;
 }
 
 }  // namespace
@@ -68,42 +72,28 @@ Result<DirectoryFormat> decode_format(Bytes content) {
   return format;
 }
 
-Async<Result<std::optional<DirectoryFormat>>> read_format(FileSystem& fs, FormatRange range) {
+Async<Result<std::optional<DirectoryFormat>>> read_format(FileSystem& fs) {
   auto content = co_await read_file(fs, std::string(kFormatPath));
   if (!content && content.error().code == Errc::not_found) {
-    co_return std::optional<DirectoryFormat>();
+    CO_TRY(const bool used, co_await has_data(fs));
+    if (!used) co_return std::optional<DirectoryFormat>();
+    co_return fail(Errc::data_loss,
+                   "{} is missing, though there is data: nothing tells of which format it is; this "
+                   "program reads format {} only. Nothing was touched",
+                   kFormatPath, kDirectoryFormat);
   }
   if (!content) co_return std::unexpected(std::move(content).error());
   CO_TRY(DirectoryFormat format, decode_format(*content));
-  CO_TRY_VOID(check_range(format.version, range));
+  CO_TRY_VOID(check_version(format.version));
   co_return std::optional<DirectoryFormat>(std::move(format));
 }
 
-Async<Result<DirectoryFormat>> settle_format(FileSystem& fs, std::string new_id,
-                                             FormatRange range) {
-  CO_TRY(std::optional<DirectoryFormat> found, co_await read_format(fs, range));
+Async<Result<DirectoryFormat>> settle_format(FileSystem& fs, std::string new_id) {
+  CO_TRY(std::optional<DirectoryFormat> found, co_await read_format(fs));
   if (found) co_return *std::move(found);
-  CO_TRY(const bool used, co_await has_manifest(fs));
-  if (used) {
-    co_return fail(Errc::data_loss,
-                   "{} is missing, though there is a manifest: nothing tells of which format the "
-                   "data is. Nothing was touched",
-                   kFormatPath);
-  }
-  DirectoryFormat format{range.newest, std::move(new_id)};
-  std::string content = encode_format(format);
-  CO_TRY_VOID(co_await replace_file(fs, std::string(kFormatPath), std::move(content)));
+  DirectoryFormat format{.id = std::move(new_id)};
+  CO_TRY_VOID(co_await replace_file(fs, std::string(kFormatPath), encode_format(format)));
   co_return format;
-}
-
-Async<Result<uint32_t>> upgrade_format(FileSystem& fs, FormatRange range) {
-  CO_TRY(DirectoryFormat format, co_await settle_format(fs, new_directory_id(), range));
-  const uint32_t before = format.version;
-  if (before == range.newest) co_return before;
-  format.version = range.newest;
-  std::string content = encode_format(format);
-  CO_TRY_VOID(co_await replace_file(fs, std::string(kFormatPath), std::move(content)));
-  co_return before;
 }
 
 std::string new_directory_id() {

@@ -42,7 +42,7 @@ struct ManifestOptions {
 class LocalManifestStore final : public ManifestStore {
  public:
   // Loads the manifest, or creates an empty one, and starts a new file. DATA_LOSS with file and
-  // offset; FAILED_PRECONDITION for a newer format; in both cases no file was changed. `fs` must
+  // offset; FAILED_PRECONDITION for another format; in both cases no file was changed. `fs` must
   // outlive the store.
   static Async<Result<std::unique_ptr<LocalManifestStore>>> open(FileSystem& fs,
                                                                  ManifestOptions options);

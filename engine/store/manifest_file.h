@@ -87,7 +87,7 @@ struct LoadedManifest {
   uint64_t edits = 0;            // entries after the snapshot
   uint64_t torn_tail_bytes = 0;  // bytes of an unanswered edit
 };
-// DATA_LOSS with file and offset; FAILED_PRECONDITION for a newer format. The caller checks whether
+// DATA_LOSS with file and offset; FAILED_PRECONDITION for another format. The caller checks whether
 // the state is complete.
 Async<Result<LoadedManifest>> load_manifest(FileSystem& fs, uint64_t number);
 

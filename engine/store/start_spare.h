@@ -1,7 +1,7 @@
 // StartSpare: space that a shard keeps allocated, so that the log of the next start finds room on a
 // full disk. It is the file log/<shard>.spare, without content:
 //
-//   running node        the file has kSpareBytes, or as much as the disk had
+//   running node        the file has kStartSpareBytes, or as much as the disk had
 //   start with little   removes the file first; the segments of its log are then so small that
 //   room                they, and a flush of a few deletes, fit into that space
 //   after the start     the space is allocated again as far as possible

@@ -29,13 +29,7 @@ CommitStamp newest_change(const TableSchema& schema) {
 }
 
 // Validates a DropRowRange with a token.
-Result<void> check_range(const RangeDelete& range, uint32_t format) {
-  if (format < kFormatWithRangeTokens) {
-    return fail(Errc::failed_precondition,
-                "the data directory is of format {}, which knows no tokens of DropRowRange: "
-                "cellard --upgrade-format makes it one that does, of format {} or newer",
-                format, kFormatWithRangeTokens);
-  }
+Result<void> check_range(const RangeDelete& range) {
   const size_t longest = std::max(range.start.size(), range.end.size());
   if (longest <= kMaxRowKeyBytes) return {};
   return fail(Errc::invalid_argument,
@@ -156,7 +150,7 @@ Result<void> Tablet::check_row(Bytes row) const {
 
 Result<void> Tablet::check(const Write& write) {
   TRY_VOID(check_serving());
-  if (write.range_token != nullptr) return check_range(*write.range, shard_.options.format);
+  if (write.range_token != nullptr) return check_range(*write.range);
   if (write.range) return {};
   TRY_VOID(validate_mutation(write.mutation, schema(), shard_.options.limits));
   return check_row(write.mutation.row);

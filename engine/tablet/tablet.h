@@ -95,7 +95,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // The stamp that a commit would get now.
   CommitStamp next_stamp() const;
   // Appends a validated write under a stamp from next_stamp() of the same call; `judged`: the
-  // guards have checked it.
+  // guards check it first.
   Result<void> commit(Write& write, CommitStamp stamp, bool judged);
   // False: no unexpired token has that hash (token_memory.h).
   bool may_remember(uint64_t hash, int64_t now_us) const {
@@ -184,7 +184,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   bool has_frozen() const { return !frozen_.empty(); }
   // The number of runs above what the compaction strategy lets stand.
   size_t runs_behind() const { return runs_behind_; }
-  // The tablet does not need commits of the open log below this.
+  // The tablet does not need commits of the open log up to this position.
   LogPosition log_needed_from() const;
 
  private:

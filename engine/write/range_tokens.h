@@ -39,8 +39,6 @@
 namespace cellar::engine {
 
 inline constexpr size_t kMaxRangeTokenBytes = 1u << 20;
-// The first format of a data directory that can store them.
-inline constexpr uint32_t kFormatWithRangeTokens = 4;
 
 class RangeTokens;
 

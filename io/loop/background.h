@@ -23,8 +23,8 @@
 // A slice lasts kIdleSliceUs, or kBusySliceUs if requests were served recently and others may soon
 // wait for its end.
 //
-//   Example: merge backlog 0.2, reads at full load. The share of merges is 0.18: 100 us of merging,
-//   456 us of reads, 100 us of merging, and so on.
+//   Example: merge backlog 0.2, reads at full load. The share of merges is 0.2: 100 us of merging,
+//   400 us of reads, 100 us of merging, and so on.
 //
 // On virtual time a turn takes no time, so all turns are idle.
 #pragma once

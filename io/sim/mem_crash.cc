@@ -91,7 +91,7 @@ class MemDisk::Copier {
       keep_in_flight(*entry.op, *image, written_size);
     }
     image->size = image->durable_size = size_after(node, written_size);
-    // Semaphore kept past the end have no effect: a later extension reads zeros there.
+    // Units kept past the end have no effect: a later extension reads zeros there.
     const uint64_t reach = std::max({node.size, node.durable_size, kept_end_});
     image->durable.zero(image->size, reach + kUnit);
     image->now = image->durable;

@@ -157,8 +157,8 @@ class Client {
     return admin<TableDescription>(encoder_->describe_table(name), &decode_table, token);
   }
   // void(Result<PreviewReply>). `progress`, if set, is called on the loop several times a second
-  // while the node counts; counts restart if the request is retried. Default deadline:
-  // admin_deadline_us.
+  // while the node counts, and not after the completion; counts restart if the request is retried.
+  // Default deadline: admin_deadline_us.
   template <class T>
   auto async_preview_rule(const PreviewRule& preview,
                           std::function<void(const PreviewProgress&)> progress,

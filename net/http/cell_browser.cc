@@ -43,7 +43,7 @@ class Collector final : public CellSink {
   size_t whole_ = 0;
 };
 
-// The walk returns what it has at this time.
+// A walk over tablets, which returns at `until_us` what it has by then.
 struct Walk {
   ReadSpec spec;
   Collector* sink = nullptr;

@@ -9,7 +9,7 @@
 namespace cellar::http {
 namespace {
 
-// No foreign sources, no inline scripts, no frames.
+// No foreign sources, nothing inline; the page may not be shown in a frame.
 constexpr std::string_view kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

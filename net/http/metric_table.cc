@@ -36,7 +36,7 @@ constexpr Metric kMetrics[] = {
     {"cellar_sessions_refused_total", Type::counter, "shard",
      "connections closed at limits.connections or while the node stops"},
     {"cellar_sessions_malformed_total", Type::counter, "shard",
-     "connections closed because of invalid frames"},
+     "connections closed because of an invalid preface or frame"},
     // ---- queues
     {"cellar_scans", Type::gauge, "shard", "open streams"},
     {"cellar_queued_slices", Type::gauge, "shard", "reads that wait for their next slice"},

@@ -168,12 +168,9 @@ Async<void> Server::open_engine(Shard& shard) {
     co_return;
   }
   facts_.directory_id = format->id;
-  facts_.format = format->version;
-  engine::EngineOptions options = options_.engine;
-  options.format = format->version;
   std::vector<engine::ShardEnv> envs;
   for (ShardState& one : states_) envs.push_back({*one.runtime, *one.logs, *one.blobs});
-  auto opened = co_await engine::open_local_node(*mine.fs, std::move(options), std::move(envs),
+  auto opened = co_await engine::open_local_node(*mine.fs, options_.engine, std::move(envs),
                                                  pool_.mailboxes());
   if (!opened) {
     mine.outcome = std::unexpected(std::move(opened).error());

@@ -69,8 +69,8 @@ void apply(Bytes edit, const std::vector<BlockHandle>& blocks, std::string& tabl
   const size_t n = at(0) % (blocks.size() + 1);
   const bool footer = n == blocks.size();
   const size_t begin = footer ? table.size() - kTableFooterBytes : blocks[n].offset;
-  // In a block also its type; in the footer only the handles.
-  const size_t size = footer ? 48 : blocks[n].size - sizeof(uint32_t);
+  // In a block also its type; in the footer the handles, the blob and the kind of index.
+  const size_t size = footer ? 60 : blocks[n].size - sizeof(uint32_t);
   char& byte = table[begin + (at(1) | size_t{at(2)} << 8) % size];
   switch (at(3) % 3) {
     case 0:
@@ -91,7 +91,7 @@ void make_right(const std::vector<BlockHandle>& blocks, std::string& table) {
         crc32c(Bytes(table).substr(block.offset, covered), crc_seed(kBlob.value(), block.offset));
     store_le(table.data() + block.offset + covered, crc);
   }
-  constexpr size_t kCovered = 60;  // bytes of the footer under its checksum
+  constexpr size_t kCovered = 64;  // bytes of the footer under its checksum
   const size_t footer = table.size() - kTableFooterBytes;
   const uint32_t crc =
       crc32c(Bytes(table).substr(footer, kCovered), crc_seed(kBlob.value(), footer));

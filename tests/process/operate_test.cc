@@ -1,5 +1,5 @@
 // The real program in operation: controlled by signals, watched by a service manager, backed up and
-// restored; a directory of a future format is refused.
+// restored.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <thread>
 
-#include "engine/store/format_file.h"
 #include "tests/process/support/operate_bed.h"
 
 namespace cellar::process {
@@ -229,156 +228,44 @@ TEST_F(Operate, TheRestoreDrill) {
   EXPECT_EQ(read(client, "t"), second);
 }
 
-std::map<std::string, std::pair<std::string, fs::file_time_type>> everything(const fs::path& root) {
-  std::map<std::string, std::pair<std::string, fs::file_time_type>> all;
-  for (const auto& entry : fs::recursive_directory_iterator(root)) {
-    all[entry.path()] = {entry.is_regular_file() ? read_all(entry.path()) : "",
-                         entry.last_write_time()};
-  }
-  return all;
-}
-
-TEST_F(Operate, ADirectoryOfANewerFormatIsRefusedAndNothingInItIsTouched) {
-  auto node = make();
-  ASSERT_TRUE(node->start());
-  {
-    client::SyncClient client(options_of(*node));
-    create(client);
-    write(client, "a", 5);
-  }
-  EXPECT_EQ(node->terminate().value(), 0);
-  const fs::path format = fs::path(path("data")) / "FORMAT";
-  const auto now = engine::decode_format(read_all(format));
-  ASSERT_TRUE(now) << now.error().message;
-  std::ofstream(format, std::ios::binary)
-      << engine::encode_format({engine::kFormats.newest + 1, now->id});
-  const auto before = everything(path("data"));
-  std::string said;
-  for (const char* flags :
-       {"--listen 127.0.0.1:0 --shards 1", "--upgrade-format", "--restore-from /nowhere"}) {
-    EXPECT_EQ(
-        run(fmt::format("{} --data-dir {} {}", (bin() / "cellard").string(), path("data"), flags),
-            said),
-        1);
-    EXPECT_EQ(everything(path("data")), before) << flags;
-  }
-  std::ofstream(format, std::ios::binary) << engine::encode_format(*now);
-  EXPECT_EQ(run(fmt::format("{} --data-dir {} --upgrade-format", (bin() / "cellard").string(),
-                            path("data")),
-                said),
-            0)
-      << said;
-  ASSERT_TRUE(node->start());
-  client::SyncClient client(options_of(*node));
-  EXPECT_EQ(read(client, "t").size(), 5u);
-}
-
-// Written by the first program with formats; every later one opens it.
-TEST_F(Operate, TheGoldenDirectoryOfFormatOneIsOpened) {
-  std::string said;
-  ASSERT_EQ(unpack_golden(1, said), 0) << said;
-  auto node = make({}, "golden");
-  ASSERT_TRUE(node->start());
-  client::SyncClient client(options_of(*node));
-  const Rows rows = read(client, "t");
-  EXPECT_EQ(rows.size(), 20u);
-  EXPECT_EQ(rows.begin()->first, "flushed00000");
-  EXPECT_EQ(rows.rbegin()->first, "logged00009");
-  EXPECT_EQ(rows.rbegin()->second, "logged" + std::string(2000, 'j'));
-}
-
-// A directory of format 1 stays in that format until an upgrade is requested.
-TEST_F(Operate, TheGoldenDirectoryOfFormatOneStaysOneUntilItIsUpgraded) {
-  std::string said;
-  ASSERT_EQ(unpack_golden(1, said), 0) << said;
+// Tables of Zstandard with a dictionary, of LZ4, with their index whole and in parts; range deletes
+// with tokens, in the manifest and in the log; a dropped table, a rule that was changed, a log.
+TEST_F(Operate, TheGoldenDirectoryIsOpened) {
+  unpack("data_directory_format_5");
   const std::string cellar = bin() / "cellar";
-  const auto format = [this] {
-    return read_all(fs::path(path("golden")) / "FORMAT").substr(0, 15);
+  const auto says = [&](const std::string& command) {
+    std::string said;
+    EXPECT_EQ(run(command, said), 0) << command << "\n" << said;
+    return said;
   };
+  const auto has = [](const std::string& said, std::string_view part) {
+    EXPECT_NE(said.find(part), std::string::npos) << part;
+  };
+  says(fmt::format("{}-inspect verify {}", cellar, path("golden")));
+  const std::string tables =
+      says(fmt::format("{}-inspect dump {}/blob/*.sst", cellar, path("golden")));
+  has(tables, "(zstd with dictionary; ");
+  has(tables, "  part 1 from ");
+  has(tables, "00 00 00 00                                      index: 0 whole");
+  has(says(fmt::format("{}-inspect dump --entries {}/log/*.seg", cellar, path("golden"))),
+      "cellarlogged\" of 1 range deletes");
   auto node = make({}, "golden");
   ASSERT_TRUE(node->start());
-  const std::string alter =
-      fmt::format("{} --addr {} altertable t bottom-compression=zstd", cellar, node->address());
-  EXPECT_NE(run(alter, said), 0);
-  EXPECT_NE(said.find("--upgrade-format"), std::string::npos) << said;
-  EXPECT_EQ(node->terminate().value(), 0);
-  EXPECT_EQ(format(), "cellar format 1");
-  EXPECT_EQ(run(fmt::format("{} --data-dir {} --upgrade-format", (bin() / "cellard").string(),
-                            path("golden")),
-                said),
-            0)
-      << said;
-  EXPECT_EQ(format(), "cellar format 4");
-  ASSERT_TRUE(node->start());
-  for (const char* command : {"altertable t bottom-compression=zstd", "compact t"}) {
-    EXPECT_EQ(run(fmt::format("{} --addr {} {}", cellar, node->address(), command), said), 0)
-        << said;
-  }
   client::SyncClient client(options_of(*node));
+  const auto cli = [&](const std::string& words) {
+    return says(fmt::format("{} --addr {} {}", cellar, node->address(), words));
+  };
+  const Rows rows = read(client, "t");
+  EXPECT_EQ(rows.size(), 5020u);
+  EXPECT_EQ(rows.begin()->first, "flushed00000");
+  EXPECT_EQ(rows.rbegin()->first, "written00009");
+  const std::string described = cli("describe t");
+  has(described, "at the bottom zstd");
+  has(described, "compaction   tiered");
+  has(cli("gc show t f"), "maxversions=3");
+  EXPECT_EQ(cli("ls").find("dropped"), std::string::npos);
+  cli("droprows t prefix=packed token=now");
   EXPECT_EQ(read(client, "t").size(), 20u);
-}
-
-// Written by the first program with format 2: Zstandard tables, one with a dictionary, an option
-// that only this format has, and a log.
-TEST_F(Operate, TheGoldenDirectoryOfFormatTwoIsOpened) {
-  std::string said;
-  ASSERT_EQ(unpack_golden(2, said), 0) << said;
-  const std::string cellar = bin() / "cellar";
-  EXPECT_EQ(run(fmt::format("{}-inspect verify {}", cellar, path("golden")), said), 0) << said;
-  EXPECT_EQ(run(fmt::format("{0}-inspect dump {1}/blob/*.sst", cellar, path("golden")), said), 0);
-  EXPECT_NE(said.find("(zstd with dictionary; "), std::string::npos);
-  auto node = make({}, "golden");
-  ASSERT_TRUE(node->start());
-  client::SyncClient client(options_of(*node));
-  const Rows rows = read(client, "t");
-  EXPECT_EQ(rows.size(), 1010u);
-  EXPECT_EQ(rows.begin()->first, "packed00000");
-  EXPECT_EQ(rows.rbegin()->first, "written00009");
-  EXPECT_EQ(run(fmt::format("{} --addr {} describe t", cellar, node->address()), said), 0);
-  EXPECT_NE(said.find("at the bottom zstd"), std::string::npos) << said;
-}
-
-// Written by the first program with format 3: a table with a partitioned index, and a log.
-TEST_F(Operate, TheGoldenDirectoryOfFormatThreeIsOpened) {
-  std::string said;
-  ASSERT_EQ(unpack_golden(3, said), 0) << said;
-  const std::string cellar = bin() / "cellar";
-  EXPECT_EQ(run(fmt::format("{}-inspect verify {}", cellar, path("golden")), said), 0) << said;
-  EXPECT_EQ(run(fmt::format("{0}-inspect dump {1}/blob/*.sst", cellar, path("golden")), said), 0);
-  EXPECT_NE(said.find("  part 1 from "), std::string::npos);
-  auto node = make({}, "golden");
-  ASSERT_TRUE(node->start());
-  client::SyncClient client(options_of(*node));
-  const Rows rows = read(client, "t");
-  EXPECT_EQ(rows.size(), 3010u);
-  EXPECT_EQ(rows.begin()->first, "parted00000");
-  EXPECT_EQ(rows.rbegin()->first, "written00009");
-}
-
-// Written by the first program with format 4: range deletes with tokens, of one tablet in the
-// manifest, of another in the log.
-TEST_F(Operate, TheGoldenDirectoryOfFormatFourIsOpened) {
-  std::string said;
-  ASSERT_EQ(unpack_golden(4, said), 0) << said;
-  const std::string cellar = bin() / "cellar";
-  EXPECT_EQ(run(fmt::format("{}-inspect verify {}", cellar, path("golden")), said), 0) << said;
-  EXPECT_EQ(
-      run(fmt::format("{0}-inspect dump --entries {1}/log/*.seg", cellar, path("golden")), said),
-      0);
-  EXPECT_NE(said.find("cellarlogged\" of 1 range deletes"), std::string::npos);
-  auto node = make({}, "golden");
-  ASSERT_TRUE(node->start());
-  client::SyncClient client(options_of(*node));
-  const Rows rows = read(client, "t");
-  EXPECT_EQ(rows.size(), 10u);
-  EXPECT_EQ(rows.begin()->first, "kept00000");
-  EXPECT_EQ(rows.rbegin()->first, "kept00009");
-  EXPECT_EQ(
-      run(fmt::format("{} --addr {} droprows t prefix=kept token=now", cellar, node->address()),
-          said),
-      0)
-      << said;
-  EXPECT_TRUE(read(client, "t").empty());
 }
 
 TEST_F(Operate, TheDoctorLooksAtADirectoryAndAtANode) {
@@ -388,7 +275,7 @@ TEST_F(Operate, TheDoctorLooksAtADirectoryAndAtANode) {
   std::string said;
   int code = run(fmt::format("{} doctor --json {}", cellar, path("data")), said);
   EXPECT_TRUE(code == 0 || code == 7 || code == 1) << said;  // the machine's disk may be full
-  EXPECT_NE(said.find(R"("check":"format","what":"is of format 4")"), std::string::npos) << said;
+  EXPECT_NE(said.find(R"("check":"format","what":"is of format 5")"), std::string::npos) << said;
   EXPECT_NE(said.find("a node has it open"), std::string::npos) << said;
   code = run(fmt::format("{} --addr {} doctor", cellar, node->address()), said);
   EXPECT_TRUE(code == 0 || code == 7 || code == 1) << said;

@@ -64,10 +64,15 @@ int unchanged(const Session& session);
 
 std::vector<KeySpec> joined(std::vector<KeySpec> first, const std::vector<KeySpec>& second);
 
+// ---- more commands
+
+// commands_backup.cc
 std::vector<CommandSpec> backup_commands();
 
+// commands_control.cc
 std::vector<CommandSpec> control_commands();
 
+// commands_doctor.cc
 struct Finding {
   enum class Level : uint8_t { good, warning, problem };
   Level level = Level::good;
@@ -82,6 +87,7 @@ std::vector<Finding> look_at_directory(const std::string& directory);
 
 std::vector<CommandSpec> doctor_commands();
 
+// commands_reclaim.cc
 // Exit code of `gc why` if a reclaim deadline is missed.
 inline constexpr int kMissed = 9;
 

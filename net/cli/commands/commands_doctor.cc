@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "io/base/crc32c.h"
 #include "io/loop/machine_memory.h"
 #include "net/cli/commands/commands.h"
 #include "net/cli/print/printer.h"
@@ -23,7 +25,7 @@ namespace fs = std::filesystem;
 using Level = Finding::Level;
 using Findings = std::vector<Finding>;
 
-constexpr uint64_t kKnownFormat = 4;    // engine/FORMATS.md, "Directory layout"
+constexpr uint64_t kKnownFormat = 5;    // engine/FORMATS.md, "Directory layout"
 constexpr double kLowShare = 0.15;      // warning below this share of free disk space
 constexpr double kVeryLowShare = 0.05;  // below this, writes will stop soon
 constexpr int64_t kLongRecoveryUs = 60'000'000;
@@ -76,19 +78,31 @@ void look_at_format(Findings& all, const fs::path& directory) {
   const std::string text = content_of(directory / "FORMAT");
   constexpr std::string_view kHead = "cellar format ";
   if (text.empty()) {
-    return add(all, Level::good, "format", "no FORMAT file: of format 1, written before it was");
+    std::error_code ignored;
+    const bool used = std::ranges::any_of(std::array{"manifest", "log", "blob"}, [&](auto* name) {
+      return fs::exists(directory / name, ignored);
+    });
+    if (!used) {
+      return add(all, Level::good, "format", "no FORMAT file and no data: the directory is new");
+    }
+    return add(all, Level::problem, "format", "no FORMAT file, though there is data",
+               "restore it, or restore a backup into a new directory");
   }
-  const auto version = text.starts_with(kHead)
+  const size_t blank = std::min(text.rfind(' '), text.size());  // the checksum is after it
+  const bool whole = text.substr(blank) ==
+                     fmt::format(" {:08x}\n", crc32c(std::string_view(text).substr(0, blank)));
+  const auto version = whole && text.starts_with(kHead)
                            ? number_in(std::string_view(text).substr(kHead.size()))
                            : std::nullopt;
   if (!version) {
     return add(all, Level::problem, "format", "the FORMAT file is damaged",
                "restore it: engine/FORMATS.md says what is in it");
   }
-  if (*version > kKnownFormat) {
-    return add(all, Level::problem, "format",
-               fmt::format("is of format {}, this program knows up to {}", *version, kKnownFormat),
-               "take a newer program");
+  if (*version != kKnownFormat) {
+    return add(
+        all, Level::problem, "format",
+        fmt::format("is of format {}, this program reads format {} only", *version, kKnownFormat),
+        "take the program that wrote it");
   }
   add(all, Level::good, "format", fmt::format("is of format {}", *version));
 }

@@ -85,8 +85,8 @@ int drop_family(Session& session, const Arguments& arguments) {
   return change_table(session, change);
 }
 
-// The cost of the reclaim-within setting (SEMANTICS 3): every file with a dead cell is rewritten
-// when due, at most the whole table each time.
+// The cost of dead-slack=0, which keeps no dead byte for longer than reclaim-within (SEMANTICS 3):
+// every file with a dead cell is rewritten when due, at most the whole table each time.
 Result<void> show_cost(Session& session, const client::TableChange& change) {
   TRY(const client::TableDescription table, session.client().describe_table(change.name));
   client::ListTablets list;

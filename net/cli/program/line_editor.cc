@@ -130,7 +130,7 @@ LineEditor::End LineEditor::next(std::string& line) {
     HistEvent event;
     ::history(parts_->history, &event, H_ENTER, line.c_str());
     if (!parts_->history_path.empty()) {
-      // Saved at once, so that a killed shell loses nothing.
+      // Saved at once, so that a killed shell loses nothing; mode 0600 by libedit.
       ::history(parts_->history, &event, H_SAVE, parts_->history_path.c_str());
       ::chmod(parts_->history_path.c_str(), S_IRUSR | S_IWUSR);
     }

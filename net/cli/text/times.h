@@ -9,11 +9,11 @@
 
 namespace cellar::cli {
 
-// Accepts a whole number of microseconds; RFC 3339 as in "2026-11-21T08:00:00.5Z", "2026-11-21
-// 08:00:00+01:00", "2026-11-21T08:00" or "2026-11-21"; or relative times: "now", "today",
-// "yesterday", "tomorrow" (at midnight), each optionally with "-1h" or "+5m" (units us ms s m h d
-// w), "-1h" alone, "2h ago", "in 2h". Days and times without a zone are UTC. Relative times are
-// rounded down to a millisecond, which every table accepts. INVALID_ARGUMENT names the text.
+// Accepts a whole number of microseconds; RFC 3339 as in "2026-11-21T08:00:00.5Z",
+// "2026-11-21 08:00:00+01:00", "2026-11-21T08:00" or "2026-11-21"; or relative times: "now",
+// "today", "yesterday", "tomorrow" (at midnight), each optionally with "-1h" or "+5m" (units us ms
+// s m h d w), "-1h" alone, "2h ago", "in 2h". Days and times without a zone are UTC. Relative times
+// are rounded down to a millisecond, which every table accepts. INVALID_ARGUMENT names the text.
 Result<int64_t> parse_time(std::string_view text, int64_t now_us);
 
 // "500us", "10ms", "1s", "5m", "1h", "2d", "1w".

@@ -96,8 +96,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool ready() const { return state_ == State::ready; }
   bool closed() const { return state_ == State::closed; }
   const ServerHello& server() const { return server_; }  // of the last hello
-  // Estimate of the node's trusted clock from the last hello and the loop's timers; 0: no hello
-  // yet.
+  // Estimate of the node's trusted clock from the last hello or pong and the loop's timers; 0: no
+  // hello yet.
   int64_t server_now_us() const;
   size_t in_flight() const { return in_flight_; }
   size_t queued() const { return queue_.size(); }
@@ -162,7 +162,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ConnectionOwner* owner_;  // null after close()
   Random random_;
   ServerHello server_;
-  int64_t greeted_us_ = 0;  // time of the last hello's now_us
+  int64_t greeted_us_ = 0;  // when server_.now_us came, with the last hello or pong
   bool retired_ = false;
   State state_ = State::idle;
 

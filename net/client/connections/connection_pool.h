@@ -10,8 +10,8 @@
 // After a goaway a new connection replaces the old one, which ends with its last answer.
 //
 // Behind a proxy, connections may lead to different nodes. Shards and tablets belong to one node,
-// so while connections report different instances nothing is routed by shard. When all report
-// another instance, the owner discards its data about the old one.
+// so while connections report different instances nothing is routed by shard. When one reports
+// another instance than the last one did, the owner discards its data about tablets.
 #pragma once
 
 #include <memory>

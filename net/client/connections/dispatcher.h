@@ -49,7 +49,7 @@ class Dispatcher final : public CallOwner, private PoolOwner {
   static constexpr uint32_t kMaxRedirects = 4;     // per call, followed at once
   static constexpr uint32_t kRouteAfter = 32;      // requests to a table before its map is fetched
   static constexpr int64_t kMapPauseUs = 100'000;  // between two fetches of a map
-  static constexpr size_t kMaxTables = 1024;       // with a cached map
+  static constexpr size_t kMaxTables = 1024;       // with a map; above it all are dropped
   static constexpr size_t kMaxOwners = 16;         // other nodes named by hints
 
   Dispatcher(ClientEnv env, const ClientOptions& options, std::shared_ptr<Encoder> encoder,

@@ -152,9 +152,6 @@ void declare(CommandLine& line, const std::vector<ExtraFlag>& extra) {
   app.add_flag("--config-reference", line.config_reference,
                "print the page that describes every setting, and exit");
   app.add_flag("--insecure", line.insecure, "the same as --security-insecure true");
-  app.add_flag(
-      "--upgrade-format", line.task.upgrade_format,
-      "move the data directory to the newest format, which older programs refuse, and exit");
   app.add_option("--restore-from", line.task.restore_from,
                  "fill a new data directory from the backups in this directory, and exit");
   app.add_option("--restore-backup", line.task.restore_name, "which of them [default: the newest]");

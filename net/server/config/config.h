@@ -17,12 +17,11 @@ namespace cellar::server {
 // Settings not listed have their default.
 using Origins = std::map<std::string_view, std::string>;
 
-// Tasks on the data directory that cellard performs instead of serving (offline_tasks.h).
+// The task on the data directory that cellard performs instead of serving (offline_tasks.h).
 struct OfflineTask {
-  bool upgrade_format = false;
   std::string restore_from;  // a directory of backups
   std::string restore_name;  // a backup in it; empty: the newest
-  bool wanted() const { return upgrade_format || !restore_from.empty(); }
+  bool wanted() const { return !restore_from.empty(); }
 };
 
 struct Config {

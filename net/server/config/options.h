@@ -32,7 +32,8 @@ struct NetOptions {
   int64_t idle_timeout_us = 900'000'000;
   // Time for the preface and hello.
   int64_t handshake_timeout_us = 5'000'000;
-  // Longest time without progress of a partial frame or an unread reply.
+  // Time after which a connection is closed if a partial frame averages less than
+  // Session::kSlowestFrameBytesPerS, or if the peer reads nothing of its replies.
   int64_t stall_timeout_us = 30'000'000;
   // How long a stopping node waits for requests in flight.
   int64_t drain_timeout_us = 10'000'000;

@@ -131,7 +131,8 @@ void add_balance(std::vector<Setting>& all) {
              Change::reload));
   all.push_back(number(
       "balance.merge_after", Kind::duration, kSecond, 365 * kDay, FIELD(balance.merge_idle_us),
-      "time after which an empty tablet is merged with a neighbour", Change::reload));
+      "time after which a tablet that has lost its data is merged with a neighbour",
+      Change::reload));
   all.push_back(number("balance.per_minute", Kind::count, 1, 6000, FIELD(balance.per_minute),
                        "maximum number of splits, merges and moves per minute", Change::reload));
 }
@@ -236,7 +237,7 @@ std::vector<Setting> make_settings() {
   all.push_back(number("log.segment", Kind::bytes, kMiB, kGiB, FIELD(engine.log_segment_bytes),
                        "size of a log segment"));
   all.push_back(number("tables.bytes", Kind::bytes, kMiB, 16 * kGiB, FIELD(engine.table_bytes),
-                       "maximum size of a table on disk; compaction begins the next one"));
+                       "size at which compaction ends a table on disk and begins the next one"));
   all.push_back(choice("tables.index_parts", FIELD(engine.index_parts), index_parts_name,
                        parse_index_parts,
                        "partitioned index and filters of tables, loaded on demand: automatic (once "
@@ -269,8 +270,8 @@ std::vector<Setting> make_settings() {
                        "time within which preface and hello must arrive", Change::reload));
   all.push_back(number("timeouts.stall", Kind::duration, kMs, 600 * kSecond,
                        FIELD(net.stall_timeout_us),
-                       "time without progress of a partly received frame, or of answers that the "
-                       "client does not receive, after which a connection is closed",
+                       "time after which a connection is closed if a partly received frame "
+                       "averages less than 1 KiB/s, or if the client receives none of its answers",
                        Change::reload));
   all.push_back(number("timeouts.drain", Kind::duration, 0, 600 * kSecond,
                        FIELD(net.drain_timeout_us),

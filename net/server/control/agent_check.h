@@ -2,7 +2,7 @@
 //
 //   ready up 75%       accepts work; the percentage is the idle share of the last second
 //   drain              finishes existing work, accepts no new work
-//   down#read-only     (or disk-hung, broken) connections are cut
+//   down#read-only     (or clock-lags, disk-hung, broken) connections are cut
 //   maint              starting
 //
 // The words are HAProxy's. Nothing is read and nothing else is disclosed, so the port needs no more

@@ -20,7 +20,7 @@ class IoWatch {
   // `now_us`: from a steady clock. The precision is the interval between calls.
   void look(int64_t now_us);
   bool hung() const { return hung_; }
-  // At the last look; 0: nothing has been in flight since the previous look.
+  // At the last look, never overstated; 0: nothing in flight began before the previous look.
   int64_t oldest_us() const { return oldest_us_; }
 
  private:

@@ -1,5 +1,5 @@
 // ReloadQueue: queue of reload requests. Only the program's main thread can reload, because it
-// reads files and stops every shard for a moment. It polls this desk between signals and posts the
+// reads files and stops every shard for a moment. It polls this queue between signals and posts the
 // result on the home shard. Requests that arrive before it polls share one reload.
 //
 // Belongs to the home shard; wanted() is thread-safe.

@@ -13,11 +13,11 @@
 //             A connection without one reads in smaller pieces.
 //
 // The memory of a frame being received (Claim) grows with the bytes that have arrived, not with the
-// length in its header. From kProvenBytes on the whole frame is claimed, unless that is most of the
-// memory, so that the frame can complete. Invariants:
+// length in its header. Above kProvenBytes the whole frame is claimed, unless it exceeds a third of
+// large_bound(), so that the frame can complete. Invariants:
 //   - requests() is the sum of all claims and kept bodies.
 //   - Claims over kLargeFrameBytes leave short_bytes() of the memory to shorter frames.
-//   - A single claim always succeeds, so a frame of any permitted size can be received.
+//   - The only claim always succeeds, so a frame of any permitted size can be received.
 //   - While a MemoryQueue has waiters for a kind of memory, newcomers on all shards get none of it.
 //   - Among waiters, a party (a principal; without principals an address) that already holds half
 //     of the memory comes last.

@@ -70,7 +70,7 @@ class PeerLimiter {
  private:
   struct Slot {
     std::atomic<uint32_t> opening{0};
-    std::atomic<int64_t> forgiven_us{0};  // time of the last forgiven failure
+    std::atomic<int64_t> forgiven_us{0};  // when the last failure is forgiven
   };
   size_t slot_of(std::string_view peer) const;
 

@@ -14,17 +14,6 @@ namespace {
 
 constexpr std::string_view kLockName = "LOCK";
 
-Async<Result<std::string>> upgrade(FileSystem& fs) {
-  CO_TRY_VOID(co_await engine::read_format(fs));
-  CO_TRY(const auto lock, co_await fs.lock(std::string(kLockName)));
-  CO_TRY(const uint32_t before, co_await engine::upgrade_format(fs));
-  if (before == engine::kFormats.newest) {
-    co_return fmt::format("is of format {} already, the newest that this program knows", before);
-  }
-  co_return fmt::format("is of format {} now, and was of {}; older programs refuse it from here on",
-                        engine::kFormats.newest, before);
-}
-
 // The newest one if no name is given.
 Async<Result<std::string>> choose(engine::BackupStore& store, std::string name) {
   if (!name.empty()) co_return name;
@@ -35,16 +24,15 @@ Async<Result<std::string>> choose(engine::BackupStore& store, std::string name) 
 
 Async<Result<std::string>> restore(FileSystem& from, FileSystem& to, std::string name,
                                    const Clock& clock, ShardLoop& loop) {
-  CO_TRY_VOID(co_await engine::read_format(to));
   CO_TRY(const auto lock, co_await to.lock(std::string(kLockName)));
   const auto store = engine::make_local_backup_store(from);
   CO_TRY(name, co_await choose(*store, std::move(name)));
-  CO_TRY(const auto format, co_await engine::settle_format(to, engine::new_directory_id()));
+  CO_TRY_VOID(co_await engine::settle_format(to, engine::new_directory_id()));
   const auto blobs = engine::make_local_blob_store(to);
   CO_TRY(const auto manifest, co_await engine::open_local_manifest_store(to, {}));
   engine::BackupProgress progress;
   auto done =
-      co_await engine::restore_directory(*store, std::move(name), *blobs, *manifest, format.version,
+      co_await engine::restore_directory(*store, std::move(name), *blobs, *manifest,
                                          clock.wall_us(), loop.timers(), loop.executor(), progress);
   const Result<void> closed = co_await manifest->close();
   if (!done) co_return std::unexpected(std::move(done).error());
@@ -56,18 +44,18 @@ Async<Result<std::string>> restore(FileSystem& from, FileSystem& to, std::string
 
 Result<std::string> run(const Config& config, const Clock& clock) {
   const std::string& directory = config.options.data_dir;
-  if (!config.task.upgrade_format) TRY_VOID(make_root_directory(directory));
+  TRY_VOID(make_root_directory(directory));
   BlockingPool pool(2);
   ShardLoop loop;
   Result<std::string> done = std::string();
   {
     TRY(const auto fs, PoolFs::create(loop, directory, pool));
-    if (config.task.upgrade_format) {
-      done = block_on(loop, upgrade(*fs));
-    } else {
-      TRY(const auto from, PoolFs::create(loop, config.task.restore_from, pool));
-      done = block_on(loop, restore(*from, *fs, config.task.restore_name, clock, loop));
+    if (const auto format = block_on(loop, engine::read_format(*fs)); !format) {
+      return fail(format.error().code, "data directory '{}': {}", directory,
+                  format.error().message);
     }
+    TRY(const auto from, PoolFs::create(loop, config.task.restore_from, pool));
+    done = block_on(loop, restore(*from, *fs, config.task.restore_name, clock, loop));
   }
   pool.stop();
   return done;

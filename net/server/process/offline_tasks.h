@@ -1,5 +1,5 @@
-// Tasks of cellard on a data directory without serving: upgrade of the format, restore of a backup.
-// They take the node's lock.
+// The task of cellard on a data directory without serving: restore of a backup. It takes the node's
+// lock.
 #pragma once
 
 #include "io/base/clock.h"

@@ -53,7 +53,7 @@ Result<ReloadPlan> reload(Server& server, const Config& config) {
   return plan;
 }
 
-// Triggered by a signal or a request to the reload desk.
+// Triggered by a signal or a request in the reload queue.
 void reload_all(Server& server, ServiceManager& manager, const Config& config) {
   const std::optional<uint64_t> wish = server.reloads().wanted();
   manager.reloading();

@@ -1,7 +1,6 @@
 // Operations on the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
 #include "engine/node/clock_keeper.h"
 #include "engine/shard/shard_figures.h"
-#include "engine/write/range_tokens.h"
 #include "io/base/time_text.h"
 #include "net/server/access/login.h"
 #include "net/server/requests/dispatch.h"
@@ -23,10 +22,7 @@ constexpr std::string_view kFeatures[] = {
     "filters",         "splits",       "reversed",    "drop_row_range", "alter_table",
     "sample_row_keys", "tablets",      "clock",       "rule_history",   "preview",
     "explain",         "include_dead", "with_expiry", "restore_table",  "audit_log",
-    "tokens",          "backups",      "control",     "reclaim"};
-
-// A feature that also requires a data directory format that has it.
-constexpr std::string_view kDropTokens = "drop_row_range_tokens";
+    "tokens",          "backups",      "control",     "reclaim",        "drop_row_range_tokens"};
 
 Result<void> check_hello(const fb::HelloRequest& hello) {
   if (hello.min_version() > wire::kProtocolVersion ||
@@ -190,9 +186,6 @@ void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
   std::vector<flatbuffers::Offset<flatbuffers::String>> names;
   for (const std::string_view name : kFeatures) {
     names.push_back(builder.CreateString(name.data(), name.size()));
-  }
-  if (shard.facts().format >= engine::kFormatWithRangeTokens) {
-    names.push_back(builder.CreateString(kDropTokens.data(), kDropTokens.size()));
   }
   const auto features = builder.CreateVector(names);
   const auto limits = limits_of(builder, shard, shard.options());

@@ -181,7 +181,8 @@ void Session::forget_step() {
   step_.reset();
 }
 
-// Whether the current frame is still held, for that version of the table map.
+// Whether the current frame is still held: for its first step, or for that version of the table
+// map.
 bool Session::still_held(uint64_t version) const {
   return held_for_step_ ? !step_->over : shard_.tables().version == version;
 }

@@ -46,8 +46,7 @@ struct NodeFacts {
   std::string io_backend;
   std::string io_reason;
   std::string directory_id;  // see engine/store/format_file.h
-  uint32_t format = 0;
-  uint64_t instance = 0;  // random at every start, never 0 in a real node
+  uint64_t instance = 0;     // random at every start, never 0 in a real node
 };
 
 class BackupJobs;

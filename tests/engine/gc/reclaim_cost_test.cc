@@ -3,6 +3,7 @@
 
 #include "engine/gc/reclaim_estimate.h"
 #include "engine/shard/shard_engine.h"
+#include "engine/shard/shard_figures.h"
 #include "io/base/random.h"
 #include "tests/engine/gc/reclaim_bed.h"
 
@@ -89,6 +90,25 @@ TEST_F(ReclaimCost, OnlyTheFirstWriteAfterAFreezeAndAFlushPublishAVersion) {
     ASSERT_TRUE(node_.flush("t"));
     EXPECT_EQ(tablet().publications() - before, 4u + compactions() - merges) << "two memtables";
   }
+}
+
+// New rows among old ones kill nothing, although versions count. Only the filters can tell: by the
+// number of cells alone each of them may push out an older one.
+TEST_F(ReclaimCost, NewRowsAmongOldOnesAreNotMergedForReclaiming) {
+  create(RetentionRule::max_versions(1));
+  constexpr int kRounds = 16;
+  for (int round = 0; round < kRounds; ++round) {
+    for (int i = 0; i < 100; ++i) {
+      const std::string row = fmt::format("r{:06}", i * kRounds + round);
+      ASSERT_TRUE(node_.write("t", row, {set_cell("f:q", now_us(), noise())}));
+    }
+    ASSERT_TRUE(node_.flush("t"));
+    pass_exactly(30 * kMinuteUs);
+  }
+  const engine::ShardFigures shard = engine::shard_figures(node_.node().engine(ShardId{0}));
+  const double amplification = static_cast<double>(shard.flushed_bytes + shard.compacted_bytes) /
+                               static_cast<double>(shard.flushed_bytes);
+  EXPECT_LE(amplification, 2) << compactions() << " merges";
 }
 
 TEST_F(ReclaimCost, TheTablesOfAWindowLeaveInOneEdit) {

@@ -57,10 +57,10 @@ TEST_F(Plan, OfThoseThatMayBeginTheFirstDeadlineIsNextAndTheOtherFollows) {
   ReclaimTurn turn = plan_after(2 * kHourUs);
   ASSERT_EQ(turn.tablet, tablet_of("b").id());
   EXPECT_EQ(turn.following, tablet_of("a").id());
-  EXPECT_LT(reclaim_forecast(tablet_of("b")).slack_deadline_us(tablet_of("b")),
-            reclaim_forecast(tablet_of("a")).slack_deadline_us(tablet_of("a")));
+  EXPECT_LT(reclaim_forecast(tablet_of("b")).slack_out_us(tablet_of("b")),
+            reclaim_forecast(tablet_of("a")).slack_out_us(tablet_of("a")));
   // A tablet that may not begin yet gives way to the other.
-  ReclaimState::of(tablet_of("b")).attempt.not_before_us = turn.begin_us + kMinuteUs;
+  ReclaimState::of(tablet_of("b")).attempt.not_before_us = now_us() + kMinuteUs;
   turn = plan_after(0);
   EXPECT_EQ(turn.tablet, tablet_of("a").id());
   EXPECT_EQ(turn.following, tablet_of("b").id());

@@ -28,7 +28,7 @@ struct Verdict {
 
 // A node in memory writes no FORMAT file.
 void give_format(MemDisk& disk) {
-  ASSERT_TRUE(disk.write_all(kFormatPath, encode_format({kFormats.newest, std::string(32, '0')})));
+  ASSERT_TRUE(disk.write_all(kFormatPath, encode_format({.id = std::string(32, '0')})));
 }
 
 Verdict verify(MemDisk& disk, bool format = true) {
@@ -110,7 +110,7 @@ TEST_F(VerifyDirectory, AMissingOrDamagedFormatIsNamed) {
   const Verdict missing = verify(node_.disk(), false);
   EXPECT_EQ(missing.problems, 1u) << missing.text;
   EXPECT_NE(missing.text.find("FORMAT is missing"), std::string::npos) << missing.text;
-  const std::string whole = encode_format({kFormats.newest, std::string(32, '0')});
+  const std::string whole = encode_format({.id = std::string(32, '0')});
   for (size_t i = 0; i < whole.size(); ++i) {
     std::string damaged = whole;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);
@@ -119,9 +119,13 @@ TEST_F(VerifyDirectory, AMissingOrDamagedFormatIsNamed) {
     EXPECT_EQ(verdict.problems, 1u) << i;
     EXPECT_NE(verdict.text.find("FORMAT"), std::string::npos) << verdict.text;
   }
-  ASSERT_TRUE(node_.disk().write_all(kFormatPath,
-                                     encode_format({kFormats.newest + 1, std::string(32, '0')})));
-  EXPECT_EQ(verify(node_.disk(), false).problems, 1u) << "of a newer program";
+  for (const uint32_t version : {kDirectoryFormat - 1, kDirectoryFormat + 1}) {
+    ASSERT_TRUE(
+        node_.disk().write_all(kFormatPath, encode_format({version, std::string(32, '0')})));
+    const Verdict verdict = verify(node_.disk(), false);
+    EXPECT_EQ(verdict.problems, 1u);
+    EXPECT_NE(verdict.text.find(fmt::format("of format {}", version)), std::string::npos);
+  }
 }
 
 TEST_F(VerifyDirectory, AMissingFileIsNamed) {

@@ -1,37 +1,44 @@
-// Which tables Zstandard compresses: those at the bottom, if the option says so or if it pays, and
-// never in a directory whose format does not support it.
+// Which tables Zstandard compresses: those at the bottom, if the option says so or if it pays.
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "engine/backup/backup.h"
 #include "engine/jobs/output_format.h"
-#include "engine/sstable/format.h"
-#include "io/base/coding.h"
+#include "engine/sstable/table_meta.h"
+#include "engine/store/blob_files.h"
 #include "tests/support/test_node.h"
 
 namespace cellar::support {
 namespace {
 
-// The formats of the tables on disk, with the number of tables of each.
-std::map<uint32_t, int> formats(TestNode& node) {
-  std::map<uint32_t, int> counts;
+using Counts = std::map<Compression, int>;
+
+// How many tables on disk have each compression.
+Counts compressions(TestNode& node) {
+  Counts counts;
   for (const std::string& file : node.disk().all_files()) {
-    if (!file.starts_with("blob/") || !file.ends_with(".sst")) continue;
+    const auto name =
+        file.starts_with("blob/") ? engine::parse_blob_file(file.substr(5)) : std::nullopt;
+    if (!name || !name->sealed) continue;
     const std::string bytes = node.disk().read_all(file).value();
-    ++counts[load_le<uint32_t>(bytes.data() + bytes.size() - engine::kTableFooterBytes + 56)];
+    const Bytes tail = Bytes(bytes).substr(bytes.size() - engine::kTableFooterBytes);
+    const auto footer = engine::decode_table_footer(tail, name->id, bytes.size());
+    EXPECT_TRUE(footer) << footer.error().message;
+    const engine::BlockHandle at = footer->meta;
+    const auto block =
+        engine::read_block(Bytes(bytes).substr(at.offset, at.size), name->id, at.offset);
+    ++counts[engine::decode_table_meta(block.value())->compression];
   }
   return counts;
 }
-using Formats = std::map<uint32_t, int>;
 
 class Bottom : public testing::Test {
  protected:
   static constexpr uint64_t kCacheBytes = 2u << 20;
 
-  static TestNodeOptions options_of(uint32_t format) {
+  static TestNodeOptions small_cache() {
     TestNodeOptions options;
-    options.engine.format = format;
     options.engine.memory_bytes = 4 * kCacheBytes;
     options.engine.memtable_bytes = 256u << 10;
     options.engine.table_bytes = 64u << 20;
@@ -61,7 +68,7 @@ class Bottom : public testing::Test {
     if (read) node.cells("t");
   }
   // Adds one more row and merges everything.
-  static Formats merge_all(TestNode& node) {
+  static Counts merge_all(TestNode& node) {
     engine::TableChange change;
     change.name = "t";
     change.options.bottom_compression = BottomCompression::automatic;
@@ -70,7 +77,7 @@ class Bottom : public testing::Test {
     EXPECT_TRUE(node.flush("t"));
     EXPECT_TRUE(node.compact("t"));
     node.world().run_for_us(1'000'000);
-    return formats(node);
+    return compressions(node);
   }
 };
 
@@ -83,7 +90,7 @@ TEST_F(Bottom, AnOptionPacksItAndACompactionMakesUpForWhatIsThere) {
   ASSERT_TRUE(node.flush("t"));
   ASSERT_TRUE(node.compact("t"));
   node.world().run_for_us(1'000'000);
-  EXPECT_EQ(formats(node), (Formats{{1, 1}})) << "small ones stay as they are";
+  EXPECT_EQ(compressions(node), (Counts{{Compression::lz4, 1}})) << "small ones stay as they are";
   EXPECT_EQ(node.figures("t").at(0).zstd_bytes, 0u);
   const auto before = node.cells("t");
   engine::TableChange change;
@@ -92,7 +99,7 @@ TEST_F(Bottom, AnOptionPacksItAndACompactionMakesUpForWhatIsThere) {
   ASSERT_TRUE(node.alter_table(change));
   ASSERT_TRUE(node.compact("t"));
   node.world().run_for_us(1'000'000);
-  EXPECT_EQ(formats(node), (Formats{{2, 1}}));
+  EXPECT_EQ(compressions(node), (Counts{{Compression::zstd, 1}}));
   EXPECT_EQ(node.figures("t").at(0).zstd_bytes, node.stats().table_bytes);
   const auto files = node.disk().all_files();
   ASSERT_TRUE(node.compact("t"));
@@ -103,12 +110,13 @@ TEST_F(Bottom, AnOptionPacksItAndACompactionMakesUpForWhatIsThere) {
   EXPECT_EQ(node.cells("t"), before);
   fill(node, "c", 100);
   ASSERT_TRUE(node.flush("t"));
-  EXPECT_EQ(formats(node), (Formats{{1, 1}, {2, 1}})) << "a flush is quick";
+  EXPECT_EQ(compressions(node), (Counts{{Compression::lz4, 1}, {Compression::zstd, 1}}))
+      << "a flush is quick";
   change.options.bottom_compression = BottomCompression::same;
   ASSERT_TRUE(node.alter_table(change));
   ASSERT_TRUE(node.compact("t"));
   node.world().run_for_us(1'000'000);
-  EXPECT_EQ(formats(node), (Formats{{1, 1}}));
+  EXPECT_EQ(compressions(node), (Counts{{Compression::lz4, 1}}));
 }
 
 TEST_F(Bottom, WhatIsNotCompressedStaysSo) {
@@ -119,33 +127,25 @@ TEST_F(Bottom, WhatIsNotCompressedStaysSo) {
   fill(node, "b", 100);
   ASSERT_TRUE(node.compact("t"));
   node.world().run_for_us(1'000'000);
-  EXPECT_EQ(formats(node), (Formats{{1, 1}}));
+  EXPECT_EQ(compressions(node), (Counts{{Compression::none, 1}}));
 }
 
 TEST_F(Bottom, ByItselfItIsChosenForWhatIsLargeAndNotHot) {
   for (const bool read : {false, true}) {
     SCOPED_TRACE(read);
-    TestNode node(options_of(2));
+    TestNode node(small_cache());
     ASSERT_TRUE(create(node, BottomCompression::same));
     fill_much(node, read);
-    EXPECT_EQ(formats(node).count(2), 0u);
+    EXPECT_EQ(compressions(node).count(Compression::zstd), 0u);
     EXPECT_EQ(node.stats().cache_bytes > kCacheBytes / 2, read);
     const size_t rows = node.cells("t").size();
     if (!read) ASSERT_TRUE(node.close() && node.reopen());  // empties the cache
-    EXPECT_EQ(merge_all(node), (Formats{{read ? 1 : 2, 1}}));
+    EXPECT_EQ(merge_all(node), (Counts{{read ? Compression::lz4 : Compression::zstd, 1}}));
     EXPECT_EQ(node.cells("t").size(), rows + 1);
   }
 }
 
-TEST_F(Bottom, ADirectoryOfFormatOneHoldsNoneOfIt) {
-  TestNode node(options_of(1));
-  ASSERT_TRUE(create(node, BottomCompression::automatic));
-  fill_much(node, false);
-  EXPECT_EQ(merge_all(node), (Formats{{1, 1}}));
-}
-
-// In a directory of format 1 the restored tables have the table format of that directory.
-TEST_F(Bottom, ATableOfABackupBecomesWhatTheDirectorysFormatKnows) {
+TEST_F(Bottom, ATableOfABackupKeepsItsCompressionAndItsOptions) {
   MemDisk backups;
   engine::BackupProgress progress;
   std::vector<OwnedCell> cells;
@@ -165,7 +165,7 @@ TEST_F(Bottom, ATableOfABackupBecomesWhatTheDirectorysFormatKnows) {
     change.name = "t";
     change.options.compaction = Compaction::tiered;
     ASSERT_TRUE(node.alter_table(change));
-    ASSERT_EQ(formats(node).count(2), 1u);
+    ASSERT_EQ(compressions(node).count(Compression::zstd), 1u);
     cells = node.cells("t");
     const auto done = store_of(node, [&](engine::BackupStore& store) {
       return engine::back_up(node.node(), ShardId{0}, store,
@@ -174,18 +174,18 @@ TEST_F(Bottom, ATableOfABackupBecomesWhatTheDirectorysFormatKnows) {
     ASSERT_TRUE(done) << done.error().message;
     wall_us = node.clock_report().wall_us;
   }
-  TestNodeOptions options = options_of(1);
+  TestNodeOptions options;
   options.start_wall_us = wall_us + 60'000'000;
-  TestNode older(options);
-  const auto restored = store_of(older, [&](engine::BackupStore& store) {
-    return engine::restore_backup(older.node(), ShardId{0}, store, {"b", "t", "t"}, older.author,
+  TestNode other(options);
+  const auto restored = store_of(other, [&](engine::BackupStore& store) {
+    return engine::restore_backup(other.node(), ShardId{0}, store, {"b", "t", "t"}, other.author,
                                   progress);
   });
   ASSERT_TRUE(restored) << restored.error().message;
-  EXPECT_EQ(restored->schema.options.compaction, Compaction::automatic);
-  EXPECT_EQ(restored->schema.options.bottom_compression, BottomCompression::automatic);
-  EXPECT_EQ(formats(older), (Formats{{1, 1}}));
-  EXPECT_EQ(older.cells("t"), cells);
+  EXPECT_EQ(restored->schema.options.compaction, Compaction::tiered);
+  EXPECT_EQ(restored->schema.options.bottom_compression, BottomCompression::zstd);
+  EXPECT_EQ(compressions(other), (Counts{{Compression::zstd, 1}}));
+  EXPECT_EQ(other.cells("t"), cells);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Which tables have a partitioned index: those whose whole index would take a large share of the
-// cache, and never in a directory whose format does not support it. Also the memory that open
-// tables then take.
+// cache. Also the memory that open tables then take.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,16 +13,16 @@ namespace cellar::support {
 namespace {
 
 using engine::IndexParts;
-using Formats = std::map<uint32_t, int>;
+// How many tables on disk have a whole index, and how many have one in parts.
+using Counts = std::map<std::string, int>;
 
 class Parts : public testing::Test {
  protected:
   static constexpr uint64_t kMemoryBytes = 2u << 20;
   static constexpr uint64_t kCacheBytes = kMemoryBytes / 4;
 
-  static TestNodeOptions options_of(uint32_t format, IndexParts wanted) {
+  static TestNodeOptions options_of(IndexParts wanted) {
     TestNodeOptions options;
-    options.engine.format = format;
     options.engine.memory_bytes = kMemoryBytes;
     options.engine.memtable_bytes = 256u << 10;
     options.engine.table_bytes = 64u << 20;
@@ -31,13 +30,13 @@ class Parts : public testing::Test {
     options.engine.index_part_bytes = 1024;
     return options;
   }
-  // The formats of the tables on disk, with the number of tables of each.
-  static Formats formats(TestNode& node) {
-    Formats counts;
+  static Counts indexes(TestNode& node) {
+    Counts counts;
     for (const std::string& file : node.disk().all_files()) {
       if (!file.starts_with("blob/") || !file.ends_with(".sst")) continue;
       const std::string bytes = node.disk().read_all(file).value();
-      ++counts[load_le<uint32_t>(bytes.data() + bytes.size() - engine::kTableFooterBytes + 56)];
+      const char* const kind = bytes.data() + bytes.size() - engine::kTableFooterBytes + 56;
+      ++counts[load_le<uint32_t>(kind) == 1 ? "parts" : "whole"];
     }
     return counts;
   }
@@ -66,57 +65,49 @@ class Parts : public testing::Test {
 };
 
 TEST_F(Parts, TheyComeWhereWholeOnesTakeAGoodShareOfTheCache) {
-  TestNode node(options_of(3, IndexParts::automatic));
+  TestNode node(options_of(IndexParts::automatic));
   create(node);
   fill(node, 0, 500);
   merge(node);
-  EXPECT_EQ(formats(node), (Formats{{1, 1}})) << "it is small";
+  EXPECT_EQ(indexes(node), (Counts{{"whole", 1}})) << "it is small";
   int rows = 500;
   uint64_t whole = 0;
-  for (; formats(node).count(3) == 0; rows += 2000) {
+  for (; indexes(node).count("parts") == 0; rows += 2000) {
     whole = node.stats().metadata_bytes;
     ASSERT_LE(whole, kCacheBytes / engine::kWholeShare);
     ASSERT_LT(rows, 100'000);
     fill(node, rows, 2000);
     merge(node);
   }
-  EXPECT_EQ(formats(node), (Formats{{3, 1}}));
+  EXPECT_EQ(indexes(node), (Counts{{"parts", 1}}));
   EXPECT_GT(whole, kCacheBytes / engine::kWholeShare / 2) << "and not before";
   EXPECT_LT(node.stats().metadata_bytes, whole / 8);
   EXPECT_EQ(node.cells("t").size(), static_cast<size_t>(rows));
   fill(node, rows, 1);
   ASSERT_TRUE(node.flush("t"));
-  EXPECT_EQ(formats(node), (Formats{{1, 1}, {3, 1}})) << "a flush writes whole ones";
+  EXPECT_EQ(indexes(node), (Counts{{"whole", 1}, {"parts", 1}})) << "a flush writes whole ones";
   // There is room again now, but not for the output of this merge.
   merge(node);
-  EXPECT_EQ(formats(node), (Formats{{3, 1}}));
+  EXPECT_EQ(indexes(node), (Counts{{"parts", 1}}));
   EXPECT_EQ(node.cells("t").size(), static_cast<size_t>(rows) + 1);
 }
 
 TEST_F(Parts, AnOperatorMayHaveThemAlwaysOrNever) {
   for (const IndexParts wanted : {IndexParts::always, IndexParts::never}) {
-    TestNode node(options_of(3, wanted));
+    TestNode node(options_of(wanted));
     create(node);
     fill(node, 0, wanted == IndexParts::always ? 100 : 20'000);
     ASSERT_TRUE(node.flush("t"));
     fill(node, 50'000, 1);
     merge(node);
-    EXPECT_EQ(formats(node), (Formats{{wanted == IndexParts::always ? 3u : 1u, 1}}));
+    EXPECT_EQ(indexes(node), (Counts{{wanted == IndexParts::always ? "parts" : "whole", 1}}));
   }
-}
-
-TEST_F(Parts, ADirectoryOfAnOlderFormatHoldsNone) {
-  TestNode node(options_of(2, IndexParts::always));
-  create(node);
-  fill(node, 0, 1000);
-  merge(node);
-  EXPECT_EQ(formats(node), (Formats{{1, 1}}));
 }
 
 // Data many times the size of the cache: present rows are found and absent ones are not, whichever
 // parts are in memory, and the total memory stays within the budget.
 TEST_F(Parts, MemoryStaysWithinItsBudgetWhateverIsStored) {
-  TestNode node(options_of(3, IndexParts::always));
+  TestNode node(options_of(IndexParts::always));
   create(node);
   int rows = 0;
   for (; node.stats().table_bytes < 12 * kCacheBytes; rows += 4000) {

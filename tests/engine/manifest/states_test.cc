@@ -33,21 +33,19 @@ std::string hex(Bytes bytes) {
 }
 
 TEST(NodeState, HasTheBytesOfFormatsMd) {
-  NodeState state{.session = SessionEpoch{2},
-                  .next_table = TableId{4},
-                  .next_tablet = TabletId{300},
-                  .tokens = {.window_us = 1000, .raised_us = 5, .before_us = 60}};
+  const NodeState state{.session = SessionEpoch{2},
+                        .next_table = TableId{4},
+                        .next_tablet = TabletId{300},
+                        .tokens = {.window_us = 1000, .raised_us = 5, .before_us = 60}};
   const std::string encoded = encode_node_state(state);
-  EXPECT_EQ(hex(encoded), "02 02 04 ac 02 d0 0f 0a 78");
+  EXPECT_EQ(hex(encoded), "03 02 04 ac 02 d0 0f 0a 78");
   EXPECT_EQ(*decode_node_state(encoded), state);
-  state.tokens = {};
-  EXPECT_EQ(*decode_node_state(Bytes("\1\2\4\xac\2", 5)), state) << "of version 1";
 }
 
 TEST(TabletState, HasTheBytesOfFormatsMd) {
   const std::string encoded = encode_tablet_state(example_tablet());
   EXPECT_EQ(hex(encoded),
-            "01 03 01 09 01 6d 00 e8 07 d0 0f 04 02 81 80 08 80 20 81 40 81 80 0c 00 00");
+            "03 03 01 09 01 6d 00 e8 07 d0 0f 04 02 81 80 08 80 20 81 40 81 80 0c 00 00 00");
   const auto decoded = decode_tablet_state(encoded);
   ASSERT_TRUE(decoded) << decoded.error().to_string();
   EXPECT_EQ(*decoded, example_tablet());
@@ -59,7 +57,7 @@ TEST(TabletState, WithRangeTokensHasTheBytesOfFormatsMd) {
   state.range_tokens.push_back({"\2mez", 60, {}, {}});
   const std::string encoded = encode_tablet_state(state);
   EXPECT_EQ(hex(encoded),
-            "02 03 01 09 01 6d 00 e8 07 d0 0f 04 02 81 80 08 80 20 81 40 81 80 0c 00 00 "
+            "03 03 01 09 01 6d 00 e8 07 d0 0f 04 02 81 80 08 80 20 81 40 81 80 0c 00 00 "
             "02 08 02 6d 65 74 6f 6b 65 6e 90 4e "
             "07 00 00 00 00 00 00 00 08 00 00 00 00 00 00 00 02 01 6d 01 6e 01 70 00 "
             "04 02 6d 65 7a 78 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00");
@@ -141,13 +139,23 @@ TEST(TabletState, CutShortAtAnyByteItIsDataLoss) {
   EXPECT_EQ(decode_tablet_state(encoded + "x").error().code, Errc::data_loss);
 }
 
-TEST(States, OfANewerFormatAreRefusedNotMisread) {
+TEST(States, OfAnotherFormatAreRefusedByNameNotMisread) {
   std::string tablet = encode_tablet_state(example_tablet());
-  tablet[0] = 3;
-  EXPECT_EQ(decode_tablet_state(tablet).error().code, Errc::failed_precondition);
   std::string node = encode_node_state({});
-  node[0] = 3;
-  EXPECT_EQ(decode_node_state(node).error().code, Errc::failed_precondition);
+  for (const char version : {1, 2, 4}) {
+    tablet[0] = version;
+    node[0] = version;
+    const Error of_tablet = decode_tablet_state(tablet).error();
+    const Error of_node = decode_node_state(node).error();
+    EXPECT_EQ(of_tablet.code, Errc::failed_precondition);
+    EXPECT_EQ(of_node.code, Errc::failed_precondition);
+    const std::string what =
+        fmt::format(" has format version {}; this program reads version 3 only", int{version});
+    EXPECT_EQ(of_tablet.message, "tablet state" + what);
+    EXPECT_EQ(of_node.message, "node state" + what);
+  }
+  // The bytes of version 1.
+  EXPECT_EQ(decode_node_state(Bytes("\1\2\4\xac\2", 5)).error().code, Errc::failed_precondition);
 }
 
 TEST(TableState, OfATableThatIsThereIsItsSchemaAndADroppedOneHasItsMarkBefore) {
@@ -165,7 +173,7 @@ TEST(TableState, OfATableThatIsThereIsItsSchemaAndADroppedOneHasItsMarkBefore) {
   ASSERT_TRUE(decoded) << decoded.error().to_string();
   EXPECT_EQ(decoded->drop, mark);
   EXPECT_EQ(decoded->schema.id, schema.id);
-  // A program that knows only schemas reads it as a later format.
+  // It is not a schema.
   EXPECT_EQ(decode_schema(dropped).error().code, Errc::failed_precondition);
   for (size_t n = 0; n < dropped.size(); ++n) {
     EXPECT_EQ(decode_table_state(Bytes(dropped).substr(0, n)).error().code, Errc::data_loss) << n;
@@ -220,21 +228,24 @@ TableItem example_item() {
   return item;
 }
 
-TEST(TableItem, OfAllItsRowsIsTheFactsAloneAndOfSomeHasThemInFront) {
+TEST(TableItem, HasItsRowsInFrontOfTheFacts) {
   TableItem item = example_item();
   const std::string facts = encode_table_meta(item.meta);
   EXPECT_EQ(
       hex(facts),
       "01 03 81 80 04 02 02 80 20 03 01 03 04 01 05 05 00 06 00 07 01 00 08 01 02 09 01 00 0a "
       "01 00 0b 01 00 0c 01 00 0d 01 00 0e 01 00 0f 01 61 10 01 7a 11 01 0a 12 01 14 13 01 01 "
-      "14 01 00 15 01 00 16 01 00 17 01 00 18 01 00 19 01 01");
-  EXPECT_EQ(encode_table_item(item), facts);
-  EXPECT_EQ(decode_table_item(facts)->rows, KeyRange{});
+      "14 01 00 15 01 00 16 01 00 17 01 00 18 01 00 19 01 01 1a 01 00 1c 02 00 00 1d 02 00 00");
+  const std::string whole = encode_table_item(item);
+  EXPECT_EQ(hex(Bytes(whole).substr(0, 3)), "03 00 00");
+  EXPECT_EQ(whole.substr(3), facts);
+  // In version 1 an item was the facts alone.
+  EXPECT_EQ(decode_table_item(facts).error().code, Errc::failed_precondition);
   item.rows = {"g", "m\x01"};
   const std::string cut = encode_table_item(item);
-  EXPECT_EQ(hex(Bytes(cut).substr(0, 6)), "02 01 67 02 6d 01");
+  EXPECT_EQ(hex(Bytes(cut).substr(0, 6)), "03 01 67 02 6d 01");
   EXPECT_EQ(cut.substr(6), facts);
-  for (const KeyRange& rows : {item.rows, KeyRange{"g", ""}, KeyRange{"", "g"}}) {
+  for (const KeyRange& rows : {KeyRange{}, item.rows, KeyRange{"g", ""}, KeyRange{"", "g"}}) {
     item.rows = rows;
     const auto decoded = decode_table_item(encode_table_item(item));
     ASSERT_TRUE(decoded) << decoded.error().to_string();
@@ -243,22 +254,23 @@ TEST(TableItem, OfAllItsRowsIsTheFactsAloneAndOfSomeHasThemInFront) {
   }
 }
 
-TEST(TableItem, DamagedOrOfANewerFormatIsRefused) {
+TEST(TableItem, DamagedOrOfAnotherFormatIsRefused) {
   TableItem item = example_item();
   item.rows = {"g", "m"};
   const std::string encoded = encode_table_item(item);
   for (size_t n = 0; n < encoded.size(); ++n) {
     const auto decoded = decode_table_item(Bytes(encoded).substr(0, n));
-    if (decoded) continue;  // a fact ends wherever one of its fields ends
+    ASSERT_FALSE(decoded) << n;
     EXPECT_EQ(decoded.error().code, Errc::data_loss) << n;
   }
-  for (size_t n = 0; n < 5; ++n) EXPECT_FALSE(decode_table_item(Bytes(encoded).substr(0, n))) << n;
   item.rows = {"m", "g"};
   EXPECT_EQ(decode_table_item(encode_table_item(item)).error().code, Errc::data_loss)
       << "rows that end before they begin";
-  std::string newer = encoded;
-  newer[0] = 3;
-  EXPECT_EQ(decode_table_item(newer).error().code, Errc::failed_precondition);
+  std::string other = encoded;
+  for (const char version : {1, 2, 4}) {
+    other[0] = version;
+    EXPECT_EQ(decode_table_item(other).error().code, Errc::failed_precondition);
+  }
 }
 
 TEST(LogSpan, HoldsEntriesThatEndAfterItsBeginningAndNotAfterItsEnd) {

@@ -133,29 +133,6 @@ TEST(Alter, OptionsAreInForceAtOnceAndAfterARestart) {
                                    .bottom_compression = BottomCompression::zstd}));
 }
 
-TEST(Alter, AnOptionThatTheDirectorysFormatDoesNotKnowIsRefused) {
-  TestNodeOptions older;
-  older.engine.format = 1;
-  TestNode node(older);
-  engine::TableSpec spec;
-  spec.name = "t";
-  spec.families.emplace_back().name = "f";
-  spec.options.bottom_compression = BottomCompression::zstd;
-  EXPECT_EQ(node.create_table(spec).error().code, Errc::failed_precondition);
-  spec.options = {};
-  spec.options.compaction = Compaction::tiered;
-  EXPECT_EQ(node.create_table(spec).error().code, Errc::failed_precondition);
-  spec.options = {};
-  ASSERT_TRUE(node.create_table(spec));
-  TableChange change = of_table();
-  change.options.bottom_compression = BottomCompression::same;
-  EXPECT_EQ(node.alter_table(change).error().code, Errc::failed_precondition);
-  change.options.bottom_compression = BottomCompression::automatic;
-  ASSERT_TRUE(node.alter_table(change));
-  change.options.compaction = Compaction::time_window;
-  EXPECT_EQ(node.alter_table(change).error().code, Errc::failed_precondition);
-}
-
 // ---- operations that use the previous schema
 
 TEST(Alter, AScanThatBeganBeforeADropSeesTheTableAsItWas) {

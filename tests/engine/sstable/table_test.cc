@@ -118,7 +118,19 @@ TEST(Table, MetaSurvivesItsEncodingAndUnknownFieldsAreSkipped) {
   put_bytes(encoded, "of a later version");
   EXPECT_EQ(decode_table_meta(encoded).value(), meta);
   EXPECT_FALSE(decode_table_meta(Bytes(encoded).substr(0, encoded.size() - 1)).has_value());
-  EXPECT_FALSE(decode_table_meta("")->bounds.known) << "missing bounds are unknown bounds";
+  // Each field in turn is missing: its tag is replaced by an unknown one.
+  const std::string whole = encode_table_meta(meta);
+  Reader in(whole);
+  while (!in.at_end()) {
+    const size_t at = whole.size() - in.remaining();
+    const bool optional = whole[at] == 27;  // the profile
+    std::string missing = whole;
+    missing[at] = 100;
+    EXPECT_EQ(decode_table_meta(missing).has_value(), optional) << int{whole[at]};
+    (void)in.varint();
+    (void)in.bytes();
+  }
+  EXPECT_FALSE(decode_table_meta(""));
 }
 
 TEST(Table, BoundsOfBlocksHoldWhatIsInThem) {

@@ -1,12 +1,11 @@
-// The format of a data directory and its upgrade: a newer format is refused and left untouched; an
-// older one stays until an upgrade is requested.
+// The format of a data directory: a new directory gets the present one. Any other number, a damaged
+// file and a missing file beside data are refused, and the directory is left untouched.
 #include "engine/store/format_file.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "engine/store/manifest_file.h"
 #include "io/sim/mem_fs.h"
 #include "io/sim/sim_loop.h"
 
@@ -26,8 +25,17 @@ class Format : public testing::Test {
     for (const std::string& file : disk_.all_files()) all[file] = disk_.read_all(file).value();
     return all;
   }
-  void write(uint32_t version) {
-    ASSERT_TRUE(disk_.write_all(std::string(kFormatPath), encode_format({version, kId})));
+  void write(const std::string& content) {
+    ASSERT_TRUE(disk_.write_all(std::string(kFormatPath), content));
+  }
+  void expect_refused(Errc code, const std::string& sentence) {
+    const auto before = contents();
+    for (const Error& error :
+         {run(read_format(fs_)).error(), run(settle_format(fs_, kId)).error()}) {
+      EXPECT_EQ(error.code, code);
+      EXPECT_TRUE(error.message.starts_with(sentence)) << error.message;
+    }
+    EXPECT_EQ(contents(), before);
   }
 
   SimWorld world_{1};
@@ -37,8 +45,8 @@ class Format : public testing::Test {
 };
 
 TEST_F(Format, IsAsItStandsInTheDocument) {
-  EXPECT_EQ(encode_format({1, kId}),
-            "cellar format 1 id 0123456789abcdef0123456789abcdef cdfb9ba6\n");
+  EXPECT_EQ(encode_format({.id = kId}),
+            "cellar format 5 id 0123456789abcdef0123456789abcdef 3e5ac63d\n");
   EXPECT_EQ(decode_format(encode_format({7, kId})).value(), (DirectoryFormat{7, kId}));
   for (const char* bad : {"", "x", "cellar format 1 id 00 00000000\n"}) {
     EXPECT_EQ(decode_format(bad).error().code, Errc::data_loss) << bad;
@@ -48,44 +56,49 @@ TEST_F(Format, IsAsItStandsInTheDocument) {
   EXPECT_EQ(decode_format(damaged).error().code, Errc::data_loss);
 }
 
-TEST_F(Format, ANewDirectoryBeginsWithTheNewestAndOneWithAManifestHasLostIt) {
-  EXPECT_EQ(run(settle_format(fs_, kId, {1, 3})).value().version, 3u);
-  EXPECT_EQ(run(settle_format(fs_, std::string(32, 'f'), {1, 3})).value().id, kId);  // it stays
-  ASSERT_TRUE(disk_.remove(kFormatPath));
+TEST_F(Format, ANewDirectoryGetsItOnceAndKeepsItsId) {
+  EXPECT_EQ(run(read_format(fs_)).value(), std::nullopt);
   ASSERT_TRUE(disk_.create_dir("manifest"));
-  ASSERT_TRUE(disk_.write_all("manifest/CURRENT", encode_current(1)));
-  const auto before = contents();
-  for (const auto& refused :
-       {run(settle_format(fs_, kId, {1, 3})).error(), run(upgrade_format(fs_, {1, 3})).error()}) {
-    EXPECT_EQ(refused.code, Errc::data_loss);
-    EXPECT_TRUE(refused.message.starts_with("FORMAT is missing")) << refused.message;
-  }
-  EXPECT_EQ(contents(), before);
+  ASSERT_TRUE(disk_.create_dir("log"));
+  ASSERT_TRUE(disk_.create_dir("blob"));
+  ASSERT_TRUE(disk_.write_all("LOCK", ""));
+  const DirectoryFormat wanted{5, kId};
+  EXPECT_EQ(run(settle_format(fs_, kId)).value(), wanted);
+  EXPECT_EQ(run(settle_format(fs_, std::string(32, 'f'))).value(), wanted);
+  EXPECT_EQ(run(read_format(fs_)).value(), wanted);
 }
 
-TEST_F(Format, ANewerOneIsRefusedAndNothingIsTouched) {
-  write(4);
-  const auto before = contents();
-  for (const auto& error :
-       {run(read_format(fs_, {1, 3})).error(), run(settle_format(fs_, kId, {1, 3})).error(),
-        run(upgrade_format(fs_, {1, 3})).error()}) {
-    EXPECT_EQ(error.code, Errc::failed_precondition);
-    EXPECT_NE(error.message.find("format 4"), std::string::npos) << error.message;
-    EXPECT_NE(error.message.find("formats 1 to 3"), std::string::npos) << error.message;
+TEST_F(Format, DataWithoutItIsRefusedAndNothingIsTouched) {
+  for (const char* path :
+       {"manifest/CURRENT", "log/0000000000010000-00000000.seg", "blob/0000000004000001.sst"}) {
+    const std::string folder(path, std::string_view(path).find('/'));
+    ASSERT_TRUE(disk_.create_dir(folder));
+    ASSERT_TRUE(disk_.write_all(path, "x"));
+    expect_refused(Errc::data_loss, "FORMAT is missing, though there is data");
+    ASSERT_TRUE(disk_.remove(path));
   }
-  EXPECT_EQ(contents(), before);
-  EXPECT_EQ(run(read_format(fs_, {5, 6})).error().code, Errc::failed_precondition);  // too old
 }
 
-TEST_F(Format, StaysUntilItIsAskedToMoveAndNeverGoesBack) {
-  write(1);
-  // The next program serves it unchanged, and the previous one can still open it.
-  EXPECT_EQ(run(settle_format(fs_, kId, {1, 2})).value().version, 1u);
-  EXPECT_EQ(run(settle_format(fs_, kId, {1, 1})).value().version, 1u);
-  EXPECT_EQ(run(upgrade_format(fs_, {1, 2})).value(), 1u);
-  EXPECT_EQ(run(settle_format(fs_, kId, {1, 2})).value(), (DirectoryFormat{2, kId}));
-  EXPECT_EQ(run(upgrade_format(fs_, {1, 2})).value(), 2u);  // a second upgrade does nothing
-  EXPECT_EQ(run(read_format(fs_, {1, 1})).error().code, Errc::failed_precondition);
+TEST_F(Format, AnyOtherNumberIsRefusedAndNothingIsTouched) {
+  for (const uint32_t version : {0, 1, 2, 3, 4, 6, 100}) {
+    write(encode_format({version, kId}));
+    expect_refused(Errc::failed_precondition,
+                   fmt::format("FORMAT says that the data is of format {}; this program reads "
+                               "format 5 only. Nothing was touched",
+                               version));
+  }
+}
+
+TEST_F(Format, ADamagedOneIsRefusedAndNothingIsTouched) {
+  const std::string whole = encode_format({.id = kId});
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    write(damaged);
+    expect_refused(Errc::data_loss, "FORMAT is damaged; this program reads format 5 only");
+    write(whole.substr(0, i));
+    expect_refused(Errc::data_loss, "FORMAT is damaged; this program reads format 5 only");
+  }
 }
 
 }  // namespace

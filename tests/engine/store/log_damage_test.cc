@@ -228,7 +228,7 @@ TEST_F(LogDamageTest, AnUnreadableBlockIsReadTwiceThenAnErrorAndNeverAnEnd) {
   }
 }
 
-TEST_F(LogDamageTest, ANewerFormatIsRefusedAndNothingIsTouched) {
+TEST_F(LogDamageTest, AnotherFormatIsRefusedAndNothingIsTouched) {
   // Golden header of format 2: the same layout and checksum.
   auto& [path, content] = *files.begin();
   std::string newer = content;

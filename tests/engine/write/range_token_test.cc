@@ -292,24 +292,6 @@ TEST(RangeTokensOfAFailedLog, ARepetitionIsAsMuchInDoubtAsTheFirst) {
   EXPECT_EQ(bed.rows(), "");
 }
 
-class OldFormat : public RangeTokensTest {
- protected:
-  static TestNodeOptions options_of() {
-    TestNodeOptions options = two_shards();
-    options.engine.format = engine::kFormatWithRangeTokens - 1;
-    return options;
-  }
-  OldFormat() : RangeTokensTest(options_of()) {}
-};
-
-TEST_F(OldFormat, TakesNoTokens) {
-  put("b", "old");
-  EXPECT_EQ(drop({}), "FAILED_PRECONDITION");
-  EXPECT_EQ(rows(), "b=old ");
-  ASSERT_TRUE(node.drop_rows("t", "a", "z"));
-  EXPECT_EQ(rows(), "");
-}
-
 // ---- random operations
 
 std::string row_name(uint64_t i) { return fmt::format("r{:02}", i); }

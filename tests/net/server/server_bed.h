@@ -55,7 +55,7 @@ class ServerBed {
 
   ServerOptions options_;
   const std::string host_;
-  NodeFacts facts_{"test", "memory", "a test", "test", engine::EngineOptions().format};
+  NodeFacts facts_{"test", "memory", "a test", "test"};
   MemDisk disk_;
   FaultRules faults_;
   SimWorld world_;

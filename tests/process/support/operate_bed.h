@@ -38,6 +38,17 @@ inline int run(const std::string& command, std::string& said) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+// Every path below `root` with its content and the time of its last change.
+inline std::map<std::string, std::pair<std::string, fs::file_time_type>> everything(
+    const fs::path& root) {
+  std::map<std::string, std::pair<std::string, fs::file_time_type>> all;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    all[entry.path()] = {entry.is_regular_file() ? read_all(entry.path()) : "",
+                         entry.last_write_time()};
+  }
+  return all;
+}
+
 class Operate : public testing::Test {
  protected:
   using Rows = std::map<std::string, std::string>;
@@ -50,12 +61,14 @@ class Operate : public testing::Test {
     if (!HasFailure()) fs::remove_all(scratch_);
   }
   std::string path(const std::string& name) const { return scratch_ / name; }
-  // Unpacks the golden directory of that format as path("golden"); returns 0 or the status of
-  // `tar`.
-  int unpack_golden(int format, std::string& said) const {
-    return run(fmt::format("tar -xzf {}/tests/testdata/data_directory_format_{}.tar.gz -C {}",
-                           CELLAR_SOURCE_DIR, format, scratch_.string()),
-               said);
+  // Unpacks tests/testdata/NAME.tar.gz into scratch_.
+  void unpack(const std::string& name) const {
+    std::string said;
+    ASSERT_EQ(run(fmt::format("tar -xzf {}/tests/testdata/{}.tar.gz -C {}", CELLAR_SOURCE_DIR, name,
+                              scratch_.string()),
+                  said),
+              0)
+        << said;
   }
   std::unique_ptr<cases::NodeProcess> make(std::vector<std::string> extra = {},
                                            const std::string& data = "data") {
