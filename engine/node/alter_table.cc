@@ -65,11 +65,11 @@ Async<Result<TableEntry>> NodeImpl::alter_table(ShardId from, TableChange change
 namespace {
 
 // Adds the old rules of the families that get another rule to their history.
-Result<void> replace_rules(Catalog::Alteration& alteration, CommitStamp stamp, CommitStamp settled,
-                           bool close_oldest_undo_window) {
+Result<void> replace_rules(Catalog::Alteration& alteration, CommitStamp stamp,
+                           CommitStamp gc_watermark, bool close_oldest_undo_window) {
   TableSchema& schema = alteration.entry.schema;
   const auto now_us = static_cast<int64_t>(stamp.value() / 1000);
-  for (FamilySchema& family : schema.families) forget_rules(family, settled, now_us);
+  for (FamilySchema& family : schema.families) forget_rules(family, gc_watermark, now_us);
   for (const FamilySchema& before : alteration.ruled) {
     FamilySchema& family = *schema.find_family(before.name);
     RuleChange change;
@@ -86,15 +86,15 @@ Result<void> replace_rules(Catalog::Alteration& alteration, CommitStamp stamp, C
 
 Async<Result<NodeImpl::Stamps>> NodeImpl::stamps_of(const std::vector<std::vector<TabletId>>& ids) {
   std::vector<CommitStamp> last(shards());
-  std::vector<CommitStamp> settled(shards());
-  auto ask = [this, &ids, &last, &settled](ShardId shard) -> Async<Result<void>> {
+  std::vector<CommitStamp> gc_watermark(shards());
+  auto ask = [this, &ids, &last, &gc_watermark](ShardId shard) -> Async<Result<void>> {
     last[shard.value()] = part(shard).engine.last_stamp(ids[shard.value()]);
-    settled[shard.value()] = part(shard).engine.settled(ids[shard.value()]);
+    gc_watermark[shard.value()] = part(shard).engine.gc_watermark(ids[shard.value()]);
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await on_every_shard(std::move(ask)));
   co_return Stamps{*std::max_element(last.begin(), last.end()),
-                   *std::min_element(settled.begin(), settled.end())};
+                   *std::min_element(gc_watermark.begin(), gc_watermark.end())};
 }
 
 // Sets `created` of the added families, and the history of those that get another rule: one stamp
@@ -109,7 +109,7 @@ Async<Result<void>> NodeImpl::stamp_changes(Catalog::Alteration& alteration,
     if (std::find(added.begin(), added.end(), family.name) != added.end()) family.created = created;
   }
   if (alteration.ruled.empty()) co_return Result<void>{};
-  co_return replace_rules(alteration, CommitStamp{created.value() + 1}, stamps.settled,
+  co_return replace_rules(alteration, CommitStamp{created.value() + 1}, stamps.gc_watermark,
                           close_oldest_undo_window);
 }
 
@@ -154,7 +154,7 @@ Async<Result<TableEntry>> NodeImpl::alter_expected(Catalog::Alteration alteratio
 Async<Result<TableEntry>> NodeImpl::put_in_force(Catalog::Alteration alteration,
                                                  const std::vector<std::vector<TabletId>>& ids,
                                                  std::vector<AuditEntry> entries, Author by) {
-  std::vector<SubjectEdit> edits;
+  std::vector<VersionEdit> edits;
   edits.push_back(catalog_.edit_of(alteration));
   CO_TRY(const std::vector<uint64_t> versions,
          co_await commit_change(std::move(edits), std::move(entries), std::move(by)));

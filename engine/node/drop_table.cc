@@ -46,7 +46,7 @@ Async<Result<void>> NodeImpl::drop_here(std::string name, Author by) {
   if (!drop.mark) co_return co_await end_table(std::move(drop), std::move(entries), std::move(by));
   entries.front().details.push_back(
       {"restorable_until_us", "", fmt::format("{}", drop.mark->restorable_until_us)});
-  std::vector<SubjectEdit> edits;
+  std::vector<VersionEdit> edits;
   edits.push_back(drop.table_edit);
   CO_TRY(const std::vector<uint64_t> versions,
          co_await commit_change(std::move(edits), std::move(entries), std::move(by)));
@@ -81,7 +81,7 @@ Async<Result<TableEntry>> NodeImpl::restore_here(std::string name, Author by) {
   CO_TRY(Catalog::Restoration restoration, catalog_.plan_restore(name, now_us()));
   std::vector<AuditEntry> entries;
   entries.push_back(entry_about(AuditAction::restore_table, restoration.entry.schema));
-  std::vector<SubjectEdit> edits;
+  std::vector<VersionEdit> edits;
   edits.push_back(restoration.table_edit);
   CO_TRY(const std::vector<uint64_t> versions,
          co_await commit_change(std::move(edits), std::move(entries), std::move(by)));
@@ -137,11 +137,11 @@ Async<Result<void>> NodeImpl::end_table(Catalog::Drop drop, std::vector<AuditEnt
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await on_every_shard(std::move(begin)));
-  std::vector<SubjectEdit> edits;
+  std::vector<VersionEdit> edits;
   edits.push_back(drop.table_edit);
   for (uint32_t shard = 0; shard < shards(); ++shard) {
     for (size_t i = 0; i < ids[shard].size(); ++i) {
-      edits.push_back(remove_subject(subject_of(ids[shard][i]), versions[shard][i]));
+      edits.push_back(remove_key(key_of(ids[shard][i]), versions[shard][i]));
     }
   }
   auto edited = co_await commit_change(std::move(edits), std::move(entries), std::move(by));

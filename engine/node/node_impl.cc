@@ -20,8 +20,8 @@ NodeImpl::NodeImpl(EngineOptions options, std::vector<ShardEnv> shards, Manifest
       manifest_(manifest),
       mailboxes_(mailboxes),
       old_logs_(envs_.front().runtime, envs_.front().logs),
-      home_reaper_(envs_.front().runtime, envs_.front().blobs),
-      shared_blobs_(home_reaper_),
+      home_deleter_(envs_.front().runtime, envs_.front().blobs),
+      shared_blobs_(home_deleter_),
       clock_(envs_.front().runtime, manifest_, *this,
              {.max_trusted_gap_us = options_.max_trusted_gap_us,
               .permit_us = options_.clock_permit_us},
@@ -130,7 +130,7 @@ Async<void> NodeImpl::give_session(ShardId shard) {
 Async<Result<SessionEpoch>> NodeImpl::draw_session() {
   AsyncMutex::Lock lock = co_await catalog_lock_.lock();
   const Catalog::NewSession plan = catalog_.plan_session();
-  std::vector<SubjectEdit> edits{plan.edit};
+  std::vector<VersionEdit> edits{plan.edit};
   CO_TRY(const std::vector<uint64_t> versions, co_await manifest_.commit(std::move(edits)));
   catalog_.drawn(plan, versions.front());
   co_return plan.node.session;
@@ -152,7 +152,7 @@ void NodeImpl::manifest_failed(const Error& error) {
   }
 }
 
-Async<Result<std::vector<uint64_t>>> NodeImpl::commit_change(std::vector<SubjectEdit> edits,
+Async<Result<std::vector<uint64_t>>> NodeImpl::commit_change(std::vector<VersionEdit> edits,
                                                              std::vector<AuditEntry> entries,
                                                              Author by) {
   if (entries.empty()) co_return co_await manifest_.commit(std::move(edits));
@@ -363,7 +363,7 @@ Async<void> NodeImpl::discard(const Error& why) {
   };
   auto ended = co_await on_every_shard(std::move(end));
   co_await old_logs_.drain();
-  co_await home_reaper_.drain();
+  co_await home_deleter_.drain();
   if (!ended) log_warn("node", "closing after a failed start: {}", ended.error().to_string());
 }
 
@@ -379,7 +379,7 @@ Async<Result<void>> NodeImpl::close() {
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await on_every_shard(std::move(destroy)));
-  co_await home_reaper_.drain();
+  co_await home_deleter_.drain();
   auto closed = co_await manifest_.close();
   if (!closed && outcome) outcome = std::move(closed);
   co_return outcome;

@@ -127,17 +127,17 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   void manifest_failed(const Error& error);
   // One edit of the manifest together with its audit entries, which get time and author here.
   // Returns the versions of `edits`. REQUIRES: the catalog lock.
-  Async<Result<std::vector<uint64_t>>> commit_change(std::vector<SubjectEdit> edits,
+  Async<Result<std::vector<uint64_t>>> commit_change(std::vector<VersionEdit> edits,
                                                      std::vector<AuditEntry> entries, Author by);
   Async<Result<TableEntry>> create_here(TableSpec spec, Author by);
   // alter_table.cc
   Async<Result<TableEntry>> alter_here(TableChange change, Author by);
   Async<Result<TableEntry>> undo_here(RuleUndo undo, Author by);
-  // The newest stamp that a tablet of a table has given to a commit, and the stamp up to which all
-  // of them are settled.
+  // The newest stamp that a tablet of a table has given to a commit, and the least gc watermark
+  // of them.
   struct Stamps {
     CommitStamp last;
-    CommitStamp settled;
+    CommitStamp gc_watermark;
   };
   Async<Result<Stamps>> stamps_of(const std::vector<std::vector<TabletId>>& ids);
   Async<Result<void>> stamp_changes(Catalog::Alteration& alteration,
@@ -211,7 +211,7 @@ class NodeImpl final : public Node, private ClockKeeper::Clocks {
   ManifestStore& manifest_;
   Mailboxes& mailboxes_;
   OldLogs old_logs_;
-  ObsoleteBlobDeleter home_reaper_;  // for blobs shared by several shards
+  ObsoleteBlobDeleter home_deleter_;  // for blobs shared by several shards
   BlobRefCounts shared_blobs_;
   ClockKeeper clock_;
   std::vector<AskedClock> asked_clocks_;  // by shard

@@ -125,7 +125,7 @@ Async<Result<ReclaimReport>> NodeImpl::reclaim_report(ShardId from, ReclaimQuest
   for (uint32_t i = 0; i < shards(); ++i) {
     auto there = [this, &ids, shard = ShardId{i}, files = question.files]() -> Async<ShardReclaim> {
       ShardReclaim found = co_await part(shard).engine.shard_reclaim(ids[shard.value()], files);
-      if (shard == kHomeShard) add_kept_files(home_reaper_, found.pinned);
+      if (shard == kHomeShard) add_kept_files(home_deleter_, found.pinned);
       co_return found;
     };
     sum.add_shard(co_await mailbox(from).call_on(ShardId{i}, std::move(there)));

@@ -4,19 +4,19 @@
 //
 // Runs on shard 0, one at a time; from the hold on also under the catalog lock.
 //
-//   1. settle    parents are flushed until little is in memory; for a move the target opens the
+//   1. flush     parents are flushed until little is in memory; for a move the target opens the
 //                tables. Everything serves. No time limit.
 //   2. hold      the maps say `held`: routers let new writes wait. Then each shard makes one round
 //                trip to the parents' shard; a mailbox keeps the order of a pair, so every write
 //                sent before has been submitted by then.
-//   3. seal      parents refuse writes, become idle and flush the rest (shard_reshape.h). After
+//   3. quiesce   parents refuse writes, become idle and flush the rest (shard_reshape.h). After
 //                kHoldUs the reshape is abandoned.
 //   4. stage     the children are opened beside their parents, invisibly.
 //   5. edit      one edit of the manifest: parents out, children in, with their tables, their place
 //                in the open log, and the ids taken. This is the commit point.
 //   6. install   children serve reads, still held; the maps are published; each shard makes a round
 //                trip to the parents' shard again, so reads sent before have arrived.
-//   7. let go    parents are removed; children accept writes: the maps are published. Cursors on a
+//   7. remove    parents are removed; children accept writes: the maps are published. Cursors on a
 //                parent keep their sources.
 //
 // Invariants
@@ -54,7 +54,7 @@ namespace cellar::engine {
 // On shard 0, on the stack of one call. See node.h for the contracts.
 class Reshape {
  public:
-  static constexpr int64_t kHoldUs = 5'000'000;  // longest time a seal lets writes wait
+  static constexpr int64_t kHoldUs = 5'000'000;  // longest time quiescing lets writes wait
 
   explicit Reshape(NodeImpl& node) : node_(node) {}
   Async<Result<std::vector<TabletDescriptor>>> split(TabletId id, std::string row);
@@ -63,16 +63,16 @@ class Reshape {
 
  private:
   using Children = std::vector<TabletDescriptor>;
-  struct SealRace;
+  struct QuiesceRace;
 
   ShardReshape& at(ShardId shard) { return node_.part(shard).engine.reshape(); }
   // Runs fn(the shard's part) there; fn returns Async<Result<...>>.
   template <class F>
   auto on(ShardId shard, F fn);
 
-  Async<Result<TabletDescriptor>> move_settled(TabletId id, ShardId to);
+  Async<Result<TabletDescriptor>> move_flushed(TabletId id, ShardId to);
   Async<Result<Children>> move_opened(TabletDescriptor tablet, ShardId to);
-  Async<Result<void>> settle(const TabletDescriptor& tablet);
+  Async<Result<void>> flush_ahead(const TabletDescriptor& tablet);
   // Ensures that the table lists of both can be united, if necessary by compacting the right
   // tablet.
   Async<Result<void>> make_unitable(const TabletDescriptor& left, const TabletDescriptor& right);
@@ -80,12 +80,12 @@ class Reshape {
   // Steps 2 to 7, under the catalog lock.
   Async<Result<Children>> run(Reshaping reshaping);
   Async<Result<ReshapeEdit>> replace(const Reshaping& reshaping);
-  Async<Result<std::vector<SealedTablet>>> seal_in_time(const Reshaping& reshaping);
-  Async<void> seal_into(SealRace& race);
-  Async<Result<void>> let_go(const Reshaping& reshaping);
+  Async<Result<std::vector<QuiescedTablet>>> quiesce_in_time(const Reshaping& reshaping);
+  Async<void> quiesce_into(QuiesceRace& race);
+  Async<Result<void>> remove_parents(const Reshaping& reshaping);
   Async<Result<void>> give_up(const Reshaping& reshaping);
   Async<Result<void>> hand_time_over(const Reshaping& reshaping);
-  void count_blobs(const std::vector<SealedTablet>& parents, const ReshapeEdit& edit);
+  void count_blobs(const std::vector<QuiescedTablet>& parents, const ReshapeEdit& edit);
   Async<Result<void>> publish_and_fence(ShardId owner);
 
   NodeImpl& node_;

@@ -57,8 +57,8 @@ Async<Result<std::vector<TabletFigures>>> NodeImpl::tablet_figures(ShardId from,
     auto there = [this, &ids, shard = ShardId{i}]() -> Async<Figures> {
       std::vector<PinnedFile> files;
       add_read_files(part(shard).engine.context(), files);
-      add_kept_files(part(shard).engine.reaper(), files);
-      if (shard == kHomeShard) add_kept_files(home_reaper_, files);
+      add_kept_files(part(shard).engine.deleter(), files);
+      if (shard == kHomeShard) add_kept_files(home_deleter_, files);
       auto figures = co_await part(shard).engine.figures(ids[shard.value()]);
       co_return Figures{std::move(figures), std::move(files)};
     };

@@ -1,5 +1,5 @@
 // ShardReshape: one shard's part in a reshape (reshape.h), called from shard 0: the parents' shard
-// settles, seals and removes them; the children's shard opens and installs them.
+// flushes, quiesces and removes them; the children's shard opens and installs them.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace cellar::engine {
 // One shard, one reshape at a time.
 class ShardReshape {
  public:
-  // A tablet with less data in memory is sealed at once.
+  // A tablet with less data in memory is quiesced at once.
   static constexpr size_t kSettledBytes = 1u << 20;
   static constexpr int kSettleFlushes = 4;  // upper bound
 
@@ -25,13 +25,13 @@ class ShardReshape {
 
   // ---- the parents' shard; ABORTED if the tablets are not here
   // Flushes until little is left in memory.
-  Async<Result<void>> settle(TabletId id);
+  Async<Result<void>> flush_ahead(TabletId id);
   Result<std::string> split_row(TabletId id) const;
   Result<std::vector<TableItem>> tables_of(TabletId id) const;
-  // See seal_tablet(). All or none; `ranges` are the children's.
-  Async<Result<std::vector<SealedTablet>>> seal(std::vector<TabletId> ids,
-                                                std::vector<KeyRange> ranges);
-  void unseal(const std::vector<TabletId>& ids);
+  // See quiesce_tablet(). All or none; `ranges` are the children's.
+  Async<Result<std::vector<QuiescedTablet>>> quiesce(std::vector<TabletId> ids,
+                                                     std::vector<KeyRange> ranges);
+  void resume(const std::vector<TabletId>& ids);
   // See Tablet::share_tables.
   void share_tables(const std::vector<TabletId>& ids);
   // Removes the tablets for new requests; their tables stay until their readers end.
@@ -61,18 +61,18 @@ class ShardReshape {
   std::vector<Ref<TabletTable>> ahead_;
 };
 
-// Sealing: a tablet stops accepting writes and becomes idle, so that a reshape (reshape.h) can
+// Quiescing: a tablet stops accepting writes and becomes idle, so that a reshape (reshape.h) can
 // replace it. Reads continue.
 //
 // Order: open conditional writes finish (row_lock_table.h), writes are refused, pending commits
 // become visible, memory is flushed, and the edit lock is taken: from here on the tablet does not
-// change, in memory or on disk, until it is unsealed or removed.
+// change, in memory or on disk, until it is resumed or removed.
 //
-// ABORTED if it was unsealed or removed meanwhile; also errors of the flush. After an error the
+// ABORTED if it was resumed or removed meanwhile; also errors of the flush. After an error the
 // tablet accepts writes again.
-Async<Result<void>> seal_tablet(Tablet& tablet);
+Async<Result<void>> quiesce_tablet(Tablet& tablet);
 
-// Makes the tablet accept writes again. A seal_tablet() in progress then fails.
-void unseal_tablet(Tablet& tablet);
+// Makes the tablet accept writes again. A quiesce_tablet() in progress then fails.
+void resume_tablet(Tablet& tablet);
 
 }  // namespace cellar::engine

@@ -142,9 +142,9 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // A full merge planned under this version of the schema has been installed.
   void orphans_merged_away(uint64_t schema_version);
 
-  // ---- sealing (shard_reshape.h)
-  void set_sealing(bool yes) { sealing_ = yes; }
-  bool sealing() const { return sealing_; }
+  // ---- quiescing (shard_reshape.h)
+  void set_quiescing(bool yes) { quiescing_ = yes; }
+  bool quiescing() const { return quiescing_; }
   // While set, writes are ABORTED; the server holds them until it knows their new tablet.
   void refuse_writes(bool refuse) { refuses_writes_ = refuse; }
 
@@ -251,7 +251,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   const Error* lost_deletes_ = nullptr;  // of version_: why some range deletes are unknown
   int64_t orphaned_us_;
   const int64_t tokens_in_tables_until_us_;  // in the tables with which it was opened
-  bool sealing_ = false;
+  bool quiescing_ = false;
   bool may_hold_orphans_ = false;
   Gate gate_{"tablet"};
   AsyncMutex flush_lock_;

@@ -185,10 +185,10 @@ void BatchWriter::Core::on_linger() {
 }
 
 void BatchWriter::Core::send_due() {
-  const bool boost = overdue_ || !waiters_.empty() || !flushes_.empty();
+  const bool at_once = overdue_ || !waiters_.empty() || !flushes_.empty();
   while (!ready_.empty() && batches_ < options_.max_batches) {
     const bool full = ready_entries_ >= options_.batch_rows || ready_bytes_ >= options_.batch_bytes;
-    if (!full && !boost) break;
+    if (!full && !at_once) break;
     send_batch();
   }
   // The remaining entries wait for more or for the end of a batch.

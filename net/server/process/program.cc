@@ -110,9 +110,8 @@ void drain(Server& server, Readiness& readiness) {
   while (readiness.now_us() < until_us && server.connections() > 0) nanosleep(&kLook, nullptr);
 }
 
-int serve_until_told(Server& server, Readiness& readiness, Sidecar* companion,
-                     const Config& config) {
-  if (companion != nullptr) companion->serve(server);
+int serve_until_told(Server& server, Readiness& readiness, Sidecar* sidecar, const Config& config) {
+  if (sidecar != nullptr) sidecar->serve(server);
   say(stdout, "cellard: ready on {}\n", server.address());
 
   ServiceManager manager = ServiceManager::of_environment();
@@ -130,7 +129,7 @@ int serve_until_told(Server& server, Readiness& readiness, Sidecar* companion,
   log_info("server", "stopping signal={}", signal);
   server.end_sessions();  // health checks still see a draining node
   manager.status("flushes and stops");
-  if (companion != nullptr) companion->stop();
+  if (sidecar != nullptr) sidecar->stop();
   return server.stop() ? 0 : kExitCannotStart;
 }
 
@@ -165,7 +164,7 @@ int cannot_start(const Error& error) {
 
 }  // namespace
 
-int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Sidecar* companion) {
+int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Sidecar* sidecar) {
   std::set_terminate(&end_for_want);
   std::set_new_handler(&end_without_memory);
   if (&mi_register_error != nullptr) {
@@ -180,17 +179,17 @@ int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Sidecar*
   if (config.task.wanted()) return run_task(config, clock);
   const SystemClock own_clock;
   Readiness readiness(own_clock);
-  if (companion != nullptr) {
-    if (auto started = companion->start(config, readiness); !started) {
+  if (sidecar != nullptr) {
+    if (auto started = sidecar->start(config, readiness); !started) {
       return cannot_start(started.error());
     }
   }
   auto server = Server::start(config.options, clock, extra, &readiness);
   if (!server) {
-    if (companion != nullptr) companion->stop();
+    if (sidecar != nullptr) sidecar->stop();
     return cannot_start(server.error());
   }
-  return serve_until_told(**server, readiness, companion, config);
+  return serve_until_told(**server, readiness, sidecar, config);
 }
 
 }  // namespace cellar::server

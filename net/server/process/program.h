@@ -14,10 +14,9 @@ inline constexpr int kExitUsage = 2;
 // Blocks SIGTERM, SIGINT and SIGHUP for run_node. Call first in main, before starting threads.
 void hold_stop_signals();
 
-// `companion` may be null. Starts the node, prints its address line, rereads the configuration at
+// `sidecar` may be null. Starts the node, prints its address line, rereads the configuration at
 // each SIGHUP, and at a stop signal drains for at most drain_within and stops in order. Returns the
 // exit code.
-int run_node(const Config& config, const Clock& clock, ExtraOps* extra,
-             Sidecar* companion = nullptr);
+int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Sidecar* sidecar = nullptr);
 
 }  // namespace cellar::server

@@ -18,7 +18,7 @@ class Sidecar {
   virtual Result<void> start(const Config& config, Readiness& readiness) = 0;
   // The node serves and may be called until stop().
   virtual void serve(Server& server) = 0;
-  // The node is about to end. Returns when the companion no longer uses it. Called once, even
+  // The node is about to end. Returns when the sidecar no longer uses it. Called once, even
   // without serve().
   virtual void stop() = 0;
 };

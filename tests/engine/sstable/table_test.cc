@@ -99,7 +99,7 @@ TEST(Table, MetaTellsWhatIsInside) {
   EXPECT_EQ(written.smallest_key, entries.begin()->first);
   EXPECT_EQ(written.largest_key, marker);
   ASSERT_EQ(reader->range_deletes().size(), 1u);
-  EXPECT_EQ(reader->range_deletes()[0], (StampedRange{"d", "e", CommitStamp{20}}));
+  EXPECT_EQ(reader->range_deletes()[0], (RangeTombstone{"d", "e", CommitStamp{20}}));
   EXPECT_TRUE(reader->may_contain_row(row_hash(row_prefix("a"))));
   EXPECT_FALSE(reader->may_contain_row(row_hash(row_prefix("zebra"))));
   EXPECT_EQ(f.cache.charged_bytes(), reader->memory_bytes());
