@@ -2,6 +2,7 @@
 
 #include "net/http/routes.h"
 #include "net/server/access/access.h"
+#include "net/server/requests/op_table.h"
 
 namespace cellar::http {
 namespace {
@@ -119,8 +120,8 @@ Async<HttpResponse> HttpNode::answer_route(const Route& route, HttpRequest& requ
     co_return *std::move(refused);
   }
   HttpResponse response = co_await route.handler(*this, request);
-  const bool changes = route.method == Method::post &&
-                       server::permission_of(route.gate.op)->logged != server::Logged::no;
+  const bool changes =
+      route.method == Method::post && server::find_op(route.gate.op)->logged != server::Logged::no;
   if (asked && changes) {
     co_await audit(audit_event("change", request, route.gate, response.status));
   }

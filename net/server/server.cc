@@ -13,7 +13,6 @@
 #include "io/loop/machine_memory.h"
 #include "net/server/access/slow_log.h"
 #include "net/server/config/listen_policy.h"
-#include "net/server/requests/dispatch.h"
 
 namespace cellar::server {
 namespace {
@@ -35,12 +34,13 @@ constexpr std::string_view kLockName = "LOCK";
 
 }  // namespace
 
-Server::Server(ServerOptions options, const Clock& clock, ExtraOps* extra, Readiness* readiness)
+Server::Server(ServerOptions options, const Clock& clock, Readiness* readiness,
+               const RequestHandler& handler)
     : options_(with_shards(std::move(options))),
       clock_(clock),
       security_files_(options_.security, clock),
-      extra_(extra),
       readiness_(readiness),
+      handler_(handler),
       pool_(clock, {.shards = options_.shards, .pin = options_.pin}),
       blocking_(blocking_threads(options_.shards)),
       backup_threads_(kBackupThreads),
@@ -53,8 +53,8 @@ Server::Server(ServerOptions options, const Clock& clock, ExtraOps* extra, Readi
 Server::~Server() { (void)stop(); }
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, const Clock& clock,
-                                              ExtraOps* extra, Readiness* readiness) {
-  std::unique_ptr<Server> server(new Server(std::move(options), clock, extra, readiness));
+                                              Readiness* readiness, const RequestHandler& handler) {
+  std::unique_ptr<Server> server(new Server(std::move(options), clock, readiness, handler));
   if (auto opened = server->open(); !opened) {
     (void)server->stop();
     return std::unexpected(std::move(opened).error());
@@ -149,8 +149,8 @@ Result<void> Server::open_node() {
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_audit(shard); });
   TRY_VOID(first_error());
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
-    state(shard).server = std::make_unique<ShardServer>(shard, *node_, options_, facts_, servers_,
-                                                        clock_, extra_, request_handler());
+    state(shard).server =
+        std::make_unique<ShardServer>(shard, *node_, options_, facts_, servers_, clock_, handler_);
     state(shard).server->set_policy(policy_);
     state(shard).server->set_audit(audit_);
     state(shard).server->set_control({readiness_, &reloads_});

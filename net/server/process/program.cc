@@ -165,7 +165,8 @@ int cannot_start(const Error& error) {
 
 }  // namespace
 
-int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Sidecar* companion) {
+int run_node(const Config& config, const Clock& clock, Sidecar* companion,
+             const RequestHandler& handler) {
   std::set_terminate(&end_for_want);
   std::set_new_handler(&end_without_memory);
   if (&mi_register_error != nullptr) {
@@ -185,7 +186,7 @@ int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Sidecar*
       return cannot_start(started.error());
     }
   }
-  auto server = Server::start(config.options, clock, extra, &readiness);
+  auto server = Server::start(config.options, clock, &readiness, handler);
   if (!server) {
     if (companion != nullptr) companion->stop();
     return cannot_start(server.error());

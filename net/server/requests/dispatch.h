@@ -9,6 +9,7 @@
 #include "net/server/shard/session.h"
 #include "net/wire/body.h"
 #include "net/wire/frame.h"
+#include "net/wire/op.h"
 
 namespace cellar::server {
 
@@ -20,7 +21,6 @@ void handle_hello(ShardServer& shard, Session& session, const wire::Frame& frame
 void handle_ping(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_server_info(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_confirm_time(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_extra(ShardServer& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_data.cc ----
 void handle_mutate_row(ShardServer& shard, Session& session, const wire::Frame& frame);
 // A MutateRow with a token.
@@ -73,7 +73,7 @@ const Root* body_of(Session& session, const wire::Frame& frame) {
   session.reply_malformed(
       frame.header, Error(Errc::invalid_argument,
                           fmt::format("the body of {} bytes is no {} request", frame.body.size(),
-                                      wire::fb::EnumNameOp(wire::fb::Op(frame.header.op)))));
+                                      wire::op_name(frame.header.op))));
   return nullptr;
 }
 

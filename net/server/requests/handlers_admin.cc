@@ -3,6 +3,7 @@
 
 #include "net/server/access/access.h"
 #include "net/server/requests/dispatch.h"
+#include "net/server/requests/op_table.h"
 #include "net/server/requests/table_codec.h"
 #include "net/server/shard/router.h"
 #include "net/server/shard/shard_server.h"
@@ -66,7 +67,7 @@ Bytes build_list(ShardServer& shard, const Session& session, std::string_view pr
   const auto add = [&](const TableEntry& entry, const engine::DroppedTable* gone) {
     const TableSchema& schema = entry.schema;
     if (!schema.name.starts_with(prefix)) return;
-    if (!is_shown(session, fb::Op::ListTables, schema.name)) return;
+    if (!is_shown(session.principal(), spec_of(fb::Op::ListTables), schema.name)) return;
     const auto name = builder.CreateString(schema.name);
     tables.push_back(fb::CreateTableSummary(
         builder, name, schema.id.value(), static_cast<uint32_t>(entry.tablets.size()),

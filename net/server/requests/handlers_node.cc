@@ -4,6 +4,7 @@
 #include "io/base/time_text.h"
 #include "net/server/access/login.h"
 #include "net/server/requests/dispatch.h"
+#include "net/server/requests/op_table.h"
 #include "net/server/shard/shard_server.h"
 
 namespace cellar::server {
@@ -17,12 +18,10 @@ constexpr size_t kMaxClientIdBytes = 64;
 constexpr size_t kShownClientNameBytes = 64;  // longer names are cut
 constexpr size_t kMaxEchoBytes = 1024;
 
-// Supported features, by the names of PROTOCOL.md.
+// Supported features that are no operation (op_table.h has those), by the names of PROTOCOL.md.
 constexpr std::string_view kFeatures[] = {
-    "filters",         "splits",       "reversed",    "drop_row_range", "alter_table",
-    "sample_row_keys", "tablets",      "clock",       "rule_history",   "preview",
-    "explain",         "include_dead", "with_expiry", "restore_table",  "audit_log",
-    "tokens",          "backups",      "control",     "reclaim",        "drop_row_range_tokens"};
+    "filters",      "splits",      "reversed", "explain",
+    "include_dead", "with_expiry", "tokens",   "drop_row_range_tokens"};
 
 Result<void> check_hello(const fb::HelloRequest& hello) {
   if (hello.min_version() > wire::kProtocolVersion ||
@@ -45,6 +44,21 @@ flatbuffers::Offset<fb::Limits> limits_of(flatbuffers::FlatBufferBuilder& builde
                           static_cast<uint32_t>(limits.row_bytes), kMaxRowKeyBytes,
                           kMaxQualifierBytes, kMaxMutationsPerRow, options.net.in_flight,
                           wire::ChunkBuilder::kDefaultChunkBytes, wire::kDefaultChunkCredits);
+}
+
+using Names = std::vector<flatbuffers::Offset<flatbuffers::String>>;
+Names put_features(flatbuffers::FlatBufferBuilder& builder) {
+  Names names;
+  const auto put = [&](std::string_view name) {
+    names.push_back(builder.CreateString(name.data(), name.size()));
+  };
+  for (const std::string_view name : kFeatures) put(name);
+  std::string_view last;  // operations of one feature have neighbouring numbers
+  for (const OpSpec& spec : kOpTable) {
+    if (!spec.feature.empty() && spec.feature != last) put(spec.feature);
+    last = spec.feature;
+  }
+  return names;
 }
 
 // One shard's part of ServerInfo, in addition to the engine's.
@@ -154,16 +168,6 @@ Async<void> answer_clock(ShardServer& shard, Session& session, wire::FrameHeader
   reply_clock(shard, session, header, *released);
 }
 
-// The operation may have changed the clock.
-Async<void> answer_extra(ShardServer& shard, Session& session, wire::FrameHeader header) {
-  const Result<void> renewed = co_await shard.node().renew_clock(shard.id());
-  if (!renewed) {
-    session.reply_error(header, renewed.error());
-  } else {
-    session.reply(header, {});
-  }
-}
-
 }  // namespace
 
 void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
@@ -183,11 +187,7 @@ void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
   session.greet(std::move(client_name), client_id);
   auto& builder = shard.builder();
   builder.Clear();
-  std::vector<flatbuffers::Offset<flatbuffers::String>> names;
-  for (const std::string_view name : kFeatures) {
-    names.push_back(builder.CreateString(name.data(), name.size()));
-  }
-  const auto features = builder.CreateVector(names);
+  const auto features = builder.CreateVector(put_features(builder));
   const auto limits = limits_of(builder, shard, shard.options());
   const auto version = builder.CreateString(shard.facts().version);
   const std::string& address = shard.options().advertise;
@@ -239,12 +239,6 @@ void handle_confirm_time(ShardServer& shard, Session& session, const Frame& fram
     if (confirm->release()) max_held_us = confirm->max_held_us();
   }
   spawn(shard.executor(), answer_clock(shard, session, frame.header, max_held_us));
-}
-
-void handle_extra(ShardServer& shard, Session& session, const Frame& frame) {
-  const Result<void> done = shard.extra()->handle(frame.header.op, frame.body);
-  if (!done) return session.reply_error(frame.header, done.error());
-  spawn(shard.executor(), answer_extra(shard, session, frame.header));
 }
 
 }  // namespace cellar::server

@@ -3,6 +3,7 @@
 
 #include "net/server/access/access.h"
 #include "net/server/requests/dispatch.h"
+#include "net/server/requests/op_table.h"
 #include "net/server/shard/router.h"
 #include "net/server/shard/shard_server.h"
 
@@ -199,7 +200,8 @@ void leave_out_hidden(const ShardServer& shard, const Session& session,
   if (session.principal() == nullptr) return;
   std::erase_if(all, [&](const TabletFigures& one) {
     const TableEntry* table = shard.tables().find(one.tablet.table);
-    return table == nullptr || !is_shown(session, fb::Op::ListTablets, table->schema.name);
+    return table == nullptr ||
+           !is_shown(session.principal(), spec_of(fb::Op::ListTablets), table->schema.name);
   });
 }
 

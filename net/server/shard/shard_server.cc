@@ -6,7 +6,7 @@ namespace cellar::server {
 
 ShardServer::ShardServer(Shard& shard, engine::Node& node, const ServerOptions& options,
                          const NodeFacts& facts, const std::vector<ShardServer*>& peers,
-                         const Clock& wall, ExtraOps* extra, const RequestHandler& handler)
+                         const Clock& wall, const RequestHandler& handler)
     : shard_(shard),
       node_(node),
       engine_(node.engine(shard.id())),
@@ -14,7 +14,6 @@ ShardServer::ShardServer(Shard& shard, engine::Node& node, const ServerOptions& 
       facts_(facts),
       peers_(peers),
       wall_(wall),
-      extra_(extra),
       handler_(handler),
       frame_bytes_(server::frame_bytes(options.engine)),
       started_us_(wall.boot_us()),

@@ -26,7 +26,6 @@
 #include "net/server/limits/peer_limiter.h"
 #include "net/server/policy/audit_log.h"
 #include "net/server/shard/conditional_op.h"
-#include "net/server/shard/extra_ops.h"
 #include "net/server/shard/map_wait.h"
 #include "net/server/shard/pool.h"
 #include "net/server/shard/read_op.h"
@@ -66,10 +65,10 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   };
 
   // All references must outlive it. `peers` holds the ShardServer of every shard by number; it is
-  // filled before the first connection is accepted. `extra` may be null.
+  // filled before the first connection is accepted.
   ShardServer(Shard& shard, engine::Node& node, const ServerOptions& options,
               const NodeFacts& facts, const std::vector<ShardServer*>& peers, const Clock& wall,
-              ExtraOps* extra, const RequestHandler& handler);
+              const RequestHandler& handler);
   ~ShardServer() override;
 
   // Serves the connections of `listener` until stop().
@@ -146,7 +145,6 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   }
   // Refuses reads while replies wait for clients.
   Result<void> admit_reply() const;
-  ExtraOps* extra() { return extra_; }
   const RequestHandler& handler() const { return handler_; }
   ShardServer& peer(ShardId shard) { return *peers_[shard.value()]; }
   uint32_t frame_bytes() const { return frame_bytes_; }
@@ -218,7 +216,6 @@ class ShardServer final : public LoopHook, private engine::TableMapWatcher {
   const NodeFacts& facts_;
   const std::vector<ShardServer*>& peers_;
   const Clock& wall_;
-  ExtraOps* extra_;
   const RequestHandler& handler_;
   const uint32_t frame_bytes_;
   const int64_t started_us_;

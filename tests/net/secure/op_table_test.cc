@@ -1,9 +1,9 @@
 // What every operation requires and logs, written out: the table of operations says the same.
+#include "net/server/requests/op_table.h"
+
 #include <gtest/gtest.h>
 
 #include <set>
-
-#include "net/server/policy/permissions.h"
 
 namespace cellar::server {
 namespace {
@@ -70,13 +70,63 @@ const Expected kExpected[] = {
 
 TEST(OpTable, EveryEntryIsWhatIsExpected) {
   for (const Expected& one : kExpected) {
-    const Permission* spec = permission_of(one.op);
+    const OpSpec* spec = find_op(one.op);
     ASSERT_NE(spec, nullptr) << one.op;
     EXPECT_EQ(spec->scope, one.scope) << one.op;
     EXPECT_EQ(spec->need.roles, one.need.roles) << one.op;
     EXPECT_EQ(spec->need.any, one.need.any) << one.op;
     EXPECT_EQ(spec->logged, one.logged) << one.op;
   }
+}
+
+TEST(OpTable, ANumberOfNoSchemaHasNoEntry) {
+  size_t entries = 0;
+  for (uint32_t op = 0; op <= UINT16_MAX; ++op) {
+    const OpSpec* spec = find_op(static_cast<uint16_t>(op));
+    if (spec == nullptr) continue;
+    ++entries;
+    EXPECT_EQ(spec->op, op);
+    EXPECT_FALSE(wire::op_name(spec->op).empty()) << op;
+  }
+  EXPECT_EQ(entries, std::size(kExpected));
+}
+
+// Which requests name a table by the id in the header, too, and which ones a node refuses whose
+// table another node has.
+TEST(OpTable, HowARequestNamesItsTable) {
+  const std::set<Op> by_id = {Op::MutateRow,    Op::MutateRows,        Op::ReadRow,
+                              Op::ReadRows,     Op::CheckAndMutateRow, Op::ReadModifyWriteRow,
+                              Op::DropRowRange, Op::SampleRowKeys,     Op::ListTables,
+                              Op::SplitTablet,  Op::MergeTablets,      Op::MoveTablet,
+                              Op::ListTablets,  Op::RuleHistory};
+  const std::set<Op> owned = {Op::MutateRow,    Op::MutateRows,        Op::ReadRow,
+                              Op::ReadRows,     Op::CheckAndMutateRow, Op::ReadModifyWriteRow,
+                              Op::DropRowRange, Op::SampleRowKeys,     Op::CreateTable,
+                              Op::AlterTable,   Op::DropTable,         Op::RestoreTable,
+                              Op::DescribeTable};
+  for (const Expected& one : kExpected) {
+    const TableRef& table = find_op(one.op)->table;
+    const auto op = static_cast<Op>(one.op);
+    EXPECT_EQ(table.by_id, by_id.contains(op)) << one.op;
+    EXPECT_EQ(table.has_owner, owned.contains(op)) << one.op;
+    EXPECT_EQ(table.in_body != nullptr,
+              one.scope != Scope::open && one.scope != Scope::node && op != Op::ListTables)
+        << one.op;
+  }
+}
+
+// The features of the hello that are operations.
+TEST(OpTable, EveryFeatureOfAnOperation) {
+  std::multiset<std::string_view> features;
+  std::string_view last;
+  for (const OpSpec& spec : kOpTable) {
+    if (!spec.feature.empty() && spec.feature != last) features.insert(spec.feature);
+    last = spec.feature;
+  }
+  const std::multiset<std::string_view> expected = {
+      "drop_row_range", "alter_table", "sample_row_keys", "tablets", "clock",   "rule_history",
+      "preview",        "audit_log",   "restore_table",   "backups", "control", "reclaim"};
+  EXPECT_EQ(features, expected);
 }
 
 TEST(OpTable, EveryOperationOfBothSchemasIsExpectedOnce) {

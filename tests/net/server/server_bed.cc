@@ -55,9 +55,8 @@ Async<Result<void>> ServerBed::open() {
   CO_TRY(node_,
          co_await engine::Node::open(options_.engine, std::move(envs), *manifest_, mailboxes_));
   for (size_t i = 0; i < parts_.size(); ++i) {
-    parts_[i].server =
-        std::make_unique<ShardServer>(*parts_[i].shard, *node_, options_, facts_, servers_,
-                                      world_.clock(), nullptr, request_handler());
+    parts_[i].server = std::make_unique<ShardServer>(*parts_[i].shard, *node_, options_, facts_,
+                                                     servers_, world_.clock(), request_handler());
     servers_[i] = parts_[i].server.get();
   }
   for (Part& part : parts_) {
