@@ -47,17 +47,17 @@ security::AuditEvent audit_event(std::string_view what, const HttpRequest& reque
 // Runs on the shard.
 Async<bool> record(server::ShardServer& shard, security::AuditEvent event) {
   if (event.event == "denied") {
-    ++shard.security_counters().denials;
-    shard.audit_flood(std::move(event));
+    ++shard.security().counters().denials;
+    shard.security().audit_flood(std::move(event));
   } else {
-    shard.audit(std::move(event));
+    shard.security().audit(std::move(event));
   }
   co_return true;
 }
 
 // Runs on the shard.
 Async<std::shared_ptr<const security::Principals>> read_principals(server::ShardServer& shard) {
-  co_return shard.policy().principals;
+  co_return shard.security().policy().principals;
 }
 
 }  // namespace

@@ -44,8 +44,7 @@ Server::Server(ServerOptions options, const Clock& clock, Readiness* readiness,
       pool_(clock, {.shards = options_.shards, .pin = options_.pin}),
       blocking_(blocking_threads(options_.shards)),
       backup_threads_(kBackupThreads),
-      states_(options_.shards),
-      servers_(options_.shards) {
+      states_(options_.shards) {
   facts_.version = version();
   facts_.instance = entropy_seed() | 1;
 }
@@ -148,13 +147,15 @@ Result<void> Server::open_node() {
   TRY_VOID(first_error());
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_audit(shard); });
   TRY_VOID(first_error());
+  shared_ = std::make_unique<NodeShared>(facts_, options_, entropy_seed());
+  shared_->control = {readiness_, &reloads_};
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
-    state(shard).server =
-        std::make_unique<ShardServer>(shard, *node_, options_, facts_, servers_, clock_, handler_);
-    state(shard).server->set_policy(policy_);
-    state(shard).server->set_audit(audit_);
-    state(shard).server->set_control({readiness_, &reloads_});
-    servers_[shard.id().value()] = state(shard).server.get();
+    auto server =
+        std::make_unique<ShardServer>(shard, *node_, options_, *shared_, clock_, handler_);
+    server->set_policy(policy_);
+    server->security().set_log(audit_);
+    shared_->shards[shard.id().value()] = server.get();
+    state(shard).server = std::move(server);
     co_return;
   });
   return {};
@@ -457,7 +458,7 @@ void Server::start_backups() {
     };
     backups_ = std::make_unique<BackupJobs>(
         *node_, shard.runtime(), BackupJobs::Source{facts_.directory_id, facts_.version}, open);
-    state(shard).server->set_backups(backups_.get());
+    shared_->backups = backups_.get();
     co_return;
   });
 }

@@ -57,7 +57,7 @@ class Server {
   uint32_t shards() const { return pool_.size(); }
   // Runs work on a shard: the objects returned below belong to that shard only.
   ShardExecutor executor(ShardId shard) { return pool_.on(shard).executor(); }
-  ShardServer& on(ShardId shard) { return *servers_[shard.value()]; }
+  ShardServer& on(ShardId shard) { return shared_->shard(shard); }
   const StallWatch& stalls(ShardId shard) const { return *states_[shard.value()].stalls; }
   const IoWatch& io(ShardId shard) const { return *states_[shard.value()].io; }
 
@@ -129,6 +129,7 @@ class Server {
   SecurityPolicy policy_;
   Readiness* readiness_;
   const RequestHandler& handler_;
+  std::unique_ptr<NodeShared> shared_;
   ReloadQueue reloads_;
   NodeFacts facts_;
   IoBackendChoice io_;
@@ -139,7 +140,6 @@ class Server {
   // destroyed before the loops; calls may hang as long as a mount does
   BlockingPool backup_threads_;
   std::vector<ShardState> states_;
-  std::vector<ShardServer*> servers_;
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<engine::ManifestStore> manifest_;
   std::shared_ptr<AuditLog> audit_;  // belongs to shard 0

@@ -9,14 +9,14 @@ namespace {
 
 void count_denial(ShardServer& shard, Session& session, const wire::FrameHeader& header,
                   const Error& error) {
-  ++shard.security_counters().denials;
-  shard.audit_flood(denial_event(session, header, error));
+  ++shard.security().counters().denials;
+  shard.security().audit_flood(denial_event(session, header, error));
 }
 
 // Checks the node's principals and answers a refused request.
 bool is_allowed(ShardServer& shard, Session& session, const OpSpec* spec,
                 const wire::Frame& frame) {
-  if (shard.policy().principals == nullptr) return true;
+  if (!shard.security().has_principals()) return true;
   const Result<void> allowed = check_access(spec, shard.tables(), session, frame);
   if (allowed) return true;
   count_denial(shard, session, frame.header, allowed.error());
@@ -39,7 +39,7 @@ bool refuse_of_others(const ServerOptions& options, Session& session, const OpSp
 }
 
 Result<void> check_header(ShardServer& shard, Session& session, const wire::FrameHeader& header) {
-  if (shard.policy().principals == nullptr) return {};
+  if (!shard.security().has_principals()) return {};
   Result<void> allowed = check_access_of(find_op(header.op), shard.tables(), session, header);
   if (!allowed) count_denial(shard, session, header, allowed.error());
   return allowed;
@@ -62,7 +62,7 @@ void handle_frame(ShardServer& shard, Session& session, const wire::Frame& frame
       refuse_of_others(options, session, *spec, frame)) {
     return;
   }
-  if (shard.policy().principals != nullptr) log_change(*spec, shard.tables(), session, frame);
+  if (shard.security().has_principals()) log_change(*spec, shard.tables(), session, frame);
   spec->handler(shard, session, frame);
 }
 

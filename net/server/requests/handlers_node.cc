@@ -38,9 +38,9 @@ Result<void> check_hello(const fb::HelloRequest& hello) {
 }
 
 flatbuffers::Offset<fb::Limits> limits_of(flatbuffers::FlatBufferBuilder& builder,
-                                          const ShardServer& shard, const ServerOptions& options) {
+                                          uint32_t frame_bytes, const ServerOptions& options) {
   const MutationLimits& limits = options.engine.limits;
-  return fb::CreateLimits(builder, shard.frame_bytes(), static_cast<uint32_t>(limits.cell_bytes),
+  return fb::CreateLimits(builder, frame_bytes, static_cast<uint32_t>(limits.cell_bytes),
                           static_cast<uint32_t>(limits.row_bytes), kMaxRowKeyBytes,
                           kMaxQualifierBytes, kMaxMutationsPerRow, options.net.in_flight,
                           wire::ChunkBuilder::kDefaultChunkBytes, wire::kDefaultChunkCredits);
@@ -68,10 +68,10 @@ struct Served {
   engine::ShardFigures figures;
 };
 
-Async<std::vector<Served>> served_by_all(ShardServer& shard, size_t shards) {
-  std::vector<Served> all(shards);
-  for (size_t i = 0; i < shards; ++i) {
-    ShardServer& peer = shard.peer(ShardId{static_cast<uint32_t>(i)});
+Async<std::vector<Served>> served_by_all(ShardContext& shard, const NodeShared& node) {
+  std::vector<Served> all(node.shards.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    ShardServer& peer = *node.shards[i];
     auto look = [&peer, &served = all[i]]() -> Async<void> {
       served = {peer.admission().connections(), peer.counters(),
                 engine::shard_figures(peer.engine())};
@@ -99,10 +99,11 @@ Storage storage_of(flatbuffers::FlatBufferBuilder& builder, const std::vector<Se
   return storage;
 }
 
-Async<void> answer_server_info(ShardServer& shard, Session& session, wire::FrameHeader header) {
+Async<void> answer_server_info(ShardContext& shard, const NodeShared& node, Session& session,
+                               wire::FrameHeader header) {
   const std::vector<engine::EngineStats> engines = co_await shard.node().stats(shard.id());
   const engine::ClockReport clock = co_await shard.node().clock_report(shard.id());
-  const std::vector<Served> served = co_await served_by_all(shard, engines.size());
+  const std::vector<Served> served = co_await served_by_all(shard, node);
   std::vector<fb::ShardStats> stats;
   for (size_t i = 0; i < engines.size(); ++i) stats.push_back(shard_stats(engines[i], served[i]));
 
@@ -110,13 +111,13 @@ Async<void> answer_server_info(ShardServer& shard, Session& session, wire::Frame
   builder.Clear();
   const engine::EngineOptions& options = shard.options().engine;
   const engine::RecoveryReport& found = shard.node().recovery();
-  const auto version = builder.CreateString(shard.facts().version);
-  const auto backend = builder.CreateString(shard.facts().io_backend);
-  const auto reason = builder.CreateString(shard.facts().io_reason);
+  const auto version = builder.CreateString(node.facts.version);
+  const auto backend = builder.CreateString(node.facts.io_backend);
+  const auto reason = builder.CreateString(node.facts.io_reason);
   const auto list = builder.CreateVectorOfStructs(stats);
-  const auto limits = fb::CreateServerLimits(builder, options.memory_bytes, options.memtable_bytes,
-                                             options.limits.cell_bytes, options.limits.row_bytes,
-                                             shard.frame_bytes());
+  const auto limits =
+      fb::CreateServerLimits(builder, options.memory_bytes, options.memtable_bytes,
+                             options.limits.cell_bytes, options.limits.row_bytes, node.frame_bytes);
   const auto recovery =
       fb::CreateRecovery(builder, found.replayed_commits, found.replayed_bytes,
                          found.torn_tail_bytes, found.orphans_removed, found.elapsed_us);
@@ -141,7 +142,7 @@ Async<void> answer_server_info(ShardServer& shard, Session& session, wire::Frame
   session.reply(header, wire::finish_body(builder, reply.Finish()));
 }
 
-void reply_clock(ShardServer& shard, Session& session, const wire::FrameHeader& header,
+void reply_clock(ShardContext& shard, Session& session, const wire::FrameHeader& header,
                  const engine::ClockReport& report) {
   auto& builder = shard.builder();
   builder.Clear();
@@ -152,7 +153,7 @@ void reply_clock(ShardServer& shard, Session& session, const wire::FrameHeader& 
 }
 
 // `max_held_us`: release up to this; absent: report only.
-Async<void> answer_clock(ShardServer& shard, Session& session, wire::FrameHeader header,
+Async<void> answer_clock(ShardContext& shard, Session& session, wire::FrameHeader header,
                          std::optional<int64_t> max_held_us) {
   const engine::ClockReport report = co_await shard.node().clock_report(shard.id());
   if (!max_held_us || report.held_us == 0) co_return reply_clock(shard, session, header, report);
@@ -170,7 +171,8 @@ Async<void> answer_clock(ShardServer& shard, Session& session, wire::FrameHeader
 
 }  // namespace
 
-void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_hello(ShardContext& shard, NodeShared& node, ShardSecurity& security, Session& session,
+                  const Frame& frame) {
   std::string client_name;
   Bytes client_id;
   Bytes token;
@@ -182,19 +184,21 @@ void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
     client_id = wire::bytes_of(hello->client_id());
     token = wire::bytes_of(hello->auth_token());
   }
-  const bool asked = shard.policy().principals != nullptr;
-  if (asked && !log_in(shard, session, frame.header, token, client_name)) return;
+  if (security.has_principals() &&
+      !log_in(shard, security, node.addresses, session, frame.header, token, client_name)) {
+    return;
+  }
   session.greet(std::move(client_name), client_id);
   auto& builder = shard.builder();
   builder.Clear();
   const auto features = builder.CreateVector(put_features(builder));
-  const auto limits = limits_of(builder, shard, shard.options());
-  const auto version = builder.CreateString(shard.facts().version);
+  const auto limits = limits_of(builder, node.frame_bytes, shard.options());
+  const auto version = builder.CreateString(node.facts.version);
   const std::string& address = shard.options().advertise;
   const auto advertise = address.empty() ? 0 : builder.CreateString(address);
   fb::HelloReplyBuilder reply(builder);
   if (!address.empty()) reply.add_advertise(advertise);
-  reply.add_instance(shard.facts().instance);
+  reply.add_instance(node.facts.instance);
   reply.add_version(wire::kProtocolVersion);
   reply.add_server_version(version);
   reply.add_shard(shard.id().value());
@@ -205,7 +209,7 @@ void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
   session.reply(frame.header, wire::finish_body(builder, reply.Finish()));
 }
 
-void handle_ping(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_ping(ShardContext& shard, Session& session, const Frame& frame) {
   Bytes echo;
   if (!frame.body.empty()) {
     const auto* ping = body_of<fb::PingRequest>(session, frame);
@@ -226,12 +230,13 @@ void handle_ping(ShardServer& shard, Session& session, const Frame& frame) {
   session.reply(frame.header, wire::finish_body(builder, reply));
 }
 
-void handle_server_info(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_server_info(ShardContext& shard, NodeShared& node, Session& session,
+                        const Frame& frame) {
   if (!frame.body.empty() && body_of<fb::ServerInfoRequest>(session, frame) == nullptr) return;
-  spawn(shard.executor(), answer_server_info(shard, session, frame.header));
+  spawn(shard.executor(), answer_server_info(shard, node, session, frame.header));
 }
 
-void handle_confirm_time(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_confirm_time(ShardContext& shard, Session& session, const Frame& frame) {
   std::optional<int64_t> max_held_us;
   if (!frame.body.empty()) {
     const auto* confirm = body_of<fb::ConfirmTimeRequest>(session, frame);

@@ -1,7 +1,10 @@
 #include "net/server/requests/op_table.h"
 
+#include <type_traits>
+
 #include "net/server/access/alter_need.h"
 #include "net/server/requests/dispatch.h"
+#include "net/server/shard/shard_server.h"
 
 namespace cellar::server {
 namespace {
@@ -80,6 +83,21 @@ bool commands_node(Bytes body) {
   return control != nullptr && control->action() != fb::ControlAction::Status;
 }
 
+// ---- handlers that take parts of the shard instead of all of it ----
+
+template <auto kHandler>
+void on(ShardServer& shard, Session& session, const wire::Frame& frame) {
+  if constexpr (std::is_invocable_v<decltype(kHandler), ShardContext&, Session&,
+                                    const wire::Frame&>) {
+    kHandler(shard, session, frame);
+  } else if constexpr (std::is_invocable_v<decltype(kHandler), ShardContext&, NodeShared&, Session&,
+                                           const wire::Frame&>) {
+    kHandler(shard, shard.shared(), session, frame);
+  } else {
+    kHandler(shard, shard.shared(), shard.security(), session, frame);
+  }
+}
+
 // The members of OpSpec in their order. An operation of the schema without a case does not compile.
 // clang-format off
 constexpr OpSpec entry_of(Op op) {
@@ -87,11 +105,11 @@ constexpr OpSpec entry_of(Op op) {
     case Op::None:
       return {};
     case Op::Hello:
-      return {handle_hello, Scope::open, {}};
+      return {on<handle_hello>, Scope::open, {}};
     case Op::Ping:
-      return {handle_ping, Scope::open, {}};
+      return {on<handle_ping>, Scope::open, {}};
     case Op::ServerInfo:
-      return {handle_server_info, Scope::node, kAdmin};
+      return {on<handle_server_info>, Scope::node, kAdmin};
     case Op::MutateRow:
       return {handle_mutate_row, Scope::table, kWrite, Logged::no, kRows<fb::MutateRowRequest>};
     case Op::MutateRows:
@@ -110,57 +128,57 @@ constexpr OpSpec entry_of(Op op) {
       return {handle_drop_row_range, Scope::table, kWrite, Logged::no,
               kRows<fb::DropRowRangeRequest>, "drop_row_range"};
     case Op::SampleRowKeys:
-      return {handle_sample_row_keys, Scope::table, kRead, Logged::no,
+      return {on<handle_sample_row_keys>, Scope::table, kRead, Logged::no,
               kRows<fb::SampleRowKeysRequest>, "sample_row_keys"};
     case Op::CreateTable:
-      return {handle_create_table, Scope::table, kSchema, Logged::schema,
+      return {on<handle_create_table>, Scope::table, kSchema, Logged::schema,
               kTable<fb::CreateTableRequest>};
     case Op::AlterTable:
-      return {handle_alter_table, Scope::table, kAlterTable, Logged::schema,
+      return {on<handle_alter_table>, Scope::table, kAlterTable, Logged::schema,
               kTable<fb::AlterTableRequest>, "alter_table", alter_need_of};
     case Op::DropTable:
-      return {handle_drop_table, Scope::table, kSchema, Logged::schema,
+      return {on<handle_drop_table>, Scope::table, kSchema, Logged::schema,
               kTable<fb::DropTableRequest>};
     case Op::RestoreTable:
-      return {handle_restore_table, Scope::table, kSchema, Logged::schema,
+      return {on<handle_restore_table>, Scope::table, kSchema, Logged::schema,
               kTable<fb::RestoreTableRequest>, "restore_table"};
     case Op::ListTables:
-      return {handle_list_tables, Scope::list, kAny, Logged::no, {nullptr, true}};
+      return {on<handle_list_tables>, Scope::list, kAny, Logged::no, {nullptr, true}};
     case Op::DescribeTable:
-      return {handle_describe_table, Scope::table, kAny, Logged::no,
+      return {on<handle_describe_table>, Scope::table, kAny, Logged::no,
               kTable<fb::DescribeTableRequest>};
     case Op::PreviewRule:
-      return {handle_preview_rule, Scope::table, kReadRetention, Logged::no,
+      return {on<handle_preview_rule>, Scope::table, kReadRetention, Logged::no,
               {by_table<fb::PreviewRuleRequest>}, "preview"};
     case Op::FlushTable:
-      return {handle_flush_table, Scope::table, kAdmin, Logged::admin,
+      return {on<handle_flush_table>, Scope::table, kAdmin, Logged::admin,
               kHere<fb::FlushTableRequest>};
     case Op::CompactTable:
-      return {handle_compact_table, Scope::table, kAdmin, Logged::admin,
+      return {on<handle_compact_table>, Scope::table, kAdmin, Logged::admin,
               kHere<fb::CompactTableRequest>};
     case Op::SplitTablet:
-      return {handle_split_tablet, Scope::table, kAdmin, Logged::admin,
+      return {on<handle_split_tablet>, Scope::table, kAdmin, Logged::admin,
               kTablets<&fb::SplitTabletRequest::tablet_id>, "tablets"};
     case Op::MergeTablets:
-      return {handle_merge_tablets, Scope::table, kAdmin, Logged::admin,
+      return {on<handle_merge_tablets>, Scope::table, kAdmin, Logged::admin,
               kTablets<&fb::MergeTabletsRequest::left>, "tablets"};
     case Op::MoveTablet:
-      return {handle_move_tablet, Scope::table, kAdmin, Logged::admin,
+      return {on<handle_move_tablet>, Scope::table, kAdmin, Logged::admin,
               kTablets<&fb::MoveTabletRequest::tablet_id>, "tablets"};
     case Op::ListTablets:
-      return {handle_list_tablets, Scope::list, kAdmin, Logged::no,
+      return {on<handle_list_tablets>, Scope::list, kAdmin, Logged::no,
               {by_table_if_any<fb::ListTabletsRequest>, true}, "tablets"};
     case Op::RuleHistory:
-      return {handle_rule_history, Scope::table, kAny, Logged::no,
+      return {on<handle_rule_history>, Scope::table, kAny, Logged::no,
               {by_table<fb::RuleHistoryRequest>, true}, "rule_history"};
     case Op::UndoRule:
-      return {handle_undo_rule, Scope::table, kAlterRetention, Logged::retention,
+      return {on<handle_undo_rule>, Scope::table, kAlterRetention, Logged::retention,
               {by_table<fb::UndoRuleRequest>}, "rule_history"};
     case Op::AuditLog:
-      return {handle_audit_log, Scope::table, kAdmin, Logged::no,
+      return {on<handle_audit_log>, Scope::table, kAdmin, Logged::no,
               {by_table_if_any<fb::AuditLogRequest>}, "audit_log"};
     case Op::ConfirmTime:
-      return {handle_confirm_time, Scope::node, kAdmin, Logged::admin,
+      return {on<handle_confirm_time>, Scope::node, kAdmin, Logged::admin,
               {}, "clock", nullptr, releases_time};
   }
   return {};
@@ -171,12 +189,12 @@ constexpr OpSpec entry_of(OperateOp op) {
     case OperateOp::None:
       return {};
     case OperateOp::Backup:
-      return {handle_backup, Scope::node, kAdmin, Logged::admin, {}, "backups"};
+      return {on<handle_backup>, Scope::node, kAdmin, Logged::admin, {}, "backups"};
     case OperateOp::Control:
-      return {handle_control, Scope::node, kAdmin, Logged::admin,
+      return {on<handle_control>, Scope::node, kAdmin, Logged::admin,
               {}, "control", nullptr, commands_node};
     case OperateOp::Reclaim:
-      return {handle_reclaim, Scope::table, kAdmin, Logged::no,
+      return {on<handle_reclaim>, Scope::table, kAdmin, Logged::no,
               {by_table_if_any<fb::ReclaimRequest>}, "reclaim"};
   }
   return {};
