@@ -62,9 +62,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   Async<Result<void>> compact(TabletId tablet) override;
   Result<uint64_t> tablet_bytes(TabletId tablet) const override;
   EngineStats stats() const override;
-  const BlockCache::Stats& cache_stats() const { return cache_.stats(); }
-  size_t cache_packed_bytes() const { return cache_.packed_bytes(); }
-  const BlockLoader::Stats& load_stats() const { return loader_.stats(); }
+  ShardFigures shard_figures() const override;
+  FlowFigures flow_figures() const override;
   const ShardContext& context() const { return context_; }
   const TabletTableOfShard& tablets() const { return tablets_; }
 

@@ -1,4 +1,4 @@
-#include "engine/shard/shard_figures.h"
+#include "engine/shard_figures.h"
 
 #include <algorithm>
 
@@ -85,35 +85,31 @@ RunningMerge merge_of(const ShardContext& shard) {
 
 }  // namespace
 
-ShardFigures shard_figures(const Engine& engine) {
-  // ShardEngine is the only implementation
-  const auto& shard = static_cast<const ShardEngine&>(engine);
-  const BlockCache::Stats& cache = shard.cache_stats();
-  const BlockLoader::Stats& loads = shard.load_stats();
+ShardFigures ShardEngine::shard_figures() const {
+  const BlockCache::Stats& cache = cache_.stats();
+  const BlockLoader::Stats& loads = loader_.stats();
   ShardFigures figures;
   figures.cache_hits = cache.hits;
   figures.cache_packed_hits = cache.packed_hits;
-  figures.cache_packed_bytes = shard.cache_packed_bytes();
+  figures.cache_packed_bytes = cache_.packed_bytes();
   figures.cache_misses = cache.misses;
   figures.cache_evicted = cache.evicted;
   figures.device_reads = loads.reads;
   figures.device_read_bytes = loads.read_bytes;
   figures.damaged_blocks = loads.damaged;
   figures.failed_reads = loads.failed;
-  figures.flushed_bytes = shard.context().flushed_bytes;
-  figures.compacted_bytes = shard.context().compacted_bytes;
-  for (const auto& [id, tablet] : shard.tablets()) figures.zstd_bytes += zstd_bytes_of(*tablet);
-  figures.merge = merge_of(shard.context());
+  figures.flushed_bytes = context_.flushed_bytes;
+  figures.compacted_bytes = context_.compacted_bytes;
+  for (const auto& [id, tablet] : tablets_) figures.zstd_bytes += zstd_bytes_of(*tablet);
+  figures.merge = merge_of(context_);
   return figures;
 }
 
-FlowFigures flow_figures(const Engine& engine) {
-  // ShardEngine is the only implementation
-  const auto& shard = static_cast<const ShardEngine&>(engine);
-  const FlowControl& flow = shard.context().flow;
+FlowFigures ShardEngine::flow_figures() const {
+  const FlowControl& flow = context_.flow;
   const FlowPressures pressures = flow.pressures();
   FlowFigures figures{.memtables = pressures.memtables, .log = pressures.log, .held = flow.held()};
-  for (const auto& [id, tablet] : shard.tablets()) {
+  for (const auto& [id, tablet] : tablets_) {
     figures.runs = std::max(figures.runs, tablet->writers().pressure());
     figures.runs_behind = std::max<uint64_t>(figures.runs_behind, tablet->runs_behind());
   }

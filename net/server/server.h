@@ -58,6 +58,7 @@ class Server {
   // Runs work on a shard: the objects returned below belong to that shard only.
   ShardExecutor executor(ShardId shard) { return pool_.on(shard).executor(); }
   ShardServer& on(ShardId shard) { return shared_->shard(shard); }
+  const ShardLoop& loop(ShardId shard) const { return pool_.loop(shard); }
   const StallWatch& stalls(ShardId shard) const { return *states_[shard.value()].stalls; }
   const IoWatch& io(ShardId shard) const { return *states_[shard.value()].io; }
 

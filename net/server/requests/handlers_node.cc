@@ -1,6 +1,6 @@
 // Operations on the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
 #include "engine/node/clock_keeper.h"
-#include "engine/shard/shard_figures.h"
+#include "engine/shard_figures.h"
 #include "io/base/time_text.h"
 #include "net/server/access/login.h"
 #include "net/server/requests/dispatch.h"
@@ -73,8 +73,7 @@ Async<std::vector<Served>> served_by_all(ShardContext& shard, const NodeShared& 
   for (size_t i = 0; i < all.size(); ++i) {
     ShardServer& peer = *node.shards[i];
     auto look = [&peer, &served = all[i]]() -> Async<void> {
-      served = {peer.admission().connections(), peer.counters(),
-                engine::shard_figures(peer.engine())};
+      served = {peer.admission().connections(), peer.counters(), peer.engine().shard_figures()};
       co_return;
     };
     co_await shard.mailbox().call_on(peer.id(), look);
