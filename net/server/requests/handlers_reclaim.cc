@@ -74,7 +74,7 @@ void reply_report(ShardContext& shard, Session& session, const FrameHeader& head
 
 Async<void> answer(ShardContext& shard, Session& session, FrameHeader header,
                    engine::ReclaimQuestion question) {
-  const auto report = co_await engine::reclaim_report(shard.node(), shard.id(), question);
+  const auto report = co_await shard.node().reclaim_report(shard.id(), question);
   if (!report) co_return session.reply_error(header, report.error());
   reply_report(shard, session, header, *report);
 }
