@@ -105,7 +105,7 @@ std::vector<std::unique_ptr<Tablet>> ShardReshape::take_out(const std::vector<Ta
     gone.push_back(std::move(it->second));
     tablets_.erase(it);
     gone.back()->mark_obsolete();
-    if (shard_.compacting == gone.back().get()) shard_.compaction->cancel();
+    shard_.merge_slot.cancel(*gone.back());
   }
   return gone;
 }
@@ -122,14 +122,14 @@ Async<void> ShardReshape::finish(std::vector<std::unique_ptr<Tablet>> gone, LogI
 
 Async<void> ShardReshape::open_ahead(std::vector<TableItem> tables) {
   for (TableItem& item : tables) {
-    auto table = co_await open_table(shard_, std::move(item));
+    auto table = co_await open_table(shard_.files, std::move(item));
     // The table may have been merged away; stage() opens what is needed again.
     if (table) ahead_.push_back(std::move(*table));
   }
 }
 
 Async<Result<void>> ShardReshape::stage(std::vector<TabletSeed> seeds) {
-  if (shard_.is_stopped()) co_return std::unexpected(read_only_error(shard_));
+  if (shard_.wal.is_stopped()) co_return std::unexpected(shard_.wal.refusal());
   for (TabletSeed& seed : seeds) {
     CO_TRY(std::unique_ptr<Tablet> tablet, co_await open_tablet(shard_, std::move(seed)));
     staged_.push_back(std::move(tablet));

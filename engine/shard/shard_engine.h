@@ -93,7 +93,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   Async<void> finish_drop(std::vector<TabletId> ids);
   ShardReshape& reshape() { return reshape_; }
   ObsoleteBlobDeleter& reaper() { return reaper_; }
-  SessionBlobIds& blob_ids() { return context_.ids; }
+  SessionBlobIds& blob_ids() { return context_.files.ids; }
   // Figures of the tablets that are here, in the order given; their descriptors have
   // only the id. Yields regularly.
   Async<std::vector<TabletFigures>> figures(std::vector<TabletId> ids);
@@ -106,9 +106,11 @@ class ShardEngine final : public Engine, private TabletWatcher {
                                                    uint64_t schema_version, const ReadSpec& spec,
                                                    std::unique_ptr<CellWatch> watch);
   // Whether the manifest has an edit is unknown until the next start.
-  void manifest_failed(const Error& error) { context_.stop_writes("the manifest failed", error); }
+  void manifest_failed(const Error& error) {
+    context_.wal.stop_writes("the manifest failed", error);
+  }
   // No more writes are accepted, and close() will not flush.
-  void stop_writes(const Error& why) { context_.stopped = why; }
+  void stop_writes(const Error& why) { context_.wal.give_up(why); }
   // Flushes everything and seals the log. No call may be in flight or follow.
   Async<Result<void>> close();
 

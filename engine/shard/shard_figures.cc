@@ -67,19 +67,20 @@ TabletFigures figures_of(Tablet& tablet) {
   return figures;
 }
 
-RunningMerge merge_of(const ShardContext& shard) {
+RunningMerge merge_of(const MergeSlot& slot) {
   RunningMerge merge;
-  if (shard.compaction == nullptr || shard.compacting == nullptr) return merge;
-  merge.tablet = shard.compacting->id();
-  merge.table = shard.compacting->schema().id;
-  for (const TabletRun& run : shard.compacting->version().runs) {
+  if (slot.job() == nullptr) return merge;
+  const Tablet& tablet = *slot.tablet();
+  merge.tablet = tablet.id();
+  merge.table = tablet.schema().id;
+  for (const TabletRun& run : tablet.version().runs) {
     for (const Ref<TabletTable>& table : run.tables) {
       merge.input_bytes += table->slice().bytes();
       merge.input_entries += table->meta().entries;
     }
   }
-  merge.read_entries = shard.compaction->stats().entries_in;
-  merge.written_bytes = shard.compaction->stats().bytes_out;
+  merge.read_entries = slot.job()->stats().entries_in;
+  merge.written_bytes = slot.job()->stats().bytes_out;
   return merge;
 }
 
@@ -98,10 +99,10 @@ ShardFigures ShardEngine::shard_figures() const {
   figures.device_read_bytes = loads.read_bytes;
   figures.damaged_blocks = loads.damaged;
   figures.failed_reads = loads.failed;
-  figures.flushed_bytes = context_.flushed_bytes;
-  figures.compacted_bytes = context_.compacted_bytes;
+  figures.flushed_bytes = context_.counters.flushed_bytes;
+  figures.compacted_bytes = context_.counters.compacted_bytes;
   for (const auto& [id, tablet] : tablets_) figures.zstd_bytes += zstd_bytes_of(*tablet);
-  figures.merge = merge_of(context_);
+  figures.merge = merge_of(context_.merge_slot);
   return figures;
 }
 
