@@ -93,10 +93,10 @@ Async<Result<void>> flush_all(std::vector<Tablet*> tablets) {
 Async<Result<void>> flush_tablet(Tablet& tablet) {
   if (!tablet.shard().wal.log) co_return std::unexpected(tablet.shard().wal.refusal());
   AsyncMutex::Lock lock = co_await tablet.flush_lock().lock();
-  tablet.freeze();
+  tablet.memtables().freeze();
   // Memtables frozen meanwhile are left to the next flush: under load there are always more.
   const CommitStamp last = tablet.last_stamp();
-  while (Ref<TabletMemtable> memtable = tablet.oldest_frozen()) {
+  while (Ref<TabletMemtable> memtable = tablet.memtables().oldest_frozen()) {
     if (memtable->entries.min_stamp() > last) break;
     CO_TRY_VOID(co_await flush_oldest(tablet, std::move(memtable)));
     tablet.shard().readers.cursors.shed(tablet.shard().memory.gauge,

@@ -54,7 +54,7 @@ Async<Result<void>> ShardReshape::settle(TabletId id) {
   CO_TRY(const Gate::Pass pass, tablet->gate().enter());
   for (int i = 0; i < kSettleFlushes; ++i) {
     CO_TRY_VOID(co_await flush_tablet(*tablet));
-    if (tablet->memtable_bytes() < kSettledBytes) break;
+    if (tablet->memtables().bytes() < kSettledBytes) break;
   }
   co_return Result<void>{};
 }
@@ -159,14 +159,14 @@ namespace {
 
 Async<Result<void>> come_to_rest(Tablet& tablet) {
   CO_TRY(const Gate::Pass pass, tablet.gate().enter());
-  tablet.set_sealing(true);
+  tablet.access().sealing = true;
   co_await tablet.conditions().drained();
-  if (!tablet.sealing()) co_return fail(Errc::aborted, "the seal was called off");
-  tablet.refuse_writes(true);
+  if (!tablet.access().sealing) co_return fail(Errc::aborted, "the seal was called off");
+  tablet.access().refuses_writes = true;
   co_await tablet.commits().drained();
   CO_TRY_VOID(co_await flush_tablet(tablet));
   co_await tablet.begin_drop();
-  if (!tablet.sealing() || tablet.obsolete() || tablet.has_unflushed()) {
+  if (!tablet.access().sealing || tablet.obsolete() || tablet.memtables().has_unflushed()) {
     co_return fail(Errc::aborted, "the seal of tablet {} was called off", tablet.id());
   }
   co_return Result<void>{};
@@ -181,8 +181,8 @@ Async<Result<void>> seal_tablet(Tablet& tablet) {
 }
 
 void unseal_tablet(Tablet& tablet) {
-  tablet.set_sealing(false);
-  tablet.refuse_writes(false);
+  tablet.access().sealing = false;
+  tablet.access().refuses_writes = false;
   tablet.cancel_drop();
 }
 

@@ -73,24 +73,26 @@ Tablet* Maintenance::next_to_flush() const {
   Tablet* ready = nullptr;
   Tablet* oldest = nullptr;
   for (const auto& [id, tablet] : tablets_) {
-    if (!tablet->has_unflushed()) continue;
-    if (!biggest || tablet->memtable_bytes() > biggest->memtable_bytes()) biggest = tablet.get();
-    const bool full = tablet->active_bytes() >= shard_.options.memtable_bytes;
-    if ((full || tablet->has_frozen()) &&
-        (!ready || tablet->memtable_bytes() > ready->memtable_bytes())) {
+    if (!tablet->memtables().has_unflushed()) continue;
+    if (!biggest || tablet->memtables().bytes() > biggest->memtables().bytes())
+      biggest = tablet.get();
+    const bool full = tablet->memtables().active_bytes() >= shard_.options.memtable_bytes;
+    if ((full || tablet->memtables().has_frozen()) &&
+        (!ready || tablet->memtables().bytes() > ready->memtables().bytes())) {
       ready = tablet.get();
     }
-    if (!oldest || tablet->log_needed_from() < oldest->log_needed_from()) oldest = tablet.get();
+    if (!oldest || tablet->memtables().log_needed_from() < oldest->memtables().log_needed_from())
+      oldest = tablet.get();
   }
   if (short_of_memory && biggest) return biggest;
   if (ready) return ready;
   if (flush_ahead_) {
     const auto it = tablets_.find(*flush_ahead_);
-    if (it != tablets_.end() && it->second->has_unflushed()) return it->second.get();
+    if (it != tablets_.end() && it->second->memtables().has_unflushed()) return it->second.get();
   }
   if (Tablet* dead = longest_dead_in_memory()) return dead;
   const LogPosition flush_to = log_is_long ? shard_.wal.log->end() : log_cleared_to_;
-  if (oldest && oldest->log_needed_from() < flush_to) return oldest;
+  if (oldest && oldest->memtables().log_needed_from() < flush_to) return oldest;
   return nullptr;
 }
 
@@ -98,7 +100,7 @@ Tablet* Maintenance::longest_dead_in_memory() const {
   Tablet* first = nullptr;
   int64_t first_us = shard_.runtime.clock.now_us() + 1;
   for (const auto& [id, tablet] : tablets_) {
-    const int64_t due_us = tablet->has_unflushed() ? memory_due_us(*tablet) : INT64_MAX;
+    const int64_t due_us = tablet->memtables().has_unflushed() ? memory_due_us(*tablet) : INT64_MAX;
     if (due_us >= first_us) continue;
     first = tablet.get();
     first_us = due_us;
@@ -119,7 +121,7 @@ bool Maintenance::memory_asks_for_time() {
   if (!shard_.runtime.clock.stands()) return false;
   int64_t first_us = INT64_MAX;
   for (const auto& [id, tablet] : tablets_) {
-    if (tablet->has_unflushed()) first_us = std::min(first_us, memory_due_us(*tablet));
+    if (tablet->memtables().has_unflushed()) first_us = std::min(first_us, memory_due_us(*tablet));
   }
   return asks_for_time(first_us);
 }
@@ -163,7 +165,8 @@ Async<void> Maintenance::flush_loop() {
 void Maintenance::trim_log() {
   if (shard_.wal.is_stopped() || !shard_.wal.log) return;
   LogPosition needed = shard_.wal.log->end();
-  for (const auto& [id, tablet] : tablets_) needed = std::min(needed, tablet->log_needed_from());
+  for (const auto& [id, tablet] : tablets_)
+    needed = std::min(needed, tablet->memtables().log_needed_from());
   shard_.wal.log->trim(needed);
 }
 

@@ -68,7 +68,8 @@ Result<Tablet*> ShardEngine::find(TabletId id, Epoch epoch) const {
   if (it == tablets_.end()) {
     return fail(Errc::aborted, "tablet {} is not on shard {}", id, setup_.shard);
   }
-  if (it->second->hidden()) return fail(Errc::aborted, "the table of tablet {} was dropped", id);
+  if (it->second->access().hidden)
+    return fail(Errc::aborted, "the table of tablet {} was dropped", id);
   if (epoch != Epoch{} && epoch != it->second->epoch()) {
     return fail(Errc::aborted, "tablet {} has epoch {}, not {}", id, it->second->epoch(), epoch);
   }
@@ -318,7 +319,7 @@ void ShardEngine::expect_rules(const std::vector<TabletId>& ids, const TableSche
 }
 
 void ShardEngine::hide(const std::vector<TabletId>& ids, bool hidden) {
-  for (TabletId id : ids) tablets_.at(id)->hide(hidden);
+  for (TabletId id : ids) tablets_.at(id)->access().hidden = hidden;
 }
 
 Async<std::vector<uint64_t>> ShardEngine::begin_drop(std::vector<TabletId> ids) {
@@ -348,7 +349,7 @@ Async<Result<void>> ShardEngine::close() {
   for (Tablet* tablet : closing) co_await tablet->gate().close();
   std::vector<Tablet*> unflushed;
   for (const auto& [id, tablet] : tablets_) {
-    if (tablet->has_unflushed()) unflushed.push_back(tablet.get());
+    if (tablet->memtables().has_unflushed()) unflushed.push_back(tablet.get());
   }
   auto outcome = co_await flush_all(std::move(unflushed));
   if (context_.wal.log) {

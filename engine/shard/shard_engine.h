@@ -85,7 +85,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   void alter(const std::vector<TabletId>& ids, const TableSchema& schema);
   // See Tablet::expect_rules.
   void expect_rules(const std::vector<TabletId>& ids, const TableSchema& coming);
-  // See Tablet::hide.
+  // See TabletAccess.
   void hide(const std::vector<TabletId>& ids, bool hidden);
   // See Tablet. begin_drop returns the manifest versions, in order.
   Async<std::vector<uint64_t>> begin_drop(std::vector<TabletId> ids);

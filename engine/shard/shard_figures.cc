@@ -59,11 +59,12 @@ TabletFigures figures_of(Tablet& tablet) {
   figures.zstd_bytes = zstd_bytes_of(tablet);
   figures.runs = tablet.version().runs.size();
   figures.compaction = tablet.compaction();
-  figures.reads = tablet.reads();
-  figures.writes = tablet.writes();
+  figures.reads = tablet.load().reads;
+  figures.writes = tablet.load().writes;
   figures.last_stamp = tablet.last_stamp();
-  figures.has_held_data = tablet.writes() > 0 || tablet.has_unflushed() || figures.runs > 0;
-  figures.sampled_rows = tablet.samples().rows();
+  figures.has_held_data =
+      tablet.load().writes > 0 || tablet.memtables().has_unflushed() || figures.runs > 0;
+  figures.sampled_rows = tablet.load().samples.rows();
   return figures;
 }
 

@@ -83,7 +83,7 @@ TEST_F(ReclaimCost, OnlyTheFirstWriteAfterAFreezeAndAFlushPublishAVersion) {
       ASSERT_TRUE(node_.read_row("t", "r000001"));
     }
     EXPECT_EQ(tablet().publications() - before, 1u);
-    tablet().freeze();
+    tablet().memtables().freeze();
     ASSERT_TRUE(node_.set("t", "r000002", "f:q", 2, "v"));
     EXPECT_EQ(tablet().publications() - before, 2u);
     const uint64_t merges = compactions();
