@@ -5,10 +5,9 @@
 // tablets on their shards, the new map on every shard, the answer.
 //
 // Invariants
-//   1. The catalog and the audit trail are changed only under the lock, and only to what the
-//      manifest has.
-//   2. A shard's map is a catalog's map that the manifest has; a change is in every map before its
-//      answer.
+//   1. The catalog and the audit trail change only under the lock. They hold what the manifest has;
+//      only the marks of tablets that a reshape holds are not durable.
+//   2. A change is in the map of every shard before its answer.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,7 @@
 // Invariants
 //   1. A job runs only under the lock: one at a time.
 //   2. job() and tablet() are both null, or those of the running job.
-//   3. A running job that reclaims does not rest once another waits that may not wait for its
-//   rests.
+//   3. A job that reclaims stops resting when another job waits.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Tablet: one tablet's data and the order of its events. Delegates to CommitQueue (visibility of
-// commits), Version (memtables and tables), flush.h and compact.h (their changes) and open_tablet.h
-// (recovery).
+// commits), TabletMemtables, Version (what readers see), flush.h and compact.h (changes of tables)
+// and open_tablet.h (recovery).
 //
 // Life: opened from a seed (tablet_seed.h), perhaps with replayed commits in its memtable; serves
 // until the shard closes it or the table is dropped. Hold a gate pass while suspended with a
