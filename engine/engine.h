@@ -32,7 +32,9 @@ namespace cellar::engine {
 class ScanCursor;  // engine/read/scan.h
 struct ReadStart;  // engine/read/scan.h
 class Tablet;
-struct FilterPlan;  // engine/filter/compiled_filter.h
+struct FilterPlan;    // engine/filter/compiled_filter.h
+struct FlowFigures;   // engine/shard_figures.h
+struct ShardFigures;  // engine/shard_figures.h
 
 // One commit in progress, owned by the caller; must not move until `done` has run. `done` runs on
 // the shard, exactly once; for a refusal it may run inside submit().
@@ -157,6 +159,8 @@ class Engine {
   virtual Result<uint64_t> tablet_bytes(TabletId tablet) const = 0;
 
   virtual EngineStats stats() const = 0;
+  virtual ShardFigures shard_figures() const = 0;
+  virtual FlowFigures flow_figures() const = 0;
 };
 
 }  // namespace cellar::engine

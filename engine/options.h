@@ -34,7 +34,7 @@ struct EngineOptions {
   size_t index_part_bytes = 8 * 1024;
 
   // Delay between a cell's death by age and its removal from disk (SEMANTICS 3). 0 to 1 h. A rule
-  // change and its undo need no margin (alter_table.cc).
+  // change and its undo need no margin (alter_table.h).
   int64_t removal_margin_us = 300'000'000;
 
   // ---- the trusted clock (SEMANTICS 3)

@@ -202,7 +202,7 @@ engine::ShardFigures Bed::figures() {
   engine::ShardFigures sum;
   for (uint32_t i = 0; i < options_.shards; ++i) {
     pool_.run_on(ShardId{i}, [this, &sum](Shard& shard) -> Async<void> {
-      const engine::ShardFigures one = engine::shard_figures(node_->engine(shard.id()));
+      const engine::ShardFigures one = node_->engine(shard.id()).shard_figures();
       sum.cache_hits += one.cache_hits;
       sum.cache_packed_hits += one.cache_packed_hits;
       sum.cache_packed_bytes += one.cache_packed_bytes;
@@ -230,7 +230,7 @@ int64_t Bed::longest_turn_us() {
 engine::ReclaimReport Bed::reclaim() {
   engine::ReclaimReport report;
   on_first([this, &report](Shard&) -> Async<void> {
-    report = must(co_await engine::reclaim_report(*node_, ShardId{0}, {TableId{}, 0}));
+    report = must(co_await node_->reclaim_report(ShardId{0}, {TableId{}, 0}));
   });
   return report;
 }

@@ -10,7 +10,7 @@
 #include "bench/embedded/turn_sampler.h"
 #include "engine/node.h"
 #include "engine/node/reclaim_report.h"
-#include "engine/shard/shard_figures.h"
+#include "engine/shard_figures.h"
 #include "engine/store/local_stores.h"
 #include "io/base/clock.h"
 #include "io/disk/backend.h"

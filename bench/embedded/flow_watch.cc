@@ -4,7 +4,7 @@
 
 #include <boost/json/array.hpp>
 
-#include "engine/shard/shard_figures.h"
+#include "engine/shard_figures.h"
 
 namespace cellar::bench {
 
@@ -23,8 +23,8 @@ FlowWatch::FlowWatch(Bed& bed) : bed_(bed), looks_(bed.shards()) {
 void FlowWatch::look() {
   bed_.pool().run_on_all([this](Shard& shard) -> Async<void> {
     const engine::Engine& engine = bed_.node().engine(shard.id());
-    const engine::FlowFigures flow = engine::flow_figures(engine);
-    const engine::ShardFigures figures = engine::shard_figures(engine);
+    const engine::FlowFigures flow = engine.flow_figures();
+    const engine::ShardFigures figures = engine.shard_figures();
     looks_[shard.id().value()].push_back({.runs_behind = flow.runs_behind,
                                           .runs = flow.runs,
                                           .memtables = flow.memtables,

@@ -15,7 +15,7 @@
 #include <deque>
 #include <string_view>
 
-#include "engine/shard/shard_figures.h"
+#include "engine/shard_figures.h"
 
 namespace cellar::bench {
 
@@ -47,7 +47,7 @@ class StageLine {
       add(now_ns, state_);
     }
     if (is_long || now_ns - looked_ns_ >= kLookEveryNs) {
-      state_ = state_of(engine::flow_figures(engine));
+      state_ = state_of(engine.flow_figures());
       looked_ns_ = now_ns;
     }
     turned_ns_ = now_ns;

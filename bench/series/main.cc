@@ -25,7 +25,7 @@
 #include "bench/embedded/tally.h"
 #include "bench/series/table_blocks.h"
 #include "engine/read/scan.h"
-#include "engine/shard/shard_figures.h"
+#include "engine/shard_figures.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
 #include "io/loop/event.h"
@@ -253,7 +253,7 @@ class Program {
   void figures() {
     bed_->flush();
     on_shard([this](Shard& shard) -> Async<void> {
-      const engine::ShardFigures f = engine::shard_figures(bed_->node().engine(shard.id()));
+      const engine::ShardFigures f = bed_->node().engine(shard.id()).shard_figures();
       flushed_ = static_cast<double>(f.flushed_bytes);
       out_["flushed_bytes"] = f.flushed_bytes;
       out_["compacted_bytes"] = f.compacted_bytes;
@@ -320,7 +320,7 @@ class Program {
   uint64_t device_read_bytes() {
     uint64_t bytes = 0;
     on_shard([this, &bytes](Shard& shard) -> Async<void> {
-      bytes = engine::shard_figures(bed_->node().engine(shard.id())).device_read_bytes;
+      bytes = bed_->node().engine(shard.id()).shard_figures().device_read_bytes;
       co_return;
     });
     return bytes;

@@ -12,7 +12,8 @@
 // rules. A restored table shows what would be alive now if it had never been away. That needs a
 // clock that is not before the backup's; otherwise a restore is refused.
 //
-// Everything here runs on the home shard.
+// Node (node.h) takes a backup and restores a table into a running node. Everything here runs on the
+// home shard.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,6 @@
 #include "engine/store/manifest_store.h"
 
 namespace cellar::engine {
-
-class Node;
 
 struct BackupRequest {
   std::string name;
@@ -59,24 +58,11 @@ struct BackupSummary {
   uint64_t copied_bytes = 0;
 };
 
-// Backs up the requested tables of a running node. `from` is the calling shard; store and progress
-// belong to the home shard and must live until the result. One backup or restore per node at a
-// time; others wait. FAILED_PRECONDITION: the store has backups of another directory.
-// ALREADY_EXISTS: it has one of this name. NOT_FOUND: no such table.
-Async<Result<void>> back_up(Node& node, ShardId from, BackupStore& store, BackupRequest request,
-                            BackupProgress& progress);
-
 struct RestoreRequest {
   std::string name;       // of the backup
   std::string table;      // in it
   std::string new_table;  // its name in the node
 };
-// Restores a table of a backup into a running node as a new table, rewritten with its stamps,
-// deletes and rules. NOT_FOUND: no such backup, or no such table in it. ALREADY_EXISTS.
-// FAILED_PRECONDITION: trusted time is before the backup's. DATA_LOSS names the file.
-Async<Result<TableEntry>> restore_backup(Node& node, ShardId from, BackupStore& store,
-                                         RestoreRequest request, Author by,
-                                         BackupProgress& progress);
 
 // All backups, oldest first. An unreadable one is an error that names its file.
 Async<Result<std::vector<BackupSummary>>> list_backups(BackupStore& store);

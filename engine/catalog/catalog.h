@@ -1,6 +1,6 @@
 // Catalog: the tables and tablets of the node on shard 0, and the edits that change them. It plans
-// and records; Node (node_impl.cc) executes plans: first the manifest edit, then the shards, then
-// the published map. Plans are made one at a time, under Node's catalog lock.
+// and records; NodeCatalog's users (node/node_catalog.h) execute plans: first the manifest edit,
+// then the shards, then the published map. Plans are made one at a time, under NodeCatalog's lock.
 //
 // Ids are never reused: a planned table takes its ids in the edit that creates it.
 #pragma once
@@ -73,7 +73,7 @@ class Catalog {
   // get stamps above `floor`; `log_of` names the open log of each shard.
   Result<Creation> plan_create(TableSpec spec, CommitStamp floor,
                                const std::vector<LogId>& log_of) const;
-  // A table with existing tables on disk (restore_backup.cc): it and its tablets, in row order, get
+  // A table with existing tables on disk (create_table.h): it and its tablets, in row order, get
   // ids; their states are complete except for homes and spans. ALREADY_EXISTS, RESOURCE_EXHAUSTED,
   // DATA_LOSS (they do not cover the rows).
   Result<Creation> plan_adopt(TableSchema schema, std::vector<TabletSeed> tablets,
@@ -96,7 +96,7 @@ class Catalog {
   // The edit succeeded with this version.
   void altered(const Alteration& alteration, uint64_t version);
 
-  // ---- drops (drop_table.cc)
+  // ---- drops (drop_table.h)
   struct Drop {
     TableEntry entry;
     std::optional<DropMark> mark;  // absent: permanent, with its tablets

@@ -48,7 +48,7 @@ Async<Result<void>> merge_away(Tablet& tablet) {
 
 // Removes them in one edit; false: there were none.
 Async<Result<bool>> take_away_dead(Tablet& tablet) {
-  AsyncMutex::Lock lock = co_await tablet.shard().compaction_lock.lock();
+  AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock();
   const Timers& timers = tablet.shard().runtime.timers;
   const int64_t began_us = timers.now_us();
   CO_TRY(Installation installation, co_await Installation::begin(tablet, {}));
@@ -58,7 +58,7 @@ Async<Result<bool>> take_away_dead(Tablet& tablet) {
   TabletState state = tablet.state();
   CO_TRY(const uint64_t version, co_await installation.commit(state, inputs));
   tablet.compacted(inputs, {}, std::move(state), version);
-  tablet.shard().reclaim_edit_us += timers.now_us() - began_us;
+  tablet.shard().reclaim.edit_us += timers.now_us() - began_us;
   co_return true;
 }
 
@@ -92,7 +92,7 @@ constexpr int64_t kYoung = 4;
 
 bool may_stay_in_memory(Tablet& tablet) {
   const ShardContext& shard = tablet.shard();
-  if (shard.memtables.frozen_bytes == 0) return false;
+  if (shard.memory.gauge.frozen_bytes == 0) return false;
   CommitStamp oldest = kMaxStamp;
   for (const auto& memtable : tablet.version().memtables) {
     if (memtable->entries.empty()) continue;

@@ -225,7 +225,7 @@ class Estimate {
   std::vector<Killer> memtable_killers() const {
     std::vector<Killer> killers;
     std::vector<uint64_t> rows;
-    for (const std::string& row : tablet_.samples().rows()) {
+    for (const std::string& row : tablet_.load().samples.rows()) {
       rows.push_back(row_hash(row_prefix(row)));
     }
     for (const auto& memtable : tablet_.version().memtables) {

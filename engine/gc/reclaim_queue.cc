@@ -44,12 +44,12 @@ ReclaimDemand demand_of(Tablet& tablet, int64_t due_us) {
   const TableOptions& options = tablet.schema().options;
   // Memtables are written and then read.
   const double bytes = reclaim_forecast(tablet).work_bytes(tablet) + unflushed_bytes(tablet);
-  const double write_rate = options.reclaim_share * shard.blobs.write_rate();
+  const double write_rate = options.reclaim_share * shard.files.blobs.write_rate();
   ReclaimDemand demand;
   demand.due_us = due_us;
   demand.within_us = options.reclaim_within_us;
   demand.share = options.reclaim_share;
-  demand.work_us = bytes * shard.reclaim_pace.us_per_byte();
+  demand.work_us = bytes * shard.merge_slot.pace().us_per_byte();
   if (write_rate > 0) demand.least_us = bytes / write_rate;
   return demand;
 }

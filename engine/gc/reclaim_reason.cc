@@ -200,16 +200,16 @@ class Snapshot {
     const ReclaimState& state = ReclaimState::of(tablet_);
     const ReclaimAttempt& attempt = state.attempt;
     const int64_t rests_us =
-        std::max<int64_t>(shard.reclaim_rests_until_us - shard.runtime.timers.now_us(), 0);
+        std::max<int64_t>(shard.reclaim.rests_until_us - shard.runtime.timers.now_us(), 0);
     result_.not_before_us = std::max(attempt.not_before_us, now_us_ + rests_us);
     const double share = std::max(state.place.share, tablet_.schema().options.reclaim_share);
-    if (shard.reclaim_pace.has_learned())
-      result_.us_per_byte = shard.reclaim_pace.us_per_byte() / share;
-    result_.merge_began_us = shard.merge_began_us;
+    if (shard.merge_slot.pace().has_learned())
+      result_.us_per_byte = shard.merge_slot.pace().us_per_byte() / share;
+    result_.merge_began_us = shard.merge_slot.began_us();
     if (attempt.failure) result_.failure = attempt.failure->to_string();
     result_.failed_us = attempt.at_us;
     result_.in_vain = attempt.in_vain;
-    if (shard.stopped) result_.stopped = shard.stopped->to_string();
+    if (shard.wal.stopped()) result_.stopped = shard.wal.stopped()->to_string();
   }
 
   void add_undo() {
@@ -233,9 +233,7 @@ class Snapshot {
     file.unknown = table.unknown;
     if (table.table->is_damaged()) file.damage = table.table->damage()->message;
     const ShardContext& shard = tablet_.shard();
-    file.merging =
-        shard.compacting == &tablet_ &&
-        std::find(shard.merging.begin(), shard.merging.end(), file.blob) != shard.merging.end();
+    file.merging = shard.merge_slot.tablet() == &tablet_ && shard.merge_slot.has_input(file.blob);
     result_.files.push_back(std::move(file));
   }
 

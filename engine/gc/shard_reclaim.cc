@@ -87,9 +87,9 @@ int64_t due_us(int64_t since_us, int64_t within_us, int64_t margin_us) {
 }
 
 void add_read_files(const ShardContext& shard, std::vector<PinnedFile>& files) {
-  for (const auto& [table, blob] : shard.blob_ends.pinned()) {
+  for (const auto& [table, blob] : shard.files.obsolete.pinned()) {
     PinnedFile file{blob, PinnedFile::By::readers, 0, {}};
-    for (const Version* version : shard.old_versions) {
+    for (const Version* version : shard.readers.old_versions) {
       if (holds(*version, table)) file.readers += version->use_count();
     }
     files.push_back(std::move(file));

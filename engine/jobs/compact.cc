@@ -29,40 +29,11 @@ void add_input(MergePlan& plan, const TabletRun& run) {
       std::make_unique<RunIterator>(std::move(slices), TableIteratorOptions::for_compaction()));
 }
 
-// One compaction at a time: a running one does not rest while others wait.
-Async<AsyncMutex::Lock> lock_compaction(ShardContext& shard) {
-  if (shard.compaction != nullptr) shard.reclaim_pace.boost();
-  return shard.compaction_lock.lock();
+std::vector<BlobId> blobs_of(const std::vector<Ref<TabletTable>>& tables) {
+  std::vector<BlobId> blobs;
+  for (const Ref<TabletTable>& table : tables) blobs.push_back(table->blob());
+  return blobs;
 }
-
-// The same for reclaiming: meanwhile a merge for the shape of the tree uses all the time available.
-Async<AsyncMutex::Lock> lock_reclaim(ShardContext& shard) {
-  ++shard.reclaims_waiting;
-  AsyncMutex::Lock lock = co_await lock_compaction(shard);
-  --shard.reclaims_waiting;
-  co_return lock;
-}
-
-// Announces the running job, so that closing and dropping may cancel it.
-class Running {
- public:
-  Running(Tablet& tablet, MergeJob& job, const std::vector<Ref<TabletTable>>& inputs)
-      : shard_(tablet.shard()) {
-    shard_.compaction = &job;
-    shard_.compacting = &tablet;
-    shard_.merge_began_us = shard_.runtime.clock.now_us();
-    for (const Ref<TabletTable>& input : inputs) shard_.merging.push_back(input->blob());
-  }
-  ~Running() {
-    shard_.compaction = nullptr;
-    shard_.compacting = nullptr;
-    shard_.merging.clear();
-    shard_.reclaim_pace.over();
-  }
-
- private:
-  ShardContext& shard_;
-};
 
 // Runs of the version with the same numbers, from `first` on, hold more tables than `runs`.
 bool is_part(const Runs& runs, std::vector<TabletRun>::const_iterator first) {
@@ -86,7 +57,7 @@ PaceTask reclaim_task(const Tablet& tablet, const ReclaimPlace& place, uint64_t 
   PaceTask task;
   task.share = std::max(place.share, share);
   task.bytes = static_cast<double>(bytes);
-  task.write_rate = share * shard.blobs.write_rate();
+  task.write_rate = share * shard.files.blobs.write_rate();
   if (place.end_by_us != INT64_MAX) {
     const int64_t left_us = place.end_by_us - shard.runtime.clock.now_us();
     task.end_by_us = shard.runtime.timers.now_us() + std::max<int64_t>(left_us, 0);
@@ -98,10 +69,10 @@ bool counts_versions(const MergePlan& plan) {
   return DropPolicy(plan.schema, plan.tablet_gc_watermark, plan.facts).retention().any_counts();
 }
 
-// REQUIRES: the compaction lock is held; `version` is the tablet's, so that only a flush may change
-// it meanwhile, by adding newer runs. Tables may be left out of a single run, because they do not
-// overlap; where versions count nothing is done then, because a range delete in one of the other
-// tables may decide which cells are dead. A merge that does not reclaim uses all the time
+// REQUIRES: the lock of the merge slot is held; `version` is the tablet's, so that only a flush may
+// change it meanwhile, by adding newer runs. Tables may be left out of a single run, because they
+// do not overlap; where versions count nothing is done then, because a range delete in one of the
+// other tables may decide which cells are dead. A merge that does not reclaim uses all the time
 // available.
 Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs runs,
                                std::optional<ReclaimPlace> reclaims) {
@@ -134,18 +105,18 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   }
   version = nullptr;                      // its memtables may be flushed long before the merge ends
   Pace shape_pace(shard.runtime.timers);  // never rests, but measures the time
-  Pace& pace = reclaims ? shard.reclaim_pace : shape_pace;
+  Pace& pace = reclaims ? shard.merge_slot.pace() : shape_pace;
   const PaceTask task = reclaims ? reclaim_task(tablet, *reclaims, bytes_in) : PaceTask{};
   plan.pace = &pace;
   plan.background = &shard.background;
   if (reclaims) plan.least_share = task.share;
   pace.begin(task);
-  MergeJob job(shard.blobs, shard.ids, std::move(plan));
-  Running running(tablet, job, inputs);
+  MergeJob job(shard.files.blobs, shard.files.ids, std::move(plan));
+  const MergeSlot::Running running(shard.merge_slot, tablet, job, blobs_of(inputs));
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
   pace.end(bytes_in);
-  if (!reclaims) shard.reclaim_pace.learn(pace.worked_us(), bytes_in);
-  shard.compacted_bytes += job.stats().bytes_out;
+  if (!reclaims) shard.merge_slot.pace().learn(pace.worked_us(), bytes_in);
+  shard.counters.compacted_bytes += job.stats().bytes_out;
   CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
   if (is_outdated(facts, tablet)) {
     co_return fail(Errc::aborted, "a rule of tablet {} was changed meanwhile", tablet.id());
@@ -154,7 +125,7 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   CO_TRY(const uint64_t manifest_version, co_await installation.commit(state, inputs));
   tablet.compacted(inputs, installation.tables(), std::move(state), manifest_version);
   if (whole) tablet.orphans_merged_away(schema_version);
-  ++shard.compactions;
+  ++shard.counters.compactions;
   co_return Result<void>{};
 }
 
@@ -190,7 +161,7 @@ bool nothing_to_merge(const Tablet& tablet, const Version& version) {
 }  // namespace
 
 Async<Result<bool>> compact_step(Tablet& tablet) {
-  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
+  AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock_for_job();
   co_await tablet.rules_known();
   if (tablet.obsolete()) co_return false;
   Ref<const Version> version = tablet.pin();
@@ -204,7 +175,7 @@ Async<Result<bool>> compact_step(Tablet& tablet) {
 }
 
 Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
-  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
+  AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock_for_job();
   co_await tablet.rules_known();
   if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
@@ -217,7 +188,7 @@ Async<Result<void>> compact_window(Tablet& tablet, size_t first, size_t count) {
 }
 
 Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace place) {
-  AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
+  AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock_to_reclaim();
   co_await tablet.rules_known();
   if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
@@ -232,7 +203,7 @@ Async<Result<void>> rewrite_table(Tablet& tablet, BlobId blob, ReclaimPlace plac
 }
 
 Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number, ReclaimPlace place) {
-  AsyncMutex::Lock lock = co_await lock_reclaim(tablet.shard());
+  AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock_to_reclaim();
   co_await tablet.rules_known();
   if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();
@@ -247,7 +218,7 @@ Async<Result<void>> compact_runs_from(Tablet& tablet, uint64_t number, ReclaimPl
 }
 
 Async<Result<void>> compact_fully(Tablet& tablet) {
-  AsyncMutex::Lock lock = co_await lock_compaction(tablet.shard());
+  AsyncMutex::Lock lock = co_await tablet.shard().merge_slot.lock_for_job();
   co_await tablet.rules_known();
   if (tablet.obsolete()) co_return fail(Errc::aborted, "tablet {} was dropped", tablet.id());
   Ref<const Version> version = tablet.pin();

@@ -43,10 +43,10 @@ Async<Result<void>> flush_oldest(Tablet& tablet, Ref<TabletMemtable> memtable) {
   ShardContext& shard = tablet.shard();
   MergePlan plan = plan_flush(tablet, memtable->entries);
   const MergeFacts facts = plan.facts;
-  MergeJob job(shard.blobs, shard.ids, std::move(plan));
+  MergeJob job(shard.files.blobs, shard.files.ids, std::move(plan));
   const int64_t began_us = shard.runtime.timers.now_us();
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
-  shard.flushed_bytes += job.stats().bytes_out;
+  shard.counters.flushed_bytes += job.stats().bytes_out;
   CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
   if (is_outdated(facts, tablet)) co_return Result<void>{};  // still frozen: flush it again
   TabletState state = state_after(tablet, *memtable);
@@ -54,7 +54,7 @@ Async<Result<void>> flush_oldest(Tablet& tablet, Ref<TabletMemtable> memtable) {
   CO_TRY(const uint64_t version, co_await installation.commit(state, {}));
   const std::vector<LogId> released = old_logs_of(tablet.state(), state.spans.back().log);
   tablet.flushed(memtable, installation.tables(), std::move(state), version);
-  ++shard.flushes;
+  ++shard.counters.flushes;
   shard.flow.flushed(memtable->entries.content_bytes(), shard.runtime.timers.now_us() - began_us);
   shard.watcher->logs_released(released);
   shard.watcher->runs_changed(tablet);
@@ -70,7 +70,7 @@ struct FlushLanes {
 };
 
 Async<void> flush_lane(FlushLanes& lanes) {
-  while (!lanes.left.empty() && !lanes.left.back()->shard().is_stopped()) {
+  while (!lanes.left.empty() && !lanes.left.back()->shard().wal.is_stopped()) {
     Tablet* tablet = lanes.left.back();
     lanes.left.pop_back();
     auto flushed = co_await flush_tablet(*tablet);
@@ -91,15 +91,16 @@ Async<Result<void>> flush_all(std::vector<Tablet*> tablets) {
 }
 
 Async<Result<void>> flush_tablet(Tablet& tablet) {
-  if (!tablet.shard().log) co_return std::unexpected(read_only_error(tablet.shard()));
+  if (!tablet.shard().wal.log) co_return std::unexpected(tablet.shard().wal.refusal());
   AsyncMutex::Lock lock = co_await tablet.flush_lock().lock();
-  tablet.freeze();
+  tablet.memtables().freeze();
   // Memtables frozen meanwhile are left to the next flush: under load there are always more.
   const CommitStamp last = tablet.last_stamp();
-  while (Ref<TabletMemtable> memtable = tablet.oldest_frozen()) {
+  while (Ref<TabletMemtable> memtable = tablet.memtables().oldest_frozen()) {
     if (memtable->entries.min_stamp() > last) break;
     CO_TRY_VOID(co_await flush_oldest(tablet, std::move(memtable)));
-    tablet.shard().cursors.shed(tablet.shard().memtables, tablet.shard().pinned_bound());
+    tablet.shard().readers.cursors.shed(tablet.shard().memory.gauge,
+                                        tablet.shard().memory.pinned_bound());
   }
   co_return Result<void>{};
 }

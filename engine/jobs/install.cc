@@ -17,9 +17,9 @@ Async<Result<Installation>> Installation::begin(Tablet& tablet, std::vector<Tabl
   for (size_t i = 0; i < outputs.size(); ++i) {
     TableItem item;
     item.meta = outputs[i];
-    auto table = co_await open_table(shard, std::move(item), &work);
+    auto table = co_await open_table(shard.files, std::move(item), &work);
     if (!table) {
-      for (; i < outputs.size(); ++i) shard.blob_ends.remove(outputs[i].blob);
+      for (; i < outputs.size(); ++i) shard.files.obsolete.remove(outputs[i].blob);
       co_return std::unexpected(std::move(table).error());
     }
     installation.tables_.push_back(std::move(*table));
@@ -41,7 +41,7 @@ Async<Result<uint64_t>> Installation::commit(TabletState state,
   }
   std::vector<VersionEdit> edits;
   edits.push_back(std::move(edit));
-  auto versions = co_await tablet_->shard().manifest.commit(std::move(edits));
+  auto versions = co_await tablet_->shard().files.manifest.commit(std::move(edits));
   if (!versions) {
     if (versions.error().applied == Applied::maybe_applied) keep_ = true;
     co_return std::unexpected(std::move(versions).error());

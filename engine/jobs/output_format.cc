@@ -16,7 +16,7 @@ bool are_large(const ShardContext& shard, const std::vector<TabletRun>& inputs) 
     for (const Ref<TabletTable>& table : run.tables) bytes += table->slice().bytes();
   }
   return bytes >= kLargeMemtables * shard.options.memtable_bytes &&
-         shard.open_tables.file_bytes() > shard.loader.cache().budget_bytes();
+         shard.files.open_tables.file_bytes() > shard.files.loader.cache().budget_bytes();
 }
 
 // By a sample of the inputs' blocks.
@@ -80,7 +80,7 @@ uint64_t charge_with_whole(const ShardContext& shard, const std::vector<TabletRu
       comes += meta.blocks * kBytesABlock + meta.rows * kBitsARow / 8;
     }
   }
-  const uint64_t now = shard.loader.cache().charged_bytes();
+  const uint64_t now = shard.files.loader.cache().charged_bytes();
   return now - std::min(now, gone) + comes;
 }
 
@@ -90,7 +90,7 @@ size_t part_bytes_of_merge(const ShardContext& shard, const std::vector<TabletRu
   const EngineOptions& options = shard.options;
   if (options.index_parts == IndexParts::never) return 0;
   if (options.index_parts == IndexParts::always) return options.index_part_bytes;
-  const uint64_t allowed = shard.loader.cache().budget_bytes() / kWholeShare;
+  const uint64_t allowed = shard.files.loader.cache().budget_bytes() / kWholeShare;
   return charge_with_whole(shard, inputs) > allowed ? options.index_part_bytes : 0;
 }
 

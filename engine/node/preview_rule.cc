@@ -1,11 +1,9 @@
-#include "engine/preview_rule.h"
+#include "engine/node/preview_rule.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "engine/node/node_impl.h"
 #include "engine/read/scan.h"
-#include "engine/shard/preview_estimate.h"
 
 namespace cellar::engine {
 namespace {
@@ -55,7 +53,7 @@ class TabletPreview final : public CellSink {
     count = watch_->count();
     co_return Result<void>{};
   }
-  void let_go() { cursor_.reset(); }
+  void unpin() { cursor_.reset(); }
 
   const TabletDescriptor& tablet() const { return tablet_; }
   bool begun() const { return cursor_ != nullptr; }
@@ -90,7 +88,7 @@ class TabletPreview final : public CellSink {
   bool done_ = false;
 };
 
-Async<Result<PreviewPlan>> NodeImpl::plan_preview(const PreviewRequest& request) {
+Async<Result<PreviewPlan>> RulePreviews::plan_here(const PreviewRequest& request) {
   (void)co_await clock_.catch_up();
   TableChange change;
   change.name = request.table;
@@ -99,16 +97,16 @@ Async<Result<PreviewPlan>> NodeImpl::plan_preview(const PreviewRequest& request)
   family.name = request.family;
   family.rule = request.rule;
 
-  AsyncMutex::Lock lock = co_await catalog_lock_.lock();
-  CO_TRY(Catalog::Alteration alteration, catalog_.plan_alter(change));
+  AsyncMutex::Lock lock = co_await catalog_.lock();
+  CO_TRY(Catalog::Alteration alteration, catalog_.tables().plan_alter(change));
   PreviewPlan plan;
   plan.table = alteration.entry.schema.id;
   const TableSchema& before = catalog_.map().find(plan.table)->schema;
   plan.version = before.version;
   plan.changes = !alteration.ruled.empty();
   if (!plan.changes) co_return plan;
-  CO_TRY_VOID(co_await stamp_changes(alteration, tablets_of(alteration.entry),
-                                     change.close_oldest_undo_window));
+  CO_TRY_VOID(co_await alterations_.stamp_changes(alteration, shards_.tablets_of(alteration.entry),
+                                                  change.close_oldest_undo_window));
   const FamilySchema& after = *alteration.entry.schema.find_family(request.family);
   const bool opens = !after.history.empty() && after.history.back().undo_until_us != 0 &&
                      after.history.back().until > last_rule_change(before);
@@ -118,38 +116,38 @@ Async<Result<PreviewPlan>> NodeImpl::plan_preview(const PreviewRequest& request)
 }
 
 // The sources of the tablets; tablets that no longer exist have none.
-Async<std::vector<TabletContents>> NodeImpl::table_contents(ShardId from, TableId table) {
+Async<std::vector<TabletContents>> RulePreviews::table_contents(ShardId from, TableId table) {
   std::vector<TabletContents> contents;
-  const TableEntry* entry = part(from).tables.find(table);
+  const TableEntry* entry = shards_.part(from).tables.find(table);
   if (entry == nullptr) co_return contents;
-  const std::vector<std::vector<TabletId>> ids = tablets_of(*entry);
-  for (uint32_t i = 0; i < shards(); ++i) {
+  const TabletsByShard ids = shards_.tablets_of(*entry);
+  for (uint32_t i = 0; i < shards_.count(); ++i) {
     auto there = [this, &ids, i]() -> Async<std::vector<TabletContents>> {
-      co_return part(ShardId{i}).engine.contents(ids[i]);
+      co_return shards_.engine(ShardId{i}).contents(ids[i]);
     };
-    auto some = co_await mailbox(from).call_on(ShardId{i}, std::move(there));
+    auto some = co_await shards_.mailbox(from).call_on(ShardId{i}, std::move(there));
     for (TabletContents& one : some) contents.push_back(std::move(one));
   }
   co_return contents;
 }
 
-Async<Result<PreviewReport>> NodeImpl::preview_rule(ShardId from, PreviewRequest request,
-                                                    PreviewListener& listener) {
+Async<Result<PreviewReport>> RulePreviews::run(ShardId from, PreviewRequest request,
+                                               PreviewListener& listener) {
   if (request.samples > kMaxPreviewSamples)
     co_return fail(Errc::invalid_argument, "{} samples of rows are over the limit of {}",
                    request.samples, kMaxPreviewSamples);
-  auto plan_there = [this, &request] { return plan_preview(request); };
-  CO_TRY(const PreviewPlan plan, co_await mailbox(from).call_on(kHomeShard, plan_there));
+  auto there = [this, &request] { return plan_here(request); };
+  CO_TRY(const PreviewPlan plan, co_await shards_.at_home(from, std::move(there)));
   PreviewReport report;
   report.approximate = request.approximate;
   report.undo_window_us = plan.undo_window_us;
   if (!plan.changes) co_return report;
   const std::vector<TabletContents> contents = co_await table_contents(from, plan.table);
   if (request.approximate) {
-    const TableEntry* entry = part(from).tables.find(plan.table);
+    const TableEntry* entry = shards_.part(from).tables.find(plan.table);
     if (entry == nullptr || entry->schema.version != plan.version)
       co_return std::unexpected(altered(request.table));
-    const int64_t now_us = std::max(envs_[from.value()].runtime.clock.now_us(),
+    const int64_t now_us = std::max(shards_.env(from).runtime.clock.now_us(),
                                     TableRetention(plan.after).not_before_us());
     report = estimate_preview(entry->schema, plan.after, request.family, contents, now_us);
     report.undo_window_us = plan.undo_window_us;
@@ -163,26 +161,27 @@ Async<Result<PreviewReport>> NodeImpl::preview_rule(ShardId from, PreviewRequest
 }
 
 // Previews tablet by tablet, in key order.
-Async<Result<void>> NodeImpl::preview_tablets(ShardId from, const PreviewPlan& plan,
-                                              const PreviewRequest& request,
-                                              PreviewListener& listener, PreviewProgress& progress,
-                                              PreviewReport& report) {
+Async<Result<void>> RulePreviews::preview_tablets(ShardId from, const PreviewPlan& plan,
+                                                  const PreviewRequest& request,
+                                                  PreviewListener& listener,
+                                                  PreviewProgress& progress,
+                                                  PreviewReport& report) {
   std::string row;
   int64_t waited_us = 0;
   while (true) {
-    const TableEntry* entry = part(from).tables.find(plan.table);
+    const TableEntry* entry = shards_.part(from).tables.find(plan.table);
     if (entry == nullptr) co_return fail(Errc::not_found, "table {} was dropped", plan.table);
     if (entry->schema.version != plan.version) co_return std::unexpected(altered(request.table));
-    const uint64_t map_version = part(from).tables.version;
+    const uint64_t map_version = shards_.part(from).tables.version;
     TabletPreview preview(plan, entry->locate(row), row, request.samples - report.samples.size());
     const Result<void> read = co_await preview_tablet(from, preview, listener, progress);
     if (!read) {
       const bool gone = read.error().code == Errc::aborted && !preview.begun();
       if (!gone || waited_us >= kMaxMapWaitUs) co_return read;
-      for (; part(from).tables.version == map_version && waited_us < kMaxMapWaitUs;
+      for (; shards_.part(from).tables.version == map_version && waited_us < kMaxMapWaitUs;
            waited_us += kMapLookUs) {
         CO_TRY_VOID(listener.go_on(progress));
-        co_await sleep_us(envs_[from.value()].runtime.timers, kMapLookUs);
+        co_await sleep_us(shards_.env(from).runtime.timers, kMapLookUs);
       }
       continue;
     }
@@ -194,24 +193,25 @@ Async<Result<void>> NodeImpl::preview_tablets(ShardId from, const PreviewPlan& p
 }
 
 // Reads the tablet to its end, or until the listener cancels; adds its counts.
-Async<Result<void>> NodeImpl::preview_tablet(ShardId from, TabletPreview& preview,
-                                             PreviewListener& listener, PreviewProgress& progress) {
+Async<Result<void>> RulePreviews::preview_tablet(ShardId from, TabletPreview& preview,
+                                                 PreviewListener& listener,
+                                                 PreviewProgress& progress) {
   const PreviewCount before = progress.count;
   const ShardId shard = preview.tablet().shard;
   Result<void> going;
   while (going && !preview.done()) {
-    auto there = [this, &preview, shard] { return preview.go_on(part(shard).engine); };
-    going = co_await mailbox(from).call_on(shard, std::move(there));
+    auto there = [this, &preview, shard] { return preview.go_on(shards_.engine(shard)); };
+    going = co_await shards_.mailbox(from).call_on(shard, std::move(there));
     progress.count = before;
     progress.count += preview.count;
     if (going) going = listener.go_on(progress);
   }
   if (preview.begun()) {
-    auto let_go = [&preview]() -> Async<void> {
-      preview.let_go();
+    auto unpin = [&preview]() -> Async<void> {
+      preview.unpin();
       co_return;
     };
-    co_await mailbox(from).call_on(shard, std::move(let_go));
+    co_await shards_.mailbox(from).call_on(shard, std::move(unpin));
   }
   co_return going;
 }

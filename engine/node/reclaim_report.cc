@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/gc/shard_reclaim.h"
-#include "engine/node/node_impl.h"
+#include "engine/node/tablet_calls.h"
 
 namespace cellar::engine {
 namespace {
@@ -107,37 +107,32 @@ class Sum {
 
 }  // namespace
 
-Async<Result<ReclaimReport>> NodeImpl::reclaim_report(ShardId from, ReclaimQuestion question) {
-  const TableMap map = part(from).tables;  // a copy: the map may change meanwhile
+Async<Result<ReclaimReport>> TabletCalls::reclaim_report(ShardId from, ReclaimQuestion question) {
+  const TableMap map = shards_.part(from).tables;  // a copy: the map may change meanwhile
   if (question.table != TableId{} && map.find(question.table) == nullptr) {
     co_return fail(Errc::not_found, "table {} does not exist", question.table);
   }
   ReclaimReport report;
   Sum sum(report, std::min(question.files, kMaxReclaimFiles));
-  std::vector<std::vector<TabletId>> ids(shards());
+  TabletsByShard ids(shards_.count());
   for (const auto& [name, entry] : map.tables()) {
     if (question.table != TableId{} && entry->schema.id != question.table) continue;
-    sum.add_table(*entry, options_.removal_margin_us);
+    sum.add_table(*entry, margin_us_);
     for (const TabletDescriptor& tablet : entry->tablets) {
       ids[tablet.shard.value()].push_back(tablet.id);
     }
   }
-  for (uint32_t i = 0; i < shards(); ++i) {
+  for (uint32_t i = 0; i < shards_.count(); ++i) {
     auto there = [this, &ids, shard = ShardId{i}, files = question.files]() -> Async<ShardReclaim> {
-      ShardReclaim found = co_await part(shard).engine.shard_reclaim(ids[shard.value()], files);
+      ShardReclaim found = co_await shards_.engine(shard).shard_reclaim(ids[shard.value()], files);
       if (shard == kHomeShard) add_kept_files(home_deleter_, found.pinned);
       co_return found;
     };
-    sum.add_shard(co_await mailbox(from).call_on(ShardId{i}, std::move(there)));
+    sum.add_shard(co_await shards_.mailbox(from).call_on(ShardId{i}, std::move(there)));
   }
-  report.now_us = envs_[from.value()].runtime.clock.now_us();
+  report.now_us = shards_.env(from).runtime.clock.now_us();
   sum.finish();
   co_return report;
-}
-
-Async<Result<ReclaimReport>> reclaim_report(Node& node, ShardId from, ReclaimQuestion question) {
-  // NodeImpl is the only implementation
-  return static_cast<NodeImpl&>(node).reclaim_report(from, question);
 }
 
 }  // namespace cellar::engine

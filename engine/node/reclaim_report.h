@@ -1,5 +1,5 @@
-// ReclaimReport: the backlog of reclaiming (SEMANTICS 3): figures of shards and tables, missed
-// deadlines, and the reason for each file with dead data.
+// ReclaimReport: the backlog of reclaiming (SEMANTICS 3), from Node::reclaim_report(): figures of
+// shards and tables, missed deadlines, and the reason for each file with dead data.
 #pragma once
 
 #include <array>
@@ -49,8 +49,5 @@ struct ReclaimQuestion {
   // maximum number of files, up to kMaxReclaimFiles; 0: figures only, which is cheaper
   size_t files = 0;
 };
-
-// NOT_FOUND. Resumes on `from`.
-Async<Result<ReclaimReport>> reclaim_report(Node& node, ShardId from, ReclaimQuestion question);
 
 }  // namespace cellar::engine

@@ -9,12 +9,11 @@
 namespace cellar::engine {
 
 Async<Result<void>> Recovery::run() {
-  const Timers& timers = node_.envs_.front().runtime.timers;
+  const Timers& timers = node_.shards.home().runtime.timers;
   const int64_t began_us = timers.now_us();
-  CO_TRY(const auto entries, co_await node_.manifest_.load());
+  CO_TRY(const auto entries, co_await node_.manifest.load());
   CO_TRY(manifest_, decode_manifest(entries));
-  node_.audit_ = std::move(manifest_.audit);
-  if (node_.read_only_) {
+  if (node_.read_only) {
     CO_TRY_VOID(co_await run_read_only());
   } else {
     CO_TRY_VOID(co_await run_and_write());
@@ -24,9 +23,9 @@ Async<Result<void>> Recovery::run() {
 }
 
 Async<void> Recovery::give_back() {
-  if (node_.read_only_ || logs_named_) co_return;
-  for (uint32_t i = 0; i < node_.shards(); ++i) {
-    LogStore& logs = node_.envs_.front().logs;
+  if (node_.read_only || logs_named_) co_return;
+  for (uint32_t i = 0; i < node_.shards.count(); ++i) {
+    LogStore& logs = node_.shards.home().logs;
     const Result<void> removed = co_await logs.remove(make_log_id(manifest_.node.session, i));
     if (!removed) log_warn("node", "{}", removed.error().to_string());
   }
@@ -34,9 +33,9 @@ Async<void> Recovery::give_back() {
 
 Async<Result<void>> Recovery::run_and_write() {
   CO_TRY_VOID(co_await raise_session());
-  CO_TRY_VOID(co_await node_.clock_.start(manifest_.clock, manifest_.clock_version));
+  CO_TRY_VOID(co_await node_.clocks.keeper().start(manifest_.clock, manifest_.clock_version));
   CO_TRY_VOID(co_await settle_token_window());
-  node_.catalog_.load(manifest_);
+  node_.catalog.load(manifest_);
   count_shared_blobs();
   CO_TRY_VOID(co_await remove_orphan_blobs());
   CO_TRY_VOID(co_await remove_litter_logs());
@@ -44,15 +43,15 @@ Async<Result<void>> Recovery::run_and_write() {
   CO_TRY_VOID(co_await name_spans());
   CO_TRY_VOID(co_await remove_unnamed_logs());
   CO_TRY_VOID(co_await serve());
-  node_.clock_.serve();
-  node_.drop_keeper_.serve();
+  node_.clocks.keeper().serve();
+  node_.drops.serve();
   co_return Result<void>{};
 }
 
 Async<Result<void>> Recovery::run_read_only() {
   if (!manifest_.clock) co_return fail(Errc::not_found, "the directory was never served");
-  CO_TRY_VOID(co_await node_.clock_.stand(*manifest_.clock));
-  node_.catalog_.load(manifest_);
+  CO_TRY_VOID(co_await node_.clocks.keeper().stand(*manifest_.clock));
+  node_.catalog.load(manifest_);
   count_shared_blobs();
   CO_TRY_VOID(co_await recover_shards());
   for (const ShardRecovery& shard : shards_) {
@@ -68,9 +67,9 @@ Async<Result<void>> Recovery::raise_session() {
 
 // Called when trusted time is known.
 Async<Result<void>> Recovery::settle_token_window() {
-  const int64_t now_us = node_.envs_.front().runtime.clock.now_us();
+  const int64_t now_us = node_.shards.home().runtime.clock.now_us();
   const TokenWindow window =
-      next_window(manifest_.node.tokens, node_.options_.token_window_us, now_us);
+      next_window(manifest_.node.tokens, node_.options.token_window_us, now_us);
   if (window == manifest_.node.tokens) co_return Result<void>{};
   manifest_.node.tokens = window;
   co_return co_await commit_node_state();
@@ -79,7 +78,7 @@ Async<Result<void>> Recovery::settle_token_window() {
 Async<Result<void>> Recovery::commit_node_state() {
   std::vector<VersionEdit> edits;
   edits.push_back(put_state(kNodeKey, manifest_.node_version, encode_node_state(manifest_.node)));
-  CO_TRY(const auto versions, co_await node_.manifest_.commit(std::move(edits)));
+  CO_TRY(const auto versions, co_await node_.manifest.commit(std::move(edits)));
   manifest_.node_version = versions.front();
   co_return Result<void>{};
 }
@@ -92,13 +91,13 @@ void Recovery::count_shared_blobs() {
     for (TableItem& table : seed.tables) {
       const uint64_t names = named_blobs_.at(table.meta.blob);
       table.shared = names > 1;
-      if (table.shared) node_.shared_blobs_.found(table.meta.blob, names);
+      if (table.shared) node_.files.shared_blobs.found(table.meta.blob, names);
     }
   }
 }
 
 Async<Result<void>> Recovery::remove_orphan_blobs() {
-  BlobStore& blobs = node_.envs_.front().blobs;
+  BlobStore& blobs = node_.shards.home().blobs;
   CO_TRY(const auto found, co_await blobs.list());
   for (const BlobInfo& blob : found) {
     if (blob.sealed && named_blobs_.contains(blob.id)) continue;
@@ -109,34 +108,31 @@ Async<Result<void>> Recovery::remove_orphan_blobs() {
 }
 
 Async<Result<void>> Recovery::recover_shards() {
-  std::vector<std::vector<TabletSeed>> seeds(node_.shards());
+  std::vector<std::vector<TabletSeed>> seeds(node_.shards.count());
   for (TabletSeed& seed : manifest_.tablets) {
-    seeds[node_.catalog_.shard_of(seed.state.home).value()].push_back(std::move(seed));
+    seeds[node_.catalog.tables().shard_of(seed.state.home).value()].push_back(std::move(seed));
   }
   manifest_.tablets.clear();
-  shards_.resize(node_.shards());
+  shards_.resize(node_.shards.count());
   auto recover = [this, &seeds](ShardId shard) -> Async<Result<void>> {
     ShardEngine::Setup setup{.shard = shard,
-                             .shards = node_.shards(),
-                             .options = node_.options_,
+                             .shards = node_.shards.count(),
+                             .options = node_.options,
                              .session = manifest_.node.session,
-                             .mailbox = node_.mailbox(shard),
-                             .manifest = node_.manifest_,
-                             .old_logs = node_.old_logs_,
-                             .shared_blobs = node_.shared_blobs_,
+                             .mailbox = node_.shards.mailbox(shard),
+                             .manifest = node_.manifest,
+                             .old_logs = node_.files.old_logs,
+                             .shared_blobs = node_.files.shared_blobs,
                              .tokens = manifest_.node.tokens,
-                             .ask_session = [&node = node_, shard] { node.ask_session(shard); },
-                             .read_only = node_.read_only_};
-    auto part = std::make_unique<ShardPart>(node_.envs_[shard.value()], std::move(setup));
-    node_.parts_[shard.value()] = std::move(part);
-    ShardEngine& engine = node_.part(shard).engine;
+                             .ask_session = [&node = node_, shard] { node.sessions.ask(shard); },
+                             .read_only = node_.read_only};
+    node_.shards.make_part(shard, std::move(setup));
+    ShardEngine& engine = node_.shards.engine(shard);
     CO_TRY(shards_[shard.value()], co_await engine.recover(std::move(seeds[shard.value()])));
     co_return Result<void>{};
   };
-  CO_TRY_VOID(co_await node_.on_every_shard(std::move(recover)));
-  for (uint32_t i = 0; i < node_.shards(); ++i) {
-    node_.log_of_.push_back(make_log_id(manifest_.node.session, i));
-  }
+  CO_TRY_VOID(co_await node_.shards.on_every(std::move(recover)));
+  node_.shards.logs_begun(manifest_.node.session);
   co_return Result<void>{};
 }
 
@@ -146,7 +142,7 @@ Async<Result<void>> Recovery::name_spans() {
   size_t bytes = 0;
   for (const ShardRecovery& shard : shards_) {
     for (const RecoveredTablet& tablet : shard.tablets) {
-      for (LogId log : tablet.old_logs) node_.old_logs_.name(log);
+      for (LogId log : tablet.old_logs) node_.files.old_logs.name(log);
       VersionEdit edit =
           put_state(key_of(tablet.id), tablet.version, encode_tablet_state(tablet.state));
       bytes += edit.state->size();
@@ -161,7 +157,7 @@ Async<Result<void>> Recovery::name_spans() {
 
 Async<Result<void>> Recovery::commit_spans(std::vector<VersionEdit> edits) {
   if (edits.empty()) co_return Result<void>{};
-  CO_TRY(const auto versions, co_await node_.manifest_.commit(edits));
+  CO_TRY(const auto versions, co_await node_.manifest.commit(edits));
   for (size_t i = 0; i < edits.size(); ++i) versions_[TabletId{edits[i].key.id}] = versions[i];
   co_return Result<void>{};
 }
@@ -176,21 +172,21 @@ Async<Result<void>> Recovery::serve() {
     }
     uint64_t torn_bytes = 0;
     for (const auto& [log, replayed] : recovery.replay.logs) torn_bytes += replayed.torn_tail_bytes;
-    ShardPart& part = node_.part(shard);
-    part.tables = node_.catalog_.map();
+    ShardPart& part = node_.shards.part(shard);
+    part.tables = node_.catalog.map();
     part.engine.serve(std::move(tablets), torn_bytes);
-    for (const auto& [id, table] : node_.catalog_.dropped()) {
-      part.engine.hide(node_.tablets_of(table.entry)[shard.value()], true);
+    for (const auto& [id, table] : node_.catalog.tables().dropped()) {
+      part.engine.hide(node_.shards.tablets_of(table.entry)[shard.value()], true);
     }
     co_return Result<void>{};
   };
-  co_return co_await node_.on_every_shard(std::move(begin));
+  co_return co_await node_.shards.on_every(std::move(begin));
 }
 
 // Removes logs left by earlier starts before this one allocates its own: they may take the only
 // space that is left.
 Async<Result<void>> Recovery::remove_litter_logs() {
-  LogStore& store = node_.envs_.front().logs;
+  LogStore& store = node_.shards.home().logs;
   const Result<size_t> litter = co_await store.remove_litter();
   if (!litter) {
     log_warn("node", "what is left of removed logs stays until the next start: {}",
@@ -208,24 +204,24 @@ Async<Result<void>> Recovery::remove_litter_logs() {
 }
 
 Async<Result<void>> Recovery::remove_unnamed_logs() {
-  LogStore& store = node_.envs_.front().logs;
+  LogStore& store = node_.shards.home().logs;
   CO_TRY(const auto logs, co_await store.list());
   size_t removed = 0;
   for (LogId log : logs) {
-    const bool ours =
-        std::find(node_.log_of_.begin(), node_.log_of_.end(), log) != node_.log_of_.end();
-    if (ours || node_.old_logs_.named(log)) continue;
-    node_.old_logs_.remove(log);
+    const std::vector<LogId>& open = node_.shards.logs();
+    const bool ours = std::find(open.begin(), open.end(), log) != open.end();
+    if (ours || node_.files.old_logs.named(log)) continue;
+    node_.files.old_logs.remove(log);
     ++removed;
   }
   // Usually in the background. A node that is killed soon after every start would accumulate logs
   // without bound if no start waited.
-  if (removed > kUnwaitedLogsPerShard * node_.shards()) co_await node_.old_logs_.drain();
+  if (removed > kUnwaitedLogsPerShard * node_.shards.count()) co_await node_.files.old_logs.drain();
   co_return Result<void>{};
 }
 
 void Recovery::report(int64_t elapsed_us) {
-  RecoveryReport& report = node_.report_;
+  RecoveryReport& report = node_.recovery;
   std::map<LogId, LogReplayed> torn;  // several shards may have read one log
   for (const ShardRecovery& shard : shards_) {
     report.replayed_commits += shard.replay.commits;

@@ -22,13 +22,13 @@
 #include <utility>
 #include <vector>
 
-#include "engine/node/node_impl.h"
+#include "engine/node/node_parts.h"
 
 namespace cellar::engine {
 
 class Recovery {
  public:
-  explicit Recovery(NodeImpl& node) : node_(node) {}
+  explicit Recovery(NodeParts& node) : node_(node) {}
   Async<Result<void>> run();
   // Call after a failed run(), when no part of the node is open: removes the logs it made, because
   // another attempt may need their space.
@@ -56,7 +56,7 @@ class Recovery {
   // the node serves.
   static constexpr size_t kUnwaitedLogsPerShard = 1;
 
-  NodeImpl& node_;
+  NodeParts& node_;
   ManifestContents manifest_;
   std::vector<ShardRecovery> shards_;
   std::map<TabletId, uint64_t> versions_;              // after the edit of step 4

@@ -37,7 +37,7 @@ Reshaping replacing(const Catalog::Place& place, size_t count, std::vector<KeyRa
 template <class F>
 auto Reshape::on(ShardId shard, F fn) {
   auto there = [this, shard, mine = std::move(fn)]() mutable { return mine(at(shard)); };
-  return node_.mailbox(kHomeShard).call_on(shard, std::move(there));
+  return shards_.mailbox(kHomeShard).call_on(shard, std::move(there));
 }
 
 // ---- split
@@ -47,8 +47,8 @@ Async<Result<std::vector<TabletDescriptor>>> Reshape::split(TabletId id, std::st
     co_return fail(Errc::invalid_argument, "a row key has at most {} bytes, not {}",
                    kMaxRowKeyBytes, row.size());
   }
-  const AsyncMutex::Lock turn = co_await node_.reshape_lock_.lock();
-  CO_TRY(const Catalog::Place found, node_.catalog_.place_of(id));
+  const AsyncMutex::Lock turn = co_await turn_.lock();
+  CO_TRY(const Catalog::Place found, catalog_.tables().place_of(id));
   const TabletDescriptor tablet = found.tablet();
   if (!row.empty()) CO_TRY_VOID(check_row(tablet, row));
   CO_TRY_VOID(co_await flush_ahead(tablet));
@@ -58,8 +58,8 @@ Async<Result<std::vector<TabletDescriptor>>> Reshape::split(TabletId id, std::st
     };
     CO_TRY(row, co_await on(tablet.shard, std::move(pick)));
   }
-  const AsyncMutex::Lock catalog = co_await node_.catalog_lock_.lock();
-  CO_TRY(const Catalog::Place place, node_.catalog_.place_of(id));
+  const AsyncMutex::Lock catalog = co_await catalog_.lock();
+  CO_TRY(const Catalog::Place place, catalog_.tables().place_of(id));
   CO_TRY_VOID(check_room_for_split(*place.entry));
   std::vector<KeyRange> ranges = {{tablet.start, row}, {row, tablet.end}};
   co_return co_await run(replacing(place, 1, std::move(ranges)));
@@ -68,17 +68,17 @@ Async<Result<std::vector<TabletDescriptor>>> Reshape::split(TabletId id, std::st
 // ---- move
 
 Async<Result<TabletDescriptor>> Reshape::move(TabletId id, ShardId to) {
-  if (to.value() >= node_.shards()) {
+  if (to.value() >= shards_.count()) {
     co_return fail(Errc::invalid_argument, "the node has {} shards, there is no shard {}",
-                   node_.shards(), to);
+                   shards_.count(), to);
   }
-  const AsyncMutex::Lock turn = co_await node_.reshape_lock_.lock();
+  const AsyncMutex::Lock turn = co_await turn_.lock();
   co_return co_await move_flushed(id, to);
 }
 
 // REQUIRES: the reshape lock is held.
 Async<Result<TabletDescriptor>> Reshape::move_flushed(TabletId id, ShardId to) {
-  CO_TRY(const Catalog::Place found, node_.catalog_.place_of(id));
+  CO_TRY(const Catalog::Place found, catalog_.tables().place_of(id));
   const TabletDescriptor tablet = found.tablet();
   if (tablet.shard == to) co_return tablet;
   CO_TRY_VOID(co_await flush_ahead(tablet));
@@ -99,8 +99,8 @@ Async<Result<TabletDescriptor>> Reshape::move_flushed(TabletId id, ShardId to) {
 }
 
 Async<Result<Reshape::Children>> Reshape::move_opened(TabletDescriptor tablet, ShardId to) {
-  const AsyncMutex::Lock catalog = co_await node_.catalog_lock_.lock();
-  CO_TRY(const Catalog::Place place, node_.catalog_.place_of(tablet.id));
+  const AsyncMutex::Lock catalog = co_await catalog_.lock();
+  CO_TRY(const Catalog::Place place, catalog_.tables().place_of(tablet.id));
   std::vector<KeyRange> ranges = {{tablet.start, tablet.end}};
   Reshaping reshaping = replacing(place, 1, std::move(ranges));
   reshaping.to = to;
@@ -111,9 +111,9 @@ Async<Result<Reshape::Children>> Reshape::move_opened(TabletDescriptor tablet, S
 // ---- merge
 
 Async<Result<TabletDescriptor>> Reshape::merge(TabletId left, TabletId right) {
-  const AsyncMutex::Lock turn = co_await node_.reshape_lock_.lock();
-  CO_TRY(const Catalog::Place l, node_.catalog_.place_of(left));
-  CO_TRY(const Catalog::Place r, node_.catalog_.place_of(right));
+  const AsyncMutex::Lock turn = co_await turn_.lock();
+  CO_TRY(const Catalog::Place l, catalog_.tables().place_of(left));
+  CO_TRY(const Catalog::Place r, catalog_.tables().place_of(right));
   if (l.entry != r.entry || l.index + 1 != r.index) {
     co_return fail(Errc::invalid_argument, "tablets {} and {} are no neighbours, in this order",
                    left, right);
@@ -124,8 +124,8 @@ Async<Result<TabletDescriptor>> Reshape::merge(TabletId left, TabletId right) {
   CO_TRY_VOID(co_await flush_ahead(first));
   CO_TRY_VOID(co_await flush_ahead(second));
   CO_TRY_VOID(co_await make_unitable(first, second));
-  const AsyncMutex::Lock catalog = co_await node_.catalog_lock_.lock();
-  CO_TRY(const Catalog::Place place, node_.catalog_.place_of(left));
+  const AsyncMutex::Lock catalog = co_await catalog_.lock();
+  CO_TRY(const Catalog::Place place, catalog_.tables().place_of(left));
   std::vector<KeyRange> ranges = {{first.start, end}};
   CO_TRY(Children children, co_await run(replacing(place, 2, std::move(ranges))));
   co_return std::move(children.front());
@@ -142,8 +142,8 @@ Async<Result<void>> Reshape::make_unitable(const TabletDescriptor& left,
   };
   auto fit = co_await on(left.shard, std::move(fits));
   if (fit || fit.error().code != Errc::failed_precondition) co_return fit;
-  auto there = [this, &right] { return node_.part(right.shard).engine.compact(right.id); };
-  co_return co_await node_.mailbox(kHomeShard).call_on(right.shard, std::move(there));
+  auto there = [this, &right] { return shards_.engine(right.shard).compact(right.id); };
+  co_return co_await shards_.mailbox(kHomeShard).call_on(right.shard, std::move(there));
 }
 
 // ---- shared by all operations
@@ -155,20 +155,20 @@ Async<Result<void>> Reshape::flush_ahead(const TabletDescriptor& tablet) {
 
 Async<Result<void>> Reshape::publish_and_fence(ShardId owner) {
   auto install = [this, owner](ShardId shard) -> Async<Result<void>> {
-    node_.part(shard).install(node_.catalog_.map());
+    shards_.part(shard).install(catalog_.map());
     auto arrive = []() -> Async<void> { co_return; };
-    co_await node_.mailbox(shard).call_on(owner, std::move(arrive));
+    co_await shards_.mailbox(shard).call_on(owner, std::move(arrive));
     co_return Result<void>{};
   };
-  co_return co_await node_.on_every_shard(std::move(install));
+  co_return co_await shards_.on_every(std::move(install));
 }
 
 Async<Result<Reshape::Children>> Reshape::run(Reshaping reshaping) {
-  if (node_.read_only_) co_return std::unexpected(*node_.read_only_);
-  const Timers& timers = node_.envs_.front().runtime.timers;
+  if (read_only_) co_return std::unexpected(*read_only_);
+  const Timers& timers = shards_.home().runtime.timers;
   const TableId table = reshaping.entry.schema.id;
   const int64_t began_us = timers.now_us();
-  node_.catalog_.hold(table, reshaping.first, reshaping.count, true);
+  catalog_.tables().hold(table, reshaping.first, reshaping.count, true);
   Result<void> done = co_await publish_and_fence(reshaping.from);
   must(done);
   auto replaced = co_await replace(reshaping);
@@ -182,7 +182,7 @@ Async<Result<Reshape::Children>> Reshape::run(Reshaping reshaping) {
   }
   done = co_await remove_parents(reshaping);
   must(done);
-  const TableEntry& now = *node_.catalog_.map().find(table);
+  const TableEntry& now = *catalog_.map().find(table);
   const auto first = now.tablets.begin() + static_cast<ptrdiff_t>(reshaping.first);
   Children children(first, first + static_cast<ptrdiff_t>(reshaping.ranges.size()));
   log_info("node", "table={} tablets={} became={} first={} shard={} held_us={}", table,
@@ -195,16 +195,16 @@ Async<Result<Reshape::Children>> Reshape::run(Reshaping reshaping) {
 Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
   CO_TRY(const std::vector<QuiescedTablet> parents, co_await quiesce_in_time(reshaping));
   auto end = [](ShardReshape& shard) -> Async<LogPosition> { co_return shard.log_end(); };
-  LogSpan span{.log = node_.log_of_[reshaping.to.value()]};
+  LogSpan span{.log = shards_.logs()[reshaping.to.value()]};
   span.from = co_await on(reshaping.to, std::move(end));
-  CO_TRY(ReshapeEdit edit, plan_edit(node_.catalog_, reshaping, parents, span));
+  CO_TRY(ReshapeEdit edit, plan_edit(catalog_.tables(), reshaping, parents, span));
   auto stage = [&edit](ShardReshape& shard) { return shard.stage(edit.children); };
   CO_TRY_VOID(co_await on(reshaping.to, std::move(stage)));
-  CO_TRY(const std::vector<uint64_t> versions, co_await node_.manifest_.commit(edit.edits));
+  CO_TRY(const std::vector<uint64_t> versions, co_await catalog_.commit(edit.edits));
   const size_t children = edit.children.size();
-  node_.catalog_.reshaped(reshaping.entry.schema.id, reshaping.first, reshaping.count,
-                          edit.children, edit.node,
-                          reshaping.keeps_id ? kAbsent : versions.front());
+  catalog_.tables().reshaped(reshaping.entry.schema.id, reshaping.first, reshaping.count,
+                             edit.children, edit.node,
+                             reshaping.keeps_id ? kAbsent : versions.front());
   count_blobs(parents, edit);
   Result<void> done = co_await hand_time_over(reshaping);
   must(done);
@@ -241,9 +241,9 @@ Async<void> Reshape::quiesce_into(QuiesceRace& race) {
 }
 
 Async<Result<std::vector<QuiescedTablet>>> Reshape::quiesce_in_time(const Reshaping& reshaping) {
-  QuiesceRace race(reshaping, node_.envs_.front().runtime.timers);
+  QuiesceRace race(reshaping, shards_.home().runtime.timers);
   race.limit.arm_after_us(kHoldUs);
-  spawn(node_.envs_.front().runtime.executor, quiesce_into(race));
+  spawn(shards_.home().runtime.executor, quiesce_into(race));
   while (!race.quiesced && !race.is_late) co_await race.moved.wait();
   if (race.quiesced) co_return *std::move(race.quiesced);
   // Writes are accepted again at once; the quiescing may take longer to end.
@@ -274,7 +274,7 @@ void Reshape::count_blobs(const std::vector<QuiescedTablet>& parents, const Resh
   for (const TabletSeed& child : edit.children) {
     for (const TableItem& table : child.tables) ++names[table.meta.blob];
   }
-  for (const auto& [blob, children] : names) node_.shared_blobs_.add(blob, children);
+  for (const auto& [blob, children] : names) shared_blobs_.add(blob, children);
 }
 
 // Steps 6 and 7, once the children are installed.
@@ -289,10 +289,11 @@ Async<Result<void>> Reshape::remove_parents(const Reshaping& reshaping) {
   CO_TRY_VOID(co_await on(reshaping.from, std::move(take)));
   // The parents have answered reads until here.
   CO_TRY_VOID(co_await hand_time_over(reshaping));
-  node_.catalog_.hold(reshaping.entry.schema.id, reshaping.first, reshaping.ranges.size(), false);
-  CO_TRY_VOID(co_await node_.publish());
+  catalog_.tables().hold(reshaping.entry.schema.id, reshaping.first, reshaping.ranges.size(),
+                         false);
+  CO_TRY_VOID(co_await catalog_.publish());
   auto finish = [this, &gone, from = reshaping.from](ShardReshape& shard) {
-    return shard.finish(std::move(gone), node_.log_of_[from.value()]);
+    return shard.finish(std::move(gone), shards_.logs()[from.value()]);
   };
   co_await on(reshaping.from, std::move(finish));
   co_return Result<void>{};
@@ -310,37 +311,8 @@ Async<Result<void>> Reshape::give_up(const Reshaping& reshaping) {
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await on(reshaping.to, std::move(unstage)));
-  node_.catalog_.hold(reshaping.entry.schema.id, reshaping.first, reshaping.count, false);
-  co_return co_await node_.publish();
-}
-
-// ---- Node
-
-Async<Result<std::vector<TabletDescriptor>>> NodeImpl::split_tablet(ShardId from, TabletId tablet,
-                                                                    std::string row) {
-  auto there = [this, tablet,
-                mine = std::move(row)]() -> Async<Result<std::vector<TabletDescriptor>>> {
-    Reshape reshape(*this);
-    co_return co_await reshape.split(tablet, mine);
-  };
-  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
-}
-
-Async<Result<TabletDescriptor>> NodeImpl::merge_tablets(ShardId from, TabletId left,
-                                                        TabletId right) {
-  auto there = [this, left, right]() -> Async<Result<TabletDescriptor>> {
-    Reshape reshape(*this);
-    co_return co_await reshape.merge(left, right);
-  };
-  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
-}
-
-Async<Result<TabletDescriptor>> NodeImpl::move_tablet(ShardId from, TabletId tablet, ShardId to) {
-  auto there = [this, tablet, to]() -> Async<Result<TabletDescriptor>> {
-    Reshape reshape(*this);
-    co_return co_await reshape.move(tablet, to);
-  };
-  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+  catalog_.tables().hold(reshaping.entry.schema.id, reshaping.first, reshaping.count, false);
+  co_return co_await catalog_.publish();
 }
 
 }  // namespace cellar::engine

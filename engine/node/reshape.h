@@ -43,20 +43,31 @@
 // times (3, 4, 5) until 3 has no reader, and is removed when 4 and 5 have merged their parts.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/catalog/reshape_plan.h"
-#include "engine/node/node_impl.h"
+#include "engine/files/obsolete_blobs.h"
+#include "engine/node/node_catalog.h"
+#include "engine/node/node_shards.h"
 
 namespace cellar::engine {
 
-// On shard 0, on the stack of one call. See node.h for the contracts.
+// On shard 0. See node.h for the contracts.
 class Reshape {
  public:
   static constexpr int64_t kHoldUs = 5'000'000;  // longest time quiescing lets writes wait
 
-  explicit Reshape(NodeImpl& node) : node_(node) {}
+  // `turn`: held by the reshape in progress. `read_only`: why nothing may be written.
+  Reshape(NodeShards& shards, NodeCatalog& catalog, BlobRefCounts& shared_blobs, AsyncMutex& turn,
+          const std::optional<Error>& read_only)
+      : shards_(shards),
+        catalog_(catalog),
+        shared_blobs_(shared_blobs),
+        turn_(turn),
+        read_only_(read_only) {}
   Async<Result<std::vector<TabletDescriptor>>> split(TabletId id, std::string row);
   Async<Result<TabletDescriptor>> merge(TabletId left, TabletId right);
   Async<Result<TabletDescriptor>> move(TabletId id, ShardId to);
@@ -65,7 +76,7 @@ class Reshape {
   using Children = std::vector<TabletDescriptor>;
   struct QuiesceRace;
 
-  ShardReshape& at(ShardId shard) { return node_.part(shard).engine.reshape(); }
+  ShardReshape& at(ShardId shard) { return shards_.engine(shard).reshape(); }
   // Runs fn(the shard's part) there; fn returns Async<Result<...>>.
   template <class F>
   auto on(ShardId shard, F fn);
@@ -88,7 +99,11 @@ class Reshape {
   void count_blobs(const std::vector<QuiescedTablet>& parents, const ReshapeEdit& edit);
   Async<Result<void>> publish_and_fence(ShardId owner);
 
-  NodeImpl& node_;
+  NodeShards& shards_;
+  NodeCatalog& catalog_;
+  BlobRefCounts& shared_blobs_;
+  AsyncMutex& turn_;
+  const std::optional<Error>& read_only_;
 };
 
 }  // namespace cellar::engine

@@ -15,7 +15,7 @@
 #include "engine/backup/backup_blobs.h"
 #include "engine/backup/backup_file.h"
 #include "engine/catalog/audit_trail.h"
-#include "engine/node/node_impl.h"
+#include "engine/node/backups.h"
 #include "engine/read/block_load.h"
 #include "engine/sstable/slice_iterator.h"
 #include "engine/sstable/table_writer.h"
@@ -167,27 +167,14 @@ std::unexpected<Error> too_early(int64_t by_us) {
 
 }  // namespace
 
-Async<Result<TableEntry>> restore_backup(Node& node, ShardId from, BackupStore& store,
-                                         RestoreRequest request, Author by,
-                                         BackupProgress& progress) {
-  return static_cast<NodeImpl&>(node).restore_backup(from, store, std::move(request), std::move(by),
-                                                     progress);
+Async<Result<TableEntry>> Backups::restore(BackupStore& store, RestoreRequest request, Author by,
+                                           BackupProgress& progress) {
+  AsyncMutex::Lock lock = co_await lock_.lock();
+  co_return co_await restore_locked(store, request, std::move(by), progress);
 }
 
-Async<Result<TableEntry>> NodeImpl::restore_backup(ShardId from, BackupStore& store,
-                                                   RestoreRequest request, Author by,
-                                                   BackupProgress& progress) {
-  auto there = [this, &store, mine = std::move(request), who = std::move(by),
-                &progress]() -> Async<Result<TableEntry>> {
-    AsyncMutex::Lock lock = co_await backup_lock_.lock();
-    co_return co_await restore_backup_here(store, mine, who, progress);
-  };
-  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
-}
-
-Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
-                                                        const RestoreRequest& request, Author by,
-                                                        BackupProgress& progress) {
+Async<Result<TableEntry>> Backups::restore_locked(BackupStore& store, const RestoreRequest& request,
+                                                  Author by, BackupProgress& progress) {
   CO_TRY(const std::string content, co_await store.read(request.name));
   CO_TRY(const BackupFile file, decode_backup(content, request.name));
   CO_TRY(const ManifestContents contents, contents_of(file, request.name));
@@ -199,14 +186,15 @@ Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
   }
   (void)co_await clock_.catch_up();
   const int64_t taken_us = time_of(file, schema, tablets);
-  if (now_us() + ClockKeeper::kSlackUs < taken_us) co_return too_early(taken_us - now_us());
+  if (shards_.now_us() + ClockKeeper::kSlackUs < taken_us)
+    co_return too_early(taken_us - shards_.now_us());
   progress.phase = "restoring";
   for (const TabletSeed& tablet : tablets) {
     progress.blobs_total += tablet.tables.size();
     for (const TableItem& item : tablet.tables) progress.bytes_total += item.meta.file_bytes;
   }
-  Rewriting rewriting(store, envs_.front().blobs, part(kHomeShard).engine.blob_ids(),
-                      envs_.front().runtime, progress);
+  Rewriting rewriting(store, shards_.home().blobs, shards_.engine(kHomeShard).blob_ids(),
+                      shards_.home().runtime, progress);
   const Result<void> written = co_await rewriting.run(file, tablets);
   if (!written) {
     co_await rewriting.undo();
@@ -217,73 +205,28 @@ Async<Result<TableEntry>> NodeImpl::restore_backup_here(BackupStore& store,
   if (const Result<void> reached = co_await reach_time(taken_us); !reached) {
     adopted = std::unexpected(reached.error());
   } else {
-    adopted = co_await adopt_table(std::move(schema), std::move(tablets), request, std::move(by));
+    AuditDetail detail{"from_backup", request.table, request.name};
+    adopted = co_await creations_.adopt(std::move(schema), std::move(tablets), std::move(detail),
+                                        std::move(by));
   }
   // After an edit of unknown outcome only the next start knows whether the blobs are named.
   if (!adopted && adopted.error().applied != Applied::maybe_applied) co_await rewriting.undo();
   co_return adopted;
 }
 
-Async<Result<void>> NodeImpl::reach_time(int64_t wanted_us) {
+Async<Result<void>> Backups::reach_time(int64_t wanted_us) {
   constexpr int64_t kLookUs = 10'000;
-  const Runtime& runtime = envs_.front().runtime;
+  const Runtime& runtime = shards_.home().runtime;
   const int64_t until_us = runtime.timers.now_us() + 2 * ClockKeeper::kSlackUs;
   while (runtime.clock.ask_us() < wanted_us) {
-    if (runtime.timers.now_us() > until_us) co_return too_early(wanted_us - now_us());
+    if (runtime.timers.now_us() > until_us) co_return too_early(wanted_us - shards_.now_us());
     co_await sleep_us(runtime.timers, kLookUs);
   }
   auto raise = [this, wanted_us](ShardId shard) -> Async<Result<void>> {
-    envs_[shard.value()].runtime.clock.raise(wanted_us);
+    shards_.env(shard).runtime.clock.raise(wanted_us);
     co_return Result<void>{};
   };
-  co_return co_await on_every_shard(std::move(raise));
-}
-
-Async<Result<TableEntry>> NodeImpl::adopt_table(TableSchema schema, std::vector<TabletSeed> tablets,
-                                                const RestoreRequest& request, Author by) {
-  AsyncMutex::Lock reshape = co_await reshape_lock_.lock();
-  AsyncMutex::Lock lock = co_await catalog_lock_.lock();
-  CO_TRY(Catalog::Creation plan,
-         catalog_.plan_adopt(std::move(schema), std::move(tablets), log_of_));
-  AuditEntry entry = entry_about(AuditAction::create_table, plan.entry.schema);
-  entry.details.push_back({"from_backup", request.table, request.name});
-  std::vector<AuditEntry> entries;
-  entries.push_back(std::move(entry));
-  co_return co_await install_adopted(std::move(plan), std::move(entries), std::move(by));
-}
-
-Async<Result<TableEntry>> NodeImpl::install_adopted(Catalog::Creation plan,
-                                                    std::vector<AuditEntry> entries, Author by) {
-  std::vector<std::vector<TabletSeed>> seeds(shards());
-  for (const TabletSeed& seed : plan.seeds) {
-    seeds[catalog_.shard_of(seed.state.home).value()].push_back(seed);
-  }
-  auto stage = [this, &seeds](ShardId shard) -> Async<Result<void>> {
-    return part(shard).engine.reshape().stage(seeds[shard.value()]);
-  };
-  Result<void> staged = co_await on_every_shard(std::move(stage));
-  Result<std::vector<uint64_t>> versions = std::vector<uint64_t>();
-  if (staged) versions = co_await commit_change(plan.edits, std::move(entries), std::move(by));
-  if (!staged || !versions) {
-    auto unstage = [this](ShardId shard) -> Async<Result<void>> {
-      part(shard).engine.reshape().unstage();
-      co_return Result<void>{};
-    };
-    CO_TRY_VOID(co_await on_every_shard(std::move(unstage)));
-    co_return std::unexpected(staged ? versions.error() : staged.error());
-  }
-  catalog_.created(plan, *versions);
-  std::vector<std::vector<uint64_t>> installed(shards());
-  for (const TabletSeed& seed : plan.seeds) {
-    installed[catalog_.shard_of(seed.state.home).value()].push_back(seed.version);
-  }
-  auto install = [this, &installed](ShardId shard) -> Async<Result<void>> {
-    part(shard).engine.reshape().install(installed[shard.value()]);
-    co_return Result<void>{};
-  };
-  CO_TRY_VOID(co_await on_every_shard(std::move(install)));
-  CO_TRY_VOID(co_await publish());
-  co_return std::move(plan.entry);
+  co_return co_await shards_.on_every(std::move(raise));
 }
 
 }  // namespace cellar::engine

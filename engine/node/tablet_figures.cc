@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/gc/shard_reclaim.h"
-#include "engine/node/node_impl.h"
+#include "engine/node/tablet_calls.h"
 
 namespace cellar::engine {
 namespace {
@@ -36,12 +36,12 @@ void add_pinned(const std::vector<PinnedFile>& files, const TableMap& map, int64
 
 }  // namespace
 
-Async<Result<std::vector<TabletFigures>>> NodeImpl::tablet_figures(ShardId from, TableId table) {
-  const TableMap map = part(from).tables;  // a copy: the map may change meanwhile
+Async<Result<std::vector<TabletFigures>>> TabletCalls::figures(ShardId from, TableId table) {
+  const TableMap map = shards_.part(from).tables;  // a copy: the map may change meanwhile
   if (table != TableId{} && map.find(table) == nullptr) {
     co_return fail(Errc::not_found, "table {} does not exist", table);
   }
-  std::vector<std::vector<TabletId>> ids(shards());
+  TabletsByShard ids(shards_.count());
   absl::flat_hash_map<TabletId, const TabletDescriptor*> wanted;
   for (const auto& [name, entry] : map.tables()) {
     if (table != TableId{} && entry->schema.id != table) continue;
@@ -52,24 +52,24 @@ Async<Result<std::vector<TabletFigures>>> NodeImpl::tablet_figures(ShardId from,
   }
   std::vector<TabletFigures> all;
   std::vector<PinnedFile> pinned;
-  for (uint32_t i = 0; i < shards(); ++i) {
+  for (uint32_t i = 0; i < shards_.count(); ++i) {
     using Figures = std::pair<std::vector<TabletFigures>, std::vector<PinnedFile>>;
     auto there = [this, &ids, shard = ShardId{i}]() -> Async<Figures> {
       std::vector<PinnedFile> files;
-      add_read_files(part(shard).engine.context(), files);
-      add_kept_files(part(shard).engine.deleter(), files);
+      add_read_files(shards_.engine(shard).context(), files);
+      add_kept_files(shards_.engine(shard).deleter(), files);
       if (shard == kHomeShard) add_kept_files(home_deleter_, files);
-      auto figures = co_await part(shard).engine.figures(ids[shard.value()]);
+      auto figures = co_await shards_.engine(shard).figures(ids[shard.value()]);
       co_return Figures{std::move(figures), std::move(files)};
     };
-    auto [some, files] = co_await mailbox(from).call_on(ShardId{i}, std::move(there));
+    auto [some, files] = co_await shards_.mailbox(from).call_on(ShardId{i}, std::move(there));
     pinned.insert(pinned.end(), files.begin(), files.end());
     for (TabletFigures& figures : some) {
       figures.tablet = *wanted.at(figures.tablet.id);
       all.push_back(std::move(figures));
     }
   }
-  add_pinned(pinned, map, options_.removal_margin_us, all);
+  add_pinned(pinned, map, margin_us_, all);
   std::sort(all.begin(), all.end(), [](const TabletFigures& a, const TabletFigures& b) {
     return std::tie(a.tablet.table, a.tablet.start) < std::tie(b.tablet.table, b.tablet.start);
   });

@@ -5,7 +5,7 @@
 
 #include "engine/backup/backup_blobs.h"
 #include "engine/backup/backup_file.h"
-#include "engine/node/node_impl.h"
+#include "engine/node/backups.h"
 #include "io/base/log.h"
 
 namespace cellar::engine {
@@ -127,44 +127,36 @@ class Taking {
 
 }  // namespace
 
-Async<Result<void>> back_up(Node& node, ShardId from, BackupStore& store, BackupRequest request,
-                            BackupProgress& progress) {
-  return static_cast<NodeImpl&>(node).back_up(from, store, std::move(request), progress);
-}
-
-Async<Result<void>> NodeImpl::hold_blobs(std::optional<std::vector<BlobId>> only) {
+Async<Result<void>> Backups::hold_blobs(std::optional<std::vector<BlobId>> only) {
   home_deleter_.hold(only);
   auto hold = [this, &only](ShardId shard) -> Async<Result<void>> {
-    part(shard).engine.deleter().hold(only);
+    shards_.engine(shard).deleter().hold(only);
     co_return Result<void>{};
   };
-  co_return co_await on_every_shard(std::move(hold));
+  co_return co_await shards_.on_every(std::move(hold));
 }
 
-Async<Result<void>> NodeImpl::release_blobs() {
+Async<Result<void>> Backups::release_blobs() {
   home_deleter_.release();
   auto release = [this](ShardId shard) -> Async<Result<void>> {
-    part(shard).engine.deleter().release();
+    shards_.engine(shard).deleter().release();
     co_return Result<void>{};
   };
-  co_return co_await on_every_shard(std::move(release));
+  co_return co_await shards_.on_every(std::move(release));
 }
 
-Async<Result<void>> NodeImpl::back_up(ShardId from, BackupStore& store, BackupRequest request,
-                                      BackupProgress& progress) {
-  auto there = [this, &store, mine = std::move(request), &progress]() -> Async<Result<void>> {
-    AsyncMutex::Lock lock = co_await backup_lock_.lock();
-    CO_TRY_VOID(co_await hold_blobs(std::nullopt));
-    Result<void> done = co_await back_up_held(store, mine, progress);
-    const Result<void> released = co_await release_blobs();
-    if (done && !released) done = released;
-    co_return done;
-  };
-  co_return co_await mailbox(from).call_on(kHomeShard, std::move(there));
+Async<Result<void>> Backups::take(BackupStore& store, BackupRequest request,
+                                  BackupProgress& progress) {
+  AsyncMutex::Lock lock = co_await lock_.lock();
+  CO_TRY_VOID(co_await hold_blobs(std::nullopt));
+  Result<void> done = co_await take_held(store, request, progress);
+  const Result<void> released = co_await release_blobs();
+  if (done && !released) done = released;
+  co_return done;
 }
 
 // Tables by name; all of them if no name is given.
-Result<std::vector<const TableEntry*>> NodeImpl::tables_named(
+Result<std::vector<const TableEntry*>> Backups::tables_named(
     const std::vector<std::string>& names) const {
   std::vector<const TableEntry*> tables;
   if (names.empty()) {
@@ -180,12 +172,12 @@ Result<std::vector<const TableEntry*>> NodeImpl::tables_named(
   return tables;
 }
 
-Async<Result<void>> NodeImpl::back_up_held(BackupStore& store, const BackupRequest& request,
-                                           BackupProgress& progress) {
+Async<Result<void>> Backups::take_held(BackupStore& store, const BackupRequest& request,
+                                       BackupProgress& progress) {
   CO_TRY_VOID(check_backup_name(request.name));
   CO_TRY_VOID(co_await store.claim(request.source));
   CO_TRY_VOID(co_await check_name_is_free(store, request.name));
-  Taking taking(envs_.front().blobs, store, envs_.front().runtime, progress);
+  Taking taking(shards_.home().blobs, store, shards_.home().runtime, progress);
   CO_TRY_VOID(co_await taking.look_around());
   progress.phase = "flushing";
   CO_TRY(const std::vector<const TableEntry*> named, tables_named(request.tables));
@@ -196,7 +188,7 @@ Async<Result<void>> NodeImpl::back_up_held(BackupStore& store, const BackupReque
     names.push_back(entry->schema.name);
   }
   for (const std::string& name : names) {
-    const Result<void> flushed = co_await flush_table(kHomeShard, name);
+    const Result<void> flushed = co_await calls_.flush(kHomeShard, name);
     // Dropped meanwhile: then the manifest does not have it, or hides it.
     if (!flushed && (flushed.error().code != Errc::not_found || !request.tables.empty())) {
       co_return flushed;
@@ -206,9 +198,10 @@ Async<Result<void>> NodeImpl::back_up_held(BackupStore& store, const BackupReque
   file.source = request.source;
   file.program = request.program;
   (void)co_await clock_.catch_up();
-  CO_TRY(const Stamps stamps, co_await stamps_of(std::vector<std::vector<TabletId>>(shards())));
+  CO_TRY(const NodeShards::Stamps stamps,
+         co_await shards_.stamps_of(TabletsByShard(shards_.count())));
   file.trusted_us = static_cast<int64_t>(stamps.last.value() / 1000);  // of the latest clock
-  file.wall_us = envs_.front().runtime.clock.machine().wall_us();
+  file.wall_us = shards_.home().runtime.clock.machine().wall_us();
   CO_TRY(const auto manifest, co_await manifest_.load());
   CO_TRY(file.entries, entries_of(manifest, ids));
   CO_TRY(const auto sizes, blobs_of(file.entries));

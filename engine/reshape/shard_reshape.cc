@@ -54,7 +54,7 @@ Async<Result<void>> ShardReshape::flush_ahead(TabletId id) {
   CO_TRY(const Gate::Pass pass, tablet->gate().enter());
   for (int i = 0; i < kSettleFlushes; ++i) {
     CO_TRY_VOID(co_await flush_tablet(*tablet));
-    if (tablet->memtable_bytes() < kSettledBytes) break;
+    if (tablet->memtables().bytes() < kSettledBytes) break;
   }
   co_return Result<void>{};
 }
@@ -105,7 +105,7 @@ std::vector<std::unique_ptr<Tablet>> ShardReshape::take_out(const std::vector<Ta
     gone.push_back(std::move(it->second));
     tablets_.erase(it);
     gone.back()->mark_obsolete();
-    if (shard_.compacting == gone.back().get()) shard_.compaction->cancel();
+    shard_.merge_slot.cancel(*gone.back());
   }
   return gone;
 }
@@ -122,14 +122,14 @@ Async<void> ShardReshape::finish(std::vector<std::unique_ptr<Tablet>> gone, LogI
 
 Async<void> ShardReshape::open_ahead(std::vector<TableItem> tables) {
   for (TableItem& item : tables) {
-    auto table = co_await open_table(shard_, std::move(item));
+    auto table = co_await open_table(shard_.files, std::move(item));
     // The table may have been merged away; stage() opens what is needed again.
     if (table) ahead_.push_back(std::move(*table));
   }
 }
 
 Async<Result<void>> ShardReshape::stage(std::vector<TabletSeed> seeds) {
-  if (shard_.is_stopped()) co_return std::unexpected(read_only_error(shard_));
+  if (shard_.wal.is_stopped()) co_return std::unexpected(shard_.wal.refusal());
   for (TabletSeed& seed : seeds) {
     CO_TRY(std::unique_ptr<Tablet> tablet, co_await open_tablet(shard_, std::move(seed)));
     staged_.push_back(std::move(tablet));
@@ -159,14 +159,14 @@ namespace {
 
 Async<Result<void>> come_to_rest(Tablet& tablet) {
   CO_TRY(const Gate::Pass pass, tablet.gate().enter());
-  tablet.set_quiescing(true);
+  tablet.access().quiescing = true;
   co_await tablet.conditions().drained();
-  if (!tablet.quiescing()) co_return fail(Errc::aborted, "the reshape was called off");
-  tablet.refuse_writes(true);
+  if (!tablet.access().quiescing) co_return fail(Errc::aborted, "the reshape was called off");
+  tablet.access().refuses_writes = true;
   co_await tablet.commits().drained();
   CO_TRY_VOID(co_await flush_tablet(tablet));
   co_await tablet.begin_drop();
-  if (!tablet.quiescing() || tablet.obsolete() || tablet.has_unflushed()) {
+  if (!tablet.access().quiescing || tablet.obsolete() || tablet.memtables().has_unflushed()) {
     co_return fail(Errc::aborted, "the reshape of tablet {} was called off", tablet.id());
   }
   co_return Result<void>{};
@@ -181,8 +181,8 @@ Async<Result<void>> quiesce_tablet(Tablet& tablet) {
 }
 
 void resume_tablet(Tablet& tablet) {
-  tablet.set_quiescing(false);
-  tablet.refuse_writes(false);
+  tablet.access().quiescing = false;
+  tablet.access().refuses_writes = false;
   tablet.cancel_drop();
 }
 

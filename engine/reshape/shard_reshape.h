@@ -49,7 +49,7 @@ class ShardReshape {
   void unstage();
   // Makes the children serve, with the versions of their manifest entries in the order of staging.
   void install(const std::vector<uint64_t>& versions);
-  LogPosition log_end() const { return shard_.log->end(); }
+  LogPosition log_end() const { return shard_.wal.log->end(); }
   void raise_clock(int64_t reading_us) { shard_.runtime.clock.raise(reading_us); }
 
  private:

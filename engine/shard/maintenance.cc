@@ -22,7 +22,7 @@ Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
       reclaim_(shard.runtime.timers),
       log_timer_(
           shard.runtime.timers, [](void* deaths) { static_cast<LogDeaths*>(deaths)->wake(); },
-          &shard.log_deaths) {}
+          &shard.wal.deaths) {}
 
 void Maintenance::start() {
   spawn(shard_.runtime.executor, flush_loop());
@@ -34,13 +34,13 @@ void Maintenance::start() {
 
 Async<void> Maintenance::stop() {
   stopping_ = true;
-  shard_.reclaim_pace.finish_at_once();
+  shard_.merge_slot.pace().finish_at_once();
   flush_.wake.notify_all();
   compaction_.wake.notify_all();
   reclaim_.wake.notify_all();
-  shard_.memtables.release.wake();
-  shard_.log_deaths.wake();
-  if (shard_.log) shard_.log->give_up_erasing();
+  shard_.memory.gauge.release.wake();
+  shard_.wal.deaths.wake();
+  if (shard_.wal.log) shard_.wal.log->give_up_erasing();
   co_await loops_.close();
 }
 
@@ -64,33 +64,35 @@ void Maintenance::back_off(LoopState& loop, std::string_view what, const Error& 
 // ---- flushing
 
 Tablet* Maintenance::next_to_flush() const {
-  if (shard_.is_stopped()) return nullptr;
+  if (shard_.wal.is_stopped()) return nullptr;
   const bool short_of_memory =
-      shard_.memtables_are_many() ||
-      shard_.memtables.bytes + shard_.refused_bytes > shard_.memtable_room();
-  const bool log_is_long = shard_.log->needed_bytes() > log_bound_;
+      shard_.memory.is_nearly_full() ||
+      shard_.memory.gauge.bytes + shard_.memory.refused_bytes > shard_.memory.room();
+  const bool log_is_long = shard_.wal.log->needed_bytes() > log_bound_;
   Tablet* biggest = nullptr;
   Tablet* ready = nullptr;
   Tablet* oldest = nullptr;
   for (const auto& [id, tablet] : tablets_) {
-    if (!tablet->has_unflushed()) continue;
-    if (!biggest || tablet->memtable_bytes() > biggest->memtable_bytes()) biggest = tablet.get();
-    const bool full = tablet->active_bytes() >= shard_.options.memtable_bytes;
-    if ((full || tablet->has_frozen()) &&
-        (!ready || tablet->memtable_bytes() > ready->memtable_bytes())) {
+    if (!tablet->memtables().has_unflushed()) continue;
+    if (!biggest || tablet->memtables().bytes() > biggest->memtables().bytes())
+      biggest = tablet.get();
+    const bool full = tablet->memtables().active_bytes() >= shard_.options.memtable_bytes;
+    if ((full || tablet->memtables().has_frozen()) &&
+        (!ready || tablet->memtables().bytes() > ready->memtables().bytes())) {
       ready = tablet.get();
     }
-    if (!oldest || tablet->log_needed_from() < oldest->log_needed_from()) oldest = tablet.get();
+    if (!oldest || tablet->memtables().log_needed_from() < oldest->memtables().log_needed_from())
+      oldest = tablet.get();
   }
   if (short_of_memory && biggest) return biggest;
   if (ready) return ready;
   if (flush_ahead_) {
     const auto it = tablets_.find(*flush_ahead_);
-    if (it != tablets_.end() && it->second->has_unflushed()) return it->second.get();
+    if (it != tablets_.end() && it->second->memtables().has_unflushed()) return it->second.get();
   }
   if (Tablet* dead = longest_dead_in_memory()) return dead;
-  const LogPosition flush_to = log_is_long ? shard_.log->end() : log_cleared_to_;
-  if (oldest && oldest->log_needed_from() < flush_to) return oldest;
+  const LogPosition flush_to = log_is_long ? shard_.wal.log->end() : log_cleared_to_;
+  if (oldest && oldest->memtables().log_needed_from() < flush_to) return oldest;
   return nullptr;
 }
 
@@ -98,7 +100,7 @@ Tablet* Maintenance::longest_dead_in_memory() const {
   Tablet* first = nullptr;
   int64_t first_us = shard_.runtime.clock.now_us() + 1;
   for (const auto& [id, tablet] : tablets_) {
-    const int64_t due_us = tablet->has_unflushed() ? memory_due_us(*tablet) : INT64_MAX;
+    const int64_t due_us = tablet->memtables().has_unflushed() ? memory_due_us(*tablet) : INT64_MAX;
     if (due_us >= first_us) continue;
     first = tablet.get();
     first_us = due_us;
@@ -119,7 +121,7 @@ bool Maintenance::memory_asks_for_time() {
   if (!shard_.runtime.clock.stands()) return false;
   int64_t first_us = INT64_MAX;
   for (const auto& [id, tablet] : tablets_) {
-    if (tablet->has_unflushed()) first_us = std::min(first_us, memory_due_us(*tablet));
+    if (tablet->memtables().has_unflushed()) first_us = std::min(first_us, memory_due_us(*tablet));
   }
   return asks_for_time(first_us);
 }
@@ -143,7 +145,7 @@ Async<void> Maintenance::flush_loop() {
     Tablet* tablet = waits(flush_) ? nullptr : next_to_flush();
     if (tablet == nullptr) {
       if (!waits(flush_)) {
-        shard_.refused_bytes = 0;  // there is room now, or nothing to flush
+        shard_.memory.refused_bytes = 0;  // there is room now, or nothing to flush
         flush_.retry.arm_after_us(memory_asks_for_time() ? kLeastLookUs : look_again_us());
       }
       co_await flush_.wake.wait();
@@ -151,25 +153,26 @@ Async<void> Maintenance::flush_loop() {
     }
     if (tablet->id() == flush_ahead_) flush_ahead_.reset();
     auto done = co_await flush_one(tablet);
-    shard_.flush_failure.reset();
-    if (!done && !shard_.is_stopped()) {
+    shard_.memory.flush_failure.reset();
+    if (!done && !shard_.wal.is_stopped()) {
       back_off(flush_, "flush", done.error());
-      shard_.flush_failure = std::move(done).error();
+      shard_.memory.flush_failure = std::move(done).error();
     }
     trim_log();
   }
 }
 
 void Maintenance::trim_log() {
-  if (shard_.is_stopped() || !shard_.log) return;
-  LogPosition needed = shard_.log->end();
-  for (const auto& [id, tablet] : tablets_) needed = std::min(needed, tablet->log_needed_from());
-  shard_.log->trim(needed);
+  if (shard_.wal.is_stopped() || !shard_.wal.log) return;
+  LogPosition needed = shard_.wal.log->end();
+  for (const auto& [id, tablet] : tablets_)
+    needed = std::min(needed, tablet->memtables().log_needed_from());
+  shard_.wal.log->trim(needed);
 }
 
 Async<void> Maintenance::release_loop() {
   auto pass = loops_.enter();
-  MemoryRelease& release = shard_.memtables.release;
+  MemoryRelease& release = shard_.memory.gauge.release;
   Background::Work work(shard_.background, BackgroundKind::flush);
   while (pass && !stopping_) {
     if (release.empty()) {
@@ -185,11 +188,11 @@ Async<void> Maintenance::release_loop() {
 // On a busy shard the log has moved on long before anything is due.
 Async<void> Maintenance::log_loop() {
   auto pass = loops_.enter();
-  LogDeaths& deaths = shard_.log_deaths;
+  LogDeaths& deaths = shard_.wal.deaths;
   while (pass && !stopping_) {
     const int64_t now_us = shard_.runtime.clock.now_us();
     const int64_t due_us = deaths.due_us();
-    const bool stopped = shard_.is_stopped();
+    const bool stopped = shard_.wal.is_stopped();
     if (due_us > now_us || stopped) {
       const int64_t left_us = due_us - shard_.runtime.clock.expected_us();
       const int64_t wait_us = std::clamp(left_us, kLeastReclaimWaitUs, kMostReclaimWaitUs);
@@ -199,7 +202,7 @@ Async<void> Maintenance::log_loop() {
       co_await deaths.wait();
       continue;
     }
-    auto cleared = co_await shard_.log->erase(deaths.take(now_us));
+    auto cleared = co_await shard_.wal.log->erase(deaths.take(now_us));
     if (!cleared) continue;  // the log has failed or is closed
     log_cleared_to_ = std::max(log_cleared_to_, *cleared);
     trim_log();
@@ -234,7 +237,7 @@ bool Maintenance::waits_for_reclaim(const Tablet& tablet) const {
   double bytes = 0;
   for (size_t i = 0; i < window->count; ++i)
     bytes += static_cast<double>(shapes.runs[window->first + i].bytes);
-  const double takes_us = bytes * shard_.reclaim_pace.us_per_byte() / ReclaimQueue::kMostShare;
+  const double takes_us = bytes * shard_.merge_slot.pace().us_per_byte() / ReclaimQueue::kMostShare;
   const int64_t now_us = shard_.runtime.clock.now_us();
   return next_reclaim_us_ < now_us + static_cast<int64_t>(std::min(takes_us, 1e15));
 }
@@ -249,14 +252,14 @@ void Maintenance::resume_merges() {
 Async<void> Maintenance::compaction_loop() {
   auto pass = loops_.enter();
   while (pass && !stopping_) {
-    if (waits(compaction_) || to_compact_.empty() || shard_.is_stopped()) {
+    if (waits(compaction_) || to_compact_.empty() || shard_.wal.is_stopped()) {
       co_await compaction_.wake.wait();
       continue;
     }
     const TabletId id = *to_compact_.begin();
     to_compact_.erase(to_compact_.begin());
     auto done = co_await compact_one(id);
-    if (done || shard_.is_stopped()) continue;
+    if (done || shard_.wal.is_stopped()) continue;
     // After a schema change the merge begins again. A dropped tablet is not found again.
     if (done.error().code == Errc::aborted) to_compact_.insert(id);
     if (is_given_up(done.error())) continue;
@@ -292,16 +295,16 @@ Async<Result<void>> Maintenance::reclaim_one(ReclaimTurn turn) {
   if (flush_ahead_) wake_flush();
   const double share = tablet.schema().options.reclaim_share;
   const Timers& timers = shard_.runtime.timers;
-  const int64_t edited_before_us = shard_.reclaim_edit_us;
+  const int64_t edited_before_us = shard_.reclaim.edit_us;
   auto done = co_await reclaim(tablet);
   // Working at most this share of the time bounds the writes to the same share of the disk's rate.
   // Merges have already rested (compaction/pace.h), and a flush writes what has to be written
   // anyway.
-  const auto worked = static_cast<double>(shard_.reclaim_edit_us - edited_before_us);
+  const auto worked = static_cast<double>(shard_.reclaim.edit_us - edited_before_us);
   const double rest_us =
       std::min(worked * (1 / share - 1), static_cast<double>(kMostReclaimRestUs));
   reclaim_.not_before_us = timers.now_us() + static_cast<int64_t>(rest_us);
-  shard_.reclaim_rests_until_us = reclaim_.not_before_us;
+  shard_.reclaim.rests_until_us = reclaim_.not_before_us;
   if (rest_us >= 1) reclaim_.retry.arm_after_us(static_cast<int64_t>(rest_us));
   co_return done;
 }
@@ -309,10 +312,10 @@ Async<Result<void>> Maintenance::reclaim_one(ReclaimTurn turn) {
 Async<void> Maintenance::reclaim_loop() {
   auto pass = loops_.enter();
   while (pass && !stopping_) {
-    ++shard_.reclaim_turns;
+    ++shard_.counters.reclaim_turns;
     const uint64_t told = reclaim_told_;
     ReclaimTurn turn;
-    if (!shard_.is_stopped() && !waits(reclaim_)) turn = co_await next_to_reclaim();
+    if (!shard_.wal.is_stopped() && !waits(reclaim_)) turn = co_await next_to_reclaim();
     next_reclaim_us_ = turn.begin_us;
     resume_merges();
     const int64_t now_us = shard_.runtime.clock.now_us();
@@ -329,9 +332,9 @@ Async<void> Maintenance::reclaim_loop() {
       continue;
     }
     auto done = co_await reclaim_one(turn);
-    if (done || is_given_up(done.error()) || shard_.is_stopped()) continue;
+    if (done || is_given_up(done.error()) || shard_.wal.is_stopped()) continue;
     back_off(reclaim_, "reclaim", done.error());
-    shard_.reclaim_rests_until_us = reclaim_.not_before_us;
+    shard_.reclaim.rests_until_us = reclaim_.not_before_us;
   }
 }
 

@@ -35,26 +35,26 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
       deleter_(env.runtime, env.blobs),
       cache_(setup_.options.memory_bytes / setup_.shards / kCacheShare),
       loader_(env.runtime.executor, cache_),
-      context_{.shard = setup_.shard,
-               .runtime = env.runtime,
-               .options = setup_.options,
-               .blobs = env.blobs,
-               .manifest = ManifestClient(setup_.mailbox, setup_.manifest),
-               .blob_ends = ObsoleteBlobs(deleter_, setup_.shared_blobs, setup_.mailbox),
-               .loader = loader_,
-               .ids = SessionBlobIds(setup_.session, setup_.shard, setup_.ask_session),
-               .memtables = {},
-               .memtable_hard_bytes = setup_.options.memory_bytes / setup_.shards / kMemtableShare,
-               .open_blocks_bytes = setup_.options.memory_bytes / setup_.shards / kCacheShare,
-               .tokens = TokenMemory(setup_.tokens, token_bytes_of(setup_.options, setup_.shards)),
-               .log = nullptr,
-               .stopped = setup_.read_only,
-               .watcher = this},
+      context_{
+          .shard = setup_.shard,
+          .runtime = env.runtime,
+          .options = setup_.options,
+          .files = {.blobs = env.blobs,
+                    .manifest = ManifestClient(setup_.mailbox, setup_.manifest),
+                    .obsolete = ObsoleteBlobs(deleter_, setup_.shared_blobs, setup_.mailbox),
+                    .loader = loader_,
+                    .ids = SessionBlobIds(setup_.session, setup_.shard, setup_.ask_session)},
+          .memory = {.hard_bytes = setup_.options.memory_bytes / setup_.shards / kMemtableShare},
+          .readers = {.open_blocks_bytes =
+                          setup_.options.memory_bytes / setup_.shards / kCacheShare},
+          .wal = ShardLog(setup_.shard, setup_.read_only),
+          .tokens = TokenMemory(setup_.tokens, token_bytes_of(setup_.options, setup_.shards)),
+          .watcher = this},
       maintenance_(context_, tablets_),
       reshape_(context_, tablets_) {
   // While one memtable is flushed, two more can fill before writes are refused.
   context_.options.memtable_bytes =
-      std::min(context_.options.memtable_bytes, context_.memtable_hard_bytes / 3);
+      std::min(context_.options.memtable_bytes, context_.memory.hard_bytes / 3);
   context_.flow.watch([this] { return flow_levels(); });
   context_.background.watch([this](BackgroundKind kind) { return backlog(kind); });
 }
@@ -68,7 +68,8 @@ Result<Tablet*> ShardEngine::find(TabletId id, Epoch epoch) const {
   if (it == tablets_.end()) {
     return fail(Errc::aborted, "tablet {} is not on shard {}", id, setup_.shard);
   }
-  if (it->second->hidden()) return fail(Errc::aborted, "the table of tablet {} was dropped", id);
+  if (it->second->access().hidden)
+    return fail(Errc::aborted, "the table of tablet {} was dropped", id);
   if (epoch != Epoch{} && epoch != it->second->epoch()) {
     return fail(Errc::aborted, "tablet {} has epoch {}, not {}", id, it->second->epoch(), epoch);
   }
@@ -92,10 +93,10 @@ void ShardEngine::submit(Write& write) { hand_over(write); }
 void ShardEngine::submit(ConditionalWrite& write) { hand_over(write); }
 
 void ShardEngine::watch_log() {
-  if (context_.log_growth >= Maintenance::kLogCheckBytes) {
-    context_.log_growth = 0;
+  if (context_.wal.growth_bytes >= Maintenance::kLogCheckBytes) {
+    context_.wal.growth_bytes = 0;
     maintenance_.trim_log();
-    if (context_.log->needed_bytes() > maintenance_.log_bound()) maintenance_.wake_flush();
+    if (context_.wal.log->needed_bytes() > maintenance_.log_bound()) maintenance_.wake_flush();
   }
 }
 
@@ -134,7 +135,7 @@ std::vector<TabletContents> ShardEngine::contents(const std::vector<TabletId>& i
 }
 
 Result<Tablet*> ShardEngine::find_to_write(TabletId id) const {
-  if (setup_.read_only) return std::unexpected(read_only_error(context_));
+  if (setup_.read_only) return std::unexpected(context_.wal.refusal());
   return find(id, Epoch{});
 }
 
@@ -182,32 +183,33 @@ EngineStats ShardEngine::stats() const {
       for (const auto& table : run.tables) stats.table_bytes += table->slice().bytes();
     }
   }
-  stats.metadata_bytes = context_.open_tables.metadata_bytes();
+  stats.metadata_bytes = context_.files.open_tables.metadata_bytes();
   stats.tokens = context_.tokens.tokens() + context_.range_tokens.tokens();
-  if (context_.log) {
-    stats.log_bytes = context_.log->bytes_on_disk();
+  if (context_.wal.log) {
+    stats.log_bytes = context_.wal.log->bytes_on_disk();
     stats.log_pending_bytes = flow_levels().log_pending_bytes;
   }
-  stats.memtable_bytes = context_.memtables.all_bytes();
-  stats.pinned_memtable_bytes = context_.memtables.pinned_bytes;
+  stats.memtable_bytes = context_.memory.gauge.all_bytes();
+  stats.pinned_memtable_bytes = context_.memory.gauge.pinned_bytes;
   stats.cache_bytes = cache_.bytes();
-  stats.commits = context_.commits;
-  stats.flushes = context_.flushes;
-  stats.reclaim_turns = context_.reclaim_turns;
-  stats.compactions = context_.compactions;
+  stats.commits = context_.counters.commits;
+  stats.flushes = context_.counters.flushes;
+  stats.reclaim_turns = context_.counters.reclaim_turns;
+  stats.compactions = context_.counters.compactions;
   stats.torn_tail_bytes = torn_tail_bytes_;
   stats.replayed_commits = replayed_commits_;
   stats.read_only_start = setup_.read_only.has_value();
-  stats.read_only = context_.stopped.has_value() || (context_.log && context_.log->failure());
+  stats.read_only =
+      context_.wal.stopped().has_value() || (context_.wal.log && context_.wal.log->failure());
   return stats;
 }
 
 FlowLevels ShardEngine::flow_levels() const {
-  FlowLevels levels{.memtable_bytes = context_.memtables.bytes,
-                    .memtable_bound = context_.memtable_room()};
-  if (context_.log == nullptr) return levels;
-  levels.log_durable_end = context_.log->durable_end().value();
-  const uint64_t end = context_.log->end().value();
+  FlowLevels levels{.memtable_bytes = context_.memory.gauge.bytes,
+                    .memtable_bound = context_.memory.room()};
+  if (context_.wal.log == nullptr) return levels;
+  levels.log_durable_end = context_.wal.log->durable_end().value();
+  const uint64_t end = context_.wal.log->end().value();
   levels.log_pending_bytes = end > levels.log_durable_end ? end - levels.log_durable_end : 0;
   levels.log_pending_bound = LogOptions().max_pending_bytes;
   return levels;
@@ -218,17 +220,18 @@ FlowLevels ShardEngine::flow_levels() const {
 // with a smaller share, or when such a merge waits for it.
 double ShardEngine::backlog(BackgroundKind kind) const {
   if (kind == BackgroundKind::merge) {
-    if (context_.compacting == nullptr) return 0;
-    if (context_.reclaims_waiting > 0) return 1;
-    return std::max(static_cast<double>(context_.compacting->runs_behind()) / kMostRunsBehind,
-                    Background::backlog_of(context_.reclaim_pace.share()));
+    if (context_.merge_slot.tablet() == nullptr) return 0;
+    if (context_.merge_slot.reclaims_waiting() > 0) return 1;
+    return std::max(
+        static_cast<double>(context_.merge_slot.tablet()->runs_behind()) / kMostRunsBehind,
+        Background::backlog_of(context_.merge_slot.pace().share()));
   }
   const auto part = [](size_t level, size_t bound) {
     return static_cast<double>(level) / static_cast<double>(std::max<size_t>(bound, 1));
   };
   return std::max(
-      part(context_.memtables.frozen_bytes, kMostFrozen * context_.options.memtable_bytes),
-      part(context_.memtables.bytes, context_.memtable_room()));
+      part(context_.memory.gauge.frozen_bytes, kMostFrozen * context_.options.memtable_bytes),
+      part(context_.memory.gauge.bytes, context_.memory.room()));
 }
 
 // ---- notifications of tablets
@@ -257,7 +260,7 @@ Async<Result<ShardRecovery>> ShardEngine::recover(std::vector<TabletSeed> seeds)
   ShardRecovery recovery;
   CO_TRY(recovery.replay, co_await ReplayPlan::run(std::move(plan), logs_));
   if (!setup_.read_only) {
-    CO_TRY(context_.log, co_await logs_.create(log_id()));
+    CO_TRY(context_.wal.log, co_await logs_.create(log_id()));
   }
   for (const auto& [id, tablet] : tablets_) {
     recovery.tablets.push_back(setup_.read_only
@@ -316,7 +319,7 @@ void ShardEngine::expect_rules(const std::vector<TabletId>& ids, const TableSche
 }
 
 void ShardEngine::hide(const std::vector<TabletId>& ids, bool hidden) {
-  for (TabletId id : ids) tablets_.at(id)->hide(hidden);
+  for (TabletId id : ids) tablets_.at(id)->access().hidden = hidden;
 }
 
 Async<std::vector<uint64_t>> ShardEngine::begin_drop(std::vector<TabletId> ids) {
@@ -339,18 +342,18 @@ Async<void> ShardEngine::finish_drop(std::vector<TabletId> ids) {
 }
 
 Async<Result<void>> ShardEngine::close() {
-  if (context_.compaction != nullptr) context_.compaction->cancel();
+  context_.merge_slot.cancel();
   co_await maintenance_.stop();
   std::vector<Tablet*> closing;
   for (const auto& [id, tablet] : tablets_) closing.push_back(tablet.get());
   for (Tablet* tablet : closing) co_await tablet->gate().close();
   std::vector<Tablet*> unflushed;
   for (const auto& [id, tablet] : tablets_) {
-    if (tablet->has_unflushed()) unflushed.push_back(tablet.get());
+    if (tablet->memtables().has_unflushed()) unflushed.push_back(tablet.get());
   }
   auto outcome = co_await flush_all(std::move(unflushed));
-  if (context_.log) {
-    auto sealed = co_await context_.log->seal();
+  if (context_.wal.log) {
+    auto sealed = co_await context_.wal.log->seal();
     if (!sealed && outcome) outcome = std::unexpected(std::move(sealed).error());
   }
   co_await deleter_.drain();

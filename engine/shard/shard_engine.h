@@ -62,9 +62,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   Async<Result<void>> compact(TabletId tablet) override;
   Result<uint64_t> tablet_bytes(TabletId tablet) const override;
   EngineStats stats() const override;
-  const BlockCache::Stats& cache_stats() const { return cache_.stats(); }
-  size_t cache_packed_bytes() const { return cache_.packed_bytes(); }
-  const BlockLoader::Stats& load_stats() const { return loader_.stats(); }
+  ShardFigures shard_figures() const override;
+  FlowFigures flow_figures() const override;
   const ShardContext& context() const { return context_; }
   const TabletTableOfShard& tablets() const { return tablets_; }
 
@@ -86,7 +85,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   void alter(const std::vector<TabletId>& ids, const TableSchema& schema);
   // See Tablet::expect_rules.
   void expect_rules(const std::vector<TabletId>& ids, const TableSchema& coming);
-  // See Tablet::hide.
+  // See TabletAccess.
   void hide(const std::vector<TabletId>& ids, bool hidden);
   // See Tablet. begin_drop returns the manifest versions, in order.
   Async<std::vector<uint64_t>> begin_drop(std::vector<TabletId> ids);
@@ -94,7 +93,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   Async<void> finish_drop(std::vector<TabletId> ids);
   ShardReshape& reshape() { return reshape_; }
   ObsoleteBlobDeleter& deleter() { return deleter_; }
-  SessionBlobIds& blob_ids() { return context_.ids; }
+  SessionBlobIds& blob_ids() { return context_.files.ids; }
   // Figures of the tablets that are here, in the order given; their descriptors have
   // only the id. Yields regularly.
   Async<std::vector<TabletFigures>> figures(std::vector<TabletId> ids);
@@ -107,9 +106,11 @@ class ShardEngine final : public Engine, private TabletWatcher {
                                                    uint64_t schema_version, const ReadSpec& spec,
                                                    std::unique_ptr<CellWatch> watch);
   // Whether the manifest has an edit is unknown until the next start.
-  void manifest_failed(const Error& error) { context_.stop_writes("the manifest failed", error); }
+  void manifest_failed(const Error& error) {
+    context_.wal.stop_writes("the manifest failed", error);
+  }
   // No more writes are accepted, and close() will not flush.
-  void stop_writes(const Error& why) { context_.stopped = why; }
+  void stop_writes(const Error& why) { context_.wal.give_up(why); }
   // Flushes everything and seals the log. No call may be in flight or follow.
   Async<Result<void>> close();
 

@@ -1,4 +1,4 @@
-#include "engine/shard/shard_figures.h"
+#include "engine/shard_figures.h"
 
 #include <algorithm>
 
@@ -59,61 +59,59 @@ TabletFigures figures_of(Tablet& tablet) {
   figures.zstd_bytes = zstd_bytes_of(tablet);
   figures.runs = tablet.version().runs.size();
   figures.compaction = tablet.compaction();
-  figures.reads = tablet.reads();
-  figures.writes = tablet.writes();
+  figures.reads = tablet.load().reads;
+  figures.writes = tablet.load().writes;
   figures.last_stamp = tablet.last_stamp();
-  figures.has_held_data = tablet.writes() > 0 || tablet.has_unflushed() || figures.runs > 0;
-  figures.sampled_rows = tablet.samples().rows();
+  figures.has_held_data =
+      tablet.load().writes > 0 || tablet.memtables().has_unflushed() || figures.runs > 0;
+  figures.sampled_rows = tablet.load().samples.rows();
   return figures;
 }
 
-RunningMerge merge_of(const ShardContext& shard) {
+RunningMerge merge_of(const MergeSlot& slot) {
   RunningMerge merge;
-  if (shard.compaction == nullptr || shard.compacting == nullptr) return merge;
-  merge.tablet = shard.compacting->id();
-  merge.table = shard.compacting->schema().id;
-  for (const TabletRun& run : shard.compacting->version().runs) {
+  if (slot.job() == nullptr) return merge;
+  const Tablet& tablet = *slot.tablet();
+  merge.tablet = tablet.id();
+  merge.table = tablet.schema().id;
+  for (const TabletRun& run : tablet.version().runs) {
     for (const Ref<TabletTable>& table : run.tables) {
       merge.input_bytes += table->slice().bytes();
       merge.input_entries += table->meta().entries;
     }
   }
-  merge.read_entries = shard.compaction->stats().entries_in;
-  merge.written_bytes = shard.compaction->stats().bytes_out;
+  merge.read_entries = slot.job()->stats().entries_in;
+  merge.written_bytes = slot.job()->stats().bytes_out;
   return merge;
 }
 
 }  // namespace
 
-ShardFigures shard_figures(const Engine& engine) {
-  // ShardEngine is the only implementation
-  const auto& shard = static_cast<const ShardEngine&>(engine);
-  const BlockCache::Stats& cache = shard.cache_stats();
-  const BlockLoader::Stats& loads = shard.load_stats();
+ShardFigures ShardEngine::shard_figures() const {
+  const BlockCache::Stats& cache = cache_.stats();
+  const BlockLoader::Stats& loads = loader_.stats();
   ShardFigures figures;
   figures.cache_hits = cache.hits;
   figures.cache_packed_hits = cache.packed_hits;
-  figures.cache_packed_bytes = shard.cache_packed_bytes();
+  figures.cache_packed_bytes = cache_.packed_bytes();
   figures.cache_misses = cache.misses;
   figures.cache_evicted = cache.evicted;
   figures.device_reads = loads.reads;
   figures.device_read_bytes = loads.read_bytes;
   figures.damaged_blocks = loads.damaged;
   figures.failed_reads = loads.failed;
-  figures.flushed_bytes = shard.context().flushed_bytes;
-  figures.compacted_bytes = shard.context().compacted_bytes;
-  for (const auto& [id, tablet] : shard.tablets()) figures.zstd_bytes += zstd_bytes_of(*tablet);
-  figures.merge = merge_of(shard.context());
+  figures.flushed_bytes = context_.counters.flushed_bytes;
+  figures.compacted_bytes = context_.counters.compacted_bytes;
+  for (const auto& [id, tablet] : tablets_) figures.zstd_bytes += zstd_bytes_of(*tablet);
+  figures.merge = merge_of(context_.merge_slot);
   return figures;
 }
 
-FlowFigures flow_figures(const Engine& engine) {
-  // ShardEngine is the only implementation
-  const auto& shard = static_cast<const ShardEngine&>(engine);
-  const FlowControl& flow = shard.context().flow;
+FlowFigures ShardEngine::flow_figures() const {
+  const FlowControl& flow = context_.flow;
   const FlowPressures pressures = flow.pressures();
   FlowFigures figures{.memtables = pressures.memtables, .log = pressures.log, .held = flow.held()};
-  for (const auto& [id, tablet] : shard.tablets()) {
+  for (const auto& [id, tablet] : tablets_) {
     figures.runs = std::max(figures.runs, tablet->writers().pressure());
     figures.runs_behind = std::max<uint64_t>(figures.runs_behind, tablet->runs_behind());
   }

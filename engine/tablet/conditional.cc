@@ -44,8 +44,8 @@ Async<void> finish_when_durable(Tablet& tablet, ConditionalWrite& write, CommitS
 void finish_without_commit(Tablet& tablet, ConditionalWrite& write, CommitStamp stamp,
                            std::optional<Error> error) {
   // After a failure of the log, what was read may be lost.
-  if (tablet.shard().is_stopped()) {
-    return finish(write, lost_below(write, read_only_error(tablet.shard())));
+  if (tablet.shard().wal.is_stopped()) {
+    return finish(write, lost_below(write, tablet.shard().wal.refusal()));
   }
   if (tablet.commits().empty()) return finish(write, std::move(error));
   auto pass = tablet.gate().enter();
@@ -130,7 +130,7 @@ void settle(Tablet& tablet, ConditionalWrite& write, RowReading& reading) {
     return finish(write, Error(Errc::aborted, fmt::format("tablet {} is gone", tablet.id())));
   }
   if (const TokenLookup* known = reading.known()) return answer_again(tablet, write, *known);
-  if (tablet.shard().is_stopped()) return finish(write, read_only_error(tablet.shard()));
+  if (tablet.shard().wal.is_stopped()) return finish(write, tablet.shard().wal.refusal());
   if (auto valid = reading.check_schema(); !valid) return finish(write, std::move(valid).error());
   if (write.token.present()) {
     auto room = tablet.shard().tokens.make_room(tablet.shard().runtime.clock.now_us());

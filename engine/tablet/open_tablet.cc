@@ -9,21 +9,21 @@
 
 namespace cellar::engine {
 
-Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item,
+Async<Result<Ref<TabletTable>>> open_table(ShardFiles& files, TableItem item,
                                            Background::Work* work) {
-  Ref<OpenTable> table = shard.open_tables.find(item.meta.blob);
+  Ref<OpenTable> table = files.open_tables.find(item.meta.blob);
   if (!table) {
-    auto blob = co_await shard.blobs.open(item.meta.blob);
+    auto blob = co_await files.blobs.open(item.meta.blob);
     if (!blob) {
       Error error = std::move(blob).error();
       if (error.code == Errc::not_found) error.code = Errc::data_loss;
       co_return std::unexpected(std::move(error));
     }
-    auto reader = co_await TableReader::open(std::move(*blob), shard.loader, work);
+    auto reader = co_await TableReader::open(std::move(*blob), files.loader, work);
     if (!reader) co_return std::unexpected(std::move(reader).error());
-    table = shard.open_tables.add(std::move(*reader));
+    table = files.open_tables.add(std::move(*reader));
   }
-  co_return Ref<TabletTable>(new TabletTable(std::move(item), std::move(table), shard.blob_ends));
+  co_return Ref<TabletTable>(new TabletTable(std::move(item), std::move(table), files.obsolete));
 }
 
 namespace {
@@ -32,14 +32,15 @@ namespace {
 // rows, like a table with a damaged block.
 Async<Result<Ref<TabletTable>>> open_in_quarantine(ShardContext& shard, TableItem item,
                                                    Error damage) {
-  auto blob = co_await shard.blobs.open(item.meta.blob);
+  auto blob = co_await shard.files.blobs.open(item.meta.blob);
   if (!blob) co_return std::unexpected(std::move(damage));
   damage.message = fmt::format("{}: {}", blob_path(item.meta.blob), damage.message);
   log_error("shard", "shard={} table in quarantine, its rows are not served: {}", shard.shard,
             damage.message);
-  Ref<OpenTable> table = shard.open_tables.add(
-      TableReader::lost(std::move(*blob), shard.loader, item.meta, std::move(damage)));
-  co_return Ref<TabletTable>(new TabletTable(std::move(item), std::move(table), shard.blob_ends));
+  Ref<OpenTable> table = shard.files.open_tables.add(
+      TableReader::lost(std::move(*blob), shard.files.loader, item.meta, std::move(damage)));
+  co_return Ref<TabletTable>(
+      new TabletTable(std::move(item), std::move(table), shard.files.obsolete));
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ Async<Result<Ref<TabletTable>>> open_in_quarantine(ShardContext& shard, TableIte
 Async<Result<std::unique_ptr<Tablet>>> open_tablet(ShardContext& shard, TabletSeed seed) {
   std::vector<Ref<TabletTable>> tables;
   for (const TableItem& item : seed.tables) {
-    auto table = co_await open_table(shard, item);
+    auto table = co_await open_table(shard.files, item);
     if (!table && table.error().code == Errc::data_loss) {
       table = co_await open_in_quarantine(shard, item, table.error());
     }
@@ -80,7 +81,7 @@ struct Opening {
 Async<void> open_next(Opening& opening) {
   while (opening.next < opening.items.size() && !opening.failed) {
     const TableItem item = *opening.items[opening.next++];
-    auto table = co_await open_table(opening.shard, item);
+    auto table = co_await open_table(opening.shard.files, item);
     if (table) {
       opening.opened.push_back(std::move(*table));
     } else {

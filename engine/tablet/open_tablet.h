@@ -29,7 +29,7 @@ Async<Result<std::vector<std::unique_ptr<Tablet>>>> open_tablets(ShardContext& s
 
 // Opens one table of a tablet, unless the shard has it open already; a large one in slices if
 // `work` is not null.
-Async<Result<Ref<TabletTable>>> open_table(ShardContext& shard, TableItem item,
+Async<Result<Ref<TabletTable>>> open_table(ShardFiles& files, TableItem item,
                                            Background::Work* work = nullptr);
 
 // The manifest entry that the tablet needs before it serves: the spans that were replayed, ended

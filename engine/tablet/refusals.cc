@@ -3,7 +3,7 @@
 #include <string>
 
 #include "engine/store/out_of_space.h"
-#include "engine/tablet/shard_context.h"
+#include "engine/tablet/memtable_budget.h"
 
 namespace cellar::engine {
 namespace {
@@ -47,10 +47,10 @@ Error row_is_elsewhere(Bytes row, TabletId tablet) {
                fmt::format("row '{}' is not in tablet {}", escape_bytes(row), tablet));
 }
 
-Error memtables_are_full(const ShardContext& shard) {
-  std::string words = fmt::format("the memtables of shard {} take {} of {} bytes", shard.shard,
-                                  shard.memtables.all_bytes(), shard.memtable_hard_bytes);
-  if (shard.flush_failure) words += why_not_flushed(*shard.flush_failure);
+Error memtables_are_full(ShardId shard, const MemtableBudget& memory) {
+  std::string words = fmt::format("the memtables of shard {} take {} of {} bytes", shard,
+                                  memory.gauge.all_bytes(), memory.hard_bytes);
+  if (memory.flush_failure) words += why_not_flushed(*memory.flush_failure);
   return Error(Errc::resource_exhausted, std::move(words)).retry_after(kMemoryRetryMs);
 }
 

@@ -1,15 +1,16 @@
 // Errors with which a shard or a tablet refuses a write, with retry hints. Nothing of such a write
-// was applied. The refusal of a read-only shard is in shard_context.h, those of invalid mutations
+// was applied. The refusal of a read-only shard is ShardLog::refusal(), those of invalid mutations
 // in engine/model.
 #pragma once
 
 #include "engine/model/types.h"
 #include "io/base/bytes.h"
 #include "io/base/result.h"
+#include "io/loop/mailbox.h"
 
 namespace cellar::engine {
 
-struct ShardContext;
+struct MemtableBudget;  // memtable_budget.h
 
 // ABORTED: the table was dropped, or its rows have moved to other tablets.
 Error tablet_is_gone(TabletId tablet);
@@ -21,6 +22,6 @@ Error rule_is_changed(TabletId tablet);
 Error row_is_elsewhere(Bytes row, TabletId tablet);
 // RESOURCE_EXHAUSTED, with a hint. Includes the error of a failing flush, such as a full disk, for
 // which more memory would not help.
-Error memtables_are_full(const ShardContext& shard);
+Error memtables_are_full(ShardId shard, const MemtableBudget& memory);
 
 }  // namespace cellar::engine

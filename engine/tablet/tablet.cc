@@ -84,6 +84,7 @@ Tablet::Tablet(ShardContext& shard, TabletSeed seed, std::vector<Ref<TabletTable
       writers_(shard_.flow),
       commits_(*facts_, writers_),
       range_tokens_(shard_.range_tokens, state_.range_tokens),
+      memtables_(shard_.memory, shard_.wal),
       orphaned_us_(shard.runtime.clock.now_us()),
       tokens_in_tables_until_us_(tokens_until_us(tables)),
       may_hold_orphans_(!tables.empty() && schema().version > 1) {
@@ -113,12 +114,7 @@ void Tablet::recovered(std::vector<LogSpan> spans, uint64_t manifest_version) {
   manifest_version_ = manifest_version;
   facts_->visible = last_stamp_;
   renew_retention();
-  if (!active_) return;
-  // The memtable holds nothing of the open log, so it does not prevent trimming.
-  active_->log_begin = kLogEnd;
-  active_->log_end = kLogBegin;
-  active_->freeze();
-  frozen_.push_back(std::exchange(active_, nullptr));
+  memtables_.freeze_replayed();
 }
 
 // ---- commits
@@ -137,9 +133,9 @@ RangeDelete Tablet::clip(const RangeDelete& range) const {
 }
 
 Result<void> Tablet::check_serving() const {
-  if (shard_.is_stopped()) return std::unexpected(read_only_error(shard_));
+  if (shard_.wal.is_stopped()) return std::unexpected(shard_.wal.refusal());
   if (obsolete_) return std::unexpected(tablet_is_gone(id_));
-  if (refuses_writes_) return std::unexpected(tablet_is_reshaped(id_));
+  if (access_.refuses_writes) return std::unexpected(tablet_is_reshaped(id_));
   return {};
 }
 
@@ -255,22 +251,22 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
   }
   write.stamp = stamp;
   TRY_VOID(encode(write, judged));
-  const size_t in_use = shard_.memtables.bytes;
-  if (in_use != 0 && in_use + payload_.size() > shard_.memtable_room()) {
-    shard_.refused_bytes = payload_.size();
+  const size_t in_use = shard_.memory.gauge.bytes;
+  if (in_use != 0 && in_use + payload_.size() > shard_.memory.room()) {
+    shard_.memory.refused_bytes = payload_.size();
     shard_.watcher->memory_short();
-    return std::unexpected(memtables_are_full(shard_));
+    return std::unexpected(memtables_are_full(shard_.shard, shard_.memory));
   }
   write.owner = this;
   write.append.level = write.level.value_or(schema().options.durability);
   write.append.context = &write;
   write.append.done = [](LogAppend& append) {
     auto& reported = *static_cast<Write*>(append.context);
-    if (append.failure != nullptr) (void)reported.owner->shard_.is_stopped();
+    if (append.failure != nullptr) (void)reported.owner->shard_.wal.is_stopped();
     reported.owner->commits_.reported(reported);
   };
   TabletMemtable& memtable = active();  // before the append: it records the log's position
-  TRY_VOID(shard_.log->append(
+  TRY_VOID(shard_.wal.log->append(
       {.tablet = id_, .epoch = state_.epoch, .stamp = write.stamp, .payload = payload_},
       write.append));
   last_stamp_ = write.stamp;
@@ -280,33 +276,29 @@ Result<void> Tablet::commit(Write& write, CommitStamp stamp, bool judged) {
   CHECK(inserted, "a commit just encoded does not decode: {}", inserted.error().message);
   memtable.count();
   commits_.push(write);
-  ++shard_.commits;
-  ++writes_;
-  if (!write.range) samples_.note(write.mutation.row);
-  shard_.log_growth += payload_.size();
+  ++shard_.counters.commits;
+  ++load_.writes;
+  if (!write.range) load_.samples.note(write.mutation.row);
+  shard_.wal.growth_bytes += payload_.size();
   writers_.note_commit(payload_.size());
   if (payload_.capacity() > kKeepPayloadBytes) std::string().swap(payload_);
-  if (!full_reported_ && memtable.counted >= shard_.options.memtable_bytes) {
-    full_reported_ = true;
-    shard_.watcher->memtable_full(*this);
-  }
-  if (shard_.memtables_are_many()) shard_.watcher->memory_short();
+  if (memtables_.becomes_full(shard_.options.memtable_bytes)) shard_.watcher->memtable_full(*this);
+  if (shard_.memory.is_nearly_full()) shard_.watcher->memory_short();
   return {};
 }
 
 TabletMemtable& Tablet::active() {
-  if (!active_) {
-    active_ = new TabletMemtable(shard_.memtables, shard_.log ? shard_.log->end() : kLogBegin);
-    full_reported_ = false;
+  if (memtables_.active() == nullptr) {
+    memtables_.begin();
     publish(version_->runs);
   }
-  return *active_;
+  return *memtables_.active();
 }
 
 // ---- versions
 
 void Tablet::retire_version() {
-  if (version_ && version_->use_count() > 1) version_->retire(shard_.old_versions);
+  if (version_ && version_->use_count() > 1) version_->retire(shard_.readers.old_versions);
 }
 
 void Tablet::choose_compaction(const std::vector<TabletRun>& runs) {
@@ -315,7 +307,7 @@ void Tablet::choose_compaction(const std::vector<TabletRun>& runs) {
 
 RunShapes Tablet::run_shapes() const {
   return engine::run_shapes(*schema_, version_->runs, compaction_, shard_.options,
-                            shard_.open_blocks_bytes);
+                            shard_.readers.open_blocks_bytes);
 }
 
 // Range deletes of a lost table may cover any row of the tablet.
@@ -332,8 +324,7 @@ const Error* Tablet::lost_deletes(const std::vector<TabletRun>& runs) {
 
 void Tablet::publish(std::vector<TabletRun> runs) {
   Ref<Version> next(new Version);
-  if (active_) next->memtables.push_back(active_);
-  for (auto it = frozen_.rbegin(); it != frozen_.rend(); ++it) next->memtables.push_back(*it);
+  next->memtables = memtables_.newest_first();
   next->runs = std::move(runs);
   runs_behind_ = engine::runs_behind(next->runs, compaction_, shard_.options);
   writers_.set_runs_behind(runs_behind_);
@@ -348,23 +339,10 @@ void Tablet::publish(std::vector<TabletRun> runs) {
   ++publications_;
 }
 
-void Tablet::freeze() {
-  if (!active_ || !active_->entries.has_commits()) return;
-  active_->log_end = shard_.log->end();
-  active_->freeze();
-  frozen_.push_back(std::exchange(active_, nullptr));
-}
-
-Ref<TabletMemtable> Tablet::oldest_frozen() const {
-  return frozen_.empty() ? nullptr : frozen_.front();
-}
-
 void Tablet::flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<TabletTable>> tables,
                      TabletState state, uint64_t manifest_version) {
-  CHECK(!frozen_.empty() && frozen_.front() == memtable, "tablet {} flushed out of order", id_);
-  frozen_.pop_front();
-  memtable->end();
-  shard_.log_deaths.note(memtable->log_end, log_due_us(*this, memtable->entries));
+  memtables_.flushed(memtable);
+  shard_.wal.deaths.note(memtable->log_end, log_due_us(*this, memtable->entries));
   if (const TimeBounds& bounds = memtable->entries.time_bounds(); bounds.has_cells())
     newest_flushed_us_ = std::max(newest_flushed_us_, bounds.max_timestamp_us);
   state_ = std::move(state);
@@ -413,7 +391,7 @@ void Tablet::alter(TableSchema schema) {
   coming_ = nullptr;
   rules_are_coming_ = false;
   rules_moved_.notify_all();
-  shard_.log_deaths.note_all(log_clear_us());
+  shard_.wal.deaths.note_all(log_clear_us());
   choose_compaction(version_->runs);
   publish(version_->runs);
   renew_retention();
@@ -470,32 +448,13 @@ void Tablet::share_tables() {
 void Tablet::mark_obsolete() {
   obsolete_ = true;
   facts_->newest = nullptr;
-  if (shard_.log) shard_.log_deaths.note(shard_.log->end(), log_clear_us());
+  if (shard_.wal.log) shard_.wal.deaths.note(shard_.wal.log->end(), log_clear_us());
   retire_version();
   const int64_t now_us = shard_.runtime.clock.now_us();
   for (const TabletRun& run : version_->runs) {
     for (const Ref<TabletTable>& table : run.tables) table->mark_obsolete(schema().id, id_, now_us);
   }
   drop_lock_.reset();
-}
-
-// ---- figures
-
-size_t Tablet::memtable_bytes() const {
-  size_t sum = active_bytes();
-  for (const auto& memtable : frozen_) sum += memtable->counted;
-  return sum;
-}
-
-bool Tablet::has_unflushed() const {
-  return !frozen_.empty() || (active_ && active_->entries.has_commits());
-}
-
-LogPosition Tablet::log_needed_from() const {
-  const bool written = active_ && active_->entries.has_commits();
-  LogPosition needed = written ? active_->log_begin : kLogEnd;
-  for (const auto& memtable : frozen_) needed = std::min(needed, memtable->log_begin);
-  return needed;
 }
 
 Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
@@ -532,8 +491,8 @@ Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowRe
 }
 
 void Tablet::note_read(const ReadSpec& spec) {
-  ++reads_;
-  if (!spec.rows.ranges().empty()) samples_.note(spec.rows.ranges().front().start);
+  ++load_.reads;
+  if (!spec.rows.ranges().empty()) load_.samples.note(spec.rows.ranges().front().start);
   if (next_unread_us_ != INT64_MAX && shard_.runtime.clock.now_us() >= next_unread_us_)
     publish(version_->runs);
 }
@@ -564,7 +523,7 @@ std::unique_ptr<ScanCursor> Tablet::make_cursor(const ReadSpec& spec, const Visi
   CursorPin& pinned = *pin;
   setup.pin = std::move(pin);
   auto cursor = std::make_unique<ScanCursor>(std::move(setup));
-  if (of_client) shard_.cursors.add(pinned, *cursor);
+  if (of_client) shard_.readers.cursors.add(pinned, *cursor);
   return cursor;
 }
 

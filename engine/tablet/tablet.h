@@ -1,6 +1,6 @@
 // Tablet: one tablet's data and the order of its events. Delegates to CommitQueue (visibility of
-// commits), Version (memtables and tables), flush.h and compact.h (their changes) and open_tablet.h
-// (recovery).
+// commits), TabletMemtables, Version (what readers see), flush.h and compact.h (changes of tables)
+// and open_tablet.h (recovery).
 //
 // Life: opened from a seed (tablet_seed.h), perhaps with replayed commits in its memtable; serves
 // until the shard closes it or the table is dropped. Hold a gate pass while suspended with a
@@ -18,7 +18,6 @@
 
 #include <absl/container/flat_hash_map.h>
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +31,7 @@
 #include "engine/tablet/row_samples.h"
 #include "engine/tablet/run_shapes.h"
 #include "engine/tablet/shard_context.h"
+#include "engine/tablet/tablet_memtables.h"
 #include "engine/version/version.h"
 #include "engine/wal/replay.h"
 #include "engine/write/commit_queue.h"
@@ -47,6 +47,21 @@ class RowReads;  // row_reads.h
 class TabletAttachment {
  public:
   virtual ~TabletAttachment() = default;
+};
+
+// Who may use a tablet.
+struct TabletAccess {
+  bool hidden = false;   // of a dropped table that can be restored: callers cannot find the tablet
+  bool quiescing = false;  // for a reshape (shard_reshape.h)
+  // Writes are ABORTED; the server holds them until it knows their new tablet.
+  bool refuses_writes = false;
+};
+
+// What a tablet has served since it was opened.
+struct TabletLoad {
+  uint64_t reads = 0;
+  uint64_t writes = 0;
+  RowSamples samples;  // of the rows in use
 };
 
 class Tablet final : public ReplayTarget, private ConditionHost {
@@ -112,10 +127,8 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   const ShardContext& shard() const { return shard_; }
   // The greatest timestamp flushed since the tablet was opened; INT64_MIN: none.
   int64_t newest_flushed_us() const { return newest_flushed_us_; }
-  // Freezes the active memtable unless it is empty; commits go to a new one.
-  void freeze();
-  // The frozen memtable that must be flushed next; null when there is none.
-  Ref<TabletMemtable> oldest_frozen() const;
+  TabletMemtables& memtables() { return memtables_; }
+  const TabletMemtables& memtables() const { return memtables_; }
   const RangeTokens& range_tokens() const { return range_tokens_; }
   // Publishes a version without the flushed memtable and with the new tables (perhaps none).
   void flushed(const Ref<TabletMemtable>& memtable, std::vector<Ref<TabletTable>> tables,
@@ -127,7 +140,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
 
   // ---- altering the table ----
   // Writes and new cursors use `schema` after this, and commits are stamped above every family's
-  // creation (alter_table.cc says why). Cursors and merges in progress keep their schema.
+  // creation (alter_table.h says why). Cursors and merges in progress keep their schema.
   void alter(TableSchema schema);
   // The rules of `coming` will be in force from an instant that is not chosen yet. Until alter(), a
   // write that only they refuse is UNAVAILABLE, and planning of removals waits (rules_known()).
@@ -142,15 +155,8 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // A full merge planned under this version of the schema has been installed.
   void orphans_merged_away(uint64_t schema_version);
 
-  // ---- quiescing (shard_reshape.h)
-  void set_quiescing(bool yes) { quiescing_ = yes; }
-  bool quiescing() const { return quiescing_; }
-  // While set, writes are ABORTED; the server holds them until it knows their new tablet.
-  void refuse_writes(bool refuse) { refuses_writes_ = refuse; }
-
-  // ---- a dropped table that can be restored (drop_table.cc): callers cannot find the tablet
-  void hide(bool yes) { hidden_ = yes; }
-  bool hidden() const { return hidden_; }
+  TabletAccess& access() { return access_; }
+  const TabletAccess& access() const { return access_; }
 
   // ---- dropping: no manifest edit of the tablet starts between begin and cancel ----
   Async<void> begin_drop();  // waits for the edit in progress
@@ -163,9 +169,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   void share_tables();
 
   // ---- figures ----
-  uint64_t reads() const { return reads_; }
-  uint64_t writes() const { return writes_; }
-  const RowSamples& samples() const { return samples_; }
+  const TabletLoad& load() const { return load_; }
   // State of the reclaiming component (reclaim_forecast.h), which creates it on first use.
   std::unique_ptr<TabletAttachment>& reclaim_state() { return reclaim_state_; }
   // Time from a cell's death until it is overdue: reclaim_within and the margin.
@@ -178,14 +182,8 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   // Trusted time since when the families missing in the schema are known to be dropped.
   int64_t orphaned_us() const { return orphaned_us_; }
   int64_t margin_us() const { return shard_.options.removal_margin_us; }
-  size_t memtable_bytes() const;
-  size_t active_bytes() const { return active_ ? active_->counted : 0; }
-  bool has_unflushed() const;
-  bool has_frozen() const { return !frozen_.empty(); }
   // The number of runs above what the compaction strategy lets stand.
   size_t runs_behind() const { return runs_behind_; }
-  // The tablet does not need commits of the open log up to this position.
-  LogPosition log_needed_from() const;
 
  private:
   void note_read(const ReadSpec& spec);
@@ -229,21 +227,16 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   CommitQueue commits_;
   RowLockTable conditions_{*this};
   RangeTokens range_tokens_;
-  Ref<TabletMemtable> active_;              // null until the first commit after a freeze
-  std::deque<Ref<TabletMemtable>> frozen_;  // oldest first
+  TabletMemtables memtables_;
   Ref<Version> version_;
   int64_t next_unread_us_ = INT64_MAX;  // when it may have fewer sources (version.h)
   std::string payload_;                 // scratch buffer of submit()
   std::vector<Mutation> canonical_;
   bool replayed_ = false;
-  bool full_reported_ = false;
   bool obsolete_ = false;
-  bool hidden_ = false;
-  bool refuses_writes_ = false;
-  uint64_t reads_ = 0;
-  uint64_t writes_ = 0;
+  TabletAccess access_;
+  TabletLoad load_;
   size_t runs_behind_ = 0;
-  RowSamples samples_;
   std::unique_ptr<TabletAttachment> reclaim_state_;
   Compaction compaction_ = Compaction::automatic;  // until first chosen
   uint64_t publications_ = 0;
@@ -251,7 +244,6 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   const Error* lost_deletes_ = nullptr;  // of version_: why some range deletes are unknown
   int64_t orphaned_us_;
   const int64_t tokens_in_tables_until_us_;  // in the tables with which it was opened
-  bool quiescing_ = false;
   bool may_hold_orphans_ = false;
   Gate gate_{"tablet"};
   AsyncMutex flush_lock_;

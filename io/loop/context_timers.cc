@@ -4,14 +4,11 @@
 #include <chrono>
 
 namespace cellar {
-namespace {
 
 int64_t steady_us() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::microseconds>(since).count();
 }
-
-}  // namespace
 
 ContextTimers::ContextTimers(asio::io_context& context) : alarm_(context) {
   wheel_.advance(steady_us());

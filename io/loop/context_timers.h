@@ -12,6 +12,9 @@
 
 namespace cellar {
 
+// The monotonic clock: the time of the timers of every real loop.
+int64_t steady_us();
+
 // One thread runs the context. Destroy this before the context or with its last handler.
 class ContextTimers final : public Timers {
  public:

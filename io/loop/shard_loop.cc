@@ -5,15 +5,9 @@
 
 #include <boost/asio/post.hpp>
 
+#include "io/loop/context_timers.h"
+
 namespace cellar {
-namespace {
-
-int64_t steady_us() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(since).count();
-}
-
-}  // namespace
 
 ShardLoop::ShardLoop(int64_t spin_us) : spin_us_(spin_us), last_work_us_(steady_us()) {
   CHECK(spin_us >= 0 && spin_us <= kMaxSpinUs, "spin of {} us is outside 0..{}", spin_us,

@@ -79,6 +79,11 @@ Shard& ShardPool::on(ShardId shard) {
   return members_[shard.value()]->shard;
 }
 
+const ShardLoop& ShardPool::loop(ShardId shard) const {
+  CHECK(shard.value() < members_.size(), "no shard {}", shard);
+  return members_[shard.value()]->loop;
+}
+
 void ShardPool::start(const Setup& setup) {
   CHECK(!running_, "the pool runs already");
   running_ = true;

@@ -51,6 +51,7 @@ class ShardPool {
   uint32_t size() const { return static_cast<uint32_t>(members_.size()); }
   // Call on that shard's thread, or while the pool is not running.
   Shard& on(ShardId shard);
+  const ShardLoop& loop(ShardId shard) const;  // call likewise
   Mailboxes& mailboxes() { return mailboxes_; }
 
  private:

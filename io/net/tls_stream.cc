@@ -9,13 +9,13 @@
 #include <optional>
 
 #include "io/base/check.h"
+#include "io/net/stream_deadline.h"
 
 namespace cellar {
 namespace {
 
 constexpr size_t kHandshakeReadBytes = 4096;
-// After a refusal the peer's bytes are read for this long, because closing with unread bytes would
-// reset the connection before the peer reads the reason.
+// After a refused handshake.
 constexpr int64_t kLingerUs = 1'000'000;
 constexpr size_t kLingerBytes = 64 * 1024;
 
@@ -295,49 +295,19 @@ void TlsStream::close() {
   below_->close();
 }
 
-namespace {
-
-struct HandshakeDeadline {
-  HandshakeDeadline(Timers& timers, ByteStream& s, int64_t timeout_us)
-      : stream(s), timer(timers, &HandshakeDeadline::expire, this) {
-    timer.arm_after_us(timeout_us);
-  }
-  static void expire(void* self) {
-    auto& deadline = *static_cast<HandshakeDeadline*>(self);
-    deadline.passed = true;
-    deadline.stream.close();
-  }
-  ByteStream& stream;
-  bool passed = false;
-  Timer timer;
-};
-
-// Reads until the peer ends the stream or it is closed here.
-Async<void> take_rest(ByteStream& stream) {
-  std::array<std::byte, kHandshakeReadBytes> buffer;
-  for (size_t taken = 0; taken < kLingerBytes;) {
-    const Result<size_t> n = co_await stream.read_some(buffer);
-    if (!n || *n == 0) co_return;
-    taken += *n;
-  }
-}
-
-}  // namespace
-
 Async<Result<std::unique_ptr<TlsStream>>> tls_handshake(
     Timers& timers, std::unique_ptr<ByteStream> below, std::shared_ptr<const TlsContext> context,
     std::string received, std::string server_name, int64_t timeout_us) {
   ByteStream& raw = *below;
   auto stream = std::make_unique<TlsStream>(std::move(below), std::move(context));
-  HandshakeDeadline deadline(timers, raw, timeout_us);
+  StreamDeadline deadline(timers, raw, timeout_us);
   Result<void> done = co_await stream->handshake(received, std::move(server_name));
-  if (deadline.passed) {
+  if (deadline.passed()) {
     co_return fail(Errc::deadline_exceeded, "{} did not finish its TLS handshake within {} ms",
                    raw.peer(), timeout_us / 1000);
   }
   if (done) co_return std::move(stream);
-  deadline.timer.arm_after_us(std::min(kLingerUs, timeout_us));
-  co_await take_rest(raw);
+  co_await deadline.linger(std::min(kLingerUs, timeout_us), kLingerBytes);
   stream->close();
   co_return std::unexpected(std::move(done).error());
 }

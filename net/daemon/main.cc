@@ -14,5 +14,5 @@ int main(int argc, char** argv) {
   if (!config->print.empty()) return server::print_page(config->print);
   const SystemClock clock;
   const auto http = http::make_companion(clock);
-  return server::run_node(*config, clock, nullptr, http.get());
+  return server::run_node(*config, clock, http.get());
 }

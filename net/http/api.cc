@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "io/base/hex.h"
+
 namespace cellar::http {
 namespace {
 
@@ -32,13 +34,6 @@ int status_of(Errc code) {
     default:
       return 500;
   }
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 // Converts the subtree at `at` and advances `at` past it.

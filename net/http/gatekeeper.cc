@@ -4,6 +4,7 @@
 
 #include "net/http/api.h"
 #include "net/server/access/access.h"
+#include "net/server/requests/op_table.h"
 
 namespace cellar::http {
 namespace {
@@ -71,7 +72,7 @@ Result<HttpAuthorizer::Who> TokenAuthorizer::authorize(const HttpRequest& reques
   TRY(security::Identity identity,
       authorizer_.by_token(Bytes(request.authorization).substr(kScheme.size())));
   const std::string table = table_of(request, gate.table);
-  TRY_VOID(server::check_access(*identity.principal, gate.op, table, gate.need));
+  TRY_VOID(server::check_access(*identity.principal, *server::find_op(gate.op), table, gate.need));
   return std::move(identity.principal);
 }
 

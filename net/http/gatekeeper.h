@@ -3,7 +3,7 @@
 // Sec-Fetch-Site. Then the authorizer checks the client.
 //
 // A route corresponds to an operation of the protocol, and that operation's permissions
-// (net/server/policy/permissions.h) apply.
+// (net/server/requests/op_table.h) apply.
 #pragma once
 
 #include <memory>

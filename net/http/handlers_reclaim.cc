@@ -19,7 +19,7 @@ Async<Result<engine::ReclaimReport>> look(ShardServer& shard, std::string name, 
     if (table == nullptr) co_return fail(Errc::not_found, "there is no such table");
     question.table = table->schema.id;
   }
-  co_return co_await engine::reclaim_report(shard.node(), shard.id(), question);
+  co_return co_await shard.node().reclaim_report(shard.id(), question);
 }
 
 // The file name; empty if there is no blob.

@@ -7,6 +7,7 @@
 #include "net/http/http_node.h"
 #include "net/http/routes.h"
 #include "net/server/access/access.h"
+#include "net/server/requests/op_table.h"
 
 namespace cellar::http {
 
@@ -210,7 +211,7 @@ Async<HttpResponse> handle_tables(HttpNode& node, const HttpRequest& request) {
   const engine::TableMap map = co_await map_of(node);
   json::array tables;
   for (const auto& [name, entry] : map.tables()) {
-    if (!server::is_shown(request.principal.get(), Op::ListTables, name)) continue;
+    if (!server::is_shown(request.principal.get(), server::spec_of(Op::ListTables), name)) continue;
     tables.push_back(table_value(entry->schema, reading_of(*readings, entry->schema.id),
                                  reading->clock.trusted_us));
   }
@@ -238,7 +239,7 @@ Async<HttpResponse> handle_tablets(HttpNode& node, const HttpRequest& request) {
   }
   std::set<TableId> visible;
   for (const TableReading& one : readings->tables) {
-    if (server::is_shown(request.principal.get(), Op::ListTablets, one.name))
+    if (server::is_shown(request.principal.get(), server::spec_of(Op::ListTablets), one.name))
       visible.insert(one.id);
   }
   json::array tablets;

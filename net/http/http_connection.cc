@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/net/stream_deadline.h"
 #include "net/server/limits/peer_limiter.h"
 
 namespace cellar::http {
@@ -120,7 +121,8 @@ Async<void> HttpConnection::run() {
     if (!more) break;
     if (parser_.next() == HttpParser::Step::refused) {
       const bool told = co_await send(parser_.refusal(), true, false);
-      if (told) co_await linger();
+      StreamDeadline deadline(timers_, *stream_, kLingerUs);
+      if (told) co_await deadline.linger(kLingerUs, kLingerBytes);
       break;
     }
     HttpRequest request = parser_.take();
@@ -134,16 +136,6 @@ Async<void> HttpConnection::run() {
   }
   deadline_.cancel();
   stream_->close();
-}
-
-// Closing while the peer still sends could discard the reply that explains the refusal.
-Async<void> HttpConnection::linger() {
-  deadline_.arm_after_us(kLingerUs);
-  for (size_t seen = 0; seen < kLingerBytes;) {
-    const Result<size_t> n = co_await stream_->read_some(buffer_);
-    if (!n || *n == 0) break;
-    seen += *n;
-  }
 }
 
 Async<bool> HttpConnection::send(const HttpResponse& response, bool with_body, bool keep_alive) {

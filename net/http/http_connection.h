@@ -51,7 +51,6 @@ class HttpConnection {
   enum class Phase : uint8_t { idle, header, body, answer, write };
   Async<bool> read_request();
   Async<bool> send(const HttpResponse& response, bool with_body, bool keep_alive);
-  Async<void> linger();
   void enter(Phase phase);
 
   std::unique_ptr<ByteStream> stream_;

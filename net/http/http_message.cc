@@ -4,15 +4,10 @@
 
 #include <boost/json.hpp>
 
+#include "io/base/hex.h"
+
 namespace cellar::http {
 namespace {
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // Invalid escapes are copied unchanged.
 std::string decoded(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include "net/http/routes.h"
 #include "net/server/access/access.h"
+#include "net/server/requests/op_table.h"
 
 namespace cellar::http {
 namespace {
@@ -46,17 +47,17 @@ security::AuditEvent audit_event(std::string_view what, const HttpRequest& reque
 // Runs on the shard.
 Async<bool> record(server::ShardServer& shard, security::AuditEvent event) {
   if (event.event == "denied") {
-    ++shard.security_counters().denials;
-    shard.audit_flood(std::move(event));
+    ++shard.security().counters().denials;
+    shard.security().audit_flood(std::move(event));
   } else {
-    shard.audit(std::move(event));
+    shard.security().audit(std::move(event));
   }
   co_return true;
 }
 
 // Runs on the shard.
 Async<std::shared_ptr<const security::Principals>> read_principals(server::ShardServer& shard) {
-  co_return shard.policy().principals;
+  co_return shard.security().policy().principals;
 }
 
 }  // namespace
@@ -119,8 +120,8 @@ Async<HttpResponse> HttpNode::answer_route(const Route& route, HttpRequest& requ
     co_return *std::move(refused);
   }
   HttpResponse response = co_await route.handler(*this, request);
-  const bool changes = route.method == Method::post &&
-                       server::permission_of(route.gate.op)->logged != server::Logged::no;
+  const bool changes =
+      route.method == Method::post && server::find_op(route.gate.op)->logged != server::Logged::no;
   if (asked && changes) {
     co_await audit(audit_event("change", request, route.gate, response.status));
   }

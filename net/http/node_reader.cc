@@ -15,11 +15,11 @@ using wire::fb::Op;
 namespace {
 
 // Runs on the shard.
-Async<ShardReading> read_shard(ShardServer& shard, const StallWatch& stalls,
+Async<ShardReading> read_shard(ShardServer& shard, const ShardLoop& loop, const StallWatch& stalls,
                                const server::IoWatch& io) {
   ShardReading reading;
   reading.engine = shard.engine().stats();
-  reading.figures = engine::shard_figures(shard.engine());
+  reading.figures = shard.engine().shard_figures();
   reading.counters = shard.counters();
   reading.requests = shard.meter().figures();
   reading.slow_requests = shard.meter().slow().total();
@@ -29,7 +29,6 @@ Async<ShardReading> read_shard(ShardServer& shard, const StallWatch& stalls,
   reading.pending_reply_bytes = shard.admission().pending_reply_bytes();
   reading.later_length = shard.later_length();
   reading.mailbox_overflowed = shard.mailbox().overflowed();
-  const auto& loop = static_cast<const ShardLoop&>(shard.loop());  // always, within a Server
   reading.slept_us = loop.slept_us();
   reading.turns = loop.turns();
   reading.stalls = stalls.stalls();
@@ -148,7 +147,7 @@ Async<std::shared_ptr<const NodeReading>> NodeReader::node() {
   for (uint32_t i = 0; i < server.shards(); ++i) {
     const ShardId id{i};
     auto look = [&server, id] {
-      return read_shard(server.on(id), server.stalls(id), server.io(id));
+      return read_shard(server.on(id), server.loop(id), server.stalls(id), server.io(id));
     };
     reading->shards.push_back(co_await node_.ask(id, std::move(look)));
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/node.h"
-#include "engine/shard/shard_figures.h"
+#include "engine/shard_figures.h"
 #include "net/server/shard/request_meter.h"
 #include "net/server/shard/shard_server.h"
 

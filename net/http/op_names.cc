@@ -1,11 +1,11 @@
 #include "net/http/op_names.h"
 
-#include "net/wire/body.h"
+#include "net/wire/op.h"
 
 namespace cellar::http {
 
 std::string op_name(size_t op) {
-  const std::string_view camel = wire::fb::EnumNameOp(static_cast<wire::fb::Op>(op));
+  const std::string_view camel = wire::op_name(static_cast<uint16_t>(op));
   if (camel.empty()) return "none";
   std::string name;
   for (const char c : camel) {

@@ -1,6 +1,7 @@
 #include "net/http/routes.h"
 
-#include "net/server/policy/permissions.h"
+#include "net/server/access/alter_need.h"
+#include "net/wire/op.h"
 
 namespace cellar::http {
 namespace {
@@ -20,7 +21,7 @@ constexpr Gate as(OperateOp op, TableIn table = TableIn::nowhere) {
 }
 // Changes a family's rule only.
 constexpr Gate kAlterRule{Access::operation, static_cast<uint16_t>(Op::AlterTable), TableIn::body,
-                          server::permissions::kAlterRetention};
+                          server::kAlterRetention};
 
 // Figures of the whole node, slow requests (with names and addresses of clients) and process
 // figures require ServerInfo; settings require Control.

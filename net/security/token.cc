@@ -4,28 +4,12 @@
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 
+#include "io/base/hex.h"
+
 namespace cellar::security {
 namespace {
 
 constexpr std::string_view kHashPrefix = "sha256:";
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
-template <size_t N>
-std::string hex_of(const std::array<uint8_t, N>& bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(2 * N);
-  for (const uint8_t byte : bytes) {
-    hex += kDigits[byte >> 4];
-    hex += kDigits[byte & 15];
-  }
-  return hex;
-}
 
 }  // namespace
 
@@ -35,18 +19,17 @@ Digest sha256(std::string_view bytes) {
   return digest;
 }
 
-std::string to_hex(const Digest& digest) { return hex_of(digest); }
+std::string to_hex(const Digest& digest) {
+  return cellar::to_hex(as_bytes_view(std::as_bytes(std::span(digest))));
+}
 
 Result<Digest> parse_hex_digest(std::string_view hex) {
   Digest digest;
-  bool good = hex.size() == 2 * digest.size();
+  const bool good = hex.size() == 2 * digest.size();
   for (size_t i = 0; good && i < digest.size(); ++i) {
-    const int high = hex_value(hex[2 * i]);
-    const int low = hex_value(hex[2 * i + 1]);
-    good = high >= 0 && low >= 0;
-    digest[i] = static_cast<uint8_t>(high * 16 + low);
+    digest[i] = static_cast<uint8_t>(hex_digit(hex[2 * i]) * 16 + hex_digit(hex[2 * i + 1]));
   }
-  if (good) return digest;
+  if (good && to_hex(digest) == hex) return digest;  // else a character is none of the digits
   return fail(Errc::invalid_argument, "a SHA-256 is 64 digits of 0-9 and a-f");
 }
 
@@ -59,7 +42,8 @@ Result<std::string> create_token() {
   if (RAND_bytes(secret.data(), static_cast<int>(secret.size())) != 1) {
     return fail(Errc::internal, "the system has no randomness for a token");
   }
-  std::string token = std::string(kTokenPrefix) + hex_of(secret);
+  std::string token =
+      std::string(kTokenPrefix) + cellar::to_hex(as_bytes_view(std::as_bytes(std::span(secret))));
   OPENSSL_cleanse(secret.data(), secret.size());
   return token;
 }

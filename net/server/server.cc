@@ -13,7 +13,6 @@
 #include "io/loop/machine_memory.h"
 #include "net/server/access/slow_log.h"
 #include "net/server/config/listen_policy.h"
-#include "net/server/requests/dispatch.h"
 
 namespace cellar::server {
 namespace {
@@ -35,17 +34,17 @@ constexpr std::string_view kLockName = "LOCK";
 
 }  // namespace
 
-Server::Server(ServerOptions options, const Clock& clock, ExtraOps* extra, Readiness* readiness)
+Server::Server(ServerOptions options, const Clock& clock, Readiness* readiness,
+               const RequestHandler& handler)
     : options_(with_shards(std::move(options))),
       clock_(clock),
       security_files_(options_.security, clock),
-      extra_(extra),
       readiness_(readiness),
+      handler_(handler),
       pool_(clock, {.shards = options_.shards, .pin = options_.pin}),
       blocking_(blocking_threads(options_.shards)),
       backup_threads_(kBackupThreads),
-      states_(options_.shards),
-      servers_(options_.shards) {
+      states_(options_.shards) {
   facts_.version = version();
   facts_.instance = entropy_seed() | 1;
 }
@@ -53,8 +52,8 @@ Server::Server(ServerOptions options, const Clock& clock, ExtraOps* extra, Readi
 Server::~Server() { (void)stop(); }
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, const Clock& clock,
-                                              ExtraOps* extra, Readiness* readiness) {
-  std::unique_ptr<Server> server(new Server(std::move(options), clock, extra, readiness));
+                                              Readiness* readiness, const RequestHandler& handler) {
+  std::unique_ptr<Server> server(new Server(std::move(options), clock, readiness, handler));
   if (auto opened = server->open(); !opened) {
     (void)server->stop();
     return std::unexpected(std::move(opened).error());
@@ -148,13 +147,15 @@ Result<void> Server::open_node() {
   TRY_VOID(first_error());
   pool_.run_on(ShardId{0}, [this](Shard& shard) { return open_audit(shard); });
   TRY_VOID(first_error());
+  shared_ = std::make_unique<NodeShared>(facts_, options_, entropy_seed());
+  shared_->control = {readiness_, &reloads_};
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
-    state(shard).server = std::make_unique<ShardServer>(shard, *node_, options_, facts_, servers_,
-                                                        clock_, extra_, request_handler());
-    state(shard).server->set_policy(policy_);
-    state(shard).server->set_audit(audit_);
-    state(shard).server->set_control({readiness_, &reloads_});
-    servers_[shard.id().value()] = state(shard).server.get();
+    auto server =
+        std::make_unique<ShardServer>(shard, *node_, options_, *shared_, clock_, handler_);
+    server->set_policy(policy_);
+    server->security().set_log(audit_);
+    shared_->shards[shard.id().value()] = server.get();
+    state(shard).server = std::move(server);
     co_return;
   });
   return {};
@@ -457,7 +458,7 @@ void Server::start_backups() {
     };
     backups_ = std::make_unique<BackupJobs>(
         *node_, shard.runtime(), BackupJobs::Source{facts_.directory_id, facts_.version}, open);
-    state(shard).server->set_backups(backups_.get());
+    shared_->backups = backups_.get();
     co_return;
   });
 }

@@ -29,19 +29,20 @@
 #include "net/server/disk_watch.h"
 #include "net/server/policy/security_files.h"
 #include "net/server/requests/backup_jobs.h"
+#include "net/server/requests/dispatch.h"
 #include "net/server/shard/shard_server.h"
 
 namespace cellar::server {
 
 class Server {
  public:
-  // Returns when the node is open and every shard listens. `clock` and `extra` (may be null) must
-  // outlive it. Errors are sentences for the operator: the directory or address is in use, io_uring
-  // is unavailable, the log is damaged. `readiness` (may be null) is updated with the state of the
+  // Returns when the node is open and every shard listens. `clock` and `handler` must outlive it.
+  // Errors are sentences for the operator: the directory or address is in use, io_uring is
+  // unavailable, the log is damaged. `readiness` (may be null) is updated with the state of the
   // node and its shards and must outlive it.
   static Result<std::unique_ptr<Server>> start(ServerOptions options, const Clock& clock,
-                                               ExtraOps* extra = nullptr,
-                                               Readiness* readiness = nullptr);
+                                               Readiness* readiness = nullptr,
+                                               const RequestHandler& handler = request_handler());
   ~Server();  // calls stop() if that has not been done
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -56,7 +57,8 @@ class Server {
   uint32_t shards() const { return pool_.size(); }
   // Runs work on a shard: the objects returned below belong to that shard only.
   ShardExecutor executor(ShardId shard) { return pool_.on(shard).executor(); }
-  ShardServer& on(ShardId shard) { return *servers_[shard.value()]; }
+  ShardServer& on(ShardId shard) { return shared_->shard(shard); }
+  const ShardLoop& loop(ShardId shard) const { return pool_.loop(shard); }
   const StallWatch& stalls(ShardId shard) const { return *states_[shard.value()].stalls; }
   const IoWatch& io(ShardId shard) const { return *states_[shard.value()].io; }
 
@@ -97,7 +99,8 @@ class Server {
     Result<void> outcome;
   };
 
-  Server(ServerOptions options, const Clock& clock, ExtraOps* extra, Readiness* readiness);
+  Server(ServerOptions options, const Clock& clock, Readiness* readiness,
+         const RequestHandler& handler);
   Result<void> open();
   Result<void> open_disk();
   Result<void> open_node();
@@ -125,8 +128,9 @@ class Server {
   const Clock& clock_;
   SecurityFiles security_files_;
   SecurityPolicy policy_;
-  ExtraOps* extra_;
   Readiness* readiness_;
+  const RequestHandler& handler_;
+  std::unique_ptr<NodeShared> shared_;
   ReloadQueue reloads_;
   NodeFacts facts_;
   IoBackendChoice io_;
@@ -137,7 +141,6 @@ class Server {
   // destroyed before the loops; calls may hang as long as a mount does
   BlockingPool backup_threads_;
   std::vector<ShardState> states_;
-  std::vector<ShardServer*> servers_;
   std::unique_ptr<FileLock> lock_;
   std::unique_ptr<engine::ManifestStore> manifest_;
   std::shared_ptr<AuditLog> audit_;  // belongs to shard 0

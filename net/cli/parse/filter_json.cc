@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "io/base/hex.h"
 #include "net/cli/text/times.h"
 
 namespace cellar::cli {
@@ -50,14 +51,10 @@ Result<std::string> bytes_of(std::string_view name, const json::value& value) {
   const json::value* hex = value.is_object() ? value.as_object().if_contains("hex") : nullptr;
   if (hex == nullptr || !hex->is_string()) return wrong(name, "a string, or {\"hex\": \"00ff\"}");
   const std::string_view digits = hex->as_string();
-  const auto digit = [](char c) {
-    const size_t at = std::string_view("0123456789abcdef").find(static_cast<char>(c | 0x20));
-    return c >= '0' && at != std::string_view::npos ? static_cast<int>(at) : -1;
-  };
   std::string bytes;
   for (size_t i = 0; i + 1 < digits.size(); i += 2) {
-    const int high = digit(digits[i]);
-    const int low = digit(digits[i + 1]);
+    const int high = hex_digit(digits[i]);
+    const int low = hex_digit(digits[i + 1]);
     if (high < 0 || low < 0) return wrong(name, "an even number of hexadecimal digits");
     bytes.push_back(static_cast<char>(high * 16 + low));
   }

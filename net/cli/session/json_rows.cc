@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "io/base/hex.h"
 #include "net/cli/text/text.h"
 
 namespace cellar::cli {

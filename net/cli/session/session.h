@@ -18,7 +18,7 @@ enum ExitCode : int {
   kNotFound = 3,
   kUnreachable = 5,  // cannot connect, or deadline exceeded
   kRefused = 6,      // authentication failed or permission denied
-  kPartial = 7,      // an import with rejected lines, a script with failed commands
+  kPartial = 7,      // rejected lines of an import, failed commands of a script, warnings of doctor
   kDamaged = 8,      // DATA_LOSS: damage in a file, here or on the node
   kInterrupted = 130,
 };

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "io/base/coding.h"
+#include "io/base/hex.h"
 #include "net/cli/text/text.h"
 
 namespace cellar::cli {
@@ -10,13 +11,6 @@ namespace cellar::cli {
 namespace {
 
 constexpr std::string_view kHexPrefix = "hex:";
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 Result<std::string> from_int64(std::string_view text) {
   int64_t value = 0;

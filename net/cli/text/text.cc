@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 
+#include "io/base/hex.h"
+
 namespace cellar::cli {
 
 namespace {
@@ -34,13 +36,6 @@ size_t character(Bytes b) {
     if (at(i) < 0x80 || at(i) > 0xbf) return 0;
   }
   return n;
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 }  // namespace
@@ -110,17 +105,6 @@ Result<std::string> unescaped(std::string_view text) {
       return fail(Errc::invalid_argument, "'{}' has an escape other than \\n \\t \\r \\\\ \\xHH",
                   text);
     }
-  }
-  return out;
-}
-
-std::string to_hex(Bytes b) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  out.reserve(2 * b.size());
-  for (const char c : b) {
-    out += kDigits[static_cast<unsigned char>(c) >> 4];
-    out += kDigits[static_cast<unsigned char>(c) & 15];
   }
   return out;
 }

@@ -16,7 +16,6 @@ std::string escaped(Bytes b);
 // The inverse; INVALID_ARGUMENT for an unknown escape.
 Result<std::string> unescaped(std::string_view text);
 
-std::string to_hex(Bytes b);
 std::string to_base64(Bytes b);
 Result<std::string> from_base64(std::string_view text);
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "io/net/stream_deadline.h"
 #include "net/server/accept/proxy_header.h"
 
 namespace cellar::server {
@@ -41,29 +42,19 @@ class ProxiedByteStream final : public ByteStream {
 }  // namespace
 
 ProxyStage::ProxyStage(std::unique_ptr<ByteStream> stream, const ProxyRules& rules, Timers& timers)
-    : stream_(std::move(stream)),
-      rules_(rules),
-      peer_(stream_->peer()),
-      timer_(timers, [](void* self) { static_cast<ProxyStage*>(self)->expire(); }, this) {}
-
-void ProxyStage::expire() {
-  late_ = true;
-  stream_->close();
-}
+    : stream_(std::move(stream)), rules_(rules), peer_(stream_->peer()), timers_(timers) {}
 
 void ProxyStage::close() {
   if (stream_) stream_->close();
 }
 
 Async<Result<ProxiedStream>> ProxyStage::run(int64_t timeout_us) {
-  timeout_us_ = timeout_us;
-  timer_.arm_after_us(timeout_us);
+  const StreamDeadline deadline(timers_, *stream_, timeout_us);
   Result<ProxiedStream> opened = co_await read_header();
-  timer_.cancel();
   if (!opened && stream_) stream_->close();
-  if (!opened && late_) {
+  if (!opened && deadline.passed()) {
     co_return fail(Errc::deadline_exceeded, "no whole PROXY header came within {} ms",
-                   timeout_us_ / 1000);
+                   timeout_us / 1000);
   }
   co_return opened;
 }

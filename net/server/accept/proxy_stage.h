@@ -47,15 +47,12 @@ class ProxyStage : public boost::intrusive::list_base_hook<
  private:
   Async<Result<ProxiedStream>> read_header();
   Async<Result<void>> receive(size_t until);
-  void expire();
 
   std::unique_ptr<ByteStream> stream_;
   const ProxyRules& rules_;
   const std::string peer_;
   std::string received_;
-  bool late_ = false;
-  int64_t timeout_us_ = 0;
-  Timer timer_;
+  Timers& timers_;
 };
 
 }  // namespace cellar::server

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "io/net/stream_deadline.h"
 #include "net/wire/body.h"
 #include "net/wire/frame.h"
 #include "net/wire/status.h"
@@ -13,26 +14,6 @@ constexpr uint8_t kTlsHandshakeRecord = 0x16;
 constexpr uint8_t kTlsMajorVersion = 0x03;
 constexpr size_t kFirstBytes = wire::kPrefaceBytes + wire::kHeaderBytes;
 constexpr int64_t kLingerUs = 200'000;
-
-// Closes the stream at the deadline.
-struct Deadline {
-  Deadline(Timers& t, ByteStream& s, int64_t timeout_us)
-      : timers(t), stream(s), until_us(t.now_us() + timeout_us), timer(t, &Deadline::expire, this) {
-    timer.arm_after_us(timeout_us);
-  }
-  static void expire(void* self) {
-    auto& deadline = *static_cast<Deadline*>(self);
-    deadline.passed = true;
-    deadline.stream.close();
-  }
-  int64_t left_us() const { return until_us - timers.now_us(); }
-
-  Timers& timers;
-  ByteStream& stream;
-  const int64_t until_us;
-  bool passed = false;
-  Timer timer;
-};
 
 bool may_be_tls(Bytes begun) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(begun[i]); };
@@ -81,19 +62,13 @@ std::string plain_refusal(Bytes begun) {
   return frame;
 }
 
-Async<void> refuse_plain(Deadline& deadline, ByteStream& stream, std::string begun) {
+Async<void> refuse_plain(StreamDeadline& deadline, ByteStream& stream, std::string begun) {
   const std::string answer = plain_refusal(begun);
   if (answer.empty()) co_return;
   const Bytes part = answer;
   const auto written = co_await stream.write({&part, 1});
   if (!written) co_return;
-  // Closing with unread bytes of the client would discard the reply.
-  deadline.timer.arm_after_us(kLingerUs);
-  std::array<std::byte, 4096> rest;
-  while (true) {
-    const Result<size_t> n = co_await stream.read_some(rest);
-    if (!n || *n == 0) co_return;
-  }
+  co_await deadline.linger(kLingerUs, SIZE_MAX);
 }
 
 }  // namespace
@@ -106,14 +81,14 @@ Async<Result<Opened>> open_tls(Timers& timers, Semaphore& handshakes,
   int64_t left_us = timeout_us;
   Semaphore::Lease lease;
   {
-    Deadline deadline(timers, *stream, timeout_us);
+    StreamDeadline deadline(timers, *stream, timeout_us);
     auto first = co_await first_bytes(*stream);
     if (first && !may_be_tls(*first)) {
       co_await refuse_plain(deadline, *stream, *first);
       co_return fail(Errc::failed_precondition, "{} does not speak TLS", peer);
     }
     if (first) lease = co_await handshakes.take(1);
-    if (deadline.passed) {
+    if (deadline.passed()) {
       co_return fail(Errc::deadline_exceeded, "{} did not finish its TLS handshake within {} ms",
                      peer, timeout_us / 1000);
     }

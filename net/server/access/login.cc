@@ -1,7 +1,7 @@
 #include "net/server/access/login.h"
 
 #include "io/net/loopback.h"
-#include "net/server/shard/shard_server.h"
+#include "net/server/shard/shard_context.h"
 
 namespace cellar::server {
 namespace {
@@ -23,8 +23,8 @@ AuditEvent login_event(const Session& session, std::string_view what, Bytes toke
   return event;
 }
 
-Result<Identity> prove(ShardServer& shard, const Session& session, Bytes token) {
-  const security::Authorizer authorizer(shard.policy().principals);
+Result<Identity> prove(const SecurityPolicy& policy, const Session& session, Bytes token) {
+  const security::Authorizer authorizer(policy.principals);
   const StreamFacts& facts = session.facts();
   if (!token.empty()) {
     if (!facts.encrypted && !is_loopback_peer(session.peer())) {
@@ -37,9 +37,9 @@ Result<Identity> prove(ShardServer& shard, const Session& session, Bytes token) 
   return fail(Errc::unauthenticated, "the hello has no token, and no certificate was shown");
 }
 
-Async<void> refuse_late(ShardServer& shard, Session& session, wire::FrameHeader hello, Error error,
+Async<void> refuse_late(Timers& timers, Session& session, wire::FrameHeader hello, Error error,
                         int64_t delay_us, bool last) {
-  co_await sleep_us(shard.timers(), delay_us);
+  co_await sleep_us(timers, delay_us);
   session.reply_error(hello, error);
   if (!last) co_return;
   session.flush();
@@ -48,34 +48,33 @@ Async<void> refuse_late(ShardServer& shard, Session& session, wire::FrameHeader 
 
 }  // namespace
 
-bool log_in(ShardServer& shard, Session& session, const wire::FrameHeader& hello, Bytes token,
-            std::string_view client_name) {
+bool log_in(ShardContext& shard, ShardSecurity& security, PeerLimiter& addresses, Session& session,
+            const wire::FrameHeader& hello, Bytes token, std::string_view client_name) {
   const int64_t now_us = shard.timers().now_us();
-  PeerLimiter& addresses = shard.addresses();
   if (const int64_t wait_us = addresses.refused_for_us(session.peer(), now_us); wait_us > 0) {
-    ++shard.security_counters().logins_refused;
+    ++security.counters().logins_refused;
     Error error(Errc::resource_exhausted, "too many logins from this address have failed");
     session.reply_error(hello,
                         std::move(error).retry_after(static_cast<uint32_t>(wait_us / 1000 + 1)));
     return false;
   }
-  Result<Identity> identity = prove(shard, session, token);
+  Result<Identity> identity = prove(security.policy(), session, token);
   if (identity) {
-    ++shard.security_counters().logins;
+    ++security.counters().logins;
     AuditEvent event = login_event(session, "login", token, client_name);
     event.principal = identity->principal->name;
-    shard.audit(std::move(event));
+    security.audit(std::move(event));
     session.log_in(std::move(*identity));
     return true;
   }
-  ++shard.security_counters().login_failures;
+  ++security.counters().login_failures;
   AuditEvent event = login_event(session, "login_failed", token, client_name);
   event.outcome = identity.error().message;
-  shard.audit_flood(std::move(event));
+  security.audit_flood(std::move(event));
   const int64_t delay_us = addresses.login_failed(session.peer(), now_us);
   const bool last = session.login_failed() >= kMaxLogins;
   spawn(shard.executor(),
-        refuse_late(shard, session, hello, std::move(identity).error(), delay_us, last));
+        refuse_late(shard.timers(), session, hello, std::move(identity).error(), delay_us, last));
   return false;
 }
 

@@ -9,15 +9,19 @@
 
 #include <string>
 
+#include "net/server/limits/peer_limiter.h"
+#include "net/server/policy/shard_security.h"
 #include "net/server/shard/session.h"
 
 namespace cellar::server {
+
+class ShardContext;
 
 inline constexpr int kMaxLogins = 3;
 
 // Answers the hello with a refusal, now or later (false), or leaves it to be answered by the caller
 // (true).
-bool log_in(ShardServer& shard, Session& session, const wire::FrameHeader& hello, Bytes token,
-            std::string_view client_name);
+bool log_in(ShardContext& shard, ShardSecurity& security, PeerLimiter& addresses, Session& session,
+            const wire::FrameHeader& hello, Bytes token, std::string_view client_name);
 
 }  // namespace cellar::server

@@ -1,12 +1,16 @@
-// The security state of a shard: the present policy and its counters.
+// ShardSecurity: the security of one shard: the present policy, its counters, and its way to the
+// security log.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "io/loop/mailbox.h"
+#include "io/loop/timers.h"
 #include "io/net/tls_context.h"
 #include "net/security/principals.h"
+#include "net/server/policy/audit_log.h"
 
 namespace cellar::server {
 
@@ -29,6 +33,40 @@ struct SecurityCounters {
   uint64_t logins_refused = 0;  // without a check, after too many failures
   uint64_t denials = 0;         // requests without the required role
   uint64_t sessions_revoked = 0;
+};
+
+class ShardSecurity {
+ public:
+  // Lines per second of audit_flood().
+  static constexpr uint64_t kFloodPerS = 100;
+
+  // Both belong to the shard and must outlive it.
+  ShardSecurity(Mailbox& mailbox, Timers& timers) : mailbox_(mailbox), timers_(timers) {}
+
+  const SecurityPolicy& policy() const { return policy_; }
+  void set_policy(SecurityPolicy policy) { policy_ = std::move(policy); }
+  // Without principals every request is permitted, and nothing is logged.
+  bool has_principals() const { return policy_.principals != nullptr; }
+
+  SecurityCounters& counters() { return counters_; }
+  const SecurityCounters& counters() const { return counters_; }
+
+  // Shared by all shards and owned by shard 0; null disables it.
+  void set_log(std::shared_ptr<AuditLog> log) { log_ = std::move(log); }
+  void audit(security::AuditEvent event);
+  // Rate-limited variant for events that unauthenticated peers can trigger: at most kFloodPerS per
+  // second, and one line for the rest.
+  void audit_flood(security::AuditEvent event);
+
+ private:
+  Mailbox& mailbox_;
+  Timers& timers_;
+  SecurityPolicy policy_;
+  SecurityCounters counters_;
+  std::shared_ptr<AuditLog> log_;
+  int64_t flood_second_ = 0;
+  uint64_t flood_lines_ = 0;
+  uint64_t flood_left_out_ = 0;
 };
 
 // Facts about a connection before its first frame.

@@ -110,7 +110,8 @@ void drain(Server& server, Readiness& readiness) {
   while (readiness.now_us() < until_us && server.connections() > 0) nanosleep(&kLook, nullptr);
 }
 
-int serve_until_told(Server& server, Readiness& readiness, Sidecar* sidecar, const Config& config) {
+int serve_until_told(Server& server, Readiness& readiness, Sidecar* sidecar,
+                     const Config& config) {
   if (sidecar != nullptr) sidecar->serve(server);
   say(stdout, "cellard: ready on {}\n", server.address());
 
@@ -164,7 +165,8 @@ int cannot_start(const Error& error) {
 
 }  // namespace
 
-int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Sidecar* sidecar) {
+int run_node(const Config& config, const Clock& clock, Sidecar* sidecar,
+             const RequestHandler& handler) {
   std::set_terminate(&end_for_want);
   std::set_new_handler(&end_without_memory);
   if (&mi_register_error != nullptr) {
@@ -184,7 +186,7 @@ int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Sidecar*
       return cannot_start(started.error());
     }
   }
-  auto server = Server::start(config.options, clock, extra, &readiness);
+  auto server = Server::start(config.options, clock, &readiness, handler);
   if (!server) {
     if (sidecar != nullptr) sidecar->stop();
     return cannot_start(server.error());

@@ -4,7 +4,7 @@
 #include "io/base/clock.h"
 #include "net/server/config/config.h"
 #include "net/server/process/sidecar.h"
-#include "net/server/shard/extra_ops.h"
+#include "net/server/requests/dispatch.h"
 
 namespace cellar::server {
 
@@ -17,6 +17,7 @@ void hold_stop_signals();
 // `sidecar` may be null. Starts the node, prints its address line, rereads the configuration at
 // each SIGHUP, and at a stop signal drains for at most drain_within and stops in order. Returns the
 // exit code.
-int run_node(const Config& config, const Clock& clock, ExtraOps* extra, Sidecar* sidecar = nullptr);
+int run_node(const Config& config, const Clock& clock, Sidecar* sidecar = nullptr,
+             const RequestHandler& handler = request_handler());
 
 }  // namespace cellar::server

@@ -128,7 +128,7 @@ Async<Result<void>> BackupJobs::carry_out(engine::BackupStore& store) {
   switch (job.kind) {
     case BackupJob::Kind::take: {
       engine::BackupRequest request{job.name, job.tables, source_.directory_id, source_.program};
-      co_return co_await engine::back_up(node_, home, store, std::move(request), progress);
+      co_return co_await node_.back_up(home, store, std::move(request), progress);
     }
     case BackupJob::Kind::verify: {
       CO_TRY(std::string name, co_await choose(store));
@@ -147,8 +147,7 @@ Async<Result<void>> BackupJobs::carry_out(engine::BackupStore& store) {
       CO_TRY(std::string name, co_await choose(store));
       engine::RestoreRequest request{std::move(name), job.table, job.new_table};
       CO_TRY(const engine::TableEntry table,
-             co_await engine::restore_backup(node_, home, store, std::move(request), job.by,
-                                             progress));
+             co_await node_.restore_backup(home, store, std::move(request), job.by, progress));
       log_info("backup", "restored table={} id={} tablets={}", table.schema.name, table.schema.id,
                table.tablets.size());
       co_return Result<void>();

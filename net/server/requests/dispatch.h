@@ -9,18 +9,24 @@
 #include "net/server/shard/session.h"
 #include "net/wire/body.h"
 #include "net/wire/frame.h"
+#include "net/wire/op.h"
 
 namespace cellar::server {
+
+class ShardContext;
+class ShardSecurity;
+struct NodeShared;
 
 // The handler of every operation of the protocol.
 const RequestHandler& request_handler();
 
 // ---- handlers_node.cc ----
-void handle_hello(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_ping(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_server_info(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_confirm_time(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_extra(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_hello(ShardContext& shard, NodeShared& node, ShardSecurity& security, Session& session,
+                  const wire::Frame& frame);
+void handle_ping(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_server_info(ShardContext& shard, NodeShared& node, Session& session,
+                        const wire::Frame& frame);
+void handle_confirm_time(ShardContext& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_data.cc ----
 void handle_mutate_row(ShardServer& shard, Session& session, const wire::Frame& frame);
 // A MutateRow with a token.
@@ -33,36 +39,38 @@ void handle_read_modify_write_row(ShardServer& shard, Session& session, const wi
 // ---- handlers_read.cc ----
 void handle_read_row(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_read_rows(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_sample_row_keys(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_sample_row_keys(ShardContext& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_admin.cc ----
-void handle_create_table(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_alter_table(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_drop_table(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_restore_table(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_list_tables(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_describe_table(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_flush_table(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_compact_table(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_create_table(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_alter_table(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_drop_table(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_restore_table(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_list_tables(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_describe_table(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_flush_table(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_compact_table(ShardContext& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_audit.cc ----
-void handle_audit_log(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_audit_log(ShardContext& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_rules.cc ----
-void handle_rule_history(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_undo_rule(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_rule_history(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_undo_rule(ShardContext& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_preview.cc ----
-void handle_preview_rule(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_preview_rule(ShardContext& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_tablets.cc ----
-void handle_split_tablet(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_merge_tablets(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_move_tablet(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_list_tablets(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_split_tablet(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_merge_tablets(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_move_tablet(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_list_tablets(ShardContext& shard, Session& session, const wire::Frame& frame);
 
 // ---- handlers_backup.cc ----
-void handle_backup(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_backup(ShardContext& shard, NodeShared& node, Session& session,
+                   const wire::Frame& frame);
 
 // ---- handlers_control.cc ----
-void handle_control(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_control(ShardContext& shard, NodeShared& node, ShardSecurity& security,
+                    Session& session, const wire::Frame& frame);
 // ---- handlers_reclaim.cc ----
-void handle_reclaim(ShardServer& shard, Session& session, const wire::Frame& frame);
+void handle_reclaim(ShardContext& shard, Session& session, const wire::Frame& frame);
 
 // ---- for the handlers ----
 
@@ -73,7 +81,7 @@ const Root* body_of(Session& session, const wire::Frame& frame) {
   session.reply_malformed(
       frame.header, Error(Errc::invalid_argument,
                           fmt::format("the body of {} bytes is no {} request", frame.body.size(),
-                                      wire::fb::EnumNameOp(wire::fb::Op(frame.header.op)))));
+                                      wire::op_name(frame.header.op))));
   return nullptr;
 }
 

@@ -3,9 +3,10 @@
 
 #include "net/server/access/access.h"
 #include "net/server/requests/dispatch.h"
+#include "net/server/requests/op_table.h"
 #include "net/server/requests/table_codec.h"
 #include "net/server/shard/router.h"
-#include "net/server/shard/shard_server.h"
+#include "net/server/shard/shard_context.h"
 
 namespace cellar::server {
 
@@ -17,14 +18,14 @@ namespace fb = wire::fb;
 namespace {
 
 // Finds the table by name only; NOT_FOUND.
-Result<const TableEntry*> table_named(ShardServer& shard, const FrameHeader& header,
+Result<const TableEntry*> table_named(ShardContext& shard, const FrameHeader& header,
                                       const flatbuffers::String* name) {
   FrameHeader by_name = header;
   by_name.table_id = 0;
   return find_table(shard.tables(), by_name, wire::text(name));
 }
 
-Async<void> create_table(ShardServer& shard, Session& session, FrameHeader header,
+Async<void> create_table(ShardContext& shard, Session& session, FrameHeader header,
                          engine::TableSpec spec) {
   const Result<TableEntry> made =
       co_await shard.node().create_table(shard.id(), std::move(spec), session.author());
@@ -35,7 +36,7 @@ Async<void> create_table(ShardServer& shard, Session& session, FrameHeader heade
   session.reply(header, build_description(shard.builder(), *made, shard.clock().expected_us()));
 }
 
-Async<void> alter_table(ShardServer& shard, Session& session, FrameHeader header,
+Async<void> alter_table(ShardContext& shard, Session& session, FrameHeader header,
                         engine::TableChange change) {
   const Result<TableEntry> table =
       co_await shard.node().alter_table(shard.id(), std::move(change), session.author());
@@ -46,7 +47,7 @@ Async<void> alter_table(ShardServer& shard, Session& session, FrameHeader header
   session.reply(header, build_description(shard.builder(), *table, shard.clock().expected_us()));
 }
 
-Async<void> restore_table(ShardServer& shard, Session& session, FrameHeader header,
+Async<void> restore_table(ShardContext& shard, Session& session, FrameHeader header,
                           std::string name) {
   const Result<TableEntry> table =
       co_await shard.node().restore_table(shard.id(), std::move(name), session.author());
@@ -58,7 +59,7 @@ Async<void> restore_table(ShardServer& shard, Session& session, FrameHeader head
 }
 
 // The tables of the shard's map and the given dropped ones, as far as the session may see them.
-Bytes build_list(ShardServer& shard, const Session& session, std::string_view prefix,
+Bytes build_list(ShardContext& shard, const Session& session, std::string_view prefix,
                  const std::vector<engine::DroppedTable>& dropped) {
   auto& builder = shard.builder();
   builder.Clear();
@@ -66,7 +67,7 @@ Bytes build_list(ShardServer& shard, const Session& session, std::string_view pr
   const auto add = [&](const TableEntry& entry, const engine::DroppedTable* gone) {
     const TableSchema& schema = entry.schema;
     if (!schema.name.starts_with(prefix)) return;
-    if (!is_shown(session, fb::Op::ListTables, schema.name)) return;
+    if (!is_shown(session.principal(), spec_of(fb::Op::ListTables), schema.name)) return;
     const auto name = builder.CreateString(schema.name);
     tables.push_back(fb::CreateTableSummary(
         builder, name, schema.id.value(), static_cast<uint32_t>(entry.tablets.size()),
@@ -80,7 +81,7 @@ Bytes build_list(ShardServer& shard, const Session& session, std::string_view pr
   return wire::finish_body(builder, fb::CreateListTablesReply(builder, list));
 }
 
-Async<void> list_with_dropped(ShardServer& shard, Session& session, FrameHeader header,
+Async<void> list_with_dropped(ShardContext& shard, Session& session, FrameHeader header,
                               std::string prefix) {
   std::vector<engine::DroppedTable> dropped = co_await shard.node().dropped_tables(shard.id());
   std::sort(dropped.begin(), dropped.end(), [](const auto& a, const auto& b) {
@@ -93,7 +94,7 @@ Async<void> list_with_dropped(ShardServer& shard, Session& session, FrameHeader 
 
 enum class TableWork : uint8_t { drop, flush, compact };
 
-Async<void> work_on_table(ShardServer& shard, Session& session, FrameHeader header, TableWork work,
+Async<void> work_on_table(ShardContext& shard, Session& session, FrameHeader header, TableWork work,
                           std::string name) {
   Result<void> done;
   switch (work) {
@@ -115,7 +116,7 @@ Async<void> work_on_table(ShardServer& shard, Session& session, FrameHeader head
 }
 
 template <class Request>
-void start_work(ShardServer& shard, Session& session, const Frame& frame, TableWork work) {
+void start_work(ShardContext& shard, Session& session, const Frame& frame, TableWork work) {
   const auto* request = body_of<Request>(session, frame);
   if (request == nullptr) return;
   std::string name(wire::text(request->name()));
@@ -124,7 +125,7 @@ void start_work(ShardServer& shard, Session& session, const Frame& frame, TableW
 
 }  // namespace
 
-void handle_create_table(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_create_table(ShardContext& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<fb::CreateTableRequest>(session, frame);
   if (request == nullptr) return;
   engine::TableSpec spec;
@@ -134,7 +135,7 @@ void handle_create_table(ShardServer& shard, Session& session, const Frame& fram
   spawn(shard.executor(), create_table(shard, session, frame.header, std::move(spec)));
 }
 
-void handle_alter_table(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_alter_table(ShardContext& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<fb::AlterTableRequest>(session, frame);
   if (request == nullptr) return;
   engine::TableChange change;
@@ -144,18 +145,18 @@ void handle_alter_table(ShardServer& shard, Session& session, const Frame& frame
   spawn(shard.executor(), alter_table(shard, session, frame.header, std::move(change)));
 }
 
-void handle_drop_table(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_drop_table(ShardContext& shard, Session& session, const Frame& frame) {
   start_work<fb::DropTableRequest>(shard, session, frame, TableWork::drop);
 }
 
-void handle_restore_table(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_restore_table(ShardContext& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<fb::RestoreTableRequest>(session, frame);
   if (request == nullptr) return;
   std::string name(wire::text(request->name()));
   spawn(shard.executor(), restore_table(shard, session, frame.header, std::move(name)));
 }
 
-void handle_list_tables(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_list_tables(ShardContext& shard, Session& session, const Frame& frame) {
   std::string prefix;
   bool include_dropped = false;
   if (!frame.body.empty()) {
@@ -171,7 +172,7 @@ void handle_list_tables(ShardServer& shard, Session& session, const Frame& frame
   }
 }
 
-void handle_describe_table(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_describe_table(ShardContext& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<fb::DescribeTableRequest>(session, frame);
   if (request == nullptr) return;
   const auto table = table_named(shard, frame.header, request->name());
@@ -180,11 +181,11 @@ void handle_describe_table(ShardServer& shard, Session& session, const Frame& fr
                 build_description(shard.builder(), **table, shard.clock().expected_us()));
 }
 
-void handle_flush_table(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_flush_table(ShardContext& shard, Session& session, const Frame& frame) {
   start_work<fb::FlushTableRequest>(shard, session, frame, TableWork::flush);
 }
 
-void handle_compact_table(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_compact_table(ShardContext& shard, Session& session, const Frame& frame) {
   start_work<fb::CompactTableRequest>(shard, session, frame, TableWork::compact);
 }
 

@@ -31,7 +31,7 @@ flatbuffers::Offset<fb::BackupRec> put_backup(Builder& builder,
                              backup.blobs, backup.bytes, backup.copied_bytes);
 }
 
-void reply_backup(ShardServer& shard, Session& session, const FrameHeader& header,
+void reply_backup(ShardContext& shard, Session& session, const FrameHeader& header,
                   const BackupAnswer& answer) {
   Builder& builder = shard.builder();
   builder.Clear();
@@ -84,11 +84,11 @@ Async<Result<BackupAnswer>> ask(BackupJobs& jobs, fb::BackupAction action, Backu
   co_return answer;
 }
 
-Async<void> backup(ShardServer& shard, Session& session, FrameHeader header,
+Async<void> backup(ShardContext& shard, NodeShared& node, Session& session, FrameHeader header,
                    fb::BackupAction action, BackupJob job) {
-  ShardServer& home = shard.peer(ShardId{0});
-  auto there = [&home, action, mine = std::move(job)]() mutable {
-    return ask(*home.backups(), action, std::move(mine), home.options());
+  auto there = [&node, action, mine = std::move(job)]() mutable {
+    const ServerOptions& options = node.shard(ShardId{0}).options();
+    return ask(*node.backups, action, std::move(mine), options);
   };
   const Result<BackupAnswer> answer =
       co_await shard.mailbox().call_on(ShardId{0}, std::move(there));
@@ -98,11 +98,11 @@ Async<void> backup(ShardServer& shard, Session& session, FrameHeader header,
 
 }  // namespace
 
-void handle_backup(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_backup(ShardContext& shard, NodeShared& node, Session& session, const Frame& frame) {
   const auto refuse = [&](Errc code, std::string_view why) {
     session.reply_error(frame.header, Error(code, std::string(why)));
   };
-  if (shard.peer(ShardId{0}).backups() == nullptr) {
+  if (node.backups == nullptr) {
     return refuse(Errc::unimplemented, "this node takes no backups");
   }
   BackupJob job;
@@ -133,7 +133,7 @@ void handle_backup(ShardServer& shard, Session& session, const Frame& frame) {
     return session.reply_error(frame.header, room.error());
   }
   job.by = session.author();
-  spawn(shard.executor(), backup(shard, session, frame.header, action, std::move(job)));
+  spawn(shard.executor(), backup(shard, node, session, frame.header, action, std::move(job)));
 }
 
 }  // namespace cellar::server

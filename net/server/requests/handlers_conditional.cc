@@ -41,16 +41,6 @@ ContentHash content_of(const wire::DecodedConditional& decoded, const FilterSpec
   return hash_of_check(filter, decoded.then_mutations, decoded.else_mutations);
 }
 
-// Form is checked before existence: a malformed request is refused as such even if its table is
-// unknown.
-template <class Request>
-Error existence_error(const wire::DecodedConditional& decoded, const MutationLimits& limits,
-                      Error not_found) {
-  auto form = validate_form<Request>(decoded, TableSchema(), limits);
-  if (!form && form.error().code == Errc::invalid_argument) return std::move(form).error();
-  return not_found;
-}
-
 // Admits both branches of the condition.
 Result<void> admit(const ShardServer& shard, const wire::DecodedConditional& decoded) {
   if (!decoded.rules.empty()) return shard.admit_growth();
@@ -80,8 +70,9 @@ void start(ShardServer& shard, Session& session, const Frame& frame, const Filte
   }
   const auto table = find_table(shard.tables(), frame.header, op->decoded().target.table);
   if (!table) {
-    return refuse(
-        existence_error<Request>(op->decoded(), shard.options().engine.limits, table.error()));
+    const Result<void> form =
+        validate_form<Request>(op->decoded(), TableSchema(), shard.options().engine.limits);
+    return refuse(existence_error(form, table.error()));
   }
   if (auto ok = check_granularity(filter, (*table)->schema.granularity); !ok) {
     return refuse(ok.error());

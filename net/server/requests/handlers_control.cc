@@ -15,15 +15,14 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
-Async<uint64_t> connections_of_all(ShardServer& shard) {
+Async<uint64_t> connections_of_all(ShardContext& shard, const NodeShared& node) {
   uint64_t all = 0;
-  for (uint32_t i = 0; i < shard.options().shards; ++i) {
-    ShardServer& peer = shard.peer(ShardId{i});
-    auto look = [&peer, &all]() -> Async<void> {
-      all += peer.admission().connections();
+  for (ShardServer* peer : node.shards) {
+    auto look = [peer, &all]() -> Async<void> {
+      all += peer->admission().connections();
       co_return;
     };
-    co_await shard.mailbox().call_on(peer.id(), look);
+    co_await shard.mailbox().call_on(peer->id(), look);
   }
   co_return all;
 }
@@ -51,11 +50,11 @@ std::vector<std::string> parts_of(std::string_view list) {
   return parts;
 }
 
-void reply_control(ShardServer& shard, Session& session, const FrameHeader& header,
-                   const ReloadPlan& plan, uint64_t connections) {
+void reply_control(ShardContext& shard, const Readiness& readiness, const TlsContext* tls,
+                   Session& session, const FrameHeader& header, const ReloadPlan& plan,
+                   uint64_t connections) {
   Builder& builder = shard.builder();
   builder.Clear();
-  const Readiness& readiness = *shard.control().readiness;
   const std::string_view name = name_of(readiness.state());
   const auto state = builder.CreateString(name.data(), name.size());
   const auto reason = builder.CreateString(readiness.reason());
@@ -63,7 +62,6 @@ void reply_control(ShardServer& shard, Session& session, const FrameHeader& head
   const auto need_restart = put_changes(builder, plan.need_restart);
   const auto directories =
       builder.CreateVectorOfStrings(parts_of(shard.options().backup.directories));
-  const TlsContext* tls = shard.policy().tls.get();
   fb::ControlReplyBuilder reply(builder);
   reply.add_state(state);
   reply.add_reason(reason);
@@ -75,27 +73,28 @@ void reply_control(ShardServer& shard, Session& session, const FrameHeader& head
   session.reply(header, wire::finish_body(builder, reply.Finish()));
 }
 
-Async<void> control(ShardServer& shard, Session& session, FrameHeader header,
-                    fb::ControlAction action) {
-  Readiness& readiness = *shard.control().readiness;
+Async<void> control(ShardContext& shard, NodeShared& node, ShardSecurity& security,
+                    Session& session, FrameHeader header, fb::ControlAction action) {
+  Readiness& readiness = *node.control.readiness;
   ReloadPlan plan;
   if (action == fb::ControlAction::Drain) readiness.drain(true);
   if (action == fb::ControlAction::TakeWork) readiness.drain(false);
   if (action == fb::ControlAction::Reload) {
-    ReloadQueue& desk = *shard.control().reloads;
+    ReloadQueue& desk = *node.control.reloads;
     auto there = [&desk] { return desk.reload(); };
     auto done = co_await shard.mailbox().call_on(ShardId{0}, there);
     if (!done) co_return session.reply_error(header, done.error());
     plan = std::move(*done);
   }
-  const uint64_t connections = co_await connections_of_all(shard);
-  reply_control(shard, session, header, plan, connections);
+  const uint64_t connections = co_await connections_of_all(shard, node);
+  reply_control(shard, readiness, security.policy().tls.get(), session, header, plan, connections);
 }
 
 }  // namespace
 
-void handle_control(ShardServer& shard, Session& session, const Frame& frame) {
-  if (shard.control().readiness == nullptr || shard.control().reloads == nullptr) {
+void handle_control(ShardContext& shard, NodeShared& node, ShardSecurity& security,
+                    Session& session, const Frame& frame) {
+  if (node.control.readiness == nullptr || node.control.reloads == nullptr) {
     return session.reply_error(
         frame.header, Error(Errc::unimplemented, "this node has nobody who would hear it"));
   }
@@ -111,7 +110,7 @@ void handle_control(ShardServer& shard, Session& session, const Frame& frame) {
   if (action > fb::ControlAction::MAX) {
     return session.reply_error(frame.header, Error(Errc::invalid_argument, "no such action"));
   }
-  spawn(shard.executor(), control(shard, session, frame.header, action));
+  spawn(shard.executor(), control(shard, node, security, session, frame.header, action));
 }
 
 }  // namespace cellar::server

@@ -14,15 +14,6 @@ using wire::Frame;
 
 namespace {
 
-// Form is checked before existence: a malformed row is refused as such even if its table is
-// unknown.
-Error existence_error(const RowMutation& row, const MutationLimits& limits, Error not_found) {
-  const TableSchema unknown;
-  auto form = validate_mutation(row, unknown, limits);
-  if (!form && form.error().code == Errc::invalid_argument) return std::move(form).error();
-  return not_found;
-}
-
 // Sends one row with its body to another shard.
 void hand_over(ShardServer& shard, Session& session, const Frame& frame,
                const TabletDescriptor& tablet) {
@@ -55,7 +46,8 @@ void handle_mutate_row(ShardServer& shard, Session& session, const Frame& frame)
   const RowMutation row = decoded.mutation(0);
   const auto table = find_table(shard.tables(), frame.header, decoded.target.table);
   if (!table) {
-    return session.reply_error(frame.header, existence_error(row, limits, table.error()));
+    const Result<void> form = validate_mutation(row, TableSchema(), limits);
+    return session.reply_error(frame.header, existence_error(form, table.error()));
   }
   const TabletDescriptor& tablet = (*table)->locate(row.row);
   if (!names_tablet(frame.header, tablet)) {

@@ -1,9 +1,10 @@
 // Operations on the connection and the node: Hello, Ping, ServerInfo, ConfirmTime.
 #include "engine/node/clock_keeper.h"
-#include "engine/shard/shard_figures.h"
+#include "engine/shard_figures.h"
 #include "io/base/time_text.h"
 #include "net/server/access/login.h"
 #include "net/server/requests/dispatch.h"
+#include "net/server/requests/op_table.h"
 #include "net/server/shard/shard_server.h"
 
 namespace cellar::server {
@@ -17,12 +18,10 @@ constexpr size_t kMaxClientIdBytes = 64;
 constexpr size_t kShownClientNameBytes = 64;  // longer names are cut
 constexpr size_t kMaxEchoBytes = 1024;
 
-// Supported features, by the names of PROTOCOL.md.
+// Supported features that are no operation (op_table.h has those), by the names of PROTOCOL.md.
 constexpr std::string_view kFeatures[] = {
-    "filters",         "splits",       "reversed",    "drop_row_range", "alter_table",
-    "sample_row_keys", "tablets",      "clock",       "rule_history",   "preview",
-    "explain",         "include_dead", "with_expiry", "restore_table",  "audit_log",
-    "tokens",          "backups",      "control",     "reclaim",        "drop_row_range_tokens"};
+    "filters",      "splits",      "reversed", "explain",
+    "include_dead", "with_expiry", "tokens",   "drop_row_range_tokens"};
 
 Result<void> check_hello(const fb::HelloRequest& hello) {
   if (hello.min_version() > wire::kProtocolVersion ||
@@ -39,12 +38,27 @@ Result<void> check_hello(const fb::HelloRequest& hello) {
 }
 
 flatbuffers::Offset<fb::Limits> limits_of(flatbuffers::FlatBufferBuilder& builder,
-                                          const ShardServer& shard, const ServerOptions& options) {
+                                          uint32_t frame_bytes, const ServerOptions& options) {
   const MutationLimits& limits = options.engine.limits;
-  return fb::CreateLimits(builder, shard.frame_bytes(), static_cast<uint32_t>(limits.cell_bytes),
+  return fb::CreateLimits(builder, frame_bytes, static_cast<uint32_t>(limits.cell_bytes),
                           static_cast<uint32_t>(limits.row_bytes), kMaxRowKeyBytes,
                           kMaxQualifierBytes, kMaxMutationsPerRow, options.net.in_flight,
                           wire::ChunkBuilder::kDefaultChunkBytes, wire::kDefaultChunkCredits);
+}
+
+using Names = std::vector<flatbuffers::Offset<flatbuffers::String>>;
+Names put_features(flatbuffers::FlatBufferBuilder& builder) {
+  Names names;
+  const auto put = [&](std::string_view name) {
+    names.push_back(builder.CreateString(name.data(), name.size()));
+  };
+  for (const std::string_view name : kFeatures) put(name);
+  std::string_view last;  // operations of one feature have neighbouring numbers
+  for (const OpSpec& spec : kOpTable) {
+    if (!spec.feature.empty() && spec.feature != last) put(spec.feature);
+    last = spec.feature;
+  }
+  return names;
 }
 
 // One shard's part of ServerInfo, in addition to the engine's.
@@ -54,13 +68,12 @@ struct Served {
   engine::ShardFigures figures;
 };
 
-Async<std::vector<Served>> served_by_all(ShardServer& shard, size_t shards) {
-  std::vector<Served> all(shards);
-  for (size_t i = 0; i < shards; ++i) {
-    ShardServer& peer = shard.peer(ShardId{static_cast<uint32_t>(i)});
+Async<std::vector<Served>> served_by_all(ShardContext& shard, const NodeShared& node) {
+  std::vector<Served> all(node.shards.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    ShardServer& peer = *node.shards[i];
     auto look = [&peer, &served = all[i]]() -> Async<void> {
-      served = {peer.admission().connections(), peer.counters(),
-                engine::shard_figures(peer.engine())};
+      served = {peer.admission().connections(), peer.counters(), peer.engine().shard_figures()};
       co_return;
     };
     co_await shard.mailbox().call_on(peer.id(), look);
@@ -85,10 +98,11 @@ Storage storage_of(flatbuffers::FlatBufferBuilder& builder, const std::vector<Se
   return storage;
 }
 
-Async<void> answer_server_info(ShardServer& shard, Session& session, wire::FrameHeader header) {
+Async<void> answer_server_info(ShardContext& shard, const NodeShared& node, Session& session,
+                               wire::FrameHeader header) {
   const std::vector<engine::EngineStats> engines = co_await shard.node().stats(shard.id());
   const engine::ClockReport clock = co_await shard.node().clock_report(shard.id());
-  const std::vector<Served> served = co_await served_by_all(shard, engines.size());
+  const std::vector<Served> served = co_await served_by_all(shard, node);
   std::vector<fb::ShardStats> stats;
   for (size_t i = 0; i < engines.size(); ++i) stats.push_back(shard_stats(engines[i], served[i]));
 
@@ -96,13 +110,13 @@ Async<void> answer_server_info(ShardServer& shard, Session& session, wire::Frame
   builder.Clear();
   const engine::EngineOptions& options = shard.options().engine;
   const engine::RecoveryReport& found = shard.node().recovery();
-  const auto version = builder.CreateString(shard.facts().version);
-  const auto backend = builder.CreateString(shard.facts().io_backend);
-  const auto reason = builder.CreateString(shard.facts().io_reason);
+  const auto version = builder.CreateString(node.facts.version);
+  const auto backend = builder.CreateString(node.facts.io_backend);
+  const auto reason = builder.CreateString(node.facts.io_reason);
   const auto list = builder.CreateVectorOfStructs(stats);
-  const auto limits = fb::CreateServerLimits(builder, options.memory_bytes, options.memtable_bytes,
-                                             options.limits.cell_bytes, options.limits.row_bytes,
-                                             shard.frame_bytes());
+  const auto limits =
+      fb::CreateServerLimits(builder, options.memory_bytes, options.memtable_bytes,
+                             options.limits.cell_bytes, options.limits.row_bytes, node.frame_bytes);
   const auto recovery =
       fb::CreateRecovery(builder, found.replayed_commits, found.replayed_bytes,
                          found.torn_tail_bytes, found.orphans_removed, found.elapsed_us);
@@ -127,7 +141,7 @@ Async<void> answer_server_info(ShardServer& shard, Session& session, wire::Frame
   session.reply(header, wire::finish_body(builder, reply.Finish()));
 }
 
-void reply_clock(ShardServer& shard, Session& session, const wire::FrameHeader& header,
+void reply_clock(ShardContext& shard, Session& session, const wire::FrameHeader& header,
                  const engine::ClockReport& report) {
   auto& builder = shard.builder();
   builder.Clear();
@@ -138,7 +152,7 @@ void reply_clock(ShardServer& shard, Session& session, const wire::FrameHeader& 
 }
 
 // `max_held_us`: release up to this; absent: report only.
-Async<void> answer_clock(ShardServer& shard, Session& session, wire::FrameHeader header,
+Async<void> answer_clock(ShardContext& shard, Session& session, wire::FrameHeader header,
                          std::optional<int64_t> max_held_us) {
   const engine::ClockReport report = co_await shard.node().clock_report(shard.id());
   if (!max_held_us || report.held_us == 0) co_return reply_clock(shard, session, header, report);
@@ -154,19 +168,10 @@ Async<void> answer_clock(ShardServer& shard, Session& session, wire::FrameHeader
   reply_clock(shard, session, header, *released);
 }
 
-// The operation may have changed the clock.
-Async<void> answer_extra(ShardServer& shard, Session& session, wire::FrameHeader header) {
-  const Result<void> renewed = co_await shard.node().renew_clock(shard.id());
-  if (!renewed) {
-    session.reply_error(header, renewed.error());
-  } else {
-    session.reply(header, {});
-  }
-}
-
 }  // namespace
 
-void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_hello(ShardContext& shard, NodeShared& node, ShardSecurity& security, Session& session,
+                  const Frame& frame) {
   std::string client_name;
   Bytes client_id;
   Bytes token;
@@ -178,23 +183,21 @@ void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
     client_id = wire::bytes_of(hello->client_id());
     token = wire::bytes_of(hello->auth_token());
   }
-  const bool asked = shard.policy().principals != nullptr;
-  if (asked && !log_in(shard, session, frame.header, token, client_name)) return;
+  if (security.has_principals() &&
+      !log_in(shard, security, node.addresses, session, frame.header, token, client_name)) {
+    return;
+  }
   session.greet(std::move(client_name), client_id);
   auto& builder = shard.builder();
   builder.Clear();
-  std::vector<flatbuffers::Offset<flatbuffers::String>> names;
-  for (const std::string_view name : kFeatures) {
-    names.push_back(builder.CreateString(name.data(), name.size()));
-  }
-  const auto features = builder.CreateVector(names);
-  const auto limits = limits_of(builder, shard, shard.options());
-  const auto version = builder.CreateString(shard.facts().version);
+  const auto features = builder.CreateVector(put_features(builder));
+  const auto limits = limits_of(builder, node.frame_bytes, shard.options());
+  const auto version = builder.CreateString(node.facts.version);
   const std::string& address = shard.options().advertise;
   const auto advertise = address.empty() ? 0 : builder.CreateString(address);
   fb::HelloReplyBuilder reply(builder);
   if (!address.empty()) reply.add_advertise(advertise);
-  reply.add_instance(shard.facts().instance);
+  reply.add_instance(node.facts.instance);
   reply.add_version(wire::kProtocolVersion);
   reply.add_server_version(version);
   reply.add_shard(shard.id().value());
@@ -205,7 +208,7 @@ void handle_hello(ShardServer& shard, Session& session, const Frame& frame) {
   session.reply(frame.header, wire::finish_body(builder, reply.Finish()));
 }
 
-void handle_ping(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_ping(ShardContext& shard, Session& session, const Frame& frame) {
   Bytes echo;
   if (!frame.body.empty()) {
     const auto* ping = body_of<fb::PingRequest>(session, frame);
@@ -226,12 +229,13 @@ void handle_ping(ShardServer& shard, Session& session, const Frame& frame) {
   session.reply(frame.header, wire::finish_body(builder, reply));
 }
 
-void handle_server_info(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_server_info(ShardContext& shard, NodeShared& node, Session& session,
+                        const Frame& frame) {
   if (!frame.body.empty() && body_of<fb::ServerInfoRequest>(session, frame) == nullptr) return;
-  spawn(shard.executor(), answer_server_info(shard, session, frame.header));
+  spawn(shard.executor(), answer_server_info(shard, node, session, frame.header));
 }
 
-void handle_confirm_time(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_confirm_time(ShardContext& shard, Session& session, const Frame& frame) {
   std::optional<int64_t> max_held_us;
   if (!frame.body.empty()) {
     const auto* confirm = body_of<fb::ConfirmTimeRequest>(session, frame);
@@ -239,12 +243,6 @@ void handle_confirm_time(ShardServer& shard, Session& session, const Frame& fram
     if (confirm->release()) max_held_us = confirm->max_held_us();
   }
   spawn(shard.executor(), answer_clock(shard, session, frame.header, max_held_us));
-}
-
-void handle_extra(ShardServer& shard, Session& session, const Frame& frame) {
-  const Result<void> done = shard.extra()->handle(frame.header.op, frame.body);
-  if (!done) return session.reply_error(frame.header, done.error());
-  spawn(shard.executor(), answer_extra(shard, session, frame.header));
 }
 
 }  // namespace cellar::server

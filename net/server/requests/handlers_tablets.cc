@@ -3,8 +3,9 @@
 
 #include "net/server/access/access.h"
 #include "net/server/requests/dispatch.h"
+#include "net/server/requests/op_table.h"
 #include "net/server/shard/router.h"
-#include "net/server/shard/shard_server.h"
+#include "net/server/shard/shard_context.h"
 
 namespace cellar::server {
 
@@ -44,8 +45,8 @@ Bytes build_reshape(flatbuffers::FlatBufferBuilder& builder, const Tablets& tabl
 }
 
 // The table that the request names, or null if it names none.
-Result<const TableEntry*> named_table(ShardServer& shard, const FrameHeader& header,
-                                      const flatbuffers::String* name) {
+Result<const TableEntry*> find_named(ShardContext& shard, const FrameHeader& header,
+                                     const flatbuffers::String* name) {
   if (header.table_id == 0 && wire::text(name).empty()) return nullptr;
   return find_table(shard.tables(), header, wire::text(name));
 }
@@ -80,7 +81,8 @@ Async<Result<Tablets>> carry_out(engine::Node& node, ShardId from, Change change
   co_return one;
 }
 
-Async<void> answer_change(ShardServer& shard, Session& session, FrameHeader header, Change change) {
+Async<void> answer_change(ShardContext& shard, Session& session, FrameHeader header,
+                          Change change) {
   const auto tablets = co_await carry_out(shard.node(), shard.id(), std::move(change));
   if (!tablets) {
     session.reply_error(header, tablets.error());
@@ -90,7 +92,7 @@ Async<void> answer_change(ShardServer& shard, Session& session, FrameHeader head
 }
 
 // Checks form, then existence; the engine checks the rest.
-Result<Change> decode_split(ShardServer& shard, const FrameHeader& header,
+Result<Change> decode_split(ShardContext& shard, const FrameHeader& header,
                             const fb::SplitTabletRequest& request) {
   const Bytes row = wire::bytes_of(request.row());
   if (row.size() > kMaxRowKeyBytes) {
@@ -103,7 +105,7 @@ Result<Change> decode_split(ShardServer& shard, const FrameHeader& header,
   if (request.tablet_id() == 0 && header.table_id == 0 && wire::text(request.table()).empty()) {
     return fail(Errc::invalid_argument, "the request names neither a tablet nor a table");
   }
-  TRY(const TableEntry* table, named_table(shard, header, request.table()));
+  TRY(const TableEntry* table, find_named(shard, header, request.table()));
   Change change{Change::Kind::split, TabletId{request.tablet_id()}, {}, std::string(row), {}};
   if (request.tablet_id() == 0) {
     change.tablet = table->locate(row).id;
@@ -113,28 +115,28 @@ Result<Change> decode_split(ShardServer& shard, const FrameHeader& header,
   return change;
 }
 
-Result<Change> decode_merge(ShardServer& shard, const FrameHeader& header,
+Result<Change> decode_merge(ShardContext& shard, const FrameHeader& header,
                             const fb::MergeTabletsRequest& request) {
   if (request.left() == 0 || request.right() == 0) {
     return fail(Errc::invalid_argument, "a merge names two tablets");
   }
-  TRY(const TableEntry* table, named_table(shard, header, request.table()));
+  TRY(const TableEntry* table, find_named(shard, header, request.table()));
   TRY_VOID(check_tablet(table, request.left()));
   TRY_VOID(check_tablet(table, request.right()));
   return Change{
       Change::Kind::merge, TabletId{request.left()}, TabletId{request.right()}, {}, ShardId{}};
 }
 
-Result<Change> decode_move(ShardServer& shard, const FrameHeader& header,
+Result<Change> decode_move(ShardContext& shard, const FrameHeader& header,
                            const fb::MoveTabletRequest& request) {
-  TRY(const TableEntry* table, named_table(shard, header, request.table()));
+  TRY(const TableEntry* table, find_named(shard, header, request.table()));
   TRY_VOID(check_tablet(table, request.tablet_id()));
   return Change{
       Change::Kind::move, TabletId{request.tablet_id()}, {}, {}, ShardId{request.shard()}};
 }
 
 template <class Request, class Decode>
-void start_change(ShardServer& shard, Session& session, const Frame& frame, Decode decode) {
+void start_change(ShardContext& shard, Session& session, const Frame& frame, Decode decode) {
   const auto* request = body_of<Request>(session, frame);
   if (request == nullptr) return;
   Result<Change> change = decode(shard, frame.header, *request);
@@ -161,7 +163,7 @@ fb::TabletFiguresRec record_of(const TabletFigures& of, std::string& arena) {
                               static_cast<uint16_t>(of.compaction));
 }
 
-Bytes build_page(ShardServer& shard, const std::vector<TabletFigures>& all,
+Bytes build_page(ShardContext& shard, const std::vector<TabletFigures>& all,
                  const PageRequest& page) {
   auto& builder = shard.builder();
   builder.Clear();
@@ -194,16 +196,17 @@ Bytes build_page(ShardServer& shard, const std::vector<TabletFigures>& all,
 }
 
 // Removes the tablets of tables that the session may not see.
-void leave_out_hidden(const ShardServer& shard, const Session& session,
+void leave_out_hidden(const ShardContext& shard, const Session& session,
                       std::vector<TabletFigures>& all) {
   if (session.principal() == nullptr) return;
   std::erase_if(all, [&](const TabletFigures& one) {
     const TableEntry* table = shard.tables().find(one.tablet.table);
-    return table == nullptr || !is_shown(session, fb::Op::ListTablets, table->schema.name);
+    return table == nullptr ||
+           !is_shown(session.principal(), spec_of(fb::Op::ListTablets), table->schema.name);
   });
 }
 
-Async<void> answer_list(ShardServer& shard, Session& session, FrameHeader header,
+Async<void> answer_list(ShardContext& shard, Session& session, FrameHeader header,
                         PageRequest page) {
   auto all = co_await shard.node().tablet_figures(shard.id(), page.table);
   if (!all) {
@@ -216,19 +219,19 @@ Async<void> answer_list(ShardServer& shard, Session& session, FrameHeader header
 
 }  // namespace
 
-void handle_split_tablet(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_split_tablet(ShardContext& shard, Session& session, const Frame& frame) {
   start_change<fb::SplitTabletRequest>(shard, session, frame, decode_split);
 }
 
-void handle_merge_tablets(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_merge_tablets(ShardContext& shard, Session& session, const Frame& frame) {
   start_change<fb::MergeTabletsRequest>(shard, session, frame, decode_merge);
 }
 
-void handle_move_tablet(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_move_tablet(ShardContext& shard, Session& session, const Frame& frame) {
   start_change<fb::MoveTabletRequest>(shard, session, frame, decode_move);
 }
 
-void handle_list_tablets(ShardServer& shard, Session& session, const Frame& frame) {
+void handle_list_tablets(ShardContext& shard, Session& session, const Frame& frame) {
   PageRequest page;
   page.limit = 1000;
   if (!frame.body.empty()) {
@@ -242,7 +245,7 @@ void handle_list_tablets(ShardServer& shard, Session& session, const Frame& fram
           frame.header, Error(Errc::invalid_argument, fmt::format("a limit of {} is not 1 to {}",
                                                                   page.limit, kMaxTabletsListed)));
     }
-    const auto table = named_table(shard, frame.header, request->table());
+    const auto table = find_named(shard, frame.header, request->table());
     if (!table) return session.reply_error(frame.header, table.error());
     if (*table != nullptr) page.table = (*table)->schema.id;
   }

@@ -2,7 +2,8 @@
 
 #include "engine/node/clock_keeper.h"
 #include "io/base/time_text.h"
-#include "net/server/shard/shard_server.h"
+#include "net/server/shard/shard_context.h"
+#include "schema/common_generated.h"
 
 namespace cellar::server {
 namespace {
@@ -28,7 +29,7 @@ bool needs_time(uint16_t op) {
   }
 }
 
-Async<Result<void>> admit_by_time(ShardServer& shard) {
+Async<Result<void>> admit_by_time(ShardContext& shard) {
   if (!shard.clock().stands() || shard.node().read_only_start() != nullptr) {
     co_return Result<void>{};
   }

@@ -2,19 +2,10 @@
 
 #include "net/server/shard/session.h"
 #include "net/server/shard/shard_server.h"
+#include "net/server/shard/write_op.h"
 #include "net/wire/chunk_builder.h"
 
 namespace cellar::server {
-namespace {
-
-Error overdue(const wire::FrameHeader& header, Applied applied) {
-  Error error(Errc::deadline_exceeded,
-              fmt::format("the write was not done within its {} ms", header.deadline_ms));
-  error.applied = applied;
-  return error;
-}
-
-}  // namespace
 
 void ConditionalOp::begin(ShardServer& shard, Session& session, const wire::FrameHeader& header) {
   home_ = &shard;
@@ -66,7 +57,7 @@ void ConditionalOp::start(const engine::TabletDescriptor& tablet) {
 // Runs on the tablet's shard.
 void ConditionalOp::submit() {
   if (deadline_us_ != 0 && server_->timers().now_us() >= deadline_us_) {
-    write_.error = overdue(header_, Applied::not_applied);
+    write_.error = overdue_error(header_, Applied::not_applied);
     return come_home();
   }
   server_->engine().submit(write_);
@@ -85,7 +76,7 @@ void ConditionalOp::come_home() {
 // Runs on the home shard when the deadline passes first.
 void ConditionalOp::ring() {
   answered_ = true;
-  session_->reply_error(header_, overdue(header_, Applied::maybe_applied));
+  session_->reply_error(header_, overdue_error(header_, Applied::maybe_applied));
 }
 
 void ConditionalOp::finish() {

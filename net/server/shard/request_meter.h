@@ -17,7 +17,7 @@
 #include "io/base/clock.h"
 #include "io/base/result.h"
 #include "net/server/limits/slow_requests.h"
-#include "net/wire/body.h"
+#include "net/wire/op.h"
 
 namespace cellar::server {
 
@@ -61,7 +61,7 @@ class LatencyCounts {
 
 class RequestMeter {
  public:
-  static constexpr size_t kOps = static_cast<size_t>(wire::fb::Op::MAX) + 1;
+  static constexpr size_t kOps = wire::kOps;
   static constexpr size_t kCodes = 17;
 
   struct OpFigures {

@@ -14,6 +14,11 @@ Result<const engine::TableEntry*> find_table(const engine::TableMap& tables,
   return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(name));
 }
 
+Error existence_error(const Result<void>& form, const Error& not_found) {
+  const bool malformed = !form && form.error().code == Errc::invalid_argument;
+  return malformed ? form.error() : not_found;
+}
+
 bool names_tablet(const wire::FrameHeader& header, const engine::TabletDescriptor& tablet) {
   return (header.tablet_id == 0 || header.tablet_id == tablet.id.value()) &&
          (header.epoch == 0 || header.epoch == tablet.epoch.value());

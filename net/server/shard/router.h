@@ -16,6 +16,10 @@ Result<const engine::TableEntry*> find_table(const engine::TableMap& tables,
                                              const wire::FrameHeader& header,
                                              std::string_view name);
 
+// The refusal of a request whose table does not exist. Form is checked before existence: a
+// malformed request is refused as such. `form`: the check against an empty schema.
+Error existence_error(const Result<void>& form, const Error& not_found);
+
 // False if the header names another tablet or epoch: the client's map is stale.
 bool names_tablet(const wire::FrameHeader& header, const engine::TabletDescriptor& tablet);
 Error stale_error(const wire::FrameHeader& header, const engine::TabletDescriptor& tablet);

@@ -44,7 +44,7 @@ Session::Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamF
           shard.timers(), [](void* self) { static_cast<Session*>(self)->watch(); }, this),
       born_us_(shard.timers().now_us()),
       heard_us_(born_us_) {
-  shard.memory().move(claim_, shard.addresses().hash_of(network_of(peer_)));
+  shard.memory().move(claim_, shard.shared().addresses.hash_of(network_of(peer_)));
   watch_.arm_after_us(kHandshakeWatchUs);
 }
 
@@ -213,7 +213,7 @@ void Session::serve(const Frame& frame) {
   }
   shard_.handler().handle(shard_, *this, frame);
   // After the hello the configured frame limit applies.
-  if (greeted_) frames_.set_max_body_bytes(shard_.frame_bytes());
+  if (greeted_) frames_.set_max_body_bytes(shard_.shared().frame_bytes);
 }
 
 // A reply with that id would be ambiguous, so neither request gets one: the connection ends, and
@@ -274,14 +274,15 @@ void Session::greet(std::string client_name, Bytes client_id) {
 
 void Session::log_in(security::Identity identity) {
   identity_ = std::move(identity);
-  shard_.memory().move(claim_, shard_.addresses().hash_of(identity_.principal->name));
+  shard_.memory().move(claim_, shard_.shared().addresses.hash_of(identity_.principal->name));
   remembered_ = {};
 }
 
 bool Session::renew_identity() {
   remembered_ = {};
   if (!identity_) return true;
-  security::Identity now = security::Authorizer(shard_.policy().principals).renew(identity_);
+  security::Identity now =
+      security::Authorizer(shard_.security().policy().principals).renew(identity_);
   const bool less = !now || !now.principal->covers(*identity_.principal);
   const std::string name = identity_.principal->name;
   if (now) identity_ = std::move(now);
@@ -290,7 +291,7 @@ bool Session::renew_identity() {
   event.event = "revoked";
   event.principal = name;
   event.address = peer_;
-  shard_.audit(std::move(event));
+  shard_.security().audit(std::move(event));
   close();
   return false;
 }

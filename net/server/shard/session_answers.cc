@@ -52,7 +52,7 @@ void Session::record_outcome(uint64_t request_id, std::string_view outcome) {
   const auto found = logged_.find(request_id);
   if (found == logged_.end()) return;
   found->second.outcome = outcome;
-  shard_.audit(std::move(found->second));
+  shard_.security().audit(std::move(found->second));
   logged_.erase(found);
 }
 

@@ -221,8 +221,8 @@ Async<void> Session::serve_held() {
 Error Session::held_too_long(const wire::FrameHeader& request) const {
   const std::string_view what =
       held_for_step_ ? "first tablet does not answer" : "tablet is being split, merged or moved";
-  Error error(Errc::unavailable, fmt::format("the rows of this {} wait: their {}",
-                                             wire::fb::EnumNameOp(wire::fb::Op(request.op)), what));
+  Error error(Errc::unavailable,
+              fmt::format("the rows of this {} wait: their {}", wire::op_name(request.op), what));
   error.applied = applied_so_far();
   return std::move(error).retry_after(kRetryAfterMs);
 }

@@ -6,10 +6,6 @@
 #include "net/server/shard/shard_server.h"
 
 namespace cellar::server {
-namespace {
-
-// Total size of messages in one reply; entries beyond it have only their status.
-constexpr size_t kMaxFailureText = 1u << 20;
 
 Error overdue_error(const wire::FrameHeader& header, Applied applied) {
   Error error(Errc::deadline_exceeded,
@@ -17,6 +13,11 @@ Error overdue_error(const wire::FrameHeader& header, Applied applied) {
   error.applied = applied;
   return error;
 }
+
+namespace {
+
+// Total size of messages in one reply; entries beyond it have only their status.
+constexpr size_t kMaxFailureText = 1u << 20;
 
 void single_overdue(void* context) {
   auto* op = static_cast<SingleWrite*>(context);

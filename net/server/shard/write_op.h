@@ -42,6 +42,9 @@ struct SingleWrite {
   bool answered = false;       // by the alarm, while the engine still has the write
 };
 
+// DEADLINE_EXCEEDED for a write.
+Error overdue_error(const wire::FrameHeader& header, Applied applied);
+
 // Submits decoded row 0 to the tablet, which is on this shard, and answers the request.
 void start_single_write(ShardServer& shard, Session& session, const wire::FrameHeader& header,
                         const wire::DecodedWrites& decoded, const engine::TabletDescriptor& tablet);

@@ -57,7 +57,7 @@ class Backup : public testing::Test {
   Result<void> back_up(std::string name) {
     Destination there(node_, *disk_);
     progress_ = {};
-    return run(engine::back_up(node_.node(), ShardId{0}, *there, request(name), progress_));
+    return run(node_.node().back_up(ShardId{0}, *there, request(name), progress_));
   }
   Result<BackupSummary> verify(std::string name) {
     Destination there(node_, *disk_);
@@ -68,9 +68,9 @@ class Backup : public testing::Test {
   Result<engine::TableEntry> restore(std::string name, std::string as, std::string table = "t") {
     Destination there(node_, *disk_);
     progress_ = {};
-    return run(engine::restore_backup(node_.node(), ShardId{0}, *there,
-                                      {std::move(name), std::move(table), std::move(as)},
-                                      node_.author, progress_));
+    return run(node_.node().restore_backup(ShardId{0}, *there,
+                                           {std::move(name), std::move(table), std::move(as)},
+                                           node_.author, progress_));
   }
   Result<std::vector<std::string>> prune(uint32_t keep) {
     Destination there(node_, *disk_);
@@ -162,7 +162,7 @@ TEST_F(Backup, BlobsThatAMergeReplacesStayUntilItHasThem) {
   std::optional<Result<void>> done;
   progress_.rate_bytes_per_s = 1'000;
   auto work = [&]() -> Async<void> {
-    done = co_await engine::back_up(node_.node(), ShardId{0}, *there, request("slow"), progress_);
+    done = co_await node_.node().back_up(ShardId{0}, *there, request("slow"), progress_);
   };
   spawn(node_.loop(0).executor(), work);
   node_.world().run_until([&] { return progress_.phase == "copying"; });
@@ -197,8 +197,7 @@ TEST_F(Backup, OneThatWasCutShortIsNoneAndTheDestinationStaysUsable) {
       progress_ = {};
       progress_.rate_bytes_per_s = 1'000;
       auto work = [&]() -> Async<void> {
-        done =
-            co_await engine::back_up(node_.node(), ShardId{0}, *there, request("cut"), progress_);
+        done = co_await node_.node().back_up(ShardId{0}, *there, request("cut"), progress_);
       };
       spawn(node_.loop(0).executor(), work);
       node_.world().run_until([&] {
@@ -292,11 +291,11 @@ TEST_F(Backup, RefusesWhatCannotBe) {
   Destination there(node_, *disk_);
   BackupRequest foreign = request("c");
   foreign.source = std::string(32, 'f');
-  const auto refused = run(engine::back_up(node_.node(), ShardId{0}, *there, foreign, progress_));
+  const auto refused = run(node_.node().back_up(ShardId{0}, *there, foreign, progress_));
   EXPECT_EQ(refused.error().code, Errc::failed_precondition);
   BackupRequest one = request("c");
   one.tables = {"nothing"};
-  EXPECT_EQ(run(engine::back_up(node_.node(), ShardId{0}, *there, one, progress_)).error().code,
+  EXPECT_EQ(run(node_.node().back_up(ShardId{0}, *there, one, progress_)).error().code,
             Errc::not_found);
 }
 
@@ -370,8 +369,8 @@ TEST_F(Backup, WhatWasDeadWhenItWasTakenIsDeadWhereTheClockIsALittleBehind) {
     Destination there(other, *disk_);
     progress_ = {};
     const auto restored = other.world().block_on(
-        other.loop(0), engine::restore_backup(other.node(), ShardId{0}, *there, {"b", "t", "copy"},
-                                              other.author, progress_));
+        other.loop(0), other.node().restore_backup(ShardId{0}, *there, {"b", "t", "copy"},
+                                                   other.author, progress_));
     ASSERT_TRUE(restored) << restored.error().message;
     EXPECT_EQ(other.cells("copy").size(), 1u) << behind_us;
     EXPECT_GE(other.shard(1).clock().now_us(), taken_us);
@@ -380,8 +379,8 @@ TEST_F(Backup, WhatWasDeadWhenItWasTakenIsDeadWhereTheClockIsALittleBehind) {
   Destination there(far, *disk_);
   progress_ = {};
   const auto refused = far.world().block_on(
-      far.loop(0), engine::restore_backup(far.node(), ShardId{0}, *there, {"b", "t", "copy"},
-                                          far.author, progress_));
+      far.loop(0),
+      far.node().restore_backup(ShardId{0}, *there, {"b", "t", "copy"}, far.author, progress_));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::failed_precondition);
 }

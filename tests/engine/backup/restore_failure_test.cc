@@ -47,15 +47,14 @@ class RestoreFailure : public testing::Test {
     MemFs fs(node_->loop(0).executor(), disk);
     const auto store = engine::make_local_backup_store(fs);
     engine::BackupProgress progress;
-    return run(engine::back_up(node_->node(), ShardId{0}, *store, {"one", {}, "source", "test"},
-                               progress));
+    return run(node_->node().back_up(ShardId{0}, *store, {"one", {}, "source", "test"}, progress));
   }
   Result<engine::TableEntry> restore(MemDisk& disk) {
     MemFs fs(node_->loop(0).executor(), disk);
     const auto store = engine::make_local_backup_store(fs);
     engine::BackupProgress progress;
-    return run(engine::restore_backup(node_->node(), ShardId{0}, *store, {"one", "t", "copy"},
-                                      node_->author, progress));
+    return run(node_->node().restore_backup(ShardId{0}, *store, {"one", "t", "copy"}, node_->author,
+                                            progress));
   }
   std::vector<std::string> blobs() {
     std::vector<std::string> found;
@@ -112,8 +111,8 @@ TEST_F(RestoreFailure, OfABackupThatCannotBeSealedLeavesNoFile) {
     ASSERT_TRUE(there.add(fmt::format("{} path=blob/* nth=1 error=EIO", operation)));
     const auto store = engine::make_local_backup_store(fs);
     engine::BackupProgress progress;
-    EXPECT_FALSE(run(engine::back_up(node_->node(), ShardId{0}, *store,
-                                     {"one", {}, "source", "test"}, progress)));
+    EXPECT_FALSE(
+        run(node_->node().back_up(ShardId{0}, *store, {"one", {}, "source", "test"}, progress)));
     EXPECT_EQ(there.hits(), 1u) << operation;
     for (const std::string& path : disk.all_files()) {
       EXPECT_FALSE(path.starts_with("blob/")) << path;

@@ -67,7 +67,7 @@ class ReclaimBed : public testing::Test {
   // `files`: the most files that are listed with their reasons.
   engine::ReclaimReport report(size_t files = 100) {
     auto report = node_.world().block_on(
-        node_.loop(0), engine::reclaim_report(node_.node(), ShardId{0}, {TableId{}, files}));
+        node_.loop(0), node_.node().reclaim_report(ShardId{0}, {TableId{}, files}));
     EXPECT_TRUE(report);
     return report ? *std::move(report) : engine::ReclaimReport{};
   }

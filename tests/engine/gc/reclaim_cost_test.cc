@@ -3,7 +3,7 @@
 
 #include "engine/gc/reclaim_estimate.h"
 #include "engine/shard/shard_engine.h"
-#include "engine/shard/shard_figures.h"
+#include "engine/shard_figures.h"
 #include "io/base/random.h"
 #include "tests/engine/gc/reclaim_bed.h"
 
@@ -83,7 +83,7 @@ TEST_F(ReclaimCost, OnlyTheFirstWriteAfterAFreezeAndAFlushPublishAVersion) {
       ASSERT_TRUE(node_.read_row("t", "r000001"));
     }
     EXPECT_EQ(tablet().publications() - before, 1u);
-    tablet().freeze();
+    tablet().memtables().freeze();
     ASSERT_TRUE(node_.set("t", "r000002", "f:q", 2, "v"));
     EXPECT_EQ(tablet().publications() - before, 2u);
     const uint64_t merges = compactions();
@@ -105,7 +105,7 @@ TEST_F(ReclaimCost, NewRowsAmongOldOnesAreNotMergedForReclaiming) {
     ASSERT_TRUE(node_.flush("t"));
     pass_exactly(30 * kMinuteUs);
   }
-  const engine::ShardFigures shard = engine::shard_figures(node_.node().engine(ShardId{0}));
+  const engine::ShardFigures shard = node_.node().engine(ShardId{0}).shard_figures();
   const double amplification = static_cast<double>(shard.flushed_bytes + shard.compacted_bytes) /
                                static_cast<double>(shard.flushed_bytes);
   EXPECT_LE(amplification, 2) << compactions() << " merges";

@@ -2,8 +2,9 @@
 // read.
 #include <gtest/gtest.h>
 
-#include "engine/node/node_impl.h"
+#include "engine/node/reclaim_report.h"
 #include "engine/read/scan.h"
+#include "engine/shard/shard_engine.h"
 #include "engine/store/blob_files.h"
 #include "io/sim/faulty_fs.h"
 #include "io/sim/tracing_fs.h"
@@ -286,13 +287,12 @@ TEST_F(Why, OneTableOrAllAndNoMoreFilesThanAskedFor) {
   EXPECT_TRUE(report(0).files.empty());
   EXPECT_EQ(report(0).tables[0].figures, all.tables[0].figures);
   const auto one = node_.world().block_on(
-      node_.loop(0),
-      engine::reclaim_report(node_.node(), ShardId{0}, {node_.table("u")->schema.id, 10}));
+      node_.loop(0), node_.node().reclaim_report(ShardId{0}, {node_.table("u")->schema.id, 10}));
   ASSERT_TRUE(one);
   EXPECT_EQ(one->tables.size(), 1u);
   EXPECT_TRUE(one->files.empty());
   const auto none = node_.world().block_on(
-      node_.loop(0), engine::reclaim_report(node_.node(), ShardId{0}, {TableId{999}, 10}));
+      node_.loop(0), node_.node().reclaim_report(ShardId{0}, {TableId{999}, 10}));
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Errc::not_found);
 }

@@ -168,8 +168,8 @@ TEST_F(Bottom, ATableOfABackupKeepsItsCompressionAndItsOptions) {
     ASSERT_EQ(compressions(node).count(Compression::zstd), 1u);
     cells = node.cells("t");
     const auto done = store_of(node, [&](engine::BackupStore& store) {
-      return engine::back_up(node.node(), ShardId{0}, store,
-                             {"b", {}, std::string(32, 'f'), "test"}, progress);
+      return node.node().back_up(ShardId{0}, store, {"b", {}, std::string(32, 'f'), "test"},
+                                 progress);
     });
     ASSERT_TRUE(done) << done.error().message;
     wall_us = node.clock_report().wall_us;
@@ -178,8 +178,7 @@ TEST_F(Bottom, ATableOfABackupKeepsItsCompressionAndItsOptions) {
   options.start_wall_us = wall_us + 60'000'000;
   TestNode other(options);
   const auto restored = store_of(other, [&](engine::BackupStore& store) {
-    return engine::restore_backup(other.node(), ShardId{0}, store, {"b", "t", "t"}, other.author,
-                                  progress);
+    return other.node().restore_backup(ShardId{0}, store, {"b", "t", "t"}, other.author, progress);
   });
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_EQ(restored->schema.options.compaction, Compaction::tiered);

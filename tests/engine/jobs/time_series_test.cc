@@ -7,7 +7,7 @@
 
 #include "engine/compaction/time_windows.h"
 #include "engine/node.h"
-#include "engine/shard/shard_figures.h"
+#include "engine/shard_figures.h"
 #include "io/sim/tracing_fs.h"
 #include "tests/support/test_node.h"
 
@@ -78,7 +78,7 @@ class TimeSeries : public testing::Test {
 
   engine::TabletFigures figures() { return node_.figures("t").front(); }
   engine::ShardFigures shard() {
-    return engine::shard_figures(node_.node().engine(node_.table("t")->tablets.front().shard));
+    return node_.node().engine(node_.table("t")->tablets.front().shard).shard_figures();
   }
   double write_amplification() {
     const engine::ShardFigures now = shard();

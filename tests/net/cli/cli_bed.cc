@@ -74,7 +74,7 @@ void refused(const std::vector<std::string>& words, int code, std::string_view e
 
 void set_program_clock(const Clock* clock) { program_clock = clock; }
 
-CliNode::CliNode(const Clock& clock, server::ExtraOps* extra) {
+CliNode::CliNode(const Clock& clock, const server::RequestHandler& handler) {
   static int count = 0;
   dir_ =
       std::filesystem::temp_directory_path() / fmt::format("cellar-cli-{}-{}", ::getpid(), ++count);
@@ -85,7 +85,7 @@ CliNode::CliNode(const Clock& clock, server::ExtraOps* extra) {
   options.shards = 2;
   options.pin = false;
   options.balance.enabled = false;
-  auto started = server::Server::start(options, clock, extra);
+  auto started = server::Server::start(options, clock, nullptr, handler);
   CHECK(started.has_value(), "the node did not start: {}", started.error().to_string());
   server_ = *std::move(started);
   ::setenv("CELLAR_ADDR", server_->address().c_str(), 1);

@@ -11,7 +11,7 @@
 
 #include "net/cli/program/app.h"
 #include "net/server/server.h"
-#include "tests/net/server/adjustable_clock.h"
+#include "tests/net/server/clock_requests.h"
 
 namespace cellar::cli {
 
@@ -36,7 +36,8 @@ void set_program_clock(const Clock* clock);
 // A node with its own directory, at $CELLAR_ADDR.
 class CliNode {
  public:
-  explicit CliNode(const Clock& clock, server::ExtraOps* extra = nullptr);
+  explicit CliNode(const Clock& clock,
+                   const server::RequestHandler& handler = server::request_handler());
   ~CliNode();
   CliNode(const CliNode&) = delete;
   CliNode& operator=(const CliNode&) = delete;
@@ -74,7 +75,8 @@ class ClockedCliBed : public testing::Test {
 
  private:
   tests::AdjustableClock clock_{kStartUs, 1'000'000'000};
-  CliNode node_{clock_, &clock_};
+  tests::ClockRequests requests_{clock_};
+  CliNode node_{clock_, requests_};
 };
 
 }  // namespace cellar::cli

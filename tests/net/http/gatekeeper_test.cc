@@ -8,6 +8,7 @@
 #include "net/http/routes.h"
 #include "net/security/token.h"
 #include "net/server/access/access.h"
+#include "net/server/requests/op_table.h"
 
 namespace cellar::http {
 namespace {
@@ -145,7 +146,7 @@ HttpRequest request_of(const Route& route, TableIn table, std::string_view token
 
 // By the permission table of the protocol only.
 bool protocol_allows(const security::Principal& who, const Alike& as) {
-  const server::Permission& permission = *server::permission_of(as.op);
+  const server::OpSpec& permission = *server::find_op(as.op);
   const Need need = as.need.value_or(permission.need);
   switch (permission.scope) {
     case server::Scope::open:

@@ -261,7 +261,7 @@ class SecurityLog : public Login {
                                     bed.world().clock(), options));
     CHECK(opened, "{}", opened.error().message);
     log = *opened;
-    for (uint32_t i = 0; i < 2; ++i) bed.shard(i).set_audit(log);
+    for (uint32_t i = 0; i < 2; ++i) bed.shard(i).security().set_log(log);
   }
   std::vector<std::string> names() {
     const auto entries = bed.world().block_on(bed.loop(0), bed.fs(0).list("security"));

@@ -51,7 +51,7 @@ class SecureBed : public ServerBed {
   SecurityCounters counters() {
     SecurityCounters sum;
     for (uint32_t i = 0; i < shards_; ++i) {
-      const SecurityCounters& one = shard(i).security_counters();
+      const SecurityCounters& one = shard(i).security().counters();
       sum.tls_handshakes += one.tls_handshakes;
       sum.tls_resumed += one.tls_resumed;
       sum.tls_handshake_failures += one.tls_handshake_failures;

@@ -10,12 +10,12 @@
 
 #include "io/base/clock.h"
 #include "io/base/coding.h"
-#include "net/server/shard/extra_ops.h"
+#include "io/base/result.h"
 #include "tests/net/server/clock_ops.h"
 
 namespace cellar::tests {
 
-class AdjustableClock final : public Clock, public server::ExtraOps {
+class AdjustableClock final : public Clock {
  public:
   AdjustableClock(int64_t wall_us, int64_t boot_us) : wall_us_(wall_us), boot_us_(boot_us) {}
   void run_since(int64_t monotonic_us) { since_us_ = monotonic_us; }
@@ -32,13 +32,14 @@ class AdjustableClock final : public Clock, public server::ExtraOps {
   std::string boot_id() const override { return boot_id_; }
   bool synchronised() const override { return synchronised_; }
 
-  Result<void> handle(uint16_t op, Bytes body) override {
-    const bool two = static_cast<ClockOp>(op) == ClockOp::set_both;
+  Result<void> move(ClockOp op, Bytes body) {
+    const bool two = op == ClockOp::set_both;
     if (body.size() != (two ? 16 : 8)) {
-      return fail(Errc::invalid_argument, "clock operation {} with {} bytes", op, body.size());
+      return fail(Errc::invalid_argument, "clock operation {} with {} bytes",
+                  static_cast<uint16_t>(op), body.size());
     }
     const auto first = load_le<int64_t>(body.data());
-    switch (static_cast<ClockOp>(op)) {
+    switch (op) {
       case ClockOp::advance:
         if (first < 0) return fail(Errc::invalid_argument, "time does not pass backwards");
         boot_us_ += first;
@@ -52,7 +53,8 @@ class AdjustableClock final : public Clock, public server::ExtraOps {
         wall_us_ = first - passed_us();
         return {};
     }
-    return fail(Errc::unimplemented, "clock operation {} does not exist", op);
+    return fail(Errc::unimplemented, "clock operation {} does not exist",
+                static_cast<uint16_t>(op));
   }
 
  private:

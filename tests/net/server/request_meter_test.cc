@@ -119,10 +119,13 @@ TEST(RequestMeter, CountsWhatSessionsAnswer) {
   Peer peer(bed);
   for (int i = 0; i < 5; ++i) peer.ask(wire::fb::Op::Ping, {});
   EXPECT_EQ(peer.code_of(static_cast<wire::fb::Op>(99), {}), Errc::unimplemented);
+  EXPECT_EQ(peer.code_of(static_cast<wire::fb::Op>(wire::kReclaimOp), {}), Errc::ok);
   bed.world().block_on(bed.client_loop(), sleep_us(bed.client_loop().timers(), 10'000));
   const RequestMeter::Figures& figures = bed.shard(0).meter().figures();
   EXPECT_EQ(figures.ops[static_cast<size_t>(wire::fb::Op::Ping)].answers[0], 5u);
   EXPECT_EQ(figures.ops[0].answers[static_cast<size_t>(Errc::unimplemented)], 1u);
+  EXPECT_EQ(figures.ops[0].answers[0], 0u);
+  EXPECT_EQ(figures.ops[wire::kReclaimOp].answers[0], 1u);
   EXPECT_TRUE(bed.shard(0).meter().empty());
   EXPECT_GT(bed.shard(0).counters().received_bytes, 0u);
   EXPECT_GT(bed.shard(0).counters().sent_bytes, 0u);

@@ -17,8 +17,7 @@ ServerBed::ServerBed(uint32_t shards, ServerOptions options, uint64_t seed, int6
       fabric_(world_),
       mailboxes_(shards),
       client_loop_(&world_.add_loop()),
-      parts_(shards),
-      servers_(shards) {
+      parts_(shards) {
   options_.shards = shards;
   options_.engine.log_segment_bytes = 1u << 20;
   if (options_.engine.memory_bytes == engine::EngineOptions().memory_bytes) {
@@ -54,11 +53,11 @@ Async<Result<void>> ServerBed::open() {
   for (Part& part : parts_) envs.push_back({*part.runtime, *part.logs, *part.blobs});
   CO_TRY(node_,
          co_await engine::Node::open(options_.engine, std::move(envs), *manifest_, mailboxes_));
+  shared_ = std::make_unique<NodeShared>(facts_, options_, 1);
   for (size_t i = 0; i < parts_.size(); ++i) {
-    parts_[i].server =
-        std::make_unique<ShardServer>(*parts_[i].shard, *node_, options_, facts_, servers_,
-                                      world_.clock(), nullptr, request_handler());
-    servers_[i] = parts_[i].server.get();
+    parts_[i].server = std::make_unique<ShardServer>(*parts_[i].shard, *node_, options_, *shared_,
+                                                     world_.clock(), request_handler());
+    shared_->shards[i] = parts_[i].server.get();
   }
   for (Part& part : parts_) {
     CO_TRY(auto listener, co_await part.network->listen(host_, kPort, true));

@@ -63,7 +63,7 @@ class ServerBed {
   Mailboxes mailboxes_;
   SimLoop* client_loop_;
   std::vector<Part> parts_;
-  std::vector<ShardServer*> servers_;
+  std::unique_ptr<NodeShared> shared_;
   std::unique_ptr<engine::ManifestStore> manifest_;
   std::unique_ptr<engine::Node> node_;
   bool stopped_ = false;

@@ -4,7 +4,7 @@
 
 #include "net/server/process/program.h"
 #include "net/server/process/say.h"
-#include "tests/net/server/adjustable_clock.h"
+#include "tests/net/server/clock_requests.h"
 
 namespace cellar::tests {
 namespace {
@@ -50,5 +50,5 @@ int main(int argc, char** argv) {
   clock.run_since(since_us);
   clock.set_boot_id(boot_id);
   clock.set_synchronised(synchronised != 0);
-  return server::run_node(*config, clock, &clock);
+  return server::run_node(*config, clock, nullptr, tests::ClockRequests(clock));
 }

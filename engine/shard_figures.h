@@ -1,10 +1,9 @@
-// ShardFigures: figures of one shard for operators, in addition to EngineStats: block cache, device
-// reads, and the running merge. A value type.
+// ShardFigures: figures of one shard (Engine::shard_figures()) for operators, in addition to
+// EngineStats: block cache, device reads, and the running merge. A value type.
 #pragma once
 
 #include <cstdint>
 
-#include "engine/engine.h"
 #include "engine/model/types.h"
 
 namespace cellar::engine {
@@ -42,9 +41,5 @@ struct FlowFigures {
   uint64_t runs_behind = 0;  // runs above the limit, the most of all tablets
   uint64_t held = 0;         // delayed answers so far
 };
-
-// Call on the engine's shard.
-ShardFigures shard_figures(const Engine& engine);
-FlowFigures flow_figures(const Engine& engine);
 
 }  // namespace cellar::engine

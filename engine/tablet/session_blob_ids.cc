@@ -1,7 +1,6 @@
-#include "engine/tablet/shard_context.h"
+#include "engine/tablet/session_blob_ids.h"
 
 #include "io/base/check.h"
-#include "io/base/log.h"
 
 namespace cellar::engine {
 
@@ -27,23 +26,6 @@ void SessionBlobIds::renew(SessionEpoch session) {
   session_ = session;
   counter_ = 0;
   asked_ = false;
-}
-
-void ShardContext::stop_writes(std::string_view why, const Error& error) {
-  if (stopped) return;
-  stopped = Error(Errc::unavailable, fmt::format("{}: {}", why, error.message));
-  log_error("shard", "shard={} read-only: {}", shard, stopped->message);
-}
-
-bool ShardContext::is_stopped() {
-  if (!stopped && log && log->failure() != nullptr) stop_writes("the log failed", *log->failure());
-  return stopped.has_value();
-}
-
-Error read_only_error(const ShardContext& shard) {
-  return Error(Errc::unavailable,
-               fmt::format("shard {} is read-only until the node is restarted: {}", shard.shard,
-                           shard.stopped->message));
 }
 
 }  // namespace cellar::engine

@@ -1,0 +1,71 @@
+// MergeSlot: the merge that runs on a shard, and the turn of those that wait for it.
+//
+// Invariants
+//   1. A job runs only under the lock: one at a time.
+//   2. job() and tablet() are both null, or those of the running job.
+//   3. A job that reclaims stops resting when another job waits.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "engine/compaction/merge_job.h"
+#include "io/loop/event.h"
+#include "io/loop/runtime.h"
+
+namespace cellar::engine {
+
+class Tablet;
+
+class MergeSlot {
+ public:
+  explicit MergeSlot(const Runtime& runtime) : clock_(runtime.clock), pace_(runtime.timers) {}
+
+  Async<AsyncMutex::Lock> lock() { return lock_.lock(); }
+  // For a job: a running one does not rest while it waits.
+  Async<AsyncMutex::Lock> lock_for_job();
+  // The same for reclaiming: meanwhile a merge for the shape of the tree uses all the time
+  // available.
+  Async<AsyncMutex::Lock> lock_to_reclaim();
+  size_t reclaims_waiting() const { return reclaims_waiting_; }
+  // Paces merges that reclaim; other merges never rest.
+  Pace& pace() { return pace_; }
+  const Pace& pace() const { return pace_; }
+
+  // Announces a job for its lifetime, so that closing and dropping may cancel it. REQUIRES: the
+  // lock.
+  class Running {
+   public:
+    Running(MergeSlot& slot, const Tablet& tablet, MergeJob& job, std::vector<BlobId> inputs);
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    MergeSlot& slot_;
+  };
+  const MergeJob* job() const { return job_; }
+  const Tablet* tablet() const { return tablet_; }
+  int64_t began_us() const { return began_us_; }  // trusted time
+  bool has_input(BlobId blob) const {
+    return std::find(inputs_.begin(), inputs_.end(), blob) != inputs_.end();
+  }
+  // Cancels the running job, if any; with a tablet, if it is the tablet's.
+  void cancel();
+  void cancel(const Tablet& tablet);
+
+ private:
+  TrustedClock& clock_;
+  AsyncMutex lock_;
+  MergeJob* job_ = nullptr;
+  const Tablet* tablet_ = nullptr;
+  std::vector<BlobId> inputs_;
+  int64_t began_us_ = 0;
+  Pace pace_;
+  size_t reclaims_waiting_ = 0;
+};
+
+}  // namespace cellar::engine

@@ -1,0 +1,146 @@
+// What every operation requires and logs, written out: the table of operations says the same.
+#include "net/server/requests/op_table.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace cellar::server {
+namespace {
+
+namespace fb = wire::fb;
+using fb::Op;
+using fb::OperateOp;
+using security::Need;
+using security::Role;
+using security::Roles;
+
+struct Expected {
+  uint16_t op;
+  Scope scope;
+  Need need;
+  Logged logged = Logged::no;
+
+  Expected(Op number, Scope where, Need what, Logged log = Logged::no)
+      : op(static_cast<uint16_t>(number)), scope(where), need(what), logged(log) {}
+  Expected(OperateOp number, Scope where, Need what, Logged log = Logged::no)
+      : op(static_cast<uint16_t>(number)), scope(where), need(what), logged(log) {}
+};
+
+const Need kRead{{Role::read}};
+const Need kWrite{{Role::write}};
+const Need kBoth{{Role::read, Role::write}};
+const Need kSchema{{Role::schema}};
+const Need kAdmin{{Role::admin}};
+const Need kAnyRole{{Role::read, Role::write, Role::schema, Role::retention, Role::admin}, true};
+
+const Expected kExpected[] = {
+    {Op::Hello, Scope::open, {}},
+    {Op::Ping, Scope::open, {}},
+    {Op::ServerInfo, Scope::node, kAdmin},
+    {Op::MutateRow, Scope::table, kWrite},
+    {Op::MutateRows, Scope::table, kWrite},
+    {Op::ReadRow, Scope::table, kRead},
+    {Op::ReadRows, Scope::table, kRead},
+    {Op::CheckAndMutateRow, Scope::table, kBoth},
+    {Op::ReadModifyWriteRow, Scope::table, kBoth},
+    {Op::DropRowRange, Scope::table, kWrite},
+    {Op::SampleRowKeys, Scope::table, kRead},
+    {Op::CreateTable, Scope::table, kSchema, Logged::schema},
+    {Op::AlterTable, Scope::table, {{Role::schema, Role::retention}}, Logged::schema},
+    {Op::DropTable, Scope::table, kSchema, Logged::schema},
+    {Op::RestoreTable, Scope::table, kSchema, Logged::schema},
+    {Op::ListTables, Scope::list, kAnyRole},
+    {Op::DescribeTable, Scope::table, kAnyRole},
+    {Op::PreviewRule, Scope::table, {{Role::read, Role::retention}}},
+    {Op::FlushTable, Scope::table, kAdmin, Logged::admin},
+    {Op::CompactTable, Scope::table, kAdmin, Logged::admin},
+    {Op::SplitTablet, Scope::table, kAdmin, Logged::admin},
+    {Op::MergeTablets, Scope::table, kAdmin, Logged::admin},
+    {Op::MoveTablet, Scope::table, kAdmin, Logged::admin},
+    {Op::ListTablets, Scope::list, kAdmin},
+    {Op::RuleHistory, Scope::table, kAnyRole},
+    {Op::UndoRule, Scope::table, {{Role::retention}}, Logged::retention},
+    {Op::AuditLog, Scope::table, kAdmin},
+    {Op::ConfirmTime, Scope::node, kAdmin, Logged::admin},
+    {OperateOp::Backup, Scope::node, kAdmin, Logged::admin},
+    {OperateOp::Control, Scope::node, kAdmin, Logged::admin},
+    {OperateOp::Reclaim, Scope::table, kAdmin},
+};
+
+TEST(OpTable, EveryEntryIsWhatIsExpected) {
+  for (const Expected& one : kExpected) {
+    const OpSpec* spec = find_op(one.op);
+    ASSERT_NE(spec, nullptr) << one.op;
+    EXPECT_EQ(spec->scope, one.scope) << one.op;
+    EXPECT_EQ(spec->need.roles, one.need.roles) << one.op;
+    EXPECT_EQ(spec->need.any, one.need.any) << one.op;
+    EXPECT_EQ(spec->logged, one.logged) << one.op;
+  }
+}
+
+TEST(OpTable, ANumberOfNoSchemaHasNoEntry) {
+  size_t entries = 0;
+  for (uint32_t op = 0; op <= UINT16_MAX; ++op) {
+    const OpSpec* spec = find_op(static_cast<uint16_t>(op));
+    if (spec == nullptr) continue;
+    ++entries;
+    EXPECT_EQ(spec->op, op);
+    EXPECT_FALSE(wire::op_name(spec->op).empty()) << op;
+  }
+  EXPECT_EQ(entries, std::size(kExpected));
+}
+
+// Which requests name a table by the id in the header, too, and which ones a node refuses whose
+// table another node has.
+TEST(OpTable, HowARequestNamesItsTable) {
+  const std::set<Op> by_id = {Op::MutateRow,    Op::MutateRows,        Op::ReadRow,
+                              Op::ReadRows,     Op::CheckAndMutateRow, Op::ReadModifyWriteRow,
+                              Op::DropRowRange, Op::SampleRowKeys,     Op::ListTables,
+                              Op::SplitTablet,  Op::MergeTablets,      Op::MoveTablet,
+                              Op::ListTablets,  Op::RuleHistory};
+  const std::set<Op> owned = {Op::MutateRow,    Op::MutateRows,        Op::ReadRow,
+                              Op::ReadRows,     Op::CheckAndMutateRow, Op::ReadModifyWriteRow,
+                              Op::DropRowRange, Op::SampleRowKeys,     Op::CreateTable,
+                              Op::AlterTable,   Op::DropTable,         Op::RestoreTable,
+                              Op::DescribeTable};
+  for (const Expected& one : kExpected) {
+    const TableRef& table = find_op(one.op)->table;
+    const auto op = static_cast<Op>(one.op);
+    EXPECT_EQ(table.by_id, by_id.contains(op)) << one.op;
+    EXPECT_EQ(table.has_owner, owned.contains(op)) << one.op;
+    EXPECT_EQ(table.in_body != nullptr,
+              one.scope != Scope::open && one.scope != Scope::node && op != Op::ListTables)
+        << one.op;
+  }
+}
+
+// The features of the hello that are operations.
+TEST(OpTable, EveryFeatureOfAnOperation) {
+  std::multiset<std::string_view> features;
+  std::string_view last;
+  for (const OpSpec& spec : kOpTable) {
+    if (!spec.feature.empty() && spec.feature != last) features.insert(spec.feature);
+    last = spec.feature;
+  }
+  const std::multiset<std::string_view> expected = {
+      "drop_row_range", "alter_table", "sample_row_keys", "tablets", "clock",   "rule_history",
+      "preview",        "audit_log",   "restore_table",   "backups", "control", "reclaim"};
+  EXPECT_EQ(features, expected);
+}
+
+TEST(OpTable, EveryOperationOfBothSchemasIsExpectedOnce) {
+  std::multiset<uint16_t> declared;
+  for (const Op op : fb::EnumValuesOp()) {
+    if (op != Op::None) declared.insert(static_cast<uint16_t>(op));
+  }
+  for (const OperateOp op : fb::EnumValuesOperateOp()) {
+    if (op != OperateOp::None) declared.insert(static_cast<uint16_t>(op));
+  }
+  std::multiset<uint16_t> expected;
+  for (const Expected& one : kExpected) expected.insert(one.op);
+  EXPECT_EQ(declared, expected);
+}
+
+}  // namespace
+}  // namespace cellar::server
