@@ -39,8 +39,8 @@ std::string encode_backup(const BackupFile& file) {
   put_varint(out, zigzag(file.trusted_us));
   put_varint(out, file.copied_bytes);
   ManifestState state;
-  state.subjects = file.subjects;
-  for (const auto& [subject, held] : state.subjects) {
+  state.entries = file.entries;
+  for (const auto& [key, held] : state.entries) {
     state.next_version = std::max(state.next_version, held.version + 1);
   }
   const std::vector<std::string> entries = encode_snapshot(state);
@@ -87,12 +87,12 @@ Result<BackupFile> decode_backup(Bytes content, std::string_view name) {
     file.blobs.push_back(blob);
   }
   if (!in.ok() || !in.at_end() || !state.complete) return std::unexpected(damaged(name));
-  file.subjects = std::move(state.subjects);
+  file.entries = std::move(state.entries);
   return file;
 }
 
 Result<ManifestContents> contents_of(const BackupFile& file, std::string_view name) {
-  TRY(ManifestContents contents, decode_manifest(file.subjects));
+  TRY(ManifestContents contents, decode_manifest(file.entries));
   for (const TabletSeed& tablet : contents.tablets) {
     for (const TableItem& item : tablet.tables) {
       const auto at =

@@ -29,7 +29,7 @@ struct BackupFile {
   int64_t wall_us = 0;        // wall clock at the instant
   int64_t trusted_us = 0;     // trusted time then: no answer of the data is later
   uint64_t copied_bytes = 0;  // bytes that this backup added to the store
-  std::map<Subject, SubjectState> subjects;
+  std::map<ManifestKey, ManifestEntry> entries;
   std::vector<BackupBlob> blobs;  // sorted by id
 
   uint64_t bytes() const;

@@ -126,12 +126,12 @@ Async<Result<BackupSummary>> restore_directory(BackupStore& store, std::string n
     count_blob(progress, blob);
   }
   progress.phase = "naming";
-  std::vector<SubjectEdit> edits;
-  for (const auto& [subject, held] : file.subjects) {
+  std::vector<VersionEdit> edits;
+  for (const auto& [key, held] : file.entries) {
     // The new directory's clock begins with the machine's, which is checked not to be behind.
-    if (subject.kind == Subject::Kind::clock) continue;
-    SubjectEdit edit;
-    edit.subject = subject;
+    if (key.kind == ManifestKey::Kind::clock) continue;
+    VersionEdit edit;
+    edit.key = key;
     edit.state = held.state;
     edit.put_items.assign(held.items.begin(), held.items.end());
     edits.push_back(std::move(edit));

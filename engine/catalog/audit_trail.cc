@@ -8,11 +8,11 @@
 
 namespace cellar::engine {
 
-Result<AuditTrail> AuditTrail::decode(const SubjectState& subject) {
+Result<AuditTrail> AuditTrail::decode(const ManifestEntry& entry) {
   AuditTrail trail;
-  trail.version_ = subject.version;
-  TRY(trail.state_, decode_audit_state(subject.state));
-  for (const auto& [sequence, bytes] : subject.items) {
+  trail.version_ = entry.version;
+  TRY(trail.state_, decode_audit_state(entry.state));
+  for (const auto& [sequence, bytes] : entry.items) {
     TRY(AuditEntry entry, decode_audit_entry(sequence, bytes));
     trail.entries_.push_back({std::move(entry), bytes.size()});
     trail.bytes_ += bytes.size();
@@ -45,7 +45,7 @@ AuditTrail::Addition AuditTrail::plan(std::vector<AuditEntry> entries) const {
   const size_t skipped = addition.leaving - addition.edit.remove_items.size();
   const auto first = addition.edit.put_items.begin();
   addition.edit.put_items.erase(first, first + static_cast<ptrdiff_t>(skipped));
-  addition.edit.subject = kAuditSubject;
+  addition.edit.key = kAuditKey;
   addition.edit.expected_version = version_;
   addition.edit.state = encode_audit_state(addition.state);
   addition.entries = std::move(entries);
@@ -110,7 +110,7 @@ std::string text_of(const std::optional<int64_t>& us) {
 // Collects what differs.
 class Details {
  public:
-  // Previous values are recorded only if the subject existed before.
+  // Previous values are recorded only if the key existed before.
   Details(AuditEntry& entry, bool is_new) : entry_(entry), is_new_(is_new) {}
   void add(std::string name, std::string before, std::string after) {
     if (before == after) return;

@@ -36,10 +36,10 @@ struct AuditPage {
 
 class AuditTrail {
  public:
-  static Result<AuditTrail> decode(const SubjectState& subject);
+  static Result<AuditTrail> decode(const ManifestEntry& entry);
 
   struct Addition {
-    SubjectEdit edit;
+    VersionEdit edit;
     std::vector<AuditEntry> entries;  // numbered
     size_t leaving = 0;               // number of oldest entries to remove
     AuditState state;

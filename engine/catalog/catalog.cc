@@ -71,13 +71,13 @@ Result<void> check_cover(const TableEntry& entry) {
   return {};
 }
 
-Result<TabletSeed> decode_tablet(TabletId id, const SubjectState& subject,
+Result<TabletSeed> decode_tablet(TabletId id, const ManifestEntry& entry,
                                  const std::map<TableId, ManifestContents::Table>& tables) {
   TabletSeed seed;
   seed.id = id;
-  seed.version = subject.version;
-  TRY(seed.state, decode_tablet_state(subject.state));
-  for (const auto& [number, bytes] : subject.items) {
+  seed.version = entry.version;
+  TRY(seed.state, decode_tablet_state(entry.state));
+  for (const auto& [number, bytes] : entry.items) {
     TRY(TableItem item, decode_table_item(bytes));
     if (item.meta.blob.value() != number) {
       return fail(Errc::data_loss, "manifest: item {:x} of tablet {} describes blob {:x}", number,
@@ -96,38 +96,38 @@ Result<TabletSeed> decode_tablet(TabletId id, const SubjectState& subject,
 
 }  // namespace
 
-Result<ManifestContents> decode_manifest(const std::map<Subject, SubjectState>& subjects) {
+Result<ManifestContents> decode_manifest(const std::map<ManifestKey, ManifestEntry>& entries) {
   ManifestContents loaded;
   // Subjects are sorted by kind: the node, then tables, then tablets.
-  for (const auto& [subject, state] : subjects) {
-    switch (subject.kind) {
-      case Subject::Kind::node: {
+  for (const auto& [key, state] : entries) {
+    switch (key.kind) {
+      case ManifestKey::Kind::node: {
         TRY(loaded.node, decode_node_state(state.state));
         loaded.node_version = state.version;
         break;
       }
-      case Subject::Kind::table: {
+      case ManifestKey::Kind::table: {
         TRY(TableState table, decode_table_state(state.state));
-        loaded.tables[TableId{subject.id}] = {std::move(table.schema), state.version, table.drop};
+        loaded.tables[TableId{key.id}] = {std::move(table.schema), state.version, table.drop};
         break;
       }
-      case Subject::Kind::tablet: {
-        TRY(TabletSeed seed, decode_tablet(TabletId{subject.id}, state, loaded.tables));
+      case ManifestKey::Kind::tablet: {
+        TRY(TabletSeed seed, decode_tablet(TabletId{key.id}, state, loaded.tables));
         loaded.tablets.push_back(std::move(seed));
         break;
       }
-      case Subject::Kind::clock: {
+      case ManifestKey::Kind::clock: {
         TRY(loaded.clock, decode_clock_state(state.state));
         loaded.clock_version = state.version;
         break;
       }
-      case Subject::Kind::audit: {
+      case ManifestKey::Kind::audit: {
         TRY(loaded.audit, AuditTrail::decode(state));
         break;
       }
     }
   }
-  if (loaded.node_version == kAbsent && !subjects.empty()) {
+  if (loaded.node_version == kAbsent && !entries.empty()) {
     return fail(Errc::data_loss, "manifest: the node's own entry is missing");
   }
   Catalog probe(1);
@@ -196,10 +196,10 @@ Result<Catalog::Creation> Catalog::plan_create(TableSpec spec, CommitStamp floor
     plan.entry.tablets.push_back(descriptor_of(seed, shard));
     plan.seeds.push_back(std::move(seed));
   }
-  plan.edits.push_back(put_state(kNodeSubject, node_version_, encode_node_state(plan.node)));
-  plan.edits.push_back(put_state(subject_of(id), kAbsent, encode_schema(plan.entry.schema)));
+  plan.edits.push_back(put_state(kNodeKey, node_version_, encode_node_state(plan.node)));
+  plan.edits.push_back(put_state(key_of(id), kAbsent, encode_schema(plan.entry.schema)));
   for (const TabletSeed& seed : plan.seeds) {
-    plan.edits.push_back(put_state(subject_of(seed.id), kAbsent, encode_tablet_state(seed.state)));
+    plan.edits.push_back(put_state(key_of(seed.id), kAbsent, encode_tablet_state(seed.state)));
   }
   return plan;
 }
@@ -220,7 +220,7 @@ void Catalog::created(Creation& creation, const std::vector<uint64_t>& versions)
 Catalog::NewSession Catalog::plan_session() const {
   NewSession plan{node_, {}};
   plan.node.session = SessionEpoch{node_.session.value() + 1};
-  plan.edit = put_state(kNodeSubject, node_version_, encode_node_state(plan.node));
+  plan.edit = put_state(kNodeKey, node_version_, encode_node_state(plan.node));
   return plan;
 }
 
@@ -277,9 +277,9 @@ Result<Catalog::Alteration> Catalog::plan_undo(const RuleUndo& undo) const {
   return alteration;
 }
 
-SubjectEdit Catalog::edit_of(const Alteration& alteration) const {
+VersionEdit Catalog::edit_of(const Alteration& alteration) const {
   const TableSchema& schema = alteration.entry.schema;
-  return put_state(subject_of(schema.id), table_versions_.at(schema.id), encode_schema(schema));
+  return put_state(key_of(schema.id), table_versions_.at(schema.id), encode_schema(schema));
 }
 
 void Catalog::altered(const Alteration& alteration, uint64_t version) {
@@ -380,11 +380,11 @@ Result<Catalog::Creation> Catalog::plan_adopt(TableSchema schema, std::vector<Ta
                                   .held = false});
   }
   plan.seeds = std::move(tablets);
-  plan.edits.push_back(put_state(kNodeSubject, node_version_, encode_node_state(plan.node)));
-  plan.edits.push_back(put_state(subject_of(plan.entry.schema.id), kAbsent,
+  plan.edits.push_back(put_state(kNodeKey, node_version_, encode_node_state(plan.node)));
+  plan.edits.push_back(put_state(key_of(plan.entry.schema.id), kAbsent,
                                  encode_table_state(plan.entry.schema, std::nullopt)));
   for (const TabletSeed& seed : plan.seeds) {
-    SubjectEdit edit = put_state(subject_of(seed.id), kAbsent, encode_tablet_state(seed.state));
+    VersionEdit edit = put_state(key_of(seed.id), kAbsent, encode_tablet_state(seed.state));
     for (const TableItem& item : seed.tables) {
       edit.put_items.emplace_back(item.meta.blob.value(), encode_table_item(item));
     }
@@ -420,11 +420,10 @@ Result<Catalog::Drop> Catalog::plan_drop(Bytes name, int64_t now_us) const {
   const uint64_t version = table_versions_.at(schema.id);
   const int64_t window_us = longest_undo_window_us(schema);
   if (window_us == 0) {
-    drop.table_edit = remove_subject(subject_of(schema.id), version);
+    drop.table_edit = remove_key(key_of(schema.id), version);
   } else {
     drop.mark = DropMark{now_us, add_saturating(now_us, window_us)};
-    drop.table_edit =
-        put_state(subject_of(schema.id), version, encode_table_state(schema, drop.mark));
+    drop.table_edit = put_state(key_of(schema.id), version, encode_table_state(schema, drop.mark));
   }
   return drop;
 }
@@ -453,7 +452,7 @@ Result<Catalog::Restoration> Catalog::plan_restore(Bytes name, int64_t now_us) c
                 escape_bytes(name));
   }
   const TableSchema& schema = newest->entry.schema;
-  return Restoration{newest->entry, put_state(subject_of(schema.id), table_versions_.at(schema.id),
+  return Restoration{newest->entry, put_state(key_of(schema.id), table_versions_.at(schema.id),
                                               encode_table_state(schema, std::nullopt))};
 }
 
@@ -470,7 +469,7 @@ std::optional<Catalog::Drop> Catalog::plan_end(int64_t now_us) const {
     if (now_us <= table.mark.restorable_until_us) continue;
     Drop drop;
     drop.entry = table.entry;
-    drop.table_edit = remove_subject(subject_of(id), table_versions_.at(id));
+    drop.table_edit = remove_key(key_of(id), table_versions_.at(id));
     return drop;
   }
   return std::nullopt;

@@ -41,7 +41,7 @@ struct ManifestContents {
 
 // DATA_LOSS if an entry is unreadable or refers to a missing one, or the tablets of a table leave a
 // gap; FAILED_PRECONDITION for another format.
-Result<ManifestContents> decode_manifest(const std::map<Subject, SubjectState>& subjects);
+Result<ManifestContents> decode_manifest(const std::map<ManifestKey, ManifestEntry>& entries);
 
 class Catalog {
  public:
@@ -50,7 +50,7 @@ class Catalog {
   // A new session for blob ids, owned by its requester; the next start's is greater.
   struct NewSession {
     NodeState node;
-    SubjectEdit edit;
+    VersionEdit edit;
   };
   NewSession plan_session() const;
   void drawn(const NewSession& plan, uint64_t version);
@@ -67,7 +67,7 @@ class Catalog {
     NodeState node;  // with the ids taken
     TableEntry entry;
     std::vector<TabletSeed> seeds;   // in the order of entry.tablets; versions unknown
-    std::vector<SubjectEdit> edits;  // node, table, then the tablets
+    std::vector<VersionEdit> edits;  // node, table, then the tablets
   };
   // INVALID_ARGUMENT, ALREADY_EXISTS, RESOURCE_EXHAUSTED (too many tables). Commits of the tablets
   // get stamps above `floor`; `log_of` names the open log of each shard.
@@ -92,7 +92,7 @@ class Catalog {
   Result<Alteration> plan_alter(const TableChange& change) const;
   // See Node::undo_rule; everything except the family's history.
   Result<Alteration> plan_undo(const RuleUndo& undo) const;
-  SubjectEdit edit_of(const Alteration& alteration) const;
+  VersionEdit edit_of(const Alteration& alteration) const;
   // The edit succeeded with this version.
   void altered(const Alteration& alteration, uint64_t version);
 
@@ -100,14 +100,14 @@ class Catalog {
   struct Drop {
     TableEntry entry;
     std::optional<DropMark> mark;  // absent: permanent, with its tablets
-    SubjectEdit table_edit;        // edits that remove tablets need their versions
+    VersionEdit table_edit;        // edits that remove tablets need their versions
   };
   Result<Drop> plan_drop(Bytes name, int64_t now_us) const;  // NOT_FOUND
   void dropped(const Drop& drop, uint64_t version);
   // NOT_FOUND, ALREADY_EXISTS.
   struct Restoration {
     TableEntry entry;
-    SubjectEdit table_edit;
+    VersionEdit table_edit;
   };
   Result<Restoration> plan_restore(Bytes name, int64_t now_us) const;
   void restored(const Restoration& restoration, uint64_t version);

@@ -9,7 +9,7 @@ namespace cellar::engine {
 namespace {
 
 // The state that a child inherits from its parents; id, rows and tables are set by the caller.
-TabletState inherit(const std::vector<SealedTablet>& parents) {
+TabletState inherit(const std::vector<QuiescedTablet>& parents) {
   TabletState state;
   const TabletState& first = parents.front().state;
   state.table = first.table;
@@ -17,7 +17,7 @@ TabletState inherit(const std::vector<SealedTablet>& parents) {
   state.next_run = first.next_run;
   state.epoch = first.epoch;
   CommitStamp last;
-  for (const SealedTablet& parent : parents) {
+  for (const QuiescedTablet& parent : parents) {
     state.epoch = std::max(state.epoch, parent.state.epoch);
     state.next_run = std::max(state.next_run, parent.state.next_run);
     last = std::max(last, parent.last_stamp);
@@ -28,8 +28,8 @@ TabletState inherit(const std::vector<SealedTablet>& parents) {
   return state;
 }
 
-SubjectEdit put_child(const TabletSeed& child, uint64_t expected, bool with_tables) {
-  SubjectEdit edit = put_state(subject_of(child.id), expected, encode_tablet_state(child.state));
+VersionEdit put_child(const TabletSeed& child, uint64_t expected, bool with_tables) {
+  VersionEdit edit = put_state(key_of(child.id), expected, encode_tablet_state(child.state));
   if (!with_tables) return edit;
   for (const TableItem& table : child.tables) {
     edit.put_items.emplace_back(table.meta.blob.value(), encode_table_item(table));
@@ -73,14 +73,14 @@ Result<std::vector<TableItem>> unite(std::vector<TableItem> left, std::vector<Ta
 }
 
 Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping,
-                              const std::vector<SealedTablet>& parents, LogSpan span) {
+                              const std::vector<QuiescedTablet>& parents, LogSpan span) {
   ReshapeEdit plan;
   plan.node = catalog.node();
   TabletState state = inherit(parents);
   state.spans = {span};
   if (reshaping.keeps_id) state.home = reshaping.to.value();
   std::vector<const std::vector<RangeToken>*> tokens;
-  for (const SealedTablet& parent : parents) tokens.push_back(&parent.state.range_tokens);
+  for (const QuiescedTablet& parent : parents) tokens.push_back(&parent.state.range_tokens);
   for (size_t i = 0; i < reshaping.ranges.size(); ++i) {
     TabletSeed child;
     child.schema = reshaping.entry.schema;
@@ -93,7 +93,7 @@ Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping
       child.id = plan.node.next_tablet;
       plan.node.next_tablet = TabletId{child.id.value() + 1};
     }
-    for (const SealedTablet& parent : parents) {
+    for (const QuiescedTablet& parent : parents) {
       TRY(child.tables, unite(std::move(child.tables), parent.parts[i]));
     }
     // A tablet that keeps its id keeps its items in the manifest.
@@ -104,10 +104,9 @@ Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping
     plan.children.push_back(std::move(child));
   }
   if (!reshaping.keeps_id) {
-    plan.edits.push_back(
-        put_state(kNodeSubject, catalog.node_version(), encode_node_state(plan.node)));
-    for (const SealedTablet& parent : parents) {
-      plan.edits.push_back(remove_subject(subject_of(parent.id), parent.version));
+    plan.edits.push_back(put_state(kNodeKey, catalog.node_version(), encode_node_state(plan.node)));
+    for (const QuiescedTablet& parent : parents) {
+      plan.edits.push_back(remove_key(key_of(parent.id), parent.version));
     }
   }
   for (const TabletSeed& child : plan.children) {

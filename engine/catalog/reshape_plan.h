@@ -11,7 +11,7 @@
 namespace cellar::engine {
 
 // A sealed parent. All of its data is flushed.
-struct SealedTablet {
+struct QuiescedTablet {
   TabletId id;
   TabletState state;
   uint64_t version = kAbsent;  // of its manifest entry
@@ -36,7 +36,7 @@ struct Reshaping {
 struct ReshapeEdit {
   NodeState node;                    // with the ids taken
   std::vector<TabletSeed> children;  // versions unknown
-  std::vector<SubjectEdit> edits;    // those of the children are last
+  std::vector<VersionEdit> edits;    // those of the children are last
 };
 
 // FAILED_PRECONDITION if the table has the maximum number of tablets.
@@ -45,7 +45,7 @@ Result<void> check_room_for_split(const TableEntry& table);
 // FAILED_PRECONDITION if a table lies on both sides of rows that were deleted in between. `span` is
 // the rest of the open log of reshaping.to.
 Result<ReshapeEdit> plan_edit(const Catalog& catalog, const Reshaping& reshaping,
-                              const std::vector<SealedTablet>& parents, LogSpan span);
+                              const std::vector<QuiescedTablet>& parents, LogSpan span);
 
 // The united list of two neighbours' tables; each blob occurs once.
 Result<std::vector<TableItem>> unite(std::vector<TableItem> left, std::vector<TableItem> right);

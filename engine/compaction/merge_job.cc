@@ -14,14 +14,14 @@ namespace {
 constexpr size_t kValueBytesPerEntry = 512;
 
 // Of deletes of the same rows the newest is sufficient.
-void drop_repeated(std::vector<StampedRange>& ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const StampedRange& a, const StampedRange& b) {
+void drop_repeated(std::vector<RangeTombstone>& ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const RangeTombstone& a, const RangeTombstone& b) {
     return std::tie(a.start, a.end, b.stamp) < std::tie(b.start, b.end, a.stamp);
   });
-  const auto last =
-      std::unique(ranges.begin(), ranges.end(), [](const StampedRange& a, const StampedRange& b) {
-        return a.start == b.start && a.end == b.end;
-      });
+  const auto last = std::unique(ranges.begin(), ranges.end(),
+                                [](const RangeTombstone& a, const RangeTombstone& b) {
+                                  return a.start == b.start && a.end == b.end;
+                                });
   ranges.erase(last, ranges.end());
 }
 
@@ -31,7 +31,7 @@ MergeJob::MergeJob(BlobStore& store, BlobIds& ids, MergePlan plan)
     : store_(store),
       ids_(ids),
       plan_(std::move(plan)),
-      cut_off_(plan_.schema, plan_.tablet_settled, plan_.facts),
+      cut_off_(plan_.schema, plan_.tablet_gc_watermark, plan_.facts),
       judge_(plan_.schema, cut_off_.retention(), range_deletes_) {
   judge_.want_deaths(cut_off_.exact());
   if (plan_.background != nullptr) work_.emplace(*plan_.background, plan_.kind, plan_.least_share);
@@ -41,7 +41,7 @@ MergeJob::MergeJob(BlobStore& store, BlobIds& ids, MergePlan plan)
   CHECK(!plan_.part_of_run || !cut_off_.retention().any_counts(),
         "a table of tablet {} is merged without its run, whose versions count", plan_.tablet);
   if (!cut_off_.retention().any_counts()) drop_repeated(plan_.range_deletes);
-  for (const StampedRange& range : plan_.range_deletes) range_deletes_.add(range);
+  for (const RangeTombstone& range : plan_.range_deletes) range_deletes_.add(range);
   range_deletes_.build();
 }
 
@@ -57,7 +57,7 @@ Async<Result<std::vector<TableMeta>>> MergeJob::run() {
 // Drops the range deletes that the outputs do not need.
 void MergeJob::drop_range_deletes() {
   if (plan_.part_of_run) return;
-  std::erase_if(plan_.range_deletes, [this](const StampedRange& range) {
+  std::erase_if(plan_.range_deletes, [this](const RangeTombstone& range) {
     return !cut_off_.keeps_delete(range.stamp, false);
   });
 }
@@ -66,7 +66,7 @@ Async<Result<void>> MergeJob::merge() {
   drop_range_deletes();
   if (!plan_.range_deletes.empty()) {
     CO_TRY_VOID(co_await open_writer());
-    for (StampedRange& range : plan_.range_deletes) writer_->add_range_delete(std::move(range));
+    for (RangeTombstone& range : plan_.range_deletes) writer_->add_range_delete(std::move(range));
   }
   co_await next_slice();
   Step step = merge_.seek("");
@@ -212,7 +212,7 @@ Async<Result<void>> MergeJob::open_writer() {
   options.tablet_start = plan_.tablet_start;
   options.tablet_end = plan_.tablet_end;
   options.run = plan_.run;
-  options.settled = std::max(cut_off_.settled(), plan_.inputs_settled);
+  options.gc_watermark = std::max(cut_off_.gc_watermark(), plan_.inputs_gc_watermark);
   options.compression = plan_.compression.value_or(plan_.schema.options.compression);
   options.block_bytes = plan_.schema.options.block_bytes;
   options.part_bytes = plan_.part_bytes;

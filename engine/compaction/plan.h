@@ -24,16 +24,16 @@ struct MergePlan {
   // Inputs, newest first; their sources outlive the job. REQUIRES: neighbours in age, and every
   // commit in them visible to every reader that may see the output.
   std::vector<std::unique_ptr<EntryIterator>> inputs;
-  std::vector<StampedRange> range_deletes;  // of all inputs
+  std::vector<RangeTombstone> range_deletes;  // of all inputs
   // The inputs are some of the tables of one run. A range delete is kept by one table of its run
   // and covers the rows of all of them, so every range delete of the inputs stays.
   bool part_of_run = false;
 
   // Read once, for the whole job.
   TableSchema schema;
-  MergeFacts facts;            // facts.bottom: there is nothing older than the inputs
-  CommitStamp tablet_settled;  // of everything in the tablet; see TableMeta::settled
-  CommitStamp inputs_settled;  // of all inputs
+  MergeFacts facts;                 // facts.bottom: there is nothing older than the inputs
+  CommitStamp tablet_gc_watermark;  // of everything in the tablet; see TableMeta::gc_watermark
+  CommitStamp inputs_gc_watermark;  // of all inputs
 
   // Outputs.
   TabletId tablet;

@@ -19,7 +19,7 @@ class ManifestClient {
   ManifestClient(Mailbox& mailbox, ManifestStore& store) : mailbox_(mailbox), store_(store) {}
 
   // See ManifestStore::commit.
-  Async<Result<std::vector<uint64_t>>> commit(std::vector<SubjectEdit> edits) {
+  Async<Result<std::vector<uint64_t>>> commit(std::vector<VersionEdit> edits) {
     auto work = [&store = store_, mine = std::move(edits)]() mutable {
       return store.commit(std::move(mine));
     };

@@ -65,7 +65,7 @@ void BlobRefCounts::release(const ObsoleteBlob& blob) {
   CHECK(it != holders_.end(), "blob {:016x} was released more often than held", blob.id.value());
   if (--it->second != 0) return;
   holders_.erase(it);
-  reaper_.remove(blob);
+  deleter_.remove(blob);
 }
 
 uint64_t BlobRefCounts::holders(BlobId blob) const {

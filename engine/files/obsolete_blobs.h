@@ -88,8 +88,8 @@ class ObsoleteBlobDeleter {
 // On shard 0; other shards post to it.
 class BlobRefCounts {
  public:
-  // `reaper` belongs to shard 0 and must outlive this.
-  explicit BlobRefCounts(ObsoleteBlobDeleter& reaper) : reaper_(reaper) {}
+  // `deleter` belongs to shard 0 and must outlive this.
+  explicit BlobRefCounts(ObsoleteBlobDeleter& deleter) : deleter_(deleter) {}
 
   // The start found this many references in the manifest.
   void found(BlobId blob, uint64_t names) { holders_[blob] = names; }
@@ -101,7 +101,7 @@ class BlobRefCounts {
   size_t size() const { return holders_.size(); }
 
  private:
-  ObsoleteBlobDeleter& reaper_;
+  ObsoleteBlobDeleter& deleter_;
   absl::flat_hash_map<BlobId, uint64_t> holders_;
 };
 
@@ -114,11 +114,11 @@ class TabletTable;
 // One shard. All arguments must outlive every table of the shard.
 class ObsoleteBlobs {
  public:
-  ObsoleteBlobs(ObsoleteBlobDeleter& reaper, BlobRefCounts& shared, Mailbox& mailbox)
-      : reaper_(reaper), shared_(shared), mailbox_(mailbox) {}
+  ObsoleteBlobs(ObsoleteBlobDeleter& deleter, BlobRefCounts& shared, Mailbox& mailbox)
+      : deleter_(deleter), shared_(shared), mailbox_(mailbox) {}
 
   // REQUIRES: see ObsoleteBlobDeleter::remove().
-  void remove(const ObsoleteBlob& blob) { reaper_.remove(blob); }
+  void remove(const ObsoleteBlob& blob) { deleter_.remove(blob); }
   // REQUIRES: BlobRefCounts counts this holder.
   void release_shared(const ObsoleteBlob& blob) {
     if (mailbox_.self() == kHomeShard) return shared_.release(blob);
@@ -132,7 +132,7 @@ class ObsoleteBlobs {
 
  private:
   absl::flat_hash_map<const TabletTable*, ObsoleteBlob> pinned_;
-  ObsoleteBlobDeleter& reaper_;
+  ObsoleteBlobDeleter& deleter_;
   BlobRefCounts& shared_;
   Mailbox& mailbox_;
 };

@@ -79,7 +79,8 @@ Ref<TabletTable> first_masked(const Version& version, const TabletTable& table, 
 std::vector<DeadTable> dead_tables(Tablet& tablet, int64_t now_us) {
   const Version& version = tablet.version();
   const int64_t leaves_us = now_us - tablet.margin_us();
-  const TableRetention firm = TableRetention::firm(tablet.schema(), settled_of(version), leaves_us);
+  const TableRetention firm =
+      TableRetention::firm(tablet.schema(), gc_watermark_of(version), leaves_us);
   const Neighbours neighbours(version);
   std::vector<DeadTable> all;
   for (size_t i = 0; i < version.runs.size(); ++i) {

@@ -29,7 +29,7 @@ struct Killer {
   Bytes smallest;  // empty: unknown key range
   Bytes largest;
   std::vector<uint64_t> rows;  // hashes; empty: its rows are not known
-  const std::vector<StampedRange>* ranges = nullptr;
+  const std::vector<RangeTombstone>* ranges = nullptr;
 };
 
 // Tables of one run as a range of indexes into the estimate, in key order without overlap.
@@ -59,7 +59,7 @@ double share_at_its_times(const Killer& killer, const TimeBounds& older) {
   return all == 0 ? 1 : std::min(1.0, touching / all);
 }
 
-double bytes_in(const StampedRange& range, const TabletTable& older) {
+double bytes_in(const RangeTombstone& range, const TabletTable& older) {
   const TableIndex& index = older.slice().table().marks();
   if (index.blocks() == 0) return 0;
   const size_t first = index.find(row_prefix(range.start));
@@ -76,8 +76,8 @@ class Estimate {
       : tablet_(tablet),
         schema_(tablet.schema()),
         now_us_(tablet.shard().runtime.clock.now_us()),
-        firm_(TableRetention::firm(schema_, settled_of(tablet.version()), now_us_)),
-        reads_(schema_, settled_of(tablet.version())) {
+        firm_(TableRetention::firm(schema_, gc_watermark_of(tablet.version()), now_us_)),
+        reads_(schema_, gc_watermark_of(tablet.version())) {
     for (const FamilySchema& family : schema_.families) {
       for (const PastRule& past : family.history) {
         if (!past.can_be_undone(now_us_)) continue;
@@ -140,7 +140,7 @@ class Estimate {
                             table->slice().bytes(),
                             meta.min_stamp,
                             meta.max_stamp,
-                            meta.settled_to()};
+                            meta.watermark()};
     TableDeaths deaths;
     deaths.table = table;
     deaths.bytes = facts.bytes;
@@ -154,7 +154,8 @@ class Estimate {
   // While a change can be undone, merges apply each rule that may be restored.
   bool counts_when_merged() const {
     const int64_t merged_us = std::max<int64_t>(0, now_us_ - tablet_.margin_us());
-    return TableRetention::firm(schema_, settled_of(tablet_.version()), merged_us).any_counts();
+    return TableRetention::firm(schema_, gc_watermark_of(tablet_.version()), merged_us)
+        .any_counts();
   }
 
   const TableMeta& meta(size_t t) const { return estimate_.tables[t].table->meta(); }
@@ -244,16 +245,16 @@ class Estimate {
     return killers;
   }
 
-  // The rows to look up. A table with a partitioned index can tell only of some (TableOutline).
+  // The rows to look up. A table with a partitioned index can tell only of some (TopLevelIndex).
   std::vector<uint64_t> sample_of(const Killer& killer, const std::vector<size_t>& touched) const {
     std::vector<uint64_t> rows = killer.rows;
     rows.resize(std::min(rows.size(), sample_));
     const auto is_partitioned = [this](size_t t) {
-      return estimate_.tables[t].table->slice().table().outline() != nullptr;
+      return estimate_.tables[t].table->slice().table().top_index() != nullptr;
     };
     if (std::none_of(touched.begin(), touched.end(), is_partitioned)) return rows;
-    if (std::any_of(rows.begin(), rows.end(), TableOutline::is_sampled))
-      std::erase_if(rows, [](uint64_t row) { return !TableOutline::is_sampled(row); });
+    if (std::any_of(rows.begin(), rows.end(), TopLevelIndex::is_sampled))
+      std::erase_if(rows, [](uint64_t row) { return !TopLevelIndex::is_sampled(row); });
     return rows;
   }
 
@@ -303,7 +304,7 @@ class Estimate {
     TableDeaths& table = estimate_.tables[i];
     const TableMeta& meta = table.table->meta();
     Killer killer = of_table;
-    killer.from_us = std::max(killer.from_us, us_of(meta.settled_to()));
+    killer.from_us = std::max(killer.from_us, us_of(meta.watermark()));
     if (killer.deletes > 0) {
       const auto rows = static_cast<double>(std::max<uint64_t>(meta.rows, 1));
       add(killer, table, std::min(1.0, killer.deletes / rows) * static_cast<double>(table.bytes),
@@ -326,7 +327,7 @@ class Estimate {
   void add_range_kills(const Killer& killer, size_t run) {
     if (killer.ranges == nullptr) return;
     size_t looked_at = 0;
-    for (const StampedRange& range : *killer.ranges) {
+    for (const RangeTombstone& range : *killer.ranges) {
       if (++looked_at > kMostRanges) return;
       const std::string end = range.end.empty() ? std::string() : row_prefix(range.end);
       const RunPlace place = tables_at(run, row_prefix(range.start), end);

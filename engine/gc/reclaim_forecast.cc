@@ -20,7 +20,7 @@ double clamped_dead(const DeathCurve& deaths, double bytes, int64_t at_us) {
 int64_t rules_due(Tablet& tablet) {
   const TableSchema& schema = tablet.schema();
   const CommitStamp changed = last_rule_change(schema);
-  if (changed == CommitStamp{} || settled_of(tablet.version()) >= changed) return kNeverUs;
+  if (changed == CommitStamp{} || gc_watermark_of(tablet.version()) >= changed) return kNeverUs;
   int64_t last_us = static_cast<int64_t>(changed.value() / 1000);
   for (const FamilySchema& family : schema.families) {
     for (const PastRule& past : family.history) last_us = std::max(last_us, past.undo_until_us);
@@ -32,7 +32,7 @@ int64_t rules_due(Tablet& tablet) {
 int64_t wholly_dead_us(Tablet& tablet, int64_t now_us) {
   int64_t dead_us = kNeverUs;
   const TableRetention firm =
-      TableRetention::firm(tablet.schema(), settled_of(tablet.version()), now_us);
+      TableRetention::firm(tablet.schema(), gc_watermark_of(tablet.version()), now_us);
   for (const TabletRun& run : tablet.version().runs) {
     for (const Ref<TabletTable>& table : run.tables) {
       // A table with only deletes does not die; merges drop it.

@@ -96,11 +96,11 @@ void add_read_files(const ShardContext& shard, std::vector<PinnedFile>& files) {
   }
 }
 
-void add_kept_files(const ObsoleteBlobDeleter& reaper, std::vector<PinnedFile>& files) {
-  for (const ObsoleteBlob& blob : reaper.held()) {
+void add_kept_files(const ObsoleteBlobDeleter& deleter, std::vector<PinnedFile>& files) {
+  for (const ObsoleteBlob& blob : deleter.held()) {
     files.push_back({blob, PinnedFile::By::backup, 0, {}});
   }
-  for (const KeptBlob& kept : reaper.kept()) {
+  for (const KeptBlob& kept : deleter.kept()) {
     files.push_back({kept.blob, PinnedFile::By::disk, 0, kept.error.message});
   }
 }

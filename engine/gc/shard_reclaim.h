@@ -64,7 +64,7 @@ int64_t due_us(int64_t since_us, int64_t within_us, int64_t margin_us);
 // Adds files held by cursors of the shard.
 void add_read_files(const ShardContext& shard, std::vector<PinnedFile>& files);
 // Adds files held by a backup, or whose removal failed.
-void add_kept_files(const ObsoleteBlobDeleter& reaper, std::vector<PinnedFile>& files);
+void add_kept_files(const ObsoleteBlobDeleter& deleter, std::vector<PinnedFile>& files);
 
 struct ShardReclaim {
   explicit ShardReclaim(size_t most) : files(most) {}

@@ -87,10 +87,10 @@ bool show_manifest_entry(Bytes entry, Dump& dump) {
   const uint8_t kind = in.u8();
   if (kind == 2) {
     const uint64_t next_version = in.varint();
-    const uint64_t subjects = in.varint();
+    const uint64_t entries = in.varint();
     dump.field(
         0, {},
-        fmt::format("end of the snapshot: {} subjects, next version {}", subjects, next_version));
+        fmt::format("end of the snapshot: {} entries, next version {}", entries, next_version));
     return in.ok() && in.at_end();
   }
   if (kind == 3) dump.field(0, {}, fmt::format("edit, next version {}", in.varint()));

@@ -7,7 +7,7 @@
 #include "engine/sstable/index_part.h"
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
-#include "engine/sstable/table_outline.h"
+#include "engine/sstable/top_level_index.h"
 #include "engine/sstable/zstd_codec.h"
 #include "io/base/coding.h"
 
@@ -60,9 +60,9 @@ class TableDump {
     CO_TRY_VOID(co_await load_dictionary());
     CO_TRY_VOID(co_await read(footer_.index.offset, footer_.index.size));
     if (footer_.index_in_parts) {
-      show_outline();
-      for (size_t i = 0; i < outline_.parts(); ++i) {
-        CO_TRY_VOID(co_await read(outline_.handle(i).offset, outline_.handle(i).size));
+      show_top_index();
+      for (size_t i = 0; i < top_index_.parts(); ++i) {
+        CO_TRY_VOID(co_await read(top_index_.handle(i).offset, top_index_.handle(i).size));
         show_part(i);
       }
     } else {
@@ -205,21 +205,21 @@ class TableDump {
     }
   }
 
-  void show_outline() {
-    const auto contents = open_block(footer_.index.offset, "outline");
+  void show_top_index() {
+    const auto contents = open_block(footer_.index.offset, "top-level index");
     if (!contents) return;
     show_contents(*contents, "index of parts, largest block, sampled rows, sizes of parts");
     show_trailer(footer_.index.offset);
-    const auto inner = TableOutline::inner(*contents, data_end_);
+    const auto inner = TopLevelIndex::inner(*contents, data_end_);
     if (!inner || !index_.open(inner->index, inner->data_end) ||
-        !outline_.open(*contents, index_, data_end_)) {
-      outline_ = TableOutline();
-      dump_.problem("the outline is malformed");
+        !top_index_.open(*contents, index_, data_end_)) {
+      top_index_ = TopLevelIndex();
+      dump_.problem("the top-level index is malformed");
     }
   }
 
   void show_part(size_t number) {
-    const uint64_t offset = outline_.handle(number).offset;
+    const uint64_t offset = top_index_.handle(number).offset;
     const auto contents = open_block(offset, fmt::format("part {} from \"{}\": {}", number,
                                                          escape_bytes(index_.separator(number)),
                                                          describe_bounds(index_.bounds(number))));
@@ -320,10 +320,10 @@ class TableDump {
   void show_ranges() {
     const auto contents = open_block(footer_.ranges.offset, "range deletes");
     if (!contents) return;
-    std::vector<StampedRange> ranges;
+    std::vector<RangeTombstone> ranges;
     if (!decode_ranges(*contents, ranges)) return dump_.problem("the range deletes are malformed");
     show_contents(*contents, "how many, then each");
-    for (const StampedRange& r : ranges) {
+    for (const RangeTombstone& r : ranges) {
       dump_.field(
           in_file_, {},
           fmt::format("rows [\"{}\", {}) stamp {}", escape_bytes(r.start),
@@ -358,7 +358,8 @@ class TableDump {
                      escape_bytes(meta->largest_key)));
     line(describe_bounds(meta->bounds));
     line(describe_profile(meta->profile));
-    if (meta->settled != CommitStamp{}) line(fmt::format("settled up to {}", meta->settled));
+    if (meta->gc_watermark != CommitStamp{})
+      line(fmt::format("gc watermark {}", meta->gc_watermark));
     line(fmt::format("{} blocks, {} bytes; before compression {} of keys, {} of values",
                      meta->blocks, meta->data_bytes, meta->key_bytes, meta->value_bytes));
     if (meta->compression == Compression::zstd) {
@@ -389,7 +390,7 @@ class TableDump {
   std::string dictionary_;
   uint64_t data_end_ = 0;
   TableIndex index_;  // of data blocks or of parts
-  TableOutline outline_;
+  TopLevelIndex top_index_;
   struct BlockPlace {
     std::string separator;
     BlockHandle handle;

@@ -41,7 +41,7 @@ class DirectoryCheck {
     CO_TRY_VOID(co_await check_files());
     CO_TRY_VOID(co_await load_state());
     if (loaded_) {
-      read_subjects();
+      read_keys();
       check_coverage();
       check_blobs();
       check_logs();
@@ -161,39 +161,39 @@ class DirectoryCheck {
     co_return Result<void>();
   }
 
-  void read_subjects() {
-    for (const auto& [subject, held] : state_.subjects) {
-      switch (subject.kind) {
-        case Subject::Kind::node:
+  void read_keys() {
+    for (const auto& [key, held] : state_.entries) {
+      switch (key.kind) {
+        case ManifestKey::Kind::node:
           if (const auto node = decode_node_state(held.state); !node) {
             complain("node", node.error());
           }
           break;
-        case Subject::Kind::table:
-          read_table(subject.id, held);
+        case ManifestKey::Kind::table:
+          read_table(key.id, held);
           break;
-        case Subject::Kind::tablet:
-          read_tablet(subject.id, held);
+        case ManifestKey::Kind::tablet:
+          read_tablet(key.id, held);
           break;
-        case Subject::Kind::clock:
+        case ManifestKey::Kind::clock:
           if (const auto clock = decode_clock_state(held.state); !clock) {
             complain("clock", clock.error());
           }
           break;
-        case Subject::Kind::audit:
+        case ManifestKey::Kind::audit:
           read_audit_trail(held);
           break;
       }
     }
   }
 
-  void read_table(uint64_t id, const SubjectState& held) {
+  void read_table(uint64_t id, const ManifestEntry& held) {
     const auto table = decode_table_state(held.state);
     if (!table) return complain(fmt::format("table {}", id), table.error());
     tables_[id] = table->schema.name;
   }
 
-  void read_audit_trail(const SubjectState& held) {
+  void read_audit_trail(const ManifestEntry& held) {
     if (const auto state = decode_audit_state(held.state); !state) {
       complain("audit trail", state.error());
     }
@@ -204,7 +204,7 @@ class DirectoryCheck {
     }
   }
 
-  void read_tablet(uint64_t id, const SubjectState& held) {
+  void read_tablet(uint64_t id, const ManifestEntry& held) {
     const auto tablet = decode_tablet_state(held.state);
     if (!tablet) return complain(fmt::format("tablet {}", id), tablet.error());
     tablets_[tablet->table.value()].emplace_back(id, *tablet);

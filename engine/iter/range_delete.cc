@@ -6,18 +6,18 @@
 
 namespace cellar::engine {
 
-CommitStamp covering_stamp(const std::vector<StampedRange>& ranges, Bytes row) {
+CommitStamp covering_stamp(const std::vector<RangeTombstone>& ranges, Bytes row) {
   CommitStamp latest;
-  for (const StampedRange& range : ranges) {
+  for (const RangeTombstone& range : ranges) {
     if (range.stamp > latest && range.covers(row)) latest = range.stamp;
   }
   return latest;
 }
 
-std::string encode_ranges(const std::vector<StampedRange>& ranges) {
+std::string encode_ranges(const std::vector<RangeTombstone>& ranges) {
   std::string out;
   put_varint(out, ranges.size());
-  for (const StampedRange& range : ranges) {
+  for (const RangeTombstone& range : ranges) {
     put_bytes(out, range.start);
     put_bytes(out, range.end);
     put_u64(out, range.stamp.value());
@@ -25,7 +25,7 @@ std::string encode_ranges(const std::vector<StampedRange>& ranges) {
   return out;
 }
 
-bool decode_ranges(Bytes encoded, std::vector<StampedRange>& out) {
+bool decode_ranges(Bytes encoded, std::vector<RangeTombstone>& out) {
   out.clear();
   Reader in(encoded);
   const uint64_t count = in.varint();

@@ -1,5 +1,5 @@
-// StampedRange: a range delete in memtables and tables. It covers every entry of rows [start, end)
-// with a lesser stamp.
+// RangeTombstone: a range delete in memtables and tables. It covers every entry of rows [start,
+// end) with a lesser stamp.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace cellar::engine {
 
-struct StampedRange {
+struct RangeTombstone {
   std::string start;  // first row deleted
   std::string end;    // first row kept; empty: unbounded
   CommitStamp stamp;
 
   bool covers(Bytes row) const { return row >= start && (end.empty() || row < end); }
-  bool operator==(const StampedRange&) const = default;
+  bool operator==(const RangeTombstone&) const = default;
 };
 
 // The latest stamp of the ranges that cover the row; 0 if there is none. `row` is not escaped.
-CommitStamp covering_stamp(const std::vector<StampedRange>& ranges, Bytes row);
+CommitStamp covering_stamp(const std::vector<RangeTombstone>& ranges, Bytes row);
 
 // count: varint, then start: bytes, end: bytes, stamp: u64. decode returns false for anything else.
-std::string encode_ranges(const std::vector<StampedRange>& ranges);
-bool decode_ranges(Bytes encoded, std::vector<StampedRange>& out);
+std::string encode_ranges(const std::vector<RangeTombstone>& ranges);
+bool decode_ranges(Bytes encoded, std::vector<RangeTombstone>& out);
 
 }  // namespace cellar::engine

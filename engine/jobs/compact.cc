@@ -21,7 +21,7 @@ void add_input(MergePlan& plan, const TabletRun& run) {
   std::vector<const TableSlice*> slices;
   for (const Ref<TabletTable>& table : run.tables) {
     if (table->slice().may_have_entries()) slices.push_back(&table->slice());
-    const std::vector<StampedRange>& ranges = table->slice().range_deletes();
+    const std::vector<RangeTombstone>& ranges = table->slice().range_deletes();
     plan.range_deletes.insert(plan.range_deletes.end(), ranges.begin(), ranges.end());
   }
   if (slices.empty()) return;
@@ -66,7 +66,7 @@ PaceTask reclaim_task(const Tablet& tablet, const ReclaimPlace& place, uint64_t 
 }
 
 bool counts_versions(const MergePlan& plan) {
-  return DropPolicy(plan.schema, plan.tablet_settled, plan.facts).retention().any_counts();
+  return DropPolicy(plan.schema, plan.tablet_gc_watermark, plan.facts).retention().any_counts();
 }
 
 // REQUIRES: the lock of the merge slot is held; `version` is the tablet's, so that only a flush may

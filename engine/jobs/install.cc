@@ -31,15 +31,15 @@ Async<Result<Installation>> Installation::begin(Tablet& tablet, std::vector<Tabl
 
 Async<Result<uint64_t>> Installation::commit(TabletState state,
                                              std::vector<Ref<TabletTable>> inputs) {
-  SubjectEdit edit =
-      put_state(subject_of(tablet_->id()), tablet_->manifest_version(), encode_tablet_state(state));
+  VersionEdit edit =
+      put_state(key_of(tablet_->id()), tablet_->manifest_version(), encode_tablet_state(state));
   for (const Ref<TabletTable>& table : tables_) {
     edit.put_items.emplace_back(table->blob().value(), encode_table_item(table->item()));
   }
   for (const Ref<TabletTable>& table : inputs) {
     edit.remove_items.push_back(table->blob().value());
   }
-  std::vector<SubjectEdit> edits;
+  std::vector<VersionEdit> edits;
   edits.push_back(std::move(edit));
   auto versions = co_await tablet_->shard().files.manifest.commit(std::move(edits));
   if (!versions) {

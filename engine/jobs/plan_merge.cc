@@ -11,7 +11,7 @@ namespace {
 struct SourceFacts {
   TimeBounds bounds;
   CommitStamp min_stamp = kMaxStamp;
-  CommitStamp settled = kMaxStamp;
+  CommitStamp gc_watermark = kMaxStamp;
 };
 
 std::vector<SourceFacts> sources_of(const Version& version) {
@@ -25,7 +25,7 @@ std::vector<SourceFacts> sources_of(const Version& version) {
     for (const Ref<TabletTable>& table : run.tables) {
       facts.bounds.merge(table->meta().bounds);
       facts.min_stamp = std::min(facts.min_stamp, table->meta().min_stamp);
-      facts.settled = std::min(facts.settled, table->meta().settled_to());
+      facts.gc_watermark = std::min(facts.gc_watermark, table->meta().watermark());
     }
     sources.push_back(facts);
   }
@@ -56,7 +56,7 @@ MergePlan plan_merge(Tablet& tablet, const Version& version, size_t newer, size_
   plan.tablet_start = tablet.state().start;
   plan.tablet_end = tablet.state().end;
   plan.table_bytes = shard.options.table_bytes;
-  plan.tablet_settled = settled_of(version);
+  plan.tablet_gc_watermark = gc_watermark_of(version);
 
   const std::vector<SourceFacts> sources = sources_of(version);
   MergeFacts& facts = plan.facts;
@@ -68,14 +68,14 @@ MergePlan plan_merge(Tablet& tablet, const Version& version, size_t newer, size_
   facts.any_expiry = facts.older_expiry = false;
   facts.older_min_us = INT64_MAX;
   facts.older_max_us = INT64_MIN;
-  plan.inputs_settled = kMaxStamp;
+  plan.inputs_gc_watermark = kMaxStamp;
   for (size_t i = 0; i < sources.size(); ++i) {
     const SourceFacts& source = sources[i];
     facts.any_expiry |= may_expire(source.bounds);
     if (i < newer) {
       facts.newer_from = std::min(facts.newer_from, source.min_stamp);
     } else if (i < newer + inputs) {
-      plan.inputs_settled = std::min(plan.inputs_settled, source.settled);
+      plan.inputs_gc_watermark = std::min(plan.inputs_gc_watermark, source.gc_watermark);
     } else {
       add_older(facts, source.bounds);
     }

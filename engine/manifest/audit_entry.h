@@ -1,5 +1,5 @@
 // AuditEntry: one change of a table's schema or rules: author, time, old and new values. The audit
-// trail is one subject of the manifest, each entry an item under its sequence number; it is written
+// trail is one key of the manifest, each entry an item under its sequence number; it is written
 // in the same edit as the change. See FORMATS.md, "Audit trail".
 #pragma once
 
@@ -64,13 +64,13 @@ struct AuditEntry {
   bool operator==(const AuditEntry&) const = default;
 };
 
-// The subject's state: the number of the next entry, never reused.
+// The key's state: the number of the next entry, never reused.
 struct AuditState {
   static constexpr uint8_t kVersion = 1;
   uint64_t next_sequence = 1;
 };
 
-inline constexpr Subject kAuditSubject{Subject::Kind::audit, 0};
+inline constexpr ManifestKey kAuditKey{ManifestKey::Kind::audit, 0};
 
 // Without the sequence number. Decoding returns DATA_LOSS for invalid bytes and FAILED_PRECONDITION
 // for another version.

@@ -27,7 +27,7 @@
 
 namespace cellar::engine {
 
-// The state of Subject::Kind::clock, id 0; see FORMATS.md.
+// The state of ManifestKey::Kind::clock, id 0; see FORMATS.md.
 struct ClockState {
   static constexpr uint8_t kVersion = 1;
 

@@ -1,4 +1,4 @@
-// The states of the manifest's subjects. The manifest store keeps them as opaque bytes. Every
+// The states of the manifest's keys. The manifest store keeps them as opaque bytes. Every
 // encoding starts with a version byte: another version is FAILED_PRECONDITION, invalid bytes are
 // DATA_LOSS. engine/FORMATS.md has the layouts; golden tests check them.
 #pragma once
@@ -31,7 +31,7 @@ struct TokenWindow {
   bool operator==(const TokenWindow&) const = default;
 };
 
-// The state of the node: one subject, id 0.
+// The state of the node: one key, id 0.
 struct NodeState {
   static constexpr uint8_t kVersion = 3;
 
@@ -43,7 +43,7 @@ struct NodeState {
   bool operator==(const NodeState&) const = default;
 };
 
-// The state of a tablet: subject id = TabletId. Its items are its tables on disk (TableMeta, by
+// The state of a tablet: key id = TabletId. Its items are its tables on disk (TableMeta, by
 // blob id).
 struct TabletState {
   static constexpr uint8_t kVersion = 3;
@@ -71,21 +71,21 @@ Result<NodeState> decode_node_state(Bytes encoded);
 std::string encode_tablet_state(const TabletState& state);
 Result<TabletState> decode_tablet_state(Bytes encoded);
 
-inline constexpr Subject kNodeSubject{Subject::Kind::node, 0};
-inline Subject subject_of(TableId id) { return {Subject::Kind::table, id.value()}; }
-inline Subject subject_of(TabletId id) { return {Subject::Kind::tablet, id.value()}; }
+inline constexpr ManifestKey kNodeKey{ManifestKey::Kind::node, 0};
+inline ManifestKey key_of(TableId id) { return {ManifestKey::Kind::table, id.value()}; }
+inline ManifestKey key_of(TabletId id) { return {ManifestKey::Kind::tablet, id.value()}; }
 
-// Edits of one subject: set its state (creates it if the version is kAbsent), or remove it.
-inline SubjectEdit put_state(Subject subject, uint64_t expected_version, std::string state) {
-  SubjectEdit edit;
-  edit.subject = subject;
+// Edits of one key: set its state (creates it if the version is kAbsent), or remove it.
+inline VersionEdit put_state(ManifestKey key, uint64_t expected_version, std::string state) {
+  VersionEdit edit;
+  edit.key = key;
   edit.expected_version = expected_version;
   edit.state = std::move(state);
   return edit;
 }
-inline SubjectEdit remove_subject(Subject subject, uint64_t expected_version) {
-  SubjectEdit edit;
-  edit.subject = subject;
+inline VersionEdit remove_key(ManifestKey key, uint64_t expected_version) {
+  VersionEdit edit;
+  edit.key = key;
   edit.expected_version = expected_version;
   edit.remove = true;
   return edit;

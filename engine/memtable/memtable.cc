@@ -74,7 +74,7 @@ Memtable::Tree::const_iterator Memtable::lower_bound(Bytes key) const {
 
 void Memtable::add_range_delete(const RangeDelete& range, CommitStamp stamp) {
   CHECK(!frozen_, "range delete into a frozen memtable");
-  StampedRange owned{std::string(range.start), std::string(range.end), stamp};
+  RangeTombstone owned{std::string(range.start), std::string(range.end), stamp};
   // Replaying a log twice must not add it twice.
   const auto [same, last] = range_places_.equal_range(stamp);
   for (auto it = same; it != last; ++it) {

@@ -74,7 +74,7 @@ class Memtable {
   int64_t earliest_expiry_us() const { return earliest_expiry_us_; }
   // Cells that replaced another cell of the memtable at the same timestamp.
   size_t overwrites() const { return overwrites_; }
-  const std::vector<StampedRange>& range_deletes() const { return ranges_; }
+  const std::vector<RangeTombstone>& range_deletes() const { return ranges_; }
   // Releases the memory at the end, for a caller that frees it in slices. No other method may be
   // called afterwards.
   std::vector<std::unique_ptr<char[]>> release() { return arena_.release(); }
@@ -149,7 +149,7 @@ class Memtable {
   CommitStamp min_stamp_ = kMaxStamp;
   CommitStamp max_stamp_;
   TimeBounds bounds_;
-  std::vector<StampedRange> ranges_;
+  std::vector<RangeTombstone> ranges_;
   std::multimap<CommitStamp, size_t> range_places_;  // index into ranges_
   bool frozen_ = false;
 };

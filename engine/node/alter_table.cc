@@ -11,11 +11,11 @@ namespace cellar::engine {
 namespace {
 
 // Adds the old rules of the families that get another rule to their history.
-Result<void> replace_rules(Catalog::Alteration& alteration, CommitStamp stamp, CommitStamp settled,
-                           bool close_oldest_undo_window) {
+Result<void> replace_rules(Catalog::Alteration& alteration, CommitStamp stamp,
+                           CommitStamp gc_watermark, bool close_oldest_undo_window) {
   TableSchema& schema = alteration.entry.schema;
   const auto now_us = static_cast<int64_t>(stamp.value() / 1000);
-  for (FamilySchema& family : schema.families) forget_rules(family, settled, now_us);
+  for (FamilySchema& family : schema.families) forget_rules(family, gc_watermark, now_us);
   for (const FamilySchema& before : alteration.ruled) {
     FamilySchema& family = *schema.find_family(before.name);
     RuleChange change;
@@ -42,7 +42,7 @@ Async<Result<void>> TableAlterations::stamp_changes(Catalog::Alteration& alterat
     if (std::find(added.begin(), added.end(), family.name) != added.end()) family.created = created;
   }
   if (alteration.ruled.empty()) co_return Result<void>{};
-  co_return replace_rules(alteration, CommitStamp{created.value() + 1}, stamps.settled,
+  co_return replace_rules(alteration, CommitStamp{created.value() + 1}, stamps.gc_watermark,
                           close_oldest_undo_window);
 }
 
@@ -87,7 +87,7 @@ Async<Result<TableEntry>> TableAlterations::put_in_force(Catalog::Alteration alt
                                                          const TabletsByShard& ids,
                                                          std::vector<AuditEntry> entries,
                                                          Author by) {
-  std::vector<SubjectEdit> edits;
+  std::vector<VersionEdit> edits;
   edits.push_back(catalog_.tables().edit_of(alteration));
   CO_TRY(const std::vector<uint64_t> versions,
          co_await catalog_.commit(std::move(edits), std::move(entries), std::move(by)));

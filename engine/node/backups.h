@@ -23,7 +23,7 @@ class Backups {
         catalog_(catalog),
         clock_(clock),
         manifest_(manifest),
-        home_reaper_(home_reaper),
+        home_deleter_(home_reaper),
         calls_(calls),
         creations_(creations) {}
 
@@ -50,7 +50,7 @@ class Backups {
   NodeCatalog& catalog_;
   ClockKeeper& clock_;
   ManifestStore& manifest_;
-  ObsoleteBlobDeleter& home_reaper_;
+  ObsoleteBlobDeleter& home_deleter_;
   TabletCalls& calls_;
   TableCreations& creations_;
   AsyncMutex lock_;

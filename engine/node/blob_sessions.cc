@@ -35,7 +35,7 @@ Async<void> BlobSessions::give(ShardId shard) {
 Async<Result<SessionEpoch>> BlobSessions::draw() {
   AsyncMutex::Lock lock = co_await catalog_.lock();
   const Catalog::NewSession plan = catalog_.tables().plan_session();
-  std::vector<SubjectEdit> edits{plan.edit};
+  std::vector<VersionEdit> edits{plan.edit};
   CO_TRY(const std::vector<uint64_t> versions, co_await catalog_.commit(std::move(edits)));
   catalog_.tables().drawn(plan, versions.front());
   co_return plan.node.session;

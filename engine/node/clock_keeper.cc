@@ -201,8 +201,8 @@ Async<Result<void>> ClockKeeper::release_here() {
 Async<Result<void>> ClockKeeper::install(ClockState state) {
   CHECK(state.trusted_us >= state_.trusted_us, "an anchor at {} after one at {}", state.trusted_us,
         state_.trusted_us);
-  std::vector<SubjectEdit> edits;
-  edits.push_back(put_state(kClockSubject, version_, encode_clock_state(state)));
+  std::vector<VersionEdit> edits;
+  edits.push_back(put_state(kClockKey, version_, encode_clock_state(state)));
   CO_TRY(const auto versions, co_await manifest_.commit(std::move(edits)));
   version_ = versions.front();
   const ClockState before = std::exchange(state_, std::move(state));

@@ -36,7 +36,7 @@
 
 namespace cellar::engine {
 
-inline constexpr Subject kClockSubject{Subject::Kind::clock, 0};
+inline constexpr ManifestKey kClockKey{ManifestKey::Kind::clock, 0};
 
 class ClockKeeper {
  public:

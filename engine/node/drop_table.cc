@@ -27,7 +27,7 @@ Async<Result<void>> DroppedTables::drop(std::string name, Author by) {
   if (!drop.mark) co_return co_await end_table(std::move(drop), std::move(entries), std::move(by));
   entries.front().details.push_back(
       {"restorable_until_us", "", fmt::format("{}", drop.mark->restorable_until_us)});
-  std::vector<SubjectEdit> edits;
+  std::vector<VersionEdit> edits;
   edits.push_back(drop.table_edit);
   CO_TRY(const std::vector<uint64_t> versions,
          co_await catalog_.commit(std::move(edits), std::move(entries), std::move(by)));
@@ -53,7 +53,7 @@ Async<Result<TableEntry>> DroppedTables::restore(std::string name, Author by) {
   CO_TRY(Catalog::Restoration restoration, catalog_.tables().plan_restore(name, shards_.now_us()));
   std::vector<AuditEntry> entries;
   entries.push_back(entry_about(AuditAction::restore_table, restoration.entry.schema));
-  std::vector<SubjectEdit> edits;
+  std::vector<VersionEdit> edits;
   edits.push_back(restoration.table_edit);
   CO_TRY(const std::vector<uint64_t> versions,
          co_await catalog_.commit(std::move(edits), std::move(entries), std::move(by)));
@@ -102,11 +102,11 @@ Async<Result<void>> DroppedTables::end_table(Catalog::Drop drop, std::vector<Aud
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await shards_.on_every(std::move(begin)));
-  std::vector<SubjectEdit> edits;
+  std::vector<VersionEdit> edits;
   edits.push_back(drop.table_edit);
   for (uint32_t shard = 0; shard < shards_.count(); ++shard) {
     for (size_t i = 0; i < ids[shard].size(); ++i) {
-      edits.push_back(remove_subject(subject_of(ids[shard][i]), versions[shard][i]));
+      edits.push_back(remove_key(key_of(ids[shard][i]), versions[shard][i]));
     }
   }
   auto edited = co_await catalog_.commit(std::move(edits), std::move(entries), std::move(by));

@@ -7,7 +7,7 @@ void NodeCatalog::load(ManifestContents& manifest) {
   audit_ = std::move(manifest.audit);
 }
 
-Async<Result<std::vector<uint64_t>>> NodeCatalog::commit(std::vector<SubjectEdit> edits,
+Async<Result<std::vector<uint64_t>>> NodeCatalog::commit(std::vector<VersionEdit> edits,
                                                          std::vector<AuditEntry> entries,
                                                          Author by) {
   if (entries.empty()) co_return co_await manifest_.commit(std::move(edits));

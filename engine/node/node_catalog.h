@@ -37,7 +37,7 @@ class NodeCatalog {
 
   // One edit of the manifest together with its audit entries, which get time and author here.
   // Returns the versions of `edits`. REQUIRES: the lock.
-  Async<Result<std::vector<uint64_t>>> commit(std::vector<SubjectEdit> edits,
+  Async<Result<std::vector<uint64_t>>> commit(std::vector<VersionEdit> edits,
                                               std::vector<AuditEntry> entries = {}, Author by = {});
   // Installs the map on every shard.
   Async<Result<void>> publish();

@@ -20,9 +20,9 @@ NodeParts::NodeParts(EngineOptions all_options, std::vector<ShardEnv> envs, Mani
       alterations(shards, catalog, clocks.keeper()),
       drops(shards, catalog, clocks.keeper(), options),
       reshape(shards, catalog, files.shared_blobs, reshape_turn, read_only),
-      calls(shards, files.reaper, options.removal_margin_us),
+      calls(shards, files.deleter, options.removal_margin_us),
       previews(shards, catalog, clocks.keeper(), alterations),
-      backups(shards, catalog, clocks.keeper(), manifest, files.reaper, calls, creations) {
+      backups(shards, catalog, clocks.keeper(), manifest, files.deleter, calls, creations) {
   manifest.on_failure([this](const Error& error) { shards.manifest_failed(error); });
 }
 
@@ -45,7 +45,7 @@ Async<void> NodeParts::discard(const Error& why) {
   };
   auto ended = co_await shards.on_every(std::move(end));
   co_await files.old_logs.drain();
-  co_await files.reaper.drain();
+  co_await files.deleter.drain();
   if (!ended) log_warn("node", "closing after a failed start: {}", ended.error().to_string());
 }
 
@@ -59,7 +59,7 @@ Async<Result<void>> NodeParts::close() {
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await shards.on_every(std::move(destroy)));
-  co_await files.reaper.drain();
+  co_await files.deleter.drain();
   auto closed = co_await manifest.close();
   if (!closed && outcome) outcome = std::move(closed);
   co_return outcome;

@@ -27,9 +27,11 @@ namespace cellar::engine {
 // The files that belong to no single shard. On shard 0; outlives the parts of the shards.
 struct NodeFiles {
   explicit NodeFiles(const ShardEnv& home)
-      : old_logs(home.runtime, home.logs), reaper(home.runtime, home.blobs), shared_blobs(reaper) {}
+      : old_logs(home.runtime, home.logs),
+        deleter(home.runtime, home.blobs),
+        shared_blobs(deleter) {}
   OldLogs old_logs;
-  ObsoleteBlobDeleter reaper;  // for blobs shared by several shards
+  ObsoleteBlobDeleter deleter;  // for blobs shared by several shards
   BlobRefCounts shared_blobs;
 };
 

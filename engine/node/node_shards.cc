@@ -51,15 +51,15 @@ Async<Result<void>> NodeShards::on_every(Work work) {
 
 Async<Result<NodeShards::Stamps>> NodeShards::stamps_of(const TabletsByShard& ids) {
   std::vector<CommitStamp> last(count());
-  std::vector<CommitStamp> settled(count());
-  auto ask = [this, &ids, &last, &settled](ShardId shard) -> Async<Result<void>> {
+  std::vector<CommitStamp> gc_watermark(count());
+  auto ask = [this, &ids, &last, &gc_watermark](ShardId shard) -> Async<Result<void>> {
     last[shard.value()] = engine(shard).last_stamp(ids[shard.value()]);
-    settled[shard.value()] = engine(shard).settled(ids[shard.value()]);
+    gc_watermark[shard.value()] = engine(shard).gc_watermark(ids[shard.value()]);
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await on_every(std::move(ask)));
   co_return Stamps{*std::max_element(last.begin(), last.end()),
-                   *std::min_element(settled.begin(), settled.end())};
+                   *std::min_element(gc_watermark.begin(), gc_watermark.end())};
 }
 
 // A shard processes this message before later ones, so also before the parts are destroyed. Shard

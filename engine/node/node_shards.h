@@ -72,7 +72,7 @@ class NodeShards {
   // of them are settled. `last` is not before any shard's clock.
   struct Stamps {
     CommitStamp last;
-    CommitStamp settled;
+    CommitStamp gc_watermark;
   };
   Async<Result<Stamps>> stamps_of(const TabletsByShard& ids);
   // The outcome of an edit is unknown: no shard accepts writes until the next start has found out.

@@ -125,7 +125,7 @@ Async<Result<ReclaimReport>> TabletCalls::reclaim_report(ShardId from, ReclaimQu
   for (uint32_t i = 0; i < shards_.count(); ++i) {
     auto there = [this, &ids, shard = ShardId{i}, files = question.files]() -> Async<ShardReclaim> {
       ShardReclaim found = co_await shards_.engine(shard).shard_reclaim(ids[shard.value()], files);
-      if (shard == kHomeShard) add_kept_files(home_reaper_, found.pinned);
+      if (shard == kHomeShard) add_kept_files(home_deleter_, found.pinned);
       co_return found;
     };
     sum.add_shard(co_await shards_.mailbox(from).call_on(ShardId{i}, std::move(there)));

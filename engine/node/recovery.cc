@@ -11,8 +11,8 @@ namespace cellar::engine {
 Async<Result<void>> Recovery::run() {
   const Timers& timers = node_.shards.home().runtime.timers;
   const int64_t began_us = timers.now_us();
-  CO_TRY(const auto subjects, co_await node_.manifest.load());
-  CO_TRY(manifest_, decode_manifest(subjects));
+  CO_TRY(const auto entries, co_await node_.manifest.load());
+  CO_TRY(manifest_, decode_manifest(entries));
   if (node_.read_only) {
     CO_TRY_VOID(co_await run_read_only());
   } else {
@@ -76,9 +76,8 @@ Async<Result<void>> Recovery::settle_token_window() {
 }
 
 Async<Result<void>> Recovery::commit_node_state() {
-  std::vector<SubjectEdit> edits;
-  edits.push_back(
-      put_state(kNodeSubject, manifest_.node_version, encode_node_state(manifest_.node)));
+  std::vector<VersionEdit> edits;
+  edits.push_back(put_state(kNodeKey, manifest_.node_version, encode_node_state(manifest_.node)));
   CO_TRY(const auto versions, co_await node_.manifest.commit(std::move(edits)));
   manifest_.node_version = versions.front();
   co_return Result<void>{};
@@ -139,13 +138,13 @@ Async<Result<void>> Recovery::recover_shards() {
 
 Async<Result<void>> Recovery::name_spans() {
   logs_named_ = true;
-  std::vector<SubjectEdit> edits;
+  std::vector<VersionEdit> edits;
   size_t bytes = 0;
   for (const ShardRecovery& shard : shards_) {
     for (const RecoveredTablet& tablet : shard.tablets) {
       for (LogId log : tablet.old_logs) node_.files.old_logs.name(log);
-      SubjectEdit edit =
-          put_state(subject_of(tablet.id), tablet.version, encode_tablet_state(tablet.state));
+      VersionEdit edit =
+          put_state(key_of(tablet.id), tablet.version, encode_tablet_state(tablet.state));
       bytes += edit.state->size();
       edits.push_back(std::move(edit));
       if (bytes < kEditBytes) continue;
@@ -156,10 +155,10 @@ Async<Result<void>> Recovery::name_spans() {
   co_return co_await commit_spans(std::move(edits));
 }
 
-Async<Result<void>> Recovery::commit_spans(std::vector<SubjectEdit> edits) {
+Async<Result<void>> Recovery::commit_spans(std::vector<VersionEdit> edits) {
   if (edits.empty()) co_return Result<void>{};
   CO_TRY(const auto versions, co_await node_.manifest.commit(edits));
-  for (size_t i = 0; i < edits.size(); ++i) versions_[TabletId{edits[i].subject.id}] = versions[i];
+  for (size_t i = 0; i < edits.size(); ++i) versions_[TabletId{edits[i].key.id}] = versions[i];
   co_return Result<void>{};
 }
 

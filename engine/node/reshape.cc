@@ -51,7 +51,7 @@ Async<Result<std::vector<TabletDescriptor>>> Reshape::split(TabletId id, std::st
   CO_TRY(const Catalog::Place found, catalog_.tables().place_of(id));
   const TabletDescriptor tablet = found.tablet();
   if (!row.empty()) CO_TRY_VOID(check_row(tablet, row));
-  CO_TRY_VOID(co_await settle(tablet));
+  CO_TRY_VOID(co_await flush_ahead(tablet));
   if (row.empty()) {
     auto pick = [id](ShardReshape& shard) -> Async<Result<std::string>> {
       co_return shard.split_row(id);
@@ -73,15 +73,15 @@ Async<Result<TabletDescriptor>> Reshape::move(TabletId id, ShardId to) {
                    shards_.count(), to);
   }
   const AsyncMutex::Lock turn = co_await turn_.lock();
-  co_return co_await move_settled(id, to);
+  co_return co_await move_flushed(id, to);
 }
 
 // REQUIRES: the reshape lock is held.
-Async<Result<TabletDescriptor>> Reshape::move_settled(TabletId id, ShardId to) {
+Async<Result<TabletDescriptor>> Reshape::move_flushed(TabletId id, ShardId to) {
   CO_TRY(const Catalog::Place found, catalog_.tables().place_of(id));
   const TabletDescriptor tablet = found.tablet();
   if (tablet.shard == to) co_return tablet;
-  CO_TRY_VOID(co_await settle(tablet));
+  CO_TRY_VOID(co_await flush_ahead(tablet));
   auto list = [id](ShardReshape& shard) -> Async<Result<std::vector<TableItem>>> {
     co_return shard.tables_of(id);
   };
@@ -120,9 +120,9 @@ Async<Result<TabletDescriptor>> Reshape::merge(TabletId left, TabletId right) {
   }
   const TabletDescriptor first = l.tablet();
   const std::string end = r.tablet().end;
-  CO_TRY(const TabletDescriptor second, co_await move_settled(right, first.shard));
-  CO_TRY_VOID(co_await settle(first));
-  CO_TRY_VOID(co_await settle(second));
+  CO_TRY(const TabletDescriptor second, co_await move_flushed(right, first.shard));
+  CO_TRY_VOID(co_await flush_ahead(first));
+  CO_TRY_VOID(co_await flush_ahead(second));
   CO_TRY_VOID(co_await make_unitable(first, second));
   const AsyncMutex::Lock catalog = co_await catalog_.lock();
   CO_TRY(const Catalog::Place place, catalog_.tables().place_of(left));
@@ -148,8 +148,8 @@ Async<Result<void>> Reshape::make_unitable(const TabletDescriptor& left,
 
 // ---- shared by all operations
 
-Async<Result<void>> Reshape::settle(const TabletDescriptor& tablet) {
-  auto flush = [id = tablet.id](ShardReshape& shard) { return shard.settle(id); };
+Async<Result<void>> Reshape::flush_ahead(const TabletDescriptor& tablet) {
+  auto flush = [id = tablet.id](ShardReshape& shard) { return shard.flush_ahead(id); };
   co_return co_await on(tablet.shard, std::move(flush));
 }
 
@@ -180,7 +180,7 @@ Async<Result<Reshape::Children>> Reshape::run(Reshaping reshaping) {
              replaced.error().to_string());
     co_return std::unexpected(std::move(replaced).error());
   }
-  done = co_await let_go(reshaping);
+  done = co_await remove_parents(reshaping);
   must(done);
   const TableEntry& now = *catalog_.map().find(table);
   const auto first = now.tablets.begin() + static_cast<ptrdiff_t>(reshaping.first);
@@ -193,7 +193,7 @@ Async<Result<Reshape::Children>> Reshape::run(Reshaping reshaping) {
 
 // Steps 3 to 5, and the installation of the children.
 Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
-  CO_TRY(const std::vector<SealedTablet> parents, co_await seal_in_time(reshaping));
+  CO_TRY(const std::vector<QuiescedTablet> parents, co_await quiesce_in_time(reshaping));
   auto end = [](ShardReshape& shard) -> Async<LogPosition> { co_return shard.log_end(); };
   LogSpan span{.log = shards_.logs()[reshaping.to.value()]};
   span.from = co_await on(reshaping.to, std::move(end));
@@ -217,38 +217,39 @@ Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
   co_return edit;
 }
 
-struct Reshape::SealRace {
-  SealRace(const Reshaping& what, Timers& timers) : reshaping(what), limit(timers, &late, this) {}
+struct Reshape::QuiesceRace {
+  QuiesceRace(const Reshaping& what, Timers& timers)
+      : reshaping(what), limit(timers, &late, this) {}
   static void late(void* self) {
-    auto& race = *static_cast<SealRace*>(self);
+    auto& race = *static_cast<QuiesceRace*>(self);
     race.is_late = true;
     race.moved.notify_all();
   }
   const Reshaping& reshaping;
-  std::optional<Result<std::vector<SealedTablet>>> sealed;
+  std::optional<Result<std::vector<QuiescedTablet>>> quiesced;
   bool is_late = false;
   ConditionVariable moved;
   Timer limit;
 };
 
-Async<void> Reshape::seal_into(SealRace& race) {
-  auto seal = [&race](ShardReshape& shard) {
-    return shard.seal(race.reshaping.parents(), race.reshaping.ranges);
+Async<void> Reshape::quiesce_into(QuiesceRace& race) {
+  auto quiesce = [&race](ShardReshape& shard) {
+    return shard.quiesce(race.reshaping.parents(), race.reshaping.ranges);
   };
-  race.sealed = co_await on(race.reshaping.from, std::move(seal));
+  race.quiesced = co_await on(race.reshaping.from, std::move(quiesce));
   race.moved.notify_all();
 }
 
-Async<Result<std::vector<SealedTablet>>> Reshape::seal_in_time(const Reshaping& reshaping) {
-  SealRace race(reshaping, shards_.home().runtime.timers);
+Async<Result<std::vector<QuiescedTablet>>> Reshape::quiesce_in_time(const Reshaping& reshaping) {
+  QuiesceRace race(reshaping, shards_.home().runtime.timers);
   race.limit.arm_after_us(kHoldUs);
-  spawn(shards_.home().runtime.executor, seal_into(race));
-  while (!race.sealed && !race.is_late) co_await race.moved.wait();
-  if (race.sealed) co_return *std::move(race.sealed);
+  spawn(shards_.home().runtime.executor, quiesce_into(race));
+  while (!race.quiesced && !race.is_late) co_await race.moved.wait();
+  if (race.quiesced) co_return *std::move(race.quiesced);
   // Writes are accepted again at once; the seal may take longer to end.
   const Result<void> given_up = co_await give_up(reshaping);
   must(given_up);
-  while (!race.sealed) co_await race.moved.wait();
+  while (!race.quiesced) co_await race.moved.wait();
   co_return fail(Errc::deadline_exceeded, "tablet {} did not come to rest within {} ms",
                  reshaping.entry.tablets[reshaping.first].id, kHoldUs / 1000);
 }
@@ -265,9 +266,9 @@ Async<Result<void>> Reshape::hand_time_over(const Reshaping& reshaping) {
   co_return co_await on(reshaping.to, std::move(raise));
 }
 
-void Reshape::count_blobs(const std::vector<SealedTablet>& parents, const ReshapeEdit& edit) {
+void Reshape::count_blobs(const std::vector<QuiescedTablet>& parents, const ReshapeEdit& edit) {
   absl::flat_hash_map<BlobId, uint64_t> names;
-  for (const SealedTablet& parent : parents) {
+  for (const QuiescedTablet& parent : parents) {
     for (BlobId blob : parent.blobs) names.try_emplace(blob, 0);
   }
   for (const TabletSeed& child : edit.children) {
@@ -277,7 +278,7 @@ void Reshape::count_blobs(const std::vector<SealedTablet>& parents, const Reshap
 }
 
 // Steps 6 and 7, once the children are installed.
-Async<Result<void>> Reshape::let_go(const Reshaping& reshaping) {
+Async<Result<void>> Reshape::remove_parents(const Reshaping& reshaping) {
   CO_TRY_VOID(co_await publish_and_fence(reshaping.from));
   std::vector<std::unique_ptr<Tablet>> gone;
   auto take = [&gone, ids = reshaping.parents()](ShardReshape& shard) -> Async<Result<void>> {
@@ -300,11 +301,11 @@ Async<Result<void>> Reshape::let_go(const Reshaping& reshaping) {
 
 // Makes the parents serve as before; no effect if they do.
 Async<Result<void>> Reshape::give_up(const Reshaping& reshaping) {
-  auto unseal = [ids = reshaping.parents()](ShardReshape& shard) -> Async<Result<void>> {
-    shard.unseal(ids);
+  auto resume = [ids = reshaping.parents()](ShardReshape& shard) -> Async<Result<void>> {
+    shard.resume(ids);
     co_return Result<void>{};
   };
-  CO_TRY_VOID(co_await on(reshaping.from, std::move(unseal)));
+  CO_TRY_VOID(co_await on(reshaping.from, std::move(resume)));
   auto unstage = [](ShardReshape& shard) -> Async<Result<void>> {
     shard.unstage();
     co_return Result<void>{};

@@ -74,16 +74,16 @@ class Reshape {
 
  private:
   using Children = std::vector<TabletDescriptor>;
-  struct SealRace;
+  struct QuiesceRace;
 
   ShardReshape& at(ShardId shard) { return shards_.engine(shard).reshape(); }
   // Runs fn(the shard's part) there; fn returns Async<Result<...>>.
   template <class F>
   auto on(ShardId shard, F fn);
 
-  Async<Result<TabletDescriptor>> move_settled(TabletId id, ShardId to);
+  Async<Result<TabletDescriptor>> move_flushed(TabletId id, ShardId to);
   Async<Result<Children>> move_opened(TabletDescriptor tablet, ShardId to);
-  Async<Result<void>> settle(const TabletDescriptor& tablet);
+  Async<Result<void>> flush_ahead(const TabletDescriptor& tablet);
   // Ensures that the table lists of both can be united, if necessary by compacting the right
   // tablet.
   Async<Result<void>> make_unitable(const TabletDescriptor& left, const TabletDescriptor& right);
@@ -91,12 +91,12 @@ class Reshape {
   // Steps 2 to 7, under the catalog lock.
   Async<Result<Children>> run(Reshaping reshaping);
   Async<Result<ReshapeEdit>> replace(const Reshaping& reshaping);
-  Async<Result<std::vector<SealedTablet>>> seal_in_time(const Reshaping& reshaping);
-  Async<void> seal_into(SealRace& race);
-  Async<Result<void>> let_go(const Reshaping& reshaping);
+  Async<Result<std::vector<QuiescedTablet>>> quiesce_in_time(const Reshaping& reshaping);
+  Async<void> quiesce_into(QuiesceRace& race);
+  Async<Result<void>> remove_parents(const Reshaping& reshaping);
   Async<Result<void>> give_up(const Reshaping& reshaping);
   Async<Result<void>> hand_time_over(const Reshaping& reshaping);
-  void count_blobs(const std::vector<SealedTablet>& parents, const ReshapeEdit& edit);
+  void count_blobs(const std::vector<QuiescedTablet>& parents, const ReshapeEdit& edit);
   Async<Result<void>> publish_and_fence(ShardId owner);
 
   NodeShards& shards_;

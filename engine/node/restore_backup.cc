@@ -76,14 +76,14 @@ class Rewriting {
     options.tablet_start = tablet.state.start;
     options.tablet_end = tablet.state.end;
     options.run = table->meta().run;
-    options.settled = table->meta().settled;
+    options.gc_watermark = table->meta().gc_watermark;
     options.compression = table->meta().compression;
     options.block_bytes = table->meta().block_bytes;
-    if (table->outline() != nullptr) options.part_bytes = PartsWriter::kPartBytes;
+    if (table->top_index() != nullptr) options.part_bytes = PartsWriter::kPartBytes;
     const BlobId blob = options.blob;
     CO_TRY(auto out, co_await blobs_.create(blob, 0, IoClass::compaction));
     TableWriter writer(std::move(options), std::move(out));
-    for (const StampedRange& range : slice.range_deletes()) writer.add_range_delete(range);
+    for (const RangeTombstone& range : slice.range_deletes()) writer.add_range_delete(range);
     const Result<void> copied = co_await copy_entries(slice, writer);
     if (!copied || writer.empty()) {
       const Result<void> abandoned = co_await writer.abandon();

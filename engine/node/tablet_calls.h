@@ -17,7 +17,7 @@ class TabletCalls {
  public:
   // `home_reaper` is shard 0's.
   TabletCalls(NodeShards& shards, const ObsoleteBlobDeleter& home_reaper, int64_t margin_us)
-      : shards_(shards), home_reaper_(home_reaper), margin_us_(margin_us) {}
+      : shards_(shards), home_deleter_(home_reaper), margin_us_(margin_us) {}
 
   // See Node for all of them.
   Async<Result<void>> flush(ShardId from, std::string name);
@@ -35,7 +35,7 @@ class TabletCalls {
   Async<Result<void>> each_tablet(ShardId from, std::string name, Work work);
 
   NodeShards& shards_;
-  const ObsoleteBlobDeleter& home_reaper_;
+  const ObsoleteBlobDeleter& home_deleter_;
   const int64_t margin_us_;
 };
 

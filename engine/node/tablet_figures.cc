@@ -57,8 +57,8 @@ Async<Result<std::vector<TabletFigures>>> TabletCalls::figures(ShardId from, Tab
     auto there = [this, &ids, shard = ShardId{i}]() -> Async<Figures> {
       std::vector<PinnedFile> files;
       add_read_files(shards_.engine(shard).context(), files);
-      add_kept_files(shards_.engine(shard).reaper(), files);
-      if (shard == kHomeShard) add_kept_files(home_reaper_, files);
+      add_kept_files(shards_.engine(shard).deleter(), files);
+      if (shard == kHomeShard) add_kept_files(home_deleter_, files);
       auto figures = co_await shards_.engine(shard).figures(ids[shard.value()]);
       co_return Figures{std::move(figures), std::move(files)};
     };

@@ -12,34 +12,34 @@ namespace cellar::engine {
 namespace {
 
 // The manifest entries for a backup: tablets without spans of logs.
-Result<std::map<Subject, SubjectState>> entries_of(const std::map<Subject, SubjectState>& all,
-                                                   const std::set<uint64_t>& tables) {
-  std::map<Subject, SubjectState> kept;
-  for (const auto& [subject, held] : all) {
-    switch (subject.kind) {
-      case Subject::Kind::table:
-        if (tables.contains(subject.id)) kept[subject] = held;
+Result<std::map<ManifestKey, ManifestEntry>> entries_of(
+    const std::map<ManifestKey, ManifestEntry>& all, const std::set<uint64_t>& tables) {
+  std::map<ManifestKey, ManifestEntry> kept;
+  for (const auto& [key, held] : all) {
+    switch (key.kind) {
+      case ManifestKey::Kind::table:
+        if (tables.contains(key.id)) kept[key] = held;
         break;
-      case Subject::Kind::tablet: {
+      case ManifestKey::Kind::tablet: {
         TRY(TabletState state, decode_tablet_state(held.state));
         if (!tables.contains(state.table.value())) break;
         state.spans.clear();
-        kept[subject] = held;
-        kept[subject].state = encode_tablet_state(state);
+        kept[key] = held;
+        kept[key].state = encode_tablet_state(state);
         break;
       }
       default:
-        kept[subject] = held;
+        kept[key] = held;
     }
   }
   return kept;
 }
 
 // The blobs that the entries name, with their approximate sizes in bytes.
-Result<std::map<BlobId, uint64_t>> blobs_of(const std::map<Subject, SubjectState>& entries) {
+Result<std::map<BlobId, uint64_t>> blobs_of(const std::map<ManifestKey, ManifestEntry>& entries) {
   std::map<BlobId, uint64_t> blobs;
-  for (const auto& [subject, held] : entries) {
-    if (subject.kind != Subject::Kind::tablet) continue;
+  for (const auto& [key, held] : entries) {
+    if (key.kind != ManifestKey::Kind::tablet) continue;
     for (const auto& [blob, bytes] : held.items) {
       TRY(const TableItem item, decode_table_item(bytes));
       blobs[BlobId{blob}] = item.meta.file_bytes;
@@ -128,18 +128,18 @@ class Taking {
 }  // namespace
 
 Async<Result<void>> Backups::hold_blobs(std::optional<std::vector<BlobId>> only) {
-  home_reaper_.hold(only);
+  home_deleter_.hold(only);
   auto hold = [this, &only](ShardId shard) -> Async<Result<void>> {
-    shards_.engine(shard).reaper().hold(only);
+    shards_.engine(shard).deleter().hold(only);
     co_return Result<void>{};
   };
   co_return co_await shards_.on_every(std::move(hold));
 }
 
 Async<Result<void>> Backups::release_blobs() {
-  home_reaper_.release();
+  home_deleter_.release();
   auto release = [this](ShardId shard) -> Async<Result<void>> {
-    shards_.engine(shard).reaper().release();
+    shards_.engine(shard).deleter().release();
     co_return Result<void>{};
   };
   co_return co_await shards_.on_every(std::move(release));
@@ -203,8 +203,8 @@ Async<Result<void>> Backups::take_held(BackupStore& store, const BackupRequest& 
   file.trusted_us = static_cast<int64_t>(stamps.last.value() / 1000);  // of the latest clock
   file.wall_us = shards_.home().runtime.clock.machine().wall_us();
   CO_TRY(const auto manifest, co_await manifest_.load());
-  CO_TRY(file.subjects, entries_of(manifest, ids));
-  CO_TRY(const auto sizes, blobs_of(file.subjects));
+  CO_TRY(file.entries, entries_of(manifest, ids));
+  CO_TRY(const auto sizes, blobs_of(file.entries));
   std::vector<BlobId> blobs;
   for (const auto& [id, bytes] : sizes) {
     blobs.push_back(id);

@@ -14,7 +14,7 @@ class MemtableSource final : public ReadSource {
   EntryIterator* open(const ReadScope& /*scope*/, IteratorArena& arena) const override {
     return arena.make<Memtable::Iterator>(memtable_);
   }
-  const std::vector<StampedRange>& range_deletes() const override {
+  const std::vector<RangeTombstone>& range_deletes() const override {
     return memtable_.range_deletes();
   }
 

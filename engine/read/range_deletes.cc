@@ -14,7 +14,7 @@ void RangeDeletes::clear() {
   furthest_.clear();
 }
 
-void RangeDeletes::add(const StampedRange& range) {
+void RangeDeletes::add(const RangeTombstone& range) {
   if (range.end.empty() || range.start < range.end) items_.push_back(range);
 }
 
@@ -23,7 +23,7 @@ void RangeDeletes::build(CommitStamp floor) {
   fragments_.clear();
   stamps_.clear();
   std::sort(items_.begin(), items_.end(),
-            [](const StampedRange& a, const StampedRange& b) { return a.start < b.start; });
+            [](const RangeTombstone& a, const RangeTombstone& b) { return a.start < b.start; });
   furthest_.assign(items_.size(), 0);
   if (!items_.empty()) plant(0, items_.size());
   struct Edge {
@@ -33,7 +33,7 @@ void RangeDeletes::build(CommitStamp floor) {
   };
   std::vector<Edge> edges;
   edges.reserve(items_.size() * 2);
-  for (const StampedRange& item : items_) {
+  for (const RangeTombstone& item : items_) {
     edges.push_back({item.start, true, item.stamp});
     if (!item.end.empty()) edges.push_back({item.end, false, item.stamp});
   }
@@ -96,10 +96,10 @@ void RangeDeletes::stab(size_t first, size_t last, Bytes row, CommitStamp at,
                         std::vector<CommitStamp>& stamps) const {
   if (first == last) return;
   const size_t root = first + (last - first) / 2;
-  const StampedRange& furthest = items_[furthest_[root]];
+  const RangeTombstone& furthest = items_[furthest_[root]];
   if (!furthest.end.empty() && furthest.end <= row) return;
   stab(first, root, row, at, stamps);
-  const StampedRange& item = items_[root];
+  const RangeTombstone& item = items_[root];
   if (item.start > row) return;
   if (item.stamp <= at && item.covers(row)) stamps.push_back(item.stamp);
   stab(root + 1, last, row, at, stamps);

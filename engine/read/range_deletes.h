@@ -21,12 +21,12 @@ class RangeDeletes {
  public:
   void clear();
   // Copies, in any order. Call build() after the last.
-  void add(const StampedRange& range);
+  void add(const RangeTombstone& range);
   // O(n log n). REQUIRES: no later query has a stamp below `floor`.
   void build(CommitStamp floor = kMaxStamp);
 
   bool empty() const { return items_.empty(); }
-  const std::vector<StampedRange>& items() const { return items_; }
+  const std::vector<RangeTombstone>& items() const { return items_; }
   // The newest delete of `row` committed at or before `at`; stamp 0 if there is none.
   CommitStamp covering(Bytes row, CommitStamp at) const;
   // Rows covered by exactly the same deletes share a stretch, until the next build(). kNoStretch:
@@ -50,7 +50,7 @@ class RangeDeletes {
             std::vector<CommitStamp>& stamps) const;
 
   uint64_t builds_ = 0;
-  std::vector<StampedRange> items_;  // sorted by start after build()
+  std::vector<RangeTombstone> items_;  // sorted by start after build()
   // A balanced tree over items_: the root of a stretch is its middle, and furthest_ of the root is
   // the item of the stretch that ends last.
   std::vector<size_t> furthest_;

@@ -16,7 +16,7 @@ bool is_one_row(const KeyRange& range) {
 
 bool is_covered(const ReadSources& sources, Bytes row) {
   for (const auto& source : sources)
-    for (const StampedRange& range : source->range_deletes())
+    for (const RangeTombstone& range : source->range_deletes())
       if (range.covers(row)) return true;
   return false;
 }

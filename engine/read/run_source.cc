@@ -22,7 +22,7 @@ RunSource::RunSource(std::vector<const TableSlice*> tables, bool prune)
   std::erase_if(tables_, [](const TableSlice* table) { return !table->may_have_entries(); });
 }
 
-const std::vector<StampedRange>& RunSource::range_deletes() const { return *ranges_; }
+const std::vector<RangeTombstone>& RunSource::range_deletes() const { return *ranges_; }
 
 std::pair<RunSource::Place, RunSource::Place> RunSource::tables_in(const ReadScope& scope) const {
   auto first = tables_.begin();
@@ -73,7 +73,7 @@ bool RunSource::prefetch(const ReadScope& scope, size_t place) const {
   const size_t mark = table.marks().find(key);
   const WantedTimes times = prune_ ? scope.times() : WantedTimes{};
   if (!times.everything() && times.excludes(table.marks().bounds(mark))) return true;
-  if (table.outline() != nullptr) return prefetch_by_part(scope, table, mark, key, place);
+  if (table.top_index() != nullptr) return prefetch_by_part(scope, table, mark, key, place);
   const BlockHandle at = table.marks().handle(mark);
   if (at.size != 0) scope.prefetch->add(table, at, table.marks().raw_bytes(mark), place);
   return true;
@@ -81,7 +81,7 @@ bool RunSource::prefetch(const ReadScope& scope, size_t place) const {
 
 bool RunSource::prefetch_by_part(const ReadScope& scope, TableReader& table, size_t number,
                                  Bytes key, size_t place) const {
-  const BlockHandle at = table.outline()->handle(number);
+  const BlockHandle at = table.top_index()->handle(number);
   BlockRef block = table.cached_part(number);
   if (!block) block = scope.prefetch->peek(table, at.offset);
   if (!block) {

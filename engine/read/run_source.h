@@ -19,7 +19,7 @@ class RunSource final : public ReadSource {
 
   EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const override;
   bool prefetch(const ReadScope& scope, size_t place) const override;
-  const std::vector<StampedRange>& range_deletes() const override;
+  const std::vector<RangeTombstone>& range_deletes() const override;
 
  private:
   using Place = std::vector<const TableSlice*>::const_iterator;
@@ -33,8 +33,8 @@ class RunSource final : public ReadSource {
 
   std::vector<const TableSlice*> tables_;  // tables with entries
   bool prune_;
-  std::vector<StampedRange> joined_;  // if several tables have range deletes
-  const std::vector<StampedRange>* ranges_ = nullptr;
+  std::vector<RangeTombstone> joined_;  // if several tables have range deletes
+  const std::vector<RangeTombstone>* ranges_ = nullptr;
 };
 
 }  // namespace cellar::engine

@@ -474,7 +474,7 @@ void ScanCursor::renew_range_deletes() {
   const Bytes first = ranges_.bounds().first_row(scratch[0]);
   const std::optional<Bytes> end = ranges_.bounds().end_row(scratch[1]);
   for (const auto& source : *setup_.sources)
-    for (const StampedRange& range : source->range_deletes()) {
+    for (const RangeTombstone& range : source->range_deletes()) {
       const bool ends_before = !range.end.empty() && Bytes(range.end) <= first;
       if (!ends_before && (!end || Bytes(range.start) < *end)) range_deletes_.add(range);
     }

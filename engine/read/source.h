@@ -51,7 +51,7 @@ class ReadSource {
   virtual bool prefetch(const ReadScope& /*scope*/, size_t /*place*/) const { return true; }
 
   // Row-range deletes apply whatever else is skipped. Their number only grows.
-  virtual const std::vector<StampedRange>& range_deletes() const = 0;
+  virtual const std::vector<RangeTombstone>& range_deletes() const = 0;
 };
 
 // All sources of a read, newest first. Any number of cursors may share them.

@@ -26,17 +26,17 @@ std::vector<TableItem> part_of(const Tablet& tablet, const KeyRange& range) {
   return part;
 }
 
-SealedTablet describe(const Tablet& tablet, const std::vector<KeyRange>& ranges) {
-  SealedTablet sealed;
-  sealed.id = tablet.id();
-  sealed.state = tablet.state();
-  sealed.version = tablet.manifest_version();
-  sealed.last_stamp = tablet.last_stamp();
+QuiescedTablet describe(const Tablet& tablet, const std::vector<KeyRange>& ranges) {
+  QuiescedTablet quiesced;
+  quiesced.id = tablet.id();
+  quiesced.state = tablet.state();
+  quiesced.version = tablet.manifest_version();
+  quiesced.last_stamp = tablet.last_stamp();
   for (const TabletRun& run : tablet.version().runs) {
-    for (const Ref<TabletTable>& table : run.tables) sealed.blobs.push_back(table->blob());
+    for (const Ref<TabletTable>& table : run.tables) quiesced.blobs.push_back(table->blob());
   }
-  for (const KeyRange& range : ranges) sealed.parts.push_back(part_of(tablet, range));
-  return sealed;
+  for (const KeyRange& range : ranges) quiesced.parts.push_back(part_of(tablet, range));
+  return quiesced;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ Result<Tablet*> ShardReshape::find(TabletId id) const {
 
 // ---- parents
 
-Async<Result<void>> ShardReshape::settle(TabletId id) {
+Async<Result<void>> ShardReshape::flush_ahead(TabletId id) {
   CO_TRY(Tablet * tablet, find(id));
   CO_TRY(const Gate::Pass pass, tablet->gate().enter());
   for (int i = 0; i < kSettleFlushes; ++i) {
@@ -69,28 +69,28 @@ Result<std::vector<TableItem>> ShardReshape::tables_of(TabletId id) const {
   return part_of(*tablet, range_of(*tablet));
 }
 
-Async<Result<std::vector<SealedTablet>>> ShardReshape::seal(std::vector<TabletId> ids,
-                                                            std::vector<KeyRange> ranges) {
+Async<Result<std::vector<QuiescedTablet>>> ShardReshape::quiesce(std::vector<TabletId> ids,
+                                                                 std::vector<KeyRange> ranges) {
   for (TabletId id : ids) {
-    Result<void> sealed;
+    Result<void> quiesced;
     auto tablet = find(id);
     if (tablet) {
-      sealed = co_await seal_tablet(**tablet);
+      quiesced = co_await quiesce_tablet(**tablet);
     } else {
-      sealed = std::unexpected(std::move(tablet).error());
+      quiesced = std::unexpected(std::move(tablet).error());
     }
-    if (sealed) continue;
-    unseal(ids);
-    co_return std::unexpected(std::move(sealed).error());
+    if (quiesced) continue;
+    resume(ids);
+    co_return std::unexpected(std::move(quiesced).error());
   }
-  std::vector<SealedTablet> sealed;
-  for (TabletId id : ids) sealed.push_back(describe(*tablets_.at(id), ranges));
-  co_return sealed;
+  std::vector<QuiescedTablet> quiesced;
+  for (TabletId id : ids) quiesced.push_back(describe(*tablets_.at(id), ranges));
+  co_return quiesced;
 }
 
-void ShardReshape::unseal(const std::vector<TabletId>& ids) {
+void ShardReshape::resume(const std::vector<TabletId>& ids) {
   for (TabletId id : ids) {
-    if (const auto it = tablets_.find(id); it != tablets_.end()) unseal_tablet(*it->second);
+    if (const auto it = tablets_.find(id); it != tablets_.end()) resume_tablet(*it->second);
   }
 }
 
@@ -161,26 +161,26 @@ Async<Result<void>> come_to_rest(Tablet& tablet) {
   CO_TRY(const Gate::Pass pass, tablet.gate().enter());
   tablet.access().sealing = true;
   co_await tablet.conditions().drained();
-  if (!tablet.access().sealing) co_return fail(Errc::aborted, "the seal was called off");
+  if (!tablet.access().sealing) co_return fail(Errc::aborted, "the reshape was called off");
   tablet.access().refuses_writes = true;
   co_await tablet.commits().drained();
   CO_TRY_VOID(co_await flush_tablet(tablet));
   co_await tablet.begin_drop();
   if (!tablet.access().sealing || tablet.obsolete() || tablet.memtables().has_unflushed()) {
-    co_return fail(Errc::aborted, "the seal of tablet {} was called off", tablet.id());
+    co_return fail(Errc::aborted, "the reshape of tablet {} was called off", tablet.id());
   }
   co_return Result<void>{};
 }
 
 }  // namespace
 
-Async<Result<void>> seal_tablet(Tablet& tablet) {
-  auto sealed = co_await come_to_rest(tablet);
-  if (!sealed) unseal_tablet(tablet);
-  co_return sealed;
+Async<Result<void>> quiesce_tablet(Tablet& tablet) {
+  auto quiesced = co_await come_to_rest(tablet);
+  if (!quiesced) resume_tablet(tablet);
+  co_return quiesced;
 }
 
-void unseal_tablet(Tablet& tablet) {
+void resume_tablet(Tablet& tablet) {
   tablet.access().sealing = false;
   tablet.access().refuses_writes = false;
   tablet.cancel_drop();

@@ -25,13 +25,13 @@ class ShardReshape {
 
   // ---- the parents' shard; ABORTED if the tablets are not here
   // Flushes until little is left in memory.
-  Async<Result<void>> settle(TabletId id);
+  Async<Result<void>> flush_ahead(TabletId id);
   Result<std::string> split_row(TabletId id) const;
   Result<std::vector<TableItem>> tables_of(TabletId id) const;
-  // See seal_tablet(). All or none; `ranges` are the children's.
-  Async<Result<std::vector<SealedTablet>>> seal(std::vector<TabletId> ids,
-                                                std::vector<KeyRange> ranges);
-  void unseal(const std::vector<TabletId>& ids);
+  // See quiesce_tablet(). All or none; `ranges` are the children's.
+  Async<Result<std::vector<QuiescedTablet>>> quiesce(std::vector<TabletId> ids,
+                                                     std::vector<KeyRange> ranges);
+  void resume(const std::vector<TabletId>& ids);
   // See Tablet::share_tables.
   void share_tables(const std::vector<TabletId>& ids);
   // Removes the tablets for new requests; their tables stay until their readers end.
@@ -70,9 +70,9 @@ class ShardReshape {
 //
 // ABORTED if it was unsealed or removed meanwhile; also errors of the flush. After an error the
 // tablet accepts writes again.
-Async<Result<void>> seal_tablet(Tablet& tablet);
+Async<Result<void>> quiesce_tablet(Tablet& tablet);
 
-// Makes the tablet accept writes again. A seal_tablet() in progress then fails.
-void unseal_tablet(Tablet& tablet);
+// Makes the tablet accept writes again. A quiesce_tablet() in progress then fails.
+void resume_tablet(Tablet& tablet);
 
 }  // namespace cellar::engine

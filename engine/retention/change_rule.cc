@@ -126,10 +126,10 @@ FamilySchema undone(const FamilySchema& family, int64_t now_us) {
   return changed;
 }
 
-void forget_rules(FamilySchema& family, CommitStamp settled, int64_t now_us) {
+void forget_rules(FamilySchema& family, CommitStamp gc_watermark, int64_t now_us) {
   const auto needed = std::find_if(family.history.begin(), family.history.end(),
-                                   [settled, now_us](const PastRule& past) {
-                                     return past.until > settled || past.can_be_undone(now_us);
+                                   [gc_watermark, now_us](const PastRule& past) {
+                                     return past.until > gc_watermark || past.can_be_undone(now_us);
                                    });
   family.history.erase(family.history.begin(), needed);
 }

@@ -44,8 +44,8 @@ Result<FamilySchema> undo_change(const FamilySchema& family, int64_t now_us);
 bool can_undo(const FamilySchema& family, int64_t now_us);
 FamilySchema undone(const FamilySchema& family, int64_t now_us);
 
-// The family without past rules that are no longer needed: all cells are settled up to `settled`,
-// and no earlier change may be undone.
-void forget_rules(FamilySchema& family, CommitStamp settled, int64_t now_us);
+// The family without past rules that are no longer needed: all cells are settled up to
+// `gc_watermark`, and no earlier change may be undone.
+void forget_rules(FamilySchema& family, CommitStamp gc_watermark, int64_t now_us);
 
 }  // namespace cellar::engine

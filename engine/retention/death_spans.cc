@@ -85,9 +85,9 @@ class Spans {
   void add_pushed_out(const FamilyRetention& family, const CellProfile::Family& cells) {
     if (!family.counts() || family.firm_until() != kNever) return;
     const StepRule& rule = family.rule();
-    const int64_t settled_us = us_of(instant_of(facts_.settled));
+    const int64_t settled_us = us_of(instant_of(facts_.gc_watermark));
     const auto all = static_cast<double>(std::max<uint64_t>(cells.bytes(), 1));
-    if (rule.young_rank() != kNoRank && facts_.max_stamp > facts_.settled) {
+    if (rule.young_rank() != kNoRank && facts_.max_stamp > facts_.gc_watermark) {
       const int64_t at_us =
           us_of(std::max(instant_of(facts_.max_stamp), family.eras().back().since));
       add(at_us, at_us, cells.bytes_from_rank(rule.young_rank()));

@@ -47,7 +47,7 @@ struct MortalFacts {
   uint64_t bytes = 0;      // on disk, of the part
   CommitStamp min_stamp;
   CommitStamp max_stamp;
-  CommitStamp settled;  // every cell committed by then was alive then
+  CommitStamp gc_watermark;  // every cell committed by then was alive then
 };
 
 // `retention` is the schema's, firm or not. `orphaned_us`: since when families missing in the

@@ -9,20 +9,20 @@ Instant before(Instant instant) { return instant == 0 ? 0 : instant - 1; }
 
 }  // namespace
 
-DropPolicy::DropPolicy(const TableSchema& schema, CommitStamp settled, const MergeFacts& facts)
+DropPolicy::DropPolicy(const TableSchema& schema, CommitStamp gc_watermark, const MergeFacts& facts)
     : facts_(facts),
       now_us_(std::max<int64_t>(0, facts.now_us - facts.margin_us)),
       // Undo windows use the same clock: an undo in a window's last moment cannot be overtaken by a
       // merge.
-      retention_(TableRetention::firm(schema, settled, now_us_)) {
+      retention_(TableRetention::firm(schema, gc_watermark, now_us_)) {
   // A later commit may have the same microsecond as facts.now_us.
   const Instant horizon =
       before(std::min(instant_of_us(facts.now_us), instant_of(facts.newer_from)));
   counted_us_ = std::min<int64_t>(now_us_, static_cast<int64_t>(horizon / 1000));
   cut_ = std::min(horizon, before(instant_after_us(counted_us_)));
-  settled_ = cut_;
+  gc_watermark_ = cut_;
   for (size_t i = 0; i < retention_.size(); ++i) {
-    settled_ = std::min(settled_, cut(retention_.family(i)));
+    gc_watermark_ = std::min(gc_watermark_, cut(retention_.family(i)));
   }
 }
 
@@ -63,7 +63,7 @@ DropPolicy::Verdict DropPolicy::counted_cell(const FamilyRetention& family, Cell
 
 bool DropPolicy::keeps_delete(CommitStamp stamp, bool redundant) const {
   if (!retention_.any_counts()) return !facts_.bottom && !redundant;
-  return !facts_.bottom || instant_of(stamp) > settled_;
+  return !facts_.bottom || instant_of(stamp) > gc_watermark_;
 }
 
 }  // namespace cellar::engine

@@ -65,8 +65,8 @@ class DropPolicy {
  public:
   enum class Verdict : uint8_t { keep, tombstone, drop };
 
-  // `settled`: of all inputs and everything else in the tablet.
-  DropPolicy(const TableSchema& schema, CommitStamp settled, const MergeFacts& facts);
+  // `gc_watermark`: of all inputs and everything else in the tablet.
+  DropPolicy(const TableSchema& schema, CommitStamp gc_watermark, const MergeFacts& facts);
 
   const TableRetention& retention() const { return retention_; }  // rules for the judge
   int64_t now_us() const { return now_us_; }  // time for families that do not count versions
@@ -85,7 +85,7 @@ class DropPolicy {
   // Nothing covers a token's record: it stays as long as it counts.
   bool keeps_token(int64_t until_us) const { return until_us >= now_us_; }
   // The outputs are settled up to here; 0 unless at the bottom.
-  CommitStamp settled() const { return CommitStamp{facts_.bottom ? settled_ : 0}; }
+  CommitStamp gc_watermark() const { return CommitStamp{facts_.bottom ? gc_watermark_ : 0}; }
 
  private:
   Instant cut(const FamilyRetention& family) const;
@@ -94,8 +94,8 @@ class DropPolicy {
   int64_t now_us_;
   TableRetention retention_;
   int64_t counted_us_;
-  Instant cut_;      // before everything still undecided in any family
-  Instant settled_;  // also before any change that may be undone
+  Instant cut_;           // before everything still undecided in any family
+  Instant gc_watermark_;  // also before any change that may be undone
 };
 
 }  // namespace cellar::engine

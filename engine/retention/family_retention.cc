@@ -13,11 +13,11 @@ int64_t add_saturating(int64_t a, int64_t b) {  // neither is negative
 
 using Eras = std::vector<FamilyRetention::Era>;
 
-Eras eras_of(const FamilySchema& family, CommitStamp settled) {
+Eras eras_of(const FamilySchema& family, CommitStamp gc_watermark) {
   Eras eras;
   Instant since = 0;
   for (const PastRule& past : family.history) {
-    if (past.until > settled) eras.push_back({since, StepRule(past.rule)});
+    if (past.until > gc_watermark) eras.push_back({since, StepRule(past.rule)});
     since = instant_of(past.until);
   }
   eras.push_back({since, StepRule(family.rule)});
@@ -38,19 +38,19 @@ StepRule loosest(const Eras& eras, size_t first) {
 
 }  // namespace
 
-FamilyRetention::FamilyRetention(const FamilySchema& family, CommitStamp settled)
-    : eras_(eras_of(family, settled)) {
+FamilyRetention::FamilyRetention(const FamilySchema& family, CommitStamp gc_watermark)
+    : eras_(eras_of(family, gc_watermark)) {
   finish();
 }
 
-FamilyRetention FamilyRetention::firm(const FamilySchema& family, CommitStamp settled,
+FamilyRetention FamilyRetention::firm(const FamilySchema& family, CommitStamp gc_watermark,
                                       int64_t now_us) {
   const auto open =
       std::find_if(family.history.begin(), family.history.end(),
                    [now_us](const PastRule& past) { return past.can_be_undone(now_us); });
-  if (open == family.history.end()) return FamilyRetention(family, settled);
-  // Its predecessor may be restored, regardless of `settled`.
-  FamilyRetention result(family, std::min(settled, CommitStamp{open->until.value() - 1}));
+  if (open == family.history.end()) return FamilyRetention(family, gc_watermark);
+  // Its predecessor may be restored, regardless of `gc_watermark`.
+  FamilyRetention result(family, std::min(gc_watermark, CommitStamp{open->until.value() - 1}));
   const auto since_open = static_cast<size_t>(family.history.end() - open);
   const size_t first = result.eras_.size() - since_open;  // the era started by the change
   StepRule rule = loosest(result.eras_, first - 1);
@@ -82,15 +82,15 @@ bool FamilyRetention::dead_before_last_era(int64_t timestamp_us, CommitStamp bor
   return false;
 }
 
-TableRetention::TableRetention(const TableSchema& schema, CommitStamp settled) {
-  for (const FamilySchema& family : schema.families) add(FamilyRetention(family, settled));
+TableRetention::TableRetention(const TableSchema& schema, CommitStamp gc_watermark) {
+  for (const FamilySchema& family : schema.families) add(FamilyRetention(family, gc_watermark));
 }
 
-TableRetention TableRetention::firm(const TableSchema& schema, CommitStamp settled,
+TableRetention TableRetention::firm(const TableSchema& schema, CommitStamp gc_watermark,
                                     int64_t now_us) {
   TableRetention result;
   for (const FamilySchema& family : schema.families) {
-    result.add(FamilyRetention::firm(family, settled, now_us));
+    result.add(FamilyRetention::firm(family, gc_watermark, now_us));
   }
   return result;
 }

@@ -2,8 +2,8 @@
 // for the judge: the present rule and earlier ones that may still matter, as eras on the timeline.
 //
 // An era starts with a change of the rule and ends with the next one; the last is in force. A
-// change at or before the stamp up to which all data is settled (TableMeta::settled) has no more
-// effect and is omitted with all earlier ones.
+// change at or before the stamp up to which all data is settled (TableMeta::gc_watermark) has no
+// more effect and is omitted with all earlier ones.
 //
 // Reads and merges treat changes that may still be undone differently (SEMANTICS 5). A read uses
 // the rules as they are. A merge must drop only what is dead whichever of those changes is undone
@@ -33,10 +33,10 @@ class FamilyRetention {
     StepRule rule;
   };
 
-  // For reads. Changes at or before `settled` are omitted.
-  explicit FamilyRetention(const FamilySchema& family, CommitStamp settled = {});
+  // For reads. Changes at or before `gc_watermark` are omitted.
+  explicit FamilyRetention(const FamilySchema& family, CommitStamp gc_watermark = {});
   // Firm, for a merge at `now_us`.
-  static FamilyRetention firm(const FamilySchema& family, CommitStamp settled, int64_t now_us);
+  static FamilyRetention firm(const FamilySchema& family, CommitStamp gc_watermark, int64_t now_us);
 
   const std::vector<Era>& eras() const { return eras_; }  // oldest first, never empty
   const StepRule& rule() const { return eras_.back().rule; }
@@ -68,8 +68,8 @@ class FamilyRetention {
 
 class TableRetention {
  public:
-  explicit TableRetention(const TableSchema& schema, CommitStamp settled = {});
-  static TableRetention firm(const TableSchema& schema, CommitStamp settled, int64_t now_us);
+  explicit TableRetention(const TableSchema& schema, CommitStamp gc_watermark = {});
+  static TableRetention firm(const TableSchema& schema, CommitStamp gc_watermark, int64_t now_us);
   // As for reads, but every family counts versions, possibly without effect, so that ColumnJudge
   // computes the time of death for all families.
   static TableRetention counted(const TableSchema& schema);

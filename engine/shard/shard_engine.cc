@@ -32,7 +32,7 @@ size_t token_bytes_of(const EngineOptions& options, uint32_t shards) {
 ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
     : setup_(std::move(setup)),
       logs_(env.logs),
-      reaper_(env.runtime, env.blobs),
+      deleter_(env.runtime, env.blobs),
       cache_(setup_.options.memory_bytes / setup_.shards / kCacheShare),
       loader_(env.runtime.executor, cache_),
       context_{
@@ -41,7 +41,7 @@ ShardEngine::ShardEngine(const ShardEnv& env, Setup setup)
           .options = setup_.options,
           .files = {.blobs = env.blobs,
                     .manifest = ManifestClient(setup_.mailbox, setup_.manifest),
-                    .obsolete = ObsoleteBlobs(reaper_, setup_.shared_blobs, setup_.mailbox),
+                    .obsolete = ObsoleteBlobs(deleter_, setup_.shared_blobs, setup_.mailbox),
                     .loader = loader_,
                     .ids = SessionBlobIds(setup_.session, setup_.shard, setup_.ask_session)},
           .memory = {.hard_bytes = setup_.options.memory_bytes / setup_.shards / kMemtableShare},
@@ -298,12 +298,12 @@ CommitStamp ShardEngine::last_stamp(const std::vector<TabletId>& ids) const {
   return last;
 }
 
-CommitStamp ShardEngine::settled(const std::vector<TabletId>& ids) const {
-  CommitStamp settled = kMaxStamp;
+CommitStamp ShardEngine::gc_watermark(const std::vector<TabletId>& ids) const {
+  CommitStamp gc_watermark = kMaxStamp;
   for (TabletId id : ids) {
-    settled = std::min(settled, settled_of(tablets_.at(id)->version()));
+    gc_watermark = std::min(gc_watermark, gc_watermark_of(tablets_.at(id)->version()));
   }
-  return settled;
+  return gc_watermark;
 }
 
 void ShardEngine::alter(const std::vector<TabletId>& ids, const TableSchema& schema) {
@@ -356,7 +356,7 @@ Async<Result<void>> ShardEngine::close() {
     auto sealed = co_await context_.wal.log->seal();
     if (!sealed && outcome) outcome = std::unexpected(std::move(sealed).error());
   }
-  co_await reaper_.drain();
+  co_await deleter_.drain();
   co_await loader_.idle();
   co_return outcome;
 }

@@ -79,8 +79,8 @@ class ShardEngine final : public Engine, private TabletWatcher {
   CommitStamp last_stamp(const std::vector<TabletId>& ids) const;
   // See compact.h; for tests.
   Async<Result<void>> compact_window(TabletId tablet, size_t first, size_t count);
-  // The stamp up to which all their data is settled (TableMeta::settled).
-  CommitStamp settled(const std::vector<TabletId>& ids) const;
+  // The stamp up to which all their data is settled (TableMeta::gc_watermark).
+  CommitStamp gc_watermark(const std::vector<TabletId>& ids) const;
   // See Tablet::alter.
   void alter(const std::vector<TabletId>& ids, const TableSchema& schema);
   // See Tablet::expect_rules.
@@ -92,7 +92,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
   void cancel_drop(const std::vector<TabletId>& ids);
   Async<void> finish_drop(std::vector<TabletId> ids);
   ShardReshape& reshape() { return reshape_; }
-  ObsoleteBlobDeleter& reaper() { return reaper_; }
+  ObsoleteBlobDeleter& deleter() { return deleter_; }
   SessionBlobIds& blob_ids() { return context_.files.ids; }
   // Figures of the tablets that are here, in the order given; their descriptors have
   // only the id. Yields regularly.
@@ -130,7 +130,7 @@ class ShardEngine final : public Engine, private TabletWatcher {
 
   Setup setup_;
   LogStore& logs_;
-  ObsoleteBlobDeleter reaper_;
+  ObsoleteBlobDeleter deleter_;
   BlockCache cache_;
   BlockLoader loader_;
   ShardContext context_;

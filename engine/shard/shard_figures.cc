@@ -151,7 +151,7 @@ Async<ShardReclaim> ShardEngine::shard_reclaim(std::vector<TabletId> ids, size_t
     }
   }
   add_read_files(context_, part.pinned);
-  add_kept_files(reaper_, part.pinned);
+  add_kept_files(deleter_, part.pinned);
   co_return part;
 }
 

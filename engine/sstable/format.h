@@ -8,7 +8,7 @@
 //   dictionary     for data blocks packed by Zstandard; optional
 //   meta block     facts about the table (table_meta.h)
 //   index block    positions of the data blocks (table_index.h) or of the parts
-//                  (table_outline.h)
+//                  (top_level_index.h)
 //   footer         kTableFooterBytes, the last bytes of the blob
 //
 // Every block ends with a trailer of its type and a checksum seeded with the blob's id and the
@@ -127,7 +127,7 @@ struct TableFooter {
   BlockHandle meta;
   BlockHandle index;
   BlobId blob;
-  // `index` is the outline of an index in parts (table_outline.h), or all of the index.
+  // `index` is the top-level index of an index in parts (top_level_index.h), or all of the index.
   bool index_in_parts = false;
 };
 // `offset` is the position of the footer.

@@ -16,12 +16,12 @@ class IndexCursor {
  public:
   // The table must outlive this.
   IndexCursor(TableReader& table, const PartWalk::Options& options) : marks_(table.marks()) {
-    if (table.outline() == nullptr) return;
-    outline_ = table.outline();
+    if (table.top_index() == nullptr) return;
+    top_index_ = table.top_index();
     parts_ = std::make_unique<PartWalk>(table, options);
   }
 
-  size_t blocks() const { return outline_ == nullptr ? marks_.blocks() : outline_->blocks(); }
+  size_t blocks() const { return top_index_ == nullptr ? marks_.blocks() : top_index_->blocks(); }
   // Null: the index is complete and covers every block.
   PartWalk* parts() const { return parts_.get(); }
   bool covers(size_t block) const { return !parts_ || parts_->covers(block); }
@@ -45,7 +45,7 @@ class IndexCursor {
 
  private:
   const TableIndex& marks_;
-  const TableOutline* outline_ = nullptr;
+  const TopLevelIndex* top_index_ = nullptr;
   std::unique_ptr<PartWalk> parts_;
 };
 

@@ -13,8 +13,8 @@
 //   row filter             filter.h
 //   column filter          filter.h; optional
 //
-// The first block's separator is that of the part, which is in the table's outline (its rest here
-// is empty). Separators are defined in table_index.h.
+// The first block's separator is that of the part, which is in the table's top-level index (its
+// rest here is empty). Separators are defined in table_index.h.
 //
 // The bytes passed their checksum and are still not trusted: no call reads outside them. Invalid
 // bytes yield wrong results, at worst handles of data blocks that fail verification.

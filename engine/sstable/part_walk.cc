@@ -19,7 +19,7 @@ BlockRef PartWalk::find(size_t number) {
   if (number - loaded_first_ < loaded_.size()) return loaded_[number - loaded_first_];
   if (BlockRef cached = table_.cached_part(number)) return cached;
   if (options_.prefetch == nullptr) return {};
-  return options_.prefetch->take(table_, table_.outline()->handle(number).offset);
+  return options_.prefetch->take(table_, table_.top_index()->handle(number).offset);
 }
 
 PartWalk::Step PartWalk::open(size_t number, Open& into) {
@@ -28,7 +28,7 @@ PartWalk::Step PartWalk::open(size_t number, Open& into) {
   if (!into.ref) return Step::absent;
   if (!table_.open_part(into.ref, number, into.part)) return Step::malformed;
   into.number = number;
-  into.first = table_.outline()->first_block(number);
+  into.first = table_.top_index()->first_block(number);
   return Step::ready;
 }
 
@@ -51,7 +51,7 @@ PartWalk::Step PartWalk::stand_on(size_t part) {
 // An iterator that came from the previous part will continue to the next one.
 void PartWalk::look_ahead() {
   const size_t number = here_.number + 1;
-  if ((!walking_ && !options_.whole_table) || number >= table_.outline()->parts()) return;
+  if ((!walking_ && !options_.whole_table) || number >= table_.top_index()->parts()) return;
   if (open(number, next_) != Step::absent || (ahead_ && ahead_->covers(number))) return;
   const std::vector<BlockHandle> parts =
       run(number, options_.whole_table ? kPartsAtOnce : kWalkParts);
@@ -61,8 +61,8 @@ void PartWalk::look_ahead() {
 bool PartWalk::reaches(size_t block) {
   if (covers(block)) return true;
   const size_t number = here_.number + 1;
-  if (here_.number == SIZE_MAX || next_.number != SIZE_MAX || number >= table_.outline()->parts() ||
-      block != table_.outline()->first_block(number)) {
+  if (here_.number == SIZE_MAX || next_.number != SIZE_MAX ||
+      number >= table_.top_index()->parts() || block != table_.top_index()->first_block(number)) {
     return false;
   }
   return open(number, next_) == Step::ready;
@@ -70,8 +70,8 @@ bool PartWalk::reaches(size_t block) {
 
 std::vector<BlockHandle> PartWalk::run(size_t first, size_t most) const {
   std::vector<BlockHandle> handles;
-  const size_t end = std::min(first + most, table_.outline()->parts());
-  for (size_t part = first; part < end; ++part) handles.push_back(table_.outline()->handle(part));
+  const size_t end = std::min(first + most, table_.top_index()->parts());
+  for (size_t part = first; part < end; ++part) handles.push_back(table_.top_index()->handle(part));
   return handles;
 }
 

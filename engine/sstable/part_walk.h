@@ -30,7 +30,7 @@ class PartWalk {
     bool whole_table = false;
     BlockPrefetch* prefetch = nullptr;
   };
-  // REQUIRES: the table has an outline and outlives this.
+  // REQUIRES: the table has a top-level index and outlives this.
   PartWalk(TableReader& table, const Options& options) : table_(table), options_(options) {}
   PartWalk(const PartWalk&) = delete;
   PartWalk& operator=(const PartWalk&) = delete;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/sstable/table_outline.h"
+#include "engine/sstable/top_level_index.h"
 #include "io/base/check.h"
 
 namespace cellar::engine {
@@ -17,7 +17,7 @@ void PartsWriter::add_row(uint64_t row_hash, bool new_row) {
   part_begins_ = false;
   ++rows_in_part_;
   if (filter_bits_ > 0) rows_.add(row_hash);
-  if (new_row && filter_bits_ > 0 && TableOutline::is_sampled(row_hash)) sample_.add(row_hash);
+  if (new_row && filter_bits_ > 0 && TopLevelIndex::is_sampled(row_hash)) sample_.add(row_hash);
 }
 
 bool PartsWriter::is_full() const {
@@ -39,8 +39,8 @@ void PartsWriter::add_block(Bytes before, Bytes first, uint32_t stored_bytes, ui
 }
 
 void PartsWriter::end_part() {
-  outline_.add(before_, first_, static_cast<uint32_t>(part_.data_bytes()),
-               static_cast<uint32_t>(part_.blocks()), bounds_);
+  top_index_.add(before_, first_, static_cast<uint32_t>(part_.data_bytes()),
+                 static_cast<uint32_t>(part_.blocks()), bounds_);
   std::string& out = parts_.emplace_back();
   columns_pay_ = columns_pay_ && columns_.pay(rows_in_part_);
   const std::string rows = filter_bits_ > 0 ? rows_.finish(filter_bits_) : std::string();
@@ -58,10 +58,10 @@ void PartsWriter::finish() {
   if (part_.blocks() > 0) end_part();
 }
 
-std::string PartsWriter::outline(const std::vector<uint32_t>& stored_sizes) {
+std::string PartsWriter::top_index(const std::vector<uint32_t>& stored_sizes) {
   CHECK(stored_sizes.size() == parts_.size());
   std::string out;
-  put_bytes(out, outline_.finish());
+  put_bytes(out, top_index_.finish());
   put_varint(out, most_raw_bytes_);
   put_bytes(out, filter_bits_ > 0 ? sample_.finish(filter_bits_) : std::string());
   for (const uint32_t size : stored_sizes) put_varint(out, size);

@@ -1,5 +1,5 @@
-// PartsWriter: builds the parts of a table's index (index_part.h) and its outline (table_outline.h)
-// during writing.
+// PartsWriter: builds the parts of a table's index (index_part.h) and its top-level index
+// (top_level_index.h) during writing.
 //
 // A part takes blocks until its index and filters reach `part_bytes` or its data reaches
 // kMostDataBytes; a part is then two or three device pages. Its filter has all rows with an entry
@@ -40,7 +40,7 @@ class PartsWriter {
   // REQUIRES: finish() was called.
   const std::vector<std::string>& parts() const { return parts_; }
   // `stored_sizes`: sizes of the stored parts.
-  std::string outline(const std::vector<uint32_t>& stored_sizes);
+  std::string top_index(const std::vector<uint32_t>& stored_sizes);
   // Of the parts finished so far.
   size_t bytes() const { return bytes_; }
 
@@ -60,7 +60,7 @@ class PartsWriter {
   std::string before_;
   std::string first_;
 
-  TableIndexBuilder outline_;
+  TableIndexBuilder top_index_;
   FilterBuilder sample_;
   uint32_t most_raw_bytes_ = 0;
   std::vector<std::string> parts_;

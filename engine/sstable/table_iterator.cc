@@ -132,11 +132,11 @@ bool TableIterator::stand_on_part(Step* stopped) {
   PartWalk& parts = *index_.parts();
   while (true) {
     *stopped = Step::end;
-    if (table_->outline()->parts() == 0) {
+    if (table_->top_index()->parts() == 0) {
       unplaced_ = false;
       return false;
     }
-    const size_t part = unplaced_ ? part_no_ : table_->outline()->part_of(block_no_);
+    const size_t part = unplaced_ ? part_no_ : table_->top_index()->part_of(block_no_);
     if (!unplaced_ && goal_ == Goal::first && options_.window != nullptr &&
         options_.window->ends_before(table_->marks().separator(part))) {
       *stopped = leave_window();
@@ -148,7 +148,7 @@ bool TableIterator::stand_on_part(Step* stopped) {
     }
     const PartWalk::Step step = parts.stand_on(part);
     if (step == PartWalk::Step::malformed) {
-      *stopped = damaged(table_->outline()->handle(part).offset);
+      *stopped = damaged(table_->top_index()->handle(part).offset);
       return false;
     }
     if (step == PartWalk::Step::absent) {
@@ -162,16 +162,16 @@ bool TableIterator::stand_on_part(Step* stopped) {
 
 // Skips a part without wanted entries; false if there is nothing after it in this move's direction.
 bool TableIterator::pass_over_part(size_t part) {
-  const TableOutline& outline = *table_->outline();
+  const TopLevelIndex& top_index = *table_->top_index();
   unplaced_ = false;
   if (goal_ == Goal::before) {
     if (part == 0) return false;
-    block_no_ = outline.first_block(part) - 1;
+    block_no_ = top_index.first_block(part) - 1;
     return true;
   }
   goal_ = Goal::first;
-  block_no_ = part + 1 < outline.parts() ? outline.first_block(part + 1) : outline.blocks();
-  return block_no_ < outline.blocks();
+  block_no_ = part + 1 < top_index.parts() ? top_index.first_block(part + 1) : top_index.blocks();
+  return block_no_ < top_index.blocks();
 }
 
 // The part for a seek is loaded: determines the block, or that the row is absent.

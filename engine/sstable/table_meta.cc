@@ -32,7 +32,7 @@ enum Tag : uint64_t {
   kValueBytes = 23,
   kBlockBytes = 24,
   kCompression = 25,
-  kSettled = 26,
+  kGcWatermark = 26,
   kProfile = 27,
   kColumnFilter = 28,
   kDictionary = 29,
@@ -66,7 +66,7 @@ void for_each_field(Meta& m, Visit&& visit) {
   visit(kValueBytes, m.value_bytes);
   visit(kBlockBytes, m.block_bytes);
   visit(kCompression, m.compression);
-  visit(kSettled, m.settled);
+  visit(kGcWatermark, m.gc_watermark);
   visit(kProfile, m.profile);
   visit(kColumnFilter, m.column_filter);
   visit(kDictionary, m.dictionary);

@@ -40,7 +40,7 @@ struct TableMeta {
   CommitStamp max_stamp;
   TimeBounds bounds;  // of entries and range deletes
   // Every cell committed at or before this was alive then (retention/drop_policy.h); 0: unknown.
-  CommitStamp settled;
+  CommitStamp gc_watermark;
   CellProfile profile;        // of its cells
   BlockHandle column_filter;  // size 0: none
 
@@ -53,10 +53,10 @@ struct TableMeta {
   Compression compression = Compression::lz4;  // zstd: used where it paid (block_packer.h)
   BlockHandle dictionary;                      // for Zstandard blocks; size 0: none
 
-  // As `settled`, or later if everything in the table is newer.
-  CommitStamp settled_to() const {
+  // As `gc_watermark`, or later if everything in the table is newer.
+  CommitStamp watermark() const {
     const uint64_t before = min_stamp.value() == 0 ? 0 : min_stamp.value() - 1;
-    return std::max(settled, CommitStamp{before});
+    return std::max(gc_watermark, CommitStamp{before});
   }
   uint64_t deletes() const { return row_deletes + family_deletes + column_deletes; }
   // True if an entry of the row may lie between smallest and largest key.

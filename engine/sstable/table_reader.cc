@@ -138,13 +138,13 @@ Async<Result<void>> TableReader::load_index(Bytes contents, uint64_t data_end,
   co_return malformed("index", id(), footer_.index);
 }
 
-Async<Result<void>> TableReader::load_outline(Bytes contents, Background::Work* work) {
-  const auto inner = TableOutline::inner(contents, data_end());
-  if (!inner) co_return malformed("outline", id(), footer_.index);
+Async<Result<void>> TableReader::load_top_index(Bytes contents, Background::Work* work) {
+  const auto inner = TopLevelIndex::inner(contents, data_end());
+  if (!inner) co_return malformed("top-level index", id(), footer_.index);
   CO_TRY_VOID(co_await load_index(inner->index, inner->data_end, work));
-  outline_ = std::make_unique<TableOutline>();
-  if (outline_->open(contents, index_, data_end())) co_return Result<void>();
-  co_return malformed("outline", id(), footer_.index);
+  top_index_ = std::make_unique<TopLevelIndex>();
+  if (top_index_->open(contents, index_, data_end())) co_return Result<void>();
+  co_return malformed("top-level index", id(), footer_.index);
 }
 
 Async<Result<void>> TableReader::load_filter(const BlockHandle& handle, Filter& into, Bytes tail,
@@ -189,7 +189,7 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
   Part index(footer_.index);
   CO_TRY_VOID(co_await read(index, tail, tail_offset, work));
   if (footer_.index_in_parts) {
-    CO_TRY_VOID(co_await load_outline(index.contents, work));
+    CO_TRY_VOID(co_await load_top_index(index.contents, work));
   } else {
     CO_TRY_VOID(co_await load_index(index.contents, data_end(), work));
   }
@@ -204,9 +204,9 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
   }
   memory_bytes_ = sizeof *this + kMetaCopies * meta_.heap_bytes() + dictionary_bytes_ +
                   index_.memory_bytes() + filter_.memory_bytes() + columns_.memory_bytes() +
-                  ranges_.capacity() * sizeof(StampedRange);
-  if (outline_) {
-    memory_bytes_ += outline_->memory_bytes();
+                  ranges_.capacity() * sizeof(RangeTombstone);
+  if (top_index_) {
+    memory_bytes_ += top_index_->memory_bytes();
   } else {
     slots_ = std::make_unique<BlockSlot[]>(index_.blocks());
     memory_bytes_ += index_.blocks() * sizeof(BlockSlot);
@@ -216,7 +216,7 @@ Async<Result<void>> TableReader::load(Bytes tail, uint64_t tail_offset, Backgrou
 }
 
 const TableIndex& TableReader::index() const {
-  CHECK(!outline_, "blob {} has its index in parts", id());
+  CHECK(!top_index_, "blob {} has its index in parts", id());
   return index_;
 }
 
@@ -237,12 +237,12 @@ bool TableReader::may_contain_columns(const RowProbe& probe) const {
 }
 
 bool TableReader::has_cached_block(size_t i) const {
-  if (!outline_) return has_cached(index_.handle(i).offset);
-  const size_t number = outline_->part_of(i);
-  const BlockRef block = outline_->slot(number).peek();
+  if (!top_index_) return has_cached(index_.handle(i).offset);
+  const size_t number = top_index_->part_of(i);
+  const BlockRef block = top_index_->slot(number).peek();
   IndexPart part;
   return block && open_part(block, number, part) &&
-         has_cached(part.handle(i - outline_->first_block(number)).offset);
+         has_cached(part.handle(i - top_index_->first_block(number)).offset);
 }
 
 bool TableReader::part_may_contain(const RowProbe& probe) {

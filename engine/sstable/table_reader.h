@@ -1,6 +1,6 @@
 // TableReader: an open table. Range deletes, metadata, index and filters are verified and in
-// memory; of a table with parts only the outline is. Data blocks and parts come through the shard's
-// loader and cache. One shard.
+// memory; of a table with parts only the top-level index is. Data blocks and parts come through the
+// shard's loader and cache. One shard.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 #include "engine/sstable/row_probe.h"
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
-#include "engine/sstable/table_outline.h"
+#include "engine/sstable/top_level_index.h"
 #include "engine/store/blob_store.h"
 #include "io/loop/background.h"
 
@@ -45,30 +45,30 @@ class TableReader {
   BlobId id() const { return (*blob_)->id(); }
   const TableMeta& meta() const { return meta_; }  // file_bytes set
   const TableFooter& footer() const { return footer_; }
-  const std::vector<StampedRange>& range_deletes() const { return ranges_; }
+  const std::vector<RangeTombstone>& range_deletes() const { return ranges_; }
 
   // Keys of the table in order with the position of their data, as known without reading: its data
   // blocks, or its parts in place of blocks.
   const TableIndex& marks() const { return index_; }
   // Null: marks() is the index of all data blocks.
-  const TableOutline* outline() const { return outline_.get(); }
-  const TableIndex& index() const;  // REQUIRES: no outline
-  size_t blocks() const { return outline_ ? outline_->blocks() : index_.blocks(); }
+  const TopLevelIndex* top_index() const { return top_index_.get(); }
+  const TableIndex& index() const;  // REQUIRES: no top-level index
+  size_t blocks() const { return top_index_ ? top_index_->blocks() : index_.blocks(); }
   // Uncompressed size of the largest data block; 0 if there are none.
   uint32_t most_raw_bytes() const {
-    return outline_ ? outline_->most_raw_bytes() : index_.most_raw_bytes();
+    return top_index_ ? top_index_->most_raw_bytes() : index_.most_raw_bytes();
   }
 
   // False only if the row is not in the table. `hash` is row_hash() of its prefix. Range deletes
   // are not considered. For a table with parts it is true for nearly all rows: only the rows of the
-  // outline's sample are known.
+  // top-level index's sample are known.
   bool may_contain_row(uint64_t hash) const {
-    return outline_ ? outline_->may_contain_row(hash) : filter_.may_contain(hash);
+    return top_index_ ? top_index_->may_contain_row(hash) : filter_.may_contain(hash);
   }
   // False only if the table has no entry relevant to the probe. True if the part that would tell is
   // not in memory.
   bool may_contain(const RowProbe& probe) {
-    if (outline_) return part_may_contain(probe);
+    if (top_index_) return part_may_contain(probe);
     return filter_.may_contain(probe.hash()) &&
            (!probe.has_columns() || may_contain_columns(probe));
   }
@@ -79,7 +79,7 @@ class TableReader {
 
   // Data block i, at `offset`, if it is cached.
   BlockRef cached_block(size_t i, uint64_t offset) {
-    if (outline_) return loader_.cache().find({id(), offset});
+    if (top_index_) return loader_.cache().find({id(), offset});
     if (BlockRef block = loader_.cache().find(slots_[i])) return block;
     return loader_.cache().find({id(), offset}, slots_[i]);
   }
@@ -87,12 +87,12 @@ class TableReader {
   bool has_cached_block(size_t i) const;
   // Whether the block at `offset` is cached. Does not count as a request.
   bool has_cached(uint64_t offset) const { return loader_.cache().contains({id(), offset}); }
-  // REQUIRES: an outline with that part. The block may still be invalid: open_part() then returns
-  // false.
+  // REQUIRES: a top-level index with that part. The block may still be invalid: open_part() then
+  // returns false.
   BlockRef cached_part(size_t number) {
-    BlockSlot& slot = outline_->slot(number);
+    BlockSlot& slot = top_index_->slot(number);
     if (BlockRef block = loader_.cache().find(slot)) return block;
-    return loader_.cache().find({id(), outline_->handle(number).offset}, slot);
+    return loader_.cache().find({id(), top_index_->handle(number).offset}, slot);
   }
   bool open_part(const BlockRef& block, size_t number, IndexPart& into) const;
 
@@ -115,7 +115,7 @@ class TableReader {
   Async<Result<void>> load(Bytes tail, uint64_t tail_offset, Background::Work* work);
   Async<Result<void>> read(Part& part, Bytes tail, uint64_t tail_offset, Background::Work* work);
   Async<Result<void>> load_index(Bytes contents, uint64_t data_end, Background::Work* work);
-  Async<Result<void>> load_outline(Bytes contents, Background::Work* work);
+  Async<Result<void>> load_top_index(Bytes contents, Background::Work* work);
   Async<Result<void>> load_filter(const BlockHandle& handle, Filter& into, Bytes tail,
                                   uint64_t tail_offset, Background::Work* work);
   Async<Result<void>> load_dictionary(Bytes tail, uint64_t tail_offset);
@@ -130,11 +130,11 @@ class TableReader {
   TableFooter footer_;
   TableMeta meta_;
   TableIndex index_;  // of data blocks or of parts
-  std::unique_ptr<TableOutline> outline_;
+  std::unique_ptr<TopLevelIndex> top_index_;
   Filter filter_;
   Filter columns_;  // empty unless the meta has a handle for it
-  std::vector<StampedRange> ranges_;
-  std::unique_ptr<BlockSlot[]> slots_;  // one per data block, if there is no outline
+  std::vector<RangeTombstone> ranges_;
+  std::unique_ptr<BlockSlot[]> slots_;  // one per data block, if there is no top-level index
   size_t memory_bytes_ = 0;
   size_t dictionary_bytes_ = 0;  // held by the loader
   std::optional<Error> damage_;

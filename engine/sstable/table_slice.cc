@@ -6,7 +6,7 @@ namespace cellar::engine {
 namespace {
 
 // Reduces a range delete to the rows; false if nothing is left.
-bool clip(StampedRange& range, const KeyRange& rows) {
+bool clip(RangeTombstone& range, const KeyRange& rows) {
   const KeyRange part = intersect({range.start, range.end}, rows);
   if (part.empty()) return false;
   range.start = part.start;
@@ -22,8 +22,8 @@ TableSlice::TableSlice(TableReader& table, const KeyRange& rows) : table_(table)
   if (!rows.end.empty()) upper_ = row_prefix(rows.end);
   if (Bytes(meta.smallest_key) >= lower_) lower_.clear();
   if (Bytes(meta.largest_key) < upper_) upper_.clear();
-  for (StampedRange range : table.range_deletes()) {
-    const StampedRange whole = range;
+  for (RangeTombstone range : table.range_deletes()) {
+    const RangeTombstone whole = range;
     const bool inside = clip(range, rows);
     cut_ = cut_ || !inside || !(range == whole);
     if (inside) ranges_.push_back(std::move(range));

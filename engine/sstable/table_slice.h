@@ -41,7 +41,7 @@ class TableSlice {
   // At or before the first entry.
   Bytes first() const { return lower_.empty() ? Bytes(table_.meta().smallest_key) : lower_; }
 
-  const std::vector<StampedRange>& range_deletes() const {
+  const std::vector<RangeTombstone>& range_deletes() const {
     return cut_ ? ranges_ : table_.range_deletes();
   }
   // Approximate bytes of the file in the slice; exact except for one block, or one part of the
@@ -55,7 +55,7 @@ class TableSlice {
   std::string lower_;
   std::string upper_;
   bool cut_ = false;
-  std::vector<StampedRange> ranges_;  // if cut_
+  std::vector<RangeTombstone> ranges_;  // if cut_
   uint64_t bytes_ = 0;
 };
 

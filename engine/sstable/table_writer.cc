@@ -35,7 +35,7 @@ TableWriter::TableWriter(TableWriterOptions options, std::unique_ptr<BlobWriter>
   meta_.tablet_start = options_.tablet_start;
   meta_.tablet_end = options_.tablet_end;
   meta_.run = options_.run;
-  meta_.settled = options_.settled;
+  meta_.gc_watermark = options_.gc_watermark;
   meta_.block_bytes = options_.block_bytes;
   meta_.compression = options_.compression;
   pending_ = encode_table_header(options_.blob);
@@ -101,7 +101,7 @@ void TableWriter::note(const ParsedKey& parsed, Bytes key, Bytes value) {
   }
 }
 
-void TableWriter::add_range_delete(StampedRange range) {
+void TableWriter::add_range_delete(RangeTombstone range) {
   meta_.min_stamp = std::min(meta_.min_stamp, range.stamp);
   meta_.max_stamp = std::max(meta_.max_stamp, range.stamp);
   meta_.bounds.add_delete_of_everything();
@@ -201,7 +201,7 @@ Async<void> TableWriter::append_tail(Background::Work* work) {
     co_await append_filters(work, footer);
   }
   if (!ranges_.empty()) {
-    std::sort(ranges_.begin(), ranges_.end(), [](const StampedRange& a, const StampedRange& b) {
+    std::sort(ranges_.begin(), ranges_.end(), [](const RangeTombstone& a, const RangeTombstone& b) {
       return std::tie(a.start, a.end, b.stamp) < std::tie(b.start, b.end, a.stamp);
     });
     footer.ranges = append(encode_ranges(ranges_));
@@ -209,11 +209,11 @@ Async<void> TableWriter::append_tail(Background::Work* work) {
   if (!packer_.dictionary().empty()) meta_.dictionary = append(packer_.dictionary());
   footer.meta = append(encode_table_meta(meta_));
   if (parts_) {
-    const std::string outline = parts_->outline(part_sizes);
-    if (outline.size() <= kMostPackedIndexBytes) {
-      footer.index = append(outline);
+    const std::string top_index = parts_->top_index(part_sizes);
+    if (top_index.size() <= kMostPackedIndexBytes) {
+      footer.index = append(top_index);
     } else {
-      co_await append_raw(outline, work, footer.index);
+      co_await append_raw(top_index, work, footer.index);
     }
   } else {
     co_await append_index(work, footer.index);

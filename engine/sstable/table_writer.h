@@ -36,7 +36,7 @@ struct TableWriterOptions {
   std::string tablet_start;
   std::string tablet_end;
   uint64_t run = 0;
-  CommitStamp settled;  // TableMeta::settled
+  CommitStamp gc_watermark;  // TableMeta::gc_watermark
   Compression compression = Compression::lz4;
   uint32_t block_bytes = 4096;
   uint32_t filter_bits_per_row = 10;  // also per key of the column filter; 0: no filter
@@ -55,7 +55,7 @@ class TableWriter {
   // Keys strictly ascending and well-formed (CHECKed).
   void add(Bytes key, Bytes value);
   // In any order.
-  void add_range_delete(StampedRange range);
+  void add_range_delete(RangeTombstone range);
   bool wants_flush() const { return pending_.size() >= kFlushBytes; }
   Async<Result<void>> flush();
   // Writes the rest and seals the blob; the table is durable when this returns. Long steps yield
@@ -97,7 +97,7 @@ class TableWriter {
   std::unique_ptr<PartsWriter> parts_;  // replaces these three
   CellProfileBuilder profile_;
   size_t last_row_bytes_ = 0;  // of the row prefix of last_key_
-  std::vector<StampedRange> ranges_;
+  std::vector<RangeTombstone> ranges_;
   TableMeta meta_;
 };
 

@@ -12,20 +12,20 @@
 namespace cellar::engine {
 namespace {
 
-std::string_view kind_name(Subject::Kind kind) {
+std::string_view kind_name(ManifestKey::Kind kind) {
   switch (kind) {
-    case Subject::Kind::node:
+    case ManifestKey::Kind::node:
       return "node";
-    case Subject::Kind::table:
+    case ManifestKey::Kind::table:
       return "table";
-    case Subject::Kind::tablet:
+    case ManifestKey::Kind::tablet:
       return "tablet";
-    case Subject::Kind::clock:
+    case ManifestKey::Kind::clock:
       return "clock";
-    case Subject::Kind::audit:
+    case ManifestKey::Kind::audit:
       return "audit trail";
   }
-  return "subject";
+  return "key";
 }
 
 uint64_t total_bytes(const std::vector<std::string>& entries) {
@@ -95,7 +95,7 @@ Async<Result<void>> LocalManifestStore::load_current() {
   // Without CURRENT there may only be empty snapshots, left by interrupted first starts.
   for (const uint64_t number : numbers) {
     CO_TRY(const LoadedManifest loaded, co_await load_manifest(fs_, number));
-    if (loaded.edits > 0 || !loaded.state.subjects.empty()) {
+    if (loaded.edits > 0 || !loaded.state.entries.empty()) {
       co_return fail(Errc::data_loss, "{} is missing, though {} is there", kCurrentPath,
                      manifest_path(number));
     }
@@ -198,34 +198,34 @@ Async<void> LocalManifestStore::extend_spare(uint64_t to_bytes) {
   }
 }
 
-Async<Result<std::map<Subject, SubjectState>>> LocalManifestStore::load() {
+Async<Result<std::map<ManifestKey, ManifestEntry>>> LocalManifestStore::load() {
   const AsyncMutex::Lock lock = co_await mutex_.lock();
-  co_return state_.subjects;
+  co_return state_.entries;
 }
 
-Result<void> LocalManifestStore::check(const std::vector<SubjectEdit>& edits) const {
+Result<void> LocalManifestStore::check(const std::vector<VersionEdit>& edits) const {
   if (failure_) {
     Error refused = *failure_;
     refused.applied = Applied::not_applied;
     return std::unexpected(std::move(refused));
   }
   if (closed_) return fail(Errc::unavailable, "the manifest is closed");
-  std::set<Subject> seen;
-  for (const SubjectEdit& edit : edits) {
-    if (!seen.insert(edit.subject).second) {
-      return fail(Errc::invalid_argument, "an edit names {} {} twice", kind_name(edit.subject.kind),
-                  edit.subject.id);
+  std::set<ManifestKey> seen;
+  for (const VersionEdit& edit : edits) {
+    if (!seen.insert(edit.key).second) {
+      return fail(Errc::invalid_argument, "an edit names {} {} twice", kind_name(edit.key.kind),
+                  edit.key.id);
     }
-    const uint64_t version = state_.version_of(edit.subject);
+    const uint64_t version = state_.version_of(edit.key);
     if (version != edit.expected_version) {
-      return fail(Errc::aborted, "{} {} has version {}, expected was {}",
-                  kind_name(edit.subject.kind), edit.subject.id, version, edit.expected_version);
+      return fail(Errc::aborted, "{} {} has version {}, expected was {}", kind_name(edit.key.kind),
+                  edit.key.id, version, edit.expected_version);
     }
   }
   return {};
 }
 
-Async<Result<std::vector<uint64_t>>> LocalManifestStore::commit(std::vector<SubjectEdit> edits) {
+Async<Result<std::vector<uint64_t>>> LocalManifestStore::commit(std::vector<VersionEdit> edits) {
   Pending mine{.edits = std::move(edits), .outcome = {}, .done = false};
   queue_.push_back(&mine);
   const AsyncMutex::Lock lock = co_await mutex_.lock();
@@ -237,12 +237,12 @@ Async<Result<std::vector<uint64_t>>> LocalManifestStore::commit(std::vector<Subj
 Async<void> LocalManifestStore::write_group() {
   std::vector<Pending*> group;
   std::vector<std::string> entries;
-  std::set<Subject> named;
+  std::set<ManifestKey> named;
   uint64_t next_version = state_.next_version;
   size_t bytes = 0;
   while (!queue_.empty() && bytes < kGroupBytes) {
     Pending& next = *queue_.front();
-    const auto is_named = [&](const SubjectEdit& edit) { return named.contains(edit.subject); };
+    const auto is_named = [&](const VersionEdit& edit) { return named.contains(edit.key); };
     if (std::any_of(next.edits.begin(), next.edits.end(), is_named)) break;
     queue_.pop_front();
     next.done = true;
@@ -252,7 +252,7 @@ Async<void> LocalManifestStore::write_group() {
     }
     std::vector<uint64_t> versions;
     uint64_t version = next_version;
-    for (const SubjectEdit& edit : next.edits) {
+    for (const VersionEdit& edit : next.edits) {
       versions.push_back(edit.remove ? kAbsent : version++);
     }
     std::string entry = encode_edit(next.edits, versions, version);
@@ -263,7 +263,7 @@ Async<void> LocalManifestStore::write_group() {
     }
     next_version = version;
     next.outcome = std::move(versions);
-    for (const SubjectEdit& edit : next.edits) named.insert(edit.subject);
+    for (const VersionEdit& edit : next.edits) named.insert(edit.key);
     bytes += entry.size();
     entries.push_back(std::move(entry));
     group.push_back(&next);

@@ -6,7 +6,7 @@
 //   2. state_ is what a start would load from disk now: an edit is applied here after its records
 //      and their closing mark are durable, and before it is answered.
 //   3. Edits are processed in order of arrival. Edits that wait during a write go to disk together,
-//      in one write with one closing mark; no two of them name the same subject, so each is checked
+//      in one write with one closing mark; no two of them name the same key, so each is checked
 //      against the state before all of them.
 //   4. After a failed write nothing is written any more (poisoned): the next start finds out
 //      whether the last edit is on disk. The failure listener is called once, whichever caller made
@@ -52,8 +52,8 @@ class LocalManifestStore final : public ManifestStore {
   static Async<Result<std::unique_ptr<LocalManifestStore>>> open_read_only(FileSystem& fs,
                                                                            Error why);
 
-  Async<Result<std::map<Subject, SubjectState>>> load() override;
-  Async<Result<std::vector<uint64_t>>> commit(std::vector<SubjectEdit> edits) override;
+  Async<Result<std::map<ManifestKey, ManifestEntry>>> load() override;
+  Async<Result<std::vector<uint64_t>>> commit(std::vector<VersionEdit> edits) override;
   void on_failure(FailureListener listener) override { failure_listener_ = std::move(listener); }
   Async<Result<void>> close() override;
 
@@ -64,7 +64,7 @@ class LocalManifestStore final : public ManifestStore {
  private:
   // An edit not yet answered; lives in the frame of its commit().
   struct Pending {
-    std::vector<SubjectEdit> edits;
+    std::vector<VersionEdit> edits;
     Result<std::vector<uint64_t>> outcome;
     bool done = false;
   };
@@ -88,7 +88,7 @@ class LocalManifestStore final : public ManifestStore {
   Async<void> tidy();
   // Extends the spare to the length of the file in use, if the disk has room.
   Async<void> extend_spare(uint64_t to_bytes);
-  Result<void> check(const std::vector<SubjectEdit>& edits) const;
+  Result<void> check(const std::vector<VersionEdit>& edits) const;
   std::unexpected<Error> poison(const Error& cause);
 
   FileSystem& fs_;

@@ -1,4 +1,4 @@
-// The manifest store: the authoritative state. It keeps one versioned entry per subject (a tablet,
+// The manifest store: the authoritative state. It keeps one versioned entry per key (a tablet,
 // a table, the node) and changes any number of them in one conditional edit: expected versions in,
 // new versions out, atomic, durable when answered. A flush, a split, a move or the creation of a
 // table with many tablets is one edit each.
@@ -25,25 +25,25 @@
 
 namespace cellar::engine {
 
-struct Subject {
+struct ManifestKey {
   enum class Kind : uint8_t { node = 0, table = 1, tablet = 2, clock = 3, audit = 4 };  // on disk
   Kind kind = Kind::node;
   uint64_t id = 0;
-  auto operator<=>(const Subject&) const = default;
+  auto operator<=>(const ManifestKey&) const = default;
 };
 
-inline constexpr uint64_t kAbsent = 0;  // the version of a subject that does not exist
+inline constexpr uint64_t kAbsent = 0;  // the version of a key that does not exist
 
-struct SubjectEdit {
-  Subject subject;
+struct VersionEdit {
+  ManifestKey key;
   uint64_t expected_version = kAbsent;
-  bool remove = false;               // removes the subject and all its items
+  bool remove = false;               // removes the key and all its items
   std::optional<std::string> state;  // absent: unchanged
   std::vector<std::pair<uint64_t, std::string>> put_items;
   std::vector<uint64_t> remove_items;
 };
 
-struct SubjectState {
+struct ManifestEntry {
   uint64_t version = kAbsent;
   std::string state;
   std::map<uint64_t, std::string> items;
@@ -57,11 +57,11 @@ class ManifestStore {
 
   virtual ~ManifestStore() = default;
   // Returns the whole present state.
-  virtual Async<Result<std::map<Subject, SubjectState>>> load() = 0;
-  // Applies all of the edits or none. Returns the new version of each subject, in order (kAbsent
-  // for a removed one). ABORTED with the first subject whose version differs. After a failed write
+  virtual Async<Result<std::map<ManifestKey, ManifestEntry>>> load() = 0;
+  // Applies all of the edits or none. Returns the new version of each key, in order (kAbsent
+  // for a removed one). ABORTED with the first key whose version differs. After a failed write
   // the store is poisoned: UNAVAILABLE, maybe applied.
-  virtual Async<Result<std::vector<uint64_t>>> commit(std::vector<SubjectEdit> edits) = 0;
+  virtual Async<Result<std::vector<uint64_t>>> commit(std::vector<VersionEdit> edits) = 0;
   // `listener` is called once if the store is poisoned, before the failed edit is answered. It must
   // not suspend; may be empty.
   virtual void on_failure(FailureListener listener) = 0;

@@ -78,7 +78,7 @@ void add_memory_deaths(Tablet& tablet, double scale, ReclaimFigures& figures) {
   const int64_t now_us = tablet.shard().runtime.clock.now_us();
   const int64_t grace_us = tablet.reclaim_grace_us();
   const TableRetention firm =
-      TableRetention::firm(tablet.schema(), settled_of(tablet.version()), now_us);
+      TableRetention::firm(tablet.schema(), gc_watermark_of(tablet.version()), now_us);
   for (const auto& memtable : tablet.version().memtables) {
     const Memtable& entries = memtable->entries;
     if (entries.empty() || !entries.time_bounds().has_cells()) continue;

@@ -11,7 +11,7 @@ namespace {
 // Retry hint for a write refused because memory is full.
 constexpr uint32_t kMemoryRetryMs = 100;
 // Retry hint for a write refused by a sealed tablet: the new tablets usually serve by then.
-constexpr uint32_t kSealRetryMs = 10;
+constexpr uint32_t kQuiesceRetryMs = 10;
 // Retry hint for a write refused during a rule change: the change is usually in force or abandoned
 // by then.
 constexpr uint32_t kChangeRetryMs = 20;
@@ -32,7 +32,7 @@ Error tablet_is_gone(TabletId tablet) {
 
 Error tablet_is_reshaped(TabletId tablet) {
   return Error(Errc::aborted, fmt::format("tablet {} is being reshaped", tablet))
-      .retry_after(kSealRetryMs);
+      .retry_after(kQuiesceRetryMs);
 }
 
 Error rule_is_changed(TabletId tablet) {

@@ -423,9 +423,9 @@ Async<void> Tablet::rules_known() {
 // Forgets past rules when all data is newer than the last change.
 void Tablet::renew_retention() {
   if (!schema_->retention.remembers()) return;
-  const CommitStamp settled = settled_of(*version_);
-  if (settled < last_rule_change(schema())) return;
-  schema_ = new SchemaSnapshot(schema(), settled);
+  const CommitStamp gc_watermark = gc_watermark_of(*version_);
+  if (gc_watermark < last_rule_change(schema())) return;
+  schema_ = new SchemaSnapshot(schema(), gc_watermark);
 }
 
 void Tablet::orphans_merged_away(uint64_t schema_version) {

@@ -26,16 +26,17 @@ std::vector<TabletRun> make_runs(std::vector<Ref<TabletTable>> tables) {
   return runs;
 }
 
-CommitStamp settled_of(const Version& version) {
-  CommitStamp settled = kMaxStamp;
+CommitStamp gc_watermark_of(const Version& version) {
+  CommitStamp gc_watermark = kMaxStamp;
   for (const auto& memtable : version.memtables) {
     const uint64_t first = memtable->entries.min_stamp().value();
-    settled = std::min(settled, CommitStamp{first == 0 ? 0 : first - 1});
+    gc_watermark = std::min(gc_watermark, CommitStamp{first == 0 ? 0 : first - 1});
   }
   for (const TabletRun& run : version.runs) {
-    for (const auto& table : run.tables) settled = std::min(settled, table->meta().settled_to());
+    for (const auto& table : run.tables)
+      gc_watermark = std::min(gc_watermark, table->meta().watermark());
   }
-  return settled;
+  return gc_watermark;
 }
 
 ReadSources read_sources(const Version& version, const std::vector<const TabletTable*>& unread) {

@@ -31,9 +31,9 @@ namespace cellar::engine {
 
 // An immutable schema: an alteration installs another snapshot and does not change this one.
 struct SchemaSnapshot final : ShardCounted<SchemaSnapshot> {
-  // `settled`: everything that a reader of the tablet meets is settled up to this stamp.
-  explicit SchemaSnapshot(TableSchema schema, CommitStamp settled = {})
-      : value(std::move(schema)), guards(value), retention(value, settled) {}
+  // `gc_watermark`: everything that a reader of the tablet meets is settled up to this stamp.
+  explicit SchemaSnapshot(TableSchema schema, CommitStamp gc_watermark = {})
+      : value(std::move(schema)), guards(value), retention(value, gc_watermark) {}
   const TableSchema value;
   const WriteGuards guards;
   const TableRetention retention;
@@ -127,9 +127,9 @@ struct Version final : ShardCounted<Version> {
 // Groups tables by run number, newest run first, each sorted by row.
 std::vector<TabletRun> make_runs(std::vector<Ref<TabletTable>> tables);
 
-// Every cell in the version is settled up to this stamp (TableMeta::settled); kMaxStamp: the
+// Every cell in the version is settled up to this stamp (TableMeta::gc_watermark); kMaxStamp: the
 // version has no cells.
-CommitStamp settled_of(const Version& version);
+CommitStamp gc_watermark_of(const Version& version);
 
 // The sources of a version, newest first, without `unread`. The version must outlive them.
 ReadSources read_sources(const Version& version, const std::vector<const TabletTable*>& unread);

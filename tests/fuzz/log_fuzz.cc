@@ -109,7 +109,7 @@ void read_manifest(Bytes input) {
       records(input, RecordFileKind::manifest, kManifest, 0));
   StoreRig rig(disk);
   const auto loaded = rig.run(load_manifest(*rig.fs, kManifest));
-  if (loaded) (void)decode_manifest(loaded->state.subjects);
+  if (loaded) (void)decode_manifest(loaded->state.entries);
 }
 
 void fuzz_log(Bytes input) {
@@ -146,20 +146,20 @@ std::string log_seed(bool of_fragments) {
 std::string manifest_seed() {
   ManifestState state;
   state.next_version = 5;
-  state.subjects[kNodeSubject] = {.version = 1, .state = encode_node_state({}), .items = {}};
+  state.entries[kNodeKey] = {.version = 1, .state = encode_node_state({}), .items = {}};
   TableSchema schema;
   schema.id = TableId{3};
   schema.name = "t";
   TabletState tablet;
   tablet.table = TableId{3};
-  state.subjects[subject_of(TableId{3})] = {
+  state.entries[key_of(TableId{3})] = {
       .version = 2, .state = encode_table_state(schema, std::nullopt), .items = {}};
-  state.subjects[subject_of(TabletId{4})] = {
+  state.entries[key_of(TabletId{4})] = {
       .version = 3, .state = encode_tablet_state(tablet), .items = {}};
   std::string out;
   for (const std::string& entry : encode_snapshot(state))
     out += record(RecordType::data, kWhole, 0, entry);
-  const auto edit = put_state(kNodeSubject, 1, encode_node_state({}));
+  const auto edit = put_state(kNodeKey, 1, encode_node_state({}));
   return out + record(RecordType::data, kWhole, 0, encode_edit({edit}, {5}, 6));
 }
 

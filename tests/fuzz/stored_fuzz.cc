@@ -113,7 +113,7 @@ void facts(Bytes input) {
   const auto meta = decode_table_meta(input);
   if (!meta) return;
   (void)meta->key_range_touches("row");
-  (void)meta->settled_to();
+  (void)meta->watermark();
   const auto again = decode_table_meta(encode_table_meta(*meta));
   CHECK(again && encode_table_meta(*again) == encode_table_meta(*meta));
 }
@@ -126,10 +126,10 @@ void filter(Bytes input) {
 }
 
 void ranges(Bytes input) {
-  std::vector<StampedRange> decoded;
+  std::vector<RangeTombstone> decoded;
   if (!decode_ranges(input, decoded)) return;
   (void)covering_stamp(decoded, "row");
-  std::vector<StampedRange> again;
+  std::vector<RangeTombstone> again;
   CHECK(decode_ranges(encode_ranges(decoded), again) && again == decoded);
 }
 
@@ -300,9 +300,9 @@ std::string backup_seed() {
   file.source = std::string(32, 'a');
   file.program = "1";
   file.blobs = {{BlobId{5}, 100, 7}};
-  file.subjects[kNodeSubject] = {.version = 1, .state = encode_node_state({}), .items = {}};
-  const Subject table{Subject::Kind::table, 3};
-  file.subjects[table] = {
+  file.entries[kNodeKey] = {.version = 1, .state = encode_node_state({}), .items = {}};
+  const ManifestKey table{ManifestKey::Kind::table, 3};
+  file.entries[table] = {
       .version = 2, .state = encode_table_state(schema_seed(), std::nullopt), .items = {}};
   return encode_backup(file);
 }

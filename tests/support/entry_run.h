@@ -14,7 +14,7 @@ namespace cellar::support {
 
 struct EntryRun {
   engine::EntryVector entries;  // sorted by key
-  std::vector<engine::StampedRange> ranges;
+  std::vector<engine::RangeTombstone> ranges;
 };
 
 inline EntryRun copy_of(const engine::Memtable& memtable) {
@@ -35,7 +35,7 @@ class EntryRunSource final : public engine::ReadSource {
                               engine::IteratorArena& arena) const override {
     return arena.make<engine::VectorIterator>(run_.entries, random_, block_one_in_);
   }
-  const std::vector<engine::StampedRange>& range_deletes() const override { return run_.ranges; }
+  const std::vector<engine::RangeTombstone>& range_deletes() const override { return run_.ranges; }
 
  private:
   const EntryRun& run_;

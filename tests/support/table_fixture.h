@@ -42,11 +42,11 @@ class TableFixture {
 
   // Writes a table of these entries under `options.blob`.
   TableMeta write(const std::map<std::string, std::string>& entries, TableWriterOptions options,
-                  std::vector<StampedRange> ranges = {}) {
+                  std::vector<RangeTombstone> ranges = {}) {
     auto out = world.block_on(loop, store.create(options.blob, 0, IoClass::flush));
     CHECK(out.has_value());
     TableWriter writer(std::move(options), std::move(*out));
-    for (StampedRange& range : ranges) writer.add_range_delete(std::move(range));
+    for (RangeTombstone& range : ranges) writer.add_range_delete(std::move(range));
     for (const auto& [key, value] : entries) {
       writer.add(key, value);
       if (writer.wants_flush()) CHECK(world.block_on(loop, writer.flush()).has_value());

@@ -392,14 +392,14 @@ TEST(BackupFile, IsReadBackAndAnyOtherFormatIsRefusedByItsNumber) {
   file.wall_us = 5;
   file.trusted_us = -4;
   file.copied_bytes = 9;
-  file.subjects[{engine::Subject::Kind::table, 7}] = {3, "state", {{1, "x"}}};
+  file.entries[{engine::ManifestKey::Kind::table, 7}] = {3, "state", {{1, "x"}}};
   file.blobs = {{BlobId{0x10}, 300, 0xdeadbeef}};
   std::string bytes = engine::encode_backup(file);
   const auto read = engine::decode_backup(bytes, "n");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->blobs, file.blobs);
   EXPECT_EQ(read->trusted_us, -4);
-  EXPECT_EQ(read->subjects.begin()->second.items.at(1), "x");
+  EXPECT_EQ(read->entries.begin()->second.items.at(1), "x");
   for (size_t i = 0; i < bytes.size(); ++i) {
     std::string bad = bytes;
     bad[i] ^= 4;

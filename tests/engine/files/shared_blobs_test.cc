@@ -16,7 +16,7 @@ class Shared : public testing::Test, protected TableFixture {
   Shared() {
     for (const BlobId blob : {kA, kB}) write({cell_of("row")}, small_blocks(256, blob));
   }
-  void TearDown() override { world.block_on(loop, reaper_.drain()); }
+  void TearDown() override { world.block_on(loop, deleter_.drain()); }
   bool is_there(BlobId blob) {
     world.run_until_idle();
     return world.block_on(loop, store.open(blob)).has_value();
@@ -24,8 +24,8 @@ class Shared : public testing::Test, protected TableFixture {
 
   Mailboxes mailboxes_{1};
   Shard shard_{ShardId{0}, loop, attached(), world.clock(), 1};
-  ObsoleteBlobDeleter reaper_{shard_.runtime(), store};
-  BlobRefCounts shared_{reaper_};
+  ObsoleteBlobDeleter deleter_{shard_.runtime(), store};
+  BlobRefCounts shared_{deleter_};
 
  private:
   Mailbox& attached() {

@@ -178,12 +178,12 @@ TEST_F(Why, WhatABackupCopiesIsPinnedByIt) {
   put("a", 300);
   ASSERT_TRUE(node_.flush("t"));
   auto& shard = static_cast<engine::ShardEngine&>(node_.node().engine(ShardId{0}));
-  shard.reaper().hold(std::nullopt);
+  shard.deleter().hold(std::nullopt);
   ASSERT_TRUE(node_.compact("t"));
   node_.world().run_until_idle();
   EXPECT_EQ(reasons(), (std::vector(2, ReclaimReason::pinned_by_backup)));
   EXPECT_GT(figures().pinned_bytes, 0u);
-  shard.reaper().release();
+  shard.deleter().release();
   node_.world().run_until_idle();
   EXPECT_TRUE(report().files.empty());
 }

@@ -123,12 +123,13 @@ TEST(TimeBounds, RandomBytesAreRefusedOrDecodedToSomethingOrdered) {
 }
 
 TEST(RangeDeletes, TheLatestCoveringStampCountsAndTheEndIsKept) {
-  const std::vector<StampedRange> ranges = {{"b", "d", CommitStamp{5}}, {"c", "", CommitStamp{3}}};
+  const std::vector<RangeTombstone> ranges = {{"b", "d", CommitStamp{5}},
+                                              {"c", "", CommitStamp{3}}};
   EXPECT_EQ(covering_stamp(ranges, "a"), CommitStamp{0});
   EXPECT_EQ(covering_stamp(ranges, "b"), CommitStamp{5});
   EXPECT_EQ(covering_stamp(ranges, "c"), CommitStamp{5});
   EXPECT_EQ(covering_stamp(ranges, "d"), CommitStamp{3});
-  std::vector<StampedRange> decoded;
+  std::vector<RangeTombstone> decoded;
   const std::string encoded = encode_ranges(ranges);
   ASSERT_TRUE(decode_ranges(encoded, decoded));
   EXPECT_EQ(decoded, ranges);

@@ -224,9 +224,9 @@ FilterSpec random_naming(Random& random) {
 
 // A filter in some part of the table, if it has parts.
 bool has_column_filter(TableBed& bed, TableReader& table) {
-  if (table.outline() == nullptr) return table.meta().column_filter.size != 0;
-  for (size_t i = 0; i < table.outline()->parts(); ++i) {
-    const BlockHandle at = table.outline()->handle(i);
+  if (table.top_index() == nullptr) return table.meta().column_filter.size != 0;
+  for (size_t i = 0; i < table.top_index()->parts(); ++i) {
+    const BlockHandle at = table.top_index()->handle(i);
     const auto stored =
         bed.world.block_on(bed.loop, read_blob(table.blob(), at.offset, at.size, IoClass::read));
     const auto contents = read_block(*stored, table.id(), at.offset);

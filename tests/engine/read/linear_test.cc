@@ -41,7 +41,9 @@ class CountedSource final : public ReadSource {
   EntryIterator* open(const ReadScope& scope, IteratorArena& arena) const override {
     return arena.make<CountedIterator>(*inner_.open(scope, arena), moves_);
   }
-  const std::vector<StampedRange>& range_deletes() const override { return inner_.range_deletes(); }
+  const std::vector<RangeTombstone>& range_deletes() const override {
+    return inner_.range_deletes();
+  }
 
  private:
   MemtableSource inner_;

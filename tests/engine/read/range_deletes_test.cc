@@ -39,9 +39,9 @@ TEST(RangeDeletes, RandomSetsEqualALinearSearch) {
   for (const uint64_t seed : test_seeds(300)) {
     Random random(seed);
     RangeDeletes deletes;
-    std::vector<StampedRange> all;
+    std::vector<RangeTombstone> all;
     for (uint64_t i = 0, n = random.below(20); i < n; ++i) {
-      StampedRange range{
+      RangeTombstone range{
           std::string(1, static_cast<char>('a' + random.below(10))),
           random.one_in(5) ? "" : std::string(1, static_cast<char>('a' + random.below(12))),
           CommitStamp{1 + random.below(30)}};
@@ -54,7 +54,7 @@ TEST(RangeDeletes, RandomSetsEqualALinearSearch) {
       const std::string row(1, c);
       for (uint64_t at = floor.value(); at < 32; ++at) {
         CommitStamp want;
-        for (const StampedRange& range : all)
+        for (const RangeTombstone& range : all)
           if (range.covers(row) && range.stamp <= CommitStamp{at})
             want = std::max(want, range.stamp);
         ASSERT_EQ(deletes.covering(row, CommitStamp{at}), want)
@@ -124,7 +124,7 @@ TEST(RangeDeletes, AllThatCoverARowAreFoundAmongAny) {
       const std::string at = row();
       const CommitStamp stamp{random.below(60)};
       std::vector<CommitStamp> expected;
-      for (const StampedRange& range : deletes.items())
+      for (const RangeTombstone& range : deletes.items())
         if (range.stamp <= stamp && range.covers(at)) expected.push_back(range.stamp);
       std::sort(expected.begin(), expected.end(), std::greater<>());
       std::vector<CommitStamp> found;

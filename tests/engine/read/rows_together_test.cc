@@ -93,13 +93,13 @@ TEST_F(RowsTogether, WhatCameAheadIsKeptWhereTheCacheKeepsNothing) {
 TEST_F(RowsTogether, WhereTheIndexIsInPartsItsPartsComeTogetherFirst) {
   bed_.part_bytes = 400;
   fill();
-  const TableOutline& outline = *bed_.runs.front().front()->outline();
-  ASSERT_GT(outline.parts(), 20u);
+  const TopLevelIndex& top_index = *bed_.runs.front().front()->top_index();
+  ASSERT_GT(top_index.parts(), 20u);
   const ReadSpec spec = every(10);
   EXPECT_EQ(to_text(read(spec)), to_text(bed_.bed.expected(spec)));
   // For each thirty-two rows the parts, then the blocks; the first row reads its part alone.
   EXPECT_LE(round_trips_, 2 * ((kRows / 10 + kRowsTogether - 1) / kRowsTogether) + 2);
-  EXPECT_LE(device_reads(), kRows / 10 + outline.parts());
+  EXPECT_LE(device_reads(), kRows / 10 + top_index.parts());
   const uint64_t before = device_reads();
   read(every(20));
   EXPECT_EQ(round_trips_, 0u);

@@ -65,10 +65,10 @@ TEST_P(ReshapeRandom, KeepsEveryRowThroughWhateverComes) {
                                                node.node().engine(tablet.shard).compact(tablet.id));
         ASSERT_TRUE(compacted) << compacted.error().to_string();
       } else if (dice < 17) {
-        workload.settle();
+        workload.flush_ahead();
         workload.check(node, fmt::format("step {}", step));
       } else if (dice < 18) {
-        workload.settle();
+        workload.flush_ahead();
         const bool in_order = random.one_in(2);
         if (in_order) ASSERT_TRUE(node.close());
         if (!in_order) node.crash(static_cast<CrashPolicy>(random.below(4)));
@@ -78,10 +78,10 @@ TEST_P(ReshapeRandom, KeepsEveryRowThroughWhateverComes) {
         if (in_order) EXPECT_EQ(node.node().recovery().orphans_removed, 0u) << "blobs were left";
         workload.check(node, fmt::format("step {} restart", step));
       }
-      workload.settle(ReshapeWorkload::kInFlight);
+      workload.flush_ahead(ReshapeWorkload::kInFlight);
       if (HasFailure()) return;
     }
-    workload.settle();
+    workload.flush_ahead();
     workload.check(node, "at the end");
     ASSERT_TRUE(node.compact("t"));
     workload.check(node, "compacted");
@@ -123,11 +123,11 @@ void prepare(ReshapeWorkload& workload) {
   workload.set_shards(2);
   ASSERT_TRUE(node.create_table("t", {"f"}));
   for (int i = 0; i < 120; ++i) workload.write_something();
-  workload.settle();
+  workload.flush_ahead();
   ASSERT_TRUE(node.flush("t"));
   ASSERT_TRUE(node.split(workload.tablets()[0].id, "k20"));
   for (int i = 0; i < 40; ++i) workload.write_something();
-  workload.settle(ReshapeWorkload::kInFlight);
+  workload.flush_ahead(ReshapeWorkload::kInFlight);
 }
 
 struct Image {
@@ -173,7 +173,7 @@ TEST_P(ReshapeCrash, AtEveryStepLosesNothingAndLeavesParentsOrChildren) {
       shapes.insert(shape);
     }
     EXPECT_EQ(shapes.size(), 2u) << "parents before the edit, children after it, and nothing else";
-    workload.settle();
+    workload.flush_ahead();
     workload.check(workload.node(), "at the end");
   }
 }
@@ -201,7 +201,7 @@ TEST_P(ReshapeFault, AtAnyPlaceLosesNothingAndAnswersTheError) {
       failed += !done;
       met += faults.hits();
       faults.clear();
-      workload.settle();
+      workload.flush_ahead();
       workload.check(workload.node(), "it goes on");
       const auto bounds = workload.bounds();
       workload.node().crash(CrashPolicy::none);

@@ -42,7 +42,7 @@ TEST(ReshapePlan, AMoveWithoutOneOfItsTablesIsOurOwnBug) {
   move.ranges = {{"", ""}};
   move.to = ShardId{1};
   move.keeps_id = true;
-  engine::SealedTablet parent;
+  engine::QuiescedTablet parent;
   parent.id = TabletId{7};
   parent.blobs = {BlobId{1}, BlobId{2}};
   parent.parts.resize(1);

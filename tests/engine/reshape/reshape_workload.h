@@ -88,7 +88,7 @@ class ReshapeWorkload {
     if (random_.one_in(30)) return drop_range();
     write(random_row());
   }
-  void settle(size_t most = 0) {
+  void flush_ahead(size_t most = 0) {
     while (in_flight_.size() > most) {
       node_.wait(*in_flight_.front());
       in_flight_.erase(in_flight_.begin());

@@ -24,11 +24,11 @@ class TableParts : public testing::Test {
     f_.write(entries_, options);
     reader_ = f_.open(options.blob);
   }
-  const TableOutline& outline() const { return *reader_->outline(); }
+  const TopLevelIndex& top_index() const { return *reader_->top_index(); }
   uint64_t reads() const { return f_.loader.stats().reads; }
   uint64_t parts_bytes() const {
     uint64_t sum = 0;
-    for (size_t i = 0; i < outline().parts(); ++i) sum += outline().handle(i).size;
+    for (size_t i = 0; i < top_index().parts(); ++i) sum += top_index().handle(i).size;
     return sum;
   }
   // Reads one row like a point read.
@@ -61,7 +61,7 @@ TEST_F(TableParts, AnOpenTableKeepsItsOutlineAlone) {
   const size_t whole = reader_->memory_bytes();
   reader_.reset();
   fill(in_parts(8 * 1024));
-  EXPECT_GT(outline().parts(), 2u);
+  EXPECT_GT(top_index().parts(), 2u);
   EXPECT_TRUE(reader_->footer().index_in_parts);
   EXPECT_EQ(reader_->blocks(), reader_->meta().blocks);
   EXPECT_LT(reader_->memory_bytes() * 5, whole) << "what describes it is as large in both";
@@ -70,7 +70,7 @@ TEST_F(TableParts, AnOpenTableKeepsItsOutlineAlone) {
 
 TEST_F(TableParts, APointReadAsksForAPartAndABlockAndThenForABlock) {
   fill(in_parts());
-  ASSERT_GT(outline().parts(), 20u);
+  ASSERT_GT(top_index().parts(), 20u);
   EXPECT_EQ(read_row(row(2000)), Step::ready);
   EXPECT_EQ(reads(), 2u);
   EXPECT_EQ(read_row(row(2000)), Step::ready);
@@ -95,14 +95,14 @@ TEST_F(TableParts, ARowThatIsNotThereCostsAPartAtMost) {
     blocks += static_cast<int>(f_.loader.stats().read_blocks - before);
   }
   // All parts, and the false positives of filters of ten bits a row: one in a hundred.
-  EXPECT_LE(blocks, static_cast<int>(outline().parts()) + kRows / 2 / 40);
+  EXPECT_LE(blocks, static_cast<int>(top_index().parts()) + kRows / 2 / 40);
 }
 
 TEST_F(TableParts, AWalkReadsEveryPartAndEveryBlockOnce) {
   fill(in_parts());
   TableIterator it(*reader_);
   EXPECT_EQ(walk(it), entries_.size());
-  EXPECT_EQ(f_.loader.stats().read_blocks, outline().parts() + reader_->blocks());
+  EXPECT_EQ(f_.loader.stats().read_blocks, top_index().parts() + reader_->blocks());
   EXPECT_EQ(f_.loader.stats().read_bytes, parts_bytes() + reader_->meta().data_bytes);
 }
 
@@ -111,9 +111,9 @@ TEST_F(TableParts, AMergeReadsPartsTogetherAndKeepsNothing) {
   f_.cache.set_budget(1u << 20);
   TableIterator it(*reader_, TableIteratorOptions::for_compaction());
   EXPECT_EQ(walk(it), entries_.size());
-  EXPECT_EQ(f_.loader.stats().read_blocks, outline().parts() + reader_->blocks());
+  EXPECT_EQ(f_.loader.stats().read_blocks, top_index().parts() + reader_->blocks());
   // A read of data reaches to the end of the next part, if that part is loaded.
-  EXPECT_LE(reads(), outline().parts() / 7 + 2 + outline().parts() / 2);
+  EXPECT_LE(reads(), top_index().parts() / 7 + 2 + top_index().parts() / 2);
   EXPECT_EQ(f_.cache.blocks(), 0u);
 }
 
@@ -143,8 +143,8 @@ TEST_F(TableParts, WhereTheDeviceKeepsUpAScanWaitsForTheFirstPartsAlone) {
   };
   const size_t whole = waits_of_a_scan(kBlob, 0);
   const size_t in_parts = waits_of_a_scan(BlobId{7}, PartsWriter::kPartBytes);
-  ASSERT_GT(outline().parts(), 8u);
-  std::printf("waits %zu, in %zu parts %zu\n", whole, outline().parts(), in_parts);
+  ASSERT_GT(top_index().parts(), 8u);
+  std::printf("waits %zu, in %zu parts %zu\n", whole, top_index().parts(), in_parts);
   EXPECT_LE(in_parts, whole + 3);
 }
 
@@ -182,7 +182,8 @@ TEST_F(TableParts, AScanThatEndsInAPartDoesNotReadTheNext) {
   while (step == Step::ready) step = f_.finish(it, it.next());
   EXPECT_EQ(step, Step::end);
   EXPECT_TRUE(window.was_left());
-  EXPECT_EQ(f_.loader.stats().read_blocks, 1 + outline().first_block(5) - outline().first_block(4));
+  EXPECT_EQ(f_.loader.stats().read_blocks,
+            1 + top_index().first_block(5) - top_index().first_block(4));
 }
 
 TEST_F(TableParts, ARowThatReachesOverPartsIsFoundFromAnyPlaceInIt) {
@@ -234,7 +235,7 @@ TEST_F(TableParts, ColumnsThatAPartDoesNotKnowAreLeftOut) {
   }
   f_.write(entries_, in_parts(500));
   reader_ = f_.open(kBlob);
-  ASSERT_GT(outline().parts(), 3u);
+  ASSERT_GT(top_index().parts(), 3u);
   size_t left_out = 0;
   for (int i = 0; i < 200; ++i) {
     const std::string prefix = row_prefix(row(i));
@@ -261,15 +262,15 @@ TEST_F(TableParts, OfRowsKnownByTheirHashAFewAreKnownToBeAbsent) {
     const uint64_t hash = row_hash(row_prefix(row(i)));
     if (i % 2 == 0) EXPECT_TRUE(reader_->may_contain_row(hash));
     absent += !reader_->may_contain_row(hash);
-    if (!TableOutline::is_sampled(hash)) EXPECT_TRUE(reader_->may_contain_row(hash));
+    if (!TopLevelIndex::is_sampled(hash)) EXPECT_TRUE(reader_->may_contain_row(hash));
   }
   EXPECT_GT(absent, 0u);
-  EXPECT_LT(absent, kRows / TableOutline::kSampleShare * 2);
+  EXPECT_LT(absent, kRows / TopLevelIndex::kSampleShare * 2);
 }
 
 TEST_F(TableParts, ADamagedPartIsReportedByItsPlaceAndTheOthersAreRead) {
   fill(in_parts());
-  const BlockHandle broken = outline().handle(3);
+  const BlockHandle broken = top_index().handle(3);
   f_.store.bytes(kBlob)[broken.offset + 9] ^= 0x10;
   const std::string inside(reader_->marks().separator(3));
   TableIterator it(*reader_);
@@ -287,7 +288,7 @@ TEST_F(TableParts, ADamagedPartIsReportedByItsPlaceAndTheOthersAreRead) {
 
 TEST_F(TableParts, AReadThatFailedIsAskedForAnew) {
   fill(in_parts());
-  f_.store.fail_reads_of(outline().handle(3).offset);
+  f_.store.fail_reads_of(top_index().handle(3).offset);
   const std::string inside(reader_->marks().separator(3));
   TableIterator it(*reader_);
   EXPECT_EQ(f_.finish(it, it.seek(inside)), Step::failed);
@@ -303,20 +304,20 @@ TEST_F(TableParts, AnOutlineIsThatOfItsTable) {
   const Bytes stored = Bytes(f_.store.bytes(kBlob)).substr(at.offset, at.size);
   const std::string contents = read_block(stored, kBlob, at.offset).value();
   TableIndex index;
-  const auto inner = TableOutline::inner(contents, end);
+  const auto inner = TopLevelIndex::inner(contents, end);
   ASSERT_TRUE(inner && index.open(inner->index, inner->data_end));
-  EXPECT_TRUE(TableOutline().open(contents, index, end));
-  EXPECT_FALSE(TableOutline().open(contents, index, end + 1)) << "data ends elsewhere";
-  EXPECT_FALSE(TableOutline().open(Bytes(contents).substr(0, contents.size() - 1), index, end));
-  EXPECT_FALSE(TableOutline().open(contents + "x", index, end));
-  EXPECT_FALSE(TableOutline::inner(contents, 10).has_value());
-  EXPECT_FALSE(TableOutline::inner("", end) && TableOutline().open("", index, end));
+  EXPECT_TRUE(TopLevelIndex().open(contents, index, end));
+  EXPECT_FALSE(TopLevelIndex().open(contents, index, end + 1)) << "data ends elsewhere";
+  EXPECT_FALSE(TopLevelIndex().open(Bytes(contents).substr(0, contents.size() - 1), index, end));
+  EXPECT_FALSE(TopLevelIndex().open(contents + "x", index, end));
+  EXPECT_FALSE(TopLevelIndex::inner(contents, 10).has_value());
+  EXPECT_FALSE(TopLevelIndex::inner("", end) && TopLevelIndex().open("", index, end));
 }
 
 TEST_F(TableParts, ATableOfRangeDeletesAloneHasNoParts) {
   f_.write({}, in_parts(), {{"a", "b", CommitStamp{3}}});
   reader_ = f_.open(kBlob);
-  EXPECT_EQ(outline().parts(), 0u);
+  EXPECT_EQ(top_index().parts(), 0u);
   TableIterator it(*reader_);
   EXPECT_EQ(f_.finish(it, it.seek("")), Step::end);
   EXPECT_EQ(f_.finish(it, it.seek_before("z")), Step::end);

@@ -13,7 +13,7 @@ namespace {
 class Slice : public testing::Test, protected TableFixture {
  protected:
   // Rows 'b' to 'y', one cell each.
-  std::unique_ptr<TableReader> alphabet(std::vector<StampedRange> ranges = {}) {
+  std::unique_ptr<TableReader> alphabet(std::vector<RangeTombstone> ranges = {}) {
     std::map<std::string, std::string> entries;
     for (char c = 'b'; c <= 'y'; ++c) entries.insert(cell_of(std::string(1, c)));
     write(entries, small_blocks(), std::move(ranges));
@@ -83,7 +83,7 @@ TEST_F(Slice, RangeDeletesAreClippedToItsRows) {
                                {"g", "h", CommitStamp{4}}});
   const TableSlice slice(*table, {"e", "m"});
   ASSERT_EQ(slice.range_deletes().size(), 3u);
-  for (const StampedRange& range : slice.range_deletes()) {
+  for (const RangeTombstone& range : slice.range_deletes()) {
     EXPECT_GE(range.start, "e");
     EXPECT_LE(range.end, "m");
     EXPECT_FALSE(range.end.empty());
@@ -91,7 +91,7 @@ TEST_F(Slice, RangeDeletesAreClippedToItsRows) {
   }
   const TableSlice end(*table, {"r", ""});
   ASSERT_EQ(end.range_deletes().size(), 1u);
-  EXPECT_EQ(end.range_deletes()[0], (StampedRange{"r", "", CommitStamp{3}}));
+  EXPECT_EQ(end.range_deletes()[0], (RangeTombstone{"r", "", CommitStamp{3}}));
   // Cut only through its range deletes: all rows are inside.
   const TableSlice ranges_only(*table, {"a\x01", ""});
   EXPECT_TRUE(ranges_only.is_cut());
@@ -104,7 +104,7 @@ TEST_F(Slice, RangeDeletesAreClippedToItsRows) {
   const TableSlice part(*deletes, {"d", "e"});
   EXPECT_FALSE(part.may_have_entries());
   EXPECT_FALSE(part.empty());
-  EXPECT_EQ(part.range_deletes()[0], (StampedRange{"d", "e", CommitStamp{9}}));
+  EXPECT_EQ(part.range_deletes()[0], (RangeTombstone{"d", "e", CommitStamp{9}}));
 }
 
 TEST_F(Slice, AnyMovesInAnySliceEqualThoseOfAList) {

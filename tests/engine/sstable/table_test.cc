@@ -104,7 +104,7 @@ TEST(Table, MetaTellsWhatIsInside) {
   EXPECT_FALSE(written.key_range_touches(row_prefix("cc")));
   EXPECT_FALSE(written.key_range_touches(row_prefix("A")));
   ASSERT_EQ(reader->range_deletes().size(), 1u);
-  EXPECT_EQ(reader->range_deletes()[0], (StampedRange{"d", "e", CommitStamp{20}}));
+  EXPECT_EQ(reader->range_deletes()[0], (RangeTombstone{"d", "e", CommitStamp{20}}));
   EXPECT_TRUE(reader->may_contain_row(row_hash(row_prefix("a"))));
   EXPECT_FALSE(reader->may_contain_row(row_hash(row_prefix("zebra"))));
   EXPECT_EQ(f.cache.charged_bytes(), reader->memory_bytes());

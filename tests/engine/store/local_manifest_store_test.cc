@@ -9,10 +9,10 @@
 namespace cellar::engine {
 namespace {
 
-using State = std::map<Subject, SubjectState>;
+using State = std::map<ManifestKey, ManifestEntry>;
 
-constexpr Subject kNode{Subject::Kind::node, 0};
-Subject tablet(uint64_t id) { return {Subject::Kind::tablet, id}; }
+constexpr ManifestKey kNode{ManifestKey::Kind::node, 0};
+ManifestKey tablet(uint64_t id) { return {ManifestKey::Kind::tablet, id}; }
 
 ManifestOptions small_manifest() {
   ManifestOptions options;
@@ -21,9 +21,9 @@ ManifestOptions small_manifest() {
   return options;
 }
 
-SubjectEdit edit_of(Subject subject, uint64_t expected, std::string state) {
-  SubjectEdit edit;
-  edit.subject = subject;
+VersionEdit edit_of(ManifestKey key, uint64_t expected, std::string state) {
+  VersionEdit edit;
+  edit.key = key;
   edit.expected_version = expected;
   edit.state = std::move(state);
   return edit;
@@ -47,8 +47,8 @@ struct ManifestTest : testing::Test {
     return rig.run((*store)->load());
   }
   static Result<std::vector<uint64_t>> commit(StoreRig& rig, ManifestStore& store,
-                                              SubjectEdit edit) {
-    std::vector<SubjectEdit> edits;
+                                              VersionEdit edit) {
+    std::vector<VersionEdit> edits;
     edits.push_back(std::move(edit));
     return rig.run(store.commit(std::move(edits)));
   }
@@ -72,7 +72,7 @@ TEST_F(ManifestTest, EditsAreConditionalAndSurviveARestart) {
     EXPECT_TRUE(value_of(rig.run(store->load())).empty());
     const auto versions = value_of(commit(rig, *store, edit_of(kNode, kAbsent, "first")));
     ASSERT_EQ(versions.size(), 1u);
-    SubjectEdit edit = edit_of(tablet(7), kAbsent, "state");
+    VersionEdit edit = edit_of(tablet(7), kAbsent, "state");
     edit.put_items = {{1, "one"}, {2, "two"}};
     const uint64_t v = value_of(commit(rig, *store, edit))[0];
     EXPECT_NE(v, kAbsent);
@@ -82,8 +82,8 @@ TEST_F(ManifestTest, EditsAreConditionalAndSurviveARestart) {
     EXPECT_EQ(stale.error().code, Errc::aborted);
     EXPECT_NE(stale.error().message.find("tablet 7"), std::string::npos);
     // Items change without the state.
-    SubjectEdit items;
-    items.subject = tablet(7);
+    VersionEdit items;
+    items.key = tablet(7);
     items.expected_version = v;
     items.remove_items = {1};
     items.put_items = {{3, std::string(1000, 'x')}};
@@ -103,14 +103,14 @@ TEST_F(ManifestTest, AnEditOfManySubjectsIsAllOrNothing) {
   StoreRig rig(disk);
   auto store = open(rig);
   (void)value_of(commit(rig, *store, edit_of(tablet(2), kAbsent, "there")));
-  std::vector<SubjectEdit> edits = {edit_of(tablet(1), kAbsent, "a"),
+  std::vector<VersionEdit> edits = {edit_of(tablet(1), kAbsent, "a"),
                                     edit_of(tablet(2), kAbsent, "b"),
                                     edit_of(tablet(3), kAbsent, "c")};
   const auto refused = rig.run(store->commit(edits));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::aborted);
   EXPECT_EQ(value_of(rig.run(store->load())).size(), 1u);
-  edits[1].subject = tablet(1);
+  edits[1].key = tablet(1);
   EXPECT_EQ(rig.run(store->commit(edits)).error().code, Errc::invalid_argument);
 }
 
@@ -122,8 +122,8 @@ TEST_F(ManifestTest, ASubjectMadeAgainNeverGetsAnOldVersion) {
     const uint64_t made = value_of(commit(rig, *store, edit_of(tablet(1), kAbsent, "x")))[0];
     EXPECT_GT(made, last);
     last = made;
-    SubjectEdit gone;
-    gone.subject = tablet(1);
+    VersionEdit gone;
+    gone.key = tablet(1);
     gone.expected_version = made;
     gone.remove = true;
     EXPECT_EQ(value_of(commit(rig, *store, gone))[0], kAbsent);
@@ -143,7 +143,7 @@ TEST_F(ManifestTest, CommitsAtOnceAreWrittenTogetherAndInOrder) {
 
   std::vector<size_t> answered;
   const auto run_one = [&](size_t i) -> Async<void> {
-    std::vector<SubjectEdit> edits;
+    std::vector<VersionEdit> edits;
     edits.push_back(edit_of(tablet(i), kAbsent, "x"));
     auto versions = co_await store->commit(std::move(edits));
     EXPECT_TRUE(versions);
@@ -167,13 +167,13 @@ TEST_F(ManifestTest, OfTwoEditsOfOneVersionAtOnceTheSecondIsAborted) {
   StoreRig rig(disk, 1, {.min_latency_us = 50, .max_latency_us = 500});
   auto store = open(rig);
   std::vector<Result<std::vector<uint64_t>>> answers;
-  const auto run_one = [&](Subject subject) -> Async<void> {
-    std::vector<SubjectEdit> edits;
-    edits.push_back(edit_of(subject, kAbsent, "x"));
+  const auto run_one = [&](ManifestKey key) -> Async<void> {
+    std::vector<VersionEdit> edits;
+    edits.push_back(edit_of(key, kAbsent, "x"));
     answers.push_back(co_await store->commit(std::move(edits)));
   };
-  for (const Subject subject : {tablet(1), tablet(2), tablet(2), tablet(3)}) {
-    spawn(rig.loop.executor(), run_one(subject));
+  for (const ManifestKey key : {tablet(1), tablet(2), tablet(2), tablet(3)}) {
+    spawn(rig.loop.executor(), run_one(key));
   }
   ASSERT_TRUE(rig.world.run_until([&] { return answers.size() == 4; }));
   EXPECT_TRUE(answers[0] && answers[1] && answers[3]);
@@ -237,7 +237,7 @@ TEST_F(ManifestTest, AFullDiskAtRollingRefusesTheEditAndTheNextOneWorks) {
 }
 
 TEST_F(ManifestTest, BytesAreThoseOfTheWorkedExample) {
-  SubjectEdit edit = edit_of(tablet(7), 4, "s");
+  VersionEdit edit = edit_of(tablet(7), 4, "s");
   edit.put_items = {{1, "x"}};
   edit.remove_items = {2};
   const std::string bytes = encode_edit({edit}, {5}, 6);
@@ -245,7 +245,7 @@ TEST_F(ManifestTest, BytesAreThoseOfTheWorkedExample) {
   ManifestState state;
   expect_ok(apply_entry(bytes, state));
   EXPECT_EQ(state.next_version, 6u);
-  EXPECT_EQ(state.subjects.at(tablet(7)).items.at(1), "x");
+  EXPECT_EQ(state.entries.at(tablet(7)).items.at(1), "x");
   EXPECT_EQ(encode_current(12).substr(0, 25), "cellar manifest 0000000c ");
 }
 
@@ -353,22 +353,22 @@ TEST_F(ManifestTest, CrashesLeaveTheLastAnsweredEditOrTheOneUnderWay) {
         auto opened = co_await LocalManifestStore::open(*rig.fs, small_manifest());
         store = value_of(std::move(opened));
         for (int i = 0; i < 25; ++i) {
-          const Subject subject = tablet(random.below(4));
-          const bool exists = answered.contains(subject);
-          SubjectEdit edit = edit_of(subject, exists ? answered[subject].version : kAbsent,
+          const ManifestKey key = tablet(random.below(4));
+          const bool exists = answered.contains(key);
+          VersionEdit edit = edit_of(key, exists ? answered[key].version : kAbsent,
                                      payload_of(random.next(), random.below(6000)));
           edit.put_items = {{random.below(3), "item"}};
           edit.remove = exists && random.one_in(4);
           // The state after this edit; the version is taken from the answer.
-          std::vector<SubjectEdit> edits;
+          std::vector<VersionEdit> edits;
           edits.push_back(edit);
           State next = answered;
           if (edit.remove) {
-            next.erase(subject);
+            next.erase(key);
           } else {
-            next[subject].state = *edit.state;
-            next[subject].items[edit.put_items[0].first] = "item";
-            next[subject].version = next_version_;
+            next[key].state = *edit.state;
+            next[key].items[edit.put_items[0].first] = "item";
+            next[key].version = next_version_;
           }
           under_way = next;
           auto versions = co_await store->commit(std::move(edits));

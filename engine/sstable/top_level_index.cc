@@ -1,4 +1,4 @@
-#include "engine/sstable/table_outline.h"
+#include "engine/sstable/top_level_index.h"
 
 #include <algorithm>
 
@@ -6,11 +6,11 @@
 
 namespace cellar::engine {
 
-bool TableOutline::is_sampled(uint64_t row_hash) {
+bool TopLevelIndex::is_sampled(uint64_t row_hash) {
   return row_order(row_hash) <= UINT64_MAX / kSampleShare;
 }
 
-std::optional<TableOutline::Inner> TableOutline::inner(Bytes contents, uint64_t end) {
+std::optional<TopLevelIndex::Inner> TopLevelIndex::inner(Bytes contents, uint64_t end) {
   Reader in(contents);
   Inner inner{in.bytes(), end};
   in.varint();
@@ -24,7 +24,7 @@ std::optional<TableOutline::Inner> TableOutline::inner(Bytes contents, uint64_t 
   return inner;
 }
 
-bool TableOutline::open(Bytes contents, const TableIndex& parts, uint64_t end) {
+bool TopLevelIndex::open(Bytes contents, const TableIndex& parts, uint64_t end) {
   const auto at = inner(contents, end);
   Reader in(contents);
   in.bytes();
@@ -48,14 +48,14 @@ bool TableOutline::open(Bytes contents, const TableIndex& parts, uint64_t end) {
   return true;
 }
 
-size_t TableOutline::part_of(size_t block) const {
+size_t TopLevelIndex::part_of(size_t block) const {
   const auto behind = std::upper_bound(
       places_.begin(), places_.end(), block,
       [](size_t number, const Place& place) { return number < place.first_block; });
   return static_cast<size_t>(behind - places_.begin()) - 1;
 }
 
-size_t TableOutline::memory_bytes() const {
+size_t TopLevelIndex::memory_bytes() const {
   return places_.capacity() * (sizeof(Place) + sizeof(BlockSlot)) + sample_.memory_bytes();
 }
 

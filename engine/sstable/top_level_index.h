@@ -1,6 +1,6 @@
-// TableOutline: the top level of an index in parts (index_part.h): range and position of each part.
-// It is all that an open table with parts keeps in memory, a hundredth of its index and filters;
-// parts come through the cache like data blocks.
+// TopLevelIndex: the top level of an index in parts (index_part.h): range and position of each
+// part. It is all that an open table with parts keeps in memory, a hundredth of its index and
+// filters; parts come through the cache like data blocks.
 //
 //   index size: varint, index   table_index.h, with parts in place of blocks: the size is that of
 //                               all data blocks of the part, the raw size is their number
@@ -24,17 +24,17 @@
 
 namespace cellar::engine {
 
-class TableOutline {
+class TopLevelIndex {
  public:
   static constexpr uint64_t kSampleShare = 256;
   // Whether the sample covers such a row.
   static bool is_sampled(uint64_t row_hash);
 
   // `parts` is the index opened from index_bytes(contents); parts end at `end`. False if the bytes
-  // are not a matching outline.
+  // are not a matching top-level index.
   bool open(Bytes contents, const TableIndex& parts, uint64_t end);
   // The bytes of the index of parts, and the end of the data blocks if parts end at `end`; empty if
-  // the bytes are not an outline.
+  // the bytes are not a top-level index.
   struct Inner {
     Bytes index;
     uint64_t data_end;
