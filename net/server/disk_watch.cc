@@ -1,11 +1,11 @@
 #include "net/server/disk_watch.h"
 
 #include "io/base/log.h"
-#include "net/server/shard/shard_context.h"
+#include "net/server/shard/local_shard.h"
 
 namespace cellar::server {
 
-DiskWatch::DiskWatch(ShardContext& home, FileSystem& fs)
+DiskWatch::DiskWatch(LocalShard& home, FileSystem& fs)
     : home_(home),
       fs_(fs),
       timer_(

@@ -11,14 +11,14 @@
 
 namespace cellar::server {
 
-class ShardContext;
+class LocalShard;
 
 class DiskWatch {
  public:
   static constexpr int64_t kLookUs = 250'000;
 
   // Both must outlive it. `home` supplies the reserve, which a reload may change.
-  DiskWatch(ShardContext& home, FileSystem& fs);
+  DiskWatch(LocalShard& home, FileSystem& fs);
   DiskWatch(const DiskWatch&) = delete;
   DiskWatch& operator=(const DiskWatch&) = delete;
 
@@ -31,7 +31,7 @@ class DiskWatch {
   Async<void> run();
   void tell(uint64_t free_bytes);
 
-  ShardContext& home_;
+  LocalShard& home_;
   FileSystem& fs_;
   DiskRoom room_;
   bool short_ = false;  // last state logged

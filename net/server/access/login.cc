@@ -1,7 +1,7 @@
 #include "net/server/access/login.h"
 
 #include "io/net/loopback.h"
-#include "net/server/shard/shard_context.h"
+#include "net/server/shard/local_shard.h"
 
 namespace cellar::server {
 namespace {
@@ -48,7 +48,7 @@ Async<void> refuse_late(Timers& timers, Session& session, wire::FrameHeader hell
 
 }  // namespace
 
-bool log_in(ShardContext& shard, ShardSecurity& security, PeerLimiter& addresses, Session& session,
+bool log_in(LocalShard& shard, ShardSecurity& security, PeerLimiter& addresses, Session& session,
             const wire::FrameHeader& hello, Bytes token, std::string_view client_name) {
   const int64_t now_us = shard.timers().now_us();
   if (const int64_t wait_us = addresses.refused_for_us(session.peer(), now_us); wait_us > 0) {

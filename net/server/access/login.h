@@ -15,13 +15,13 @@
 
 namespace cellar::server {
 
-class ShardContext;
+class LocalShard;
 
 inline constexpr int kMaxLogins = 3;
 
 // Answers the hello with a refusal, now or later (false), or leaves it to be answered by the caller
 // (true).
-bool log_in(ShardContext& shard, ShardSecurity& security, PeerLimiter& addresses, Session& session,
+bool log_in(LocalShard& shard, ShardSecurity& security, PeerLimiter& addresses, Session& session,
             const wire::FrameHeader& hello, Bytes token, std::string_view client_name);
 
 }  // namespace cellar::server

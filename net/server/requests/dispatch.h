@@ -13,7 +13,7 @@
 
 namespace cellar::server {
 
-class ShardContext;
+class LocalShard;
 class ShardSecurity;
 struct NodeShared;
 
@@ -21,12 +21,12 @@ struct NodeShared;
 const RequestHandler& request_handler();
 
 // ---- handlers_node.cc ----
-void handle_hello(ShardContext& shard, NodeShared& node, ShardSecurity& security, Session& session,
+void handle_hello(LocalShard& shard, NodeShared& node, ShardSecurity& security, Session& session,
                   const wire::Frame& frame);
-void handle_ping(ShardContext& shard, Session& session, const wire::Frame& frame);
-void handle_server_info(ShardContext& shard, NodeShared& node, Session& session,
+void handle_ping(LocalShard& shard, Session& session, const wire::Frame& frame);
+void handle_server_info(LocalShard& shard, NodeShared& node, Session& session,
                         const wire::Frame& frame);
-void handle_confirm_time(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_confirm_time(LocalShard& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_data.cc ----
 void handle_mutate_row(ShardServer& shard, Session& session, const wire::Frame& frame);
 // A MutateRow with a token.
@@ -39,38 +39,37 @@ void handle_read_modify_write_row(ShardServer& shard, Session& session, const wi
 // ---- handlers_read.cc ----
 void handle_read_row(ShardServer& shard, Session& session, const wire::Frame& frame);
 void handle_read_rows(ShardServer& shard, Session& session, const wire::Frame& frame);
-void handle_sample_row_keys(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_sample_row_keys(LocalShard& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_admin.cc ----
-void handle_create_table(ShardContext& shard, Session& session, const wire::Frame& frame);
-void handle_alter_table(ShardContext& shard, Session& session, const wire::Frame& frame);
-void handle_drop_table(ShardContext& shard, Session& session, const wire::Frame& frame);
-void handle_restore_table(ShardContext& shard, Session& session, const wire::Frame& frame);
-void handle_list_tables(ShardContext& shard, Session& session, const wire::Frame& frame);
-void handle_describe_table(ShardContext& shard, Session& session, const wire::Frame& frame);
-void handle_flush_table(ShardContext& shard, Session& session, const wire::Frame& frame);
-void handle_compact_table(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_create_table(LocalShard& shard, Session& session, const wire::Frame& frame);
+void handle_alter_table(LocalShard& shard, Session& session, const wire::Frame& frame);
+void handle_drop_table(LocalShard& shard, Session& session, const wire::Frame& frame);
+void handle_restore_table(LocalShard& shard, Session& session, const wire::Frame& frame);
+void handle_list_tables(LocalShard& shard, Session& session, const wire::Frame& frame);
+void handle_describe_table(LocalShard& shard, Session& session, const wire::Frame& frame);
+void handle_flush_table(LocalShard& shard, Session& session, const wire::Frame& frame);
+void handle_compact_table(LocalShard& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_audit.cc ----
-void handle_audit_log(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_audit_log(LocalShard& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_rules.cc ----
-void handle_rule_history(ShardContext& shard, Session& session, const wire::Frame& frame);
-void handle_undo_rule(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_rule_history(LocalShard& shard, Session& session, const wire::Frame& frame);
+void handle_undo_rule(LocalShard& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_preview.cc ----
-void handle_preview_rule(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_preview_rule(LocalShard& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_tablets.cc ----
-void handle_split_tablet(ShardContext& shard, Session& session, const wire::Frame& frame);
-void handle_merge_tablets(ShardContext& shard, Session& session, const wire::Frame& frame);
-void handle_move_tablet(ShardContext& shard, Session& session, const wire::Frame& frame);
-void handle_list_tablets(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_split_tablet(LocalShard& shard, Session& session, const wire::Frame& frame);
+void handle_merge_tablets(LocalShard& shard, Session& session, const wire::Frame& frame);
+void handle_move_tablet(LocalShard& shard, Session& session, const wire::Frame& frame);
+void handle_list_tablets(LocalShard& shard, Session& session, const wire::Frame& frame);
 
 // ---- handlers_backup.cc ----
-void handle_backup(ShardContext& shard, NodeShared& node, Session& session,
-                   const wire::Frame& frame);
+void handle_backup(LocalShard& shard, NodeShared& node, Session& session, const wire::Frame& frame);
 
 // ---- handlers_control.cc ----
-void handle_control(ShardContext& shard, NodeShared& node, ShardSecurity& security,
-                    Session& session, const wire::Frame& frame);
+void handle_control(LocalShard& shard, NodeShared& node, ShardSecurity& security, Session& session,
+                    const wire::Frame& frame);
 // ---- handlers_reclaim.cc ----
-void handle_reclaim(ShardContext& shard, Session& session, const wire::Frame& frame);
+void handle_reclaim(LocalShard& shard, Session& session, const wire::Frame& frame);
 
 // ---- for the handlers ----
 

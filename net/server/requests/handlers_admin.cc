@@ -5,8 +5,8 @@
 #include "net/server/requests/dispatch.h"
 #include "net/server/requests/op_table.h"
 #include "net/server/requests/table_codec.h"
+#include "net/server/shard/local_shard.h"
 #include "net/server/shard/router.h"
-#include "net/server/shard/shard_context.h"
 
 namespace cellar::server {
 
@@ -18,14 +18,14 @@ namespace fb = wire::fb;
 namespace {
 
 // Finds the table by name only; NOT_FOUND.
-Result<const TableEntry*> table_named(ShardContext& shard, const FrameHeader& header,
+Result<const TableEntry*> table_named(LocalShard& shard, const FrameHeader& header,
                                       const flatbuffers::String* name) {
   FrameHeader by_name = header;
   by_name.table_id = 0;
   return find_table(shard.tables(), by_name, wire::text(name));
 }
 
-Async<void> create_table(ShardContext& shard, Session& session, FrameHeader header,
+Async<void> create_table(LocalShard& shard, Session& session, FrameHeader header,
                          engine::TableSpec spec) {
   const Result<TableEntry> made =
       co_await shard.node().create_table(shard.id(), std::move(spec), session.author());
@@ -36,7 +36,7 @@ Async<void> create_table(ShardContext& shard, Session& session, FrameHeader head
   session.reply(header, build_description(shard.builder(), *made, shard.clock().expected_us()));
 }
 
-Async<void> alter_table(ShardContext& shard, Session& session, FrameHeader header,
+Async<void> alter_table(LocalShard& shard, Session& session, FrameHeader header,
                         engine::TableChange change) {
   const Result<TableEntry> table =
       co_await shard.node().alter_table(shard.id(), std::move(change), session.author());
@@ -47,7 +47,7 @@ Async<void> alter_table(ShardContext& shard, Session& session, FrameHeader heade
   session.reply(header, build_description(shard.builder(), *table, shard.clock().expected_us()));
 }
 
-Async<void> restore_table(ShardContext& shard, Session& session, FrameHeader header,
+Async<void> restore_table(LocalShard& shard, Session& session, FrameHeader header,
                           std::string name) {
   const Result<TableEntry> table =
       co_await shard.node().restore_table(shard.id(), std::move(name), session.author());
@@ -59,7 +59,7 @@ Async<void> restore_table(ShardContext& shard, Session& session, FrameHeader hea
 }
 
 // The tables of the shard's map and the given dropped ones, as far as the session may see them.
-Bytes build_list(ShardContext& shard, const Session& session, std::string_view prefix,
+Bytes build_list(LocalShard& shard, const Session& session, std::string_view prefix,
                  const std::vector<engine::DroppedTable>& dropped) {
   auto& builder = shard.builder();
   builder.Clear();
@@ -81,7 +81,7 @@ Bytes build_list(ShardContext& shard, const Session& session, std::string_view p
   return wire::finish_body(builder, fb::CreateListTablesReply(builder, list));
 }
 
-Async<void> list_with_dropped(ShardContext& shard, Session& session, FrameHeader header,
+Async<void> list_with_dropped(LocalShard& shard, Session& session, FrameHeader header,
                               std::string prefix) {
   std::vector<engine::DroppedTable> dropped = co_await shard.node().dropped_tables(shard.id());
   std::sort(dropped.begin(), dropped.end(), [](const auto& a, const auto& b) {
@@ -94,7 +94,7 @@ Async<void> list_with_dropped(ShardContext& shard, Session& session, FrameHeader
 
 enum class TableWork : uint8_t { drop, flush, compact };
 
-Async<void> work_on_table(ShardContext& shard, Session& session, FrameHeader header, TableWork work,
+Async<void> work_on_table(LocalShard& shard, Session& session, FrameHeader header, TableWork work,
                           std::string name) {
   Result<void> done;
   switch (work) {
@@ -116,7 +116,7 @@ Async<void> work_on_table(ShardContext& shard, Session& session, FrameHeader hea
 }
 
 template <class Request>
-void start_work(ShardContext& shard, Session& session, const Frame& frame, TableWork work) {
+void start_work(LocalShard& shard, Session& session, const Frame& frame, TableWork work) {
   const auto* request = body_of<Request>(session, frame);
   if (request == nullptr) return;
   std::string name(wire::text(request->name()));
@@ -125,7 +125,7 @@ void start_work(ShardContext& shard, Session& session, const Frame& frame, Table
 
 }  // namespace
 
-void handle_create_table(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_create_table(LocalShard& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<fb::CreateTableRequest>(session, frame);
   if (request == nullptr) return;
   engine::TableSpec spec;
@@ -135,7 +135,7 @@ void handle_create_table(ShardContext& shard, Session& session, const Frame& fra
   spawn(shard.executor(), create_table(shard, session, frame.header, std::move(spec)));
 }
 
-void handle_alter_table(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_alter_table(LocalShard& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<fb::AlterTableRequest>(session, frame);
   if (request == nullptr) return;
   engine::TableChange change;
@@ -145,18 +145,18 @@ void handle_alter_table(ShardContext& shard, Session& session, const Frame& fram
   spawn(shard.executor(), alter_table(shard, session, frame.header, std::move(change)));
 }
 
-void handle_drop_table(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_drop_table(LocalShard& shard, Session& session, const Frame& frame) {
   start_work<fb::DropTableRequest>(shard, session, frame, TableWork::drop);
 }
 
-void handle_restore_table(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_restore_table(LocalShard& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<fb::RestoreTableRequest>(session, frame);
   if (request == nullptr) return;
   std::string name(wire::text(request->name()));
   spawn(shard.executor(), restore_table(shard, session, frame.header, std::move(name)));
 }
 
-void handle_list_tables(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_list_tables(LocalShard& shard, Session& session, const Frame& frame) {
   std::string prefix;
   bool include_dropped = false;
   if (!frame.body.empty()) {
@@ -172,7 +172,7 @@ void handle_list_tables(ShardContext& shard, Session& session, const Frame& fram
   }
 }
 
-void handle_describe_table(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_describe_table(LocalShard& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<fb::DescribeTableRequest>(session, frame);
   if (request == nullptr) return;
   const auto table = table_named(shard, frame.header, request->name());
@@ -181,11 +181,11 @@ void handle_describe_table(ShardContext& shard, Session& session, const Frame& f
                 build_description(shard.builder(), **table, shard.clock().expected_us()));
 }
 
-void handle_flush_table(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_flush_table(LocalShard& shard, Session& session, const Frame& frame) {
   start_work<fb::FlushTableRequest>(shard, session, frame, TableWork::flush);
 }
 
-void handle_compact_table(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_compact_table(LocalShard& shard, Session& session, const Frame& frame) {
   start_work<fb::CompactTableRequest>(shard, session, frame, TableWork::compact);
 }
 

@@ -1,6 +1,6 @@
 // The audit trail, read in pages.
 #include "net/server/requests/dispatch.h"
-#include "net/server/shard/shard_context.h"
+#include "net/server/shard/local_shard.h"
 #include "net/wire/rule_codec.h"
 
 namespace cellar::server {
@@ -50,7 +50,7 @@ flatbuffers::Offset<fb::AuditEntry> put_entry(Builder& builder, const AuditEntry
   return out.Finish();
 }
 
-Async<void> audit_log(ShardContext& shard, Session& session, FrameHeader header,
+Async<void> audit_log(LocalShard& shard, Session& session, FrameHeader header,
                       engine::AuditQuery query) {
   const engine::AuditPage page = co_await shard.node().audit_log(shard.id(), std::move(query));
   Builder& builder = shard.builder();
@@ -65,7 +65,7 @@ Async<void> audit_log(ShardContext& shard, Session& session, FrameHeader header,
 
 }  // namespace
 
-void handle_audit_log(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_audit_log(LocalShard& shard, Session& session, const Frame& frame) {
   engine::AuditQuery query;
   if (!frame.body.empty()) {
     const auto* request = body_of<fb::AuditLogRequest>(session, frame);

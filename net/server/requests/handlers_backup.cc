@@ -31,7 +31,7 @@ flatbuffers::Offset<fb::BackupRec> put_backup(Builder& builder,
                              backup.blobs, backup.bytes, backup.copied_bytes);
 }
 
-void reply_backup(ShardContext& shard, Session& session, const FrameHeader& header,
+void reply_backup(LocalShard& shard, Session& session, const FrameHeader& header,
                   const BackupAnswer& answer) {
   Builder& builder = shard.builder();
   builder.Clear();
@@ -84,7 +84,7 @@ Async<Result<BackupAnswer>> ask(BackupJobs& jobs, fb::BackupAction action, Backu
   co_return answer;
 }
 
-Async<void> backup(ShardContext& shard, NodeShared& node, Session& session, FrameHeader header,
+Async<void> backup(LocalShard& shard, NodeShared& node, Session& session, FrameHeader header,
                    fb::BackupAction action, BackupJob job) {
   auto there = [&node, action, mine = std::move(job)]() mutable {
     const ServerOptions& options = node.shard(ShardId{0}).options();
@@ -98,7 +98,7 @@ Async<void> backup(ShardContext& shard, NodeShared& node, Session& session, Fram
 
 }  // namespace
 
-void handle_backup(ShardContext& shard, NodeShared& node, Session& session, const Frame& frame) {
+void handle_backup(LocalShard& shard, NodeShared& node, Session& session, const Frame& frame) {
   const auto refuse = [&](Errc code, std::string_view why) {
     session.reply_error(frame.header, Error(code, std::string(why)));
   };

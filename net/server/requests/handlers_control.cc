@@ -15,7 +15,7 @@ namespace {
 
 using Builder = flatbuffers::FlatBufferBuilder;
 
-Async<uint64_t> connections_of_all(ShardContext& shard, const NodeShared& node) {
+Async<uint64_t> connections_of_all(LocalShard& shard, const NodeShared& node) {
   uint64_t all = 0;
   for (ShardServer* peer : node.shards) {
     auto look = [peer, &all]() -> Async<void> {
@@ -50,7 +50,7 @@ std::vector<std::string> parts_of(std::string_view list) {
   return parts;
 }
 
-void reply_control(ShardContext& shard, const Readiness& readiness, const TlsContext* tls,
+void reply_control(LocalShard& shard, const Readiness& readiness, const TlsContext* tls,
                    Session& session, const FrameHeader& header, const ReloadPlan& plan,
                    uint64_t connections) {
   Builder& builder = shard.builder();
@@ -73,8 +73,8 @@ void reply_control(ShardContext& shard, const Readiness& readiness, const TlsCon
   session.reply(header, wire::finish_body(builder, reply.Finish()));
 }
 
-Async<void> control(ShardContext& shard, NodeShared& node, ShardSecurity& security,
-                    Session& session, FrameHeader header, fb::ControlAction action) {
+Async<void> control(LocalShard& shard, NodeShared& node, ShardSecurity& security, Session& session,
+                    FrameHeader header, fb::ControlAction action) {
   Readiness& readiness = *node.control.readiness;
   ReloadPlan plan;
   if (action == fb::ControlAction::Drain) readiness.drain(true);
@@ -92,8 +92,8 @@ Async<void> control(ShardContext& shard, NodeShared& node, ShardSecurity& securi
 
 }  // namespace
 
-void handle_control(ShardContext& shard, NodeShared& node, ShardSecurity& security,
-                    Session& session, const Frame& frame) {
+void handle_control(LocalShard& shard, NodeShared& node, ShardSecurity& security, Session& session,
+                    const Frame& frame) {
   if (node.control.readiness == nullptr || node.control.reloads == nullptr) {
     return session.reply_error(
         frame.header, Error(Errc::unimplemented, "this node has nobody who would hear it"));

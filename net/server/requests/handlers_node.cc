@@ -68,7 +68,7 @@ struct Served {
   engine::ShardFigures figures;
 };
 
-Async<std::vector<Served>> served_by_all(ShardContext& shard, const NodeShared& node) {
+Async<std::vector<Served>> served_by_all(LocalShard& shard, const NodeShared& node) {
   std::vector<Served> all(node.shards.size());
   for (size_t i = 0; i < all.size(); ++i) {
     ShardServer& peer = *node.shards[i];
@@ -98,7 +98,7 @@ Storage storage_of(flatbuffers::FlatBufferBuilder& builder, const std::vector<Se
   return storage;
 }
 
-Async<void> answer_server_info(ShardContext& shard, const NodeShared& node, Session& session,
+Async<void> answer_server_info(LocalShard& shard, const NodeShared& node, Session& session,
                                wire::FrameHeader header) {
   const std::vector<engine::EngineStats> engines = co_await shard.node().stats(shard.id());
   const engine::ClockReport clock = co_await shard.node().clock_report(shard.id());
@@ -141,7 +141,7 @@ Async<void> answer_server_info(ShardContext& shard, const NodeShared& node, Sess
   session.reply(header, wire::finish_body(builder, reply.Finish()));
 }
 
-void reply_clock(ShardContext& shard, Session& session, const wire::FrameHeader& header,
+void reply_clock(LocalShard& shard, Session& session, const wire::FrameHeader& header,
                  const engine::ClockReport& report) {
   auto& builder = shard.builder();
   builder.Clear();
@@ -152,7 +152,7 @@ void reply_clock(ShardContext& shard, Session& session, const wire::FrameHeader&
 }
 
 // `max_held_us`: release up to this; absent: report only.
-Async<void> answer_clock(ShardContext& shard, Session& session, wire::FrameHeader header,
+Async<void> answer_clock(LocalShard& shard, Session& session, wire::FrameHeader header,
                          std::optional<int64_t> max_held_us) {
   const engine::ClockReport report = co_await shard.node().clock_report(shard.id());
   if (!max_held_us || report.held_us == 0) co_return reply_clock(shard, session, header, report);
@@ -170,7 +170,7 @@ Async<void> answer_clock(ShardContext& shard, Session& session, wire::FrameHeade
 
 }  // namespace
 
-void handle_hello(ShardContext& shard, NodeShared& node, ShardSecurity& security, Session& session,
+void handle_hello(LocalShard& shard, NodeShared& node, ShardSecurity& security, Session& session,
                   const Frame& frame) {
   std::string client_name;
   Bytes client_id;
@@ -208,7 +208,7 @@ void handle_hello(ShardContext& shard, NodeShared& node, ShardSecurity& security
   session.reply(frame.header, wire::finish_body(builder, reply.Finish()));
 }
 
-void handle_ping(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_ping(LocalShard& shard, Session& session, const Frame& frame) {
   Bytes echo;
   if (!frame.body.empty()) {
     const auto* ping = body_of<fb::PingRequest>(session, frame);
@@ -229,13 +229,12 @@ void handle_ping(ShardContext& shard, Session& session, const Frame& frame) {
   session.reply(frame.header, wire::finish_body(builder, reply));
 }
 
-void handle_server_info(ShardContext& shard, NodeShared& node, Session& session,
-                        const Frame& frame) {
+void handle_server_info(LocalShard& shard, NodeShared& node, Session& session, const Frame& frame) {
   if (!frame.body.empty() && body_of<fb::ServerInfoRequest>(session, frame) == nullptr) return;
   spawn(shard.executor(), answer_server_info(shard, node, session, frame.header));
 }
 
-void handle_confirm_time(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_confirm_time(LocalShard& shard, Session& session, const Frame& frame) {
   std::optional<int64_t> max_held_us;
   if (!frame.body.empty()) {
     const auto* confirm = body_of<fb::ConfirmTimeRequest>(session, frame);

@@ -1,7 +1,7 @@
 // PreviewRule: reports what another rule would delete, with progress.
 #include "engine/preview_rule.h"
 #include "net/server/requests/dispatch.h"
-#include "net/server/shard/shard_context.h"
+#include "net/server/shard/local_shard.h"
 #include "net/wire/rule_codec.h"
 
 namespace cellar::server {
@@ -21,7 +21,7 @@ constexpr int64_t kProgressUs = 200'000;
 // The client of one preview: stops it when the client is gone and reports progress.
 class Asker final : public engine::PreviewListener {
  public:
-  Asker(ShardContext& shard, Session& session, const FrameHeader& header, bool progress)
+  Asker(LocalShard& shard, Session& session, const FrameHeader& header, bool progress)
       : shard_(shard),
         session_(session),
         header_(header),
@@ -54,7 +54,7 @@ class Asker final : public engine::PreviewListener {
                                                   count.cells, count.bytes, count.rows)));
   }
 
-  ShardContext& shard_;
+  LocalShard& shard_;
   Session& session_;
   const FrameHeader header_;
   const int64_t deadline_us_;
@@ -95,7 +95,7 @@ Bytes build_report(flatbuffers::FlatBufferBuilder& builder, const PreviewReport&
   return wire::finish_body(builder, reply.Finish());
 }
 
-Async<void> preview(ShardContext& shard, Session& session, FrameHeader header,
+Async<void> preview(LocalShard& shard, Session& session, FrameHeader header,
                     engine::PreviewRequest request, bool progress) {
   Result<PreviewReport> report;
   {
@@ -112,7 +112,7 @@ Async<void> preview(ShardContext& shard, Session& session, FrameHeader header,
 
 }  // namespace
 
-void handle_preview_rule(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_preview_rule(LocalShard& shard, Session& session, const Frame& frame) {
   const auto* body = body_of<fb::PreviewRuleRequest>(session, frame);
   if (body == nullptr) return;
   engine::PreviewRequest request;

@@ -63,7 +63,7 @@ const TableEntry* prepare(ShardServer& shard, Session& session, const Frame& fra
   return *table;
 }
 
-Async<void> sample(ShardContext& shard, Session& session, wire::FrameHeader header, TableId table) {
+Async<void> sample(LocalShard& shard, Session& session, wire::FrameHeader header, TableId table) {
   const auto sizes = co_await shard.node().tablet_sizes(shard.id(), table);
   if (!sizes) {
     session.reply_error(header, sizes.error());
@@ -111,7 +111,7 @@ void handle_read_rows(ShardServer& shard, Session& session, const Frame& frame) 
   op.start();
 }
 
-void handle_sample_row_keys(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_sample_row_keys(LocalShard& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<wire::fb::SampleRowKeysRequest>(session, frame);
   if (request == nullptr) return;
   const auto table = find_table(shard.tables(), frame.header, wire::text(request->table()));

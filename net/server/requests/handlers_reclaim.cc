@@ -1,7 +1,7 @@
 // Reports the backlog of reclaiming and its causes (engine/node/reclaim_report.h).
 #include "engine/node/reclaim_report.h"
 #include "net/server/requests/dispatch.h"
-#include "net/server/shard/shard_context.h"
+#include "net/server/shard/local_shard.h"
 #include "net/wire/operate.h"
 
 namespace cellar::server {
@@ -48,7 +48,7 @@ flatbuffers::Offset<fb::ReclaimFile> put_file(Builder& b, const engine::ReclaimF
       time_of(of.done_us), of.count, of.other.value(), error);
 }
 
-void reply_report(ShardContext& shard, Session& session, const FrameHeader& header,
+void reply_report(LocalShard& shard, Session& session, const FrameHeader& header,
                   const engine::ReclaimReport& report) {
   Builder& b = shard.builder();
   b.Clear();
@@ -72,7 +72,7 @@ void reply_report(ShardContext& shard, Session& session, const FrameHeader& head
   session.reply(header, wire::finish_body(b, reply));
 }
 
-Async<void> answer(ShardContext& shard, Session& session, FrameHeader header,
+Async<void> answer(LocalShard& shard, Session& session, FrameHeader header,
                    engine::ReclaimQuestion question) {
   const auto report = co_await shard.node().reclaim_report(shard.id(), question);
   if (!report) co_return session.reply_error(header, report.error());
@@ -81,7 +81,7 @@ Async<void> answer(ShardContext& shard, Session& session, FrameHeader header,
 
 }  // namespace
 
-void handle_reclaim(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_reclaim(LocalShard& shard, Session& session, const Frame& frame) {
   engine::ReclaimQuestion question{TableId{}, kFilesUnasked};
   if (!frame.body.empty()) {
     const auto* request = wire::verified<fb::ReclaimRequest>(frame.body);

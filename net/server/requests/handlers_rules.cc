@@ -1,8 +1,8 @@
 // Rule history of a family, and undo of a change.
 #include "net/server/requests/dispatch.h"
 #include "net/server/requests/table_codec.h"
+#include "net/server/shard/local_shard.h"
 #include "net/server/shard/router.h"
-#include "net/server/shard/shard_context.h"
 
 namespace cellar::server {
 
@@ -12,7 +12,7 @@ namespace fb = wire::fb;
 
 namespace {
 
-Async<void> undo_rule(ShardContext& shard, Session& session, FrameHeader header,
+Async<void> undo_rule(LocalShard& shard, Session& session, FrameHeader header,
                       engine::RuleUndo undo) {
   const Result<engine::TableEntry> table =
       co_await shard.node().undo_rule(shard.id(), std::move(undo), session.author());
@@ -25,7 +25,7 @@ Async<void> undo_rule(ShardContext& shard, Session& session, FrameHeader header,
 
 }  // namespace
 
-void handle_rule_history(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_rule_history(LocalShard& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<fb::RuleHistoryRequest>(session, frame);
   if (request == nullptr) return;
   const auto table = find_table(shard.tables(), frame.header, wire::text(request->table()));
@@ -42,7 +42,7 @@ void handle_rule_history(ShardContext& shard, Session& session, const Frame& fra
                 build_history(shard.builder(), schema, *family, shard.clock().expected_us()));
 }
 
-void handle_undo_rule(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_undo_rule(LocalShard& shard, Session& session, const Frame& frame) {
   const auto* request = body_of<fb::UndoRuleRequest>(session, frame);
   if (request == nullptr) return;
   engine::RuleUndo undo{std::string(wire::text(request->table())),

@@ -4,8 +4,8 @@
 #include "net/server/access/access.h"
 #include "net/server/requests/dispatch.h"
 #include "net/server/requests/op_table.h"
+#include "net/server/shard/local_shard.h"
 #include "net/server/shard/router.h"
-#include "net/server/shard/shard_context.h"
 
 namespace cellar::server {
 
@@ -45,7 +45,7 @@ Bytes build_reshape(flatbuffers::FlatBufferBuilder& builder, const Tablets& tabl
 }
 
 // The table that the request names, or null if it names none.
-Result<const TableEntry*> find_named(ShardContext& shard, const FrameHeader& header,
+Result<const TableEntry*> find_named(LocalShard& shard, const FrameHeader& header,
                                      const flatbuffers::String* name) {
   if (header.table_id == 0 && wire::text(name).empty()) return nullptr;
   return find_table(shard.tables(), header, wire::text(name));
@@ -81,8 +81,7 @@ Async<Result<Tablets>> carry_out(engine::Node& node, ShardId from, Change change
   co_return one;
 }
 
-Async<void> answer_change(ShardContext& shard, Session& session, FrameHeader header,
-                          Change change) {
+Async<void> answer_change(LocalShard& shard, Session& session, FrameHeader header, Change change) {
   const auto tablets = co_await carry_out(shard.node(), shard.id(), std::move(change));
   if (!tablets) {
     session.reply_error(header, tablets.error());
@@ -92,7 +91,7 @@ Async<void> answer_change(ShardContext& shard, Session& session, FrameHeader hea
 }
 
 // Checks form, then existence; the engine checks the rest.
-Result<Change> decode_split(ShardContext& shard, const FrameHeader& header,
+Result<Change> decode_split(LocalShard& shard, const FrameHeader& header,
                             const fb::SplitTabletRequest& request) {
   const Bytes row = wire::bytes_of(request.row());
   if (row.size() > kMaxRowKeyBytes) {
@@ -115,7 +114,7 @@ Result<Change> decode_split(ShardContext& shard, const FrameHeader& header,
   return change;
 }
 
-Result<Change> decode_merge(ShardContext& shard, const FrameHeader& header,
+Result<Change> decode_merge(LocalShard& shard, const FrameHeader& header,
                             const fb::MergeTabletsRequest& request) {
   if (request.left() == 0 || request.right() == 0) {
     return fail(Errc::invalid_argument, "a merge names two tablets");
@@ -127,7 +126,7 @@ Result<Change> decode_merge(ShardContext& shard, const FrameHeader& header,
       Change::Kind::merge, TabletId{request.left()}, TabletId{request.right()}, {}, ShardId{}};
 }
 
-Result<Change> decode_move(ShardContext& shard, const FrameHeader& header,
+Result<Change> decode_move(LocalShard& shard, const FrameHeader& header,
                            const fb::MoveTabletRequest& request) {
   TRY(const TableEntry* table, find_named(shard, header, request.table()));
   TRY_VOID(check_tablet(table, request.tablet_id()));
@@ -136,7 +135,7 @@ Result<Change> decode_move(ShardContext& shard, const FrameHeader& header,
 }
 
 template <class Request, class Decode>
-void start_change(ShardContext& shard, Session& session, const Frame& frame, Decode decode) {
+void start_change(LocalShard& shard, Session& session, const Frame& frame, Decode decode) {
   const auto* request = body_of<Request>(session, frame);
   if (request == nullptr) return;
   Result<Change> change = decode(shard, frame.header, *request);
@@ -163,7 +162,7 @@ fb::TabletFiguresRec record_of(const TabletFigures& of, std::string& arena) {
                               static_cast<uint16_t>(of.compaction));
 }
 
-Bytes build_page(ShardContext& shard, const std::vector<TabletFigures>& all,
+Bytes build_page(LocalShard& shard, const std::vector<TabletFigures>& all,
                  const PageRequest& page) {
   auto& builder = shard.builder();
   builder.Clear();
@@ -196,7 +195,7 @@ Bytes build_page(ShardContext& shard, const std::vector<TabletFigures>& all,
 }
 
 // Removes the tablets of tables that the session may not see.
-void leave_out_hidden(const ShardContext& shard, const Session& session,
+void leave_out_hidden(const LocalShard& shard, const Session& session,
                       std::vector<TabletFigures>& all) {
   if (session.principal() == nullptr) return;
   std::erase_if(all, [&](const TabletFigures& one) {
@@ -206,8 +205,7 @@ void leave_out_hidden(const ShardContext& shard, const Session& session,
   });
 }
 
-Async<void> answer_list(ShardContext& shard, Session& session, FrameHeader header,
-                        PageRequest page) {
+Async<void> answer_list(LocalShard& shard, Session& session, FrameHeader header, PageRequest page) {
   auto all = co_await shard.node().tablet_figures(shard.id(), page.table);
   if (!all) {
     session.reply_error(header, all.error());
@@ -219,19 +217,19 @@ Async<void> answer_list(ShardContext& shard, Session& session, FrameHeader heade
 
 }  // namespace
 
-void handle_split_tablet(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_split_tablet(LocalShard& shard, Session& session, const Frame& frame) {
   start_change<fb::SplitTabletRequest>(shard, session, frame, decode_split);
 }
 
-void handle_merge_tablets(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_merge_tablets(LocalShard& shard, Session& session, const Frame& frame) {
   start_change<fb::MergeTabletsRequest>(shard, session, frame, decode_merge);
 }
 
-void handle_move_tablet(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_move_tablet(LocalShard& shard, Session& session, const Frame& frame) {
   start_change<fb::MoveTabletRequest>(shard, session, frame, decode_move);
 }
 
-void handle_list_tablets(ShardContext& shard, Session& session, const Frame& frame) {
+void handle_list_tablets(LocalShard& shard, Session& session, const Frame& frame) {
   PageRequest page;
   page.limit = 1000;
   if (!frame.body.empty()) {

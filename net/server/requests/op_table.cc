@@ -87,10 +87,10 @@ bool commands_node(Bytes body) {
 
 template <auto kHandler>
 void on(ShardServer& shard, Session& session, const wire::Frame& frame) {
-  if constexpr (std::is_invocable_v<decltype(kHandler), ShardContext&, Session&,
+  if constexpr (std::is_invocable_v<decltype(kHandler), LocalShard&, Session&,
                                     const wire::Frame&>) {
     kHandler(shard, session, frame);
-  } else if constexpr (std::is_invocable_v<decltype(kHandler), ShardContext&, NodeShared&, Session&,
+  } else if constexpr (std::is_invocable_v<decltype(kHandler), LocalShard&, NodeShared&, Session&,
                                            const wire::Frame&>) {
     kHandler(shard, shard.shared(), session, frame);
   } else {

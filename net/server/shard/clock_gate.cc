@@ -2,7 +2,7 @@
 
 #include "engine/node/clock_keeper.h"
 #include "io/base/time_text.h"
-#include "net/server/shard/shard_context.h"
+#include "net/server/shard/local_shard.h"
 #include "schema/common_generated.h"
 
 namespace cellar::server {
@@ -29,7 +29,7 @@ bool needs_time(uint16_t op) {
   }
 }
 
-Async<Result<void>> admit_by_time(ShardContext& shard) {
+Async<Result<void>> admit_by_time(LocalShard& shard) {
   if (!shard.clock().stands() || shard.node().read_only_start() != nullptr) {
     co_return Result<void>{};
   }

@@ -10,11 +10,11 @@
 
 namespace cellar::server {
 
-class ShardContext;
+class LocalShard;
 
 // Whether the reply depends on the time.
 bool needs_time(uint16_t op);
 // Call on the shard; resumes there. UNAVAILABLE (retryable) if the lag is too large.
-Async<Result<void>> admit_by_time(ShardContext& shard);
+Async<Result<void>> admit_by_time(LocalShard& shard);
 
 }  // namespace cellar::server

@@ -6,7 +6,7 @@ namespace cellar::server {
 
 ShardServer::ShardServer(Shard& shard, engine::Node& node, const ServerOptions& options,
                          NodeShared& shared, const Clock& wall, const RequestHandler& handler)
-    : ShardContext(shard, node, options, wall),
+    : LocalShard(shard, node, options, wall),
       shared_(shared),
       handler_(handler),
       security_(shard.mailbox(), shard.timers()),

@@ -1,6 +1,6 @@
 // ShardServer: the serving side of one shard. It owns the shard's sessions and the pools of their
 // requests, and requests from other shards run on it. Requests that need less are given a part:
-// ShardContext, ShardSecurity, or NodeShared.
+// LocalShard, ShardSecurity, or NodeShared.
 #pragma once
 
 #include <deque>
@@ -17,6 +17,7 @@
 #include "net/server/limits/memory_queue.h"
 #include "net/server/policy/shard_security.h"
 #include "net/server/shard/conditional_op.h"
+#include "net/server/shard/local_shard.h"
 #include "net/server/shard/map_wait.h"
 #include "net/server/shard/node_shared.h"
 #include "net/server/shard/pool.h"
@@ -24,14 +25,13 @@
 #include "net/server/shard/request_handler.h"
 #include "net/server/shard/request_meter.h"
 #include "net/server/shard/session.h"
-#include "net/server/shard/shard_context.h"
 #include "net/server/shard/write_op.h"
 #include "net/wire/read_codec.h"
 #include "net/wire/write_codec.h"
 
 namespace cellar::server {
 
-class ShardServer final : public ShardContext, public LoopHook, private engine::TableMapWatcher {
+class ShardServer final : public LocalShard, public LoopHook, private engine::TableMapWatcher {
  public:
   struct Counters {
     uint64_t requests = 0;

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "net/http/op_names.h"
+
 namespace cellar::http {
 namespace {
 
@@ -23,6 +25,16 @@ std::string list() {
     lines += fmt::format("{} {} {}\n", metric.name, name_of(metric.type), metric.labels);
   }
   return lines;
+}
+
+// The label "op".
+TEST(OpNames, AreThoseOfBothSchemas) {
+  EXPECT_EQ(op_name(0), "none");
+  EXPECT_EQ(op_name(18), "read_row");
+  EXPECT_EQ(op_name(64), "backup");
+  EXPECT_EQ(op_name(65), "control");
+  EXPECT_EQ(op_name(66), "reclaim");
+  EXPECT_EQ(op_name(5), "none") << "no schema declares it";
 }
 
 TEST(MetricTable, IsTheGoldenListAndThePage) {

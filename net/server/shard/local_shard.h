@@ -1,5 +1,5 @@
-// ShardContext: what one shard offers to the requests on it: its engine and table map, clocks,
-// loop, bounds, and scratch space for an answer.
+// LocalShard: the shard on which a request runs: its engine and table map, clocks, loop, bounds,
+// and scratch space for an answer.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -14,10 +14,10 @@
 
 namespace cellar::server {
 
-class ShardContext {
+class LocalShard {
  public:
   // The references must outlive it.
-  ShardContext(Shard& shard, engine::Node& node, const ServerOptions& options, const Clock& wall)
+  LocalShard(Shard& shard, engine::Node& node, const ServerOptions& options, const Clock& wall)
       : shard_(shard),
         node_(node),
         engine_(node.engine(shard.id())),
@@ -25,8 +25,8 @@ class ShardContext {
         started_us_(wall.boot_us()),
         options_(options),
         admission_(options.net.connections) {}
-  ShardContext(const ShardContext&) = delete;
-  ShardContext& operator=(const ShardContext&) = delete;
+  LocalShard(const LocalShard&) = delete;
+  LocalShard& operator=(const LocalShard&) = delete;
 
   ShardId id() const { return shard_.id(); }
   Loop& loop() { return shard_.loop(); }
@@ -57,7 +57,7 @@ class ShardContext {
   flatbuffers::FlatBufferBuilder& builder() { return builder_; }
 
  protected:
-  ~ShardContext() = default;
+  ~LocalShard() = default;
   void set_options(const ServerOptions& options) { options_ = options; }
 
  private:
