@@ -58,7 +58,7 @@ void reload_all(Server& server, ServiceManager& manager, const Config& config) {
   const std::optional<uint64_t> wish = server.reloads().wanted();
   manager.reloading();
   Result<ReloadPlan> done = reload(server, config);
-  if (wish) server.on_home([&] { server.reloads().settle(*wish, std::move(done)); });
+  if (wish) server.on_home([&] { server.reloads().complete(*wish, std::move(done)); });
   manager.ready(fmt::format("serves on {}", server.address()));
 }
 
