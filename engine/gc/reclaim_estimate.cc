@@ -283,8 +283,9 @@ class Estimate {
         shares[i] += 1.0 / static_cast<double>(holders.size() * rows.size());
     }
     for (size_t i = 0; i < touched.size(); ++i) {
-      const double all = cells == 0 ? 0 : static_cast<double>(meta(touched[i]).cells) / cells;
-      call(touched[i], rows.empty() ? all : shares[i]);
+      if (rows.empty() && cells > 0)
+        shares[i] = static_cast<double>(meta(touched[i]).cells) / cells;
+      if (shares[i] > 0) call(touched[i], shares[i]);
     }
   }
 
