@@ -51,6 +51,9 @@ struct OpSpec {
   std::string_view feature = {};  // announces the operation in the hello; empty: always there
   security::Need (*need_of)(Bytes body) = nullptr;  // null: `need`, whatever the body contains
   bool (*changes)(Bytes body) = nullptr;            // null: always; other requests are not logged
+  // Whether a request waits while trusted time stands (net/server/shard/clock_gate.h). Changes of
+  // tables check the clock themselves.
+  bool needs_time = false;
   uint16_t op = 0;
 };
 

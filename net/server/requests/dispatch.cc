@@ -75,6 +75,10 @@ class Dispatcher final : public RequestHandler {
                                const wire::FrameHeader& header) const override {
     return check_header(shard, session, header);
   }
+  bool needs_time(uint16_t op) const override {
+    const OpSpec* spec = find_op(op);
+    return spec != nullptr && spec->needs_time;
+  }
 };
 
 }  // namespace

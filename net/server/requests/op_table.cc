@@ -98,6 +98,11 @@ void on(ShardServer& shard, Session& session, const wire::Frame& frame) {
   }
 }
 
+constexpr OpSpec timed(OpSpec spec) {
+  spec.needs_time = true;
+  return spec;
+}
+
 // The members of OpSpec in their order. An operation of the schema without a case does not compile.
 // clang-format off
 constexpr OpSpec entry_of(Op op) {
@@ -111,22 +116,24 @@ constexpr OpSpec entry_of(Op op) {
     case Op::ServerInfo:
       return {on<handle_server_info>, Scope::node, kAdmin};
     case Op::MutateRow:
-      return {handle_mutate_row, Scope::table, kWrite, Logged::no, kRows<fb::MutateRowRequest>};
+      return timed({handle_mutate_row, Scope::table, kWrite, Logged::no,
+                    kRows<fb::MutateRowRequest>});
     case Op::MutateRows:
-      return {handle_mutate_rows, Scope::table, kWrite, Logged::no, kRows<fb::MutateRowsRequest>};
+      return timed({handle_mutate_rows, Scope::table, kWrite, Logged::no,
+                    kRows<fb::MutateRowsRequest>});
     case Op::ReadRow:
-      return {handle_read_row, Scope::table, kRead, Logged::no, kRows<fb::ReadRowRequest>};
+      return timed({handle_read_row, Scope::table, kRead, Logged::no, kRows<fb::ReadRowRequest>});
     case Op::ReadRows:
-      return {handle_read_rows, Scope::table, kRead, Logged::no, kRows<fb::ReadRowsRequest>};
+      return timed({handle_read_rows, Scope::table, kRead, Logged::no, kRows<fb::ReadRowsRequest>});
     case Op::CheckAndMutateRow:
-      return {handle_check_and_mutate_row, Scope::table, kReadWrite, Logged::no,
-              kRows<fb::CheckAndMutateRowRequest>};
+      return timed({handle_check_and_mutate_row, Scope::table, kReadWrite, Logged::no,
+                    kRows<fb::CheckAndMutateRowRequest>});
     case Op::ReadModifyWriteRow:
-      return {handle_read_modify_write_row, Scope::table, kReadWrite, Logged::no,
-              kRows<fb::ReadModifyWriteRowRequest>};
+      return timed({handle_read_modify_write_row, Scope::table, kReadWrite, Logged::no,
+                    kRows<fb::ReadModifyWriteRowRequest>});
     case Op::DropRowRange:
-      return {handle_drop_row_range, Scope::table, kWrite, Logged::no,
-              kRows<fb::DropRowRangeRequest>, "drop_row_range"};
+      return timed({handle_drop_row_range, Scope::table, kWrite, Logged::no,
+                    kRows<fb::DropRowRangeRequest>, "drop_row_range"});
     case Op::SampleRowKeys:
       return {on<handle_sample_row_keys>, Scope::table, kRead, Logged::no,
               kRows<fb::SampleRowKeysRequest>, "sample_row_keys"};

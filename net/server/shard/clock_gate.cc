@@ -3,31 +3,13 @@
 #include "engine/node/clock_keeper.h"
 #include "io/base/time_text.h"
 #include "net/server/shard/local_shard.h"
-#include "schema/common_generated.h"
 
 namespace cellar::server {
 namespace {
 
-using wire::fb::Op;
-
 constexpr uint32_t kLagRetryAfterMs = 1000;
 
 }  // namespace
-
-bool needs_time(uint16_t op) {
-  switch (static_cast<Op>(op)) {
-    case Op::ReadRow:
-    case Op::ReadRows:
-    case Op::MutateRow:
-    case Op::MutateRows:
-    case Op::CheckAndMutateRow:
-    case Op::ReadModifyWriteRow:
-    case Op::DropRowRange:  // its token has a time
-      return true;
-    default:
-      return false;  // catalog changes check the clock themselves
-  }
-}
 
 Async<Result<void>> admit_by_time(LocalShard& shard) {
   if (!shard.clock().stands() || shard.node().read_only_start() != nullptr) {

@@ -3,8 +3,6 @@
 // answered at the standing time while its lag is small, and refused afterwards.
 #pragma once
 
-#include <cstdint>
-
 #include "io/base/result.h"
 #include "io/loop/async.h"
 
@@ -12,8 +10,6 @@ namespace cellar::server {
 
 class LocalShard;
 
-// Whether the reply depends on the time.
-bool needs_time(uint16_t op);
 // Call on the shard; resumes there. UNAVAILABLE (retryable) if the lag is too large.
 Async<Result<void>> admit_by_time(LocalShard& shard);
 

@@ -19,6 +19,8 @@ class RequestHandler {
   // What can be refused of a request whose body is still on its way.
   virtual Result<void> check_announced(ShardServer& shard, Session& session,
                                        const wire::FrameHeader& header) const = 0;
+  // Whether the operation has to wait while trusted time stands (clock_gate.h).
+  virtual bool needs_time(uint16_t op) const = 0;
 };
 
 }  // namespace cellar::server

@@ -132,7 +132,8 @@ Async<bool> Session::handle_frames() {
     }
     partial_since_us_ = 0;
     const FrameHeader& header = (*frame)->header;
-    if (header.kind == FrameKind::request && needs_time(header.op) && shard_.clock().stands()) {
+    if (header.kind == FrameKind::request && shard_.clock().stands() &&
+        shard_.handler().needs_time(header.op)) {
       co_await wait_for_time();
       if (broken_) co_return false;
     }

@@ -115,6 +115,15 @@ TEST(OpTable, HowARequestNamesItsTable) {
   }
 }
 
+TEST(OpTable, WhichRequestsWaitForTime) {
+  const std::set<Op> timed = {Op::MutateRow,   Op::MutateRows,        Op::ReadRow,
+                              Op::ReadRows,    Op::CheckAndMutateRow, Op::ReadModifyWriteRow,
+                              Op::DropRowRange};
+  for (const OpSpec& spec : kOpTable) {
+    EXPECT_EQ(spec.needs_time, timed.contains(static_cast<Op>(spec.op))) << spec.op;
+  }
+}
+
 // The features of the hello that are operations.
 TEST(OpTable, EveryFeatureOfAnOperation) {
   std::multiset<std::string_view> features;

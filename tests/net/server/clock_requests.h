@@ -27,6 +27,7 @@ class ClockRequests final : public server::RequestHandler {
                                const wire::FrameHeader& header) const override {
     return server::request_handler().check_announced(shard, session, header);
   }
+  bool needs_time(uint16_t op) const override { return server::request_handler().needs_time(op); }
 
  private:
   static Async<void> answer(server::ShardServer& shard, server::Session& session,
