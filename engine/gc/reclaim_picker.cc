@@ -101,19 +101,6 @@ bool serves(const Candidate& candidate, std::span<const ReclaimInput> tables, si
          taken_of(tables[i], candidate.work.first_run).overdue >= kLeastBytes;
 }
 
-ReclaimStanding standing_of(const std::vector<Candidate>& all, const Candidate* best,
-                            std::span<const ReclaimInput> tables, size_t i) {
-  using Kind = ReclaimStanding::Kind;
-  if (best != nullptr && serves(*best, tables, i)) return {Kind::chosen, {}};
-  ReclaimStanding standing;
-  for (const Candidate& one : all) {
-    if (!serves(one, tables, i)) continue;
-    if (!one.blocker) return {Kind::later, {}};
-    standing = {Kind::blocked, one.blocker};
-  }
-  return standing;
-}
-
 }  // namespace
 
 std::optional<ReclaimWork> pick_reclaim(std::span<const ReclaimInput> tables, bool counts) {
@@ -123,14 +110,18 @@ std::optional<ReclaimWork> pick_reclaim(std::span<const ReclaimInput> tables, bo
   return best->work;
 }
 
-std::vector<ReclaimStanding> reclaim_standings(std::span<const ReclaimInput> tables, bool counts) {
+std::vector<std::optional<size_t>> reclaim_blockers(std::span<const ReclaimInput> tables,
+                                                    bool counts) {
   const std::vector<Candidate> all = candidates_of(tables, counts);
-  const Candidate* best = best_of(all);
-  std::vector<ReclaimStanding> standings;
+  std::vector<std::optional<size_t>> blockers(tables.size());
   for (size_t i = 0; i < tables.size(); ++i) {
-    standings.push_back(standing_of(all, best, tables, i));
+    for (const Candidate& one : all) {
+      if (!serves(one, tables, i)) continue;
+      blockers[i] = one.blocker;
+      if (!one.blocker) break;
+    }
   }
-  return standings;
+  return blockers;
 }
 
 }  // namespace cellar::engine

@@ -7,8 +7,6 @@
 //   down to the oldest      other
 //
 // Work that removes nothing overdue is not selected, nor is work that would read a damaged table.
-// reclaim_standings() reports the standing of each table from the same enumeration of work, so that
-// explanations match the picker.
 //
 // Example, overdue (dead) of bytes: run 0 (0 of 10), run 1 with tables A (9 of 10) and B (1 of 10),
 // none of it killed by newer runs: A alone removes 9 and writes at most 1. If run 0 had killed 8 of
@@ -52,19 +50,9 @@ struct ReclaimWork {
 // data determines what a merge may drop (retention/drop_policy.h): all runs are merged or none.
 std::optional<ReclaimWork> pick_reclaim(std::span<const ReclaimInput> tables, bool counts);
 
-// The standing of a table.
-struct ReclaimStanding {
-  enum class Kind : uint8_t {
-    none,     // no work removes overdue bytes of it
-    chosen,   // the selected work does
-    later,    // other work does, which removes less for what it writes
-    blocked,  // all such work would read a damaged table
-  };
-  Kind kind = Kind::none;
-  std::optional<size_t> blocker;  // if blocked: that table
-};
-
-// One per table, consistent with pick_reclaim() of the same tables.
-std::vector<ReclaimStanding> reclaim_standings(std::span<const ReclaimInput> tables, bool counts);
+// For each table: a damaged one, if all work that removes overdue bytes of the table would read it
+// or another damaged one.
+std::vector<std::optional<size_t>> reclaim_blockers(std::span<const ReclaimInput> tables,
+                                                    bool counts);
 
 }  // namespace cellar::engine

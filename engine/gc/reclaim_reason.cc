@@ -16,17 +16,17 @@ constexpr double kLeastBytes = 1;
 
 class Reasons {
  public:
-  explicit Reasons(const ReclaimSnapshot& of) : of_(of) {
+  explicit Reasons(const ReclaimSnapshot& of) : of_(of), blockers_(of.files.size()) {
     const std::vector<ReclaimInput> inputs(of.files.begin(), of.files.end());
-    standings_ = reclaim_standings(inputs, of.counts);
     const auto work = pick_reclaim(inputs, of.counts);
-    const double per_byte = of.us_per_byte;
-    const int64_t starts_us = std::max(of.now_us, of.not_before_us);
-    const double takes_us = std::min((work ? work->bytes : 0) * per_byte, 1e15);
-    done_us_ = per_byte > 0 && work ? starts_us + static_cast<int64_t>(takes_us) : INT64_MAX;
+    if (work && of.us_per_byte > 0) {
+      const double takes_us = std::min(work->bytes * of.us_per_byte, 1e15);
+      done_us_ = std::max(of.now_us, of.not_before_us) + static_cast<int64_t>(takes_us);
+    }
     for (const ReclaimFileState& file : of.files) {
       if (file.damaged && !damaged_) damaged_ = file.blob;
     }
+    if (damaged_) blockers_ = reclaim_blockers(inputs, of.counts);
   }
 
   std::vector<ReclaimFile> take() const {
@@ -62,10 +62,10 @@ class Reasons {
     const bool overdue = state.all_overdue >= kLeastBytes;
     if (state.damaged) return because(file, ReclaimReason::damaged, state.damage);
     if (!dead && !overdue) return explain_held(state, file);
-    if (of_.stopped) return because(file, ReclaimReason::read_only, *of_.stopped);
+    if (of_.stopped) return because(file, ReclaimReason::failed, *of_.stopped);
     if (state.merging) {
       file.since_us = of_.merge_began_us;
-      file.reason = ReclaimReason::merging;
+      file.reason = ReclaimReason::its_turn;
       return;
     }
     if (dead && of_.now_us < state.dead_from_us + of_.margin_us) {
@@ -97,42 +97,27 @@ class Reasons {
   }
 
   void explain_dead(const ReclaimFileState& state, ReclaimFile& file) const {
-    if (state.goes) return turn(file, ReclaimReason::its_turn);
-    if (damaged_) {
-      file.other = *damaged_;
-      file.reason = ReclaimReason::beside_damaged;
-      return;
-    }
-    file.until_us = std::max({of_.merge_due_us, of_.not_before_us, of_.now_us});
+    file.until_us = std::max(of_.now_us, of_.not_before_us);
+    file.reason = ReclaimReason::its_turn;
+    if (state.goes) return;
+    if (damaged_) return beside(*damaged_, file);
+    file.until_us = std::max(of_.merge_due_us, file.until_us);
     file.count = of_.runs;
-    file.reason = state.masked ? ReclaimReason::masks_older : ReclaimReason::all_runs;
     if (state.masked) file.other = *state.masked;
   }
 
   void explain_overdue(size_t i, ReclaimFile& file) const {
-    using Kind = ReclaimStanding::Kind;
-    const ReclaimStanding& standing = standings_[i];
-    if (standing.kind == Kind::blocked) {
-      file.other = of_.files[*standing.blocker].blob;
-      file.reason = ReclaimReason::beside_damaged;
-      return;
-    }
-    if (of_.in_vain) {
-      file.until_us = of_.not_before_us;
-      file.reason = ReclaimReason::in_vain;
-      return;
-    }
-    if (of_.counts) {
-      file.count = of_.runs;
-      return turn(file, ReclaimReason::all_runs);
-    }
-    turn(file, standing.kind == Kind::chosen ? ReclaimReason::its_turn : ReclaimReason::later);
+    if (blockers_[i]) return beside(of_.files[*blockers_[i]].blob, file);
+    file.reason = ReclaimReason::its_turn;
+    file.until_us = std::max(of_.now_us, of_.not_before_us);
+    file.done_us = done_us_;
+    if (of_.counts) file.count = of_.runs;
   }
 
-  void turn(ReclaimFile& file, ReclaimReason reason) const {
-    file.reason = reason;
-    file.until_us = std::max(of_.now_us, of_.not_before_us);
-    file.done_us = file.wholly_dead ? INT64_MAX : done_us_;
+  static void beside(BlobId damaged, ReclaimFile& file) {
+    file.other = damaged;
+    file.reason = ReclaimReason::damaged;
+    file.until_us = INT64_MAX;
   }
 
   static void because(ReclaimFile& file, ReclaimReason reason, const std::string& error) {
@@ -141,7 +126,7 @@ class Reasons {
   }
 
   const ReclaimSnapshot& of_;
-  std::vector<ReclaimStanding> standings_;
+  std::vector<std::optional<size_t>> blockers_;
   std::optional<BlobId> damaged_;
   int64_t done_us_ = INT64_MAX;
 };
@@ -208,7 +193,6 @@ class Snapshot {
     result_.merge_began_us = shard.merge_slot.began_us();
     if (attempt.failure) result_.failure = attempt.failure->to_string();
     result_.failed_us = attempt.at_us;
-    result_.in_vain = attempt.in_vain;
     if (shard.wal.stopped()) result_.stopped = shard.wal.stopped()->to_string();
   }
 
@@ -254,14 +238,33 @@ class Snapshot {
 }  // namespace
 
 std::string_view reclaim_reason_name(ReclaimReason reason) {
-  constexpr std::string_view kNames[kReclaimReasons] = {
-      "none",        "within_slack",      "margin",           "its_turn",
-      "later",       "all_runs",          "merging",          "masks_older",
-      "undo_window", "damaged",           "beside_damaged",   "failed",
-      "read_only",   "pinned_by_readers", "pinned_by_backup", "not_removed",
-      "shared",      "unknown",           "in_vain"};
-  const auto i = static_cast<size_t>(reason);
-  return i < kReclaimReasons ? kNames[i] : "none";
+  switch (reason) {
+    case ReclaimReason::none:
+      return "none";
+    case ReclaimReason::within_slack:
+      return "within_slack";
+    case ReclaimReason::margin:
+      return "margin";
+    case ReclaimReason::its_turn:
+      return "its_turn";
+    case ReclaimReason::undo_window:
+      return "undo_window";
+    case ReclaimReason::damaged:
+      return "damaged";
+    case ReclaimReason::failed:
+      return "failed";
+    case ReclaimReason::pinned_by_readers:
+      return "pinned_by_readers";
+    case ReclaimReason::pinned_by_backup:
+      return "pinned_by_backup";
+    case ReclaimReason::not_removed:
+      return "not_removed";
+    case ReclaimReason::shared:
+      return "shared";
+    case ReclaimReason::unknown:
+      return "unknown";
+  }
+  return {};
 }
 
 ReclaimSnapshot reclaim_snapshot(Tablet& tablet, const ReclaimEstimate& estimate) {

@@ -6,7 +6,7 @@
 // pinned, was found damaged, or has no statistics about expiry.
 //
 // Example, a table of two files, one completely dead at 10:00 and over an older one:
-//   masks_older, other = the older file, until = when all runs will be merged
+//   its_turn, other = the older file, until = when all runs will be merged
 #pragma once
 
 #include <cstddef>
@@ -24,33 +24,32 @@ namespace cellar::engine {
 class Tablet;
 struct ReclaimEstimate;
 
-// Numbers are on the wire. Each comment gives the fields of ReclaimFile that are set.
+// One per kind of answer to "what can an operator do about it". Numbers are on the wire; the
+// missing ones are reserved. Each comment gives the fields of ReclaimFile that are set.
 enum class ReclaimReason : uint8_t {
   none = 0,
   within_slack = 1,  // overdue bytes are within dead_slack: until = when they will not be, or never
   margin = 2,        // completely dead, but within the removal margin: until
-  its_turn = 3,      // next in the queue: starts at `until`, ends about `done_us`
-  later = 4,         // after work that removes more for what it writes; until and done_us
-  all_runs = 5,      // as its_turn, by a merge of `count` runs: versions are counted
-  merging = 6,       // input of the running merge: since
-  // completely dead, but something older that it masks would reappear, possibly in `other`; removed
-  // in the merge of all runs: until
-  masks_older = 7,
-  undo_window = 8,         // a change of the rule may still be undone: until
-  damaged = 9,             // unreadable, and excluded from merges: error
-  beside_damaged = 10,     // only a merge that reads the damaged `other` removes it
-  failed = 11,             // the last attempt failed: error, since; retried: until
-  read_only = 12,          // the shard accepts no writes: error
+  // Work on it starts at `until` and ends about `done_us`; it merges all of `count` runs, if given.
+  // `other`: completely dead, and something older that it masks, possibly there, would reappear
+  // without that merge. `since`: it is in the merge that began then.
+  its_turn = 3,
+  undo_window = 8,  // a change of the rule may still be undone: until
+  // Unreadable, and excluded from merges: error. Or: only a merge that reads the damaged `other`
+  // removes it.
+  damaged = 9,
+  // The last attempt failed: error, since; retried: until. Without `since`: the shard accepts no
+  // writes.
+  failed = 11,
   pinned_by_readers = 13,  // replaced, but still read by `count` cursors: since
   pinned_by_backup = 14,   // replaced, but being copied by a backup: since
   not_removed = 15,        // replaced, but the removal failed: error; removed at the next start
   shared = 16,   // has rows of tablets that no longer name it; `count` tablets need the rest
   unknown = 17,  // without statistics about expiry: a cell profile
-  in_vain = 18,  // the last attempt removed less than was estimated to be dead: until
 };
-inline constexpr size_t kReclaimReasons = 19;
+inline constexpr size_t kReclaimReasons = 18;  // bound of the numbers
 
-// The name in JSON, such as "within_slack".
+// The name in JSON, such as "within_slack"; empty for a number that is not used.
 std::string_view reclaim_reason_name(ReclaimReason reason);
 
 struct ReclaimFile {
@@ -105,7 +104,6 @@ struct ReclaimSnapshot {
   int64_t merge_began_us = 0;
   std::optional<std::string> failure;
   int64_t failed_us = 0;
-  bool in_vain = false;
   std::optional<std::string> stopped;  // why the shard accepts no writes
 };
 

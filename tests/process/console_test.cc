@@ -193,7 +193,7 @@ TEST_F(Console, TellsWhyWhatIsDeadIsStillOnDisk) {
   std::string names;
   for (size_t i = 0; i < engine::kReclaimReasons; ++i) {
     const auto name = engine::reclaim_reason_name(static_cast<engine::ReclaimReason>(i));
-    names += fmt::format("'{}',", name);
+    if (!name.empty()) names += fmt::format("'{}',", name);
   }
   // Every reason has a text, without unfilled places.
   EXPECT_EQ(said("return import('/console/reclaim.js').then(m => [" + names +

@@ -12,13 +12,36 @@ using client::ReclaimReason;
 
 namespace {
 
-constexpr size_t kReasons = 19;
-constexpr std::array<std::string_view, kReasons> kNames = {
-    "none",        "within_slack",      "margin",           "its_turn",
-    "later",       "all_runs",          "merging",          "masks_older",
-    "undo_window", "damaged",           "beside_damaged",   "failed",
-    "read_only",   "pinned_by_readers", "pinned_by_backup", "not_removed",
-    "shared",      "unknown",           "in_vain"};
+// The name in JSON, and the text for many files.
+struct ReasonName {
+  ReclaimReason reason;
+  std::string_view name;
+  std::string_view of_many;
+};
+constexpr std::array kReasons = {
+    ReasonName{ReclaimReason::none, "none", "no reason is known"},
+    ReasonName{ReclaimReason::within_slack, "within_slack",
+               "no more is overdue than dead_slack allows"},
+    ReasonName{ReclaimReason::margin, "margin", "wholly dead, within the removal margin"},
+    ReasonName{ReclaimReason::its_turn, "its_turn", "waiting for their turn, or being merged"},
+    ReasonName{ReclaimReason::undo_window, "undo_window",
+               "a change of the rule can still be undone"},
+    ReasonName{ReclaimReason::damaged, "damaged", "damaged, or only merged with a damaged file"},
+    ReasonName{ReclaimReason::failed, "failed", "the last attempt failed"},
+    ReasonName{ReclaimReason::pinned_by_readers, "pinned_by_readers", "replaced, and still read"},
+    ReasonName{ReclaimReason::pinned_by_backup, "pinned_by_backup",
+               "replaced, and a backup copies them"},
+    ReasonName{ReclaimReason::not_removed, "not_removed",
+               "replaced, and the disk did not remove them"},
+    ReasonName{ReclaimReason::shared, "shared", "other tablets need the rest of them"},
+    ReasonName{ReclaimReason::unknown, "unknown", "without statistics about expiry"}};
+
+const ReasonName* find_reason(ReclaimReason reason) {
+  for (const ReasonName& one : kReasons) {
+    if (one.reason == reason) return &one;
+  }
+  return nullptr;
+}
 
 std::string when(int64_t us, int64_t now_us) {
   if (us == 0) return "as things are never";
@@ -33,6 +56,28 @@ std::string turn(const ReclaimFile& file, int64_t now_us) {
   return text;
 }
 
+std::string its_turn(const ReclaimFile& file, int64_t now_us) {
+  if (file.since_us != 0)
+    return "goes into the merge that began " + format_distance(file.since_us, now_us);
+  std::string text = "waits for its turn";
+  if (file.other != 0) {
+    text = fmt::format(
+        "wholly dead, but it masks what is older, perhaps in {}; leaves in a merge of all {}",
+        blob_name(file.other), counted(file.count, "run"));
+  } else if (file.count != 0) {
+    text = fmt::format("versions are counted, so it leaves in a merge of all {}",
+                       counted(file.count, "run"));
+  }
+  return text + ": " + turn(file, now_us);
+}
+
+std::string failed(const ReclaimFile& file, int64_t now_us) {
+  if (file.since_us == 0) return fmt::format("its shard accepts no writes: {}", file.error);
+  return fmt::format("the last attempt, {}, failed, and the next is {}: {}",
+                     format_distance(file.since_us, now_us), when(file.until_us, now_us),
+                     file.error);
+}
+
 std::string since(const ReclaimFile& file, int64_t now_us) {
   return format_distance(file.since_us, now_us);
 }
@@ -40,17 +85,17 @@ std::string since(const ReclaimFile& file, int64_t now_us) {
 }  // namespace
 
 std::string reason_name(ReclaimReason reason) {
-  const auto i = static_cast<size_t>(reason);
-  return i < kReasons ? std::string(kNames[i]) : fmt::format("reason_{}", i);
+  const ReasonName* known = find_reason(reason);
+  return known != nullptr ? std::string(known->name)
+                          : fmt::format("reason_{}", static_cast<unsigned>(reason));
 }
 
 std::string blob_name(uint64_t blob) { return fmt::format("{:016x}", blob); }
 
 std::string reason_text(const ReclaimFile& file, int64_t now_us) {
-  const std::string other = blob_name(file.other);
   switch (file.reason) {
     case ReclaimReason::none:
-      return "nothing is known against its going";
+      return "no reason is known";
     case ReclaimReason::within_slack:
       return fmt::format("no more is overdue than dead_slack allows; more will be {}",
                          when(file.until_us, now_us));
@@ -58,31 +103,17 @@ std::string reason_text(const ReclaimFile& file, int64_t now_us) {
       return fmt::format("wholly dead; leaves when the removal margin is over, {}",
                          when(file.until_us, now_us));
     case ReclaimReason::its_turn:
-      return "next to be worked on: " + turn(file, now_us);
-    case ReclaimReason::later:
-      return "comes after what frees more for what it writes: " + turn(file, now_us);
-    case ReclaimReason::all_runs:
-      return fmt::format("versions are counted, so it leaves in a merge of all {}: {}",
-                         counted(file.count, "run"), turn(file, now_us));
-    case ReclaimReason::merging:
-      return fmt::format("goes into the merge that began {}", since(file, now_us));
-    case ReclaimReason::masks_older:
-      return fmt::format(
-          "wholly dead, but it masks what is older, perhaps in {}; leaves in a merge "
-          "of all {}, which is due {}",
-          other, counted(file.count, "run"), when(file.until_us, now_us));
+      return its_turn(file, now_us);
     case ReclaimReason::undo_window:
       return fmt::format("a change of the rule can still be undone, until {}",
                          format_time(file.until_us));
     case ReclaimReason::damaged:
-      return fmt::format("damaged, and no merge reads it: {}", file.error);
-    case ReclaimReason::beside_damaged:
-      return fmt::format("only a merge that reads {}, which is damaged, would take it away", other);
+      return file.other == 0
+                 ? fmt::format("damaged, and no merge reads it: {}", file.error)
+                 : fmt::format("only a merge that reads {}, which is damaged, would take it away",
+                               blob_name(file.other));
     case ReclaimReason::failed:
-      return fmt::format("the last attempt, {}, failed, and the next is {}: {}",
-                         since(file, now_us), when(file.until_us, now_us), file.error);
-    case ReclaimReason::read_only:
-      return fmt::format("its shard takes no writes: {}", file.error);
+      return failed(file, now_us);
     case ReclaimReason::pinned_by_readers:
       return file.count == 0 ? fmt::format("replaced {}, and still read", since(file, now_us))
                              : fmt::format("replaced {}, and still read by {}", since(file, now_us),
@@ -100,40 +131,15 @@ std::string reason_text(const ReclaimFile& file, int64_t now_us) {
           "goes when their next merges have written it anew",
           counted(file.count, "tablet"));
     case ReclaimReason::unknown:
-      return "it does not tell what dies in it; a merge writes it so that it does";
-    case ReclaimReason::in_vain:
-      return fmt::format(
-          "the last attempt took less away than was thought to be dead; the next is "
-          "{}",
-          when(file.until_us, now_us));
+      return "without statistics about expiry; a merge adds them";
   }
   return fmt::format("of reason {}, which this program does not know",
                      static_cast<unsigned>(file.reason));
 }
 
 std::string reason_of_many(ReclaimReason reason) {
-  constexpr std::array<std::string_view, kReasons> kTexts = {
-      "nothing is known against their going",
-      "no more is overdue than dead_slack allows",
-      "wholly dead, within the removal margin",
-      "next to be worked on",
-      "after what frees more for what it writes",
-      "versions are counted: a merge of all runs",
-      "in the merge that runs",
-      "wholly dead, but they mask what is older",
-      "a change of the rule can still be undone",
-      "damaged",
-      "beside a damaged file that a merge would read",
-      "the last attempt failed",
-      "their shard takes no writes",
-      "replaced, and still read",
-      "replaced, and a backup copies them",
-      "replaced, and the disk did not remove them",
-      "other tablets need the rest of them",
-      "they do not tell what dies in them",
-      "the last attempt took less away than was thought"};
-  const auto i = static_cast<size_t>(reason);
-  return i < kReasons ? std::string(kTexts[i]) : reason_name(reason);
+  const ReasonName* known = find_reason(reason);
+  return known != nullptr ? std::string(known->of_many) : reason_name(reason);
 }
 
 }  // namespace cellar::cli

@@ -88,21 +88,14 @@ enum class ReclaimReason : uint8_t {
   within_slack = 1,
   margin = 2,
   its_turn = 3,
-  later = 4,
-  all_runs = 5,
-  merging = 6,
-  masks_older = 7,
   undo_window = 8,
   damaged = 9,
-  beside_damaged = 10,
   failed = 11,
-  read_only = 12,
   pinned_by_readers = 13,
   pinned_by_backup = 14,
   not_removed = 15,
   shared = 16,
   unknown = 17,
-  in_vain = 18,
 };
 
 // Figures of a table or shard. Times are trusted time; 0: none.

@@ -57,25 +57,21 @@ export function reasonWords(file, now) {
   const since = () => file.since_us === null ? "" : ` ${until(file.since_us, now)}`;
   const turn = () => `begins ${when(file.until_us)}${file.done_us !== null && file.done_us > now ? `, done about ${until(file.done_us, now)}` : ""}`;
   const words = {
-    none: () => "nothing is known against its going",
+    none: () => "no reason is known",
     within_slack: () => `no more is overdue than dead_slack allows; more will be ${when(file.until_us)}`,
     margin: () => `wholly dead; leaves when the removal margin is over, ${when(file.until_us)}`,
-    its_turn: () => `next to be worked on: ${turn()}`,
-    later: () => `after what frees more for what it writes: ${turn()}`,
-    all_runs: () => `versions are counted, so it leaves in a merge of all ${count(file.count)} runs: ${turn()}`,
-    merging: () => `goes into the merge that began${since()}`,
-    masks_older: () => `wholly dead, but masks what is older; a merge of all runs is due ${when(file.until_us)}`,
+    its_turn: () => file.since_us !== null ? `goes into the merge that began${since()}`
+      : file.other ? `wholly dead, but masks what is older; leaves in a merge of all runs: ${turn()}`
+      : file.count ? `versions are counted, so it leaves in a merge of all ${count(file.count)} runs: ${turn()}`
+      : `waits for its turn: ${turn()}`,
     undo_window: () => `a change of the rule can still be undone; that ends ${when(file.until_us)}`,
-    damaged: () => `damaged, and no merge reads it: ${file.error}`,
-    beside_damaged: () => `only a merge that reads ${file.other}, which is damaged, would take it away`,
-    failed: () => `the last attempt failed, the next is ${when(file.until_us)}: ${file.error}`,
-    read_only: () => `its shard takes no writes: ${file.error}`,
+    damaged: () => file.other ? `only a merge that reads ${file.other}, which is damaged, would take it away` : `damaged, and no merge reads it: ${file.error}`,
+    failed: () => file.since_us === null ? `its shard accepts no writes: ${file.error}` : `the last attempt failed, the next is ${when(file.until_us)}: ${file.error}`,
     pinned_by_readers: () => `replaced${since()}, and still read`,
     pinned_by_backup: () => `replaced${since()}, and a backup copies it`,
     not_removed: () => `replaced${since()}, and the disk did not remove it: ${file.error}`,
     shared: () => `${count(file.count)} tablets need the rest of it`,
-    unknown: () => "it does not tell what dies in it; a merge writes it so that it does",
-    in_vain: () => `the last attempt took less away than was thought to be dead; the next is ${when(file.until_us)}`,
+    unknown: () => "without statistics about expiry; a merge adds them",
   };
   return (words[file.reason] ?? (() => file.reason))();
 }

@@ -137,7 +137,7 @@ TEST_F(Quarantine, WhatOnlyAMergeWithItTakesAwaySaysSoAndTheDeadlineIsMissed) {
   ASSERT_EQ(told.files.size(), 2u);
   for (const ReclaimFile& file : told.files) {
     if (file.reason == ReclaimReason::damaged) continue;
-    EXPECT_EQ(file.reason, ReclaimReason::beside_damaged);
+    EXPECT_EQ(file.reason, ReclaimReason::damaged);
     EXPECT_EQ(engine::blob_path(file.other), path);
   }
   EXPECT_LT(told.tables.front().missed_since_us, now_us());

@@ -71,44 +71,32 @@ TEST(ReclaimPicker, NoMoreIsTakenAwayThanThereIs) {
   EXPECT_EQ(work->dead, 190);
 }
 
-// ---- the state of each table
+// ---- what only work with a damaged table would remove
 
-using Kind = ReclaimStanding::Kind;
+using Blockers = std::vector<std::optional<size_t>>;
 
-std::vector<Kind> kinds(const std::vector<ReclaimInput>& tables, bool counts) {
-  std::vector<Kind> all;
-  for (const ReclaimStanding& one : reclaim_standings(tables, counts)) all.push_back(one.kind);
-  return all;
+TEST(ReclaimBlockers, WithoutADamagedTableThereIsNone) {
+  std::vector<ReclaimInput> tables = {table(0, 1000, 100), table(1, 500, 450, false),
+                                      table(1, 4000, 0)};
+  tables[2].killed.push_back({.killer = 0, .dead = 600, .overdue = 600});
+  EXPECT_EQ(reclaim_blockers(tables, false), Blockers(3));
+  EXPECT_EQ(reclaim_blockers(tables, true), Blockers(3));
 }
 
-TEST(ReclaimStandings, OneIsChosenAndTheOtherComesLater) {
-  const std::vector<ReclaimInput> tables = {table(0, 1000, 100), table(1, 500, 450),
-                                            table(1, 4000, 0)};
-  EXPECT_EQ(kinds(tables, false), (std::vector{Kind::later, Kind::chosen, Kind::none}));
-}
-
-TEST(ReclaimStandings, AMergeServesWhatItsRunsKilledInEachOther) {
-  std::vector<ReclaimInput> tables = {table(0, 100, 0), table(1, 100, 0), table(2, 1000, 0)};
-  tables[2].killed.push_back({.killer = 1, .dead = 600, .overdue = 600});
-  EXPECT_EQ(kinds(tables, false), (std::vector{Kind::none, Kind::none, Kind::chosen}));
-}
-
-TEST(ReclaimStandings, WhatOnlyAMergeWithADamagedTableServesIsBlockedByIt) {
+TEST(ReclaimBlockers, WhatOnlyAMergeWithADamagedTableRemovesIsBlockedByIt) {
   std::vector<ReclaimInput> tables = {table(0, 100, 0), table(1, 100, 50, false),
                                       table(2, 1000, 0)};
   tables[2].damaged = true;
-  EXPECT_EQ(kinds(tables, false), (std::vector{Kind::none, Kind::blocked, Kind::none}));
-  EXPECT_EQ(reclaim_standings(tables, false)[1].blocker, 2u);
+  EXPECT_EQ(reclaim_blockers(tables, false), (Blockers{std::nullopt, 2, std::nullopt}));
   EXPECT_FALSE(pick_reclaim(tables, false));
   tables[1].alone = true;  // then it needs no other table
-  EXPECT_EQ(kinds(tables, false), (std::vector{Kind::none, Kind::chosen, Kind::none}));
+  EXPECT_EQ(reclaim_blockers(tables, false), Blockers(3));
 }
 
-TEST(ReclaimStandings, ADamagedTableIsInItsOwnWay) {
+TEST(ReclaimBlockers, ADamagedTableBlocksItself) {
   std::vector<ReclaimInput> tables = {table(0, 100, 60)};
   tables[0].damaged = true;
-  EXPECT_EQ(kinds(tables, false), std::vector{Kind::blocked});
-  EXPECT_EQ(reclaim_standings(tables, false)[0].blocker, 0u);
+  EXPECT_EQ(reclaim_blockers(tables, false), Blockers{0});
 }
 
 }  // namespace

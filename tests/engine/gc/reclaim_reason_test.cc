@@ -66,11 +66,13 @@ TEST(ReclaimReasons, WithinTheSlackNobodyIsObliged) {
   EXPECT_EQ(file.tablet, TabletId{7});
 }
 
-TEST(ReclaimReasons, TheChosenTableHasItsTurnAndTheOtherComesLater) {
+TEST(ReclaimReasons, WhatCanBeReclaimedHasItsTurn) {
   const auto files = reclaim_reasons(situation({file_with(1, 20), file_with(2, 90)}));
   ASSERT_EQ(files.size(), 2u);
-  EXPECT_EQ(files[0].reason, ReclaimReason::later);
+  EXPECT_EQ(files[0].reason, ReclaimReason::its_turn);
+  EXPECT_EQ(files[0].until_us, kNowUs + 500);
   EXPECT_EQ(files[1].reason, ReclaimReason::its_turn);
+  EXPECT_EQ(files[1].count, 0u) << "it needs no other run";
   EXPECT_EQ(files[1].until_us, kNowUs + 500);
   EXPECT_EQ(files[1].done_us, kNowUs + 500 + 200) << "100 bytes, 2 us each, rests included";
 }
@@ -80,7 +82,7 @@ TEST(ReclaimReasons, WhereVersionsCountAllRunsAreMerged) {
   of.files[0].alone = false;
   of.counts = true;
   const ReclaimFile file = only(of);
-  EXPECT_EQ(file.reason, ReclaimReason::all_runs);
+  EXPECT_EQ(file.reason, ReclaimReason::its_turn);
   EXPECT_EQ(file.count, 3u);
   EXPECT_EQ(file.until_us, kNowUs + 500);
 }
@@ -91,7 +93,7 @@ TEST(ReclaimReasons, WhatGoesIntoTheRunningMergeSaysSo) {
   of.merge_began_us = kNowUs - 10;
   of.failure = "an earlier one";
   const ReclaimFile file = only(of);
-  EXPECT_EQ(file.reason, ReclaimReason::merging);
+  EXPECT_EQ(file.reason, ReclaimReason::its_turn);
   EXPECT_EQ(file.since_us, kNowUs - 10);
 }
 
@@ -111,11 +113,14 @@ TEST(ReclaimReasons, AWhollyDeadFileWaitsForTheMarginThenGoes) {
 TEST(ReclaimReasons, AWhollyDeadFileThatMasksSomethingNamesWhat) {
   ReclaimSnapshot of = situation({dead_file(1, kNowUs - kMarginUs)});
   of.files[0].masked = BlobId{9};
-  EXPECT_EQ(only(of).reason, ReclaimReason::masks_older);
+  EXPECT_EQ(only(of).reason, ReclaimReason::its_turn);
   EXPECT_EQ(only(of).other, BlobId{9});
   EXPECT_EQ(only(of).until_us, kNowUs + 900);
+  EXPECT_EQ(only(of).count, 3u);
   of.files[0].masked.reset();
-  EXPECT_EQ(only(of).reason, ReclaimReason::all_runs) << "versions are counted";
+  EXPECT_EQ(only(of).reason, ReclaimReason::its_turn);
+  EXPECT_EQ(only(of).other, BlobId{});
+  EXPECT_EQ(only(of).count, 3u) << "versions are counted";
 }
 
 TEST(ReclaimReasons, AnUndoWindowHoldsUntilItEnds) {
@@ -136,13 +141,15 @@ TEST(ReclaimReasons, ADamagedFileSaysWhereAndStandsInTheWayOfOthers) {
   of.files[1].damage = "block 3";
   const auto files = reclaim_reasons(of);
   ASSERT_EQ(files.size(), 2u);
-  EXPECT_EQ(files[0].reason, ReclaimReason::beside_damaged);
+  EXPECT_EQ(files[0].reason, ReclaimReason::damaged);
   EXPECT_EQ(files[0].other, BlobId{2});
   EXPECT_EQ(files[1].reason, ReclaimReason::damaged);
   EXPECT_EQ(files[1].error, "block 3");
+  EXPECT_EQ(files[1].other, BlobId{});
   of.files[0] = dead_file(1, 5);
   of.files[0].masked = BlobId{2};
-  EXPECT_EQ(reclaim_reasons(of)[0].reason, ReclaimReason::beside_damaged);
+  EXPECT_EQ(reclaim_reasons(of)[0].reason, ReclaimReason::damaged);
+  EXPECT_EQ(reclaim_reasons(of)[0].other, BlobId{2});
 }
 
 TEST(ReclaimReasons, AFailureIsToldWithWhenItIsTriedAgain) {
@@ -159,8 +166,9 @@ TEST(ReclaimReasons, AFailureIsToldWithWhenItIsTriedAgain) {
 TEST(ReclaimReasons, AShardThatTakesNoWritesReclaimsNothing) {
   ReclaimSnapshot of = situation({file_with(1, 20)});
   of.stopped = "the log failed";
-  EXPECT_EQ(only(of).reason, ReclaimReason::read_only);
+  EXPECT_EQ(only(of).reason, ReclaimReason::failed);
   EXPECT_EQ(only(of).error, "the log failed");
+  EXPECT_EQ(only(of).until_us, INT64_MAX) << "it is not tried again";
 }
 
 TEST(ReclaimReasons, WhatDoesNotTellWhatDiesInItIsUnknown) {
@@ -169,20 +177,14 @@ TEST(ReclaimReasons, WhatDoesNotTellWhatDiesInItIsUnknown) {
   EXPECT_EQ(only(of).reason, ReclaimReason::unknown);
 }
 
-TEST(ReclaimReasons, WorkInVainIsTriedAgainLater) {
-  ReclaimSnapshot of = situation({file_with(1, 20)});
-  of.in_vain = true;
-  EXPECT_EQ(only(of).reason, ReclaimReason::in_vain);
-  EXPECT_EQ(only(of).until_us, kNowUs + 500);
-}
-
 TEST(ReclaimReasons, EachHasItsName) {
   std::set<std::string_view> names;
   for (size_t i = 0; i < kReclaimReasons; ++i) {
     names.insert(reclaim_reason_name(static_cast<ReclaimReason>(i)));
   }
-  EXPECT_EQ(names.size(), kReclaimReasons);
-  EXPECT_EQ(reclaim_reason_name(ReclaimReason::in_vain), "in_vain");
+  EXPECT_EQ(names.size(), 13u) << "none, eleven reasons, and no name for numbers that are not used";
+  EXPECT_EQ(reclaim_reason_name(ReclaimReason::unknown), "unknown");
+  EXPECT_EQ(reclaim_reason_name(static_cast<ReclaimReason>(4)), "");
 }
 
 // ---- leftovers of files that several tablets name
@@ -206,7 +208,7 @@ TEST(WorstFilesTest, SumsCountAllAndTheWorstAreKept) {
   for (uint64_t i = 1; i <= 9; ++i) {
     ReclaimFile file;
     file.blob = BlobId{i};
-    file.reason = i % 2 == 0 ? ReclaimReason::later : ReclaimReason::its_turn;
+    file.reason = i % 2 == 0 ? ReclaimReason::margin : ReclaimReason::its_turn;
     file.overdue_bytes = i;
     file.bytes = 10;
     worst.add(std::move(file));
@@ -214,8 +216,8 @@ TEST(WorstFilesTest, SumsCountAllAndTheWorstAreKept) {
   WorstFiles all(2);
   all.merge(std::move(worst));
   EXPECT_EQ(all.there(), 9u);
-  EXPECT_EQ(all.of(ReclaimReason::later).files, 4u);
-  EXPECT_EQ(all.of(ReclaimReason::later).overdue_bytes, 2u + 4 + 6 + 8);
+  EXPECT_EQ(all.of(ReclaimReason::margin).files, 4u);
+  EXPECT_EQ(all.of(ReclaimReason::margin).overdue_bytes, 2u + 4 + 6 + 8);
   const auto files = all.take();
   ASSERT_EQ(files.size(), 2u);
   EXPECT_EQ(files[0].blob, BlobId{9});
