@@ -112,7 +112,6 @@ void packed(Bytes input) {
 void facts(Bytes input) {
   const auto meta = decode_table_meta(input);
   if (!meta) return;
-  (void)meta->key_range_touches("row");
   (void)meta->watermark();
   const auto again = decode_table_meta(encode_table_meta(*meta));
   CHECK(again && encode_table_meta(*again) == encode_table_meta(*meta));
