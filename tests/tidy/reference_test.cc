@@ -26,6 +26,7 @@ const std::map<std::string, std::set<std::string>> kPublic = {
     {"api/filter.h", {}},
     {"api/admin.h", {}},
     {"api/cells.h", {}},
+    {"api/operate.h", {}},
     {"calls/read_stream.h", {"ReadStream"}},
     {"batch_writer.h", {}},
     {"connections/connection.h", {"ClientEnv", "ConnectionStats"}},
