@@ -12,8 +12,8 @@
 // rules. A restored table shows what would be alive now if it had never been away. That needs a
 // clock that is not before the backup's; otherwise a restore is refused.
 //
-// Node (node.h) takes a backup and restores a table into a running node. Everything here runs on the
-// home shard.
+// Node (node.h) takes a backup and restores a table into a running node. Everything here runs on
+// the home shard.
 #pragma once
 
 #include <cstdint>

@@ -32,8 +32,8 @@
 //      that counts as the cell did. All others stay, and so do deletes that newer ones cover: they
 //      record since when a version has been dead.
 //
-// The cut is the *gc watermark* of the table that a bottom merge writes: each of its cells committed
-// by then was alive then. Rules replaced earlier need not be remembered for it.
+// The cut is the *gc watermark* of the table that a bottom merge writes: each of its cells
+// committed by then was alive then. Rules replaced earlier need not be remembered for it.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ class TabletAttachment {
 
 // Who may use a tablet.
 struct TabletAccess {
-  bool hidden = false;   // of a dropped table that can be restored: callers cannot find the tablet
+  bool hidden = false;  // of a dropped table that can be restored: callers cannot find the tablet
   bool quiescing = false;  // for a reshape (shard_reshape.h)
   // Writes are ABORTED; the server holds them until it knows their new tablet.
   bool refuses_writes = false;

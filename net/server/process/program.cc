@@ -110,8 +110,7 @@ void drain(Server& server, Readiness& readiness) {
   while (readiness.now_us() < until_us && server.connections() > 0) nanosleep(&kLook, nullptr);
 }
 
-int serve_until_told(Server& server, Readiness& readiness, Sidecar* sidecar,
-                     const Config& config) {
+int serve_until_told(Server& server, Readiness& readiness, Sidecar* sidecar, const Config& config) {
   if (sidecar != nullptr) sidecar->serve(server);
   say(stdout, "cellard: ready on {}\n", server.address());
 
