@@ -172,11 +172,10 @@ Result<void> Importer::add_piece(client::Mutation mutation, uint64_t line) {
 }
 
 Result<void> Importer::drain() {
-  bool flushed = false;
-  writer_->async_flush([tally = tally_, &flushed](const Result<void>&) {
-    if (!tally->abandoned) flushed = true;
-  });
-  while (!flushed && !tally_->broken) {
+  // The flush may complete after this has returned: a broken import does not wait for it.
+  tally_->flushed = false;
+  writer_->async_flush([tally = tally_](const Result<void>&) { tally->flushed = true; });
+  while (!tally_->flushed && !tally_->broken) {
     client_.loop().turn(true);
     tell(false);
   }

@@ -90,6 +90,7 @@ class Importer {
     Position acknowledged;
     std::optional<Error> broken;  // doubtful ones take precedence
     size_t pending = 0;           // unanswered pieces in all spans
+    bool flushed = false;         // the flush of drain() has completed
     bool abandoned = false;
     void answered(Span& span, uint64_t line, size_t cells, const Result<void>& result);
     void reject(uint64_t line, const Error& why);
