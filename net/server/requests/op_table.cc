@@ -210,10 +210,10 @@ constexpr OpSpec entry_of(OperateOp op) {
 
 consteval std::array<OpSpec, wire::kOps> make_table() {
   std::array<OpSpec, wire::kOps> table;
-  for (uint16_t op = 0; op < table.size(); ++op) {
+  for (size_t op = 0; op < table.size(); ++op) {
     const OpSpec data = entry_of(static_cast<Op>(op));
     table[op] = data.handler != nullptr ? data : entry_of(static_cast<OperateOp>(op));
-    table[op].op = op;
+    table[op].op = static_cast<uint16_t>(op);
   }
   return table;
 }
