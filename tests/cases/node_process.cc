@@ -10,6 +10,8 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/support/loopback.h"
+
 namespace cellar::cases {
 namespace {
 
@@ -31,6 +33,11 @@ NodeProcess::NodeProcess(std::string program, std::string data_dir,
       listen_(std::move(listen)) {}
 
 NodeProcess::~NodeProcess() { kill_now(); }
+
+void NodeProcess::keep_address() {
+  listen_ = own_loopback_host() + ":0";
+  keeps_address_ = true;
+}
 
 Result<void> NodeProcess::start(const std::vector<std::string>& extra, int timeout_ms) {
   std::vector<std::string> words = {program_, "--data-dir", data_dir_, "--listen", listen_};

@@ -21,9 +21,9 @@ class NodeProcess {
   NodeProcess(const NodeProcess&) = delete;
   NodeProcess& operator=(const NodeProcess&) = delete;
 
-  // Later starts use the same port, for clients that reconnect after a restart. Call before the
-  // first start.
-  void keep_address() { keeps_address_ = true; }
+  // Later starts use the same port, for clients that reconnect after a restart; the host is
+  // own_loopback_host(). Call before the first start.
+  void keep_address();
   // Address of its HTTP listener; by default it has none.
   void serve_http(std::string listen) { http_listen_ = std::move(listen); }
   // Sets --drain-within of a node with an HTTP listener; 0s by default.

@@ -187,6 +187,7 @@ bool Dispatcher::takes_back(Call& call, const Error& error, Ending ending,
     }
   }
   if (hint && !hint->owner.empty()) {
+    if (request.table.size == 0) return false;  // creates a table: the caller chooses the node
     if (follow_owner(call, hint->owner)) return true;
     hint = nullptr;
   }
@@ -241,7 +242,7 @@ void Dispatcher::redirect(Call& call, const wire::TabletHint& hint) {
 // Followed once per call: a second refusal of this kind is retried with a pause until the nodes
 // agree.
 bool Dispatcher::follow_owner(Call& call, const std::string& owner) {
-  if (call.request_.table.size == 0 || call.redirects_ > 0) return false;
+  if (call.redirects_ > 0) return false;
   if (owner_at(owner) == nullptr || !call.renew()) return false;
   Table& table = table_of(call.request_.part(call.request_.table));
   table.owner = owner == options_.address ? "" : owner;

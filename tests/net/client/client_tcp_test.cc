@@ -10,6 +10,7 @@
 #include "net/client/connections/context_env.h"
 #include "net/client/sync_client.h"
 #include "net/server/server.h"
+#include "tests/support/loopback.h"
 
 namespace cellar::client {
 namespace {
@@ -25,7 +26,7 @@ class ClientTcpTest : public testing::Test {
  protected:
   ClientTcpTest() {
     dir_ = std::filesystem::temp_directory_path() / fmt::format("cellar-client-{}", ::getpid());
-    start("127.0.0.1:0");
+    start(own_loopback_host() + ":0");  // a test restarts the node on its port
     options_.address = server_->address();
   }
   ~ClientTcpTest() override {
