@@ -5,14 +5,19 @@
 //            engine makes (engine/sstable/block_heads.h)
 //   codecs   bytes and processor time of LZ4 and Zstandard, without and with a dictionary: the raw
 //            bytes of two blocks, which is what the engine takes, or one trained on first blocks
+//   merge    a merge of two tables of LZ4 whose output is packed by LZ4, by Zstandard without and
+//            with a dictionary, and by BlockPacker, which decides by trials: bytes, processor time
+//            of the merge and of unpacking a block; median, minimum and maximum of the rounds
 //
-//   cellar-bench-blocks [--blocks 40000] [--searches 2000000] [--dictionary-bytes 4096]
+//   cellar-bench-blocks [--part all] [--blocks 40000] [--searches 2000000]
+//                       [--dictionary-bytes 4096] [--merge-mib 32] [--rounds 5]
 #include <fmt/format.h>
 #include <lz4.h>
 #include <xxhash.h>
 #include <zdict.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <ctime>
@@ -30,6 +35,8 @@
 #include "engine/sstable/block_packer.h"
 #include "engine/sstable/block_reader.h"
 #include "engine/sstable/block_writer.h"
+#include "engine/sstable/format.h"
+#include "engine/sstable/zstd_codec.h"
 #include "io/base/check.h"
 #include "io/base/random.h"
 
@@ -352,24 +359,283 @@ void measure_codecs(const Kind& kind, std::vector<BlockAndRows> blocks, size_t d
   fmt::print("    dictionary of {} bytes made in {:.1f} ms\n", dictionary.size(), train_ns / 1e6);
 }
 
+// ---- merge
+
+// A block that BlockPacker or a fixed choice has stored.
+using Pack = std::function<uint32_t(std::string& out, Bytes raw, uint64_t offset)>;
+
+struct Way {
+  const char* name;
+  std::function<Pack(std::string& dictionary)> begin;  // for one table
+};
+
+constexpr BlobId kBlob{1};
+
+Pack pack_by_engine(Compression compression, std::string& dictionary) {
+  return [packer = std::make_shared<engine::BlockPacker>(compression), &dictionary](
+             std::string& out, Bytes raw, uint64_t offset) {
+    const uint32_t size = packer->append(out, raw, kBlob, offset);
+    if (dictionary.empty()) dictionary = packer->dictionary();
+    return size;
+  };
+}
+
+// Every block by Zstandard, uncompressed unless that saves 1/kMinGainDivisor. With a dictionary as
+// soon as the engine would have one.
+Pack pack_by_zstd(bool with_dictionary, std::string& dictionary) {
+  return [zstd = std::make_shared<engine::ZstdPacker>(), with_dictionary, &dictionary,
+          samples = std::string(),
+          number = size_t{0}](std::string& out, Bytes raw, uint64_t offset) mutable {
+    const size_t begin = out.size();
+    const size_t most = raw.size() - raw.size() / engine::kMinGainDivisor;
+    out.resize(begin + most);
+    const bool use = !dictionary.empty();
+    const size_t packed = zstd->pack(raw, out.data() + begin, most, use);
+    out.resize(begin + packed);
+    engine::BlockType type = use ? engine::BlockType::zstd_dictionary : engine::BlockType::zstd;
+    if (packed == 0) {
+      out.append(raw);
+      type = engine::BlockType::raw;
+    }
+    const uint32_t size = engine::finish_block(out, begin, type, kBlob, offset);
+    if (with_dictionary && (number == 0 || number == engine::BlockPacker::kSecondSample)) {
+      samples += raw.substr(0, engine::BlockPacker::kSampleBytes);
+      if (number > 0) {
+        zstd->set_dictionary(samples);
+        dictionary = samples;
+      }
+    }
+    ++number;
+    return size;
+  };
+}
+
+std::vector<Way> ways() {
+  return {{"LZ4", [](std::string& d) { return pack_by_engine(Compression::lz4, d); }},
+          {"Zstandard", [](std::string& d) { return pack_by_zstd(false, d); }},
+          {"Zstandard, dictionary", [](std::string& d) { return pack_by_zstd(true, d); }},
+          {"trials", [](std::string& d) { return pack_by_engine(Compression::zstd, d); }}};
+}
+
+struct StoredBlocks {
+  std::string bytes;
+  std::vector<engine::BlockHandle> handles;
+  std::string dictionary;
+  size_t raw_bytes = 0;
+
+  engine::CheckedBlock block(size_t i) const {
+    const engine::BlockHandle& at = handles[i];
+    return engine::check_block(Bytes(bytes).substr(at.offset, at.size), kBlob, at.offset).value();
+  }
+};
+
+class BlocksWriter {
+ public:
+  BlocksWriter(const Way& way, StoredBlocks& out) : pack_(way.begin(out.dictionary)), out_(out) {}
+  void add(Bytes key, Bytes value) {
+    if (!writer_.empty() && writer_.bytes() + key.size() + value.size() > kBlockBytes) finish();
+    writer_.add(key, value);
+  }
+  void finish() {
+    const Bytes raw = writer_.finish();
+    const uint64_t offset = out_.bytes.size();
+    out_.handles.push_back({offset, pack_(out_.bytes, raw, offset)});
+    out_.raw_bytes += raw.size();
+    writer_.reset();
+  }
+
+ private:
+  Pack pack_;
+  StoredBlocks& out_;
+  engine::BlockWriter writer_;
+};
+
+class BlocksReader {
+ public:
+  explicit BlocksReader(const StoredBlocks& blocks) : blocks_(blocks) { next(); }
+  bool valid() const { return valid_; }
+  Bytes key() const { return reader_.key(); }
+  Bytes value() const { return reader_.value(); }
+  void next() {
+    if (valid_ && reader_.next() == engine::BlockReader::Move::ready) return;
+    valid_ = next_ < blocks_.handles.size();
+    if (!valid_) return;
+    const engine::CheckedBlock block = blocks_.block(next_);
+    contents_.resize(block.raw_bytes);
+    CHECK(engine::unpack_block(block, contents_.data(), kBlob, blocks_.handles[next_].offset)
+              .has_value());
+    ++next_;
+    CHECK(reader_.open(contents_) && reader_.seek_first() == engine::BlockReader::Move::ready);
+  }
+
+ private:
+  const StoredBlocks& blocks_;
+  size_t next_ = 0;
+  bool valid_ = false;
+  std::string contents_;
+  engine::BlockReader reader_;
+};
+
+size_t merge(const StoredBlocks& a, const StoredBlocks& b, const Way& way, StoredBlocks& out) {
+  BlocksWriter writer(way, out);
+  BlocksReader left(a);
+  BlocksReader right(b);
+  size_t entries = 0;
+  for (; left.valid() || right.valid(); ++entries) {
+    BlocksReader& from =
+        !right.valid() || (left.valid() && left.key() < right.key()) ? left : right;
+    writer.add(from.key(), from.value());
+    from.next();
+  }
+  writer.finish();
+  return entries;
+}
+
+// The values of each kind, in the order of the rows.
+std::vector<Kind> merge_kinds(size_t bytes) {
+  std::vector<Kind> all = kinds();
+  const auto random = std::make_shared<Random>(8);
+  const auto noise = [random](size_t size) {
+    std::string value(size, '\0');
+    for (char& c : value) c = static_cast<char>(random->next());
+    return value;
+  };
+  const auto event = all[1].make;
+  all.push_back(
+      {"hashes, 64 hexadecimal digits", [random](uint64_t n, std::string& row, std::string& value) {
+         row = fmt::format("file{:010}", n * 31);
+         value.clear();
+         for (int i = 0; i < 4; ++i) value += fmt::format("{:016x}", random->next());
+       }});
+  all.push_back(
+      {"random bytes, 400 a value", [noise](uint64_t n, std::string& row, std::string& value) {
+         row = fmt::format("image{:010}", n);
+         value = noise(400);
+       }});
+  all.push_back(
+      {"random bytes, each three times", [noise](uint64_t n, std::string& row, std::string& value) {
+         row = fmt::format("copy{:010}", n);
+         value = noise(100);
+         value += value + value;
+       }});
+  all.push_back({"mixed: events, 300 random bytes",
+                 [event, noise](uint64_t n, std::string& row, std::string& value) {
+                   event(n, row, value);
+                   if (n % 2 == 1) value = noise(300);
+                 }});
+  // Some 200 bytes a row.
+  const uint64_t few = bytes / 200 / 20;
+  all.push_back({"random bytes in 5 %, then events",
+                 [event, noise, few](uint64_t n, std::string& row, std::string& value) {
+                   event(n, row, value);
+                   if (n < few) value = noise(200);
+                 }});
+  all.push_back({"events in 5 %, then random bytes",
+                 [event, noise, few](uint64_t n, std::string& row, std::string& value) {
+                   event(n, row, value);
+                   if (n >= few) value = noise(200);
+                 }});
+  return all;
+}
+
+struct Spread {
+  std::vector<double> rounds;
+  std::string print() {
+    std::sort(rounds.begin(), rounds.end());
+    return fmt::format("{:6.2f} [{:.2f}, {:.2f}]", rounds[rounds.size() / 2], rounds.front(),
+                       rounds.back());
+  }
+};
+
+void measure_merge(const Kind& kind, size_t bytes, size_t rounds) {
+  const std::vector<Way> all = ways();
+  StoredBlocks inputs[2];
+  {
+    BlocksWriter writers[2] = {{all[0], inputs[0]}, {all[0], inputs[1]}};
+    Random random(5);
+    std::string row;
+    std::string value;
+    size_t written = 0;
+    for (uint64_t n = 0; written < bytes; ++n) {
+      kind.make(n, row, value);
+      std::string key;
+      append_column_prefix(key, row, "f", "q");
+      append_cell_suffix(key, static_cast<int64_t>(n) + 1, CommitStamp{n + 1});
+      writers[random.below(2)].add(key, std::string(1, '\0') + value);
+      written += key.size() + value.size() + 1;
+    }
+    for (BlocksWriter& writer : writers) writer.finish();
+  }
+  std::vector<Spread> merge_us(all.size());
+  std::vector<Spread> unpack_us(all.size());
+  std::vector<double> share(all.size());
+  for (size_t round = 0; round < rounds; ++round) {
+    for (size_t w = 0; w < all.size(); ++w) {
+      StoredBlocks out;
+      out.bytes.reserve(bytes + bytes / 8);
+      double before = processor_ns();
+      merge(inputs[0], inputs[1], all[w], out);
+      const auto blocks = static_cast<double>(out.handles.size());
+      merge_us[w].rounds.push_back((processor_ns() - before) / blocks / 1e3);
+      share[w] = static_cast<double>(out.bytes.size()) / static_cast<double>(out.raw_bytes);
+      engine::ZstdUnpacker zstd;
+      std::string contents;
+      before = processor_ns();
+      for (size_t i = 0; i < out.handles.size(); ++i) {
+        const engine::CheckedBlock block = out.block(i);
+        contents.resize(block.raw_bytes);
+        CHECK(engine::unpack_block(block, contents.data(), kBlob, out.handles[i].offset,
+                                   out.dictionary, &zstd)
+                  .has_value());
+      }
+      unpack_us[w].rounds.push_back((processor_ns() - before) / blocks / 1e3);
+    }
+  }
+  fmt::print("  {}\n", kind.name);
+  for (size_t w = 0; w < all.size(); ++w) {
+    fmt::print("    {:<30}{:>6.1f}%  {:<24}{:<24}\n", all[w].name, share[w] * 100,
+               merge_us[w].print(), unpack_us[w].print());
+  }
+}
+
 int run(int argc, char** argv) {
   size_t count = 40'000;
   size_t searches = 2'000'000;
   size_t dictionary_bytes = 4096;
+  size_t merge_mib = 32;
+  size_t rounds = 5;
+  std::string part = "all";
   CLI::App app("Costs and savings of the form of a data block");
+  app.add_option("--part", part, "of the measurements")
+      ->check(CLI::IsMember({"all", "search", "codecs", "merge"}));
   app.add_option("--blocks", count, "that are searched")->check(CLI::Range(1000, 1'000'000));
   app.add_option("--searches", searches, "in each way");
   app.add_option("--dictionary-bytes", dictionary_bytes)->check(CLI::Range(1024, 1 << 20));
+  app.add_option("--merge-mib", merge_mib, "of keys and values in the merged tables")
+      ->check(CLI::Range(4, 1024));
+  app.add_option("--rounds", rounds, "of each merge")->check(CLI::Range(1, 100));
   CLI11_PARSE(app, argc, argv);
   std::vector<std::vector<BlockAndRows>> all;
-  for (const Kind& kind : kinds()) all.push_back(blocks_of(kind, count));
-  fmt::print("search, ns {:<27}{:>10}{:>10}{:>10}{:>14}\n", "", "restarts", "hash", "heads",
-             "making heads");
-  for (size_t i = 0; i < all.size(); ++i) measure_searches(kinds()[i], all[i], searches);
-  fmt::print("codecs of a block of 4 KiB {:<11}{:>10}{:>10}{:>10}\n", "", "bytes", "pack us",
-             "unpack us");
-  for (size_t i = 0; i < all.size(); ++i)
-    measure_codecs(kinds()[i], std::move(all[i]), dictionary_bytes);
+  if (part != "merge") {
+    for (const Kind& kind : kinds()) all.push_back(blocks_of(kind, count));
+  }
+  if (part == "all" || part == "search") {
+    fmt::print("search, ns {:<27}{:>10}{:>10}{:>10}{:>14}\n", "", "restarts", "hash", "heads",
+               "making heads");
+    for (size_t i = 0; i < all.size(); ++i) measure_searches(kinds()[i], all[i], searches);
+  }
+  if (part == "all" || part == "codecs") {
+    fmt::print("codecs of a block of 4 KiB {:<11}{:>10}{:>10}{:>10}\n", "", "bytes", "pack us",
+               "unpack us");
+    for (size_t i = 0; i < all.size(); ++i)
+      measure_codecs(kinds()[i], std::move(all[i]), dictionary_bytes);
+  }
+  if (part == "all" || part == "merge") {
+    fmt::print("merge of blocks of 4 KiB {:<12}bytes  merge us a block        unpack us a block\n",
+               "");
+    const size_t bytes = merge_mib << 20;
+    for (const Kind& kind : merge_kinds(bytes)) measure_merge(kind, bytes, rounds);
+  }
   return 0;
 }
 

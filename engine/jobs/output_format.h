@@ -2,7 +2,7 @@
 //
 // Output of a bottommost compaction is long-lived, holds most bytes and is read rarely: there
 // Zstandard pays. It saves a fifth to a third of LZ4's bytes, takes three times as long to pack and
-// 3 to 4 us more to unpack a block (bench/README.md). Flushes and runs above the bottom never use
+// 3 to 4 us more to unpack a block (bench/NOTES.md). Flushes and runs above the bottom never use
 // it.
 //
 // `bottom_compression` automatic selects it if all of this holds:

@@ -1,13 +1,18 @@
 // BlockPacker: compresses the data blocks of one table, block by block.
 //
-// If Zstandard is requested, trials decide whether it and a dictionary pay:
-//   blocks 0 to 15    are packed by LZ4 and by Zstandard, and the smaller result is used. Unless
-//                     Zstandard saves a sixteenth of LZ4's bytes, the rest of the table is LZ4.
-//   blocks 0 and 64   contribute 2 KiB each to a dictionary, unchanged: neighbours in key order are
-//                     similar, so no training is needed.
-//   blocks 65 to 80   are packed without and with it. It is dropped unless it saves 1/32.
-// A block on trial is packed twice, which takes some 25 us. Every block records its compression, so
-// one table may contain all of them.
+// If Zstandard is requested, trials decide whether it and a dictionary pay: blocks 0 to 15, the 16
+// after the dictionary is complete, and 16 of every kTrialPeriod. A block on trial is packed by LZ4
+// and by Zstandard, and the smaller result is stored; its size with the dictionary is measured too.
+// The blocks up to the next trial use
+//
+//   LZ4                           unless Zstandard saves a sixteenth of its bytes,
+//   Zstandard                     unless the dictionary saves 1/32 of that,
+//   Zstandard with a dictionary   otherwise.
+//
+// Trials repeat because a table is sorted: its first rows may be unlike the others. The dictionary
+// is 2 KiB each of blocks 0 and 64, unchanged: neighbours in key order are similar, so no training
+// is needed. A block on trial takes some 35 us. Every block records its compression, so one table
+// may contain all of them.
 //
 //   BlockPacker packer(Compression::zstd);
 //   for (each block) size = packer.append(out, raw, blob, offset);
@@ -26,7 +31,8 @@ namespace cellar::engine {
 class BlockPacker {
  public:
   static constexpr size_t kTrialBlocks = 16;
-  static constexpr size_t kSecondSample = 64;  // number of the block
+  static constexpr size_t kTrialPeriod = 2048;  // trials take at most 4 % of a merge's time
+  static constexpr size_t kSecondSample = 64;   // number of the block
   static constexpr size_t kSampleBytes = 2048;
 
   explicit BlockPacker(Compression compression);
@@ -34,34 +40,30 @@ class BlockPacker {
   // Appends `raw` as the next block, to be stored at `offset`; returns its size with trailer.
   uint32_t append(std::string& out, Bytes raw, BlobId blob, uint64_t offset);
   // The dictionary of the blocks; empty: none needs it.
-  Bytes dictionary() const { return has_proven_ ? Bytes(dictionary_) : Bytes(); }
+  Bytes dictionary() const { return needs_dictionary_ ? Bytes(dictionary_) : Bytes(); }
 
  private:
-  // A comparison of two methods.
+  // The sizes of the blocks of one trial.
   struct Trial {
     size_t blocks = 0;
-    uint64_t plain_bytes = 0;
-    uint64_t other_bytes = 0;
-    void add(size_t plain, size_t other);
-    bool ends_well(uint64_t gain_divisor) const {
-      return other_bytes <= plain_bytes - plain_bytes / gain_divisor;
-    }
+    uint64_t lz4_bytes = 0;
+    uint64_t zstd_bytes = 0;
+    uint64_t dictionary_bytes = 0;
   };
 
-  uint32_t try_zstd(std::string& out, Bytes raw, BlobId blob, uint64_t offset);
-  uint32_t append_zstd(std::string& out, Bytes raw, bool with_dictionary, BlobId blob,
-                       uint64_t offset);
+  bool is_on_trial() const;
+  uint32_t append_on_trial(std::string& out, Bytes raw, BlobId blob, uint64_t offset);
+  uint32_t append_zstd(std::string& out, Bytes raw, BlockType type, BlobId blob, uint64_t offset);
   void take_sample(Bytes raw);
-  void try_dictionary(Bytes raw, size_t plain);
 
   const Compression compression_;
-  std::unique_ptr<ZstdPacker> zstd_;  // null: LZ4 or nothing from here on
-  size_t blocks_ = 0;
-  Trial codec_;
-  Trial with_dictionary_;
+  std::unique_ptr<ZstdPacker> zstd_;  // null: never Zstandard
+  size_t blocks_ = 0;                 // of those that Zstandard may pack
+  Trial trial_;
+  BlockType chosen_ = BlockType::lz4;  // by the last trial
   std::string dictionary_;
-  bool has_dictionary_ = false;  // complete: on trial or accepted
-  bool has_proven_ = false;
+  bool has_dictionary_ = false;  // complete
+  bool needs_dictionary_ = false;
   std::string scratch_;
 };
 

@@ -8,7 +8,7 @@
 namespace cellar::engine {
 namespace {
 
-// Level 3 takes a sixth longer and saves less than another twentieth (bench/README.md).
+// Level 3 takes a sixth longer and saves less than another twentieth (bench/NOTES.md).
 constexpr int kLevel = 1;
 
 }  // namespace

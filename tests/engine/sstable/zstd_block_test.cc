@@ -109,6 +109,24 @@ TEST(ZstdTable, WhereItDoesNotPayBlocksAreNotPackedByIt) {
   EXPECT_EQ(read_all(f, *reader), noise(300));
 }
 
+// Trials repeat: some 130 blocks that no codec packs come first.
+TEST(ZstdTable, ItsFirstRowsDoNotDecideForTheOthers) {
+  TableFixture f;
+  EntryMap entries = noise(150);
+  Random random(8);
+  while (entries.size() < 24'000) {
+    const auto n = static_cast<int>(entries.size());
+    entries.insert(cell_of(fmt::format("device/{:06}", n), 1000, 1, event(random, n)));
+  }
+  f.write(entries, packed_by(Compression::zstd));
+  const auto reader = f.open(kBlob);
+  const size_t blocks = reader->index().blocks();
+  const auto counts = blocks_by_type(f, *reader);
+  ASSERT_GT(blocks, BlockPacker::kTrialPeriod + 200);
+  EXPECT_GT(counts[2] + counts[3], blocks - BlockPacker::kTrialPeriod - 50);
+  EXPECT_EQ(read_all(f, *reader), entries);
+}
+
 TEST(ZstdTable, SmallOnesHaveNoDictionary) {
   TableFixture f;
   const EntryMap entries = events(200);
