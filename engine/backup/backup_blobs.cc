@@ -63,17 +63,22 @@ struct Copy {
 }  // namespace
 
 BackupBlobs::BackupBlobs(Timers& timers, ShardExecutor executor, BackupProgress& progress)
-    : progress_(progress),
-      throttle_(timers, progress.rate_bytes_per_s,
-                std::min<uint64_t>(4 * kChunkBytes, progress.rate_bytes_per_s / 4)),
-      cache_(kCacheBytes),
-      loader_(executor, cache_) {}
+    : progress_(progress), timers_(timers), cache_(kCacheBytes), loader_(executor, cache_) {}
 
 BackupBlobs::~BackupBlobs() = default;
 
 Result<void> BackupBlobs::check_cancelled() const {
   if (progress_.cancelled) return fail(Errc::cancelled, "the backup was called off");
   return {};
+}
+
+Async<void> BackupBlobs::pause(uint64_t bytes) {
+  if (progress_.rate_bytes_per_s == 0) co_return;
+  const double per_us = static_cast<double>(progress_.rate_bytes_per_s) / 1e6;
+  budget_.earn(per_us, timers_.now_us());
+  budget_.spend(static_cast<double>(bytes));
+  const auto wait_us = static_cast<int64_t>(budget_.wait_us(per_us));
+  if (wait_us > 0) co_await sleep_us(timers_, wait_us);
 }
 
 Async<Result<BackupBlob>> BackupBlobs::copy(BlobStore& from, BlobStore& to, BlobId id) {

@@ -7,7 +7,7 @@
 #include "engine/backup/backup_file.h"
 #include "engine/sstable/block_loader.h"
 #include "engine/sstable/table_reader.h"
-#include "io/loop/throttle.h"
+#include "io/loop/rate_budget.h"
 
 namespace cellar::engine {
 
@@ -17,6 +17,8 @@ class BackupBlobs {
   static constexpr size_t kChunkBytes = 256 * 1024;
   static constexpr size_t kTailBytes = 4096;
   static constexpr int kSliceEntries = 512;
+  // Time without work gives at most this much credit for later.
+  static constexpr int64_t kMostCreditUs = 20'000;
 
   BackupBlobs(Timers& timers, ShardExecutor executor, BackupProgress& progress);
   ~BackupBlobs();
@@ -36,11 +38,13 @@ class BackupBlobs {
 
   Result<void> check_cancelled() const;
   BackupProgress& progress() { return progress_; }
-  Async<void> pause(uint64_t bytes) { return throttle_.take(bytes); }
+  // Pauses if these bytes exceed the rate.
+  Async<void> pause(uint64_t bytes);
 
  private:
   BackupProgress& progress_;
-  Throttle throttle_;
+  Timers& timers_;
+  RateBudget budget_{kMostCreditUs};  // bytes
   BlockCache cache_;
   BlockLoader loader_;
 };

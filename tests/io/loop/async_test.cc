@@ -1,5 +1,4 @@
-// Waiter, spawn, sleep, Event, ConditionVariable, AsyncMutex, Gate, Semaphore and Throttle on
-// virtual time.
+// Waiter, spawn, sleep, Event, ConditionVariable, AsyncMutex, Gate and Semaphore on virtual time.
 #include "io/loop/async.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +9,6 @@
 #include "io/loop/event.h"
 #include "io/loop/gate.h"
 #include "io/loop/semaphore.h"
-#include "io/loop/throttle.h"
 #include "io/sim/sim_loop.h"
 
 namespace cellar {
@@ -190,28 +188,6 @@ TEST_F(AsyncTest, UnitsGrantedToACoroutineThatIsDroppedComeBack) {
     all.reset();  // granted, but its coroutine has not run yet
   }
   EXPECT_EQ(units.available(), 4u);
-}
-
-TEST_F(AsyncTest, ThrottleKeepsItsRateOverALongRun) {
-  Throttle throttle(timers(), 1'000'000, 10'000);
-  const int64_t before = world_.now_us();
-  const auto work = [&]() -> Async<void> {
-    for (int i = 0; i < 100; ++i) co_await throttle.take(50'000);
-  };
-  world_.block_on(loop_, work());
-  const int64_t took = world_.now_us() - before;
-  EXPECT_NEAR(static_cast<double>(took), 5e6 - 1e4, 1e4);
-}
-
-TEST_F(AsyncTest, ThrottleLetsABurstThroughAndWithoutRateEverything) {
-  Throttle throttle(timers(), 1'000, 500);
-  EXPECT_EQ(throttle.take_us(500), 0);
-  EXPECT_EQ(throttle.take_us(1), 1'000);
-  world_.run_for_us(10'000'000);
-  EXPECT_EQ(throttle.take_us(500), 0) << "credit is capped at the burst";
-  EXPECT_GT(throttle.take_us(100), 0);
-  Throttle unlimited(timers(), 0, 0);
-  EXPECT_EQ(unlimited.take_us(1'000'000'000), 0);
 }
 
 }  // namespace
