@@ -1,7 +1,6 @@
 #include "engine/write/flow_control.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "engine/engine.h"
@@ -9,9 +8,9 @@
 namespace cellar::engine {
 namespace {
 
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr double kOnset = 0.5;  // fraction of a bound
-constexpr double kMostCreditSeconds = static_cast<double>(FlowControl::kMostCreditUs) / 1e6;
+
+constexpr double per_us(double per_second) { return per_second * 1e-6; }
 
 // Exponential average: the newest measurement has a weight of one quarter.
 void blend(double& average, double seen) { average += (seen - average) / 4; }
@@ -25,7 +24,7 @@ double flow_pressure(uint64_t level, uint64_t bound) {
 }
 
 double flow_rate(double drain, double pressure) {
-  if (pressure <= 0) return kUnlimited;
+  if (pressure <= 0) return RateBudget::kUnlimited;
   return std::max(drain * (1 - pressure) / pressure, FlowControl::kLeastRate);
 }
 
@@ -78,21 +77,22 @@ bool FlowControl::pressed() const {
          now.log_pending_bytes * 2 > now.log_pending_bound;
 }
 
-// A tablet without waiting answers spends its own credit at once, and the shard's credit that is
-// reserved for such tablets.
+// A tablet without waiting answers spends its own credit at once, and its part of the shard's
+// credit that is reserved for such tablets.
 bool FlowControl::passes(Writers& writers) {
-  accrue(writers);
-  if (writers.credit_ <= 0 || (!unlimited_ && !takes_light_share(writers))) return false;
-  writers.credit_ -= writers.mean_bytes_;
+  earn_own(writers);
+  if (!writers.own_.has_credit()) return false;
+  if (!shared_.is_unlimited() && !takes_part(writers)) return false;
+  writers.own_.spend(writers.mean_bytes_);
   return true;
 }
 
-bool FlowControl::takes_light_share(Writers& writers) {
-  if (writers.spent_tick_ != tick_) writers.spent_ = 0;
-  writers.spent_tick_ = tick_;
-  if (writers.spent_ + writers.mean_bytes_ > share_ || light_credit_ <= 0) return false;
-  writers.spent_ += writers.mean_bytes_;
-  light_credit_ -= writers.mean_bytes_;
+bool FlowControl::takes_part(Writers& writers) {
+  if (!light_.has_credit()) return false;
+  writers.part_.earn(per_us(part_rate_), timers_.now_us());
+  if (!writers.part_.covers(writers.mean_bytes_)) return false;
+  writers.part_.spend(writers.mean_bytes_);
+  light_.spend(writers.mean_bytes_);
   return true;
 }
 
@@ -105,9 +105,8 @@ void FlowControl::hold(Writers& writers, Write& write) {
 // Nothing is limited before the first tick.
 void FlowControl::begin() {
   slow_ = true;
-  unlimited_ = true;
-  credit_ = light_credit_ = 0;
   ticked_us_ = timers_.now_us();
+  earn(RateBudget::kUnlimited);
   log_durable_end_ = levels_ ? levels_().log_durable_end : 0;
   log_moved_us_ = ticked_us_;
   alarm_.arm_after_us(Timers::kTickUs);
@@ -117,14 +116,12 @@ void FlowControl::tick() {
   const int64_t now_us = timers_.now_us();
   const double seconds = static_cast<double>(now_us - ticked_us_) / 1e6;
   ticked_us_ = now_us;
-  ++tick_;
   const FlowLevels levels = levels_ ? levels_() : FlowLevels();
   measure_log(levels, seconds);
-  const double rate = shared_rate(levels);
-  give_credit(rate, seconds);
+  earn(shared_rate(levels));
   release_orphans();
   release();
-  slow_ = !unlimited_ || !waiting_.empty();
+  slow_ = !shared_.is_unlimited() || !waiting_.empty();
   if (slow_) alarm_.arm_after_us(Timers::kTickUs);
 }
 
@@ -163,49 +160,31 @@ void FlowControl::measure_log(const FlowLevels& levels, double seconds) {
   }
 }
 
-// Adds the credit that the tablet's own pressure has allowed since the last call.
-void FlowControl::accrue(Writers& writers) const {
-  const int64_t now_us = timers_.now_us();
-  const int64_t passed_us = std::clamp<int64_t>(now_us - writers.accrued_us_, 0, kMostCreditUs);
-  writers.accrued_us_ = now_us;
-  const double rate = runs_rate(writers.pressure_);
-  if (rate == kUnlimited) {
-    writers.credit_ = kUnlimited;
-    return;
-  }
-  if (writers.credit_ == kUnlimited) writers.credit_ = 0;
-  writers.credit_ = std::min(writers.credit_ + rate * static_cast<double>(passed_us) / 1e6,
-                             rate * kMostCreditSeconds);
+void FlowControl::earn_own(Writers& writers) const {
+  writers.own_.earn(per_us(runs_rate(writers.pressure_)), timers_.now_us());
 }
 
-void FlowControl::give_credit(double rate, double seconds) {
-  unlimited_ = rate == kUnlimited;
-  if (unlimited_) {
-    credit_ = light_credit_ = share_ = kUnlimited;
-  } else {
-    if (credit_ == kUnlimited) credit_ = light_credit_ = 0;
-    share_ = rate * seconds / static_cast<double>(waiting_.size() + 1);
-    const double light = light_credit_ + share_;
-    light_credit_ = std::min(light, share_);
-    const double others = rate * seconds - share_ + (light - light_credit_);
-    credit_ = std::min(credit_ + others, rate * kMostCreditSeconds);
-  }
-  for (Writers* writers : waiting_) accrue(*writers);
+// One part goes to tablets without waiting answers, as far as they have not got it yet.
+void FlowControl::earn(double rate) {
+  part_rate_ = rate / static_cast<double>(waiting_.size() + 1);
+  shared_.earn(per_us(rate), ticked_us_);
+  shared_.spend(light_.earn(per_us(part_rate_), ticked_us_));
+  for (Writers* writers : waiting_) earn_own(*writers);
 }
 
 // Round robin, one answer each. Callbacks may change the lists.
 void FlowControl::release() {
-  for (size_t stuck = 0; stuck < waiting_.size() && credit_ > 0;) {
+  for (size_t stuck = 0; stuck < waiting_.size() && shared_.has_credit();) {
     Writers& writers = *waiting_.front();
     waiting_.pop_front();
-    if (writers.credit_ <= 0) {
+    if (!writers.own_.has_credit()) {
       waiting_.push_back(&writers);
       ++stuck;
       continue;
     }
     stuck = 0;
-    credit_ -= writers.mean_bytes_;
-    writers.credit_ -= writers.mean_bytes_;
+    shared_.spend(writers.mean_bytes_);
+    writers.own_.spend(writers.mean_bytes_);
     Write& write = writers.pop();
     if (writers.waits()) waiting_.push_back(&writers);
     write.done(write);

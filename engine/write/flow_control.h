@@ -28,7 +28,7 @@
 // does not wait, however large the commits are with which others overdraw theirs. A tablet's own
 // pressure delays only its own answers, and by bytes, not by ticks: its rate is credit that grows
 // with time and is spent at once, so that few clients that wait for their answers get it as well as
-// many.
+// many. All of these are budgets (io/loop/rate_budget.h).
 //
 //   memtables 60 % full: p 0.2, answers at 4 times the drain; 75 %: as the drain; 95 %: at a ninth
 #pragma once
@@ -38,6 +38,7 @@
 #include <functional>
 #include <vector>
 
+#include "io/loop/rate_budget.h"
 #include "io/loop/timers.h"
 
 namespace cellar::engine {
@@ -61,7 +62,7 @@ struct FlowPressures {
 
 // 0 to 1; see the file head.
 double flow_pressure(uint64_t level, uint64_t bound);
-// Bytes per second.
+// Bytes per second, as all rates here.
 double flow_rate(double drain, double pressure);
 
 // Owned by one shard.
@@ -83,6 +84,8 @@ class FlowControl {
   static constexpr int64_t kStillUs = 20'000;
   // Longest time for which credit accumulates.
   static constexpr int64_t kMostCreditUs = 20'000;
+  // The same for tablets without waiting answers: the longest usual time between two ticks.
+  static constexpr int64_t kReserveUs = 2 * Timers::kTickUs;
 
   // The writers of one tablet. Owned by the tablet; must not outlive the FlowControl.
   class Writers {
@@ -107,12 +110,10 @@ class FlowControl {
     Write& pop();
 
     FlowControl& flow_;
-    double mean_bytes_ = 256;  // recent mean of a commit
-    double pressure_ = 0;      // the tablet's own
-    double credit_ = 0;        // bytes that the tablet's own pressure lets be answered, as of
-    int64_t accrued_us_ = 0;   // this time
-    double spent_ = 0;         // without waiting, in the tick with this number
-    uint64_t spent_tick_ = 0;
+    double mean_bytes_ = 256;        // recent mean of a commit
+    double pressure_ = 0;            // the tablet's own
+    RateBudget own_{kMostCreditUs};  // what it allows
+    RateBudget part_{kReserveUs};    // of the shard's rate, while no answer waits
     Write* first_ = nullptr;
     Write* last_ = nullptr;
   };
@@ -134,8 +135,8 @@ class FlowControl {
  private:
   bool pressed() const;
   bool passes(Writers& writers);
-  bool takes_light_share(Writers& writers);
-  void accrue(Writers& writers) const;
+  bool takes_part(Writers& writers);
+  void earn_own(Writers& writers) const;
   void hold(Writers& writers, Write& write);
   void begin();
   void tick();
@@ -143,7 +144,7 @@ class FlowControl {
   double log_rate(double pressure) const;
   double runs_rate(double pressure) const;
   void measure_log(const FlowLevels& levels, double seconds);
-  void give_credit(double rate, double seconds);
+  void earn(double rate);
   void release();
   void adopt(Writers& writers);
   void release_orphans();
@@ -155,14 +156,13 @@ class FlowControl {
   double log_drain_ = kFirstDrain;
   bool slow_ = false;
   int64_t ticked_us_ = 0;
-  uint64_t tick_ = 0;
   uint64_t log_durable_end_ = 0;
   int64_t log_moved_us_ = 0;  // when the log was last seen to make progress, or to be idle
-  bool unlimited_ = true;     // the shard's own pressures are 0
-  double credit_ = 0;         // bytes of waiting answers that may be sent
-  // bytes for tablets without waiting answers; the rest goes to the others
-  double light_credit_ = 0;
-  double share_ = 0;  // of it, the most that one tablet may use in a tick
+  // Bytes that the shard's pressures allow: of waiting answers, and of tablets that have none.
+  // Unlimited while these pressures are 0.
+  RateBudget shared_{kMostCreditUs};
+  RateBudget light_{kReserveUs};
+  double part_rate_ = RateBudget::kUnlimited;  // of one tablet, and of light_
   std::deque<Writers*> waiting_;
   std::vector<Write*> orphans_;  // answers of destroyed tablets
   uint64_t held_ = 0;

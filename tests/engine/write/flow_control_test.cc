@@ -18,8 +18,8 @@ constexpr double kDrain = 20e6;
 
 // A tablet whose clients keep this many commits in flight.
 struct Clients {
-  Clients(FlowControl& flow, size_t in_flight) : writers(flow) {
-    for (int i = 0; i < 2000; ++i) writers.note_commit(kCommitBytes);
+  Clients(FlowControl& flow, size_t in_flight, size_t commit_bytes = kCommitBytes) : writers(flow) {
+    for (int i = 0; i < 2000; ++i) writers.note_commit(commit_bytes);
     for (size_t i = 0; i < in_flight; ++i) {
       Write& write = writes.emplace_back();
       write.context = this;
@@ -127,6 +127,23 @@ TEST_F(FlowTest, ATabletThatAsksForLittleDoesNotWaitForOneThatAsksForMuch) {
     world.run_for_us(1000);
   }
   EXPECT_GT(heavy.writers.waits(), 0);
+}
+
+// A large commit is more than its tablet's part: it waits, and leaves no debt to small ones.
+TEST_F(FlowTest, ATabletOfFewLargeCommitsDoesNotSpendTheReserveOfTheOthers) {
+  Clients large(flow, 1, 100'000);
+  Clients light(flow, 1);
+  levels.memtable_bytes = 900;  // a quarter of the drain: 5,000 bytes in a millisecond
+  light.commit_all();
+  large.commit_all();
+  world.run_for_us(1'000);
+  for (int i = 0; i < 400; ++i) {
+    large.commit_all();
+    light.commit_all();
+    ASSERT_EQ(light.answered, static_cast<uint64_t>(i) + 2);
+    world.run_for_us(1000);
+  }
+  EXPECT_NEAR(static_cast<double>(large.answered) * 100, 5'000 * 0.4 - 400, 400);
 }
 
 // Each asks for less than its share; together they ask for five times the drain rate.
