@@ -34,7 +34,7 @@ MergeJob::MergeJob(BlobStore& store, BlobIds& ids, MergePlan plan)
       cut_off_(plan_.schema, plan_.tablet_gc_watermark, plan_.facts),
       judge_(plan_.schema, cut_off_.retention(), range_deletes_) {
   judge_.want_deaths(cut_off_.exact());
-  if (plan_.background != nullptr) work_.emplace(*plan_.background, plan_.kind, plan_.least_share);
+  if (plan_.background != nullptr) work_.emplace(*plan_.background, plan_.kind);
   for (auto& input : plan_.inputs) merge_.add(std::move(input));
   // The deletes of a run's other tables are not among the inputs, and if versions count they decide
   // which versions are dead.
@@ -97,9 +97,7 @@ Async<void> MergeJob::next_slice() {
   end_slice();
   if (plan_.pace != nullptr) {
     plan_.pace->progress(done(), stats_.bytes_out + (writer_ ? writer_->file_bytes() : 0));
-    do {
-      co_await plan_.pace->rest();
-    } while (plan_.pace->owes_rest() && !cancelled_);
+    co_await plan_.pace->rest();
   }
   if (work_) {
     co_await work_->begin();

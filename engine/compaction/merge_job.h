@@ -59,7 +59,7 @@ class MergeJob {
   // run() ends soon with CANCELLED, unless it was about to end.
   void cancel() {
     cancelled_ = true;
-    if (plan_.pace != nullptr) plan_.pace->wake();
+    if (plan_.pace != nullptr) plan_.pace->finish_at_once();
   }
   const MergeStats& stats() const { return stats_; }
 

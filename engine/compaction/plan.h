@@ -44,12 +44,12 @@ struct MergePlan {
   std::optional<Compression> compression;  // absent: from the schema
   size_t part_bytes = 0;                   // TableWriterOptions::part_bytes
   IoClass io_class = IoClass::compaction;
-  Pace* pace = nullptr;  // pauses between slices; outlives the job. Null: no pauses
+  Pace* pace =
+      nullptr;  // measures the work and pauses between slices; outlives the job. May be null
   uint64_t entries = 0;  // approximate number in all inputs, for the progress. 0: unknown
   // Grants slices; outlives the job. Null: every turn has a slice of kSliceEntries.
   Background* background = nullptr;
   BackgroundKind kind = BackgroundKind::merge;
-  double least_share = Background::kLeastShare;  // of the processor time
 };
 
 // Supplies the ids of outputs.

@@ -49,7 +49,7 @@ ReclaimDemand demand_of(Tablet& tablet, int64_t due_us) {
   demand.due_us = due_us;
   demand.within_us = options.reclaim_within_us;
   demand.share = options.reclaim_share;
-  demand.work_us = bytes * shard.merge_slot.pace().us_per_byte();
+  demand.work_us = bytes * shard.merge_slot.speed().us_per_byte();
   if (write_rate > 0) demand.least_us = bytes / write_rate;
   return demand;
 }

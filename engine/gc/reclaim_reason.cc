@@ -188,8 +188,8 @@ class Snapshot {
         std::max<int64_t>(shard.reclaim.rests_until_us - shard.runtime.timers.now_us(), 0);
     result_.not_before_us = std::max(attempt.not_before_us, now_us_ + rests_us);
     const double share = std::max(state.place.share, tablet_.schema().options.reclaim_share);
-    if (shard.merge_slot.pace().has_learned())
-      result_.us_per_byte = shard.merge_slot.pace().us_per_byte() / share;
+    if (shard.merge_slot.speed().has_learned())
+      result_.us_per_byte = shard.merge_slot.speed().us_per_byte() / share;
     result_.merge_began_us = shard.merge_slot.began_us();
     if (attempt.failure) result_.failure = attempt.failure->to_string();
     result_.failed_us = attempt.at_us;

@@ -56,8 +56,9 @@ PaceTask reclaim_task(const Tablet& tablet, const ReclaimPlace& place, uint64_t 
   const double share = tablet.schema().options.reclaim_share;
   PaceTask task;
   task.share = std::max(place.share, share);
-  task.bytes = static_cast<double>(bytes);
-  task.write_rate = share * shard.files.blobs.write_rate();
+  task.work_us = static_cast<double>(bytes) * shard.merge_slot.speed().us_per_byte();
+  const double write_rate = shard.files.blobs.write_rate();
+  if (write_rate > 0) task.write_rate = share * write_rate;
   if (place.end_by_us != INT64_MAX) {
     const int64_t left_us = place.end_by_us - shard.runtime.clock.now_us();
     task.end_by_us = shard.runtime.timers.now_us() + std::max<int64_t>(left_us, 0);
@@ -103,19 +104,16 @@ Async<Result<void>> merge_runs(Tablet& tablet, Ref<const Version> version, Runs 
   for (const Ref<TabletTable>& input : inputs) {
     if (input->is_damaged()) co_return std::unexpected(*input->damage());
   }
-  version = nullptr;                      // its memtables may be flushed long before the merge ends
-  Pace shape_pace(shard.runtime.timers);  // never rests, but measures the time
-  Pace& pace = reclaims ? shard.merge_slot.pace() : shape_pace;
-  const PaceTask task = reclaims ? reclaim_task(tablet, *reclaims, bytes_in) : PaceTask{};
+  version = nullptr;  // its memtables may be flushed long before the merge ends
+  Pace pace(shard.runtime.timers,
+            reclaims ? reclaim_task(tablet, *reclaims, bytes_in) : PaceTask{});
   plan.pace = &pace;
   plan.background = &shard.background;
-  if (reclaims) plan.least_share = task.share;
-  pace.begin(task);
   MergeJob job(shard.files.blobs, shard.files.ids, std::move(plan));
-  const MergeSlot::Running running(shard.merge_slot, tablet, job, blobs_of(inputs));
+  const MergeSlot::Running running(shard.merge_slot, tablet, job, reclaims ? &pace : nullptr,
+                                   blobs_of(inputs));
   CO_TRY(std::vector<TableMeta> outputs, co_await job.run());
-  pace.end(bytes_in);
-  if (!reclaims) shard.merge_slot.pace().learn(pace.worked_us(), bytes_in);
+  shard.merge_slot.speed().learn(pace.worked_us(), bytes_in);
   shard.counters.compacted_bytes += job.stats().bytes_out;
   CO_TRY(Installation installation, co_await Installation::begin(tablet, std::move(outputs)));
   if (is_outdated(facts, tablet)) {

@@ -10,6 +10,7 @@
 #include "engine/jobs/flush.h"
 #include "engine/tablet/memory_deaths.h"
 #include "io/base/log.h"
+#include "io/loop/rate_budget.h"
 
 namespace cellar::engine {
 Maintenance::Maintenance(ShardContext& shard, TabletTableOfShard& tablets)
@@ -34,7 +35,7 @@ void Maintenance::start() {
 
 Async<void> Maintenance::stop() {
   stopping_ = true;
-  shard_.merge_slot.pace().finish_at_once();
+  shard_.merge_slot.finish_at_once();
   flush_.wake.notify_all();
   compaction_.wake.notify_all();
   reclaim_.wake.notify_all();
@@ -237,7 +238,8 @@ bool Maintenance::waits_for_reclaim(const Tablet& tablet) const {
   double bytes = 0;
   for (size_t i = 0; i < window->count; ++i)
     bytes += static_cast<double>(shapes.runs[window->first + i].bytes);
-  const double takes_us = bytes * shard_.merge_slot.pace().us_per_byte() / ReclaimQueue::kMostShare;
+  const double takes_us =
+      bytes * shard_.merge_slot.speed().us_per_byte() / ReclaimQueue::kMostShare;
   const int64_t now_us = shard_.runtime.clock.now_us();
   return next_reclaim_us_ < now_us + static_cast<int64_t>(std::min(takes_us, 1e15));
 }
@@ -301,11 +303,11 @@ Async<Result<void>> Maintenance::reclaim_one(ReclaimTurn turn) {
   // Merges have already rested (compaction/pace.h), and a flush writes what has to be written
   // anyway.
   const auto worked = static_cast<double>(shard_.reclaim.edit_us - edited_before_us);
-  const double rest_us =
-      std::min(worked * (1 / share - 1), static_cast<double>(kMostReclaimRestUs));
-  reclaim_.not_before_us = timers.now_us() + static_cast<int64_t>(rest_us);
+  const auto pause_us = static_cast<int64_t>(
+      std::min(rest_us(worked, share), static_cast<double>(kMostReclaimRestUs)));
+  reclaim_.not_before_us = timers.now_us() + pause_us;
   shard_.reclaim.rests_until_us = reclaim_.not_before_us;
-  if (rest_us >= 1) reclaim_.retry.arm_after_us(static_cast<int64_t>(rest_us));
+  if (pause_us > 0) reclaim_.retry.arm_after_us(pause_us);
   co_return done;
 }
 

@@ -224,7 +224,7 @@ double ShardEngine::backlog(BackgroundKind kind) const {
     if (context_.merge_slot.reclaims_waiting() > 0) return 1;
     return std::max(
         static_cast<double>(context_.merge_slot.tablet()->runs_behind()) / kMostRunsBehind,
-        Background::backlog_of(context_.merge_slot.pace().share()));
+        Background::backlog_of(context_.merge_slot.reclaim_share()));
   }
   const auto part = [](size_t level, size_t bound) {
     return static_cast<double>(level) / static_cast<double>(std::max<size_t>(bound, 1));

@@ -28,6 +28,7 @@
 
 #include "io/disk/file.h"
 #include "io/loop/event.h"
+#include "io/loop/rate_budget.h"
 #include "io/loop/timers.h"
 
 namespace cellar::engine {
@@ -71,7 +72,7 @@ class FileRemoval : public boost::intrusive_ref_counter<FileRemoval, boost::thre
   }
   static int64_t rest_us(int64_t took_us, uint64_t waiting_bytes) {
     const auto took = static_cast<double>(std::clamp<int64_t>(took_us, 0, kMostStepUs));
-    return static_cast<int64_t>(took * (1 / share(waiting_bytes) - 1));
+    return static_cast<int64_t>(cellar::rest_us(took, share(waiting_bytes)));
   }
 
  private:

@@ -3,7 +3,7 @@
 namespace cellar::engine {
 
 Async<AsyncMutex::Lock> MergeSlot::lock_for_job() {
-  if (job_ != nullptr) pace_.boost();
+  if (pace_ != nullptr) pace_->boost();
   return lock_.lock();
 }
 
@@ -14,10 +14,15 @@ Async<AsyncMutex::Lock> MergeSlot::lock_to_reclaim() {
   co_return lock;
 }
 
-MergeSlot::Running::Running(MergeSlot& slot, const Tablet& tablet, MergeJob& job,
+void MergeSlot::finish_at_once() {
+  if (pace_ != nullptr) pace_->finish_at_once();
+}
+
+MergeSlot::Running::Running(MergeSlot& slot, const Tablet& tablet, MergeJob& job, Pace* pace,
                             std::vector<BlobId> inputs)
     : slot_(slot) {
   slot_.job_ = &job;
+  slot_.pace_ = pace;
   slot_.tablet_ = &tablet;
   slot_.began_us_ = slot_.clock_.now_us();
   slot_.inputs_ = std::move(inputs);
@@ -27,7 +32,7 @@ MergeSlot::Running::~Running() {
   slot_.job_ = nullptr;
   slot_.tablet_ = nullptr;
   slot_.inputs_.clear();
-  slot_.pace_.over();
+  slot_.pace_ = nullptr;
 }
 
 void MergeSlot::cancel() {

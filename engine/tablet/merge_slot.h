@@ -2,7 +2,8 @@
 //
 // Invariants
 //   1. A job runs only under the lock: one at a time.
-//   2. job() and tablet() are both null, or those of the running job.
+//   2. job() and tablet() are both null, or those of the running job. There is a pace only with
+//   them.
 //   3. A job that reclaims stops resting when another job waits.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "engine/compaction/merge_job.h"
+#include "engine/compaction/merge_speed.h"
 #include "io/loop/event.h"
 #include "io/loop/runtime.h"
 
@@ -22,7 +24,7 @@ class Tablet;
 
 class MergeSlot {
  public:
-  explicit MergeSlot(const Runtime& runtime) : clock_(runtime.clock), pace_(runtime.timers) {}
+  explicit MergeSlot(const Runtime& runtime) : clock_(runtime.clock) {}
 
   Async<AsyncMutex::Lock> lock() { return lock_.lock(); }
   // For a job: a running one does not rest while it waits.
@@ -31,15 +33,19 @@ class MergeSlot {
   // available.
   Async<AsyncMutex::Lock> lock_to_reclaim();
   size_t reclaims_waiting() const { return reclaims_waiting_; }
-  // Paces merges that reclaim; other merges never rest.
-  Pace& pace() { return pace_; }
-  const Pace& pace() const { return pace_; }
+  // The running job, if it reclaims, does not rest any more.
+  void finish_at_once();
+  // The share of the time that the running job needs, if it reclaims; otherwise 0.
+  double reclaim_share() const { return pace_ != nullptr ? pace_->share() : 0; }
+  MergeSpeed& speed() { return speed_; }
+  const MergeSpeed& speed() const { return speed_; }
 
-  // Announces a job for its lifetime, so that closing and dropping may cancel it. REQUIRES: the
-  // lock.
+  // Announces a job for its lifetime, so that closing and dropping may cancel it. `pace`: of a job
+  // that reclaims; null: the job never rests. REQUIRES: the lock.
   class Running {
    public:
-    Running(MergeSlot& slot, const Tablet& tablet, MergeJob& job, std::vector<BlobId> inputs);
+    Running(MergeSlot& slot, const Tablet& tablet, MergeJob& job, Pace* pace,
+            std::vector<BlobId> inputs);
     ~Running();
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
@@ -64,7 +70,8 @@ class MergeSlot {
   const Tablet* tablet_ = nullptr;
   std::vector<BlobId> inputs_;
   int64_t began_us_ = 0;
-  Pace pace_;
+  Pace* pace_ = nullptr;
+  MergeSpeed speed_;
   size_t reclaims_waiting_ = 0;
 };
 

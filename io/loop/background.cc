@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "io/base/check.h"
+#include "io/loop/rate_budget.h"
 
 namespace cellar {
 namespace {
@@ -16,9 +16,6 @@ double Background::share_of(double backlog) {
 }
 
 // ---- Work
-
-Background::Work::Work(Background& background, BackgroundKind kind, double least_share)
-    : background_(background), kind_(kind), least_share_(least_share) {}
 
 Background::Work::~Work() {
   end();
@@ -43,15 +40,11 @@ int64_t Background::Work::end() {
 
 // ---- scheduling
 
-double Background::share(const Work& work) const {
-  return std::clamp(std::max(share_of(backlogs_[place(work.kind_)]), work.least_share_),
-                    kLeastShare, kMostShare);
-}
+double Background::share(BackgroundKind kind) const { return share_of(backlogs_[place(kind)]); }
 
 double Background::share_of_all() const {
   std::array<double, kBackgroundKinds> shares{};
-  for (const Work* work : waiting_)
-    shares[place(work->kind_)] = std::max(shares[place(work->kind_)], share(*work));
+  for (const Work* work : waiting_) shares[place(work->kind_)] = share(work->kind_);
   double sum = 0;
   for (const double one : shares) sum += one;
   return std::min(sum, kMostOfAll);
@@ -98,7 +91,7 @@ void Background::began(Work& work, int64_t now_us) {
   const double least = had_[place(work.kind_)];
   for (double& had : had_) had = std::max(had, least);
   const double all = share_of_all();
-  owed_us_ = idle_ ? 0 : (1 - all) / all;  // per microsecond of the slice
+  owed_us_ = idle_ ? 0 : rest_us(1, all);  // per microsecond of the slice
   std::erase(waiting_, &work);
   work.in_slice_ = true;
   work.last_slice_ = ++stats_.slices;
@@ -111,7 +104,7 @@ int64_t Background::ended(Work& work, int64_t now_us) {
   const int64_t took_us = now_us - work.began_us_;
   const auto counted_us = static_cast<double>(std::min(took_us, kMostSliceUs));
   owed_us_ *= counted_us;
-  had_[place(work.kind_)] += counted_us / share(work);
+  had_[place(work.kind_)] += counted_us / share(work.kind_);
   seen_us_ = now_us;
   stats_.worked_us += took_us;
   stats_.longest_us = std::max(stats_.longest_us, took_us);

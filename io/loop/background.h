@@ -64,9 +64,8 @@ class Background {
 
   class Work {
    public:
-    // `background` must outlive this. `least_share`: a lower bound of the share, whatever the
-    // backlog.
-    Work(Background& background, BackgroundKind kind, double least_share = kLeastShare);
+    // `background` must outlive this.
+    Work(Background& background, BackgroundKind kind) : background_(background), kind_(kind) {}
     ~Work();
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
@@ -82,7 +81,6 @@ class Background {
     friend class Background;
     Background& background_;
     const BackgroundKind kind_;
-    const double least_share_;
     bool in_slice_ = false;
     uint64_t last_slice_ = 0;  // its number
     int64_t began_us_ = 0;
@@ -113,7 +111,7 @@ class Background {
  private:
   bool may_begin(Work& work, uint64_t slices_before);
   Work* next() const;
-  double share(const Work& work) const;
+  double share(BackgroundKind kind) const;
   double share_of_all() const;
   void look(int64_t now_us);
   void began(Work& work, int64_t now_us);

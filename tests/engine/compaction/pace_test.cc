@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
+#include "engine/compaction/merge_speed.h"
 #include "io/sim/sim_loop.h"
 
 namespace cellar::engine {
@@ -25,47 +28,53 @@ class PaceTest : public testing::Test {
   // Returns how long the job takes.
   int64_t run(PaceTask task, const Job& job) {
     const int64_t began_us = world_.now_us();
-    task.bytes = static_cast<double>(bytes_of(job));
+    rested_us_ = 0;
+    task.work_us = static_cast<double>(bytes_of(job)) * speed_.us_per_byte();
     if (task.end_by_us != INT64_MAX) task.end_by_us += began_us;
-    pace_.begin(task);
-    world_.block_on(loop_, slices(job));
-    pace_.end(bytes_of(job));
+    Pace& pace = pace_.emplace(loop_.timers(), task);
+    world_.block_on(loop_, slices(pace, job));
+    speed_.learn(pace.worked_us(), bytes_of(job));
     return world_.now_us() - began_us;
   }
-  Async<void> slices(Job job) {
+  Async<void> slices(Pace& pace, Job job) {
     for (uint64_t i = 0; i < job.slices; ++i) {
-      pace_.progress(static_cast<double>(i) / static_cast<double>(job.slices), i * kSliceBytes);
-      do {
-        co_await pace_.rest();
-      } while (pace_.owes_rest());
+      pace.progress(static_cast<double>(i) / static_cast<double>(job.slices), i * kSliceBytes);
+      co_await rest(pace);
       world_.clock().advance_us(job.wait_us);  // other work is served
-      pace_.begin_slice();
+      pace.begin_slice();
       world_.clock().advance_us(kSliceUs);
-      pace_.end_slice(kSliceUs);
-      if (job.hurried && i == job.slices / 2) pace_.boost();
-      if (job.finished && i == job.slices / 2) pace_.finish_at_once();
+      pace.end_slice(kSliceUs);
+      if (job.hurried && i == job.slices / 2) pace.boost();
+      if (job.finished && i == job.slices / 2) pace.finish_at_once();
     }
+  }
+  Async<void> rest(Pace& pace) {
+    const int64_t began_us = world_.now_us();
+    co_await pace.rest();
+    rested_us_ += world_.now_us() - began_us;
   }
 
   SimWorld world_;
   SimLoop& loop_ = world_.add_loop();
-  Pace pace_{loop_.timers()};
+  MergeSpeed speed_;
+  std::optional<Pace> pace_;  // of the last job
+  int64_t rested_us_ = 0;
 };
 
 TEST_F(PaceTest, WithoutBoundsItNeverRests) {
   EXPECT_EQ(run({}, {}), 1'000'000);
-  EXPECT_EQ(pace_.rested_us(), 0);
-  EXPECT_EQ(pace_.worked_us(), 1'000'000);
+  EXPECT_EQ(rested_us_, 0);
+  EXPECT_EQ(pace_->worked_us(), 1'000'000);
 }
 
 TEST_F(PaceTest, AShareOfTheTimeIsRestedFor) {
   EXPECT_NEAR(static_cast<double>(run({.share = 0.25}, {})), 4e6, 0.05e6);
-  EXPECT_EQ(pace_.worked_us(), 1'000'000);
+  EXPECT_EQ(pace_->worked_us(), 1'000'000);
 }
 
 TEST_F(PaceTest, WaitingForOthersIsRest) {
   EXPECT_NEAR(static_cast<double>(run({.share = 0.25}, {.wait_us = 750})), 4e6, 0.05e6);
-  EXPECT_EQ(pace_.rested_us(), 0);
+  EXPECT_EQ(rested_us_, 0);
 }
 
 TEST_F(PaceTest, TheShareRisesWhereItWouldNotEndInTime) {
@@ -76,7 +85,7 @@ TEST_F(PaceTest, TheShareRisesWhereItWouldNotEndInTime) {
 }
 
 TEST_F(PaceTest, AJobThatGoesSlowerThanItWasThoughtIsCaughtUpWith) {
-  pace_.learn(100'000, 100'000'000);  // ten times as fast
+  speed_.learn(100'000, 100'000'000);  // ten times as fast
   EXPECT_LE(run({.share = 0.1, .end_by_us = 2'000'000}, {}), 2'000'000);
 }
 
@@ -114,37 +123,90 @@ TEST_F(PaceTest, WhatIsToFinishAtOnceRestsForNothingAnyMore) {
 
 // The process was stopped, or the machine was suspended, during a slice.
 TEST_F(PaceTest, OfASliceThatTookLongLittleCountsAsWork) {
-  pace_.begin({.share = 0.25});
-  pace_.begin_slice();
+  Pace& pace = pace_.emplace(loop_.timers(), PaceTask{.share = 0.25});
+  pace.begin_slice();
   world_.clock().advance_us(10'000'000);
-  pace_.end_slice(10'000'000);
-  EXPECT_EQ(pace_.worked_us(), Pace::kMostWorkUs);
-  world_.block_on(loop_, [](Pace& pace) -> Async<void> {
-    do {
-      co_await pace.rest();
-    } while (pace.owes_rest());
-  }(pace_));
-  EXPECT_NEAR(static_cast<double>(pace_.rested_us()), 3.0 * Pace::kMostWorkUs, 2000);
+  pace.end_slice(10'000'000);
+  EXPECT_EQ(pace.worked_us(), Pace::kMostWorkUs);
+  world_.block_on(loop_, rest(pace));
+  EXPECT_EQ(pace.worked_us(), Pace::kMostWorkUs);
+  EXPECT_NEAR(static_cast<double>(rested_us_), 3.0 * Pace::kMostWorkUs, 2000);
+}
+
+// The timers of a loop stand still during a turn.
+TEST_F(PaceTest, ASliceCountsWhereTheTimersHaveNotAdvancedYet) {
+  Pace& pace = pace_.emplace(loop_.timers(), PaceTask{.share = 0.25});
+  const int64_t began_us = world_.now_us();
+  for (int i = 0; i < 1'000; ++i) {
+    pace.begin_slice();
+    pace.end_slice(kSliceUs);
+    world_.block_on(loop_, rest(pace));
+  }
+  EXPECT_EQ(pace.worked_us(), 1'000 * kSliceUs);
+  const auto took_us = static_cast<double>(world_.now_us() - began_us);
+  EXPECT_NEAR(took_us, 4.0 * 1'000 * kSliceUs, 0.02e6) << "the time of the slices passes as well";
+}
+
+TEST_F(PaceTest, TheTimeBetweenASliceAndItsRestIsWork) {
+  Pace& pace = pace_.emplace(loop_.timers(), PaceTask{.share = 0.25});
+  for (int i = 0; i < 100; ++i) {
+    pace.begin_slice();
+    world_.clock().advance_us(kSliceUs);
+    pace.end_slice(kSliceUs);
+    world_.clock().advance_us(3 * kSliceUs);  // blocks are loaded
+    world_.block_on(loop_, rest(pace));
+  }
+  EXPECT_EQ(pace.worked_us(), 100 * 4 * kSliceUs);
+  EXPECT_NEAR(static_cast<double>(rested_us_), 3.0 * 100 * 4 * kSliceUs, 0.02e6);
+}
+
+TEST_F(PaceTest, ALongWaitBeforeASliceIsNotSavedUp) {
+  Pace& pace = pace_.emplace(loop_.timers(), PaceTask{.share = 0.25});
+  world_.block_on(loop_, rest(pace));
+  world_.clock().advance_us(1'000'000);
+  pace.begin_slice();
+  world_.clock().advance_us(10'000);
+  pace.end_slice(10'000);
+  world_.block_on(loop_, rest(pace));
+  EXPECT_NEAR(static_cast<double>(rested_us_), 30'000, 2'000);
 }
 
 TEST_F(PaceTest, ItLearnsWhatAByteTakesWithoutRestsAndWaiting) {
-  EXPECT_FALSE(pace_.has_learned());
-  EXPECT_EQ(pace_.us_per_byte(), Pace::kFirstUsPerByte);
+  EXPECT_FALSE(speed_.has_learned());
+  EXPECT_EQ(speed_.us_per_byte(), MergeSpeed::kFirstUsPerByte);
   run({.share = 0.25}, {.wait_us = 300});
-  EXPECT_TRUE(pace_.has_learned());
-  EXPECT_NEAR(pace_.us_per_byte(), 0.01, 1e-4);
-  pace_.learn(3'000'000, 100'000'000);
-  EXPECT_NEAR(pace_.us_per_byte(), 0.02, 1e-3) << "half of what was known, half of the new";
+  EXPECT_TRUE(speed_.has_learned());
+  EXPECT_NEAR(speed_.us_per_byte(), 0.01, 1e-4);
+  speed_.learn(3'000'000, 100'000'000);
+  EXPECT_NEAR(speed_.us_per_byte(), 0.02, 1e-3) << "half of what was known, half of the new";
 }
 
 TEST_F(PaceTest, ItTellsItsShareWhileAJobIsUnderWay) {
-  EXPECT_EQ(pace_.share(), 0);
-  pace_.begin({.share = 0.3});
-  EXPECT_EQ(pace_.share(), 0.3);
-  pace_.boost();
-  EXPECT_EQ(pace_.share(), 1);
-  pace_.over();
-  EXPECT_EQ(pace_.share(), 0);
+  Pace pace(loop_.timers(), {.share = 0.3});
+  EXPECT_EQ(pace.share(), 0.3);
+  pace.boost();
+  EXPECT_EQ(pace.share(), 1);
+}
+
+// A job waits for a long time, and another one, or the end of the shard, does not wait for that.
+TEST_F(PaceTest, AnEndAtOnceEndsAPauseUnderWay) {
+  for (const bool finished : {false, true}) {
+    Pace pace(loop_.timers(), {.share = 0.001, .write_rate = finished ? 0.001 : 1e9});
+    pace.progress(0, 1'000'000);
+    pace.begin_slice();
+    pace.end_slice(Pace::kMostWorkUs);
+    bool rested = false;
+    const auto work = [&]() -> Async<void> {
+      co_await pace.rest();
+      rested = true;
+    };
+    spawn(loop_.executor(), work());
+    world_.run_for_us(40'000'000);
+    EXPECT_FALSE(rested);
+    finished ? pace.finish_at_once() : pace.boost();
+    world_.run_for_us(1'000);
+    EXPECT_TRUE(rested) << finished;
+  }
 }
 
 }  // namespace

@@ -20,16 +20,15 @@ constexpr int64_t kEmptyTurnUs = 2;
 class Shares : public testing::Test {
  protected:
   struct Job {
-    Job(Background& background, BackgroundKind kind, double least)
-        : work(background, kind, least) {}
+    Job(Background& background, BackgroundKind kind) : work(background, kind) {}
     Background::Work work;
     int64_t worked_us = 0;
     int64_t longest_us = 0;
     int64_t left_us = INT64_MAX;  // work left
   };
 
-  Job& add(BackgroundKind kind, double least = Background::kLeastShare) {
-    jobs_.push_back(std::make_unique<Job>(background_, kind, least));
+  Job& add(BackgroundKind kind) {
+    jobs_.push_back(std::make_unique<Job>(background_, kind));
     spawn(loop_.executor(), run(*jobs_.back()));
     return *jobs_.back();
   }
@@ -132,7 +131,8 @@ TEST_F(Shares, TwoKindsGetWhatTheirBacklogsGiveAndServingKeepsAFifth) {
 }
 
 TEST_F(Shares, AWorkMayBePromisedMore) {
-  const Job& job = add(BackgroundKind::merge, 0.5);
+  background_.watch([](BackgroundKind) { return Background::backlog_of(0.5); });
+  const Job& job = add(BackgroundKind::merge);
   serve(20, 2'000'000);
   EXPECT_NEAR(static_cast<double>(job.worked_us) / 2'000'000, 0.5, 0.05);
 }
