@@ -64,7 +64,6 @@ Player::Answer Player::sample_keys(const Step& step) {
 
 Player::Answer Player::preview(const Step& step) {
   const auto& object = step.value.as_object();
-  TRY_VOID(only_keys(object, {"table", "family", "rule"}));
   client::PreviewRule question;
   question.table = std::string_view(object.at("table").as_string());
   question.family = std::string_view(object.at("family").as_string());
@@ -75,7 +74,6 @@ Player::Answer Player::preview(const Step& step) {
   if (!reply) return Played{reply.error(), ""};
   if (step.expect == nullptr) return Played();
   const auto& expect = step.expect->as_object();
-  TRY_VOID(only_keys(expect, {"cells", "rows"}));
   const auto differs = [&](const char* key, uint64_t got) {
     return expect.contains(key) && expect.at(key).to_number<uint64_t>() != got;
   };

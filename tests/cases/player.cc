@@ -24,6 +24,14 @@ std::vector<std::string> node_arguments() {
 
 }  // namespace
 
+std::string judge(const Step& step, const Played& played) {
+  const std::string_view got = played.error ? errc_name(played.error->code) : "OK";
+  const std::string_view wanted = step.error.empty() ? "OK" : std::string_view(step.error);
+  if (got == wanted) return played.difference;
+  return fmt::format("answered {}, expected {}: {}", got, wanted,
+                     played.error ? played.error->message : "");
+}
+
 Player::Player(std::string program, std::string scratch)
     : program_(std::move(program)), scratch_(std::move(scratch)) {}
 
@@ -79,14 +87,8 @@ Outcome Player::play_steps(const Case& c, Mode mode) {
     const std::string at = fmt::format("step {} ({})", i + 1, step.verb);
     const Answer answer = play_step(step);
     if (!answer) return {Outcome::Kind::fail, fmt::format("{}: {}", at, answer.error().message)};
-    const std::string got = answer->error ? std::string(errc_name(answer->error->code)) : "OK";
-    const std::string wanted = step.error.empty() ? "OK" : step.error;
-    if (got != wanted) {
-      return {Outcome::Kind::fail, fmt::format("{}: answered {}, expected {}: {}", at, got, wanted,
-                                               answer->error ? answer->error->message : "")};
-    }
-    if (!answer->difference.empty())
-      return {Outcome::Kind::fail, fmt::format("{}: {}", at, answer->difference)};
+    if (const std::string wrong = judge(step, *answer); !wrong.empty())
+      return {Outcome::Kind::fail, fmt::format("{}: {}", at, wrong)};
     if (auto after = after_step(step, mode); !after)
       return {Outcome::Kind::fail, fmt::format("after {}: {}", at, after.error().message)};
   }

@@ -19,6 +19,17 @@ struct Outcome {
   std::string what;  // the step, and its difference or its unknown verb
 };
 
+// What a step came to: an answer of the node (an error included) or a difference from what was
+// expected.
+struct Played {
+  std::optional<Error> error;
+  std::string difference;
+};
+
+// Why the step failed; empty if it is as expected. Every error that is not the expected one fails,
+// UNIMPLEMENTED too.
+std::string judge(const Step& step, const Played& played);
+
 class Player {
  public:
   // `program` is a node built with clock control; `scratch` is an existing directory for the
@@ -28,12 +39,6 @@ class Player {
   Outcome play(const Case& c, Mode mode);
 
  private:
-  // The result of a step: an answer of the node (an error included) or a difference from what was
-  // expected.
-  struct Played {
-    std::optional<Error> error;
-    std::string difference;
-  };
   using Answer = Result<Played>;  // an error here is a fault of the runner or of the case
 
   Outcome play_steps(const Case& c, Mode mode);

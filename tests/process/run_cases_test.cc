@@ -10,6 +10,8 @@
 #include <fstream>
 #include <string>
 
+#include "tests/cases/player.h"
+
 namespace cellar {
 namespace {
 namespace fs = std::filesystem;
@@ -111,6 +113,58 @@ TEST_F(RunCases, AnUnknownKeyInsideAKnownVerbFails) {
     EXPECT_EQ(play({create(), step}), 1) << step << out_;
     EXPECT_TRUE(printed("0 passed, 1 failed, 0 skipped")) << step << out_;
   }
+}
+
+// The file is checked as a whole before it is played: a step that would not be reached too.
+TEST_F(RunCases, AFaultBehindAnUnknownVerbOrAFailingStepIsReported) {
+  const std::string bad = R"({"flush": {"table": "t"}})";
+  for (const std::string& first :
+       {std::string(R"({"teleport": {"to": "x"}})"), std::string(R"({"drop_table": "t"})")}) {
+    EXPECT_EQ(play({first, bad}), 1) << out_;
+    EXPECT_TRUE(printed("FAIL one [plain]: step 2")) << out_;
+  }
+}
+
+TEST_F(RunCases, AnAnswerThatNothingIsExpectedOfFails) {
+  const std::string read = R"("read": {"table": "t"})";
+  for (const std::string& step :
+       {"{" + read + "}", "{" + read + R"(, "expect": [], "error": "NOT_FOUND"})",
+        "{" + read + R"(, "error": "OK"})",
+        std::string(R"({"mutate": {"table": "t", "row": "r", "ops": []}, "error": "OK"})"),
+        std::string(R"({"sample_keys": "t"})"),
+        std::string(R"({"sample_keys": "t", "expect": []})"),
+        std::string(R"({"check_and_mutate": {"table": "t", "row": "r", "then": [], "else": []}})"),
+        std::string(R"({"read_modify_write": {"table": "t", "row": "r", "rules": []}})"),
+        std::string(R"({"preview": {"table": "t", "family": "f", "rule": null}})"),
+        std::string(R"({"preview": {"table": "t", "family": "f", "rule": null}, "expect": {}})")}) {
+    EXPECT_EQ(play({create(), step}), 1) << step << out_;
+    EXPECT_TRUE(printed("FAIL one [plain]: step 2")) << step << out_;
+  }
+}
+
+// A parser keeps one of two members of a name, so that a step or an expectation would be lost.
+TEST_F(RunCases, AKeyThatStandsTwiceFails) {
+  EXPECT_EQ(play({create(), R"({"read": {"table": "t"}, "expect": [["a", "f:q", 1, "v"]],
+                               "expect": []})"}),
+            1)
+      << out_;
+  EXPECT_TRUE(printed("stands twice")) << out_;
+  EXPECT_EQ(play({create(), R"({"mutate": {"table": "t", "row": "a:\"{:", "ops": [
+      {"set": {"column": "f::", "ts": 1000, "value": "\\"}}]}})"}),
+            0)
+      << out_;
+}
+
+TEST(JudgeAStep, UnimplementedFailsUnlessItIsExpected) {
+  cases::Step step;
+  const cases::Played refused{Error(Errc::unimplemented, "operation 999 does not exist"), ""};
+  EXPECT_EQ(cases::judge(step, refused),
+            "answered UNIMPLEMENTED, expected OK: operation 999 does not exist");
+  step.error = "INVALID_ARGUMENT";
+  EXPECT_NE(cases::judge(step, refused), "");
+  step.error = "UNIMPLEMENTED";
+  EXPECT_EQ(cases::judge(step, refused), "");
+  EXPECT_NE(cases::judge(step, {}), "") << "an error is expected and there is none";
 }
 
 TEST_F(RunCases, AFaultOfOneCaseLeavesTheOthers) {
