@@ -301,7 +301,7 @@ TEST_F(Scale, ManySlowReadersOfLargeCells) {
   read.row = "absent";
   const double ms = time_ms([&] {
     const auto row = client().read_row("t", read);
-    EXPECT_TRUE(row || row.error().code == Errc::resource_exhausted);
+    EXPECT_TRUE(row) << row.error().to_string();
   });
   EXPECT_LT(ms, 2000.0);
   fmt::print("scale\tslow readers of 4 MiB cells\t200\t{:.0f}\t\t\t\t{:.0f}\t{:.0f}\n", ms,
@@ -326,7 +326,11 @@ TEST_F(Scale, LongScansLeavePointReadsAlone) {
   ASSERT_TRUE(client().drop_row_range("t", drop));
   client::Mutation kept("x");
   write("t", kept.set("f", "q", "value", 1000));
-  const auto percentile_us = [&](double p) {
+  struct Waits {
+    double median_us;
+    double p99_us;
+  };
+  const auto point_reads = [&]() -> Waits {
     std::vector<double> took_ms;
     client::ReadRow read;
     read.row = "x";
@@ -334,9 +338,15 @@ TEST_F(Scale, LongScansLeavePointReadsAlone) {
       took_ms.push_back(time_ms([&] { EXPECT_TRUE(client().read_row("t", read)); }));
     }
     std::sort(took_ms.begin(), took_ms.end());
-    return took_ms[static_cast<size_t>(static_cast<double>(took_ms.size() - 1) * p)] * 1000;
+    return {took_ms[500] * 1000, took_ms[990] * 1000};
   };
-  const double quiet_us = percentile_us(0.99);
+  double scan_us = 1e12;  // of one such scan where nothing else runs
+  for (int i = 0; i < 3; ++i) {
+    client::ReadRows dead;
+    dead.ranges.push_back({.start = "row", .end = "s"});
+    scan_us = std::min(scan_us, time_ms([&] { EXPECT_EQ(scan("t", dead).cells, 0u); }) * 1000);
+  }
+  const Waits quiet = point_reads();
   std::atomic<bool> over = false;
   std::atomic<uint64_t> scans = 0;
   std::vector<std::thread> scanners;
@@ -352,16 +362,20 @@ TEST_F(Scale, LongScansLeavePointReadsAlone) {
       }
     });
   }
-  const double busy_us = percentile_us(0.99);
+  const Waits busy = point_reads();
   over = true;
   for (std::thread& one : scanners) one.join();
   EXPECT_GT(scans, 0u);
   fmt::print(
       "scale\tpoint reads beside 4 scans of deleted rows, p99 us\t0\t{:.0f}\t4\t{:.0f}\t{:.1f}"
       "\t{:.0f}\t{:.0f}\n",
-      quiet_us, busy_us, busy_us / quiet_us, static_cast<double>(peak_bytes()) / kMiB,
-      static_cast<double>(budget_bytes_) / kMiB);
-  EXPECT_LT(busy_us, 20 * quiet_us + 20'000);
+      quiet.p99_us, busy.p99_us, busy.p99_us / quiet.p99_us,
+      static_cast<double>(peak_bytes()) / kMiB, static_cast<double>(budget_bytes_) / kMiB);
+  fmt::print("one scan takes {:.0f} us, the median point read beside 4 of them {:.0f} us\n",
+             scan_us, busy.median_us);
+  EXPECT_LT(busy.p99_us, 20 * quiet.p99_us + 20'000);
+  // Scans that gave way only at their end would keep it waiting for one of them at least.
+  EXPECT_LT(busy.median_us, scan_us / 2);
 }
 
 }  // namespace
