@@ -288,15 +288,23 @@ TEST_F(Secure, CertificatesChangeWhileSessionsGoOn) {
 
 TEST_F(Secure, ARevokedTokenEndsItsSessionsWithinASecond) {
   ASSERT_TRUE(start(secure_options())) << log();
-  client::SyncClient client(options());
-  ASSERT_TRUE(client.list_tables());
-  write_principals("another-token", "");
-  const auto from = std::chrono::steady_clock::now();
-  EXPECT_TRUE(eventually([&] {
-    const auto listed = client.list_tables();
-    return !listed && listed.error().code == Errc::unauthenticated;
-  }));
-  EXPECT_LT(std::chrono::steady_clock::now() - from, std::chrono::seconds(2));
+  // Measured again up to twice: a moment in which the machine is busy passes, a slow node stays.
+  constexpr auto kMost = std::chrono::seconds(1);
+  std::chrono::steady_clock::duration took = kMost;
+  for (int round = 0; round < 3 && took >= kMost; ++round) {
+    write_principals("token-of-a-client", "");
+    ASSERT_TRUE(eventually([&] { return asks(options()) == Errc::ok; })) << log();
+    client::SyncClient client(options());
+    ASSERT_TRUE(client.list_tables());
+    const auto from = std::chrono::steady_clock::now();
+    write_principals("another-token", "");
+    EXPECT_TRUE(eventually([&] {
+      const auto listed = client.list_tables();
+      return !listed && listed.error().code == Errc::unauthenticated;
+    }));
+    took = std::chrono::steady_clock::now() - from;
+  }
+  EXPECT_LT(took, kMost);
   EXPECT_THAT(log(), HasSubstr("principals reloaded"));
   // An invalid file changes nothing.
   write_all(principals(), "[[principal]]\nname = \"app\"\ntokns = []\n");

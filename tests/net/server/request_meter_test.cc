@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
+
 #include "io/sim/manual_clock.h"
 #include "net/server/access/slow_log.h"
 #include "tests/net/server/server_bed.h"
@@ -55,26 +58,44 @@ TEST(RequestMeter, StagesOfASlowRequest) {
   EXPECT_EQ(meter.figures().ops[16].latency.sum_us(), 300u);
 }
 
-// The cost of metering a request that takes the node at least a microsecond. Prints the figure.
+// Processor time of this thread.
+int64_t thread_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+// The cost of metering a request that takes the node at least a microsecond. Prints the figure. The
+// least of a few rounds, in processor time, so that the load of the machine hardly counts.
 TEST(RequestMeter, CostsNanosecondsARequest) {
-  constexpr int kRequests = 2'000'000;
+#ifdef CELLAR_SANITIZED
+  constexpr double kMostNs = 1000;
+#else
+  constexpr double kMostNs = 40;
+#endif
+  constexpr int kRounds = 8;
+  constexpr int kRequests = 250'000;
   constexpr int kTurn = 16;
+  static_assert(kRequests % kTurn == 0);
   const SystemClock machine;
   RequestMeter meter(machine);
-  const int64_t began_us = machine.boot_us();
   int64_t now_us = 0;
-  for (int i = 0; i < kRequests; i += kTurn) {
-    for (int k = 0; k < kTurn; ++k) {
-      meter.answered({.heard_us = now_us, .began_us = now_us, .replied_us = now_us, .op = 18});
+  double least_ns = 1e9;
+  for (int round = 0; round < kRounds; ++round) {
+    const int64_t began_ns = thread_ns();
+    for (int i = 0; i < kRequests; i += kTurn) {
+      for (int k = 0; k < kTurn; ++k) {
+        meter.answered({.heard_us = now_us, .began_us = now_us, .replied_us = now_us, .op = 18});
+      }
+      meter.sent();
+      now_us += 40 + (i & 63);
+      meter.turn(now_us, 100'000);
     }
-    meter.sent();
-    now_us += 40 + (i & 63);
-    meter.turn(now_us, 100'000);
+    least_ns = std::min(least_ns, static_cast<double>(thread_ns() - began_ns) / kRequests);
   }
-  const double took_ns = static_cast<double>(machine.boot_us() - began_us) * 1000 / kRequests;
-  fmt::print("{:.1f} ns a request\n", took_ns);
-  EXPECT_LT(took_ns, 1000);
-  EXPECT_EQ(meter.figures().ops[18].latency.count(), static_cast<uint64_t>(kRequests));
+  fmt::print("{:.1f} ns a request\n", least_ns);
+  EXPECT_LT(least_ns, kMostNs);
+  EXPECT_EQ(meter.figures().ops[18].latency.count(), uint64_t{kRounds} * kRequests);
 }
 
 TEST(SlowRequests, AreARingAndTellAListener) {
