@@ -21,10 +21,7 @@ TEST(Contract, IsKeptInTheRepository) {
 
 TEST(Contract, EqualsTheOriginalWhereThereIsOne) {
   const fs::path shared = source_root().parent_path() / "shared";
-  if (!fs::exists(shared / "SEMANTICS.md")) {
-    SUCCEED() << "no shared folder beside this checkout";
-    return;
-  }
+  if (!fs::exists(shared / "SEMANTICS.md")) GTEST_SKIP() << "no shared folder beside this checkout";
   expect_copy(shared / "SEMANTICS.md", source_root() / "engine/SEMANTICS.md");
   size_t compared = 0;
   for (const auto& entry : fs::directory_iterator(shared / "cases")) {
