@@ -165,20 +165,14 @@ int clock(Session& session, const Arguments& arguments) {
 
 std::vector<CommandSpec> clock_commands() {
   return {
-      {"clock",
-       "Node",
-       "[confirm]",
-       0,
-       1,
-       false,
-       "Show the clock by which data dies; confirm: release time that is held.",
-       "Trusted time never runs faster than the machine's uptime, so a wall clock that jumps "
-       "ahead\n"
-       "kills nothing: what it is ahead is held, until its source has been sound for a day or\n"
-       "someone says that it is right. confirm shows first what would die.",
-       confirm_keys(),
-       {"cellar clock", "cellar clock confirm"},
-       &clock},
+      CommandSpec(
+          "clock", "Node", "[confirm]", 0, 1, false,
+          "Show the clock by which data dies; confirm: release time that is held.",
+          "Trusted time never runs faster than the machine's uptime, so a wall clock that jumps "
+          "ahead\n"
+          "kills nothing: what it is ahead is held, until its source has been sound for a day or\n"
+          "someone says that it is right. confirm shows first what would die.",
+          confirm_keys(), {"cellar clock", "cellar clock confirm"}, &clock),
   };
 }
 

@@ -102,32 +102,21 @@ int drain(Session& session, const Arguments& arguments) {
 
 std::vector<CommandSpec> control_commands() {
   return {
-      {"reload",
-       "Node",
-       "",
-       0,
-       0,
-       false,
-       "Have the node read its configuration again.",
-       "As SIGHUP. Says what is another than before, and what waits for the next start. With an "
-       "error\nin the configuration nothing is changed.",
-       {},
-       {"cellar reload"},
-       &reload},
-      {"drain",
-       "Node",
-       "",
-       0,
-       0,
-       false,
-       "Have proxies send a node nothing new, before it is stopped.",
-       "The node tells health and agent checks that it drains, and serves on. It is stopped by a "
-       "signal.",
-       {{"wait", "", "until nobody else is connected; exit code 5 if that takes too long"},
-        {"within", "DURATION", "how long --wait waits (default: 5m)"},
-        {"undo", "", "take the drain back"}},
-       {"cellar drain --wait within=1m", "cellar drain --undo"},
-       &drain},
+      CommandSpec(
+          "reload", "Node", "", 0, 0, false, "Have the node read its configuration again.",
+          "As SIGHUP. Says what is another than before, and what waits for the next start. With an "
+          "error\nin the configuration nothing is changed.",
+          {}, {"cellar reload"}, &reload),
+      CommandSpec(
+          "drain", "Node", "", 0, 0, false,
+          "Have proxies send a node nothing new, before it is stopped.",
+          "The node tells health and agent checks that it drains, and serves on. It is stopped by "
+          "a "
+          "signal.",
+          {{"wait", "", "until nobody else is connected; exit code 5 if that takes too long"},
+           {"within", "DURATION", "how long --wait waits (default: 5m)"},
+           {"undo", "", "take the drain back"}},
+          {"cellar drain --wait within=1m", "cellar drain --undo"}, &drain),
   };
 }
 

@@ -411,21 +411,13 @@ std::vector<Finding> look_at_directory(const std::string& directory) {
 }
 
 std::vector<CommandSpec> doctor_commands() {
-  return {
-      {"doctor",
-       "Node",
-       "[DATA_DIR]",
-       0,
-       1,
-       false,
-       "Say what is wrong with a node, and what to do.",
-       "Of the node at --addr: reachable, writes, clock, file backend, state, certificate, age "
-       "of the\nnewest backup, damaged files, reclaim deadlines, and on this machine disk, memory, "
-       "format,\nopen files. With DATA_DIR of a directory, whether or not its node "
-       "runs.\nExit code: 0 all well, 7 warnings, 1 a problem, 5 not reachable.",
-       {},
-       {"cellar doctor", "cellar doctor --json", "cellar doctor /var/lib/cellar"},
-       &doctor}};
+  return {CommandSpec(
+      "doctor", "Node", "[DATA_DIR]", 0, 1, false, "Say what is wrong with a node, and what to do.",
+      "Of the node at --addr: reachable, writes, clock, file backend, state, certificate, age "
+      "of the\nnewest backup, damaged files, reclaim deadlines, and on this machine disk, memory, "
+      "format,\nopen files. With DATA_DIR of a directory, whether or not its node "
+      "runs.\nExit code: 0 all well, 7 warnings, 1 a problem, 5 not reachable.",
+      {}, {"cellar doctor", "cellar doctor --json", "cellar doctor /var/lib/cellar"}, &doctor)};
 }
 
 }  // namespace cellar::cli

@@ -150,36 +150,28 @@ int restore_table(Session& session, const Arguments& arguments) {
 
 std::vector<CommandSpec> history_commands() {
   return {
-      {"restoretable",
-       "Tables",
-       "TABLE",
-       1,
-       1,
-       false,
-       "Bring a deleted table back, with all that was in it.",
-       "It can be restored for the longest undo window of its families; `cellar ls --dropped` "
-       "shows\nuntil when. What aged meanwhile is dead. Of several deleted tables of one name the "
-       "one\ndeleted last comes back.",
-       {},
-       {"cellar restoretable packages"},
-       &restore_table},
-      {"audit",
-       "Tables",
-       "[TABLE] | verify FILE...",
-       0,
-       10'000,
-       false,
-       "Show who changed which schema or rule, newest first; verify: check a security log.",
-       "The node keeps the newest 10,000 changes, and 4 MiB of them at most.\n"
-       "verify asks no node: it reads the files of a security log (DATA_DIR/security/*.jsonl)\n"
-       "and names the first line that was changed, left out or cut off (exit code 8). What only\n"
-       "its end could tell needs end=, as an earlier verify showed it.",
-       {{"since", "TIME", "changes of this time or later"},
-        {"count", "N", "at most N changes (default: 100)"},
-        {"end", "N:HASH", "verify: the last line is this one"}},
-       {"cellar audit", "cellar audit packages since=-7d", "cellar audit --json count=1000",
-        "cellar audit verify /var/lib/cellar/security/*.jsonl"},
-       &audit},
+      CommandSpec(
+          "restoretable", "Tables", "TABLE", 1, 1, false,
+          "Bring a deleted table back, with all that was in it.",
+          "It can be restored for the longest undo window of its families; `cellar ls --dropped` "
+          "shows\nuntil when. What aged meanwhile is dead. Of several deleted tables of one name "
+          "the "
+          "one\ndeleted last comes back.",
+          {}, {"cellar restoretable packages"}, &restore_table),
+      CommandSpec(
+          "audit", "Tables", "[TABLE] | verify FILE...", 0, 10'000, false,
+          "Show who changed which schema or rule, newest first; verify: check a security log.",
+          "The node keeps the newest 10,000 changes, and 4 MiB of them at most.\n"
+          "verify asks no node: it reads the files of a security log (DATA_DIR/security/*.jsonl)\n"
+          "and names the first line that was changed, left out or cut off (exit code 8). What "
+          "only\n"
+          "its end could tell needs end=, as an earlier verify showed it.",
+          {{"since", "TIME", "changes of this time or later"},
+           {"count", "N", "at most N changes (default: 100)"},
+           {"end", "N:HASH", "verify: the last line is this one"}},
+          {"cellar audit", "cellar audit packages since=-7d", "cellar audit --json count=1000",
+           "cellar audit verify /var/lib/cellar/security/*.jsonl"},
+          &audit),
   };
 }
 

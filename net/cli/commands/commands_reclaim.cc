@@ -155,19 +155,15 @@ Result<ReclaimReport> ask_reclaim_figures(Session& session) {
 
 std::vector<CommandSpec> reclaim_commands() {
   return {
-      {"gc why",
-       "Retention",
-       "[TABLE]",
-       0,
-       1,
-       false,
-       "Show why what is dead is still on disk, and whether the reclaim deadline is met.",
-       "One sentence for each file that holds something overdue, is wholly dead, kept by an undo\n"
-       "window, still read after it was replaced, or damaged; without TABLE of all tables.\n"
-       "Exit code: 0 every deadline is met, 9 one is missed.",
-       {{"files", "N", "tell of the N with most overdue bytes, up to 10000 (default: 20)"}},
-       {"cellar gc why events", "cellar gc why events --json files=1000"},
-       &why},
+      CommandSpec(
+          "gc why", "Retention", "[TABLE]", 0, 1, false,
+          "Show why what is dead is still on disk, and whether the reclaim deadline is met.",
+          "One sentence for each file that holds something overdue, is wholly dead, kept by an "
+          "undo\n"
+          "window, still read after it was replaced, or damaged; without TABLE of all tables.\n"
+          "Exit code: 0 every deadline is met, 9 one is missed.",
+          {{"files", "N", "tell of the N with most overdue bytes, up to 10000 (default: 20)"}},
+          {"cellar gc why events", "cellar gc why events --json files=1000"}, &why),
   };
 }
 

@@ -90,33 +90,19 @@ int verify_audit(Session& session, std::vector<std::string> files,
 
 std::vector<CommandSpec> security_commands() {
   return {
-      {"token create",
-       "Security",
-       "FILE",
-       1,
-       1,
-       false,
-       "Make a token, and show the line that lets it in.",
-       "The token goes to FILE, which only its owner may read; clients take it from there\n"
-       "(--token-file). The line that is shown holds its SHA-256: paste it into the node's file "
-       "of\n"
-       "principals. A principal may have two tokens at a time, so that a new one can be handed "
-       "out\n"
-       "before the old one is removed. No node is asked.",
-       {},
-       {"cellar token create ~/.cellar-token"},
-       &create_token},
-      {"token hash",
-       "Security",
-       "FILE",
-       1,
-       1,
-       false,
-       "Show the line that lets the token in FILE in.",
-       "",
-       {},
-       {"cellar token hash ~/.cellar-token"},
-       &hash_token},
+      CommandSpec(
+          "token create", "Security", "FILE", 1, 1, false,
+          "Make a token, and show the line that lets it in.",
+          "The token goes to FILE, which only its owner may read; clients take it from there\n"
+          "(--token-file). The line that is shown holds its SHA-256: paste it into the node's file "
+          "of\n"
+          "principals. A principal may have two tokens at a time, so that a new one can be handed "
+          "out\n"
+          "before the old one is removed. No node is asked.",
+          {}, {"cellar token create ~/.cellar-token"}, &create_token),
+      CommandSpec("token hash", "Security", "FILE", 1, 1, false,
+                  "Show the line that lets the token in FILE in.", "", {},
+                  {"cellar token hash ~/.cellar-token"}, &hash_token),
   };
 }
 

@@ -187,23 +187,19 @@ int stats(Session& session, const Arguments& arguments) {
 
 std::vector<CommandSpec> stats_commands() {
   return {
-      {"stats",
-       "Node",
-       "",
-       0,
-       0,
-       false,
-       "Show how busy each shard is.",
-       "Rates are those of the interval. PACKED: of the cache, blocks that are kept packed; ZSTD: "
-       "of\n"
-       "the files, those that Zstandard has packed. DEAD: on disk and dead; OVERDUE: for longer "
-       "than\n"
-       "the table's reclaim_within; PINNED: in replaced files that somebody still holds (gc why).",
-       {{"watch", "", "again and again, until interrupted"},
-        {"interval", "DURATION", "between two looks (default: 1s)"},
-        {"count", "N", "so many times (default: 1)"}},
-       {"cellar stats", "cellar stats --watch interval=5s"},
-       &stats},
+      CommandSpec(
+          "stats", "Node", "", 0, 0, false, "Show how busy each shard is.",
+          "Rates are those of the interval. PACKED: of the cache, blocks that are kept packed; "
+          "ZSTD: "
+          "of\n"
+          "the files, those that Zstandard has packed. DEAD: on disk and dead; OVERDUE: for longer "
+          "than\n"
+          "the table's reclaim_within; PINNED: in replaced files that somebody still holds (gc "
+          "why).",
+          {{"watch", "", "again and again, until interrupted"},
+           {"interval", "DURATION", "between two looks (default: 1s)"},
+           {"count", "N", "so many times (default: 1)"}},
+          {"cellar stats", "cellar stats --watch interval=5s"}, &stats),
   };
 }
 

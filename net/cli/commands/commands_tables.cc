@@ -171,130 +171,76 @@ int sample_keys(Session& session, const Arguments& arguments) {
 
 std::vector<CommandSpec> making_commands() {
   return {
-      {"createtable",
-       "Tables",
-       "TABLE",
-       1,
-       1,
-       false,
-       "Make a table.",
-       "What is said of families goes for all of families=; a rule of its own stands behind a\n"
-       "family's name, as in families='clicks:maxage=2d or maxversions=3,users'.\n"
-       "profile=tablestore: one version, no age, timestamps within a day of now. bigtable: no\n"
-       "rule, and writes that are dead at once are accepted. Each part can be overridden.",
-       joined(
-           joined({{"families", "LIST", "column families, separated by commas: NAME or NAME:RULE"},
+      CommandSpec(
+          "createtable", "Tables", "TABLE", 1, 1, false, "Make a table.",
+          "What is said of families goes for all of families=; a rule of its own stands behind a\n"
+          "family's name, as in families='clicks:maxage=2d or maxversions=3,users'.\n"
+          "profile=tablestore: one version, no age, timestamps within a day of now. bigtable: no\n"
+          "rule, and writes that are dead at once are accepted. Each part can be overridden.",
+          joined(
+              joined(
+                  {{"families", "LIST", "column families, separated by commas: NAME or NAME:RULE"},
                    {"family", "NAME", "one column family; may be repeated"},
                    {"splits", "LIST", "rows at which the table is cut into tablets"},
                    {"granularity", "UNIT", "of timestamps: millis (default) or micros"},
                    {"profile", "NAME", "whose defaults it has: bigtable, tablestore or none"}},
                   joined(rule_keys(), family_keys())),
-           option_keys()),
-       {"cellar createtable packages families=install,remove splits=g,n,t",
-        "cellar createtable events families='clicks:maxage=2d or maxversions=3,users'",
-        "cellar createtable orders families=f timestamps=sequence rule=maxversions=3"},
-       &create_table},
-      {"deletetable",
-       "Tables",
-       "TABLE",
-       1,
-       1,
-       false,
-       "Delete a table and all that is in it.",
-       "restoretable brings it back for the longest undo window of its families (24 hours unless\n"
-       "they say otherwise); until then its files stay on disk. With undo-window=0 everywhere "
-       "they\ngo at once.",
-       {},
-       {"cellar deletetable packages"},
-       &delete_table},
-      {"createfamily",
-       "Tables",
-       "TABLE FAMILY",
-       2,
-       2,
-       false,
-       "Add a column family to a table.",
-       "",
-       joined(rule_keys(), family_keys()),
-       {"cellar createfamily packages purge",
-        "cellar createfamily events sessions rule='maxage=30d and maxversions=1' undo-window=7d"},
-       &create_family},
+              option_keys()),
+          {"cellar createtable packages families=install,remove splits=g,n,t",
+           "cellar createtable events families='clicks:maxage=2d or maxversions=3,users'",
+           "cellar createtable orders families=f timestamps=sequence rule=maxversions=3"},
+          &create_table),
+      CommandSpec(
+          "deletetable", "Tables", "TABLE", 1, 1, false, "Delete a table and all that is in it.",
+          "restoretable brings it back for the longest undo window of its families (24 hours "
+          "unless\n"
+          "they say otherwise); until then its files stay on disk. With undo-window=0 everywhere "
+          "they\ngo at once.",
+          {}, {"cellar deletetable packages"}, &delete_table),
+      CommandSpec("createfamily", "Tables", "TABLE FAMILY", 2, 2, false,
+                  "Add a column family to a table.", "", joined(rule_keys(), family_keys()),
+                  {"cellar createfamily packages purge",
+                   "cellar createfamily events sessions rule='maxage=30d and maxversions=1' "
+                   "undo-window=7d"},
+                  &create_family),
   };
 }
 
 std::vector<CommandSpec> changing_commands() {
   return {
-      {"alterfamily",
-       "Tables",
-       "TABLE FAMILY",
-       2,
-       2,
-       false,
-       "Change what a family's timestamps mean, its guards or its undo window.",
-       "What is not named stays. The rule is changed by gc set, which shows first what would die.",
-       family_keys(),
-       {"cellar alterfamily events clicks window-past=2d window-future=1h",
-        "cellar alterfamily events clicks window-past=none window-future=none"},
-       &alter_family},
-      {"dropfamily",
-       "Tables",
-       "TABLE FAMILY",
-       2,
-       2,
-       false,
-       "Remove a column family from a table, with all its cells.",
-       "Its cells in all rows are gone at once; a family of that name that is made later is "
-       "empty.\n"
-       "To delete the cells of a family in one row, see deletefamily.",
-       {},
-       {"cellar dropfamily packages purge"},
-       &drop_family},
-      {"altertable",
-       "Tables",
-       "TABLE",
-       1,
-       1,
-       false,
-       "Change the options of a table.",
-       "Data on disk keeps its form until it is merged. For families, see createfamily,\n"
-       "alterfamily and dropfamily. dead-slack=0 shows what it costs, and asks.",
-       joined(option_keys(), confirm_keys()),
-       {"cellar altertable packages durability=periodic",
-        "cellar altertable packages reclaim-within=10m dead-slack=5%"},
-       &alter_table},
-      {"ls",
-       "Tables",
-       "[TABLE]",
-       0,
-       1,
-       false,
-       "List the tables, or describe one.",
-       "",
-       {{"dropped", "", "deleted tables that can be restored instead, and what they hold"}},
-       {"cellar ls", "cellar ls packages", "cellar ls --dropped"},
-       &list},
-      {"describe",
-       "Tables",
-       "TABLE",
-       1,
-       1,
-       false,
-       "Describe a table: options, families with their rules, tablets.",
-       "",
-       {},
-       {"cellar describe packages"},
-       &list},
-      {"samplekeys",
-       "Tables",
-       "TABLE",
-       1,
-       1,
-       false,
-       "Show where a table is cut into tablets, and the bytes before each cut.",
-       "",
-       {},
-       {"cellar samplekeys packages"},
-       &sample_keys},
+      CommandSpec("alterfamily", "Tables", "TABLE FAMILY", 2, 2, false,
+                  "Change what a family's timestamps mean, its guards or its undo window.",
+                  "What is not named stays. The rule is changed by gc set, which shows first what "
+                  "would die.",
+                  family_keys(),
+                  {"cellar alterfamily events clicks window-past=2d window-future=1h",
+                   "cellar alterfamily events clicks window-past=none window-future=none"},
+                  &alter_family),
+      CommandSpec(
+          "dropfamily", "Tables", "TABLE FAMILY", 2, 2, false,
+          "Remove a column family from a table, with all its cells.",
+          "Its cells in all rows are gone at once; a family of that name that is made later is "
+          "empty.\n"
+          "To delete the cells of a family in one row, see deletefamily.",
+          {}, {"cellar dropfamily packages purge"}, &drop_family),
+      CommandSpec(
+          "altertable", "Tables", "TABLE", 1, 1, false, "Change the options of a table.",
+          "Data on disk keeps its form until it is merged. For families, see createfamily,\n"
+          "alterfamily and dropfamily. dead-slack=0 shows what it costs, and asks.",
+          joined(option_keys(), confirm_keys()),
+          {"cellar altertable packages durability=periodic",
+           "cellar altertable packages reclaim-within=10m dead-slack=5%"},
+          &alter_table),
+      CommandSpec(
+          "ls", "Tables", "[TABLE]", 0, 1, false, "List the tables, or describe one.", "",
+          {{"dropped", "", "deleted tables that can be restored instead, and what they hold"}},
+          {"cellar ls", "cellar ls packages", "cellar ls --dropped"}, &list),
+      CommandSpec("describe", "Tables", "TABLE", 1, 1, false,
+                  "Describe a table: options, families with their rules, tablets.", "", {},
+                  {"cellar describe packages"}, &list),
+      CommandSpec("samplekeys", "Tables", "TABLE", 1, 1, false,
+                  "Show where a table is cut into tablets, and the bytes before each cut.", "", {},
+                  {"cellar samplekeys packages"}, &sample_keys),
   };
 }
 

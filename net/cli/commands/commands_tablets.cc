@@ -132,53 +132,30 @@ int move_tablet(Session& session, const Arguments& arguments) {
 
 std::vector<CommandSpec> tablet_commands() {
   return {
-      {"tablets",
-       "Tablets",
-       "[TABLE]",
-       0,
-       1,
-       false,
-       "Show how tables are cut into tablets, and what is in each.",
-       "READS and WRITES count since the tablet was opened on its shard.",
-       {},
-       {"cellar tablets", "cellar tablets packages --json"},
-       &list_tablets},
-      {"splittablet",
-       "Tablets",
-       "TABLE row=KEY | tablet=ID [row=KEY]",
-       1,
-       1,
-       false,
-       "Cut a tablet in two.",
-       "With row= the right part begins with that row; without, the node cuts it in half.\n"
-       "No data is copied. Tablets also split, merge and move by themselves, see [balance] in the\n"
-       "configuration of cellard.",
-       {{"row", "KEY", "first row of the right part"},
-        {"tablet", "ID", "of `cellar tablets` (default: the one that holds the row)"}},
-       {"cellar splittablet packages row=lib"},
-       &split_tablet},
-      {"mergetablets",
-       "Tablets",
-       "TABLE LEFT RIGHT",
-       3,
-       3,
-       false,
-       "Make one tablet of two neighbours.",
-       "LEFT and RIGHT are ids of `cellar tablets`. It is served where the left one was.",
-       {},
-       {"cellar mergetablets packages 7 8"},
-       &merge_tablets},
-      {"movetablet",
-       "Tablets",
-       "TABLE TABLET SHARD",
-       3,
-       3,
-       false,
-       "Have a tablet served by another shard.",
-       "Requests go on meanwhile; writes to it wait for the fraction of a second that it takes.",
-       {},
-       {"cellar movetablet packages 7 1"},
-       &move_tablet},
+      CommandSpec("tablets", "Tablets", "[TABLE]", 0, 1, false,
+                  "Show how tables are cut into tablets, and what is in each.",
+                  "READS and WRITES count since the tablet was opened on its shard.", {},
+                  {"cellar tablets", "cellar tablets packages --json"}, &list_tablets),
+      CommandSpec(
+          "splittablet", "Tablets", "TABLE row=KEY | tablet=ID [row=KEY]", 1, 1, false,
+          "Cut a tablet in two.",
+          "With row= the right part begins with that row; without, the node cuts it in half.\n"
+          "No data is copied. Tablets also split, merge and move by themselves, see [balance] in "
+          "the\n"
+          "configuration of cellard.",
+          {{"row", "KEY", "first row of the right part"},
+           {"tablet", "ID", "of `cellar tablets` (default: the one that holds the row)"}},
+          {"cellar splittablet packages row=lib"}, &split_tablet),
+      CommandSpec(
+          "mergetablets", "Tablets", "TABLE LEFT RIGHT", 3, 3, false,
+          "Make one tablet of two neighbours.",
+          "LEFT and RIGHT are ids of `cellar tablets`. It is served where the left one was.", {},
+          {"cellar mergetablets packages 7 8"}, &merge_tablets),
+      CommandSpec(
+          "movetablet", "Tablets", "TABLE TABLET SHARD", 3, 3, false,
+          "Have a tablet served by another shard.",
+          "Requests go on meanwhile; writes to it wait for the fraction of a second that it takes.",
+          {}, {"cellar movetablet packages 7 1"}, &move_tablet),
   };
 }
 
