@@ -15,25 +15,25 @@ namespace cellar::cli {
 std::vector<CommandSpec> table_commands();
 
 // commands_admin.cc
-int flush(Session& session, const Arguments& arguments);
-int compact(Session& session, const Arguments& arguments);
-int info(Session& session, const Arguments& arguments);
-int ping(Session& session, const Arguments& arguments);
+CommandResult flush(Session& session, const Arguments& arguments);
+CommandResult compact(Session& session, const Arguments& arguments);
+CommandResult info(Session& session, const Arguments& arguments);
+CommandResult ping(Session& session, const Arguments& arguments);
 
 // commands_data.cc
-int lookup(Session& session, const Arguments& arguments);
-int read(Session& session, const Arguments& arguments);
-int count(Session& session, const Arguments& arguments);
-int drop_rows(Session& session, const Arguments& arguments);
+CommandResult lookup(Session& session, const Arguments& arguments);
+CommandResult read(Session& session, const Arguments& arguments);
+CommandResult count(Session& session, const Arguments& arguments);
+CommandResult drop_rows(Session& session, const Arguments& arguments);
 
 // commands_writes.cc
 std::vector<CommandSpec> write_commands();
 
 // commands_export.cc
-int export_table(Session& session, const Arguments& arguments);
+CommandResult export_table(Session& session, const Arguments& arguments);
 
 // commands_import.cc
-int import(Session& session, const Arguments& arguments);
+CommandResult import(Session& session, const Arguments& arguments);
 
 // commands_stats.cc
 std::vector<CommandSpec> stats_commands();
@@ -51,7 +51,8 @@ std::vector<CommandSpec> history_commands();
 std::vector<CommandSpec> security_commands();
 // Verifies that the files of a security log are complete. `expected_end`: "N:HASH" of the last
 // line, stored elsewhere; empty: unknown.
-int verify_audit(Session& session, std::vector<std::string> files, const std::string& expected_end);
+CommandResult verify_audit(Session& session, std::vector<std::string> files,
+                           const std::string& expected_end);
 
 // commands_clock.cc
 std::vector<CommandSpec> clock_commands();

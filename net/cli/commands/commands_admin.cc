@@ -30,42 +30,36 @@ std::vector<KeySpec> joined(std::vector<KeySpec> first, const std::vector<KeySpe
   return first;
 }
 
-int flush(Session& session, const Arguments& arguments) {
-  const auto flushed = session.client().flush_table(arguments[0]);
-  if (!flushed) return session.fail(flushed.error());
+CommandResult flush(Session& session, const Arguments& arguments) {
+  TRY_VOID(session.client().flush_table(arguments[0]));
   return done(session, "flushed", arguments[0]);
 }
 
-int compact(Session& session, const Arguments& arguments) {
-  const auto compacted = session.client().compact_table(arguments[0]);
-  if (!compacted) return session.fail(compacted.error());
+CommandResult compact(Session& session, const Arguments& arguments) {
+  TRY_VOID(session.client().compact_table(arguments[0]));
   return done(session, "compacted", arguments[0]);
 }
 
-int info(Session& session, const Arguments&) {
-  const auto node = session.client().server_info();
-  if (!node) return session.fail(node.error());
-  print_info(session, *node);
+CommandResult info(Session& session, const Arguments&) {
+  TRY(const auto node, session.client().server_info());
+  print_info(session, node);
   return kDone;
 }
 
-int ping(Session& session, const Arguments& arguments) {
-  const auto times = arguments.number("count", 1);
-  if (!times) return session.usage(times.error());
+CommandResult ping(Session& session, const Arguments& arguments) {
+  TRY(const auto times, usage(arguments.number("count", 1)));
   // Connects first, so that the measured reply does not include the connection.
-  const auto connected = session.client().ping();
-  if (!connected) return session.fail(connected.error());
-  for (uint64_t i = 0; i < *times; ++i) {
+  TRY_VOID(session.client().ping());
+  for (uint64_t i = 0; i < times; ++i) {
     const int64_t began_us = session.clock->boot_us();
-    const auto pong = session.client().ping();
-    if (!pong) return session.fail(pong.error());
+    TRY(const auto pong, session.client().ping());
     const int64_t took_us = session.clock->boot_us() - began_us;
     if (session.json) {
       session.console.print("{{\"addr\":{},\"round_trip_us\":{},\"now_us\":{}}}\n",
-                            json_string(session.options.address), took_us, pong->now_us);
+                            json_string(session.options.address), took_us, pong.now_us);
     } else {
       session.console.print("{} answered in {}; its time is {}\n", session.options.address,
-                            format_duration(took_us), format_time(pong->now_us));
+                            format_duration(took_us), format_time(pong.now_us));
     }
   }
   return kDone;

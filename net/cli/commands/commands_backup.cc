@@ -87,30 +87,26 @@ Result<BackupStatus> follow(Session& session, BackupStatus status, bool progress
 
 // Starts a job and follows it until it ends, unless --detach is given.
 template <class Say>
-int run_job(Session& session, const Arguments& arguments, const BackupCommand& command, Say say) {
-  const auto detached = arguments.flag("detach");
-  const auto progress = arguments.flag("progress");
-  if (!detached) return session.usage(detached.error());
-  if (!progress) return session.usage(progress.error());
-  auto begun = session.client().backup(command);
-  if (!begun) return session.fail(begun.error());
-  if (*detached) {
-    if (session.json) print_status_json(session, *begun);
-    if (!session.json)
-      session.console.print("job {} began; see cellar backup status\n", begun->job);
+CommandResult run_job(Session& session, const Arguments& arguments, const BackupCommand& command,
+                      Say say) {
+  TRY(const bool detached, usage(arguments.flag("detach")));
+  TRY(const bool progress, usage(arguments.flag("progress")));
+  TRY(auto begun, session.client().backup(command));
+  if (detached) {
+    if (session.json) print_status_json(session, begun);
+    if (!session.json) session.console.print("job {} began; see cellar backup status\n", begun.job);
     return kDone;
   }
-  const auto ended = follow(session, *std::move(begun), *progress);
-  if (!ended) return session.fail(ended.error());
+  TRY(const auto ended, follow(session, std::move(begun), progress));
   if (session.json) {
-    print_status_json(session, *ended);
+    print_status_json(session, ended);
   } else {
-    session.console.print("{}\n", say(*ended));
+    session.console.print("{}\n", say(ended));
   }
   return kDone;
 }
 
-int take(Session& session, const Arguments& arguments) {
+CommandResult take(Session& session, const Arguments& arguments) {
   BackupCommand command{.action = BackupAction::take, .directory = arguments[0]};
   command.name = arguments.get("name");
   command.tables.assign(arguments.positional().begin() + 1, arguments.positional().end());
@@ -121,7 +117,7 @@ int take(Session& session, const Arguments& arguments) {
   });
 }
 
-int verify(Session& session, const Arguments& arguments) {
+CommandResult verify(Session& session, const Arguments& arguments) {
   BackupCommand command{.action = BackupAction::verify, .directory = arguments[0]};
   if (arguments.count() > 1) command.name = arguments[1];
   return run_job(session, arguments, command, [](const BackupStatus& s) {
@@ -130,14 +126,13 @@ int verify(Session& session, const Arguments& arguments) {
   });
 }
 
-int prune(Session& session, const Arguments& arguments) {
-  const auto keep = arguments.number("keep", 0);
-  if (!keep) return session.usage(keep.error());
-  if (*keep == 0 || *keep > 1'000'000) {
-    return session.usage(Error(Errc::invalid_argument, "keep=N says how many stay, 1 at least"));
+CommandResult prune(Session& session, const Arguments& arguments) {
+  TRY(const auto keep, usage(arguments.number("keep", 0)));
+  if (keep == 0 || keep > 1'000'000) {
+    return usage_error("keep=N says how many stay, 1 at least");
   }
   BackupCommand command{.action = BackupAction::prune, .directory = arguments[0]};
-  command.keep = static_cast<uint32_t>(*keep);
+  command.keep = static_cast<uint32_t>(keep);
   return run_job(session, arguments, command, [](const BackupStatus& s) {
     std::vector<std::string> names;
     for (const BackupInfo& one : s.backups) names.push_back(one.name);
@@ -145,7 +140,7 @@ int prune(Session& session, const Arguments& arguments) {
   });
 }
 
-int restore(Session& session, const Arguments& arguments) {
+CommandResult restore(Session& session, const Arguments& arguments) {
   BackupCommand command{.action = BackupAction::restore, .directory = arguments[0]};
   command.name = arguments.get("backup");
   command.table = arguments[1];
@@ -156,12 +151,11 @@ int restore(Session& session, const Arguments& arguments) {
   });
 }
 
-int list(Session& session, const Arguments& arguments) {
-  const auto listed =
-      session.client().backup({.action = BackupAction::list, .directory = arguments[0]});
-  if (!listed) return session.fail(listed.error());
+CommandResult list(Session& session, const Arguments& arguments) {
+  TRY(const auto listed,
+      session.client().backup({.action = BackupAction::list, .directory = arguments[0]}));
   Lines lines = {{"BACKUP", "TAKEN", "SIZE", "NEW", "FILES", "TABLES"}};
-  for (const BackupInfo& one : listed->backups) {
+  for (const BackupInfo& one : listed.backups) {
     if (session.json) session.console.print("{}\n", info_json(one));
     lines.push_back({one.name, format_time(one.wall_us), human_bytes(one.bytes),
                      human_bytes(one.copied_bytes), with_commas(one.blobs),
@@ -171,26 +165,25 @@ int list(Session& session, const Arguments& arguments) {
   return kDone;
 }
 
-int show_status(Session& session, BackupAction action) {
-  const auto status = session.client().backup({.action = action});
-  if (!status) return session.fail(status.error());
+CommandResult show_status(Session& session, BackupAction action) {
+  TRY(const auto status, session.client().backup({.action = action}));
   if (session.json) {
-    print_status_json(session, *status);
-  } else if (status->job == 0) {
+    print_status_json(session, status);
+  } else if (status.job == 0) {
     session.console.print("no job since the node started\n");
   } else {
-    session.console.print("job {}: {} {}, {} of {} in {} of {} files{}\n", status->job,
-                          status->phase, status->name, human_bytes(status->bytes_done),
-                          human_bytes(status->bytes_total), status->blobs_done, status->blobs_total,
-                          status->error ? ": " + status->error->message : std::string());
+    session.console.print("job {}: {} {}, {} of {} in {} of {} files{}\n", status.job, status.phase,
+                          status.name, human_bytes(status.bytes_done),
+                          human_bytes(status.bytes_total), status.blobs_done, status.blobs_total,
+                          status.error ? ": " + status.error->message : std::string());
   }
   return kDone;
 }
 
-int status(Session& session, const Arguments&) {
+CommandResult status(Session& session, const Arguments&) {
   return show_status(session, BackupAction::status);
 }
-int cancel(Session& session, const Arguments&) {
+CommandResult cancel(Session& session, const Arguments&) {
   return show_status(session, BackupAction::cancel);
 }
 

@@ -122,42 +122,36 @@ void print_risk(const Session& session, const ClockReport& report,
       "And cells whose own expiry lies between the two; undo windows that end there close.\n");
 }
 
-int confirm_time(Session& session, const Arguments& arguments) {
-  const auto report = session.client().clock();
-  if (!report) return session.fail(report.error());
-  if (report->held_us == 0) {
+CommandResult confirm_time(Session& session, const Arguments& arguments) {
+  TRY(const auto report, session.client().clock());
+  if (report.held_us == 0) {
     if (session.json) {
-      print_report(session, *report);
+      print_report(session, report);
     } else {
       session.console.print("no time is held\n");
     }
     return kDone;
   }
-  if (const auto can = can_confirm(session, arguments); !can) return session.usage(can.error());
-  const auto families = at_risk(session, *report);
-  if (!families) return session.fail(families.error());
-  print_risk(session, *report, *families);
+  TRY_VOID(usage(can_confirm(session, arguments)));
+  TRY(const auto families, at_risk(session, report));
+  print_risk(session, report, families);
   if (!confirmed(session, arguments, "Is the wall clock right?")) return unchanged(session);
-  const auto released = session.client().confirm_time(report->held_us);
-  if (!released) return session.fail(released.error());
+  TRY(const auto released, session.client().confirm_time(report.held_us));
   if (session.json) {
-    print_report(session, *released);
+    print_report(session, released);
   } else {
-    session.console.print("trusted time is {}\n", format_time(released->trusted_us));
+    session.console.print("trusted time is {}\n", format_time(released.trusted_us));
   }
   return kDone;
 }
 
-int clock(Session& session, const Arguments& arguments) {
+CommandResult clock(Session& session, const Arguments& arguments) {
   if (arguments.count() == 1) {
     if (arguments[0] == "confirm") return confirm_time(session, arguments);
-    return session.usage(
-        Error(Errc::invalid_argument,
-              fmt::format("clock takes confirm, or nothing, and not '{}'", arguments[0])));
+    return usage_error("clock takes confirm, or nothing, and not '{}'", arguments[0]);
   }
-  const auto report = session.client().clock();
-  if (!report) return session.fail(report.error());
-  print_report(session, *report);
+  TRY(const auto report, session.client().clock());
+  print_report(session, report);
   return kDone;
 }
 

@@ -33,21 +33,20 @@ void print_status(const Session& session, const ControlStatus& status) {
   }
 }
 
-int reload(Session& session, const Arguments&) {
-  const auto done = session.client().control(ControlAction::reload);
-  if (!done) return session.fail(done.error());
+CommandResult reload(Session& session, const Arguments&) {
+  TRY(const auto done, session.client().control(ControlAction::reload));
   if (session.json) {
-    session.console.print("{{\"changed\":{},\"need_restart\":{}}}\n", changes_json(done->changed),
-                          changes_json(done->need_restart));
+    session.console.print("{{\"changed\":{},\"need_restart\":{}}}\n", changes_json(done.changed),
+                          changes_json(done.need_restart));
     return kDone;
   }
-  for (const SettingChange& one : done->changed) {
+  for (const SettingChange& one : done.changed) {
     session.console.print("{}: {} -> {}\n", one.name, one.before, one.after);
   }
-  for (const SettingChange& one : done->need_restart) {
+  for (const SettingChange& one : done.need_restart) {
     session.console.print("{}: {} -> {} with the next start\n", one.name, one.before, one.after);
   }
-  if (done->changed.empty() && done->need_restart.empty()) {
+  if (done.changed.empty() && done.need_restart.empty()) {
     session.console.print("read again; no setting is another than before\n");
   }
   return kDone;
@@ -72,28 +71,24 @@ Result<ControlStatus> wait_until_alone(Session& session, client::SyncClient& cli
   return status;
 }
 
-int drain(Session& session, const Arguments& arguments) {
-  const auto wait = arguments.flag("wait");
-  if (!wait) return session.usage(wait.error());
-  const auto undo = arguments.flag("undo");
-  if (!undo) return session.usage(undo.error());
-  if (*wait && *undo) {
-    return session.usage(Error(Errc::invalid_argument, "--undo has nothing to wait for"));
+CommandResult drain(Session& session, const Arguments& arguments) {
+  TRY(const auto wait, usage(arguments.flag("wait")));
+  TRY(const auto undo, usage(arguments.flag("undo")));
+  if (wait && undo) {
+    return usage_error("--undo has nothing to wait for");
   }
   int64_t within_us = kWaitUs;
   if (const std::string given = arguments.get("within"); !given.empty()) {
-    const auto parsed = parse_duration(given);
-    if (!parsed) return session.usage(parsed.error());
-    within_us = *parsed;
+    TRY(within_us, usage(parse_duration(given)));
   }
   // The node counts connections, so this client has only one.
   client::ClientOptions options = session.options;
   options.connections = 1;
   options.route_by_shard = false;
   client::SyncClient client(std::move(options));
-  auto status = client.control(*undo ? ControlAction::take_work : ControlAction::drain);
-  if (status && *wait) status = wait_until_alone(session, client, *std::move(status), within_us);
-  if (!status) return session.fail(status.error());
+  auto status = client.control(undo ? ControlAction::take_work : ControlAction::drain);
+  if (status && wait) status = wait_until_alone(session, client, *std::move(status), within_us);
+  TRY_VOID(status);
   print_status(session, *status);
   return kDone;
 }

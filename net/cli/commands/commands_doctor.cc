@@ -346,7 +346,7 @@ int report(const Session& session, const Findings& all) {
   return kCodes[static_cast<size_t>(worst)];
 }
 
-int doctor(Session& session, const Arguments& arguments) {
+CommandResult doctor(Session& session, const Arguments& arguments) {
   if (arguments.count() == 1) return report(session, look_at_directory(arguments[0]));
   Findings all;
   const auto info = session.client().server_info();
@@ -359,9 +359,8 @@ int doctor(Session& session, const Arguments& arguments) {
   }
   add(all, Level::good, "reach", fmt::format("{} answers", session.options.address));
   look_at_info(all, *info);
-  const auto clock = session.client().clock();
-  if (!clock) return session.fail(clock.error());
-  look_at_clock(all, *clock);
+  TRY(const auto clock, session.client().clock());
+  look_at_clock(all, clock);
   look_at_reclaim(all, ask_reclaim_figures(session));
   std::error_code ignored;
   const bool local = is_local(session.options.address) && fs::exists(info->data_dir, ignored);

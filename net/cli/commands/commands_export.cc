@@ -181,42 +181,38 @@ Result<engine::ExportCounts> run_export(Session& session, const ExportPlan& plan
 
 }  // namespace
 
-int export_table(Session& session, const Arguments& arguments) {
+CommandResult export_table(Session& session, const Arguments& arguments) {
   const int64_t began_us = session.clock->boot_us();
-  const auto plan = make_plan(session, arguments);
-  if (!plan) return session.usage(plan.error());
-  if (plan->path != "-" && !plan->overwrite && std::filesystem::exists(plan->path)) {
-    if (plan->resume) {
-      session.console.complain("{} is complete already", plan->path);
+  TRY(const auto plan, usage(make_plan(session, arguments)));
+  if (plan.path != "-" && !plan.overwrite && std::filesystem::exists(plan.path)) {
+    if (plan.resume) {
+      session.console.complain("{} is complete already", plan.path);
       return kDone;
     }
-    session.console.complain("{} exists; see --overwrite", plan->path);
+    session.console.complain("{} exists; see --overwrite", plan.path);
     return kFailed;
   }
-  const auto before = know_part(*plan);
-  if (!before) return session.fail(before.error());
-  auto description = describe(session, *plan, *before);
-  if (!description) return session.fail(description.error());
+  TRY(const auto before, know_part(plan));
+  TRY(auto description, describe(session, plan, before));
   uint64_t bytes = 0;
   Result<engine::ExportCounts> counts;
-  if (*before && (*before)->complete) {  // only the rename was missing
-    auto out = open_output(session, *plan, (*before)->bytes);
-    const Result<void> named = out ? out->finish() : std::unexpected(out.error());
-    if (!named) return session.fail(named.error());
-    bytes = (*before)->bytes;
-    counts = (*before)->counts;
+  if (before && before->complete) {  // only the rename was missing
+    auto out = open_output(session, plan, before->bytes);
+    TRY_VOID(out ? out->finish() : std::unexpected(out.error()));
+    bytes = before->bytes;
+    counts = before->counts;
   } else {
-    counts = run_export(session, *plan, *before, *std::move(description), bytes);
+    counts = run_export(session, plan, before, std::move(description), bytes);
   }
   if (!counts) {
     const int code = session.fail(counts.error());
-    if (plan->path != "-") {
+    if (plan.path != "-") {
       session.console.complain("what there is stands in {}; --resume goes on from there",
-                               OutputFile::part_of(plan->path));
+                               OutputFile::part_of(plan.path));
     }
     return code;
   }
-  return summarise(session, *plan, *counts, bytes, session.clock->boot_us() - began_us);
+  return summarise(session, plan, *counts, bytes, session.clock->boot_us() - began_us);
 }
 
 }  // namespace cellar::cli

@@ -67,31 +67,28 @@ const client::UndoWindow* open_window(const client::TableDescription& table,
   return nullptr;
 }
 
-int show(Session& session, const Arguments& arguments) {
-  const auto table = session.client().describe_table(arguments[0]);
-  if (!table) return session.fail(table.error());
+CommandResult show(Session& session, const Arguments& arguments) {
+  TRY(const auto table, session.client().describe_table(arguments[0]));
   std::vector<client::FamilySpec> families;
-  for (const client::FamilySpec& family : table->families) {
+  for (const client::FamilySpec& family : table.families) {
     if (arguments.count() == 1 || family.name == arguments[1]) families.push_back(family);
   }
   if (families.empty() && arguments.count() == 2) {
-    return session.fail(Error(
-        Errc::not_found, fmt::format("table '{}' has no family '{}'", arguments[0], arguments[1])));
+    return fail(Errc::not_found, "table '{}' has no family '{}'", arguments[0], arguments[1]);
   }
   if (!session.json) session.console.write(aligned(family_lines(families), 0));
   for (const client::FamilySpec& family : families) {
     if (!session.json && arguments.count() == 1) {
-      const client::UndoWindow* open = open_window(*table, family.name);
-      if (open) print_window(session, table->name, *open);
+      const client::UndoWindow* open = open_window(table, family.name);
+      if (open) print_window(session, table.name, *open);
       continue;
     }
-    const auto history = session.client().rule_history(arguments[0], family.name);
-    if (!history) return session.fail(history.error());
+    TRY(const auto history, session.client().rule_history(arguments[0], family.name));
     if (session.json) {
       session.console.print("{{\"table\":{},\"family\":{},{}}}\n", json_string(arguments[0]),
-                            family_json(family), history_json(*history));
+                            family_json(family), history_json(history));
     } else {
-      print_history(session, *history);
+      print_history(session, history);
     }
   }
   return kDone;
@@ -197,12 +194,10 @@ Result<client::PreviewRule> preview_of(const Arguments& arguments) {
   return asked;
 }
 
-int preview(Session& session, const Arguments& arguments) {
-  const auto asked = preview_of(arguments);
-  if (!asked) return session.usage(asked.error());
-  const auto seen = look(session, *asked);
-  if (!seen) return session.fail(seen.error());
-  print_preview(session, *asked, *seen);
+CommandResult preview(Session& session, const Arguments& arguments) {
+  TRY(const auto asked, usage(preview_of(arguments)));
+  TRY(const auto seen, look(session, asked));
+  print_preview(session, asked, seen);
   return kDone;
 }
 
@@ -228,58 +223,48 @@ int rule_changed(const Session& session, const client::TableDescription& table,
   return kDone;
 }
 
-int set_rule(Session& session, const Arguments& arguments) {
-  const auto asked = preview_of(arguments);
-  if (!asked) return session.usage(asked.error());
-  if (const auto can = can_confirm(session, arguments); !can) return session.usage(can.error());
-  const auto seen = look(session, *asked);
-  if (!seen) return session.fail(seen.error());
-  print_preview(session, *asked, *seen);
+CommandResult set_rule(Session& session, const Arguments& arguments) {
+  TRY(const auto asked, usage(preview_of(arguments)));
+  TRY_VOID(usage(can_confirm(session, arguments)));
+  TRY(const auto seen, look(session, asked));
+  print_preview(session, asked, seen);
   if (!confirmed(session, arguments, "Set it?")) return unchanged(session);
   client::TableChange change;
-  change.name = asked->table;
-  change.close_oldest_undo_window = asked->close_oldest_undo_window;
+  change.name = asked.table;
+  change.close_oldest_undo_window = asked.close_oldest_undo_window;
   client::FamilySpec& family = change.alter.emplace_back();
-  family.name = asked->family;
+  family.name = asked.family;
   family.rule_given = true;
-  family.rule = asked->rule;
-  const auto table = session.client().alter_table(change);
-  if (!table) return session.fail(table.error());
-  return rule_changed(session, *table, asked->family);
+  family.rule = asked.rule;
+  TRY(const auto table, session.client().alter_table(change));
+  return rule_changed(session, table, asked.family);
 }
 
-int undo(Session& session, const Arguments& arguments) {
-  const auto history = session.client().rule_history(arguments[0], arguments[1]);
-  if (!history) return session.fail(history.error());
+CommandResult undo(Session& session, const Arguments& arguments) {
+  TRY(const auto history, session.client().rule_history(arguments[0], arguments[1]));
   client::UndoRule back;
   back.table = arguments[0];
   back.family = arguments[1];
-  back.expected_version = history->version;
-  const auto table = session.client().undo_rule(back);
-  if (!table) return session.fail(table.error());
-  return rule_changed(session, *table, arguments[1]);
+  back.expected_version = history.version;
+  TRY(const auto table, session.client().undo_rule(back));
+  return rule_changed(session, table, arguments[1]);
 }
 
 // ---- explain
 
-int explain(Session& session, const Arguments& arguments) {
+CommandResult explain(Session& session, const Arguments& arguments) {
   client::ReadRow read;
-  auto row_key = session.input(arguments[1]);
-  if (!row_key) return session.usage(row_key.error());
-  read.row = *row_key;
-  if (const auto ok = choose_timestamps(session, arguments); !ok) return session.usage(ok.error());
+  TRY(read.row, usage(session.input(arguments[1])));
+  TRY_VOID(usage(choose_timestamps(session, arguments)));
   read.notes.explain = read.notes.include_dead = true;
-  auto columns = ColumnChoice::parse(arguments.get("columns"));
-  if (!columns) return session.usage(columns.error());
-  const auto row = session.client().read_row(arguments[0], read);
-  if (!row) return session.fail(row.error());
+  TRY(auto columns, usage(ColumnChoice::parse(arguments.get("columns"))));
+  TRY(const auto row, session.client().read_row(arguments[0], read));
   CellExplainer explainer(session, arguments[0]);
-  RowPrinter printer(session, *std::move(columns), false, &explainer);
-  if (*row) printer.row((*row)->key(), (*row)->cells());
+  RowPrinter printer(session, std::move(columns), false, &explainer);
+  if (row) printer.row(row->key(), row->cells());
   if (printer.rows() > 0) return kDone;
-  return session.fail(
-      Error(Errc::not_found, fmt::format("row '{}' of table '{}' has no cells, dead ones included",
-                                         session.show_key(read.row), arguments[0])));
+  return fail(Errc::not_found, "row '{}' of table '{}' has no cells, dead ones included",
+              session.show_key(read.row), arguments[0]);
 }
 
 // ---- arguments

@@ -94,33 +94,29 @@ void print_entry_json(const Session& session, const AuditEntry& entry) {
 constexpr uint64_t kDefaultCount = 100;
 constexpr uint64_t kPage = 1000;
 
-int audit(Session& session, const Arguments& arguments) {
+CommandResult audit(Session& session, const Arguments& arguments) {
   if (arguments.count() > 1) {
     if (arguments[0] == "verify") {
       const auto& words = arguments.positional();
       return verify_audit(session, {words.begin() + 1, words.end()}, arguments.get("end"));
     }
-    return session.usage(Error(Errc::invalid_argument, "audit takes one table, or verify FILE..."));
+    return usage_error("audit takes one table, or verify FILE...");
   }
   client::AuditLog log;
   if (arguments.count() == 1) log.table = arguments[0];
   if (const std::string* since = arguments.find("since")) {
-    const auto time = parse_time(*since, session.clock->wall_us());
-    if (!time) return session.usage(time.error());
-    log.since_us = *time;
+    TRY(log.since_us, usage(parse_time(*since, session.clock->wall_us())));
   }
-  const auto count = arguments.number("count", kDefaultCount);
-  if (!count) return session.usage(count.error());
+  TRY(const auto count, usage(arguments.number("count", kDefaultCount)));
   Lines lines = {{"WHEN", "TABLE", "FAMILY", "WHAT", "FROM AND TO", "WHO"}};
-  uint64_t left = *count;
+  uint64_t left = count;
   uint64_t oldest = 0;
   while (left > 0) {
     log.limit = static_cast<uint32_t>(std::min(left, kPage));
-    const auto page = session.client().audit_log(log);
-    if (!page) return session.fail(page.error());
-    oldest = page->oldest;
-    left -= std::min<uint64_t>(left, page->entries.size());
-    for (const AuditEntry& entry : page->entries) {
+    TRY(const auto page, session.client().audit_log(log));
+    oldest = page.oldest;
+    left -= std::min<uint64_t>(left, page.entries.size());
+    for (const AuditEntry& entry : page.entries) {
       if (session.json) {
         print_entry_json(session, entry);
         continue;
@@ -129,7 +125,7 @@ int audit(Session& session, const Arguments& arguments) {
                        std::string(name_of(entry.action).sentence), what_text(entry),
                        who_text(entry)});
     }
-    log.before = page->next_before;
+    log.before = page.next_before;
     if (log.before == 0) break;
   }
   if (session.json) return kDone;
@@ -140,9 +136,8 @@ int audit(Session& session, const Arguments& arguments) {
   return kDone;
 }
 
-int restore_table(Session& session, const Arguments& arguments) {
-  const auto restored = session.client().restore_table(arguments[0]);
-  if (!restored) return session.fail(restored.error());
+CommandResult restore_table(Session& session, const Arguments& arguments) {
+  TRY_VOID(session.client().restore_table(arguments[0]));
   return done(session, "restored", arguments[0]);
 }
 

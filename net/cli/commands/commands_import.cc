@@ -169,23 +169,20 @@ Result<void> choose_time(Session& session, ImportPlan& plan) {
 
 }  // namespace
 
-int import(Session& session, const Arguments& arguments) {
-  auto plan = make_import_plan(session, arguments);
-  if (!plan) return session.usage(plan.error());
-  auto file = open_input(session, *plan);
+CommandResult import(Session& session, const Arguments& arguments) {
+  TRY(auto plan, usage(make_import_plan(session, arguments)));
+  auto file = open_input(session, plan);
   if (!file) {
     session.console.complain("{}", file.error().message);
     return kFailed;
   }
-  ImportRun run(session, *plan);
-  if (auto known = run.know_checkpoint(*plan); !known) return session.fail(known.error());
-  if (auto chosen = choose_time(session, *plan); !chosen) return session.fail(chosen.error());
-  if (plan->create) {
-    const auto created = create_for_import(session, *plan, file->get());
-    if (!created) return session.fail(created.error());
+  ImportRun run(session, plan);
+  TRY_VOID(run.know_checkpoint(plan));
+  TRY_VOID(choose_time(session, plan));
+  if (plan.create) {
+    TRY_VOID(create_for_import(session, plan, file->get()));
   }
-  const auto table = session.client().describe_table(plan->table);
-  if (!table) return session.fail(table.error());
+  TRY_VOID(session.client().describe_table(plan.table));
 
   const auto imported = run.run(file->get());
   if (!imported) {
@@ -194,8 +191,8 @@ int import(Session& session, const Arguments& arguments) {
     run.tell_ending();
     return code;
   }
-  if (!plan->checkpoint.empty()) remove_checkpoint(plan->checkpoint);
-  summarise(session, *plan, run.stats());
+  if (!plan.checkpoint.empty()) remove_checkpoint(plan.checkpoint);
+  summarise(session, plan, run.stats());
   return run.stats().rejected > 0 ? kPartial : kDone;
 }
 

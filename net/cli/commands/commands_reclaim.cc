@@ -115,24 +115,21 @@ void print_json(const Session& session, const ReclaimReport& report) {
       json_list(report.files, file_json), json_list(report.sums, sum_json));
 }
 
-int why(Session& session, const Arguments& arguments) {
+CommandResult why(Session& session, const Arguments& arguments) {
   client::ReclaimQuestion question;
   if (arguments.count() > 0) question.table = arguments[0];
-  const auto files = arguments.number("files", kFilesShown);
-  if (!files) return session.usage(files.error());
-  if (*files > kMostFiles) {
-    return session.usage(
-        Error(Errc::invalid_argument, fmt::format("files={} is more than {}", *files, kMostFiles)));
+  TRY(const auto files, usage(arguments.number("files", kFilesShown)));
+  if (files > kMostFiles) {
+    return usage_error("files={} is more than {}", files, kMostFiles);
   }
-  question.files = static_cast<uint32_t>(*files);
-  const auto report = session.client().reclaim_report(question);
-  if (!report) return session.fail(report.error());
+  question.files = static_cast<uint32_t>(files);
+  TRY(const auto report, session.client().reclaim_report(question));
   if (session.json) {
-    print_json(session, *report);
+    print_json(session, report);
   } else {
-    print_report(session, *report);
+    print_report(session, report);
   }
-  for (const TableReclaim& table : report->tables) {
+  for (const TableReclaim& table : report.tables) {
     if (table.missed_since_us != 0) return kMissed;
   }
   return kDone;

@@ -39,45 +39,39 @@ void show_hash(const Session& session, const std::string& token) {
   }
 }
 
-int create_token(Session& session, const Arguments& arguments) {
-  const auto token = security::create_token();
-  if (!token) return session.fail(token.error());
-  if (const auto written = write_secret(arguments[0], *token); !written) {
-    return session.fail(written.error());
-  }
-  show_hash(session, *token);
+CommandResult create_token(Session& session, const Arguments& arguments) {
+  TRY(const auto token, security::create_token());
+  TRY_VOID(write_secret(arguments[0], token));
+  show_hash(session, token);
   return kDone;
 }
 
-int hash_token(Session& session, const Arguments& arguments) {
-  const auto token = client::read_token_file(arguments[0]);
-  if (!token) return session.fail(token.error());
-  show_hash(session, *token);
+CommandResult hash_token(Session& session, const Arguments& arguments) {
+  TRY(const auto token, client::read_token_file(arguments[0]));
+  show_hash(session, token);
   return kDone;
 }
 
 }  // namespace
 
-int verify_audit(Session& session, std::vector<std::string> files,
-                 const std::string& expected_end) {
+CommandResult verify_audit(Session& session, std::vector<std::string> files,
+                           const std::string& expected_end) {
   std::sort(files.begin(), files.end());  // the names sort in line order
   security::ChainReader reader;
   for (const std::string& path : files) {
     std::ifstream file(path, std::ios::binary);
     std::stringstream text;
     text << file.rdbuf();
-    if (!file) return session.fail(Error(Errc::not_found, fmt::format("cannot read '{}'", path)));
+    if (!file) return fail(Errc::not_found, "cannot read '{}'", path);
     const auto read = security::read_chain(reader, text.str());
     if (!read) {
-      return session.fail(
-          Error(Errc::data_loss, fmt::format("{}: {}", path, read.error().message)));
+      return fail(Errc::data_loss, "{}: {}", path, read.error().message);
     }
   }
   const std::string end =
       fmt::format("{}:{}", reader.end().sequence, security::to_hex(reader.end().hash));
   if (!expected_end.empty() && expected_end != end) {
-    return session.fail(Error(Errc::data_loss,
-                              fmt::format("the log ends with {}, not with {}", end, expected_end)));
+    return fail(Errc::data_loss, "the log ends with {}, not with {}", end, expected_end);
   }
   if (session.json) {
     session.console.print("{{\"lines\":{},\"end\":{}}}\n", reader.lines(), json_string(end));

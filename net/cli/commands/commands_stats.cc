@@ -157,27 +157,21 @@ void print_stats(const Session& session, const client::ServerInfo& was,
   }
 }
 
-int stats(Session& session, const Arguments& arguments) {
-  const auto watch = arguments.flag("watch");
-  if (!watch) return session.usage(watch.error());
-  const auto count = arguments.number("count", *watch ? UINT64_MAX : 1);
-  if (!count) return session.usage(count.error());
+CommandResult stats(Session& session, const Arguments& arguments) {
+  TRY(const auto watch, usage(arguments.flag("watch")));
+  TRY(const auto count, usage(arguments.number("count", watch ? UINT64_MAX : 1)));
   int64_t interval_us = 1'000'000;
   if (const std::string* word = arguments.find("interval")) {
-    const auto parsed = parse_duration(*word);
-    if (!parsed) return session.usage(parsed.error());
-    interval_us = *parsed;
+    TRY(interval_us, usage(parse_duration(*word)));
   }
-  auto was = session.client().server_info();
-  if (!was) return session.fail(was.error());
-  for (uint64_t i = 0; i < *count; ++i) {
+  TRY(auto was, session.client().server_info());
+  for (uint64_t i = 0; i < count; ++i) {
     pause_us(session.client(), interval_us);
-    auto is = session.client().server_info();
-    if (!is) return session.fail(is.error());
+    TRY(auto is, session.client().server_info());
     if (i > 0 && !session.json) session.console.print("\n");
     // Counters of a restarted node begin at zero.
-    const bool restarted = is->uptime_us < was->uptime_us || is->stats.size() != was->stats.size();
-    print_stats(session, restarted ? *is : *was, *is, ask_reclaim(session));
+    const bool restarted = is.uptime_us < was.uptime_us || is.stats.size() != was.stats.size();
+    print_stats(session, restarted ? is : was, is, ask_reclaim(session));
     was = std::move(is);
   }
   return kDone;

@@ -29,56 +29,47 @@ Result<client::TableSpec> table_spec(const Session& session, const Arguments& ar
   return spec;
 }
 
-int create_table(Session& session, const Arguments& arguments) {
-  const auto spec = table_spec(session, arguments);
-  if (!spec) return session.usage(spec.error());
-  const auto created = session.client().create_table(*spec);
-  if (!created) return session.fail(created.error());
+CommandResult create_table(Session& session, const Arguments& arguments) {
+  TRY(const auto spec, usage(table_spec(session, arguments)));
+  TRY_VOID(session.client().create_table(spec));
   return done(session, "created", arguments[0]);
 }
 
-int change_table(Session& session, const client::TableChange& change) {
-  const auto changed = session.client().alter_table(change);
-  if (!changed) return session.fail(changed.error());
+CommandResult change_table(Session& session, const client::TableChange& change) {
+  TRY_VOID(session.client().alter_table(change));
   return done(session, "changed", change.name);
 }
 
-int create_family(Session& session, const Arguments& arguments) {
+CommandResult create_family(Session& session, const Arguments& arguments) {
   client::TableChange change;
   change.name = arguments[0];
   client::FamilySpec& family = change.add.emplace_back();
   family.name = arguments[1];
-  if (const auto read = read_family(arguments, {}, family); !read) {
-    return session.usage(read.error());
-  }
+  TRY_VOID(usage(read_family(arguments, {}, family)));
   return change_table(session, change);
 }
 
-int alter_family(Session& session, const Arguments& arguments) {
+CommandResult alter_family(Session& session, const Arguments& arguments) {
   if (!has_any(arguments, family_keys())) {
-    return session.usage(
-        Error(Errc::invalid_argument,
-              "alterfamily needs " + names_of(family_keys()) + "; rules are changed by gc set"));
+    return usage_error("alterfamily needs {}; rules are changed by gc set",
+                       names_of(family_keys()));
   }
   client::TableChange change;
   change.name = arguments[0];
   client::FamilySpec& family = change.alter.emplace_back();
   family.name = arguments[1];
   // Reports usage errors before contacting the node.
-  if (const auto read = read_family(arguments, {}, family); !read) {
-    return session.usage(read.error());
-  }
+  TRY_VOID(usage(read_family(arguments, {}, family)));
   if (family.window) {
-    const auto table = session.client().describe_table(change.name);
-    if (!table) return session.fail(table.error());
-    for (const client::FamilySpec& present : table->families) {
+    TRY(const auto table, session.client().describe_table(change.name));
+    for (const client::FamilySpec& present : table.families) {
       if (present.name == family.name) (void)read_family(arguments, present.window, family);
     }
   }
   return change_table(session, change);
 }
 
-int drop_family(Session& session, const Arguments& arguments) {
+CommandResult drop_family(Session& session, const Arguments& arguments) {
   client::TableChange change;
   change.name = arguments[0];
   change.drop.push_back(arguments[1]);
@@ -116,54 +107,46 @@ Result<void> show_cost(Session& session, const client::TableChange& change) {
   return {};
 }
 
-int alter_table(Session& session, const Arguments& arguments) {
+CommandResult alter_table(Session& session, const Arguments& arguments) {
   if (!has_any(arguments, option_keys())) {
-    return session.usage(
-        Error(Errc::invalid_argument, "altertable needs " + names_of(option_keys())));
+    return usage_error("altertable needs {}", names_of(option_keys()));
   }
   client::TableChange change;
   change.name = arguments[0];
-  auto options = table_options(arguments);
-  if (!options) return session.usage(options.error());
-  change.options = *options;
+  TRY(change.options, usage(table_options(arguments)));
   if (change.options.dead_slack == 0) {
-    if (const auto can = can_confirm(session, arguments); !can) return session.usage(can.error());
-    if (const auto shown = show_cost(session, change); !shown) return session.fail(shown.error());
+    TRY_VOID(usage(can_confirm(session, arguments)));
+    TRY_VOID(show_cost(session, change));
     if (!confirmed(session, arguments, "Set it?")) return unchanged(session);
   }
   return change_table(session, change);
 }
 
-int delete_table(Session& session, const Arguments& arguments) {
-  const auto dropped = session.client().drop_table(arguments[0]);
-  if (!dropped) return session.fail(dropped.error());
+CommandResult delete_table(Session& session, const Arguments& arguments) {
+  TRY_VOID(session.client().drop_table(arguments[0]));
   return done(session, "deleted", arguments[0]);
 }
 
-int list(Session& session, const Arguments& arguments) {
+CommandResult list(Session& session, const Arguments& arguments) {
   if (arguments.count() == 1) {
-    const auto table = session.client().describe_table(arguments[0]);
-    if (!table) return session.fail(table.error());
-    print_table(session, *table);
+    TRY(const auto table, session.client().describe_table(arguments[0]));
+    print_table(session, table);
     return kDone;
   }
-  const auto dropped = arguments.flag("dropped");
-  if (!dropped) return session.usage(dropped.error());
-  auto tables = session.client().list_tables({.prefix = "", .include_dropped = *dropped});
-  if (!tables) return session.fail(tables.error());
-  if (!*dropped) {
-    print_tables(session, *tables);
+  TRY(const auto dropped, usage(arguments.flag("dropped")));
+  TRY(auto tables, session.client().list_tables({.prefix = "", .include_dropped = dropped}));
+  if (!dropped) {
+    print_tables(session, tables);
     return kDone;
   }
-  std::erase_if(*tables, [](const client::TableSummary& table) { return !table.dropped; });
-  print_dropped_tables(session, *tables);
+  std::erase_if(tables, [](const client::TableSummary& table) { return !table.dropped; });
+  print_dropped_tables(session, tables);
   return kDone;
 }
 
-int sample_keys(Session& session, const Arguments& arguments) {
-  const auto samples = session.client().sample_row_keys(arguments[0]);
-  if (!samples) return session.fail(samples.error());
-  print_samples(session, *samples);
+CommandResult sample_keys(Session& session, const Arguments& arguments) {
+  TRY(const auto samples, session.client().sample_row_keys(arguments[0]));
+  print_samples(session, samples);
   return kDone;
 }
 

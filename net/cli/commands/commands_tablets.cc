@@ -32,15 +32,14 @@ void print_tablet_json(const Session& session, const client::TabletInfo& one) {
       one.writes, one.last_commit_us, one.held, name_of(one.compaction));
 }
 
-int list_tablets(Session& session, const Arguments& arguments) {
+CommandResult list_tablets(Session& session, const Arguments& arguments) {
   client::ListTablets list;
   if (arguments.count() == 1) list.table = arguments[0];
   Lines lines = {{"TABLE", "FROM", "TO", "SHARD", "TABLET", "EPOCH", "SIZE", "IN MEMORY", "FILES",
                   "READS", "WRITES"}};
   do {
-    const auto page = session.client().list_tablets(list);
-    if (!page) return session.fail(page.error());
-    for (const client::TabletInfo& one : page->tablets) {
+    TRY(const auto page, session.client().list_tablets(list));
+    for (const client::TabletInfo& one : page.tablets) {
       if (session.json) {
         print_tablet_json(session, one);
         continue;
@@ -52,8 +51,8 @@ int list_tablets(Session& session, const Arguments& arguments) {
                        fmt::format("{}", one.tables), with_commas(one.reads),
                        with_commas(one.writes)});
     }
-    list.from_table = page->next_table;
-    list.from_row = page->next_row;
+    list.from_table = page.next_table;
+    list.from_row = page.next_row;
   } while (list.from_table != 0);
   if (!session.json) session.console.write(aligned(lines, 0));
   return kDone;
@@ -83,48 +82,36 @@ Result<uint64_t> whole_number(const std::string& word, const char* what) {
   return fail(Errc::invalid_argument, "'{}' is no {}", word, what);
 }
 
-int split_tablet(Session& session, const Arguments& arguments) {
+CommandResult split_tablet(Session& session, const Arguments& arguments) {
   client::SplitTablet split;
   split.table = arguments[0];
-  const auto id = arguments.number("tablet", 0);
-  if (!id) return session.usage(id.error());
-  split.tablet_id = *id;
+  TRY(split.tablet_id, usage(arguments.number("tablet", 0)));
   if (const std::string* word = arguments.find("row")) {
-    auto row = session.input(*word);
-    if (!row) return session.usage(row.error());
-    split.row = std::move(*row);
+    TRY(split.row, usage(session.input(*word)));
   }
   if (split.tablet_id == 0 && split.row.empty()) {
-    return session.usage(Error(Errc::invalid_argument, "splittablet needs tablet= or row="));
+    return usage_error("splittablet needs tablet= or row=");
   }
-  const auto parts = session.client().split_tablet(split);
-  if (!parts) return session.fail(parts.error());
-  print_parts(session, *parts);
+  TRY(const auto parts, session.client().split_tablet(split));
+  print_parts(session, parts);
   return kDone;
 }
 
-int merge_tablets(Session& session, const Arguments& arguments) {
-  const auto left = whole_number(arguments[1], "id of a tablet");
-  if (!left) return session.usage(left.error());
-  const auto right = whole_number(arguments[2], "id of a tablet");
-  if (!right) return session.usage(right.error());
-  const auto merged = session.client().merge_tablets(arguments[0], *left, *right);
-  if (!merged) return session.fail(merged.error());
-  print_parts(session, *merged);
+CommandResult merge_tablets(Session& session, const Arguments& arguments) {
+  TRY(const auto left, usage(whole_number(arguments[1], "id of a tablet")));
+  TRY(const auto right, usage(whole_number(arguments[2], "id of a tablet")));
+  TRY(const auto merged, session.client().merge_tablets(arguments[0], left, right));
+  print_parts(session, merged);
   return kDone;
 }
 
-int move_tablet(Session& session, const Arguments& arguments) {
-  const auto id = whole_number(arguments[1], "id of a tablet");
-  if (!id) return session.usage(id.error());
-  const auto shard = whole_number(arguments[2], "number of a shard");
-  if (!shard || *shard > UINT32_MAX) {
-    return session.usage(shard ? Error(Errc::invalid_argument, "there is no such shard")
-                               : shard.error());
-  }
-  const auto moved = session.client().move_tablet(arguments[0], *id, static_cast<uint32_t>(*shard));
-  if (!moved) return session.fail(moved.error());
-  print_parts(session, *moved);
+CommandResult move_tablet(Session& session, const Arguments& arguments) {
+  TRY(const auto id, usage(whole_number(arguments[1], "id of a tablet")));
+  TRY(const auto shard, usage(whole_number(arguments[2], "number of a shard")));
+  if (shard > UINT32_MAX) return usage_error("there is no such shard");
+  TRY(const auto moved,
+      session.client().move_tablet(arguments[0], id, static_cast<uint32_t>(shard)));
+  print_parts(session, moved);
   return kDone;
 }
 

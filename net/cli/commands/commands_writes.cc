@@ -27,27 +27,20 @@ std::optional<client::Token> token_of(const Arguments& arguments) {
   return token == nullptr ? std::nullopt : std::optional(client::Token{*token});
 }
 
-int changed(const Session& session, const Result<client::MutateReply>& reply) {
-  if (!reply) return session.fail(reply.error());
-  if (session.json) {
-    session.console.print("{{\"ok\":true{}}}\n", reply->repeated ? ",\"repeated\":true" : "");
-  }
-  return kDone;
-}
-
 // Common part of all single-row writes: options, then the mutation; each may fail with a usage
 // error.
 template <class Fill>
-int write_row(Session& session, const Arguments& arguments, Fill fill) {
-  const auto row = session.input(arguments[1]);
-  if (!row) return session.usage(row.error());
-  const auto options = call_options(arguments);
-  if (!options) return session.usage(options.error());
-  client::Mutation mutation(*row);
+CommandResult write_row(Session& session, const Arguments& arguments, Fill fill) {
+  TRY(const auto row, usage(session.input(arguments[1])));
+  TRY(const auto options, usage(call_options(arguments)));
+  client::Mutation mutation(row);
   if (auto token = token_of(arguments)) mutation.with_token(*std::move(token));
-  const Result<void> filled = fill(mutation);
-  if (!filled) return session.usage(filled.error());
-  return changed(session, session.client().mutate_row(arguments[0], mutation, *options));
+  TRY_VOID(usage(fill(mutation)));
+  TRY(const auto reply, session.client().mutate_row(arguments[0], mutation, options));
+  if (session.json) {
+    session.console.print("{{\"ok\":true{}}}\n", reply.repeated ? ",\"repeated\":true" : "");
+  }
+  return kDone;
 }
 
 // The values of at=, ttl= and expire-at=, for every cell that is set.
@@ -88,7 +81,7 @@ Result<void> set_cell(const Session& session, const std::string& word, const Cel
   return {};
 }
 
-int set(Session& session, const Arguments& arguments) {
+CommandResult set(Session& session, const Arguments& arguments) {
   return write_row(session, arguments, [&](client::Mutation& mutation) -> Result<void> {
     TRY(const CellTimes times, cell_times(session, arguments));
     if (arguments.count() == 2) return fail(Errc::invalid_argument, "set needs at least one cell");
@@ -99,14 +92,14 @@ int set(Session& session, const Arguments& arguments) {
   });
 }
 
-int delete_row(Session& session, const Arguments& arguments) {
+CommandResult delete_row(Session& session, const Arguments& arguments) {
   return write_row(session, arguments, [](client::Mutation& mutation) -> Result<void> {
     mutation.delete_row();
     return {};
   });
 }
 
-int delete_column(Session& session, const Arguments& arguments) {
+CommandResult delete_column(Session& session, const Arguments& arguments) {
   return write_row(session, arguments, [&](client::Mutation& mutation) -> Result<void> {
     TRY(const Column column, parse_column(arguments[2]));
     TRY(const std::string qualifier, session.input(column.qualifier));
@@ -123,7 +116,7 @@ int delete_column(Session& session, const Arguments& arguments) {
   });
 }
 
-int delete_family(Session& session, const Arguments& arguments) {
+CommandResult delete_family(Session& session, const Arguments& arguments) {
   return write_row(session, arguments, [&](client::Mutation& mutation) -> Result<void> {
     mutation.delete_family(arguments[2]);
     return {};
@@ -134,23 +127,18 @@ int delete_family(Session& session, const Arguments& arguments) {
 
 // Common part of append and increment: `rule` converts a column and its argument.
 template <class Rule>
-int modify_row(Session& session, const Arguments& arguments, Rule rule) {
+CommandResult modify_row(Session& session, const Arguments& arguments, Rule rule) {
   client::ReadModifyWrite modify;
-  auto row = session.input(arguments[1]);
-  if (!row) return session.usage(row.error());
-  modify.row = *std::move(row);
+  TRY(modify.row, usage(session.input(arguments[1])));
   for (size_t i = 2; i < arguments.count(); ++i) {
-    auto made = rule(arguments[i]);
-    if (!made) return session.usage(made.error());
-    modify.rules.push_back(*std::move(made));
+    TRY(auto made, usage(rule(arguments[i])));
+    modify.rules.push_back(std::move(made));
   }
-  const auto options = call_options(arguments);
-  if (!options) return session.usage(options.error());
+  TRY(const auto options, usage(call_options(arguments)));
   modify.token = token_of(arguments);
-  const auto written = session.client().read_modify_write(arguments[0], modify, *options);
-  if (!written) return session.fail(written.error());
+  TRY(const auto written, session.client().read_modify_write(arguments[0], modify, options));
   RowPrinter printer(session, ColumnChoice(), false);
-  printer.row(written->key(), written->cells());
+  printer.row(written.key(), written.cells());
   return kDone;
 }
 
@@ -161,7 +149,7 @@ Result<client::ModifyRule> modify_rule(const Session& session, const Column& col
   return rule;
 }
 
-int append(Session& session, const Arguments& arguments) {
+CommandResult append(Session& session, const Arguments& arguments) {
   const auto rule = [&](const std::string& word) -> Result<client::ModifyRule> {
     TRY(const CellText cell, parse_cell(word, 0, true));
     TRY(client::ModifyRule made, modify_rule(session, cell.column));
@@ -171,7 +159,7 @@ int append(Session& session, const Arguments& arguments) {
   return modify_row(session, arguments, rule);
 }
 
-int increment(Session& session, const Arguments& arguments) {
+CommandResult increment(Session& session, const Arguments& arguments) {
   // A counter is shown as a number unless another form is requested.
   if (session.globals.value_format.empty() && session.globals.bytes.empty()) {
     session.value_form = BytesForm::int64;
@@ -263,25 +251,18 @@ Result<void> read_branches(const Session& session, const Arguments& arguments,
   return {};
 }
 
-int check_and_mutate(Session& session, const Arguments& arguments) {
+CommandResult check_and_mutate(Session& session, const Arguments& arguments) {
   client::CheckAndMutate check;
-  auto row = session.input(arguments[1]);
-  if (!row) return session.usage(row.error());
-  check.row = *std::move(row);
-  auto filter = condition(session, arguments);
-  if (!filter) return session.usage(filter.error());
-  check.filter = *std::move(filter);
-  const Result<void> read = read_branches(session, arguments, check);
-  if (!read) return session.usage(read.error());
-  const auto options = call_options(arguments);
-  if (!options) return session.usage(options.error());
+  TRY(check.row, usage(session.input(arguments[1])));
+  TRY(check.filter, usage(condition(session, arguments)));
+  TRY_VOID(usage(read_branches(session, arguments, check)));
+  TRY(const auto options, usage(call_options(arguments)));
   check.token = token_of(arguments);
-  const auto reply = session.client().check_and_mutate(arguments[0], check, *options);
-  if (!reply) return session.fail(reply.error());
+  TRY(const auto reply, session.client().check_and_mutate(arguments[0], check, options));
   if (session.json) {
-    session.console.print("{{\"ok\":true,\"matched\":{}}}\n", reply->matched);
+    session.console.print("{{\"ok\":true,\"matched\":{}}}\n", reply.matched);
   } else {
-    session.console.print("{}\n", reply->matched ? "it holds: then" : "it does not hold: else");
+    session.console.print("{}\n", reply.matched ? "it holds: then" : "it does not hold: else");
   }
   return kDone;
 }

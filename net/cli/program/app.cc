@@ -38,8 +38,9 @@ int run_words(const std::vector<std::string>& words, const Console& console, con
   auto session = make_session(invocation->globals, console, clock);
   if (!session) return usage_session.usage(session.error());
   session->command_line = "cellar " + join_words(words);
-  return invocation->spec ? invocation->spec->run(*session, invocation->arguments)
-                          : shell(*session, Arguments());
+  return session->exit_code(invocation->spec
+                                ? invocation->spec->run(*session, invocation->arguments)
+                                : shell(*session, Arguments()));
 }
 
 }  // namespace

@@ -304,12 +304,10 @@ if [[ ${funcstack[1]} == _cellar ]]; then _cellar "$@"; else compdef _cellar cel
 
 }  // namespace
 
-int completion(Session& session, const Arguments& arguments) {
+CommandResult completion(Session& session, const Arguments& arguments) {
   const bool bash = arguments[0] == "bash";
   if (!bash && arguments[0] != "zsh") {
-    return session.usage(
-        Error(Errc::invalid_argument,
-              fmt::format("there is no completion for '{}'; bash and zsh have one", arguments[0])));
+    return usage_error("there is no completion for '{}'; bash and zsh have one", arguments[0]);
   }
   session.console.write(bash ? kBash : kZsh);
   return kDone;

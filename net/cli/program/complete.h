@@ -29,6 +29,6 @@ std::vector<std::string> choices_of(const KeySpec& key);
 int complete_for_shell(const std::vector<std::string>& words, const Console& console);
 
 // `completion bash|zsh`: prints the script for that shell.
-int completion(Session& session, const Arguments& arguments);
+CommandResult completion(Session& session, const Arguments& arguments);
 
 }  // namespace cellar::cli

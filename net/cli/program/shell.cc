@@ -139,12 +139,12 @@ class Shell {
     if (at_terminal) {
       {
         const Interruptible interruptible(own->client());
-        code = invocation.spec->run(*own, invocation.arguments);
+        code = own->exit_code(invocation.spec->run(*own, invocation.arguments));
         interrupted = interruptible.interrupted();
       }
       quiet_interrupts();
     } else {
-      code = invocation.spec->run(*own, invocation.arguments);
+      code = own->exit_code(invocation.spec->run(*own, invocation.arguments));
     }
     if (interrupted)
       return kInterrupted;  // its connections are closed; the next command opens new ones
@@ -181,13 +181,12 @@ class Shell {
 
 }  // namespace
 
-int shell(Session& session, const Arguments& arguments) {
-  const auto stop_on_error = arguments.flag("stop-on-error");
-  if (!stop_on_error) return session.usage(stop_on_error.error());
+CommandResult shell(Session& session, const Arguments& arguments) {
+  TRY(const bool stop_on_error, usage(arguments.flag("stop-on-error")));
   Shell one(session);
   const Console& console = session.console;
   if (console.in_is_terminal && console.out_is_terminal) return one.interactive();
-  return one.script(*stop_on_error);
+  return one.script(stop_on_error);
 }
 
 }  // namespace cellar::cli

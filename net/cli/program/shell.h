@@ -11,6 +11,6 @@
 
 namespace cellar::cli {
 
-int shell(Session& session, const Arguments& arguments);
+CommandResult shell(Session& session, const Arguments& arguments);
 
 }  // namespace cellar::cli

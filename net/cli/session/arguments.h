@@ -2,6 +2,7 @@
 // VALUE. A table of CommandSpec defines them; parsing, help and suggestions use it.
 #pragma once
 
+#include <expected>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +20,32 @@ struct KeySpec {
   bool is_flag() const { return value.empty(); }
 };
 
+// Why a command ended early: its words are wrong, or the node or a file failed.
+struct CommandError {
+  CommandError(Error e, bool of_words = false) : error(std::move(e)), of_usage(of_words) {}
+  Error error;
+  bool of_usage;
+};
+
+using CommandResult = std::expected<int, CommandError>;  // an exit code
+
+// The same result, whose error is one of usage.
+template <class T>
+std::expected<T, CommandError> usage(Result<T> result) {
+  if (!result) return std::unexpected(CommandError(std::move(result).error(), true));
+  if constexpr (std::is_void_v<T>) {
+    return {};
+  } else {
+    return *std::move(result);
+  }
+}
+
+template <class... Args>
+std::unexpected<CommandError> usage_error(fmt::format_string<Args...> format, Args&&... args) {
+  return std::unexpected(CommandError(
+      Error(Errc::invalid_argument, fmt::format(format, std::forward<Args>(args)...)), true));
+}
+
 struct Session;
 class Arguments;
 
@@ -33,7 +60,7 @@ struct CommandSpec {
   std::string details;          // paragraphs, may be empty
   std::vector<KeySpec> keys;
   std::vector<std::string> examples;
-  int (*run)(Session& session, const Arguments& arguments) = nullptr;
+  CommandResult (*run)(Session& session, const Arguments& arguments) = nullptr;
 };
 
 class Arguments {

@@ -119,6 +119,11 @@ int Session::usage(const Error& error) const {
   return kUsage;
 }
 
+int Session::exit_code(const CommandResult& result) const {
+  if (result) return *result;
+  return result.error().of_usage ? usage(result.error().error) : fail(result.error().error);
+}
+
 int exit_code_of(const Error& error) {
   switch (error.code) {
     case Errc::ok:

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "io/base/clock.h"
+#include "net/cli/session/arguments.h"
 #include "net/cli/session/console.h"
 #include "net/cli/session/json_rows.h"
 #include "net/client/sync_client.h"
@@ -74,6 +75,8 @@ struct Session {
   // Prints the error to standard error; returns its exit code.
   int fail(const Error& error) const;
   int usage(const Error& error) const;
+  // The exit code of a command, whose error is printed.
+  int exit_code(const CommandResult& result) const;
 
   GlobalOptions globals;
   std::string command_line;  // in a form that can be typed again
