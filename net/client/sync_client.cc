@@ -2,6 +2,24 @@
 
 #include <utility>
 
+namespace boost::asio {
+
+template <class T>
+struct async_result<cellar::client::Blocking, void(cellar::Result<T>)> {
+  template <class Initiation, class... Args>
+  static cellar::Result<T> initiate(Initiation initiation, const cellar::client::Blocking& token,
+                                    Args&&... args) {
+    std::optional<cellar::Result<T>> result;
+    token.loop.turn(false);  // updates the loop's time and idle connections
+    std::move(initiation)([&result](cellar::Result<T> r) { result.emplace(std::move(r)); },
+                          std::forward<Args>(args)...);
+    while (!result) token.loop.turn(true);
+    return *std::move(result);
+  }
+};
+
+}  // namespace boost::asio
+
 namespace cellar::client {
 
 namespace {
@@ -23,45 +41,38 @@ SyncClient::~SyncClient() {
 
 Result<MutateReply> SyncClient::mutate_row(std::string_view table, const Mutation& m,
                                            const CallOptions& o) {
-  return wait<MutateReply>(
-      [&](auto token) { client_->async_mutate_row(table, m, o, std::move(token)); });
+  return client_->async_mutate_row(table, m, o, blocking());
 }
 
 Result<EntryResults> SyncClient::mutate_rows(std::string_view table,
                                              const std::vector<Mutation>& entries,
                                              const CallOptions& o) {
-  return wait<EntryResults>(
-      [&](auto token) { client_->async_mutate_rows(table, entries, o, std::move(token)); });
+  return client_->async_mutate_rows(table, entries, o, blocking());
 }
 
 Result<std::optional<Row>> SyncClient::read_row(std::string_view table, const ReadRow& read,
                                                 const CallOptions& o) {
-  return wait<std::optional<Row>>(
-      [&](auto token) { client_->async_read_row(table, read, o, std::move(token)); });
+  return client_->async_read_row(table, read, o, blocking());
 }
 
 Result<uint32_t> SyncClient::drop_row_range(std::string_view table, const DropRows& drop,
                                             const CallOptions& o) {
-  return wait<uint32_t>(
-      [&](auto token) { client_->async_drop_row_range(table, drop, o, std::move(token)); });
+  return client_->async_drop_row_range(table, drop, o, blocking());
 }
 
 Result<CheckAndMutateReply> SyncClient::check_and_mutate(std::string_view table,
                                                          const CheckAndMutate& check,
                                                          const CallOptions& o) {
-  return wait<CheckAndMutateReply>(
-      [&](auto token) { client_->async_check_and_mutate(table, check, o, std::move(token)); });
+  return client_->async_check_and_mutate(table, check, o, blocking());
 }
 
 Result<Row> SyncClient::read_modify_write(std::string_view table, const ReadModifyWrite& modify,
                                           const CallOptions& o) {
-  return wait<Row>(
-      [&](auto token) { client_->async_read_modify_write(table, modify, o, std::move(token)); });
+  return client_->async_read_modify_write(table, modify, o, blocking());
 }
 
 Result<std::vector<SplitPoint>> SyncClient::sample_row_keys(std::string_view table) {
-  return wait<std::vector<SplitPoint>>(
-      [&](auto token) { client_->async_sample_row_keys(table, std::move(token)); });
+  return client_->async_sample_row_keys(table, blocking());
 }
 
 ReadStream SyncClient::read_rows(std::string_view table, const ReadRows& read,
@@ -69,121 +80,100 @@ ReadStream SyncClient::read_rows(std::string_view table, const ReadRows& read,
   return client_->read_rows(table, read, o);
 }
 
-Result<CellBlock> SyncClient::next(ReadStream& stream) {
-  return wait<CellBlock>([&](auto token) { stream.async_next(std::move(token)); });
-}
+Result<CellBlock> SyncClient::next(ReadStream& stream) { return stream.async_next(blocking()); }
 
 Result<void> SyncClient::add(BatchWriter& writer, Mutation m) {
-  return wait<void>([&](auto token) { writer.async_add(std::move(m), std::move(token)); });
+  return writer.async_add(std::move(m), blocking());
 }
 
-Result<void> SyncClient::flush(BatchWriter& writer) {
-  return wait<void>([&](auto token) { writer.async_flush(std::move(token)); });
-}
+Result<void> SyncClient::flush(BatchWriter& writer) { return writer.async_flush(blocking()); }
 
-Result<void> SyncClient::close(BatchWriter& writer) {
-  return wait<void>([&](auto token) { writer.async_close(std::move(token)); });
-}
+Result<void> SyncClient::close(BatchWriter& writer) { return writer.async_close(blocking()); }
 
 Result<TableDescription> SyncClient::create_table(const TableSpec& spec) {
-  return wait<TableDescription>(
-      [&](auto token) { client_->async_create_table(spec, std::move(token)); });
+  return client_->async_create_table(spec, blocking());
 }
 
 Result<TableDescription> SyncClient::alter_table(const TableChange& change) {
-  return wait<TableDescription>(
-      [&](auto token) { client_->async_alter_table(change, std::move(token)); });
+  return client_->async_alter_table(change, blocking());
 }
 
 Result<void> SyncClient::drop_table(std::string_view name) {
-  return wait<void>([&](auto token) { client_->async_drop_table(name, std::move(token)); });
+  return client_->async_drop_table(name, blocking());
 }
 
 Result<TableDescription> SyncClient::restore_table(std::string_view name) {
-  return wait<TableDescription>(
-      [&](auto token) { client_->async_restore_table(name, std::move(token)); });
+  return client_->async_restore_table(name, blocking());
 }
 
 Result<std::vector<TableSummary>> SyncClient::list_tables(const ListTables& list) {
-  return wait<std::vector<TableSummary>>(
-      [&](auto token) { client_->async_list_tables(list, std::move(token)); });
+  return client_->async_list_tables(list, blocking());
 }
 
 Result<TableDescription> SyncClient::describe_table(std::string_view name) {
-  return wait<TableDescription>(
-      [&](auto token) { client_->async_describe_table(name, std::move(token)); });
+  return client_->async_describe_table(name, blocking());
 }
 
 Result<PreviewReply> SyncClient::preview_rule(
     const PreviewRule& preview, const std::function<void(const PreviewProgress&)>& progress,
     const CallOptions& o) {
-  return wait<PreviewReply>(
-      [&](auto token) { client_->async_preview_rule(preview, progress, o, std::move(token)); });
+  return client_->async_preview_rule(preview, progress, o, blocking());
 }
 
 Result<RuleHistory> SyncClient::rule_history(std::string_view table, std::string_view family) {
-  return wait<RuleHistory>(
-      [&](auto token) { client_->async_rule_history(table, family, std::move(token)); });
+  return client_->async_rule_history(table, family, blocking());
 }
 
 Result<TableDescription> SyncClient::undo_rule(const UndoRule& undo) {
-  return wait<TableDescription>(
-      [&](auto token) { client_->async_undo_rule(undo, std::move(token)); });
+  return client_->async_undo_rule(undo, blocking());
 }
 
 Result<AuditPage> SyncClient::audit_log(const AuditLog& log) {
-  return wait<AuditPage>([&](auto token) { client_->async_audit_log(log, std::move(token)); });
+  return client_->async_audit_log(log, blocking());
 }
 
 Result<void> SyncClient::flush_table(std::string_view name) {
-  return wait<void>([&](auto token) { client_->async_flush_table(name, std::move(token)); });
+  return client_->async_flush_table(name, blocking());
 }
 
 Result<void> SyncClient::compact_table(std::string_view name) {
-  return wait<void>([&](auto token) { client_->async_compact_table(name, std::move(token)); });
+  return client_->async_compact_table(name, blocking());
 }
 
 Result<std::vector<TabletDescription>> SyncClient::split_tablet(const SplitTablet& split) {
-  return wait<std::vector<TabletDescription>>(
-      [&](auto token) { client_->async_split_tablet(split, std::move(token)); });
+  return client_->async_split_tablet(split, blocking());
 }
 
 Result<std::vector<TabletDescription>> SyncClient::merge_tablets(std::string_view table,
                                                                  uint64_t left, uint64_t right) {
-  return wait<std::vector<TabletDescription>>(
-      [&](auto token) { client_->async_merge_tablets(table, left, right, std::move(token)); });
+  return client_->async_merge_tablets(table, left, right, blocking());
 }
 
 Result<std::vector<TabletDescription>> SyncClient::move_tablet(std::string_view table,
                                                                uint64_t tablet_id, uint32_t shard) {
-  return wait<std::vector<TabletDescription>>(
-      [&](auto token) { client_->async_move_tablet(table, tablet_id, shard, std::move(token)); });
+  return client_->async_move_tablet(table, tablet_id, shard, blocking());
 }
 
 Result<TabletPage> SyncClient::list_tablets(const ListTablets& list) {
-  return wait<TabletPage>([&](auto token) { client_->async_list_tablets(list, std::move(token)); });
+  return client_->async_list_tablets(list, blocking());
 }
 
-Result<ClockReport> SyncClient::clock() {
-  return wait<ClockReport>([&](auto token) { client_->async_clock(std::move(token)); });
-}
+Result<ClockReport> SyncClient::clock() { return client_->async_clock(blocking()); }
 
 Result<ClockReport> SyncClient::confirm_time(int64_t max_held_us) {
-  return wait<ClockReport>(
-      [&](auto token) { client_->async_confirm_time(max_held_us, std::move(token)); });
+  return client_->async_confirm_time(max_held_us, blocking());
 }
 
 Result<BackupStatus> SyncClient::backup(const BackupCommand& command) {
-  return wait<BackupStatus>([&](auto token) { client_->async_backup(command, std::move(token)); });
+  return client_->async_backup(command, blocking());
 }
 
 Result<ControlStatus> SyncClient::control(ControlAction action) {
-  return wait<ControlStatus>([&](auto token) { client_->async_control(action, std::move(token)); });
+  return client_->async_control(action, blocking());
 }
 
 Result<ReclaimReport> SyncClient::reclaim_report(const ReclaimQuestion& question) {
-  return wait<ReclaimReport>(
-      [&](auto token) { client_->async_reclaim_report(question, std::move(token)); });
+  return client_->async_reclaim_report(question, blocking());
 }
 
 void SyncClient::sleep_us(int64_t us) {
@@ -194,12 +184,8 @@ void SyncClient::sleep_us(int64_t us) {
   while (!over) loop_.turn(true);
 }
 
-Result<ServerInfo> SyncClient::server_info() {
-  return wait<ServerInfo>([&](auto token) { client_->async_server_info(std::move(token)); });
-}
+Result<ServerInfo> SyncClient::server_info() { return client_->async_server_info(blocking()); }
 
-Result<Pong> SyncClient::ping() {
-  return wait<Pong>([&](auto token) { client_->async_ping(std::move(token)); });
-}
+Result<Pong> SyncClient::ping() { return client_->async_ping(blocking()); }
 
 }  // namespace cellar::client

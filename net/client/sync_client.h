@@ -15,6 +15,12 @@
 
 namespace cellar::client {
 
+// A completion token: the initiating call runs the loop until the operation has ended and returns
+// its result.
+struct Blocking {
+  ShardLoop& loop;
+};
+
 // Single-threaded. Connections are served only during a call.
 class SyncClient {
  public:
@@ -83,14 +89,7 @@ class SyncClient {
   ShardLoop& loop() { return loop_; }
 
  private:
-  template <class T, class Start>
-  Result<T> wait(Start start) {
-    std::optional<Result<T>> result;
-    loop_.turn(false);  // updates the loop's time and idle connections
-    start([&result](Result<T> r) { result.emplace(std::move(r)); });
-    while (!result) loop_.turn(true);
-    return *std::move(result);
-  }
+  Blocking blocking() { return {loop_}; }
 
   std::unique_ptr<TcpNetwork> network_;  // outlives coroutines suspended on the loop
   ShardLoop loop_;

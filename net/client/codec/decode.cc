@@ -13,17 +13,33 @@ namespace fb = wire::fb;
 
 namespace {
 
-// The root of a body, or an error if it is invalid. Without a body all fields have their defaults,
-// which `empty` provides.
+// A table without fields: each has its default.
+const uint8_t* no_fields() {
+  static const flatbuffers::DetachedBuffer kBuffer = [] {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(flatbuffers::Offset<void>(builder.EndTable(builder.StartTable())));
+    return builder.Release();
+  }();
+  return kBuffer.data();
+}
+
+// The root of a body, or an error if it is invalid.
 template <class Root>
 Result<const Root*> root_of(const wire::Frame& frame) {
-  if (frame.body.empty()) return static_cast<const Root*>(nullptr);
+  if (frame.body.empty()) return flatbuffers::GetRoot<Root>(no_fields());
   const Root* root = wire::verified<Root>(frame.body);
   if (!root) {
     return fail(Errc::internal, "the server's answer to operation {} cannot be read",
                 frame.header.op);
   }
   return root;
+}
+
+std::string text_of(const flatbuffers::String* text) { return std::string(wire::text(text)); }
+
+template <class To, class From>
+std::optional<To> enum_of(const flatbuffers::Optional<From>& value) {
+  return value ? std::optional(static_cast<To>(*value)) : std::nullopt;
 }
 
 RetentionRule rule_of(const flatbuffers::Vector<const fb::RuleNode*>& nodes, uint32_t& next,
@@ -47,17 +63,14 @@ std::optional<RetentionRule> rule_of(const flatbuffers::Vector<const fb::RuleNod
 
 FamilySpec family_of(const fb::FamilySpec& from) {
   FamilySpec to;
-  to.name = std::string(wire::text(from.name()));
+  to.name = text_of(from.name());
   to.rule_given = from.rule_given();
   to.rule = rule_of(from.rule());
-  if (const auto v = from.timestamps()) to.timestamps = static_cast<TimestampMeaning>(*v);
-  if (const auto v = from.born_dead()) to.born_dead = static_cast<BornDead>(*v);
+  to.timestamps = enum_of<TimestampMeaning>(from.timestamps());
+  to.born_dead = enum_of<BornDead>(from.born_dead());
   if (from.window_given()) {
-    WriteWindow window;
-    window.past_us = from.window_past_us();
-    window.future_us = from.window_future_us();
-    window.whole_seconds = from.window_unit() == fb::WindowUnit::Seconds;
-    to.window = window;
+    to.window = WriteWindow{from.window_past_us(), from.window_future_us(),
+                            from.window_unit() == fb::WindowUnit::Seconds};
   }
   to.undo_window_us = from.undo_window_us();
   to.born_dead_from_profile = from.born_dead_from_profile();
@@ -67,6 +80,28 @@ FamilySpec family_of(const fb::FamilySpec& from) {
 
 Error bad_arena() {
   return Error(Errc::internal, "the server's answer names bytes it did not send");
+}
+
+// The bytes of a span in the answer's arena.
+Result<std::string> key_in(Bytes arena, const fb::Span& span) {
+  Bytes key;
+  if (!wire::view(span, arena, key)) return std::unexpected(bad_arena());
+  return std::string(key);
+}
+
+// The tablets of a reply, whose keys are in its arena.
+template <class Reply>
+Result<std::vector<TabletDescription>> tablets_of(const Reply& reply) {
+  std::vector<TabletDescription> tablets;
+  if (!wire::well_aligned(reply.tablets())) return std::unexpected(bad_arena());
+  for (uint32_t i = 0; reply.tablets() && i < reply.tablets()->size(); ++i) {
+    const fb::TabletRec& from = *reply.tablets()->Get(i);
+    TRY(std::string start, key_in(wire::bytes_of(reply.arena()), from.start()));
+    TRY(std::string end, key_in(wire::bytes_of(reply.arena()), from.end()));
+    tablets.push_back(
+        {from.tablet_id(), from.epoch(), std::move(start), std::move(end), from.shard()});
+  }
+  return tablets;
 }
 
 // An absent list is empty.
@@ -100,8 +135,28 @@ BackupInfo info_of(const fb::BackupRec& from) {
 }
 
 SettingChange change_of(const fb::SettingChange& from) {
-  return {std::string(wire::text(from.name())), std::string(wire::text(from.before())),
-          std::string(wire::text(from.after()))};
+  return {text_of(from.name()), text_of(from.before()), text_of(from.after())};
+}
+
+AuditEntry entry_of(const fb::AuditEntry& from) {
+  AuditEntry to;
+  to.sequence = from.sequence();
+  to.at_us = from.at_us();
+  to.action = static_cast<AuditAction>(from.action());
+  to.client_name = wire::text(from.client_name());
+  to.address = wire::text(from.address());
+  to.table = wire::text(from.table());
+  to.table_id = from.table_id();
+  to.schema_version = from.schema_version();
+  to.family = wire::text(from.family());
+  to.old_rule_given = from.old_rule_given();
+  to.new_rule_given = from.new_rule_given();
+  to.old_rule = rule_of(from.old_rule());
+  to.new_rule = rule_of(from.new_rule());
+  each_of(from.details(), to.details, [](const fb::AuditDetail& detail) -> AuditDetail {
+    return {text_of(detail.name()), text_of(detail.old_value()), text_of(detail.new_value())};
+  });
+  return to;
 }
 
 ReclaimFigures figures_of(const fb::ReclaimFigures& from) {
@@ -164,13 +219,12 @@ Result<void> decode_nothing(const Answer&) { return {}; }
 Result<ServerHello> decode_hello(const Answer& answer) {
   TRY(const fb::HelloReply* reply, root_of<fb::HelloReply>(answer.last));
   ServerHello hello;
-  if (!reply) return hello;
-  hello.server_version = std::string(wire::text(reply->server_version()));
+  hello.server_version = text_of(reply->server_version());
   hello.shard = reply->shard();
   hello.shards = reply->shards();
   hello.now_us = reply->now_us();
   hello.instance = reply->instance();
-  hello.advertise = std::string(wire::text(reply->advertise()));
+  hello.advertise = text_of(reply->advertise());
   if (const fb::Limits* limits = reply->limits()) {
     hello.frame_bytes = limits->frame_bytes();
     hello.in_flight = limits->in_flight();
@@ -185,15 +239,12 @@ Result<ServerHello> decode_hello(const Answer& answer) {
 
 Result<Pong> decode_ping(const Answer& answer) {
   TRY(const fb::PingReply* reply, root_of<fb::PingReply>(answer.last));
-  Pong pong;
-  if (reply) pong.now_us = reply->now_us();
-  return pong;
+  return Pong{reply->now_us()};
 }
 
 Result<ClockReport> decode_clock(const Answer& answer) {
   TRY(const fb::ClockReply* reply, root_of<fb::ClockReply>(answer.last));
   ClockReport report;
-  if (!reply) return report;
   report.trusted_us = reply->trusted_us();
   report.wall_us = reply->wall_us();
   report.held_us = reply->held_us();
@@ -208,11 +259,10 @@ Result<ClockReport> decode_clock(const Answer& answer) {
 Result<ServerInfo> decode_info(const Answer& answer) {
   TRY(const fb::ServerInfoReply* reply, root_of<fb::ServerInfoReply>(answer.last));
   ServerInfo info;
-  if (!reply) return info;
-  info.version = std::string(wire::text(reply->version()));
-  info.data_dir = std::string(wire::text(reply->data_dir()));
-  info.io_backend = std::string(wire::text(reply->io_backend()));
-  info.io_reason = std::string(wire::text(reply->io_reason()));
+  info.version = text_of(reply->version());
+  info.data_dir = text_of(reply->data_dir());
+  info.io_backend = text_of(reply->io_backend());
+  info.io_reason = text_of(reply->io_reason());
   info.shards = reply->shards();
   info.uptime_us = reply->uptime_us();
   info.now_us = reply->now_us();
@@ -266,15 +316,13 @@ Result<ServerInfo> decode_info(const Answer& answer) {
 
 Result<MutateReply> decode_mutate(const Answer& answer) {
   TRY(const fb::MutateRowReply* reply, root_of<fb::MutateRowReply>(answer.last));
-  MutateReply out;
-  if (reply) out = {reply->repeated(), reply->answer_not_kept()};
-  return out;
+  return MutateReply{reply->repeated(), reply->answer_not_kept()};
 }
 
 Result<EntryResults> decode_entries(const Answer& answer) {
   TRY(const fb::MutateRowsReply* reply, root_of<fb::MutateRowsReply>(answer.last));
   EntryResults results(answer.argument);
-  if (!reply || !reply->failures()) return results;
+  if (!reply->failures()) return results;
   const Bytes arena = wire::bytes_of(reply->arena());
   for (uint32_t i = 0; i < reply->failures()->size(); ++i) {
     const fb::EntryFailure& failure = *reply->failures()->Get(i);
@@ -312,27 +360,24 @@ Result<Row> decode_modified(const Answer& answer) {
 
 Result<uint32_t> decode_drop(const Answer& answer) {
   TRY(const fb::DropRowRangeReply* reply, root_of<fb::DropRowRangeReply>(answer.last));
-  return reply ? reply->tablets() : 0;
+  return reply->tablets();
 }
 
 Result<CheckAndMutateReply> decode_check(const Answer& answer) {
   TRY(const fb::CheckAndMutateRowReply* reply, root_of<fb::CheckAndMutateRowReply>(answer.last));
-  CheckAndMutateReply out;
-  if (reply) out = {reply->matched(), reply->repeated(), reply->answer_not_kept()};
-  return out;
+  return CheckAndMutateReply{reply->matched(), reply->repeated(), reply->answer_not_kept()};
 }
 
 Result<std::vector<SplitPoint>> decode_samples(const Answer& answer) {
   TRY(const fb::SampleRowKeysReply* reply, root_of<fb::SampleRowKeysReply>(answer.last));
   std::vector<SplitPoint> points;
-  if (!reply || !reply->samples()) return points;
+  if (!reply->samples()) return points;
   if (!wire::well_aligned(reply->samples())) return std::unexpected(bad_arena());
   const Bytes arena = wire::bytes_of(reply->arena());
   for (uint32_t i = 0; i < reply->samples()->size(); ++i) {
     const fb::SampleRec& from = *reply->samples()->Get(i);
-    Bytes key;
-    if (!wire::view(from.key(), arena, key)) return std::unexpected(bad_arena());
-    points.push_back({std::string(key), from.bytes_before()});
+    TRY(std::string key, key_in(arena, from.key()));
+    points.push_back({std::move(key), from.bytes_before()});
   }
   return points;
 }
@@ -340,93 +385,58 @@ Result<std::vector<SplitPoint>> decode_samples(const Answer& answer) {
 Result<std::vector<TableSummary>> decode_list(const Answer& answer) {
   TRY(const fb::ListTablesReply* reply, root_of<fb::ListTablesReply>(answer.last));
   std::vector<TableSummary> tables;
-  for (uint32_t i = 0; reply && reply->tables() && i < reply->tables()->size(); ++i) {
-    const fb::TableSummary& from = *reply->tables()->Get(i);
-    tables.push_back({std::string(wire::text(from.name())), from.table_id(), from.tablets(),
-                      from.families(), from.dropped(), from.dropped_us(),
-                      from.restorable_until_us(), from.bytes()});
-  }
+  each_of(reply->tables(), tables, [](const fb::TableSummary& from) -> TableSummary {
+    return {text_of(from.name()),
+            from.table_id(),
+            from.tablets(),
+            from.families(),
+            from.dropped(),
+            from.dropped_us(),
+            from.restorable_until_us(),
+            from.bytes()};
+  });
   return tables;
 }
 
 Result<TableDescription> decode_table(const Answer& answer) {
   TRY(const fb::TableDescription* reply, root_of<fb::TableDescription>(answer.last));
   TableDescription table;
-  if (!reply) return table;
-  table.name = std::string(wire::text(reply->name()));
+  table.name = text_of(reply->name());
   table.table_id = reply->table_id();
   table.version = reply->version();
   table.granularity = static_cast<Granularity>(reply->granularity());
   table.profile = static_cast<Profile>(reply->profile());
-  for (uint32_t i = 0; reply->families() && i < reply->families()->size(); ++i) {
-    table.families.push_back(family_of(*reply->families()->Get(i)));
-  }
+  each_of(reply->families(), table.families, family_of);
   if (const fb::TableOptions* options = reply->options()) {
-    if (const auto v = options->durability())
-      table.options.durability = static_cast<Durability>(*v);
-    if (const auto v = options->compression()) {
-      table.options.compression = static_cast<Compression>(*v);
-    }
+    table.options.durability = enum_of<Durability>(options->durability());
+    table.options.compression = enum_of<Compression>(options->compression());
     table.options.block_bytes = options->block_bytes();
     table.options.reclaim_within_us = options->reclaim_within_us();
     table.options.dead_slack = options->dead_slack();
     table.options.reclaim_share = options->reclaim_share();
-    if (const auto v = options->compaction()) {
-      table.options.compaction = static_cast<Compaction>(*v);
-    }
-    if (const auto v = options->bottom_compression()) {
-      table.options.bottom_compression = static_cast<BottomCompression>(*v);
-    }
+    table.options.compaction = enum_of<Compaction>(options->compaction());
+    table.options.bottom_compression = enum_of<BottomCompression>(options->bottom_compression());
   }
-  if (!wire::well_aligned(reply->tablets())) return std::unexpected(bad_arena());
-  const Bytes arena = wire::bytes_of(reply->arena());
-  for (uint32_t i = 0; reply->tablets() && i < reply->tablets()->size(); ++i) {
-    const fb::TabletRec& from = *reply->tablets()->Get(i);
-    Bytes start;
-    Bytes end;
-    if (!wire::view(from.start(), arena, start) || !wire::view(from.end(), arena, end)) {
-      return std::unexpected(bad_arena());
-    }
-    table.tablets.push_back(
-        {from.tablet_id(), from.epoch(), std::string(start), std::string(end), from.shard()});
-  }
-  for (uint32_t i = 0; reply->undo_windows() && i < reply->undo_windows()->size(); ++i) {
-    const fb::UndoWindow& from = *reply->undo_windows()->Get(i);
-    table.undo_windows.push_back({std::string(wire::text(from.family())), rule_of(from.replaced()),
-                                  from.changed_us(), from.until_us()});
-  }
+  TRY(table.tablets, tablets_of(*reply));
+  each_of(reply->undo_windows(), table.undo_windows, [](const fb::UndoWindow& from) -> UndoWindow {
+    return {text_of(from.family()), rule_of(from.replaced()), from.changed_us(), from.until_us()};
+  });
   return table;
 }
 
 Result<std::vector<TabletDescription>> decode_reshape(const Answer& answer) {
   TRY(const fb::ReshapeReply* reply, root_of<fb::ReshapeReply>(answer.last));
-  std::vector<TabletDescription> tablets;
-  if (!reply || !reply->tablets()) return tablets;
-  if (!wire::well_aligned(reply->tablets())) return std::unexpected(bad_arena());
-  const Bytes arena = wire::bytes_of(reply->arena());
-  for (const fb::TabletRec* from : *reply->tablets()) {
-    Bytes start;
-    Bytes end;
-    if (!wire::view(from->start(), arena, start) || !wire::view(from->end(), arena, end)) {
-      return std::unexpected(bad_arena());
-    }
-    tablets.push_back(
-        {from->tablet_id(), from->epoch(), std::string(start), std::string(end), from->shard()});
-  }
-  return tablets;
+  return tablets_of(*reply);
 }
 
 Result<TabletPage> decode_tablets(const Answer& answer) {
   TRY(const fb::ListTabletsReply* reply, root_of<fb::ListTabletsReply>(answer.last));
   TabletPage page;
-  if (!reply) return page;
   const Bytes arena = wire::bytes_of(reply->arena());
   page.next_table = reply->next_table();
-  Bytes next;
-  if (reply->next_row() && !wire::view(*reply->next_row(), arena, next)) {
-    return std::unexpected(bad_arena());
+  if (reply->next_row()) {
+    TRY(page.next_row, key_in(arena, *reply->next_row()));
   }
-  page.next_row = next;
   std::map<uint64_t, std::string> names;
   for (uint32_t i = 0; reply->tables() && i < reply->tables()->size(); ++i) {
     const fb::TableSummary& table = *reply->tables()->Get(i);
@@ -435,16 +445,11 @@ Result<TabletPage> decode_tablets(const Answer& answer) {
   if (!wire::well_aligned(reply->tablets())) return std::unexpected(bad_arena());
   for (uint32_t i = 0; reply->tablets() && i < reply->tablets()->size(); ++i) {
     const fb::TabletFiguresRec& from = *reply->tablets()->Get(i);
-    Bytes start;
-    Bytes end;
-    if (!wire::view(from.start(), arena, start) || !wire::view(from.end(), arena, end)) {
-      return std::unexpected(bad_arena());
-    }
     TabletInfo& to = page.tablets.emplace_back();
     to.tablet_id = from.tablet_id();
     to.epoch = from.epoch();
-    to.start = start;
-    to.end = end;
+    TRY(to.start, key_in(arena, from.start()));
+    TRY(to.end, key_in(arena, from.end()));
     to.shard = from.shard();
     to.table = names[from.table_id()];
     to.bytes = from.bytes();
@@ -463,54 +468,27 @@ Result<TabletPage> decode_tablets(const Answer& answer) {
 Result<RuleHistory> decode_history(const Answer& answer) {
   TRY(const fb::RuleHistoryReply* reply, root_of<fb::RuleHistoryReply>(answer.last));
   RuleHistory history;
-  if (!reply) return history;
   history.version = reply->version();
   history.undo_window_us = reply->undo_window_us();
   history.now_us = reply->now_us();
-  for (uint32_t i = 0; reply->eras() && i < reply->eras()->size(); ++i) {
-    const fb::RuleEra& from = *reply->eras()->Get(i);
-    history.eras.push_back(
-        {rule_of(from.rule()), from.since_us(), from.until_us(), from.undo_until_us()});
-  }
+  each_of(reply->eras(), history.eras, [](const fb::RuleEra& from) -> RuleEra {
+    return {rule_of(from.rule()), from.since_us(), from.until_us(), from.undo_until_us()};
+  });
   return history;
 }
 
 Result<AuditPage> decode_audit(const Answer& answer) {
   TRY(const fb::AuditLogReply* reply, root_of<fb::AuditLogReply>(answer.last));
   AuditPage page;
-  if (!reply) return page;
   page.next_before = reply->next_before();
   page.oldest = reply->oldest();
-  for (uint32_t i = 0; reply->entries() && i < reply->entries()->size(); ++i) {
-    const fb::AuditEntry& from = *reply->entries()->Get(i);
-    AuditEntry& to = page.entries.emplace_back();
-    to.sequence = from.sequence();
-    to.at_us = from.at_us();
-    to.action = static_cast<AuditAction>(from.action());
-    to.client_name = wire::text(from.client_name());
-    to.address = wire::text(from.address());
-    to.table = wire::text(from.table());
-    to.table_id = from.table_id();
-    to.schema_version = from.schema_version();
-    to.family = wire::text(from.family());
-    to.old_rule_given = from.old_rule_given();
-    to.new_rule_given = from.new_rule_given();
-    to.old_rule = rule_of(from.old_rule());
-    to.new_rule = rule_of(from.new_rule());
-    for (uint32_t d = 0; from.details() && d < from.details()->size(); ++d) {
-      const fb::AuditDetail& detail = *from.details()->Get(d);
-      to.details.push_back({std::string(wire::text(detail.name())),
-                            std::string(wire::text(detail.old_value())),
-                            std::string(wire::text(detail.new_value()))});
-    }
-  }
+  each_of(reply->entries(), page.entries, entry_of);
   return page;
 }
 
 Result<PreviewReply> decode_preview(const Answer& answer) {
   TRY(const fb::PreviewRuleReply* reply, root_of<fb::PreviewRuleReply>(answer.last));
   PreviewReply preview;
-  if (!reply) return preview;
   preview.cells = reply->cells();
   preview.bytes = reply->bytes();
   preview.rows = reply->rows();
@@ -522,9 +500,8 @@ Result<PreviewReply> decode_preview(const Answer& answer) {
   preview.most = {reply->most_cells(), reply->most_bytes(), reply->most_rows()};
   const Bytes arena = wire::bytes_of(reply->arena());
   for (uint32_t i = 0; reply->samples() && i < reply->samples()->size(); ++i) {
-    Bytes key;
-    if (!wire::view(*reply->samples()->Get(i), arena, key)) return std::unexpected(bad_arena());
-    preview.samples.emplace_back(key);
+    TRY(std::string key, key_in(arena, *reply->samples()->Get(i)));
+    preview.samples.push_back(std::move(key));
   }
   return preview;
 }
@@ -532,7 +509,6 @@ Result<PreviewReply> decode_preview(const Answer& answer) {
 Result<BackupStatus> decode_backup(const Answer& answer) {
   TRY(const fb::BackupReply* reply, root_of<fb::BackupReply>(answer.last));
   BackupStatus status;
-  if (!reply) return status;
   status.job = reply->job();
   status.directory = wire::text(reply->directory());
   status.name = wire::text(reply->name());
@@ -544,8 +520,7 @@ Result<BackupStatus> decode_backup(const Answer& answer) {
   status.blobs_done = reply->blobs_done();
   status.copied_bytes = reply->copied_bytes();
   if (reply->code() != 0) {
-    status.error =
-        Error(static_cast<Errc>(reply->code()), std::string(wire::text(reply->message())));
+    status.error = Error(static_cast<Errc>(reply->code()), text_of(reply->message()));
   }
   each_of(reply->backups(), status.backups, info_of);
   return status;
@@ -554,7 +529,6 @@ Result<BackupStatus> decode_backup(const Answer& answer) {
 Result<ControlStatus> decode_control(const Answer& answer) {
   TRY(const fb::ControlReply* reply, root_of<fb::ControlReply>(answer.last));
   ControlStatus status;
-  if (!reply) return status;
   status.state = wire::text(reply->state());
   status.reason = wire::text(reply->reason());
   status.connections = reply->connections();
@@ -568,7 +542,6 @@ Result<ControlStatus> decode_control(const Answer& answer) {
 Result<ReclaimReport> decode_reclaim(const Answer& answer) {
   TRY(const fb::ReclaimReply* reply, root_of<fb::ReclaimReply>(answer.last));
   ReclaimReport report;
-  if (!reply) return report;
   if (!wire::well_aligned(reply->shards()) || !wire::well_aligned(reply->sums())) {
     return std::unexpected(bad_arena());
   }

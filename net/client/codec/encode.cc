@@ -18,6 +18,22 @@ uint64_t row_affinity(Bytes row) { return std::hash<std::string_view>{}(row); }
 
 Repeat repeat_of(bool safe) { return safe ? Repeat::always : Repeat::unless_applied; }
 
+Request changing(Request request, Repeat repeat = Repeat::unless_applied) {
+  request.writes = true;
+  request.repeat = repeat;
+  return request;
+}
+
+// A write of one row, which may have a token.
+template <class Root>
+Request changing_row(Request request, Bytes row, Repeat repeat) {
+  request = changing(std::move(request), repeat);
+  request.affinity = row_affinity(row);
+  mark_row<Root>(request);
+  mark_token<Root>(request);
+  return request;
+}
+
 }  // namespace
 
 flatbuffers::FlatBufferBuilder& Encoder::fresh() {
@@ -60,15 +76,11 @@ Request Encoder::mutate_row(std::string_view table, const Mutation& mutation,
   const auto arena = byte_vector(b, mutation.arena());
   const auto token = token_of(b, token_for(mutation.token(), options));
   const fb::Span row(0, static_cast<uint32_t>(mutation.row().size()));
-  Request request = finish(op_number(fb::Op::MutateRow),
-                           fb::CreateMutateRowRequest(b, name, &row, mutations, arena,
-                                                      durability_of(options.durability), token));
-  request.affinity = row_affinity(mutation.row());
-  request.writes = true;
-  request.repeat = repeat_of(mutation.safe_to_repeat(options.sole_writer.value_or(false)));
-  mark_row<fb::MutateRowRequest>(request);
-  mark_token<fb::MutateRowRequest>(request);
-  return request;
+  return changing_row<fb::MutateRowRequest>(
+      finish(op_number(fb::Op::MutateRow),
+             fb::CreateMutateRowRequest(b, name, &row, mutations, arena,
+                                        durability_of(options.durability), token)),
+      mutation.row(), repeat_of(mutation.safe_to_repeat(options.sole_writer.value_or(false))));
 }
 
 Request Encoder::mutate_rows(std::string_view table, const std::vector<Mutation>& entries,
@@ -203,17 +215,12 @@ Request Encoder::drop_request(std::string_view table, const DropRows& drop,
                               const std::optional<Token>& given) {
   auto& b = fresh();
   const auto name = string_of(b, table);
-  flatbuffers::Offset<flatbuffers::Vector<uint8_t>> prefix = 0;
-  flatbuffers::Offset<flatbuffers::Vector<uint8_t>> start = 0;
-  flatbuffers::Offset<flatbuffers::Vector<uint8_t>> end = 0;
-  if (drop.prefix) prefix = byte_vector(b, *drop.prefix);
-  if (drop.start) start = byte_vector(b, *drop.start);
-  if (drop.end) end = byte_vector(b, *drop.end);
+  const auto prefix = drop.prefix ? byte_vector(b, *drop.prefix) : 0;
+  const auto start = drop.start ? byte_vector(b, *drop.start) : 0;
+  const auto end = drop.end ? byte_vector(b, *drop.end) : 0;
   const auto token = token_of(b, given);
-  Request request = finish(op_number(fb::Op::DropRowRange),
-                           fb::CreateDropRowRangeRequest(b, name, prefix, start, end, token));
-  request.writes = true;
-  return request;
+  return changing(finish(op_number(fb::Op::DropRowRange),
+                         fb::CreateDropRowRangeRequest(b, name, prefix, start, end, token)));
 }
 
 Request Encoder::check_and_mutate(std::string_view table, const CheckAndMutate& check,
@@ -244,13 +251,9 @@ Request Encoder::check_and_mutate(std::string_view table, const CheckAndMutate& 
   out.add_arena(arena);
   out.add_durability(durability_of(options.durability));
   if (given) out.add_token(token);
-  Request request = finish(op_number(fb::Op::CheckAndMutateRow), out.Finish());
-  request.affinity = row_affinity(check.row);
-  request.writes = true;
-  request.repeat = Repeat::unless_applied;
-  mark_row<fb::CheckAndMutateRowRequest>(request);
-  mark_token<fb::CheckAndMutateRowRequest>(request);
-  return request;
+  return changing_row<fb::CheckAndMutateRowRequest>(
+      finish(op_number(fb::Op::CheckAndMutateRow), out.Finish()), check.row,
+      Repeat::unless_applied);
 }
 
 Request Encoder::read_modify_write(std::string_view table, const ReadModifyWrite& modify,
@@ -271,16 +274,11 @@ Request Encoder::read_modify_write(std::string_view table, const ReadModifyWrite
   const auto rules = b.CreateVectorOfStructs(records);
   const auto arena = byte_vector(b, bytes.bytes());
   const auto token = token_of(b, token_for(modify.token, options));
-  Request request =
+  return changing_row<fb::ReadModifyWriteRowRequest>(
       finish(op_number(fb::Op::ReadModifyWriteRow),
              fb::CreateReadModifyWriteRowRequest(b, name, &row, rules, arena,
-                                                 durability_of(options.durability), token));
-  request.affinity = row_affinity(modify.row);
-  request.writes = true;
-  request.repeat = Repeat::unless_applied;
-  mark_row<fb::ReadModifyWriteRowRequest>(request);
-  mark_token<fb::ReadModifyWriteRowRequest>(request);
-  return request;
+                                                 durability_of(options.durability), token)),
+      modify.row, Repeat::unless_applied);
 }
 
 Request Encoder::sample_row_keys(std::string_view table) {
@@ -332,10 +330,7 @@ Request Encoder::create_table(const TableSpec& spec) {
   out.add_options(options);
   out.add_splits(split_vector);
   out.add_arena(arena);
-  Request request = finish(op_number(fb::Op::CreateTable), out.Finish());
-  request.writes = true;
-  request.repeat = Repeat::unless_applied;
-  return request;
+  return changing(finish(op_number(fb::Op::CreateTable), out.Finish()));
 }
 
 Request Encoder::alter_table(const TableChange& change) {
@@ -351,26 +346,17 @@ Request Encoder::alter_table(const TableChange& change) {
   const auto alter = b.CreateVector(altered);
   const auto drop = b.CreateVector(dropped);
   const auto options = options_of(b, change.options);
-  Request request = finish(op_number(fb::Op::AlterTable),
-                           fb::CreateAlterTableRequest(b, name, add, alter, drop, options,
-                                                       change.close_oldest_undo_window));
-  request.writes = true;
-  request.repeat = Repeat::unless_applied;
-  return request;
+  return changing(finish(op_number(fb::Op::AlterTable),
+                         fb::CreateAlterTableRequest(b, name, add, alter, drop, options,
+                                                     change.close_oldest_undo_window)));
 }
 
 Request Encoder::drop_table(std::string_view name) {
-  Request request = named<fb::DropTableRequest>(op_number(fb::Op::DropTable), name);
-  request.writes = true;
-  request.repeat = Repeat::unless_applied;
-  return request;
+  return changing(named<fb::DropTableRequest>(op_number(fb::Op::DropTable), name));
 }
 
 Request Encoder::restore_table(std::string_view name) {
-  Request request = named<fb::RestoreTableRequest>(op_number(fb::Op::RestoreTable), name);
-  request.writes = true;
-  request.repeat = Repeat::unless_applied;
-  return request;
+  return changing(named<fb::RestoreTableRequest>(op_number(fb::Op::RestoreTable), name));
 }
 
 Request Encoder::list_tables(const ListTables& list) {
@@ -407,12 +393,9 @@ Request Encoder::undo_rule(const UndoRule& undo) {
   auto& b = fresh();
   const auto table_name = string_of(b, undo.table);
   const auto family_name = string_of(b, undo.family);
-  Request request =
+  return changing(
       finish(op_number(fb::Op::UndoRule),
-             fb::CreateUndoRuleRequest(b, table_name, family_name, undo.expected_version));
-  request.writes = true;
-  request.repeat = Repeat::unless_applied;
-  return request;
+             fb::CreateUndoRuleRequest(b, table_name, family_name, undo.expected_version)));
 }
 
 Request Encoder::audit_log(const AuditLog& log) {
@@ -434,26 +417,23 @@ Request Encoder::split_tablet(const SplitTablet& split) {
   auto& b = fresh();
   const auto table = string_of(b, split.table);
   const auto row = split.row.empty() ? 0 : byte_vector(b, split.row);
-  Request request = finish(op_number(fb::Op::SplitTablet),
-                           fb::CreateSplitTabletRequest(b, table, split.tablet_id, row));
-  request.writes = true;
-  return request;
+  return changing(finish(op_number(fb::Op::SplitTablet),
+                         fb::CreateSplitTabletRequest(b, table, split.tablet_id, row)),
+                  Repeat::always);
 }
 
 Request Encoder::merge_tablets(std::string_view table, uint64_t left, uint64_t right) {
   auto& b = fresh();
-  Request request = finish(op_number(fb::Op::MergeTablets),
-                           fb::CreateMergeTabletsRequest(b, string_of(b, table), left, right));
-  request.writes = true;
-  return request;
+  return changing(finish(op_number(fb::Op::MergeTablets),
+                         fb::CreateMergeTabletsRequest(b, string_of(b, table), left, right)),
+                  Repeat::always);
 }
 
 Request Encoder::move_tablet(std::string_view table, uint64_t tablet_id, uint32_t shard) {
   auto& b = fresh();
-  Request request = finish(op_number(fb::Op::MoveTablet),
-                           fb::CreateMoveTabletRequest(b, string_of(b, table), tablet_id, shard));
-  request.writes = true;
-  return request;
+  return changing(finish(op_number(fb::Op::MoveTablet),
+                         fb::CreateMoveTabletRequest(b, string_of(b, table), tablet_id, shard)),
+                  Repeat::always);
 }
 
 Request Encoder::list_tablets(const ListTablets& list) {
