@@ -126,11 +126,11 @@ std::optional<Piece> next_piece(Tablet& tablet, Seen& seen) {
   const std::vector<ReclaimInput> inputs(snapshot.files.begin(), snapshot.files.end());
   const std::optional<ReclaimWork> work = pick_reclaim(inputs, snapshot.counts);
   if (!work) {
-    ReclaimState::of(tablet).attempt.in_vain = true;  // damaged tables prevent all work
+    ReclaimState::of(tablet).attempt.ineffective = true;  // damaged tables prevent all work
     return std::nullopt;
   }
   if (seen.at_us != INT64_MIN && estimate.dead(seen.at_us) >= seen.dead) {
-    ReclaimState::of(tablet).attempt.in_vain = true;
+    ReclaimState::of(tablet).attempt.ineffective = true;
     return std::nullopt;
   }
   seen = {snapshot.now_us, estimate.dead(snapshot.now_us)};
@@ -146,7 +146,7 @@ Async<Result<void>> reclaim_step(Tablet& tablet) {
   const int64_t now_us = tablet.shard().runtime.clock.now_us();
   const bool merge_due = reclaim_forecast(tablet).merge_due_us(tablet) <= now_us;
   // A merge of all runs would read the damaged table, and fail.
-  ReclaimState::of(tablet).attempt.in_vain = merge_due && any_damaged(tablet);
+  ReclaimState::of(tablet).attempt.ineffective = merge_due && any_damaged(tablet);
   if (merge_due && !any_damaged(tablet)) {
     co_return co_await merge_away(tablet);
   }
@@ -175,7 +175,7 @@ Async<Result<void>> reclaim(Tablet& tablet) {
   auto done = co_await reclaim_step(tablet);
   attempt.failure.reset();
   if (!done && !is_given_up(done.error())) attempt.failure = done.error();
-  if (done && !attempt.in_vain) {
+  if (done && !attempt.ineffective) {
     attempt.not_before_us = attempt.at_us + ReclaimAttempt::again_us(within_us);
   }
   co_return done;

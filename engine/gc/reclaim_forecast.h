@@ -76,7 +76,7 @@ struct ReclaimAttempt {
   int64_t at_us = 0;             // trusted time; 0: none since the tablet was opened
   int64_t not_before_us = 0;     // trusted time of the next attempt
   std::optional<Error> failure;  // of the last attempt
-  bool in_vain = false;          // it removed less than was estimated to be dead, or could not
+  bool ineffective = false;      // it removed less than was estimated to be dead, or could not
 };
 
 // Created at the first look, and destroyed with the tablet.

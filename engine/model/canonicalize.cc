@@ -42,7 +42,7 @@ class Canonicalizer {
       return std::tie(ops_[a].family, ops_[a].qualifier, a) <
              std::tie(ops_[b].family, ops_[b].qualifier, b);
     });
-    for (size_t at = 0; at < order_.size();) at = settle_family(at);
+    for (size_t at = 0; at < order_.size();) at = resolve_family(at);
     out_.insert(out_.end(), sets_.begin(), sets_.end());
   }
 
@@ -92,7 +92,7 @@ class Canonicalizer {
   }
 
   // Resolves the family that starts at order_[at]; returns the start of the next one.
-  size_t settle_family(size_t at) {
+  size_t resolve_family(size_t at) {
     const Bytes family = ops_[order_[at]].family;
     size_t end = at;
     int64_t deleted_at = -1;  // the last delete of the whole family
@@ -111,12 +111,12 @@ class Canonicalizer {
         if (ops_[i].kind == Kind::set_cell) column_sets_.push_back(i);
         if (ops_[i].kind == Kind::delete_from_column) column_deletes_.push_back(i);
       }
-      settle_column();
+      resolve_column();
     }
     return end;
   }
 
-  void settle_column() {
+  void resolve_column() {
     std::sort(column_deletes_.begin(), column_deletes_.end(), [this](uint32_t a, uint32_t b) {
       return std::tie(ops_[a].start_us, a) < std::tie(ops_[b].start_us, b);
     });

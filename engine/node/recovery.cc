@@ -34,7 +34,7 @@ Async<void> Recovery::give_back() {
 Async<Result<void>> Recovery::run_and_write() {
   CO_TRY_VOID(co_await raise_session());
   CO_TRY_VOID(co_await node_.clocks.keeper().start(manifest_.clock, manifest_.clock_version));
-  CO_TRY_VOID(co_await settle_token_window());
+  CO_TRY_VOID(co_await resolve_token_window());
   node_.catalog.load(manifest_);
   count_shared_blobs();
   CO_TRY_VOID(co_await remove_orphan_blobs());
@@ -66,7 +66,7 @@ Async<Result<void>> Recovery::raise_session() {
 }
 
 // Called when trusted time is known.
-Async<Result<void>> Recovery::settle_token_window() {
+Async<Result<void>> Recovery::resolve_token_window() {
   const int64_t now_us = node_.shards.home().runtime.clock.now_us();
   const TokenWindow window =
       next_window(manifest_.node.tokens, node_.options.token_window_us, now_us);

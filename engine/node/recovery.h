@@ -40,7 +40,7 @@ class Recovery {
   Async<Result<void>> run_and_write();
   Async<Result<void>> run_read_only();
   Async<Result<void>> raise_session();
-  Async<Result<void>> settle_token_window();
+  Async<Result<void>> resolve_token_window();
   Async<Result<void>> commit_node_state();
   void count_shared_blobs();
   Async<Result<void>> remove_orphan_blobs();

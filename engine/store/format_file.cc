@@ -88,7 +88,7 @@ Async<Result<std::optional<DirectoryFormat>>> read_format(FileSystem& fs) {
   co_return std::optional<DirectoryFormat>(std::move(format));
 }
 
-Async<Result<DirectoryFormat>> settle_format(FileSystem& fs, std::string new_id) {
+Async<Result<DirectoryFormat>> resolve_format(FileSystem& fs, std::string new_id) {
   CO_TRY(std::optional<DirectoryFormat> found, co_await read_format(fs));
   if (found) co_return *std::move(found);
   DirectoryFormat format{.id = std::move(new_id)};

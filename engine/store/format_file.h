@@ -37,7 +37,7 @@ Result<DirectoryFormat> decode_format(Bytes content);  // of any version; DATA_L
 // another one; DATA_LOSS if it is damaged, or missing beside data.
 Async<Result<std::optional<DirectoryFormat>>> read_format(FileSystem& fs);
 // Also writes the file in a directory without data. REQUIRES: the directory's lock is held.
-Async<Result<DirectoryFormat>> settle_format(FileSystem& fs, std::string new_id);
+Async<Result<DirectoryFormat>> resolve_format(FileSystem& fs, std::string new_id);
 
 // A random id of 32 hexadecimal digits.
 std::string new_directory_id();

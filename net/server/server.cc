@@ -163,7 +163,7 @@ Result<void> Server::open_node() {
 
 Async<void> Server::open_engine(Shard& shard) {
   ShardState& mine = state(shard);
-  auto format = co_await engine::settle_format(*mine.fs, engine::new_directory_id());
+  auto format = co_await engine::resolve_format(*mine.fs, engine::new_directory_id());
   if (!format) {
     mine.outcome = std::unexpected(std::move(format).error());
     co_return;

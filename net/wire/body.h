@@ -5,6 +5,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -62,6 +63,29 @@ Result<void> check_aligned(const flatbuffers::Vector<const T*>* v, std::string_v
   return fail(Errc::invalid_argument, "the {} of the request do not lie at a multiple of {} bytes",
               what, alignof(T));
 }
+
+inline flatbuffers::Offset<flatbuffers::Vector<uint8_t>> byte_vector(
+    flatbuffers::FlatBufferBuilder& builder, Bytes bytes) {
+  return builder.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+}
+
+// The arena of a body that is being built: the bytes that its spans refer to.
+class ArenaBuilder {
+ public:
+  fb::Span add(Bytes bytes) {
+    const fb::Span span(static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(bytes.size()));
+    bytes_.append(bytes);
+    return span;
+  }
+  size_t size() const { return bytes_.size(); }
+  flatbuffers::Offset<flatbuffers::Vector<uint8_t>> finish(
+      flatbuffers::FlatBufferBuilder& builder) const {
+    return byte_vector(builder, bytes_);
+  }
+
+ private:
+  std::string bytes_;
+};
 
 inline std::string_view text(const flatbuffers::String* s) {
   return s ? std::string_view(s->data(), s->size()) : std::string_view();

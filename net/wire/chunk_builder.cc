@@ -95,8 +95,7 @@ Bytes ChunkBuilder::finish() {
     continued_ = true;
   }
   builder_.Clear();
-  const auto arena =
-      builder_.CreateVector(reinterpret_cast<const uint8_t*>(arena_.data()), arena_.size());
+  const auto arena = byte_vector(builder_, arena_);
   const auto cells = builder_.CreateVectorOfStructs(cells_);
   const auto rows = builder_.CreateVectorOfStructs(rows_);
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels;

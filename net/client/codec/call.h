@@ -82,14 +82,14 @@ class BlockPool {
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
-  void* take(size_t bytes) {
+  void* acquire(size_t bytes) {
     if (bytes > kBlockBytes) return ::operator new(bytes);
     if (free_.empty()) return ::operator new(kBlockBytes);
     void* block = free_.back();
     free_.pop_back();
     return block;
   }
-  void give_back(void* block, size_t bytes) {
+  void release(void* block, size_t bytes) {
     if (bytes > kBlockBytes || free_.size() >= kKeptBlocks) {
       ::operator delete(block);
     } else {
@@ -122,7 +122,7 @@ class HandlerCompletion final : public Completion<T> {
  public:
   static Completion<T>* make(std::shared_ptr<BlockPool> pool, ShardExecutor executor,
                              Handler handler) {
-    void* block = pool->take(sizeof(HandlerCompletion));
+    void* block = pool->acquire(sizeof(HandlerCompletion));
     return new (block) HandlerCompletion(std::move(pool), executor, std::move(handler));
   }
 
@@ -144,7 +144,7 @@ class HandlerCompletion final : public Completion<T> {
   void abandon() override {
     const std::shared_ptr<BlockPool> pool = std::move(pool_);
     this->~HandlerCompletion();
-    pool->give_back(this, sizeof(HandlerCompletion));
+    pool->release(this, sizeof(HandlerCompletion));
   }
 
  private:
@@ -253,7 +253,7 @@ class UnaryCall final : public Call {
 
   static UnaryCall* make(std::shared_ptr<BlockPool> pool, Timers& timers, Request request,
                          Decode decode, bool takes_chunks, Completion<T>* completion) {
-    void* block = pool->take(sizeof(UnaryCall));
+    void* block = pool->acquire(sizeof(UnaryCall));
     return new (block)
         UnaryCall(std::move(pool), timers, std::move(request), decode, takes_chunks, completion);
   }
@@ -299,7 +299,7 @@ class UnaryCall final : public Call {
   void abandon_memory() {
     const std::shared_ptr<BlockPool> pool = std::move(pool_);
     this->~UnaryCall();
-    pool->give_back(this, sizeof(UnaryCall));
+    pool->release(this, sizeof(UnaryCall));
   }
 
   std::shared_ptr<BlockPool> pool_;

@@ -52,7 +52,7 @@ std::string Encoder::frame_string() {
   return frame;
 }
 
-void Encoder::give_back(std::string frame) {
+void Encoder::recycle(std::string frame) {
   if (spare_.size() >= kSpareFrames || frame.capacity() > kSpareFrameBytes) return;
   frame.clear();
   spare_.push_back(std::move(frame));
@@ -103,7 +103,7 @@ Request Encoder::mutate_rows(std::string_view table, const std::vector<Mutation>
   const auto name = string_of(b, table);
   const auto entry_vector = b.CreateVectorOfStructs(rows);
   const auto mutations = b.CreateVectorOfStructs(records);
-  const auto arena = byte_vector(b, bytes.bytes());
+  const auto arena = bytes.finish(b);
   Request request = finish(op_number(fb::Op::MutateRows),
                            fb::CreateMutateRowsRequest(b, name, entry_vector, mutations, arena,
                                                        durability_of(options.durability)));
@@ -126,7 +126,7 @@ Request Encoder::read_row(std::string_view table, Bytes row, const std::optional
     std::vector<fb::FilterNode> records;
     append_nodes(*filter, bytes, records);
     nodes = b.CreateVectorOfStructs(records);
-    arena = byte_vector(b, bytes.bytes());
+    arena = bytes.finish(b);
   } else {
     arena = byte_vector(b, row);
   }
@@ -162,7 +162,7 @@ Request Encoder::read_rows(std::string_view table, const ReadRows& read) {
   const auto key_vector = b.CreateVectorOfStructs(keys);
   const auto range_vector = b.CreateVectorOfStructs(ranges);
   const auto filter = b.CreateVectorOfStructs(nodes);
-  const auto arena = byte_vector(b, bytes.bytes());
+  const auto arena = bytes.finish(b);
   fb::ReadRowsRequestBuilder out(b);
   out.add_table(name);
   if (!keys.empty()) out.add_keys(key_vector);
@@ -239,7 +239,7 @@ Request Encoder::check_and_mutate(std::string_view table, const CheckAndMutate& 
   const auto filter = b.CreateVectorOfStructs(nodes);
   const auto then_vector = b.CreateVectorOfStructs(then_records);
   const auto else_vector = b.CreateVectorOfStructs(else_records);
-  const auto arena = byte_vector(b, bytes.bytes());
+  const auto arena = bytes.finish(b);
   const auto given = token_for(check.token, options);
   const auto token = token_of(b, given);
   fb::CheckAndMutateRowRequestBuilder out(b);
@@ -272,7 +272,7 @@ Request Encoder::read_modify_write(std::string_view table, const ReadModifyWrite
   }
   const auto name = string_of(b, table);
   const auto rules = b.CreateVectorOfStructs(records);
-  const auto arena = byte_vector(b, bytes.bytes());
+  const auto arena = bytes.finish(b);
   const auto token = token_of(b, token_for(modify.token, options));
   return changing_row<fb::ReadModifyWriteRowRequest>(
       finish(op_number(fb::Op::ReadModifyWriteRow),
@@ -321,7 +321,7 @@ Request Encoder::create_table(const TableSpec& spec) {
   std::vector<fb::Span> splits;
   for (const std::string& split : spec.splits) splits.push_back(bytes.add(split));
   const auto split_vector = b.CreateVectorOfStructs(splits);
-  const auto arena = byte_vector(b, bytes.bytes());
+  const auto arena = bytes.finish(b);
   fb::CreateTableRequestBuilder out(b);
   out.add_name(name);
   if (spec.granularity) out.add_granularity(static_cast<fb::Granularity>(*spec.granularity));

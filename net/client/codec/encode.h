@@ -66,7 +66,7 @@ class Encoder {
   std::optional<Token> token_for(const std::optional<Token>& given, const CallOptions& options);
 
   // Returns the string of a sent frame for reuse.
-  void give_back(std::string frame);
+  void recycle(std::string frame);
 
  private:
   static constexpr size_t kSpareFrames = 256;

@@ -15,11 +15,6 @@ fb::Span moved(Mutation::Part part, uint32_t by) {
 
 }  // namespace
 
-flatbuffers::Offset<flatbuffers::Vector<uint8_t>> byte_vector(
-    flatbuffers::FlatBufferBuilder& builder, Bytes bytes) {
-  return builder.CreateVector(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-}
-
 flatbuffers::Offset<flatbuffers::String> string_of(flatbuffers::FlatBufferBuilder& builder,
                                                    std::string_view text) {
   return builder.CreateString(text.data(), text.size());

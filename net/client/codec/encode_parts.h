@@ -15,23 +15,9 @@ namespace cellar::client {
 
 namespace fb = wire::fb;
 
-// The bytes that a body's spans refer to.
-class ArenaBuilder {
- public:
-  fb::Span add(Bytes bytes) {
-    const fb::Span span(static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(bytes.size()));
-    bytes_.append(bytes);
-    return span;
-  }
-  uint32_t size() const { return static_cast<uint32_t>(bytes_.size()); }
-  Bytes bytes() const { return bytes_; }
+using wire::ArenaBuilder;
+using wire::byte_vector;
 
- private:
-  std::string bytes_;
-};
-
-flatbuffers::Offset<flatbuffers::Vector<uint8_t>> byte_vector(
-    flatbuffers::FlatBufferBuilder& builder, Bytes bytes);
 flatbuffers::Offset<flatbuffers::String> string_of(flatbuffers::FlatBufferBuilder& builder,
                                                    std::string_view text);
 // 0 (absent) if there is nothing to encode.

@@ -216,7 +216,7 @@ void Dispatcher::on_finish(Call& call, bool answered) {
   }
   unstick(call);
   if (answered) policy_.on_answer();
-  if (!call.request_.keep_frame) encoder_->give_back(std::move(call.request_.frame));
+  if (!call.request_.keep_frame) encoder_->recycle(std::move(call.request_.frame));
   admit_parked();
 }
 

@@ -3,10 +3,13 @@
 // all operations is in net/server/requests/op_table.cc.
 #pragma once
 
+#include <expected>
+#include <optional>
 #include <string_view>
 
 #include "net/security/authorizer.h"
 #include "net/wire/frame.h"
+#include "net/wire/status.h"
 
 namespace cellar::server {
 
@@ -39,8 +42,20 @@ struct TableRef {
   bool has_owner = false;
 };
 
+// Why a handler refuses its request.
+struct Refusal {
+  Refusal(Error e) : error(std::move(e)) {}
+  Refusal(Error e, wire::TabletHint h) : error(std::move(e)), hint(std::move(h)) {}
+  Error error;
+  std::optional<wire::TabletHint> hint;  // where the row or the table is
+  bool malformed = false;                // the body is no request of the operation
+};
+
+// Without a refusal the request is answered, now or later, or held.
+using Handled = std::expected<void, Refusal>;
+
 struct OpSpec {
-  using Handler = void (*)(ShardServer& shard, Session& session, const wire::Frame& frame);
+  using Handler = Handled (*)(ShardServer& shard, Session& session, const wire::Frame& frame);
 
   Handler handler = nullptr;  // null: the operation does not exist
   Scope scope = Scope::node;

@@ -141,11 +141,11 @@ ShardBeat::ShardBeat(Readiness& readiness, ShardId shard, Timers& timers, Look l
       shard_(shard),
       look_(look),
       context_(context),
-      timer_(timers, [](void* self) { static_cast<ShardBeat*>(self)->ring(); }, this) {
-  ring();
+      timer_(timers, [](void* self) { static_cast<ShardBeat*>(self)->beat(); }, this) {
+  beat();
 }
 
-void ShardBeat::ring() {
+void ShardBeat::beat() {
   readiness_.beat(shard_, look_(context_));
   timer_.arm_after_us(Readiness::kBeatUs);
 }

@@ -140,7 +140,7 @@ class ShardBeat {
   ShardBeat(Readiness& readiness, ShardId shard, Timers& timers, Look look, void* context);
 
  private:
-  void ring();
+  void beat();
 
   Readiness& readiness_;
   const ShardId shard_;

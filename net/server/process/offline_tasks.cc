@@ -27,7 +27,7 @@ Async<Result<std::string>> restore(FileSystem& from, FileSystem& to, std::string
   CO_TRY(const auto lock, co_await to.lock(std::string(kLockName)));
   const auto store = engine::make_local_backup_store(from);
   CO_TRY(name, co_await choose(*store, std::move(name)));
-  CO_TRY_VOID(co_await engine::settle_format(to, engine::new_directory_id()));
+  CO_TRY_VOID(co_await engine::resolve_format(to, engine::new_directory_id()));
   const auto blobs = engine::make_local_blob_store(to);
   CO_TRY(const auto manifest, co_await engine::open_local_manifest_store(to, {}));
   engine::BackupProgress progress;

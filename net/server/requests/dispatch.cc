@@ -2,6 +2,7 @@
 
 #include "net/server/access/access.h"
 #include "net/server/requests/op_table.h"
+#include "net/server/requests/table_codec.h"
 #include "net/server/shard/shard_server.h"
 
 namespace cellar::server {
@@ -13,29 +14,26 @@ void count_denial(ShardServer& shard, Session& session, const wire::FrameHeader&
   shard.security().audit_flood(denial_event(session, header, error));
 }
 
-// Checks the node's principals and answers a refused request.
-bool is_allowed(ShardServer& shard, Session& session, const OpSpec* spec,
-                const wire::Frame& frame) {
-  if (!shard.security().has_principals()) return true;
-  const Result<void> allowed = check_access(spec, shard.tables(), session, frame);
-  if (allowed) return true;
-  count_denial(shard, session, frame.header, allowed.error());
-  session.reply_error(frame.header, allowed.error());
-  return false;
+// Checks the node's principals.
+Result<void> check_allowed(ShardServer& shard, Session& session, const OpSpec* spec,
+                           const wire::Frame& frame) {
+  if (!shard.security().has_principals()) return {};
+  Result<void> allowed = check_access(spec, shard.tables(), session, frame);
+  if (!allowed) count_denial(shard, session, frame.header, allowed.error());
+  return allowed;
 }
 
 // Refuses a request for a table of another node, with that node's address and without effect.
-bool refuse_of_others(const ServerOptions& options, Session& session, const OpSpec& spec,
-                      const wire::Frame& frame) {
+Handled check_owner(const ServerOptions& options, const OpSpec& spec, const wire::Frame& frame) {
+  if (!spec.table.has_owner || options.owners.empty()) return {};
   const Bytes table = name_in(spec, frame.body).name;
   const std::string* owner = table.empty() ? nullptr : options.owners.find(table);
-  if (owner == nullptr || *owner == options.advertise) return false;
+  if (owner == nullptr || *owner == options.advertise) return {};
   Error error(Errc::aborted,
               fmt::format("table '{}' is on another node, {}", escape_bytes(table), *owner));
   wire::TabletHint hint;
   hint.owner = *owner;
-  session.reply_error(frame.header, std::move(error).retry_after(0), &hint);
-  return true;
+  return std::unexpected(Refusal(std::move(error).retry_after(0), std::move(hint)));
 }
 
 Result<void> check_header(ShardServer& shard, Session& session, const wire::FrameHeader& header) {
@@ -45,31 +43,40 @@ Result<void> check_header(ShardServer& shard, Session& session, const wire::Fram
   return allowed;
 }
 
-void handle_frame(ShardServer& shard, Session& session, const wire::Frame& frame) {
+Handled handle_frame(ShardServer& shard, Session& session, const wire::Frame& frame) {
   const OpSpec* spec = find_op(frame.header.op);
   if (!session.greeted() && (spec == nullptr || spec->scope != Scope::open)) {
-    return session.reply_error(frame.header,
-                               Error(Errc::failed_precondition, "the first request is a hello"));
+    return fail(Errc::failed_precondition, "the first request is a hello");
   }
-  if (!is_allowed(shard, session, spec, frame)) return;
+  TRY_VOID(check_allowed(shard, session, spec, frame));
   if (spec == nullptr) {
-    return session.reply_error(
-        frame.header,
-        Error(Errc::unimplemented, fmt::format("operation {} does not exist", frame.header.op)));
+    return fail(Errc::unimplemented, "operation {} does not exist", frame.header.op);
   }
-  const ServerOptions& options = shard.options();
-  if (spec->table.has_owner && !options.owners.empty() &&
-      refuse_of_others(options, session, *spec, frame)) {
-    return;
-  }
+  TRY_VOID(check_owner(shard.options(), *spec, frame));
   if (shard.security().has_principals()) log_change(*spec, shard.tables(), session, frame);
-  spec->handler(shard, session, frame);
+  return spec->handler(shard, session, frame);
+}
+
+Async<void> answer(Session& session, wire::FrameHeader header, Async<Result<Bytes>> work) {
+  const Result<Bytes> body = co_await std::move(work);
+  if (!body) co_return session.reply_error(header, body.error());
+  session.reply(header, *body);
+}
+
+Async<Result<Bytes>> description_after(LocalShard& shard,
+                                       Async<Result<engine::TableEntry>> change) {
+  CO_TRY(const engine::TableEntry table, co_await std::move(change));
+  co_return build_description(shard.builder(), table, shard.clock().expected_us());
 }
 
 class Dispatcher final : public RequestHandler {
  public:
   void handle(ShardServer& shard, Session& session, const wire::Frame& frame) const override {
-    handle_frame(shard, session, frame);
+    const Handled handled = handle_frame(shard, session, frame);
+    if (handled) return;
+    const Refusal& refusal = handled.error();
+    if (refusal.malformed) return session.reply_malformed(frame.header, refusal.error);
+    session.reply_error(frame.header, refusal.error, refusal.hint ? &*refusal.hint : nullptr);
   }
   Result<void> check_announced(ShardServer& shard, Session& session,
                                const wire::FrameHeader& header) const override {
@@ -82,6 +89,17 @@ class Dispatcher final : public RequestHandler {
 };
 
 }  // namespace
+
+Handled answer_with(LocalShard& shard, Session& session, const wire::FrameHeader& header,
+                    Async<Result<Bytes>> work) {
+  spawn(shard.executor(), answer(session, header, std::move(work)));
+  return {};
+}
+
+Handled describe_with(LocalShard& shard, Session& session, const wire::FrameHeader& header,
+                      Async<Result<engine::TableEntry>> change) {
+  return answer_with(shard, session, header, description_after(shard, std::move(change)));
+}
 
 const RequestHandler& request_handler() {
   static const Dispatcher kDispatcher;

@@ -1,4 +1,4 @@
-// Operations on tables. Each one that changes something or waits is a coroutine.
+// Operations on tables, and on the rules of their families.
 #include <algorithm>
 
 #include "net/server/access/access.h"
@@ -25,39 +25,6 @@ Result<const TableEntry*> table_named(LocalShard& shard, const FrameHeader& head
   return find_table(shard.tables(), by_name, wire::text(name));
 }
 
-Async<void> create_table(LocalShard& shard, Session& session, FrameHeader header,
-                         engine::TableSpec spec) {
-  const Result<TableEntry> made =
-      co_await shard.node().create_table(shard.id(), std::move(spec), session.author());
-  if (!made) {
-    session.reply_error(header, made.error());
-    co_return;
-  }
-  session.reply(header, build_description(shard.builder(), *made, shard.clock().expected_us()));
-}
-
-Async<void> alter_table(LocalShard& shard, Session& session, FrameHeader header,
-                        engine::TableChange change) {
-  const Result<TableEntry> table =
-      co_await shard.node().alter_table(shard.id(), std::move(change), session.author());
-  if (!table) {
-    session.reply_error(header, table.error());
-    co_return;
-  }
-  session.reply(header, build_description(shard.builder(), *table, shard.clock().expected_us()));
-}
-
-Async<void> restore_table(LocalShard& shard, Session& session, FrameHeader header,
-                          std::string name) {
-  const Result<TableEntry> table =
-      co_await shard.node().restore_table(shard.id(), std::move(name), session.author());
-  if (!table) {
-    session.reply_error(header, table.error());
-    co_return;
-  }
-  session.reply(header, build_description(shard.builder(), *table, shard.clock().expected_us()));
-}
-
 // The tables of the shard's map and the given dropped ones, as far as the session may see them.
 Bytes build_list(LocalShard& shard, const Session& session, std::string_view prefix,
                  const std::vector<engine::DroppedTable>& dropped) {
@@ -81,112 +48,113 @@ Bytes build_list(LocalShard& shard, const Session& session, std::string_view pre
   return wire::finish_body(builder, fb::CreateListTablesReply(builder, list));
 }
 
-Async<void> list_with_dropped(LocalShard& shard, Session& session, FrameHeader header,
-                              std::string prefix) {
+Async<Result<Bytes>> list_with_dropped(LocalShard& shard, const Session& session,
+                                       std::string prefix) {
   std::vector<engine::DroppedTable> dropped = co_await shard.node().dropped_tables(shard.id());
   std::sort(dropped.begin(), dropped.end(), [](const auto& a, const auto& b) {
     if (a.entry.schema.name != b.entry.schema.name)
       return a.entry.schema.name < b.entry.schema.name;
     return a.mark.dropped_us > b.mark.dropped_us;
   });
-  session.reply(header, build_list(shard, session, prefix, dropped));
+  co_return build_list(shard, session, prefix, dropped);
 }
 
-enum class TableWork : uint8_t { drop, flush, compact };
-
-Async<void> work_on_table(LocalShard& shard, Session& session, FrameHeader header, TableWork work,
-                          std::string name) {
-  Result<void> done;
-  switch (work) {
-    case TableWork::drop:
-      done = co_await shard.node().drop_table(shard.id(), std::move(name), session.author());
-      break;
-    case TableWork::flush:
-      done = co_await shard.node().flush_table(shard.id(), std::move(name));
-      break;
-    case TableWork::compact:
-      done = co_await shard.node().compact_table(shard.id(), std::move(name));
-      break;
-  }
-  if (done) {
-    session.reply(header, {});
-  } else {
-    session.reply_error(header, done.error());
-  }
-}
-
-template <class Request>
-void start_work(LocalShard& shard, Session& session, const Frame& frame, TableWork work) {
-  const auto* request = body_of<Request>(session, frame);
-  if (request == nullptr) return;
-  std::string name(wire::text(request->name()));
-  spawn(shard.executor(), work_on_table(shard, session, frame.header, work, std::move(name)));
+Async<Result<Bytes>> nothing_after(Async<Result<void>> work) {
+  CO_TRY_VOID(co_await std::move(work));
+  co_return Bytes();
 }
 
 }  // namespace
 
-void handle_create_table(LocalShard& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<fb::CreateTableRequest>(session, frame);
-  if (request == nullptr) return;
+Handled handle_create_table(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<fb::CreateTableRequest>(frame));
   engine::TableSpec spec;
-  if (auto ok = decode_create(*request, shard.tables(), spec); !ok) {
-    return session.reply_error(frame.header, ok.error());
-  }
-  spawn(shard.executor(), create_table(shard, session, frame.header, std::move(spec)));
+  TRY_VOID(decode_create(*request, shard.tables(), spec));
+  return describe_with(shard, session, frame.header,
+                       shard.node().create_table(shard.id(), std::move(spec), session.author()));
 }
 
-void handle_alter_table(LocalShard& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<fb::AlterTableRequest>(session, frame);
-  if (request == nullptr) return;
+Handled handle_alter_table(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<fb::AlterTableRequest>(frame));
   engine::TableChange change;
-  if (auto ok = decode_alter(*request, shard.tables(), change); !ok) {
-    return session.reply_error(frame.header, ok.error());
-  }
-  spawn(shard.executor(), alter_table(shard, session, frame.header, std::move(change)));
+  TRY_VOID(decode_alter(*request, shard.tables(), change));
+  return describe_with(shard, session, frame.header,
+                       shard.node().alter_table(shard.id(), std::move(change), session.author()));
 }
 
-void handle_drop_table(LocalShard& shard, Session& session, const Frame& frame) {
-  start_work<fb::DropTableRequest>(shard, session, frame, TableWork::drop);
-}
-
-void handle_restore_table(LocalShard& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<fb::RestoreTableRequest>(session, frame);
-  if (request == nullptr) return;
+Handled handle_drop_table(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<fb::DropTableRequest>(frame));
   std::string name(wire::text(request->name()));
-  spawn(shard.executor(), restore_table(shard, session, frame.header, std::move(name)));
+  return answer_with(
+      shard, session, frame.header,
+      nothing_after(shard.node().drop_table(shard.id(), std::move(name), session.author())));
 }
 
-void handle_list_tables(LocalShard& shard, Session& session, const Frame& frame) {
+Handled handle_restore_table(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<fb::RestoreTableRequest>(frame));
+  std::string name(wire::text(request->name()));
+  return describe_with(shard, session, frame.header,
+                       shard.node().restore_table(shard.id(), std::move(name), session.author()));
+}
+
+Handled handle_list_tables(LocalShard& shard, Session& session, const Frame& frame) {
   std::string prefix;
   bool include_dropped = false;
   if (!frame.body.empty()) {
-    const auto* request = body_of<fb::ListTablesRequest>(session, frame);
-    if (request == nullptr) return;
+    TRY(const auto* request, body_of<fb::ListTablesRequest>(frame));
     prefix = wire::text(request->prefix());
     include_dropped = request->include_dropped();
   }
   if (include_dropped) {
-    spawn(shard.executor(), list_with_dropped(shard, session, frame.header, std::move(prefix)));
-  } else {
-    session.reply(frame.header, build_list(shard, session, prefix, {}));
+    return answer_with(shard, session, frame.header,
+                       list_with_dropped(shard, session, std::move(prefix)));
   }
+  session.reply(frame.header, build_list(shard, session, prefix, {}));
+  return {};
 }
 
-void handle_describe_table(LocalShard& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<fb::DescribeTableRequest>(session, frame);
-  if (request == nullptr) return;
-  const auto table = table_named(shard, frame.header, request->name());
-  if (!table) return session.reply_error(frame.header, table.error());
+Handled handle_describe_table(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<fb::DescribeTableRequest>(frame));
+  TRY(const auto* table, table_named(shard, frame.header, request->name()));
   session.reply(frame.header,
-                build_description(shard.builder(), **table, shard.clock().expected_us()));
+                build_description(shard.builder(), *table, shard.clock().expected_us()));
+  return {};
 }
 
-void handle_flush_table(LocalShard& shard, Session& session, const Frame& frame) {
-  start_work<fb::FlushTableRequest>(shard, session, frame, TableWork::flush);
+Handled handle_flush_table(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<fb::FlushTableRequest>(frame));
+  std::string name(wire::text(request->name()));
+  return answer_with(shard, session, frame.header,
+                     nothing_after(shard.node().flush_table(shard.id(), std::move(name))));
 }
 
-void handle_compact_table(LocalShard& shard, Session& session, const Frame& frame) {
-  start_work<fb::CompactTableRequest>(shard, session, frame, TableWork::compact);
+Handled handle_compact_table(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<fb::CompactTableRequest>(frame));
+  std::string name(wire::text(request->name()));
+  return answer_with(shard, session, frame.header,
+                     nothing_after(shard.node().compact_table(shard.id(), std::move(name))));
+}
+
+Handled handle_rule_history(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<fb::RuleHistoryRequest>(frame));
+  TRY(const auto* table, find_table(shard.tables(), frame.header, wire::text(request->table())));
+  const TableSchema& schema = table->schema;
+  const std::string_view name = wire::text(request->family());
+  const FamilySchema* family = schema.find_family(name);
+  if (family == nullptr) {
+    return fail(Errc::not_found, "table '{}' has no family '{}'", schema.name, escape_bytes(name));
+  }
+  session.reply(frame.header,
+                build_history(shard.builder(), schema, *family, shard.clock().expected_us()));
+  return {};
+}
+
+Handled handle_undo_rule(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<fb::UndoRuleRequest>(frame));
+  engine::RuleUndo undo{std::string(wire::text(request->table())),
+                        std::string(wire::text(request->family())), request->expected_version()};
+  return describe_with(shard, session, frame.header,
+                       shard.node().undo_rule(shard.id(), std::move(undo), session.author()));
 }
 
 }  // namespace cellar::server

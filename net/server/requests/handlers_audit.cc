@@ -7,7 +7,6 @@ namespace cellar::server {
 
 using engine::AuditEntry;
 using wire::Frame;
-using wire::FrameHeader;
 namespace fb = wire::fb;
 
 namespace {
@@ -50,38 +49,33 @@ flatbuffers::Offset<fb::AuditEntry> put_entry(Builder& builder, const AuditEntry
   return out.Finish();
 }
 
-Async<void> audit_log(LocalShard& shard, Session& session, FrameHeader header,
-                      engine::AuditQuery query) {
+Async<Result<Bytes>> audit_page(LocalShard& shard, engine::AuditQuery query) {
   const engine::AuditPage page = co_await shard.node().audit_log(shard.id(), std::move(query));
   Builder& builder = shard.builder();
   builder.Clear();
   std::vector<flatbuffers::Offset<fb::AuditEntry>> entries;
   for (const AuditEntry& entry : page.entries) entries.push_back(put_entry(builder, entry));
   const auto list = builder.CreateVector(entries);
-  session.reply(
-      header, wire::finish_body(
-                  builder, fb::CreateAuditLogReply(builder, list, page.next_before, page.oldest)));
+  co_return wire::finish_body(
+      builder, fb::CreateAuditLogReply(builder, list, page.next_before, page.oldest));
 }
 
 }  // namespace
 
-void handle_audit_log(LocalShard& shard, Session& session, const Frame& frame) {
+Handled handle_audit_log(LocalShard& shard, Session& session, const Frame& frame) {
   engine::AuditQuery query;
   if (!frame.body.empty()) {
-    const auto* request = body_of<fb::AuditLogRequest>(session, frame);
-    if (request == nullptr) return;
+    TRY(const auto* request, body_of<fb::AuditLogRequest>(frame));
     query.table = wire::text(request->table());
     query.since_us = request->since_us();
     query.before = request->before();
     query.limit = request->limit();
   }
   if (query.limit == 0 || query.limit > engine::kMaxAuditPage) {
-    return session.reply_error(
-        frame.header,
-        Error(Errc::invalid_argument,
-              fmt::format("a limit of {} is not 1 to {}", query.limit, engine::kMaxAuditPage)));
+    return fail(Errc::invalid_argument, "a limit of {} is not 1 to {}", query.limit,
+                engine::kMaxAuditPage);
   }
-  spawn(shard.executor(), audit_log(shard, session, frame.header, std::move(query)));
+  return answer_with(shard, session, frame.header, audit_page(shard, std::move(query)));
 }
 
 }  // namespace cellar::server

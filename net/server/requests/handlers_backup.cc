@@ -8,7 +8,6 @@
 namespace cellar::server {
 
 using wire::Frame;
-using wire::FrameHeader;
 namespace fb = wire::fb;
 
 namespace {
@@ -31,9 +30,7 @@ flatbuffers::Offset<fb::BackupRec> put_backup(Builder& builder,
                              backup.blobs, backup.bytes, backup.copied_bytes);
 }
 
-void reply_backup(LocalShard& shard, Session& session, const FrameHeader& header,
-                  const BackupAnswer& answer) {
-  Builder& builder = shard.builder();
+Bytes build_answer(Builder& builder, const BackupAnswer& answer) {
   builder.Clear();
   const BackupJobStatus& status = answer.status;
   const auto& summaries = answer.listed.empty() ? status.found : answer.listed;
@@ -59,7 +56,7 @@ void reply_backup(LocalShard& shard, Session& session, const FrameHeader& header
   reply.add_code(status.error ? static_cast<uint8_t>(status.error->code) : 0);
   reply.add_message(message);
   reply.add_backups(list);
-  session.reply(header, wire::finish_body(builder, reply.Finish()));
+  return wire::finish_body(builder, reply.Finish());
 }
 
 // Runs on the home shard.
@@ -84,37 +81,26 @@ Async<Result<BackupAnswer>> ask(BackupJobs& jobs, fb::BackupAction action, Backu
   co_return answer;
 }
 
-Async<void> backup(LocalShard& shard, NodeShared& node, Session& session, FrameHeader header,
-                   fb::BackupAction action, BackupJob job) {
+Async<Result<Bytes>> backup(LocalShard& shard, NodeShared& node, fb::BackupAction action,
+                            BackupJob job) {
   auto there = [&node, action, mine = std::move(job)]() mutable {
     const ServerOptions& options = node.shard(ShardId{0}).options();
     return ask(*node.backups, action, std::move(mine), options);
   };
-  const Result<BackupAnswer> answer =
-      co_await shard.mailbox().call_on(ShardId{0}, std::move(there));
-  if (!answer) co_return session.reply_error(header, answer.error());
-  reply_backup(shard, session, header, *answer);
+  CO_TRY(const BackupAnswer answer, co_await shard.mailbox().call_on(ShardId{0}, std::move(there)));
+  co_return build_answer(shard.builder(), answer);
 }
 
 }  // namespace
 
-void handle_backup(LocalShard& shard, NodeShared& node, Session& session, const Frame& frame) {
-  const auto refuse = [&](Errc code, std::string_view why) {
-    session.reply_error(frame.header, Error(code, std::string(why)));
-  };
-  if (node.backups == nullptr) {
-    return refuse(Errc::unimplemented, "this node takes no backups");
-  }
+Handled handle_backup(LocalShard& shard, NodeShared& node, Session& session, const Frame& frame) {
+  if (node.backups == nullptr) return fail(Errc::unimplemented, "this node takes no backups");
   BackupJob job;
   fb::BackupAction action = fb::BackupAction::Status;
   if (!frame.body.empty()) {
-    const auto* request = wire::verified<fb::BackupRequest>(frame.body);
-    if (request == nullptr) {
-      return session.reply_malformed(
-          frame.header, Error(Errc::invalid_argument, "the body is no Backup request"));
-    }
+    TRY(const auto* request, body_of<fb::BackupRequest>(frame));
     action = request->action();
-    if (action > fb::BackupAction::MAX) return refuse(Errc::invalid_argument, "no such action");
+    if (action > fb::BackupAction::MAX) return fail(Errc::invalid_argument, "no such action");
     job.kind = action <= fb::BackupAction::Restore ? static_cast<BackupJob::Kind>(action)
                                                    : BackupJob::Kind::none;
     job.directory = wire::text(request->directory());
@@ -124,16 +110,14 @@ void handle_backup(LocalShard& shard, NodeShared& node, Session& session, const 
     job.new_table = wire::text(request->new_table());
     if (const auto* tables = request->tables()) {
       if (tables->size() > kMaxTablesNamed) {
-        return refuse(Errc::invalid_argument, "more than 10,000 tables are named");
+        return fail(Errc::invalid_argument, "more than 10,000 tables are named");
       }
       for (const auto* table : *tables) job.tables.emplace_back(wire::text(table));
     }
   }
-  if (auto room = shard.admit_growth(); action == fb::BackupAction::Restore && !room) {
-    return session.reply_error(frame.header, room.error());
-  }
+  if (action == fb::BackupAction::Restore) TRY_VOID(shard.admit_growth());
   job.by = session.author();
-  spawn(shard.executor(), backup(shard, node, session, frame.header, action, std::move(job)));
+  return answer_with(shard, session, frame.header, backup(shard, node, action, std::move(job)));
 }
 
 }  // namespace cellar::server

@@ -48,71 +48,64 @@ Result<void> admit(const ShardServer& shard, const wire::DecodedConditional& dec
   return shard.admit_growth(decoded.else_mutations);
 }
 
+// Decodes the body that the operation keeps, and checks it: form, existence, availability. The
+// tablet of the row.
 template <class Request>
-void start(ShardServer& shard, Session& session, const Frame& frame, const FilterSpec& filter) {
-  if (auto held = shard.admission().hold_bytes(frame.body.size()); !held) {
-    return session.reply_error(frame.header, held.error());
-  }
-  ConditionalOp* op = shard.conditional_ops.take();
-  op->begin(shard, session, frame.header);
-  const Bytes body = op->keep_body(frame.body);
-  const auto refuse = [&](const Error& error, const wire::TabletHint* hint = nullptr) {
-    session.reply_error(frame.header, error, hint);
-    op->forget();
-  };
-  if (auto ok = wire::decode(*wire::verified<Request>(body), op->decoded()); !ok) {
-    return refuse(ok.error());
-  }
+std::expected<const TabletDescriptor*, Refusal> prepare(ShardServer& shard, const Frame& frame,
+                                                        Bytes body, const FilterSpec& filter,
+                                                        ConditionalOp& op) {
+  TRY_VOID(wire::decode(*wire::verified<Request>(body), op.decoded()));
   if (!filter.empty()) {
-    auto plan = engine::plan_filter(filter);
-    if (!plan) return refuse(plan.error());
-    op->set_filter(std::move(*plan));
+    TRY(auto plan, engine::plan_filter(filter));
+    op.set_filter(std::move(plan));
   }
-  const auto table = find_table(shard.tables(), frame.header, op->decoded().target.table);
+  const auto table = find_table(shard.tables(), frame.header, op.decoded().target.table);
   if (!table) {
     const Result<void> form =
-        validate_form<Request>(op->decoded(), TableSchema(), shard.options().engine.limits);
-    return refuse(existence_error(form, table.error()));
+        validate_form<Request>(op.decoded(), TableSchema(), shard.options().engine.limits);
+    return std::unexpected(existence_error(form, table.error()));
   }
-  if (auto ok = check_granularity(filter, (*table)->schema.granularity); !ok) {
-    return refuse(ok.error());
-  }
-  const TabletDescriptor& tablet = (*table)->locate(op->decoded().row);
-  if (!names_tablet(frame.header, tablet)) {
-    const wire::TabletHint hint = hint_of(tablet);
-    return refuse(stale_error(frame.header, tablet), &hint);
-  }
-  if (tablet.held) {
+  TRY_VOID(check_granularity(filter, (*table)->schema.granularity));
+  const TabletDescriptor& tablet = (*table)->locate(op.decoded().row);
+  TRY_VOID(check_names(frame.header, tablet));
+  if (!tablet.held) TRY_VOID(admit(shard, op.decoded()));
+  return &tablet;
+}
+
+template <class Request>
+Handled start(ShardServer& shard, Session& session, const Frame& frame, const FilterSpec& filter) {
+  TRY_VOID(shard.admission().hold_bytes(frame.body.size()));
+  ConditionalOp* op = shard.conditional_ops.acquire();
+  op->begin(shard, session, frame.header);
+  const auto tablet = prepare<Request>(shard, frame, op->keep_body(frame.body), filter, *op);
+  if (!tablet || (*tablet)->held) {
     op->forget();
-    return session.hold();
+    TRY_VOID(tablet);
+    session.hold();
+    return {};
   }
-  if (auto room = admit(shard, op->decoded()); !room) return refuse(room.error());
   if constexpr (kPlain<Request>) op->set_plain();
   if (!op->decoded().token.empty()) op->set_content(content_of<Request>(op->decoded(), filter));
-  op->start(tablet);
+  op->start(**tablet);
+  return {};
 }
 
 }  // namespace
 
-void handle_check_and_mutate_row(ShardServer& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<wire::fb::CheckAndMutateRowRequest>(session, frame);
-  if (request == nullptr) return;
+Handled handle_check_and_mutate_row(ShardServer& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<wire::fb::CheckAndMutateRowRequest>(frame));
   FilterSpec filter;
-  if (auto ok = wire::decode_filter(request->filter(), wire::bytes_of(request->arena()), filter);
-      !ok) {
-    return session.reply_error(frame.header, ok.error());
-  }
-  start<wire::fb::CheckAndMutateRowRequest>(shard, session, frame, filter);
+  TRY_VOID(wire::decode_filter(request->filter(), wire::bytes_of(request->arena()), filter));
+  return start<wire::fb::CheckAndMutateRowRequest>(shard, session, frame, filter);
 }
 
-void handle_read_modify_write_row(ShardServer& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<wire::fb::ReadModifyWriteRowRequest>(session, frame);
-  if (request == nullptr) return;
-  start<wire::fb::ReadModifyWriteRowRequest>(shard, session, frame, {});
+Handled handle_read_modify_write_row(ShardServer& shard, Session& session, const Frame& frame) {
+  TRY_VOID(body_of<wire::fb::ReadModifyWriteRowRequest>(frame));
+  return start<wire::fb::ReadModifyWriteRowRequest>(shard, session, frame, {});
 }
 
-void start_write_with_token(ShardServer& shard, Session& session, const Frame& frame) {
-  start<wire::fb::MutateRowRequest>(shard, session, frame, {});
+Handled start_write_with_token(ShardServer& shard, Session& session, const Frame& frame) {
+  return start<wire::fb::MutateRowRequest>(shard, session, frame, {});
 }
 
 }  // namespace cellar::server

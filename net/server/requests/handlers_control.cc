@@ -8,7 +8,6 @@
 namespace cellar::server {
 
 using wire::Frame;
-using wire::FrameHeader;
 namespace fb = wire::fb;
 
 namespace {
@@ -50,9 +49,8 @@ std::vector<std::string> parts_of(std::string_view list) {
   return parts;
 }
 
-void reply_control(LocalShard& shard, const Readiness& readiness, const TlsContext* tls,
-                   Session& session, const FrameHeader& header, const ReloadPlan& plan,
-                   uint64_t connections) {
+Bytes build_status(LocalShard& shard, const Readiness& readiness, const TlsContext* tls,
+                   const ReloadPlan& plan, uint64_t connections) {
   Builder& builder = shard.builder();
   builder.Clear();
   const std::string_view name = name_of(readiness.state());
@@ -70,11 +68,11 @@ void reply_control(LocalShard& shard, const Readiness& readiness, const TlsConte
   reply.add_need_restart(need_restart);
   if (tls != nullptr) reply.add_certificate_expires_us(tls->expires_s() * 1'000'000);
   reply.add_backup_directories(directories);
-  session.reply(header, wire::finish_body(builder, reply.Finish()));
+  return wire::finish_body(builder, reply.Finish());
 }
 
-Async<void> control(LocalShard& shard, NodeShared& node, ShardSecurity& security, Session& session,
-                    FrameHeader header, fb::ControlAction action) {
+Async<Result<Bytes>> control(LocalShard& shard, NodeShared& node, ShardSecurity& security,
+                             fb::ControlAction action) {
   Readiness& readiness = *node.control.readiness;
   ReloadPlan plan;
   if (action == fb::ControlAction::Drain) readiness.drain(true);
@@ -82,35 +80,28 @@ Async<void> control(LocalShard& shard, NodeShared& node, ShardSecurity& security
   if (action == fb::ControlAction::Reload) {
     ReloadQueue& desk = *node.control.reloads;
     auto there = [&desk] { return desk.reload(); };
-    auto done = co_await shard.mailbox().call_on(ShardId{0}, there);
-    if (!done) co_return session.reply_error(header, done.error());
-    plan = std::move(*done);
+    CO_TRY(plan, co_await shard.mailbox().call_on(ShardId{0}, there));
   }
   const uint64_t connections = co_await connections_of_all(shard, node);
-  reply_control(shard, readiness, security.policy().tls.get(), session, header, plan, connections);
+  co_return build_status(shard, readiness, security.policy().tls.get(), plan, connections);
 }
 
 }  // namespace
 
-void handle_control(LocalShard& shard, NodeShared& node, ShardSecurity& security, Session& session,
-                    const Frame& frame) {
+Handled handle_control(LocalShard& shard, NodeShared& node, ShardSecurity& security,
+                       Session& session, const Frame& frame) {
   if (node.control.readiness == nullptr || node.control.reloads == nullptr) {
-    return session.reply_error(
-        frame.header, Error(Errc::unimplemented, "this node has nobody who would hear it"));
+    return fail(Errc::unimplemented, "this node has nobody who would hear it");
   }
   fb::ControlAction action = fb::ControlAction::Status;
   if (!frame.body.empty()) {
-    const auto* request = wire::verified<fb::ControlRequest>(frame.body);
-    if (request == nullptr) {
-      return session.reply_malformed(
-          frame.header, Error(Errc::invalid_argument, "the body is no Control request"));
-    }
+    TRY(const auto* request, body_of<fb::ControlRequest>(frame));
     action = request->action();
   }
   if (action > fb::ControlAction::MAX) {
-    return session.reply_error(frame.header, Error(Errc::invalid_argument, "no such action"));
+    return fail(Errc::invalid_argument, "no such action");
   }
-  spawn(shard.executor(), control(shard, node, security, session, frame.header, action));
+  return answer_with(shard, session, frame.header, control(shard, node, security, action));
 }
 
 }  // namespace cellar::server

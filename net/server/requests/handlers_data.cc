@@ -15,12 +15,10 @@ using wire::Frame;
 namespace {
 
 // Sends one row with its body to another shard.
-void hand_over(ShardServer& shard, Session& session, const Frame& frame,
-               const TabletDescriptor& tablet) {
-  if (auto held = shard.admission().hold_bytes(frame.body.size()); !held) {
-    return session.reply_error(frame.header, held.error());
-  }
-  BatchWrite* batch = shard.batch_writes.take();
+Handled hand_over(ShardServer& shard, Session& session, const Frame& frame,
+                  const TabletDescriptor& tablet) {
+  TRY_VOID(shard.admission().hold_bytes(frame.body.size()));
+  BatchWrite* batch = shard.batch_writes.acquire();
   batch->begin(shard, session, frame.header, BatchWrite::Answer::one_row, 1);
   const Bytes body = batch->keep_body(frame.body);
   const auto* request = wire::verified<wire::fb::MutateRowRequest>(body);
@@ -30,66 +28,56 @@ void hand_over(ShardServer& shard, Session& session, const Frame& frame,
   write.level = batch->decoded().target.level;
   write.mutation = batch->decoded().mutation(0);
   batch->start();
+  return {};
 }
 
 }  // namespace
 
-void handle_mutate_row(ShardServer& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<wire::fb::MutateRowRequest>(session, frame);
-  if (request == nullptr) return;
+Handled handle_mutate_row(ShardServer& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<wire::fb::MutateRowRequest>(frame));
   if (request->token() != nullptr) return start_write_with_token(shard, session, frame);
   wire::DecodedWrites& decoded = shard.writes();
-  if (auto ok = wire::decode(*request, decoded); !ok) {
-    return session.reply_error(frame.header, ok.error());
-  }
+  TRY_VOID(wire::decode(*request, decoded));
   const MutationLimits& limits = shard.options().engine.limits;
   const RowMutation row = decoded.mutation(0);
   const auto table = find_table(shard.tables(), frame.header, decoded.target.table);
   if (!table) {
     const Result<void> form = validate_mutation(row, TableSchema(), limits);
-    return session.reply_error(frame.header, existence_error(form, table.error()));
+    return std::unexpected(existence_error(form, table.error()));
   }
   const TabletDescriptor& tablet = (*table)->locate(row.row);
-  if (!names_tablet(frame.header, tablet)) {
-    const wire::TabletHint hint = hint_of(tablet);
-    return session.reply_error(frame.header, stale_error(frame.header, tablet), &hint);
+  TRY_VOID(check_names(frame.header, tablet));
+  if (tablet.held) {
+    session.hold();
+    return {};
   }
-  if (tablet.held) return session.hold();
-  if (auto room = shard.admit_growth(row.mutations); !room) {
-    return session.reply_error(frame.header, room.error());
-  }
-  if (tablet.shard == shard.id()) {
-    return start_single_write(shard, session, frame.header, decoded, tablet);
-  }
-  hand_over(shard, session, frame, tablet);
+  TRY_VOID(shard.admit_growth(row.mutations));
+  if (tablet.shard != shard.id()) return hand_over(shard, session, frame, tablet);
+  start_single_write(shard, session, frame.header, decoded, tablet);
+  return {};
 }
 
-void handle_mutate_rows(ShardServer& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<wire::fb::MutateRowsRequest>(session, frame);
-  if (request == nullptr) return;
-  if (auto ok = wire::decode(*request, shard.writes()); !ok) {
-    return session.reply_error(frame.header, ok.error());
-  }
-  const auto table = find_table(shard.tables(), frame.header, shard.writes().target.table);
-  if (!table) return session.reply_error(frame.header, table.error());
-  if (auto held = shard.admission().hold_bytes(frame.body.size()); !held) {
-    return session.reply_error(frame.header, held.error());
-  }
-  BatchWrite* batch = shard.batch_writes.take();
+Handled handle_mutate_rows(ShardServer& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<wire::fb::MutateRowsRequest>(frame));
+  TRY_VOID(wire::decode(*request, shard.writes()));
+  TRY(const auto* table, find_table(shard.tables(), frame.header, shard.writes().target.table));
+  TRY_VOID(shard.admission().hold_bytes(frame.body.size()));
+  BatchWrite* batch = shard.batch_writes.acquire();
   batch->begin(shard, session, frame.header, BatchWrite::Answer::many_rows,
                shard.writes().rows.size());
   const Bytes body = batch->keep_body(frame.body);
   wire::DecodedWrites& decoded = batch->decoded();
   CHECK(wire::decode(*wire::verified<wire::fb::MutateRowsRequest>(body), decoded).has_value());
   for (size_t i = 0; i < decoded.rows.size(); ++i) {
-    const TabletDescriptor& tablet = (*table)->locate(decoded.rows[i].row);
+    const TabletDescriptor& tablet = table->locate(decoded.rows[i].row);
     if (!names_tablet(frame.header, tablet)) {
       batch->refuse(i, stale_error(frame.header, tablet));
       continue;
     }
     if (tablet.held) {
       batch->forget();
-      return session.hold();
+      session.hold();
+      return {};
     }
     if (auto room = shard.admit_growth(decoded.mutation(i).mutations); !room) {
       batch->refuse(i, room.error());
@@ -104,6 +92,7 @@ void handle_mutate_rows(ShardServer& shard, Session& session, const Frame& frame
     write.mutation = decoded.mutation(i);
   }
   batch->start();
+  return {};
 }
 
 namespace {
@@ -148,22 +137,22 @@ void begin_first_step(ShardServer& shard, Session& session, const wire::DecodedD
 
 }  // namespace
 
-void handle_drop_row_range(ShardServer& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<wire::fb::DropRowRangeRequest>(session, frame);
-  if (request == nullptr) return;
+Handled handle_drop_row_range(ShardServer& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<wire::fb::DropRowRangeRequest>(frame));
   wire::DecodedDrop drop;
-  if (auto ok = wire::decode(*request, drop); !ok) {
-    return session.reply_error(frame.header, ok.error());
-  }
+  TRY_VOID(wire::decode(*request, drop));
   const DropStep* step = session.step();
-  if (step != nullptr && step->error) return session.reply_error(frame.header, *step->error);
+  if (step != nullptr && step->error) return std::unexpected(*step->error);
   const auto table = find_table(shard.tables(), frame.header, drop.table);
   if (step != nullptr && (!table || (*table)->schema.id != step->table)) {
-    return session.reply_error(frame.header, dropped_between());
+    return std::unexpected(dropped_between());
   }
-  if (!table) return session.reply_error(frame.header, table.error());
+  TRY_VOID(table);
   auto tablets = tablets_of(**table, drop);
-  if (!tablets) return session.hold();
+  if (!tablets) {
+    session.hold();
+    return {};
+  }
   std::optional<uint32_t> dropped_before;
   if (step != nullptr) {
     // Later splits and merges keep the token with the rows.
@@ -172,9 +161,12 @@ void handle_drop_row_range(ShardServer& shard, Session& session, const Frame& fr
   } else if (!drop.token.empty() && !tablets->empty()) {
     const TabletDescriptor& first = (*table)->tablets.front();
     const bool is_alone = tablets->size() == 1 && tablets->front() == &first;
-    if (!is_alone) return begin_first_step(shard, session, drop, **table);
+    if (!is_alone) {
+      begin_first_step(shard, session, drop, **table);
+      return {};
+    }
   }
-  BatchWrite* batch = shard.batch_writes.take();
+  BatchWrite* batch = shard.batch_writes.acquire();
   batch->begin(shard, session, frame.header, BatchWrite::Answer::drop, tablets->size());
   const RangeDelete range = batch->keep_range(std::move(drop.start), std::move(drop.end));
   const WriteToken* token = nullptr;
@@ -187,6 +179,7 @@ void handle_drop_row_range(ShardServer& shard, Session& session, const Frame& fr
     write.range_token = token;
   }
   batch->start();
+  return {};
 }
 
 }  // namespace cellar::server

@@ -98,8 +98,7 @@ Storage storage_of(flatbuffers::FlatBufferBuilder& builder, const std::vector<Se
   return storage;
 }
 
-Async<void> answer_server_info(LocalShard& shard, const NodeShared& node, Session& session,
-                               wire::FrameHeader header) {
+Async<Result<Bytes>> server_info(LocalShard& shard, const NodeShared& node) {
   const std::vector<engine::EngineStats> engines = co_await shard.node().stats(shard.id());
   const engine::ClockReport clock = co_await shard.node().clock_report(shard.id());
   const std::vector<Served> served = co_await served_by_all(shard, node);
@@ -138,54 +137,49 @@ Async<void> answer_server_info(LocalShard& shard, const NodeShared& node, Sessio
   reply.add_stands(clock.stands);
   reply.add_data_dir(data_dir);
   reply.add_storage(storage);
-  session.reply(header, wire::finish_body(builder, reply.Finish()));
+  co_return wire::finish_body(builder, reply.Finish());
 }
 
-void reply_clock(LocalShard& shard, Session& session, const wire::FrameHeader& header,
-                 const engine::ClockReport& report) {
+Bytes build_clock(LocalShard& shard, const engine::ClockReport& report) {
   auto& builder = shard.builder();
   builder.Clear();
   const auto reply = fb::CreateClockReply(builder, report.trusted_us, report.wall_us,
                                           report.held_us, report.synchronised, report.steady_us,
                                           report.release_after_us, report.lag_us, report.stands);
-  session.reply(header, wire::finish_body(builder, reply));
+  return wire::finish_body(builder, reply);
 }
 
 // `max_held_us`: release up to this; absent: report only.
-Async<void> answer_clock(LocalShard& shard, Session& session, wire::FrameHeader header,
-                         std::optional<int64_t> max_held_us) {
+Async<Result<Bytes>> clock_report(LocalShard& shard, std::optional<int64_t> max_held_us) {
   const engine::ClockReport report = co_await shard.node().clock_report(shard.id());
-  if (!max_held_us || report.held_us == 0) co_return reply_clock(shard, session, header, report);
+  if (!max_held_us || report.held_us == 0) co_return build_clock(shard, report);
   // Trusted time may lag by the clocks' drift between two readings.
   if (*max_held_us < report.held_us - engine::ClockKeeper::kSlackUs) {
-    co_return session.reply_error(
-        header, Error(Errc::failed_precondition,
-                      fmt::format("{} are held, more than the {} that are to be released",
-                                  duration_text(report.held_us), duration_text(*max_held_us))));
+    co_return fail(Errc::failed_precondition,
+                   "{} are held, more than the {} that are to be released",
+                   duration_text(report.held_us), duration_text(*max_held_us));
   }
-  const Result<engine::ClockReport> released = co_await shard.node().release_held_time(shard.id());
-  if (!released) co_return session.reply_error(header, released.error());
-  reply_clock(shard, session, header, *released);
+  CO_TRY(const auto released, co_await shard.node().release_held_time(shard.id()));
+  co_return build_clock(shard, released);
 }
 
 }  // namespace
 
-void handle_hello(LocalShard& shard, NodeShared& node, ShardSecurity& security, Session& session,
-                  const Frame& frame) {
+Handled handle_hello(LocalShard& shard, NodeShared& node, ShardSecurity& security, Session& session,
+                     const Frame& frame) {
   std::string client_name;
   Bytes client_id;
   Bytes token;
   if (!frame.body.empty()) {
-    const auto* hello = body_of<fb::HelloRequest>(session, frame);
-    if (hello == nullptr) return;
-    if (auto ok = check_hello(*hello); !ok) return session.reply_error(frame.header, ok.error());
+    TRY(const auto* hello, body_of<fb::HelloRequest>(frame));
+    TRY_VOID(check_hello(*hello));
     client_name = escape_bytes(wire::text(hello->client_name()), kShownClientNameBytes);
     client_id = wire::bytes_of(hello->client_id());
     token = wire::bytes_of(hello->auth_token());
   }
   if (security.has_principals() &&
       !log_in(shard, security, node.addresses, session, frame.header, token, client_name)) {
-    return;
+    return {};
   }
   session.greet(std::move(client_name), client_id);
   auto& builder = shard.builder();
@@ -206,42 +200,40 @@ void handle_hello(LocalShard& shard, NodeShared& node, ShardSecurity& security, 
   reply.add_now_us(shard.clock().expected_us());
   reply.add_features(features);
   session.reply(frame.header, wire::finish_body(builder, reply.Finish()));
+  return {};
 }
 
-void handle_ping(LocalShard& shard, Session& session, const Frame& frame) {
+Handled handle_ping(LocalShard& shard, Session& session, const Frame& frame) {
   Bytes echo;
   if (!frame.body.empty()) {
-    const auto* ping = body_of<fb::PingRequest>(session, frame);
-    if (ping == nullptr) return;
+    TRY(const auto* ping, body_of<fb::PingRequest>(frame));
     echo = wire::bytes_of(ping->echo());
   }
   if (echo.size() > kMaxEchoBytes) {
-    return session.reply_error(
-        frame.header,
-        Error(Errc::invalid_argument, fmt::format("an echo of {} bytes is over the limit of {}",
-                                                  echo.size(), kMaxEchoBytes)));
+    return fail(Errc::invalid_argument, "an echo of {} bytes is over the limit of {}", echo.size(),
+                kMaxEchoBytes);
   }
   auto& builder = shard.builder();
   builder.Clear();
-  const auto bytes =
-      builder.CreateVector(reinterpret_cast<const uint8_t*>(echo.data()), echo.size());
+  const auto bytes = wire::byte_vector(builder, echo);
   const auto reply = fb::CreatePingReply(builder, bytes, shard.clock().expected_us());
   session.reply(frame.header, wire::finish_body(builder, reply));
+  return {};
 }
 
-void handle_server_info(LocalShard& shard, NodeShared& node, Session& session, const Frame& frame) {
-  if (!frame.body.empty() && body_of<fb::ServerInfoRequest>(session, frame) == nullptr) return;
-  spawn(shard.executor(), answer_server_info(shard, node, session, frame.header));
+Handled handle_server_info(LocalShard& shard, NodeShared& node, Session& session,
+                           const Frame& frame) {
+  if (!frame.body.empty()) TRY_VOID(body_of<fb::ServerInfoRequest>(frame));
+  return answer_with(shard, session, frame.header, server_info(shard, node));
 }
 
-void handle_confirm_time(LocalShard& shard, Session& session, const Frame& frame) {
+Handled handle_confirm_time(LocalShard& shard, Session& session, const Frame& frame) {
   std::optional<int64_t> max_held_us;
   if (!frame.body.empty()) {
-    const auto* confirm = body_of<fb::ConfirmTimeRequest>(session, frame);
-    if (confirm == nullptr) return;
+    TRY(const auto* confirm, body_of<fb::ConfirmTimeRequest>(frame));
     if (confirm->release()) max_held_us = confirm->max_held_us();
   }
-  spawn(shard.executor(), answer_clock(shard, session, frame.header, max_held_us));
+  return answer_with(shard, session, frame.header, clock_report(shard, max_held_us));
 }
 
 }  // namespace cellar::server

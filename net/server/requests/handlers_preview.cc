@@ -65,15 +65,11 @@ class Asker final : public engine::PreviewListener {
 
 Bytes build_report(flatbuffers::FlatBufferBuilder& builder, const PreviewReport& report) {
   builder.Clear();
-  std::string arena;
+  wire::ArenaBuilder arena;
   std::vector<fb::Span> samples;
-  for (const std::string& row : report.samples) {
-    samples.emplace_back(static_cast<uint32_t>(arena.size()), static_cast<uint32_t>(row.size()));
-    arena += row;
-  }
+  for (const std::string& row : report.samples) samples.push_back(arena.add(row));
   const auto rows = builder.CreateVectorOfStructs(samples);
-  const auto bytes =
-      builder.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
+  const auto bytes = arena.finish(builder);
   fb::PreviewRuleReplyBuilder reply(builder);
   reply.add_cells(report.count.cells);
   reply.add_bytes(report.count.bytes);
@@ -95,39 +91,32 @@ Bytes build_report(flatbuffers::FlatBufferBuilder& builder, const PreviewReport&
   return wire::finish_body(builder, reply.Finish());
 }
 
-Async<void> preview(LocalShard& shard, Session& session, FrameHeader header,
-                    engine::PreviewRequest request, bool progress) {
+Async<Result<Bytes>> preview(LocalShard& shard, Session& session, FrameHeader header,
+                             engine::PreviewRequest request, bool progress) {
   Result<PreviewReport> report;
   {
     Asker asker(shard, session, header, progress);
     report = co_await shard.node().preview_rule(shard.id(), std::move(request), asker);
   }
   shard.admission().end_scan();
-  if (!report) {
-    session.reply_error(header, report.error());
-    co_return;
-  }
-  session.reply(header, build_report(shard.builder(), *report));
+  CO_TRY_VOID(report);
+  co_return build_report(shard.builder(), *report);
 }
 
 }  // namespace
 
-void handle_preview_rule(LocalShard& shard, Session& session, const Frame& frame) {
-  const auto* body = body_of<fb::PreviewRuleRequest>(session, frame);
-  if (body == nullptr) return;
+Handled handle_preview_rule(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* body, body_of<fb::PreviewRuleRequest>(frame));
   engine::PreviewRequest request;
-  auto rule = wire::decode_rule(body->rule());
-  if (!rule) return session.reply_error(frame.header, rule.error());
+  TRY(request.rule, wire::decode_rule(body->rule()));
   request.table = wire::text(body->table());
   request.family = wire::text(body->family());
-  request.rule = *std::move(rule);
   request.samples = body->samples();
   request.close_oldest_undo_window = body->close_oldest_undo_window();
   request.approximate = body->approximate();
-  if (auto admitted = shard.admission().begin_scan(); !admitted)
-    return session.reply_error(frame.header, admitted.error());
-  spawn(shard.executor(),
-        preview(shard, session, frame.header, std::move(request), body->progress()));
+  TRY_VOID(shard.admission().begin_scan());
+  return answer_with(shard, session, frame.header,
+                     preview(shard, session, frame.header, std::move(request), body->progress()));
 }
 
 }  // namespace cellar::server

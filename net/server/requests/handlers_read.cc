@@ -16,9 +16,9 @@ namespace {
 // A pooled read that returns to the pool unless started.
 class PooledRead {
  public:
-  explicit PooledRead(ShardServer& shard) : shard_(shard), op_(shard.reads.take()) {}
+  explicit PooledRead(ShardServer& shard) : shard_(shard), op_(shard.reads.acquire()) {}
   ~PooledRead() {
-    if (op_ != nullptr) shard_.reads.give(op_);
+    if (op_ != nullptr) shard_.reads.release(op_);
   }
   PooledRead(const PooledRead&) = delete;
   PooledRead& operator=(const PooledRead&) = delete;
@@ -44,79 +44,60 @@ Result<const TableEntry*> admit(ShardServer& shard, const Frame& frame,
   return table;
 }
 
-// Common start of all reads. Null: an error was sent to the client.
+// Common start of all reads.
 template <class Request>
-const TableEntry* prepare(ShardServer& shard, Session& session, const Frame& frame, ReadOp& op) {
-  const Request* request = body_of<Request>(session, frame);
-  if (request == nullptr) return nullptr;
-  if (auto ok = wire::decode(*request, op.read); !ok) {
-    session.reply_error(frame.header, ok.error());
-    return nullptr;
-  }
+std::expected<const TableEntry*, Refusal> prepare(ShardServer& shard, const Frame& frame,
+                                                  ReadOp& op) {
+  TRY(const Request* request, body_of<Request>(frame));
+  TRY_VOID(wire::decode(*request, op.read));
   engine::FilterPlan plan;
-  const auto table = admit(shard, frame, op.read, plan);
-  if (!table) {
-    session.reply_error(frame.header, table.error());
-    return nullptr;
-  }
+  TRY(const TableEntry* table, admit(shard, frame, op.read, plan));
   plan.narrow(op.read.spec);
-  return *table;
+  return table;
 }
 
-Async<void> sample(LocalShard& shard, Session& session, wire::FrameHeader header, TableId table) {
-  const auto sizes = co_await shard.node().tablet_sizes(shard.id(), table);
-  if (!sizes) {
-    session.reply_error(header, sizes.error());
-    co_return;
-  }
-  session.reply(header, build_samples(shard.builder(), *sizes));
+Async<Result<Bytes>> sample(LocalShard& shard, TableId table) {
+  CO_TRY(const auto sizes, co_await shard.node().tablet_sizes(shard.id(), table));
+  co_return build_samples(shard.builder(), sizes);
 }
 
-// The first tablet of the read that the header does not name, or null. A client with a stale map is
-// thus told before the first chunk.
-const TabletDescriptor* first_unnamed(const Frame& frame, const TableEntry& table,
-                                      const ReadSpec& spec) {
-  if (frame.header.tablet_id == 0 && frame.header.epoch == 0) return nullptr;
+// Refuses a read whose header does not name one of its tablets: a client with a stale map is told
+// before the first chunk.
+Handled check_names_all(const wire::FrameHeader& header, const TableEntry& table,
+                        const ReadSpec& spec) {
+  if (header.tablet_id == 0 && header.epoch == 0) return {};
   RowSet rows = spec.rows;
   ReadPlan plan;
   for (plan.begin(rows, spec.reversed); plan.more(); plan.passed()) {
-    const TabletDescriptor& tablet = plan.next(table);
-    if (!names_tablet(frame.header, tablet)) return &tablet;
+    TRY_VOID(check_names(header, plan.next(table)));
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace
 
-void handle_read_row(ShardServer& shard, Session& session, const Frame& frame) {
+Handled handle_read_row(ShardServer& shard, Session& session, const Frame& frame) {
   PooledRead op(shard);
-  const TableEntry* table = prepare<wire::fb::ReadRowRequest>(shard, session, frame, *op);
-  if (table == nullptr) return;
+  TRY(const TableEntry* table, prepare<wire::fb::ReadRowRequest>(shard, frame, *op));
   op->begin(shard, session, frame.header, table->schema.id, true);
   op.start();
+  return {};
 }
 
-void handle_read_rows(ShardServer& shard, Session& session, const Frame& frame) {
+Handled handle_read_rows(ShardServer& shard, Session& session, const Frame& frame) {
   PooledRead op(shard);
-  const TableEntry* table = prepare<wire::fb::ReadRowsRequest>(shard, session, frame, *op);
-  if (table == nullptr) return;
-  if (const TabletDescriptor* tablet = first_unnamed(frame, *table, op->read.spec)) {
-    const wire::TabletHint hint = hint_of(*tablet);
-    return session.reply_error(frame.header, stale_error(frame.header, *tablet), &hint);
-  }
+  TRY(const TableEntry* table, prepare<wire::fb::ReadRowsRequest>(shard, frame, *op));
+  TRY_VOID(check_names_all(frame.header, *table, op->read.spec));
   op->begin(shard, session, frame.header, table->schema.id, false);
-  if (auto admitted = shard.admission().begin_scan(); !admitted) {
-    return session.reply_error(frame.header, admitted.error());
-  }
+  TRY_VOID(shard.admission().begin_scan());
   op.start();
+  return {};
 }
 
-void handle_sample_row_keys(LocalShard& shard, Session& session, const Frame& frame) {
-  const auto* request = body_of<wire::fb::SampleRowKeysRequest>(session, frame);
-  if (request == nullptr) return;
-  const auto table = find_table(shard.tables(), frame.header, wire::text(request->table()));
-  if (!table) return session.reply_error(frame.header, table.error());
-  spawn(shard.executor(), sample(shard, session, frame.header, (*table)->schema.id));
+Handled handle_sample_row_keys(LocalShard& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<wire::fb::SampleRowKeysRequest>(frame));
+  TRY(const auto* table, find_table(shard.tables(), frame.header, wire::text(request->table())));
+  return answer_with(shard, session, frame.header, sample(shard, table->schema.id));
 }
 
 }  // namespace cellar::server

@@ -7,7 +7,6 @@
 namespace cellar::server {
 
 using wire::Frame;
-using wire::FrameHeader;
 namespace fb = wire::fb;
 
 namespace {
@@ -48,9 +47,7 @@ flatbuffers::Offset<fb::ReclaimFile> put_file(Builder& b, const engine::ReclaimF
       time_of(of.done_us), of.count, of.other.value(), error);
 }
 
-void reply_report(LocalShard& shard, Session& session, const FrameHeader& header,
-                  const engine::ReclaimReport& report) {
-  Builder& b = shard.builder();
+Bytes build_report(Builder& b, const engine::ReclaimReport& report) {
   b.Clear();
   std::vector<flatbuffers::Offset<fb::TableReclaim>> tables;
   for (const engine::TableReclaim& one : report.tables) tables.push_back(put_table(b, one));
@@ -69,45 +66,35 @@ void reply_report(LocalShard& shard, Session& session, const FrameHeader& header
   const auto sum_list = b.CreateVectorOfStructs(sums);
   const auto reply = fb::CreateReclaimReply(b, report.now_us, table_list, shard_list, file_list,
                                             report.files_there, sum_list);
-  session.reply(header, wire::finish_body(b, reply));
+  return wire::finish_body(b, reply);
 }
 
-Async<void> answer(LocalShard& shard, Session& session, FrameHeader header,
-                   engine::ReclaimQuestion question) {
-  const auto report = co_await shard.node().reclaim_report(shard.id(), question);
-  if (!report) co_return session.reply_error(header, report.error());
-  reply_report(shard, session, header, *report);
+Async<Result<Bytes>> report(LocalShard& shard, engine::ReclaimQuestion question) {
+  CO_TRY(const auto found, co_await shard.node().reclaim_report(shard.id(), question));
+  co_return build_report(shard.builder(), found);
 }
 
 }  // namespace
 
-void handle_reclaim(LocalShard& shard, Session& session, const Frame& frame) {
+Handled handle_reclaim(LocalShard& shard, Session& session, const Frame& frame) {
   engine::ReclaimQuestion question{TableId{}, kFilesUnasked};
   if (!frame.body.empty()) {
-    const auto* request = wire::verified<fb::ReclaimRequest>(frame.body);
-    if (request == nullptr) {
-      return session.reply_malformed(
-          frame.header, Error(Errc::invalid_argument, "the body is no Reclaim request"));
-    }
+    TRY(const auto* request, body_of<fb::ReclaimRequest>(frame));
     question.files = request->files();
     if (question.files > engine::kMaxReclaimFiles) {
-      return session.reply_error(
-          frame.header,
-          Error(Errc::out_of_range, fmt::format("{} files are asked for, {} is the most",
-                                                question.files, engine::kMaxReclaimFiles)));
+      return fail(Errc::out_of_range, "{} files are asked for, {} is the most", question.files,
+                  engine::kMaxReclaimFiles);
     }
     const Bytes name = wire::text(request->table());
     if (!name.empty()) {
       const engine::TableEntry* table = shard.tables().find(name);
       if (table == nullptr) {
-        return session.reply_error(
-            frame.header,
-            Error(Errc::not_found, fmt::format("table '{}' does not exist", escape_bytes(name))));
+        return fail(Errc::not_found, "table '{}' does not exist", escape_bytes(name));
       }
       question.table = table->schema.id;
     }
   }
-  spawn(shard.executor(), answer(shard, session, frame.header, question));
+  return answer_with(shard, session, frame.header, report(shard, question));
 }
 
 }  // namespace cellar::server

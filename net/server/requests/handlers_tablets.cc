@@ -22,25 +22,18 @@ constexpr uint32_t kMaxTabletsListed = 10'000;
 
 using Tablets = std::vector<TabletDescriptor>;
 
-fb::Span put(std::string& arena, const std::string& key) {
-  const fb::Span span(static_cast<uint32_t>(arena.size()), static_cast<uint32_t>(key.size()));
-  arena += key;
-  return span;
-}
-
 Bytes build_reshape(flatbuffers::FlatBufferBuilder& builder, const Tablets& tablets) {
   builder.Clear();
-  std::string arena;
+  wire::ArenaBuilder arena;
   std::vector<fb::TabletRec> records;
   for (const TabletDescriptor& one : tablets) {
-    const fb::Span start = put(arena, one.start);
-    const fb::Span end = put(arena, one.end);
+    const fb::Span start = arena.add(one.start);
+    const fb::Span end = arena.add(one.end);
     records.emplace_back(one.id.value(), one.epoch.value(), start, end, one.shard.value(), 0);
   }
   const uint64_t table = tablets.empty() ? 0 : tablets.front().table.value();
   const auto list = builder.CreateVectorOfStructs(records);
-  const auto bytes =
-      builder.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
+  const auto bytes = arena.finish(builder);
   return wire::finish_body(builder, fb::CreateReshapeReply(builder, table, list, bytes));
 }
 
@@ -81,13 +74,9 @@ Async<Result<Tablets>> carry_out(engine::Node& node, ShardId from, Change change
   co_return one;
 }
 
-Async<void> answer_change(LocalShard& shard, Session& session, FrameHeader header, Change change) {
-  const auto tablets = co_await carry_out(shard.node(), shard.id(), std::move(change));
-  if (!tablets) {
-    session.reply_error(header, tablets.error());
-    co_return;
-  }
-  session.reply(header, build_reshape(shard.builder(), *tablets));
+Async<Result<Bytes>> reshape(LocalShard& shard, Change change) {
+  CO_TRY(const Tablets tablets, co_await carry_out(shard.node(), shard.id(), std::move(change)));
+  co_return build_reshape(shard.builder(), tablets);
 }
 
 // Checks form, then existence; the engine checks the rest.
@@ -135,12 +124,10 @@ Result<Change> decode_move(LocalShard& shard, const FrameHeader& header,
 }
 
 template <class Request, class Decode>
-void start_change(LocalShard& shard, Session& session, const Frame& frame, Decode decode) {
-  const auto* request = body_of<Request>(session, frame);
-  if (request == nullptr) return;
-  Result<Change> change = decode(shard, frame.header, *request);
-  if (!change) return session.reply_error(frame.header, change.error());
-  spawn(shard.executor(), answer_change(shard, session, frame.header, std::move(*change)));
+Handled start_change(LocalShard& shard, Session& session, const Frame& frame, Decode decode) {
+  TRY(const auto* request, body_of<Request>(frame));
+  TRY(auto change, decode(shard, frame.header, *request));
+  return answer_with(shard, session, frame.header, reshape(shard, std::move(change)));
 }
 
 // ---- the list ----
@@ -152,10 +139,10 @@ struct PageRequest {
   uint32_t limit = 0;
 };
 
-fb::TabletFiguresRec record_of(const TabletFigures& of, std::string& arena) {
+fb::TabletFiguresRec record_of(const TabletFigures& of, wire::ArenaBuilder& arena) {
   const TabletDescriptor& one = of.tablet;
-  const fb::Span start = put(arena, one.start);
-  const fb::Span end = put(arena, one.end);
+  const fb::Span start = arena.add(one.start);
+  const fb::Span end = arena.add(one.end);
   return fb::TabletFiguresRec(one.table.value(), one.id.value(), one.epoch.value(), start, end,
                               of.bytes, of.unflushed_bytes, of.tables, of.runs, of.reads, of.writes,
                               of.last_stamp.value(), one.shard.value(), one.held, of.has_held_data,
@@ -171,7 +158,7 @@ Bytes build_page(LocalShard& shard, const std::vector<TabletFigures>& all,
     return of.tablet.start < page.from_row;
   };
   auto it = std::partition_point(all.begin(), all.end(), before);
-  std::string arena;
+  wire::ArenaBuilder arena;
   std::vector<fb::TabletFiguresRec> records;
   std::vector<flatbuffers::Offset<fb::TableSummary>> tables;
   TableId last;
@@ -185,11 +172,10 @@ Bytes build_page(LocalShard& shard, const std::vector<TabletFigures>& all,
   }
   const bool more = it != all.end();
   const uint64_t next_table = more ? it->tablet.table.value() : 0;
-  const fb::Span next_row = put(arena, more ? it->tablet.start : std::string());
+  const fb::Span next_row = arena.add(more ? it->tablet.start : std::string());
   const auto table_list = builder.CreateVector(tables);
   const auto list = builder.CreateVectorOfStructs(records);
-  const auto bytes =
-      builder.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
+  const auto bytes = arena.finish(builder);
   return wire::finish_body(
       builder, fb::CreateListTabletsReply(builder, table_list, list, next_table, &next_row, bytes));
 }
@@ -205,49 +191,42 @@ void leave_out_hidden(const LocalShard& shard, const Session& session,
   });
 }
 
-Async<void> answer_list(LocalShard& shard, Session& session, FrameHeader header, PageRequest page) {
-  auto all = co_await shard.node().tablet_figures(shard.id(), page.table);
-  if (!all) {
-    session.reply_error(header, all.error());
-    co_return;
-  }
-  leave_out_hidden(shard, session, *all);
-  session.reply(header, build_page(shard, *all, page));
+Async<Result<Bytes>> list(LocalShard& shard, const Session& session, PageRequest page) {
+  CO_TRY(auto all, co_await shard.node().tablet_figures(shard.id(), page.table));
+  leave_out_hidden(shard, session, all);
+  co_return build_page(shard, all, page);
 }
 
 }  // namespace
 
-void handle_split_tablet(LocalShard& shard, Session& session, const Frame& frame) {
-  start_change<fb::SplitTabletRequest>(shard, session, frame, decode_split);
+Handled handle_split_tablet(LocalShard& shard, Session& session, const Frame& frame) {
+  return start_change<fb::SplitTabletRequest>(shard, session, frame, decode_split);
 }
 
-void handle_merge_tablets(LocalShard& shard, Session& session, const Frame& frame) {
-  start_change<fb::MergeTabletsRequest>(shard, session, frame, decode_merge);
+Handled handle_merge_tablets(LocalShard& shard, Session& session, const Frame& frame) {
+  return start_change<fb::MergeTabletsRequest>(shard, session, frame, decode_merge);
 }
 
-void handle_move_tablet(LocalShard& shard, Session& session, const Frame& frame) {
-  start_change<fb::MoveTabletRequest>(shard, session, frame, decode_move);
+Handled handle_move_tablet(LocalShard& shard, Session& session, const Frame& frame) {
+  return start_change<fb::MoveTabletRequest>(shard, session, frame, decode_move);
 }
 
-void handle_list_tablets(LocalShard& shard, Session& session, const Frame& frame) {
+Handled handle_list_tablets(LocalShard& shard, Session& session, const Frame& frame) {
   PageRequest page;
   page.limit = 1000;
   if (!frame.body.empty()) {
-    const auto* request = body_of<fb::ListTabletsRequest>(session, frame);
-    if (request == nullptr) return;
+    TRY(const auto* request, body_of<fb::ListTabletsRequest>(frame));
     page.limit = request->limit();
     page.from_table = TableId{request->from_table()};
     page.from_row = wire::bytes_of(request->from_row());
     if (page.limit == 0 || page.limit > kMaxTabletsListed) {
-      return session.reply_error(
-          frame.header, Error(Errc::invalid_argument, fmt::format("a limit of {} is not 1 to {}",
-                                                                  page.limit, kMaxTabletsListed)));
+      return fail(Errc::invalid_argument, "a limit of {} is not 1 to {}", page.limit,
+                  kMaxTabletsListed);
     }
-    const auto table = find_named(shard, frame.header, request->table());
-    if (!table) return session.reply_error(frame.header, table.error());
-    if (*table != nullptr) page.table = (*table)->schema.id;
+    TRY(const auto* table, find_named(shard, frame.header, request->table()));
+    if (table != nullptr) page.table = table->schema.id;
   }
-  spawn(shard.executor(), answer_list(shard, session, frame.header, std::move(page)));
+  return answer_with(shard, session, frame.header, list(shard, session, std::move(page)));
 }
 
 }  // namespace cellar::server

@@ -86,15 +86,15 @@ bool commands_node(Bytes body) {
 // ---- handlers that take parts of the shard instead of all of it ----
 
 template <auto kHandler>
-void on(ShardServer& shard, Session& session, const wire::Frame& frame) {
+Handled on(ShardServer& shard, Session& session, const wire::Frame& frame) {
   if constexpr (std::is_invocable_v<decltype(kHandler), LocalShard&, Session&,
                                     const wire::Frame&>) {
-    kHandler(shard, session, frame);
+    return kHandler(shard, session, frame);
   } else if constexpr (std::is_invocable_v<decltype(kHandler), LocalShard&, NodeShared&, Session&,
                                            const wire::Frame&>) {
-    kHandler(shard, shard.shared(), session, frame);
+    return kHandler(shard, shard.shared(), session, frame);
   } else {
-    kHandler(shard, shard.shared(), shard.security(), session, frame);
+    return kHandler(shard, shard.shared(), shard.security(), session, frame);
   }
 }
 

@@ -186,19 +186,16 @@ Result<void> decode_alter(const fb::AlterTableRequest& request, const engine::Ta
 Bytes build_samples(flatbuffers::FlatBufferBuilder& builder,
                     const std::vector<engine::TabletSize>& tablets) {
   builder.Clear();
-  std::string arena;
+  wire::ArenaBuilder arena;
   uint64_t bytes_before = 0;
   std::vector<fb::SampleRec> samples;
   for (const engine::TabletSize& tablet : tablets) {
     bytes_before += tablet.bytes;
-    const fb::Span key(static_cast<uint32_t>(arena.size()),
-                       static_cast<uint32_t>(tablet.end.size()));
-    arena += tablet.end;
+    const fb::Span key = arena.add(tablet.end);
     samples.emplace_back(key, bytes_before);
   }
   const auto list = builder.CreateVectorOfStructs(samples);
-  const auto bytes =
-      builder.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
+  const auto bytes = arena.finish(builder);
   return wire::finish_body(builder, fb::CreateSampleRowKeysReply(builder, list, bytes));
 }
 
@@ -242,23 +239,17 @@ Bytes build_description(flatbuffers::FlatBufferBuilder& builder, const engine::T
       static_cast<fb::BottomCompression>(schema.options.bottom_compression));
   const auto option_table = options.Finish();
 
-  std::string arena;
-  const auto put = [&arena](const std::string& key) {
-    const fb::Span span(static_cast<uint32_t>(arena.size()), static_cast<uint32_t>(key.size()));
-    arena += key;
-    return span;
-  };
+  wire::ArenaBuilder arena;
   std::vector<fb::TabletRec> tablets;
   for (const engine::TabletDescriptor& tablet : table.tablets) {
-    const fb::Span start = put(tablet.start);
-    const fb::Span end = put(tablet.end);
+    const fb::Span start = arena.add(tablet.start);
+    const fb::Span end = arena.add(tablet.end);
     tablets.emplace_back(tablet.id.value(), tablet.epoch.value(), start, end, tablet.shard.value(),
                          0);
   }
   const auto window_list = builder.CreateVector(open_windows(builder, schema, now_us));
   const auto tablet_list = builder.CreateVectorOfStructs(tablets);
-  const auto bytes =
-      builder.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
+  const auto bytes = arena.finish(builder);
   const auto description = fb::CreateTableDescription(
       builder, name, schema.id.value(), schema.version,
       static_cast<fb::Granularity>(schema.granularity), static_cast<fb::Profile>(schema.profile),

@@ -20,7 +20,7 @@ void ConditionalOp::begin(ShardServer& shard, Session& session, const wire::Fram
 void ConditionalOp::forget() {
   if (body_.is_large()) decoded_ = {};
   body_.release(*home_);
-  home_->conditional_ops.give(this);
+  home_->conditional_ops.release(this);
 }
 
 void ConditionalOp::start(const engine::TabletDescriptor& tablet) {
@@ -44,7 +44,8 @@ void ConditionalOp::start(const engine::TabletDescriptor& tablet) {
   if (deadline_us_ != 0) {
     if (!alarm_) {
       alarm_.emplace(
-          home_->timers(), [](void* self) { static_cast<ConditionalOp*>(self)->ring(); }, this);
+          home_->timers(), [](void* self) { static_cast<ConditionalOp*>(self)->on_deadline(); },
+          this);
     }
     alarm_->arm_after_us(deadline_us_ - home_->timers().now_us());
   }
@@ -74,7 +75,7 @@ void ConditionalOp::come_home() {
 }
 
 // Runs on the home shard when the deadline passes first.
-void ConditionalOp::ring() {
+void ConditionalOp::on_deadline() {
   answered_ = true;
   session_->reply_error(header_, overdue_error(header_, Applied::maybe_applied));
 }

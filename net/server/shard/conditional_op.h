@@ -44,7 +44,7 @@ class ConditionalOp final : private MailboxMessage {
   void submit();
   static void engine_done(engine::ConditionalWrite& write);
   void come_home();
-  void ring();
+  void on_deadline();
   void finish();
   void answer();
   void answer_cells();

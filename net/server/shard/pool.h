@@ -12,13 +12,13 @@ class Pool {
  public:
   static constexpr size_t kMaxIdle = 1024;
 
-  T* take() {
+  T* acquire() {
     if (idle_.empty()) return new T();
     T* object = idle_.back().release();
     idle_.pop_back();
     return object;
   }
-  void give(T* object) {
+  void release(T* object) {
     std::unique_ptr<T> owned(object);
     if (idle_.size() < kMaxIdle) idle_.push_back(std::move(owned));
   }

@@ -31,7 +31,8 @@ void ReadOp::begin(ShardServer& shard, Session& of, const wire::FrameHeader& req
   slice_.gone = false;
   slice_.step = ScanStep::done;
   if (!alarm_) {
-    alarm_.emplace(shard.timers(), [](void* self) { static_cast<ReadOp*>(self)->ring(); }, this);
+    alarm_.emplace(
+        shard.timers(), [](void* self) { static_cast<ReadOp*>(self)->on_alarm(); }, this);
   }
 }
 
@@ -188,7 +189,7 @@ void ReadOp::release() {
   ReadHook::unlink();
   if (!single_) home->admission().end_scan();
   read.spec.filter.reset();  // may be large, and the op stays in the pool
-  home->reads.give(this);
+  home->reads.release(this);
 }
 
 // ---- waiting
@@ -244,7 +245,7 @@ void ReadOp::wake() {
 }
 
 // Timeout of a waiting stream.
-void ReadOp::ring() {
+void ReadOp::on_alarm() {
   if (waiting_ == Waiting::no || away_) return;
   if (must_stop()) return wake();
   if (in_row_) return waited_long();

@@ -93,7 +93,7 @@ struct ReadOp final : ReadHook, DeferredTask, MapWaiter, MemoryWaiter {
   void wait_for(Waiting what);
   void arm();
   void wake();
-  void ring();
+  void on_alarm();
   void waited_long();
   void released();
   bool is_served() const;

@@ -56,7 +56,7 @@ void RequestMeter::settle(size_t count, int64_t now_us, int64_t slow_us) {
     // Unknown operations are counted as operation 0.
     OpFigures& op = figures_.ops[one.op < kOps ? one.op : 0];
     ++op.answers[std::min(static_cast<size_t>(one.code), kCodes - 1)];
-    const int64_t took_us = std::max<int64_t>(now_us - one.heard_us, 0);
+    const int64_t took_us = std::max<int64_t>(now_us - one.received_us, 0);
     op.latency.record(static_cast<uint64_t>(took_us));
     if (slow_us != 0 && took_us >= slow_us) keep_slow(one, now_us);
   }
@@ -67,7 +67,7 @@ void RequestMeter::settle(size_t count, int64_t now_us, int64_t slow_us) {
 void RequestMeter::keep_slow(const Answered& one, int64_t now_us) {
   SlowRequest slow;
   slow.at_us = wall_.wall_us();
-  slow.queued_us = one.began_us - one.heard_us;
+  slow.queued_us = one.began_us - one.received_us;
   const int64_t worked_until_us = one.replied_us == one.began_us ? now_us : one.replied_us;
   slow.engine_us = worked_until_us - one.began_us;
   slow.reply_us = now_us - worked_until_us;

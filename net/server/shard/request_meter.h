@@ -78,9 +78,9 @@ class RequestMeter {
     Session* session = nullptr;
     uint64_t request_id = 0;
     uint64_t table_id = 0;
-    int64_t heard_us = 0;    // received
-    int64_t began_us = 0;    // taken up by its handler
-    int64_t replied_us = 0;  // its answer was complete
+    int64_t received_us = 0;  // received
+    int64_t began_us = 0;     // taken up by its handler
+    int64_t replied_us = 0;   // its answer was complete
     uint16_t op = 0;
     Errc code = Errc::ok;
   };

@@ -43,7 +43,7 @@ Session::Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamF
       watch_(
           shard.timers(), [](void* self) { static_cast<Session*>(self)->watch(); }, this),
       born_us_(shard.timers().now_us()),
-      heard_us_(born_us_) {
+      last_received_us_(born_us_) {
   shard.memory().move(claim_, shard.shared().addresses.hash_of(network_of(peer_)));
   watch_.arm_after_us(kHandshakeWatchUs);
 }
@@ -95,7 +95,7 @@ bool Session::has_room() const {
 }
 
 Async<bool> Session::wait_for_room() {
-  settle_buffer();
+  shrink_buffer();
   while (!has_room()) {
     if (broken_) co_return false;
     flush();
@@ -175,13 +175,13 @@ bool Session::take_on(const FrameHeader& request) {
     broken_ = true;
     return false;
   }
-  const Times times{heard_us_, shard_.timers().now_us()};
+  const Times times{last_received_us_, shard_.timers().now_us()};
   if (!times_.try_emplace(request.request_id, times).second) {
     refuse_duplicate(request);
     return false;
   }
   ++in_flight_;
-  asked_us_ = heard_us_;
+  asked_us_ = last_received_us_;
   return true;
 }
 
@@ -337,7 +337,7 @@ void Session::watch() {
   if (!greeted_ && now_us - born_us_ > net.handshake_timeout_us) return close();
   if (writer_active_ && now_us - written_us_ > net.stall_timeout_us) return close();
   if (crawls) return close();
-  if (silent && now_us - heard_us_ > net.idle_timeout_us) return close();
+  if (silent && now_us - last_received_us_ > net.idle_timeout_us) return close();
   watch_.arm_after_us(greeted_ ? kWatchUs : kHandshakeWatchUs);
 }
 

@@ -175,7 +175,7 @@ class Session final : private MapWaiter, private MemoryWaiter {
   Async<bool> fill();
   Async<bool> wait_for_room();
   bool take_in(const Result<size_t>& n);
-  void settle_buffer();
+  void shrink_buffer();
   void widen_buffer();
   void release_buffer();
   Async<bool> reserve_frame();
@@ -250,8 +250,8 @@ class Session final : private MapWaiter, private MemoryWaiter {
 
   uint32_t in_flight_ = 0;
   struct Times {
-    int64_t heard_us = 0;  // received
-    int64_t began_us = 0;  // taken up by its handler
+    int64_t received_us = 0;  // received
+    int64_t began_us = 0;     // taken up by its handler
   };
   absl::flat_hash_map<uint64_t, Times> times_;  // of the requests in flight, by id
   Reads reads_;
@@ -273,7 +273,7 @@ class Session final : private MapWaiter, private MemoryWaiter {
   Timer pace_;                   // while a claim is held or awaited
   Timer watch_;
   int64_t born_us_;
-  int64_t heard_us_;              // last bytes received
+  int64_t last_received_us_;      // last bytes received
   int64_t asked_us_ = 0;          // when the request being handled was received
   int64_t partial_since_us_ = 0;  // since when a frame is incomplete; 0: none
   int64_t written_us_ = 0;        // last progress of write_rest()

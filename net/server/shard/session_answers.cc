@@ -27,7 +27,7 @@ void Session::append(const FrameHeader& request, FrameKind kind, uint32_t flags,
 void Session::finish_request(const FrameHeader& request, Errc code) {
   const auto times = times_.find(request.request_id);
   CHECK(in_flight_ > 0 && times != times_.end(), "a request of {} was answered twice", peer_);
-  shard_.meter().answered({this, request.request_id, request.table_id, times->second.heard_us,
+  shard_.meter().answered({this, request.request_id, request.table_id, times->second.received_us,
                            times->second.began_us, shard_.timers().now_us(), request.op, code});
   times_.erase(times);
   --in_flight_;

@@ -15,7 +15,7 @@ Async<bool> Session::fill() {
     co_return !broken_ && !end_of_input_;
   }
   if (broken_ || end_of_input_) co_return false;
-  settle_buffer();
+  shrink_buffer();
   if (frames_.begun_bytes() > frames_.base_bytes() && !check_begun()) co_return false;
   while (frames_.next_buffer_bytes() > frames_.base_bytes() + claim_.bytes) {
     const bool open = co_await reserve_frame();
@@ -34,14 +34,14 @@ bool Session::take_in(const Result<size_t>& n) {
   if (!n) broken_ = true;
   if (n && *n == 0) end_of_input_ = true;
   if (broken_ || end_of_input_) return false;
-  heard_us_ = shard_.timers().now_us();
+  last_received_us_ = shard_.timers().now_us();
   shard_.count_received(*n);
   frames_.received(*n);
   return true;
 }
 
 // Frees memory that the buffer no longer needs.
-void Session::settle_buffer() {
+void Session::shrink_buffer() {
   if (reads_ahead_) return;
   // A frame in progress keeps the memory claimed for it.
   const bool begun = frames_.unread().size() > frames_.base_bytes() / 2;
@@ -73,7 +73,7 @@ void Session::release_buffer() {
 
 // A frame is incomplete.
 void Session::begin_partial() {
-  partial_since_us_ = paced_us_ = heard_us_;
+  partial_since_us_ = paced_us_ = last_received_us_;
   paced_bytes_ = 0;
   announced_ = false;
 }
@@ -166,7 +166,7 @@ bool Session::answer_begun(const Error& error) {
 void Session::drop_frame() {
   frame_given_up_ = false;
   frames_.skip_frame();
-  settle_buffer();
+  shrink_buffer();
 }
 
 void Session::hold_for(std::shared_ptr<DropStep> step) {

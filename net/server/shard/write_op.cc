@@ -35,7 +35,7 @@ void single_done(engine::Write& write) {
   } else {
     op->session->reply(op->header, {});
   }
-  op->shard->single_writes.give(op);
+  op->shard->single_writes.release(op);
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ void single_done(engine::Write& write) {
 void start_single_write(ShardServer& shard, Session& session, const wire::FrameHeader& header,
                         const wire::DecodedWrites& decoded,
                         const engine::TabletDescriptor& tablet) {
-  SingleWrite* op = shard.single_writes.take();
+  SingleWrite* op = shard.single_writes.acquire();
   op->shard = &shard;
   op->session = &session;
   op->header = header;
@@ -70,7 +70,7 @@ void BatchWrite::begin(ShardServer& shard, Session& session, const wire::FrameHe
   header_ = header;
   answer_ = answer;
   parts_ = parts;
-  shares_used_ = 0;
+  sub_batches_used_ = 0;
   token_writes_.clear();
   answered_ = false;
   dropped_before_.reset();
@@ -104,26 +104,27 @@ const WriteToken* BatchWrite::keep_range_token(Bytes token, int64_t issued_us,
   return &range_token_;
 }
 
-BatchWrite::Share& BatchWrite::share_of(ShardId shard) {
-  for (size_t i = 0; i < shares_used_; ++i) {
-    if (shares_[i]->server->id() == shard) return *shares_[i];
+BatchWrite::SubBatch& BatchWrite::sub_batch_on(ShardId shard) {
+  for (size_t i = 0; i < sub_batches_used_; ++i) {
+    if (sub_batches_[i]->server->id() == shard) return *sub_batches_[i];
   }
-  if (shares_used_ == shares_.size()) shares_.push_back(std::make_unique<Share>());
-  Share& share = *shares_[shares_used_++];
-  share.batch = this;
-  share.server = &home_->peer(shard);
-  share.parts.clear();
-  return share;
+  if (sub_batches_used_ == sub_batches_.size())
+    sub_batches_.push_back(std::make_unique<SubBatch>());
+  SubBatch& sub = *sub_batches_[sub_batches_used_++];
+  sub.batch = this;
+  sub.server = &home_->peer(shard);
+  sub.parts.clear();
+  return sub;
 }
 
 engine::Write& BatchWrite::add(size_t index, const engine::TabletDescriptor& tablet) {
-  Share& share = share_of(tablet.shard);
-  share.parts.push_back(static_cast<uint32_t>(index));
+  SubBatch& sub = sub_batch_on(tablet.shard);
+  sub.parts.push_back(static_cast<uint32_t>(index));
   engine::Write& write = writes_[index];
   write.tablet = tablet.id;
   write.epoch = tablet.epoch;
   write.done = part_done;
-  write.context = &share;
+  write.context = &sub;
   return write;
 }
 
@@ -154,43 +155,43 @@ void BatchWrite::forget() {
   const bool large = body_.is_large();
   body_.release(*home_);
   trim(large);
-  home_->batch_writes.give(this);
+  home_->batch_writes.release(this);
 }
 
 void BatchWrite::start() {
-  // One more than the number of shares, so that a share that finishes inside this loop does not end
-  // the batch.
-  shares_left_ = shares_used_ + 1;
+  // One more than the number of sub-batches, so that one that finishes inside this loop does not
+  // end the batch.
+  sub_batches_left_ = sub_batches_used_ + 1;
   if (deadline_us_ != 0) {
     if (!alarm_) {
       alarm_.emplace(
-          home_->timers(), [](void* self) { static_cast<BatchWrite*>(self)->ring(); }, this);
+          home_->timers(), [](void* self) { static_cast<BatchWrite*>(self)->on_deadline(); }, this);
     }
     alarm_->arm_after_us(deadline_us_ - home_->timers().now_us());
   }
-  for (size_t i = 0; i < shares_used_; ++i) {
-    Share& share = *shares_[i];
-    if (share.server == home_) {
-      submit(share);
+  for (size_t i = 0; i < sub_batches_used_; ++i) {
+    SubBatch& sub = *sub_batches_[i];
+    if (sub.server == home_) {
+      submit(sub);
     } else {
       home_->count_handed_over();
-      share.run = [](MailboxMessage& self) { submit(static_cast<Share&>(self)); };
-      home_->mailbox().send(share.server->id(), share);
+      sub.run = [](MailboxMessage& self) { submit(static_cast<SubBatch&>(self)); };
+      home_->mailbox().send(sub.server->id(), sub);
     }
   }
-  finish_share();
+  finish_sub_batch();
 }
 
-// Runs on the shard that serves the share.
-void BatchWrite::submit(Share& share) {
-  const int64_t deadline_us = share.batch->deadline_us_;
-  if (deadline_us != 0 && share.server->timers().now_us() >= deadline_us) {
-    share.batch->refuse_overdue(share);
-    return share_done(share);
+// Runs on the shard that serves the sub-batch.
+void BatchWrite::submit(SubBatch& sub) {
+  const int64_t deadline_us = sub.batch->deadline_us_;
+  if (deadline_us != 0 && sub.server->timers().now_us() >= deadline_us) {
+    sub.batch->refuse_overdue(sub);
+    return sub_batch_done(sub);
   }
-  share.left = share.parts.size() + 1;
-  for (const uint32_t part : share.parts) share.batch->submit_part(*share.server, part);
-  if (--share.left == 0) share_done(share);
+  sub.left = sub.parts.size() + 1;
+  for (const uint32_t part : sub.parts) sub.batch->submit_part(*sub.server, part);
+  if (--sub.left == 0) sub_batch_done(sub);
 }
 
 void BatchWrite::submit_part(ShardServer& server, uint32_t part) {
@@ -199,14 +200,14 @@ void BatchWrite::submit_part(ShardServer& server, uint32_t part) {
   server.engine().submit(writes_[part]);
 }
 
-void BatchWrite::refuse_overdue(Share& share) {
-  for (const uint32_t part : share.parts) {
+void BatchWrite::refuse_overdue(SubBatch& sub) {
+  for (const uint32_t part : sub.parts) {
     writes_[part].error = overdue_error(header_, Applied::not_applied);
   }
 }
 
 // Runs on the home shard: the deadline passed before all parts were done.
-void BatchWrite::ring() {
+void BatchWrite::on_deadline() {
   answered_ = true;
   session_->reply_error(header_, overdue_error(header_, Applied::maybe_applied));
 }
@@ -221,12 +222,12 @@ void BatchWrite::trim(bool was_large) {
   writes_capacity_ = 0;
   decoded_ = wire::DecodedWrites();
   token_writes_.clear();
-  shares_.clear();
+  sub_batches_.clear();
 }
 
 void BatchWrite::part_done(engine::Write& write) {
-  auto& share = *static_cast<Share*>(write.context);
-  if (--share.left == 0) share_done(share);
+  auto& sub = *static_cast<SubBatch*>(write.context);
+  if (--sub.left == 0) sub_batch_done(sub);
 }
 
 void BatchWrite::token_part_done(engine::ConditionalWrite& write) {
@@ -235,15 +236,15 @@ void BatchWrite::token_part_done(engine::ConditionalWrite& write) {
   part_done(part);
 }
 
-void BatchWrite::share_done(Share& share) {
-  ShardServer* home = share.batch->home_;
-  if (share.server == home) return share.batch->finish_share();
-  share.run = [](MailboxMessage& self) { static_cast<Share&>(self).batch->finish_share(); };
-  share.server->mailbox().send(home->id(), share);
+void BatchWrite::sub_batch_done(SubBatch& sub) {
+  ShardServer* home = sub.batch->home_;
+  if (sub.server == home) return sub.batch->finish_sub_batch();
+  sub.run = [](MailboxMessage& self) { static_cast<SubBatch&>(self).batch->finish_sub_batch(); };
+  sub.server->mailbox().send(home->id(), sub);
 }
 
-void BatchWrite::finish_share() {
-  if (--shares_left_ > 0) return;
+void BatchWrite::finish_sub_batch() {
+  if (--sub_batches_left_ > 0) return;
   if (alarm_) alarm_->cancel();
   if (!answered_) answer();
   forget();
@@ -276,15 +277,13 @@ void BatchWrite::answer() {
 
 void BatchWrite::answer_many() {
   std::vector<wire::fb::EntryFailure> failures;
-  std::string arena;
+  wire::ArenaBuilder arena;
   for (size_t i = 0; i < parts_; ++i) {
     if (!writes_[i].error) continue;
     const Error& error = *writes_[i].error;
     const bool room = arena.size() < kMaxFailureText;
     const Bytes message = Bytes(error.message).substr(0, room ? wire::kMaxStatusMessageBytes : 0);
-    const wire::fb::Span span(static_cast<uint32_t>(arena.size()),
-                              static_cast<uint32_t>(message.size()));
-    arena.append(message);
+    const wire::fb::Span span = arena.add(message);
     failures.emplace_back(static_cast<uint32_t>(i), error.retry_after_ms, span,
                           static_cast<uint8_t>(error.code), static_cast<uint8_t>(error.applied), 0);
   }
@@ -292,8 +291,7 @@ void BatchWrite::answer_many() {
   auto& builder = home_->builder();
   builder.Clear();
   const auto list = builder.CreateVectorOfStructs(failures);
-  const auto bytes =
-      builder.CreateVector(reinterpret_cast<const uint8_t*>(arena.data()), arena.size());
+  const auto bytes = arena.finish(builder);
   session_->reply(
       header_, wire::finish_body(builder, wire::fb::CreateMutateRowsReply(builder, list, bytes)));
 }

@@ -78,25 +78,25 @@ class BatchWrite {
 
  private:
   // The parts for one shard, and the message that carries them there and back.
-  struct Share : MailboxMessage {
+  struct SubBatch : MailboxMessage {
     BatchWrite* batch = nullptr;
     ShardServer* server = nullptr;  // of the shard that serves it
     std::vector<uint32_t> parts;
     size_t left = 0;
   };
 
-  Share& share_of(ShardId shard);
-  static void submit(Share& share);
+  SubBatch& sub_batch_on(ShardId shard);
+  static void submit(SubBatch& sub);
   static void part_done(engine::Write& write);
   static void token_part_done(engine::ConditionalWrite& write);
   void submit_part(ShardServer& server, uint32_t part);
-  static void share_done(Share& share);
+  static void sub_batch_done(SubBatch& sub);
   static constexpr size_t kKeepParts = 128;
 
-  void refuse_overdue(Share& share);
+  void refuse_overdue(SubBatch& sub);
   void trim(bool was_large);
-  void ring();
-  void finish_share();
+  void on_deadline();
+  void finish_sub_batch();
   void answer();
   void answer_many();
 
@@ -118,9 +118,9 @@ class BatchWrite {
   std::vector<std::unique_ptr<engine::ConditionalWrite>> token_writes_;
   std::string token_scope_;  // of those, or of the range's token
   size_t parts_ = 0;
-  std::vector<std::unique_ptr<Share>> shares_;
-  size_t shares_used_ = 0;
-  size_t shares_left_ = 0;
+  std::vector<std::unique_ptr<SubBatch>> sub_batches_;
+  size_t sub_batches_used_ = 0;
+  size_t sub_batches_left_ = 0;
   int64_t deadline_us_ = 0;  // valid on every shard's loop; 0: none
   std::optional<Timer> alarm_;
   bool answered_ = false;  // by the alarm

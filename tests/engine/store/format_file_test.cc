@@ -31,7 +31,7 @@ class Format : public testing::Test {
   void expect_refused(Errc code, const std::string& sentence) {
     const auto before = contents();
     for (const Error& error :
-         {run(read_format(fs_)).error(), run(settle_format(fs_, kId)).error()}) {
+         {run(read_format(fs_)).error(), run(resolve_format(fs_, kId)).error()}) {
       EXPECT_EQ(error.code, code);
       EXPECT_TRUE(error.message.starts_with(sentence)) << error.message;
     }
@@ -63,8 +63,8 @@ TEST_F(Format, ANewDirectoryGetsItOnceAndKeepsItsId) {
   ASSERT_TRUE(disk_.create_dir("blob"));
   ASSERT_TRUE(disk_.write_all("LOCK", ""));
   const DirectoryFormat wanted{5, kId};
-  EXPECT_EQ(run(settle_format(fs_, kId)).value(), wanted);
-  EXPECT_EQ(run(settle_format(fs_, std::string(32, 'f'))).value(), wanted);
+  EXPECT_EQ(run(resolve_format(fs_, kId)).value(), wanted);
+  EXPECT_EQ(run(resolve_format(fs_, std::string(32, 'f'))).value(), wanted);
   EXPECT_EQ(run(read_format(fs_)).value(), wanted);
 }
 

@@ -40,8 +40,9 @@ TEST(LatencyCounts, QuantilesAndPowers) {
 TEST(RequestMeter, StagesOfASlowRequest) {
   ManualClock clock(7'000'000);
   RequestMeter meter(clock);
-  meter.answered({.table_id = 3, .heard_us = 100, .began_us = 400, .replied_us = 1400, .op = 18});
-  meter.answered({.heard_us = 1300, .began_us = 1400, .replied_us = 1400, .op = 16});
+  meter.answered(
+      {.table_id = 3, .received_us = 100, .began_us = 400, .replied_us = 1400, .op = 18});
+  meter.answered({.received_us = 1300, .began_us = 1400, .replied_us = 1400, .op = 16});
   EXPECT_FALSE(meter.empty());
   meter.turn(1500, 1000);
   EXPECT_FALSE(meter.empty()) << "they were not sent yet";
@@ -85,7 +86,7 @@ TEST(RequestMeter, CostsNanosecondsARequest) {
     const int64_t began_ns = thread_ns();
     for (int i = 0; i < kRequests; i += kTurn) {
       for (int k = 0; k < kTurn; ++k) {
-        meter.answered({.heard_us = now_us, .began_us = now_us, .replied_us = now_us, .op = 18});
+        meter.answered({.received_us = now_us, .began_us = now_us, .replied_us = now_us, .op = 18});
       }
       meter.sent();
       now_us += 40 + (i & 63);
