@@ -33,13 +33,11 @@ class Backups {
                                     BackupProgress& progress);
 
  private:
-  // take_backup.cc
   Async<Result<void>> take_held(BackupStore& store, const BackupRequest& request,
                                 BackupProgress& progress);
   Async<Result<void>> hold_blobs(std::optional<std::vector<BlobId>> only);
   Async<Result<void>> release_blobs();
   Result<std::vector<const TableEntry*>> tables_named(const std::vector<std::string>& names) const;
-  // restore_backup.cc
   Async<Result<TableEntry>> restore_locked(BackupStore& store, const RestoreRequest& request,
                                            Author by, BackupProgress& progress);
   // Resumes when every shard's clock has reached the time; FAILED_PRECONDITION if that takes

@@ -1,6 +1,7 @@
 // Node: forwards each call to the component that does it, on the shard on which that runs.
 #include "engine/node.h"
 
+#include <functional>
 #include <utility>
 
 #include "engine/backup/backup.h"
@@ -57,44 +58,32 @@ void Node::watch_tables(ShardId shard, TableMapWatcher* watcher) {
 // ---- tables
 
 Async<Result<TableEntry>> Node::create_table(ShardId from, TableSpec spec, Author by) {
-  auto there = [&to = parts_->creations, mine = std::move(spec), who = std::move(by)]() mutable {
-    return to.create(std::move(mine), std::move(who));
-  };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->creations, &TableCreations::create, std::move(spec),
+                                std::move(by));
 }
 
 Async<Result<TableEntry>> Node::alter_table(ShardId from, TableChange change, Author by) {
-  auto there = [&to = parts_->alterations, mine = std::move(change),
-                who = std::move(by)]() mutable {
-    return to.alter(std::move(mine), std::move(who));
-  };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->alterations, &TableAlterations::alter,
+                                std::move(change), std::move(by));
 }
 
 Async<Result<TableEntry>> Node::undo_rule(ShardId from, RuleUndo undo, Author by) {
-  auto there = [&to = parts_->alterations, mine = std::move(undo), who = std::move(by)]() mutable {
-    return to.undo(std::move(mine), std::move(who));
-  };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->alterations, &TableAlterations::undo, std::move(undo),
+                                std::move(by));
 }
 
 Async<Result<void>> Node::drop_table(ShardId from, std::string name, Author by) {
-  auto there = [&to = parts_->drops, mine = std::move(name), who = std::move(by)]() mutable {
-    return to.drop(std::move(mine), std::move(who));
-  };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->drops, &DroppedTables::drop, std::move(name),
+                                std::move(by));
 }
 
 Async<Result<TableEntry>> Node::restore_table(ShardId from, std::string name, Author by) {
-  auto there = [&to = parts_->drops, mine = std::move(name), who = std::move(by)]() mutable {
-    return to.restore(std::move(mine), std::move(who));
-  };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->drops, &DroppedTables::restore, std::move(name),
+                                std::move(by));
 }
 
 Async<std::vector<DroppedTable>> Node::dropped_tables(ShardId from) {
-  auto there = [&to = parts_->drops] { return to.list(); };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->drops, &DroppedTables::list);
 }
 
 Async<AuditPage> Node::audit_log(ShardId from, AuditQuery query) {
@@ -135,47 +124,36 @@ Async<Result<ReclaimReport>> Node::reclaim_report(ShardId from, ReclaimQuestion 
 
 Async<Result<std::vector<TabletDescriptor>>> Node::split_tablet(ShardId from, TabletId tablet,
                                                                 std::string row) {
-  auto there = [&to = parts_->reshape, tablet, mine = std::move(row)]() mutable {
-    return to.split(tablet, std::move(mine));
-  };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->reshape, &Reshape::split, tablet, std::move(row));
 }
 
 Async<Result<TabletDescriptor>> Node::merge_tablets(ShardId from, TabletId left, TabletId right) {
-  auto there = [&to = parts_->reshape, left, right] { return to.merge(left, right); };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->reshape, &Reshape::merge, left, right);
 }
 
 Async<Result<TabletDescriptor>> Node::move_tablet(ShardId from, TabletId tablet, ShardId to) {
-  auto there = [&reshape = parts_->reshape, tablet, to] { return reshape.move(tablet, to); };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->reshape, &Reshape::move, tablet, to);
 }
 
 // ---- backups
 
 Async<Result<void>> Node::back_up(ShardId from, BackupStore& store, BackupRequest request,
                                   BackupProgress& progress) {
-  auto there = [&to = parts_->backups, &store, mine = std::move(request), &progress]() mutable {
-    return to.take(store, std::move(mine), progress);
-  };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->backups, &Backups::take, std::ref(store),
+                                std::move(request), std::ref(progress));
 }
 
 Async<Result<TableEntry>> Node::restore_backup(ShardId from, BackupStore& store,
                                                RestoreRequest request, Author by,
                                                BackupProgress& progress) {
-  auto there = [&to = parts_->backups, &store, mine = std::move(request), who = std::move(by),
-                &progress]() mutable {
-    return to.restore(store, std::move(mine), std::move(who), progress);
-  };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->backups, &Backups::restore, std::ref(store),
+                                std::move(request), std::move(by), std::ref(progress));
 }
 
 // ---- time
 
 Async<int64_t> Node::catch_up(ShardId from) {
-  auto there = [&to = parts_->clocks.keeper()] { return to.catch_up(); };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->clocks.keeper(), &ClockKeeper::catch_up);
 }
 
 int64_t Node::clock_lag_us() const { return parts_->clocks.keeper().lag_us(); }
@@ -186,13 +164,11 @@ Async<ClockReport> Node::clock_report(ShardId from) {
 }
 
 Async<Result<void>> Node::renew_clock(ShardId from) {
-  auto there = [&to = parts_->clocks.keeper()] { return to.renew(); };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->clocks.keeper(), &ClockKeeper::renew);
 }
 
 Async<Result<ClockReport>> Node::release_held_time(ShardId from) {
-  auto there = [&to = parts_->clocks.keeper()] { return to.release(); };
-  return parts_->shards.at_home(from, std::move(there));
+  return parts_->shards.at_home(from, parts_->clocks.keeper(), &ClockKeeper::release);
 }
 
 const RecoveryReport& Node::recovery() const { return parts_->recovery; }

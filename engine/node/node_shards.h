@@ -51,6 +51,13 @@ class NodeShards {
   auto at_home(ShardId from, F fn) {
     return mailbox(from).call_on(kHomeShard, std::move(fn));
   }
+  // The same for to.method(args...).
+  template <class To, class Answer, class... Parameters, class... Args>
+  Answer at_home(ShardId from, To& to, Answer (To::*method)(Parameters...), Args... args) {
+    return at_home(from, [&to, method, ... mine = std::move(args)]() mutable {
+      return (to.*method)(std::move(mine)...);
+    });
+  }
   TabletsByShard tablets_of(const TableEntry& entry) const;
 
   // ---- on that shard, while it has a part

@@ -1,6 +1,12 @@
 #include "engine/node/tablet_calls.h"
 
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
 #include <utility>
+
+#include "engine/gc/shard_reclaim.h"
+#include "engine/tablet_figures.h"
 
 namespace cellar::engine {
 
@@ -72,6 +78,73 @@ Async<std::vector<EngineStats>> TabletCalls::stats(ShardId from) {
     };
     all.push_back(co_await shards_.mailbox(from).call_on(ShardId{i}, std::move(there)));
   }
+  co_return all;
+}
+
+namespace {
+
+// Adds pinned bytes to the tablet that had the file, or to the first of its table.
+void add_pinned(const std::vector<PinnedFile>& files, const TableMap& map, int64_t margin_us,
+                std::vector<TabletFigures>& all) {
+  if (files.empty()) return;
+  absl::flat_hash_map<TabletId, TabletFigures*> by_id;
+  absl::flat_hash_map<TableId, TabletFigures*> first;
+  for (TabletFigures& one : all) {
+    by_id[one.tablet.id] = &one;
+    first.try_emplace(one.tablet.table, &one);
+  }
+  for (const PinnedFile& file : files) {
+    const TableEntry* table = map.find(file.blob.table);
+    const auto there = first.find(file.blob.table);
+    if (there == first.end() || table == nullptr) continue;
+    const auto own = by_id.find(file.blob.tablet);
+    ReclaimFigures& holder = own != by_id.end() ? *own->second : *there->second;
+    holder.pinned_bytes += file.blob.bytes;
+    holder.file_due_us =
+        std::min(holder.file_due_us,
+                 due_us(file.blob.since_us, table->schema.options.reclaim_within_us, margin_us));
+  }
+}
+
+}  // namespace
+
+Async<Result<std::vector<TabletFigures>>> TabletCalls::figures(ShardId from, TableId table) {
+  const TableMap map = shards_.part(from).tables;  // a copy: the map may change meanwhile
+  if (table != TableId{} && map.find(table) == nullptr) {
+    co_return fail(Errc::not_found, "table {} does not exist", table);
+  }
+  TabletsByShard ids(shards_.count());
+  absl::flat_hash_map<TabletId, const TabletDescriptor*> wanted;
+  for (const auto& [name, entry] : map.tables()) {
+    if (table != TableId{} && entry->schema.id != table) continue;
+    for (const TabletDescriptor& tablet : entry->tablets) {
+      ids[tablet.shard.value()].push_back(tablet.id);
+      wanted[tablet.id] = &tablet;
+    }
+  }
+  std::vector<TabletFigures> all;
+  std::vector<PinnedFile> pinned;
+  for (uint32_t i = 0; i < shards_.count(); ++i) {
+    using Figures = std::pair<std::vector<TabletFigures>, std::vector<PinnedFile>>;
+    auto there = [this, &ids, shard = ShardId{i}]() -> Async<Figures> {
+      std::vector<PinnedFile> files;
+      add_read_files(shards_.engine(shard).context(), files);
+      add_kept_files(shards_.engine(shard).deleter(), files);
+      if (shard == kHomeShard) add_kept_files(home_deleter_, files);
+      auto figures = co_await shards_.engine(shard).figures(ids[shard.value()]);
+      co_return Figures{std::move(figures), std::move(files)};
+    };
+    auto [some, files] = co_await shards_.mailbox(from).call_on(ShardId{i}, std::move(there));
+    pinned.insert(pinned.end(), files.begin(), files.end());
+    for (TabletFigures& figures : some) {
+      figures.tablet = *wanted.at(figures.tablet.id);
+      all.push_back(std::move(figures));
+    }
+  }
+  add_pinned(pinned, map, margin_us_, all);
+  std::sort(all.begin(), all.end(), [](const TabletFigures& a, const TabletFigures& b) {
+    return std::tie(a.tablet.table, a.tablet.start) < std::tie(b.tablet.table, b.tablet.start);
+  });
   co_return all;
 }
 

@@ -24,7 +24,6 @@ class TabletCalls {
   Async<Result<void>> compact(ShardId from, std::string name);
   Async<Result<std::vector<TabletSize>>> sizes(ShardId from, TableId table);
   Async<std::vector<EngineStats>> stats(ShardId from);
-  // tablet_figures.cc
   Async<Result<std::vector<TabletFigures>>> figures(ShardId from, TableId table);
   // reclaim_report.cc
   Async<Result<ReclaimReport>> reclaim_report(ShardId from, ReclaimQuestion question);
