@@ -60,9 +60,8 @@ Async<Result<engine::ClockReport>> release(ShardServer& shard, int64_t max_held_
 Async<HttpResponse> handle_cells(HttpNode& node, const HttpRequest& request) {
   auto wanted = browse_request(request);
   if (!wanted) co_return json_error(wanted.error());
-  server::Server& server = *node.server();
-  auto there = [&] { return browse(server.on(ShardId{0}), std::move(*wanted)); };
-  const auto found = co_await node.ask(ShardId{0}, std::move(there));
+  auto there = [&](ShardServer& home) { return browse(home, std::move(*wanted)); };
+  const auto found = co_await node.ask_home(std::move(there));
   if (!found) co_return json_error(found.error());
   json::array cells;
   for (const BrowsedCell& cell : found->cells) cells.push_back(cell_value(cell));
@@ -96,9 +95,8 @@ Async<HttpResponse> handle_release_clock(HttpNode& node, const HttpRequest& requ
   if (held == nullptr || !held->is_int64()) {
     co_return error_response(400, "INVALID_ARGUMENT", "the body has no number 'max_held_us'");
   }
-  server::Server& server = *node.server();
-  auto there = [&] { return release(server.on(ShardId{0}), held->get_int64()); };
-  const auto report = co_await node.ask(ShardId{0}, std::move(there));
+  auto there = [&](ShardServer& home) { return release(home, held->get_int64()); };
+  const auto report = co_await node.ask_home(std::move(there));
   if (!report) co_return json_error(report.error());
   co_return json_response({{"trusted_us", report->trusted_us}, {"held_us", report->held_us}});
 }

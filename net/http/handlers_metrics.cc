@@ -81,92 +81,90 @@ uint64_t answered(const ShardReading& shard) {
 }
 
 using Shard = ShardReading;
+using Counters = server::ShardServer::Counters;
+using engine::EngineStats;
+using engine::ShardFigures;
+
+// Writes families whose sample of a shard is one of its counts.
+class ShardCounts {
+ public:
+  ShardCounts(MetricsText& out, const NodeReading& reading) : out_(out), reading_(reading) {}
+  template <class Count>
+  void operator()(std::string_view name, Count Shard::* count) const {
+    each_shard(out_, name, reading_, [=](const Shard& s) { return uint64_t{s.*count}; });
+  }
+  template <class Part, class Count>
+  void operator()(std::string_view name, Part Shard::* part, Count Part::* count) const {
+    each_shard(out_, name, reading_, [=](const Shard& s) { return uint64_t{s.*part.*count}; });
+  }
+
+ private:
+  MetricsText& out_;
+  const NodeReading& reading_;
+};
 
 void write_traffic(MetricsText& out, const NodeReading& r) {
-  each_shard(out, "cellar_slow_requests_total", r, [](const Shard& s) { return s.slow_requests; });
+  const ShardCounts count(out, r);
+  count("cellar_slow_requests_total", &Shard::slow_requests);
   each_shard(out, "cellar_requests_in_flight", r, [](const Shard& s) {
     return s.counters.requests - std::min(s.counters.requests, answered(s));
   });
-  each_shard(out, "cellar_requests_handed_over_total", r,
-             [](const Shard& s) { return s.counters.handed_over; });
-  each_shard(out, "cellar_received_bytes_total", r,
-             [](const Shard& s) { return s.counters.received_bytes; });
-  each_shard(out, "cellar_sent_bytes_total", r,
-             [](const Shard& s) { return s.counters.sent_bytes; });
-  each_shard(out, "cellar_sessions", r, [](const Shard& s) { return uint64_t{s.connections}; });
-  each_shard(out, "cellar_sessions_accepted_total", r,
-             [](const Shard& s) { return s.counters.accepted; });
-  each_shard(out, "cellar_sessions_refused_total", r,
-             [](const Shard& s) { return s.counters.refused; });
-  each_shard(out, "cellar_sessions_malformed_total", r,
-             [](const Shard& s) { return s.counters.garbage; });
-  each_shard(out, "cellar_scans", r, [](const Shard& s) { return uint64_t{s.scans}; });
-  each_shard(out, "cellar_queued_slices", r, [](const Shard& s) { return s.later_length; });
-  each_shard(out, "cellar_slices_total", r, [](const Shard& s) { return s.counters.slices; });
-  each_shard(out, "cellar_cursors_released_total", r,
-             [](const Shard& s) { return s.counters.released_cursors; });
-  each_shard(out, "cellar_held_request_bytes", r, [](const Shard& s) { return s.held_bytes; });
-  each_shard(out, "cellar_pending_reply_bytes", r,
-             [](const Shard& s) { return s.pending_reply_bytes; });
-  each_shard(out, "cellar_mailbox_overflows_total", r,
-             [](const Shard& s) { return s.mailbox_overflowed; });
+  count("cellar_requests_handed_over_total", &Shard::counters, &Counters::handed_over);
+  count("cellar_received_bytes_total", &Shard::counters, &Counters::received_bytes);
+  count("cellar_sent_bytes_total", &Shard::counters, &Counters::sent_bytes);
+  count("cellar_sessions", &Shard::connections);
+  count("cellar_sessions_accepted_total", &Shard::counters, &Counters::accepted);
+  count("cellar_sessions_refused_total", &Shard::counters, &Counters::refused);
+  count("cellar_sessions_malformed_total", &Shard::counters, &Counters::garbage);
+  count("cellar_scans", &Shard::scans);
+  count("cellar_queued_slices", &Shard::later_length);
+  count("cellar_slices_total", &Shard::counters, &Counters::slices);
+  count("cellar_cursors_released_total", &Shard::counters, &Counters::released_cursors);
+  count("cellar_held_request_bytes", &Shard::held_bytes);
+  count("cellar_pending_reply_bytes", &Shard::pending_reply_bytes);
+  count("cellar_mailbox_overflows_total", &Shard::mailbox_overflowed);
 }
 
 void write_shards(MetricsText& out, const NodeReading& r) {
+  const ShardCounts count(out, r);
   each_shard(out, "cellar_shard_idle_seconds_total", r,
              [](const Shard& s) { return seconds(s.slept_us); });
-  each_shard(out, "cellar_shard_turns_total", r, [](const Shard& s) { return s.turns; });
-  each_shard(out, "cellar_shard_stalls_total", r, [](const Shard& s) { return s.stalls; });
+  count("cellar_shard_turns_total", &Shard::turns);
+  count("cellar_shard_stalls_total", &Shard::stalls);
   each_shard(out, "cellar_shard_longest_stall_seconds", r,
              [](const Shard& s) { return seconds(s.longest_stall_us); });
-  each_shard(out, "cellar_shard_read_only", r,
-             [](const Shard& s) { return uint64_t{s.engine.read_only}; });
-  each_shard(out, "cellar_shard_read_only_start", r,
-             [](const Shard& s) { return uint64_t{s.engine.read_only_start}; });
+  count("cellar_shard_read_only", &Shard::engine, &EngineStats::read_only);
+  count("cellar_shard_read_only_start", &Shard::engine, &EngineStats::read_only_start);
   each_shard(out, "cellar_oldest_io_seconds", r,
              [](const Shard& s) { return seconds(s.oldest_io_us); });
-  each_shard(out, "cellar_tokens", r, [](const Shard& s) { return s.engine.tokens; });
-  each_shard(out, "cellar_cache_hits_total", r,
-             [](const Shard& s) { return s.figures.cache_hits; });
-  each_shard(out, "cellar_cache_packed_hits_total", r,
-             [](const Shard& s) { return s.figures.cache_packed_hits; });
-  each_shard(out, "cellar_cache_packed_bytes", r,
-             [](const Shard& s) { return s.figures.cache_packed_bytes; });
-  each_shard(out, "cellar_cache_misses_total", r,
-             [](const Shard& s) { return s.figures.cache_misses; });
-  each_shard(out, "cellar_cache_evictions_total", r,
-             [](const Shard& s) { return s.figures.cache_evicted; });
-  each_shard(out, "cellar_device_reads_total", r,
-             [](const Shard& s) { return s.figures.device_reads; });
-  each_shard(out, "cellar_device_read_bytes_total", r,
-             [](const Shard& s) { return s.figures.device_read_bytes; });
-  each_shard(out, "cellar_device_read_errors_total", r,
-             [](const Shard& s) { return s.figures.failed_reads; });
-  each_shard(out, "cellar_checksum_errors_total", r,
-             [](const Shard& s) { return s.figures.damaged_blocks; });
+  count("cellar_tokens", &Shard::engine, &EngineStats::tokens);
+  count("cellar_cache_hits_total", &Shard::figures, &ShardFigures::cache_hits);
+  count("cellar_cache_packed_hits_total", &Shard::figures, &ShardFigures::cache_packed_hits);
+  count("cellar_cache_packed_bytes", &Shard::figures, &ShardFigures::cache_packed_bytes);
+  count("cellar_cache_misses_total", &Shard::figures, &ShardFigures::cache_misses);
+  count("cellar_cache_evictions_total", &Shard::figures, &ShardFigures::cache_evicted);
+  count("cellar_device_reads_total", &Shard::figures, &ShardFigures::device_reads);
+  count("cellar_device_read_bytes_total", &Shard::figures, &ShardFigures::device_read_bytes);
+  count("cellar_device_read_errors_total", &Shard::figures, &ShardFigures::failed_reads);
+  count("cellar_checksum_errors_total", &Shard::figures, &ShardFigures::damaged_blocks);
 }
 
 void write_engine(MetricsText& out, const NodeReading& r) {
-  each_shard(out, "cellar_log_bytes", r, [](const Shard& s) { return s.engine.log_bytes; });
-  each_shard(out, "cellar_pinned_memtable_bytes", r,
-             [](const Shard& s) { return s.engine.pinned_memtable_bytes; });
-  each_shard(out, "cellar_commits_total", r, [](const Shard& s) { return s.engine.commits; });
-  each_shard(out, "cellar_flushes_total", r, [](const Shard& s) { return s.engine.flushes; });
-  each_shard(out, "cellar_compactions_total", r,
-             [](const Shard& s) { return s.engine.compactions; });
+  const ShardCounts count(out, r);
+  count("cellar_log_bytes", &Shard::engine, &EngineStats::log_bytes);
+  count("cellar_pinned_memtable_bytes", &Shard::engine, &EngineStats::pinned_memtable_bytes);
+  count("cellar_commits_total", &Shard::engine, &EngineStats::commits);
+  count("cellar_flushes_total", &Shard::engine, &EngineStats::flushes);
+  count("cellar_compactions_total", &Shard::engine, &EngineStats::compactions);
   each_shard(out, "cellar_compactions_running", r,
              [](const Shard& s) { return uint64_t{s.figures.merge.tablet != TabletId{}}; });
-  each_shard(out, "cellar_reclaim_turns_total", r,
-             [](const Shard& s) { return s.engine.reclaim_turns; });
-  each_shard(out, "cellar_sstables", r, [](const Shard& s) { return s.engine.tables_on_disk; });
-  each_shard(out, "cellar_sstable_bytes", r, [](const Shard& s) { return s.engine.table_bytes; });
-  each_shard(out, "cellar_sstable_zstd_bytes", r,
-             [](const Shard& s) { return s.figures.zstd_bytes; });
-  each_shard(out, "cellar_tablets", r, [](const Shard& s) { return s.engine.tablets; });
-  each_shard(out, "cellar_replayed_commits", r,
-             [](const Shard& s) { return s.engine.replayed_commits; });
-  each_shard(out, "cellar_torn_tail_bytes", r,
-             [](const Shard& s) { return s.engine.torn_tail_bytes; });
+  count("cellar_reclaim_turns_total", &Shard::engine, &EngineStats::reclaim_turns);
+  count("cellar_sstables", &Shard::engine, &EngineStats::tables_on_disk);
+  count("cellar_sstable_bytes", &Shard::engine, &EngineStats::table_bytes);
+  count("cellar_sstable_zstd_bytes", &Shard::figures, &ShardFigures::zstd_bytes);
+  count("cellar_tablets", &Shard::engine, &EngineStats::tablets);
+  count("cellar_replayed_commits", &Shard::engine, &EngineStats::replayed_commits);
+  count("cellar_torn_tail_bytes", &Shard::engine, &EngineStats::torn_tail_bytes);
 }
 
 void write_memory(MetricsText& out, HttpNode& node, const NodeReading& reading) {

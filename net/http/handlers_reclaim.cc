@@ -80,10 +80,9 @@ Async<HttpResponse> handle_reclaim(HttpNode& node, const HttpRequest& request) {
   const Result<uint64_t> limit =
       number_parameter(request, "limit", kFiles, engine::kMaxReclaimFiles);
   if (!limit) co_return json_error(limit.error());
-  server::Server& server = *node.server();
   const std::string table = request.parameter("table");
-  auto there = [&] { return look(server.on(ShardId{0}), table, *limit); };
-  const auto report = co_await node.ask(ShardId{0}, std::move(there));
+  auto there = [&](ShardServer& home) { return look(home, table, *limit); };
+  const auto report = co_await node.ask_home(std::move(there));
   if (!report) co_return json_error(report.error());
   co_return json_response({{"now_us", report->now_us},
                            {"tables", array_of(report->tables, table_value)},

@@ -81,12 +81,9 @@ json::value table_value(const TableSchema& schema, const TableReading& figures, 
           {"figures", figures_value(figures)}};
 }
 
-Async<engine::TableMap> read_map(ShardServer& shard) { co_return shard.tables(); }
-
 Async<engine::TableMap> map_of(HttpNode& node) {
-  server::Server& server = *node.server();
-  auto look = [&server] { return read_map(server.on(ShardId{0})); };
-  co_return co_await node.ask(ShardId{0}, std::move(look));
+  return node.ask_home(
+      [](ShardServer& home) -> Async<engine::TableMap> { co_return home.tables(); });
 }
 
 TableReading reading_of(const TableReadings& all, TableId id) {
@@ -151,14 +148,6 @@ Async<Result<TableEntry>> alter(ShardServer& shard, engine::TableChange change, 
                    table->schema.version, version);
   }
   co_return co_await shard.node().alter_table(shard.id(), std::move(change), std::move(by));
-}
-
-Async<Result<TableEntry>> undo(ShardServer& shard, engine::RuleUndo wanted, engine::Author by) {
-  co_return co_await shard.node().undo_rule(shard.id(), std::move(wanted), std::move(by));
-}
-
-Async<engine::AuditPage> read_audit(ShardServer& shard, engine::AuditQuery query) {
-  co_return co_await shard.node().audit_log(shard.id(), std::move(query));
 }
 
 struct RuleRequest {
@@ -263,9 +252,8 @@ Async<HttpResponse> handle_preview(HttpNode& node, const HttpRequest& request) {
   ask.rule = std::move(wanted->rule);
   ask.samples = 20;
   ask.approximate = wanted->approximate;
-  server::Server& server = *node.server();
-  auto there = [&server, &ask] { return preview(server.on(ShardId{0}), std::move(ask)); };
-  const auto report = co_await node.ask(ShardId{0}, std::move(there));
+  auto there = [&ask](ShardServer& home) { return preview(home, std::move(ask)); };
+  const auto report = co_await node.ask_home(std::move(there));
   co_return report ? json_response(preview_value(*report)) : json_error(report.error());
 }
 
@@ -275,11 +263,10 @@ Async<HttpResponse> handle_apply(HttpNode& node, const HttpRequest& request) {
   engine::TableChange change;
   change.name = wanted->table;
   change.alter.push_back({.name = wanted->family, .rule = std::move(wanted->rule)});
-  server::Server& server = *node.server();
-  auto there = [&] {
-    return alter(server.on(ShardId{0}), std::move(change), wanted->version, author_of(request));
+  auto there = [&](ShardServer& home) {
+    return alter(home, std::move(change), wanted->version, author_of(request));
   };
-  const auto table = co_await node.ask(ShardId{0}, std::move(there));
+  const auto table = co_await node.ask_home(std::move(there));
   if (!table) co_return json_error(table.error());
   co_return json_response({{"table", table->schema.name}, {"version", table->schema.version}});
 }
@@ -288,9 +275,10 @@ Async<HttpResponse> handle_undo(HttpNode& node, const HttpRequest& request) {
   const auto wanted = rule_request(request, false);
   if (!wanted) co_return json_error(wanted.error());
   engine::RuleUndo change{wanted->table, wanted->family, wanted->version};
-  server::Server& server = *node.server();
-  auto there = [&] { return undo(server.on(ShardId{0}), std::move(change), author_of(request)); };
-  const auto table = co_await node.ask(ShardId{0}, std::move(there));
+  auto there = [&](ShardServer& home) {
+    return home.node().undo_rule(home.id(), std::move(change), author_of(request));
+  };
+  const auto table = co_await node.ask_home(std::move(there));
   if (!table) co_return json_error(table.error());
   co_return json_response({{"table", table->schema.name}, {"version", table->schema.version}});
 }
@@ -321,9 +309,10 @@ Async<HttpResponse> handle_audit(HttpNode& node, const HttpRequest& request) {
   engine::AuditQuery query;
   query.table = request.parameter("table");
   query.limit = std::max<uint64_t>(*limit, 1);
-  server::Server& server = *node.server();
-  auto look = [&server, &query] { return read_audit(server.on(ShardId{0}), std::move(query)); };
-  const engine::AuditPage page = co_await node.ask(ShardId{0}, std::move(look));
+  auto look = [&query](ShardServer& home) {
+    return home.node().audit_log(home.id(), std::move(query));
+  };
+  const engine::AuditPage page = co_await node.ask_home(std::move(look));
   json::array entries;
   for (const engine::AuditEntry& entry : page.entries) {
     const size_t action = std::min(static_cast<size_t>(entry.action), std::size(kActions) - 1);

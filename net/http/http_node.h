@@ -59,6 +59,12 @@ class HttpNode final : public HttpService {
   // shared with the shard meanwhile. REQUIRES: server().
   template <class F>
   auto ask(ShardId shard, F fn) -> std::invoke_result_t<F&>;
+  // The same with fn(shard 0).
+  template <class F>
+  auto ask_home(F fn) {
+    auto there = [this, work = std::move(fn)]() mutable { return work(server_->on(ShardId{0})); };
+    return ask(ShardId{0}, std::move(there));
+  }
 
  private:
   Async<HttpResponse> answer_route(const Route& route, HttpRequest& request);

@@ -151,8 +151,7 @@ Async<std::shared_ptr<const NodeReading>> NodeReader::node() {
     };
     reading->shards.push_back(co_await node_.ask(id, std::move(look)));
   }
-  auto look = [&server] { return read_times(server.on(ShardId{0})); };
-  const NodeTimes times = co_await node_.ask(ShardId{0}, std::move(look));
+  const NodeTimes times = co_await node_.ask_home(&read_times);
   reading->clock = times.clock;
   reading->wall_us = times.wall_us;
   reading->uptime_us = times.uptime_us;
@@ -166,9 +165,7 @@ Async<std::shared_ptr<const TableReadings>> NodeReader::tables() {
   const AsyncMutex::Lock lock = co_await tables_lock_.lock();
   const int64_t began_us = node_.readiness().now_us();
   if (table_readings_ && began_us < tables_not_before_us_) co_return table_readings_;
-  server::Server& server = *node_.server();
-  auto look = [&server] { return read_tablets(server.on(ShardId{0})); };
-  Tablets all = co_await node_.ask(ShardId{0}, std::move(look));
+  Tablets all = co_await node_.ask_home(&read_tablets);
   auto readings = std::make_shared<TableReadings>();
   readings->at_us = began_us;
   readings->tables = add_up(all);
