@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/embedded/stages.h"
-#include "io/base/metrics.h"
+#include "io/base/histogram.h"
 
 namespace cellar::bench {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "io/base/metrics.h"
+#include "io/base/histogram.h"
 #include "io/loop/loop.h"
 
 namespace cellar::bench {

@@ -13,7 +13,7 @@
 
 #include "bench/load/protocol.h"
 #include "bench/load/workload.h"
-#include "io/base/metrics.h"
+#include "io/base/histogram.h"
 #include "io/base/result.h"
 #include "net/client/api/options.h"
 

@@ -8,9 +8,9 @@
 
 #include "io/base/aligned_buffer.h"
 #include "io/base/check.h"
-#include "io/disk/io_guard.h"
 #include "io/loop/waiter.h"
 #include "io/sim/drops_unsynced.h"
+#include "io/sim/io_guard.h"
 
 namespace cellar {
 

@@ -27,7 +27,6 @@ std::string agent_answer(NodeState state, double busy);
 class AgentCheck {
  public:
   static constexpr uint32_t kMaxConnections = 64;  // concurrent; more are closed without a reply
-  static constexpr int64_t kWriteTimeoutUs = 1'000'000;
   static constexpr int64_t kBusyWindowUs = 1'000'000;
 
   // All arguments must outlive stop(). `processors`: how many the node may use, its shards.

@@ -1,4 +1,4 @@
-#include "io/base/metrics.h"
+#include "io/base/histogram.h"
 
 #include <algorithm>
 #include <bit>

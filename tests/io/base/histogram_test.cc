@@ -1,4 +1,4 @@
-#include "io/base/metrics.h"
+#include "io/base/histogram.h"
 
 #include <gtest/gtest.h>
 
@@ -93,17 +93,6 @@ TEST(Histogram, RecordingManyAtOnceEqualsRecordingThemSingly) {
   EXPECT_EQ(many.sum(), single.sum());
   many.clear();
   EXPECT_EQ(many.count(), 0u);
-}
-
-TEST(Metrics, CounterAndGaugeKeepTheirSums) {
-  Counter counter;
-  counter.add();
-  counter.add(4);
-  EXPECT_EQ(counter.value(), 5u);
-  Gauge gauge;
-  gauge.set(3);
-  gauge.add(-5);
-  EXPECT_EQ(gauge.value(), -2);
 }
 
 }  // namespace

@@ -1,30 +1,10 @@
-// Metrics: plain integers of one shard. A report reads them on each shard and sums them.
+// Histogram: counts of values, plain integers of one shard.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 namespace cellar {
-
-// Monotonic.
-class Counter {
- public:
-  void add(uint64_t n = 1) { value_ += n; }
-  uint64_t value() const { return value_; }
-
- private:
-  uint64_t value_ = 0;
-};
-
-class Gauge {
- public:
-  void set(int64_t v) { value_ = v; }
-  void add(int64_t n) { value_ += n; }
-  int64_t value() const { return value_; }
-
- private:
-  int64_t value_ = 0;
-};
 
 // Counts of values from 0 to kMaxValue with three significant digits: exact below 2048, above that
 // 1024 equal steps per doubling, so that a percentile is at most 0.1 % too high. Larger values

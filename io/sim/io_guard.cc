@@ -1,4 +1,4 @@
-#include "io/disk/io_guard.h"
+#include "io/sim/io_guard.h"
 
 #include <algorithm>
 
