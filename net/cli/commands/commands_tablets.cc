@@ -13,13 +13,6 @@ namespace {
 
 using Lines = std::vector<std::vector<std::string>>;
 
-std::string first_row(const Session& session, const std::string& row) {
-  return row.empty() ? "(first row)" : session.show_key(row);
-}
-std::string last_row(const Session& session, const std::string& row) {
-  return row.empty() ? "(last row)" : session.show_key(row);
-}
-
 // ---- tablets
 
 void print_tablet_json(const Session& session, const client::TabletInfo& one) {
@@ -44,12 +37,12 @@ CommandResult list_tablets(Session& session, const Arguments& arguments) {
         print_tablet_json(session, one);
         continue;
       }
-      lines.push_back({one.table, first_row(session, one.start), last_row(session, one.end),
-                       fmt::format("{}{}", one.shard, one.held ? " (held)" : ""),
-                       fmt::format("{}", one.tablet_id), fmt::format("{}", one.epoch),
-                       human_bytes(one.bytes), human_bytes(one.unflushed_bytes),
-                       fmt::format("{}", one.tables), with_commas(one.reads),
-                       with_commas(one.writes)});
+      lines.push_back(
+          {one.table, first_row_text(session, one.start), last_row_text(session, one.end),
+           fmt::format("{}{}", one.shard, one.held ? " (held)" : ""),
+           fmt::format("{}", one.tablet_id), fmt::format("{}", one.epoch), human_bytes(one.bytes),
+           human_bytes(one.unflushed_bytes), fmt::format("{}", one.tables), with_commas(one.reads),
+           with_commas(one.writes)});
     }
     list.from_table = page.next_table;
     list.from_row = page.next_row;
@@ -59,19 +52,10 @@ CommandResult list_tablets(Session& session, const Arguments& arguments) {
 }
 
 void print_parts(const Session& session, const std::vector<client::TabletDescription>& parts) {
-  Lines lines = {{"FROM", "TO", "SHARD", "TABLET", "EPOCH"}};
+  if (!session.json) return session.console.write(aligned(tablet_lines(session, parts), 0));
   for (const client::TabletDescription& one : parts) {
-    if (session.json) {
-      session.console.print("{{\"id\":{},\"epoch\":{},\"shard\":{},{},{}}}\n", one.tablet_id,
-                            one.epoch, one.shard, json_field("start", one.start),
-                            json_field("end", one.end));
-      continue;
-    }
-    lines.push_back({first_row(session, one.start), last_row(session, one.end),
-                     fmt::format("{}", one.shard), fmt::format("{}", one.tablet_id),
-                     fmt::format("{}", one.epoch)});
+    session.console.print("{}\n", tablet_json(one));
   }
-  if (!session.json) session.console.write(aligned(lines, 0));
 }
 
 Result<uint64_t> whole_number(const std::string& word, const char* what) {

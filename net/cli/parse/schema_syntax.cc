@@ -1,6 +1,7 @@
 #include "net/cli/parse/schema_syntax.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "net/cli/parse/rule_text.h"
@@ -12,11 +13,66 @@ namespace cellar::cli {
 namespace {
 
 using client::BornDead;
+using client::BottomCompression;
 using client::Compaction;
+using client::Compression;
 using client::FamilySpec;
 using client::Profile;
 using client::TimestampMeaning;
 using client::WriteWindow;
+
+// The names of an enum's values, in their order.
+template <class Enum>
+constexpr std::array<std::string_view, 0> kNames{};
+template <>
+constexpr std::array<std::string_view, 2> kNames<Granularity>{"millis", "micros"};
+template <>
+constexpr std::array<std::string_view, 3> kNames<Durability>{"sync", "periodic", "memory"};
+template <>
+constexpr std::array<std::string_view, 3> kNames<TimestampMeaning>{"time", "expiry", "sequence"};
+template <>
+constexpr std::array<std::string_view, 2> kNames<BornDead>{"refuse", "accept"};
+template <>
+constexpr std::array<std::string_view, 3> kNames<Profile>{"none", "bigtable", "tablestore"};
+template <>
+constexpr std::array<std::string_view, 2> kNames<Compression>{"none", "lz4"};
+template <>
+constexpr std::array<std::string_view, 3> kNames<Compaction>{"automatic", "tiered", "time-window"};
+template <>
+constexpr std::array<std::string_view, 3> kNames<BottomCompression>{"automatic", "same", "zstd"};
+
+// A value that this program does not know has the first name, the default's.
+template <class Enum>
+std::string_view known_name(Enum value) {
+  const auto i = static_cast<size_t>(value);
+  return kNames<Enum>[i < kNames<Enum>.size() ? i : 0];
+}
+
+template <class Enum>
+Result<Enum> parse_name(std::string_view key, std::string_view name) {
+  constexpr const auto& kAll = kNames<Enum>;
+  for (size_t i = 0; i < kAll.size(); ++i) {
+    if (name == kAll[i]) return static_cast<Enum>(i);
+  }
+  if constexpr (kAll.size() == 2) {
+    return fail(Errc::invalid_argument, "{}={} is neither {} nor {}", key, name, kAll[0], kAll[1]);
+  } else {
+    return fail(Errc::invalid_argument, "{}={} is none of {}", key, name, fmt::join(kAll, ", "));
+  }
+}
+
+template <class Enum>
+Result<Enum> named(const Arguments& arguments, const char* key) {
+  return parse_name<Enum>(key, arguments.get(key));
+}
+
+// Parses an argument into `to`, if it is given.
+template <class To, class Parse>
+Result<void> read_option(const Arguments& arguments, const char* key, To& to, Parse parse) {
+  if (!arguments.has(key)) return {};
+  TRY(to, parse(arguments, key));
+  return {};
+}
 
 Result<int64_t> duration(const Arguments& arguments, const char* key) {
   const auto us = parse_duration(arguments.get(key));
@@ -51,12 +107,8 @@ Result<void> read_window(const Arguments& arguments, const std::optional<WriteWi
     return {};
   }
   WriteWindow window = present.value_or(WriteWindow());
-  if (arguments.has("window-past")) {
-    TRY(window.past_us, bound(arguments, "window-past"));
-  }
-  if (arguments.has("window-future")) {
-    TRY(window.future_us, bound(arguments, "window-future"));
-  }
+  TRY_VOID(read_option(arguments, "window-past", window.past_us, bound));
+  TRY_VOID(read_option(arguments, "window-future", window.future_us, bound));
   if (const std::string* unit = arguments.find("window-unit")) {
     if (*unit != "exact" && *unit != "seconds") {
       return fail(Errc::invalid_argument, "window-unit={} is neither exact nor seconds", *unit);
@@ -67,12 +119,10 @@ Result<void> read_window(const Arguments& arguments, const std::optional<WriteWi
   return {};
 }
 
-Result<TimestampMeaning> parse_meaning(const std::string& name) {
-  for (const auto meaning :
-       {TimestampMeaning::time, TimestampMeaning::expiry, TimestampMeaning::sequence}) {
-    if (name == name_of(meaning)) return meaning;
-  }
-  return fail(Errc::invalid_argument, "timestamps={} is none of time, expiry, sequence", name);
+Result<uint32_t> block_bytes(const Arguments& arguments, const char* key) {
+  TRY(const uint64_t bytes, arguments.number(key, 0));
+  if (bytes <= UINT32_MAX) return static_cast<uint32_t>(bytes);
+  return fail(Errc::invalid_argument, "{}={} is too large", key, bytes);
 }
 
 }  // namespace
@@ -123,18 +173,9 @@ Result<void> read_family(const Arguments& arguments, const std::optional<WriteWi
     TRY(family.rule, parse_rule(*text));
     family.rule_given = true;
   }
-  if (const std::string* name = arguments.find("timestamps")) {
-    TRY(family.timestamps, parse_meaning(*name));
-  }
-  if (const std::string* name = arguments.find("born-dead")) {
-    if (*name != "refuse" && *name != "accept") {
-      return fail(Errc::invalid_argument, "born-dead={} is neither refuse nor accept", *name);
-    }
-    family.born_dead = *name == "accept" ? BornDead::accept : BornDead::refuse;
-  }
-  if (arguments.has("undo-window")) {
-    TRY(family.undo_window_us, duration(arguments, "undo-window"));
-  }
+  TRY_VOID(read_option(arguments, "timestamps", family.timestamps, named<TimestampMeaning>));
+  TRY_VOID(read_option(arguments, "born-dead", family.born_dead, named<BornDead>));
+  TRY_VOID(read_option(arguments, "undo-window", family.undo_window_us, duration));
   return read_window(arguments, present, family);
 }
 
@@ -159,138 +200,36 @@ Result<std::vector<FamilySpec>> read_families(const Arguments& arguments) {
 
 Result<client::TableOptions> table_options(const Arguments& arguments) {
   client::TableOptions options;
-  if (const std::string* name = arguments.find("durability")) {
-    TRY(options.durability, parse_durability(*name));
-  }
-  if (const std::string* name = arguments.find("compression")) {
-    TRY(options.compression, parse_compression(*name));
-  }
-  if (arguments.has("block-bytes")) {
-    TRY(const uint64_t bytes, arguments.number("block-bytes", 0));
-    if (bytes > UINT32_MAX) {
-      return fail(Errc::invalid_argument, "block-bytes={} is too large", bytes);
-    }
-    options.block_bytes = static_cast<uint32_t>(bytes);
-  }
-  if (arguments.has("reclaim-within")) {
-    TRY(options.reclaim_within_us, duration(arguments, "reclaim-within"));
-  }
-  if (arguments.has("dead-slack")) {
-    TRY(options.dead_slack, share(arguments, "dead-slack"));
-  }
-  if (arguments.has("reclaim-share")) {
-    TRY(options.reclaim_share, share(arguments, "reclaim-share"));
-  }
-  if (const std::string* name = arguments.find("compaction")) {
-    TRY(options.compaction, parse_compaction(*name));
-  }
-  if (const std::string* name = arguments.find("bottom-compression")) {
-    TRY(options.bottom_compression, parse_bottom_compression(*name));
-  }
+  TRY_VOID(read_option(arguments, "durability", options.durability, named<Durability>));
+  TRY_VOID(read_option(arguments, "compression", options.compression, named<Compression>));
+  TRY_VOID(read_option(arguments, "block-bytes", options.block_bytes, block_bytes));
+  TRY_VOID(read_option(arguments, "reclaim-within", options.reclaim_within_us, duration));
+  TRY_VOID(read_option(arguments, "dead-slack", options.dead_slack, share));
+  TRY_VOID(read_option(arguments, "reclaim-share", options.reclaim_share, share));
+  TRY_VOID(read_option(arguments, "compaction", options.compaction, named<Compaction>));
+  TRY_VOID(read_option(arguments, "bottom-compression", options.bottom_compression,
+                       named<BottomCompression>));
   return options;
 }
 
 Result<Granularity> parse_granularity(const std::string& name) {
-  if (name == "millis") return Granularity::millis;
-  if (name == "micros") return Granularity::micros;
-  return fail(Errc::invalid_argument, "granularity={} is neither millis nor micros", name);
+  return parse_name<Granularity>("granularity", name);
 }
-
-Result<Compaction> parse_compaction(const std::string& name) {
-  for (const auto compaction :
-       {Compaction::automatic, Compaction::tiered, Compaction::time_window}) {
-    if (name == name_of(compaction)) return compaction;
-  }
-  return fail(Errc::invalid_argument, "compaction={} is none of automatic, tiered, time-window",
-              name);
-}
-
 Result<Durability> parse_durability(const std::string& name) {
-  if (name == "sync") return Durability::sync;
-  if (name == "periodic") return Durability::periodic;
-  if (name == "memory") return Durability::memory;
-  return fail(Errc::invalid_argument, "durability={} is none of sync, periodic, memory", name);
+  return parse_name<Durability>("durability", name);
 }
-
-Result<client::BottomCompression> parse_bottom_compression(const std::string& name) {
-  using Bottom = client::BottomCompression;
-  for (const Bottom bottom : {Bottom::automatic, Bottom::same, Bottom::zstd}) {
-    if (name == name_of(bottom)) return bottom;
-  }
-  return fail(Errc::invalid_argument, "bottom-compression={} is none of automatic, same, zstd",
-              name);
-}
-
-Result<client::Compression> parse_compression(const std::string& name) {
-  if (name == "none") return client::Compression::none;
-  if (name == "lz4") return client::Compression::lz4;
-  return fail(Errc::invalid_argument, "compression={} is neither none nor lz4", name);
-}
-
 Result<Profile> parse_profile(const std::string& name) {
-  for (const auto profile : {Profile::none, Profile::bigtable, Profile::tablestore}) {
-    if (name == name_of(profile)) return profile;
-  }
-  return fail(Errc::invalid_argument, "profile={} is none of none, bigtable, tablestore", name);
+  return parse_name<Profile>("profile", name);
 }
 
-std::string_view name_of(Granularity granularity) {
-  return granularity == Granularity::millis ? "millis" : "micros";
-}
-
-std::string_view name_of(Durability durability) {
-  return durability == Durability::sync       ? "sync"
-         : durability == Durability::periodic ? "periodic"
-                                              : "memory";
-}
-
-std::string_view name_of(TimestampMeaning meaning) {
-  switch (meaning) {
-    case TimestampMeaning::expiry:
-      return "expiry";
-    case TimestampMeaning::sequence:
-      return "sequence";
-    default:
-      return "time";
-  }
-}
-
-std::string_view name_of(BornDead born_dead) {
-  return born_dead == BornDead::accept ? "accept" : "refuse";
-}
-
-std::string_view name_of(Profile profile) {
-  switch (profile) {
-    case Profile::bigtable:
-      return "bigtable";
-    case Profile::tablestore:
-      return "tablestore";
-    default:
-      return "none";
-  }
-}
-
-std::string_view name_of(Compaction compaction) {
-  switch (compaction) {
-    case Compaction::tiered:
-      return "tiered";
-    case Compaction::time_window:
-      return "time-window";
-    default:
-      return "automatic";
-  }
-}
-
-std::string_view name_of(client::BottomCompression compression) {
-  switch (compression) {
-    case client::BottomCompression::same:
-      return "same";
-    case client::BottomCompression::zstd:
-      return "zstd";
-    default:
-      return "automatic";
-  }
-}
+std::string_view name_of(Granularity granularity) { return known_name(granularity); }
+std::string_view name_of(Durability durability) { return known_name(durability); }
+std::string_view name_of(TimestampMeaning meaning) { return known_name(meaning); }
+std::string_view name_of(BornDead born_dead) { return known_name(born_dead); }
+std::string_view name_of(Profile profile) { return known_name(profile); }
+std::string_view name_of(Compression compression) { return known_name(compression); }
+std::string_view name_of(Compaction compaction) { return known_name(compaction); }
+std::string_view name_of(BottomCompression compression) { return known_name(compression); }
 
 std::string window_text(const std::optional<WriteWindow>& window) {
   if (!window || (!window->past_us && !window->future_us)) return "none";

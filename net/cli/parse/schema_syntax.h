@@ -34,16 +34,14 @@ Result<client::TableOptions> table_options(const Arguments& arguments);
 // INVALID_ARGUMENT names the word.
 Result<Granularity> parse_granularity(const std::string& name);
 Result<Durability> parse_durability(const std::string& name);
-Result<client::Compression> parse_compression(const std::string& name);
-Result<client::BottomCompression> parse_bottom_compression(const std::string& name);
 Result<client::Profile> parse_profile(const std::string& name);
-Result<client::Compaction> parse_compaction(const std::string& name);
 
 std::string_view name_of(Granularity granularity);
 std::string_view name_of(Durability durability);
 std::string_view name_of(client::TimestampMeaning meaning);
 std::string_view name_of(client::BornDead born_dead);
 std::string_view name_of(client::Profile profile);
+std::string_view name_of(client::Compression compression);
 std::string_view name_of(client::Compaction compaction);
 std::string_view name_of(client::BottomCompression compression);
 std::string window_text(const std::optional<client::WriteWindow>& window);

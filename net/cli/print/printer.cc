@@ -217,8 +217,7 @@ std::string options_json(const client::TableOptions& options) {
   if (options.durability)
     out += fmt::format(",\"durability\":\"{}\"", name_of(*options.durability));
   if (options.compression) {
-    out += fmt::format(",\"compression\":\"{}\"",
-                       *options.compression == client::Compression::lz4 ? "lz4" : "none");
+    out += fmt::format(",\"compression\":\"{}\"", name_of(*options.compression));
   }
   if (options.block_bytes) out += fmt::format(",\"block_bytes\":{}", *options.block_bytes);
   if (options.reclaim_within_us) {
@@ -243,9 +242,7 @@ void print_table_json(const Session& session, const client::TableDescription& ta
   out += ",\"tablets\":[";
   for (const client::TabletDescription& tablet : table.tablets) {
     if (out.back() != '[') out += ',';
-    out +=
-        fmt::format("{{\"id\":{},\"epoch\":{},\"shard\":{},{},{}}}", tablet.tablet_id, tablet.epoch,
-                    tablet.shard, json_field("start", tablet.start), json_field("end", tablet.end));
+    out += tablet_json(tablet);
   }
   session.console.print("{}]}}\n", out);
 }
@@ -265,8 +262,7 @@ void print_table(const Session& session, const client::TableDescription& table) 
   if (options.durability)
     lines.push_back({"durability", std::string(name_of(*options.durability))});
   if (options.compression) {
-    const bool lz4 = *options.compression == client::Compression::lz4;
-    std::string text = lz4 ? "lz4" : "none";
+    std::string text(name_of(*options.compression));
     if (options.block_bytes)
       text += fmt::format(", blocks of {}", human_bytes(*options.block_bytes));
     if (options.bottom_compression)
@@ -293,14 +289,32 @@ void print_table(const Session& session, const client::TableDescription& table) 
                        format_time(window.until_us)});
   }
   if (windows.size() > 1) console.write(aligned(windows, 4));
-  std::vector<std::vector<std::string>> tablets = {{"FROM", "TO", "SHARD", "TABLET", "EPOCH"}};
-  for (const client::TabletDescription& tablet : table.tablets) {
-    tablets.push_back({tablet.start.empty() ? "(first row)" : session.show_key(tablet.start),
-                       tablet.end.empty() ? "(last row)" : session.show_key(tablet.end),
-                       fmt::format("{}", tablet.shard), fmt::format("{}", tablet.tablet_id),
-                       fmt::format("{}", tablet.epoch)});
+  if (table.tablets.size() > 1) console.write(aligned(tablet_lines(session, table.tablets), 4));
+}
+
+std::string first_row_text(const Session& session, const std::string& row) {
+  return row.empty() ? "(first row)" : session.show_key(row);
+}
+
+std::string last_row_text(const Session& session, const std::string& row) {
+  return row.empty() ? "(last row)" : session.show_key(row);
+}
+
+std::string tablet_json(const client::TabletDescription& tablet) {
+  return fmt::format("{{\"id\":{},\"epoch\":{},\"shard\":{},{},{}}}", tablet.tablet_id,
+                     tablet.epoch, tablet.shard, json_field("start", tablet.start),
+                     json_field("end", tablet.end));
+}
+
+std::vector<std::vector<std::string>> tablet_lines(
+    const Session& session, const std::vector<client::TabletDescription>& tablets) {
+  std::vector<std::vector<std::string>> lines = {{"FROM", "TO", "SHARD", "TABLET", "EPOCH"}};
+  for (const client::TabletDescription& one : tablets) {
+    lines.push_back({first_row_text(session, one.start), last_row_text(session, one.end),
+                     fmt::format("{}", one.shard), fmt::format("{}", one.tablet_id),
+                     fmt::format("{}", one.epoch)});
   }
-  if (table.tablets.size() > 1) console.write(aligned(tablets, 4));
+  return lines;
 }
 
 void print_samples(const Session& session, const std::vector<client::SplitPoint>& samples) {
@@ -311,8 +325,7 @@ void print_samples(const Session& session, const std::vector<client::SplitPoint>
                             sample.bytes_before);
       continue;
     }
-    lines.push_back({sample.key.empty() ? "(last row)" : session.show_key(sample.key),
-                     fmt::format("{}", sample.bytes_before)});
+    lines.push_back({last_row_text(session, sample.key), fmt::format("{}", sample.bytes_before)});
   }
   if (!session.json) session.console.write(aligned(lines, 0));
 }

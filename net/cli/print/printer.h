@@ -53,6 +53,15 @@ void print_tables(const Session& session, const std::vector<client::TableSummary
 // Prints dropped tables that can be restored.
 void print_dropped_tables(const Session& session, const std::vector<client::TableSummary>& tables);
 void print_table(const Session& session, const client::TableDescription& table);
+
+// One tablet as JSON, and tablets as lines under headings.
+std::string tablet_json(const client::TabletDescription& tablet);
+std::vector<std::vector<std::string>> tablet_lines(
+    const Session& session, const std::vector<client::TabletDescription>& tablets);
+// The bounds of a tablet, where an empty row is the first or the end.
+std::string first_row_text(const Session& session, const std::string& row);
+std::string last_row_text(const Session& session, const std::string& row);
+
 void print_samples(const Session& session, const std::vector<client::SplitPoint>& samples);
 void print_info(const Session& session, const client::ServerInfo& info);
 
