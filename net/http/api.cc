@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "io/base/hex.h"
+#include "net/wire/op.h"
 
 namespace cellar::http {
 namespace {
@@ -172,6 +173,24 @@ Result<RetentionRule> rule_of(const json::value& value) {
   TRY_VOID(add_subtree(value, rule, 0));
   TRY_VOID(validate_rule(rule));
   return rule;
+}
+
+std::string op_name(size_t op) {
+  const std::string_view camel = wire::op_name(static_cast<uint16_t>(op));
+  if (camel.empty()) return "none";
+  std::string name;
+  for (const char c : camel) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper && !name.empty()) name.push_back('_');
+    name.push_back(upper ? static_cast<char>(c - 'A' + 'a') : c);
+  }
+  return name;
+}
+
+std::string code_name(Errc code) {
+  std::string name(errc_name(code));
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return name;
 }
 
 }  // namespace cellar::http

@@ -42,4 +42,9 @@ json::value time_value(int64_t us);
 json::value rule_value(const RetentionRule& rule);
 Result<RetentionRule> rule_of(const json::value& value);
 
+// Names of operations and codes: "read_row", "not_found".
+// By wire number; "none" for an unknown one.
+std::string op_name(size_t op);
+std::string code_name(Errc code);
+
 }  // namespace cellar::http

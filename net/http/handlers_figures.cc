@@ -6,7 +6,6 @@
 
 #include "net/http/api.h"
 #include "net/http/http_node.h"
-#include "net/http/op_names.h"
 #include "net/http/routes.h"
 #include "net/server/config/settings.h"
 

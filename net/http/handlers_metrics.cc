@@ -1,10 +1,10 @@
 // /metrics, in the text format of Prometheus.
 #include <algorithm>
 
+#include "net/http/api.h"
 #include "net/http/http_listener.h"
 #include "net/http/http_node.h"
 #include "net/http/metric_table.h"
-#include "net/http/op_names.h"
 #include "net/http/routes.h"
 
 namespace cellar::http {

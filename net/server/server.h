@@ -25,7 +25,6 @@
 #include "net/server/control/io_watch.h"
 #include "net/server/control/readiness.h"
 #include "net/server/control/reload.h"
-#include "net/server/control/reload_queue.h"
 #include "net/server/disk_watch.h"
 #include "net/server/policy/security_files.h"
 #include "net/server/requests/backup_jobs.h"

@@ -17,7 +17,7 @@
 
 #include "io/loop/timers.h"
 #include "io/net/transport.h"
-#include "net/server/config/proxy_rules.h"
+#include "net/server/config/network_list.h"
 
 namespace cellar::server {
 

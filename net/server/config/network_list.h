@@ -32,4 +32,10 @@ class NetworkList {
   std::vector<boost::asio::ip::network_v6> v6_;
 };
 
+// The proxies whose headers a node accepts.
+struct ProxyRules {
+  NetworkList trusted;    // networks that may send a PROXY header
+  bool required = false;  // they must send one
+};
+
 }  // namespace cellar::server

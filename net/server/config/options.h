@@ -11,7 +11,7 @@
 #include "engine/options.h"
 #include "io/base/log_setup.h"
 #include "io/disk/backend.h"
-#include "net/server/config/proxy_rules.h"
+#include "net/server/config/network_list.h"
 #include "net/server/config/security_options.h"
 #include "net/server/config/table_owners.h"
 #include "net/wire/frame.h"

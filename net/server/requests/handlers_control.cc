@@ -1,6 +1,6 @@
 // Control: operator commands and status of the node.
 #include "net/server/control/readiness.h"
-#include "net/server/control/reload_queue.h"
+#include "net/server/control/reload.h"
 #include "net/server/requests/dispatch.h"
 #include "net/server/shard/shard_server.h"
 #include "net/wire/operate.h"

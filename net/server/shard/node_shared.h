@@ -6,11 +6,20 @@
 #include <vector>
 
 #include "net/server/config/options.h"
-#include "net/server/control/node_control.h"
 #include "net/server/limits/node_memory.h"
 #include "net/server/limits/peer_limiter.h"
 
 namespace cellar::server {
+
+class Readiness;
+class ReloadQueue;
+
+// Operator commands to a running node, from any interface. Both must outlive the shards; `reloads`
+// belongs to the home shard. Null: the program does not provide it.
+struct NodeControl {
+  Readiness* readiness = nullptr;
+  ReloadQueue* reloads = nullptr;
+};
 
 class BackupJobs;
 class ShardServer;

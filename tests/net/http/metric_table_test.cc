@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "net/http/op_names.h"
+#include "net/http/api.h"
 
 namespace cellar::http {
 namespace {

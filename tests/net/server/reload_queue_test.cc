@@ -1,8 +1,7 @@
-#include "net/server/control/reload_queue.h"
-
 #include <gtest/gtest.h>
 
 #include "io/sim/sim_loop.h"
+#include "net/server/control/reload.h"
 
 namespace cellar::server {
 namespace {
