@@ -17,7 +17,6 @@ using client::BackupAction;
 using client::BackupCommand;
 using client::BackupInfo;
 using client::BackupStatus;
-using Lines = std::vector<std::vector<std::string>>;
 
 constexpr int64_t kLookUs = 200'000;
 
@@ -28,30 +27,22 @@ std::string joined_names(const std::vector<std::string>& names) {
 }
 
 std::string info_json(const BackupInfo& one) {
-  std::string tables;
-  for (const std::string& table : one.tables) {
-    tables += (tables.empty() ? "" : ",") + json_string(table);
-  }
   return fmt::format(
-      "{{\"name\":{},\"program\":{},\"wall_us\":{},\"trusted_us\":{},\"tables\":[{}],\"blobs\":{},"
+      "{{\"name\":{},\"program\":{},\"wall_us\":{},\"trusted_us\":{},\"tables\":{},\"blobs\":{},"
       "\"bytes\":{},\"copied_bytes\":{}}}",
-      json_string(one.name), json_string(one.program), one.wall_us, one.trusted_us, tables,
-      one.blobs, one.bytes, one.copied_bytes);
+      json_string(one.name), json_string(one.program), one.wall_us, one.trusted_us,
+      json_list(one.tables, json_string), one.blobs, one.bytes, one.copied_bytes);
 }
 
 void print_status_json(const Session& session, const BackupStatus& status) {
-  std::string backups;
-  for (const BackupInfo& one : status.backups) {
-    backups += (backups.empty() ? "" : ",") + info_json(one);
-  }
   const std::string error = status.error ? json_string(status.error->message) : "null";
   session.console.print(
       "{{\"job\":{},\"directory\":{},\"name\":{},\"running\":{},\"phase\":{},\"bytes_total\":{},"
       "\"bytes_done\":{},\"files_total\":{},\"files_done\":{},\"copied_bytes\":{},\"error\":{},"
-      "\"backups\":[{}]}}\n",
+      "\"backups\":{}}}\n",
       status.job, json_string(status.directory), json_string(status.name), status.running,
       json_string(status.phase), status.bytes_total, status.bytes_done, status.blobs_total,
-      status.blobs_done, status.copied_bytes, error, backups);
+      status.blobs_done, status.copied_bytes, error, json_list(status.backups, info_json));
 }
 
 // Polls until the job has ended.

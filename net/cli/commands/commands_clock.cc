@@ -12,7 +12,6 @@ namespace cellar::cli {
 
 namespace {
 
-using Lines = std::vector<std::vector<std::string>>;
 using client::ClockReport;
 using client::RetentionRule;
 

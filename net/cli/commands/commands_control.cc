@@ -14,12 +14,10 @@ constexpr int64_t kLookUs = 200'000;
 constexpr int64_t kWaitUs = 300'000'000;  // default
 
 std::string changes_json(const std::vector<SettingChange>& changes) {
-  std::string all;
-  for (const SettingChange& one : changes) {
-    all += fmt::format("{}{{\"name\":{},\"before\":{},\"after\":{}}}", all.empty() ? "" : ",",
-                       json_string(one.name), json_string(one.before), json_string(one.after));
-  }
-  return "[" + all + "]";
+  return json_list(changes, [](const SettingChange& one) {
+    return fmt::format("{{\"name\":{},\"before\":{},\"after\":{}}}", json_string(one.name),
+                       json_string(one.before), json_string(one.after));
+  });
 }
 
 void print_status(const Session& session, const ControlStatus& status) {

@@ -16,7 +16,6 @@ namespace cellar::cli {
 
 namespace {
 
-using Lines = std::vector<std::vector<std::string>>;
 using client::PreviewCounts;
 using client::PreviewReply;
 using client::RuleEra;
@@ -41,14 +40,11 @@ void print_history(const Session& session, const RuleHistory& history) {
 }
 
 std::string history_json(const RuleHistory& history) {
-  std::string out = "\"history\":[";
-  for (const RuleEra& era : history.eras) {
-    if (out.back() != '[') out += ',';
-    out += fmt::format("{{\"rule\":{},\"since_us\":{},\"until_us\":{},\"undo_until_us\":{}}}",
-                       json_string(rule_text(era.rule)), era.since_us, era.until_us,
-                       era.undo_until_us);
-  }
-  return out + "]";
+  return "\"history\":" + json_list(history.eras, [](const RuleEra& era) {
+           return fmt::format(
+               "{{\"rule\":{},\"since_us\":{},\"until_us\":{},\"undo_until_us\":{}}}",
+               json_string(rule_text(era.rule)), era.since_us, era.until_us, era.undo_until_us);
+         });
 }
 
 void print_window(const Session& session, const std::string& table,
@@ -126,12 +122,10 @@ void print_preview(const Session& session, const client::PreviewRule& asked,
       out += fmt::format(",\"least\":{{{}}},\"most\":{{{}}}", counts_json(preview.least),
                          counts_json(preview.most));
     }
-    out += ",\"samples\":[";
-    for (const std::string& row : preview.samples) {
-      if (out.back() != '[') out += ',';
-      out += "{" + json_field("row", row, session.key_form) + "}";
-    }
-    session.console.print("{}]}}\n", out);
+    const auto sample = [&](const std::string& row) {
+      return "{" + json_field("row", row, session.key_form) + "}";
+    };
+    session.console.print("{},\"samples\":{}}}\n", out, json_list(preview.samples, sample));
     return;
   }
   const Console& console = session.console;

@@ -13,7 +13,6 @@ namespace cellar::cli {
 
 namespace {
 
-using Lines = std::vector<std::vector<std::string>>;
 using client::AuditAction;
 using client::AuditEntry;
 
@@ -82,13 +81,11 @@ void print_entry_json(const Session& session, const AuditEntry& entry) {
   if (!entry.family.empty()) out += ",\"family\":" + json_string(entry.family);
   if (entry.old_rule_given) out += ",\"old_rule\":" + json_string(rule_text(entry.old_rule));
   if (entry.new_rule_given) out += ",\"new_rule\":" + json_string(rule_text(entry.new_rule));
-  out += ",\"details\":[";
-  for (const client::AuditDetail& detail : entry.details) {
-    if (out.back() != '[') out += ',';
-    out += fmt::format("{{\"name\":{},\"before\":{},\"after\":{}}}", json_string(detail.name),
+  const auto details = json_list(entry.details, [](const client::AuditDetail& detail) {
+    return fmt::format("{{\"name\":{},\"before\":{},\"after\":{}}}", json_string(detail.name),
                        json_string(detail.before), json_string(detail.after));
-  }
-  session.console.print("{}]}}\n", out);
+  });
+  session.console.print("{},\"details\":{}}}\n", out, details);
 }
 
 constexpr uint64_t kDefaultCount = 100;

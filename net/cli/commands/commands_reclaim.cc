@@ -2,6 +2,7 @@
 #include "net/cli/commands/commands.h"
 #include "net/cli/print/printer.h"
 #include "net/cli/print/reclaim_format.h"
+#include "net/cli/session/json_rows.h"
 #include "net/cli/text/text.h"
 #include "net/cli/text/times.h"
 
@@ -66,7 +67,7 @@ void print_report(const Session& session, const ReclaimReport& report) {
   if (report.files_there <= report.files.size()) return;
   console.print("these are {} of {}; by reason:\n", report.files.size(),
                 counted(report.files_there, "file"));
-  std::vector<std::vector<std::string>> lines;
+  Lines lines;
   for (const ReclaimSum& sum : report.sums) {
     lines.push_back({counted(sum.files, "file"), human_bytes(sum.dead_bytes) + " dead",
                      human_bytes(sum.overdue_bytes) + " overdue", reason_of_many(sum.reason)});
@@ -93,13 +94,6 @@ std::string table_json(const TableReclaim& table) {
       json_string(table.name), reclaim_figures_json(table.figures), table.reclaim_within_us,
       table.margin_us, table.dead_slack, table.reclaim_share, table.missed_since_us != 0,
       table.missed_since_us);
-}
-
-template <class All, class One>
-std::string json_list(const All& all, One one) {
-  std::string out = "[";
-  for (const auto& each : all) out += (out.size() > 1 ? "," : "") + one(each);
-  return out + "]";
 }
 
 void print_json(const Session& session, const ReclaimReport& report) {

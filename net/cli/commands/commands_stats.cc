@@ -9,7 +9,6 @@ namespace cellar::cli {
 
 namespace {
 
-using Lines = std::vector<std::vector<std::string>>;
 using Stats = client::ShardStats;
 
 // Figures of one shard, or the sum of all.

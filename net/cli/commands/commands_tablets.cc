@@ -11,8 +11,6 @@ namespace cellar::cli {
 
 namespace {
 
-using Lines = std::vector<std::vector<std::string>>;
-
 // ---- tablets
 
 void print_tablet_json(const Session& session, const client::TabletInfo& one) {

@@ -6,6 +6,7 @@
 
 #include "net/cli/parse/rule_text.h"
 #include "net/cli/text/columns.h"
+#include "net/cli/text/text.h"
 #include "net/cli/text/times.h"
 
 namespace cellar::cli {
@@ -242,9 +243,8 @@ std::string window_text(const std::optional<WriteWindow>& window) {
 
 std::string share_text(double share) { return fmt::format("{:.6g}%", share * 100); }
 
-std::vector<std::vector<std::string>> family_lines(const std::vector<FamilySpec>& families) {
-  std::vector<std::vector<std::string>> lines = {
-      {"FAMILY", "RULE", "TIMESTAMPS", "BORN DEAD", "WINDOW", "UNDO"}};
+Lines family_lines(const std::vector<FamilySpec>& families) {
+  Lines lines = {{"FAMILY", "RULE", "TIMESTAMPS", "BORN DEAD", "WINDOW", "UNDO"}};
   const auto mark = [](bool from_profile) { return from_profile ? " (profile)" : ""; };
   for (const FamilySpec& family : families) {
     lines.push_back({family.name, rule_text(family.rule),

@@ -8,6 +8,7 @@
 
 #include "engine/model/types.h"
 #include "net/cli/session/arguments.h"
+#include "net/cli/text/text.h"
 #include "net/client/api/admin.h"
 
 namespace cellar::cli {
@@ -49,6 +50,6 @@ std::string share_text(double share);  // "10%"
 
 // One line per family with all settings in force, under headings; those from the table's profile
 // are marked.
-std::vector<std::vector<std::string>> family_lines(const std::vector<client::FamilySpec>& families);
+Lines family_lines(const std::vector<client::FamilySpec>& families);
 
 }  // namespace cellar::cli

@@ -24,12 +24,9 @@ std::string rule_json(const RetentionRule& rule) {
     default:
       break;
   }
-  std::string out = rule.kind == RetentionRule::Kind::any ? "{\"union\":[" : "{\"intersection\":[";
-  for (const RetentionRule& part : rule.parts) {
-    if (out.back() != '[') out += ',';
-    out += rule_json(part);
-  }
-  return out + "]}";
+  const bool any = rule.kind == RetentionRule::Kind::any;
+  return fmt::format("{{\"{}\":{}}}", any ? "union" : "intersection",
+                     json_list(rule.parts, rule_json));
 }
 
 Result<RetentionRule> parse_rule(const json::value& value, int depth) {
@@ -121,13 +118,8 @@ std::string family_json(const client::FamilySpec& family) {
 }
 
 std::string schema_members(const client::TableDescription& table) {
-  std::string out = fmt::format("\"granularity\":\"{}\",\"families\":[",
-                                table.granularity == Granularity::millis ? "millis" : "micros");
-  for (const client::FamilySpec& family : table.families) {
-    if (out.back() != '[') out += ',';
-    out += family_json(family);
-  }
-  return out + "]";
+  return fmt::format("\"granularity\":\"{}\",\"families\":{}", name_of(table.granularity),
+                     json_list(table.families, family_json));
 }
 
 Result<client::TableSpec> parse_schema(std::string_view text) {

@@ -22,7 +22,7 @@ std::string padded(const std::string& text, size_t width) {
 
 }  // namespace
 
-std::string aligned(const std::vector<std::vector<std::string>>& lines, size_t indent) {
+std::string aligned(const Lines& lines, size_t indent) {
   std::vector<size_t> widths;
   for (const auto& line : lines) {
     widths.resize(std::max(widths.size(), line.size()));
@@ -118,7 +118,7 @@ void RowPrinter::print_json(Bytes key, const std::vector<const client::Cell*>& c
 // The key, then one line per version: the column (once), time, value.
 void RowPrinter::print_plain(Bytes key, const std::vector<const client::Cell*>& cells) {
   const Console& console = session_.console;
-  std::vector<std::vector<std::string>> lines;
+  Lines lines;
   const client::Cell* last = nullptr;
   for (const client::Cell* cell : cells) {
     const bool same = last && last->family == cell->family && last->qualifier == cell->qualifier;
@@ -166,7 +166,7 @@ void print_tables(const Session& session, const std::vector<client::TableSummary
     if (session.console.out_is_terminal) session.console.print("no tables\n");
     return;
   }
-  std::vector<std::vector<std::string>> lines = {{"TABLE", "FAMILIES", "TABLETS"}};
+  Lines lines = {{"TABLE", "FAMILIES", "TABLETS"}};
   for (const client::TableSummary& table : tables) {
     lines.push_back(
         {table.name, fmt::format("{}", table.families), fmt::format("{}", table.tablets)});
@@ -175,8 +175,7 @@ void print_tables(const Session& session, const std::vector<client::TableSummary
 }
 
 void print_dropped_tables(const Session& session, const std::vector<client::TableSummary>& tables) {
-  std::vector<std::vector<std::string>> lines = {
-      {"TABLE", "FAMILIES", "TABLETS", "HOLDS", "DELETED", "RESTORABLE UNTIL"}};
+  Lines lines = {{"TABLE", "FAMILIES", "TABLETS", "HOLDS", "DELETED", "RESTORABLE UNTIL"}};
   for (const client::TableSummary& table : tables) {
     if (session.json) {
       session.console.print(
@@ -202,14 +201,12 @@ namespace {
 
 std::string undo_windows_json(const std::vector<client::UndoWindow>& windows) {
   if (windows.empty()) return {};
-  std::string out = ",\"undo_windows\":[";
-  for (const client::UndoWindow& window : windows) {
-    if (out.back() != '[') out += ',';
-    out += fmt::format("{{\"family\":{},\"rule_before\":{},\"changed_us\":{},\"until_us\":{}}}",
-                       json_string(window.family), json_string(rule_text(window.replaced)),
-                       window.changed_us, window.until_us);
-  }
-  return out + "]";
+  return ",\"undo_windows\":" + json_list(windows, [](const client::UndoWindow& window) {
+           return fmt::format(
+               "{{\"family\":{},\"rule_before\":{},\"changed_us\":{},\"until_us\":{}}}",
+               json_string(window.family), json_string(rule_text(window.replaced)),
+               window.changed_us, window.until_us);
+         });
 }
 
 std::string options_json(const client::TableOptions& options) {
@@ -239,12 +236,7 @@ void print_table_json(const Session& session, const client::TableDescription& ta
                   table.table_id, table.version, schema_members(table));
   out += fmt::format(",\"profile\":\"{}\"", name_of(table.profile)) + options_json(table.options) +
          undo_windows_json(table.undo_windows);
-  out += ",\"tablets\":[";
-  for (const client::TabletDescription& tablet : table.tablets) {
-    if (out.back() != '[') out += ',';
-    out += tablet_json(tablet);
-  }
-  session.console.print("{}]}}\n", out);
+  session.console.print("{},\"tablets\":{}}}\n", out, json_list(table.tablets, tablet_json));
 }
 
 }  // namespace
@@ -253,8 +245,7 @@ void print_table(const Session& session, const client::TableDescription& table) 
   if (session.json) return print_table_json(session, table);
   const Console& console = session.console;
   console.print("{}\n", console.styled(Style::bold, table.name));
-  std::vector<std::vector<std::string>> lines = {
-      {"granularity", std::string(name_of(table.granularity))}};
+  Lines lines = {{"granularity", std::string(name_of(table.granularity))}};
   if (table.profile != client::Profile::none) {
     lines.push_back({"profile", std::string(name_of(table.profile))});
   }
@@ -282,8 +273,7 @@ void print_table(const Session& session, const client::TableDescription& table) 
   lines.push_back({"families", fmt::format("{}", table.families.size())});
   console.write(aligned(lines, 2));
   if (!table.families.empty()) console.write(aligned(family_lines(table.families), 4));
-  std::vector<std::vector<std::string>> windows = {
-      {"CAN BE UNDONE", "RULE BEFORE", "CHANGED", "UNTIL"}};
+  Lines windows = {{"CAN BE UNDONE", "RULE BEFORE", "CHANGED", "UNTIL"}};
   for (const client::UndoWindow& window : table.undo_windows) {
     windows.push_back({window.family, rule_text(window.replaced), format_time(window.changed_us),
                        format_time(window.until_us)});
@@ -306,9 +296,8 @@ std::string tablet_json(const client::TabletDescription& tablet) {
                      json_field("end", tablet.end));
 }
 
-std::vector<std::vector<std::string>> tablet_lines(
-    const Session& session, const std::vector<client::TabletDescription>& tablets) {
-  std::vector<std::vector<std::string>> lines = {{"FROM", "TO", "SHARD", "TABLET", "EPOCH"}};
+Lines tablet_lines(const Session& session, const std::vector<client::TabletDescription>& tablets) {
+  Lines lines = {{"FROM", "TO", "SHARD", "TABLET", "EPOCH"}};
   for (const client::TabletDescription& one : tablets) {
     lines.push_back({first_row_text(session, one.start), last_row_text(session, one.end),
                      fmt::format("{}", one.shard), fmt::format("{}", one.tablet_id),
@@ -318,7 +307,7 @@ std::vector<std::vector<std::string>> tablet_lines(
 }
 
 void print_samples(const Session& session, const std::vector<client::SplitPoint>& samples) {
-  std::vector<std::vector<std::string>> lines = {{"UP TO", "BYTES BEFORE"}};
+  Lines lines = {{"UP TO", "BYTES BEFORE"}};
   for (const client::SplitPoint& sample : samples) {
     if (session.json) {
       session.console.print("{{{},\"bytes_before\":{}}}\n", json_field("key", sample.key),
@@ -335,18 +324,17 @@ void print_samples(const Session& session, const std::vector<client::SplitPoint>
 namespace {
 
 void print_info_json(const Session& session, const client::ServerInfo& info) {
-  std::string out = fmt::format(
+  const std::string out = fmt::format(
       "{{\"version\":{},\"data_dir\":{},\"shards\":{},\"io_backend\":{},\"io_reason\":{},"
       "\"uptime_us\":{},\"now_us\":{},\"wall_us\":{},\"held_us\":{},"
       "\"recovery\":{{\"replayed_commits\":{},\"replayed_bytes\":{},\"torn_tail_bytes\":{},"
-      "\"orphans_removed\":{},\"elapsed_us\":{}}},\"stats\":[",
+      "\"orphans_removed\":{},\"elapsed_us\":{}}}",
       json_string(info.version), json_string(info.data_dir), info.shards,
       json_string(info.io_backend), json_string(info.io_reason), info.uptime_us, info.now_us,
       info.wall_us, info.held_us, info.replayed_commits, info.replayed_bytes, info.torn_tail_bytes,
       info.orphans_removed, info.recovery_us);
-  for (const client::ShardStats& s : info.stats) {
-    if (out.back() != '[') out += ',';
-    out += fmt::format(
+  const auto stats = json_list(info.stats, [](const client::ShardStats& s) {
+    return fmt::format(
         "{{\"tablets\":{},\"files\":{},\"table_bytes\":{},\"log_bytes\":{},\"memtable_bytes\":{},"
         "\"cache_bytes\":{},\"metadata_bytes\":{},\"commits\":{},\"flushes\":{},"
         "\"compactions\":{},\"connections\":{},\"requests\":{},\"requests_handed_over\":{},"
@@ -354,8 +342,8 @@ void print_info_json(const Session& session, const client::ServerInfo& info) {
         s.tablets, s.tables_on_disk, s.table_bytes, s.log_bytes, s.memtable_bytes, s.cache_bytes,
         s.metadata_bytes, s.commits, s.flushes, s.compactions, s.connections, s.requests,
         s.requests_handed_over, s.read_only, s.cache_packed_bytes, s.zstd_bytes);
-  }
-  session.console.print("{}]}}\n", out);
+  });
+  session.console.print("{},\"stats\":{}}}\n", out, stats);
 }
 
 // A figure of a shard, one line each.
@@ -388,7 +376,7 @@ void print_info(const Session& session, const client::ServerInfo& info) {
   const Console& console = session.console;
   console.print("{}\n", console.styled(Style::bold, fmt::format("cellard {} at {}", info.version,
                                                                 session.options.address)));
-  std::vector<std::vector<std::string>> lines = {
+  Lines lines = {
       {"data", info.data_dir},
       {"up", format_duration(info.uptime_us)},
       {"i/o", info.io_reason.empty() ? info.io_backend
@@ -407,7 +395,7 @@ void print_info(const Session& session, const client::ServerInfo& info) {
                    format_duration(info.recovery_us), human_bytes(info.torn_tail_bytes),
                    info.orphans_removed)}};
   console.write(aligned(lines, 2));
-  std::vector<std::vector<std::string>> shards = {{""}};
+  Lines shards = {{""}};
   for (size_t i = 0; i < info.stats.size(); ++i) {
     shards[0].push_back(
         fmt::format("SHARD {}{}", i, info.stats[i].read_only ? " (read-only)" : ""));

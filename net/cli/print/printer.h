@@ -8,6 +8,7 @@
 #include "net/cli/print/cell_explainer.h"
 #include "net/cli/session/session.h"
 #include "net/cli/text/columns.h"
+#include "net/cli/text/text.h"
 
 namespace cellar::cli {
 
@@ -56,8 +57,7 @@ void print_table(const Session& session, const client::TableDescription& table);
 
 // One tablet as JSON, and tablets as lines under headings.
 std::string tablet_json(const client::TabletDescription& tablet);
-std::vector<std::vector<std::string>> tablet_lines(
-    const Session& session, const std::vector<client::TabletDescription>& tablets);
+Lines tablet_lines(const Session& session, const std::vector<client::TabletDescription>& tablets);
 // The bounds of a tablet, where an empty row is the first or the end.
 std::string first_row_text(const Session& session, const std::string& row);
 std::string last_row_text(const Session& session, const std::string& row);
@@ -66,6 +66,6 @@ void print_samples(const Session& session, const std::vector<client::SplitPoint>
 void print_info(const Session& session, const client::ServerInfo& info);
 
 // Left-aligned columns separated by two blanks; the last one is not padded.
-std::string aligned(const std::vector<std::vector<std::string>>& lines, size_t indent);
+std::string aligned(const Lines& lines, size_t indent);
 
 }  // namespace cellar::cli

@@ -29,6 +29,14 @@ struct JsonForms {
 std::string json_field(std::string_view name, Bytes bytes, BytesForm form = BytesForm::utf8);
 std::string json_string(std::string_view text);  // quoted and escaped; REQUIRES: UTF-8
 
+// "[a,b]": `one` writes each element.
+template <class All, class One>
+std::string json_list(const All& all, One one) {
+  std::string out = "[";
+  for (const auto& each : all) out += (out.size() > 1 ? "," : "") + one(each);
+  return out + "]";
+}
+
 std::string json_row(Bytes key, std::span<const client::Cell> cells, const JsonForms& forms = {});
 // The same in pieces, appended to `out`: the head, each cell, and "]}" at the end.
 void begin_json_row(std::string& out, Bytes key, const JsonForms& forms);

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/base/bytes.h"
 #include "io/base/result.h"
@@ -19,6 +20,8 @@ Result<std::string> unescaped(std::string_view text);
 std::string to_base64(Bytes b);
 Result<std::string> from_base64(std::string_view text);
 
+// The lines of a table to print, cell by cell.
+using Lines = std::vector<std::vector<std::string>>;
 // Terminal columns of valid UTF-8, one per code point.
 size_t display_width(std::string_view text);
 
