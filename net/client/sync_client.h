@@ -15,12 +15,6 @@
 
 namespace cellar::client {
 
-// A completion token: the initiating call runs the loop until the operation has ended and returns
-// its result.
-struct Blocking {
-  ShardLoop& loop;
-};
-
 // Single-threaded. Connections are served only during a call.
 class SyncClient {
  public:
@@ -89,8 +83,6 @@ class SyncClient {
   ShardLoop& loop() { return loop_; }
 
  private:
-  Blocking blocking() { return {loop_}; }
-
   std::unique_ptr<TcpNetwork> network_;  // outlives coroutines suspended on the loop
   ShardLoop loop_;
   std::unique_ptr<Client> client_;
