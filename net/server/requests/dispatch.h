@@ -1,6 +1,6 @@
 // Dispatch: passes a frame to the handler of its operation. A handler answers its request exactly
-// once, now or later. It does not throw or block: waiting work continues by itself and holds the
-// session, which lives until its last request is answered.
+// once, now or later, or returns a refusal, which is sent here. It does not throw or block: waiting
+// work continues by itself and holds the session, which lives until its last request is answered.
 #pragma once
 
 #include <expected>
