@@ -30,11 +30,9 @@
 
 #include "bench/embedded/dataset.h"
 #include "engine/model/key.h"
-#include "engine/sstable/block_entry.h"
 #include "engine/sstable/block_heads.h"
 #include "engine/sstable/block_packer.h"
-#include "engine/sstable/block_reader.h"
-#include "engine/sstable/block_writer.h"
+#include "engine/sstable/data_block.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/zstd_codec.h"
 #include "io/base/check.h"

@@ -1,5 +1,5 @@
 // NamedColumns: the columns that a read names individually. Cells of others cannot change its
-// result, so tables without them need not be read (sstable/row_probe.h).
+// result, so tables without them need not be read (sstable/wanted_entries.h).
 #pragma once
 
 #include <compare>

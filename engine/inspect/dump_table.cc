@@ -1,13 +1,12 @@
 #include "engine/inspect/dump_table.h"
 
 #include "engine/iter/range_delete.h"
-#include "engine/sstable/block_reader.h"
+#include "engine/sstable/data_block.h"
 #include "engine/sstable/filter.h"
 #include "engine/sstable/format.h"
-#include "engine/sstable/index_part.h"
+#include "engine/sstable/index_parts.h"
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
-#include "engine/sstable/top_level_index.h"
 #include "engine/sstable/zstd_codec.h"
 #include "io/base/coding.h"
 

@@ -37,7 +37,7 @@ Compression compression_of_merge(Tablet& tablet, const MergeFacts& facts,
 // is automatic.
 bool wants_other_compression(Tablet& tablet, const TabletRun& bottom);
 
-// Selects the tables that have their index and filters in parts (sstable/index_part.h).
+// Selects the tables that have their index and filters in parts (sstable/index_parts.h).
 //
 // While they are a small part of the cache's budget, all indexes and filters are completely in
 // memory: a read then finds its block by one search, and a table's filter in one cache line. Memory

@@ -9,7 +9,7 @@
 #include "engine/backup/backup_file.h"
 #include "engine/catalog/audit_trail.h"
 #include "engine/read/block_load.h"
-#include "engine/sstable/slice_iterator.h"
+#include "engine/sstable/table_slice.h"
 #include "engine/sstable/table_writer.h"
 #include "io/base/log.h"
 

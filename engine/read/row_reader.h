@@ -30,8 +30,7 @@
 #include "engine/read/cell_judge.h"
 #include "engine/read/row_start.h"
 #include "engine/read/source.h"
-#include "engine/sstable/read_window.h"
-#include "engine/sstable/row_probe.h"
+#include "engine/sstable/wanted_entries.h"
 #include "io/base/trusted_clock.h"
 
 namespace cellar::engine {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/iter/entry_iterator.h"
-#include "engine/sstable/slice_iterator.h"
+#include "engine/sstable/table_slice.h"
 
 namespace cellar::engine {
 

@@ -1,6 +1,6 @@
 // ScanRanges: the ranges of rows of a cursor in reading order, and the current one. Its sources
-// know the current range (read_window.h), so that they do not search beyond it; the first blocks of
-// later ranges are loaded together with a block that the cursor waits for.
+// know the current range (sstable/wanted_entries.h), so that they do not search beyond it; the
+// first blocks of later ranges are loaded together with a block that the cursor waits for.
 //
 // Belongs to a cursor, which is not movable: the sources keep pointers into this.
 #pragma once
@@ -13,9 +13,8 @@
 #include "engine/filter/named_columns.h"
 #include "engine/read/scan_bounds.h"
 #include "engine/read/source.h"
-#include "engine/sstable/block_prefetch.h"
-#include "engine/sstable/read_window.h"
-#include "engine/sstable/row_probe.h"
+#include "engine/sstable/read_ahead.h"
+#include "engine/sstable/wanted_entries.h"
 
 namespace cellar::engine {
 

@@ -10,7 +10,7 @@
 #include "engine/iter/range_delete.h"
 #include "engine/model/read_spec.h"
 #include "engine/model/types.h"
-#include "engine/sstable/wanted_times.h"
+#include "engine/sstable/wanted_entries.h"
 #include "io/base/check.h"
 
 namespace cellar::engine {

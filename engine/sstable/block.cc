@@ -1,5 +1,10 @@
 #include "engine/sstable/block.h"
 
+#include <lz4.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "io/base/check.h"
@@ -26,6 +31,43 @@ void BlockRef::reset() {
   const size_t bytes = sizeof(Block) + block->size();
   block->~Block();
   free_large(block, bytes);
+}
+
+void PackedBlock::Free::operator()(PackedBlock* block) const {
+  block->~PackedBlock();
+  std::free(block);
+}
+
+PackedBlock::Ptr PackedBlock::keep(const BlockKey& key, const CheckedBlock& stored) {
+  if (stored.type != BlockType::lz4 || stored.raw_bytes > kMostRawBytes) return nullptr;
+  void* memory = std::malloc(sizeof(PackedBlock) + stored.payload.size());
+  CHECK(memory != nullptr, "no memory for a packed block");
+  Ptr block(new (memory) PackedBlock(key, stored));
+  char* into = reinterpret_cast<char*>(block.get() + 1);
+  std::memcpy(into, stored.payload.data(), stored.payload.size());
+  block->stored_.payload = {into, stored.payload.size()};
+  return block;
+}
+
+PackedBlock::Ptr PackedBlock::pack(const BlockKey& key, Bytes contents, std::string& scratch) {
+  if (contents.empty() || contents.size() > kMostRawBytes) return nullptr;
+  const size_t most = contents.size() - contents.size() / kMinGainDivisor;
+  scratch.resize(std::max(scratch.size(), most));
+  const int packed = LZ4_compress_default(
+      contents.data(), scratch.data(), static_cast<int>(contents.size()), static_cast<int>(most));
+  if (packed <= 0) return nullptr;
+  CheckedBlock stored;
+  stored.type = BlockType::lz4;
+  stored.payload = Bytes(scratch).substr(0, static_cast<size_t>(packed));
+  stored.raw_bytes = contents.size();
+  return keep(key, stored);
+}
+
+BlockRef PackedBlock::unpack() const {
+  char* into = nullptr;
+  BlockRef block = make_block(key(), stored_.raw_bytes, into);
+  if (!unpack_block(stored_, into, key().blob, key().offset)) return {};
+  return block;
 }
 
 }  // namespace cellar::engine

@@ -1,17 +1,20 @@
 // Block: one decompressed data block in memory, as readers use it. Reference counted: a cache holds
 // one reference, every BlockRef one; counts are not atomic, because a block belongs to one shard.
 //
-// CacheEntry: common part of everything a cache holds: blocks, and packed blocks (packed_block.h).
+// CacheEntry: common part of everything a cache holds: blocks, and packed blocks.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include <boost/intrusive/list.hpp>
 
 #include "engine/model/types.h"
 #include "engine/sstable/block_heads.h"
+#include "engine/sstable/format.h"
 #include "io/base/bytes.h"
 
 namespace cellar::engine {
@@ -98,5 +101,41 @@ BlockRef make_block(BlockKey key, size_t size, char*& into);
 // Called before a search: makes the heads unless that was tried before or the block is not cached
 // and thus not searched again.
 void need_heads(const BlockRef& block);
+
+// PackedBlock: a data block kept compressed in the cache: as stored on the device, or compressed
+// with LZ4 when its requests became fewer. It takes half the bytes of a Block and half a
+// microsecond to unpack.
+//
+// Its checksum was verified when it was loaded and is not checked again, as for a Block: both trust
+// memory. A block that does not unpack to the expected size is never returned.
+class PackedBlock final : public CacheEntry {
+ public:
+  // Unpacking a larger block would block a reader's loop for too long.
+  static constexpr size_t kMostRawBytes = 64 * 1024;
+
+  struct Free {
+    void operator()(PackedBlock* block) const;
+  };
+  using Ptr = std::unique_ptr<PackedBlock, Free>;
+
+  // Copies `stored` with everything unpack_block() needs. Null if it is not LZ4 or is too large:
+  // Zstandard would take eight times as long per hit and need its table's dictionary.
+  static Ptr keep(const BlockKey& key, const CheckedBlock& stored);
+  // Compresses the contents of a block in some 3 us. Null if that does not pay or they are too
+  // large. `scratch` is reused memory of the caller.
+  static Ptr pack(const BlockKey& key, Bytes contents, std::string& scratch);
+
+  // The block is not in a cache; null if the bytes are corrupt.
+  BlockRef unpack() const;
+  // Of the unpacked contents.
+  size_t raw_bytes() const { return stored_.raw_bytes; }
+  size_t packed_bytes() const { return stored_.payload.size(); }
+
+ private:
+  PackedBlock(const BlockKey& key, const CheckedBlock& stored)
+      : CacheEntry(key, true), stored_(stored) {}
+
+  CheckedBlock stored_;  // its payload follows this object
+};
 
 }  // namespace cellar::engine

@@ -7,7 +7,7 @@
 // blocks another round.
 //
 // While there is room, blocks are stored unpacked. Otherwise a new block enters packed
-// (packed_block.h), which doubles the number of blocks, and each hit unpacks a copy for its reader.
+// (block.h), which doubles the number of blocks, and each hit unpacks a copy for its reader.
 // A block requested kMaxAsked times between two looks is stored unpacked, and packed again if a
 // look at the main queue's end finds fewer requests. The limit of unpacked bytes adapts: a hit on a
 // frequently requested packed block raises it, because it cost an unpacking; a miss on a remembered
@@ -30,7 +30,6 @@
 #include <string>
 
 #include "engine/sstable/block.h"
-#include "engine/sstable/packed_block.h"
 
 namespace cellar::engine {
 

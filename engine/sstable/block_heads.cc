@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/sstable/block_entry.h"
-#include "engine/sstable/block_reader.h"
+#include "engine/sstable/data_block.h"
 
 namespace cellar::engine {
 namespace {

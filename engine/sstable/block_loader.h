@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -30,6 +31,20 @@
 #include "io/loop/event.h"
 
 namespace cellar::engine {
+
+// CountedBlob: an open blob shared by a table and the reads that outlive it. One shard.
+class CountedBlob final
+    : public boost::intrusive_ref_counter<CountedBlob, boost::thread_unsafe_counter> {
+ public:
+  using Ref = boost::intrusive_ptr<CountedBlob>;
+
+  explicit CountedBlob(std::unique_ptr<Blob> blob) : blob_(std::move(blob)) {}
+  Blob& operator*() const { return *blob_; }
+  Blob* operator->() const { return blob_.get(); }
+
+ private:
+  const std::unique_ptr<Blob> blob_;
+};
 
 class BlockLoad;
 

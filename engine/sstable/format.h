@@ -1,14 +1,14 @@
 // The file format of a table, shared by writer, reader and inspector. See "SSTable" in FORMATS.md.
 //
 //   header         kTableHeaderBytes
-//   data block*    entries in order (block_writer.h)
-//   part block*    index and filters of neighbouring data blocks (index_part.h); optional
+//   data block*    entries in order (data_block.h)
+//   part block*    index and filters of neighbouring data blocks (index_parts.h); optional
 //   filter block   filter of the rows (filter.h); optional
 //   range block    range deletes (engine/iter/range_delete.h); optional
 //   dictionary     for data blocks packed by Zstandard; optional
 //   meta block     facts about the table (table_meta.h)
 //   index block    positions of the data blocks (table_index.h) or of the parts
-//                  (top_level_index.h)
+//                  (index_parts.h)
 //   footer         kTableFooterBytes, the last bytes of the blob
 //
 // Every block ends with a trailer of its type and a checksum seeded with the blob's id and the
@@ -127,7 +127,7 @@ struct TableFooter {
   BlockHandle meta;
   BlockHandle index;
   BlobId blob;
-  // `index` is the top-level index of an index in parts (top_level_index.h), or all of the index.
+  // `index` is the top-level index of an index in parts (index_parts.h), or all of the index.
   bool index_in_parts = false;
 };
 // `offset` is the position of the footer.

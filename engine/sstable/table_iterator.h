@@ -18,13 +18,11 @@
 #include <vector>
 
 #include "engine/iter/entry_iterator.h"
-#include "engine/sstable/ahead_load.h"
-#include "engine/sstable/block_prefetch.h"
-#include "engine/sstable/block_reader.h"
+#include "engine/sstable/data_block.h"
 #include "engine/sstable/index_cursor.h"
-#include "engine/sstable/read_window.h"
+#include "engine/sstable/read_ahead.h"
 #include "engine/sstable/table_reader.h"
-#include "engine/sstable/wanted_times.h"
+#include "engine/sstable/wanted_entries.h"
 
 namespace cellar::engine {
 

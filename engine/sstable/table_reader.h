@@ -9,13 +9,11 @@
 
 #include "engine/iter/range_delete.h"
 #include "engine/sstable/block_loader.h"
-#include "engine/sstable/counted_blob.h"
 #include "engine/sstable/filter.h"
-#include "engine/sstable/index_part.h"
-#include "engine/sstable/row_probe.h"
+#include "engine/sstable/index_parts.h"
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
-#include "engine/sstable/top_level_index.h"
+#include "engine/sstable/wanted_entries.h"
 #include "engine/store/blob_store.h"
 #include "io/loop/background.h"
 

@@ -17,11 +17,10 @@
 
 #include "engine/iter/range_delete.h"
 #include "engine/sstable/block_packer.h"
-#include "engine/sstable/block_writer.h"
-#include "engine/sstable/column_keys.h"
+#include "engine/sstable/data_block.h"
 #include "engine/sstable/filter.h"
 #include "engine/sstable/format.h"
-#include "engine/sstable/parts_writer.h"
+#include "engine/sstable/index_parts.h"
 #include "engine/sstable/table_index.h"
 #include "engine/sstable/table_meta.h"
 #include "engine/store/blob_store.h"
@@ -40,7 +39,7 @@ struct TableWriterOptions {
   Compression compression = Compression::lz4;
   uint32_t block_bytes = 4096;
   uint32_t filter_bits_per_row = 10;  // also per key of the column filter; 0: no filter
-  // Size of each part of index and filters (index_part.h); 0: one index and one filter, which stay
+  // Size of each part of index and filters (index_parts.h); 0: one index and one filter, which stay
   // in memory while the table is open.
   size_t part_bytes = 0;
 };

@@ -1,7 +1,7 @@
 #include "engine/write/token_lookup.h"
 
 #include "engine/read/block_load.h"
-#include "engine/sstable/slice_iterator.h"
+#include "engine/sstable/table_slice.h"
 
 namespace cellar::engine {
 

@@ -6,7 +6,7 @@
 
 #include "engine/iter/merging_iterator.h"
 #include "engine/model/token.h"
-#include "engine/sstable/row_probe.h"
+#include "engine/sstable/wanted_entries.h"
 #include "engine/version/version.h"
 #include "io/loop/async.h"
 

@@ -1,8 +1,9 @@
 // Read-ahead of a scan: the size of the reads, their overlap with the work, and the bytes read in
 // vain when a scan ends early.
+#include "engine/sstable/read_ahead.h"
+
 #include <gtest/gtest.h>
 
-#include "engine/sstable/ahead_load.h"
 #include "tests/support/table_fixture.h"
 
 namespace cellar::engine {

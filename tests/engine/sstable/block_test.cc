@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "engine/sstable/block_reader.h"
-#include "engine/sstable/block_writer.h"
+#include "engine/sstable/data_block.h"
 #include "engine/sstable/filter.h"
 #include "engine/sstable/format.h"
 #include "io/base/random.h"

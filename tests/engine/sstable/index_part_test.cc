@@ -1,11 +1,10 @@
 // IndexPart: finds the block that a linear search finds, and reads only its own bytes, whatever
 // they contain.
-#include "engine/sstable/index_part.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "engine/sstable/index_parts.h"
 #include "io/base/coding.h"
 #include "io/base/random.h"
 #include "tests/support/seeds.h"

@@ -2,7 +2,6 @@
 // with a plain list, for slices with any bounds and moves in any order.
 #include "engine/sstable/table_slice.h"
 
-#include "engine/sstable/slice_iterator.h"
 #include "io/base/random.h"
 #include "tests/support/seeds.h"
 #include "tests/support/table_fixture.h"

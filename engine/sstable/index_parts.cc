@@ -1,7 +1,8 @@
-#include "engine/sstable/index_part.h"
+#include "engine/sstable/index_parts.h"
 
 #include <algorithm>
 
+#include "engine/iter/row_order.h"
 #include "io/base/check.h"
 #include "io/base/coding.h"
 
@@ -134,6 +135,120 @@ void IndexPartBuilder::finish(std::string& out, Bytes row_filter, Bytes column_f
   out += row_filter;
   out += column_filter;
   *this = IndexPartBuilder();
+}
+
+bool TopLevelIndex::is_sampled(uint64_t row_hash) {
+  return row_order(row_hash) <= UINT64_MAX / kSampleShare;
+}
+
+std::optional<TopLevelIndex::Inner> TopLevelIndex::inner(Bytes contents, uint64_t end) {
+  Reader in(contents);
+  Inner inner{in.bytes(), end};
+  in.varint();
+  in.bytes();
+  while (in.ok() && !in.at_end()) {
+    const uint64_t size = in.varint();
+    if (size > inner.data_end) return std::nullopt;
+    inner.data_end -= size;
+  }
+  if (!in.ok() || inner.data_end < kTableHeaderBytes) return std::nullopt;
+  return inner;
+}
+
+bool TopLevelIndex::open(Bytes contents, const TableIndex& parts, uint64_t end) {
+  const auto at = inner(contents, end);
+  Reader in(contents);
+  in.bytes();
+  const uint64_t raw = in.varint();
+  const Bytes sample = in.bytes();
+  if (!at || raw > kMaxBlockBytes || (!sample.empty() && !sample_.open(sample))) return false;
+  most_raw_bytes_ = static_cast<uint32_t>(raw);
+  uint64_t offset = at->data_end;
+  for (size_t i = 0; i < parts.blocks(); ++i) {
+    const uint64_t size = in.varint();
+    if (size <= kBlockTrailerBytes || size > kMaxBlockBytes || parts.raw_bytes(i) == 0)
+      return false;
+    places_.push_back({offset, blocks_, static_cast<uint32_t>(size)});
+    offset += size;
+    blocks_ += parts.raw_bytes(i);
+  }
+  if (!in.ok() || !in.at_end()) return false;
+  const size_t last = parts.blocks();
+  if ((last == 0 ? kTableHeaderBytes : parts.handle(last - 1).end()) != at->data_end) return false;
+  slots_ = std::make_unique<BlockSlot[]>(places_.size());
+  return true;
+}
+
+size_t TopLevelIndex::part_of(size_t block) const {
+  const auto behind = std::upper_bound(
+      places_.begin(), places_.end(), block,
+      [](size_t number, const Place& place) { return number < place.first_block; });
+  return static_cast<size_t>(behind - places_.begin()) - 1;
+}
+
+size_t TopLevelIndex::memory_bytes() const {
+  return places_.capacity() * (sizeof(Place) + sizeof(BlockSlot)) + sample_.memory_bytes();
+}
+
+PartsWriter::PartsWriter(size_t part_bytes, uint32_t filter_bits)
+    : part_bytes_(part_bytes),
+      filter_bits_(filter_bits),
+      columns_(filter_bits > 0),
+      columns_pay_(filter_bits > 0) {}
+
+void PartsWriter::add_row(uint64_t row_hash, bool new_row) {
+  part_begins_ = false;
+  ++rows_in_part_;
+  if (filter_bits_ > 0) rows_.add(row_hash);
+  if (new_row && filter_bits_ > 0 && TopLevelIndex::is_sampled(row_hash)) sample_.add(row_hash);
+}
+
+bool PartsWriter::is_full() const {
+  const size_t keys = rows_.rows() + (columns_.pay(rows_in_part_) ? columns_.keys().rows() : 0);
+  return part_.bytes() + keys * filter_bits_ / 8 >= part_bytes_ ||
+         part_.data_bytes() >= kMostDataBytes;
+}
+
+void PartsWriter::add_block(Bytes before, Bytes first, uint32_t stored_bytes, uint32_t raw_bytes,
+                            const TimeBounds& bounds) {
+  if (part_.blocks() == 0) {
+    before_.assign(before);
+    first_.assign(first);
+  }
+  part_.add(first.substr(0, common_prefix(before, first) + 1), stored_bytes, raw_bytes, bounds);
+  bounds_.merge(bounds);
+  most_raw_bytes_ = std::max(most_raw_bytes_, raw_bytes);
+  if (is_full()) end_part();
+}
+
+void PartsWriter::end_part() {
+  top_index_.add(before_, first_, static_cast<uint32_t>(part_.data_bytes()),
+                 static_cast<uint32_t>(part_.blocks()), bounds_);
+  std::string& out = parts_.emplace_back();
+  columns_pay_ = columns_pay_ && columns_.pay(rows_in_part_);
+  const std::string rows = filter_bits_ > 0 ? rows_.finish(filter_bits_) : std::string();
+  const std::string columns = columns_pay_ ? columns_.keys().finish(filter_bits_) : std::string();
+  part_.finish(out, rows, columns);
+  bytes_ += out.size();
+  rows_ = FilterBuilder();
+  columns_ = ColumnKeys(columns_pay_);
+  rows_in_part_ = 0;
+  part_begins_ = true;
+  bounds_ = TimeBounds();
+}
+
+void PartsWriter::finish() {
+  if (part_.blocks() > 0) end_part();
+}
+
+std::string PartsWriter::top_index(const std::vector<uint32_t>& stored_sizes) {
+  CHECK(stored_sizes.size() == parts_.size());
+  std::string out;
+  put_bytes(out, top_index_.finish());
+  put_varint(out, most_raw_bytes_);
+  put_bytes(out, filter_bits_ > 0 ? sample_.finish(filter_bits_) : std::string());
+  for (const uint32_t size : stored_sizes) put_varint(out, size);
+  return out;
 }
 
 }  // namespace cellar::engine

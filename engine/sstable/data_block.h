@@ -1,11 +1,15 @@
-// BlockReader: a cursor over the contents of one data block (block_writer.h).
+// The contents of one data block: BlockWriter builds them, BlockReader is a cursor over them.
 //
-// It checks every size and offset against the block before use, so bytes with a valid checksum that
-// are not a valid block (a bug or a collision) yield `corrupt` and no access outside the block.
-// Allocates only for keys over KeyBuffer::kInlineBytes.
+//   entry*     shared: varint, unshared: varint, value size: varint, the unshared bytes of the key,
+//              value. A key takes its first `shared` bytes from the previous key.
+//   restart*   u32: offsets of the entries with shared = 0, every kRestartInterval-th, for binary
+//              search
+//   count      u32, number of restarts; at least 1
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "engine/sstable/block_heads.h"
 #include "engine/sstable/key_buffer.h"
@@ -14,6 +18,72 @@
 
 namespace cellar::engine {
 
+inline constexpr size_t kRestartInterval = 16;
+
+class BlockWriter {
+ public:
+  // REQUIRES: key greater than the last one (checked by the caller).
+  void add(Bytes key, Bytes value);
+  // Closes the block; the view is valid until reset().
+  Bytes finish();
+  void reset();
+
+  bool empty() const { return entries_ == 0; }
+  size_t entries() const { return entries_; }
+  // Size of the block that finish() would return now.
+  size_t bytes() const { return out_.size() + (restarts_.size() + 1) * sizeof(uint32_t); }
+  Bytes last_key() const { return last_key_; }
+
+ private:
+  std::string out_;
+  std::string last_key_;
+  std::vector<uint32_t> restarts_;
+  size_t entries_ = 0;
+};
+
+// The numbers before an entry of a data block.
+struct BlockEntry {
+  uint32_t shared;
+  uint32_t unshared;
+  uint32_t value;
+};
+
+// Null if there is no such number before `limit`.
+inline const char* get_varint32(const char* p, const char* limit, uint32_t& v) {
+  if (p < limit && static_cast<uint8_t>(*p) < 0x80) {
+    v = static_cast<uint8_t>(*p);
+    return p + 1;
+  }
+  v = 0;
+  for (unsigned shift = 0; shift < 35 && p < limit; shift += 7) {
+    const auto byte = static_cast<uint8_t>(*p++);
+    if (shift == 28 && byte > 0x0f) return nullptr;
+    v |= static_cast<uint32_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return p;
+  }
+  return nullptr;
+}
+
+// Returns the position of the key's unshared bytes; null if the entry exceeds `limit`.
+inline const char* decode_entry(const char* p, const char* limit, BlockEntry& entry) {
+  // The common case: three bytes.
+  if (limit - p >= 3 && ((p[0] | p[1] | p[2]) & 0x80) == 0) {
+    entry = {static_cast<uint8_t>(p[0]), static_cast<uint8_t>(p[1]), static_cast<uint8_t>(p[2])};
+    p += 3;
+    return size_t{entry.unshared} + entry.value <= static_cast<size_t>(limit - p) ? p : nullptr;
+  }
+  if ((p = get_varint32(p, limit, entry.shared)) == nullptr) return nullptr;
+  if ((p = get_varint32(p, limit, entry.unshared)) == nullptr) return nullptr;
+  if ((p = get_varint32(p, limit, entry.value)) == nullptr) return nullptr;
+  const uint64_t wanted = uint64_t{entry.unshared} + entry.value;
+  return wanted <= static_cast<uint64_t>(limit - p) ? p : nullptr;
+}
+
+// BlockReader: a cursor over the contents of one data block.
+//
+// It checks every size and offset against the block before use, so bytes with a valid checksum that
+// are not a valid block (a bug or a collision) yield `corrupt` and no access outside the block.
+// Allocates only for keys over KeyBuffer::kInlineBytes.
 class BlockReader {
  public:
   enum class Move : uint8_t { ready, end, corrupt };

@@ -1,4 +1,4 @@
-#include "engine/sstable/row_probe.h"
+#include "engine/sstable/wanted_entries.h"
 
 namespace cellar::engine {
 

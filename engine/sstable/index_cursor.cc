@@ -1,4 +1,4 @@
-#include "engine/sstable/part_walk.h"
+#include "engine/sstable/index_cursor.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "engine/sstable/block_prefetch.h"
+#include "engine/sstable/read_ahead.h"
 
 #include <algorithm>
 
