@@ -91,9 +91,29 @@ History random_history(uint64_t seed, size_t steps);
 // downtimes, reboots, and renewals of anchors. Each seed omits some of these.
 History random_clock_history(uint64_t seed, size_t steps);
 
+// What a play has compared and done. A step may end without either: the instant of a read is
+// unknown when time passes meanwhile, and a tablet may not be split where a step says.
+struct Played {
+  struct Share {
+    size_t asked = 0;
+    size_t done = 0;
+    bool operator==(const Share&) const = default;
+  };
+  Share reads;
+  Share explained;
+  Share previews;
+  Share splits;
+  Share merges;
+  Share moves;
+
+  void add(const Played& other);
+  std::string to_text() const;
+};
+
 // Plays the history on a node with options drawn from `options_seed` and compares every answer with
 // the model's. Returns the first difference, or nothing.
-std::optional<std::string> play(const History& history, uint64_t options_seed);
+std::optional<std::string> play(const History& history, uint64_t options_seed,
+                                Played* played = nullptr);
 
 // Those options, for display.
 std::string options_text(const History& history, uint64_t options_seed);

@@ -28,12 +28,26 @@ constexpr uint64_t kSeedsOfALane = 125;
 #endif
 constexpr uint64_t kClockLanes = 2;
 constexpr uint64_t kClockSeedsOfALane = 30;
+constexpr size_t kHistoriesThatShow = 50;  // fewer may happen to ask for little
 
 void report(const History& failing, uint64_t options_seed) {
   const History shortest = shorten(failing, options_seed);
   ADD_FAILURE() << "seed " << failing.seed << " (CELLAR_SEED), options " << options_seed << ": "
                 << options_text(failing, options_seed) << "\n"
                 << to_text(shortest) << play(shortest, options_seed).value_or("it passes now");
+}
+
+// Most of what the histories of a lane ask for is compared and done: otherwise they pass without
+// showing anything.
+void expect_done(const Played& sum, size_t histories) {
+  EXPECT_GE(sum.reads.done, 10 * histories);
+  EXPECT_GE(sum.explained.done, histories);
+  EXPECT_GE(sum.previews.done, histories / 2);
+  for (const Played::Share& share :
+       {sum.explained, sum.previews, sum.splits, sum.merges, sum.moves}) {
+    EXPECT_GT(share.done, 0u);
+    EXPECT_GE(share.done * 3, share.asked);
+  }
 }
 
 class Histories : public testing::TestWithParam<uint64_t> {
@@ -45,20 +59,29 @@ class Histories : public testing::TestWithParam<uint64_t> {
     if (chosen && GetParam() != 0) GTEST_SKIP() << "the seed asked for is lane 0's";
     size_t histories = 0;
     size_t operations = 0;
+    Played sum;
     for (const uint64_t n : test_seeds(seeds_of_a_lane)) {
       const uint64_t seed = chosen ? n : n * lanes + GetParam();
       const History history = make(seed, kSteps);
       for (const uint64_t options_seed : {2 * seed, 2 * seed + 1}) {
         ++histories;
         operations += history.operations();
-        if (!play(history, options_seed)) continue;
+        Played played;
+        if (!play(history, options_seed, &played)) {
+          sum.add(played);
+          EXPECT_GE(played.reads.done * 10, played.reads.asked * 9)
+              << "seed " << seed << ", options " << options_seed << ": " << played.to_text();
+          continue;
+        }
         report(history, options_seed);
         std::cout << "failed in history " << histories << ", after " << operations
                   << " operations\n";
         return;
       }
     }
-    std::cout << histories << " histories played, " << operations << " operations\n";
+    std::cout << histories << " histories played, " << operations << " operations; "
+              << sum.to_text() << "\n";
+    if (histories >= kHistoriesThatShow) expect_done(sum, histories);
   }
 };
 

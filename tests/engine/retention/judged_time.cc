@@ -93,6 +93,13 @@ void JudgedTime::committed(const std::string& row, CommitStamp stamp) {
 }
 
 void JudgedTime::committed_everywhere(CommitStamp stamp) {
+  const auto at_us = static_cast<int64_t>(stamp.value() / 1000);
+  for (const Place& place : places_) {
+    if (stamp.value() <= place.commit_ns && !problem_)
+      problem_ =
+          fmt::format("a change is stamped {} after a commit stamped {}", stamp, place.commit_ns);
+  }
+  judge("a change", at_us, 0);
   for (Place& place : places_) place.stamp_ns = std::max(place.stamp_ns, stamp.value());
 }
 

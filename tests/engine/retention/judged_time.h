@@ -35,7 +35,7 @@ class JudgedTime {
   // The latest tablet time of the table.
   int64_t latest_us();
   void committed(const std::string& row, CommitStamp stamp);
-  // A commit in every tablet, at one stamp.
+  // A change of the table at one stamp, which is later than every commit before it.
   void committed_everywhere(CommitStamp stamp);
   int64_t real_us() const { return real_at_boot_us_ + boot_us_now(); }
 

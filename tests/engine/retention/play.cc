@@ -106,6 +106,8 @@ class Player {
     expect(node_.create_table(std::move(spec)), "create");
   }
 
+  const Played& played() const { return played_; }
+
   std::optional<std::string> run() {
     for (size_t i = 0; i < history_.steps.size() && !problem_; ++i) {
       step(history_.steps[i]);
@@ -336,6 +338,7 @@ class Player {
     family.name = step.family;
     family.rule = step.rule;
     const int64_t before_us = time_.latest_us();
+    const auto past = node_.table("t")->schema.find_family(step.family)->history;
     const bool refused = !step.close_oldest && model_.refuses(step.family, step.rule, before_us);
     std::optional<Previews> previews;
     if (step.a % 2 == 0) previews = preview(step);
@@ -356,9 +359,12 @@ class Player {
     }
     if (!expect(entry, "change a rule")) return;
     if (refused) problem_ = "a ninth undo window was opened";
-    const auto& past = entry->schema.find_family(step.family)->history;
-    const CommitStamp stamp = past.empty() ? CommitStamp{} : past.back().until;
-    time_.committed_everywhere(stamp);
+    const auto& history = entry->schema.find_family(step.family)->history;
+    const CommitStamp stamp = history.empty() ? CommitStamp{} : history.back().until;
+    // Otherwise the change took an undo window back, or changed nothing.
+    const bool stamped = !history.empty() && history.size() >= past.size() &&
+                         (past.empty() || stamp != past.back().until);
+    if (stamped) time_.committed_everywhere(stamp);
     const int64_t at_us = std::max(before_us, static_cast<int64_t>(stamp.value() / 1000));
     model_.change_rule(stamp, at_us, step.family, step.rule, step.close_oldest);
     if (previews && !problem_) compare(*previews);
@@ -378,9 +384,11 @@ class Player {
     return {std::move(exact), std::move(approximate), model_.read(at_us.value_or(0)), at_us};
   }
   void compare(const Previews& previews) {
+    ++played_.previews.asked;
     if (!previews.at_us || one_instant() != previews.at_us) return;
     if (!expect(previews.exact, "preview") || !expect(previews.approximate, "approximate preview"))
       return;
+    ++played_.previews.done;
     problem_ = check_preview(*previews.exact, *previews.approximate, previews.before,
                              model_.read(*previews.at_us));
   }
@@ -405,7 +413,9 @@ class Player {
   }
 
   template <class R>
-  void expect_reshaped(const R& result) {
+  void expect_reshaped(Played::Share& share, const R& result) {
+    ++share.asked;
+    share.done += result ? 1 : 0;
     // There is nothing to split at that place.
     if (!result && (result.error().code == Errc::out_of_range ||
                     result.error().code == Errc::failed_precondition))
@@ -418,18 +428,19 @@ class Player {
     if (step.kind == Kind::split) {
       for (const engine::TabletDescriptor& tablet : all) {
         if (step.row < tablet.start || (!tablet.end.empty() && step.row >= tablet.end)) continue;
-        expect_reshaped(node_.split(tablet.id, step.row));
+        expect_reshaped(played_.splits, node_.split(tablet.id, step.row));
       }
     } else if (step.kind == Kind::merge) {
-      if (at + 1 < all.size()) expect_reshaped(node_.merge(all[at].id, all[at + 1].id));
+      if (at + 1 < all.size())
+        expect_reshaped(played_.merges, node_.merge(all[at].id, all[at + 1].id));
     } else if (step.row.empty()) {
       const auto to = static_cast<uint32_t>(step.b % node_.shards());
-      expect_reshaped(node_.move(all[at].id, to));
+      expect_reshaped(played_.moves, node_.move(all[at].id, to));
     } else {
       const engine::TabletDescriptor tablet = node_.table("t")->locate(step.row);
       const uint64_t away = 1 + step.b % (node_.shards() - 1);
       const auto to = static_cast<uint32_t>((tablet.shard.value() + away) % node_.shards());
-      expect_reshaped(node_.move(tablet.id, to));
+      expect_reshaped(played_.moves, node_.move(tablet.id, to));
     }
   }
 
@@ -472,11 +483,13 @@ class Player {
       if (!expect(plan, "plan a filter")) return;
       plan->narrow(spec);
     }
+    ++played_.reads.asked;
     const int64_t began_us = time_.real_us();
     const Instants before = instants();
     const auto got = node_.read("t", spec);
     if (!expect(got, "read")) return;
     if (time_.real_us() != began_us) return;  // the instant of the read is unknown
+    ++played_.reads.done;
     const Instants after = instants();
     // A new anchor may advance trusted time while real time stands: before some of the rows are
     // read.
@@ -495,12 +508,14 @@ class Player {
                            to_text(*got), to_text(expected));
   }
   void read_explained() {
+    ++played_.explained.asked;
     ReadSpec spec;
     spec.rows = RowSet::everything();
     spec.explain = spec.include_dead = spec.with_expiry = true;
     const std::optional<int64_t> at_us = one_instant();
     const auto got = node_.read_noted("t", spec);
     if (!expect(got, "explained read") || !at_us || one_instant() != at_us) return;
+    ++played_.explained.done;
     problem_ = check_explained(*got, model_, node_.table("t")->schema, *at_us);
   }
   std::vector<OwnedCell> model_read(const Instants& at) const {
@@ -533,13 +548,33 @@ class Player {
   TestNode node_;
   RetentionModel model_;
   JudgedTime time_;
+  Played played_;
   std::optional<std::string> problem_;
 };
 
 }  // namespace
 
-std::optional<std::string> play(const History& history, uint64_t options_seed) {
-  return Player(history, options_seed).run();
+std::optional<std::string> play(const History& history, uint64_t options_seed, Played* played) {
+  Player player(history, options_seed);
+  auto problem = player.run();
+  if (played != nullptr) *played = player.played();
+  return problem;
+}
+
+void Played::add(const Played& other) {
+  for (Share Played::* share : {&Played::reads, &Played::explained, &Played::previews,
+                                &Played::splits, &Played::merges, &Played::moves}) {
+    (this->*share).asked += (other.*share).asked;
+    (this->*share).done += (other.*share).done;
+  }
+}
+
+std::string Played::to_text() const {
+  return fmt::format(
+      "{} of {} reads compared, {} of {} explained reads, {} of {} previews, {} of {} splits done, "
+      "{} of {} merges, {} of {} moves",
+      reads.done, reads.asked, explained.done, explained.asked, previews.done, previews.asked,
+      splits.done, splits.asked, merges.done, merges.asked, moves.done, moves.asked);
 }
 
 std::string options_text(const History& history, uint64_t options_seed) {
