@@ -122,6 +122,16 @@ Result<std::string> resolved(const std::string& path) {
   return real;
 }
 
+// Without it a power cut could take a new directory with everything in it.
+Result<void> sync_parent(const std::string& path) {
+  const std::string parent = fs::path(path).parent_path().string();
+  const Fd fd(::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid() || ::fsync(fd.get()) != 0) {
+    return std::unexpected(os_error(errno, fmt::format("syncing the directory of {}", path)));
+  }
+  return {};
+}
+
 bool lies_in(std::string_view path, std::string_view directory) {
   if (directory == "/") return true;
   return path.starts_with(directory) &&
@@ -165,7 +175,9 @@ Async<Result<std::unique_ptr<FileSystem>>> open_directory(Loop& loop, BlockingPo
 Result<void> make_root_directory(const std::string& root_dir) {
   for (size_t end = root_dir.find('/', 1);; end = root_dir.find('/', end + 1)) {
     const std::string path = root_dir.substr(0, end);
-    if (::mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST && errno != EISDIR) {
+    if (::mkdir(path.c_str(), S_IRWXU) == 0) {
+      TRY_VOID(sync_parent(path));
+    } else if (errno != EEXIST && errno != EISDIR) {
       return std::unexpected(os_error(errno, fmt::format("making directory {}", path)));
     }
     if (end == std::string::npos) return {};
