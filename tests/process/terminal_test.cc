@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -59,20 +60,28 @@ class Terminal {
     }
   }
   const std::string& unread() const { return unread_; }
-  // Types input that ends the shell, again if it was typed before the shell read, and returns its
-  // exit code; -1 if it does not end.
+  // The prompt, and that the shell reads: it prints the prompt shortly before it takes the terminal
+  // out of the mode in which the kernel edits lines, which interprets Ctrl-D and Tab differently.
+  bool expect_prompt() {
+    if (!expect("cellar> ")) return false;
+    for (int i = 0; i < 1000; ++i) {
+      termios mode{};
+      if (::tcgetattr(fd_, &mode) == 0 && (mode.c_lflag & ICANON) == 0) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+  // Types input that ends the shell and returns its exit code; -1 if it does not end.
   int end_with(std::string_view text) {
-    for (int attempt = 0; attempt < 5; ++attempt) {
-      type(text);
-      for (int i = 0; i < 200; ++i) {
-        int status = 0;
-        if (::waitpid(pid_, &status, WNOHANG) == pid_) {
-          pid_ = -1;
-          return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        }
-        (void)expect("what is never said", 10);  // drains its output
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    type(text);
+    for (int i = 0; i < 1000; ++i) {
+      int status = 0;
+      if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+        pid_ = -1;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
       }
+      (void)expect("what is never said", 10);  // drains its output
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     return -1;
   }
@@ -157,25 +166,25 @@ TEST_F(TerminalTest, ZshScriptParses) {
 TEST_F(TerminalTest, TheShellEditsCompletesAndRemembers) {
   {
     Terminal terminal;
-    ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+    ASSERT_TRUE(terminal.expect_prompt()) << terminal.unread();
     terminal.type("set pack\t r1 inst\tq='a value' --at 1000\n");
-    ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+    ASSERT_TRUE(terminal.expect_prompt()) << terminal.unread();
     terminal.type("lookup packages r1\n");
     ASSERT_TRUE(terminal.expect("install:q")) << terminal.unread();
     ASSERT_TRUE(terminal.expect("1970-01-01T00:00:00.001Z")) << terminal.unread();  // in colour
     ASSERT_TRUE(terminal.expect("a value")) << terminal.unread();
-    ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+    ASSERT_TRUE(terminal.expect_prompt()) << terminal.unread();
     terminal.type("nonsense\n");
     ASSERT_TRUE(terminal.expect("there is no command 'nonsense'")) << terminal.unread();
-    ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+    ASSERT_TRUE(terminal.expect_prompt()) << terminal.unread();
     terminal.type("count packages abandoned");
     ASSERT_TRUE(terminal.expect("abandoned")) << terminal.unread();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // libedit reads again
     terminal.type("\x03");                                        // clears the line
-    ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+    ASSERT_TRUE(terminal.expect_prompt()) << terminal.unread();
     terminal.type("count packages\n");
     ASSERT_TRUE(terminal.expect("\n1\r\n")) << terminal.unread();
-    ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+    ASSERT_TRUE(terminal.expect_prompt()) << terminal.unread();
     EXPECT_EQ(terminal.end_with("exit\n"), 0) << terminal.unread();
   }
   const fs::path history = dir_ / "state/cellar/history";
@@ -183,46 +192,44 @@ TEST_F(TerminalTest, TheShellEditsCompletesAndRemembers) {
   ASSERT_EQ(::stat(history.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
   Terminal terminal;
-  ASSERT_TRUE(terminal.expect("cellar> "));
+  ASSERT_TRUE(terminal.expect_prompt());
   terminal.type("\x10\x10\n");  // two lines back: before `exit`
   ASSERT_TRUE(terminal.expect("\n1\r\n")) << terminal.unread();
-  // Input typed ahead would be taken by the terminal, which edits lines itself while a command
-  // runs.
-  ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+  ASSERT_TRUE(terminal.expect_prompt()) << terminal.unread();
   EXPECT_EQ(terminal.end_with("\x04"), 0) << terminal.unread();  // Ctrl-D
 }
 
 TEST_F(TerminalTest, CtrlCEndsTheCommandAndNotTheShell) {
   Terminal terminal;
-  ASSERT_TRUE(terminal.expect("cellar> "));
+  ASSERT_TRUE(terminal.expect_prompt());
   terminal.type("ping --count 100000000\n");
   ASSERT_TRUE(terminal.expect("answered in")) << terminal.unread();
   terminal.type("\x03");
   ASSERT_TRUE(terminal.expect("CANCELLED")) << terminal.unread();
-  ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+  ASSERT_TRUE(terminal.expect_prompt()) << terminal.unread();
   terminal.type("ls\n");
   ASSERT_TRUE(terminal.expect("packages")) << terminal.unread();
-  ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+  ASSERT_TRUE(terminal.expect_prompt()) << terminal.unread();
   EXPECT_EQ(terminal.end_with("exit\n"), 0) << terminal.unread();
 }
 
 TEST_F(TerminalTest, AQuestionIsAnsweredInTheShellAndCtrlCMeansNo) {
   sh("cellar createtable asked families=f:maxversions=3");
   Terminal terminal;
-  ASSERT_TRUE(terminal.expect("cellar> "));
+  ASSERT_TRUE(terminal.expect_prompt());
   terminal.type("gc se\t asked f maxversions=2\n");
   ASSERT_TRUE(terminal.expect("Set it? [y/N] ")) << terminal.unread();
   terminal.type("\x03");
   ASSERT_TRUE(terminal.expect("nothing was changed")) << terminal.unread();
-  ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+  ASSERT_TRUE(terminal.expect_prompt()) << terminal.unread();
   terminal.type("gc set asked f maxversions=1\n");
   ASSERT_TRUE(terminal.expect("Set it? [y/N] ")) << terminal.unread();
   terminal.type("y\n");
   ASSERT_TRUE(terminal.expect("the rule of f is maxversions=1")) << terminal.unread();
-  ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+  ASSERT_TRUE(terminal.expect_prompt()) << terminal.unread();
   terminal.type("help gc\n");
   ASSERT_TRUE(terminal.expect("gc explain")) << terminal.unread();
-  ASSERT_TRUE(terminal.expect("cellar> ")) << terminal.unread();
+  ASSERT_TRUE(terminal.expect_prompt()) << terminal.unread();
   EXPECT_EQ(terminal.end_with("exit\n"), 0) << terminal.unread();
   EXPECT_EQ(
       sh("printf 'gc undo asked f\\ngc set asked f maxversions=2\\n' | cellar shell; echo $?"),
