@@ -49,8 +49,8 @@ struct DirectoryRequest {
 Async<Result<std::unique_ptr<FileSystem>>> open_directory(Loop& loop, BlockingPool& pool,
                                                           DirectoryRequest request);
 
-// Creates the directory `root_dir` and its missing parents, durably, with access for the owner only;
-// OK if it exists. Blocks: for program start.
+// Creates the directory `root_dir` and its missing parents, durably, with access for the owner
+// only; OK if it exists. Blocks: for program start.
 Result<void> make_root_directory(const std::string& root_dir);
 
 }  // namespace cellar
