@@ -141,6 +141,9 @@ void DurabilityWatch::entered(const SystemCall& call) {
       return sends(fd_of(call.args[0]));
     case SYS_io_uring_enter:
       return enter_ring(call);
+    case SYS_munmap:
+      end_completed();
+      return rings_.unmapped(call.args[0]);
     default:
       enter_names(call);
       enter_unknown(call);

@@ -32,6 +32,12 @@ void RingView::mapped(int ring, uint64_t address, uint64_t offset) {
   }
 }
 
+void RingView::unmapped(uint64_t address) {
+  std::erase_if(rings_, [&](const auto& ring) {
+    return ring.second.sqes == address || ring.second.sq == address || ring.second.cq == address;
+  });
+}
+
 std::vector<RingView::Submission> RingView::submissions(int ring, uint64_t to_submit) {
   std::vector<Submission> result;
   const auto found = rings_.find(ring);

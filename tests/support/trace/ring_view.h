@@ -32,8 +32,10 @@ class RingView {
   };
 
   void set_process(pid_t process) { process_ = process; }
-  void set_up(int ring, uint64_t params_address);                     // io_uring_setup returned
-  void mapped(int ring, uint64_t address, uint64_t offset);           // mmap returned
+  void set_up(int ring, uint64_t params_address);            // io_uring_setup returned
+  void mapped(int ring, uint64_t address, uint64_t offset);  // mmap returned
+  // At munmap: a ring whose memory goes is over; the process may use the address for other data.
+  void unmapped(uint64_t address);
   std::vector<Submission> submissions(int ring, uint64_t to_submit);  // at io_uring_enter
   // All that the kernel has posted since the last call, on any ring.
   std::vector<Completion> completions();
