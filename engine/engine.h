@@ -139,12 +139,14 @@ class Engine {
   virtual void submit(ConditionalWrite& write) = 0;
 
   // A cursor over the part of spec.rows that lies in the tablet. It pins what it reads, so it
-  // should be short-lived. ABORTED when the tablet is not on this shard.
+  // should be short-lived. ABORTED when the tablet is not on this shard, or held by a change of
+  // rules: the next table map tells.
   virtual Result<std::unique_ptr<ScanCursor>> open_scan(TabletId tablet, Epoch epoch,
                                                         const ReadSpec& spec) = 0;
 
-  // open_scan() and the cursor's first run(), in slices by `clock` unless it is null. Returns no
-  // cursor when that gives the whole answer; a read of one row in memory never creates one.
+  // open_scan(), with its errors, and the cursor's first run(), in slices by `clock` unless it is
+  // null. Returns no cursor when that gives the whole answer; a read of one row in memory never
+  // creates one.
   virtual Result<ReadStart> start_read(TabletId tablet, Epoch epoch, const ReadSpec& spec,
                                        CellSink& sink, const Clock* clock) = 0;
 

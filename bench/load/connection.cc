@@ -3,88 +3,181 @@
 #include <algorithm>
 #include <chrono>
 
-#include "io/base/log.h"
+#include "bench/load/pacer.h"
+#include "io/loop/timers.h"
 
 namespace cellar::bench {
 namespace {
 
 constexpr size_t kReceiveBytes = 256 * 1024;
-constexpr int64_t kLateUs = 1000;
 constexpr int kMaxDraws = 1000;
 
 }  // namespace
 
-int64_t steady_us() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
+int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
-Connection::Connection(const LoadOptions& options, std::unique_ptr<Protocol> protocol, Loop& loop,
-                       ThreadTally& tally, uint64_t number)
-    : options_(options),
+void ThreadTally::note_error(Bytes message) {
+  if (first_error.empty()) first_error = std::string(message);
+  const auto known = errors.find(std::string(message));
+  if (known != errors.end()) {
+    ++known->second;
+  } else if (errors.size() < kMaxErrors) {
+    errors.emplace(message, 1);
+  } else {
+    ++errors["others"];
+  }
+}
+
+void ThreadTally::merge_errors_into(LoadResult& result) const {
+  if (result.first_error.empty()) result.first_error = first_error;
+  if (result.first_wrong.empty()) result.first_wrong = first_wrong;
+  result.checked_values += checked_values;
+  result.wrong_values += wrong_values;
+  result.unanswered += unanswered;
+  for (const auto& [message, count] : errors) {
+    const bool fits = result.errors.size() < kMaxErrors || result.errors.contains(message);
+    result.errors[fits ? message : "others"] += count;
+  }
+}
+
+Connection::Connection(const ThreadContext& context, std::unique_ptr<Protocol> protocol,
+                       std::unique_ptr<ByteStream> stream, uint64_t number)
+    : context_(context),
       protocol_(std::move(protocol)),
-      executor_(loop.executor()),
-      timers_(loop.timers()),
-      tally_(tally),
-      keys_(options.workload, number),
-      number_(number) {
-  value_.resize(options.workload.value_bytes);
-  Random random(number + 1);
-  for (char& c : value_) c = static_cast<char>('a' + random.below(26));
+      drawer_(context.options.workload, context.keys, number),
+      stream_(std::move(stream)) {
   in_.resize(kReceiveBytes);
-  const uint32_t slots = options.rate > 0 ? kMaxBacklog : options.depth;
+  const uint32_t slots = context.options.rate > 0 ? kMaxBacklog : context.options.depth;
   slots_.resize(slots);
   for (uint32_t i = slots; i > 0; --i) free_.push_back(i - 1);
 }
 
-void Connection::reply(uint64_t id, bool ok, Bytes error) {
-  if (greetings_left_ > 0) {
-    --greetings_left_;
-    failed_ = failed_ || !ok;
+void Connection::value(uint64_t id, Bytes row, Bytes field, Bytes value) {
+  ThreadTally& tally = context_.tally;
+  if (id >= slots_.size()) return;
+  ++tally.checked_values;
+  const Slot& slot = slots_[id];
+  const bool is_scan = slot.operation == Operation::scan;
+  const Bytes key = row.empty() ? Bytes(slot.key) : row;
+  const bool is_asked_for = is_scan ? key >= slot.key : key == slot.key;
+  if (is_asked_for &&
+      is_value_of(value, key, field, context_.options.workload.compressible, scratch_))
+    return;
+  ++tally.wrong_values;
+  if (tally.first_wrong.empty())
+    tally.first_wrong = fmt::format("row '{}', field '{}': {} bytes that were not written there",
+                                    escape_bytes(key), escape_bytes(field), value.size());
+}
+
+void Connection::reply(uint64_t id, const Answer& answer) {
+  if (id >= slots_.size() || !slots_[id].used) {
+    context_.tally.note_error("an answer to no request");
+    ++context_.tally.unanswered;
     return;
   }
   Slot& slot = slots_[id];
-  const int64_t now_us = steady_us();
-  if (!ok) {
-    ++tally_.result.failed;
-    if (tally_.result.first_error.empty()) tally_.result.first_error = std::string(error);
-  } else if (slot.due_us >= tally_.measure_from_us) {
-    ++tally_.result.completed;
-    tally_.result.latency_us.record(static_cast<uint64_t>(now_us - slot.due_us));
+  if (answer.ok && slot.operation == Operation::modify && !slot.updates) {
+    slot.updates = true;
+    slot.rows = answer.rows;
+    protocol_->encode(out_, id, drawer_.draw_update(slot.key));
+    return;
   }
+  if (answer.ok) {
+    complete(slot, slot.updates ? slot.rows : answer.rows);
+  } else {
+    context_.tally.note_error(answer.error);
+    if (slot.due_ns >= context_.tally.times.measure_from_ns) {
+      context_.tally.recorder.failed(slot.operation, steady_ns());
+    } else {
+      ++context_.tally.unanswered;
+    }
+  }
+  release(id);
+}
+
+void Connection::complete(Slot& slot, uint64_t rows) {
+  ThreadTally& tally = context_.tally;
+  if (slot.due_ns < tally.times.measure_from_ns) {
+    ++tally.warmed;
+    return;
+  }
+  const int64_t now_ns = steady_ns();
+  tally.last_completed_ns = now_ns;
+  tally.recorder.completed(slot.operation, now_ns, now_ns - slot.due_ns, rows);
+}
+
+void Connection::release(uint64_t id) {
+  Slot& slot = slots_[id];
+  if (slot.operation == Operation::insert) context_.keys.inserts()->acknowledge(slot.number);
   slot.used = false;
   free_.push_back(static_cast<uint32_t>(id));
   --in_flight_;
 }
 
-void Connection::send_one(int64_t due_us) {
+void Connection::send(int64_t due_ns) {
   const uint32_t id = free_.back();
   free_.pop_back();
-  slots_[id] = {due_us, true};
   ++in_flight_;
-  if (tally_.left != UINT64_MAX) --tally_.left;
-  std::string key = key_name(keys_.next());
+  const Request* request = &drawer_.draw();
   // A connection whose shard has none of the keys accepts any key.
-  for (int draws = 1; draws < kMaxDraws && !protocol_->wants(key); ++draws) {
-    key = key_name(keys_.next());
-  }
-  if (keys_.is_read()) {
-    protocol_->encode_read(out_, id, key);
-  } else {
-    protocol_->encode_write(out_, id, key, value_);
+  for (int draws = 1; draws < kMaxDraws && !protocol_->wants(request->key); ++draws)
+    request = &drawer_.draw_key();
+  Slot& slot = slots_[id];
+  slot.due_ns = due_ns;
+  slot.number = request->number;
+  slot.operation = request->operation;
+  slot.used = true;
+  slot.updates = false;
+  slot.rows = 0;
+  slot.key = request->key;
+  protocol_->encode(out_, id, *request);
+}
+
+bool Connection::takes_operation(int64_t now_ns) {
+  ThreadTally& tally = context_.tally;
+  if (tally.ended || protocol_->leaving()) return false;
+  if (now_ns >= tally.times.stop_at_ns ||
+      (now_ns >= tally.times.measure_from_ns && !context_.budget.take()))
+    tally.ended = true;
+  return !tally.ended;
+}
+
+void Connection::fill() {
+  while (!free_.empty()) {
+    const int64_t now_ns = steady_ns();
+    if (!takes_operation(now_ns)) return;
+    send(now_ns);
   }
 }
 
-void Connection::fill(int64_t now_us) {
-  while (!free_.empty() && may_start(now_us)) send_one(now_us);
-}
-
-Async<Result<void>> Connection::write_out() {
-  sending_.clear();
+void Connection::flush() {
+  if (out_.empty() || writing_) return;
+  const Bytes parts[] = {out_};
+  const auto written = stream_->try_write(parts);
+  // An error shows again, and ends the connection, where it is read from.
+  if (written && *written == out_.size()) {
+    out_.clear();
+    return;
+  }
+  writing_ = true;
   sending_.swap(out_);
-  const Bytes parts[] = {sending_};
-  co_return co_await stream_->write(parts);
+  out_.clear();
+  spawn(context_.loop.executor(), write_rest(written ? *written : 0));
+}
+
+Async<void> Connection::write_rest(size_t written) {
+  const Bytes parts[] = {Bytes(sending_).substr(written)};
+  const auto result = co_await stream_->write(parts);
+  writing_ = false;
+  if (result) {
+    flush();
+  } else {
+    stream_->close();
+  }
 }
 
 Async<Result<void>> Connection::receive() {
@@ -93,7 +186,7 @@ Async<Result<void>> Connection::receive() {
   CO_TRY(const size_t n, co_await stream_->read_some(room));
   if (n == 0) co_return fail(Errc::unavailable, "the server closed the connection");
   in_used_ += n;
-  CO_TRY(const size_t consumed, protocol_->parse(Bytes(in_.data(), in_used_), *this));
+  CO_TRY(const size_t consumed, protocol_->parse(Bytes(in_.data(), in_used_), out_, *this));
   in_used_ -= consumed;
   std::memmove(in_.data(), in_.data() + consumed, in_used_);
   if (in_used_ == in_.size()) in_.resize(in_.size() * 2);
@@ -101,87 +194,80 @@ Async<Result<void>> Connection::receive() {
 }
 
 Async<Result<void>> Connection::greet() {
-  greetings_left_ = protocol_->greetings();
-  protocol_->encode_greeting(out_);
-  CO_TRY_VOID(co_await write_out());
-  while (greetings_left_ > 0) CO_TRY_VOID(co_await receive());
-  if (failed_) co_return fail(Errc::unavailable, "the server refused the greeting");
-  co_return Result<void>();
-}
-
-Async<Result<void>> Connection::closed_loop() {
-  fill(steady_us());
-  while (in_flight_ > 0) {
-    if (!out_.empty()) CO_TRY_VOID(co_await write_out());
+  protocol_->greet(out_);
+  flush();
+  while (!protocol_->ready()) {
     CO_TRY_VOID(co_await receive());
-    fill(steady_us());
+    flush();
   }
   co_return Result<void>();
 }
 
-Async<void> Connection::send_on_schedule(bool& done) {
-  const double gap_us = 1e6 * options_.connections / options_.rate;
-  if (due_us_ == 0) {
-    due_us_ = static_cast<double>(steady_us()) +
-              gap_us * static_cast<double>(number_) / options_.connections;
-  }
-  while (may_start(steady_us())) {
-    const int64_t now_us = steady_us();
-    while (static_cast<double>(now_us) >= due_us_ && !free_.empty() && tally_.left > 0) {
-      if (static_cast<double>(now_us) - due_us_ > kLateUs) ++tally_.result.late_sends;
-      send_one(static_cast<int64_t>(due_us_));
-      due_us_ += gap_us;
-    }
-    if (!out_.empty()) {
-      auto written = co_await write_out();
-      if (!written) break;
-    }
-    const auto wait_us = static_cast<int64_t>(due_us_) - steady_us();
-    co_await sleep_us(timers_, std::max<int64_t>(wait_us, free_.empty() ? Timers::kTickUs : 0));
-  }
-  done = true;
+// Nothing is in flight, and nothing more is sent on this stream.
+bool Connection::idle_and_done() const {
+  if (in_flight_ > 0) return false;
+  if (protocol_->leaving()) return true;
+  return context_.pacer != nullptr ? finishing_ : true;
 }
 
-Async<Result<void>> Connection::open_loop() {
-  bool done = false;
-  spawn(executor_, send_on_schedule(done));
-  while (!done || in_flight_ > 0) {
-    if (in_flight_ == 0) {
-      co_await sleep_us(timers_, Timers::kTickUs);
-      continue;
+Async<Result<void>> Connection::load() {
+  joined_ = context_.pacer != nullptr;
+  if (!joined_) fill();
+  flush();
+  while (!idle_and_done()) {
+    auto received = co_await receive();
+    if (!received) {
+      joined_ = false;
+      if (finishing_ && in_flight_ == 0) co_return Result<void>();  // finish() has closed it
+      co_return std::unexpected(received.error());
     }
-    CO_TRY_VOID(co_await receive());
+    if (!joined_) fill();
+    flush();
+    if (joined_) context_.pacer->poll();
   }
+  joined_ = false;
   co_return Result<void>();
 }
 
-Async<Result<void>> Connection::dialogue() {
-  CO_TRY_VOID(co_await greet());
-  if (options_.rate > 0) co_return co_await open_loop();
-  co_return co_await closed_loop();
+void Connection::finish() {
+  finishing_ = true;
+  if (in_flight_ == 0) stream_->close();
 }
 
-Async<Result<void>> Connection::connect_anew(Network& network) {
+void Connection::abandon() {
+  finishing_ = true;
+  stream_->close();
+}
+
+Async<Result<void>> Connection::connect_anew() {
   stream_->close();
   in_used_ = 0;
-  CO_TRY(const Address address, parse_address(options_.address));
-  CO_TRY(stream_, co_await network.connect(address.host, address.port, kConnectTimeoutUs));
-  co_return Result<void>();
+  while (writing_) co_await yield_now();
+  out_.clear();
+  CO_TRY(const Address address, parse_address(context_.options.address));
+  CO_TRY(stream_, co_await context_.dialler.connect(context_.loop.timers(), context_.network,
+                                                    context_.options.client, address));
+  co_return co_await greet();
 }
 
-Async<void> Connection::run(Network& network, std::unique_ptr<ByteStream> stream) {
-  stream_ = std::move(stream);
-  auto ended = co_await dialogue();
-  while (ended && protocol_->leaving() && more_is_due(steady_us())) {
-    ended = co_await connect_anew(network);
-    if (ended) ended = co_await dialogue();
+void Connection::lose_requests(const Error& error) {
+  context_.tally.note_error(error.to_string());
+  context_.tally.unanswered += in_flight_ + 1;
+  for (uint32_t id = 0; id < slots_.size(); ++id) {
+    if (slots_[id].used) release(id);
   }
-  if (!ended) {
-    tally_.result.failed += in_flight_ + 1;
-    if (tally_.result.first_error.empty()) tally_.result.first_error = ended.error().to_string();
+}
+
+Async<void> Connection::run() {
+  auto ended = co_await load();
+  while (ended && protocol_->leaving() && !context_.tally.ended) {
+    ended = co_await connect_anew();
+    if (ended) ended = co_await load();
   }
+  if (!ended) lose_requests(ended.error());
   stream_->close();
-  --tally_.open;
+  while (writing_) co_await yield_now();
+  --context_.tally.open;
 }
 
 }  // namespace cellar::bench

@@ -2,10 +2,13 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
+#include <fstream>
 
-#include <CLI/CLI.hpp>
+#include <boost/json/serialize.hpp>
 
+#include "bench/load/arguments.h"
+#include "bench/load/compare.h"
+#include "bench/load/html_report.h"
 #include "bench/load/report.h"
 #include "net/client/connections/dialler.h"
 #include "net/client/connections/tablet_map.h"
@@ -14,180 +17,250 @@
 namespace {
 
 using namespace cellar::bench;
+using cellar::Result;
 
-struct Arguments {
-  LoadOptions load;
-  std::string server = "cellar";
-  std::string workload = "write";
-  std::string distribution = "uniform";
-  std::string table = "bench";
-  std::string name;
-  std::string route = "any";
-  uint32_t tablets = 1;
-  double seconds = 10;
-  double warmup_seconds = 0;
-  bool json = false;
-};
+enum ExitCode { kOk = 0, kCouldNotRun = 1, kUsage = 2, kFailures = 7, kInvalid = 8 };
 
-void declare(CLI::App& app, Arguments& a) {
-  const char* addr = std::getenv("CELLAR_ADDR");
-  a.load.address = addr != nullptr ? addr : "127.0.0.1:7420";
-  app.add_option("--addr", a.load.address,
-                 "HOST:PORT of the server (default: CELLAR_ADDR, else 127.0.0.1:7420)");
-  const auto from = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value != nullptr ? value : "");
-  };
-  auto& tls = a.load.client.tls;
-  tls.ca = from("CELLAR_CA");
-  tls.certificate = from("CELLAR_CERT");
-  tls.key = from("CELLAR_KEY");
-  tls.server_name = from("CELLAR_SERVER_NAME");
-  a.load.client.token_file = from("CELLAR_TOKEN_FILE");
-  tls.enabled = from("CELLAR_TLS") == "1";
-  app.add_flag("--tls", tls.enabled, "Use TLS; implied by --ca and --cert (CELLAR_TLS=1)");
-  app.add_option("--ca", tls.ca, "Authorities that may sign the node's certificate (CELLAR_CA)");
-  app.add_option("--cert", tls.certificate, "The client's certificate (CELLAR_CERT)");
-  app.add_option("--key", tls.key, "The key of the client's certificate (CELLAR_KEY)");
-  app.add_option("--server-name", tls.server_name,
-                 "Name in the node's certificate (CELLAR_SERVER_NAME)");
-  app.add_option("--token-file", a.load.client.token_file, "File with a token (CELLAR_TOKEN_FILE)");
-  app.add_option("--server", a.server, "Kind of the server: cellar or redis")
-      ->check(CLI::IsMember({"cellar", "redis"}))
-      ->capture_default_str();
-  app.add_option("--workload", a.workload, "write, read, or mixed (half and half)")
-      ->check(CLI::IsMember({"write", "read", "mixed"}))
-      ->capture_default_str();
-  app.add_option("--table", a.table,
-                 "Table to use; family f, qualifier q; created if absent (cellar)")
-      ->capture_default_str();
-  app.add_option("--tablets", a.tablets,
-                 "Tablets of a created table, with equal shares of the keys")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_option(
-         "--route", a.route,
-         "Keys of a connection: any, direct (served by its own shard), forwarded (by others)")
-      ->check(CLI::IsMember({"any", "direct", "forwarded"}))
-      ->capture_default_str();
-  app.add_option("--connections", a.load.connections, "Connections")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
-  app.add_option("--depth", a.load.depth, "Requests in flight per connection (closed loop)")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  app.add_option("--threads", a.load.threads, "Generator threads")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app.add_option("--rate", a.load.rate,
-                 "Requests a second in all, due on a fixed schedule (open loop); 0: closed loop")
-      ->capture_default_str();
-  app.add_option("--seconds", a.seconds, "Duration of the measurement")->capture_default_str();
-  app.add_option("--warmup", a.warmup_seconds, "Seconds before measuring")->capture_default_str();
-  app.add_option("--operations", a.load.operations, "Stop after this many operations; 0: by time")
-      ->capture_default_str();
-  app.add_option("--keys", a.load.workload.keys, "Number of distinct keys")->capture_default_str();
-  app.add_option("--value-bytes", a.load.workload.value_bytes, "Bytes of a value")
-      ->capture_default_str();
-  app.add_option("--distribution", a.distribution, "uniform, zipf (0.99, scrambled) or sequential")
-      ->check(CLI::IsMember({"uniform", "zipf", "sequential"}))
-      ->capture_default_str();
-  app.add_option("--seed", a.load.workload.seed, "Seed of keys and mix")->capture_default_str();
-  app.add_option("--name", a.name, "Name of the run in the report (default: the workload)");
-  app.add_flag("--json", a.json, "One JSON object instead of text");
-  app.footer(
-      "Latency counts from the time when a request was due (open loop) or sent (closed loop).\n"
-      "Example: cellar-bench --workload write --connections 50 --seconds 10\n"
-      "Exit codes: 0 ok, 1 could not run, 2 usage, 7 some requests failed.");
+int complain(const cellar::Error& error, ExitCode code = kCouldNotRun) {
+  std::fprintf(stderr, "cellar-bench: %s\n", error.to_string().c_str());
+  return code;
 }
 
-void settle(Arguments& a) {
-  a.load.client.address = a.load.address;
-  auto& tls = a.load.client.tls;
-  tls.enabled = tls.enabled || !tls.ca.empty() || !tls.certificate.empty();
-  a.load.duration_us = static_cast<int64_t>(a.seconds * 1e6);
-  a.load.warmup_us = static_cast<int64_t>(a.warmup_seconds * 1e6);
-  a.load.workload.read_share = a.workload == "read" ? 1 : a.workload == "mixed" ? 0.5 : 0;
-  a.load.workload.distribution = a.distribution == "zipf"         ? Distribution::zipf
-                                 : a.distribution == "sequential" ? Distribution::sequential
-                                                                  : Distribution::uniform;
-  a.load.threads = std::min(a.load.threads, a.load.connections);
-  if (a.name.empty()) a.name = a.workload;
+Result<void> write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) return cellar::fail(cellar::Errc::unavailable, "cannot write '{}'", path);
+  return {};
 }
 
 // The table, which is created if it is absent.
-cellar::Result<cellar::client::TableDescription> ensure_table(const Arguments& a) {
-  const std::string& name = a.table;
-  cellar::client::SyncClient client(a.load.client);
-  cellar::client::TableSpec spec;
-  spec.name = name;
+Result<cellar::client::TableDescription> ensure_table(const Arguments& a) {
+  namespace client = cellar::client;
+  client::SyncClient sync(a.load.client);
+  client::TableSpec spec;
+  spec.name = a.table;
   spec.families.resize(1);
   spec.families[0].name = "f";
-  for (uint32_t i = 1; i < a.tablets; ++i) {
-    spec.splits.push_back(key_name(a.load.workload.keys * i / a.tablets));
+  if (a.versions > 0) {
+    spec.families[0].rule_given = true;
+    spec.families[0].rule = client::RetentionRule::max_versions(a.versions);
   }
-  const auto made = client.create_table(spec);
+  if (!a.durability.empty())
+    spec.options.durability = a.durability == "memory"     ? cellar::Durability::memory
+                              : a.durability == "periodic" ? cellar::Durability::periodic
+                                                           : cellar::Durability::sync;
+  const Workload plain{.keys = a.load.workload.keys};
+  const KeySpace keys(plain, 0);
+  for (uint32_t i = 1; i < a.tablets; ++i)
+    keys.name_row(a.load.workload.keys * i / a.tablets, spec.splits.emplace_back());
+  const auto made = sync.create_table(spec);
   if (!made && made.error().code != cellar::Errc::already_exists)
     return std::unexpected(made.error());
-  return client.describe_table(name);
+  return sync.describe_table(a.table);
+}
+
+// The runs of one invocation, and what they need.
+class Session {
+ public:
+  explicit Session(Arguments& arguments) : a_(arguments) {}
+
+  // Creates the table of a Cellar node.
+  Result<void> prepare() {
+    if (a_.server != "cellar") return {};
+    TRY(const auto table, ensure_table(a_));
+    map_.assign(table.tablets);
+    target_.table = a_.table;
+    target_.routing_hint = a_.load.client.routing_hint;
+    target_.route = a_.route == "direct"      ? Route::direct
+                    : a_.route == "forwarded" ? Route::forwarded
+                                              : Route::any;
+    target_.shard_of = [this](cellar::Bytes key) { return map_.locate(key).shard; };
+    target_.wants_values = a_.load.verify;
+    if (a_.load.client.token_file.empty()) return {};
+    TRY(target_.token, cellar::client::read_token_file(a_.load.client.token_file));
+    return {};
+  }
+
+  Result<void> go() {
+    if (a_.phase != "run") TRY_VOID(load());
+    if (a_.phase == "load") return finish();
+    if (a_.goal) {
+      TRY_VOID(search());
+    } else if (!a_.sweep.empty()) {
+      TRY_VOID(sweep());
+    } else {
+      TRY_VOID(run(a_.load, a_.name));
+    }
+    return finish();
+  }
+  ExitCode exit_code() const {
+    if (some_failed_) return kFailures;
+    return some_invalid_ ? kInvalid : kOk;
+  }
+
+ private:
+  std::unique_ptr<Protocol> make_protocol(const LoadOptions& options) const {
+    if (a_.server == "redis") return make_redis_protocol(options.workload.fields, options.verify);
+    if (a_.server == "memcached")
+      return make_memcached_protocol(options.workload.fields, options.verify);
+    if (a_.server == "echo") return make_echo_protocol(options.workload);
+    return make_cellar_protocol(target_);
+  }
+
+  Result<LoadResult> measure(const LoadOptions& options, const std::string& name) {
+    const bool tty = isatty(STDERR_FILENO) != 0;
+    const auto progress = [&](const Progress& p) {
+      std::fprintf(stderr, "\r\033[K%s", progress_line(name, p).c_str());
+      std::fflush(stderr);
+    };
+    auto result = run_load(
+        options, [&] { return make_protocol(options); },
+        tty ? progress : std::function<void(const Progress&)>());
+    if (tty) std::fprintf(stderr, "\r\033[K");
+    return result;
+  }
+  void publish(const LoadOptions& options, const std::string& name, const LoadResult& result) {
+    const RunName run_name{name, a_.server, a_.workload};
+    results_.push_back(json_report(run_name, options, result));
+    const std::string text = a_.json ? boost::json::serialize(results_.back()) + "\n"
+                                     : text_report(run_name, options, result);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+    some_failed_ = some_failed_ || result.failed() > 0 || result.wrong_values > 0;
+    some_invalid_ = some_invalid_ || !result.invalid_reason(options).empty();
+    last_ = result;
+  }
+  Result<void> run(const LoadOptions& options, const std::string& name) {
+    TRY(const LoadResult result, measure(options, name));
+    publish(options, name, result);
+    return {};
+  }
+
+  Result<void> load() {
+    LoadOptions options = a_.load;
+    options.workload = load_phase_of(options.workload);
+    options.operations = options.workload.keys;
+    options.first_insert = 0;
+    options.warmup_us = 0;
+    options.rate = 0;
+    options.verify = false;
+    return run(options, "load");
+  }
+
+  LoadOptions at_rate(double rate) const {
+    LoadOptions options = a_.load;
+    options.rate = rate;
+    return options;
+  }
+  Result<void> sweep() {
+    double closed_loop = 0;
+    for (const SweepRate& step : a_.sweep) {
+      if (!step.is_share || closed_loop > 0) continue;
+      TRY_VOID(run(a_.load, a_.name + " closed loop"));
+      closed_loop = last_.per_second();
+    }
+    for (const SweepRate& step : a_.sweep) {
+      const double rate = step.is_share ? step.value * closed_loop : step.value;
+      TRY_VOID(run(at_rate(rate), fmt::format("{} {:.0f}/s", a_.name, rate)));
+    }
+    return {};
+  }
+  // Steps that do not reach the goal, for any reason, do not make the search a failure.
+  Result<void> search() {
+    constexpr double kPrecision = 0.05;
+    TRY_VOID(run(a_.load, a_.name + " closed loop"));
+    TRY(const double rate,
+        highest_rate(last_.per_second(), kPrecision, [&](double r) -> Result<bool> {
+          const LoadOptions options = at_rate(r);
+          TRY(const LoadResult result, measure(options, fmt::format("{} {:.0f}/s", a_.name, r)));
+          const bool good = meets(*a_.goal, options, result);
+          note_step(options, result, good);
+          return good;
+        }));
+    if (a_.json) {
+      const boost::json::object found{{"highest_rate", rate},
+                                      {"percentile", a_.goal->percentile},
+                                      {"bound_us", a_.goal->bound_us}};
+      std::printf("%s\n", boost::json::serialize(found).c_str());
+    } else {
+      std::printf("highest rate with p%g of at most %lld us: %.0f /s\n", a_.goal->percentile,
+                  static_cast<long long>(a_.goal->bound_us), rate);
+    }
+    return {};
+  }
+  void note_step(const LoadOptions& options, const LoadResult& result, bool good) {
+    const std::string name = fmt::format("{} {:.0f}/s", a_.name, options.rate);
+    results_.push_back(json_report({name, a_.server, a_.workload}, options, result));
+    last_ = result;
+    const auto latencies = all_latencies(result.operations);
+    const std::string reason = result.invalid_reason(options);
+    const std::string text = fmt::format(
+        "{:>10.0f} /s: {:>10.0f} completed/s, p{:g} {} us, {}{}\n", options.rate,
+        result.per_second(), a_.goal->percentile, latencies.percentile(a_.goal->percentile) / 1000,
+        good ? "sustained" : "not sustained", reason.empty() ? "" : ": " + reason);
+    std::fputs(a_.json ? (boost::json::serialize(results_.back()) + "\n").c_str() : text.c_str(),
+               stdout);
+    std::fflush(stdout);
+  }
+
+  Result<void> finish() {
+    if (!a_.html.empty()) TRY_VOID(write_file(a_.html, html_report(results_)));
+    if (!a_.csv.empty()) TRY_VOID(write_file(a_.csv, csv_report(last_)));
+    if (!a_.histograms.empty()) TRY_VOID(write_file(a_.histograms, histogram_log(last_)));
+    return {};
+  }
+
+  Arguments& a_;
+  cellar::client::TabletMap map_;
+  CellarTarget target_;
+  std::vector<boost::json::object> results_;
+  LoadResult last_;
+  bool some_failed_ = false;
+  bool some_invalid_ = false;
+};
+
+int compare_files(const Arguments& a) {
+  const auto from = read_results(a.result_a);
+  if (!from) return complain(from.error());
+  const auto to = read_results(a.result_b);
+  if (!to) return complain(to.error());
+  const Comparison comparison = compare(*from, *to);
+  const std::string text =
+      a.json ? boost::json::serialize(json_of(comparison)) + "\n" : text_of(comparison);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kOk;
+}
+
+int report_files(const Arguments& a) {
+  std::vector<boost::json::object> results;
+  for (const std::string& path : a.results) {
+    const auto read = read_results(path);
+    if (!read) return complain(read.error());
+    results.insert(results.end(), read->begin(), read->end());
+  }
+  const auto written = write_file(a.html, html_report(results));
+  return written ? kOk : complain(written.error());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Arguments a;
-  CLI::App app("Loads a Cellar node (or redis, for comparison) and reports throughput and latency.",
-               "cellar-bench");
-  declare(app, a);
+  CLI::App app(
+      "Loads a Cellar node, redis, memcached or a bare echo, and measures rates and latencies.",
+      "cellar-bench");
+  const Commands commands = declare(app, a);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return app.exit(error) == 0 ? kOk : kUsage;
   }
-  settle(a);
-
-  const bool tty = isatty(STDERR_FILENO) != 0;
-  const auto progress = [&](uint64_t done) {
-    if (tty)
-      std::fprintf(stderr, "\r%s: %llu operations", a.name.c_str(),
-                   static_cast<unsigned long long>(done));
-  };
-  uint64_t table_id = 0;
-  cellar::client::TabletMap map;
-  if (a.server == "cellar") {
-    const auto table = ensure_table(a);
-    if (!table) {
-      std::fprintf(stderr, "cellar-bench: %s\n", table.error().to_string().c_str());
-      return 1;
-    }
-    table_id = table->table_id;
-    map.assign(table->tablets);
-  }
-  const Route route = a.route == "direct"      ? Route::direct
-                      : a.route == "forwarded" ? Route::forwarded
-                                               : Route::any;
-  const ShardOf shard_of = [&map](cellar::Bytes key) { return map.locate(key).shard; };
-  std::string token;
-  if (!a.load.client.token_file.empty()) {
-    auto read = cellar::client::read_token_file(a.load.client.token_file);
-    if (!read) {
-      std::fprintf(stderr, "cellar-bench: %s\n", read.error().to_string().c_str());
-      return 1;
-    }
-    token = std::move(*read);
-  }
-  const auto make = [&]() -> std::unique_ptr<Protocol> {
-    return a.server == "redis" ? make_redis_protocol()
-                               : make_cellar_protocol(table_id, route, shard_of, token);
-  };
-  const auto result = run_load(a.load, make, progress);
-  if (tty) std::fprintf(stderr, "\r\033[K");
-  if (!result) {
-    std::fprintf(stderr, "cellar-bench: %s\n", result.error().to_string().c_str());
-    return 1;
-  }
-  const std::string text =
-      a.json ? json_report(a.name, a.load, *result) : text_report(a.name, a.load, *result);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  return result->failed == 0 ? 0 : 7;
+  if (commands.compare->parsed()) return compare_files(a);
+  if (commands.report->parsed()) return report_files(a);
+  if (const auto settled = settle(a); !settled) return complain(settled.error(), kUsage);
+  Session session(a);
+  auto done = session.prepare();
+  if (done) done = session.go();
+  return done ? session.exit_code() : complain(done.error());
 }

@@ -95,6 +95,9 @@ class Catalog {
   VersionEdit edit_of(const Alteration& alteration) const;
   // The edit succeeded with this version.
   void altered(const Alteration& alteration, uint64_t version);
+  // The edit did not succeed. The map gets a new version, so that requests that wait for one look
+  // again.
+  void not_altered() { ++map_.version; }
 
   // ---- drops (drop_table.h)
   struct Drop {

@@ -81,6 +81,40 @@ class ProblemsOnly final : public Form {
 
 }  // namespace
 
+namespace {
+
+class OnlyEntries final : public Dump {
+ public:
+  explicit OnlyEntries(Dump& to) : to_(to) {}
+
+  void begin_file(Bytes name, Bytes kind) override { to_.begin_file(name, kind); }
+  void section(uint64_t offset, uint64_t size, Bytes title) override {
+    offset_ = offset;
+    size_ = size;
+    title_.assign(title);
+  }
+  void field(uint64_t /*offset*/, Bytes /*bytes*/, Bytes /*label*/) override {}
+  void entry(uint64_t offset, Bytes bytes, Bytes label) override {
+    if (!title_.empty()) to_.section(offset_, size_, title_);
+    title_.clear();
+    to_.field(offset, bytes, label);
+  }
+  void note(Bytes sentence) override { to_.note(sentence); }
+
+ protected:
+  void show_problem(Bytes sentence) override { to_.problem(sentence); }
+
+ private:
+  Dump& to_;
+  uint64_t offset_ = 0;
+  uint64_t size_ = 0;
+  std::string title_;  // of the section that was not printed yet; empty: it was
+};
+
+}  // namespace
+
+std::unique_ptr<Dump> only_entries(Dump& to) { return std::make_unique<OnlyEntries>(to); }
+
 std::unique_ptr<Dump> make_dump(DumpForm form, std::ostream& out) {
   switch (form) {
     case DumpForm::text:

@@ -9,6 +9,7 @@
 #include <ostream>
 #include <string>
 
+#include "engine/inspect/entry_filter.h"
 #include "io/base/bytes.h"
 
 namespace cellar::engine {
@@ -20,6 +21,8 @@ class Dump {
   virtual void section(uint64_t offset, uint64_t size, Bytes title) = 0;
   // `offset` is in the file, or in the unpacked contents if the section's title says so.
   virtual void field(uint64_t offset, Bytes bytes, Bytes label) = 0;
+  // An entry of a block or a record: what an EntryFilter selects. See only_entries().
+  virtual void entry(uint64_t offset, Bytes bytes, Bytes label) { field(offset, bytes, label); }
   void problem(Bytes sentence) {
     ++problems_;
     show_problem(sentence);
@@ -43,8 +46,13 @@ enum class DumpForm : uint8_t {
 };
 std::unique_ptr<Dump> make_dump(DumpForm form, std::ostream& out);
 
+// A dump into `to`, which must outlive it, without sections and fields other than entries; a
+// section is printed with its first entry. Problems are counted here and shown there.
+std::unique_ptr<Dump> only_entries(Dump& to);
+
 struct DumpOptions {
   bool entries = false;  // prints every entry of every block or record with its bytes
+  EntryFilter filter = {};
 };
 
 // "cell \"row\" f:\"q\" at 1000 stamp 5 = \"value\"", or a note that the key is malformed.

@@ -1,6 +1,6 @@
 #include "engine/inspect/dump_records.h"
 
-#include "engine/manifest/table_item.h"
+#include "engine/inspect/describe_state.h"
 #include "engine/model/mutation.h"
 #include "engine/store/local_log.h"
 #include "engine/store/manifest_entries.h"
@@ -28,61 +28,83 @@ Bytes type_name(RecordType type) {
 
 class ShowCommit final : public CommitVisitor {
  public:
-  explicit ShowCommit(Dump& dump) : dump_(dump) {}
-  void entry(Bytes key, Bytes value) override { dump_.field(0, {}, describe_entry(key, value)); }
+  // `head` describes the log entry; it is printed before the first part that passes the filter.
+  ShowCommit(const EntryFilter& filter, std::string head, Dump& dump)
+      : filter_(filter), head_(std::move(head)), dump_(dump) {}
+  void entry(Bytes key, Bytes value) override {
+    ParsedKey parsed;
+    std::string scratch;
+    const bool known = parse_key(key, parsed);
+    if (known && !filter_.wants_row(decode_segment(parsed.escaped_row, scratch))) return;
+    show(describe_entry(key, value));
+  }
   void range_delete(const RangeDelete& range, CommitStamp stamp) override {
-    dump_.field(0, {},
-                fmt::format("range delete [\"{}\", \"{}\") stamp {}", escape_bytes(range.start),
-                            escape_bytes(range.end), stamp));
+    if (!filter_.wants_range(range.start, range.end)) return;
+    show(fmt::format("range delete [\"{}\", \"{}\") stamp {}", escape_bytes(range.start),
+                     escape_bytes(range.end), stamp));
   }
   void range_token(const TokenEntry& token, std::span<const RangeDelete> deleted,
                    CommitStamp stamp) override {
-    dump_.field(0, {},
-                fmt::format("token \"{}\" of {} range deletes stamp {}", escape_bytes(token.id),
-                            deleted.size(), stamp));
+    if (filter_.row) return;
+    show(fmt::format("token \"{}\" of {} range deletes stamp {}", escape_bytes(token.id),
+                     deleted.size(), stamp));
   }
 
  private:
+  void show(const std::string& text) {
+    if (filter_.active() && !head_.empty()) dump_.entry(0, {}, std::exchange(head_, {}));
+    dump_.entry(0, {}, text);
+  }
+
+  const EntryFilter& filter_;
+  std::string head_;
   Dump& dump_;
 };
 
-// Describes a tablet's item; empty if it is invalid.
-std::string describe_item(uint64_t item, Bytes value) {
-  const Result<TableItem> table = decode_table_item(value);
-  if (!table || table->meta.blob.value() != item) return {};
-  std::string text = fmt::format(": run {}, {} entries, {} bytes", table->meta.run,
-                                 table->meta.entries, table->meta.file_bytes);
-  if (table->rows == KeyRange{}) return text;
-  return text + fmt::format(", of it rows [\"{}\", \"{}\")", escape_bytes(table->rows.start),
-                            escape_bytes(table->rows.end));
+bool wants_key(const EntryFilter& filter, ManifestKey key) {
+  if (!filter.table) return true;
+  if (key.kind == ManifestKey::Kind::table) return filter.wants_table(key.id);
+  return key.kind == ManifestKey::Kind::tablet && filter.wants_tablet(key.id);
 }
 
-// One change of a manifest entry; manifest_entries.h has the grammar.
-bool show_change(Reader& in, Dump& dump) {
-  static constexpr Bytes kKinds[] = {"node", "table", "tablet", "clock", "audit trail"};
+// One change of a manifest entry; manifest_entries.h has the grammar. With options.entries beside
+// the bytes.
+bool show_change(Reader& in, const DumpOptions& options, Dump& dump) {
   const uint8_t kind = in.u8();
   const uint64_t id = in.varint();
   const uint64_t version = in.varint();
   const bool has_state = in.u8() != 0;
   const Bytes state = has_state ? in.bytes() : Bytes();
-  if (!in.ok() || kind >= std::size(kKinds)) return false;
-  dump.field(0, state,
-             fmt::format("{} {} version {}{}", kKinds[kind], id, version,
-                         version == kAbsent ? ": removed"
-                         : has_state        ? ": state"
-                                            : ""));
+  if (!in.ok() || kind > static_cast<uint8_t>(ManifestKey::Kind::audit)) return false;
+  const ManifestKey key{static_cast<ManifestKey::Kind>(kind), id};
+  const bool shown = wants_key(options.filter, key);
+  const auto show = [&](Bytes bytes, const std::string& text) {
+    if (shown) dump.entry(0, options.entries ? bytes : Bytes(), text);
+  };
+  show(state, fmt::format("{} version {}{}", key_text(key), version,
+                          version == kAbsent ? ": removed"
+                          : has_state        ? ": state"
+                                             : ""));
+  if (has_state) {
+    const auto sentences = describe_state(key, state);
+    if (!sentences) return false;
+    for (const std::string& sentence : *sentences) show({}, "  " + sentence);
+  }
   for (uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
     const uint64_t item = in.varint();
     const Bytes value = in.bytes();
-    dump.field(0, value, fmt::format("  item {:016x}{}", item, describe_item(item, value)));
+    if (!in.ok()) return false;
+    const auto text = describe_item(key, item, value);
+    if (!text) return false;
+    show(value, "  " + *text);
   }
   for (uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
-    dump.field(0, {}, fmt::format("  item {:016x} removed", in.varint()));
+    show({}, fmt::format("  item {:016x} removed", in.varint()));
   }
   return in.ok();
 }
 
-bool show_manifest_entry(Bytes entry, Dump& dump) {
+bool show_manifest_entry(Bytes entry, const DumpOptions& options, Dump& dump) {
   Reader in(entry);
   const uint8_t kind = in.u8();
   if (kind == 2) {
@@ -96,7 +118,7 @@ bool show_manifest_entry(Bytes entry, Dump& dump) {
   if (kind == 3) dump.field(0, {}, fmt::format("edit, next version {}", in.varint()));
   if (kind != 1 && kind != 3) return false;
   for (uint64_t n = in.varint(); n > 0 && in.ok(); --n) {
-    if (!show_change(in, dump)) return false;
+    if (!show_change(in, options, dump)) return false;
   }
   return in.ok() && in.at_end();
 }
@@ -154,6 +176,9 @@ class RecordDump {
   }
 
   void show(const RecordView& record) {
+    // Filler and marks carry no entry of a manifest, which is read for its entries.
+    const bool is_manifest = header_.kind == RecordFileKind::manifest;
+    if (is_manifest && record.type != RecordType::data && !options_.entries) return;
     dump_.section(scan_.offset() - record.size(), record.size(),
                   fmt::format("{} record{}{}, durable before {}", type_name(record.type),
                               (record.flags & kFirstFragment) != 0 ? "" : ", continued",
@@ -172,7 +197,7 @@ class RecordDump {
   void show_entry() {
     whole_ = false;
     if (header_.kind == RecordFileKind::manifest) {
-      if (options_.entries && !show_manifest_entry(entry_, dump_)) {
+      if (!show_manifest_entry(entry_, options_, dump_)) {
         dump_.problem(
             fmt::format("{}: the entry before {} is malformed", scan_.path(), scan_.offset()));
       }
@@ -180,11 +205,12 @@ class RecordDump {
     }
     const Result<LogEntry> entry = decode_entry(entry_);
     if (!entry) return dump_.problem(entry.error().message);
-    dump_.field(
-        0, Bytes(entry_).substr(0, kLogEntryHeadBytes),
-        fmt::format("tablet {} epoch {} stamp {}", entry->tablet, entry->epoch, entry->stamp));
+    if (!options_.filter.wants_tablet(entry->tablet.value())) return;
+    std::string head =
+        fmt::format("tablet {} epoch {} stamp {}", entry->tablet, entry->epoch, entry->stamp);
+    dump_.field(0, Bytes(entry_).substr(0, kLogEntryHeadBytes), head);
     if (!options_.entries) return;
-    ShowCommit visitor(dump_);
+    ShowCommit visitor(options_.filter, std::move(head), dump_);
     if (auto ok = visit_commit(entry->payload, entry->stamp, visitor); !ok) {
       dump_.problem(ok.error().message);
     }

@@ -121,7 +121,10 @@ class TableDump {
     CO_TRY_VOID(co_await read(footer_.meta.offset, footer_.meta.size));
     const Result<std::string> contents = read_block(bytes_, blob_, footer_.meta.offset);
     if (!contents) co_return Result<void>();
-    if (const auto meta = decode_table_meta(*contents)) column_filter_ = meta->column_filter;
+    if (const auto meta = decode_table_meta(*contents)) {
+      column_filter_ = meta->column_filter;
+      in_table_ = options_.filter.wants_table(meta->table.value());
+    }
     co_return Result<void>();
   }
 
@@ -291,7 +294,13 @@ class TableDump {
     if (entries_ == 0) first_key_.assign(key);
     last_key_.assign(key);
     ++entries_;
-    if (options_.entries) dump_.field(in_file_ + at, entry, describe_entry(key, value));
+    if (!options_.entries || (options_.filter.active() && !wanted(parsed))) return;
+    dump_.entry(in_file_ + at, entry, describe_entry(key, value));
+  }
+
+  bool wanted(const ParsedKey& key) const {
+    std::string scratch;
+    return in_table_ && options_.filter.wants_row(decode_segment(key.escaped_row, scratch));
   }
 
   Async<Result<void>> show_filter(BlockHandle handle, std::string name) {
@@ -323,7 +332,8 @@ class TableDump {
     if (!decode_ranges(*contents, ranges)) return dump_.problem("the range deletes are malformed");
     show_contents(*contents, "how many, then each");
     for (const RangeTombstone& r : ranges) {
-      dump_.field(
+      if (!in_table_ || !options_.filter.wants_range(r.start, r.end)) continue;
+      dump_.entry(
           in_file_, {},
           fmt::format("rows [\"{}\", {}) stamp {}", escape_bytes(r.start),
                       r.end.empty() ? "end" : fmt::format("\"{}\"", escape_bytes(r.end)), r.stamp));
@@ -385,6 +395,7 @@ class TableDump {
   uint64_t in_file_ = 0;  // offset of the open block's contents, 0 if unpacked
   TableFooter footer_;
   BlockHandle column_filter_;
+  bool in_table_ = true;  // the file is of the table of the filter
   BlockHandle dictionary_at_;
   std::string dictionary_;
   uint64_t data_end_ = 0;

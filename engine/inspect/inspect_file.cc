@@ -1,11 +1,13 @@
 #include "engine/inspect/inspect_file.h"
 
 #include "engine/export/export_format.h"
+#include "engine/inspect/dump_backup.h"
 #include "engine/inspect/dump_export.h"
 #include "engine/inspect/dump_records.h"
 #include "engine/inspect/dump_table.h"
 #include "engine/sstable/format.h"
 #include "engine/store/blob_files.h"
+#include "engine/store/format_file.h"
 #include "engine/store/log_files.h"
 #include "engine/store/manifest_file.h"
 #include "engine/store/record_file.h"
@@ -20,11 +22,12 @@ constexpr std::string_view kCurrentName = "CURRENT";
 constexpr std::string_view kExportSuffix = ".cellar";
 constexpr size_t kMagicBytes = 8;
 
-enum class FileKind : uint8_t { unknown, table, log, manifest, exported };
+enum class FileKind : uint8_t { unknown, table, log, manifest, exported, backup };
 
 // Determined by the magic or, if that is damaged, by the name.
 FileKind kind_of(Bytes magic, std::string_view name) {
   if (magic == kExportMagic || name.ends_with(kExportSuffix)) return FileKind::exported;
+  if (magic == kBackupMagic) return FileKind::backup;
   if (magic == kTableMagic ||
       (magic != kLogMagic && magic != kManifestMagic && parse_blob_file(name).has_value())) {
     return FileKind::table;
@@ -47,7 +50,20 @@ Async<Result<void>> inspect_open_file(FileSystem& fs, File& file, std::string pa
     dump.field(0, content, fmt::format("manifest {:08x} is true", number));
     co_return Result<void>();
   }
+  if (name == kFormatPath) {
+    dump.begin_file(path, "format of a data directory");
+    CO_TRY(const std::string content, co_await read_file(fs, path));
+    CO_TRY(const DirectoryFormat format, decode_format(content));
+    dump.field(0, content, fmt::format("format {}, directory {}", format.version, format.id));
+    if (format.version != kDirectoryFormat) {
+      dump.note(fmt::format("this program reads format {} only", kDirectoryFormat));
+    }
+    co_return Result<void>();
+  }
   switch (kind_of(magic, name)) {
+    case FileKind::backup:
+      dump.begin_file(path, "backup");
+      co_return co_await dump_backup(fs, path, options, dump);
     case FileKind::table: {
       dump.begin_file(path, "table");
       std::optional<BlobId> blob;
@@ -67,8 +83,9 @@ Async<Result<void>> inspect_open_file(FileSystem& fs, File& file, std::string pa
       break;
   }
   co_return fail(Errc::invalid_argument,
-                 "{} is no table, log segment, manifest or export: its first bytes are '{}'", path,
-                 escape_bytes(magic));
+                 "{} is no table, log segment, manifest, backup, FORMAT or export: its first bytes "
+                 "are '{}'",
+                 path, escape_bytes(magic));
 }
 
 }  // namespace

@@ -1,11 +1,19 @@
 // cellar-inspect: prints and verifies the files of a data directory, and export files.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
+#include <boost/json.hpp>
 
 #include "engine/inspect/inspect_file.h"
+#include "engine/inspect/summary.h"
 #include "engine/inspect/verify_directory.h"
 #include "io/disk/blocking_pool.h"
 #include "io/disk/pool_fs.h"
@@ -22,48 +30,200 @@ constexpr int kExitDamaged = 1;  // damage was found, or a file could not be rea
 constexpr int kExitUsage = 2;    // also: no such file, or not one of Cellar's
 constexpr int kExitLost = 3;     // the output could not be written
 
+enum class Command : uint8_t { dump, verify, summary };
+
 struct Arguments {
+  Command command = Command::dump;
   std::vector<std::string> paths;
   bool json = false;
   bool entries = false;
+  std::string table;  // of the filter; empty: all
+  std::optional<std::string> row;
 };
 
 constexpr auto kAbout =
     "Prints and verifies the files of a Cellar data directory: tables (blob/*.sst), log segments\n"
-    "(log/*.seg), manifests (manifest/*.manifest) and their pointer (manifest/CURRENT); and what\n"
-    "`cellar export` writes (*.cellar). Only reads. engine/FORMATS.md describes the bytes.";
+    "(log/*.seg), manifests (manifest/*.manifest) and their pointer (manifest/CURRENT), FORMAT;\n"
+    "files of backups; and what `cellar export` writes (*.cellar). Only reads. engine/FORMATS.md\n"
+    "describes the bytes.";
 constexpr auto kDumpAbout =
     "Print a file, every part labelled. Checksums are verified on the way; damage is told where it "
-    "is\nmet. Safe beside a running node, whose newest writes may be seen in part.";
+    "is\nmet. A manifest and a backup are told in words: schemas, rules, tablets, files; with "
+    "--entries\n"
+    "their bytes beside. With --table or --row only the entries of that table or row are printed, "
+    "of\nlogs, tables on disk and manifests. Safe beside a running node, whose newest writes may "
+    "be "
+    "seen\nin part.";
+constexpr auto kSummaryAbout =
+    "Tell what a data directory holds, by its manifest: tables with their rules, tablets, files, "
+    "and "
+    "the\nlogs. Safe beside a running node.";
 constexpr auto kVerifyAbout =
-    "Say nothing but what is damaged. A directory is a whole data directory, and its node must "
-    "not\n"
-    "run: every file is verified, then that the manifest's tables are there and of their size,\n"
+    "Tell what is damaged, and end with a verdict. A directory is a whole data directory; while a "
+    "node\nhas it open it is refused, and no node can open it meanwhile: every file is verified, "
+    "then that the manifest's tables are there and of their size,\n"
     "that logs have no gap, and that the tablets of each table cover its rows. Files that no "
     "tablet\nnames are told as notes and are no damage.";
 constexpr auto kExits =
     "Exit status: 0 whole; 1 damage was found (each finding is a line that begins with PROBLEM, "
     "or\n"
-    "an object with a \"problem\" under --json); 2 usage, no such file, or none of Cellar's; 3 "
+    "an object with a \"problem\" under --json); 2 usage, no such file, none of Cellar's, or a "
+    "node "
+    "runs; 3 "
     "the\n"
     "output could not be written.\n\n"
     "Examples:\n"
     "  cellar-inspect dump --entries blob/000000000400001a.sst\n"
+    "  cellar-inspect dump --row user7 --table events log/*.seg\n"
+    "  cellar-inspect summary --json /var/lib/cellar\n"
     "  cellar-inspect verify /var/lib/cellar\n"
     "  cellar-inspect verify --json packages.cellar";
 
-// A file system for the directory of a path.
-cellar::Result<void> on_path(cellar::ShardLoop& loop, cellar::BlockingPool& pool,
-                             const std::filesystem::path& path, DumpOptions options, Dump& dump) {
-  if (std::filesystem::is_directory(path)) {
-    TRY(auto fs, cellar::PoolFs::create(loop, path.string(), pool));
-    return cellar::block_on(loop, cellar::engine::verify_directory(*fs, dump));
+// The lock of a data directory that is verified: no node has it open, and none can open it. Does
+// not change the file. The writes of a killed node hold the lock until they have landed, so a lock
+// that is held is tried again for up to FileSystem::kLockRetryMs.
+class DirectoryLock {
+ public:
+  // FAILED_PRECONDITION: a node has it open.
+  static cellar::Result<DirectoryLock> take(const std::filesystem::path& directory,
+                                            cellar::ShardLoop& loop) {
+    const std::filesystem::path path = directory / "LOCK";
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0 && errno == ENOENT) return DirectoryLock(-1);
+    if (descriptor < 0) {
+      return cellar::fail(cellar::Errc::permission_denied, "cannot open {}: {}", path.string(),
+                          std::strerror(errno));
+    }
+    DirectoryLock lock(descriptor);
+    constexpr int kRetryEveryMs = 20;
+    for (int waited_ms = 0; waited_ms <= cellar::FileSystem::kLockRetryMs;
+         waited_ms += kRetryEveryMs) {
+      if (::flock(descriptor, LOCK_SH | LOCK_NB) == 0) return lock;
+      cellar::block_on(loop, cellar::sleep_us(loop.timers(), int64_t{kRetryEveryMs} * 1000));
+    }
+    std::string pid;
+    std::ifstream(path) >> pid;
+    return cellar::fail(cellar::Errc::failed_precondition,
+                        "a node has it open (process {}); stop it, or verify a backup: cellar "
+                        "backup verify",
+                        pid);
   }
-  const std::string parent = path.has_parent_path() ? path.parent_path().string() : ".";
-  TRY(auto fs, cellar::PoolFs::create(loop, parent, pool));
-  return cellar::block_on(
-      loop, cellar::engine::inspect_file(*fs, path.filename().string(), options, dump));
+  DirectoryLock(DirectoryLock&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  DirectoryLock& operator=(DirectoryLock&&) = delete;
+  ~DirectoryLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+ private:
+  explicit DirectoryLock(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_;
+};
+
+void print_verdict(const Arguments& arguments, const std::string& path, size_t problems,
+                   const cellar::engine::VerifiedFiles* files) {
+  if (arguments.json) {
+    boost::json::object verdict = {
+        {"verdict", problems == 0 ? "whole" : "damaged"}, {"path", path}, {"problems", problems}};
+    if (files != nullptr) {
+      verdict["files"] = files->files;
+      verdict["bytes"] = files->bytes;
+      verdict["tables"] = files->tables;
+      verdict["tablets"] = files->tablets;
+    }
+    std::cout << boost::json::serialize(verdict) << "\n";
+    return;
+  }
+  std::cout << path << ": "
+            << (problems == 0 ? std::string("whole")
+                              : fmt::format("DAMAGED, {} problems", problems));
+  if (files != nullptr) {
+    std::cout << fmt::format("; {} files read, {} tables of {} tablets, {} bytes of tables",
+                             files->files, files->tables, files->tablets, files->bytes);
+  }
+  std::cout << "\n";
 }
+
+// The data directory of a file in one of its folders.
+std::filesystem::path directory_of(const std::filesystem::path& file) {
+  return std::filesystem::absolute(file).parent_path().parent_path();
+}
+
+class Inspection {
+ public:
+  Inspection(const Arguments& arguments, Dump& dump) : arguments_(arguments), dump_(dump) {}
+
+  cellar::Result<void> look_at(const std::string& path) {
+    const bool directory = std::filesystem::is_directory(path);
+    switch (arguments_.command) {
+      case Command::summary:
+        if (!directory) return refuse("is no directory; summary takes one");
+        return summarize(path);
+      case Command::verify:
+        return directory ? verify_directory(path) : verify_file(path);
+      case Command::dump:
+        if (directory) return refuse("is a directory; summary and verify take one");
+        return dump_file(path);
+    }
+    return {};
+  }
+  void stop() { pool_.stop(); }
+
+ private:
+  static cellar::Result<void> refuse(const char* why) {
+    return cellar::fail(cellar::Errc::invalid_argument, "{}", why);
+  }
+
+  cellar::Result<void> summarize(const std::string& path) {
+    TRY(auto fs, cellar::PoolFs::create(loop_, path, pool_));
+    return cellar::block_on(loop_,
+                            cellar::engine::summarize_directory(*fs, arguments_.json, std::cout));
+  }
+
+  cellar::Result<void> verify_directory(const std::string& path) {
+    TRY(const DirectoryLock lock, DirectoryLock::take(path, loop_));
+    const size_t before = dump_.problems();
+    TRY(auto fs, cellar::PoolFs::create(loop_, path, pool_));
+    TRY(const auto files, cellar::block_on(loop_, cellar::engine::verify_directory(*fs, dump_)));
+    print_verdict(arguments_, path, dump_.problems() - before, &files);
+    return {};
+  }
+
+  cellar::Result<void> verify_file(const std::string& path) {
+    const size_t before = dump_.problems();
+    TRY_VOID(inspect(path, {.entries = true}, dump_));
+    print_verdict(arguments_, path, dump_.problems() - before, nullptr);
+    return {};
+  }
+
+  cellar::Result<void> dump_file(const std::string& path) {
+    DumpOptions options{.entries = arguments_.entries};
+    if (arguments_.table.empty() && !arguments_.row) return inspect(path, options, dump_);
+    options.entries = true;
+    if (arguments_.table.empty()) {
+      options.filter.row = arguments_.row;
+    } else {
+      TRY(auto fs, cellar::PoolFs::create(loop_, directory_of(path).string(), pool_));
+      TRY(options.filter, cellar::block_on(loop_, cellar::engine::make_filter(*fs, arguments_.table,
+                                                                              arguments_.row)));
+    }
+    const auto entries = cellar::engine::only_entries(dump_);
+    return inspect(path, options, *entries);
+  }
+
+  cellar::Result<void> inspect(const std::filesystem::path& path, const DumpOptions& options,
+                               Dump& dump) {
+    const std::string parent = path.has_parent_path() ? path.parent_path().string() : ".";
+    TRY(auto fs, cellar::PoolFs::create(loop_, parent, pool_));
+    return cellar::block_on(
+        loop_, cellar::engine::inspect_file(*fs, path.filename().string(), options, dump));
+  }
+
+  const Arguments& arguments_;
+  Dump& dump_;
+  cellar::BlockingPool pool_{1};
+  cellar::ShardLoop loop_;
+};
 
 int exit_of(const cellar::Error& error) {
   switch (error.code) {
@@ -76,7 +236,7 @@ int exit_of(const cellar::Error& error) {
   }
 }
 
-int run(const Arguments& arguments, bool verify) {
+int run(const Arguments& arguments) {
   int exit = kExitWhole;
   const auto complain = [&](const std::string& path, std::string_view why, int code) {
     std::cout.flush();
@@ -84,24 +244,20 @@ int run(const Arguments& arguments, bool verify) {
     exit = std::max(exit, code);
   };
   DumpForm form = arguments.json ? DumpForm::json : DumpForm::text;
-  if (verify) form = arguments.json ? DumpForm::problems_json : DumpForm::problems_only;
-  const auto dump = cellar::engine::make_dump(form, std::cout);
-  const DumpOptions options{.entries = arguments.entries || verify};
-  cellar::BlockingPool pool(1);
-  {
-    cellar::ShardLoop loop;
-    for (const std::string& path : arguments.paths) {
-      std::error_code missing;
-      if (!std::filesystem::exists(path, missing)) {
-        complain(path, "there is no such file", kExitUsage);
-      } else if (!verify && std::filesystem::is_directory(path)) {
-        complain(path, "is a directory; verify takes one", kExitUsage);
-      } else if (auto done = on_path(loop, pool, path, options, *dump); !done) {
-        complain(path, done.error().to_string(), exit_of(done.error()));
-      }
-    }
-    pool.stop();
+  if (arguments.command == Command::verify) {
+    form = arguments.json ? DumpForm::problems_json : DumpForm::problems_only;
   }
+  const auto dump = cellar::engine::make_dump(form, std::cout);
+  Inspection inspection(arguments, *dump);
+  for (const std::string& path : arguments.paths) {
+    std::error_code missing;
+    if (!std::filesystem::exists(path, missing)) {
+      complain(path, "there is no such file", kExitUsage);
+    } else if (const auto done = inspection.look_at(path); !done) {
+      complain(path, done.error().to_string(), exit_of(done.error()));
+    }
+  }
+  inspection.stop();
   return dump->problems() > 0 ? kExitDamaged : exit;
 }
 
@@ -120,19 +276,29 @@ int inspect(int argc, char** argv) {
   app.failure_message(CLI::FailureMessage::simple);
   Arguments arguments;
   CLI::App* dump = app.add_subcommand("dump", kDumpAbout);
+  CLI::App* summary = app.add_subcommand("summary", kSummaryAbout);
   CLI::App* verify = app.add_subcommand("verify", kVerifyAbout);
   dump->add_option("FILE", arguments.paths, "Files to print")->required();
+  dump->add_option(
+      "--table", arguments.table,
+      "Entries of this table only, by name or number; the file is in a data directory");
+  dump->add_option("--row", arguments.row, "Entries of this row only");
+  summary->add_option("DIR", arguments.paths, "Data directories")->required();
   verify->add_option("DIR|FILE", arguments.paths, "Data directories and files")->required();
   dump->add_flag("--entries", arguments.entries,
                  "Every entry of every block and record, with its bytes");
-  for (CLI::App* command : {dump, verify}) {
+  for (CLI::App* command : {dump, summary, verify}) {
     command->footer(kExits);
     command->add_flag("--json", arguments.json,
-                      "One JSON object a line: a file, a section, a field, a note or a problem");
+                      command == summary ? "One JSON object"
+                                         : "One JSON object a line: a file, a section, a field, a "
+                                           "note, a problem or a verdict");
   }
   const int code = parse(app, argc, argv);
   if (code != kParsed) return code == 0 ? kExitWhole : kExitUsage;
-  return run(arguments, verify->parsed());
+  if (verify->parsed()) arguments.command = Command::verify;
+  if (summary->parsed()) arguments.command = Command::summary;
+  return run(arguments);
 }
 
 // Flushes the output; a failure must not look like a verified file.

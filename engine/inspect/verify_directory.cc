@@ -32,7 +32,7 @@ class DirectoryCheck {
  public:
   DirectoryCheck(FileSystem& fs, Dump& dump) : fs_(fs), dump_(dump) {}
 
-  Async<Result<void>> run() {
+  Async<Result<VerifiedFiles>> run() {
     CO_TRY_VOID(co_await list_files());
     if (!sizes_.contains(string(kCurrentPath)) && !any_of_ours_) {
       co_return fail(Errc::failed_precondition, "no data directory: there is no {}", kCurrentPath);
@@ -47,7 +47,9 @@ class DirectoryCheck {
       check_logs();
       name_orphans();
     }
-    co_return Result<void>();
+    verified_.tables = tables_.size();
+    for (const auto& [table, tablets] : tablets_) verified_.tablets += tablets.size();
+    co_return verified_;
   }
 
  private:
@@ -129,6 +131,8 @@ class DirectoryCheck {
       const Result<void> done =
           co_await inspect_file(fs_, path, DumpOptions{.entries = true}, dump_);
       if (!done) dump_.problem(fmt::format("{}: {}", path, done.error().to_string()));
+      ++verified_.files;
+      verified_.bytes += size;
     }
     co_return Result<void>();
   }
@@ -331,6 +335,7 @@ class DirectoryCheck {
   std::map<string, uint64_t> sizes_;  // all files by path; sizes of blobs
   std::set<uint64_t> gone_;           // removed logs
   bool any_of_ours_ = false;
+  VerifiedFiles verified_;
   string current_;  // the valid manifest
   bool loaded_ = false;
   ManifestState state_;
@@ -342,7 +347,7 @@ class DirectoryCheck {
 
 }  // namespace
 
-Async<Result<void>> verify_directory(FileSystem& fs, Dump& dump) {
+Async<Result<VerifiedFiles>> verify_directory(FileSystem& fs, Dump& dump) {
   dump.begin_file(".", "data directory");
   DirectoryCheck check(fs, dump);
   co_return co_await check.run();

@@ -12,6 +12,11 @@ namespace cellar::engine {
 // table that omit rows or overlap, unreadable states. Notes, which are not damage: files that the
 // next start removes, and foreign files. Errors: of the device, or FAILED_PRECONDITION: the
 // directory has no store.
-Async<Result<void>> verify_directory(FileSystem& fs, Dump& dump);
+struct VerifiedFiles {
+  uint64_t files = 0;  // whose contents were read
+  uint64_t bytes = 0;  // of tables on disk
+  uint64_t tables = 0, tablets = 0;
+};
+Async<Result<VerifiedFiles>> verify_directory(FileSystem& fs, Dump& dump);
 
 }  // namespace cellar::engine

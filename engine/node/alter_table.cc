@@ -5,10 +5,14 @@
 
 #include "engine/catalog/audit_trail.h"
 #include "engine/retention/change_rule.h"
+#include "io/base/check.h"
+#include "io/loop/limited_work.h"
 
 namespace cellar::engine {
 
 namespace {
+
+constexpr uint32_t kRetryMs = 1000;
 
 // Adds the old rules of the families that get another rule to their history.
 Result<void> replace_rules(Catalog::Alteration& alteration, CommitStamp stamp,
@@ -52,29 +56,16 @@ Async<Result<TableEntry>> TableAlterations::alter(TableChange change, Author by)
   CO_TRY(Catalog::Alteration alteration, catalog_.tables().plan_alter(change));
   if (alteration.empty) co_return std::move(alteration.entry);
   const TabletsByShard ids = shards_.tablets_of(alteration.entry);
-  if (alteration.ruled.empty()) {
-    co_return co_await alter_expected(std::move(alteration), std::move(change), ids, std::move(by));
-  }
-  const TableSchema before = catalog_.map().find(Bytes(change.name))->schema;
-  CO_TRY_VOID(co_await expect_rules(ids, alteration.entry.schema));
-  auto altered =
-      co_await alter_expected(std::move(alteration), std::move(change), ids, std::move(by));
-  if (!altered) CO_TRY_VOID(co_await expect_rules(ids, before));
+  const bool ruled = !alteration.ruled.empty();
+  if (ruled) CO_TRY_VOID(co_await hold(ids, change.name));
+  auto altered = co_await alter_held(std::move(alteration), std::move(change), ids, std::move(by));
+  if (ruled && !altered) co_await call_off(ids);
   co_return altered;
 }
 
-Async<Result<void>> TableAlterations::expect_rules(const TabletsByShard& ids,
-                                                   const TableSchema& coming) {
-  auto expect = [this, &ids, &coming](ShardId shard) -> Async<Result<void>> {
-    shards_.engine(shard).expect_rules(ids[shard.value()], coming);
-    co_return Result<void>{};
-  };
-  co_return co_await shards_.on_every(std::move(expect));
-}
-
-Async<Result<TableEntry>> TableAlterations::alter_expected(Catalog::Alteration alteration,
-                                                           TableChange change,
-                                                           const TabletsByShard& ids, Author by) {
+Async<Result<TableEntry>> TableAlterations::alter_held(Catalog::Alteration alteration,
+                                                       TableChange change,
+                                                       const TabletsByShard& ids, Author by) {
   if (!alteration.added.empty() || !alteration.ruled.empty()) {
     CO_TRY_VOID(co_await stamp_changes(alteration, ids, change.close_oldest_undo_window));
   }
@@ -82,6 +73,54 @@ Async<Result<TableEntry>> TableAlterations::alter_expected(Catalog::Alteration a
       describe_alteration(catalog_.map().find(Bytes(change.name))->schema, alteration.entry.schema);
   co_return co_await put_in_force(std::move(alteration), ids, std::move(entries), std::move(by));
 }
+
+// ---- holding the tablets
+
+Async<Result<void>> TableAlterations::hold(const TabletsByShard& ids, std::string table) {
+  auto hold = [this, &ids](ShardId shard) {
+    return shards_.engine(shard).hold_writes(ids[shard.value()]);
+  };
+  LimitedWork<Result<void>> writes(shards_.home().runtime, kHoldUs,
+                                   shards_.on_every(std::move(hold)));
+  const bool in_time = co_await writes.in_time();
+  if (in_time) {
+    Result<void> held = co_await writes.result();
+    if (held) held = co_await hold_reads(ids);
+    if (!held) co_await call_off(ids);
+    co_return held;
+  }
+  co_await call_off(ids);
+  CO_TRY_VOID(co_await writes.result());
+  co_return std::unexpected(
+      Error(Errc::unavailable,
+            fmt::format("the earlier writes to table '{}' were not on disk within {} ms; its rule "
+                        "is not changed",
+                        escape_bytes(table), kHoldUs / 1000))
+          .retry_after(kRetryMs));
+}
+
+Async<Result<void>> TableAlterations::hold_reads(const TabletsByShard& ids) {
+  auto hold = [this, &ids](ShardId shard) -> Async<Result<void>> {
+    shards_.engine(shard).hold_reads(ids[shard.value()]);
+    co_return Result<void>{};
+  };
+  co_return co_await shards_.on_every(std::move(hold));
+}
+
+// The new map follows: what waits for it finds the tablets released on every shard.
+Async<void> TableAlterations::call_off(const TabletsByShard& ids) {
+  auto release = [this, &ids](ShardId shard) -> Async<Result<void>> {
+    shards_.engine(shard).release(ids[shard.value()]);
+    co_return Result<void>{};
+  };
+  Result<void> released = co_await shards_.on_every(std::move(release));
+  CHECK(released, "tablets stay held: {}", released.error().to_string());
+  catalog_.tables().not_altered();
+  released = co_await catalog_.publish();
+  CHECK(released, "a map was not installed: {}", released.error().to_string());
+}
+
+// ---- putting a schema in force
 
 Async<Result<TableEntry>> TableAlterations::put_in_force(Catalog::Alteration alteration,
                                                          const TabletsByShard& ids,
@@ -95,10 +134,11 @@ Async<Result<TableEntry>> TableAlterations::put_in_force(Catalog::Alteration alt
   auto install = [this, &ids,
                   &schema = alteration.entry.schema](ShardId shard) -> Async<Result<void>> {
     shards_.engine(shard).alter(ids[shard.value()], schema);
-    shards_.part(shard).install(catalog_.map());
+    shards_.engine(shard).release(ids[shard.value()]);
     co_return Result<void>{};
   };
   CO_TRY_VOID(co_await shards_.on_every(std::move(install)));
+  CO_TRY_VOID(co_await catalog_.publish());
   co_return std::move(alteration.entry);
 }
 
@@ -112,16 +152,14 @@ Async<Result<TableEntry>> TableAlterations::undo(RuleUndo undo, Author by) {
   AsyncMutex::Lock lock = co_await catalog_.lock();
   CO_TRY(Catalog::Alteration alteration, catalog_.tables().plan_undo(undo));
   const TabletsByShard ids = shards_.tablets_of(alteration.entry);
-  const TableSchema before = catalog_.map().find(Bytes(undo.table))->schema;
-  CO_TRY_VOID(co_await expect_rules(ids, alteration.entry.schema));
-  auto undone = co_await undo_expected(std::move(alteration), std::move(undo), ids, std::move(by));
-  if (!undone) CO_TRY_VOID(co_await expect_rules(ids, before));
+  CO_TRY_VOID(co_await hold(ids, undo.table));
+  auto undone = co_await undo_held(std::move(alteration), std::move(undo), ids, std::move(by));
+  if (!undone) co_await call_off(ids);
   co_return undone;
 }
 
-Async<Result<TableEntry>> TableAlterations::undo_expected(Catalog::Alteration alteration,
-                                                          RuleUndo undo, const TabletsByShard& ids,
-                                                          Author by) {
+Async<Result<TableEntry>> TableAlterations::undo_held(Catalog::Alteration alteration, RuleUndo undo,
+                                                      const TabletsByShard& ids, Author by) {
   CO_TRY(const NodeShards::Stamps stamps, co_await shards_.stamps_of(ids));
   FamilySchema& family = *alteration.entry.schema.find_family(undo.family);
   CO_TRY(family, undo_change(family, static_cast<int64_t>(stamps.last.value() / 1000)));

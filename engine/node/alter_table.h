@@ -32,24 +32,34 @@
 //   An edit of unknown outcome stops the writes of every shard until the next start: a write to a
 //      family whose drop may be durable must not be acknowledged, since the restart would hide it.
 //
-// Rule changes. The change has one stamp E for all tablets, above everything committed when the
-// tablets were asked, and is in force from E. Before that the tablets are told the coming rules,
-// and refuse writes that these refuse: so no write stamped after E is dead by the rule of E when it
-// is written. Each shard's clock is raised to E with the change, because reads apply the rule from
-// E. For reads a rule is part of the timeline (retention/family_retention.h), so it does not matter
-// when a tablet installs it. A removal that judges by the old rules must not judge later than E:
-// from the notification until the installation a tablet plans no flush, no merge and no removal of
-// dead tables (Tablet::rules_known). A plan made earlier that has not been installed by then is
-// discarded (is_outdated() in plan_merge.h). The same holds for an undo, which restores only what
-// no merge has removed: the tablets are told before its window is checked.
+// Rule changes. The change has one stamp E for all tablets, above everything committed before it,
+// and is in force from E. It acts as a commit of each tablet: what is committed or read before it
+// has the old rules and lies before E, what is committed or read after it has the new ones and lies
+// after E. Therefore
+//   1. the tablets hold their writes, at most kHoldUs, until all earlier ones are visible, and on
+//      disk whatever their level: a durable commit makes every earlier one durable;
+//   2. then they hold reads, and cursors of clients between two rows; only now E is chosen. A read
+//      by the old rules later than E could find a cell dead that a looser rule in force from E
+//      brings back. A row that a cursor has begun is read to its end at its earlier stamp and time;
+//   3. after the manifest edit and the installation, or when the change has failed, the tablets are
+//      released. Held writes continue in the order of their arrival; reads were ABORTED, and the
+//      server starts them again on the next map, which is published when no tablet is held any
+//      more.
+// Each shard's clock is raised to E with the change, because reads apply the rule from E. A removal
+// that judges by the old rules must not judge later than E: from step 2 on a tablet plans no flush,
+// no merge and no removal of dead tables (Tablet::rules_known). A plan made earlier that has not
+// been installed by then is discarded (is_outdated() in plan_merge.h). The same holds for an undo,
+// which restores only what no merge has removed.
+// While the outcome of the edit is unknown (a failed manifest), reads go on by the old rules.
 //
-// Work in progress with the old schema. A cursor pins its snapshot together with what it reads: it
-// began before the answer and sees the old table. A merge planned before a drop keeps the cells of
+// Work in progress with the old schema. A cursor pins its snapshot together with what it reads, and
+// is opened again behind a row that it has ended. A merge planned before a drop keeps the cells of
 // the family, which the new schema hides. A merge planned while the family did not exist drops its
 // cells; all of its inputs were written before the family could be added again, so none of the new
 // cells is among them.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/node/clock_keeper.h"
@@ -60,6 +70,9 @@ namespace cellar::engine {
 
 class TableAlterations {
  public:
+  // The longest time for which writes are held before a change of rules is stamped.
+  static constexpr int64_t kHoldUs = 5'000'000;
+
   TableAlterations(NodeShards& shards, NodeCatalog& catalog, ClockKeeper& clock)
       : shards_(shards), catalog_(catalog), clock_(clock) {}
 
@@ -72,16 +85,18 @@ class TableAlterations {
                                     bool close_oldest_undo_window);
 
  private:
-  // Called before an instant is chosen: announces the coming rules to every tablet
-  // (Tablet::expect_rules).
-  Async<Result<void>> expect_rules(const TabletsByShard& ids, const TableSchema& coming);
-  // alter() after the rules were announced.
-  Async<Result<TableEntry>> alter_expected(Catalog::Alteration alteration, TableChange change,
-                                           const TabletsByShard& ids, Author by);
-  // undo() after the rules were announced.
-  Async<Result<TableEntry>> undo_expected(Catalog::Alteration alteration, RuleUndo undo,
-                                          const TabletsByShard& ids, Author by);
-  // The manifest edit, then every tablet and every map.
+  // alter() while the tablets are held, if there is a change of rules.
+  Async<Result<TableEntry>> alter_held(Catalog::Alteration alteration, TableChange change,
+                                       const TabletsByShard& ids, Author by);
+  // undo() while the tablets are held.
+  Async<Result<TableEntry>> undo_held(Catalog::Alteration alteration, RuleUndo undo,
+                                      const TabletsByShard& ids, Author by);
+  // Steps 1 to 3 of a change of rules. hold(): UNAVAILABLE when a log has failed or is slow; the
+  // tablets are then released. It resumes when the logs have answered.
+  Async<Result<void>> hold(const TabletsByShard& ids, std::string table);
+  Async<Result<void>> hold_reads(const TabletsByShard& ids);
+  Async<void> call_off(const TabletsByShard& ids);
+  // The manifest edit, then every tablet, which is released, and then every map.
   Async<Result<TableEntry>> put_in_force(Catalog::Alteration alteration, const TabletsByShard& ids,
                                          std::vector<AuditEntry> entries, Author by);
 

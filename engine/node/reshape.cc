@@ -7,6 +7,7 @@
 
 #include "io/base/check.h"
 #include "io/base/log.h"
+#include "io/loop/limited_work.h"
 
 namespace cellar::engine {
 namespace {
@@ -217,39 +218,18 @@ Async<Result<ReshapeEdit>> Reshape::replace(const Reshaping& reshaping) {
   co_return edit;
 }
 
-struct Reshape::QuiesceRace {
-  QuiesceRace(const Reshaping& what, Timers& timers)
-      : reshaping(what), limit(timers, &late, this) {}
-  static void late(void* self) {
-    auto& race = *static_cast<QuiesceRace*>(self);
-    race.is_late = true;
-    race.moved.notify_all();
-  }
-  const Reshaping& reshaping;
-  std::optional<Result<std::vector<QuiescedTablet>>> quiesced;
-  bool is_late = false;
-  ConditionVariable moved;
-  Timer limit;
-};
-
-Async<void> Reshape::quiesce_into(QuiesceRace& race) {
-  auto quiesce = [&race](ShardReshape& shard) {
-    return shard.quiesce(race.reshaping.parents(), race.reshaping.ranges);
-  };
-  race.quiesced = co_await on(race.reshaping.from, std::move(quiesce));
-  race.moved.notify_all();
-}
-
 Async<Result<std::vector<QuiescedTablet>>> Reshape::quiesce_in_time(const Reshaping& reshaping) {
-  QuiesceRace race(reshaping, shards_.home().runtime.timers);
-  race.limit.arm_after_us(kHoldUs);
-  spawn(shards_.home().runtime.executor, quiesce_into(race));
-  while (!race.quiesced && !race.is_late) co_await race.moved.wait();
-  if (race.quiesced) co_return *std::move(race.quiesced);
+  auto quiesce = [&reshaping](ShardReshape& shard) {
+    return shard.quiesce(reshaping.parents(), reshaping.ranges);
+  };
+  LimitedWork<Result<std::vector<QuiescedTablet>>> quiesced(shards_.home().runtime, kHoldUs,
+                                                            on(reshaping.from, std::move(quiesce)));
+  const bool in_time = co_await quiesced.in_time();
+  if (in_time) co_return co_await quiesced.result();
   // Writes are accepted again at once; the quiescing may take longer to end.
   const Result<void> given_up = co_await give_up(reshaping);
   must(given_up);
-  while (!race.quiesced) co_await race.moved.wait();
+  (void)co_await quiesced.result();
   co_return fail(Errc::deadline_exceeded, "tablet {} did not come to rest within {} ms",
                  reshaping.entry.tablets[reshaping.first].id, kHoldUs / 1000);
 }

@@ -17,7 +17,7 @@
 //   6. install   children serve reads, still held; the maps are published; each shard makes a round
 //                trip to the parents' shard again, so reads sent before have arrived.
 //   7. remove    parents are removed; children accept writes: the maps are published. Cursors on a
-//                parent keep their sources.
+//                parent keep their sources to the end of a row.
 //
 // Invariants
 //   1. At every moment the tablets of a table in the manifest cover each row once, and so do those
@@ -74,7 +74,6 @@ class Reshape {
 
  private:
   using Children = std::vector<TabletDescriptor>;
-  struct QuiesceRace;
 
   ShardReshape& at(ShardId shard) { return shards_.engine(shard).reshape(); }
   // Runs fn(the shard's part) there; fn returns Async<Result<...>>.
@@ -92,7 +91,6 @@ class Reshape {
   Async<Result<Children>> run(Reshaping reshaping);
   Async<Result<ReshapeEdit>> replace(const Reshaping& reshaping);
   Async<Result<std::vector<QuiescedTablet>>> quiesce_in_time(const Reshaping& reshaping);
-  Async<void> quiesce_into(QuiesceRace& race);
   Async<Result<void>> remove_parents(const Reshaping& reshaping);
   Async<Result<void>> give_up(const Reshaping& reshaping);
   Async<Result<void>> hand_time_over(const Reshaping& reshaping);

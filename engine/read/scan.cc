@@ -50,8 +50,8 @@ ScanStep ScanCursor::run(CellSink& sink, uint32_t entries) {
   slice_began_us_ = 0;
   leave_.reset();
   stopped_ = false;
-  if (place_ == Place::between && between_rows() && setup_.pin && setup_.pin->is_stale())
-    renew_sources();
+  ends_with_row_ = !stands_between() && is_outdated();
+  if (stands_between() && setup_.pin && setup_.pin->is_stale()) renew_sources();
   const bool notes = setup_.watch != nullptr || with_expiry_;
   return notes ? run_as<true>(sink) : run_as<false>(sink);
 }
@@ -59,7 +59,9 @@ ScanStep ScanCursor::run(CellSink& sink, uint32_t entries) {
 template <bool kNotes>
 ScanStep ScanCursor::run_as(CellSink& sink) {
   Step step = Step::end;
-  if (!filtering_ || filter_go_on(sink)) step = go_on();
+  if (!filtering_ || filter_go_on(sink)) {
+    step = ends_with_row_ && stands_between() ? yield_between(stood_) : go_on();
+  }
   while (!stopped_) {
     if (step == Step::blocked) {
       place_ = Place::moving;
@@ -160,6 +162,7 @@ uint32_t ScanCursor::steps_before_seek() const {
 // Processes the result of a move and makes the next move.
 template <bool kNotes>
 Step ScanCursor::take(Step step, CellSink& sink) {
+  if (ends_with_row_ && !row_open_) return yield_between(step);
   if (aim_ == Aim::row_before) return take_row_before(step);
   aim_ = Aim::entry;
   if (step == Step::ready && row_open_ && !pause_asked_ && judge_.in_column(merge_.key()))
@@ -178,6 +181,7 @@ Step ScanCursor::take(Step step, CellSink& sink) {
     return step;
   }
   if (here) return take_entry<kNotes>(sink, false);
+  if (ends_with_row_) return yield_between(step);
   if (reversed_ && (step == Step::end || !merge_.key().starts_with(row_prefix_.view())))
     return after_row();
   if (ranges_.was_left() && is_past_window(step)) return next_range(step);
@@ -451,7 +455,8 @@ void ScanCursor::renew_sources() {
 void ScanCursor::unpin(const Error& why) {
   if (error_ || place_ == Place::moving) return;
   const bool stands = place_ == Place::between || place_ == Place::fresh;
-  if (stands && between_rows() && !filtering_ && setup_.pin->is_stale()) return renew_sources();
+  if (stands && !row_open_ && !closing_ && !filtering_ && setup_.pin->is_stale())
+    return renew_sources();
   close_sources();
   setup_.pin->drop();
   if (place_ != Place::finished || filtering_) error_ = why;

@@ -123,9 +123,17 @@ class ScanCursor {
   // it fails with `why`. No effect while a load is pending. REQUIRES: not inside run().
   void unpin(const Error& why);
 
+  // It stands between two rows, and its schema is not in force any more: the next row must be read
+  // by another cursor, over the rows after last_row(). A run() that begins inside a row
+  // therefore yields at the end of the row. One that begins between two rows keeps the old schema.
+  bool must_reopen() const { return stands_between() && is_outdated(); }
+
   // No row is open: a cursor over the rows after last_row() returns what this one would still
   // return.
-  bool between_rows() const { return !row_open_ && !closing_ && place_ != Place::moving; }
+  bool between_rows() const {
+    const bool begun = place_ == Place::fresh && setup_.started.has_value();
+    return !row_open_ && !closing_ && !begun && place_ != Place::moving;
+  }
   // The last row read to its end, whether or not it had a result; empty: none yet. REQUIRES:
   // between_rows().
   Bytes last_row() const { return judge_.row(); }
@@ -158,6 +166,8 @@ class ScanCursor {
   CommitStamp visible() const {
     return setup_.started ? setup_.started->stamp : setup_.visible->visible_stamp();
   }
+  bool stands_between() const { return place_ == Place::between && between_rows(); }
+  bool is_outdated() const { return setup_.pin && setup_.pin->must_reopen(); }
   Step go_on();
   Step place_fresh();
   Step place_again();
@@ -222,11 +232,12 @@ class ScanCursor {
   Place place_ = Place::fresh;
   Aim aim_ = Aim::entry;
   Step stood_ = Step::end;
-  bool renewed_ = false;   // the sources were replaced: stood_ is invalid
-  bool row_open_ = false;  // a row was started and not closed
-  bool row_gave_ = false;  // the open row has had a cell
-  KeyBuffer row_prefix_;   // of the last row started or sought (reversed)
-  KeyBuffer target_;       // of the last seek; a blocked one refers to it
+  bool renewed_ = false;        // the sources were replaced: stood_ is invalid
+  bool ends_with_row_ = false;  // run() began within a row, and is_outdated()
+  bool row_open_ = false;       // a row was started and not closed
+  bool row_gave_ = false;       // the open row has had a cell
+  KeyBuffer row_prefix_;        // of the last row started or sought (reversed)
+  KeyBuffer target_;            // of the last seek; a blocked one refers to it
   CommitStamp stamp_;
   int64_t now_us_ = 0;   // time at which rows are judged; never before stamp_
   uint64_t column_ = 0;  // the judge's column to which select_ applies

@@ -71,6 +71,8 @@ class ReadPin {
   virtual ~ReadPin() = default;
   // The pinned version is obsolete and in the way, and a newer one may be read instead.
   virtual bool is_stale() const { return false; }
+  // What is pinned may not be read further: its schema is not in force any more.
+  virtual bool must_reopen() const { return false; }
   // Pins the newer version instead and returns its sources. REQUIRES: is_stale(); the old sources
   // are not referenced.
   virtual const ReadSources& renew() { UNREACHABLE("a pin that is never stale is renewed"); }

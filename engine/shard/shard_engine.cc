@@ -314,8 +314,45 @@ void ShardEngine::alter(const std::vector<TabletId>& ids, const TableSchema& sch
   maintenance_.tables_changed();
 }
 
-void ShardEngine::expect_rules(const std::vector<TabletId>& ids, const TableSchema& coming) {
-  for (TabletId id : ids) tablets_.at(id)->expect_rules(coming);
+namespace {
+
+// The log fails below the earlier writes: the change has not begun.
+Result<void> not_begun(const Result<void>& durable) {
+  if (durable) return {};
+  Error error(Errc::unavailable, durable.error().message);
+  error.applied = Applied::not_applied;
+  return std::unexpected(std::move(error));
+}
+
+}  // namespace
+
+Async<Result<void>> ShardEngine::hold_writes(std::vector<TabletId> ids) {
+  if (ids.empty()) co_return Result<void>{};
+  if (context_.wal.is_stopped()) co_return std::unexpected(context_.wal.refusal());
+  std::vector<Gate::Pass> passes;
+  for (TabletId id : ids) {
+    CO_TRY(Gate::Pass pass, tablets_.at(id)->gate().enter());
+    passes.push_back(std::move(pass));
+  }
+  for (TabletId id : ids) tablets_.at(id)->hold_writes();
+  for (TabletId id : ids) co_await tablets_.at(id)->earlier_writes_appended();
+  if (context_.wal.is_stopped()) co_return std::unexpected(context_.wal.refusal());
+  Result<void> durable = co_await context_.wal.log->sync();
+  for (size_t i = 0; i < ids.size() && durable; ++i) {
+    Tablet& tablet = *tablets_.at(ids[i]);
+    durable = co_await tablet.commits().visible(tablet.last_commit());
+  }
+  co_return not_begun(durable);
+}
+
+void ShardEngine::hold_reads(const std::vector<TabletId>& ids) {
+  for (TabletId id : ids) tablets_.at(id)->hold_reads();
+}
+
+void ShardEngine::release(const std::vector<TabletId>& ids) {
+  for (TabletId id : ids) {
+    if (Tablet& tablet = *tablets_.at(id); tablet.holds_writes()) tablet.release();
+  }
 }
 
 void ShardEngine::hide(const std::vector<TabletId>& ids, bool hidden) {

@@ -83,8 +83,14 @@ class ShardEngine final : public Engine, private TabletWatcher {
   CommitStamp gc_watermark(const std::vector<TabletId>& ids) const;
   // See Tablet::alter.
   void alter(const std::vector<TabletId>& ids, const TableSchema& schema);
-  // See Tablet::expect_rules.
-  void expect_rules(const std::vector<TabletId>& ids, const TableSchema& coming);
+  // A change of rules, in this order (alter_table.h). Holds the writes of the tablets and resumes
+  // when every earlier one is visible, and on disk whatever its level, or some time after
+  // release(). UNAVAILABLE if the log failed.
+  Async<Result<void>> hold_writes(std::vector<TabletId> ids);
+  void hold_reads(const std::vector<TabletId>& ids);
+  // Serves reads and writes again, by the schema that the tablets have now. Those that are not held
+  // are skipped.
+  void release(const std::vector<TabletId>& ids);
   // See TabletAccess.
   void hide(const std::vector<TabletId>& ids, bool hidden);
   // See Tablet. begin_drop returns the manifest versions, in order.

@@ -8,7 +8,18 @@
 
 namespace cellar::engine {
 
+// A large entry is the only one of its block. Without this the buffer would double to append the
+// last bytes.
+void BlockWriter::make_room(size_t entry_bytes) {
+  constexpr size_t kLargeEntryBytes = 256 * 1024;
+  const size_t bytes = entry_bytes + kMostEntryHeadBytes + 2 * sizeof(uint32_t);
+  if (entry_bytes < kLargeEntryBytes || !out_.empty() || out_.capacity() >= bytes) return;
+  std::string().swap(out_);
+  out_.reserve(bytes);
+}
+
 void BlockWriter::add(Bytes key, Bytes value) {
+  make_room(key.size() + value.size());
   size_t shared = 0;
   if (entries_ % kRestartInterval == 0) {
     restarts_.push_back(static_cast<uint32_t>(out_.size()));

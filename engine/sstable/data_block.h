@@ -35,6 +35,9 @@ class BlockWriter {
   Bytes last_key() const { return last_key_; }
 
  private:
+  static constexpr size_t kMostEntryHeadBytes = 30;  // three numbers
+  void make_room(size_t entry_bytes);
+
   std::string out_;
   std::string last_key_;
   std::vector<uint32_t> restarts_;

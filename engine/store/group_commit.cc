@@ -6,6 +6,7 @@
 #include "engine/record/file_header.h"
 #include "io/base/check.h"
 #include "io/base/log.h"
+#include "io/loop/loop_of.h"
 #include "io/loop/waiter.h"
 
 namespace cellar::engine {
@@ -16,12 +17,13 @@ GroupCommit::GroupCommit(LogSegments& segments, Runtime& runtime, LogId log,
       options_(options),
       owner_(record_owner(RecordFileKind::log, log.value())),
       executor_(runtime.executor),
+      timers_(runtime.timers),
       periodic_(
           runtime.timers,
           [](void* context) {
             auto* self = static_cast<GroupCommit*>(context);
             self->force_ = true;
-            self->work_.set();
+            self->wake();
           },
           this),
       closing_mark_(
@@ -34,21 +36,23 @@ GroupCommit::GroupCommit(LogSegments& segments, Runtime& runtime, LogId log,
 }
 
 void GroupCommit::start() {
-  segments_.on_ready([](void* self) { static_cast<GroupCommit*>(self)->work_.set(); }, this);
-  spawn(executor_, pump());
+  segments_.on_ready([](void* self) { static_cast<GroupCommit*>(self)->wake(); }, this);
+  loop_ = &loop_of(executor_);
+  loop_->add_hook(*this);
 }
 
 Async<void> GroupCommit::stop() {
   stopping_ = true;
   periodic_.cancel();
   closing_mark_.cancel();
-  work_.set();
-  co_await quiet_.wait();
+  while (writes_ > 0) co_await quiet_.wait();
+  if (loop_ != nullptr) loop_->remove_hook(*this);
+  loop_ = nullptr;
 }
 
 void GroupCommit::give_up_waiting_for_space() {
   impatient_ = true;
-  work_.set();
+  wake();
 }
 
 Result<void> GroupCommit::admit(size_t bytes) const {
@@ -128,7 +132,9 @@ void GroupCommit::open_batch() {
     buffer = std::move(pool_.back());
     pool_.pop_back();
   }
-  open_.emplace(Batch{BatchBuilder(std::move(buffer), capacity, owner_, next_position_), 0, false});
+  open_.emplace(Batch{.bytes = BatchBuilder(std::move(buffer), capacity, owner_, next_position_),
+                      .depth = depth_.begin(),
+                      .opened_us = timers_.now_us()});
 }
 
 void GroupCommit::seal_batch() {
@@ -176,8 +182,11 @@ void GroupCommit::enqueue(Waiting& list, LogAppend& waiter) {
   waiter.failure = nullptr;
   list.push(waiter);
   // A sync append in the open batch requests its write; see wants_write().
-  if (waiter.level == Durability::sync && open_) force_ = true;
-  work_.set();
+  if (waiter.level == Durability::sync && open_) {
+    force_ = true;
+    ++open_->waiting;
+  }
+  wake();
 }
 
 Async<Result<void>> GroupCommit::flush() {
@@ -192,22 +201,24 @@ Async<Result<void>> GroupCommit::flush() {
   co_return Result<void>();
 }
 
-Async<void> GroupCommit::pump() {
-  while (!stopping_ || writes_ > 0) {
-    co_await work_.wait();
-    work_.reset();
-    turn();
-  }
-  quiet_.set();
-}
-
-void GroupCommit::turn() {
+bool GroupCommit::on_turn() {
+  if (!due_) return false;
+  due_ = false;
   complete_waiting();
-  if (failure_ || stopping_) return;
+  if (failure_ || stopping_) return true;
   while (writes_ < kWritesInFlight && submit_next()) {
   }
-  if (failure_) return complete_waiting();
-  if (idle() && owes_mark() && !closing_mark_.armed()) closing_mark_.arm_after_us(kClosingMarkUs);
+  if (failure_) complete_waiting();
+  if (!failure_ && idle() && owes_mark() && !closing_mark_.armed()) {
+    closing_mark_.arm_after_us(kClosingMarkUs);
+  }
+  return true;
+}
+
+bool GroupCommit::wants_write() const {
+  if (!open_ || !force_) return false;
+  if (writes_ == 0 || open_->bytes.used() >= kLargeBatchBytes) return true;
+  return writes_ < depth_.limit() && open_->waiting * depth_.limit() >= in_flight_;
 }
 
 // Appends first: appends before a control record have ends that are not greater, so they complete
@@ -248,6 +259,11 @@ bool GroupCommit::submit_next() {
   Write& write = ring_[(first_write_ + writes_) % kWritesInFlight];
   ++writes_;
   write.batch = std::move(batch.bytes);
+  write.waiting = batch.waiting;
+  write.depth = batch.depth;
+  write.began_us = timers_.now_us();
+  write.filled_us = write.began_us - batch.opened_us;
+  in_flight_ += batch.waiting;
   sealed_.pop_front();
   write.completed = false;
   write.start(*file, write.batch.position() % segments_.segment_bytes(), write.batch.contents(),
@@ -261,9 +277,12 @@ void GroupCommit::on_write(FullWrite& full) {
   GroupCommit& self = *write.owner;
   write.completed = true;
   if (write.error && !self.failure_) self.poison(*std::move(write.error));
+  const int64_t now_us = self.timers_.now_us();
+  self.depth_.note(write.depth, write.filled_us, now_us - write.began_us, now_us);
   self.retire_completed();
   self.complete_waiting();
-  self.work_.set();
+  self.wake();
+  if (self.writes_ == 0) self.quiet_.notify_all();
 }
 
 void GroupCommit::retire_completed() {
@@ -272,6 +291,7 @@ void GroupCommit::retire_completed() {
     if (!failure_) durable_end_ = write.batch.end();
     if (pool_.size() < kWritesInFlight) pool_.push_back(std::move(write.batch).take_buffer());
     write.batch = BatchBuilder();
+    in_flight_ -= write.waiting;
     first_write_ = (first_write_ + 1) % kWritesInFlight;
     --writes_;
   }
@@ -291,7 +311,7 @@ void GroupCommit::write_closing_mark() {
   if (failure_ || stopping_ || !idle() || !owes_mark()) return;
   add_record(RecordType::mark, Bytes(), Bytes());
   force_ = true;
-  work_.set();
+  wake();
 }
 
 }  // namespace cellar::engine

@@ -1,17 +1,23 @@
 // GroupCommit: combines appends into few durable writes and acknowledges them in order.
 //
 // An append is copied at once into the open batch, a buffer that becomes one direct, durable write.
-// There is no commit timer: at the end of the loop turn the open batch is sealed and submitted if
-// an append waits for it and no write is in flight, or if it has grown to kLargeBatchBytes and one
-// of kWritesInFlight slots is free; otherwise it continues to fill. The batch size thus adapts to
-// the load: a single append is one 4 KiB write; under load hundreds share one; and if one write at
-// a time is not enough, there are several.
+// There is no commit timer: the open batch is written at the end of a loop turn, from the loop's
+// hook, if an append waits for it and
+//
+//   - no write is in flight, or
+//   - it has grown to kLargeBatchBytes and one of kWritesInFlight slots is free, or
+//   - fewer writes than depth_.limit() are in flight, and its appends are at least that part of
+//     those in flight: with a limit of 4 and 40 appends in flight it is written from 10 on.
+//
+// Otherwise it continues to fill. The batch size thus adapts to the load: a single append is one
+// 4 KiB write, and under load each of a few overlapping writes carries its part of the appends that
+// arrive within the time of one.
 //
 //   append A, B (sync)  --> [open batch A B]         end of turn: sealed, submitted as write 1
-//   append C (sync)     --> [open batch C]           waits for write 1
-//   append D (memory)   --> [open batch C D]
-//   append E (1 MiB)    --> [C D E...] [...E]        large: writes 2 and 3, while 1 is in flight
-//   writes 2 and 3 complete, 1 does not: done is called for no append
+//   append C (sync)     --> [open batch C]           half of A and B: submitted as write 2
+//   append D (memory)   --> [open batch D]           waits
+//   append E (1 MiB)    --> [D E...] [...E]          large: writes 3 and 4
+//   writes 2, 3 and 4 complete, 1 does not: done is called for no append
 //   write 1 completes: done is called for A, B, C, D, E, in this order
 //
 // Invariants
@@ -26,17 +32,17 @@
 //      every earlier append.
 //   4. Every record carries a durable mark <= durable_end_ at that moment. When writing stops, a
 //      record with a mark >= the end of the last data follows within kClosingMarkUs, so that
-//      damage to acknowledged bytes can be told from a torn tail.
+//      damage to acknowledged bytes can be told from a torn tail. A batch that is written while an
+//      earlier one is in flight has no mark beyond the earlier one's beginning: if a crash tears
+//      the earlier one and leaves the later one whole, a reader discards both as a torn tail.
 //   5. The first failed write poisons the log: failure_ is set, everything in waiting_ fails, and
 //      no further write is submitted. Later completions are ignored.
 //
-// Everything runs on one loop. pump() is the only coroutine; completions and append() only change
-// state and wake it, which moves submission to the end of the turn.
+// Everything runs on one loop. Completions and append() only change state; the hook submits.
 #pragma once
 
 #include <array>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -44,19 +50,21 @@
 #include "engine/store/full_write.h"
 #include "engine/store/log_segments.h"
 #include "engine/store/log_store.h"
+#include "engine/store/write_depth.h"
+#include "io/loop/loop.h"
 
 namespace cellar::engine {
 
 // One shard. REQUIRES for destruction: start() was not called, stop() has returned, or the loop has
 // ended.
-class GroupCommit {
+class GroupCommit : private LoopHook {
  public:
   GroupCommit(LogSegments& segments, Runtime& runtime, LogId log, const LogOptions& options);
 
   void start();
   // The log will be stopped soon: appends that wait for a segment that cannot be prepared now fail.
   void give_up_waiting_for_space();
-  // Waits for the writes in flight and ends pump(). The open batch is not written.
+  // Waits for the writes in flight and removes the hook. The open batch is not written.
   Async<void> stop();
 
   // Copies one entry, split into fragments if necessary, and queues `waiter`. RESOURCE_EXHAUSTED
@@ -81,11 +89,18 @@ class GroupCommit {
     BatchBuilder bytes;
     uint64_t mark = 0;  // greatest durable mark in it
     bool has_data = false;
+    size_t waiting = 0;  // appends that wait for it
+    uint32_t depth = 0;  // WriteDepth::begin()
+    int64_t opened_us = 0;
   };
   struct Write : FullWrite {
     GroupCommit* owner = nullptr;
     BatchBuilder batch;
     bool completed = false;
+    size_t waiting = 0;
+    uint32_t depth = 0;
+    int64_t filled_us = 0;
+    int64_t began_us = 0;
   };
 
   // Sorted by their ends.
@@ -102,13 +117,12 @@ class GroupCommit {
   void open_batch();
   void seal_batch();
   void enqueue(Waiting& list, LogAppend& waiter);
-  Async<void> pump();
-  void turn();
+  void wake() { due_ = true; }
+  bool on_turn() override;
+  bool may_sleep() override { return !due_; }
   void complete_waiting();
   void complete(Waiting& list);
-  bool wants_write() const {
-    return open_ && force_ && (writes_ == 0 || open_->bytes.used() >= kLargeBatchBytes);
-  }
+  bool wants_write() const;
   bool submit_next();
   static void on_write(FullWrite& write);
   void retire_completed();
@@ -120,7 +134,10 @@ class GroupCommit {
   LogSegments& segments_;
   const LogOptions options_;
   const uint64_t owner_;
-  ShardExecutor executor_;
+  const ShardExecutor executor_;
+  Timers& timers_;
+  Loop* loop_ = nullptr;  // while the hook is there
+  bool due_ = false;      // the hook has work
 
   // The open batch, and the sealed ones that wait for a slot.
   std::optional<Batch> open_;
@@ -134,6 +151,8 @@ class GroupCommit {
   std::array<Write, kWritesInFlight> ring_;
   size_t first_write_ = 0;
   size_t writes_ = 0;
+  size_t in_flight_ = 0;  // appends that wait for them
+  WriteDepth depth_;
 
   uint64_t durable_end_ = 0;
   uint64_t data_end_ = 0;  // end of the last submitted batch with more than marks
@@ -143,8 +162,7 @@ class GroupCommit {
   Waiting controls_;  // control records; see invariant 3
   std::optional<Error> failure_;
 
-  Event work_;
-  Event quiet_;  // pump() has ended
+  ConditionVariable quiet_;  // the last write has completed
   bool stopping_ = false;
   bool impatient_ = false;
   Timer periodic_;

@@ -38,8 +38,8 @@ Async<Result<std::unique_ptr<BlobWriter>>> LocalBlobStore::create(BlobId id,
   options.direct = true;
   const std::string path = unsealed_blob_path(id);
   CO_TRY(auto file, co_await fs_.open(path, options));
-  auto writer =
-      std::make_unique<LocalBlobWriter>(fs_, removal_, rate_, id, std::move(file), io_class);
+  auto writer = std::make_unique<LocalBlobWriter>(fs_, removal_, rate_, names_, id, std::move(file),
+                                                  io_class);
   auto reserved = co_await writer->reserve(align_up(expected_bytes));
   if (!reserved) {
     auto abandoned = co_await writer->abandon();

@@ -4,21 +4,26 @@
 
 #include <memory>
 
+#include "engine/store/blob_files.h"
 #include "engine/store/blob_store.h"
+#include "engine/store/directory_sync.h"
 #include "engine/store/file_removal.h"
 #include "engine/store/write_rate.h"
 #include "io/disk/file.h"
 
 namespace cellar::engine {
 
-// One per shard; stores of other shards may use the same directory. `fs` must outlive it and
-// everything it made.
+// One per shard; stores of other shards may use the same directory. `fs` must outlive it, and both
+// must outlive everything it made.
 class LocalBlobStore final : public BlobStore {
  public:
   // Without timers, and before the first blob is created or opened, large blobs are removed without
   // pauses (file_removal.h).
   explicit LocalBlobStore(FileSystem& fs, Timers* timers = nullptr)
-      : fs_(fs), removal_(new FileRemoval(fs, timers)), rate_(new WriteRate(timers)) {}
+      : fs_(fs),
+        removal_(new FileRemoval(fs, timers)),
+        rate_(new WriteRate(timers)),
+        names_(fs, std::string(kBlobDirectory)) {}
 
   Async<Result<std::unique_ptr<BlobWriter>>> create(BlobId id, uint64_t expected_bytes,
                                                     IoClass io_class) override;
@@ -32,6 +37,7 @@ class LocalBlobStore final : public BlobStore {
   FileSystem& fs_;
   const FileRemovalRef removal_;
   const WriteRateRef rate_;
+  DirectorySync names_;
   bool directory_made_ = false;
 };
 

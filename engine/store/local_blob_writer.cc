@@ -10,10 +10,12 @@
 namespace cellar::engine {
 
 LocalBlobWriter::LocalBlobWriter(FileSystem& fs, FileRemovalRef removal, WriteRateRef rate,
-                                 BlobId id, std::unique_ptr<File> file, IoClass io_class)
+                                 DirectorySync& names, BlobId id, std::unique_ptr<File> file,
+                                 IoClass io_class)
     : fs_(fs),
       removal_(std::move(removal)),
       rate_(std::move(rate)),
+      names_(names),
       id_(id),
       file_(std::move(file)),
       io_class_(io_class) {
@@ -130,10 +132,8 @@ Async<Result<void>> LocalBlobWriter::seal() {
   CO_TRY_VOID(std::move(closed));
   const std::string from = unsealed_blob_path(id_);
   const std::string to = blob_path(id_);
-  const std::string directory(kBlobDirectory);
   CO_TRY_VOID(co_await fs_.rename(from, to));
-  CO_TRY_VOID(co_await fs_.sync_dir(directory));
-  co_return Result<void>();
+  co_return co_await names_.run();
 }
 
 Async<Result<void>> LocalBlobWriter::abandon() {

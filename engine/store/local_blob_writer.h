@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "engine/store/blob_store.h"
+#include "engine/store/directory_sync.h"
 #include "engine/store/file_removal.h"
 #include "engine/store/full_write.h"
 #include "engine/store/write_rate.h"
@@ -31,8 +32,8 @@ class LocalBlobWriter final : public BlobWriter {
   static constexpr uint64_t kMostReserveBytes = 8u << 20;
 
   // `file` is new and open at unsealed_blob_path(id).
-  LocalBlobWriter(FileSystem& fs, FileRemovalRef removal, WriteRateRef rate, BlobId id,
-                  std::unique_ptr<File> file, IoClass io_class);
+  LocalBlobWriter(FileSystem& fs, FileRemovalRef removal, WriteRateRef rate, DirectorySync& names,
+                  BlobId id, std::unique_ptr<File> file, IoClass io_class);
   ~LocalBlobWriter() override;
 
   // Reserves space for the first `end` bytes, a multiple of kIoAlignment. An error fails the
@@ -63,6 +64,7 @@ class LocalBlobWriter final : public BlobWriter {
   FileSystem& fs_;
   const FileRemovalRef removal_;
   const WriteRateRef rate_;
+  DirectorySync& names_;  // of the directory
   const BlobId id_;
   std::unique_ptr<File> file_;
   uint64_t reserved_bytes_ = 0;

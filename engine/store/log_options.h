@@ -19,12 +19,12 @@ struct LogOptions {
   int64_t periodic_interval_us = 100'000;
 };
 
-// Concurrent writes, if each has at least kLargeBatchBytes: four give 2.5 times the bandwidth of
-// one; more only add latency.
+// Concurrent writes, each of one batch: four give 2.5 times the bandwidth of one; more only add
+// latency.
 inline constexpr size_t kWritesInFlight = 4;
-// Smaller writes go out one at a time, and appends meanwhile share the next one. The cost of a
-// durable write hardly depends on its size, so few large writes serve more commits per second than
-// many small ones, at no higher latency.
+// Batches of at least this size use all of them. Smaller ones overlap as far as the device gains by
+// it (write_depth.h), because the cost of a durable write hardly depends on its size: few large
+// writes serve more commits per second than many small ones.
 inline constexpr size_t kLargeBatchBytes = 64u << 10;
 // A closing mark follows the last write after this time, well within the promised 100 ms.
 inline constexpr int64_t kClosingMarkUs = 50'000;

@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kMemoryRetryMs = 100;
 // Retry hint for a write refused by a quiesced tablet: the new tablets usually serve by then.
 constexpr uint32_t kQuiesceRetryMs = 10;
-// Retry hint for a write refused during a rule change: the change is usually in force or abandoned
+// Retry hint for a read refused during a rule change: the change is usually in force or called off
 // by then.
 constexpr uint32_t kChangeRetryMs = 20;
 
@@ -36,9 +36,7 @@ Error tablet_is_reshaped(TabletId tablet) {
 }
 
 Error rule_is_changed(TabletId tablet) {
-  return Error(Errc::unavailable,
-               fmt::format("a rule that refuses this write is about to be in force in tablet {}",
-                           tablet))
+  return Error(Errc::aborted, fmt::format("a rule of tablet {} is being changed", tablet))
       .retry_after(kChangeRetryMs);
 }
 

@@ -16,7 +16,7 @@ struct MemtableBudget;  // memtable_budget.h
 Error tablet_is_gone(TabletId tablet);
 // ABORTED, with a hint: its rows are moving to other tablets.
 Error tablet_is_reshaped(TabletId tablet);
-// UNAVAILABLE, with a hint: a rule that refuses the write is coming into force.
+// ABORTED, with a hint: reads wait until a change of a rule is in force or called off.
 Error rule_is_changed(TabletId tablet);
 // ABORTED: the caller's table map is outdated.
 Error row_is_elsewhere(Bytes row, TabletId tablet);

@@ -166,13 +166,7 @@ Result<void> Tablet::encode(Write& write, bool judged) {
     return {};
   }
   const auto now_us = static_cast<int64_t>(write.stamp.value() / 1000);
-  if (judged) {
-    TRY_VOID(schema_->guards.check(write.mutation, now_us));
-    // Its stamp would be above the instant of the change that refuses it.
-    if (coming_ && !coming_->guards.check(write.mutation, now_us)) {
-      return std::unexpected(rule_is_changed(id_));
-    }
-  }
+  if (judged) TRY_VOID(schema_->guards.check(write.mutation, now_us));
   canonicalize(write.mutation, schema(), now_us, canonical_);
   encode_row_commit(payload_, write.mutation.row, canonical_, write.token);
   return {};
@@ -388,9 +382,6 @@ void Tablet::alter(TableSchema schema) {
   }
   last_stamp_ = std::max(last_stamp_, newest_change(schema));
   schema_ = new SchemaSnapshot(std::move(schema));
-  coming_ = nullptr;
-  rules_are_coming_ = false;
-  rules_moved_.notify_all();
   shard_.wal.deaths.note_all(log_clear_us());
   choose_compaction(version_->runs);
   publish(version_->runs);
@@ -402,22 +393,14 @@ int64_t Tablet::log_clear_us() const {
   return shard_.runtime.clock.now_us() + wait_us;
 }
 
-void Tablet::expect_rules(const TableSchema& coming) {
-  TableSchema expected = schema();
-  bool others = false;
-  for (FamilySchema& family : expected.families) {
-    const FamilySchema* next = coming.find_family(family.name);
-    if (next == nullptr || next->rule == family.rule) continue;
-    family.rule = next->rule;
-    others = true;
-  }
-  coming_ = others ? Ref<const SchemaSnapshot>(new SchemaSnapshot(std::move(expected))) : nullptr;
-  rules_are_coming_ = coming.version != schema().version;
-  rules_moved_.notify_all();
+void Tablet::release() {
+  facts_->reads_held = false;
+  released_.notify_all();
+  conditions_.release();
 }
 
 Async<void> Tablet::rules_known() {
-  while (rules_are_coming_) co_await rules_moved_.wait();
+  while (facts_->reads_held) co_await released_.wait();
 }
 
 // Forgets past rules when all data is newer than the last change.
@@ -461,6 +444,8 @@ Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
                                                       const VisibleStamp* as_of,
                                                       std::unique_ptr<CellWatch> watch,
                                                       const NamedColumns* columns) {
+  if (facts_->reads_held && as_of == nullptr && watch == nullptr)
+    return std::unexpected(rule_is_changed(id_));
   note_read(spec);
   if (lost_deletes_ != nullptr) return std::unexpected(*lost_deletes_);
   return make_cursor(spec, as_of, std::move(watch), {}, columns);
@@ -468,6 +453,7 @@ Result<std::unique_ptr<ScanCursor>> Tablet::open_scan(const ReadSpec& spec,
 
 Result<ReadStart> Tablet::start_read(const ReadSpec& spec, CellSink& sink, RowReads& rows,
                                      const Clock* clock) {
+  if (facts_->reads_held) return std::unexpected(rule_is_changed(id_));
   note_read(spec);
   if (lost_deletes_ != nullptr) return std::unexpected(*lost_deletes_);
   const Ref<const Version> pin = version_;  // the sink may change the version

@@ -140,15 +140,23 @@ class Tablet final : public ReplayTarget, private ConditionHost {
 
   // ---- altering the table ----
   // Writes and new cursors use `schema` after this, and commits are stamped above every family's
-  // creation (alter_table.h says why). Cursors and merges in progress keep their schema.
+  // creation (alter_table.h says why). Cursors keep theirs to the end of
+  // a row, and merges to their end.
   void alter(TableSchema schema);
-  // The rules of `coming` will be in force from an instant that is not chosen yet. Until alter(), a
-  // write that only they refuse is UNAVAILABLE, and planning of removals waits (rules_known()).
-  // With the present schema: no rules are coming any more.
-  void expect_rules(const TableSchema& coming);
-  // Resumes when no rules are coming. A plan made then judges at an instant before the next change.
+  // A change of rules holds the tablet: writes that arrive from now on wait until release().
+  // REQUIRES: not held.
+  void hold_writes() { conditions_.hold(); }
+  // Resumes when every earlier write is in the log, or after release(). REQUIRES: held.
+  Async<void> earlier_writes_appended() { return conditions_.closed(); }
+  // From now on reads by clients are ABORTED until release(), a cursor between two rows must be
+  // opened again (ScanCursor::must_reopen), and planning of removals waits (rules_known()).
+  // REQUIRES: held, and all earlier writes are visible.
+  void hold_reads() { facts_->reads_held = true; }
+  bool holds_writes() const { return conditions_.is_held(); }
+  void release();
+  // Resumes when reads are not held. A plan made then judges at an instant before the next change.
   Async<void> rules_known();
-  bool rules_are_known() const { return !rules_are_coming_; }
+  bool rules_are_known() const { return !facts_->reads_held; }
   // Tables may hold cells of dropped families: a full merge is useful even for one run without
   // deletes.
   bool may_hold_orphans() const { return may_hold_orphans_; }
@@ -218,9 +226,7 @@ class Tablet final : public ReplayTarget, private ConditionHost {
   uint64_t manifest_version_;
   Ref<TabletFacts> facts_;
   Ref<const SchemaSnapshot> schema_;
-  Ref<const SchemaSnapshot> coming_;  // the schema with the coming rules; otherwise null
-  bool rules_are_coming_ = false;
-  ConditionVariable rules_moved_;
+  ConditionVariable released_;
   CommitStamp last_stamp_;
   CommitStamp last_commit_;
   FlowControl::Writers writers_;

@@ -15,6 +15,13 @@ bool CursorPin::is_stale() const {
          facts_->schema_version == schema_->value.version && holds_flushed();
 }
 
+// Its rows would be judged by rules that are not in force any more. So would those of a tablet that
+// is gone: the tablets that have replaced it are altered without it.
+bool CursorPin::must_reopen() const {
+  return cursor_ != nullptr && (facts_->newest == nullptr || facts_->reads_held ||
+                                facts_->schema_version != schema_->value.version);
+}
+
 const ReadSources& CursorPin::renew() {
   version_ = facts_->newest;
   return version_->sources;
@@ -28,7 +35,8 @@ void OpenCursors::shed(const MemtableGauge& gauge, size_t most_bytes) {
         Error(Errc::unavailable,
               fmt::format("flushed memtables that reads still hold take {} bytes, the bound is {}: "
                           "the read is resumed behind the last row that was complete",
-                          gauge.pinned_bytes, most_bytes)));
+                          gauge.pinned_bytes, most_bytes))
+            .retry_after(0));
   }
 }
 

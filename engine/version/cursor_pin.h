@@ -23,6 +23,7 @@ class CursorPin final : public ReadPin, public AutoUnlink {
   // A watch is shown dead cells too, including those in tables that other reads skip.
   const ReadSources& all_sources() { return all_ = read_sources(*version_, {}); }
   bool is_stale() const override;
+  bool must_reopen() const override;
   const ReadSources& renew() override;
   void drop() override { version_ = nullptr; }
   bool holds_flushed() const;

@@ -46,6 +46,7 @@ struct TabletFacts final : ShardCounted<TabletFacts>, VisibleStamp {
   CommitStamp visible;
   const Version* newest = nullptr;  // null: the tablet has been destroyed
   uint64_t schema_version = 0;
+  bool reads_held = false;  // by a change of rules (alter_table.h)
   CommitStamp visible_stamp() const override { return visible; }
 };
 

@@ -9,6 +9,20 @@ namespace {
 
 constexpr uint32_t kRetryMs = 100;
 
+size_t text_bytes(const Write& write) {
+  size_t size = write.mutation.row.size();
+  for (const Mutation& op : write.mutation.mutations) {
+    size += op.family.size() + op.qualifier.size() + op.value.size();
+  }
+  return size;
+}
+
+// What a waiting write needs of its own; Waiting::size() of its copy.
+size_t copied_bytes(const Write& write) {
+  if (write.range) return write.range->start.size() + write.range->end.size();
+  return text_bytes(write) + write.mutation.mutations.size() * sizeof(Mutation);
+}
+
 void put(std::string& bytes, Bytes& view) {
   const size_t at = bytes.size();
   bytes.append(view);
@@ -26,11 +40,7 @@ std::unique_ptr<RowLockTable::Waiting> RowLockTable::copy_of(Write& write) {
     write.range = RangeDelete{waiting->start, waiting->end};
     return waiting;
   }
-  size_t size = write.mutation.row.size();
-  for (const Mutation& op : write.mutation.mutations) {
-    size += op.family.size() + op.qualifier.size() + op.value.size();
-  }
-  waiting->bytes.reserve(size);
+  waiting->bytes.reserve(text_bytes(write));
   put(waiting->bytes, write.mutation.row);
   waiting->mutations.assign(write.mutation.mutations.begin(), write.mutation.mutations.end());
   for (Mutation& op : waiting->mutations) {
@@ -53,12 +63,25 @@ bool RowLockTable::touches_open_row(const RangeDelete& range) const {
 
 // The queue that a write to the row must join; null: it need not wait.
 RowLockTable::Queue* RowLockTable::queue_for(Bytes row) {
-  if (!behind_.empty()) return &behind_;
+  if (held_ || !behind_.empty()) return &behind_;
   const auto it = open_.find(row);
   return it == open_.end() ? nullptr : &it->second;
 }
 
+Result<void> RowLockTable::check_room(size_t bytes) const {
+  if (waiting_ < kMaxWaiting && (waiting_bytes_ == 0 || waiting_bytes_ + bytes <= kMaxWaitingBytes))
+    return {};
+  return std::unexpected(
+      Error(
+          Errc::resource_exhausted,
+          fmt::format("{} writes with {} bytes wait behind conditional ones or a change of rules; "
+                      "the bounds are {} and {} bytes",
+                      waiting_, waiting_bytes_, kMaxWaiting, kMaxWaitingBytes))
+          .retry_after(kRetryMs));
+}
+
 Result<bool> RowLockTable::wait_in(Queue& queue, std::unique_ptr<Waiting> waiting) {
+  waiting_bytes_ += waiting->size();
   queue.push_back(std::move(waiting));
   ++waiting_;
   return true;
@@ -68,24 +91,18 @@ Result<bool> RowLockTable::delay(Write& write) {
   Queue* queue = nullptr;
   if (!write.range) {
     queue = queue_for(write.mutation.row);
-  } else if (!behind_.empty() || touches_open_row(*write.range)) {
+  } else if (held_ || !behind_.empty() || touches_open_row(*write.range)) {
     queue = &behind_;
   }
   if (queue == nullptr) return false;
-  if (waiting_ == kMaxWaiting)
-    return std::unexpected(Error(Errc::resource_exhausted,
-                                 fmt::format("{} writes wait behind conditional ones", waiting_))
-                               .retry_after(kRetryMs));
+  TRY_VOID(check_room(copied_bytes(write)));
   return wait_in(*queue, copy_of(write));
 }
 
 Result<bool> RowLockTable::delay(ConditionalWrite& write) {
   Queue* queue = queue_for(write.row);
   if (queue == nullptr) return false;
-  if (waiting_ == kMaxWaiting)
-    return std::unexpected(Error(Errc::resource_exhausted,
-                                 fmt::format("{} writes wait behind conditional ones", waiting_))
-                               .retry_after(kRetryMs));
+  TRY_VOID(check_room(0));
   auto waiting = std::make_unique<Waiting>();
   waiting->conditional = &write;
   return wait_in(*queue, std::move(waiting));
@@ -98,6 +115,7 @@ void RowLockTable::open(Bytes row) {
 
 bool RowLockTable::submit(Waiting& waiting) {
   --waiting_;
+  waiting_bytes_ -= waiting.size();
   if (waiting.conditional != nullptr) return host_.submit_waiting(*waiting.conditional);
   host_.submit_waiting(*waiting.write);
   return true;
@@ -116,7 +134,23 @@ void RowLockTable::close(Bytes row) {
   }
   open_.erase(key);
   drain_behind();
-  if (idle()) quiet_.notify_all();
+  if (open_.empty()) quiet_.notify_all();
+}
+
+void RowLockTable::hold() {
+  CHECK(!held_, "the writes of a tablet are held twice");
+  held_ = true;
+}
+
+Async<void> RowLockTable::closed() {
+  while (held_ && !open_.empty()) co_await quiet_.wait();
+}
+
+void RowLockTable::release() {
+  CHECK(held_, "writes are released that were not held");
+  held_ = false;
+  drain_behind();
+  quiet_.notify_all();
 }
 
 Async<void> RowLockTable::drained() {
@@ -124,7 +158,7 @@ Async<void> RowLockTable::drained() {
 }
 
 void RowLockTable::drain_behind() {
-  while (!behind_.empty()) {
+  while (!behind_.empty() && !held_) {
     Waiting& front = *behind_.front();
     if (front.write != nullptr && front.write->range) {
       if (touches_open_row(*front.write->range)) return;

@@ -1,5 +1,5 @@
 // RowLockTable: the rows of one tablet that a conditional write is reading from disk, and the
-// queues of writes that wait for them.
+// queues of writes that wait for them, or for the end of a change of rules.
 //
 // A conditional write reads its row and writes it as one commit. When the row's blocks are in
 // memory that is one synchronous call, and no row is locked. Otherwise other work runs while they
@@ -11,7 +11,11 @@
 // for any row: otherwise a cell written after the range delete would be committed before it, and
 // die.
 //
-// Bounded: waiting writes are copies, and more than kMaxWaiting of them are refused.
+// A change of rules holds the table (hold()): every write that arrives waits until release(), in
+// the order of arrival. Open rows are closed, and their queues submitted, as before.
+//
+// Bounded: waiting writes are copies; more than kMaxWaiting of them, or than kMaxWaitingBytes of
+// copies, are refused.
 //
 // Example: row a is open. A set of a waits, a set of b passes, a drop of [a, c) waits, and from
 // then on a set of b waits too. When a is closed the set of a is submitted, then the drop, then the
@@ -42,15 +46,23 @@ class ConditionHost {
 class RowLockTable {
  public:
   static constexpr size_t kMaxWaiting = 10'000;
+  static constexpr size_t kMaxWaitingBytes = 16u << 20;  // one write alone may have more
 
   explicit RowLockTable(ConditionHost& host) : host_(host) {}
   RowLockTable(const RowLockTable&) = delete;
   RowLockTable& operator=(const RowLockTable&) = delete;
 
-  // No row is open, and nothing waits.
-  bool idle() const { return open_.empty() && behind_.empty(); }
+  // No row is open, nothing waits, and nothing has to.
+  bool idle() const { return open_.empty() && behind_.empty() && !held_; }
   // Resumes when it is idle.
   Async<void> drained();
+  // From now on every write waits. REQUIRES: not held.
+  void hold();
+  bool is_held() const { return held_; }
+  // Resumes when no row is open, and none will be while it is held; or after release().
+  Async<void> closed();
+  // Submits what has waited. REQUIRES: held.
+  void release();
   // True: the write waits here, with a copy of what it views. False: it need not wait.
   // RESOURCE_EXHAUSTED.
   Result<bool> delay(Write& write);
@@ -70,6 +82,9 @@ class RowLockTable {
     std::vector<Mutation> mutations;
     std::string start;
     std::string end;
+    size_t size() const {
+      return bytes.size() + start.size() + end.size() + mutations.size() * sizeof(Mutation);
+    }
   };
   using Queue = std::deque<std::unique_ptr<Waiting>>;
 
@@ -77,14 +92,19 @@ class RowLockTable {
   static Bytes row_of(const Waiting& waiting);
   bool touches_open_row(const RangeDelete& range) const;
   Queue* queue_for(Bytes row);
+  Result<void> check_room(size_t bytes) const;
   Result<bool> wait_in(Queue& queue, std::unique_ptr<Waiting> waiting);
   bool submit(Waiting& waiting);
   void drain_behind();
 
   ConditionHost& host_;
   std::map<std::string, Queue, std::less<>> open_;  // by row
-  Queue behind_;  // the first waiting range delete and everything that arrived after it
+  // The first waiting range delete, or the first write after hold(), and everything that arrived
+  // after it.
+  Queue behind_;
+  bool held_ = false;
   size_t waiting_ = 0;
+  size_t waiting_bytes_ = 0;
   ConditionVariable quiet_;
 };
 

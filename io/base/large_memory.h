@@ -38,4 +38,10 @@ inline void free_large(void* at, size_t size) {
   }
 }
 
+// The deleter of an object made by allocate_large(), for std::unique_ptr.
+struct FreeLarge {
+  size_t size = 0;
+  void operator()(void* at) const { free_large(at, size); }
+};
+
 }  // namespace cellar

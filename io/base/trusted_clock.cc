@@ -31,7 +31,7 @@ int64_t TrustedClock::expected_us() { return std::max(now_us(), bounded_us()); }
 bool TrustedClock::stands() {
   // Every request calls this. Usually the first comparison decides, with one clock reading.
   const int64_t bound_us = anchor_.trusted_us + with_drift_us(machine_.boot_us() - anchor_.boot_us);
-  return bound_us > anchor_.permitted_us && machine_.wall_us() > anchor_.permitted_us;
+  return bound_us >= anchor_.permitted_us && machine_.wall_us() > anchor_.permitted_us;
 }
 
 void TrustedClock::on_asked(void (*listener)(void* context), void* context) {

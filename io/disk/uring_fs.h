@@ -16,9 +16,10 @@
 // but twice the measured commits per second on a loaded machine. Other writes (tables, new log
 // segments) may block in the submitting call even if the ring is asked not to block: a direct write
 // into reserved space waits in ext4 for a concurrent change of the file's extents, which may wait
-// for the device to discard a block; measured 0.2 s and more, for the whole shard. They have
-// threads of their own, kBulkThreads per shard, so that the log never waits for a thread that
-// writes a table. Writes of threads end with the process and need no lock.
+// for the device to discard a block; measured 0.2 s and more, for the whole shard. Both have
+// threads of their own, kLogThreads and kBulkThreads per shard, so that the log never waits for a
+// thread that writes a table or carries out a metadata call. Writes of threads end with the process
+// and need no lock.
 //
 // A ring releases the lock when it is destroyed (on shard 0: when the FileLock is), so close every
 // file first.
@@ -47,39 +48,41 @@ class UringFs final : public PosixFs {
   Uring& ring() { return *ring_; }
 
   static constexpr int kBulkThreads = 3;
+  // As many as a log has writes in flight.
+  static constexpr int kLogThreads = 4;
 
  private:
   UringFs(Loop& loop, BlockingPool& pool, std::unique_ptr<PosixDir> root,
           std::unique_ptr<Uring> ring)
       : PosixFs(loop, pool, std::move(root)),
         ring_(std::move(ring)),
-        threads_(loop, pool),
+        log_pool_(kLogThreads),
+        log_(loop, log_pool_),
         bulk_pool_(kBulkThreads),
         bulk_(loop, bulk_pool_),
-        engine_(*ring_, threads_, bulk_) {}
+        engine_(*ring_, log_, bulk_) {}
   IoEngine& engine() override { return engine_; }
 
   class Engine final : public IoEngine {
    public:
-    Engine(IoEngine& ring, IoEngine& threads, IoEngine& bulk)
-        : ring_(ring), threads_(threads), bulk_(bulk) {}
+    Engine(IoEngine& ring, IoEngine& log, IoEngine& bulk) : ring_(ring), log_(log), bulk_(bulk) {}
     void submit(IoOp& op) override {
       if (op.kind != IoOp::Kind::write) return ring_.submit(op);
-      (op.dsync ? threads_ : bulk_).submit(op);
+      (op.dsync ? log_ : bulk_).submit(op);
     }
     int64_t oldest_us(int64_t now_us) override {
-      return std::max(
-          {ring_.oldest_us(now_us), threads_.oldest_us(now_us), bulk_.oldest_us(now_us)});
+      return std::max({ring_.oldest_us(now_us), log_.oldest_us(now_us), bulk_.oldest_us(now_us)});
     }
 
    private:
     IoEngine& ring_;
-    IoEngine& threads_;
+    IoEngine& log_;
     IoEngine& bulk_;
   };
 
   const std::shared_ptr<Uring> ring_;  // locks refer to it weakly, for their release
-  PoolEngine threads_;
+  BlockingPool log_pool_;
+  PoolEngine log_;
   BlockingPool bulk_pool_;  // outlives bulk_, which has nothing in flight on destruction
   PoolEngine bulk_;
   Engine engine_;

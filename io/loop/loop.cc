@@ -5,12 +5,40 @@
 #include <boost/asio/post.hpp>
 
 #include "io/base/check.h"
+#include "io/loop/loop_of.h"
 
 namespace cellar {
+namespace {
+
+// Names the loop of an io_context.
+class LoopService final : public asio::execution_context::service {
+ public:
+  using key_type = LoopService;
+  static inline asio::execution_context::id id;
+
+  explicit LoopService(asio::execution_context& context, Loop* loop = nullptr)
+      : service(context), loop_(loop) {}
+  Loop* loop() const { return loop_; }
+
+ private:
+  void shutdown() override {}
+
+  Loop* const loop_;
+};
+
+}  // namespace
+
+Loop& loop_of(ShardExecutor executor) {
+  Loop* loop = asio::use_service<LoopService>(executor.context()).loop();
+  CHECK(loop != nullptr, "an executor without a Loop");
+  return *loop;
+}
 
 // The concurrency hint 1 says that one thread runs the context, which makes posts from that thread
 // cheap. Posts from other threads remain allowed.
-Loop::Loop() : context_(std::make_unique<asio::io_context>(1)), awake_(context_->get_executor()) {}
+Loop::Loop() : context_(std::make_unique<asio::io_context>(1)), awake_(context_->get_executor()) {
+  asio::make_service<LoopService>(*context_, this);
+}
 
 Loop::~Loop() { CHECK(!context_, "a body of Loop must destroy its context itself"); }
 
@@ -49,15 +77,20 @@ size_t Loop::run_ready_handlers() {
 }
 
 bool Loop::run_hooks() {
-  bool worked = false;
   in_hooks_ = true;
   const size_t count = hooks_.size();
+  size_t worked = 0;  // 1 + index of the last hook that did work
   for (size_t i = 0; i < count; ++i) {
-    if (hooks_[i] && hooks_[i]->on_turn()) worked = true;
+    if (hooks_[i] != nullptr && hooks_[i]->on_turn()) worked = i + 1;
+  }
+  // What that one has handed to hooks before it (a message, a read, an append) leaves in this turn
+  // too.
+  for (size_t i = 0; i + 1 < worked; ++i) {
+    if (hooks_[i] != nullptr) hooks_[i]->on_turn();
   }
   in_hooks_ = false;
   std::erase(hooks_, nullptr);
-  return worked;
+  return worked > 0;
 }
 
 bool Loop::hooks_may_sleep() {

@@ -78,6 +78,17 @@ class TcpStream final : public ByteStream {
     co_return failed(ec, peer_);
   }
 
+  bool start_receive(std::span<std::byte> into, ReceiveHandler& handler) override {
+    if (!socket_.is_open()) return false;
+    socket_.async_read_some(asio::buffer(into.data(), into.size()),
+                            [this, &handler](const ErrorCode& ec, size_t n) {
+                              if (!ec) return handler.on_received(n);
+                              if (ec == asio::error::eof) return handler.on_received(size_t{0});
+                              handler.on_received(failed(ec, peer_));
+                            });
+    return true;
+  }
+
   Async<Result<void>> write(std::span<const Bytes> parts) override {
     size_t skip = 0;  // bytes of parts.front() already written
     for (;;) {

@@ -21,6 +21,16 @@
 
 namespace cellar {
 
+// Receives the result of ByteStream::start_receive().
+class ReceiveHandler {
+ public:
+  // As the result of ByteStream::read_some().
+  virtual void on_received(Result<size_t> bytes) = 0;
+
+ protected:
+  ~ReceiveHandler() = default;
+};
+
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
@@ -32,6 +42,11 @@ class ByteStream {
   // must stay valid meanwhile. Errors: CANCELLED after close(), UNAVAILABLE if the connection
   // broke.
   virtual Async<Result<size_t>> read_some(std::span<std::byte> into) = 0;
+  // Starts read_some() without a coroutine, if the stream can do that: `handler` is called once, on
+  // the loop and never inside this call, and must live until then. False: nothing was started.
+  virtual bool start_receive(std::span<std::byte> /*into*/, ReceiveHandler& /*handler*/) {
+    return false;
+  }
   // Writes everything, in one system call if the peer keeps up. The span, its elements and the
   // bytes must stay valid meanwhile.
   virtual Async<Result<void>> write(std::span<const Bytes> parts) = 0;

@@ -78,6 +78,7 @@ class SimWorld {
   SimLoop& add_loop();  // lives as long as the world
   // Both readings advance together; a test may make the wall clock jump (set_wall_us).
   ManualClock& clock() { return clock_; }
+  const ManualClock& clock() const { return clock_; }
   Random& random() { return random_; }
   int64_t now_us() const { return clock_.boot_us(); }
 

@@ -17,12 +17,16 @@ class Pipe {
       : world_(fabric.world),
         delay_us_(fabric.delay_us),
         short_reads_(fabric.short_reads),
+        jitter_us_(fabric.faults.jitter_us),
         arrival_(reader_loop.timers(), &Pipe::on_arrival, this) {}
 
   enum class Kind : uint8_t { bytes, end, broken };
 
   void send(Kind kind, std::string bytes) {
-    const int64_t due_us = std::max(world_.now_us() + delay_us_, last_due_us_);
+    int64_t due_us = std::max(world_.now_us() + delay_us_, last_due_us_);
+    if (jitter_us_ > 0) {
+      due_us += static_cast<int64_t>(world_.random().below(static_cast<uint64_t>(jitter_us_) + 1));
+    }
     last_due_us_ = due_us;
     unread_ += bytes.size();
     flying_.push_back({kind, due_us, std::move(bytes)});
@@ -76,6 +80,7 @@ class Pipe {
   SimWorld& world_;
   const int64_t delay_us_;
   const bool short_reads_;
+  const int64_t jitter_us_;
   std::deque<Chunk> flying_;
   std::string ready_;
   size_t unread_ = 0;
@@ -83,21 +88,37 @@ class Pipe {
   Timer arrival_;
 };
 
+}  // namespace
+
 // Both directions, with the faults set when the connection was made.
-struct Link {
-  Link(const SimFabric::State& fabric, Loop& client, Loop& server)
+struct SimLink {
+  SimLink(const SimFabric::State& fabric, Loop& client, Loop& server, std::string server_host)
       : to{std::make_unique<Pipe>(fabric, server), std::make_unique<Pipe>(fabric, client)},
-        faults(fabric.faults) {}
+        faults(fabric.faults),
+        host(std::move(server_host)) {}
+
+  enum class Ended : uint8_t { no, silent, stale };
+
+  bool open() const {
+    return ended == Ended::no && !to[0]->broken && !to[1]->broken && !to[0]->ended && !to[1]->ended;
+  }
+  void break_both() {
+    for (const auto& pipe : to) pipe->send(Pipe::Kind::broken, {});
+  }
 
   std::array<std::unique_ptr<Pipe>, 2> to;  // [0] client to server, [1] back
   LinkFaults faults;
+  const std::string host;
+  Ended ended = Ended::no;  // as seen from the network
   uint64_t carried = 0;
 };
+
+namespace {
 
 class SimStream final : public ByteStream {
  public:
   // side 0 is the client.
-  SimStream(std::shared_ptr<Link> link, size_t side, std::string peer)
+  SimStream(std::shared_ptr<SimLink> link, size_t side, std::string peer)
       : link_(std::move(link)), side_(side), peer_(std::move(peer)) {}
   ~SimStream() override { close(); }
 
@@ -134,7 +155,8 @@ class SimStream final : public ByteStream {
     if (closed_) return;
     closed_ = true;
     in().reader_gone = true;
-    if (link_->carried <= link_->faults.half_open_after_bytes) out().send(Pipe::Kind::end, {});
+    const bool heard = link_->carried <= link_->faults.half_open_after_bytes;
+    if (heard && link_->ended == SimLink::Ended::no) out().send(Pipe::Kind::end, {});
     in().arrived.notify_all();
     out().room.notify_all();
     in().room.notify_all();
@@ -153,6 +175,10 @@ class SimStream final : public ByteStream {
     }
     const size_t n = std::min(bytes.size(), out().window());
     if (n == 0) return n;
+    if (link_->ended != SimLink::Ended::no) {
+      if (link_->ended == SimLink::Ended::stale && side_ == 0) in().send(Pipe::Kind::broken, {});
+      return n;
+    }
     const uint64_t before = link_->carried;
     link_->carried += n;
     const LinkFaults& faults = link_->faults;
@@ -167,7 +193,7 @@ class SimStream final : public ByteStream {
     return n;
   }
 
-  std::shared_ptr<Link> link_;
+  std::shared_ptr<SimLink> link_;
   size_t side_;
   std::string peer_;
   bool closed_ = false;
@@ -220,6 +246,46 @@ class SimListener final : public Listener {
 SimFabric::SimFabric(SimWorld& world, int64_t delay_us)
     : state_(std::make_shared<State>(State{.world = world, .delay_us = delay_us})) {}
 
+void SimFabric::end_host(std::string_view host, HostEnd how) {
+  std::erase_if(state_->listeners, [&](const auto& entry) { return entry.first.first == host; });
+  for (const std::weak_ptr<SimLink>& weak : state_->links) {
+    const std::shared_ptr<SimLink> link = weak.lock();
+    if (!link || link->host != host || link->ended != SimLink::Ended::no) continue;
+    if (how == HostEnd::reset) link->break_both();
+    link->ended = SimLink::Ended::silent;
+  }
+}
+
+void SimFabric::answer_stale(std::string_view host) {
+  for (const std::weak_ptr<SimLink>& weak : state_->links) {
+    const std::shared_ptr<SimLink> link = weak.lock();
+    if (!link || link->host != host || link->ended != SimLink::Ended::silent) continue;
+    link->ended = SimLink::Ended::stale;
+  }
+}
+
+std::shared_ptr<SimLink> SimFabric::draw_open() {
+  std::vector<std::shared_ptr<SimLink>> open;
+  for (const std::weak_ptr<SimLink>& weak : state_->links) {
+    std::shared_ptr<SimLink> link = weak.lock();
+    if (link && link->open()) open.push_back(std::move(link));
+  }
+  if (open.empty()) return nullptr;
+  return open[state_->world.random().below(open.size())];
+}
+
+bool SimFabric::cut_one() {
+  const std::shared_ptr<SimLink> link = draw_open();
+  if (link) link->break_both();
+  return link != nullptr;
+}
+
+bool SimFabric::silence_one() {
+  const std::shared_ptr<SimLink> link = draw_open();
+  if (link) link->ended = SimLink::Ended::silent;
+  return link != nullptr;
+}
+
 namespace {
 
 // A random listener at that address; null if there is none.
@@ -258,10 +324,12 @@ Async<Result<std::unique_ptr<ByteStream>>> SimNetwork::connect(std::string host,
     co_await sleep_us(loop_.timers(), fabric_->delay_us);
     co_return fail(Errc::unavailable, "connecting to {}: connection refused", server);
   }
-  auto link = std::make_shared<Link>(*fabric_, loop_, listener->loop());
+  auto link = std::make_shared<SimLink>(*fabric_, loop_, listener->loop(), host);
   // A connection to a loopback address comes from that address.
   const std::string from = is_loopback(host) ? host : "client";
   const std::string client = format_address(from, fabric_->next_port++);
+  std::erase_if(fabric_->links, [](const auto& one) { return one.expired(); });
+  fabric_->links.push_back(link);
   listener->deliver(std::make_unique<SimStream>(link, 1, client));
   auto stream = std::make_unique<SimStream>(std::move(link), 0, server);
   co_await sleep_us(loop_.timers(), fabric_->delay_us);

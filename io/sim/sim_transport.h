@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "io/net/transport.h"
 #include "io/sim/sim_loop.h"
@@ -14,6 +16,7 @@
 namespace cellar {
 
 class SimListener;
+struct SimLink;
 
 // Faults of connections made from now on.
 struct LinkFaults {
@@ -22,6 +25,13 @@ struct LinkFaults {
   bool black_hole = false;            // connect is never answered
   uint64_t cut_after_bytes = kNever;  // sum of both directions; then both ends see UNAVAILABLE
   uint64_t half_open_after_bytes = kNever;  // later bytes are silently dropped
+  int64_t jitter_us = 0;  // most of a random delay of each chunk, beside the fabric's
+};
+
+// How the connections of a host end.
+enum class HostEnd : uint8_t {
+  reset,   // its process is killed: both ends see UNAVAILABLE
+  silent,  // its power fails: later bytes are dropped, until answer_stale()
 };
 
 // State shared by all networks of a world. Settings apply to connections made from then on.
@@ -37,6 +47,15 @@ class SimFabric {
   void set_short_reads(bool on) { state_->short_reads = on; }
   LinkFaults& faults() { return state_->faults; }
 
+  // Ends every connection to the listeners of `host` and removes the listeners, which may still
+  // exist: nothing that their owner sends from here on arrives.
+  void end_host(std::string_view host, HostEnd how);
+  // `host` answers again: what peers send over connections that ended silently breaks them.
+  void answer_stale(std::string_view host);
+  // Cuts or silences one open connection, which the world's generator draws. False: there is none.
+  bool cut_one();
+  bool silence_one();
+
   // Shared by everything connected, so that destruction order does not matter.
   struct State {
     SimWorld& world;
@@ -45,10 +64,13 @@ class SimFabric {
     LinkFaults faults = {};
     uint16_t next_port = 40'000;
     std::multimap<std::pair<std::string, uint16_t>, SimListener*> listeners = {};
+    std::vector<std::weak_ptr<SimLink>> links = {};  // some are gone
   };
   const std::shared_ptr<State>& state() { return state_; }
 
  private:
+  std::shared_ptr<SimLink> draw_open();
+
   std::shared_ptr<State> state_;
 };
 

@@ -10,6 +10,8 @@ using server::ShardServer;
 
 namespace {
 
+constexpr int64_t kLookAgainUs = 2'000;  // at a tablet that a change of rules holds
+
 class Collector final : public CellSink {
  public:
   Collector(std::vector<BrowsedCell>& cells, size_t most) : cells_(cells), most_(most) {}
@@ -51,19 +53,45 @@ struct Walk {
   bool stopped = false;
 };
 
+using Cursor = std::unique_ptr<engine::ScanCursor>;
+
+// Waits while a change of rules holds the tablet. One that is gone is refused when the time is
+// over.
+Async<Result<Cursor>> open_cursor(ShardServer& owner, TabletId tablet, Epoch epoch,
+                                  const Walk& walk) {
+  while (true) {
+    auto cursor = owner.engine().open_scan(tablet, epoch, walk.spec);
+    const bool held = !cursor && cursor.error().code == Errc::aborted;
+    if (!held || owner.timers().now_us() > walk.until_us) co_return cursor;
+    co_await sleep_us(owner.timers(), kLookAgainUs);
+  }
+}
+
+// The rows up to the last one of the cursor are done.
+void pass_last_row(const engine::ScanCursor& cursor, Walk& walk) {
+  if (cursor.last_row().empty()) return;
+  walk.spec.rows = walk.spec.rows.clip(std::string(cursor.last_row()) + '\0', "");
+}
+
 // Runs on the tablet's shard. The collector is shared with the requesting shard, which waits.
 Async<Result<void>> read_tablet(ShardServer& owner, TabletId tablet, Epoch epoch, Walk& walk) {
-  auto cursor = owner.engine().open_scan(tablet, epoch, walk.spec);
-  if (!cursor) co_return std::unexpected(std::move(cursor).error());
-  (*cursor)->watch(owner.wall());
+  Cursor cursor;
   while (true) {
-    const ScanStep step = (*cursor)->run(*walk.sink);
-    if (step == ScanStep::failed) co_return std::unexpected((*cursor)->error());
+    if (cursor && cursor->must_reopen()) {
+      pass_last_row(*cursor, walk);
+      cursor = nullptr;
+    }
+    if (!cursor) {
+      CO_TRY(cursor, co_await open_cursor(owner, tablet, epoch, walk));
+      cursor->watch(owner.wall());
+    }
+    const ScanStep step = cursor->run(*walk.sink);
+    if (step == ScanStep::failed) co_return std::unexpected(cursor->error());
     if (step == ScanStep::done) break;
     walk.stopped = step == ScanStep::paused || owner.timers().now_us() > walk.until_us;
     if (walk.stopped) break;
     if (step == ScanStep::blocked) {
-      co_await (*cursor)->load();
+      co_await cursor->load();
     } else {
       co_await yield_now();
     }

@@ -69,6 +69,8 @@ template <>
 inline constexpr const char* kBodyId<fb::ConfirmTimeRequest> = "QCLK";
 template <>
 inline constexpr const char* kBodyId<fb::Credit> = "QCRD";
+template <>
+inline constexpr const char* kBodyId<fb::Bind> = "QBND";
 
 template <>
 inline constexpr const char* kBodyId<fb::Status> = "RSTA";

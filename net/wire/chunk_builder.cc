@@ -1,6 +1,7 @@
 #include "net/wire/chunk_builder.h"
 
 #include "io/base/check.h"
+#include "net/wire/point_codec.h"
 
 namespace cellar::wire {
 
@@ -86,14 +87,35 @@ CellSink::Flow ChunkBuilder::end_row(Bytes row) {
   return full() ? Flow::pause : Flow::more;
 }
 
-Bytes ChunkBuilder::finish() {
-  if (row_begun_) {
-    rows_.emplace_back(fb::Span(row_at_, row_size_), row_cells_,
-                       continued_ ? static_cast<uint16_t>(fb::RowFlag::Continued) : uint16_t{0}, 0);
-    open_row_.assign(arena_, row_at_, row_size_);
-    row_begun_ = false;
-    continued_ = true;
+// Ends the part of an open row that is in this chunk.
+void ChunkBuilder::close_part() {
+  if (!row_begun_) return;
+  rows_.emplace_back(fb::Span(row_at_, row_size_), row_cells_,
+                     continued_ ? static_cast<uint16_t>(fb::RowFlag::Continued) : uint16_t{0}, 0);
+  open_row_.assign(arena_, row_at_, row_size_);
+  row_begun_ = false;
+  continued_ = true;
+}
+
+Bytes ChunkBuilder::finish_fixed() {
+  fixed_.clear();
+  GotBuilder body(fixed_, SIZE_MAX);
+  const Bytes arena(arena_);
+  for (const fb::CellRec& cell : cells_) {
+    body.cell({.row = {},
+               .family = arena.substr(cell.family_at(), cell.family_size()),
+               .qualifier = arena.substr(cell.qualifier_at(), cell.qualifier_size()),
+               .timestamp_us = cell.timestamp(),
+               .value = arena.substr(cell.value_at(), cell.value_size())});
   }
+  body.finish();
+  clear();
+  return fixed_;
+}
+
+Bytes ChunkBuilder::finish() {
+  close_part();
+  if (layout_ == Layout::fixed) return finish_fixed();
   builder_.Clear();
   const auto arena = byte_vector(builder_, arena_);
   const auto cells = builder_.CreateVectorOfStructs(cells_);
@@ -133,6 +155,7 @@ void ChunkBuilder::clear() {
 
 void ChunkBuilder::trim(size_t keep) {
   if (arena_.capacity() > keep) std::string().swap(arena_);
+  if (fixed_.capacity() > keep) std::string().swap(fixed_);
   if (cells_.capacity() * sizeof(fb::CellRec) > keep) std::vector<fb::CellRec>().swap(cells_);
   if (expiries_.capacity() * sizeof(int64_t) > keep) std::vector<int64_t>().swap(expiries_);
   if (explanations_.capacity() * sizeof(fb::ExplainRec) > keep)
@@ -143,6 +166,7 @@ void ChunkBuilder::trim(size_t keep) {
 
 void ChunkBuilder::reset() {
   clear();
+  layout_ = Layout::chunk;
   row_begun_ = in_row_ = continued_ = false;
   open_row_.clear();
   rows_ended_ = cells_seen_ = 0;

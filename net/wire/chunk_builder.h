@@ -23,6 +23,9 @@ class ChunkBuilder final : public CellSink {
   static constexpr size_t kDefaultChunkBytes = 128 * 1024;
   static constexpr size_t kKeepBytes = 256 * 1024;
 
+  // The form of finish(): a ReadChunk, or the cells in the layout of Get (GotRec in data.fbs).
+  enum class Layout : uint8_t { chunk, fixed };
+
   // The cell or row end that brings the chunk to `target_bytes` returns pause.
   explicit ChunkBuilder(size_t target_bytes = kDefaultChunkBytes) : target_bytes_(target_bytes) {}
 
@@ -31,6 +34,9 @@ class ChunkBuilder final : public CellSink {
     tells_expiry_ = expiry;
     tells_explanation_ = explanation;
   }
+  // Valid until reset().
+  void set_layout(Layout layout) { layout_ = layout; }
+  Layout layout() const { return layout_; }
   Flow cell(const CellView& cell) override;
   Flow end_row(Bytes row) override;
 
@@ -62,12 +68,15 @@ class ChunkBuilder final : public CellSink {
 
  private:
   void begin_row(Bytes row);
+  void close_part();
+  Bytes finish_fixed();
   void add_note(const CellNote& note);
   uint16_t label_set(Bytes label);
   uint32_t put(Bytes b);
   void clear();
 
   size_t target_bytes_;
+  Layout layout_ = Layout::chunk;
   size_t bytes_ = 0;
   std::vector<fb::RowRec> rows_;
   std::vector<fb::CellRec> cells_;
@@ -82,6 +91,7 @@ class ChunkBuilder final : public CellSink {
   bool repeated_ = false;
   bool answer_not_kept_ = false;
   flatbuffers::FlatBufferBuilder builder_;
+  std::string fixed_;  // the body in the fixed layout
 
   bool in_row_ = false;
   bool continued_ = false;  // an earlier chunk has cells of the open row

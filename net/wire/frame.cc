@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <new>
 
 #include "io/base/check.h"
 #include "io/base/coding.h"
+#include "io/base/crc32c.h"
 
 namespace cellar::wire {
 
@@ -34,25 +36,79 @@ Result<void> parse_preface(Bytes b, Preface& out) {
   return {};
 }
 
+namespace {
+
+// A header as it is sent. Little-endian machine, no padding: see coding.h.
+struct StoredHeader {
+  uint32_t body_bytes;
+  uint8_t kind;
+  uint8_t op;
+  uint16_t flags;
+  uint32_t request_id;
+  uint32_t handle;
+  uint32_t deadline_ms;
+  uint32_t checksum;
+};
+static_assert(sizeof(StoredHeader) == kHeaderBytes);
+static_assert(offsetof(StoredHeader, request_id) == kRequestIdAt);
+
+FrameHeader load_header(const char* from) {
+  StoredHeader stored;
+  std::memcpy(&stored, from, sizeof stored);
+  FrameHeader header;
+  header.body_bytes = stored.body_bytes;
+  header.kind = static_cast<FrameKind>(stored.kind);
+  header.op = stored.op;
+  header.flags = stored.flags;
+  header.request_id = stored.request_id;
+  header.handle = stored.handle;
+  header.deadline_ms = stored.deadline_ms;
+  header.checksum = stored.checksum;
+  return header;
+}
+
+// A body is checked once, when it is complete.
+Result<void> check_body(const Frame& frame) {
+  if ((frame.header.flags & kFrameChecked) == 0) return {};
+  const uint32_t found = crc32c(frame.body);
+  if (found == frame.header.checksum) return {};
+  return fail(Errc::invalid_argument, "the body of request {} has checksum {:#x} instead of {:#x}",
+              frame.header.request_id, found, frame.header.checksum);
+}
+
+}  // namespace
+
 void store_header(char* to, const FrameHeader& header) {
-  std::memcpy(to, &header, kHeaderBytes);  // little-endian machine, no padding: see coding.h
+  const StoredHeader stored{header.body_bytes,
+                            static_cast<uint8_t>(header.kind),
+                            static_cast<uint8_t>(header.op),
+                            header.flags,
+                            header.request_id,
+                            header.handle,
+                            header.deadline_ms,
+                            header.checksum};
+  std::memcpy(to, &stored, sizeof stored);
 }
 
 void append_header(std::string& out, const FrameHeader& header) {
-  out.append(reinterpret_cast<const char*>(&header), kHeaderBytes);
+  char stored[kHeaderBytes];
+  store_header(stored, header);
+  out.append(stored, sizeof stored);
+}
+
+void add_checksum(std::string& out, size_t at) {
+  FrameHeader header = load_header(out.data() + at);
+  header.flags |= kFrameChecked;
+  header.checksum = crc32c(Bytes(out).substr(at + kHeaderBytes));
+  store_header(out.data() + at, header);
 }
 
 Result<FrameHeader> parse_header(Bytes b, uint32_t max_body_bytes) {
   CHECK(b.size() >= kHeaderBytes);
-  FrameHeader header;
-  std::memcpy(&header, b.data(), kHeaderBytes);
-  if (header.version != kProtocolVersion) {
-    return fail(Errc::invalid_argument, "frame version {} is not {}", header.version,
-                kProtocolVersion);
-  }
+  const FrameHeader header = load_header(b.data());
   const auto kind = static_cast<uint8_t>(header.kind);
   if (kind < static_cast<uint8_t>(FrameKind::request) ||
-      kind > static_cast<uint8_t>(FrameKind::goaway)) {
+      kind > static_cast<uint8_t>(FrameKind::bind)) {
     return fail(Errc::invalid_argument, "frame kind {} does not exist", kind);
   }
   if ((header.flags & ~kKnownFrameFlags) != 0) {
@@ -62,6 +118,10 @@ Result<FrameHeader> parse_header(Bytes b, uint32_t max_body_bytes) {
   const bool tells_errors = header.kind == FrameKind::reply || header.kind == FrameKind::goaway;
   if ((header.flags & kFrameError) != 0 && !tells_errors) {
     return fail(Errc::invalid_argument, "the error flag on a frame of kind {}", kind);
+  }
+  if (header.handle > kMaxHandles) {
+    return fail(Errc::invalid_argument, "handle {} is over the limit of {}", header.handle,
+                kMaxHandles);
   }
   if (header.body_bytes % 8 != 0) {
     return fail(Errc::invalid_argument, "a body of {} bytes is not a multiple of 8",
@@ -104,7 +164,9 @@ std::span<std::byte> FrameReader::space() {
 }
 
 void FrameReader::rebuffer(size_t capacity) {
-  auto other = std::make_unique_for_overwrite<uint64_t[]>(capacity / sizeof(uint64_t));
+  void* const memory = allocate_large(capacity, sizeof(uint64_t));
+  if (memory == nullptr) throw std::bad_alloc();
+  std::unique_ptr<char, FreeLarge> other(static_cast<char*>(memory), FreeLarge{capacity});
   if (end_ > begin_) std::memcpy(other.get(), data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
@@ -129,6 +191,7 @@ Result<const Frame*> FrameReader::next() {
     return nullptr;
   }
   frame_.body = {data() + begin_ + kHeaderBytes, frame_.header.body_bytes};
+  TRY_VOID(check_body(frame_));
   begin_ += size;
   looked_bytes_ -= std::min(looked_bytes_, size);
   return &frame_;
@@ -140,8 +203,7 @@ constexpr auto kTaken = static_cast<FrameKind>(0);
 
 void FrameReader::drop_taken() {
   while (looked_bytes_ > 0) {
-    FrameHeader header;
-    std::memcpy(&header, data() + begin_, kHeaderBytes);
+    const FrameHeader header = load_header(data() + begin_);
     if (header.kind != kTaken) return;
     const size_t size = kHeaderBytes + header.body_bytes;
     begin_ += size;
@@ -158,7 +220,7 @@ void FrameReader::put_back() {
 Frame FrameReader::front() const {
   CHECK(front_bytes_ != 0, "no frame was put back");
   Frame frame;
-  std::memcpy(&frame.header, data() + begin_, kHeaderBytes);
+  frame.header = load_header(data() + begin_);
   frame.body = {data() + begin_ + kHeaderBytes, frame.header.body_bytes};
   return frame;
 }
@@ -178,6 +240,7 @@ Result<const Frame*> FrameReader::look_ahead() {
   begun_bytes_ = looked_bytes_ + size;
   if (rest.size() < size) return nullptr;
   ahead_.body = rest.substr(kHeaderBytes, ahead_.header.body_bytes);
+  TRY_VOID(check_body(ahead_));
   ahead_at_ = looked_bytes_;
   looked_bytes_ += size;
   return &ahead_;
@@ -185,7 +248,7 @@ Result<const Frame*> FrameReader::look_ahead() {
 
 void FrameReader::take_ahead() {
   char* const header = data() + begin_ + ahead_at_;
-  header[offsetof(FrameHeader, kind)] = static_cast<char>(kTaken);
+  header[offsetof(StoredHeader, kind)] = static_cast<char>(kTaken);
 }
 
 void FrameReader::skip_frame() {

@@ -2,7 +2,7 @@
 // bytes.
 //
 // A connection starts with a preface of 16 bytes from the client; then both sides send frames: a
-// header of 48 bytes and a body whose size is a multiple of 8. In an aligned receive buffer every
+// header of 24 bytes and a body whose size is a multiple of 8. In an aligned receive buffer every
 // header and body is therefore 8-byte aligned and read in place.
 #pragma once
 
@@ -13,11 +13,12 @@
 #include <string>
 
 #include "io/base/bytes.h"
+#include "io/base/large_memory.h"
 #include "io/base/result.h"
 
 namespace cellar::wire {
 
-inline constexpr uint16_t kProtocolVersion = 1;
+inline constexpr uint16_t kProtocolVersion = 2;
 inline constexpr uint16_t kDefaultPort = 7420;
 
 // ---- bounds ----
@@ -28,7 +29,9 @@ inline constexpr uint32_t kLargestFrameBytes = 128u << 20;
 inline constexpr uint32_t kHandshakeFrameBytes = 4096;  // a request body before the hello
 inline constexpr uint32_t kDefaultChunkCredits = 8;
 inline constexpr uint32_t kMaxChunkCredits = 64;
-inline constexpr size_t kMaxInFlight = 256;  // requests per connection
+inline constexpr size_t kMaxInFlight = 4096;  // requests per connection
+inline constexpr uint32_t kDefaultInFlight = 1024;
+inline constexpr uint32_t kMaxHandles = 1024;  // of a connection; a handle is 1 to kMaxHandles
 
 // ---- the preface: 8 bytes for proxies, chosen by the client; 6 of magic; u16 protocol version
 // ----
@@ -54,34 +57,43 @@ enum class FrameKind : uint8_t {
   // server: accepts no new requests on this connection; pending ones are answered. With
   // kFrameError: the peer violated the protocol; nothing more is answered and the connection ends.
   goaway = 7,
+  bind = 8,  // client: from here on `handle` stands for the table of the body (fb::Bind)
 };
 
-enum FrameFlags : uint32_t {
-  kFrameError = 1u << 0,  // reply, goaway: the body is a Status
+enum FrameFlags : uint16_t {
+  kFrameError = 1u << 0,    // reply, goaway: the body is a Status
+  kFrameChecked = 1u << 1,  // `checksum` is that of the body; a request with it asks for it
 };
-inline constexpr uint32_t kKnownFrameFlags = kFrameError;
+inline constexpr uint16_t kKnownFrameFlags = kFrameError | kFrameChecked;
 
 struct FrameHeader {
   uint32_t body_bytes = 0;  // a multiple of 8
-  uint8_t version = kProtocolVersion;
   FrameKind kind = FrameKind::request;
-  uint16_t op = 0;           // fb::Op; a reply repeats that of its request
-  uint32_t flags = 0;        // FrameFlags
+  uint16_t op = 0;           // fb::Op; a reply repeats that of its request. At most 255
+  uint16_t flags = 0;        // FrameFlags
+  uint32_t request_id = 0;   // chosen by the client; not used by another pending request
+  uint32_t handle = 0;       // request, bind: the table; 0: named in the body
   uint32_t deadline_ms = 0;  // request: counted from its arrival; 0: none
-  uint64_t request_id = 0;   // chosen by the client; not used by another pending request
-  uint64_t table_id = 0;     // 0: named in the body
-  uint64_t tablet_id = 0;    // 0: the server finds it
-  uint64_t epoch = 0;        // 0: any
+  uint32_t checksum = 0;     // with kFrameChecked: CRC32C of the body; otherwise 0
+
+  // Not sent. The node fills them in from the handle (net/server/shard/handle_table.h).
+  uint64_t table_id = 0;   // 0: named in the body, or by table_name
+  uint64_t tablet_id = 0;  // 0: the node finds it
+  uint64_t epoch = 0;      // 0: any
+  Bytes table_name;        // valid while the request is handled
 };
-inline constexpr size_t kHeaderBytes = 48;
-static_assert(sizeof(FrameHeader) == kHeaderBytes);
+inline constexpr size_t kHeaderBytes = 24;
+// Where the fields of a stored header lie, for code that changes one in a prepared frame.
+inline constexpr size_t kRequestIdAt = 8;
 
 // `to` has room for kHeaderBytes.
 void store_header(char* to, const FrameHeader& header);
 void append_header(std::string& out, const FrameHeader& header);
-// INVALID_ARGUMENT for an unknown version, kind or flag, an invalid size, or the error flag on a
-// kind without errors.
+// INVALID_ARGUMENT for an unknown kind or flag, an invalid size, a handle out of range, or the
+// error flag on a kind without errors.
 Result<FrameHeader> parse_header(Bytes b, uint32_t max_body_bytes);
+// Sets the checksum of the frame that begins at `at` in `out` and ends with it.
+void add_checksum(std::string& out, size_t at);
 
 constexpr size_t pad_to_8(size_t n) { return (n + 7) & ~size_t{7}; }
 
@@ -114,7 +126,8 @@ class FrameReader {
   void received(size_t n);
 
   // Returns the next complete frame, null if more bytes are needed, or INVALID_ARGUMENT if the
-  // stream cannot be parsed any further. The frame is valid until the next space().
+  // stream cannot be parsed any further or a body differs from its checksum. The frame is valid
+  // until the next space().
   Result<const Frame*> next();
   // The size of the incomplete frame found by next(); 0 if not yet known.
   size_t begun_bytes() const { return begun_bytes_; }
@@ -154,14 +167,15 @@ class FrameReader {
   void shrink();
 
  private:
-  char* data() const { return reinterpret_cast<char*>(buffer_.get()); }
+  char* data() const { return buffer_.get(); }
   void rebuffer(size_t capacity);  // moves the unread bytes to a buffer of that size
   void pass_over();
   void drop_taken();
 
   uint32_t max_body_bytes_;
   size_t base_bytes_;
-  std::unique_ptr<uint64_t[]> buffer_;
+  // Aligned to 8 bytes. A large one goes back to the machine with its frame (large_memory.h).
+  std::unique_ptr<char, FreeLarge> buffer_;
   size_t capacity_ = 0;
   size_t begin_ = 0;  // a multiple of 8
   size_t end_ = 0;

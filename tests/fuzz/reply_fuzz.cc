@@ -101,7 +101,9 @@ constexpr Decode kDecoders[] = {&decode_block,
 void fuzz_reply(Bytes input) {
   const Choice choice = choose(input, std::size(kDecoders));
   const Body body(choice.rest);
-  const wire::Frame frame{.header = {.kind = wire::FrameKind::reply}, .body = body.view()};
+  wire::Frame frame;
+  frame.header.kind = wire::FrameKind::reply;
+  frame.body = body.view();
   const std::vector<std::string> no_chunks;
   constexpr uint64_t kEntries = 3;  // of a batch
   kDecoders[choice.number]({frame, no_chunks, kEntries});

@@ -4,6 +4,7 @@
 #include "io/base/check.h"
 #include "net/client/codec/encode.h"
 #include "net/server/requests/table_codec.h"
+#include "net/wire/point_codec.h"
 #include "net/wire/read_codec.h"
 #include "net/wire/write_codec.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -111,6 +112,30 @@ void decode_drop(Bytes body) {
   if (request != nullptr) (void)wire::decode(*request, drop);
 }
 
+// What is accepted is written again as the same request.
+void decode_get(Bytes body) {
+  wire::DecodedGet get;
+  if (!wire::decode_get(body, get)) return;
+  std::string again;
+  wire::append_get(again, get);
+  wire::DecodedGet read;
+  CHECK(wire::decode_get(again, read) && read.row == get.row && read.versions == get.versions &&
+        read.columns.size() == get.columns.size());
+}
+
+void decode_put(Bytes body) {
+  wire::DecodedWrites writes;
+  if (!wire::decode_put(body, writes)) return;
+  for (const Mutation& cell : writes.mutations) {
+    CHECK(cell.value.size() <= body.size() && cell.qualifier.size() <= body.size());
+  }
+  if (writes.mutations.empty()) return;
+  std::string again;
+  wire::append_put(again, writes.mutation(0), writes.target.level);
+  wire::DecodedWrites read;
+  CHECK(wire::decode_put(again, read) && read.mutations.size() == writes.mutations.size());
+}
+
 void decode_table_changes(Bytes body) {
   const engine::TableMap none;
   if (const auto* request = wire::verified<fb::CreateTableRequest>(body)) {
@@ -140,6 +165,10 @@ void decode(const Frame& frame) {
       return decode_read<fb::ReadRowsRequest>(frame.body);
     case fb::Op::DropRowRange:
       return decode_drop(frame.body);
+    case fb::Op::Get:
+      return decode_get(frame.body);
+    case fb::Op::Put:
+      return decode_put(frame.body);
     default:
       return decode_table_changes(frame.body);
   }
@@ -196,10 +225,14 @@ void add_client_seeds(std::vector<std::string>& seeds) {
   table.options.dead_slack = 0.5;
   table.splits = {"b", "m"};
   const cl::CallOptions options;
-  for (auto request : {encoder.mutate_row("t", row, options),
-                       encoder.mutate_rows("t", {row, row}, {0, 1}, options),
-                       encoder.check_and_mutate("t", check, options), encoder.create_table(table),
-                       encoder.read_modify_write("t", modify, options)}) {
+  cl::Mutation cells("row");
+  cells.set("f", "q", "value", 1000).set("f", "q", "older", 500).set("g", "", "v");
+  for (auto request :
+       {encoder.mutate_row("t", row, options), encoder.mutate_row("t", cells, options),
+        encoder.read_row("t", "row", cl::Filter::cells_per_column(2), {}),
+        encoder.mutate_rows("t", {row, row}, {0, 1}, options),
+        encoder.check_and_mutate("t", check, options), encoder.create_table(table),
+        encoder.read_modify_write("t", modify, options)}) {
     seeds.push_back(std::move(request.frame));
   }
 }

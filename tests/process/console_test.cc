@@ -105,7 +105,7 @@ TEST_F(Console, ShowsEveryViewAndAsksNobodyElse) {
   expect_text("user0000");
   expect_text("pushed out by newer versions");
   visit("slow");
-  expect_text("mutate_row");
+  expect_text("put");
   visit("settings");
   expect_text("memory.total");
   expect_quiet();

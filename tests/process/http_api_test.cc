@@ -261,7 +261,7 @@ struct Family {
 
 TEST_F(HttpApi, MetricsAreWellFormedAndThoseOfTheTable) {
   // A reading is cached for a moment.
-  const std::string last = R"(cellar_requests_total{op="mutate_row",code="ok"} 40)";
+  const std::string last = R"(cellar_requests_total{op="put",code="ok"} 40)";
   HttpAnswer answer;
   for (int i = 0; i < 100 && answer.body.find(last) == std::string::npos; ++i) {
     answer = get("/metrics");
@@ -300,7 +300,7 @@ TEST_F(HttpApi, MetricsAreWellFormedAndThoseOfTheTable) {
   }
   EXPECT_EQ(families.size(), http::metrics().size());
   EXPECT_NE(answer.body.find(last), std::string::npos);
-  EXPECT_NE(answer.body.find(R"(cellar_request_duration_seconds_count{op="mutate_row"} 40)"),
+  EXPECT_NE(answer.body.find(R"(cellar_request_duration_seconds_count{op="put"} 40)"),
             std::string::npos);
   EXPECT_NE(answer.body.find(R"(cellar_table_tablets{table="users"} )"), std::string::npos);
   EXPECT_LT(series.size(), 2000u);

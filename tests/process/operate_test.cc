@@ -264,7 +264,7 @@ TEST_F(Operate, TheGoldenDirectoryIsOpened) {
   has(described, "compaction   tiered");
   has(cli("gc show t f"), "maxversions=3");
   EXPECT_EQ(cli("ls").find("dropped"), std::string::npos);
-  cli("droprows t prefix=packed token=now");
+  cli("droprows t prefix=packed token=now --yes");
   EXPECT_EQ(read(client, "t").size(), 20u);
 }
 

@@ -43,7 +43,7 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"engine/backup", {"engine/catalog", "engine/read"}},
     {"engine/node", {"engine/shard", "engine/backup"}},
     {"engine/balance", {"engine"}},
-    {"engine/inspect", {"engine/manifest", "engine/export"}},
+    {"engine/inspect", {"engine/manifest", "engine/export", "engine/backup"}},
     {"schema", {}},
     {"net/wire", {"schema", "engine/model"}},
     {"net/security", {"io/base"}},
@@ -73,6 +73,7 @@ const std::map<std::string, std::set<std::string>> kArrows = {
     {"net/cli/transfer", {"net/cli/parse", "engine/export"}},
     {"net/cli/commands", {"net/cli/print", "net/cli/transfer", "net/security"}},
     {"net/cli/program", {"net/cli/commands"}},
+    {"net/sandbox", {"net/cli/program", "net/http"}},
 };
 
 // The engine reaches durable storage only through engine/store; the server makes the file systems,

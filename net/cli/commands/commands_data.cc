@@ -1,5 +1,6 @@
 // Reading, counting and deleting rows.
 #include "net/cli/commands/commands.h"
+#include "net/cli/commands/confirm.h"
 #include "net/cli/parse/read_request.h"
 #include "net/cli/print/printer.h"
 #include "net/cli/session/json_rows.h"
@@ -73,6 +74,21 @@ CommandResult count(Session& session, const Arguments& arguments) {
   return kDone;
 }
 
+namespace {
+
+// "the rows of packages from 'a' to before 'b'"
+std::string rows_text(const Session& session, const std::string& table,
+                      const client::DropRows& drop) {
+  std::string text = fmt::format("the rows of {}", table);
+  if (drop.prefix)
+    return text + fmt::format(" that begin with '{}'", session.show_key(*drop.prefix));
+  if (drop.start) text += fmt::format(" from '{}' on", session.show_key(*drop.start));
+  if (drop.end) text += fmt::format(", up to before '{}'", session.show_key(*drop.end));
+  return text;
+}
+
+}  // namespace
+
 CommandResult drop_rows(Session& session, const Arguments& arguments) {
   client::DropRows drop;
   TRY(drop.prefix, usage(key_argument(session, arguments, "prefix")));
@@ -82,10 +98,19 @@ CommandResult drop_rows(Session& session, const Arguments& arguments) {
     return usage_error("droprows needs either prefix= or start= and end=");
   }
   if (const std::string* token = arguments.find("token")) drop.token = client::Token{*token};
+  TRY_VOID(usage(can_confirm(session, arguments)));
+  const std::string rows = rows_text(session, arguments[0], drop);
+  if (!confirmed(session, arguments, fmt::format("Delete {}? This cannot be undone.", rows)))
+    return unchanged(session);
   client::CallOptions options;
   options.draw_tokens = true;
   TRY(const auto dropped, session.client().drop_row_range(arguments[0], drop, options));
-  if (session.json) session.console.print("{{\"ok\":true,\"tablets\":{}}}\n", dropped);
+  if (session.json) {
+    session.console.print("{{\"ok\":true,\"tablets\":{}}}\n", dropped);
+  } else {
+    session.console.print("deleted {}, in {} tablet{}; this cannot be undone\n", rows, dropped,
+                          dropped == 1 ? "" : "s");
+  }
   return kDone;
 }
 

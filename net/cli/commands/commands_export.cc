@@ -21,7 +21,8 @@ namespace {
 
 struct ExportPlan {
   std::string table;
-  std::string path;  // "-": standard output
+  std::string path;    // "-": standard output
+  std::string target;  // behind the links of `path`
   Format format = Format::jsonl;
   JsonForms forms;
   client::ReadRows request;
@@ -51,6 +52,7 @@ Result<ExportPlan> make_plan(const Session& session, const Arguments& arguments)
   ExportPlan plan;
   plan.table = arguments[0];
   plan.path = arguments.count() > 1 ? arguments[1] : "-";
+  plan.target = plan.path == "-" ? plan.path : behind_links(plan.path);
   const std::string* format = arguments.find("format");
   if (format) {
     TRY(plan.format, parse_format(*format));
@@ -80,7 +82,7 @@ Result<ExportPlan> make_plan(const Session& session, const Arguments& arguments)
 // With --resume: the state of an earlier run, if any.
 Result<std::optional<ExportScan>> know_part(const ExportPlan& plan) {
   if (!plan.resume) return std::optional<ExportScan>();
-  const std::string part = OutputFile::part_of(plan.path);
+  const std::string part = OutputFile::part_of(plan.target);
   const File file(std::fopen(part.c_str(), "rb"));
   if (!file && errno == ENOENT) return std::optional<ExportScan>();
   if (!file) return fail(Errc::unavailable, "cannot open {}: {}", part, std::strerror(errno));
@@ -102,7 +104,7 @@ Result<std::string> describe(Session& session, const ExportPlan& plan,
   if (before && plan.format == Format::cellar) {
     if (before->description.starts_with(chosen)) return before->description;
     return fail(Errc::failed_precondition, "{} was begun with other arguments: {}",
-                OutputFile::part_of(plan.path),
+                OutputFile::part_of(plan.target),
                 before->description.substr(0, before->description.find(",\"granularity\"")));
   }
   return chosen + schema_members(table) + "}";
@@ -131,7 +133,7 @@ int summarise(const Session& session, const ExportPlan& plan, const engine::Expo
 }
 
 Result<OutputFile> open_output(const Session& session, const ExportPlan& plan, uint64_t keep) {
-  if (plan.path != "-") return OutputFile::open(plan.path, keep);
+  if (plan.path != "-") return OutputFile::open(plan.target, keep);
   std::fflush(session.console.out);
   return OutputFile::of_descriptor(::fileno(session.console.out));
 }
@@ -206,9 +208,9 @@ CommandResult export_table(Session& session, const Arguments& arguments) {
   }
   if (!counts) {
     const int code = session.fail(counts.error());
-    if (plan.path != "-") {
+    if (plan.path != "-" && std::filesystem::exists(OutputFile::part_of(plan.target))) {
       session.console.complain("what there is stands in {}; --resume goes on from there",
-                               OutputFile::part_of(plan.path));
+                               OutputFile::part_of(plan.target));
     }
     return code;
   }

@@ -1,8 +1,11 @@
 // Tables and their families: create, change, show.
+#include <algorithm>
+
 #include "net/cli/commands/commands.h"
 #include "net/cli/commands/confirm.h"
 #include "net/cli/parse/schema_syntax.h"
 #include "net/cli/print/printer.h"
+#include "net/cli/session/json_rows.h"
 #include "net/cli/text/columns.h"
 #include "net/cli/text/text.h"
 #include "net/cli/text/times.h"
@@ -70,10 +73,23 @@ CommandResult alter_family(Session& session, const Arguments& arguments) {
 }
 
 CommandResult drop_family(Session& session, const Arguments& arguments) {
+  TRY_VOID(usage(can_confirm(session, arguments)));
+  const std::string question =
+      fmt::format("Remove family '{}' of table '{}' with all its cells? This cannot be undone.",
+                  arguments[1], arguments[0]);
+  if (!confirmed(session, arguments, question)) return unchanged(session);
   client::TableChange change;
   change.name = arguments[0];
   change.drop.push_back(arguments[1]);
-  return change_table(session, change);
+  TRY_VOID(session.client().alter_table(change));
+  if (session.json) {
+    session.console.print("{{\"ok\":true,\"table\":{},\"family\":{}}}\n", json_string(change.name),
+                          json_string(arguments[1]));
+  } else {
+    session.console.print("removed family {} of {} with all its cells; this cannot be undone\n",
+                          arguments[1], change.name);
+  }
+  return kDone;
 }
 
 // The cost of dead-slack=0, which keeps no dead byte for longer than reclaim-within (SEMANTICS 3):
@@ -122,9 +138,45 @@ CommandResult alter_table(Session& session, const Arguments& arguments) {
   return change_table(session, change);
 }
 
+// The longest undo window of the families, for which a deleted table can be restored.
+std::string restorable_text(const client::TableDescription& table) {
+  int64_t longest_us = 0;
+  for (const client::FamilySpec& family : table.families)
+    longest_us = std::max(longest_us, family.undo_window_us.value_or(0));
+  if (longest_us == 0) return "This cannot be undone: its families have no undo window.";
+  return fmt::format("restoretable can bring it back for {}.", exact_duration(longest_us));
+}
+
+// Until when the table that was just deleted can be restored. 0: not at all, or not known.
+int64_t restorable_until_us(Session& session, const std::string& name) {
+  const auto tables = session.client().list_tables({.prefix = name, .include_dropped = true});
+  int64_t until_us = 0;
+  if (!tables) return until_us;
+  for (const client::TableSummary& table : *tables)
+    if (table.dropped && table.name == name)
+      until_us = std::max(until_us, table.restorable_until_us);
+  return until_us;
+}
+
 CommandResult delete_table(Session& session, const Arguments& arguments) {
-  TRY_VOID(session.client().drop_table(arguments[0]));
-  return done(session, "deleted", arguments[0]);
+  const std::string& name = arguments[0];
+  TRY_VOID(usage(can_confirm(session, arguments)));
+  TRY(const client::TableDescription table, session.client().describe_table(name));
+  const std::string question =
+      fmt::format("Delete table '{}' and all that is in it? {}", name, restorable_text(table));
+  if (!confirmed(session, arguments, question)) return unchanged(session);
+  TRY_VOID(session.client().drop_table(name));
+  const int64_t until_us = restorable_until_us(session, name);
+  if (session.json) {
+    session.console.print("{{\"ok\":true,\"table\":{},\"restorable_until_us\":{}}}\n",
+                          json_string(name), until_us);
+  } else if (until_us > 0) {
+    session.console.print("deleted {}; restoretable can bring it back until {}\n", name,
+                          format_time(until_us));
+  } else {
+    session.console.print("deleted {}; it cannot be restored\n", name);
+  }
+  return kDone;
 }
 
 CommandResult list(Session& session, const Arguments& arguments) {
@@ -178,8 +230,9 @@ std::vector<CommandSpec> making_commands() {
           "restoretable brings it back for the longest undo window of its families (24 hours "
           "unless\n"
           "they say otherwise); until then its files stay on disk. With undo-window=0 everywhere "
-          "they\ngo at once.",
-          {}, {"cellar deletetable packages"}, &delete_table),
+          "they\ngo at once. It says so, and asks.",
+          confirm_keys(), {"cellar deletetable packages", "cellar deletetable packages --yes"},
+          &delete_table),
       CommandSpec("createfamily", "Tables", "TABLE FAMILY", 2, 2, false,
                   "Add a column family to a table.", "", joined(rule_keys(), family_keys()),
                   {"cellar createfamily packages purge",
@@ -204,8 +257,9 @@ std::vector<CommandSpec> changing_commands() {
           "Remove a column family from a table, with all its cells.",
           "Its cells in all rows are gone at once; a family of that name that is made later is "
           "empty.\n"
-          "To delete the cells of a family in one row, see deletefamily.",
-          {}, {"cellar dropfamily packages purge"}, &drop_family),
+          "This cannot be undone, so it asks. To delete the cells of a family in one row, see\n"
+          "deletefamily.",
+          confirm_keys(), {"cellar dropfamily packages purge"}, &drop_family),
       CommandSpec(
           "altertable", "Tables", "TABLE", 1, 1, false, "Change the options of a table.",
           "Data on disk keeps its form until it is merged. For families, see createfamily,\n"

@@ -5,6 +5,7 @@
 #include "net/cli/parse/read_request.h"
 #include "net/cli/parse/schema_syntax.h"
 #include "net/cli/print/printer.h"
+#include "net/cli/print/write_report.h"
 #include "net/cli/text/columns.h"
 #include "net/cli/text/times.h"
 
@@ -37,8 +38,11 @@ CommandResult write_row(Session& session, const Arguments& arguments, Fill fill)
   if (auto token = token_of(arguments)) mutation.with_token(*std::move(token));
   TRY_VOID(usage(fill(mutation)));
   TRY(const auto reply, session.client().mutate_row(arguments[0], mutation, options));
+  const Committed committed{reply.commit_stamp_ns, reply.timestamp_us, reply.repeated};
   if (session.json) {
-    session.console.print("{{\"ok\":true{}}}\n", reply.repeated ? ",\"repeated\":true" : "");
+    session.console.print("{{\"ok\":true{}}}\n", write_json(session, row, mutation, committed));
+  } else {
+    print_write(session, row, mutation, committed);
   }
   return kDone;
 }
@@ -259,11 +263,16 @@ CommandResult check_and_mutate(Session& session, const Arguments& arguments) {
   TRY(const auto options, usage(call_options(arguments)));
   check.token = token_of(arguments);
   TRY(const auto reply, session.client().check_and_mutate(arguments[0], check, options));
+  const client::Mutation& made = reply.matched ? check.then_mutation : check.else_mutation;
+  const Committed committed{reply.commit_stamp_ns, reply.timestamp_us, reply.repeated};
+  const bool nothing = made.operations().empty();
   if (session.json) {
-    session.console.print("{{\"ok\":true,\"matched\":{}}}\n", reply.matched);
-  } else {
-    session.console.print("{}\n", reply.matched ? "it holds: then" : "it does not hold: else");
+    session.console.print("{{\"ok\":true,\"matched\":{}{}}}\n", reply.matched,
+                          nothing ? "" : write_json(session, check.row, made, committed));
+    return kDone;
   }
+  session.console.print("{}\n", reply.matched ? "it holds: then" : "it does not hold: else");
+  if (!nothing) print_write(session, check.row, made, committed);
   return kDone;
 }
 
@@ -284,10 +293,11 @@ std::vector<CommandSpec> cell_commands() {
   return {
       CommandSpec(
           "set", "Rows", "TABLE ROW FAMILY:QUALIFIER=VALUE[@TIME]...", 2, 3, true,
-          "Write cells of one row, all or none.",
+          "Write cells of one row, all or none, and show what was written and when it was "
+          "committed.",
           "Without a time the node stamps the cell. What follows the last @ is a time if it can be "
-          "one;\nwith --at it never is. ttl= and expire-at= take the place of the ages in the "
-          "family's rule.",
+          "one,\nand refused if it resembles one; with at= it belongs to the value. ttl= and\n"
+          "expire-at= take the place of the ages in the family's rule.",
           joined(life_keys(), write_keys()),
           {"cellar set notes today text:title='hello'",
            "cellar set packages libc6 install:amd64=2.36-9@2026-11-21T08:00:00Z",

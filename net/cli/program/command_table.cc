@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <utility>
 
 #include "net/cli/commands/commands.h"
+#include "net/cli/commands/confirm.h"
 #include "net/cli/program/complete.h"
 #include "net/cli/program/shell.h"
 
@@ -59,12 +61,15 @@ std::vector<CommandSpec> row_commands() {
 
 std::vector<CommandSpec> drop_commands() {
   return {
-      CommandSpec("droprows", "Rows", "TABLE prefix=KEY | start=KEY end=KEY", 1, 1, false,
-                  "Delete a range of rows, without reading them.", "",
-                  joined(kRowBounds,
-                         {{"token", "TEXT",
-                           "the same range under the same token is deleted once in 15 minutes"}}),
-                  {"cellar droprows packages prefix=linux-image-5."}, &drop_rows),
+      CommandSpec(
+          "droprows", "Rows", "TABLE prefix=KEY | start=KEY end=KEY", 1, 1, false,
+          "Delete a range of rows, without reading them.",
+          "This cannot be undone, so it asks. count tells how many rows there are.",
+          joined(joined(kRowBounds, {{"token", "TEXT",
+                                      "the same range under the same token is deleted once in 15 "
+                                      "minutes"}}),
+                 confirm_keys()),
+          {"cellar droprows packages prefix=linux-image-5."}, &drop_rows),
   };
 }
 
@@ -136,7 +141,7 @@ std::vector<CommandSpec> load_commands() {
                        "cellar, jsonl or csv (default: by the file's name; jsonl without one)"}},
                      joined(kRowBounds, kCellChoice)),
               {{"resume", "", "go on where an earlier export into this file stopped"},
-               {"overwrite", "", "replace FILE"},
+               {"overwrite", "", "replace FILE; write into it if it is a device or a FIFO"},
                {"progress", "", "tell how far it is, also where standard error is no terminal"}}),
           {"cellar export packages packages.cellar",
            "cellar export packages packages.cellar --resume",
@@ -183,10 +188,8 @@ std::vector<CommandSpec> shell_commands() {
   };
 }
 
-}  // namespace
-
-const std::vector<CommandSpec>& commands() {
-  static const std::vector<CommandSpec> kCommands = [] {
+std::vector<CommandSpec>& command_table() {
+  static std::vector<CommandSpec> table = [] {
     std::vector<CommandSpec> all = table_commands();
     for (auto& more :
          {history_commands(), gc_commands(), reclaim_commands(), tablet_commands(), row_commands(),
@@ -197,7 +200,13 @@ const std::vector<CommandSpec>& commands() {
     }
     return all;
   }();
-  return kCommands;
+  return table;
 }
+
+}  // namespace
+
+const std::vector<CommandSpec>& commands() { return command_table(); }
+
+void add_command(CommandSpec spec) { command_table().push_back(std::move(spec)); }
 
 }  // namespace cellar::cli

@@ -148,7 +148,7 @@ class Shell {
     }
     if (interrupted)
       return kInterrupted;  // its connections are closed; the next command opens new ones
-    session_.take_client(*own);
+    if (!own->reconnect) session_.take_client(*own);
     return code;
   }
 

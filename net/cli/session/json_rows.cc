@@ -1,10 +1,14 @@
 #include "net/cli/session/json_rows.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <boost/json.hpp>
 
 #include "io/base/hex.h"
+#include "net/cli/text/suggest.h"
 #include "net/cli/text/text.h"
 
 namespace cellar::cli {
@@ -46,10 +50,49 @@ Result<std::string> need_bytes(const json::object& object, std::string_view name
   return *std::move(bytes);
 }
 
+// A member of bytes may have a suffix that names its form.
+struct Members {
+  std::string_view of;
+  std::vector<std::string> bytes;
+  std::vector<std::string> others;
+
+  bool has(std::string_view name) const {
+    const auto is_in = [](const std::vector<std::string>& names, std::string_view one) {
+      return std::ranges::find(names, one) != names.end();
+    };
+    if (is_in(others, name) || is_in(bytes, name)) return true;
+    const size_t suffix_at = name.rfind('_');
+    if (suffix_at == name.npos) return false;
+    const std::string_view suffix = name.substr(suffix_at + 1);
+    return (suffix == "base64" || suffix == "hex" || suffix == "int64") &&
+           is_in(bytes, name.substr(0, suffix_at));
+  }
+  std::string similar_to(std::string_view name) const {
+    std::vector<std::string> all = bytes;
+    all.insert(all.end(), others.begin(), others.end());
+    return nearest(name, all);
+  }
+};
+
+// An unknown member is refused: a misspelt "expire_at" would make a cell that lives for ever.
+Result<void> check_members(const json::object& object, const Members& known) {
+  for (const auto& member : object) {
+    const std::string_view name(member.key().data(), member.key().size());
+    if (known.has(name)) continue;
+    const std::string similar = known.similar_to(name);
+    return fail(Errc::invalid_argument, "\"{}\" is no member of {}{}", name, known.of,
+                similar.empty() ? "" : fmt::format("; did you mean \"{}\"?", similar));
+  }
+  return {};
+}
+
 Result<void> add_cell(const json::value& value, std::optional<int64_t> at_us,
                       client::Mutation& mutation) {
   const json::object* cell = value.if_object();
   if (!cell) return fail(Errc::invalid_argument, "a cell is not an object");
+  static const Members kMembers{
+      "a cell", {"family", "qualifier", "value", "labels"}, {"timestamp", "expire_at"}};
+  TRY_VOID(check_members(*cell, kMembers));
   TRY(const std::string family, need_bytes(*cell, "family"));
   TRY(const std::optional<std::string> qualifier, find_bytes(*cell, "qualifier"));
   TRY(const std::string bytes, need_bytes(*cell, "value"));
@@ -125,6 +168,8 @@ Result<client::Mutation> parse_json_row(std::string_view line, std::optional<int
   if (error) return fail(Errc::invalid_argument, "not JSON: {}", error.message());
   const json::object* object = value.if_object();
   if (!object) return fail(Errc::invalid_argument, "not a JSON object");
+  static const Members kMembers{"a row", {"row"}, {"cells"}};
+  TRY_VOID(check_members(*object, kMembers));
   TRY(const std::string row, need_bytes(*object, "row"));
   const json::value* cells = object->if_contains("cells");
   if (!cells || !cells->is_array()) {

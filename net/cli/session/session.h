@@ -82,6 +82,7 @@ struct Session {
   std::string command_line;  // in a form that can be typed again
   const Clock* clock = &system_clock();
   std::unique_ptr<client::SyncClient> made;
+  bool reconnect = false;  // the shell's next command opens new connections
 };
 
 // INVALID_ARGUMENT, for a usage message. Reads CELLAR_ADDR, and CELLAR_TLS, _CA, _CERT, _KEY,

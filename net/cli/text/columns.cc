@@ -39,9 +39,15 @@ Result<CellText> parse_cell(std::string_view text, int64_t now_us, bool whole_va
   const size_t at = value.rfind('@');
   if (!whole_value && at != std::string_view::npos) {
     const std::string_view when = value.substr(at + 1);
-    const bool plain_word = when != "now" && when.find_first_of("0123456789") == when.npos;
+    const bool is_word = when == "today" || when == "yesterday" || when == "tomorrow";
     const auto time = parse_time(when, now_us);
-    if (time && !plain_word) {
+    if (is_word || (!time && resembles_time(when))) {
+      return fail(Errc::invalid_argument,
+                  "'{}' {}; write the time as 2026-11-21T08:00:00Z or give at=TIME, which takes "
+                  "values whole",
+                  when, is_word ? "may be a time or part of the value" : "is not a time");
+    }
+    if (time) {
       cell.timestamp_us = *time;
       value = value.substr(0, at);
     }

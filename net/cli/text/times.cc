@@ -1,5 +1,7 @@
 #include "net/cli/text/times.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -162,6 +164,30 @@ Result<int64_t> parse_time(std::string_view text, int64_t now_us) {
   return fail(Errc::invalid_argument,
               "'{}' is not a time: microseconds, 2026-11-21T08:00:00Z, now, today, -1h, 2h ago",
               text);
+}
+
+bool resembles_time(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  constexpr std::string_view kOfDates = "0123456789-:/TtZz+ ";
+  constexpr std::array<std::string_view, 22> kUnits = {
+      "us",      "ms", "s",  "sec",  "secs",  "second", "seconds", "m",    "min", "mins", "minute",
+      "minutes", "h",  "hr", "hour", "hours", "d",      "day",     "days", "w",   "week", "weeks"};
+  if (text.ends_with(" ago")) text.remove_suffix(4);
+  if (text.starts_with("in ")) text.remove_prefix(3);
+  for (const std::string_view anchor : {"now", "today", "yesterday", "tomorrow"}) {
+    if (text.starts_with(anchor)) text.remove_prefix(anchor.size());
+  }
+  const bool is_signed = text.starts_with('+') || text.starts_with('-');
+  if (is_signed) text.remove_prefix(1);
+  const size_t behind = text.find_first_not_of(kDigits);
+  if (text.empty() || behind == 0) return false;
+  if (is_signed || behind == text.npos) return true;
+  std::string_view unit = text.substr(behind);
+  unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
+  if (std::ranges::find(kUnits, unit) != kUnits.end()) return true;
+  const size_t fraction = text.find('.');
+  const bool is_clock = fraction != text.npos && text.find(':') < fraction;
+  return text.substr(0, is_clock ? fraction : text.npos).find_first_not_of(kOfDates) == text.npos;
 }
 
 std::string format_time(int64_t us) { return time_text(us); }

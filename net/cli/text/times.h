@@ -15,6 +15,9 @@ namespace cellar::cli {
 // s m h d w), "-1h" alone, "2h ago", "in 2h". Days and times without a zone are UTC. Relative times
 // are rounded down to a millisecond, which every table accepts. INVALID_ARGUMENT names the text.
 Result<int64_t> parse_time(std::string_view text, int64_t now_us);
+// Whether a text that parse_time() refuses was probably meant as a time: "2026-13-01", "2days",
+// "today+2x".
+bool resembles_time(std::string_view text);
 
 // "500us", "10ms", "1s", "5m", "1h", "2d", "1w".
 Result<int64_t> parse_duration(std::string_view text);

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace cellar::cli {
 
@@ -50,13 +52,37 @@ Result<void> replace_whole_file(const std::string& path, std::string_view conten
   return {};
 }
 
+std::string behind_links(std::string path) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;  // as in Linux
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) break;
+    path = (fs::path(path).parent_path() / target).string();
+  }
+  return path;
+}
+
+Result<OutputFile> OutputFile::open_in_place(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor >= 0) return OutputFile(descriptor, path, Kind::in_place, 0);
+  return fail(errno == EISDIR ? Errc::failed_precondition : Errc::unavailable,
+              "cannot write {}: {}", path, std::strerror(errno));
+}
+
 Result<OutputFile> OutputFile::open(const std::string& path, uint64_t keep_bytes) {
+  std::error_code unknown;
+  const std::filesystem::file_status found = std::filesystem::status(path, unknown);
+  if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found)) {
+    return open_in_place(path);
+  }
   const std::string part = part_of(path);
   const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kMode);
   if (descriptor < 0) {
     return fail(Errc::unavailable, "cannot write {}: {}", part, std::strerror(errno));
   }
-  OutputFile file(descriptor, path, keep_bytes);
+  OutputFile file(descriptor, path, Kind::renamed, keep_bytes);
   const auto end = static_cast<off_t>(keep_bytes);
   if (::ftruncate(descriptor, end) != 0 || ::lseek(descriptor, end, SEEK_SET) != end) {
     return file.failed("cut");
@@ -64,35 +90,43 @@ Result<OutputFile> OutputFile::open(const std::string& path, uint64_t keep_bytes
   return file;
 }
 
-OutputFile OutputFile::of_descriptor(int descriptor) { return {descriptor, {}, 0}; }
+OutputFile OutputFile::of_descriptor(int descriptor) {
+  return {descriptor, "standard output", Kind::borrowed, 0};
+}
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
       path_(std::move(other.path_)),
+      kind_(other.kind_),
       bytes_(other.bytes_),
       unsynced_(other.unsynced_) {}
 
 OutputFile::~OutputFile() {
-  if (descriptor_ >= 0 && !path_.empty()) ::close(descriptor_);
+  if (descriptor_ >= 0 && kind_ != Kind::borrowed) ::close(descriptor_);
 }
 
 std::unexpected<Error> OutputFile::failed(std::string_view what) const {
   return fail(Errc::resource_exhausted, "cannot {} {}: {}", what,
-              path_.empty() ? "standard output" : part_of(path_), std::strerror(errno));
+              kind_ == Kind::renamed ? part_of(path_) : path_, std::strerror(errno));
 }
 
 Result<void> OutputFile::write(std::string_view bytes) {
   if (!write_all(descriptor_, bytes)) return failed("write");
   bytes_ += bytes.size();
   unsynced_ += bytes.size();
-  if (path_.empty() || unsynced_ < kSyncBytes) return {};
+  if (kind_ != Kind::renamed || unsynced_ < kSyncBytes) return {};
   unsynced_ = 0;
   if (::fdatasync(descriptor_) != 0) return failed("sync");
   return {};
 }
 
 Result<void> OutputFile::finish() {
-  if (path_.empty()) return {};
+  if (kind_ == Kind::borrowed) return {};
+  if (kind_ == Kind::in_place) {
+    // EINVAL: nothing to sync, as in a FIFO.
+    if (::fdatasync(descriptor_) != 0 && errno != EINVAL) return failed("sync");
+    return {};
+  }
   if (::fdatasync(descriptor_) != 0) return failed("sync");
   if (std::rename(part_of(path_).c_str(), path_.c_str()) != 0) return failed("rename");
   sync_directory_of(path_);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "net/wire/body.h"
+#include "net/wire/point_codec.h"
 
 namespace cellar::client {
 
@@ -74,6 +75,34 @@ Result<CellBlock> CellBlock::decode(Bytes body) {
   return block;
 }
 
+Result<CellBlock> CellBlock::decode_got(Bytes row, Bytes body, bool continued, bool complete) {
+  CellBlock block;
+  block.bytes_ = row.size() + body.size();
+  block.buffer_ = std::make_unique_for_overwrite<uint64_t[]>((block.bytes_ + 7) / 8);
+  char* copy = reinterpret_cast<char*>(block.buffer_.get());
+  std::memcpy(copy, body.data(), body.size());
+  std::memcpy(copy + body.size(), row.data(), row.size());
+  wire::GotReader reader(Bytes(copy, body.size()));
+  block.cells_.reserve(reader.most_cells());
+  for (wire::GotCell cell; reader.next(cell);) {
+    Cell& to = block.cells_.emplace_back();
+    to.family = cell.family;
+    to.qualifier = cell.qualifier;
+    to.timestamp_us = cell.timestamp_us;
+    to.value = cell.value;
+  }
+  if (!reader.intact()) {
+    return fail(Errc::internal, "the server sent cells of a row that cannot be read");
+  }
+  RowPart part;
+  part.key = Bytes(copy + body.size(), row.size());
+  part.cells = block.cells_;
+  part.continued = continued;
+  part.complete = complete;
+  block.rows_.push_back(part);
+  return block;
+}
+
 // REQUIRES: the notes, if present, match the number of cells.
 template <class Chunk>
 void CellBlock::add_notes(const Chunk& chunk) {
@@ -105,13 +134,16 @@ CellBlock CellBlock::split_last() {
 }
 
 Row::Row(std::vector<CellBlock> blocks) : blocks_(std::move(blocks)) {
+  size_t cells = 0;
   for (const CellBlock& block : blocks_) {
     if (key_.empty() && !block.empty()) key_ = block.rows().front().key;
+    cells += block.cells().size();
   }
   if (blocks_.size() == 1) {
     cells_ = blocks_.front().cells();
     return;
   }
+  joined_.reserve(cells);
   for (const CellBlock& block : blocks_) {
     joined_.insert(joined_.end(), block.cells().begin(), block.cells().end());
   }

@@ -52,6 +52,8 @@ class CellBlock {
   // Copies and checks the body of a ReadChunk; INTERNAL if it is invalid. An empty body has no
   // rows.
   static Result<CellBlock> decode(Bytes body);
+  // The same for a body of the answer to a Get of `row`.
+  static Result<CellBlock> decode_got(Bytes row, Bytes body, bool continued, bool complete);
 
   std::span<const RowPart> rows() const { return rows_; }
   std::span<const Cell> cells() const { return cells_; }

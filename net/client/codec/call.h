@@ -25,6 +25,7 @@
 #include "net/client/api/retry_policy.h"
 #include "net/wire/frame.h"
 #include "net/wire/status.h"
+#include "schema/common_generated.h"
 
 namespace cellar::client {
 
@@ -41,13 +42,15 @@ struct Request {
   // Receives the chunks before the answer instead of the decoder; a new attempt invalidates the
   // chunks of the previous one.
   std::function<void(Bytes body)> on_chunk;
-  bool by_row = false;  // routed by `row` alone; names tablet and epoch
-  // Positions in the frame: the table name and the (first) row.
+  bool by_row = false;     // routed by `row` alone; names tablet and epoch
+  std::string table;       // empty: none, or all
+  bool by_handle = false;  // the connection names the table by a handle in the frame's header
+  // Position in the frame: the (first) row.
   struct Part {
     uint32_t at = 0;
     uint32_t size = 0;
   };
-  Part table, row;
+  Part row;
   // Positions of token issue times that are 0 until the first attempt: the first one, their number
   // and their distance.
   uint32_t token_times_at = 0;
@@ -67,6 +70,7 @@ struct Answer {
   const wire::Frame& last;
   const std::vector<std::string>& chunks;  // bodies of the preceding frames
   uint64_t argument = 0;
+  Bytes row = {};  // the key that a Get asked for
 };
 
 // Memory for calls and handlers; freed blocks are reused. One loop.
@@ -236,9 +240,11 @@ class Call : public boost::intrusive::list_base_hook<> {
   uint64_t sticky_row_ = 0;           // key of the row whose writes stay on one connection; 0: none
   size_t charged_bytes_ = 0;          // charged to the client's limits; 0: none
   Connection* connection_ = nullptr;  // in which it waits or was sent; null when finished
-  uint64_t request_id_ = 0;           // 0: not on the wire yet
-  uint64_t wire_end_ = 0;             // end of its frame in the connection's output
-  int64_t deadline_us_ = INT64_MAX;   // in the loop's time
+  uint32_t request_id_ = 0;           // 0: not on the wire yet
+  uint64_t tablet_id_ = 0;            // named beside the table; 0: none
+  uint64_t epoch_ = 0;
+  uint64_t wire_end_ = 0;            // end of its frame in the connection's output
+  int64_t deadline_us_ = INT64_MAX;  // in the loop's time
   int64_t sent_us_ = 0;
   Timer timer_;
 };
@@ -263,11 +269,13 @@ class UnaryCall final : public Call {
     const std::vector<std::string> chunks = std::move(chunks_);
     const Decode decode = decode_;
     const uint64_t argument = request().argument;
+    const bool is_get = answer && answer->header.op == static_cast<uint16_t>(wire::fb::Op::Get);
+    const std::string row(is_get ? request().part(request().row) : Bytes());
     abandon_memory();
     if (!answer) {
       completion->complete(std::unexpected(std::move(answer).error()), reach);
     } else {
-      completion->complete(decode(Answer{*answer, chunks, argument}), reach);
+      completion->complete(decode(Answer{*answer, chunks, argument, row}), reach);
     }
   }
   bool renew() override {

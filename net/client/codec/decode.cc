@@ -5,6 +5,7 @@
 
 #include "net/wire/body.h"
 #include "net/wire/operate.h"
+#include "net/wire/point_codec.h"
 #include "net/wire/status.h"
 
 namespace cellar::client {
@@ -315,8 +316,16 @@ Result<ServerInfo> decode_info(const Answer& answer) {
 }
 
 Result<MutateReply> decode_mutate(const Answer& answer) {
+  if (answer.last.header.op == static_cast<uint16_t>(fb::Op::Put)) {
+    fb::PutReply put;
+    if (!wire::parse_put_reply(answer.last.body, put)) {
+      return std::unexpected(bad_arena().outcome(Applied::applied));
+    }
+    return MutateReply{false, false, put.commit_stamp(), put.timestamp()};
+  }
   TRY(const fb::MutateRowReply* reply, root_of<fb::MutateRowReply>(answer.last));
-  return MutateReply{reply->repeated(), reply->answer_not_kept()};
+  return MutateReply{reply->repeated(), reply->answer_not_kept(), reply->commit_stamp(),
+                     reply->timestamp()};
 }
 
 Result<EntryResults> decode_entries(const Answer& answer) {
@@ -338,7 +347,25 @@ Result<EntryResults> decode_entries(const Answer& answer) {
   return results;
 }
 
+namespace {
+
+// The answer to a Get: each body is a part of the row.
+Result<std::optional<Row>> decode_got(const Answer& answer) {
+  std::vector<CellBlock> blocks;
+  for (const std::string& chunk : answer.chunks) {
+    TRY(CellBlock block, CellBlock::decode_got(answer.row, chunk, !blocks.empty(), false));
+    blocks.push_back(std::move(block));
+  }
+  TRY(CellBlock block, CellBlock::decode_got(answer.row, answer.last.body, !blocks.empty(), true));
+  if (blocks.empty() && block.cells().empty()) return std::optional<Row>();
+  blocks.push_back(std::move(block));
+  return std::optional<Row>(Row(std::move(blocks)));
+}
+
+}  // namespace
+
 Result<std::optional<Row>> decode_row(const Answer& answer) {
+  if (answer.last.header.op == static_cast<uint16_t>(fb::Op::Get)) return decode_got(answer);
   std::vector<CellBlock> blocks;
   for (const std::string& chunk : answer.chunks) {
     TRY(CellBlock block, CellBlock::decode(chunk));
@@ -365,7 +392,8 @@ Result<uint32_t> decode_drop(const Answer& answer) {
 
 Result<CheckAndMutateReply> decode_check(const Answer& answer) {
   TRY(const fb::CheckAndMutateRowReply* reply, root_of<fb::CheckAndMutateRowReply>(answer.last));
-  return CheckAndMutateReply{reply->matched(), reply->repeated(), reply->answer_not_kept()};
+  return CheckAndMutateReply{reply->matched(), reply->repeated(), reply->answer_not_kept(),
+                             reply->commit_stamp(), reply->timestamp()};
 }
 
 Result<std::vector<SplitPoint>> decode_samples(const Answer& answer) {

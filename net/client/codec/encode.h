@@ -13,6 +13,7 @@
 #include "net/client/api/options.h"
 #include "net/client/codec/call.h"
 #include "net/client/codec/requests.h"
+#include "net/wire/point_codec.h"
 
 namespace cellar::client {
 
@@ -73,6 +74,11 @@ class Encoder {
   static constexpr size_t kSpareFrameBytes = 4096;  // larger ones are freed
   static constexpr size_t kKeptBuilderBytes = 1u << 20;
 
+  static bool fits_put(const Mutation& mutation);
+  Request put(std::string_view table, const Mutation& mutation, const CallOptions& options);
+  Request get(std::string_view table, Bytes row, uint32_t versions);
+  Request fixed(std::string_view table, wire::fb::Op op);
+  static Request finish_fixed(Request request, Bytes row, size_t row_at);
   flatbuffers::FlatBufferBuilder& fresh();
   template <class Root>
   Request finish(uint16_t op, flatbuffers::Offset<Root> root);
@@ -85,6 +91,8 @@ class Encoder {
   flatbuffers::FlatBufferBuilder builder_;
   size_t builder_bytes_ = 0;  // of the largest body since the builder was created
   std::vector<std::string> spare_;
+  std::vector<cellar::Mutation> cells_;  // of one Put
+  wire::DecodedGet get_;
 };
 
 }  // namespace cellar::client

@@ -8,7 +8,6 @@ namespace fb = wire::fb;
 
 void mark_entries(Request& request) {
   const auto& body = body_of<fb::MutateRowsRequest>(request);
-  if (body.table()) request.table = part_of(request, body.table()->data(), body.table()->size());
   if (body.entries()->size() == 0) return;
   const fb::EntryRec& first = *body.entries()->Get(0);
   request.row = part_of(request, body.arena()->data() + first.row().at(), first.row().size());
@@ -53,16 +52,13 @@ void keep_entries(Request& request, const std::vector<uint32_t>& entries) {
     record += entry.mutation_count();
   }
   flatbuffers::FlatBufferBuilder b(request.frame.size());
-  const auto name =
-      b.CreateString(wire::text(body.table()).data(), wire::text(body.table()).size());
   const auto entry_vector = b.CreateVectorOfStructs(kept);
   const auto mutations = b.CreateVectorOfStructs(records);
   const auto arena = b.CreateVector(body.arena()->data(), body.arena()->size());
   const Bytes made = wire::finish_body(
-      b, fb::CreateMutateRowsRequest(b, name, entry_vector, mutations, arena, body.durability()));
+      b, fb::CreateMutateRowsRequest(b, 0, entry_vector, mutations, arena, body.durability()));
+  wire::FrameHeader header = header_of(request);
   request.frame.resize(wire::kHeaderBytes);
-  wire::FrameHeader header;
-  std::memcpy(&header, request.frame.data(), sizeof header);
   header.body_bytes = static_cast<uint32_t>(made.size());
   wire::store_header(request.frame.data(), header);
   request.frame.append(made);

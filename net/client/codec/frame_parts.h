@@ -15,16 +15,19 @@ const Root& body_of(const Request& request) {
   return *flatbuffers::GetRoot<Root>(request.frame.data() + wire::kHeaderBytes);
 }
 
+inline wire::FrameHeader header_of(const Request& request) {
+  return *wire::parse_header(request.frame, wire::kLargestFrameBytes);
+}
+
 inline Request::Part part_of(const Request& request, const void* at, size_t size) {
   return {static_cast<uint32_t>(static_cast<const char*>(at) - request.frame.data()),
           static_cast<uint32_t>(size)};
 }
 
-// Records the positions of table and row in a request for one row.
+// Records the position of the row in a request for one row.
 template <class Root>
 void mark_row(Request& request) {
   const Root& body = body_of<Root>(request);
-  if (body.table()) request.table = part_of(request, body.table()->data(), body.table()->size());
   request.row = part_of(request, body.arena()->data() + body.row()->at(), body.row()->size());
   request.by_row = true;
 }
@@ -43,7 +46,7 @@ void mark_token(Request& request) {
   request.repeat = Repeat::always;
 }
 
-// The same for a MutateRows: table, first row, tokens of all entries.
+// The same for a MutateRows: first row, tokens of all entries.
 void mark_entries(Request& request);
 // The row of each entry, as views into the frame.
 std::vector<Bytes> rows_of(const Request& request);

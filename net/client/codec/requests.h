@@ -15,6 +15,8 @@ namespace cellar::client {
 struct MutateReply {
   bool repeated = false;         // the token was known; this repeats the first answer
   bool answer_not_kept = false;  // for repeated: only the status is still known
+  uint64_t commit_stamp_ns = 0;  // 0: not known (repeated)
+  int64_t timestamp_us = 0;      // of the cells without a timestamp of their own
 };
 
 // One result per entry, in the order of the entries.
@@ -76,6 +78,8 @@ struct CheckAndMutateReply {
   bool matched = false;
   bool repeated = false;
   bool answer_not_kept = false;
+  uint64_t commit_stamp_ns = 0;  // 0: nothing was committed, or not known (repeated)
+  int64_t timestamp_us = 0;      // of the cells without a timestamp of their own
 };
 
 struct ModifyRule {

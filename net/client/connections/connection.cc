@@ -7,6 +7,7 @@
 #include <boost/asio/post.hpp>
 
 #include "io/base/check.h"
+#include "net/client/codec/frame_parts.h"
 #include "net/wire/body.h"
 #include "net/wire/status.h"
 
@@ -16,23 +17,22 @@ namespace fb = wire::fb;
 
 namespace {
 
-constexpr uint64_t kHelloId = UINT64_MAX;  // not a slot number
-constexpr uint64_t kPingId = UINT64_MAX - 1;
+// A request id is the number of a slot and, from this bit on, its generation.
+constexpr unsigned kGenerationShift = 16;
+constexpr uint32_t kSlotMask = (1u << kGenerationShift) - 1;
+static_assert(wire::kMaxInFlight < kSlotMask - 1);
+constexpr uint32_t kHelloId = UINT32_MAX;  // no slot has these numbers
+constexpr uint32_t kPingId = UINT32_MAX - 1;
 // The estimate of the server's clock, which stamps tokens, is renewed after this time while the
 // connection is in use, because the clocks drift.
 constexpr int64_t kClockAgeUs = 300'000'000;
+constexpr size_t kKeptOutBytes = 1u << 20;
 
-// Removes "connecting to ...: ", which the surrounding message already has.
-std::string_view reason_of(std::string_view message) {
-  if (!message.starts_with("connecting to ")) return message;
-  const size_t colon = message.find(": ");
-  return colon == std::string_view::npos ? message : message.substr(colon + 2);
-}
-
-// Untrusted certificates and unusable files are distinguished from an unreachable node.
-Errc code_of(const Error& error) {
-  const bool kept = error.code == Errc::unauthenticated || error.code == Errc::invalid_argument;
-  return kept ? error.code : Errc::unavailable;
+// The likeliest wrong port: a node's console and metrics.
+std::unexpected<Error> speaks_http(std::string_view address) {
+  return fail(Errc::invalid_argument,
+              "{} speaks HTTP: that is the port of http.listen; clients use the port of listen",
+              address);
 }
 
 uint32_t milliseconds(int64_t us) { return static_cast<uint32_t>((us + 999) / 1000); }
@@ -87,9 +87,7 @@ Async<Error> Connection::serve() {
   auto connected = co_await env_.dialler->connect(env_.timers, env_.network, options_, address_);
   if (state_ == State::closed) co_return Error(Errc::cancelled, "the client was closed");
   if (!connected) {
-    co_return Error(code_of(connected.error()),
-                    fmt::format("cannot connect to {}: {}", options_.address,
-                                reason_of(connected.error().message)));
+    co_return Dialler::unreachable(options_, connected.error());
   }
   stream_ = std::move(*connected);
   hello_late_ = false;
@@ -138,6 +136,11 @@ Async<Result<void>> Connection::shake_hands(wire::FrameReader& reader) {
     CO_TRY(const wire::Frame* frame, reader.next());
     if (frame) {
       const std::vector<std::string> none;
+      // A node that stops says so before it has answered.
+      if (frame->header.kind == wire::FrameKind::goaway) {
+        co_return fail(Errc::unavailable, "{} ended the connection before it answered the hello",
+                       options_.address);
+      }
       if (frame->header.kind != wire::FrameKind::reply || frame->header.request_id != kHelloId) {
         co_return fail(Errc::internal, "{} answered the hello with something else",
                        options_.address);
@@ -153,7 +156,7 @@ Async<Result<void>> Connection::shake_hands(wire::FrameReader& reader) {
       if (server.frame_bytes != 0) max_frame_bytes_ = server.frame_bytes;
       reader.set_max_body_bytes(max_frame_bytes_);
       // Below the server's limit, so that it keeps reading our credits and cancels.
-      max_in_flight_ = std::max<size_t>(options_.max_in_flight, 1);
+      max_in_flight_ = std::clamp<size_t>(options_.max_in_flight, 1, wire::kMaxInFlight);
       if (server.in_flight > 1) {
         max_in_flight_ = std::min<size_t>(max_in_flight_, server.in_flight - 1);
       }
@@ -165,6 +168,7 @@ Async<Result<void>> Connection::shake_hands(wire::FrameReader& reader) {
                      options_.address);
     }
     reader.received(n);
+    if (reader.unread().starts_with("HTTP/")) co_return speaks_http(options_.address);
   }
 }
 
@@ -262,6 +266,7 @@ void Connection::lose(Error why) {
     if (slot.taken) free_slot(slot);
   }
   out_.clear();
+  handles_.clear();
   writing_ = false;
   queued_end_ = handed_ = 0;
   for (auto& [call, left] : carried) unhook(*call);
@@ -427,14 +432,6 @@ Async<void> Connection::write_rest(std::shared_ptr<Connection> self,
   self->writing_ = false;
 }
 
-namespace fb = wire::fb;
-
-namespace {
-
-constexpr size_t kKeptOutBytes = 1u << 20;
-
-}  // namespace
-
 void Call::on_timer(void* context) {
   Call& call = *static_cast<Call*>(context);
   if (call.connection_) {
@@ -546,12 +543,12 @@ void Connection::put_on_wire(Call& call) {
   ++stats_.requests;
   ++call.attempts_;
   stamp_tokens(call.request_);
-  call.request_id_ = static_cast<uint64_t>(slot.generation) << 32 | index;
+  call.request_id_ = uint32_t{slot.generation} << kGenerationShift | index;
   call.sent_us_ = env_.timers.now_us();
 
-  wire::FrameHeader header;
-  std::memcpy(&header, frame.data(), sizeof header);
+  wire::FrameHeader header = header_of(call.request_);
   header.request_id = call.request_id_;
+  if (call.request_.by_handle) header.handle = handle_for(call);
   if (call.deadline_us_ != INT64_MAX) {
     const int64_t left_us = std::max<int64_t>(call.deadline_us_ - call.sent_us_, 1);
     header.deadline_ms =
@@ -564,7 +561,15 @@ void Connection::put_on_wire(Call& call) {
   schedule_flush();
 }
 
-void Connection::send_control(uint64_t request_id, uint16_t op, wire::FrameKind kind, Bytes body) {
+// The handle of the call's table, bound first if it is new here.
+uint32_t Connection::handle_for(const Call& call) {
+  const size_t before = out_.size();
+  const uint32_t handle = handles_.name(call.request_.table, call.tablet_id_, call.epoch_, out_);
+  queued_end_ += out_.size() - before;
+  return handle;
+}
+
+void Connection::send_control(uint32_t request_id, uint16_t op, wire::FrameKind kind, Bytes body) {
   wire::FrameHeader header;
   header.kind = kind;
   header.op = op;
@@ -620,11 +625,11 @@ void Connection::flush() {
   spawn(env_.executor, write_rest(shared_from_this(), stream_, std::move(rest)));
 }
 
-Connection::Slot* Connection::slot_of(uint64_t request_id) {
-  const auto index = static_cast<uint32_t>(request_id);
+Connection::Slot* Connection::slot_of(uint32_t request_id) {
+  const uint32_t index = request_id & kSlotMask;
   if (index >= slots_.size()) return nullptr;
   Slot& slot = slots_[index];
-  return slot.taken && slot.generation == request_id >> 32 ? &slot : nullptr;
+  return slot.taken && slot.generation == request_id >> kGenerationShift ? &slot : nullptr;
 }
 
 void Connection::free_slot(Slot& slot) {

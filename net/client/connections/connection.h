@@ -31,6 +31,7 @@
 #include "net/client/codec/decode.h"
 #include "net/client/codec/encode.h"
 #include "net/client/connections/dialler.h"
+#include "net/client/connections/handle_cache.h"
 
 namespace cellar::client {
 
@@ -108,7 +109,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   enum class State : uint8_t { idle, connecting, ready, draining, down, closed };
   struct Slot {
     Call* call = nullptr;
-    uint32_t generation = 1;
+    uint16_t generation = 1;
     bool taken = false;
   };
   static constexpr size_t kMaxOutBytes = 16u << 20;  // queued and not yet written
@@ -140,14 +141,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void enqueue(Call& call);
   void arm_deadline(Call& call);
   void put_on_wire(Call& call);
+  uint32_t handle_for(const Call& call);
   bool choose_drop_frame(Call& call) const;
   void stamp_tokens(Request& request);
   void send_queued();
-  void send_control(uint64_t request_id, uint16_t op, wire::FrameKind kind, Bytes body);
+  void send_control(uint32_t request_id, uint16_t op, wire::FrameKind kind, Bytes body);
   void schedule_flush();
   void flush();
   bool has_room() const;
-  Slot* slot_of(uint64_t request_id);
+  Slot* slot_of(uint32_t request_id);
   void free_slot(Slot& slot);
   void on_deadline(Call& call);
   // Removes the call from queue or slot and stops its timer; the caller finishes it.
@@ -175,6 +177,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   int64_t last_received_us_ = 0;
 
   CallList queue_;
+  HandleCache handles_;
   std::vector<Slot> slots_;
   std::vector<uint32_t> free_slots_;
   size_t in_flight_ = 0;

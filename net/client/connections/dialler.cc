@@ -56,4 +56,26 @@ Result<std::string> read_token_file(const std::string& path) {
   return line;
 }
 
+namespace {
+
+// Removes "connecting to ...: ", which the surrounding message already has.
+std::string_view reason_of(std::string_view message) {
+  if (!message.starts_with("connecting to ")) return message;
+  const size_t colon = message.find(": ");
+  return colon == std::string_view::npos ? message : message.substr(colon + 2);
+}
+
+// Untrusted certificates and unusable files are distinguished from an unreachable node.
+Errc code_of(const Error& error) {
+  const bool kept = error.code == Errc::unauthenticated || error.code == Errc::invalid_argument;
+  return kept ? error.code : Errc::unavailable;
+}
+
+}  // namespace
+
+Error Dialler::unreachable(const ClientOptions& options, const Error& why) {
+  return Error(code_of(why),
+               fmt::format("cannot connect to {}: {}", options.address, reason_of(why.message)));
+}
+
 }  // namespace cellar::client

@@ -19,6 +19,8 @@ class Dialler {
   Async<Result<std::unique_ptr<ByteStream>>> connect(Timers& timers, Network& network,
                                                      const ClientOptions& options,
                                                      const Address& address);
+  // What a failure of connect() is for the caller of a request.
+  static Error unreachable(const ClientOptions& options, const Error& why);
   // The token for a hello on `stream`, read from its file each time; empty: none.
   // FAILED_PRECONDITION if it would be sent in plain text to another machine.
   static Result<std::string> token_for(const ClientOptions& options, const ByteStream& stream);

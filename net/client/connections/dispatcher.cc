@@ -176,19 +176,20 @@ bool Dispatcher::takes_back(Call& call, const Error& error, Ending ending,
   const Request& request = call.request_;
   if (ending == Ending::unreachable) {
     // The table may have moved: the next request asks the configured node.
-    const auto at = tables_.find(request.part(request.table));
+    const auto at = tables_.find(request.table);
     if (at != tables_.end()) at->second->owner.clear();
     return false;
   }
-  if (error.code == Errc::not_found && request.table.size > 0) {
+  if (error.code == Errc::not_found && !request.table.empty()) {
     // The table may be recreated with other tablets.
-    if (auto at = tables_.find(request.part(request.table)); at != tables_.end()) {
+    if (auto at = tables_.find(request.table); at != tables_.end()) {
       at->second->map.clear();
     }
   }
   if (hint && !hint->owner.empty()) {
-    if (request.table.size == 0) return false;  // creates a table: the caller chooses the node
     if (follow_owner(call, hint->owner)) return true;
+    // Repeated only while two nodes name each other: this node's answer would be the same.
+    if (call.redirects_ == 0) return false;
     hint = nullptr;
   }
   if (hint && request.by_row && call.redirects_ < kMaxRedirects && call.renew()) {
@@ -231,7 +232,7 @@ void Dispatcher::redirect(Call& call, const wire::TabletHint& hint) {
   ++call.redirects_;
   ++stats_.redirects;
   ++stats_.repeats;
-  const Bytes name = call.request_.part(call.request_.table);
+  const Bytes name = call.request_.table;
   Table& table = table_of(name);
   if (table.map.known() && table.map.correct(call.request_.part(call.request_.row), hint)) {
     fetch_map(name, table);
@@ -240,11 +241,11 @@ void Dispatcher::redirect(Call& call, const wire::TabletHint& hint) {
 }
 
 // Followed once per call: a second refusal of this kind is retried with a pause until the nodes
-// agree.
+// agree. False also if the request names no table or no more owners can be known.
 bool Dispatcher::follow_owner(Call& call, const std::string& owner) {
-  if (call.redirects_ > 0) return false;
+  if (call.redirects_ > 0 || call.request_.table.empty()) return false;
   if (owner_at(owner) == nullptr || !call.renew()) return false;
-  Table& table = table_of(call.request_.part(call.request_.table));
+  Table& table = table_of(call.request_.table);
   table.owner = owner == options_.address ? "" : owner;
   table.map.clear();
   ++call.redirects_;
@@ -269,8 +270,8 @@ Dispatcher::Owner* Dispatcher::owner_at(const std::string& address) {
 
 // A connection to the other node that has the table of the call; null: use the configured node.
 Connection* Dispatcher::owner_of(Call& call) {
-  if (owners_.empty() || call.request_.table.size == 0) return nullptr;
-  const auto at = tables_.find(call.request_.part(call.request_.table));
+  if (owners_.empty() || call.request_.table.empty()) return nullptr;
+  const auto at = tables_.find(call.request_.table);
   if (at == tables_.end() || at->second->owner.empty()) return nullptr;
   Owner* owner = owner_at(at->second->owner);
   return owner == nullptr ? nullptr : &owner->pool->by_affinity(call.request_.affinity);
@@ -278,13 +279,13 @@ Connection* Dispatcher::owner_of(Call& call) {
 
 Connection& Dispatcher::choose(Call& call) {
   if (Connection* elsewhere = owner_of(call)) {
-    if (call.request_.by_row) name_tablet(call, 0, 0);
+    call.tablet_id_ = call.epoch_ = 0;
     return *elsewhere;
   }
   Request& request = call.request_;
   Connection* chosen = &connections_->by_affinity(request.affinity);
   if (!options_.route_by_shard || request.row.size == 0) return *chosen;
-  const Bytes name = request.part(request.table);
+  const Bytes name = request.table;
   Table& table = table_of(name);
   ++table.requests;
   TabletMap::Place place;
@@ -300,7 +301,8 @@ Connection& Dispatcher::choose(Call& call) {
     fetch_map(name, table);
   }
   if (!request.by_row) return *chosen;
-  name_tablet(call, place.tablet_id, place.epoch);
+  call.tablet_id_ = place.tablet_id;
+  call.epoch_ = place.epoch;
   if (!request.writes) return *chosen;
   if (call.sticky_row_ == 0) {
     call.sticky_row_ = hash_of(name, request.part(request.row));
@@ -309,12 +311,6 @@ Connection& Dispatcher::choose(Call& call) {
   Sticky& sticky = sticky_[call.sticky_row_];
   if (sticky.connection == nullptr || sticky.writes == 1) sticky.connection = chosen;
   return *sticky.connection;
-}
-
-void Dispatcher::name_tablet(Call& call, uint64_t tablet_id, uint64_t epoch) {
-  char* header = call.request_.frame.data();
-  std::memcpy(header + offsetof(wire::FrameHeader, tablet_id), &tablet_id, sizeof tablet_id);
-  std::memcpy(header + offsetof(wire::FrameHeader, epoch), &epoch, sizeof epoch);
 }
 
 void Dispatcher::unstick(Call& call) {
@@ -368,7 +364,7 @@ void Dispatcher::fetch_map(std::string_view name, Table& table) {
     const auto at = tables_.find(key);
     if (at == tables_.end()) return;
     at->second->fetching = false;
-    if (described && !described->tablets.empty()) {
+    if (described && !described->tablets.empty() && at->second->owner.empty()) {
       at->second->map.assign(std::move(described->tablets));
     }
   };

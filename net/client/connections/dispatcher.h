@@ -110,7 +110,6 @@ class Dispatcher final : public CallOwner, private PoolOwner {
   Owner* owner_at(const std::string& address);
   Connection* owner_of(Call& call);
   Connection& choose(Call& call);
-  void name_tablet(Call& call, uint64_t tablet_id, uint64_t epoch);
   void unstick(Call& call);
   Table& table_of(std::string_view name);
   void fetch_map(std::string_view name, Table& table);

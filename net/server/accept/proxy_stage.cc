@@ -19,6 +19,9 @@ class ProxiedByteStream final : public ByteStream {
   Async<Result<size_t>> read_some(std::span<std::byte> into) override {
     return unread_.empty() ? inner_->read_some(into) : read_unread(into);
   }
+  bool start_receive(std::span<std::byte> into, ReceiveHandler& handler) override {
+    return unread_.empty() && inner_->start_receive(into, handler);
+  }
   Async<Result<void>> write(std::span<const Bytes> parts) override { return inner_->write(parts); }
   Result<size_t> try_write(std::span<const Bytes> parts) override {
     return inner_->try_write(parts);

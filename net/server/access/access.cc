@@ -33,6 +33,8 @@ Held held_by_name(const security::Principal& who, Bytes table) {
 
 Held held_on(const engine::TableMap& tables, const security::Principal& who, const OpSpec& spec,
              const wire::FrameHeader& header, const TableName& named) {
+  // A handle that is bound by name is judged by name, whether or not the table exists.
+  if (spec.table.by_id && !header.table_name.empty()) return held_by_name(who, header.table_name);
   const uint64_t id = spec.table.by_id ? header.table_id : 0;
   if (id != 0) {
     const auto* entry = tables.find(TableId{id});
@@ -113,6 +115,10 @@ Result<void> check_access_of(const OpSpec* spec, const engine::TableMap& tables,
   }
   // If the roles depend on the body, any one of them is enough here.
   const Need need{spec->need.roles, true};
+  if (spec->table.by_id && !header.table_name.empty()) {
+    const Held held = held_by_name(*who, header.table_name);
+    return security::allow(*who, name, need, held.roles, held.shown);
+  }
   if (header.table_id == 0 || !spec->table.by_id) {
     return security::allow(*who, name, need, who->roles_anywhere(), "any table");
   }
@@ -140,7 +146,8 @@ Result<void> check_access(const OpSpec* spec, const engine::TableMap& tables, Se
   const TableName named = name_in(*spec, frame.body);
   if (!named.understood) return {};
   const std::string name = name_of(spec->op);
-  if (lists_all(*spec, frame.header.table_id != 0 || !named.name.empty())) {
+  const bool by_handle = frame.header.table_id != 0 || !frame.header.table_name.empty();
+  if (lists_all(*spec, by_handle || !named.name.empty())) {
     return security::allow(*who, name, spec->need, who->roles_anywhere(), "any table");
   }
   const Held held = held_on(tables, *who, *spec, frame.header, named);

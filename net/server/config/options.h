@@ -25,7 +25,7 @@ struct NetOptions {
   // Trusted proxies, whose PROXY protocol headers (version 2) name the client.
   ProxyRules proxy;
   // Concurrent requests per connection; at the limit its socket is not read. 1 to 256.
-  uint32_t in_flight = wire::kMaxInFlight;
+  uint32_t in_flight = wire::kDefaultInFlight;
   // Connections per shard; further ones are closed at once. 1 to 1,000,000.
   uint32_t connections = 10'000;
   // Idle time after which a connection is closed; 0: never.

@@ -26,7 +26,8 @@ Result<void> check_allowed(ShardServer& shard, Session& session, const OpSpec* s
 // Refuses a request for a table of another node, with that node's address and without effect.
 Handled check_owner(const ServerOptions& options, const OpSpec& spec, const wire::Frame& frame) {
   if (!spec.table.has_owner || options.owners.empty()) return {};
-  const Bytes table = name_in(spec, frame.body).name;
+  Bytes table = name_in(spec, frame.body).name;
+  if (table.empty() && spec.table.by_id) table = frame.header.table_name;
   const std::string* owner = table.empty() ? nullptr : options.owners.find(table);
   if (owner == nullptr || *owner == options.advertise) return {};
   Error error(Errc::aborted,

@@ -34,6 +34,7 @@ Handled handle_server_info(LocalShard& shard, NodeShared& node, Session& session
 Handled handle_confirm_time(LocalShard& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_data.cc ----
 Handled handle_mutate_row(ShardServer& shard, Session& session, const wire::Frame& frame);
+Handled handle_put(ShardServer& shard, Session& session, const wire::Frame& frame);
 // A MutateRow with a token.
 Handled start_write_with_token(ShardServer& shard, Session& session, const wire::Frame& frame);
 Handled handle_mutate_rows(ShardServer& shard, Session& session, const wire::Frame& frame);
@@ -46,6 +47,8 @@ Handled handle_read_modify_write_row(ShardServer& shard, Session& session,
 Handled handle_read_row(ShardServer& shard, Session& session, const wire::Frame& frame);
 Handled handle_read_rows(ShardServer& shard, Session& session, const wire::Frame& frame);
 Handled handle_sample_row_keys(LocalShard& shard, Session& session, const wire::Frame& frame);
+// ---- handlers_get.cc ----
+Handled handle_get(ShardServer& shard, Session& session, const wire::Frame& frame);
 // ---- handlers_admin.cc ----
 Handled handle_create_table(LocalShard& shard, Session& session, const wire::Frame& frame);
 Handled handle_alter_table(LocalShard& shard, Session& session, const wire::Frame& frame);
@@ -79,15 +82,20 @@ Handled handle_reclaim(LocalShard& shard, Session& session, const wire::Frame& f
 
 // ---- for the handlers ----
 
+// The refusal of a body that is no request of its operation.
+inline Refusal malformed(Error error) {
+  Refusal refusal(std::move(error));
+  refusal.malformed = true;
+  return refusal;
+}
+
 // The verified body of a request.
 template <class Root>
 std::expected<const Root*, Refusal> body_of(const wire::Frame& frame) {
   if (const Root* root = wire::verified<Root>(frame.body)) return root;
-  Refusal refusal(Error(Errc::invalid_argument,
-                        fmt::format("the body of {} bytes is no {} request", frame.body.size(),
-                                    wire::op_name(frame.header.op))));
-  refusal.malformed = true;
-  return std::unexpected(std::move(refusal));
+  return std::unexpected(malformed(Error(
+      Errc::invalid_argument, fmt::format("the body of {} bytes is no {} request",
+                                          frame.body.size(), wire::op_name(frame.header.op)))));
 }
 
 // Refuses a request whose header names another tablet or epoch than that of the row.

@@ -66,6 +66,7 @@ std::expected<const TabletDescriptor*, Refusal> prepare(ShardServer& shard, cons
     return std::unexpected(existence_error(form, table.error()));
   }
   TRY_VOID(check_granularity(filter, (*table)->schema.granularity));
+  op.set_granularity((*table)->schema.granularity);
   const TabletDescriptor& tablet = (*table)->locate(op.decoded().row);
   TRY_VOID(check_names(frame.header, tablet));
   if (!tablet.held) TRY_VOID(admit(shard, op.decoded()));

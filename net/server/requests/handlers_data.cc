@@ -1,4 +1,4 @@
-// Writes without a condition: MutateRow, MutateRows, DropRowRange.
+// Writes without a condition: MutateRow, Put, MutateRows, DropRowRange.
 #include <optional>
 #include <vector>
 
@@ -6,6 +6,7 @@
 #include "net/server/shard/drop_step.h"
 #include "net/server/shard/router.h"
 #include "net/server/shard/shard_server.h"
+#include "net/wire/point_codec.h"
 
 namespace cellar::server {
 
@@ -14,15 +15,23 @@ using wire::Frame;
 
 namespace {
 
+using Layout = SingleWrite::Layout;
+
+Result<void> decode_row_write(Bytes body, Layout layout, wire::DecodedWrites& out) {
+  if (layout == Layout::fixed) return wire::decode_put(body, out);
+  return wire::decode(*wire::verified<wire::fb::MutateRowRequest>(body), out);
+}
+
 // Sends one row with its body to another shard.
-Handled hand_over(ShardServer& shard, Session& session, const Frame& frame,
-                  const TabletDescriptor& tablet) {
+Handled hand_over(ShardServer& shard, Session& session, const Frame& frame, Layout layout,
+                  const TabletDescriptor& tablet, Granularity granularity) {
   TRY_VOID(shard.admission().hold_bytes(frame.body.size()));
   BatchWrite* batch = shard.batch_writes.acquire();
-  batch->begin(shard, session, frame.header, BatchWrite::Answer::one_row, 1);
-  const Bytes body = batch->keep_body(frame.body);
-  const auto* request = wire::verified<wire::fb::MutateRowRequest>(body);
-  const auto decoded = wire::decode(*request, batch->decoded());
+  const bool fixed = layout == Layout::fixed;
+  batch->begin(shard, session, frame.header,
+               fixed ? BatchWrite::Answer::put : BatchWrite::Answer::one_row, 1);
+  batch->set_granularity(granularity);
+  const auto decoded = decode_row_write(batch->keep_body(frame.body), layout, batch->decoded());
   CHECK(decoded, "a body that was decoded once is decoded again");
   engine::Write& write = batch->add(0, tablet);
   write.level = batch->decoded().target.level;
@@ -31,18 +40,13 @@ Handled hand_over(ShardServer& shard, Session& session, const Frame& frame,
   return {};
 }
 
-}  // namespace
-
-Handled handle_mutate_row(ShardServer& shard, Session& session, const Frame& frame) {
-  TRY(const auto* request, body_of<wire::fb::MutateRowRequest>(frame));
-  if (request->token() != nullptr) return start_write_with_token(shard, session, frame);
-  wire::DecodedWrites& decoded = shard.writes();
-  TRY_VOID(wire::decode(*request, decoded));
-  const MutationLimits& limits = shard.options().engine.limits;
+// Starts the write of one row without a token. `decoded` is what the frame's body says.
+Handled start_row_write(ShardServer& shard, Session& session, const Frame& frame, Layout layout,
+                        const wire::DecodedWrites& decoded) {
   const RowMutation row = decoded.mutation(0);
   const auto table = find_table(shard.tables(), frame.header, decoded.target.table);
   if (!table) {
-    const Result<void> form = validate_mutation(row, TableSchema(), limits);
+    const Result<void> form = validate_mutation(row, TableSchema(), shard.options().engine.limits);
     return std::unexpected(existence_error(form, table.error()));
   }
   const TabletDescriptor& tablet = (*table)->locate(row.row);
@@ -52,9 +56,28 @@ Handled handle_mutate_row(ShardServer& shard, Session& session, const Frame& fra
     return {};
   }
   TRY_VOID(shard.admit_growth(row.mutations));
-  if (tablet.shard != shard.id()) return hand_over(shard, session, frame, tablet);
-  start_single_write(shard, session, frame.header, decoded, tablet);
+  const Granularity granularity = (*table)->schema.granularity;
+  if (tablet.shard != shard.id()) {
+    return hand_over(shard, session, frame, layout, tablet, granularity);
+  }
+  start_single_write(shard, session, frame.header, decoded, tablet, granularity, layout);
   return {};
+}
+
+}  // namespace
+
+Handled handle_mutate_row(ShardServer& shard, Session& session, const Frame& frame) {
+  TRY(const auto* request, body_of<wire::fb::MutateRowRequest>(frame));
+  if (request->token() != nullptr) return start_write_with_token(shard, session, frame);
+  TRY_VOID(wire::decode(*request, shard.writes()));
+  return start_row_write(shard, session, frame, Layout::flatbuffer, shard.writes());
+}
+
+Handled handle_put(ShardServer& shard, Session& session, const Frame& frame) {
+  if (auto body = wire::decode_put(frame.body, shard.writes()); !body) {
+    return std::unexpected(malformed(body.error()));
+  }
+  return start_row_write(shard, session, frame, Layout::fixed, shard.writes());
 }
 
 Handled handle_mutate_rows(ShardServer& shard, Session& session, const Frame& frame) {

@@ -62,14 +62,14 @@ TableName by_tablet(Bytes body) {
 // The id in the header counts before the name. A table of another node is refused.
 template <class Request>
 constexpr TableRef kRows{by_table<Request>, true, true};
+// By the handle alone.
+constexpr TableRef kByHandle{nullptr, true, true};
 // By name only, whatever the header contains. A table of another node is refused.
 template <class Request>
 constexpr TableRef kTable{by_name<Request>, false, true};
-// By name only.
-template <class Request>
-constexpr TableRef kHere{by_name<Request>, false, false};
+// Tablets have the ids of their node. A table of another node is refused if the request names it.
 template <auto kTablet>
-constexpr TableRef kTablets{by_tablet<kTablet>, true, false};
+constexpr TableRef kTablets{by_tablet<kTablet>, true, true};
 
 // ---- requests that change something, of operations that also only report ----
 
@@ -137,6 +137,10 @@ constexpr OpSpec entry_of(Op op) {
     case Op::SampleRowKeys:
       return {on<handle_sample_row_keys>, Scope::table, kRead, Logged::no,
               kRows<fb::SampleRowKeysRequest>, "sample_row_keys"};
+    case Op::Get:
+      return timed({handle_get, Scope::table, kRead, Logged::no, kByHandle});
+    case Op::Put:
+      return timed({handle_put, Scope::table, kWrite, Logged::no, kByHandle});
     case Op::CreateTable:
       return {on<handle_create_table>, Scope::table, kSchema, Logged::schema,
               kTable<fb::CreateTableRequest>};
@@ -156,13 +160,13 @@ constexpr OpSpec entry_of(Op op) {
               kTable<fb::DescribeTableRequest>};
     case Op::PreviewRule:
       return {on<handle_preview_rule>, Scope::table, kReadRetention, Logged::no,
-              {by_table<fb::PreviewRuleRequest>}, "preview"};
+              {by_table<fb::PreviewRuleRequest>, false, true}, "preview"};
     case Op::FlushTable:
       return {on<handle_flush_table>, Scope::table, kAdmin, Logged::admin,
-              kHere<fb::FlushTableRequest>};
+              kTable<fb::FlushTableRequest>};
     case Op::CompactTable:
       return {on<handle_compact_table>, Scope::table, kAdmin, Logged::admin,
-              kHere<fb::CompactTableRequest>};
+              kTable<fb::CompactTableRequest>};
     case Op::SplitTablet:
       return {on<handle_split_tablet>, Scope::table, kAdmin, Logged::admin,
               kTablets<&fb::SplitTabletRequest::tablet_id>, "tablets"};
@@ -174,16 +178,16 @@ constexpr OpSpec entry_of(Op op) {
               kTablets<&fb::MoveTabletRequest::tablet_id>, "tablets"};
     case Op::ListTablets:
       return {on<handle_list_tablets>, Scope::list, kAdmin, Logged::no,
-              {by_table_if_any<fb::ListTabletsRequest>, true}, "tablets"};
+              {by_table_if_any<fb::ListTabletsRequest>, true, true}, "tablets"};
     case Op::RuleHistory:
       return {on<handle_rule_history>, Scope::table, kAny, Logged::no,
-              {by_table<fb::RuleHistoryRequest>, true}, "rule_history"};
+              {by_table<fb::RuleHistoryRequest>, true, true}, "rule_history"};
     case Op::UndoRule:
       return {on<handle_undo_rule>, Scope::table, kAlterRetention, Logged::retention,
-              {by_table<fb::UndoRuleRequest>}, "rule_history"};
+              {by_table<fb::UndoRuleRequest>, false, true}, "rule_history"};
     case Op::AuditLog:
       return {on<handle_audit_log>, Scope::table, kAdmin, Logged::no,
-              {by_table_if_any<fb::AuditLogRequest>}, "audit_log"};
+              {by_table_if_any<fb::AuditLogRequest>, false, true}, "audit_log"};
     case Op::ConfirmTime:
       return {on<handle_confirm_time>, Scope::node, kAdmin, Logged::admin,
               {}, "clock", nullptr, releases_time};
@@ -202,7 +206,7 @@ constexpr OpSpec entry_of(OperateOp op) {
               {}, "control", nullptr, commands_node};
     case OperateOp::Reclaim:
       return {on<handle_reclaim>, Scope::table, kAdmin, Logged::no,
-              {by_table_if_any<fb::ReclaimRequest>}, "reclaim"};
+              {by_table_if_any<fb::ReclaimRequest>, false, true}, "reclaim"};
   }
   return {};
 }

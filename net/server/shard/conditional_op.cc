@@ -24,7 +24,7 @@ void ConditionalOp::forget() {
 }
 
 void ConditionalOp::start(const engine::TabletDescriptor& tablet) {
-  server_ = &home_->peer(tablet.shard);
+  server = &home_->peer(tablet.shard);
   write_.tablet = tablet.id;
   write_.epoch = tablet.epoch;
   write_.level = decoded_.target.level;
@@ -49,19 +49,17 @@ void ConditionalOp::start(const engine::TabletDescriptor& tablet) {
     }
     alarm_->arm_after_us(deadline_us_ - home_->timers().now_us());
   }
-  if (server_ == home_) return submit();
-  home_->count_handed_over();
-  run = [](MailboxMessage& self) { static_cast<ConditionalOp&>(self).submit(); };
-  home_->mailbox().send(server_->id(), *this);
+  if (server == home_) return submit();
+  hand_over(*home_, [](HandedOver& self) { static_cast<ConditionalOp&>(self).submit(); });
 }
 
 // Runs on the tablet's shard.
 void ConditionalOp::submit() {
-  if (deadline_us_ != 0 && server_->timers().now_us() >= deadline_us_) {
+  if (deadline_us_ != 0 && server->timers().now_us() >= deadline_us_) {
     write_.error = overdue_error(header_, Applied::not_applied);
     return come_home();
   }
-  server_->engine().submit(write_);
+  server->engine().submit(write_);
 }
 
 void ConditionalOp::engine_done(engine::ConditionalWrite& write) {
@@ -69,9 +67,9 @@ void ConditionalOp::engine_done(engine::ConditionalWrite& write) {
 }
 
 void ConditionalOp::come_home() {
-  if (server_ == home_) return finish();
+  if (server == home_) return finish();
   run = [](MailboxMessage& self) { static_cast<ConditionalOp&>(self).finish(); };
-  server_->mailbox().send(home_->id(), *this);
+  server->mailbox().send(home_->id(), *this);
 }
 
 // Runs on the home shard when the deadline passes first.
@@ -86,22 +84,31 @@ void ConditionalOp::finish() {
   forget();
 }
 
+// That of the commit; 0 if nothing was committed now.
+CommitStamp ConditionalOp::stamp() const {
+  return write_.repeated ? CommitStamp{} : write_.commit.stamp;
+}
+
+int64_t ConditionalOp::timestamp_us() const {
+  return stamp() == CommitStamp{} ? 0 : server_timestamp_us(stamp(), granularity_);
+}
+
 void ConditionalOp::answer() {
   if (write_.error) return session_->reply_error(header_, *write_.error);
   if (write_.plain) return answer_plain();
   if (!write_.rules.empty()) return answer_cells();
   auto& builder = home_->builder();
   builder.Clear();
-  const auto reply =
-      wire::fb::CreateCheckAndMutateRowReply(builder, write_.matched, false, write_.repeated);
+  const auto reply = wire::fb::CreateCheckAndMutateRowReply(
+      builder, write_.matched, false, write_.repeated, stamp().value(), timestamp_us());
   session_->reply(header_, wire::finish_body(builder, reply));
 }
 
 void ConditionalOp::answer_plain() {
-  if (!write_.repeated) return session_->reply(header_, {});
   auto& builder = home_->builder();
   builder.Clear();
-  const auto reply = wire::fb::CreateMutateRowReply(builder, false, true);
+  const auto reply = wire::fb::CreateMutateRowReply(builder, false, write_.repeated,
+                                                    stamp().value(), timestamp_us());
   session_->reply(header_, wire::finish_body(builder, reply));
 }
 

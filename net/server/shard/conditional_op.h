@@ -12,8 +12,8 @@
 #include "engine/catalog/table_map.h"
 #include "engine/engine.h"
 #include "engine/filter/compiled_filter.h"
-#include "io/loop/mailbox.h"
 #include "io/loop/timers.h"
+#include "net/server/shard/handed_over.h"
 #include "net/server/shard/kept_body.h"
 #include "net/wire/frame.h"
 #include "net/wire/write_codec.h"
@@ -23,7 +23,7 @@ namespace cellar::server {
 class Session;
 class ShardServer;
 
-class ConditionalOp final : private MailboxMessage {
+class ConditionalOp final : private HandedOver {
  public:
   void begin(ShardServer& shard, Session& session, const wire::FrameHeader& header);
   // Copies the body, to be decoded into decoded().
@@ -35,6 +35,8 @@ class ConditionalOp final : private MailboxMessage {
   void set_plain() { write_.plain = true; }
   // The content that the token of decoded(), if any, is bound to.
   void set_content(const ContentHash& content) { write_.token.content = content; }
+  // Of the table.
+  void set_granularity(Granularity granularity) { granularity_ = granularity; }
   // Returns the op to the pool as if it had not begun.
   void forget();
   // Submits the op. May answer the request before returning.
@@ -46,12 +48,13 @@ class ConditionalOp final : private MailboxMessage {
   void come_home();
   void on_deadline();
   void finish();
+  CommitStamp stamp() const;
+  int64_t timestamp_us() const;
   void answer();
   void answer_cells();
   void answer_plain();
 
   ShardServer* home_ = nullptr;
-  ShardServer* server_ = nullptr;  // of the tablet's shard
   Session* session_ = nullptr;
   wire::FrameHeader header_;
   KeptBody body_;
@@ -59,6 +62,7 @@ class ConditionalOp final : private MailboxMessage {
   std::string token_scope_;  // of the session, at the time of the request
   std::optional<engine::FilterPlan> filter_;
   engine::ConditionalWrite write_;
+  Granularity granularity_ = Granularity::millis;
   int64_t deadline_us_ = 0;  // 0: none
   std::optional<Timer> alarm_;
   bool answered_ = false;  // by the alarm

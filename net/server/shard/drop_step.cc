@@ -17,7 +17,10 @@ Async<void> submit(engine::Engine& engine, engine::Write& write) {
 }
 
 Async<void> run(ShardServer& shard, std::shared_ptr<DropStep> step, ShardId owner) {
-  auto there = [&peer = shard.peer(owner), &write = step->write] {
+  // As HandedOver does.
+  auto there = [&peer = shard.peer(owner), asked_us = shard.clock().now_us(),
+                &write = step->write] {
+    peer.clock().raise(asked_us);
     return submit(peer.engine(), write);
   };
   if (owner != shard.id()) shard.count_handed_over();

@@ -1,5 +1,5 @@
 // MapWait: waiters for a new table map of the shard: writes whose tablet is held for a reshape, and
-// reads whose tablet is gone.
+// reads whose tablet is gone or held for a change of rules.
 #pragma once
 
 #include <cstdint>

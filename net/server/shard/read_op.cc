@@ -1,7 +1,9 @@
 #include "net/server/shard/read_op.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "net/server/shard/clock_gate.h"
 #include "net/server/shard/router.h"
 #include "net/server/shard/session.h"
 #include "net/server/shard/shard_server.h"
@@ -67,7 +69,23 @@ void ReadOp::run_slice(Task task) {
   slice_.task = task;
   slice_.unread_bytes = session->unread_bytes();
   away_ = true;
+  if (task == Task::read && home->clock().stands()) {
+    return spawn(home->executor(), send_when_timely());
+  }
   slice_.send();
+}
+
+// The session has waited for trusted time before the first slice; it may stand again where the
+// stream has paused.
+Async<void> ReadOp::send_when_timely() {
+  Result<void> admitted = co_await admit_by_time(*home);
+  if (admitted) {
+    slice_.send();
+    co_return;
+  }
+  away_ = false;
+  slice_.error = std::move(admitted).error();
+  close_cursor();
 }
 
 // A newer map locates the rows that the tablet would have returned.
@@ -97,6 +115,7 @@ void ReadOp::slice_done() {
   if (slice_.error) return fail_with(*slice_.error);
   if (slice_.task == Task::abandon) return fail_with(stop_reason());
   if (slice_.task == Task::release) return released();
+  if (std::exchange(slice_.reopened, false)) pass_last_row();
   if (builder.open_row_bytes() > kMaxRowBytes) {
     slice_.error = Error(Errc::failed_precondition,
                          fmt::format("row '{}' is larger than {} bytes as returned",
@@ -155,9 +174,9 @@ void ReadOp::send_chunk() {
 }
 
 void ReadOp::finish() {
-  if (single_ && !chunk_sent_) {
-    const Bytes body = builder.empty() ? Bytes() : builder.finish();
-    session->reply(header, body);
+  const bool fixed = builder.layout() == wire::ChunkBuilder::Layout::fixed;
+  if (fixed || (single_ && !chunk_sent_)) {
+    session->reply(header, builder.empty() && !fixed ? Bytes() : builder.finish());
     return release();
   }
   if (!builder.empty()) {
@@ -275,15 +294,20 @@ void ReadOp::released() {
   if (!in_row_) {
     home->count_released_cursor();
     if (builder.empty()) builder.trim(kKeepBytes);
-    if (!slice_.last_row.empty()) {
-      read.spec.rows = read.spec.reversed ? read.spec.rows.clip("", slice_.last_row)
-                                          : read.spec.rows.clip(slice_.last_row + '\0', "");
-    }
+    pass_last_row();
   }
   if (is_served() || must_stop()) return wake();
   // The wait may have ended while the cursor was being released.
   if (waiting_ == Waiting::memory && !waits_for_memory()) join_memory_queue();
   if (waiting_ != Waiting::no) arm();
+}
+
+// The rows up to the last one of a destroyed cursor are done.
+void ReadOp::pass_last_row() {
+  if (slice_.last_row.empty()) return;
+  RowSet& rows = read.spec.rows;
+  rows =
+      read.spec.reversed ? rows.clip("", slice_.last_row) : rows.clip(slice_.last_row + '\0', "");
 }
 
 // ---- called by the session

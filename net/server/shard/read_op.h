@@ -5,9 +5,11 @@
 // in memory is one plain call from frame to reply; only a read that misses a block waits in a
 // coroutine.
 //
-// If a slice finds its tablet gone (split, merged or moved), nothing of it has been read yet: the
-// read waits for a newer table map on its shard and continues from its place. An open cursor
-// remains valid whatever happens to its tablet.
+// If a slice finds its tablet gone (split, merged or moved) or held by a change of rules, nothing
+// of it has been read yet: the read waits for a newer table map on its shard and continues from its
+// place. An open cursor remains valid whatever happens to its tablet; between two rows it is opened
+// again if the table was altered or the tablet is gone, so that each row is read by the rules in
+// force.
 //
 // The chunk builder travels with the slice; between slices it belongs to the op.
 //
@@ -86,6 +88,7 @@ struct ReadOp final : ReadHook, DeferredTask, MapWaiter, MemoryWaiter {
 
  private:
   void run_slice(ReadSlice::Task task);
+  Async<void> send_when_timely();
   void next_tablet();
   void tablet_gone();
   bool must_stop() const;
@@ -96,6 +99,7 @@ struct ReadOp final : ReadHook, DeferredTask, MapWaiter, MemoryWaiter {
   void on_alarm();
   void waited_long();
   void released();
+  void pass_last_row();
   bool is_served() const;
   void join_memory_queue();
   void send_chunk();

@@ -11,9 +11,7 @@ using engine::ScanStep;
 void ReadSlice::send() {
   yields_ = 0;
   if (server == op->home) return arrive();
-  op->home->count_handed_over();
-  run = [](MailboxMessage& self) { static_cast<ReadSlice&>(self).arrive(); };
-  op->home->mailbox().send(server->id(), *this);
+  hand_over(*op->home, [](HandedOver& self) { static_cast<ReadSlice&>(self).arrive(); });
 }
 
 void ReadSlice::arrive() {
@@ -51,6 +49,7 @@ void ReadSlice::read() {
   no_memory = !op->single() && op->builder.empty() && server->memory().answers_full(unread_bytes);
   if (no_memory) return end(ScanStep::yielded);
   ScanStep how = ScanStep::done;
+  if (cursor && cursor->must_reopen()) return reopen();
   if (cursor) {
     how = cursor->run(op->builder);
   } else if (!start(how)) {
@@ -74,11 +73,20 @@ void ReadSlice::read() {
 }
 
 void ReadSlice::release() {
-  if (cursor && cursor->between_rows()) {
-    last_row.assign(cursor->last_row());
-    cursor.reset();
-  }
+  if (cursor && cursor->between_rows()) leave_cursor();
   end(ScanStep::yielded);
+}
+
+// The table was altered: the next slice begins behind the last row with a cursor of its own.
+void ReadSlice::reopen() {
+  leave_cursor();
+  reopened = true;
+  end(ScanStep::yielded);
+}
+
+void ReadSlice::leave_cursor() {
+  last_row.assign(cursor->last_row());
+  cursor.reset();
 }
 
 Async<void> ReadSlice::load_and_go_on(ReadSlice& slice) {

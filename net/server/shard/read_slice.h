@@ -13,7 +13,7 @@
 
 #include "engine/engine.h"
 #include "engine/read/scan.h"
-#include "io/loop/mailbox.h"
+#include "net/server/shard/handed_over.h"
 
 namespace cellar::server {
 
@@ -29,7 +29,7 @@ class DeferredTask {
   ~DeferredTask() = default;
 };
 
-struct ReadSlice final : MailboxMessage, DeferredTask {
+struct ReadSlice final : HandedOver, DeferredTask {
   // Yields on another shard before the home shard is asked whether the client still waits.
   static constexpr uint32_t kYieldsAway = 16;
 
@@ -40,7 +40,6 @@ struct ReadSlice final : MailboxMessage, DeferredTask {
   };
 
   ReadOp* op = nullptr;
-  ShardServer* server = nullptr;  // of the tablet's shard
   TabletId tablet;
   Epoch epoch;
   Task task = Task::read;
@@ -50,9 +49,11 @@ struct ReadSlice final : MailboxMessage, DeferredTask {
   std::unique_ptr<engine::ScanCursor> cursor;
   engine::ScanStep step = engine::ScanStep::done;
   std::optional<Error> error;  // if step is ScanStep::failed
-  bool gone = false;           // if failed: the tablet is not there, no cursor was opened
-  std::string last_row;        // for release: see ScanCursor::last_row()
-  bool no_memory = false;      // nothing was read: the memory for answers is exhausted
+  // If failed: no cursor was opened; the tablet is not there, or held by a change of rules.
+  bool gone = false;
+  std::string last_row;    // for release and `reopened`: see ScanCursor::last_row()
+  bool reopened = false;   // nothing was read: the cursor was destroyed, its table was altered
+  bool no_memory = false;  // nothing was read: the memory for answers is exhausted
 
   // Runs the task on the tablet's shard, then calls slice_done() on the home shard.
   void send();
@@ -64,6 +65,8 @@ struct ReadSlice final : MailboxMessage, DeferredTask {
   bool start(engine::ScanStep& how);
   void read();
   void release();
+  void reopen();
+  void leave_cursor();
   void end(engine::ScanStep how);
   static Async<void> load_and_go_on(ReadSlice& slice);
 

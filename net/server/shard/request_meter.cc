@@ -55,9 +55,9 @@ void RequestMeter::settle(size_t count, int64_t now_us, int64_t slow_us) {
     const Answered& one = waiting_[i];
     // Unknown operations are counted as operation 0.
     OpFigures& op = figures_.ops[one.op < kOps ? one.op : 0];
-    ++op.answers[std::min(static_cast<size_t>(one.code), kCodes - 1)];
+    op.answers[std::min(static_cast<size_t>(one.code), kCodes - 1)] += one.count;
     const int64_t took_us = std::max<int64_t>(now_us - one.received_us, 0);
-    op.latency.record(static_cast<uint64_t>(took_us));
+    op.latency.record(static_cast<uint64_t>(took_us), one.count);
     if (slow_us != 0 && took_us >= slow_us) keep_slow(one, now_us);
   }
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(count));

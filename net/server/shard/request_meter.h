@@ -4,7 +4,8 @@
 // A request's time runs from the receipt of its bytes to the hand-over of its answer to the socket.
 // No clock is read per request: a turn reads one at its start, and a turn that sent answers is
 // followed by another at once, whose reading ends this one. Until then the answered requests wait
-// in a list. The cost is a few nanoseconds per request, and the resolution is a turn: the stages of
+// in a list, in which equal neighbours are one entry: requests of one kind that a connection sends
+// together. The cost is a few nanoseconds per request, and the resolution is a turn: the stages of
 // a request answered in the turn that took it up cannot be distinguished and count as `engine`.
 #pragma once
 
@@ -28,9 +29,9 @@ class LatencyCounts {
  public:
   static constexpr size_t kBuckets = 104;  // up to 2^26 us; the last one has all larger values
 
-  void record(uint64_t us) {
-    ++counts_[bucket_of(us)];
-    sum_us_ += us;
+  void record(uint64_t us, uint64_t times = 1) {
+    counts_[bucket_of(us)] += times;
+    sum_us_ += us * times;
   }
   void add(const LatencyCounts& other);
   void subtract(const LatencyCounts& earlier);
@@ -73,7 +74,7 @@ class RequestMeter {
     void add(const Figures& other);
   };
 
-  // A request answered in this turn. `session` is valid until forget().
+  // Requests answered in this turn. `session` is valid until forget().
   struct Answered {
     Session* session = nullptr;
     uint64_t request_id = 0;
@@ -83,12 +84,19 @@ class RequestMeter {
     int64_t replied_us = 0;   // its answer was complete
     uint16_t op = 0;
     Errc code = Errc::ok;
+    uint32_t count = 1;  // equal ones; `request_id` is that of the first
   };
 
   // `wall` must outlive this. All times are of the shard's timers.
   explicit RequestMeter(const Clock& wall) : wall_(wall) {}
 
-  void answered(const Answered& request) { waiting_.push_back(request); }
+  void answered(const Answered& request) {
+    if (waiting_.size() > sent_ && is_same(waiting_.back(), request)) {
+      ++waiting_.back().count;
+    } else {
+      waiting_.push_back(request);
+    }
+  }
   bool empty() const { return waiting_.empty(); }
   // Starts a turn at `now_us`, which ends the previous one.
   void turn(int64_t now_us, int64_t slow_us) {
@@ -104,6 +112,11 @@ class RequestMeter {
   SlowRequests& slow() { return slow_; }
 
  private:
+  static bool is_same(const Answered& a, const Answered& b) {
+    return a.session == b.session && a.op == b.op && a.code == b.code && a.table_id == b.table_id &&
+           a.received_us == b.received_us && a.began_us == b.began_us &&
+           a.replied_us == b.replied_us;
+  }
   void settle(size_t count, int64_t now_us, int64_t slow_us);
   void keep_slow(const Answered& request, int64_t now_us);
 

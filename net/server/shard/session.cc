@@ -56,12 +56,87 @@ Session::~Session() {
   release_buffer();
 }
 
-Async<void> Session::run() {
-  bool more = co_await read_preface();
-  while (more) {
-    more = co_await handle_frames();
-    if (more) more = co_await fill();
+void Session::start() { advance(); }
+
+// Handles what has been received and takes the next step.
+void Session::advance() {
+  const Next next = handle_ready();
+  flush();
+  if (next == Next::receive && may_receive_at_once()) return receive();
+  if (next == Next::end) return spawn(shard_.executor(), end());
+  spawn(shard_.executor(), advance_slowly(next));
+}
+
+Session::Next Session::handle_ready() {
+  if (!preface_done_) {
+    if (const Next next = take_preface(); !preface_done_) return next;
   }
+  if (shard_.clock().stands()) return Next::time;
+  while (true) {
+    const Result<const Frame*> frame = frames_.next();
+    if (!frame) {
+      garbage(frame.error());
+      return Next::end;
+    }
+    if (*frame == nullptr) return note_partial();
+    partial_since_us_ = 0;
+    handle(**frame);
+    if (held_) return Next::held;
+    if (broken_) return Next::end;
+    if (!has_room() || shard_.memory().requests_full()) return Next::room;
+  }
+}
+
+// No complete frame is left.
+Session::Next Session::note_partial() {
+  if (frames_.partial_bytes() == 0 && !frames_.skips()) {
+    partial_since_us_ = 0;
+  } else if (partial_since_us_ == 0) {
+    begin_partial();
+  }
+  return broken_ ? Next::end : Next::receive;
+}
+
+Session::Next Session::take_preface() {
+  wire::Preface preface;
+  const Bytes begun = frames_.unread().substr(0, wire::kPrefaceBytes);
+  if (auto ok = wire::parse_preface(begun, preface); !ok) {
+    garbage(claims_proxy(begun) ? proxy_not_trusted() : ok.error());
+    return Next::end;
+  }
+  if (begun.size() < wire::kPrefaceBytes) return Next::receive;
+  frames_.consume(wire::kPrefaceBytes);
+  preface_done_ = true;
+  return Next::receive;
+}
+
+// Waits for what stopped handle_ready(), then continues to receive.
+Async<void> Session::advance_slowly(Next why) {
+  bool more = true;
+  if (why == Next::held) {
+    co_await serve_held();
+    more = !broken_;
+  }
+  if (more && (why == Next::held || why == Next::room)) {
+    if (!has_room() || shard_.memory().requests_full()) more = co_await wait_for_room();
+  }
+  if (more && why != Next::receive) more = co_await handle_frames();
+  if (more) {
+    flush();
+    if (may_receive_at_once()) {
+      receive();
+      co_return;
+    }
+    more = co_await fill();
+  }
+  if (more) {
+    advance();
+  } else {
+    co_await end();
+  }
+}
+
+Async<void> Session::end() {
   abandon();
   if (!reads_ahead_) release_buffer();
   // Requests in flight are answered unless the peer is gone.
@@ -71,23 +146,8 @@ Async<void> Session::run() {
   }
   watch_.cancel();
   stream_->close();
-  while (reads_ahead_) co_await changed_.wait();
+  while (reads_ahead_ || reads_by_coroutine_) co_await changed_.wait();
   shard_.remove(*this);  // destroys this
-}
-
-Async<bool> Session::read_preface() {
-  wire::Preface preface;
-  while (frames_.unread().size() < wire::kPrefaceBytes) {
-    const bool more = co_await fill();
-    if (!more) co_return false;
-    const Bytes begun = frames_.unread().substr(0, wire::kPrefaceBytes);
-    if (auto ok = wire::parse_preface(begun, preface); !ok) {
-      garbage(claims_proxy(begun) ? proxy_not_trusted() : ok.error());
-      co_return false;
-    }
-  }
-  frames_.consume(wire::kPrefaceBytes);
-  co_return true;
 }
 
 bool Session::has_room() const {
@@ -123,13 +183,7 @@ Async<bool> Session::handle_frames() {
       garbage(frame.error());
       co_return false;
     }
-    if (*frame == nullptr) {
-      if (frames_.partial_bytes() == 0 && !frames_.skips())
-        partial_since_us_ = 0;
-      else if (partial_since_us_ == 0)
-        begin_partial();
-      co_return !broken_;
-    }
+    if (*frame == nullptr) co_return note_partial() == Next::receive;
     partial_since_us_ = 0;
     const FrameHeader& header = (*frame)->header;
     if (header.kind == FrameKind::request && shard_.clock().stands() &&
@@ -161,6 +215,8 @@ void Session::handle(const Frame& frame) {
       return cancel(frame.header.request_id);
     case FrameKind::credit:
       return credit(frame);
+    case FrameKind::bind:
+      return bind(frame);
     default:
       garbage(Error(Errc::invalid_argument, "a frame of a kind that only a server sends"));
       broken_ = true;
@@ -175,18 +231,28 @@ bool Session::take_on(const FrameHeader& request) {
     broken_ = true;
     return false;
   }
-  const Times times{last_received_us_, shard_.timers().now_us()};
-  if (!times_.try_emplace(request.request_id, times).second) {
+  if (!times_.empty() && times_.contains(request.request_id)) {
     refuse_duplicate(request);
     return false;
   }
+  current_ = {true, request.request_id, {last_received_us_, shard_.timers().now_us()}};
   ++in_flight_;
   asked_us_ = last_received_us_;
   return true;
 }
 
+// Remembers the current request if its handler has not answered it.
+void Session::keep_if_pending() {
+  if (std::exchange(current_.open, false)) times_.emplace(current_.request_id, current_.times);
+}
+
 void Session::handle_request(const Frame& frame) {
   if (!take_on(frame.header)) return;
+  admit_request(frame);
+  keep_if_pending();
+}
+
+void Session::admit_request(const Frame& frame) {
   if (goaway_us_ != 0 && shard_.timers().now_us() - goaway_us_ > kGoawayPatienceUs) {
     Error error(Errc::unavailable, "the node is stopping");
     return reply_error(frame.header, std::move(error).retry_after(1000));
@@ -212,7 +278,11 @@ void Session::serve(const Frame& frame) {
     error.applied = applied_so_far();
     return reply_error(frame.header, error);
   }
-  shard_.handler().handle(shard_, *this, frame);
+  Frame resolved = frame;
+  if (auto bound = handles_.resolve(resolved.header, shard_.tables()); !bound) {
+    return reply_error(frame.header, bound.error());
+  }
+  shard_.handler().handle(shard_, *this, resolved);
   // After the hello the configured frame limit applies.
   if (greeted_) frames_.set_max_body_bytes(shard_.shared().frame_bytes);
 }
@@ -237,7 +307,7 @@ void Session::abandon() {
   for (CancelToken& work : works_) work.given_up = true;
 }
 
-void Session::cancel(uint64_t request_id) {
+void Session::cancel(uint32_t request_id) {
   for (CancelToken& work : works_) {
     if (work.request_id == request_id) work.given_up = true;
   }
@@ -256,6 +326,16 @@ void Session::credit(const Frame& frame) {
   for (ReadOp& read : reads_) {
     if (read.header.request_id == frame.header.request_id) return read.add_credits(body->chunks());
   }
+}
+
+void Session::bind(const Frame& frame) {
+  const auto* body = wire::verified<wire::fb::Bind>(frame.body);
+  if (body == nullptr || frame.header.handle == 0) {
+    garbage(Error(Errc::invalid_argument, "a bind frame without a Bind or a handle"));
+    broken_ = true;
+    return;
+  }
+  handles_.bind(frame.header.handle, *body, shard_.shared().facts.instance);
 }
 
 void Session::greet(std::string client_name, Bytes client_id) {

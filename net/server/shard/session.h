@@ -1,9 +1,11 @@
 // Session: one connection, on the shard that accepted it.
 //
-// One coroutine reads. All complete frames of a receive are handled before the next receive;
-// handlers are plain calls unless they have to wait. Answers are collected in one buffer and sent
-// once per loop turn, or earlier at kFlushBytes; a second coroutine writes only if the peer does
-// not accept them immediately.
+// The session is fed with bytes: on_received() handles all complete frames of a receive in one
+// plain call, sends their answers in one write, and starts the next receive. A coroutine runs only
+// while something must wait: a held request, a limit, trusted time, memory for a large frame, or a
+// stream that cannot receive without one (TLS). Answers that come later are collected in one buffer
+// and sent once per loop turn, or earlier at kFlushBytes; another coroutine writes only if the peer
+// does not accept them immediately.
 //
 // The socket is not read while the limit of requests in flight is reached or kMaxPendingReplyBytes
 // wait to be written: TCP then slows the client down.
@@ -45,6 +47,7 @@
 #include "net/server/limits/peer_limiter.h"
 #include "net/server/policy/shard_security.h"
 #include "net/server/shard/drop_step.h"
+#include "net/server/shard/handle_table.h"
 #include "net/server/shard/map_wait.h"
 #include "net/server/shard/read_op.h"
 #include "net/wire/frame.h"
@@ -57,12 +60,12 @@ class ShardServer;
 // A long-running request that polls this flag and stops once it is cancelled.
 struct CancelToken
     : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
-  uint64_t request_id = 0;
+  uint32_t request_id = 0;
   bool given_up = false;  // cancelled, or the connection has ended
 };
 
 // One shard.
-class Session final : private MapWaiter, private MemoryWaiter {
+class Session final : private MapWaiter, private MemoryWaiter, private ReceiveHandler {
  public:
   // `via`: the proxy that named the stream's peer; empty: none.
   Session(ShardServer& shard, std::unique_ptr<ByteStream> stream, StreamFacts facts,
@@ -71,8 +74,8 @@ class Session final : private MapWaiter, private MemoryWaiter {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Runs the connection until it ends. Called once, by the shard.
-  Async<void> run();
+  // Serves the connection until it ends. Called once, by the shard.
+  void start();
 
   // ---- answers: each of the first two ends the request ----
   void reply(const wire::FrameHeader& request, Bytes body,
@@ -80,6 +83,19 @@ class Session final : private MapWaiter, private MemoryWaiter {
   void reply_error(const wire::FrameHeader& request, const Error& error,
                    const wire::TabletHint* hint = nullptr);
   void chunk(const wire::FrameHeader& request, Bytes body);
+
+  // An answer that is written in place, without a copy of its body:
+  //   AnswerSpace space = session.begin_answer();
+  //   append the body to space.out;
+  //   session.finish_answer(request, space);   // or drop_answer(space): as if it had not begun
+  // Nothing else may be answered in between. finish_answer() ends the request.
+  struct AnswerSpace {
+    std::string& out;
+    size_t at = 0;  // of the frame
+  };
+  AnswerSpace begin_answer();
+  void finish_answer(const wire::FrameHeader& request, const AnswerSpace& space);
+  void drop_answer(const AnswerSpace& space) { out_.resize(space.at); }
 
   // Answers a malformed body. The kMaxMalformedBodies-th closes the connection.
   void reply_malformed(const wire::FrameHeader& request, const Error& error);
@@ -168,10 +184,30 @@ class Session final : private MapWaiter, private MemoryWaiter {
   static constexpr int64_t kSlowestWantedBytesPerS = 4 << 20;
   static constexpr size_t kScanPauseBytes = 512 * 1024;
   static constexpr size_t kKeepOutputBytes = 16 * 1024;  // of an empty buffer
+  // Answers that are counted in the node's memory only if they stay after the turn's write.
+  static constexpr size_t kUncountedBytes = 16 * 1024;
   static constexpr int64_t kGoawayPatienceUs = 200'000;
   static constexpr size_t kMaxAheadBytes = 64 * 1024;  // received after a held request
 
-  Async<bool> read_preface();
+  // What follows when the complete frames that can be handled at once are handled.
+  enum class Next : uint8_t {
+    receive,  // more bytes
+    held,     // the last frame was held
+    room,     // no request may begin before others end
+    time,     // the next frame may have to wait for trusted time
+    end,      // the connection is over
+  };
+
+  void on_received(Result<size_t> bytes) override;
+  void advance();
+  Next handle_ready();
+  Next note_partial();
+  bool may_receive_at_once();
+  void receive();
+  Async<void> receive_by_read();
+  Async<void> advance_slowly(Next why);
+  Async<void> end();
+  Next take_preface();
   Async<bool> fill();
   Async<bool> wait_for_room();
   bool take_in(const Result<size_t>& n);
@@ -191,7 +227,9 @@ class Session final : private MapWaiter, private MemoryWaiter {
   Async<void> wait_for_time();
   void handle(const wire::Frame& frame);
   void handle_request(const wire::Frame& frame);
+  void admit_request(const wire::Frame& frame);
   bool take_on(const wire::FrameHeader& request);
+  void keep_if_pending();
   void refuse_duplicate(const wire::FrameHeader& request);
   void count_malformed(const Error& error);
   void serve(const wire::Frame& frame);
@@ -205,15 +243,17 @@ class Session final : private MapWaiter, private MemoryWaiter {
   bool obey_ahead();
   bool past_deadline(const wire::Frame& frame) const;
   void map_wait_over() override { changed_.notify_all(); }
-  void cancel(uint64_t request_id);
+  void cancel(uint32_t request_id);
   void abandon();
   void credit(const wire::Frame& frame);
-  void append(const wire::FrameHeader& request, wire::FrameKind kind, uint32_t flags, Bytes body);
+  void bind(const wire::Frame& frame);
+  void after_append();
+  void append(const wire::FrameHeader& request, wire::FrameKind kind, uint16_t flags, Bytes body);
   void finish_request(const wire::FrameHeader& request, Errc code);
   Async<void> write_rest();
   void watch();
   void garbage(const Error& error);
-  void record_outcome(uint64_t request_id, std::string_view outcome);
+  void record_outcome(uint32_t request_id, std::string_view outcome);
   size_t pending_bytes() const { return out_.size() - out_begin_ + writing_.size(); }
   bool has_room() const;
   void count_pending();
@@ -237,12 +277,16 @@ class Session final : private MapWaiter, private MemoryWaiter {
     uint64_t version = 0;
     security::Roles roles;
   } remembered_;
-  absl::flat_hash_map<uint64_t, security::AuditEvent> logged_;  // by request id
+  absl::flat_hash_map<uint32_t, security::AuditEvent> logged_;  // by request id
   int64_t goaway_us_ = 0;                                       // time of the goaway; 0: none
   bool broken_ = false;                                         // nothing more is read or written
   bool end_of_input_ = false;
-  std::optional<Error> untimely_;  // why the current frame is refused
-  bool held_ = false;              // the current frame waits for a newer table map or for step_
+  bool preface_done_ = false;
+  std::span<std::byte> space_;       // of the receive that is under way
+  bool wants_receive_ = false;       // for receive_by_read()
+  bool reads_by_coroutine_ = false;  // receive_by_read() is running
+  std::optional<Error> untimely_;    // why the current frame is refused
+  bool held_ = false;                // the current frame waits for a newer table map or for step_
   bool held_for_step_ = false;
   std::shared_ptr<DropStep> step_;
   bool reads_ahead_ = false;  // read_ahead() is running and owns the buffer
@@ -253,7 +297,14 @@ class Session final : private MapWaiter, private MemoryWaiter {
     int64_t received_us = 0;  // received
     int64_t began_us = 0;     // taken up by its handler
   };
-  absl::flat_hash_map<uint64_t, Times> times_;  // of the requests in flight, by id
+  // The request that is being handled. Most end in the same call and never enter times_.
+  struct {
+    bool open = false;  // it is not answered and not in times_
+    uint32_t request_id = 0;
+    Times times;
+  } current_;
+  absl::flat_hash_map<uint32_t, Times> times_;  // of the other requests in flight, by id
+  HandleTable handles_;
   Reads reads_;
   boost::intrusive::list<CancelToken, boost::intrusive::constant_time_size<false>> works_;
   ConditionVariable changed_;  // memory, an answer written, a request finished

@@ -9,34 +9,68 @@ namespace cellar::server {
 using wire::FrameHeader;
 using wire::FrameKind;
 
-void Session::append(const FrameHeader& request, FrameKind kind, uint32_t flags, Bytes body) {
+void Session::append(const FrameHeader& request, FrameKind kind, uint16_t flags, Bytes body) {
   if (broken_) return;
   FrameHeader header;
-  header.body_bytes = static_cast<uint32_t>(body.size());
+  header.body_bytes = static_cast<uint32_t>(wire::pad_to_8(body.size()));
   header.kind = kind;
   header.op = request.op;
   header.flags = flags;
   header.request_id = request.request_id;
+  const size_t at = out_.size();
   wire::append_header(out_, header);
   out_.append(body);
-  count_pending();
+  out_.append(header.body_bytes - body.size(), '\0');
+  if (request.flags & wire::kFrameChecked) wire::add_checksum(out_, at);
+  after_append();
+}
+
+// Answers that leave with this turn's write are not counted in the node's memory, which all shards
+// share.
+void Session::after_append() {
+  if (pending_bytes() >= counted_bytes_ + kUncountedBytes) count_pending();
   if (!flush_queued) shard_.queue_flush(*this);
   if (out_.size() - out_begin_ >= kFlushBytes) flush();
 }
 
+Session::AnswerSpace Session::begin_answer() {
+  const size_t at = out_.size();
+  out_.append(wire::kHeaderBytes, '\0');
+  return {out_, at};
+}
+
+void Session::finish_answer(const FrameHeader& request, const AnswerSpace& space) {
+  FrameHeader header;
+  header.body_bytes = static_cast<uint32_t>(out_.size() - space.at - wire::kHeaderBytes);
+  header.kind = FrameKind::reply;
+  header.op = request.op;
+  header.request_id = request.request_id;
+  wire::store_header(out_.data() + space.at, header);
+  if (request.flags & wire::kFrameChecked) wire::add_checksum(out_, space.at);
+  after_append();
+  finish_request(request, Errc::ok);
+}
+
 void Session::finish_request(const FrameHeader& request, Errc code) {
-  const auto times = times_.find(request.request_id);
-  CHECK(in_flight_ > 0 && times != times_.end(), "a request of {} was answered twice", peer_);
-  shard_.meter().answered({this, request.request_id, request.table_id, times->second.received_us,
-                           times->second.began_us, shard_.timers().now_us(), request.op, code});
-  times_.erase(times);
+  if (!logged_.empty()) record_outcome(request.request_id, errc_name(code));
+  Times times;
+  if (current_.open && current_.request_id == request.request_id) {
+    times = current_.times;
+    current_.open = false;
+  } else {
+    const auto found = times_.find(request.request_id);
+    CHECK(found != times_.end(), "a request of {} was answered twice", peer_);
+    times = found->second;
+    times_.erase(found);
+  }
+  shard_.meter().answered({this, request.request_id, request.table_id, times.received_us,
+                           times.began_us, shard_.timers().now_us(), request.op, code});
   --in_flight_;
   changed_.notify_all();
 }
 
 void Session::reply(const FrameHeader& request, Bytes body, FrameKind kind) {
   append(request, kind, 0, body);
-  if (!logged_.empty()) record_outcome(request.request_id, errc_name(Errc::ok));
   finish_request(request, Errc::ok);
 }
 
@@ -44,11 +78,10 @@ void Session::reply_error(const FrameHeader& request, const Error& error,
                           const wire::TabletHint* hint) {
   append(request, FrameKind::reply, wire::kFrameError,
          wire::build_status(shard_.builder(), error, hint));
-  if (!logged_.empty()) record_outcome(request.request_id, errc_name(error.code));
   finish_request(request, error.code);
 }
 
-void Session::record_outcome(uint64_t request_id, std::string_view outcome) {
+void Session::record_outcome(uint32_t request_id, std::string_view outcome) {
   const auto found = logged_.find(request_id);
   if (found == logged_.end()) return;
   found->second.outcome = outcome;
@@ -124,6 +157,7 @@ Async<void> Session::write_rest() {
 void Session::count_pending() {
   const size_t now = pending_bytes();
   const auto change = static_cast<ptrdiff_t>(now) - static_cast<ptrdiff_t>(counted_bytes_);
+  if (change == 0) return;
   shard_.admission().pending_reply_bytes(change);
   shard_.count_answers(change);
   counted_bytes_ = now;

@@ -7,6 +7,38 @@ namespace cellar::server {
 using wire::FrameKind;
 using wire::FrameReader;
 
+// Whether receive() may follow: the buffer has its size, and no other read is under way.
+bool Session::may_receive_at_once() {
+  if (reads_ahead_ || broken_ || end_of_input_ || frame_given_up_) return false;
+  shrink_buffer();
+  if (frames_.begun_bytes() > frames_.base_bytes()) return false;
+  return frames_.next_buffer_bytes() <= frames_.base_bytes() + claim_.bytes;
+}
+
+// Starts a receive, which ends in on_received().
+void Session::receive() {
+  space_ = frames_.space();
+  if (stream_->start_receive(space_, *this)) return;
+  wants_receive_ = true;
+  if (!std::exchange(reads_by_coroutine_, true)) spawn(shard_.executor(), receive_by_read());
+}
+
+Async<void> Session::receive_by_read() {
+  while (std::exchange(wants_receive_, false)) {
+    Result<size_t> n = co_await stream_->read_some(space_);
+    on_received(std::move(n));
+  }
+  reads_by_coroutine_ = false;
+  changed_.notify_all();
+}
+
+void Session::on_received(Result<size_t> bytes) {
+  if (!take_in(bytes)) return spawn(shard_.executor(), end());
+  if (frame_given_up_) drop_frame();
+  if (*bytes == space_.size()) widen_buffer();
+  advance();
+}
+
 // Receives more bytes. False at the end of the connection.
 Async<bool> Session::fill() {
   if (reads_ahead_) {
@@ -82,8 +114,9 @@ void Session::begin_partial() {
 // connection is over.
 bool Session::check_begun() {
   if (std::exchange(announced_, true)) return true;
-  const Result<void> allowed =
-      shard_.handler().check_announced(shard_, *this, frames_.begun_header());
+  wire::FrameHeader header = frames_.begun_header();
+  Result<void> allowed = handles_.resolve(header, shard_.tables());
+  if (allowed) allowed = shard_.handler().check_announced(shard_, *this, header);
   if (!allowed && answer_begun(allowed.error())) drop_frame();
   return !broken_;
 }

@@ -139,7 +139,7 @@ void ShardServer::begin(ProxiedStream client, StreamFacts facts, PeerLimiter::Op
   auto* session = new Session(*this, std::move(client.stream), std::move(facts), std::move(opening),
                               std::move(client.via));
   sessions_.insert(session);
-  spawn(executor(), session->run());
+  session->start();
 }
 
 void ShardServer::remove(Session& session) {

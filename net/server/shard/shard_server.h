@@ -26,6 +26,7 @@
 #include "net/server/shard/request_meter.h"
 #include "net/server/shard/session.h"
 #include "net/server/shard/write_op.h"
+#include "net/wire/point_codec.h"
 #include "net/wire/read_codec.h"
 #include "net/wire/write_codec.h"
 
@@ -94,6 +95,8 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
 
   // ---- requests; scratch space for one call ----
   wire::DecodedWrites& writes() { return writes_; }
+  wire::DecodedGet& get() { return get_; }
+  ReadSpec& point_spec() { return point_spec_; }
   Pool<SingleWrite> single_writes;
   Pool<BatchWrite> batch_writes;
   Pool<ConditionalOp> conditional_ops;
@@ -166,6 +169,8 @@ class ShardServer final : public LocalShard, public LoopHook, private engine::Ta
   bool watching_ = true;      // watching the table map
   bool map_changed_ = false;  // the waiters have not been notified yet
   wire::DecodedWrites writes_;
+  wire::DecodedGet get_;
+  ReadSpec point_spec_;
   Counters counters_;
   RequestMeter meter_;
 

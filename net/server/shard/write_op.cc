@@ -4,6 +4,7 @@
 #include "net/server/shard/router.h"
 #include "net/server/shard/session.h"
 #include "net/server/shard/shard_server.h"
+#include "net/wire/point_codec.h"
 
 namespace cellar::server {
 
@@ -12,6 +13,11 @@ Error overdue_error(const wire::FrameHeader& header, Applied applied) {
               fmt::format("the write was not done within its {} ms", header.deadline_ms));
   error.applied = applied;
   return error;
+}
+
+int64_t server_timestamp_us(CommitStamp stamp, Granularity granularity) {
+  const auto us = static_cast<int64_t>(stamp.value() / 1000);
+  return us - us % granule_us(granularity);
 }
 
 namespace {
@@ -25,6 +31,19 @@ void single_overdue(void* context) {
   op->session->reply_error(op->header, overdue_error(op->header, Applied::maybe_applied));
 }
 
+void answer_one(LocalShard& shard, Session& session, const wire::FrameHeader& header,
+                CommitStamp stamp, Granularity granularity, SingleWrite::Layout layout) {
+  const int64_t timestamp_us = server_timestamp_us(stamp, granularity);
+  if (layout == SingleWrite::Layout::fixed) {
+    return session.reply(header, wire::put_reply({stamp.value(), timestamp_us}));
+  }
+  auto& builder = shard.builder();
+  builder.Clear();
+  const auto reply =
+      wire::fb::CreateMutateRowReply(builder, false, false, stamp.value(), timestamp_us);
+  session.reply(header, wire::finish_body(builder, reply));
+}
+
 void single_done(engine::Write& write) {
   auto* op = static_cast<SingleWrite*>(write.context);
   if (op->alarm) op->alarm->cancel();
@@ -33,7 +52,7 @@ void single_done(engine::Write& write) {
   } else if (write.error) {
     op->session->reply_error(op->header, *write.error);
   } else {
-    op->session->reply(op->header, {});
+    answer_one(*op->shard, *op->session, op->header, write.stamp, op->granularity, op->layout);
   }
   op->shard->single_writes.release(op);
 }
@@ -41,13 +60,15 @@ void single_done(engine::Write& write) {
 }  // namespace
 
 void start_single_write(ShardServer& shard, Session& session, const wire::FrameHeader& header,
-                        const wire::DecodedWrites& decoded,
-                        const engine::TabletDescriptor& tablet) {
+                        const wire::DecodedWrites& decoded, const engine::TabletDescriptor& tablet,
+                        Granularity granularity, SingleWrite::Layout layout) {
   SingleWrite* op = shard.single_writes.acquire();
   op->shard = &shard;
   op->session = &session;
   op->header = header;
   op->answered = false;
+  op->granularity = granularity;
+  op->layout = layout;
   if (header.deadline_ms != 0) {
     if (!op->alarm) op->alarm.emplace(shard.timers(), single_overdue, op);
     op->alarm->arm_after_us(session.deadline_us(header) - shard.timers().now_us());
@@ -174,9 +195,7 @@ void BatchWrite::start() {
     if (sub.server == home_) {
       submit(sub);
     } else {
-      home_->count_handed_over();
-      sub.run = [](MailboxMessage& self) { submit(static_cast<SubBatch&>(self)); };
-      home_->mailbox().send(sub.server->id(), sub);
+      sub.hand_over(*home_, [](HandedOver& self) { submit(static_cast<SubBatch&>(self)); });
     }
   }
   finish_sub_batch();
@@ -267,7 +286,13 @@ void BatchWrite::answer() {
     }
     return session_->reply_error(header_, error);
   }
-  if (answer_ == Answer::one_row) return session_->reply(header_, {});
+  if (answer_ == Answer::drop) return answer_drop();
+  const bool fixed = answer_ == Answer::put;
+  answer_one(*home_, *session_, header_, writes_[0].stamp, granularity_,
+             fixed ? SingleWrite::Layout::fixed : SingleWrite::Layout::flatbuffer);
+}
+
+void BatchWrite::answer_drop() {
   auto& builder = home_->builder();
   builder.Clear();
   const uint32_t tablets = static_cast<uint32_t>(parts_) + dropped_before_.value_or(0);

@@ -22,8 +22,8 @@
 
 #include "engine/catalog/table_map.h"
 #include "engine/engine.h"
-#include "io/loop/mailbox.h"
 #include "io/loop/timers.h"
+#include "net/server/shard/handed_over.h"
 #include "net/server/shard/kept_body.h"
 #include "net/wire/frame.h"
 #include "net/wire/write_codec.h"
@@ -34,25 +34,36 @@ class Session;
 class ShardServer;
 
 struct SingleWrite {
+  // The form of the answer: a MutateRowReply, or a PutReply.
+  enum class Layout : uint8_t { flatbuffer, fixed };
+
   ShardServer* shard = nullptr;
   Session* session = nullptr;
   wire::FrameHeader header;
   engine::Write write;
   std::optional<Timer> alarm;  // at the deadline, if there is one
   bool answered = false;       // by the alarm, while the engine still has the write
+  Layout layout = Layout::flatbuffer;
+  Granularity granularity = Granularity::millis;  // of the table
 };
+
+// The timestamp of the cells that the server stamped in a commit.
+int64_t server_timestamp_us(CommitStamp stamp, Granularity granularity);
 
 // DEADLINE_EXCEEDED for a write.
 Error overdue_error(const wire::FrameHeader& header, Applied applied);
 
 // Submits decoded row 0 to the tablet, which is on this shard, and answers the request.
 void start_single_write(ShardServer& shard, Session& session, const wire::FrameHeader& header,
-                        const wire::DecodedWrites& decoded, const engine::TabletDescriptor& tablet);
+                        const wire::DecodedWrites& decoded, const engine::TabletDescriptor& tablet,
+                        Granularity granularity, SingleWrite::Layout layout);
 
 class BatchWrite {
  public:
-  enum class Answer : uint8_t { one_row, many_rows, drop };
+  enum class Answer : uint8_t { one_row, put, many_rows, drop };
 
+  // For the answer to a request on one row: that of its table.
+  void set_granularity(Granularity granularity) { granularity_ = granularity; }
   // Starts without parts: add() them in order, then call start().
   void begin(ShardServer& shard, Session& session, const wire::FrameHeader& header, Answer answer,
              size_t parts);
@@ -78,9 +89,8 @@ class BatchWrite {
 
  private:
   // The parts for one shard, and the message that carries them there and back.
-  struct SubBatch : MailboxMessage {
+  struct SubBatch : HandedOver {
     BatchWrite* batch = nullptr;
-    ShardServer* server = nullptr;  // of the shard that serves it
     std::vector<uint32_t> parts;
     size_t left = 0;
   };
@@ -98,12 +108,14 @@ class BatchWrite {
   void on_deadline();
   void finish_sub_batch();
   void answer();
+  void answer_drop();
   void answer_many();
 
   ShardServer* home_ = nullptr;
   Session* session_ = nullptr;
   wire::FrameHeader header_;
   Answer answer_ = Answer::one_row;
+  Granularity granularity_ = Granularity::millis;
   KeptBody body_;
   std::string range_start_;
   std::string range_end_;

@@ -6,6 +6,9 @@
 
 #include <sstream>
 
+#include "engine/backup/backup_file.h"
+#include "engine/inspect/inspect_file.h"
+#include "engine/inspect/summary.h"
 #include "engine/store/blob_files.h"
 #include "engine/store/format_file.h"
 #include "engine/store/log_files.h"
@@ -21,7 +24,7 @@ namespace {
 using support::TestNode;
 
 struct Verdict {
-  Result<void> done;
+  Result<VerifiedFiles> done;
   size_t problems = 0;
   std::string text;
 };
@@ -85,6 +88,9 @@ TEST_F(VerifyDirectory, WhatANodeLeavesIsInOrder) {
   const Verdict alive = verify(node_.disk());
   ASSERT_TRUE(alive.done);
   EXPECT_EQ(alive.problems, 0u) << alive.text;
+  EXPECT_EQ(alive.done->tables, 2u);
+  EXPECT_EQ(alive.done->tablets, 4u);
+  EXPECT_GT(alive.done->files, 3u);
   ASSERT_TRUE(node_.close());
   const Verdict closed = verify(node_.disk());
   EXPECT_EQ(closed.problems, 0u) << closed.text;
@@ -187,6 +193,107 @@ TEST_F(VerifyDirectory, AFlippedBitIsFoundInTheFileItIsIn) {
   }
   EXPECT_GT(tables, 0u);
   EXPECT_EQ(found, tables) << "CELLAR_SEED=" << seed;
+}
+
+// What dump prints of every file below a folder.
+std::string dump_all(MemDisk& disk, std::string_view folder, const DumpOptions& options) {
+  SimWorld world;
+  SimLoop& loop = world.add_loop();
+  MemFs fs(loop.executor(), disk);
+  std::ostringstream out;
+  const auto text = make_dump(DumpForm::text, out);
+  const auto filtered = only_entries(*text);
+  for (const std::string& path : disk.all_files()) {
+    if (!path.starts_with(folder) || path.ends_with(".spare"))
+      continue;  // a spare has no header yet
+    Dump& dump = options.filter.active() ? *filtered : *text;
+    EXPECT_TRUE(world.block_on(loop, inspect_file(fs, path, options, dump))) << path;
+  }
+  return out.str();
+}
+
+size_t count(const std::string& text, std::string_view part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+TEST_F(VerifyDirectory, AManifestIsToldInWords) {
+  const std::string words = dump_all(node_.disk(), "manifest/0", {});
+  EXPECT_NE(words.find("'other', schema version 1"), std::string::npos) << words;
+  EXPECT_NE(words.find("family g: keep everything; timestamps time"), std::string::npos) << words;
+  EXPECT_NE(words.find("rows [\"a100\", \"m\") of table"), std::string::npos) << words;
+  EXPECT_NE(words.find(": run 1, "), std::string::npos) << words;
+  EXPECT_EQ(words.find("filler record"), std::string::npos);
+  const auto filter = [this](const std::string& table) {
+    SimWorld world;
+    SimLoop& loop = world.add_loop();
+    MemFs fs(loop.executor(), node_.disk());
+    return world.block_on(loop, make_filter(fs, table, std::nullopt));
+  };
+  give_format(node_.disk());
+  const auto other = filter("other");
+  ASSERT_TRUE(other) << other.error().message;
+  const std::string filtered =
+      dump_all(node_.disk(), "manifest/0", {.entries = true, .filter = *other});
+  EXPECT_NE(filtered.find("'other'"), std::string::npos) << filtered;
+  EXPECT_EQ(filtered.find("'t'"), std::string::npos) << filtered;
+  EXPECT_FALSE(filter("absent"));
+}
+
+TEST_F(VerifyDirectory, ARowAndATableAreFound) {
+  DumpOptions options{.entries = true, .filter = {.row = "a002", .table = {}, .tablets = {}}};
+  const std::string tables = dump_all(node_.disk(), "blob/", options);
+  EXPECT_GE(count(tables, "cell \"a002\""), 1u) << tables;
+  EXPECT_EQ(count(tables, "\"a004\""), 0u);
+  EXPECT_EQ(count(tables, "footer"), 0u);
+  options.filter.row = "a1";
+  const std::string logs = dump_all(node_.disk(), "log/", options);
+  EXPECT_EQ(count(logs, "cell \"a1\" f:\"late\""), 1u) << logs;
+  EXPECT_EQ(count(logs, "\"r\""), 0u) << logs;
+  options.filter.row = "z155";
+  EXPECT_GE(count(dump_all(node_.disk(), "log/", options), "range delete [\"z150\", \"z160\")"),
+            1u);
+}
+
+TEST_F(VerifyDirectory, ASummaryTellsWhatADirectoryHolds) {
+  give_format(node_.disk());
+  const auto summary = [this](bool json) {
+    SimWorld world;
+    SimLoop& loop = world.add_loop();
+    MemFs fs(loop.executor(), node_.disk());
+    std::ostringstream out;
+    EXPECT_TRUE(world.block_on(loop, summarize_directory(fs, json, out)));
+    return out.str();
+  };
+  const std::string text = summary(false);
+  EXPECT_NE(text.find("2 tables"), std::string::npos) << text;
+  EXPECT_NE(text.find(" 't', schema version 1: 3 tablets"), std::string::npos) << text;
+  EXPECT_NE(text.find("rows [\"m\", end)"), std::string::npos) << text;
+  const std::string json = summary(true);
+  EXPECT_NE(json.find("\"name\":\"other\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"start\":\"a100\""), std::string::npos) << json;
+}
+
+TEST_F(VerifyDirectory, BackupsAndTheFormatArePrinted) {
+  BackupFile backup;
+  backup.source = std::string(32, 'a');
+  backup.program = "0.1.0";
+  backup.blobs.push_back({BlobId{7}, 100, 5});
+  std::string content = encode_backup(backup);
+  ASSERT_TRUE(node_.disk().write_all("one.backup", content));
+  give_format(node_.disk());
+  const std::string words = dump_all(node_.disk(), "one.backup", {});
+  EXPECT_NE(words.find("written by version 0.1.0"), std::string::npos) << words;
+  EXPECT_NE(words.find("0000000000000007: 100 bytes"), std::string::npos) << words;
+  const std::string format = dump_all(node_.disk(), "FORMAT", {});
+  EXPECT_NE(
+      format.find(fmt::format("format {}, directory {}", kDirectoryFormat, std::string(32, '0'))),
+      std::string::npos)
+      << format;
+  content[content.size() / 2] = static_cast<char>(content[content.size() / 2] ^ 1);
+  ASSERT_TRUE(node_.disk().write_all("one.backup", content));
+  EXPECT_NE(dump_all(node_.disk(), "one.backup", {}).find("PROBLEM"), std::string::npos);
 }
 
 TEST(VerifyDirectoryAlone, AFolderWithoutAStoreIsRefused) {

@@ -1,6 +1,7 @@
 // Altering a table: what is refused, and what reads, writes and merges see.
 #include <gtest/gtest.h>
 
+#include "engine/filter/compiled_filter.h"
 #include "engine/read/scan.h"
 #include "tests/engine/node/alter_bed.h"
 
@@ -168,6 +169,66 @@ TEST(Alter, AScanThatBeganBeforeADropSeesTheTableAsItWas) {
   }));
   EXPECT_EQ(sink.cells, 2);
   EXPECT_EQ(values(node), Values{"a f=1"});
+}
+
+// Collects "row family", and pauses at the first cell of row b or at its end.
+struct PausingSink final : CellSink {
+  explicit PausingSink(bool in_row) : in_row_(in_row) {}
+  Flow cell(const CellView& cell) override {
+    seen.push_back(std::string(cell.row) + " " + std::string(cell.family));
+    return in_row_ && cell.row == "b" && !std::exchange(paused_, true) ? Flow::pause : Flow::more;
+  }
+  Flow end_row(Bytes row) override { return !in_row_ && row == "b" ? Flow::pause : Flow::more; }
+  Values seen;
+
+ private:
+  const bool in_row_;
+  bool paused_ = false;
+};
+
+// A row that a cursor has begun is read by the schema of its beginning, the next one is not.
+TEST(Alter, ACursorYieldsAtTheEndOfTheRowInWhichTheTableWasAltered) {
+  FilterSpec condition;  // it needs a row's cells before it returns one
+  condition.nodes.resize(3);
+  condition.nodes[0].kind = FilterKind::condition;
+  condition.nodes[0].has_then = true;
+  condition.nodes[0].child_count = 2;
+  condition.nodes[1].kind = FilterKind::value_regex;
+  condition.nodes[1].text = "[a-z]";
+  for (const bool reversed : {false, true}) {
+    for (const bool in_row : {false, true}) {
+      for (const bool filtered : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", reversed, in_row, filtered));
+        TestNode node;
+        ASSERT_TRUE(node.create_table("t", {"f", "g"}));
+        for (const char* row : {"a", "b", "c"}) {
+          for (const char* column : {"f:q", "g:q"}) ASSERT_TRUE(node.set("t", row, column, 5, "v"));
+        }
+        ReadSpec spec;
+        spec.rows = RowSet::everything();
+        spec.reversed = reversed;
+        auto plan = engine::plan_filter(condition);
+        ASSERT_TRUE(plan);
+        if (filtered) plan->narrow(spec);
+        const auto tablet = node.table("t")->tablets.front();
+        auto cursor = node.node().engine(ShardId{0}).open_scan(tablet.id, tablet.epoch, spec);
+        ASSERT_TRUE(cursor);
+        PausingSink sink(in_row);
+        engine::ScanStep step = engine::ScanStep::yielded;
+        while (step == engine::ScanStep::yielded) step = (*cursor)->run(sink);
+        ASSERT_EQ(step, engine::ScanStep::paused);
+        EXPECT_FALSE((*cursor)->must_reopen());
+        ASSERT_TRUE(node.alter_table(dropping({"g"})));
+        for (int i = 0; i < 9 && !(*cursor)->must_reopen(); ++i) {
+          ASSERT_NE((*cursor)->run(sink), engine::ScanStep::done);
+        }
+        ASSERT_TRUE((*cursor)->must_reopen());
+        EXPECT_EQ((*cursor)->last_row(), "b");
+        const std::string first = reversed ? "c" : "a";
+        EXPECT_EQ(sink.seen, (Values{first + " f", first + " g", "b f", "b g"}));
+      }
+    }
+  }
 }
 
 TEST(Alter, ACompactionRemovesTheBytesOfADroppedFamily) {

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "engine/node/alter_table.h"
+#include "engine/write/row_lock_table.h"
 #include "io/sim/faulty_fs.h"
 #include "tests/support/rule_tables.h"
 
@@ -14,6 +16,7 @@ namespace {
 constexpr int64_t kSecondUs = 1'000'000;
 constexpr int64_t kStartUs = 1'000'000'000'000'000;
 using Values = std::vector<std::string>;
+using std::string_literals::operator""s;
 
 class RuleRace : public testing::Test {
  protected:
@@ -118,7 +121,10 @@ class SlowRuleRace : public RuleRace {
     slow.shuffle_io = false;
     slow.min_latency_us = slow.max_latency_us = 20;
     slow.wrap = [this](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop& loop) {
-      return std::make_unique<FaultyFs>(loop.executor(), std::move(inner), faults_, &loop.timers());
+      auto faulty =
+          std::make_unique<FaultyFs>(loop.executor(), std::move(inner), faults_, &loop.timers());
+      disks_.push_back(faulty.get());
+      return faulty;
     };
     node_.emplace(slow);
   }
@@ -142,9 +148,186 @@ class SlowRuleRace : public RuleRace {
     EXPECT_TRUE(*changed) << (*changed).error().to_string();
   }
 
+  // Starts a change and returns when its edit is being written.
+  void begin_slow_change(RetentionRule rule, bool fails = false) {
+    EXPECT_TRUE(faults_.add("write path=manifest/* delay_us=5000"s + (fails ? " error=EIO" : "")));
+    changed_.reset();
+    spawn(node_->loop(0).executor(),
+          detail::run_into(node_->node().alter_table(ShardId{0}, rule_of_f(std::move(rule)), {}),
+                           changed_));
+    node_->world().run_for_us(2'000);
+    ASSERT_FALSE(changed_) << "it ended too early for this test";
+  }
+  void end_change() {
+    ASSERT_TRUE(node_->world().run_until([&] { return changed_.has_value(); }));
+    faults_.clear();
+  }
+  uint64_t changed_ns() { return node_->table("t")->schema.families[0].history[0].until.value(); }
+
   FaultRules faults_;
+  std::vector<FaultyFs*> disks_;
   std::optional<TestNode> node_;
+  std::optional<Result<engine::TableEntry>> changed_;
 };
+
+// ---- what the tablets hold
+
+TEST_F(SlowRuleRace, WritesDuringAChangeWaitAndComeBehindItInTheirOrder) {
+  ASSERT_TRUE(node_->create_table(table(RetentionRule::max_versions(1), 0)));
+  ASSERT_TRUE(node_->set("t", "a", "f:q", 1, "v1"));
+  begin_slow_change(RetentionRule::max_versions(3));
+  std::vector<std::unique_ptr<PendingWrite>> writes;
+  writes.push_back(node_->begin_write("t", "a", {set_cell("f:q", 2, "old")}));
+  writes.push_back(node_->begin_write("t", "a", {set_cell("f:q", 2, "v2")}));
+  const auto tablets = node_->table("t")->tablets;
+  writes.push_back(node_->begin_drop_rows(tablets[0], "b", "c"));
+  writes.push_back(node_->begin_write("t", "b", {set_cell("f:q", 1, "kept")}));
+  PendingConditional increment;
+  increment.words = {"f", "n"};
+  increment.rules.push_back(
+      {ModifyRule::Kind::increment, increment.words[0], increment.words[1], {}, 5});
+  node_->begin(increment, "t", "z");
+  node_->world().run_for_us(1'000);
+  for (const auto& write : writes) EXPECT_FALSE(write->finished);
+  EXPECT_FALSE(increment.finished);
+  end_change();
+  ASSERT_TRUE(*changed_) << changed_->error().to_string();
+  uint64_t last_ns = changed_ns();
+  for (const auto& write : writes) {
+    node_->wait(*write);
+    ASSERT_TRUE(write->acked()) << write->write.error->to_string();
+    EXPECT_GT(write->write.stamp.value(), last_ns);
+    last_ns = write->write.stamp.value();
+  }
+  node_->wait(increment);
+  EXPECT_FALSE(increment.write.error) << increment.write.error->to_string();
+  Values values;
+  for (const OwnedCell& cell : node_->cells("t")) values.push_back(cell.row + cell.value);
+  ASSERT_EQ(values.size(), 4u);
+  values.pop_back();
+  EXPECT_EQ(values, (Values{"av2", "av1", "bkept"}));
+}
+
+TEST_F(SlowRuleRace, WritesThatWaitForAChangeAreBounded) {
+  ASSERT_TRUE(node_->create_table(table(RetentionRule(), 0)));
+  begin_slow_change(RetentionRule::max_versions(3));
+  const std::string large(2u << 20, 'v');
+  std::vector<std::unique_ptr<PendingWrite>> writes;
+  for (int64_t i = 0; i < 9; ++i) {
+    writes.push_back(node_->begin_write("t", "a", {set_cell("f:q", 1 + i, large)}));
+  }
+  EXPECT_FALSE(writes[6]->finished);
+  ASSERT_TRUE(writes[8]->finished);
+  EXPECT_EQ(writes[8]->write.error->code, Errc::resource_exhausted);
+  EXPECT_NE(writes[8]->write.error->message.find("the bounds are 10000 and 16777216 bytes"),
+            std::string::npos)
+      << writes[8]->write.error->message;
+  for (size_t i = 0; i < engine::RowLockTable::kMaxWaiting; ++i) {
+    writes.push_back(node_->begin_write("t", "z", {set_cell("f:q", 1, "v")}));
+    ASSERT_FALSE(writes.back()->finished) << "the bounds are of each tablet";
+  }
+  EXPECT_TRUE(node_->begin_write("t", "z", {set_cell("f:q", 1, "v")})->finished);
+  end_change();
+  for (const auto& write : writes) node_->wait(*write);
+}
+
+// They are judged by the rule that is then in force.
+TEST_F(SlowRuleRace, AWriteThatOnlyTheNewRuleRefusesIsRefusedByIt) {
+  engine::TableSpec spec = table_of_rule(RetentionRule(), 0);
+  ASSERT_TRUE(node_->create_table(spec));
+  begin_slow_change(RetentionRule::max_age_us(kSecondUs));
+  const auto dead = node_->begin_write("t", "a", {set_cell("f:q", 1, "v")});
+  const auto alive = node_->begin_write("t", "z", {set_cell("f:q", now_us(), "v")});
+  end_change();
+  node_->wait(*dead);
+  node_->wait(*alive);
+  ASSERT_TRUE(dead->write.error);
+  EXPECT_EQ(dead->write.error->code, Errc::out_of_range);
+  EXPECT_TRUE(alive->acked());
+}
+
+TEST_F(SlowRuleRace, ReadsDuringAChangeAreSentToTheNextMap) {
+  struct Nowhere final : CellSink {
+    Flow cell(const CellView&) override { return Flow::more; }
+    Flow end_row(Bytes) override { return Flow::more; }
+  } sink;
+  ASSERT_TRUE(node_->create_table(table(RetentionRule(), 0)));
+  ReadSpec everything;
+  everything.rows = RowSet::everything();
+  const auto tablet = node_->table("t")->tablets[0];
+  const auto read = [&] {
+    return node_->node()
+        .engine(tablet.shard)
+        .start_read(tablet.id, tablet.epoch, everything, sink, nullptr);
+  };
+  for (const bool fails : {false, true}) {
+    ASSERT_TRUE(read());
+    const uint64_t map = node_->node().tables(tablet.shard).version;
+    begin_slow_change(RetentionRule::max_versions(fails ? 2 : 1), fails);
+    const auto held = read();
+    ASSERT_FALSE(held);
+    EXPECT_EQ(held.error().code, Errc::aborted) << held.error().to_string();
+    end_change();
+    EXPECT_EQ(changed_->has_value(), !fails);
+    EXPECT_TRUE(read());
+    EXPECT_GT(node_->node().tables(tablet.shard).version, map);
+  }
+}
+
+// A change is a durable commit, so it makes the earlier ones durable.
+TEST_F(SlowRuleRace, CommitsBelowSyncThatAChangeFollowsAreOnDisk) {
+  ASSERT_TRUE(node_->create_table(table(RetentionRule::max_versions(3), 0)));
+  ASSERT_TRUE(node_->write("t", "a", {set_cell("f:q", 1, "v")}, Durability::memory));
+  ASSERT_TRUE(node_->write("t", "z", {set_cell("f:q", 1, "v")}, Durability::memory));
+  ASSERT_TRUE(node_->alter_table(rule_of_f(RetentionRule::max_versions(2))));
+  node_->crash(CrashPolicy::none);
+  disks_.clear();
+  ASSERT_TRUE(node_->reopen());
+  EXPECT_EQ(alive(), 2u);
+}
+
+// The stamp of a write whose log hangs is below that of the change, so the change must not become
+// visible first.
+TEST_F(SlowRuleRace, AChangeDoesNotWaitForEverForEarlierWrites) {
+  ASSERT_TRUE(node_->create_table(table(RetentionRule::max_versions(3), 0)));
+  ASSERT_TRUE(node_->set("t", "a", "f:q", 1, "v1"));
+  const uint64_t version = node_->table("t")->schema.version;
+  ASSERT_TRUE(faults_.add("write path=log/* hang"));
+  const auto hanging = node_->begin_write("t", "a", {set_cell("f:q", 2, "v2")});
+  node_->world().run_for_us(1'000);
+  const int64_t began_us = now_us();
+  spawn(node_->loop(0).executor(),
+        detail::run_into(
+            node_->node().alter_table(ShardId{0}, rule_of_f(RetentionRule::max_versions(1)), {}),
+            changed_));
+  node_->world().run_for_us(1'000'000);
+  const auto held = node_->begin_write("t", "z", {set_cell("f:q", 1, "w")}, Durability::memory);
+  EXPECT_EQ(alive(), 1u) << "reads go on while earlier writes are awaited";
+  EXPECT_FALSE(held->finished);
+  // The writes are released at the limit; the change has not begun.
+  ASSERT_TRUE(node_->world().run_until([&] {
+    return node_->node().engine(ShardId{0}).stats().commits +
+               node_->node().engine(ShardId{1}).stats().commits ==
+           3;
+  }));
+  EXPECT_GE(now_us() - began_us, engine::TableAlterations::kHoldUs);
+  EXPECT_LE(now_us() - began_us, engine::TableAlterations::kHoldUs + 100'000);
+  EXPECT_FALSE(changed_);
+  faults_.clear();
+  for (FaultyFs* disk : disks_) disk->release_hung();
+  ASSERT_TRUE(node_->world().run_until([&] { return changed_.has_value(); }));
+  ASSERT_FALSE(*changed_);
+  EXPECT_EQ(changed_->error().code, Errc::unavailable) << changed_->error().to_string();
+  node_->wait(*hanging);
+  node_->wait(*held);
+  EXPECT_TRUE(hanging->acked() && held->acked());
+  EXPECT_EQ(node_->table("t")->schema.version, version);
+  EXPECT_EQ(alive(), 3u);
+  ASSERT_TRUE(node_->alter_table(rule_of_f(RetentionRule::max_versions(1))));
+  EXPECT_EQ(alive(), 2u);
+}
+
+// ---- merges amid a change
 
 TEST_F(SlowRuleRace, AMergeThatIsPlannedDuringAChangeRemovesNothingThatTheNewRuleKeeps) {
   constexpr int64_t kStepUs = 50;

@@ -26,6 +26,20 @@ struct LogTest : testing::Test {
     LocalLogStore store(*rig.fs, rig.runtime, small_log());
     return rig.run(store.read(kLog, from, into));
   }
+  // Damages the first entry in a copy of the disk, and expects that a read reports it as damage,
+  // not as a torn tail. Returns the message.
+  std::string expect_first_entry_is_guarded() {
+    const auto image = disk.clone();
+    expect_ok(image->corrupt("log/0000000000030001-00000000.seg", 4096 + 30, 1));
+    Collector seen;
+    const auto damaged = read(*image, seen);
+    if (damaged) {
+      ADD_FAILURE() << "the damage was taken for a torn tail";
+      return {};
+    }
+    EXPECT_EQ(damaged.error().code, Errc::data_loss);
+    return damaged.error().message;
+  }
   void expect_all_appended(const Collector& seen) {
     ASSERT_EQ(seen.seen.size(), payloads.size());
     for (size_t i = 0; i < payloads.size(); ++i) EXPECT_EQ(seen.seen[i].payload, payloads[i]);

@@ -4,6 +4,7 @@
 #include "engine/store/local_log_store.h"
 #include "engine/store/log_files.h"
 #include "engine/store/record_file.h"
+#include "engine/store/write_depth.h"
 #include "tests/engine/store/local_log_bed.h"
 
 namespace cellar::engine {
@@ -123,14 +124,8 @@ TEST_F(LogTest, AClosingMarkFollowsWithin100MsOfTheLastWriteAndTheLogThenRests) 
   const uint64_t marked_end = log->durable_end().value();
   EXPECT_EQ(marked_end, data_end + 4096);
   // Damage of the acknowledged entry can be distinguished from a torn tail now.
-  auto image = disk.clone();
-  expect_ok(image->corrupt("log/0000000000030001-00000000.seg", 4096 + 30, 1));
-  Collector seen;
-  const auto damaged = read(*image, seen);
-  ASSERT_FALSE(damaged);
-  EXPECT_EQ(damaged.error().code, Errc::data_loss);
-  EXPECT_NE(damaged.error().message.find("00000000.seg is damaged at 4096"), std::string::npos)
-      << damaged.error().message;
+  const std::string message = expect_first_entry_is_guarded();
+  EXPECT_NE(message.find("00000000.seg is damaged at 4096"), std::string::npos) << message;
   rig.world.run_for_us(10'000'000);
   EXPECT_EQ(log->durable_end().value(), marked_end);
   (void)value_of(rig.run(log->seal()));
@@ -145,12 +140,7 @@ TEST_F(LogTest, AMarkInTheMiddleOfABatchCountsWhenTheBytesBeforeItAreDamaged) {
   append(*log, "second", Durability::memory);
   ASSERT_TRUE(rig.world.run_until([&] { return first.is_done; }));
   rig.world.run_for_us(100'000);
-  auto image = disk.clone();
-  expect_ok(image->corrupt("log/0000000000030001-00000000.seg", 4096 + 30, 1));
-  Collector seen;
-  const auto damaged = read(*image, seen);
-  ASSERT_FALSE(damaged);
-  EXPECT_EQ(damaged.error().code, Errc::data_loss);
+  (void)expect_first_entry_is_guarded();
   (void)value_of(rig.run(log->seal()));
 }
 
@@ -278,20 +268,90 @@ TEST_F(LogTest, SealingOnAFullDiskFailsInsteadOfWaiting) {
   EXPECT_NE(large.failure, nullptr);
 }
 
-TEST_F(LogTest, WhatComesDuringASmallWriteSharesTheNext) {
+TEST_F(LogTest, ASmallWriteOvertakesTheWaitAndWhatComesBehindTheLastSharesTheNext) {
   StoreRig rig(disk, 1, {.min_latency_us = 1000, .max_latency_us = 1000});
   auto log = create(rig);
+  ASSERT_EQ(WriteDepth().limit(), 2u);
   Append& first = append(*log, "first");
   rig.world.run_for_us(100);
   Append& second = append(*log, "second");
   rig.world.run_for_us(100);
   Append& third = append(*log, "third");
-  rig.world.run_for_us(900);
+  Append& fourth = append(*log, "fourth");
+  rig.world.run_for_us(950);
   EXPECT_TRUE(first.ok());
-  EXPECT_FALSE(second.is_done);
-  ASSERT_TRUE(rig.world.run_until([&] { return second.is_done; }));
-  EXPECT_TRUE(third.ok());
+  EXPECT_TRUE(second.ok()) << "it was written while the first was in flight";
+  EXPECT_FALSE(third.is_done) << "two were in flight";
+  ASSERT_TRUE(rig.world.run_until([&] { return third.is_done; }));
+  EXPECT_TRUE(fourth.ok());
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
   (void)value_of(rig.run(log->seal()));
+}
+
+TEST_F(LogTest, ABatchWaitsUntilItHasItsPartOfTheAppends) {
+  StoreRig rig(disk, 1, {.min_latency_us = 1000, .max_latency_us = 1000});
+  auto log = create(rig);
+  for (int i = 0; i < 8; ++i) append(*log, "first");
+  rig.world.run_for_us(100);
+  for (int i = 0; i < 3; ++i) append(*log, "few");
+  rig.world.run_for_us(100);
+  append(*log, "half");  // with a limit of 2: 4 of 8
+  rig.world.run_for_us(100);
+  append(*log, "next");
+  rig.world.run_for_us(950);
+  EXPECT_EQ(order.size(), 12u) << "the second write began with its fourth append";
+  ASSERT_TRUE(rig.world.run_until([&] { return order.size() == 13; }));
+  (void)value_of(rig.run(log->seal()));
+}
+
+// Write 1 hangs, write 2 is on disk: nothing is answered, and a start discards both. Once write 1
+// is on disk and a later mark says so, its damage is damage.
+TEST_F(LogTest, AWholeBatchBehindATornOneIsNoDataUntilBothAreOnDisk) {
+  StoreRig rig(disk, 1, {.min_latency_us = 100, .max_latency_us = 100});
+  auto log = create(rig);
+  rig.world.run_for_us(10'000);
+  expect_ok(rig.rules.add("write path=log/* nth=1 hang"));
+  Append& torn = append(*log, "torn");
+  rig.world.run_for_us(10);
+  Append& whole = append(*log, "whole");
+  Append& memory = append(*log, "memory", Durability::memory);
+  rig.world.run_for_us(5'000);
+  EXPECT_FALSE(torn.is_done || whole.is_done || memory.is_done);
+  EXPECT_EQ(log->durable_end(), kLogBegin);
+  {
+    auto image = disk.clone();
+    Collector seen;
+    const auto report = value_of(read(*image, seen));
+    EXPECT_TRUE(seen.seen.empty());
+    EXPECT_EQ(report.torn_tail_bytes, 2u * 4096) << "the hole and the batch behind it";
+  }
+  rig.fs->release_hung();
+  rig.world.run_for_us(500);
+  EXPECT_TRUE(torn.ok() && whole.ok() && memory.ok());
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
+  rig.world.run_for_us(200'000);
+  (void)expect_first_entry_is_guarded();
+  (void)value_of(rig.run(log->seal()));
+}
+
+TEST_F(LogTest, AFailedWriteFailsTheOnesThatOvertookToo) {
+  StoreRig rig(disk, 1, {.min_latency_us = 1000, .max_latency_us = 1000});
+  auto log = create(rig);
+  rig.world.run_for_us(10'000);
+  expect_ok(rig.rules.add("write path=log/* nth=1 delay_us=3000 error=EIO"));
+  Append& failed = append(*log, "failed");
+  rig.world.run_for_us(10);
+  Append& behind = append(*log, "behind");
+  rig.world.run_for_us(2'000);
+  EXPECT_FALSE(behind.is_done) << "its own write has completed";
+  ASSERT_TRUE(rig.world.run_until([&] { return behind.is_done; }));
+  EXPECT_NE(failed.failure, nullptr);
+  EXPECT_NE(behind.failure, nullptr);
+  EXPECT_EQ(log->durable_end(), kLogBegin);
+  Collector seen;
+  (void)value_of(read(disk, seen));
+  EXPECT_TRUE(seen.seen.empty());
+  EXPECT_FALSE(rig.run(log->seal()));
 }
 
 TEST_F(LogTest, LargeBatchesAreWrittenSeveralAtATime) {

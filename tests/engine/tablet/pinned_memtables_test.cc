@@ -103,6 +103,7 @@ TEST_F(PinnedMemtables, SlowReadersStopNoWriter) {
   // A row is read as of one stamp: a reader in the middle of a row has to begin the row again.
   EXPECT_EQ(run(*readers.front()), engine::ScanStep::failed);
   EXPECT_EQ(readers.front()->cursor->error().code, Errc::unavailable);
+  EXPECT_TRUE(readers.front()->cursor->error().retryable());
   readers.clear();
   EXPECT_EQ(node_.stats().pinned_memtable_bytes, 0u);
 }

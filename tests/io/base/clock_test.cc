@@ -141,6 +141,22 @@ TEST(TrustedClock, StandsWhereNothingMoreIsPermittedAndKnowsWhatAnAnchorWouldGiv
   EXPECT_EQ(clock.expected_us(), kNow + 1'000) << "it does not go back";
 }
 
+// A renewal begins a line on every clock before its anchor is durable. A request at that moment
+// must still wait for the anchor.
+TEST(TrustedClock, ALineBegunWhereItStandsDoesNotEndThat) {
+  ManualClock machine(kNow, 0);
+  TrustedClock clock(machine);
+  clock.anchor({.trusted_us = kNow, .boot_us = 0, .permitted_us = kNow + 1'000});
+  machine.advance_us(kHour);
+  EXPECT_TRUE(clock.stands());
+  clock.begin_line();
+  EXPECT_TRUE(clock.stands());
+  machine.advance_us(1);
+  EXPECT_TRUE(clock.stands());
+  clock.anchor({.trusted_us = kNow + kHour, .boot_us = kHour, .permitted_us = kNow + 2 * kHour});
+  EXPECT_FALSE(clock.stands());
+}
+
 TEST(TrustedClock, UnderRandomJumpsNeverGoesBackNorOutrunsBootTime) {
   for (const uint64_t seed : test_seeds(50)) {
     Random random(seed);

@@ -14,7 +14,7 @@ namespace {
 
 // Values spread over all magnitudes up to the limit.
 uint64_t draw(Random& random) {
-  return static_cast<uint64_t>(std::exp(random.unit() * std::log(60e6)));
+  return static_cast<uint64_t>(std::exp(random.unit() * std::log(60e9)));
 }
 
 uint64_t nearest_rank(const std::vector<uint64_t>& sorted, double percent) {

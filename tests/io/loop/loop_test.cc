@@ -153,10 +153,44 @@ TEST(ShardLoop, HookMayRemoveItselfAndAddAnotherInItsTurn) {
   loop.turn(false);
   EXPECT_EQ(successor.turns, 0);
   loop.turn(false);
-  EXPECT_EQ(first.turns, 2);
+  EXPECT_EQ(first.turns, 3) << "again in the first turn, after the hook that did work";
   EXPECT_EQ(successor.turns, 1);
   loop.remove_hook(first);
   loop.remove_hook(successor);
+}
+
+TEST(ShardLoop, WhatALaterHookHandsToAnEarlierOneLeavesInTheSameTurn) {
+  struct Sender final : LoopHook {
+    bool on_turn() override {
+      if (!queued) return false;
+      queued = false;
+      ++sent;
+      return true;
+    }
+    bool queued = false;
+    int sent = 0;
+  };
+  struct Source final : LoopHook {
+    explicit Source(Sender& to) : sender(to) {}
+    bool on_turn() override { return sender.queued = std::exchange(due, false); }
+    Sender& sender;
+    bool due = false;
+  };
+  ShardLoop loop(0);
+  Sender sender;
+  Source source(sender);
+  CountingHook idle;
+  loop.add_hook(sender);
+  loop.add_hook(source);
+  loop.add_hook(idle);
+  source.due = true;
+  EXPECT_TRUE(loop.turn(false));
+  EXPECT_EQ(sender.sent, 1);
+  EXPECT_EQ(idle.turns, 1);
+  EXPECT_FALSE(loop.turn(false));
+  loop.remove_hook(sender);
+  loop.remove_hook(source);
+  loop.remove_hook(idle);
 }
 
 TEST(ShardLoop, SuspendedCoroutinesGoWithTheirLoop) {

@@ -41,6 +41,7 @@ class AnswerDropper {
 
   void run();
   void accept_one();
+  bool is_awaited(uint16_t op) const;
   void pass_requests(Line& line);
   void pass_answers(Line& line);
   static void close(Line& line, bool reset);

@@ -1,8 +1,11 @@
 // Import and export from the command line.
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "net/cli/transfer/checkpoint.h"
 #include "net/cli/transfer/import_plan.h"
@@ -168,6 +171,39 @@ TEST_F(CliFiles, ACellsOwnExpiryGoesThroughExportAndImport) {
           "{\"row\":\"r\",\"cells\":[{\"family\":\"f\",\"value\":\"v\",\"expire_at\":\"soon\"}]}\n")
           .code,
       kPartial);
+}
+
+TEST_F(CliFiles, AnExportReplacesNoLinkAndNothingThatIsNoFile) {
+  good({"createtable", "special", "families=f"});
+  good({"set", "special", "r", "f:q=v", "--at", "1000"});
+  const std::string rows = good({"export", "special"});
+  const auto contents = [](const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return std::string((std::istreambuf_iterator<char>(in)), {});
+  };
+  // A link keeps leading to its file, which is replaced; also if there is no file yet.
+  const std::filesystem::path link = dir() / "link.jsonl";
+  std::filesystem::create_symlink("real.jsonl", link);
+  good({"export", "special", link});
+  EXPECT_EQ(contents(dir() / "real.jsonl"), rows);
+  write_file("real.jsonl", "old");
+  EXPECT_EQ(cellar({"export", "special", link}).code, kFailed);
+  good({"export", "special", link, "--overwrite"});
+  EXPECT_EQ(contents(dir() / "real.jsonl"), rows);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  // A FIFO and a device are written into.
+  const std::filesystem::path fifo = dir() / "fifo.jsonl";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  std::string received;
+  std::thread reader([&] { received = contents(fifo); });
+  good({"export", "special", fifo, "--overwrite"});
+  reader.join();
+  EXPECT_EQ(received, rows);
+  EXPECT_TRUE(std::filesystem::is_fifo(fifo));
+  const Outcome full = cellar({"export", "special", "/dev/full", "format=jsonl", "--overwrite"});
+  EXPECT_NE(full.code, kDone);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+  EXPECT_NE(cellar({"export", "special", dir(), "format=jsonl", "--overwrite"}).code, kDone);
 }
 
 TEST_F(CliFiles, ADamagedExportFileIsRefusedFromTheDamageOn) {

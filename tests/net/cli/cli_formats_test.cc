@@ -60,6 +60,21 @@ TEST(JsonRows, WhatIsNoRowIsRefusedWithTheReason) {
             "\"timestamp\" is not a whole number of microseconds");
 }
 
+TEST(JsonRows, AnUnknownMemberIsRefused) {
+  const auto why = [](std::string_view more) {
+    const auto row = parse_json_row(
+        fmt::format(R"({{"row":"r","cells":[{{"family":"f","value":"v"{}}}]}})", more), {});
+    return row ? "" : row.error().message;
+  };
+  EXPECT_EQ(why(R"(,"expires_at":1795381491851479)"),
+            R"("expires_at" is no member of a cell; did you mean "expire_at"?)");
+  EXPECT_EQ(why(R"(,"ttl":"1h")"), R"("ttl" is no member of a cell)");
+  EXPECT_NE(why(R"(,"timestamp_hex":"00")"), "");
+  EXPECT_EQ(why(R"(,"qualifier_int64":7,"labels":"x","expire_at":9000)"), "");
+  EXPECT_EQ(parse_json_row(R"({"row":"r","cell":[]})", {}).error().message,
+            R"("cell" is no member of a row; did you mean "cells"?)");
+}
+
 // ---- CSV ----
 
 using Fields = std::vector<std::string>;

@@ -18,7 +18,7 @@ TEST_F(CliHistory, ADeletedTableIsListedAndRestored) {
   good({"set", "t", "r", "f:q=v@1000"});
   const std::string row = good({"read", "t"});
   EXPECT_EQ(good({"ls", "--dropped"}), "");
-  good({"deletetable", "t"});
+  good({"deletetable", "t", "--yes"});
   refused({"read", "t"}, kNotFound, "NOT_FOUND");
   EXPECT_EQ(good({"ls"}).find("t  "), std::string::npos);
   const std::string listed = good({"ls", "--dropped"});
@@ -27,7 +27,7 @@ TEST_F(CliHistory, ADeletedTableIsListedAndRestored) {
   good({"restoretable", "t"});
   EXPECT_EQ(good({"read", "t"}), row);
   refused({"restoretable", "t"}, kNotFound, "no dropped table 't'");
-  good({"deletetable", "t"});
+  good({"deletetable", "t", "--yes"});
   pass_us(2 * 3'600'000'000 + 1);
   refused({"restoretable", "t"}, kNotFound, "no dropped table 't'");
 }

@@ -1,11 +1,47 @@
 // Rows through the command line: written, read, deleted, in every form of bytes.
 
+#include "net/cli/text/times.h"
 #include "tests/net/cli/cli_bed.h"
 
 namespace cellar::cli {
 namespace {
 
-class CliRows : public CliBed {};
+class CliRows : public CliBed {
+ protected:
+  // "committed at TIME" instead of the time.
+  static std::string without_commit_time(std::string text) {
+    const std::string words = "committed at ";
+    const size_t at = text.find(words);
+    if (at == text.npos) return text;
+    const size_t begin = at + words.size();
+    EXPECT_TRUE(parse_time(text.substr(begin, text.find('\n', begin) - begin), 0)) << text;
+    return text.replace(begin, text.find('\n', begin) - begin, "TIME");
+  }
+};
+
+TEST_F(CliRows, AWriteTellsWhatItHasWritten) {
+  good({"createtable", "told", "families=f"});
+  EXPECT_EQ(without_commit_time(good({"set", "told", "r", "f:a=1@2026-01-02T03:04:05.006Z",
+                                      "f:b=me@example.org", "ttl=90m"}))
+                .substr(0, 61),
+            "r\n"
+            "  set f:a  2026-01-02T03:04:05.006Z  1  ttl 90m\n"
+            "  set f:b  ");
+  const std::string stamped = good({"set", "told", "r", "f:b=me@example.org"});
+  EXPECT_NE(stamped.find("Z  me@example.org\ncommitted at "), stamped.npos) << stamped;
+  EXPECT_EQ(without_commit_time(good({"set", "told", "r", "f:a=" + std::string(70, 'x'),
+                                      "at=1970-01-01", "expire-at=9000-01-01"})),
+            "r\n  set f:a  1970-01-01T00:00:00Z  " + std::string(60, 'x') +
+                "...  expires at 9000-01-01T00:00:00Z\ncommitted at TIME\n");
+  EXPECT_EQ(without_commit_time(
+                good({"deletecolumn", "told", "r", "f:a", "start=1970-01-01", "end=1970-01-02"})),
+            "r\n  deleted f:a, versions from 1970-01-01T00:00:00Z to before 1970-01-02T00:00:00Z\n"
+            "committed at TIME\n");
+  const std::string json = good({"set", "told", "r", "f:a=1@5000", "f:c=2", "--json"});
+  EXPECT_TRUE(json.starts_with("{\"ok\":true,\"row\":\"r\",\"operations\":2,\"commit_stamp\":\"1"))
+      << json;
+  EXPECT_NE(json.find("\",\"timestamp\":1"), json.npos) << json;
+}
 
 TEST_F(CliRows, ARowIsWrittenReadAndDeletedColumnByColumn) {
   good({"createtable", "notes", "families=text,meta"});
@@ -55,14 +91,14 @@ TEST_F(CliRows, RowsAreReadByPrefixRangeCountAndBackwards) {
           "'soon' is not a time");
   EXPECT_EQ(good({"count", "walk"}), "5\n");
   EXPECT_EQ(good({"count", "walk", "prefix=a", "--json"}), "{\"table\":\"walk\",\"rows\":2}\n");
-  good({"droprows", "walk", "prefix=a"});
-  good({"droprows", "walk", "start=b2"});
+  good({"droprows", "walk", "prefix=a", "--yes"});
+  good({"droprows", "walk", "start=b2", "--yes"});
   EXPECT_EQ(good({"read", "walk", "keys-only=true"}), "b1\n");
-  good({"droprows", "walk", "prefix=b", "token=once"});
+  good({"droprows", "walk", "prefix=b", "token=once", "--yes"});
   good({"set", "walk", "b3", "f:q=1"});
-  good({"droprows", "walk", "start=b", "end=c", "token=once"});
+  good({"droprows", "walk", "start=b", "end=c", "token=once", "--yes"});
   EXPECT_EQ(good({"read", "walk", "keys-only=true"}), "b3\n");
-  refused({"droprows", "walk", "prefix=a", "token=once"}, kFailed, "INVALID_ARGUMENT");
+  refused({"droprows", "walk", "prefix=a", "token=once", "--yes"}, kFailed, "INVALID_ARGUMENT");
 }
 
 TEST_F(CliRows, BytesThatAreNoTextAreShownAndTakenInEveryForm) {
@@ -85,7 +121,7 @@ TEST_F(CliRows, RefusalsOfTheNodeArePassedOnWithTheirCode) {
   refused({"set", "strict", "r", "g:q=v"}, kNotFound, "family 'g'");
   refused({"set", "strict", "r", "f:q=v@1"}, kFailed, "INVALID_ARGUMENT");
   refused({"set", "strict", "", "f:q=v"}, kFailed, "row key is empty");
-  refused({"deletetable", "absent"}, kNotFound, "NOT_FOUND");
+  refused({"deletetable", "absent", "--yes"}, kNotFound, "NOT_FOUND");
 }
 
 TEST_F(CliRows, CountersAreIncrementedAndTextsAppendedTo) {
@@ -101,9 +137,12 @@ TEST_F(CliRows, CountersAreIncrementedAndTextsAppendedTo) {
   EXPECT_EQ(good({"increment", "rmw", "r", "f:n", "token=visit 17"}), once);
   EXPECT_NE(good({"increment", "rmw", "r", "f:n", "token=visit 18"}), once);
   refused({"increment", "rmw", "r", "f:n=2", "token=visit 17"}, kFailed, "INVALID_ARGUMENT");
-  EXPECT_EQ(good({"deleterow", "rmw", "r", "token=end", "--json"}), "{\"ok\":true}\n");
+  EXPECT_TRUE(good({"deleterow", "rmw", "r", "token=end", "--json"})
+                  .starts_with("{\"ok\":true,\"row\":\"r\",\"operations\":1,\"commit_stamp\":\"1"));
   EXPECT_EQ(good({"deleterow", "rmw", "r", "token=end", "--json"}),
-            "{\"ok\":true,\"repeated\":true}\n");
+            "{\"ok\":true,\"row\":\"r\",\"operations\":1,\"repeated\":true}\n");
+  EXPECT_EQ(good({"deleterow", "rmw", "r", "token=end"}),
+            "r\n  deleted the row\ncommitted before, under the same token\n");
   refused({"increment", "rmw", "r", "f:a=x"}, kUsage, "'x' is no 64-bit number");
   refused({"increment", "rmw", "r", "f"}, kUsage, "'f' is not a column");
   refused({"increment", "rmw", "r"}, kUsage, "increment needs TABLE ROW");
@@ -116,21 +155,32 @@ TEST_F(CliRows, ARowIsChangedUnderACondition) {
   good({"createtable", "cond", "families=f,g"});
   const auto check = [](std::vector<std::string> words) {
     words.insert(words.begin(), {"checkandmutate", "cond", "r"});
-    return good(words);
+    return without_commit_time(good(words));
   };
   EXPECT_EQ(check({"then", "deleterow", "else", "f:state=draft@1000", "f:note=x@1000"}),
-            "it does not hold: else\n");
+            "it does not hold: else\n"
+            "r\n"
+            "  set f:state  1970-01-01T00:00:00.001Z  draft\n"
+            "  set f:note  1970-01-01T00:00:00.001Z  x\n"
+            "committed at TIME\n");
   EXPECT_EQ(check({"columns=f:state", "values=draft", "versions=1", "then", "set",
                    "f:state=final@2000", "deletecolumn", "f:note", "else", "g:late=yes"}),
-            "it holds: then\n");
+            "it holds: then\n"
+            "r\n"
+            "  set f:state  1970-01-01T00:00:00.002Z  final\n"
+            "  deleted f:note, all versions\n"
+            "committed at TIME\n");
+  EXPECT_EQ(check({"columns=f:none", "then", "deleterow"}), "it does not hold: else\n");
   EXPECT_EQ(good({"lookup", "cond", "r"}),
             "r\n  f:state  1970-01-01T00:00:00.002Z  final\n"
             "           1970-01-01T00:00:00.001Z  draft\n");
-  EXPECT_EQ(check({"columns=g,f:note", "then", "deleterow", "else", "g:a=1@1000", "--json"}),
-            "{\"ok\":true,\"matched\":false}\n");
+  EXPECT_TRUE(check({"columns=g,f:note", "then", "deleterow", "else", "g:a=1@1000", "--json"})
+                  .starts_with("{\"ok\":true,\"matched\":false,\"row\":\"r\",\"operations\":1,"
+                               "\"commit_stamp\":\"1"));
   EXPECT_EQ(
       check({"filter={\"family_regex\":\"g\"}", "then", "deletefamily", "f", "set", "g:b=2@1000"}),
-      "it holds: then\n");
+      "it holds: then\nr\n  deleted family f\n  set g:b  1970-01-01T00:00:00.001Z  2\n"
+      "committed at TIME\n");
   EXPECT_EQ(good({"lookup", "cond", "r"}),
             "r\n  g:a  1970-01-01T00:00:00.001Z  1\n  g:b  1970-01-01T00:00:00.001Z  2\n");
   const auto wrong = [](std::vector<std::string> words, std::string_view expected) {

@@ -15,7 +15,7 @@ TEST_F(CliTables, FamiliesComeAndGoAndOptionsChange) {
   good({"set", "change", "a", "--at", "1000", "f:q=1", "g:q=2"});
   EXPECT_EQ(lookup(),
             "a\n  f:q  1970-01-01T00:00:00.001Z  1\n  g:q  1970-01-01T00:00:00.001Z  2\n");
-  good({"dropfamily", "change", "g"});
+  good({"dropfamily", "change", "g", "--yes"});
   EXPECT_EQ(lookup(), "a\n  f:q  1970-01-01T00:00:00.001Z  1\n");
   EXPECT_EQ(good({"createfamily", "change", "g", "--json"}),
             "{\"ok\":true,\"table\":\"change\"}\n");
@@ -29,7 +29,7 @@ TEST_F(CliTables, FamiliesComeAndGoAndOptionsChange) {
 
   refused({"createfamily", "change", "g"}, kFailed, "ALREADY_EXISTS");
   refused({"createfamily", "absent", "g"}, kNotFound, "NOT_FOUND");
-  refused({"dropfamily", "change", "h"}, kNotFound, "no family 'h'");
+  refused({"dropfamily", "change", "h", "--yes"}, kNotFound, "no family 'h'");
   refused({"altertable", "change"}, kUsage,
           "altertable needs durability=, compression=, block-bytes=");
   refused({"altertable", "change", "durability=never"}, kUsage, "durability=never");
@@ -51,11 +51,36 @@ TEST_F(CliTables, SampleKeysShowsWhereATableIsCut) {
   EXPECT_EQ(cellar({"samplekeys", "absent"}).code, kNotFound);
 }
 
+TEST_F(CliTables, WhatDestroysAsksAndTells) {
+  good({"createtable", "asks", "families=f,g", "splits=m"});
+  good({"set", "asks", "r", "f:q=v", "g:q=w", "--at", "1000"});
+  const std::string all = good({"read", "asks"});
+  const std::vector<std::vector<std::string>> commands = {
+      {"droprows", "asks", "prefix=r"}, {"dropfamily", "asks", "g"}, {"deletetable", "asks"}};
+  for (const auto& command : commands) {
+    refused(command, kUsage, "add --yes");
+    const Outcome no = at_terminal(command, "no\n");
+    EXPECT_EQ(no.code, kFailed) << no.out;
+    EXPECT_NE(no.out.find("[y/N]"), std::string::npos) << no.out;
+    EXPECT_NE(no.out.find("nothing was changed"), std::string::npos) << no.out;
+    EXPECT_EQ(good({"read", "asks"}), all);
+  }
+  EXPECT_EQ(good({"dropfamily", "asks", "g", "--yes"}),
+            "removed family g of asks with all its cells; this cannot be undone\n");
+  EXPECT_EQ(good({"droprows", "asks", "start=q", "end=s", "--yes"}),
+            "deleted the rows of asks from 'q' on, up to before 's', in 1 tablet; this cannot be "
+            "undone\n");
+  const Outcome yes = at_terminal({"deletetable", "asks"}, "y\n");
+  EXPECT_EQ(yes.code, kDone) << yes.out;
+  EXPECT_NE(yes.out.find("restoretable can bring it back for 1d"), std::string::npos) << yes.out;
+  EXPECT_NE(yes.out.find("restoretable can bring it back until 20"), std::string::npos) << yes.out;
+}
+
 TEST_F(CliTables, AFamilyIsAddedAndRemoved) {
   good({"createtable", "grows", "families=a"});
   good({"createfamily", "grows", "b"});
   good({"set", "grows", "r", "b:q=v", "a:q=w", "--at", "1000"});
-  good({"dropfamily", "grows", "a"});
+  good({"dropfamily", "grows", "a", "--yes"});
   EXPECT_EQ(good({"read", "grows"}), "r\n  b:q  1970-01-01T00:00:00.001Z  v\n");
   EXPECT_EQ(cellar({"set", "grows", "r", "a:q=w"}).code, kNotFound);
 }
@@ -74,7 +99,7 @@ TEST_F(CliTables, TablesAndTheNodeDescribeThemselves) {
   EXPECT_NE(good({"ls", "--json"}).find("{\"table\":\"shown\","), std::string::npos);
   good({"flush", "shown"});
   good({"compact", "shown"});
-  good({"deletetable", "shown"});
+  good({"deletetable", "shown", "--yes"});
   EXPECT_NE(good({"info"}).find("SHARD"), std::string::npos);
   EXPECT_NE(good({"info", "--json"}).find("\"io_backend\""), std::string::npos);
   EXPECT_NE(good({"ping", "count=2"}).find("answered in"), std::string::npos);

@@ -123,8 +123,23 @@ TEST(Columns, AnAtSignThatBeginsNoTimeBelongsToTheValue) {
   EXPECT_EQ(parse_cell("f:mail=bob@example.org", kNow, false)->value, "bob@example.org");
   EXPECT_EQ(parse_cell("f:mail=bob@example.org@7000", kNow, false)->value, "bob@example.org");
   EXPECT_EQ(parse_cell("f:q=v@5000", kNow, true)->value, "v@5000");
-  EXPECT_EQ(parse_cell("f:q=lunch@today", kNow, false)->value, "lunch@today");
+  EXPECT_EQ(parse_cell("f:q=root@10.0.0.1", kNow, false)->value, "root@10.0.0.1");
+  EXPECT_EQ(parse_cell("f:q=root@10.0.0.1:80", kNow, false)->value, "root@10.0.0.1:80");
+  EXPECT_EQ(parse_cell("f:q=logo@2x.png", kNow, false)->value, "logo@2x.png");
+  EXPECT_EQ(parse_cell("f:mail=bob@1and1.com", kNow, false)->value, "bob@1and1.com");
+  EXPECT_EQ(parse_cell("f:q=a@b-c", kNow, false)->value, "a@b-c");
+  EXPECT_EQ(parse_cell("f:q=v@", kNow, false)->value, "v@");
   EXPECT_EQ(parse_cell("f:q=lunch@today+12h", kNow, false)->value, "lunch");
+}
+
+TEST(Columns, WhatResemblesATimeAndIsNoneIsRefused) {
+  for (const char* when :
+       {"today", "tomorrow", "2026-13-01", "2026-11-21T25:00:00Z", "2days", "2 days ago", "-5",
+        "+1x", "now+1", "today-2x", "99999999999999999999", "08:00", "08:00:00.5"}) {
+    const std::string cell = fmt::format("f:q=lunch@{}", when);
+    EXPECT_FALSE(parse_cell(cell, kNow, false)) << when;
+    EXPECT_EQ(parse_cell(cell, kNow, true)->value, fmt::format("lunch@{}", when));
+  }
 }
 
 TEST(Columns, AChoiceNamesFamiliesAndColumns) {

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "net/client/api/cells.h"
+
 namespace cellar::client {
 
 FakeServer::FakeServer(SimFabric& fabric, SimLoop& loop) : loop_(loop), network_(fabric, loop) {}
@@ -55,9 +57,9 @@ std::string FakeServer::answer(const Received& received) {
     const auto limits = fb::CreateLimits(b, 1u << 20, 0, 0, 0, 0, 0, in_flight_limit);
     const auto shard = static_cast<uint32_t>(received.connection - 1) % shards;
     const auto names = b.CreateVectorOfStrings(features);
-    const Bytes body = wire::finish_body(
-        b,
-        fb::CreateHelloReply(b, 1, 0, shard, shards, limits, fb::Compression::None, now_us, names));
+    const Bytes body =
+        wire::finish_body(b, fb::CreateHelloReply(b, wire::kProtocolVersion, 0, shard, shards,
+                                                  limits, fb::Compression::None, now_us, names));
     return frame(wire::FrameKind::reply, received.header, body);
   }
   requests.push_back(received);
@@ -66,6 +68,7 @@ std::string FakeServer::answer(const Received& received) {
 
 Async<void> FakeServer::serve(FakeServer& self, std::shared_ptr<ByteStream> stream, size_t number) {
   wire::FrameReader reader(1u << 20);
+  std::map<uint32_t, Received> handles;
   bool greeted = false;
   while (true) {
     auto n = co_await stream->read_some(reader.space());
@@ -84,7 +87,22 @@ Async<void> FakeServer::serve(FakeServer& self, std::shared_ptr<ByteStream> stre
       auto next = reader.next();
       CHECK(next.has_value(), "a frame of the client: {}", next.error().message);
       if (*next == nullptr) break;
-      const Received received{(*next)->header, std::string((*next)->body), number};
+      Received received{(*next)->header, std::string((*next)->body), {}, number};
+      if (received.header.kind == wire::FrameKind::bind) {
+        const BodyOf<fb::Bind> bind(received);
+        received.table = wire::text(bind->table());
+        received.header.tablet_id = bind->tablet_id();
+        received.header.epoch = bind->epoch();
+        handles[received.header.handle] = received;
+        continue;
+      }
+      if (received.header.handle != 0) {
+        const auto target = handles.find(received.header.handle);
+        CHECK(target != handles.end(), "handle {} is not bound", received.header.handle);
+        received.table = target->second.table;
+        received.header.tablet_id = target->second.header.tablet_id;
+        received.header.epoch = target->second.header.epoch;
+      }
       const std::string reply = self.answer(received);
       if (reply.empty()) continue;
       const std::array<Bytes, 1> parts = {Bytes(reply)};
@@ -94,8 +112,57 @@ Async<void> FakeServer::serve(FakeServer& self, std::shared_ptr<ByteStream> stre
   }
 }
 
-std::string frame(wire::FrameKind kind, const wire::FrameHeader& request, Bytes body,
-                  uint32_t flags) {
+namespace {
+
+bool is(const wire::FrameHeader& header, fb::Op op) {
+  return header.op == static_cast<uint16_t>(op);
+}
+
+// The cells of a ReadChunk in the layout of Get.
+std::string got_body(Bytes chunk) {
+  std::string out;
+  wire::GotBuilder row(out, SIZE_MAX);
+  if (!chunk.empty()) {
+    const auto block = CellBlock::decode(chunk);
+    CHECK(block.has_value(), "a chunk of the test cannot be read");
+    for (const Cell& cell : block->cells()) {
+      row.cell({.row = {},
+                .family = cell.family,
+                .qualifier = cell.qualifier,
+                .timestamp_us = cell.timestamp_us,
+                .value = cell.value});
+    }
+  }
+  row.finish();
+  return out;
+}
+
+std::string in_layout(const wire::FrameHeader& request, Bytes body, uint16_t flags) {
+  if (flags & wire::kFrameError) return std::string(body);
+  if (is(request, fb::Op::Get)) return got_body(body);
+  if (is(request, fb::Op::Put)) return std::string(wire::put_reply({}));
+  return std::string(body);
+}
+
+// The cells of a write of one row.
+wire::DecodedWrites written(const Received& received) {
+  wire::DecodedWrites writes;
+  CHECK(is(received.header, fb::Op::Put), "not a Put");
+  CHECK(wire::decode_put(received.body, writes).has_value(), "a Put that cannot be read");
+  return writes;
+}
+
+}  // namespace
+
+std::string written_row(const Received& received) {
+  if (is(received.header, fb::Op::Put)) return std::string(written(received).rows[0].row);
+  const BodyOf<fb::MutateRowRequest> body(received);
+  return std::string(wire::bytes_of(body->arena()).substr(body->row()->at(), body->row()->size()));
+}
+
+std::string frame(wire::FrameKind kind, const wire::FrameHeader& request, Bytes answer,
+                  uint16_t flags) {
+  const std::string body = in_layout(request, answer, flags);
   wire::FrameHeader header;
   header.kind = kind;
   header.op = request.op;

@@ -16,6 +16,7 @@
 #include "net/wire/body.h"
 #include "net/wire/chunk_builder.h"
 #include "net/wire/frame.h"
+#include "net/wire/point_codec.h"
 #include "net/wire/status.h"
 
 namespace cellar::client {
@@ -23,8 +24,9 @@ namespace cellar::client {
 namespace fb = wire::fb;
 
 struct Received {
-  wire::FrameHeader header;
+  wire::FrameHeader header;  // with the target of its handle, but for the table's id
   std::string body;
+  std::string table;      // that the handle stands for
   size_t connection = 0;  // counted from 1
 };
 
@@ -50,7 +52,7 @@ class FakeServer {
   uint32_t shards = 1;  // connection n is served by shard (n - 1) % shards
   int64_t now_us = 0;
   std::vector<std::string> features;
-  std::vector<Received> requests;  // without hellos; with cancel and credit frames
+  std::vector<Received> requests;  // without hellos and binds; with cancel and credit frames
   size_t connections = 0;
 
  private:
@@ -81,9 +83,13 @@ class BodyOf {
   const T* body_ = nullptr;
 };
 
-// Frames as a server sends them.
+// The row of a Put or a MutateRow.
+std::string written_row(const Received& received);
+
+// Frames as a server sends them. In answers to Get and Put a ReadChunk and an empty body become
+// what they are in the fixed layout.
 std::string frame(wire::FrameKind kind, const wire::FrameHeader& request, Bytes body,
-                  uint32_t flags = 0);
+                  uint16_t flags = 0);
 std::string error_frame(const wire::FrameHeader& request, Errc code, std::string message);
 // One row with one cell of that value; the key is `row`.
 std::string chunk_body(Bytes row, Bytes value, bool continued = false, bool complete = true);

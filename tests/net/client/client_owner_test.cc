@@ -1,9 +1,14 @@
 // Several independent nodes configured with the owners of tables, and a client that knows one of
 // them.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <string_view>
+#include <thread>
 
 #include "net/client/sync_client.h"
 #include "net/server/server.h"
@@ -90,17 +95,68 @@ TEST_F(OwnerTest, AHintIsFollowedOnceAndRemembered) {
   EXPECT_TRUE(*direct.read_row("two", ReadRow("row")));
 }
 
-TEST_F(OwnerTest, ATableIsMadeOnlyWhereItBelongs) {
+TEST_F(OwnerTest, SchemaAndRetentionGoToTheOwner) {
   SyncClient client(to(addresses_[0]));
-  TableSpec spec;
-  spec.name = "two";
-  spec.families.emplace_back().name = "f";
-  const auto made = client.create_table(spec);
-  ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().code, Errc::aborted);
-  EXPECT_EQ(made.error().applied, Applied::not_applied);
-  EXPECT_NE(made.error().message.find(addresses_[1]), std::string::npos) << made.error().message;
-  EXPECT_EQ(client.client().stats().repeats, 0u) << "the answer would be the same";
+  SyncClient direct(to(addresses_[1]));
+  make_table(addresses_[0], "two");
+  ASSERT_TRUE(direct.describe_table("two")) << "made where it belongs";
+  const auto expect = [](const auto& result, const char* what) {
+    EXPECT_TRUE(result) << what << ": " << result.error().to_string();
+  };
+  TableChange change;
+  change.name = "two";
+  FamilySpec& family = change.alter.emplace_back();
+  family.name = "f";
+  family.rule_given = true;
+  family.rule = RetentionRule::max_versions(3);
+  // Each by a client of its own, which does not know the owner yet.
+  const auto by_name = [this] { return std::make_unique<SyncClient>(to(addresses_[0])); };
+  expect(by_name()->alter_table(change), "alter");
+  expect(by_name()->describe_table("two"), "describe");
+  PreviewRule preview;
+  preview.table = "two";
+  preview.family = "f";
+  expect(by_name()->preview_rule(preview), "preview");
+  expect(by_name()->rule_history("two", "f"), "history");
+  change.alter[0].rule = RetentionRule::max_versions(1);
+  expect(client.alter_table(change), "alter again");
+  expect(by_name()->undo_rule({.table = "two", .family = "f"}), "undo");
+  expect(by_name()->flush_table("two"), "flush");
+  expect(by_name()->compact_table("two"), "compact");
+  expect(by_name()->sample_row_keys("two"), "samples");
+  expect(by_name()->reclaim_report({.table = "two"}), "reclaim");
+  const auto audit = by_name()->audit_log({.table = "two"});
+  ASSERT_TRUE(audit) << audit.error().to_string();
+  EXPECT_GE(audit->entries.size(), 4u);
+  DropRows drop;
+  drop.prefix = "r";
+  CallOptions tokens;
+  tokens.draw_tokens = true;
+  expect(by_name()->drop_row_range("two", drop, tokens), "drop rows");
+  ListTablets list;
+  list.table = "two";
+  const auto tablets = by_name()->list_tablets(list);
+  ASSERT_TRUE(tablets && tablets->tablets.size() == 1) << tablets.error().to_string();
+  expect(by_name()->move_tablet("two", tablets->tablets[0].tablet_id,
+                                tablets->tablets[0].shard == 0 ? 1 : 0),
+         "move");
+  expect(by_name()->drop_table("two"), "drop");
+  EXPECT_FALSE(direct.describe_table("two"));
+  expect(by_name()->restore_table("two"), "restore");
+  expect(direct.describe_table("two"), "restored");
+}
+
+// The owner has an address that no client can reach.
+TEST_F(OwnerTest, WhatCannotSucceedIsNotRepeated) {
+  ClientOptions options = to(addresses_[0]);
+  options.request_deadline_us = options.admin_deadline_us = 60'000'000;
+  SyncClient client(options);
+  const auto described = client.describe_table("gone");
+  ASSERT_FALSE(described);
+  EXPECT_EQ(described.error().applied, Applied::not_applied);
+  EXPECT_NE(described.error().message.find("127.0.0.1:1"), std::string::npos)
+      << described.error().message;
+  EXPECT_LE(client.client().stats().repeats, 1u);
 }
 
 TEST_F(OwnerTest, TheLongestBeginningDecidesAndWhatIsNotListedIsEverybodys) {
@@ -126,6 +182,37 @@ TEST_F(OwnerTest, AnOwnerThatIsDownIsToldAndNothingIsDoneElsewhere) {
   EXPECT_FALSE(write(client, "two"));
   start(1);
   expect_written(client, "two");
+}
+
+// The likeliest wrong port is a node's console.
+TEST(WrongPort, AnHttpServerIsRecognised) {
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listener, 1), 0);
+  ASSERT_EQ(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  std::thread server([listener] {
+    const int peer = ::accept(listener, nullptr, nullptr);
+    constexpr std::string_view kAnswer = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+    (void)!::write(peer, kAnswer.data(), kAnswer.size());
+    char until_closed = 0;
+    while (::read(peer, &until_closed, 1) > 0) continue;
+    ::close(peer);
+  });
+  {
+    ClientOptions options;
+    options.address = fmt::format("127.0.0.1:{}", ntohs(address.sin_port));
+    SyncClient client(options);
+    const auto pong = client.ping();
+    ASSERT_FALSE(pong);
+    EXPECT_EQ(pong.error().code, Errc::invalid_argument);
+    EXPECT_NE(pong.error().message.find("speaks HTTP"), std::string::npos) << pong.error().message;
+  }
+  server.join();
+  ::close(listener);
 }
 
 TEST(TableOwners, WhatIsNoListIsRefused) {

@@ -50,11 +50,6 @@ class RouteTest : public ClientBed {
     }
     return tablets_.back();
   }
-  static std::string row_of(const Received& r) {
-    const BodyOf<fb::MutateRowRequest> body(r);
-    return std::string(
-        wire::bytes_of(body->arena()).substr(body->row()->at(), body->row()->size()));
-  }
   std::string describe(const Received& r) {
     ++describes_;
     flatbuffers::FlatBufferBuilder b;
@@ -80,7 +75,7 @@ class RouteTest : public ClientBed {
   }
   std::string serve(const Received& r) {
     if (r.header.op == static_cast<uint16_t>(fb::Op::DescribeTable)) return describe(r);
-    const Tablet& tablet = tablet_of(row_of(r));
+    const Tablet& tablet = tablet_of(written_row(r));
     const bool stale = (r.header.tablet_id != 0 && r.header.tablet_id != tablet.id) ||
                        (r.header.epoch != 0 && r.header.epoch != tablet.epoch);
     if (stale) {
@@ -230,9 +225,9 @@ TEST_F(RouteTest, ARowKeepsToOneConnectionWhileItsWritesAreUnderWay) {
   std::vector<Received> held;
   server_.script = [&](const Received& r) -> std::string {
     if (r.header.op == static_cast<uint16_t>(fb::Op::DescribeTable)) return describe(r);
-    auto& on = under_way[row_of(r)];
+    auto& on = under_way[written_row(r)];
     on.insert(r.connection);
-    EXPECT_EQ(on.count(r.connection), on.size()) << row_of(r);
+    EXPECT_EQ(on.count(r.connection), on.size()) << written_row(r);
     held.push_back(r);
     return {};
   };
@@ -248,7 +243,7 @@ TEST_F(RouteTest, ARowKeepsToOneConnectionWhileItsWritesAreUnderWay) {
       const Received r = held[at];
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(at));
       connections.insert(r.connection);
-      auto& on = under_way[row_of(r)];
+      auto& on = under_way[written_row(r)];
       on.erase(on.find(r.connection));
       server_.send_on(r.connection, mutate_reply(r));
     }
@@ -256,7 +251,7 @@ TEST_F(RouteTest, ARowKeepsToOneConnectionWhileItsWritesAreUnderWay) {
   while (!held.empty()) {
     const Received r = held.back();
     held.pop_back();
-    auto& on = under_way[row_of(r)];
+    auto& on = under_way[written_row(r)];
     on.erase(on.find(r.connection));
     server_.send_on(r.connection, mutate_reply(r));
     settle(1'000);

@@ -41,7 +41,7 @@ std::string old_chunk(const std::string& row, const std::string& value) {
 class NewClient : public ClientBed {
  protected:
   // Answers every request with this body.
-  void answer(std::string body, uint32_t flags = 0) {
+  void answer(std::string body, uint16_t flags = 0) {
     server_.script = [body = std::move(body), flags](const Received& received) {
       return frame(FrameKind::reply, received.header, body, flags);
     };
@@ -49,6 +49,7 @@ class NewClient : public ClientBed {
   Result<MutateReply> wrote() {
     CallOptions options;
     options.deadline_us = 1'000'000;
+    options.draw_tokens = true;  // so that it is a MutateRow, whose answer is a table
     auto outcome = write("row", options);
     settle();
     CHECK(outcome->has_value(), "the write has no outcome");

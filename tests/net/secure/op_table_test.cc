@@ -46,6 +46,8 @@ const Expected kExpected[] = {
     {Op::ReadModifyWriteRow, Scope::table, kBoth},
     {Op::DropRowRange, Scope::table, kWrite},
     {Op::SampleRowKeys, Scope::table, kRead},
+    {Op::Get, Scope::table, kRead},
+    {Op::Put, Scope::table, kWrite},
     {Op::CreateTable, Scope::table, kSchema, Logged::schema},
     {Op::AlterTable, Scope::table, {{Role::schema, Role::retention}}, Logged::schema},
     {Op::DropTable, Scope::table, kSchema, Logged::schema},
@@ -91,34 +93,55 @@ TEST(OpTable, ANumberOfNoSchemaHasNoEntry) {
   EXPECT_EQ(entries, std::size(kExpected));
 }
 
-// Which requests name a table by the id in the header, too, and which ones a node refuses whose
+// Which requests name a table by a handle, too, and which ones a node refuses whose
 // table another node has.
 TEST(OpTable, HowARequestNamesItsTable) {
-  const std::set<Op> by_id = {Op::MutateRow,    Op::MutateRows,        Op::ReadRow,
-                              Op::ReadRows,     Op::CheckAndMutateRow, Op::ReadModifyWriteRow,
-                              Op::DropRowRange, Op::SampleRowKeys,     Op::ListTables,
-                              Op::SplitTablet,  Op::MergeTablets,      Op::MoveTablet,
-                              Op::ListTablets,  Op::RuleHistory};
-  const std::set<Op> owned = {Op::MutateRow,    Op::MutateRows,        Op::ReadRow,
-                              Op::ReadRows,     Op::CheckAndMutateRow, Op::ReadModifyWriteRow,
-                              Op::DropRowRange, Op::SampleRowKeys,     Op::CreateTable,
-                              Op::AlterTable,   Op::DropTable,         Op::RestoreTable,
-                              Op::DescribeTable};
+  const std::set<Op> by_id = {
+      Op::MutateRow,         Op::MutateRows,         Op::ReadRow,      Op::ReadRows,
+      Op::CheckAndMutateRow, Op::ReadModifyWriteRow, Op::DropRowRange, Op::SampleRowKeys,
+      Op::ListTables,        Op::SplitTablet,        Op::MergeTablets, Op::MoveTablet,
+      Op::ListTablets,       Op::RuleHistory,        Op::Get,          Op::Put};
+  const std::set<Op> owned = {Op::MutateRow,
+                              Op::MutateRows,
+                              Op::ReadRow,
+                              Op::ReadRows,
+                              Op::CheckAndMutateRow,
+                              Op::ReadModifyWriteRow,
+                              Op::DropRowRange,
+                              Op::SampleRowKeys,
+                              Op::CreateTable,
+                              Op::AlterTable,
+                              Op::DropTable,
+                              Op::RestoreTable,
+                              Op::DescribeTable,
+                              Op::PreviewRule,
+                              Op::FlushTable,
+                              Op::CompactTable,
+                              Op::SplitTablet,
+                              Op::MergeTablets,
+                              Op::MoveTablet,
+                              Op::ListTablets,
+                              Op::RuleHistory,
+                              Op::UndoRule,
+                              Op::AuditLog,
+                              Op::Get,
+                              Op::Put,
+                              static_cast<Op>(OperateOp::Reclaim)};
   for (const Expected& one : kExpected) {
     const TableRef& table = find_op(one.op)->table;
     const auto op = static_cast<Op>(one.op);
     EXPECT_EQ(table.by_id, by_id.contains(op)) << one.op;
     EXPECT_EQ(table.has_owner, owned.contains(op)) << one.op;
-    EXPECT_EQ(table.in_body != nullptr,
-              one.scope != Scope::open && one.scope != Scope::node && op != Op::ListTables)
+    EXPECT_EQ(table.in_body != nullptr, one.scope != Scope::open && one.scope != Scope::node &&
+                                            op != Op::ListTables && op != Op::Get && op != Op::Put)
         << one.op;
   }
 }
 
 TEST(OpTable, WhichRequestsWaitForTime) {
-  const std::set<Op> timed = {Op::MutateRow,   Op::MutateRows,        Op::ReadRow,
-                              Op::ReadRows,    Op::CheckAndMutateRow, Op::ReadModifyWriteRow,
-                              Op::DropRowRange};
+  const std::set<Op> timed = {
+      Op::MutateRow,          Op::MutateRows,   Op::ReadRow, Op::ReadRows, Op::CheckAndMutateRow,
+      Op::ReadModifyWriteRow, Op::DropRowRange, Op::Get,     Op::Put};
   for (const OpSpec& spec : kOpTable) {
     EXPECT_EQ(spec.needs_time, timed.contains(static_cast<Op>(spec.op))) << spec.op;
   }

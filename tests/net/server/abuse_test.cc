@@ -54,11 +54,11 @@ TEST_F(AbuseTest, FramesThatCannotBeCutTheConnection) {
     peer.send(bytes + std::string(16, 'x'));
     return peer.closes();
   };
-  EXPECT_TRUE(closes([](auto& h) { h.version = 9; }));
+  EXPECT_TRUE(closes([](auto& h) { h.handle = wire::kMaxHandles + 1; }));
   EXPECT_TRUE(closes([](auto& h) { h.kind = static_cast<wire::FrameKind>(77); }));
   EXPECT_TRUE(closes([](auto& h) { h.kind = wire::FrameKind::reply; }));
   EXPECT_TRUE(closes([](auto& h) { h.kind = wire::FrameKind::credit; }));
-  EXPECT_TRUE(closes([](auto& h) { h.flags = 1u << 31; }));
+  EXPECT_TRUE(closes([](auto& h) { h.flags = 1u << 15; }));
   EXPECT_TRUE(closes([](auto& h) { h.flags = wire::kFrameError; }));
   EXPECT_TRUE(closes([](auto& h) { h.body_bytes = 7; }));
   EXPECT_TRUE(closes([](auto& h) { h.body_bytes = 0xfffffff8; }));
@@ -66,7 +66,7 @@ TEST_F(AbuseTest, FramesThatCannotBeCutTheConnection) {
 }
 
 TEST_F(AbuseTest, APrefaceOfAnotherVersionIsCutOffWithoutAnAnswer) {
-  for (const int version : {0, 2, 7, 65535}) {
+  for (const int version : {0, 1, 3, 65535}) {
     std::string bytes;
     wire::append_preface(bytes, {.version = static_cast<uint16_t>(version)});
     Peer peer(bed, false);

@@ -1,7 +1,10 @@
 // Altering a table and listing its tablets, over a connection.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
 #include <optional>
+#include <set>
 
 #include "tests/net/server/server_bed.h"
 
@@ -90,6 +93,80 @@ TEST_F(AlterTest, AnAlterationIsInForceOnEveryShardWhenItIsAnswered) {
     EXPECT_EQ(read_all(other, "t"), (Cells{"a h:q@1000=4", "z h:q@1000=4"}));
     ASSERT_EQ(other.code_of(Op::AlterTable, alter_body({.drop = {"h"}})), Errc::ok);
     ASSERT_EQ(other.code_of(Op::AlterTable, alter_body({.add = {"h"}})), Errc::ok);
+  }
+}
+
+// A change of a rule while a stream waits between two rows: the rest is read by the new rule.
+TEST_F(AlterTest, AStreamGoesOnByTheRuleInForce) {
+  make_table();
+  const std::string value(20 * 1024, 'v');
+  for (const char* half : {"a", "z"}) {
+    for (int i = 0; i < 20; ++i) {
+      for (const int64_t t : {1000, 2000}) {
+        ASSERT_EQ(peer.code_of(Op::MutateRow, wire::set_body("t", fmt::format("{}{:02}", half, i),
+                                                             "f", "q", value, t)),
+                  Errc::ok);
+      }
+    }
+  }
+  peer.send(wire::request_frame(Op::ReadRows, 900, wire::read_rows_body("t", {.credits = 1})));
+  bed.world().run_for_us(200'000);
+  Peer other(bed);
+  ASSERT_EQ(other.code_of(Op::AlterTable, alter_body({.alter = {"f"}, .rule = true})), Errc::ok);
+  flatbuffers::FlatBufferBuilder builder;
+  const auto credit = wire::finish_body(builder, fb::CreateCredit(builder, 1000));
+  peer.send(wire::request_frame(Op::ReadRows, 900, credit, wire::FrameKind::credit));
+  auto end = peer.answer(900);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->code(), Errc::ok) << end->message();
+  Cells rows;
+  std::set<std::string> before;  // sent before, and the row that was open
+  size_t chunk = 0;
+  for (Answer& answer : peer.received) {
+    const bool first = chunk++ == 0;
+    for (const std::string& cell : cells_of(answer)) {
+      const std::string row = cell.substr(0, 3);
+      const bool again = !rows.empty() && rows.back() == row;
+      if (first) before.insert(row);
+      EXPECT_TRUE(!again || before.contains(row)) << row << " has two versions in chunk " << chunk;
+      if (!again) rows.push_back(row);
+    }
+  }
+  EXPECT_GT(chunk, 4u);
+  EXPECT_EQ(rows.size(), 40u) << "no row twice, none left out";
+  EXPECT_TRUE(std::ranges::is_sorted(rows));
+}
+
+// Reads and writes while the edit is slow: none fails, and each is by the rule that is then in
+// force.
+TEST_F(AlterTest, RequestsDuringAChangeOfARuleAreAnsweredAfterIt) {
+  make_table();
+  for (const int64_t t : {1000, 2000}) {
+    ASSERT_EQ(peer.code_of(Op::MutateRow, wire::set_body("t", "a", "f", "q", "v", t)), Errc::ok);
+  }
+  std::vector<std::unique_ptr<Peer>> peers;  // on both shards
+  for (int i = 0; i < 4; ++i) peers.push_back(std::make_unique<Peer>(bed));
+  ASSERT_TRUE(bed.faults().add("write path=manifest/* delay_us=50000"));
+  Peer other(bed);
+  other.send(wire::request_frame(Op::AlterTable, 9, alter_body({.alter = {"f"}, .rule = true})));
+  bed.world().run_for_us(20'000);
+  for (auto& each : peers) {
+    each->received.clear();
+    each->send(
+        wire::request_frame(Op::ReadRows, 31, wire::read_rows_body("t", {.credits = 9})) +
+        wire::request_frame(Op::MutateRow, 32, wire::set_body("t", "z", "f", "q", "w", 1000)));
+  }
+  bed.world().run_for_us(10'000);
+  for (auto& each : peers) EXPECT_TRUE(each->received.empty());
+  EXPECT_EQ(other.answer(9)->code(), Errc::ok);
+  for (auto& each : peers) {
+    auto end = each->answer(31);
+    ASSERT_TRUE(end);
+    EXPECT_EQ(end->code(), Errc::ok) << end->message();
+    EXPECT_EQ(each->answer(32)->code(), Errc::ok);
+    ASSERT_FALSE(each->received.empty());
+    EXPECT_EQ(cells_of(each->received[0])[0], "a f:q@2000=v");
+    for (const std::string& cell : cells_of(each->received[0])) EXPECT_NE(cell, "a f:q@1000=v");
   }
 }
 

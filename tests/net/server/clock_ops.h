@@ -9,9 +9,9 @@
 namespace cellar::tests {
 
 enum class ClockOp : uint16_t {
-  advance = 0xff01,   // body: i64 us. Advances wall clock and boot-time clock together
-  set_wall = 0xff02,  // body: i64 wall_us. Moves only the wall clock
-  set_both = 0xff03,  // body: i64 wall_us, i64 boot_us
+  advance = 0xf1,   // body: i64 us. Advances wall clock and boot-time clock together
+  set_wall = 0xf2,  // body: i64 wall_us. Moves only the wall clock
+  set_both = 0xf3,  // body: i64 wall_us, i64 boot_us
 };
 
 }  // namespace cellar::tests

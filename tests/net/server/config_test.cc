@@ -177,7 +177,7 @@ TEST(Reload, ChangesWhatItMayAndNamesWhatItMayNot) {
   const ReloadPlan plan = plan_reload(running, wanted);
   ASSERT_EQ(plan.changed.size(), 2u);
   EXPECT_EQ(plan.changed[0].name, "limits.in_flight");
-  EXPECT_EQ(plan.changed[0].before, "256");
+  EXPECT_EQ(plan.changed[0].before, "1024");
   EXPECT_EQ(plan.changed[0].after, "9");
   EXPECT_EQ(plan.options.net.in_flight, 9u);
   EXPECT_EQ(plan.options.log.format, LogFormat::json);

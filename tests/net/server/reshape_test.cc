@@ -235,15 +235,9 @@ TEST(Reshape, EachWriteOnceInOrderAndScansComplete) {
 // ---- one route after the other
 
 std::string routed_frame(Op op, uint64_t id, std::string_view body, TabletId tablet, Epoch epoch) {
-  wire::FrameHeader header;
-  header.body_bytes = static_cast<uint32_t>(body.size());
-  header.op = static_cast<uint16_t>(op);
-  header.request_id = id;
-  header.tablet_id = tablet.value();
-  header.epoch = epoch.value();
-  std::string frame;
-  wire::append_header(frame, header);
-  return frame + std::string(body);
+  const std::string bind =
+      wire::bind_frame(1, {.table = "t", .tablet_id = tablet.value(), .epoch = epoch.value()});
+  return bind + wire::request_frame(op, id, body, wire::FrameKind::request, 0, 1);
 }
 
 class Routes : public testing::Test {

@@ -22,6 +22,7 @@ namespace cellar::server {
 class ServerBed {
  public:
   static constexpr uint16_t kPort = 7420;
+  static constexpr uint64_t kInstance = 0x1234567890;
 
   explicit ServerBed(uint32_t shards = 2, ServerOptions options = ServerOptions(),
                      uint64_t seed = 1, int64_t disk_latency_us = 100, std::string host = "node");
@@ -55,7 +56,7 @@ class ServerBed {
 
   ServerOptions options_;
   const std::string host_;
-  NodeFacts facts_{"test", "memory", "a test", "test"};
+  NodeFacts facts_{"test", "memory", "a test", "test", kInstance};
   MemDisk disk_;
   FaultRules faults_;
   SimWorld world_;

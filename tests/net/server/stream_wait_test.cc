@@ -2,6 +2,8 @@
 // exactly where they stopped.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/net/server/server_bed.h"
 
 namespace cellar::server {
@@ -68,6 +70,27 @@ class StreamWaitTest : public testing::TestWithParam<std::tuple<const char*, boo
   Peer peer{bed};
   Peer reader{bed};
 };
+
+// A row in memory is begun without a cursor; the one that is made at the pause stands inside it.
+TEST_P(StreamWaitTest, ARowThatWasBegunIsNotSentAgain) {
+  const std::string row = key(kRows);
+  const int versions = 10;
+  for (int i = 0; i < versions; ++i) put(row, std::string(40 * 1024, 'v'), 1000 * (i + 1));
+  reader.send(wire::request_frame(
+      Op::ReadRows, 5, wire::read_rows_body("t", {.ranges = {{row, row + '\0'}}, .credits = 1})));
+  bed.world().run_for_us(5'000'000);
+  EXPECT_EQ(reader.received.size(), 1u);
+  reader.send(credit_frame(5, 60));
+  const auto end = reader.answer(5);
+  ASSERT_TRUE(end);
+  std::vector<std::string> cells;
+  for (Answer& chunk : reader.received) {
+    for (const std::string& cell : cells_of(chunk)) cells.push_back(cell.substr(0, 20));
+  }
+  EXPECT_EQ(cells.size(), static_cast<size_t>(versions));
+  std::ranges::sort(cells);
+  EXPECT_EQ(std::ranges::adjacent_find(cells), cells.end()) << "one was sent twice";
+}
 
 TEST_P(StreamWaitTest, NoWorkIsDoneForAReaderWithoutCredit) {
   begin(5, 2);

@@ -21,12 +21,12 @@ void feed(FrameReader& reader, Bytes bytes) {
 
 TEST(Preface, IsReadBackWithItsHint) {
   std::string bytes;
-  append_preface(bytes, {.routing_hint = 0x1122334455667788, .version = 1});
+  append_preface(bytes, {.routing_hint = 0x1122334455667788, .version = 2});
   ASSERT_EQ(bytes.size(), kPrefaceBytes);
   Preface preface;
   ASSERT_TRUE(parse_preface(bytes, preface));
   EXPECT_EQ(preface.routing_hint, 0x1122334455667788u);
-  EXPECT_EQ(preface.version, 1);
+  EXPECT_EQ(preface.version, 2);
 }
 
 TEST(Preface, OfAnotherProtocolIsRefusedAtTheFirstWrongByte) {
@@ -40,7 +40,7 @@ TEST(Preface, OfAnotherProtocolIsRefusedAtTheFirstWrongByte) {
 }
 
 TEST(Preface, OfAnotherVersionIsRefused) {
-  for (const int version : {0, 2, 7, 65535}) {
+  for (const int version : {0, 1, 3, 65535}) {
     std::string bytes;
     append_preface(bytes, {.version = static_cast<uint16_t>(version)});
     Preface preface;
@@ -49,7 +49,7 @@ TEST(Preface, OfAnotherVersionIsRefused) {
 }
 
 TEST(Header, TellsErrorsInRepliesAndGoawaysAlone) {
-  for (int kind = 1; kind <= static_cast<int>(FrameKind::goaway); ++kind) {
+  for (int kind = 1; kind <= static_cast<int>(FrameKind::bind); ++kind) {
     FrameHeader header;
     header.kind = static_cast<FrameKind>(kind);
     header.flags = kFrameError;
@@ -72,10 +72,49 @@ TEST(Header, ThatCannotBeIsRefused) {
   EXPECT_FALSE(refused([](FrameHeader& h) { h.body_bytes = 64; }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.body_bytes = 72; }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.body_bytes = 63; }));
-  EXPECT_TRUE(refused([](FrameHeader& h) { h.version = 2; }));
+  EXPECT_FALSE(refused([](FrameHeader& h) { h.handle = kMaxHandles; }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.handle = kMaxHandles + 1; }));
   EXPECT_TRUE(refused([](FrameHeader& h) { h.kind = static_cast<FrameKind>(0); }));
-  EXPECT_TRUE(refused([](FrameHeader& h) { h.kind = static_cast<FrameKind>(8); }));
-  EXPECT_TRUE(refused([](FrameHeader& h) { h.flags = 2; }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.kind = static_cast<FrameKind>(9); }));
+  EXPECT_TRUE(refused([](FrameHeader& h) { h.flags = 4; }));
+}
+
+TEST(Header, FieldsAreReadBack) {
+  FrameHeader header;
+  header.body_bytes = 48;
+  header.kind = FrameKind::request;
+  header.op = 255;
+  header.flags = kFrameChecked;
+  header.request_id = 0x81828384;
+  header.handle = 1000;
+  header.deadline_ms = 0x91929394;
+  header.checksum = 0xa1a2a3a4;
+  std::string bytes;
+  append_header(bytes, header);
+  ASSERT_EQ(bytes.size(), kHeaderBytes);
+  const auto read = parse_header(bytes, 64);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->body_bytes, header.body_bytes);
+  EXPECT_EQ(read->kind, header.kind);
+  EXPECT_EQ(read->op, header.op);
+  EXPECT_EQ(read->flags, header.flags);
+  EXPECT_EQ(read->request_id, header.request_id);
+  EXPECT_EQ(read->handle, header.handle);
+  EXPECT_EQ(read->deadline_ms, header.deadline_ms);
+  EXPECT_EQ(read->checksum, header.checksum);
+}
+
+TEST(Checksum, ABodyThatDiffersEndsTheStream) {
+  const std::string sent = request_frame(fb::Op::Ping, 1, "12345678");
+  for (size_t flipped = 0; flipped <= 8; ++flipped) {
+    std::string bytes = sent;
+    add_checksum(bytes, 0);
+    if (flipped < 8) bytes[kHeaderBytes + flipped] ^= 1;
+    FrameReader reader(64);
+    feed(reader, bytes);
+    const auto frame = reader.next();
+    EXPECT_EQ(frame.has_value() && *frame != nullptr, flipped == 8) << flipped;
+  }
 }
 
 class FrameReaderOf : public testing::TestWithParam<size_t> {};

@@ -6,6 +6,7 @@
 
 #include "net/wire/chunk_builder.h"
 #include "net/wire/frame.h"
+#include "net/wire/point_codec.h"
 #include "tests/net/wire/wire_bodies.h"
 
 namespace cellar::wire {
@@ -37,6 +38,11 @@ std::string answer_frame(fb::Op op, uint64_t id, Bytes body) {
 
 struct Exchange {
   std::string opening;
+  std::string bind;
+  std::string put;
+  std::string put_answer;
+  std::string get;
+  std::string get_answer;
   std::string write;
   std::string write_answer;
   std::string read;
@@ -48,6 +54,28 @@ Exchange make_exchange() {
   Exchange e;
   append_preface(e.opening, {.routing_hint = 0x0807060504030201});
   e.opening += request_frame(fb::Op::Hello, 1, "");
+  e.bind = bind_frame(1, {.table = "t"});
+  Mutation cell_of_put;
+  cell_of_put.family = "f";
+  cell_of_put.qualifier = "q";
+  cell_of_put.value = "hello";
+  cell_of_put.timestamp_us = 5000;
+  std::string body;
+  append_put(body, {"row", {&cell_of_put, 1}}, std::nullopt);
+  e.put = request_frame(fb::Op::Put, 4, body, FrameKind::request, 0, 1);
+  const fb::PutReply committed(1'795'000'000'123'456'789, 1'795'000'000'123'000);
+  e.put_answer = answer_frame(fb::Op::Put, 4, put_reply(committed));
+  DecodedGet asked;
+  asked.row = "row";
+  asked.versions = 1;
+  body.clear();
+  append_get(body, asked);
+  e.get = request_frame(fb::Op::Get, 5, body, FrameKind::request, 0, 1);
+  body.clear();
+  GotBuilder got(body, SIZE_MAX);
+  got.cell({"row", "f", "q", 5000, "hello"});
+  got.finish();
+  e.get_answer = answer_frame(fb::Op::Get, 5, body);
   e.write = request_frame(fb::Op::MutateRow, 2, set_body("t", "row", "f", "q", "hello", 5000));
   e.write_answer = answer_frame(fb::Op::MutateRow, 2, "");
   e.read = request_frame(fb::Op::ReadRow, 3, read_row_body("t", "row"));
@@ -68,8 +96,8 @@ Exchange make_exchange() {
 TEST(Protocol, TheWorkedExchangeIsWhatThisCodeSends) {
   const std::string document = read_protocol();
   const Exchange e = make_exchange();
-  for (const std::string& bytes :
-       {e.opening, e.write, e.write_answer, e.read, e.read_answer, e.explained}) {
+  for (const std::string& bytes : {e.opening, e.bind, e.put, e.put_answer, e.get, e.get_answer,
+                                   e.write, e.write_answer, e.read, e.read_answer, e.explained}) {
     EXPECT_NE(document.find(hex_lines(bytes)), std::string::npos) << "not in PROTOCOL.md:\n"
                                                                   << hex_lines(bytes);
   }

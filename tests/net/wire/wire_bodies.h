@@ -169,12 +169,14 @@ inline std::string drop_range_body(std::string_view table, std::string_view star
 
 // A whole frame.
 inline std::string request_frame(fb::Op op, uint64_t id, std::string_view body,
-                                 FrameKind kind = FrameKind::request, uint32_t deadline_ms = 0) {
+                                 FrameKind kind = FrameKind::request, uint32_t deadline_ms = 0,
+                                 uint32_t handle = 0) {
   FrameHeader header;
   header.body_bytes = static_cast<uint32_t>(body.size());
   header.kind = kind;
   header.op = static_cast<uint16_t>(op);
-  header.request_id = id;
+  header.request_id = static_cast<uint32_t>(id);
+  header.handle = handle;
   header.deadline_ms = deadline_ms;
   std::string frame;
   append_header(frame, header);
@@ -186,6 +188,22 @@ inline fb::FilterNode filter_node(fb::FilterKind kind, int64_t start = 0, int64_
                                   uint8_t flags = 0, uint32_t children = 0, double sample = 0) {
   return fb::FilterNode(start, end, sample, fb::Span(0, 0), fb::Span(0, 0), fb::Span(0, 0),
                         children, static_cast<uint8_t>(kind), flags, 0);
+}
+
+// A frame that binds `handle`.
+struct BindShape {
+  std::string table = {};
+  uint64_t table_id = 0;
+  uint64_t tablet_id = 0;
+  uint64_t epoch = 0;
+  uint64_t instance = 0;
+};
+inline std::string bind_frame(uint32_t handle, const BindShape& to) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto name = to.table.empty() ? 0 : builder.CreateString(to.table);
+  const Bytes body = finish_body(
+      builder, fb::CreateBind(builder, name, to.table_id, to.tablet_id, to.epoch, to.instance));
+  return request_frame(fb::Op::None, 0, body, FrameKind::bind, 0, handle);
 }
 
 }  // namespace cellar::wire

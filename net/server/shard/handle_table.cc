@@ -1,0 +1,57 @@
+#include "net/server/shard/handle_table.h"
+
+#include "io/base/check.h"
+
+namespace cellar::server {
+
+void HandleTable::bind(uint32_t handle, const wire::fb::Bind& to, uint64_t instance) {
+  CHECK(handle != 0 && handle <= wire::kMaxHandles);
+  if (targets_.size() < handle) targets_.resize(handle);
+  Target& target = targets_[handle - 1];
+  target = {};
+  target.table = wire::text(to.table());
+  if (target.table.empty()) target.table_id = to.table_id();
+  target.tablet_id = to.tablet_id();
+  target.epoch = to.epoch();
+  const bool by_id_alone = target.table_id != 0 && to.instance() == 0;
+  if (to.instance() != 0 && to.instance() != instance) {
+    target.state = State::of_another_node;
+  } else if ((target.table.empty() && target.table_id == 0) || by_id_alone) {
+    target.state = State::nameless;
+  } else {
+    target.state = State::bound;
+  }
+}
+
+Result<void> HandleTable::resolve(wire::FrameHeader& header, const engine::TableMap& tables) {
+  if (header.handle == 0) return {};
+  Target* target = header.handle <= targets_.size() ? &targets_[header.handle - 1] : nullptr;
+  switch (target == nullptr ? State::unbound : target->state) {
+    case State::unbound:
+      return fail(Errc::invalid_argument, "handle {} is bound to no table", header.handle);
+    case State::nameless:
+      return fail(Errc::invalid_argument,
+                  "handle {} was bound without a table name, or to an id without the instance that "
+                  "the id belongs to",
+                  header.handle);
+    case State::of_another_node:
+      return fail(Errc::failed_precondition,
+                  "handle {} was bound for another node, or for this one before it was started "
+                  "again",
+                  header.handle);
+    case State::bound:
+      break;
+  }
+  if (!target->table.empty() && target->map_version != tables.version) {
+    const engine::TableEntry* table = tables.find(Bytes(target->table));
+    target->table_id = table == nullptr ? 0 : table->schema.id.value();
+    target->map_version = tables.version;
+  }
+  header.table_id = target->table_id;
+  header.tablet_id = target->tablet_id;
+  header.epoch = target->epoch;
+  header.table_name = target->table;
+  return {};
+}
+
+}  // namespace cellar::server
