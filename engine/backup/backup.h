@@ -72,9 +72,11 @@ Async<Result<std::vector<BackupSummary>>> list_backups(BackupStore& store);
 Async<Result<BackupSummary>> verify_backup(BackupStore& store, std::string name, Timers& timers,
                                            ShardExecutor executor, BackupProgress& progress);
 
-// Removes all but the newest `keep` backups (at least one), then every blob that none of the others
-// names. Returns the names of those removed.
-Async<Result<std::vector<std::string>>> prune_backups(BackupStore& store, uint32_t keep);
+// Removes all but the newest `keep` backups, and those whose wall time is before `taken_from_us`,
+// but never the newest; then every blob that none of the others names. Returns the names of those
+// removed.
+Async<Result<std::vector<std::string>>> prune_backups(BackupStore& store, uint32_t keep,
+                                                      int64_t taken_from_us = INT64_MIN);
 
 // Restores a whole backup into a directory that has no store.
 // FAILED_PRECONDITION: the directory is in use, the backup is of another format, or the present

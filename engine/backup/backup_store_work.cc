@@ -73,13 +73,15 @@ Async<Result<BackupSummary>> verify_backup(BackupStore& store, std::string name,
   co_return summary;
 }
 
-Async<Result<std::vector<std::string>>> prune_backups(BackupStore& store, uint32_t keep) {
+Async<Result<std::vector<std::string>>> prune_backups(BackupStore& store, uint32_t keep,
+                                                      int64_t taken_from_us) {
   CO_TRY(const std::vector<BackupSummary> all, co_await list_backups(store));
   const size_t kept = std::max<size_t>(keep, 1);
   std::vector<std::string> gone;
   std::set<BlobId> named;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (i + kept < all.size()) {
+    const bool newest = i + 1 == all.size();
+    if (i + kept < all.size() || (!newest && all[i].wall_us < taken_from_us)) {
       CO_TRY_VOID(co_await store.remove(all[i].name));
       gone.push_back(all[i].name);
       continue;

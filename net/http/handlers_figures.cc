@@ -1,11 +1,11 @@
 // Figures of the API: node, shards, tablets, merges, slow requests, history, settings.
 #include <malloc.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 
 #include "net/http/api.h"
 #include "net/http/http_node.h"
+#include "net/http/process_figures.h"
 #include "net/http/routes.h"
 #include "net/server/config/settings.h"
 
@@ -216,26 +216,19 @@ Async<HttpResponse> handle_config(HttpNode& node, const HttpRequest&) {
 
 Async<HttpResponse> handle_profile(HttpNode& node, const HttpRequest&) {
   const std::shared_ptr<const NodeReading> reading = co_await node.reader().node();
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto us = [](const timeval& t) { return t.tv_sec * int64_t{1'000'000} + t.tv_usec; };
-  json::object heap = {{"allocator", mi_process_info != nullptr ? "mimalloc" : "libc"}};
+  const ProcessFigures process = read_process_figures();
+  json::object heap = {{"allocator", mi_process_info != nullptr ? "mimalloc" : "libc"},
+                       {"resident_bytes", process.resident_bytes},
+                       {"peak_resident_bytes", process.peak_resident_bytes}};
   if (mi_process_info != nullptr) {
     size_t unused = 0;
-    size_t rss = 0;
-    size_t peak_rss = 0;
     size_t commit = 0;
     size_t peak_commit = 0;
-    size_t faults = 0;
-    mi_process_info(&unused, &unused, &unused, &rss, &peak_rss, &commit, &peak_commit, &faults);
-    heap["resident_bytes"] = rss;
-    heap["peak_resident_bytes"] = peak_rss;
+    mi_process_info(&unused, &unused, &unused, &unused, &unused, &commit, &peak_commit, &unused);
     heap["committed_bytes"] = commit;
     heap["peak_committed_bytes"] = peak_commit;
   } else {
     const struct mallinfo2 info = mallinfo2();
-    heap["resident_bytes"] = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-    heap["peak_resident_bytes"] = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
     heap["committed_bytes"] = info.arena + info.hblkhd;
     heap["peak_committed_bytes"] = info.arena + info.hblkhd;
   }
@@ -247,10 +240,10 @@ Async<HttpResponse> handle_profile(HttpNode& node, const HttpRequest&) {
   }
   co_return json_response({{"heap", std::move(heap)},
                            {"cpu",
-                            {{"user_us", us(usage.ru_utime)},
-                             {"system_us", us(usage.ru_stime)},
-                             {"voluntary_switches", usage.ru_nvcsw},
-                             {"involuntary_switches", usage.ru_nivcsw}}},
+                            {{"user_us", process.user_us},
+                             {"system_us", process.system_us},
+                             {"voluntary_switches", process.voluntary_switches},
+                             {"involuntary_switches", process.involuntary_switches}}},
                            {"stalls", std::move(stalls)}});
 }
 

@@ -5,6 +5,7 @@
 #include "net/http/http_listener.h"
 #include "net/http/http_node.h"
 #include "net/http/metric_table.h"
+#include "net/http/process_figures.h"
 #include "net/http/routes.h"
 
 namespace cellar::http {
@@ -43,6 +44,25 @@ void write_node(MetricsText& out, HttpNode& node, const NodeReading& reading) {
     out.sample("result=\"accepted\"", listener->accepted());
     out.sample("result=\"refused\"", listener->refused());
   }
+}
+
+void write_machine(MetricsText& out, const NodeReading& reading) {
+  const ProcessFigures process = read_process_figures();
+  out.seconds("cellar_process_cpu_seconds_total", process.user_us + process.system_us);
+  out.plain("cellar_process_resident_bytes", process.resident_bytes);
+  out.plain("cellar_process_open_descriptors", process.open_descriptors);
+  out.plain("cellar_process_descriptor_limit", process.descriptor_limit);
+  out.family("cellar_disk_free_bytes");
+  if (reading.disk_free_bytes != server::DiskRoom::kUnknown)
+    out.sample("", reading.disk_free_bytes);
+  out.plain("cellar_disk_reserve_bytes", reading.disk_reserve_bytes);
+  out.family("cellar_certificate_expiry_timestamp_seconds");
+  if (reading.certificate_expires_us != 0) out.sample("", seconds(reading.certificate_expires_us));
+  out.family("cellar_backups_total");
+  out.sample("result=\"taken\"", reading.backups.taken);
+  out.sample("result=\"failed\"", reading.backups.failed);
+  out.family("cellar_backup_newest_timestamp_seconds");
+  if (reading.newest_backup_us) out.sample("", seconds(*reading.newest_backup_us));
 }
 
 void write_requests(MetricsText& out, const RequestMeter::Figures& all) {
@@ -269,6 +289,7 @@ Async<HttpResponse> handle_metrics(HttpNode& node, const HttpRequest&) {
   for (const ShardReading& shard : reading->shards) all.add(shard.requests);
   MetricsText out;
   write_node(out, node, *reading);
+  write_machine(out, *reading);
   write_requests(out, all);
   write_traffic(out, *reading);
   write_shards(out, *reading);

@@ -4,6 +4,7 @@
 
 #include "io/loop/shard_loop.h"
 #include "net/http/http_node.h"
+#include "net/server/requests/backup_schedule.h"
 
 namespace cellar::http {
 
@@ -37,18 +38,21 @@ Async<ShardReading> read_shard(ShardServer& shard, const ShardLoop& loop, const 
   co_return reading;
 }
 
-struct NodeTimes {
-  engine::ClockReport clock;
-  int64_t wall_us = 0;
-  int64_t uptime_us = 0;
-};
-
-Async<NodeTimes> read_times(ShardServer& shard) {
-  NodeTimes times;
-  times.clock = co_await shard.node().clock_report(shard.id());
-  times.wall_us = shard.wall().wall_us();
-  times.uptime_us = shard.wall().boot_us() - shard.started_us();
-  co_return times;
+// What concerns the node and not a shard. Runs on the home shard.
+Async<NodeReading> read_home(ShardServer& shard) {
+  NodeReading reading;
+  reading.clock = co_await shard.node().clock_report(shard.id());
+  reading.wall_us = shard.wall().wall_us();
+  reading.uptime_us = shard.wall().boot_us() - shard.started_us();
+  if (shard.disk() != nullptr) reading.disk_free_bytes = shard.disk()->free_bytes();
+  reading.disk_reserve_bytes = shard.options().disk.reserve_bytes;
+  if (const auto& tls = shard.security().policy().tls) {
+    reading.certificate_expires_us = tls->expires_s() * 1'000'000;
+  }
+  const server::NodeShared& node = shard.shared();
+  if (node.backups != nullptr) reading.backups = node.backups->counts();
+  if (node.schedule != nullptr) reading.newest_backup_us = node.schedule->newest_us();
+  co_return reading;
 }
 
 struct Tablets {
@@ -141,8 +145,9 @@ Async<std::shared_ptr<const NodeReading>> NodeReader::node() {
   if (node_reading_ && node_.timers().now_us() - node_reading_->at_us < kNodeUs) {
     co_return node_reading_;
   }
-  auto reading = std::make_shared<NodeReading>();
-  reading->at_us = node_.timers().now_us();
+  const int64_t at_us = node_.timers().now_us();
+  auto reading = std::make_shared<NodeReading>(co_await node_.ask_home(&read_home));
+  reading->at_us = at_us;
   server::Server& server = *node_.server();
   for (uint32_t i = 0; i < server.shards(); ++i) {
     const ShardId id{i};
@@ -151,10 +156,6 @@ Async<std::shared_ptr<const NodeReading>> NodeReader::node() {
     };
     reading->shards.push_back(co_await node_.ask(id, std::move(look)));
   }
-  const NodeTimes times = co_await node_.ask_home(&read_times);
-  reading->clock = times.clock;
-  reading->wall_us = times.wall_us;
-  reading->uptime_us = times.uptime_us;
   reading->answers_bytes = server.on(ShardId{0}).memory().answers();
   reading->requests_bytes = server.on(ShardId{0}).memory().requests();
   node_reading_ = std::move(reading);

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/node.h"
 #include "engine/shard_figures.h"
+#include "net/server/requests/backup_jobs.h"
 #include "net/server/shard/request_meter.h"
 #include "net/server/shard/shard_server.h"
 
@@ -62,6 +64,11 @@ struct NodeReading {
   engine::ClockReport clock;
   uint64_t answers_bytes = 0;   // see NodeMemory
   uint64_t requests_bytes = 0;  // see NodeMemory
+  uint64_t disk_free_bytes = server::DiskRoom::kUnknown;
+  uint64_t disk_reserve_bytes = 0;
+  int64_t certificate_expires_us = 0;  // 0: no TLS
+  std::optional<int64_t> newest_backup_us;
+  server::BackupCounts backups;
 };
 
 struct TableReadings {

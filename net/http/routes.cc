@@ -19,6 +19,11 @@ constexpr Gate as(Op op, TableIn table = TableIn::nowhere) {
 constexpr Gate as(OperateOp op, TableIn table = TableIn::nowhere) {
   return {Access::operation, static_cast<uint16_t>(op), table};
 }
+// Of the node: what only an administrator may do, of operations that also report.
+constexpr Gate administer(auto op) {
+  return {Access::operation, static_cast<uint16_t>(op), TableIn::nowhere,
+          security::Need{{security::Role::admin}}};
+}
 // Changes a family's rule only.
 constexpr Gate kAlterRule{Access::operation, static_cast<uint16_t>(Op::AlterTable), TableIn::body,
                           server::kAlterRetention};
@@ -40,13 +45,14 @@ constexpr Route kRoutes[] = {
      handle_reclaim},
     {Method::get, "/api/v1/compactions", as(Op::ServerInfo), true, handle_compactions},
     {Method::get, "/api/v1/clock", as(Op::ConfirmTime), true, handle_clock},
-    {Method::post, "/api/v1/clock/release", as(Op::ConfirmTime), true, handle_release_clock},
+    {Method::post, "/api/v1/clock/release", administer(Op::ConfirmTime), true,
+     handle_release_clock},
     {Method::get, "/api/v1/slow-requests", as(Op::ServerInfo), true, handle_slow_requests},
     {Method::get, "/api/v1/history", as(Op::ServerInfo), true, handle_history},
     {Method::get, "/api/v1/audit", as(Op::AuditLog, TableIn::query_table), true, handle_audit},
     {Method::get, "/api/v1/config", as(OperateOp::Control), true, handle_config},
-    {Method::post, "/api/v1/reload", as(OperateOp::Control), true, handle_reload},
-    {Method::post, "/api/v1/drain", as(OperateOp::Control), true, handle_drain},
+    {Method::post, "/api/v1/reload", administer(OperateOp::Control), true, handle_reload},
+    {Method::post, "/api/v1/drain", administer(OperateOp::Control), true, handle_drain},
     {Method::get, "/api/v1/retention/history", as(Op::RuleHistory, TableIn::query_table), true,
      handle_rule_history},
     {Method::post, "/api/v1/retention/preview", as(Op::PreviewRule, TableIn::body), true,

@@ -12,6 +12,8 @@ std::string_view role_name(Role role) {
       return "schema";
     case Role::retention:
       return "retention";
+    case Role::monitor:
+      return "monitor";
     case Role::admin:
       return "admin";
   }
@@ -23,7 +25,8 @@ Result<Role> parse_role(std::string_view name) {
     if (name == role_name(role)) return role;
   }
   return fail(Errc::invalid_argument,
-              "there is no role '{}'; there are read, write, schema, retention, admin", name);
+              "there is no role '{}'; there are read, write, schema, retention, monitor, admin",
+              name);
 }
 
 std::string to_text(Roles roles, std::string_view between) {

@@ -4,9 +4,13 @@
 //   write      cells, rows and row ranges: set and delete
 //   schema     tables and families: create, alter, drop, restore; storage options
 //   retention  expiry: rules, windows, undo; preview of a rule
-//   admin      flush, compact, tablets, figures; of the whole node if the prefix is empty
+//   monitor    figures, tablets, audit trails, settings, states of jobs; changes nothing and reads
+//   no
+//              cell
+//   admin      flush, compact, tablets, and what `monitor` sees; of the whole node if the prefix is
+//              empty
 //
-// No role implies another: a writer cannot read unless it also has `read`.
+// Otherwise no role implies another: a writer cannot read unless it also has `read`.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +22,9 @@
 
 namespace cellar::security {
 
-enum class Role : uint8_t { read, write, schema, retention, admin };
-inline constexpr Role kAllRoles[] = {Role::read, Role::write, Role::schema, Role::retention,
-                                     Role::admin};
+enum class Role : uint8_t { read, write, schema, retention, monitor, admin };
+inline constexpr Role kAllRoles[] = {Role::read,      Role::write,   Role::schema,
+                                     Role::retention, Role::monitor, Role::admin};
 
 std::string_view role_name(Role role);
 Result<Role> parse_role(std::string_view name);  // INVALID_ARGUMENT lists the valid names
@@ -33,7 +37,7 @@ class Roles {
     for (const Role role : roles) add(role);
   }
   static constexpr Roles all() {
-    return {Role::read, Role::write, Role::schema, Role::retention, Role::admin};
+    return {Role::read, Role::write, Role::schema, Role::retention, Role::monitor, Role::admin};
   }
   constexpr void add(Role role) {
     bits_ = static_cast<uint8_t>(bits_ | (1u << static_cast<uint8_t>(role)));

@@ -250,7 +250,7 @@ void Server::end_sessions() {
   if (readiness_ != nullptr) readiness_->stop();
   stop_balancer();
   pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
-    if (backups_) co_await backups_->stop();
+    if (schedule_) co_await schedule_->stop();
   });
   pool_.run_on_all([this](Shard& shard) -> Async<void> {
     if (state(shard).server) co_await state(shard).server->stop();
@@ -295,6 +295,7 @@ void Server::end() {
   pool_.run_on(ShardId{0}, [this](Shard&) -> Async<void> {
     audit_.reset();
     disk_watch_.reset();
+    schedule_.reset();
     backups_.reset();
     node_.reset();
     manifest_.reset();
@@ -459,6 +460,9 @@ void Server::start_backups() {
     backups_ = std::make_unique<BackupJobs>(
         *node_, shard.runtime(), BackupJobs::Source{facts_.directory_id, facts_.version}, open);
     shared_->backups = backups_.get();
+    schedule_ = std::make_unique<BackupSchedule>(*state(shard).server, *backups_);
+    shared_->schedule = schedule_.get();
+    schedule_->start();
     co_return;
   });
 }

@@ -28,6 +28,7 @@
 #include "net/server/disk_watch.h"
 #include "net/server/policy/security_files.h"
 #include "net/server/requests/backup_jobs.h"
+#include "net/server/requests/backup_schedule.h"
 #include "net/server/requests/dispatch.h"
 #include "net/server/shard/shard_server.h"
 
@@ -145,6 +146,7 @@ class Server {
   std::shared_ptr<AuditLog> audit_;  // belongs to shard 0
   std::unique_ptr<engine::Node> node_;
   std::unique_ptr<BackupJobs> backups_;         // belongs to shard 0
+  std::unique_ptr<BackupSchedule> schedule_;    // on shard 0
   std::unique_ptr<DiskWatch> disk_watch_;       // on shard 0, while the shards serve
   std::unique_ptr<AgentCheck> agent_;           // on shard 0, if configured
   std::unique_ptr<engine::Balancer> balancer_;  // on shard 0, while the node serves

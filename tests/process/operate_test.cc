@@ -228,6 +228,63 @@ TEST_F(Operate, TheRestoreDrill) {
   EXPECT_EQ(read(client, "t"), second);
 }
 
+// Of four or more that are taken, one a second, the newest two are kept; a restart continues.
+TEST_F(Operate, BackupsAreTakenBySchedule) {
+  const std::string into = path("backups") + "/n1";
+  const std::vector<std::string> flags = {"--backup-directories", path("backups"),
+                                          "--backup-every",       "1s",
+                                          "--backup-into",        into,
+                                          "--backup-keep",        "2"};
+  const auto newest_after = [&](client::SyncClient& client, size_t turns) {
+    std::string newest;
+    for (int i = 0; i < 300 && turns > 0; ++i) {
+      client.sleep_us(50'000);
+      const auto there = client.backup(list(into));
+      if (!there || there->backups.empty() || there->backups.back().name == newest) continue;
+      newest = there->backups.back().name;
+      --turns;
+    }
+    EXPECT_EQ(turns, 0u);
+    return newest;
+  };
+  std::string before;
+  for (int start = 0; start < 2; ++start) {
+    auto node = make(flags);
+    ASSERT_TRUE(node->start());
+    client::SyncClient client(options_of(*node));
+    if (start == 0) create(client);
+    const std::string newest = newest_after(client, 3);
+    EXPECT_GT(newest, before) << "names are times";
+    before = newest;
+    // The one that is being pruned may still be listed.
+    const auto there = client.backup(list(into));
+    ASSERT_TRUE(there) << there.error().message;
+    EXPECT_LE(there->backups.size(), 3u);
+    EXPECT_GE(there->backups.size(), 2u);
+    EXPECT_EQ(node->terminate().value(), 0);
+  }
+  std::string said;
+  EXPECT_EQ(run(fmt::format("{} --data-dir {} --restore-from {}", (bin() / "cellard").string(),
+                            path("other"), into),
+                said),
+            0)
+      << said;
+}
+
+TEST_F(Operate, AScheduleOutsideTheDirectoriesIsRefused) {
+  std::string said;
+  EXPECT_EQ(run(fmt::format("{} --data-dir {} --backup-directories /backup --backup-every 1d "
+                            "--backup-into /backups/n1 --check-config",
+                            (bin() / "cellard").string(), path("other")),
+                said),
+            2)
+      << said;
+  EXPECT_NE(said.find("backup.into ('/backups/n1') is no absolute path within backup.directories "
+                      "('/backup')"),
+            std::string::npos)
+      << said;
+}
+
 // Tables of Zstandard with a dictionary, of LZ4, with their index whole and in parts; range deletes
 // with tokens, in the manifest and in the log; a dropped table, a rule that was changed, a log.
 TEST_F(Operate, TheGoldenDirectoryIsOpened) {

@@ -350,6 +350,13 @@ CommandResult doctor(Session& session, const Arguments& arguments) {
   if (arguments.count() == 1) return report(session, look_at_directory(arguments[0]));
   Findings all;
   const auto info = session.client().server_info();
+  if (!info && exit_code_of(info.error()) == kRefused) {
+    add(all, Level::problem, "role", info.error().message,
+        "the node answers; ask as a principal with the role monitor on the prefix \"\" "
+        "(--token-file, CELLAR_TOKEN_FILE)");
+    report(session, all);
+    return kRefused;
+  }
   if (!info) {
     add(all, Level::problem, "reach", info.error().message,
         "is it started (systemctl status cellard), and does it listen there (listen, "
@@ -415,7 +422,9 @@ std::vector<CommandSpec> doctor_commands() {
       "Of the node at --addr: reachable, writes, clock, file backend, state, certificate, age "
       "of the\nnewest backup, damaged files, reclaim deadlines, and on this machine disk, memory, "
       "format,\nopen files. With DATA_DIR of a directory, whether or not its node "
-      "runs.\nExit code: 0 all well, 7 warnings, 1 a problem, 5 not reachable.",
+      "runs. Needs the role monitor on the prefix \"\".\nExit code: 0 all well, 7 warnings, 1 a "
+      "problem, 5 not "
+      "reachable, 6 not permitted.",
       {}, {"cellar doctor", "cellar doctor --json", "cellar doctor /var/lib/cellar"}, &doctor)};
 }
 

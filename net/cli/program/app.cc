@@ -1,5 +1,7 @@
 #include "net/cli/program/app.h"
 
+#include <algorithm>
+
 #include "io/base/log.h"
 #include "net/cli/program/complete.h"
 #include "net/cli/program/invocation.h"
@@ -15,6 +17,7 @@ int run_words(const std::vector<std::string>& words, const Console& console, con
   }
   Session usage_session;
   usage_session.console = console;
+  usage_session.console.json = std::ranges::contains(words, "--json");
   auto invocation = parse_invocation(words);
   if (!invocation) return usage_session.usage(invocation.error());
   if (invocation->globals.version) {

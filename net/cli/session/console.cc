@@ -7,7 +7,24 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "net/cli/session/json_rows.h"
+
 namespace cellar::cli {
+namespace {
+
+std::string_view name_of(Applied applied) {
+  switch (applied) {
+    case Applied::not_applied:
+      return "not_applied";
+    case Applied::maybe_applied:
+      return "maybe_applied";
+    case Applied::applied:
+      return "applied";
+  }
+  return "maybe_applied";
+}
+
+}  // namespace
 
 Console Console::of_process() {
   Console console;
@@ -37,6 +54,23 @@ std::string Console::styled(Style style, std::string_view text) const {
   if (!colour || style == Style::plain) return std::string(text);
   const char* code = style == Style::bold ? "1" : style == Style::dim ? "2" : "31";
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+void Console::complain_text(std::string_view text) const {
+  std::fflush(out);
+  const std::string line =
+      json ? fmt::format("{{\"error\":{{\"message\":{}}}}}\n", json_string(text))
+           : fmt::format("cellar: {}\n", text);
+  std::fwrite(line.data(), 1, line.size(), err);
+}
+
+void Console::complain_of(const Error& error) const {
+  if (!json) return complain_text(error.to_string());
+  std::fflush(out);
+  const std::string line =
+      fmt::format("{{\"error\":{{\"code\":\"{}\",\"message\":{},\"applied\":\"{}\"}}}}\n",
+                  errc_name(error.code), json_string(error.message), name_of(error.applied));
+  std::fwrite(line.data(), 1, line.size(), err);
 }
 
 }  // namespace cellar::cli

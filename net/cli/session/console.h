@@ -24,6 +24,7 @@ struct Console {
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   bool colour = false;  // on a terminal without NO_COLOR
+  bool json = false;    // complaints are objects, one a line
 
   static Console of_process();
 
@@ -38,10 +39,13 @@ struct Console {
   }
   template <class... Args>
   void complain(fmt::format_string<Args...> format, Args&&... args) const {
-    const std::string line = fmt::format(format, std::forward<Args>(args)...);
-    std::fflush(out);
-    std::fprintf(err, "cellar: %s\n", line.c_str());
+    complain_text(fmt::format(format, std::forward<Args>(args)...));
   }
+  // "cellar: CODE: message", or {"error":{"code":...,"message":...,"applied":...}}.
+  void complain_of(const Error& error) const;
+
+ private:
+  void complain_text(std::string_view text) const;
 };
 
 }  // namespace cellar::cli

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "net/cli/session/not_found_hint.h"
 #include "net/cli/text/times.h"
 #include "net/cli/text/words.h"
 
@@ -61,7 +62,7 @@ Result<Session> make_session(const GlobalOptions& globals, const Console& consol
   Session session;
   session.clock = &clock;
   session.console = console;
-  session.json = globals.json;
+  session.json = session.console.json = globals.json;
   session.escaped_input = globals.escaped;
   session.globals = globals;
   TRY_VOID(set_forms(globals, session));
@@ -107,7 +108,8 @@ std::string Session::show_timestamp(int64_t us) const {
 }
 
 int Session::fail(const Error& error) const {
-  console.complain("{}", error.to_string());
+  console.complain_of(error);
+  if (json) return exit_code_of(error);
   if (error.applied == Applied::maybe_applied) {
     console.complain("the change may have been applied nevertheless");
   }
@@ -115,13 +117,18 @@ int Session::fail(const Error& error) const {
 }
 
 int Session::usage(const Error& error) const {
+  if (console.json) {
+    console.complain_of(error);
+    return kUsage;
+  }
   console.complain("{}", error.message);
   return kUsage;
 }
 
-int Session::exit_code(const CommandResult& result) const {
+int Session::exit_code(const CommandResult& result) {
   if (result) return *result;
-  return result.error().of_usage ? usage(result.error().error) : fail(result.error().error);
+  if (result.error().of_usage) return usage(result.error().error);
+  return fail(with_suggestion(result.error().error, client()));
 }
 
 int exit_code_of(const Error& error) {

@@ -72,11 +72,11 @@ struct Session {
   std::string show(Bytes b) const { return shown(b, other_form); }
   std::string show_timestamp(int64_t us) const;
   JsonForms json_forms() const { return {key_form, other_form, value_form}; }
-  // Prints the error to standard error; returns its exit code.
+  // Prints the error to standard error, as an object with --json; returns its exit code.
   int fail(const Error& error) const;
   int usage(const Error& error) const;
   // The exit code of a command, whose error is printed.
-  int exit_code(const CommandResult& result) const;
+  int exit_code(const CommandResult& result);
 
   GlobalOptions globals;
   std::string command_line;  // in a form that can be typed again

@@ -31,12 +31,17 @@ constexpr std::pair<Format, std::string_view> kFormats[] = {{Format::csv, "csv"}
 
 }  // namespace
 
+// Ends at the end of a line: fread() would wait until a pipe has filled the piece.
 bool LineReader::fill() {
-  piece_.resize(kPieceBytes);
-  const size_t n = std::fread(piece_.data(), 1, piece_.size(), file_);
-  piece_.resize(n);
+  piece_.clear();
   next_ = 0;
-  return n > 0;
+  while (piece_.size() < kPieceBytes) {
+    const int c = ::getc_unlocked(file_);
+    if (c == EOF) break;
+    piece_.push_back(static_cast<char>(c));
+    if (c == '\n') break;
+  }
+  return !piece_.empty();
 }
 
 Result<std::optional<std::string_view>> LineReader::next() {

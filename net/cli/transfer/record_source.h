@@ -40,7 +40,7 @@ class LineReader {
   bool fill();
 
   std::FILE* file_;
-  std::string piece_;  // read from the file; unread from next_ on
+  std::string piece_;  // a line or a part of one; unread from next_ on
   size_t next_ = 0;
   std::string line_;  // a line that spans pieces
   bool ended_ = false;

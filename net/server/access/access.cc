@@ -110,11 +110,10 @@ Result<void> check_access_of(const OpSpec* spec, const engine::TableMap& tables,
     return fail(Errc::unauthenticated, "nobody has logged in on this connection");
   }
   const std::string name = name_of(header.op);
-  if (spec == nullptr || spec->scope == Scope::node) {
-    return security::allow_node(*who, name, {{Role::admin}});
-  }
+  if (spec == nullptr) return security::allow_node(*who, name, {{Role::admin}});
   // If the roles depend on the body, any one of them is enough here.
   const Need need{spec->need.roles, true};
+  if (spec->scope == Scope::node) return security::allow_node(*who, name, need);
   if (spec->table.by_id && !header.table_name.empty()) {
     const Held held = held_by_name(*who, header.table_name);
     return security::allow(*who, name, need, held.roles, held.shown);
@@ -135,8 +134,11 @@ Result<void> check_access(const OpSpec* spec, const engine::TableMap& tables, Se
     return fail(Errc::unauthenticated, "nobody has logged in on this connection");
   }
   // An operation that does not exist counts as one on the node.
-  if (spec == nullptr || spec->scope == Scope::node) {
+  if (spec == nullptr) {
     return security::allow_node(*who, name_of(frame.header.op), {{Role::admin}});
+  }
+  if (spec->scope == Scope::node) {
+    return security::allow_node(*who, name_of(spec->op), need_of(*spec, frame.body));
   }
   // Most requests of a connection name the same table by id.
   const bool simple = frame.header.table_id != 0 && spec->table.by_id;

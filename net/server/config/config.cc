@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "net/server/config/backup_directories.h"
 #include "net/server/config/config_pages.h"
 #include "net/server/config/listen_policy.h"
 #include "net/server/config/settings.h"
@@ -211,6 +212,7 @@ Result<void> check_options(const ServerOptions& options) {
   if (options.data_dir.empty()) {
     return fail(Errc::invalid_argument, "--data-dir is missing (see --help)");
   }
+  TRY_VOID(check_backup_schedule(options.backup));
   return check_listen_policy(options.listen, options.security);
 }
 

@@ -30,7 +30,7 @@ constexpr Section kSections[] = {
     {"limits", "limits of requests and connections"},
     {"timeouts", "timeouts"},
     {"security", "authentication and authorization (net/server/SECURITY.md)"},
-    {"backup", "backups and restores that clients request"},
+    {"backup", "backups, restores, and the schedule of backups"},
 };
 
 constexpr std::string_view kSampleDataDir = "/var/lib/cellar";

@@ -280,6 +280,17 @@ std::vector<Setting> make_settings() {
                      "directories of the node that may hold backups, separated by commas; none: "
                      "backups are disabled",
                      Change::reload));
+  all.push_back(number("backup.every", Kind::duration, 0, 365 * kDay, FIELD(backup.every_us),
+                       "time between backups that the node takes by itself; 0: none",
+                       Change::reload));
+  all.push_back(text("backup.into", FIELD(backup.into),
+                     "directory of these backups, within backup.directories", Change::reload));
+  all.push_back(number("backup.keep", Kind::count, 1, 10'000, FIELD(backup.keep),
+                       "newest backups in backup.into that are kept when another was taken",
+                       Change::reload));
+  all.push_back(number("backup.keep_for", Kind::duration, 0, 3650 * kDay, FIELD(backup.keep_for_us),
+                       "age beyond which these are not kept either, except the newest; 0: any age",
+                       Change::reload));
   all.push_back(number("backup.rate", Kind::bytes, 0, kTiB, FIELD(backup.rate_bytes_per_s),
                        "bytes that a backup reads and writes per second; 0: unlimited",
                        Change::reload));

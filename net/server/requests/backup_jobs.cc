@@ -4,7 +4,7 @@
 
 #include "engine/node.h"
 #include "io/base/log.h"
-#include "net/server/config/options.h"
+#include "net/server/config/backup_directories.h"
 
 namespace cellar::server {
 namespace {
@@ -18,43 +18,7 @@ std::string name_of_moment(int64_t wall_us) {
                      utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
-bool has_parent_part(std::string_view path) {
-  for (size_t at = 0; (at = path.find("..", at)) != std::string_view::npos; at += 2) {
-    const bool begins = at == 0 || path[at - 1] == '/';
-    const bool ends = at + 2 == path.size() || path[at + 2] == '/';
-    if (begins && ends) return true;
-  }
-  return false;
-}
-
-std::vector<std::string> parts_of(std::string_view allowed) {
-  std::vector<std::string> parts;
-  while (!allowed.empty()) {
-    const size_t comma = std::min(allowed.find(','), allowed.size());
-    std::string_view one = allowed.substr(0, comma);
-    while (one.ends_with('/')) one.remove_suffix(1);
-    if (!one.empty()) parts.emplace_back(one);
-    allowed.remove_prefix(std::min(comma + 1, allowed.size()));
-  }
-  return parts;
-}
-
 }  // namespace
-
-Result<void> check_backup_directory(std::string_view directory, std::string_view allowed) {
-  if (!directory.starts_with('/') || has_parent_part(directory)) {
-    return fail(Errc::invalid_argument, "'{}' is no absolute path on the node",
-                escape_bytes(directory));
-  }
-  for (const std::string& one : parts_of(allowed)) {
-    if (!directory.starts_with(one)) continue;
-    if (directory.size() == one.size() || directory[one.size()] == '/') return {};
-  }
-  return fail(Errc::permission_denied,
-              "'{}' is not in one of the node's backup.directories; its configuration names where "
-              "backups may lie",
-              escape_bytes(directory));
-}
 
 Async<Result<void>> BackupJobs::start(BackupJob job, std::string allowed,
                                       uint64_t rate_bytes_per_s) {
@@ -75,7 +39,7 @@ Async<Result<void>> BackupJobs::start(BackupJob job, std::string allowed,
   if (!pass) co_return fail(Errc::unavailable, "the node ends");
   opening_ = true;
   Result<std::unique_ptr<FileSystem>> fs =
-      co_await open_({job.directory, parts_of(allowed), job.kind == BackupJob::Kind::take});
+      co_await open_({job.directory, directories_of(allowed), job.kind == BackupJob::Kind::take});
   opening_ = false;
   if (!fs) co_return std::unexpected(std::move(fs).error());
   status_ = {.number = status_.number + 1,
@@ -99,6 +63,7 @@ Async<void> BackupJobs::run(std::unique_ptr<FileSystem> fs) {
   const Result<void> done = co_await carry_out(*store);
   status_.running = false;
   status_.progress.phase = done ? "done" : "failed";
+  if (status_.job.kind == BackupJob::Kind::take) count(done.has_value());
   if (done) {
     log_info("backup", "job done number={} kind={} name={} bytes={} copied_bytes={}",
              status_.number, static_cast<int>(status_.job.kind), status_.job.name,
@@ -108,6 +73,11 @@ Async<void> BackupJobs::run(std::unique_ptr<FileSystem> fs) {
   status_.error = done.error();
   log_warn("backup", "job failed number={} kind={} name={} error=\"{}\"", status_.number,
            static_cast<int>(status_.job.kind), status_.job.name, done.error().message);
+}
+
+void BackupJobs::count(bool done) {
+  ++(done ? counts_.taken : counts_.failed);
+  if (done) counts_.newest_us = runtime_.clock.machine().wall_us();
 }
 
 // The newest one if no name is given.
@@ -139,7 +109,7 @@ Async<Result<void>> BackupJobs::carry_out(engine::BackupStore& store) {
       co_return Result<void>();
     }
     case BackupJob::Kind::prune: {
-      CO_TRY(const auto gone, co_await engine::prune_backups(store, job.keep));
+      CO_TRY(const auto gone, co_await engine::prune_backups(store, job.keep, job.taken_from_us));
       for (const std::string& name : gone) status_.found.emplace_back().name = name;
       co_return Result<void>();
     }
@@ -168,7 +138,7 @@ Async<Result<std::vector<engine::BackupSummary>>> BackupJobs::list(std::string d
                    kMaxLists);
   }
   ++lists_;
-  auto backups = co_await list_in(std::move(directory), parts_of(allowed));
+  auto backups = co_await list_in(std::move(directory), directories_of(allowed));
   --lists_;
   co_return backups;
 }

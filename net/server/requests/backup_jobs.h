@@ -31,8 +31,10 @@ struct BackupJob {
   std::string directory;
   std::string name;
   std::vector<std::string> tables;  // for take
-  uint32_t keep = 1;                // for prune
-  std::string table, new_table;     // for restore
+  // For prune: older ones go too, except the newest. By the wall clock.
+  int64_t taken_from_us = INT64_MIN;
+  uint32_t keep = 1;             // for prune
+  std::string table, new_table;  // for restore
   engine::Author by;
 };
 
@@ -45,9 +47,12 @@ struct BackupJobStatus {
   std::vector<engine::BackupSummary> found;
 };
 
-// "/backup" allows "/backup/daily" but not "/backups", and nothing with "..". The error names the
-// setting.
-Result<void> check_backup_directory(std::string_view directory, std::string_view allowed);
+// Backups since the start of the node.
+struct BackupCounts {
+  uint64_t taken = 0;
+  uint64_t failed = 0;                    // cancelled ones included
+  std::optional<int64_t> newest_us = {};  // end of the newest, by the wall clock
+};
 
 class BackupJobs {
  public:
@@ -68,6 +73,7 @@ class BackupJobs {
   // NOT_FOUND.
   Async<Result<void>> start(BackupJob job, std::string allowed, uint64_t rate_bytes_per_s);
   const BackupJobStatus& status() const { return status_; }
+  const BackupCounts& counts() const { return counts_; }
   void cancel() { status_.progress.cancelled = true; }
   // Same errors, and RESOURCE_EXHAUSTED if kMaxLists are in progress.
   Async<Result<std::vector<engine::BackupSummary>>> list(std::string directory,
@@ -80,6 +86,7 @@ class BackupJobs {
   Async<Result<std::vector<engine::BackupSummary>>> list_in(std::string directory,
                                                             std::vector<std::string> within);
   Async<Result<void>> carry_out(engine::BackupStore& store);
+  void count(bool done);  // a job that takes a backup has ended
   Async<Result<std::string>> choose(engine::BackupStore& store);
 
   engine::Node& node_;
@@ -87,6 +94,7 @@ class BackupJobs {
   const Source source_;
   const OpenDirectory open_;
   BackupJobStatus status_;
+  BackupCounts counts_;
   bool opening_ = false;  // opening the directory of a job that has not started
   int lists_ = 0;
   Gate running_;

@@ -1,4 +1,5 @@
 // Control: operator commands and status of the node.
+#include "net/server/config/backup_directories.h"
 #include "net/server/control/readiness.h"
 #include "net/server/control/reload.h"
 #include "net/server/requests/dispatch.h"
@@ -38,17 +39,6 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fb::SettingChange>>>
   return builder.CreateVector(all);
 }
 
-// Splits a comma-separated setting.
-std::vector<std::string> parts_of(std::string_view list) {
-  std::vector<std::string> parts;
-  while (!list.empty()) {
-    const size_t end = std::min(list.find(','), list.size());
-    if (end > 0) parts.emplace_back(list.substr(0, end));
-    list.remove_prefix(std::min(end + 1, list.size()));
-  }
-  return parts;
-}
-
 Bytes build_status(LocalShard& shard, const Readiness& readiness, const TlsContext* tls,
                    const ReloadPlan& plan, uint64_t connections) {
   Builder& builder = shard.builder();
@@ -59,7 +49,7 @@ Bytes build_status(LocalShard& shard, const Readiness& readiness, const TlsConte
   const auto changed = put_changes(builder, plan.changed);
   const auto need_restart = put_changes(builder, plan.need_restart);
   const auto directories =
-      builder.CreateVectorOfStrings(parts_of(shard.options().backup.directories));
+      builder.CreateVectorOfStrings(directories_of(shard.options().backup.directories));
   fb::ControlReplyBuilder reply(builder);
   reply.add_state(state);
   reply.add_reason(reason);

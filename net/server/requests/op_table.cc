@@ -23,6 +23,8 @@ constexpr Need kReadWrite{{Role::read, Role::write}};
 // For previews, whose samples contain row keys.
 constexpr Need kReadRetention{{Role::read, Role::retention}};
 constexpr Need kSchema{{Role::schema}};
+// For what only reports: figures, states of jobs, trails.
+constexpr Need kMonitor{{Role::monitor, Role::admin}, true};
 // For the node too: a backup contains whole tables and is written where the node may write, and
 // releasing held time lets cells of every table expire.
 constexpr Need kAdmin{{Role::admin}};
@@ -83,6 +85,18 @@ bool commands_node(Bytes body) {
   return control != nullptr && control->action() != fb::ControlAction::Status;
 }
 
+bool begins_job(Bytes body) {
+  const auto* backup = wire::verified<fb::BackupRequest>(body);
+  return backup != nullptr && backup->action() != fb::BackupAction::Status &&
+         backup->action() != fb::BackupAction::List;
+}
+
+// A malformed body changes nothing: its handler refuses it.
+template <bool (*kChanges)(Bytes body)>
+Need admin_if(Bytes body) {
+  return kChanges(body) ? kAdmin : kMonitor;
+}
+
 // ---- handlers that take parts of the shard instead of all of it ----
 
 template <auto kHandler>
@@ -114,7 +128,7 @@ constexpr OpSpec entry_of(Op op) {
     case Op::Ping:
       return {on<handle_ping>, Scope::open, {}};
     case Op::ServerInfo:
-      return {on<handle_server_info>, Scope::node, kAdmin};
+      return {on<handle_server_info>, Scope::node, kMonitor};
     case Op::MutateRow:
       return timed({handle_mutate_row, Scope::table, kWrite, Logged::no,
                     kRows<fb::MutateRowRequest>});
@@ -177,7 +191,7 @@ constexpr OpSpec entry_of(Op op) {
       return {on<handle_move_tablet>, Scope::table, kAdmin, Logged::admin,
               kTablets<&fb::MoveTabletRequest::tablet_id>, "tablets"};
     case Op::ListTablets:
-      return {on<handle_list_tablets>, Scope::list, kAdmin, Logged::no,
+      return {on<handle_list_tablets>, Scope::list, kMonitor, Logged::no,
               {by_table_if_any<fb::ListTabletsRequest>, true, true}, "tablets"};
     case Op::RuleHistory:
       return {on<handle_rule_history>, Scope::table, kAny, Logged::no,
@@ -186,11 +200,11 @@ constexpr OpSpec entry_of(Op op) {
       return {on<handle_undo_rule>, Scope::table, kAlterRetention, Logged::retention,
               {by_table<fb::UndoRuleRequest>, false, true}, "rule_history"};
     case Op::AuditLog:
-      return {on<handle_audit_log>, Scope::table, kAdmin, Logged::no,
+      return {on<handle_audit_log>, Scope::table, kMonitor, Logged::no,
               {by_table_if_any<fb::AuditLogRequest>, false, true}, "audit_log"};
     case Op::ConfirmTime:
-      return {on<handle_confirm_time>, Scope::node, kAdmin, Logged::admin,
-              {}, "clock", nullptr, releases_time};
+      return {on<handle_confirm_time>, Scope::node, kMonitor, Logged::admin,
+              {}, "clock", admin_if<releases_time>, releases_time};
   }
   return {};
 }
@@ -200,12 +214,13 @@ constexpr OpSpec entry_of(OperateOp op) {
     case OperateOp::None:
       return {};
     case OperateOp::Backup:
-      return {on<handle_backup>, Scope::node, kAdmin, Logged::admin, {}, "backups"};
+      return {on<handle_backup>, Scope::node, kMonitor, Logged::admin,
+              {}, "backups", admin_if<begins_job>, begins_job};
     case OperateOp::Control:
-      return {on<handle_control>, Scope::node, kAdmin, Logged::admin,
-              {}, "control", nullptr, commands_node};
+      return {on<handle_control>, Scope::node, kMonitor, Logged::admin,
+              {}, "control", admin_if<commands_node>, commands_node};
     case OperateOp::Reclaim:
-      return {on<handle_reclaim>, Scope::table, kAdmin, Logged::no,
+      return {on<handle_reclaim>, Scope::table, kMonitor, Logged::no,
               {by_table_if_any<fb::ReclaimRequest>, false, true}, "reclaim"};
   }
   return {};

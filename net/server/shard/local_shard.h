@@ -45,6 +45,7 @@ class LocalShard {
 
   // Free disk space; null if it is not watched. Must outlive the sessions.
   void set_disk(const DiskRoom* room) { disk_ = room; }
+  const DiskRoom* disk() const { return disk_; }
   // For requests that add data: RESOURCE_EXHAUSTED while the reserve is in use.
   Result<void> admit_growth() const {
     return disk_ == nullptr ? Result<void>() : disk_->admit(options_.disk.reserve_bytes);

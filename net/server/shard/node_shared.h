@@ -22,6 +22,7 @@ struct NodeControl {
 };
 
 class BackupJobs;
+class BackupSchedule;
 class ShardServer;
 
 // Facts that ServerInfo reports in addition to the engine's figures. Immutable.
@@ -45,11 +46,12 @@ struct NodeShared {
   ShardServer& shard(ShardId id) const { return *shards[id.value()]; }
 
   const NodeFacts facts;
-  const uint32_t frame_bytes;        // of the largest frame
-  std::vector<ShardServer*> shards;  // by number
-  NodeControl control;               // both null if the program provides no operator commands
-  BackupJobs* backups = nullptr;     // belongs to the home shard; null: backups are disabled
-  alignas(64) NodeMemory memory;     // written by every shard: not beside what all read
+  const uint32_t frame_bytes;          // of the largest frame
+  std::vector<ShardServer*> shards;    // by number
+  NodeControl control;                 // both null if the program provides no operator commands
+  BackupJobs* backups = nullptr;       // belongs to the home shard; null: backups are disabled
+  BackupSchedule* schedule = nullptr;  // beside `backups`
+  alignas(64) NodeMemory memory;       // written by every shard: not beside what all read
   PeerLimiter addresses;
 };
 

@@ -72,9 +72,9 @@ class Backup : public testing::Test {
                                            {std::move(name), std::move(table), std::move(as)},
                                            node_.author, progress_));
   }
-  Result<std::vector<std::string>> prune(uint32_t keep) {
+  Result<std::vector<std::string>> prune(uint32_t keep, int64_t taken_from_us = INT64_MIN) {
     Destination there(node_, *disk_);
-    return run(engine::prune_backups(*there, keep));
+    return run(engine::prune_backups(*there, keep, taken_from_us));
   }
   std::vector<std::string> files(std::string_view directory) const {
     std::vector<std::string> found;
@@ -277,6 +277,20 @@ TEST_F(Backup, PruningKeepsWhatTheOthersShare) {
   EXPECT_LT(files("blob/").size(), all);
   ASSERT_TRUE(restore("3", "copy"));
   EXPECT_EQ(node_.cells("copy"), now);
+}
+
+TEST_F(Backup, PruningByAgeKeepsTheNewest) {
+  create();
+  std::vector<int64_t> taken_us;
+  for (const char* name : {"1", "2", "3"}) {
+    ASSERT_TRUE(back_up(name));
+    taken_us.push_back(verify(name)->wall_us);
+    node_.world().run_for_us(1'000'000);
+  }
+  EXPECT_EQ(prune(9, taken_us[0])->size(), 0u);
+  EXPECT_EQ(prune(9, taken_us[0] + 1).value(), std::vector<std::string>{"1"});
+  EXPECT_EQ(prune(9, INT64_MAX).value(), std::vector<std::string>{"2"});
+  EXPECT_TRUE(verify("3"));
 }
 
 TEST_F(Backup, RefusesWhatCannotBe) {

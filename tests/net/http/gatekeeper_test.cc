@@ -103,6 +103,12 @@ constexpr Alike like(AnyOp op, TableIn table = TableIn::nowhere) {
   return {static_cast<uint16_t>(op), table};
 }
 
+// Like a request of the operation that changes something.
+template <class AnyOp>
+Alike administer(AnyOp op) {
+  return {static_cast<uint16_t>(op), TableIn::nowhere, Need{{Role::admin}}};
+}
+
 std::map<std::string_view, Alike> alike() {
   return {
       {"/api/v1/node", like(Op::ServerInfo)},
@@ -112,10 +118,10 @@ std::map<std::string_view, Alike> alike() {
       {"/api/v1/history", like(Op::ServerInfo)},
       {"/api/v1/profile", like(Op::ServerInfo)},
       {"/api/v1/clock", like(Op::ConfirmTime)},
-      {"/api/v1/clock/release", like(Op::ConfirmTime)},
+      {"/api/v1/clock/release", administer(Op::ConfirmTime)},
       {"/api/v1/config", like(OperateOp::Control)},
-      {"/api/v1/reload", like(OperateOp::Control)},
-      {"/api/v1/drain", like(OperateOp::Control)},
+      {"/api/v1/reload", administer(OperateOp::Control)},
+      {"/api/v1/drain", administer(OperateOp::Control)},
       {"/api/v1/tables", like(Op::ListTables)},
       {"/api/v1/table", like(Op::DescribeTable, TableIn::query_name)},
       {"/api/v1/tablets", like(Op::ListTablets, TableIn::query_table)},
@@ -166,9 +172,10 @@ bool protocol_allows(const security::Principal& who, const Alike& as) {
 // Every route, for every set of roles, on every table, on the prefix of this table, and on another.
 TEST(Gatekeeper, EveryRouteAsksWhatTheProtocolAsks) {
   const std::map<std::string_view, Alike> known = alike();
-  constexpr std::string_view kRoles[] = {"read", "write", "schema", "retention", "admin"};
+  constexpr std::string_view kRoles[] = {"read",      "write",   "schema",
+                                         "retention", "monitor", "admin"};
   std::string text;
-  for (unsigned set = 1; set < 32; ++set) {
+  for (unsigned set = 1; set < 1u << std::size(kRoles); ++set) {
     std::string roles;
     for (size_t i = 0; i < std::size(kRoles); ++i) {
       if ((set >> i & 1u) == 0) continue;

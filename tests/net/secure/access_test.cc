@@ -153,8 +153,8 @@ std::string alter_body(std::string_view table, std::vector<Part> parts) {
   return finished(b, alter.Finish());
 }
 
-// The expected permissions, by the letters r(ead) w(rite) s(chema) g (retention) a(dmin). "r" and
-// "w" together in `all_of`: both are needed.
+// The expected permissions, by the letters r(ead) w(rite) s(chema) g (retention) m(onitor) a(dmin).
+// "r" and "w" together in `all_of`: both are needed.
 struct Expected {
   Op op;
   const char* any_of;  // one of these is enough, or
@@ -175,28 +175,29 @@ const Expected kExpected[] = {
     {Op::CreateTable, "s", "", "schema"},
     {Op::DropTable, "s", "", "schema"},
     {Op::RestoreTable, "s", "", "schema"},
-    {Op::DescribeTable, "rwsga", "", "read or write or schema or retention or admin"},
+    {Op::DescribeTable, "rwsgma", "", "read or write or schema or retention or monitor or admin"},
     {Op::PreviewRule, "", "rg", "read and retention"},
     {Op::FlushTable, "a", "", "admin"},
     {Op::CompactTable, "a", "", "admin"},
     {Op::SplitTablet, "a", "", "admin"},
     {Op::MergeTablets, "a", "", "admin"},
     {Op::MoveTablet, "a", "", "admin"},
-    {Op::ListTablets, "a", "", "admin"},
-    {Op::RuleHistory, "rwsga", "", "read or write or schema or retention or admin"},
+    {Op::ListTablets, "ma", "", "monitor or admin"},
+    {Op::RuleHistory, "rwsgma", "", "read or write or schema or retention or monitor or admin"},
     {Op::UndoRule, "g", "", "retention"},
-    {Op::AuditLog, "a", "", "admin"},
+    {Op::AuditLog, "ma", "", "monitor or admin"},
     // Permissions on the node, not on a table:
-    {Op::ServerInfo, "", "", "admin"},
-    {Op::ConfirmTime, "", "", "admin"},
-    {Op::ListTables, "rwsga", "", ""},
+    {Op::ServerInfo, "", "", "monitor or admin"},
+    {Op::ConfirmTime, "", "", "monitor or admin"},
+    {Op::ListTables, "rwsgma", "", ""},
     // Tested separately:
     {Op::AlterTable, "", "", ""},
     {Op::Hello, "", "", ""},
     {Op::Ping, "", "", ""},
 };
-const std::pair<char, const char*> kLetters[] = {
-    {'r', "read"}, {'w', "write"}, {'s', "schema"}, {'g', "retention"}, {'a', "admin"}};
+const std::pair<char, const char*> kLetters[] = {{'r', "read"},    {'w', "write"},
+                                                 {'s', "schema"},  {'g', "retention"},
+                                                 {'m', "monitor"}, {'a', "admin"}};
 
 std::string grants(std::string_view prefix, std::string_view letters) {
   std::string roles;
@@ -218,9 +219,9 @@ bool refused(std::optional<Answer>& answer) {
 
 // Every set of at most two roles, and all: principals "on-rw" with a grant of "mine.".
 std::vector<std::string> sets() {
-  std::vector<std::string> all = {"r", "w", "s", "g", "a", "rwsga"};
-  for (size_t i = 0; i < 5; ++i) {
-    for (size_t j = i + 1; j < 5; ++j) {
+  std::vector<std::string> all = {"r", "w", "s", "g", "m", "a", "rwsgma"};
+  for (size_t i = 0; i < std::size(kLetters); ++i) {
+    for (size_t j = i + 1; j < std::size(kLetters); ++j) {
       all.push_back(std::string{kLetters[i].first, kLetters[j].first});
     }
   }
@@ -236,7 +237,7 @@ class Access : public testing::Test {
     }
   }
   static std::string everybody() {
-    std::string text = principal("everything", grants("", "rwsga"));
+    std::string text = principal("everything", grants("", "rwsgma"));
     text += principal("nothing", "");
     for (const std::string& set : sets()) text += principal("on-" + set, grants("mine.", set));
     for (const auto& [letter, role] : kLetters) {
@@ -295,7 +296,7 @@ TEST_F(Access, EveryOperationByEveryRole) {
 }
 
 TEST_F(Access, ARefusalIsTheSameWhetherTheTableIsThereOrNot) {
-  auto peer = come_as(bed, "on-rwsga");
+  auto peer = come_as(bed, "on-rwsgma");
   auto all = come_as(bed, "everything");
   auto listed = all->ask(Op::ListTables, "");
   uint64_t other_id = 0;
@@ -325,7 +326,7 @@ TEST_F(Access, ARefusalIsTheSameWhetherTheTableIsThereOrNot) {
   };
   EXPECT_EQ(by_id(other_id),
             fmt::format("PERMISSION_DENIED ReadRow needs the role read on table {}, which "
-                        "'on-rwsga' does not have",
+                        "'on-rwsgma' does not have",
                         other_id));
   EXPECT_THAT(by_id(9999),
               HasSubstr("PERMISSION_DENIED ReadRow needs the role read on table 9999"));
@@ -335,7 +336,7 @@ TEST_F(Access, ARefusalIsTheSameWhetherTheTableIsThereOrNot) {
 }
 
 TEST_F(Access, ATabletOfAnotherTableIsNotReachedByItsNumber) {
-  auto peer = come_as(bed, "on-rwsga");
+  auto peer = come_as(bed, "on-rwsgma");
   auto all = come_as(bed, "everything");
   auto described = all->ask(Op::DescribeTable, body_of_op(Op::DescribeTable, "other.a"));
   const auto* tablets = described->root<fb::TableDescription>()->tablets();
@@ -491,18 +492,64 @@ TEST_F(Access, TheNodeAsAWholeNeedsAGrantOfEveryTable) {
   for (const Op op : {Op::ServerInfo, Op::ConfirmTime, Op::AuditLog, backup, control, reclaim}) {
     // This node takes no backups and has no program, and says so to principals with permission.
     const bool absent = op == backup || op == control;
-    EXPECT_EQ(come_as(bed, "node-a")->code_of(op, ""), absent ? Errc::unimplemented : Errc::ok)
-        << wire::op_name(static_cast<uint16_t>(op));
-    for (const char* who : {"on-rwsga", "on-a", "node-r", "node-w", "node-s", "node-g"}) {
+    for (const char* who : {"node-a", "node-m"}) {
+      EXPECT_EQ(come_as(bed, who)->code_of(op, ""), absent ? Errc::unimplemented : Errc::ok)
+          << wire::op_name(static_cast<uint16_t>(op)) << " by " << who;
+    }
+    for (const char* who : {"on-rwsgma", "on-a", "node-r", "node-w", "node-s", "node-g"}) {
       auto peer = come_as(bed, who);
       auto answer = peer->ask(op, "");
       EXPECT_TRUE(refused(answer)) << wire::op_name(static_cast<uint16_t>(op)) << " by " << who;
-      EXPECT_THAT(answer->message(), HasSubstr("role admin on the whole node"));
+      EXPECT_THAT(answer->message(), HasSubstr("role monitor or admin on the whole node"));
     }
   }
   // An operation that does not exist counts as the node's.
-  auto peer = come_as(bed, "on-rwsga");
+  auto peer = come_as(bed, "on-rwsgma");
   EXPECT_EQ(peer->code_of(static_cast<Op>(0xff00), ""), Errc::permission_denied);
+}
+
+// A monitor sees the state of the clock, of jobs and of the node, and changes none.
+TEST_F(Access, AMonitorChangesNothing) {
+  flatbuffers::FlatBufferBuilder b;
+  const auto control = [&b](fb::ControlAction action) {
+    b.Clear();
+    return finished(b, fb::CreateControlRequest(b, action));
+  };
+  const auto backup = [&b](fb::BackupAction action) {
+    b.Clear();
+    return finished(b, fb::CreateBackupRequest(b, action));
+  };
+  const auto release = [&b] {
+    b.Clear();
+    return finished(b, fb::CreateConfirmTimeRequest(b, true));
+  };
+  const auto control_op = static_cast<Op>(fb::OperateOp::Control);
+  const auto backup_op = static_cast<Op>(fb::OperateOp::Backup);
+  struct Change {
+    Op op;
+    std::string body;
+    bool permitted = false;
+  };
+  std::vector<Change> changes = {{Op::ConfirmTime, release()}};
+  for (const fb::ControlAction action : fb::EnumValuesControlAction()) {
+    changes.push_back({control_op, control(action), action == fb::ControlAction::Status});
+  }
+  for (const fb::BackupAction action : fb::EnumValuesBackupAction()) {
+    const bool reports = action == fb::BackupAction::Status || action == fb::BackupAction::List;
+    changes.push_back({backup_op, backup(action), reports});
+  }
+  auto monitor = come_as(bed, "node-m");
+  auto admin = come_as(bed, "node-a");
+  for (const Change& change : changes) {
+    const std::string_view name = wire::op_name(static_cast<uint16_t>(change.op));
+    auto answer = monitor->ask(change.op, change.body);
+    EXPECT_EQ(refused(answer), !change.permitted) << name << ": " << answer->message();
+    if (!change.permitted) {
+      EXPECT_THAT(answer->message(), HasSubstr("role admin on the whole node"));
+    }
+    auto allowed = admin->ask(change.op, change.body);
+    EXPECT_FALSE(refused(allowed)) << name;
+  }
 }
 
 TEST_F(Access, ListsShowWhatOneMaySee) {

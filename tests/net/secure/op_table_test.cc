@@ -32,12 +32,14 @@ const Need kWrite{{Role::write}};
 const Need kBoth{{Role::read, Role::write}};
 const Need kSchema{{Role::schema}};
 const Need kAdmin{{Role::admin}};
-const Need kAnyRole{{Role::read, Role::write, Role::schema, Role::retention, Role::admin}, true};
+const Need kMonitor{{Role::monitor, Role::admin}, true};
+const Need kAnyRole{
+    {Role::read, Role::write, Role::schema, Role::retention, Role::monitor, Role::admin}, true};
 
 const Expected kExpected[] = {
     {Op::Hello, Scope::open, {}},
     {Op::Ping, Scope::open, {}},
-    {Op::ServerInfo, Scope::node, kAdmin},
+    {Op::ServerInfo, Scope::node, kMonitor},
     {Op::MutateRow, Scope::table, kWrite},
     {Op::MutateRows, Scope::table, kWrite},
     {Op::ReadRow, Scope::table, kRead},
@@ -60,14 +62,14 @@ const Expected kExpected[] = {
     {Op::SplitTablet, Scope::table, kAdmin, Logged::admin},
     {Op::MergeTablets, Scope::table, kAdmin, Logged::admin},
     {Op::MoveTablet, Scope::table, kAdmin, Logged::admin},
-    {Op::ListTablets, Scope::list, kAdmin},
+    {Op::ListTablets, Scope::list, kMonitor},
     {Op::RuleHistory, Scope::table, kAnyRole},
     {Op::UndoRule, Scope::table, {{Role::retention}}, Logged::retention},
-    {Op::AuditLog, Scope::table, kAdmin},
-    {Op::ConfirmTime, Scope::node, kAdmin, Logged::admin},
-    {OperateOp::Backup, Scope::node, kAdmin, Logged::admin},
-    {OperateOp::Control, Scope::node, kAdmin, Logged::admin},
-    {OperateOp::Reclaim, Scope::table, kAdmin},
+    {Op::AuditLog, Scope::table, kMonitor},
+    {Op::ConfirmTime, Scope::node, kMonitor, Logged::admin},
+    {OperateOp::Backup, Scope::node, kMonitor, Logged::admin},
+    {OperateOp::Control, Scope::node, kMonitor, Logged::admin},
+    {OperateOp::Reclaim, Scope::table, kMonitor},
 };
 
 TEST(OpTable, EveryEntryIsWhatIsExpected) {
