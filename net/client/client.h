@@ -106,12 +106,12 @@ class Client {
   }
   // ClientOptions::request_deadline_us does not apply to scans.
   ReadStream read_rows(std::string_view table, const ReadRows& r, const CallOptions& o = {});
-  // void(Result<uint32_t>): the number of tablets in which the delete was committed.
+  // void(Result<DropReply>)
   template <class T>
   auto async_drop_row_range(std::string_view table, const DropRows& d, const CallOptions& o,
                             T&& token) {
-    return data<uint32_t>(encoder_->drop_row_range(table, d, with_defaults(o)), o, &decode_drop,
-                          token);
+    return data<DropReply>(encoder_->drop_row_range(table, d, with_defaults(o)), o, &decode_drop,
+                           token);
   }
   template <class T>  // void(Result<CheckAndMutateReply>)
   auto async_check_and_mutate(std::string_view table, const CheckAndMutate& c, const CallOptions& o,

@@ -65,8 +65,8 @@ Result<std::optional<Row>> SyncClient::read_row(std::string_view table, const Re
   return client_->async_read_row(table, read, o, Blocking{loop_});
 }
 
-Result<uint32_t> SyncClient::drop_row_range(std::string_view table, const DropRows& drop,
-                                            const CallOptions& o) {
+Result<DropReply> SyncClient::drop_row_range(std::string_view table, const DropRows& drop,
+                                             const CallOptions& o) {
   return client_->async_drop_row_range(table, drop, o, Blocking{loop_});
 }
 

@@ -29,8 +29,8 @@ class SyncClient {
                                    const CallOptions& o = {});
   Result<std::optional<Row>> read_row(std::string_view table, const ReadRow& read,
                                       const CallOptions& o = {});
-  Result<uint32_t> drop_row_range(std::string_view table, const DropRows& drop,
-                                  const CallOptions& o = {});
+  Result<DropReply> drop_row_range(std::string_view table, const DropRows& drop,
+                                   const CallOptions& o = {});
   Result<CheckAndMutateReply> check_and_mutate(std::string_view table, const CheckAndMutate& check,
                                                const CallOptions& o = {});
   Result<Row> read_modify_write(std::string_view table, const ReadModifyWrite& modify,

@@ -135,6 +135,7 @@ Bytes ChunkBuilder::finish() {
   if (tells_explanation_) chunk.add_explain(explanations);
   chunk.add_repeated(repeated_);
   chunk.add_answer_not_kept(answer_not_kept_);
+  chunk.add_commit_stamp(commit_stamp_ns_);
   const Bytes body = finish_body(builder_, chunk.Finish());
   clear();
   return body;
@@ -150,6 +151,7 @@ void ChunkBuilder::clear() {
   label_numbers_.clear();
   last_label_ = 0;
   repeated_ = answer_not_kept_ = false;
+  commit_stamp_ns_ = 0;
   bytes_ = 0;
 }
 

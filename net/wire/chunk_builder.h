@@ -46,6 +46,9 @@ class ChunkBuilder final : public CellSink {
     answer_not_kept_ = answer_not_kept;
   }
 
+  // Of the commit that the next chunk answers.
+  void set_commit_stamp(uint64_t stamp_ns) { commit_stamp_ns_ = stamp_ns; }
+
   bool empty() const { return rows_.empty(); }
   bool full() const { return bytes_ >= target_bytes_; }
   size_t bytes() const { return bytes_; }  // collected since the last chunk
@@ -90,6 +93,7 @@ class ChunkBuilder final : public CellSink {
   uint16_t last_label_ = 0;
   bool repeated_ = false;
   bool answer_not_kept_ = false;
+  uint64_t commit_stamp_ns_ = 0;
   flatbuffers::FlatBufferBuilder builder_;
   std::string fixed_;  // the body in the fixed layout
 

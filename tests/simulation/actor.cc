@@ -446,6 +446,7 @@ Async<void> Actor::modify(Random& random) {
   const auto answer = co_await client_->async_read_modify_write(table, asked, options, kAwaited);
   if (answer) {
     op.seen = seen(answer->cells());
+    note_stamp(op, answer->commit_stamp_ns(), 0);
     if (op.seen.size() != 1 && !answer->answer_not_kept()) {
       stage_.complain(fmt::format("{}: {} cells returned", op.text(), op.seen.size()));
     }

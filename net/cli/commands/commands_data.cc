@@ -3,6 +3,7 @@
 #include "net/cli/commands/confirm.h"
 #include "net/cli/parse/read_request.h"
 #include "net/cli/print/printer.h"
+#include "net/cli/print/write_report.h"
 #include "net/cli/session/json_rows.h"
 #include "net/cli/text/text.h"
 
@@ -106,11 +107,13 @@ CommandResult drop_rows(Session& session, const Arguments& arguments) {
   options.draw_tokens = true;
   TRY(const auto dropped, session.client().drop_row_range(arguments[0], drop, options));
   if (session.json) {
-    session.console.print("{{\"ok\":true,\"tablets\":{}}}\n", dropped);
-  } else {
-    session.console.print("deleted {}, in {} tablet{}; this cannot be undone\n", rows, dropped,
-                          dropped == 1 ? "" : "s");
+    session.console.print("{{\"ok\":true,\"tablets\":{},\"commit_stamp\":\"{}\"}}\n",
+                          dropped.tablets, dropped.commit_stamp_ns);
+    return kDone;
   }
+  session.console.print("deleted {}, in {} tablet{}; this cannot be undone\n{}", rows,
+                        dropped.tablets, dropped.tablets == 1 ? "" : "s",
+                        commit_line({.stamp_ns = dropped.commit_stamp_ns}));
   return kDone;
 }
 

@@ -6,6 +6,7 @@
 #include "net/cli/parse/schema_syntax.h"
 #include "net/cli/print/printer.h"
 #include "net/cli/print/write_report.h"
+#include "net/cli/session/json_rows.h"
 #include "net/cli/text/columns.h"
 #include "net/cli/text/times.h"
 
@@ -141,8 +142,16 @@ CommandResult modify_row(Session& session, const Arguments& arguments, Rule rule
   TRY(const auto options, usage(call_options(arguments)));
   modify.token = token_of(arguments);
   TRY(const auto written, session.client().read_modify_write(arguments[0], modify, options));
+  const Committed committed{.stamp_ns = written.commit_stamp_ns(), .repeated = written.repeated()};
+  if (session.json) {
+    std::string object = json_row(written.key(), written.cells(), session.json_forms());
+    object.pop_back();
+    session.console.print("{},\"commit_stamp\":\"{}\"}}\n", object, committed.stamp_ns);
+    return kDone;
+  }
   RowPrinter printer(session, ColumnChoice(), false);
   printer.row(written.key(), written.cells());
+  session.console.write(commit_line(committed));
   return kDone;
 }
 

@@ -64,6 +64,13 @@ std::string operation_text(const Session& session, const client::Mutation& mutat
 
 }  // namespace
 
+std::string commit_line(const Committed& committed) {
+  if (committed.repeated) return "committed before, under the same token\n";
+  if (committed.stamp_ns == 0) return "";
+  return fmt::format("committed at {}\n",
+                     format_time(static_cast<int64_t>(committed.stamp_ns / 1000)));
+}
+
 void print_write(const Session& session, Bytes row, const client::Mutation& mutation,
                  const Committed& committed) {
   const Console& console = session.console;
@@ -71,13 +78,7 @@ void print_write(const Session& session, Bytes row, const client::Mutation& muta
   for (const Operation& operation : mutation.operations()) {
     out += "  " + operation_text(session, mutation, operation, committed) + "\n";
   }
-  if (committed.repeated) {
-    out += "committed before, under the same token\n";
-  } else {
-    const auto us = static_cast<int64_t>(committed.stamp_ns / 1000);
-    out += fmt::format("committed at {}\n", format_time(us));
-  }
-  console.write(out);
+  console.write(out + commit_line(committed));
 }
 
 std::string write_json(const Session& session, Bytes row, const client::Mutation& mutation,

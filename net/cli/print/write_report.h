@@ -14,6 +14,9 @@ struct Committed {
   bool repeated = false;     // an earlier write with the same token was committed
 };
 
+// "committed at 2026-11-26 06:25:00.123456Z\n"; empty if that is not known.
+std::string commit_line(const Committed& committed);
+
 // Prints the row, a line for each operation, and when they were committed. Long values are cut.
 void print_write(const Session& session, Bytes row, const client::Mutation& mutation,
                  const Committed& committed);

@@ -37,6 +37,7 @@ Result<CellBlock> CellBlock::decode(Bytes body) {
   const Bytes arena = wire::bytes_of(chunk->arena());
   block.answer_not_kept_ = chunk->answer_not_kept();
   block.repeated_ = chunk->repeated();
+  block.commit_stamp_ns_ = chunk->commit_stamp();
 
   const size_t cell_count = chunk->cells() ? chunk->cells()->size() : 0;
   const size_t label_sets = chunk->label_sets() ? chunk->label_sets()->size() : 0;

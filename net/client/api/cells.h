@@ -61,6 +61,7 @@ class CellBlock {
   size_t bytes() const { return bytes_; }
   bool answer_not_kept() const { return answer_not_kept_; }
   bool repeated() const { return repeated_; }
+  uint64_t commit_stamp_ns() const { return commit_stamp_ns_; }
   // Whether the node returned expiry times; older nodes do not.
   bool tells_expiry() const { return tells_expiry_; }
 
@@ -79,6 +80,7 @@ class CellBlock {
   bool tells_expiry_ = false;
   bool answer_not_kept_ = false;
   bool repeated_ = false;
+  uint64_t commit_stamp_ns_ = 0;
 };
 
 // One complete row; several blocks if it is larger than a chunk.
@@ -94,6 +96,10 @@ class Row {
   // For a write with a token: see MutateReply.
   bool answer_not_kept() const { return !blocks_.empty() && blocks_.front().answer_not_kept(); }
   bool repeated() const { return !blocks_.empty() && blocks_.front().repeated(); }
+  // Of a read-modify-write; 0: not known (repeated).
+  uint64_t commit_stamp_ns() const {
+    return blocks_.empty() ? 0 : blocks_.front().commit_stamp_ns();
+  }
 
  private:
   std::vector<CellBlock> blocks_;

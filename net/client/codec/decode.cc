@@ -385,9 +385,9 @@ Result<Row> decode_modified(const Answer& answer) {
   return *std::move(row);
 }
 
-Result<uint32_t> decode_drop(const Answer& answer) {
+Result<DropReply> decode_drop(const Answer& answer) {
   TRY(const fb::DropRowRangeReply* reply, root_of<fb::DropRowRangeReply>(answer.last));
-  return reply->tablets();
+  return DropReply{reply->tablets(), reply->commit_stamp()};
 }
 
 Result<CheckAndMutateReply> decode_check(const Answer& answer) {

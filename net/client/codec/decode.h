@@ -36,7 +36,7 @@ Result<MutateReply> decode_mutate(const Answer& answer);
 Result<EntryResults> decode_entries(const Answer& answer);
 Result<std::optional<Row>> decode_row(const Answer& answer);
 Result<Row> decode_modified(const Answer& answer);
-Result<uint32_t> decode_drop(const Answer& answer);
+Result<DropReply> decode_drop(const Answer& answer);
 Result<CheckAndMutateReply> decode_check(const Answer& answer);
 Result<std::vector<SplitPoint>> decode_samples(const Answer& answer);
 Result<std::vector<TableSummary>> decode_list(const Answer& answer);

@@ -67,6 +67,11 @@ struct DropRows {
   std::optional<Token> token;
 };
 
+struct DropReply {
+  uint32_t tablets = 0;          // in which the delete was committed
+  uint64_t commit_stamp_ns = 0;  // of the latest; 0: nothing was committed, or not known
+};
+
 struct CheckAndMutate {
   std::string row;
   std::optional<Filter> filter;     // absent: tests whether the row exists

@@ -194,7 +194,8 @@ Handled handle_drop_row_range(ShardServer& shard, Session& session, const Frame&
   const RangeDelete range = batch->keep_range(std::move(drop.start), std::move(drop.end));
   const WriteToken* token = nullptr;
   if (!drop.token.empty()) {
-    token = batch->keep_range_token(drop.token, drop.token_issued_us, dropped_before);
+    const CommitStamp first = step != nullptr ? step->write.stamp : CommitStamp{};
+    token = batch->keep_range_token(drop.token, drop.token_issued_us, dropped_before, first);
   }
   for (size_t i = 0; i < tablets->size(); ++i) {
     engine::Write& write = batch->add(i, *(*tablets)[i]);

@@ -119,6 +119,7 @@ void ConditionalOp::answer_cells() {
   }
   chunk.end_row(write_.row);
   if (write_.repeated) chunk.set_repeated(write_.answer_not_kept);
+  chunk.set_commit_stamp(stamp().value());
   session_->reply(header_, chunk.finish());
 }
 

@@ -116,12 +116,14 @@ RangeDelete BatchWrite::keep_range(std::string start, std::string end) {
 }
 
 const WriteToken* BatchWrite::keep_range_token(Bytes token, int64_t issued_us,
-                                               std::optional<uint32_t> dropped_before) {
+                                               std::optional<uint32_t> dropped_before,
+                                               CommitStamp first_stamp) {
   token_scope_ = session_->token_scope();
   range_token_text_ = token;
   range_token_ = {token_scope_, range_token_text_, issued_us,
                   hash_of_range({range_start_, range_end_})};
   dropped_before_ = dropped_before;
+  first_stamp_ = first_stamp;
   return &range_token_;
 }
 
@@ -296,7 +298,9 @@ void BatchWrite::answer_drop() {
   auto& builder = home_->builder();
   builder.Clear();
   const uint32_t tablets = static_cast<uint32_t>(parts_) + dropped_before_.value_or(0);
-  const auto reply = wire::fb::CreateDropRowRangeReply(builder, tablets);
+  CommitStamp latest = dropped_before_ ? first_stamp_ : CommitStamp{};
+  for (size_t i = 0; i < parts_; ++i) latest = std::max(latest, writes_[i].stamp);
+  const auto reply = wire::fb::CreateDropRowRangeReply(builder, tablets, latest.value());
   session_->reply(header_, wire::finish_body(builder, reply));
 }
 

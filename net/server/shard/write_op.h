@@ -72,9 +72,10 @@ class BatchWrite {
   // The bounds of a range delete; the views are valid until the answer.
   RangeDelete keep_range(std::string start, std::string end);
   // The token of that range, valid until the answer. `dropped_before`: how many tablets committed
-  // it in a first step (drop_step.h); empty: there was no such step.
+  // it in a first step (drop_step.h), the latest as `first_stamp`; empty: there was no such step.
   const WriteToken* keep_range_token(Bytes token, int64_t issued_us,
-                                     std::optional<uint32_t> dropped_before);
+                                     std::optional<uint32_t> dropped_before,
+                                     CommitStamp first_stamp);
   wire::DecodedWrites& decoded() { return decoded_; }
   // Adds part `index` for `tablet`. The caller fills in the result before start().
   engine::Write& add(size_t index, const engine::TabletDescriptor& tablet);
@@ -122,6 +123,7 @@ class BatchWrite {
   std::string range_token_text_;
   WriteToken range_token_;
   std::optional<uint32_t> dropped_before_;  // tablets committed by a first step (drop_step.h)
+  CommitStamp first_stamp_;                 // of that step
   wire::DecodedWrites decoded_;
   std::unique_ptr<engine::Write[]> writes_;
   size_t writes_capacity_ = 0;

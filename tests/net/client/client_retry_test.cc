@@ -238,9 +238,9 @@ TEST_F(RetryTest, ARangeDeleteIsRepeatedWithATokenOrForASoleWriter) {
     client(options);
     DropRows drop;
     drop.prefix = "r";
-    std::optional<Result<uint32_t>> dropped;
+    std::optional<Result<DropReply>> dropped;
     client_->async_drop_row_range("t", drop, {},
-                                  [&](Result<uint32_t> r) { dropped.emplace(std::move(r)); });
+                                  [&](Result<DropReply> r) { dropped.emplace(std::move(r)); });
     settle(5'000'000);
     ASSERT_TRUE(dropped);
     EXPECT_EQ(dropped->has_value(), with != With::nothing);
@@ -263,9 +263,9 @@ TEST_F(RetryTest, ANodeThatKeepsNoTokensOfRangeDeletesIsNotSentAny) {
   DropRows drop;
   drop.prefix = "r";
   drop.token = Token{"drop"};
-  std::optional<Result<uint32_t>> dropped;
+  std::optional<Result<DropReply>> dropped;
   client_->async_drop_row_range("t", drop, {},
-                                [&](Result<uint32_t> r) { dropped.emplace(std::move(r)); });
+                                [&](Result<DropReply> r) { dropped.emplace(std::move(r)); });
   settle(5'000'000);
   ASSERT_TRUE(dropped && !*dropped);
   EXPECT_EQ(dropped->error().code, Errc::unimplemented);
@@ -285,9 +285,9 @@ TEST_F(RetryTest, ADrawnTokenOfARangeDeleteIsLeftAwayForANodeThatKeepsNone) {
     client(options);
     DropRows drop;
     drop.prefix = "r";
-    std::optional<Result<uint32_t>> dropped;
+    std::optional<Result<DropReply>> dropped;
     client_->async_drop_row_range("t", drop, {},
-                                  [&](Result<uint32_t> r) { dropped.emplace(std::move(r)); });
+                                  [&](Result<DropReply> r) { dropped.emplace(std::move(r)); });
     settle(5'000'000);
     ASSERT_TRUE(dropped);
     EXPECT_EQ(dropped->has_value(), sole_writer);
@@ -313,9 +313,9 @@ TEST_F(RetryTest, ARangeDeleteInDoubtIsNotRepeatedWithoutItsToken) {
   client(options);
   DropRows drop;
   drop.prefix = "r";
-  std::optional<Result<uint32_t>> dropped;
+  std::optional<Result<DropReply>> dropped;
   client_->async_drop_row_range("t", drop, {},
-                                [&](Result<uint32_t> r) { dropped.emplace(std::move(r)); });
+                                [&](Result<DropReply> r) { dropped.emplace(std::move(r)); });
   settle(5'000'000);
   ASSERT_TRUE(dropped && !*dropped);
   EXPECT_EQ(dropped->error().applied, Applied::maybe_applied);

@@ -16,12 +16,15 @@ TEST_F(ClientTablesTest, TablesAreListedDescribedAndDropped) {
   ASSERT_TRUE(list.has_value());
   ASSERT_EQ(list->size(), 1u);
   EXPECT_EQ(list->front().tablets, 2u);
-  ASSERT_TRUE(write(cell("a", "1")).has_value());
+  const auto written = write(cell("a", "1"));
+  ASSERT_TRUE(written.has_value());
   DropRows drop;
   drop.prefix = "a";
-  EXPECT_EQ(*wait<uint32_t>(
-                [&](auto done) { client_->async_drop_row_range("t", drop, {}, std::move(done)); }),
-            1u);
+  const auto dropped = wait<DropReply>(
+      [&](auto done) { client_->async_drop_row_range("t", drop, {}, std::move(done)); });
+  ASSERT_TRUE(dropped) << dropped.error().message;
+  EXPECT_EQ(dropped->tablets, 1u);
+  EXPECT_GT(dropped->commit_stamp_ns, written->commit_stamp_ns);
   EXPECT_FALSE(read("a")->has_value());
   EXPECT_TRUE(wait<void>([&](auto done) { client_->async_flush_table("t", std::move(done)); }));
   EXPECT_TRUE(wait<void>([&](auto done) { client_->async_compact_table("t", std::move(done)); }));
