@@ -253,6 +253,13 @@ class Rewriting {
 
   // Replaces the tablets' tables by ones of this directory.
   Async<Result<void>> run(const BackupFile& file, std::vector<TabletSeed>& tablets) {
+    work_.progress().phase = "restoring";
+    for (const TabletSeed& tablet : tablets) {
+      work_.progress().blobs_total += tablet.tables.size();
+      for (const TableItem& item : tablet.tables) {
+        work_.progress().bytes_total += item.meta.file_bytes;
+      }
+    }
     for (TabletSeed& tablet : tablets) {
       std::vector<TableItem> written;
       for (const TableItem& item : tablet.tables) {

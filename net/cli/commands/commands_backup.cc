@@ -156,6 +156,18 @@ CommandResult list(Session& session, const Arguments& arguments) {
   return kDone;
 }
 
+// "job 8: copying 20261121T231058Z, 3.1 MiB of 12 MiB in 2 of 9 files"
+std::string status_text(const BackupStatus& status) {
+  std::string text = fmt::format("job {}: {}", status.job, status.phase);
+  if (!status.name.empty()) text += " " + status.name;
+  if (status.blobs_total > 0) {
+    text += fmt::format(", {} of {} in {} of {} files", human_bytes(status.bytes_done),
+                        human_bytes(status.bytes_total), status.blobs_done, status.blobs_total);
+  }
+  if (status.error) text += ": " + status.error->message;
+  return text;
+}
+
 CommandResult show_status(Session& session, BackupAction action) {
   TRY(const auto status, session.client().backup({.action = action}));
   if (session.json) {
@@ -163,10 +175,7 @@ CommandResult show_status(Session& session, BackupAction action) {
   } else if (status.job == 0) {
     session.console.print("no job since the node started\n");
   } else {
-    session.console.print("job {}: {} {}, {} of {} in {} of {} files{}\n", status.job, status.phase,
-                          status.name, human_bytes(status.bytes_done),
-                          human_bytes(status.bytes_total), status.blobs_done, status.blobs_total,
-                          status.error ? ": " + status.error->message : std::string());
+    session.console.print("{}\n", status_text(status));
   }
   return kDone;
 }
