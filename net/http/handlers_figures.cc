@@ -99,11 +99,11 @@ Async<ShardSlow> read_slow(server::ShardServer& shard) {
   co_return all;
 }
 
-json::value latency_value(const server::LatencyCounts& latency, int64_t span_us) {
-  return {{"per_second", static_cast<double>(latency.count()) * 1e6 / static_cast<double>(span_us)},
-          {"p50_us", latency.quantile_us(0.5)},
-          {"p95_us", latency.quantile_us(0.95)},
-          {"p99_us", latency.quantile_us(0.99)}};
+json::value latency_value(const LatencyReading& latency) {
+  return {{"per_second", latency.per_second},
+          {"p50_us", latency.p50_us},
+          {"p95_us", latency.p95_us},
+          {"p99_us", latency.p99_us}};
 }
 
 }  // namespace
@@ -184,19 +184,35 @@ Async<HttpResponse> handle_slow_requests(HttpNode& node, const HttpRequest&) {
                            {"requests", std::move(all)}});
 }
 
-Async<HttpResponse> handle_history(HttpNode& node, const HttpRequest&) {
+Async<HttpResponse> handle_history(HttpNode& node, const HttpRequest& request) {
+  const std::string range = request.parameter("range");
+  if (!range.empty() && range != "quarter" && range != "day") {
+    co_return error_response(400, "INVALID_ARGUMENT", "range is none of quarter, day");
+  }
+  const bool day = range == "day";
   json::array points;
-  for (const HistoryPoint& point : node.reader().history()) {
+  for (const HistoryPoint& point : day ? node.reader().minutes() : node.reader().history()) {
     json::array busy;
     for (const double share : point.busy) busy.push_back(share);
-    points.push_back({{"at_us", point.wall_us},
-                      {"span_us", point.span_us},
-                      {"reads", latency_value(point.reads, point.span_us)},
-                      {"writes", latency_value(point.writes, point.span_us)},
-                      {"errors", point.errors},
-                      {"busy", std::move(busy)}});
+    json::object one = {{"at_us", point.wall_us},
+                        {"span_us", point.span_us},
+                        {"reads", latency_value(point.reads)},
+                        {"writes", latency_value(point.writes)},
+                        {"errors", point.errors},
+                        {"cache_hits", point.cache_hits},
+                        {"cache_misses", point.cache_misses},
+                        {"memory_bytes", point.memory_bytes},
+                        {"disk_free_bytes", point.disk_free_bytes},
+                        {"busy", std::move(busy)}};
+    if (day) {
+      one["live_bytes"] = point.live_bytes;
+      one["dead_bytes"] = point.dead_bytes;
+      one["overdue_bytes"] = point.overdue_bytes;
+    }
+    points.push_back(std::move(one));
   }
-  co_return json_response({{"interval_us", NodeReader::kHistoryUs}, {"points", std::move(points)}});
+  co_return json_response({{"interval_us", day ? NodeReader::kMinuteUs : NodeReader::kHistoryUs},
+                           {"points", std::move(points)}});
 }
 
 Async<HttpResponse> handle_config(HttpNode& node, const HttpRequest&) {

@@ -1,6 +1,7 @@
 #include "net/http/node_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "io/loop/shard_loop.h"
 #include "net/http/http_node.h"
@@ -109,10 +110,12 @@ std::vector<TableReading> add_up(const Tablets& all) {
 }
 
 bool is_read(size_t op) {
-  return op == static_cast<size_t>(Op::ReadRow) || op == static_cast<size_t>(Op::ReadRows);
+  return op == static_cast<size_t>(Op::Get) || op == static_cast<size_t>(Op::ReadRow) ||
+         op == static_cast<size_t>(Op::ReadRows);
 }
 bool is_write(size_t op) {
-  return op == static_cast<size_t>(Op::MutateRow) || op == static_cast<size_t>(Op::MutateRows) ||
+  return op == static_cast<size_t>(Op::Put) || op == static_cast<size_t>(Op::MutateRow) ||
+         op == static_cast<size_t>(Op::MutateRows) ||
          op == static_cast<size_t>(Op::CheckAndMutateRow) ||
          op == static_cast<size_t>(Op::ReadModifyWriteRow);
 }
@@ -121,11 +124,15 @@ struct Totals {
   LatencyCounts reads;
   LatencyCounts writes;
   uint64_t errors = 0;
+  uint64_t cache_hits = 0;
+  uint64_t cache_misses = 0;
 };
 
 Totals totals_of(const NodeReading& reading) {
   Totals totals;
   for (const ShardReading& shard : reading.shards) {
+    totals.cache_hits += shard.figures.cache_hits;
+    totals.cache_misses += shard.figures.cache_misses;
     for (size_t op = 0; op < RequestMeter::kOps; ++op) {
       const auto& figures = shard.requests.ops[op];
       if (is_read(op)) totals.reads.add(figures.latency);
@@ -136,6 +143,40 @@ Totals totals_of(const NodeReading& reading) {
     }
   }
   return totals;
+}
+
+LatencyReading latency_of(LatencyCounts now, const LatencyCounts& before, int64_t span_us) {
+  now.subtract(before);
+  return {static_cast<double>(now.count()) * 1e6 / static_cast<double>(span_us),
+          now.quantile_us(0.5), now.quantile_us(0.95), now.quantile_us(0.99)};
+}
+
+HistoryPoint point_between(const NodeReading& before, const NodeReading& now) {
+  HistoryPoint point;
+  point.wall_us = now.wall_us;
+  point.span_us = std::max<int64_t>(now.at_us - before.at_us, 1);
+  const Totals totals = totals_of(now);
+  const Totals earlier = totals_of(before);
+  point.reads = latency_of(totals.reads, earlier.reads, point.span_us);
+  point.writes = latency_of(totals.writes, earlier.writes, point.span_us);
+  point.errors = totals.errors - earlier.errors;
+  point.cache_hits = totals.cache_hits - earlier.cache_hits;
+  point.cache_misses = totals.cache_misses - earlier.cache_misses;
+  point.disk_free_bytes =
+      now.disk_free_bytes == server::DiskRoom::kUnknown ? 0 : now.disk_free_bytes;
+  for (size_t i = 0; i < now.shards.size(); ++i) {
+    const engine::EngineStats& engine = now.shards[i].engine;
+    point.memory_bytes += engine.memtable_bytes + engine.cache_bytes + engine.metadata_bytes;
+    const int64_t slept_us = now.shards[i].slept_us - before.shards[i].slept_us;
+    const double idle = static_cast<double>(slept_us) / static_cast<double>(point.span_us);
+    point.busy.push_back(std::clamp(1 - idle, 0.0, 1.0));
+  }
+  return point;
+}
+
+void keep(std::deque<HistoryPoint>& points, size_t most, HistoryPoint point) {
+  if (points.size() == most) points.pop_front();
+  points.push_back(std::move(point));
 }
 
 }  // namespace
@@ -194,34 +235,31 @@ Async<void> NodeReader::history_loop() {
     if (node_.timers().now_us() >= next_us && !node_.readiness().stuck_shard()) {
       next_us = node_.timers().now_us() + kHistoryUs;
       const std::shared_ptr<const NodeReading> reading = co_await node();
-      add_point(*reading);
-      last_point_ = reading;
+      add_point(reading);
+      co_await add_minute(reading);
     }
     co_await sleep_us(node_.timers(), kLookUs);
   }
   ended_.set();
 }
 
-void NodeReader::add_point(const NodeReading& now) {
-  if (!last_point_) return;
-  const NodeReading& before = *last_point_;
-  HistoryPoint point;
-  point.wall_us = now.wall_us;
-  point.span_us = std::max<int64_t>(now.at_us - before.at_us, 1);
-  Totals totals = totals_of(now);
-  const Totals earlier = totals_of(before);
-  totals.reads.subtract(earlier.reads);
-  totals.writes.subtract(earlier.writes);
-  point.reads = totals.reads;
-  point.writes = totals.writes;
-  point.errors = totals.errors - earlier.errors;
-  for (size_t i = 0; i < now.shards.size(); ++i) {
-    const int64_t slept_us = now.shards[i].slept_us - before.shards[i].slept_us;
-    const double idle = static_cast<double>(slept_us) / static_cast<double>(point.span_us);
-    point.busy.push_back(std::clamp(1 - idle, 0.0, 1.0));
+void NodeReader::add_point(std::shared_ptr<const NodeReading> now) {
+  if (last_point_) keep(history_, kHistoryPoints, point_between(*last_point_, *now));
+  last_point_ = std::move(now);
+}
+
+Async<void> NodeReader::add_minute(std::shared_ptr<const NodeReading> now) {
+  if (last_minute_ && now->at_us - last_minute_->at_us < kMinuteUs) co_return;
+  const std::shared_ptr<const NodeReading> before = std::exchange(last_minute_, now);
+  if (!before) co_return;
+  HistoryPoint point = point_between(*before, *now);
+  const std::shared_ptr<const TableReadings> all = co_await tables();
+  for (const TableReading& table : all->tables) {
+    point.live_bytes += table.live_bytes;
+    point.dead_bytes += table.dead_bytes;
+    point.overdue_bytes += table.overdue_bytes;
   }
-  if (history_.size() == kHistoryPoints) history_.pop_front();
-  history_.push_back(std::move(point));
+  keep(minutes_, kMinutes, std::move(point));
 }
 
 }  // namespace cellar::http

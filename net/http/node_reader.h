@@ -15,14 +15,30 @@ namespace cellar::http {
 
 class HttpNode;
 
+// Requests of one kind in a span of time.
+struct LatencyReading {
+  double per_second = 0;
+  uint64_t p50_us = 0;
+  uint64_t p95_us = 0;
+  uint64_t p99_us = 0;
+};
+
 // One sample of the node's history.
 struct HistoryPoint {
   int64_t wall_us = 0;
   int64_t span_us = 0;  // length of the sample
-  server::LatencyCounts reads;
-  server::LatencyCounts writes;
+  LatencyReading reads;
+  LatencyReading writes;
   uint64_t errors = 0;
+  uint64_t cache_hits = 0;  // in the span, as the next
+  uint64_t cache_misses = 0;
+  uint64_t memory_bytes = 0;  // memtables, cache, metadata; at the end of the span
+  uint64_t disk_free_bytes = 0;
   std::vector<double> busy;  // busy fraction of the span, per shard
+  // Of all tables, in samples of kMinutes; otherwise 0.
+  uint64_t live_bytes = 0;
+  uint64_t dead_bytes = 0;
+  uint64_t overdue_bytes = 0;
 };
 
 // One loop.
@@ -34,6 +50,9 @@ class NodeReader {
   static constexpr int64_t kTabletsRest = 50;
   static constexpr int64_t kHistoryUs = 5'000'000;
   static constexpr size_t kHistoryPoints = 180;
+  // The second history: a sample a minute, of a day. About 300 bytes each.
+  static constexpr int64_t kMinuteUs = 60'000'000;
+  static constexpr size_t kMinutes = 1440;
 
   explicit NodeReader(HttpNode& node) : node_(node) {}
 
@@ -44,10 +63,12 @@ class NodeReader {
   void start();
   Async<void> stop();
   const std::deque<HistoryPoint>& history() const { return history_; }
+  const std::deque<HistoryPoint>& minutes() const { return minutes_; }
 
  private:
   Async<void> history_loop();
-  void add_point(const NodeReading& now);
+  void add_point(std::shared_ptr<const NodeReading> now);
+  Async<void> add_minute(std::shared_ptr<const NodeReading> now);
 
   HttpNode& node_;
   AsyncMutex node_lock_;
@@ -56,7 +77,9 @@ class NodeReader {
   std::shared_ptr<const TableReadings> table_readings_;
   int64_t tables_not_before_us_ = 0;
   std::shared_ptr<const NodeReading> last_point_;
+  std::shared_ptr<const NodeReading> last_minute_;
   std::deque<HistoryPoint> history_;
+  std::deque<HistoryPoint> minutes_;
   bool stopping_ = false;
   bool running_ = false;
   Event ended_;

@@ -65,6 +65,9 @@ constexpr Route kRoutes[] = {
     // ---- console
     {Method::get, "/", kOpen, false, handle_asset},
     {Method::get, "/console/main.js", kOpen, false, handle_asset},
+    {Method::get, "/console/overview.js", kOpen, false, handle_asset},
+    {Method::get, "/console/charts.js", kOpen, false, handle_asset},
+    {Method::get, "/console/theme.js", kOpen, false, handle_asset},
     {Method::get, "/console/views.js", kOpen, false, handle_asset},
     {Method::get, "/console/tables.js", kOpen, false, handle_asset},
     {Method::get, "/console/reclaim.js", kOpen, false, handle_asset},

@@ -39,9 +39,8 @@ export function moment(us) {
   return at.toISOString().replace("T", " ").replace(/\.000Z$/, "Z");
 }
 
-// Bytes come as ASCII with escapes; what is UTF-8 is shown as the text that it is.
-export function text(escaped) {
-  if (!escaped.includes("\\")) return escaped;
+// Bytes come as ASCII with escapes.
+export function rawBytes(escaped) {
   const named = { n: 10, t: 9, r: 13 };
   const out = [];
   for (let i = 0; i < escaped.length; i++) {
@@ -50,9 +49,16 @@ export function text(escaped) {
     if (c === "x") { out.push(parseInt(escaped.slice(i + 1, i + 3), 16)); i += 2; }
     else out.push(named[c] ?? c.charCodeAt(0));
   }
+  return new Uint8Array(out);
+}
+
+// What is UTF-8 is shown as the text that it is.
+export function text(escaped) {
+  if (!escaped.includes("\\")) return escaped;
+  const out = rawBytes(escaped);
   if (out.some((b) => b < 32 || b === 127)) return escaped;
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array(out));
+    return new TextDecoder("utf-8", { fatal: true }).decode(out);
   } catch {
     return escaped;
   }

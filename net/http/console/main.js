@@ -2,11 +2,13 @@
 import { get, useToken } from "./api.js";
 import { duration, h, put } from "./format.js";
 import { cells } from "./cells.js";
-import { compactions, overview, settings, slow, tablets } from "./views.js";
+import { overview } from "./overview.js";
 import { tables } from "./tables.js";
+import { useThemeButton } from "./theme.js";
+import { audit, compactions, settings, slow, tablets } from "./views.js";
 
 const EVERY_MS = 2000;
-const VIEWS = { overview, tables, tablets, compactions, slow, cells, settings };
+const VIEWS = { overview, tables, tablets, compactions, slow, cells, audit, settings };
 const content = document.getElementById("content");
 const banner = document.getElementById("banner");
 let current = null;
@@ -111,5 +113,6 @@ document.getElementById("pause").addEventListener("click", (event) => {
 });
 document.addEventListener("visibilitychange", () => { if (!document.hidden && !paused) refresh(); });
 document.addEventListener("cellar:changed", refresh);
+useThemeButton(document.getElementById("theme"));
 addEventListener("hashchange", () => { enter(); content.focus({ preventScroll: true }); });
 enter();

@@ -1,38 +1,97 @@
 // Tables: their rules in words, what these are doing, and the editor of a rule.
 import { get, post } from "./api.js";
-import { bytes, count, duration, grid, h, put, text, until } from "./format.js";
+import { bytes, count, duration, grid, h, moment, put, text, until } from "./format.js";
 import { missedLine, standing, whyButton } from "./reclaim.js";
 import { parseRule, ruleText, ruleWords } from "./rules.js";
 
 const dialog = document.getElementById("dialog");
 
+// Kept from one visit of the view to the next.
+const asked = { search: "", sort: "name" };
+const opened = new Map();  // by table, where the reader has decided
+const MANY = 12;  // more tables than these begin closed
+
+const ORDERS = {
+  name: ["by name", (a, b) => a.name < b.name ? -1 : 1],
+  size: ["largest first", (a, b) => size(b) - size(a)],
+  dead: ["most dead data first", (a, b) => b.figures.dead_bytes - a.figures.dead_bytes],
+  overdue: ["most overdue first", (a, b) => b.figures.overdue_bytes - a.figures.overdue_bytes],
+};
+function size(table) { return table.figures.live_bytes + table.figures.dead_bytes; }
+
 export function tables() {
+  const list = h("div", {});
+  let last = null;
   return {
     load: async () => {
       const [all, reclaim] = await Promise.all([get("tables"), standing()]);
       return { ...all, reclaim };
     },
+    // The form stays as it is, so that a refresh does not disturb the typing in it.
     show(all, root) {
-      const focused = document.activeElement?.id;
-      put(root, h("h1", {}, "Tables"),
-        all.tables.length === 0 ? h("p", { class: "empty" }, "There are no tables yet. Make one: cellar createtable NAME families=…") : null,
-        missedLine(all.reclaim, all.now_us),
-        ...all.tables.map((table) => sheet(table, all.now_us, all.reclaim)));
-      if (focused) document.getElementById(focused)?.focus();
+      last = all;
+      if (!list.isConnected) put(root, h("h1", {}, "Tables"), form(() => fill(list, last)), list);
+      fill(list, all);
     },
   };
 }
 
-function sheet(table, now, reclaim) {
+function form(changed) {
+  const search = h("input", { type: "search", id: "tables-search", value: asked.search, placeholder: "part of a name", spellcheck: "false", autocomplete: "off",
+    oninput: (event) => { asked.search = event.target.value; changed(); } });
+  const sort = h("select", { id: "tables-sort", onchange: (event) => { asked.sort = event.target.value; changed(); } },
+    Object.entries(ORDERS).map(([name, [words]]) => h("option", { value: name, selected: name === asked.sort }, words)));
+  return h("form", { class: "line", role: "search", onsubmit: (event) => event.preventDefault() }, h("label", {}, "Tables and families with", search), h("label", {}, "Order", sort));
+}
+
+function matches(table) {
+  const wanted = asked.search.trim().toLowerCase();
+  return [table.name, ...table.families.map((family) => family.name)].some((name) => name.toLowerCase().includes(wanted));
+}
+
+function fill(list, all) {
+  const focused = document.activeElement?.id;
+  const chosen = all.tables.filter(matches).sort(ORDERS[asked.sort][1]);
+  put(list,
+    all.tables.length === 0 ? h("p", { class: "empty" }, "There are no tables yet. Make one: cellar createtable NAME families=…") : null,
+    all.tables.length > 0 && chosen.length === 0 ? h("p", { class: "empty" }, "No table has such a name.") : null,
+    missedLine(all.reclaim, all.now_us),
+    ...chosen.map((table) => sheet(table, all.now_us, all.reclaim, opened.get(table.name) ?? all.tables.length <= MANY)));
+  if (focused && list.querySelector(`#${CSS.escape(focused)}`)) document.getElementById(focused).focus({ preventScroll: true });
+}
+
+function sheet(table, now, reclaim, open) {
   const families = table.families.map((family) => h("tr", {}, h("td", {}, family.name),
     h("td", {}, h("div", {}, ruleWords(family.rule), family.timestamps === "time" ? null : h("span", { class: "soft" }, ` Timestamps are ${family.timestamps === "expiry" ? "expiries" : "sequence numbers"}.`)),
       h("code", { class: "soft" }, ruleText(family.rule)),
       family.undo_until_us ? h("div", { class: "small soft" }, `The last change can be undone for ${duration(family.undo_until_us - now)}.`) : null),
-    h("td", { class: "num" }, h("button", { type: "button", class: "quiet", id: `edit-${table.id}-${family.name}`, "aria-label": `Edit the rule of ${table.name}, family ${family.name}`, onclick: () => edit(table, family) }, "Edit rule"))));
-  return h("section", { class: "sheet", "data-table": table.name },
-    h("div", { class: "table-head" }, h("h2", {}, table.name), h("span", { class: "soft small" }, `${count(table.figures.tablets)} tablet${table.figures.tablets === 1 ? "" : "s"}, ${count(table.figures.sstables)} tables on disk, dead bytes leave within ${duration(table.reclaim_within_us)}`)),
+    h("td", { class: "num" }, h("button", { type: "button", class: "quiet", id: `history-${table.id}-${family.name}`, "aria-label": `Earlier rules of ${table.name}, family ${family.name}`, onclick: () => history(table, family, now) }, "History"), " ",
+      h("button", { type: "button", class: "quiet", id: `edit-${table.id}-${family.name}`, "aria-label": `Edit the rule of ${table.name}, family ${family.name}`, onclick: () => edit(table, family) }, "Edit rule"))));
+  const head = h("div", { class: "table-head" }, h("h2", {}, table.name),
+    h("span", { class: "soft small" }, `${bytes(size(table))}, ${count(table.figures.tablets)} tablet${table.figures.tablets === 1 ? "" : "s"}, ${count(table.figures.sstables)} tables on disk, dead bytes leave within ${duration(table.reclaim_within_us)}`));
+  return h("details", { class: "sheet", "data-table": table.name, open, ontoggle: (event) => { if (event.target.open !== open) opened.set(table.name, event.target.open); } },
+    h("summary", { id: `table-${table.id}` }, head),
     table.families.length === 0 ? h("p", { class: "empty" }, "It has no families.") : grid([["Family"], ["Retention"], ["", "num"]], families, { class: "families" }),
-    doing(table, now, whyButton(table, reclaim)));
+    doing(table, now, whyButton(table, reclaim)),
+    h("p", { class: "small links" }, h("a", { href: `#cells?${new URLSearchParams({ table: table.name })}` }, "Its cells")));
+}
+
+// The earlier rules, the newest first.
+async function history(table, family, now) {
+  const body = h("div", { "aria-live": "polite" }, h("p", { class: "soft" }, "Asking the node…"));
+  dialog.replaceChildren(h("form", { method: "dialog" }, h("h1", { id: "dialog-title" }, `Rules of ${table.name}, family ${family.name}`), body,
+    h("div", { class: "actions" }, h("button", { type: "submit", class: "quiet" }, "Close"))));
+  dialog.showModal();
+  try {
+    const told = await get("retention/history", { table: table.name, family: family.name });
+    const line = (words, rule, until) => h("tr", {}, h("td", { class: "nowrap soft" }, words), h("td", {}, h("div", {}, ruleWords(rule)), h("code", { class: "soft" }, ruleText(rule))), h("td", { class: "small soft" }, until));
+    const past = [...told.past].reverse();
+    put(body, grid([["When"], ["Rule"], ["Undo"]], [line("now", told.rule, ""),
+      ...past.map((one, i) => line(`until ${moment(one.until_us)}`, one.rule, i === 0 && one.undo_until_us > now ? `for ${duration(one.undo_until_us - now)} more, by Edit rule` : ""))]),
+      past.length === 0 ? h("p", { class: "soft" }, "The rule has never been changed.") : null);
+  } catch (error) {
+    put(body, h("p", { class: "problem", role: "alert" }, error.message));
+  }
 }
 
 function doing(table, now, why) {

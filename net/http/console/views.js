@@ -1,96 +1,7 @@
 // The views that only show.
 import { get } from "./api.js";
-import { bytes, count, duration, grid, h, moment, put, rate, s, text, until } from "./format.js";
-
-// ---- overview
-
-export function overview() {
-  let before = null;
-  return {
-    load: () => Promise.all([get("shards"), get("history"), get("tables")]),
-    show([shards, history, tables], root, node) {
-      const loads = shards.shards.map((shard, i) => busy(shard, before?.shards[i], shards.at_us - (before?.at_us ?? 0), history, i));
-      before = shards;
-      put(root, h("h1", {}, "Overview"), figures(shards, history, tables, node),
-        h("div", { class: "two" }, chart("Reads", "reads", history), chart("Writes", "writes", history)),
-        h("section", { class: "sheet" }, h("h2", {}, "Shards"), shardTable(shards, loads)));
-    },
-  };
-}
-
-function busy(shard, before, span, history, i) {
-  if (before && span > 0) return Math.min(1, Math.max(0, 1 - (shard.idle_us - before.idle_us) / span));
-  return history.points.at(-1)?.busy[i] ?? null;
-}
-
-function figures(shards, history, tables, node) {
-  const last = history.points.at(-1);
-  const sum = (name) => shards.shards.reduce((all, shard) => all + shard[name], 0);
-  const total = (name) => tables.tables.reduce((all, table) => all + table.figures[name], 0);
-  const none = h("span", { class: "soft" }, "–");
-  const items = [
-    ["Reads", last ? [rate(last.reads.per_second), h("small", {}, " /s")] : none],
-    ["Writes", last ? [rate(last.writes.per_second), h("small", {}, " /s")] : none],
-    ["Sessions", count(sum("sessions"))],
-    ["Live data", bytes(total("live_bytes"))],
-    ["Dead on disk", bytes(total("dead_bytes"))],
-    ["Overdue", bytes(total("overdue_bytes"))],
-    ["Memory taken", [bytes(sum("memtable_bytes") + sum("cache_bytes") + sum("metadata_bytes")),
-      h("small", {}, ` of ${bytes(node.memory_bytes)}`)]],
-    ["Log", bytes(sum("log_bytes"))],
-  ];
-  return h("dl", { class: "sheet figures" }, items.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
-}
-
-const LINES = [["p50", "p50_us"], ["p95", "p95_us"], ["p99", "p99_us"]];
-
-function chart(title, kind, history) {
-  const points = history.points;
-  const last = points.at(-1)?.[kind];
-  const seen = points.some((p) => p[kind].per_second > 0);
-  const head = h("h2", {}, `${title}: latency over time`);
-  if (!seen) {
-    return h("section", { class: "sheet" }, head, h("p", { class: "empty" },
-      points.length === 0 ? "The first figures come within ten seconds." : `No ${kind} in the last ${duration(points.length * history.interval_us)}.`));
-  }
-  const width = 560, height = 170, left = 52, bottom = 20, top = 8;
-  const most = Math.max(...points.map((p) => p[kind].p99_us), 100);
-  const low = 1;
-  const y = (us) => top + (height - top - bottom) * (1 - Math.log10(Math.max(us, low) / 10) / Math.log10(most * 1.3 / 10));
-  const x = (i) => left + (width - left - 6) * (points.length === 1 ? 1 : i / (points.length - 1));
-  const drawing = s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img",
-    "aria-label": `${title}: p50 ${duration(last.p50_us)}, p95 ${duration(last.p95_us)}, p99 ${duration(last.p99_us)}` });
-  for (let us = 10; us <= most * 1.3; us *= 10) {
-    drawing.append(s("line", { class: "grid", x1: left, x2: width, y1: y(us), y2: y(us) }),
-      s("text", { x: left - 6, y: y(us) + 4, "text-anchor": "end" }, us < 1000 ? `${us} µs` : us < 1e6 ? `${us / 1e3} ms` : `${us / 1e6} s`));
-  }
-  for (const [name, field] of LINES) {
-    let path = "";
-    points.forEach((p, i) => {
-      if (p[kind].per_second === 0) return;
-      const joined = i > 0 && points[i - 1][kind].per_second > 0;
-      path += `${joined ? "L" : "M"}${x(i).toFixed(1)} ${y(p[kind][field]).toFixed(1)}${joined ? "" : "h0.1"}`;
-    });
-    drawing.append(s("path", { class: name, d: path }));
-  }
-  const ago = points.length * history.interval_us;
-  drawing.append(s("text", { x: left, y: height - 4 }, `${duration(ago)} ago`),
-    s("text", { x: width - 4, y: height - 4, "text-anchor": "end" }, "now"));
-  const keys = LINES.map(([name, field]) => h("span", { class: "key" }, h("i", { class: name }), name, h("b", {}, last.per_second ? duration(last[field]) : "–")));
-  return h("section", { class: "sheet" }, head, drawing, h("p", { class: "keys" }, keys));
-}
-
-function shardTable(shards, loads) {
-  return grid([["Shard"], ["Load"], ["", "num"], ["Sessions", "num"], ["In flight", "num"], ["Tablets", "num"], ["On disk", "num"], ["by Zstandard", "num"], ["Memtables", "num"], ["Cache", "num"], ["of it packed", "num"], ["Longest stall", "num"]],
-    shards.shards.map((shard, i) => h("tr", {},
-      h("td", {}, String(shard.shard), shard.read_only ? h("span", { class: "problem" }, " read-only") : null),
-      h("td", {}, h("div", { class: "bar", role: "img", "aria-label": `load ${Math.round((loads[i] ?? 0) * 100)} %` }, h("i", { class: "load", style: { width: `${(loads[i] ?? 0) * 100}%` } }))),
-      h("td", { class: "num" }, loads[i] === null ? "–" : `${Math.round(loads[i] * 100)} %`),
-      h("td", { class: "num" }, count(shard.sessions)), h("td", { class: "num" }, count(shard.in_flight)),
-      h("td", { class: "num" }, count(shard.tablets)), h("td", { class: "num" }, bytes(shard.sstable_bytes)), h("td", { class: "num" }, bytes(shard.zstd_bytes)),
-      h("td", { class: "num" }, bytes(shard.memtable_bytes)), h("td", { class: "num" }, bytes(shard.cache_bytes)), h("td", { class: "num" }, bytes(shard.cache_packed_bytes)),
-      h("td", { class: "num" }, shard.longest_stall_us ? duration(shard.longest_stall_us) : "none"))));
-}
+import { bytes, count, duration, grid, h, moment, put, rate, text, until } from "./format.js";
+import { ruleText } from "./rules.js";
 
 // ---- tablets
 
@@ -190,25 +101,71 @@ export function compactions() {
 
 // ---- slow requests
 
+// Kept from one visit of the view to the next: the group whose requests are listed.
+let openGroup = "";
+
 export function slow() {
   return {
     load: () => get("slow-requests"),
     show(figures, root, node) {
       const bound = figures.slow_request_us;
-      const rows = figures.requests.map((one) => {
-        const share = (us) => ({ width: `${one.total_us ? us / one.total_us * 100 : 0}%` });
-        return h("tr", {}, h("td", { class: "nowrap", title: moment(one.at_us) }, until(one.at_us, node.now_us)), h("td", { class: "mono nowrap" }, one.op), h("td", {}, one.table || h("span", { class: "soft" }, "–")),
-          h("td", { class: "num" }, duration(one.total_us)),
-          h("td", {}, h("div", { class: "stages", role: "img", "aria-label": `queued ${duration(one.queued_us)}, engine ${duration(one.engine_us)}, reply ${duration(one.reply_us)}` },
-            h("i", { style: share(one.queued_us) }), h("i", { style: share(one.engine_us) }), h("i", { style: share(one.reply_us) }))),
-          h("td", { class: "num" }, duration(one.queued_us)), h("td", { class: "num" }, duration(one.engine_us)), h("td", { class: "num" }, duration(one.reply_us)),
-          h("td", { class: one.code === "ok" ? "soft" : "problem" }, one.code), h("td", { class: "soft break" }, one.client || one.peer));
-      });
+      const groups = new Map();
+      for (const one of figures.requests) {
+        const key = [one.op, one.table, one.code].join(" ");
+        groups.set(key, [...(groups.get(key) ?? []), one]);
+      }
+      const sorted = [...groups].sort((a, b) => b[1].length - a[1].length);
+      const focused = document.activeElement?.dataset?.group;
       put(root, h("h1", {}, "Slow requests"),
         h("p", { class: "soft" }, bound === 0 ? "None is kept: the setting slow_request is 0." : `Those that took ${duration(bound)} or more (slow_request); of each shard the last ${figures.kept_by_shard}.`),
-        h("section", { class: "sheet" }, rows.length === 0 ? h("p", { class: "empty" }, "No request was that slow.")
-          : [h("p", {}, ["queued", "engine", "reply"].map((name) => h("span", { class: "key" }, h("i", { class: name }), name))),
-            grid([["When"], ["Operation"], ["Table"], ["Took", "num"], ["Stages"], ["Queued", "num"], ["Engine", "num"], ["Reply", "num"], ["Answer"], ["Client"]], rows)]));
+        sorted.length === 0 ? h("section", { class: "sheet" }, h("p", { class: "empty" }, "No request was that slow."))
+          : h("section", { class: "sheet" }, h("h2", {}, "By operation, table and answer"),
+            grid([["Operation"], ["Table"], ["Answer"], ["Requests", "num"], ["Median", "num"], ["Longest", "num"], ["Stages of the median"], ["Last"]],
+              sorted.map(([key, all]) => groupRow(key, all, node.now_us, () => { openGroup = openGroup === key ? "" : key; document.dispatchEvent(new Event("cellar:changed")); })))),
+        groups.has(openGroup) ? h("section", { class: "sheet" }, h("h2", {}, openGroup), h("p", {}, ["queued", "engine", "reply"].map((name) => h("span", { class: "key" }, h("i", { class: name }), name))),
+          grid([["When"], ["Took", "num"], ["Stages"], ["Queued", "num"], ["Engine", "num"], ["Reply", "num"], ["Client"]], groups.get(openGroup).map((one) => requestRow(one, node.now_us)))) : null);
+      if (focused) root.querySelector(`[data-group="${CSS.escape(focused)}"]`)?.focus();
+    },
+  };
+}
+
+function stages(one) {
+  const share = (us) => ({ width: `${one.total_us ? us / one.total_us * 100 : 0}%` });
+  return h("div", { class: "stages", role: "img", "aria-label": `queued ${duration(one.queued_us)}, engine ${duration(one.engine_us)}, reply ${duration(one.reply_us)}` },
+    h("i", { style: share(one.queued_us) }), h("i", { style: share(one.engine_us) }), h("i", { style: share(one.reply_us) }));
+}
+
+function groupRow(key, all, now, choose) {
+  const byTime = [...all].sort((a, b) => a.total_us - b.total_us);
+  const median = byTime[Math.floor((byTime.length - 1) / 2)];
+  const { op, table, code } = all[0];
+  return h("tr", {}, h("td", { class: "mono nowrap" }, h("button", { type: "button", class: "quiet", "data-group": key, "aria-expanded": String(key === openGroup), onclick: choose }, op)),
+    h("td", { class: "break" }, table || h("span", { class: "soft" }, "–")), h("td", { class: code === "ok" ? "soft" : "problem" }, code),
+    h("td", { class: "num" }, count(all.length)), h("td", { class: "num" }, duration(median.total_us)), h("td", { class: "num" }, duration(byTime.at(-1).total_us)),
+    h("td", {}, stages(median)), h("td", { class: "nowrap soft" }, until(Math.max(...all.map((one) => one.at_us)), now)));
+}
+
+function requestRow(one, now) {
+  return h("tr", {}, h("td", { class: "nowrap", title: moment(one.at_us) }, until(one.at_us, now)), h("td", { class: "num" }, duration(one.total_us)), h("td", {}, stages(one)),
+    h("td", { class: "num" }, duration(one.queued_us)), h("td", { class: "num" }, duration(one.engine_us)), h("td", { class: "num" }, duration(one.reply_us)),
+    h("td", { class: "soft break" }, one.client || one.peer));
+}
+
+// ---- audit
+
+const ACTIONS = { create_table: "table created", drop_table: "table dropped", restore_table: "table restored", alter_table: "options changed", add_family: "family added",
+  alter_family: "family changed", drop_family: "family dropped", undo_rule: "rule change undone" };
+
+export function audit() {
+  return {
+    load: () => get("audit", { limit: 200 }),
+    show(page, root) {
+      const rules = (one) => [one.old_rule, one.new_rule].map((rule) => rule === null ? null : ruleText(rule)).filter((rule) => rule !== null).join(" → ");
+      put(root, h("h1", {}, "Audit"), h("p", { class: "soft" }, "Changes of schemas and rules, the newest first."),
+        h("section", { class: "sheet" }, page.entries.length === 0 ? h("p", { class: "empty" }, "Nothing has been changed yet.")
+          : grid([["When"], ["Table"], ["Family"], ["Change"], ["Rule"], ["By"]], page.entries.map((one) => h("tr", {},
+            h("td", { class: "nowrap" }, moment(one.at_us)), h("td", { class: "break" }, one.table), h("td", { class: "break" }, one.family), h("td", { class: "nowrap" }, ACTIONS[one.action] ?? one.action),
+            h("td", { class: "mono break" }, rules(one)), h("td", { class: "soft break" }, [one.client, one.address].filter((part) => part).join(", ")))))));
     },
   };
 }
