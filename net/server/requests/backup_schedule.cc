@@ -76,9 +76,14 @@ Async<void> BackupSchedule::look() {
 
 Async<Result<void>> BackupSchedule::take() {
   const BackupOptions backup = home_.options().backup;
-  BackupJob job{.kind = BackupJob::Kind::take, .directory = backup.into};
+  BackupJob job;
+  job.kind = BackupJob::Kind::take;
+  job.directory = backup.into;
   CO_TRY_VOID(co_await carry_out(std::move(job)));
-  BackupJob prune{.kind = BackupJob::Kind::prune, .directory = backup.into, .keep = backup.keep};
+  BackupJob prune;
+  prune.kind = BackupJob::Kind::prune;
+  prune.directory = backup.into;
+  prune.keep = backup.keep;
   if (backup.keep_for_us > 0) prune.taken_from_us = home_.wall().wall_us() - backup.keep_for_us;
   CO_TRY_VOID(co_await carry_out(std::move(prune)));
   co_await look();

@@ -84,6 +84,38 @@ TEST(VisibilityOfAFlush, WaitsForCommitsWhoseLogWriteIsUnderWay) {
   EXPECT_EQ(node.cells("t")[0].value, "new");
 }
 
+// The log is needed from the end of the flushed memtable on, not from where it ends afterwards.
+TEST(VisibilityOfAFlush, LeavesTheCommitsThatCameMeanwhileInTheLog) {
+  FaultRules faults;
+  FaultyFs* fs = nullptr;
+  TestNodeOptions options;
+  options.wrap = [&](std::unique_ptr<FileSystem> inner, MemDisk&, SimLoop& loop) {
+    auto faulty =
+        std::make_unique<FaultyFs>(loop.executor(), std::move(inner), faults, &loop.timers());
+    fs = faulty.get();
+    return faulty;
+  };
+  TestNode node(options);
+  ASSERT_TRUE(node.create_table("t", {"f"}));
+  ASSERT_TRUE(node.write("t", "before", put(1, "v")));
+  ASSERT_TRUE(faults.add("write path=blob/* hang nth=1"));
+  std::optional<Result<void>> flushed;
+  spawn(node.loop(0).executor(),
+        detail::run_into(node.node().flush_table(ShardId{0}, "t"), flushed));
+  node.world().run_for_us(1'000'000);
+  EXPECT_FALSE(flushed);
+  ASSERT_TRUE(node.write("t", "meanwhile", put(1, "v")));
+  EXPECT_EQ(fs->release_hung(), 1u);
+  node.world().run_for_us(1'000'000);
+  ASSERT_TRUE(flushed && *flushed);
+  ASSERT_TRUE(node.write("t", "after", put(1, "v")));
+  node.crash(CrashPolicy::none);
+  ASSERT_TRUE(node.reopen()) << node.open_error()->to_string();
+  std::vector<std::string> rows;
+  for (const auto& cell : node.cells("t")) rows.push_back(cell.row);
+  EXPECT_EQ(rows, (std::vector<std::string>{"after", "before", "meanwhile"}));
+}
+
 TEST_F(Visibility, APowerCutLosesUnsyncedCommitsFromTheEndOnly) {
   std::vector<std::unique_ptr<PendingWrite>> writes;
   for (int i = 0; i < 20; ++i) {
