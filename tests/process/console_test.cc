@@ -59,7 +59,7 @@ class Console : public HttpBed {
   if (!WebDriver::available()) GTEST_SKIP() << "chromium or chromium-driver is not installed"
 
 const char* const kViews[] = {"overview", "tables", "tablets", "compactions",
-                              "slow",     "cells",  "settings"};
+                              "slow",     "cells",  "audit",   "settings"};
 
 TEST_F(Console, ShowsEveryViewAndAsksNobodyElse) {
   NEEDS_BROWSER();
@@ -106,6 +106,11 @@ TEST_F(Console, ShowsEveryViewAndAsksNobodyElse) {
   expect_text("pushed out by newer versions");
   visit("slow");
   expect_text("put");
+  browser_->run("document.querySelector('[data-group^=\"put users\"]').click()");
+  EXPECT_TRUE(browser_->wait_for("document.querySelectorAll('.sheet').length === 2"));
+  expect_text("Queued");
+  visit("audit");
+  expect_text("table created");
   visit("settings");
   expect_text("memory.total");
   expect_quiet();
@@ -202,6 +207,102 @@ TEST_F(Console, TellsWhyWhatIsDeadIsStillOnDisk) {
                  ".filter(([reason, words]) => words === reason || /undefined|null/.test(words))"
                  ".join())"),
             "");
+  expect_quiet();
+}
+
+TEST_F(Console, FindsTablesAndShowsTheirEarlierRules) {
+  NEEDS_BROWSER();
+  start();
+  fill("users", 20);
+  fill("visits", 5);
+  const HttpAnswer applied = post("/api/v1/retention/apply",
+                                  R"({"table":"users","family":"f","rule":{"max_versions":1}})");
+  ASSERT_EQ(applied.status, 200) << applied.body;
+  ASSERT_NO_FATAL_FAILURE(browse());
+  visit("tables");
+  const std::string shown =
+      "[...document.querySelectorAll('[data-table]')]"
+      ".map(e => e.dataset.table).join()";
+  EXPECT_EQ(said("return " + shown), "users,visits");
+  browser_->run("document.getElementById('tables-search').focus()");
+  browser_->keys("VIS");
+  EXPECT_TRUE(browser_->wait_for(shown + " === 'visits'"));
+  browser_->keys("x");
+  EXPECT_TRUE(browser_->wait_for("document.body.innerText.includes('No table has such a name.')"));
+  // A refresh leaves the field and what is typed in it alone.
+  browser_->run("document.dispatchEvent(new Event('cellar:changed'))");
+  browser_->keys("y");
+  EXPECT_EQ(said("return document.getElementById('tables-search').value"), "VISxy");
+  browser_->run(
+      "const e = document.getElementById('tables-search'); e.value = ''; "
+      "e.dispatchEvent(new Event('input'))");
+  // A closed table stays closed.
+  browser_->run("document.querySelector('[data-table=users] summary').click()");
+  EXPECT_TRUE(browser_->wait_for("!document.querySelector('[data-table=users]').open"));
+  browser_->run("document.dispatchEvent(new Event('cellar:changed'))");
+  EXPECT_TRUE(browser_->wait_for("!document.querySelector('[data-table=users]').open"));
+  browser_->run("document.querySelector('[data-table=users] summary').click()");
+  browser_->run("document.querySelector('[data-table=users] [id^=history-]').click()");
+  ASSERT_TRUE(browser_->wait_for("document.querySelectorAll('dialog tbody tr').length === 2"))
+      << text();
+  expect_text("Keeps the newest 2 versions of a column.");
+  expect_text("more, by Edit rule");
+  keep("rules");
+  browser_->keys(kEscape);
+  expect_quiet();
+}
+
+TEST_F(Console, ALinkShowsTheSameCells) {
+  NEEDS_BROWSER();
+  start();
+  fill("users", 20);
+  ASSERT_NO_FATAL_FAILURE(browse());
+  browser_->open("http://" + http_ + "/#cells?table=users&prefix=user0003&as=hex&numbers=1");
+  ASSERT_TRUE(browser_->wait_for("document.querySelector('td.value')")) << text();
+  EXPECT_EQ(said("return document.getElementById('cells-prefix').value"), "user0003");
+  EXPECT_EQ(said("return [...new Set([...document.querySelectorAll('tr.row-start td')]"
+                 ".filter((e, i) => i % 5 === 0).map(e => e.innerText))].join()"),
+            "user0003");
+  EXPECT_EQ(said("return [...document.querySelectorAll('td.value')]"
+                 ".filter(e => !/^([0-9a-f]{2} ?)+$/.test(e.innerText)).length + ' '"
+                 " + [...document.querySelectorAll('td:nth-child(3)')]"
+                 ".filter(e => !/^[0-9]+$/.test(e.innerText)).length"),
+            "0 0")
+      << text();
+  browser_->run(
+      "const e = document.getElementById('cells-as'); e.value = 'text'; "
+      "e.dispatchEvent(new Event('change'))");
+  EXPECT_EQ(said("return location.hash"), "#cells?table=users&prefix=user0003&numbers=1");
+  browser_->open("about:blank");
+  browser_->open("http://" + http_ + "/#cells?table=absent");
+  EXPECT_TRUE(browser_->wait_for("document.body.innerText.includes('There is no table absent.')"))
+      << text();
+  expect_quiet();
+}
+
+TEST_F(Console, ChartsTellTheirValuesAndTheThemeIsChosen) {
+  NEEDS_BROWSER();
+  start();
+  fill("users", 60);
+  ASSERT_NO_FATAL_FAILURE(browse());
+  visit("overview");
+  ASSERT_TRUE(browser_->wait_for("document.querySelector('svg.chart')", 30'000)) << text();
+  browser_->run("document.querySelector('svg.chart').focus()");
+  browser_->keys("\uE012");  // to the left
+  EXPECT_TRUE(
+      browser_->wait_for("/20[0-9-]+ [0-9:]+Z: reads .*, writes .*, errors /.test("
+                         "document.querySelector('svg.chart').getAttribute('aria-label'))"))
+      << said("return document.querySelector('svg.chart').getAttribute('aria-label')");
+  browser_->run("document.getElementById('range-day').click()");
+  EXPECT_TRUE(browser_->wait_for("document.body.innerText.includes('Data on disk')"));
+  const std::string page = "getComputedStyle(document.body).backgroundColor";
+  EXPECT_EQ(said("return " + page), "rgb(247, 246, 244)");
+  browser_->run("document.getElementById('theme').click()");
+  EXPECT_EQ(said("return document.getElementById('theme').innerText"), "Theme: light");
+  browser_->run("document.getElementById('theme').click()");
+  EXPECT_EQ(said("return " + page), "rgb(23, 22, 20)");
+  visit("tables");
+  EXPECT_EQ(said("return " + page), "rgb(23, 22, 20)") << "it is kept";
   expect_quiet();
 }
 

@@ -24,8 +24,9 @@ class LocalShard;
 
 class BackupSchedule {
  public:
-  // Between looks into the directories; less if backup.every is less.
-  static constexpr int64_t kLookUs = 60'000'000;
+  // Between looks into the directories, which read the lists of all backups; less if backup.every
+  // is less.
+  static constexpr int64_t kLookUs = 600'000'000;
   static constexpr int64_t kRetryUs = 300'000'000;
   static constexpr int64_t kPollUs = 100'000;  // of a running job
 
