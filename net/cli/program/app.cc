@@ -17,7 +17,7 @@ int run_words(const std::vector<std::string>& words, const Console& console, con
   }
   Session usage_session;
   usage_session.console = console;
-  usage_session.console.json = std::ranges::contains(words, "--json");
+  usage_session.console.json = std::ranges::find(words, "--json") != words.end();
   auto invocation = parse_invocation(words);
   if (!invocation) return usage_session.usage(invocation.error());
   if (invocation->globals.version) {
