@@ -44,10 +44,10 @@ class DiskReserve : public ClientNodeBed {
     }
     return 2000;
   }
-  Result<uint32_t> drop_rows(const std::string& prefix) {
+  Result<DropReply> drop_rows(const std::string& prefix) {
     DropRows drop;
     drop.prefix = prefix;
-    return wait<uint32_t>(
+    return wait<DropReply>(
         [&](auto done) { client_->async_drop_row_range("t", drop, {}, std::move(done)); });
   }
   Result<void> compact() {
