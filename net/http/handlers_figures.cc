@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "io/loop/process_figures.h"
 #include "net/http/api.h"
 #include "net/http/http_node.h"
-#include "net/http/process_figures.h"
 #include "net/http/routes.h"
 #include "net/server/config/settings.h"
 

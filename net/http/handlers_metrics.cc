@@ -1,11 +1,11 @@
 // /metrics, in the text format of Prometheus.
 #include <algorithm>
 
+#include "io/loop/process_figures.h"
 #include "net/http/api.h"
 #include "net/http/http_listener.h"
 #include "net/http/http_node.h"
 #include "net/http/metric_table.h"
-#include "net/http/process_figures.h"
 #include "net/http/routes.h"
 
 namespace cellar::http {

@@ -30,11 +30,12 @@ const std::vector<Rule>& rules() {
        R"((^|[^\w>])::(open|openat|pread|pwrite|pwritev2|fsync|fdatasync|ftruncate|rename|renameat|unlink|unlinkat|mkdir|fallocate)\s*\(|\bfopen\b|\b[io]?fstream\b|std::filesystem)",
        {"io", "engine", "net"},
        // The command line and the inspector open paths given by the user; the configuration file is
-       // read before any shard exists; the kernel's boot id and a control group's limit are files;
-       // the sandbox makes and removes its directory.
+       // read before any shard exists; the kernel's boot id and a control group's limit are files,
+       // as are the descriptors of this process; the sandbox makes and removes its directory.
        {"io/disk/", "net/cli/", "net/sandbox/", "net/server/config/config",
         "net/server/policy/security_files", "net/client/connections/dialler",
-        "engine/inspect/main.cc", "io/base/clock.cc", "io/loop/machine_memory.cc"}},
+        "engine/inspect/main.cc", "io/base/clock.cc", "io/loop/machine_memory.cc",
+        "io/loop/process_figures.cc"}},
       {"liburing", R"(liburing\.h|io_uring_)", {"io", "engine", "net"}, {"io/disk/"}},
       {"sockets and Asio timers",
        R"(ip::tcp|basic_stream_socket|basic_socket_acceptor|basic_waitable_timer|steady_timer|system_timer|posix::stream_descriptor|::socket\s*\(|::accept4?\s*\()",

@@ -137,6 +137,27 @@ void add_balance(std::vector<Setting>& all) {
                        "maximum number of splits, merges and moves per minute", Change::reload));
 }
 
+void add_backup(std::vector<Setting>& all) {
+  all.push_back(text("backup.directories", FIELD(backup.directories),
+                     "directories of the node that may hold backups, separated by commas; none: "
+                     "backups are disabled",
+                     Change::reload));
+  all.push_back(number("backup.every", Kind::duration, 0, 365 * kDay, FIELD(backup.every_us),
+                       "time between backups that the node takes by itself; 0: none",
+                       Change::reload));
+  all.push_back(text("backup.into", FIELD(backup.into),
+                     "directory of these backups, within backup.directories", Change::reload));
+  all.push_back(number("backup.keep", Kind::count, 1, 10'000, FIELD(backup.keep),
+                       "newest backups in backup.into that are kept when another was taken",
+                       Change::reload));
+  all.push_back(number("backup.keep_for", Kind::duration, 0, 3650 * kDay, FIELD(backup.keep_for_us),
+                       "age beyond which these are not kept either, except the newest; 0: any age",
+                       Change::reload));
+  all.push_back(number("backup.rate", Kind::bytes, 0, kTiB, FIELD(backup.rate_bytes_per_s),
+                       "bytes that a backup reads and writes per second; 0: unlimited",
+                       Change::reload));
+}
+
 void add_security(std::vector<Setting>& all) {
   all.push_back(
       number("security.insecure", Kind::flag, 0, 1, FIELD(security.insecure),
@@ -276,24 +297,7 @@ std::vector<Setting> make_settings() {
   all.push_back(number("timeouts.drain", Kind::duration, 0, 600 * kSecond,
                        FIELD(net.drain_timeout_us),
                        "how long a stopping node waits for requests in flight", Change::reload));
-  all.push_back(text("backup.directories", FIELD(backup.directories),
-                     "directories of the node that may hold backups, separated by commas; none: "
-                     "backups are disabled",
-                     Change::reload));
-  all.push_back(number("backup.every", Kind::duration, 0, 365 * kDay, FIELD(backup.every_us),
-                       "time between backups that the node takes by itself; 0: none",
-                       Change::reload));
-  all.push_back(text("backup.into", FIELD(backup.into),
-                     "directory of these backups, within backup.directories", Change::reload));
-  all.push_back(number("backup.keep", Kind::count, 1, 10'000, FIELD(backup.keep),
-                       "newest backups in backup.into that are kept when another was taken",
-                       Change::reload));
-  all.push_back(number("backup.keep_for", Kind::duration, 0, 3650 * kDay, FIELD(backup.keep_for_us),
-                       "age beyond which these are not kept either, except the newest; 0: any age",
-                       Change::reload));
-  all.push_back(number("backup.rate", Kind::bytes, 0, kTiB, FIELD(backup.rate_bytes_per_s),
-                       "bytes that a backup reads and writes per second; 0: unlimited",
-                       Change::reload));
+  add_backup(all);
   all.push_back(choice("log.level", FIELD(log.level), log_level_name, parse_log_level,
                        "log level: debug, info, warn, error, off", Change::reload));
   all.push_back(choice("log.format", FIELD(log.format), log_format_name, parse_log_format,

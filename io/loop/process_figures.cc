@@ -1,4 +1,4 @@
-#include "net/http/process_figures.h"
+#include "io/loop/process_figures.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace cellar::http {
+namespace cellar {
 namespace {
 
 int64_t us_of(const timeval& t) { return t.tv_sec * int64_t{1'000'000} + t.tv_usec; }
@@ -50,4 +50,4 @@ ProcessFigures read_process_figures() {
   return figures;
 }
 
-}  // namespace cellar::http
+}  // namespace cellar

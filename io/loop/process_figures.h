@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace cellar::http {
+namespace cellar {
 
 struct ProcessFigures {
   int64_t user_us = 0;  // processor time
@@ -19,4 +19,4 @@ struct ProcessFigures {
 // Reads /proc/self; its time grows with the number of open descriptors (1 ms for about 10,000).
 ProcessFigures read_process_figures();
 
-}  // namespace cellar::http
+}  // namespace cellar
