@@ -73,10 +73,10 @@ from cellar.tables import (
     max_versions,
 )
 from cellar.times import NEVER_US, Duration, Timestamp, to_datetime, to_us
-
-__version__ = "0.1.0"
+from cellar.version import __version__
 
 __all__ = [
+    "__version__",
     "Aborted",
     "AlreadyExists",
     "Applied",

@@ -171,12 +171,12 @@ class Planner:
             except Unreachable as unreachable:
                 failed = dict.fromkeys(pending, unreachable.error)
                 wait = self.options.wait_for_connection
-            except CellarError as error:
-                if not followed and self.follow(batch.table, error):
+            except CellarError as raised:
+                if not followed and self.follow(batch.table, raised):
                     followed = True
                     continue
-                failed = dict.fromkeys(pending, error)
-                wait = error.owner is None
+                failed = dict.fromkeys(pending, raised)
+                wait = raised.owner is None
             tokens.update(zip(pending, ask.tokens))
             doubtful |= {i for i, e in failed.items() if e.applied is Applied.MAYBE_APPLIED}
             safely = {i for i in pending if tokens[i] or (sole and batch.mutations[i].same_if_repeated())}

@@ -8,6 +8,7 @@ from typing import Optional, Union
 
 from cellar._frames import HINT_BYTES
 from cellar.retry import RetryOptions
+from cellar.version import __version__
 
 Timeout = Union[float, datetime.timedelta, None]
 """Seconds, or a timedelta; None: no bound."""
@@ -47,7 +48,7 @@ class ClientOptions:
     server_name: str = ""
     token: str = field(default="", repr=False)
     token_file: str = ""
-    client_name: str = "cellar-python"
+    client_name: str = f"cellar-python/{__version__}"
     client_id: bytes = b""
     routing_hint: Optional[bytes] = None
     connect_timeout: Timeout = 5.0
