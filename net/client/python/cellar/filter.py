@@ -169,7 +169,7 @@ class Filter:
 
     @staticmethod
     def value_bitmask(mask: Bytes) -> Filter:
-        """Cells whose value has the length of the mask and a bit in common with it."""
+        """Cells whose value has the length of the mask, and every bit of the mask set."""
         return Filter(FilterKind.VALUE_BITMASK, text=to_bytes(mask))
 
     @staticmethod
