@@ -43,7 +43,7 @@ class Node:
         with open(self._out, "wb") as out, open(self.path("log"), "ab") as log:
             self.process = subprocess.Popen(
                 [BIN / "cellard", "--data-dir", self.path("data"), "--listen", listen, "--http-listen", "", "--shards", "2",
-                 "--memory-total", "256MiB", *self._options], stdout=out, stderr=log)
+                 "--memory-total", "256MiB", "--drain-within", "0s", *self._options], stdout=out, stderr=log)
         until = time.monotonic() + START_S
         while "ready on" not in (text := self._out.read_text()):
             assert self.process.poll() is None and time.monotonic() < until, self.path("log").read_text()

@@ -178,6 +178,8 @@ class AsyncConnection:
             if inbox is not None:
                 inbox.frames.append(frame)
                 inbox.arrived.set()
+        if self.session.draining and self.session.waiting == 0:
+            raise lost(f"{self.address} is stopping")
 
     def _fail(self, error: CellarError) -> None:
         if self._failure is not None:

@@ -8,7 +8,7 @@ from typing import Any
 from cellar import _bodies as bodies
 from cellar._bodies import Body, span_of
 from cellar._encode import SAME_COLUMN, SAME_FAMILY
-from cellar._frames import broken
+from cellar._frames import ALIGNMENT, broken
 from cellar._schema.CheckAndMutateRowReply import CheckAndMutateRowReply
 from cellar._schema.DropRowRangeReply import DropRowRangeReply
 from cellar._schema.HelloReply import HelloReply
@@ -124,8 +124,8 @@ def _server_info(body: Body, s: Any) -> ServerInfo:
 
 
 def put(body: bytes) -> Committed:
-    if len(body) < PUT_REPLY.size:
-        raise broken("a short answer to a Put")
+    if len(body) != PUT_REPLY.size:
+        raise broken("an answer to a Put of another size")
     return Committed(*PUT_REPLY.unpack_from(body))
 
 
@@ -307,6 +307,8 @@ def _got_cells(body: bytes) -> list[Cell]:
             at += value_size
     except struct.error as error:
         raise broken("a short answer to a Get") from error
+    if body[at:] != bytes(-at % ALIGNMENT):
+        raise broken("an answer to a Get has more bytes than its cells")
     return cells
 
 
