@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 import ssl
 from dataclasses import dataclass, field
 from typing import Optional, Union
@@ -73,21 +74,17 @@ class ClientOptions:
             raise ValueError("keepalive is more than 0 s")
 
 
+_ADDRESS = re.compile(r"(?:\[(?P<v6>[^\[\]]+)\]|(?P<name>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?")
+
+
 def seconds(timeout: Timeout) -> float | None:
     return timeout.total_seconds() if isinstance(timeout, datetime.timedelta) else timeout
 
 
 def address_of(text: str) -> tuple[str, int]:
     """Host and port of "HOST:PORT", "[IPV6]:PORT" or "HOST"."""
-    if text.startswith("["):
-        host, bracket, rest = text[1:].partition("]")
-        port = rest[1:] if rest.startswith(":") else "" if bracket and not rest else "?"
-        if rest == "":
-            port = str(DEFAULT_PORT)
-    else:
-        host, colon, port = text.partition(":")
-        if not colon:
-            port = str(DEFAULT_PORT)
-    if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) < 2**16:
+    match = _ADDRESS.fullmatch(text)
+    host, port = (match["v6"] or match["name"], match["port"] or str(DEFAULT_PORT)) if match else ("", "0")
+    if not 0 < int(port) < 2**16:
         raise ValueError(f"an address is HOST:PORT, not {text!r}")
     return host, int(port)

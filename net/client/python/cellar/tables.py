@@ -120,6 +120,8 @@ class Durability(enum.IntEnum):
 
 
 class Compression(enum.IntEnum):
+    """Of the blocks of files."""
+
     NONE = 0
     LZ4 = 1
 
