@@ -13,6 +13,7 @@ import unittest
 import support
 from support import BOTH, FakeNode, Node, Proxy, all_of, cellar, frame, refusal, reply
 from cellar import Applied, Code, Mutation, RetryOptions, Token, append, increment
+from cellar import _steps
 from cellar._frames import Kind
 from cellar._schema.Op import Op
 
@@ -312,6 +313,20 @@ class Faults(unittest.IsolatedAsyncioTestCase):
 
         await self.with_both(body, node.address, keepalive=0.1, retry=RetryOptions(max_attempts=2, backoff_min_s=0.001))
 
+    async def test_a_slow_reader_does_not_take_the_node_for_silent(self):
+        proxy = self.listen(Proxy(self.node.address))
+
+        async def body(client):
+            before = proxy.connections
+            count = 0
+            async for _ in client.read_rows("t"):
+                if count % 700 == 0:
+                    time.sleep(0.3)  # blocks an event loop too
+                count += 1
+            self.assertEqual((count, proxy.connections), (2000, before + 1))  # over one connection
+
+        await self.with_both(body, proxy.address, keepalive=0.1)
+
     async def test_a_node_that_does_not_answer_the_hello(self):
         node = self.listen(FakeNode(lambda op, rid, b, n: b"", lambda rid: b""))
 
@@ -469,14 +484,14 @@ class Faults(unittest.IsolatedAsyncioTestCase):
 def answers_of(client):
     """Bodies of valid answers, by operation."""
     kept = []
-    original = cellar.client.Answer
+    original = _steps.Answer
 
     class Kept(original):
         def __init__(self, op, chunks, last, ended):
             super().__init__(op, chunks, last, ended)
             kept.append((op, last))
 
-    cellar.client.Answer = Kept
+    _steps.Answer = Kept
     try:
         client.mutate_row("w", Mutation("r").set("a", "q", "v", ttl=10**10).set("a", "p", "w"), token=Token.draw())
         client.read_row("w", "r")
@@ -488,7 +503,7 @@ def answers_of(client):
         client.rule_history("w", "a")
         client.set_rule("w", "a", cellar.KEEP_EVERYTHING)
     finally:
-        cellar.client.Answer = original
+        _steps.Answer = original
     chunk = dict(kept)[Op.ReadRow]
     return [*kept, (Op.ReadRows, chunk)]
 

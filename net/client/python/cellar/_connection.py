@@ -14,6 +14,7 @@ from cellar.errors import CellarError, Code, error_of
 from cellar.options import address_of, seconds
 
 RECEIVE_BYTES = 1 << 18
+LEAST_WAIT_S = 0.001
 
 
 def deadline_ms(deadline: float | None) -> int:
@@ -42,18 +43,18 @@ class Connection:
         limit = seconds(identity.options.connect_timeout)
         deadline = until if limit is None else earlier(until, time.monotonic() + limit)
         host, port = address_of(address)
-        left = None if deadline is None else max(deadline - time.monotonic(), 0.001)
+        left = None if deadline is None else max(deadline - time.monotonic(), LEAST_WAIT_S)
         self._socket: socket.socket = socket.create_connection((host, port), left)
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.session: Session = identity.session(self._socket.getpeername()[0])
             if identity.tls is not None:
-                self._wait_at_most(deadline)
+                self._wait_at_most(deadline, deadline)
                 self._socket = identity.tls.wrap_socket(
                     self._socket, server_hostname=identity.server_name(address)
                 )
-            self._heard_at = time.monotonic()
-            self._pinged = False
+            self._heard_at = self._waiting_since = time.monotonic()
+            self._pinged_at: float | None = None
             self._send(self.session.opening(), deadline)
             while self.session.hello is None:
                 self._receive(deadline)
@@ -61,11 +62,12 @@ class Connection:
             self._socket.close()
             raise
 
-    def _wait_at_most(self, deadline: float | None) -> None:
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
+    def _wait_at_most(self, until: float | None, deadline: float | None = None) -> None:
+        """The next operation of the socket may wait until then. TimeoutError: the deadline has passed."""
+        now = time.monotonic()
+        if deadline is not None and now >= deadline:
             raise TimeoutError
-        self._socket.settimeout(left)
+        self._socket.settimeout(None if until is None else max(until - now, LEAST_WAIT_S))
 
     @property
     def usable(self) -> bool:
@@ -92,10 +94,12 @@ class Connection:
         request_id, data = self.session.request(op, body, table, deadline_ms(deadline))
         try:
             self._send(data, deadline)
-        except (OSError, CellarError) as error:
+        except BaseException as error:
             # The node lacks the end of the request, so it did not apply it. The stream breaks off in it.
             self.session.unsent(request_id)
             self.close("a request was not sent completely")
+            if not isinstance(error, OSError):
+                raise
             raise error_of(
                 Code.UNAVAILABLE, f"the request could not be sent to {self.address}: {error}", retry_after_ms=0
             ) from error
@@ -106,6 +110,7 @@ class Connection:
     def next_frame(self, request_id: int, deadline: float | None) -> Frame:
         """The next frame of the answer. UNAVAILABLE: the connection is lost."""
         frames = self._frames[request_id]
+        self._waiting_since = time.monotonic()
         while not frames:
             if self._failure is not None:
                 raise error_of(
@@ -141,7 +146,7 @@ class Connection:
     # ---- bytes ----
 
     def _send(self, data: bytes, deadline: float | None) -> None:
-        self._wait_at_most(earlier(deadline, time.monotonic() + 2 * self._keepalive))
+        self._wait_at_most(earlier(deadline, time.monotonic() + 2 * self._keepalive), deadline)
         self._socket.sendall(data)
 
     def _send_small(self, data: bytes) -> None:
@@ -164,19 +169,19 @@ class Connection:
             self.close(f"the connection to {self.address} is lost: {error}")
 
     def _receive(self, deadline: float | None) -> None:
-        """Receives once. Pings a silent node, and gives it up when it stays silent."""
-        quiet_until = max(self._heard_at, *self._sent_at.values(), 0.0) + self._keepalive * (2 if self._pinged else 1)
-        self._wait_at_most(earlier(deadline, max(quiet_until, time.monotonic() + 0.001)))
+        """Receives once. Pings a node that is silent while somebody waits, and gives it up when it stays silent."""
+        quiet_until = (self._pinged_at or max(self._heard_at, self._waiting_since)) + self._keepalive
+        self._wait_at_most(deadline if self.session.hello is None else earlier(deadline, quiet_until), deadline)
         try:
             data = self._socket.recv(RECEIVE_BYTES)
         except TimeoutError:
             now = time.monotonic()
-            if deadline is not None and now >= deadline:
+            if self.session.hello is None or (deadline is not None and now >= deadline):
                 raise
-            if now >= quiet_until and self._pinged:
+            if now >= quiet_until and self._pinged_at is not None:
                 raise lost(f"{self.address} is silent") from None
-            if now >= quiet_until and self.session.hello is not None:
-                self._pinged = True
+            if now >= quiet_until:
+                self._pinged_at = now
                 self._send_small(self.session.ping())
             return
         self._take(data)
@@ -185,7 +190,7 @@ class Connection:
         if not data:
             raise lost(f"{self.address} closed the connection")
         self._heard_at = time.monotonic()
-        self._pinged = False
+        self._pinged_at = None
         for frame in self.session.feed(data):
             frames = self._frames.get(frame.request_id)
             if frames is not None:

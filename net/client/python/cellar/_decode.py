@@ -39,6 +39,8 @@ SAMPLE = struct.Struct("<IIQ")
 FAILURE = struct.Struct("<IIIIBBH")
 CHUNK_ROWS, CHUNK_CELLS, CHUNK_ARENA, CHUNK_EXPLAIN, CHUNK_EXPIRY = 0, 1, 2, 4, 7
 CONTINUED, COMPLETE = 1, 2
+MAX_ROW_BYTES = 1 << 29
+"""Of the chunks of one row: a node returns rows of up to 256 MiB."""
 NO_CLAUSE = 2**16 - 1
 NO_RETRY = 2**32 - 1
 
@@ -188,6 +190,7 @@ class RowAssembler:
     def __init__(self) -> None:
         self._key: bytes | None = None  # of the row that is not complete
         self._cells: list[Cell] = []
+        self._bytes = 0  # of the chunks since it began
         self._notes = (False, False)
 
     @property
@@ -197,6 +200,9 @@ class RowAssembler:
 
     def feed(self, body: bytes) -> list[Row]:
         """The rows that this chunk completes."""
+        self._bytes += len(body)
+        if self._bytes > MAX_ROW_BYTES:
+            raise broken(f"a row of more than {MAX_ROW_BYTES} bytes")
         return bodies.decode(body, b"RCHK", ReadChunk, self._feed)
 
     def _feed(self, body: Body, chunk: Any) -> list[Row]:
@@ -220,9 +226,12 @@ class RowAssembler:
             taken += count
             if flags & COMPLETE:
                 complete.append(Row(key, tuple(self._cells), *self._notes))
+                self._bytes = len(body.data)
                 self._key, self._cells = None, []
         if taken != len(cells):
             raise broken("a chunk has cells of no row")
+        if self._key is None:
+            self._bytes = 0
         return complete
 
 

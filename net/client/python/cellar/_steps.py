@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Optional, TypeVar, Union
 
 from cellar._calls import Answer, Batch, Call, Tokens
+from cellar._decode import status
+from cellar._frames import Frame, Kind, broken
 from cellar._scan import Scan
 from cellar._session import Session
 from cellar.errors import Applied, CellarError, Code, PartlyFailed, error_of
@@ -19,6 +21,8 @@ T = TypeVar("T")
 
 MAX_TABLE_OWNERS = 1024
 """Tables whose owner, another node, is remembered."""
+MAX_ANSWER_BYTES = 1 << 29
+"""Of all chunks of one answer: a row of 256 MiB with its names."""
 FOREVER_S = 1e9
 
 
@@ -237,6 +241,31 @@ def _doubted(error: CellarError) -> CellarError:
     if error.applied is not Applied.NOT_APPLIED:
         return error
     return error_of(error.code, error.message, Applied.MAYBE_APPLIED, error.retry_after_ms, error.owner)
+
+
+class Reception:
+    """Collects the frames of an answer."""
+
+    def __init__(self, ask: Ask, op: int) -> None:
+        self._on_chunk = ask.call.on_chunk
+        self._op = op
+        self._chunks: list[bytes] = []
+        self._bytes = 0
+
+    def take(self, frame: Frame) -> Answer | None:
+        """The answer, with its last frame; before that None. Raises the error that the frame states."""
+        if frame.error:
+            raise status(frame.body)
+        if frame.kind is not Kind.CHUNK:
+            return Answer(self._op, self._chunks, frame.body, frame.kind is Kind.END)
+        if self._on_chunk is not None:
+            self._on_chunk(frame.body)
+            return None
+        self._bytes += len(frame.body)
+        if self._bytes > MAX_ANSWER_BYTES:
+            raise broken(f"an answer of more than {MAX_ANSWER_BYTES} bytes")
+        self._chunks.append(frame.body)
+        return None
 
 
 def repeats_safely(call: Call[Any], tokens: Tokens, sole_writer: bool) -> bool:

@@ -11,13 +11,13 @@ from cellar._async_connection import AsyncConnection
 from cellar._calls import Answer, Batch, Call
 from cellar._decode import status
 from cellar._dial import Identity, no_connection
-from cellar._frames import Frame, Kind, broken
+from cellar._frames import Kind, broken
 from cellar._scan import Scan
 from cellar._schema.Op import Op
-from cellar._steps import Ask, Planner, Sleep, Steps, left_s, overdue, prepare, prepare_scan
+from cellar._steps import Ask, Planner, Reception, Sleep, Steps, left_s, overdue, prepare, prepare_scan
 from cellar.cells import Row
 from cellar.client import documented
-from cellar.errors import CellarError
+from cellar.errors import CellarError, Code, error_of
 from cellar.node import Hello
 from cellar.options import DEFAULT_ADDRESS, ClientOptions, seconds
 
@@ -160,26 +160,20 @@ class AsyncClient:
                 connection.abandon(request_id)
 
     async def _answer(self, connection: AsyncConnection, request_id: int, op: int, ask: Ask) -> Answer:
-        chunks: list[bytes] = []
-        last: Frame | None = None
+        reception = Reception(ask, op)
         await connection.drain()
-        while last is None:
+        while True:
             frame = await connection.next_frame(request_id)
             if frame.kind is not Kind.CHUNK:
-                last = frame
-            elif ask.call.on_chunk is not None:
-                ask.call.on_chunk(frame.body)
-            else:
-                chunks.append(frame.body)
-        connection.finish(request_id)
-        if last.error:
-            raise status(last.body)
-        return Answer(op, chunks, last.body, last.kind is Kind.END)
+                connection.finish(request_id)
+            answer = reception.take(frame)
+            if answer is not None:
+                return answer
 
     async def _connection(self, address: str) -> AsyncConnection:
         """A connection that takes requests. Calls that need one at the same time wait for the same one."""
         if self._closed:
-            raise RuntimeError("the client is closed")
+            raise error_of(Code.CANCELLED, "the client is closed")
         connection = self._connections.get(address)
         if connection is not None and connection.usable:
             return connection
@@ -187,6 +181,7 @@ class AsyncClient:
         if task is None:
             self._retire(address)
             task = self._dialling[address] = asyncio.create_task(self._dial(address))
+            task.add_done_callback(lambda t: t.cancelled() or t.exception())  # its waiters may be gone
         return await asyncio.shield(task)
 
     def _retire(self, address: str) -> None:

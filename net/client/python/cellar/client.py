@@ -13,12 +13,12 @@ from cellar._calls import Answer, Batch, Call
 from cellar._connection import Connection
 from cellar._decode import status
 from cellar._dial import Identity, no_connection
-from cellar._frames import Frame, Kind, broken
+from cellar._frames import Kind, broken
 from cellar._scan import Scan
 from cellar._schema.Op import Op
-from cellar._steps import Ask, Planner, Sleep, Steps, overdue, prepare, prepare_scan
+from cellar._steps import Ask, Planner, Reception, Sleep, Steps, left_s, overdue, prepare, prepare_scan
 from cellar.cells import Row
-from cellar.errors import CellarError
+from cellar.errors import CellarError, Code, error_of
 from cellar.node import Hello
 from cellar.options import DEFAULT_ADDRESS, ClientOptions
 
@@ -153,32 +153,26 @@ class Client:
             op, body = prepare(ask, connection.session)
             table = ask.call.table if ask.call.by_handle else None
             request_id = connection.start(op, body, table, ask.deadline)
-            chunks: list[bytes] = []
-            last: Frame | None = None
+            reception = Reception(ask, op)
+            answer, ended = None, False
             try:
-                while last is None:
+                while answer is None:
                     frame = connection.next_frame(request_id, ask.deadline)
-                    if frame.kind is not Kind.CHUNK:
-                        last = frame
-                    elif ask.call.on_chunk is not None:
-                        ask.call.on_chunk(frame.body)
-                    else:
-                        chunks.append(frame.body)
+                    ended = frame.kind is not Kind.CHUNK
+                    answer = reception.take(frame)
+                return answer
             except TimeoutError:
                 raise overdue(ask.call.writes) from None
             finally:
-                if last is None:
-                    connection.abandon(request_id)
-                else:
+                if ended:
                     connection.finish(request_id)
-        if last.error:
-            raise status(last.body)
-        return Answer(op, chunks, last.body, last.kind is Kind.END)
+                else:
+                    connection.abandon(request_id)
 
     def _connection(self, address: str, deadline: float | None = None) -> Connection:
         """A connection that takes requests."""
         if self._closed:
-            raise RuntimeError("the client is closed")
+            raise error_of(Code.CANCELLED, "the client is closed")
         connection = self._connections.get(address)
         if connection is not None and connection.usable:
             return connection
@@ -193,6 +187,8 @@ class Client:
         try:
             self._connections[address] = Connection(address, self._identity, deadline)
         except (OSError, CellarError) as error:
+            if isinstance(error, TimeoutError) and left_s(deadline) == 0:
+                raise overdue(False) from None
             raise no_connection(address, error) from error
         return self._connections[address]
 
