@@ -1,0 +1,212 @@
+"""Connection: one blocking connection to a node."""
+from __future__ import annotations
+
+import select
+import socket
+import ssl
+import time
+from collections import deque
+
+from cellar._dial import Identity
+from cellar._frames import MAX_DEADLINE_MS, Frame
+from cellar._session import Session, lost
+from cellar.errors import CellarError, Code, error_of
+from cellar.options import address_of, seconds
+
+RECEIVE_BYTES = 1 << 18
+LEAST_WAIT_S = 0.001
+
+
+def deadline_ms(deadline: float | None) -> int:
+    """What a request states: the milliseconds left; 0: no deadline."""
+    if deadline is None:
+        return 0
+    return min(max(int((deadline - time.monotonic()) * 1000), 1), MAX_DEADLINE_MS)
+
+
+def earlier(a: float | None, b: float) -> float:
+    return b if a is None else min(a, b)
+
+
+class Connection:
+    """Connects, and says hello, until then at the latest. Frames of other requests than the one waited for are kept; credits bound their number.
+
+    A method that takes a deadline (time.monotonic(), None: none) raises TimeoutError when it passes.
+    """
+
+    def __init__(self, address: str, identity: Identity, until: float | None) -> None:
+        self.address = address
+        self._keepalive = identity.options.keepalive
+        self._frames: dict[int, deque[Frame]] = {}
+        self._sent_at: dict[int, float] = {}
+        self._failure: CellarError | None = None
+        limit = seconds(identity.options.connect_timeout)
+        deadline = until if limit is None else earlier(until, time.monotonic() + limit)
+        host, port = address_of(address)
+        left = None if deadline is None else max(deadline - time.monotonic(), LEAST_WAIT_S)
+        self._socket: socket.socket = socket.create_connection((host, port), left)
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.session: Session = identity.session(self._socket.getpeername()[0])
+            if identity.tls is not None:
+                self._wait_at_most(deadline, deadline)
+                self._socket = identity.tls.wrap_socket(
+                    self._socket, server_hostname=identity.server_name(address)
+                )
+            self._heard_at = self._waiting_since = time.monotonic()
+            self._pinged_at: float | None = None
+            self._send(self.session.opening(), deadline)
+            while self.session.hello is None:
+                self._receive(deadline)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def _wait_at_most(self, until: float | None, deadline: float | None = None) -> None:
+        """The next operation of the socket may wait until then. TimeoutError: the deadline has passed."""
+        now = time.monotonic()
+        if deadline is not None and now >= deadline:
+            raise TimeoutError
+        self._socket.settimeout(None if until is None else max(until - now, LEAST_WAIT_S))
+
+    @property
+    def usable(self) -> bool:
+        """Whether new requests may be sent. Looks for what has arrived, so that a connection that the node closed while it
+        was idle is not used again."""
+        if self._failure is None:
+            self._take_what_is_there()
+        return self._failure is None and not self.session.draining
+
+    @property
+    def done(self) -> bool:
+        """Nobody waits for it any more."""
+        return self._failure is not None or self.session.waiting == 0
+
+    def close(self, reason: str = "the client was closed") -> None:
+        if self._failure is None:
+            self._failure = lost(reason)
+        self._socket.close()
+
+    # ---- requests ----
+
+    def start(self, op: int, body: bytes, table: str | None, deadline: float | None) -> int:
+        """Sends a request; its id."""
+        request_id, data = self.session.request(op, body, table, deadline_ms(deadline))
+        try:
+            self._send(data, deadline)
+        except BaseException as error:
+            # The node lacks the end of the request, so it did not apply it. The stream breaks off in it.
+            self.session.unsent(request_id)
+            self.close("a request was not sent completely")
+            if not isinstance(error, OSError):
+                raise
+            raise error_of(
+                Code.UNAVAILABLE, f"the request could not be sent to {self.address}: {error}", retry_after_ms=0
+            ) from error
+        self._frames[request_id] = deque()
+        self._sent_at[request_id] = time.monotonic()
+        return request_id
+
+    def next_frame(self, request_id: int, deadline: float | None) -> Frame:
+        """The next frame of the answer. UNAVAILABLE: the connection is lost."""
+        frames = self._frames[request_id]
+        self._waiting_since = time.monotonic()
+        while not frames:
+            if self._failure is not None:
+                raise error_of(
+                    self._failure.code, self._failure.message, self._failure.applied, self._failure.retry_after_ms
+                )
+            self._receive_or_fail(deadline)
+        return frames.popleft()
+
+    def finish(self, request_id: int) -> None:
+        """The answer was received to its end."""
+        self._frames.pop(request_id, None)
+        self._sent_at.pop(request_id, None)
+
+    def abandon(self, request_id: int) -> None:
+        """Nobody waits for the answer any more: the node is told. A connection on which nothing came since the request
+        is closed."""
+        self._frames.pop(request_id, None)
+        silent = self._heard_at < self._sent_at.pop(request_id, 0.0)
+        if self._failure is not None:
+            return
+        data = self.session.abandon(request_id)
+        if silent:
+            self.close("the node was silent until the timeout")
+        elif data:
+            self._send_small(data)
+
+    def credit(self, request_id: int, chunks: int) -> None:
+        """The node may send so many more chunks."""
+        data = self.session.credit(request_id, chunks) if self._failure is None else b""
+        if data:
+            self._send_small(data)
+
+    # ---- bytes ----
+
+    def _send(self, data: bytes, deadline: float | None) -> None:
+        self._wait_at_most(earlier(deadline, time.monotonic() + 2 * self._keepalive), deadline)
+        self._socket.sendall(data)
+
+    def _send_small(self, data: bytes) -> None:
+        """Bytes that nobody waits for. If they cannot be sent, the connection is lost."""
+        try:
+            self._send(data, time.monotonic() + self._keepalive)
+        except OSError as error:
+            self.close(f"the connection to {self.address} is lost: {error}")
+
+    def _receive_or_fail(self, deadline: float | None) -> None:
+        """Receives something, or notes the loss of the connection. TimeoutError: the deadline passed."""
+        try:
+            self._receive(deadline)
+        except TimeoutError:
+            raise
+        except CellarError as error:
+            self._failure = error
+            self._socket.close()
+        except OSError as error:
+            self.close(f"the connection to {self.address} is lost: {error}")
+
+    def _receive(self, deadline: float | None) -> None:
+        """Receives once. Pings a node that is silent while somebody waits, and gives it up when it stays silent."""
+        quiet_until = (self._pinged_at or max(self._heard_at, self._waiting_since)) + self._keepalive
+        self._wait_at_most(deadline if self.session.hello is None else earlier(deadline, quiet_until), deadline)
+        try:
+            data = self._socket.recv(RECEIVE_BYTES)
+        except TimeoutError:
+            now = time.monotonic()
+            if self.session.hello is None or (deadline is not None and now >= deadline):
+                raise
+            if now >= quiet_until and self._pinged_at is not None:
+                raise lost(f"{self.address} is silent") from None
+            if now >= quiet_until:
+                self._pinged_at = now
+                self._send_small(self.session.ping())
+            return
+        self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        if not data:
+            raise lost(f"{self.address} closed the connection")
+        self._heard_at = time.monotonic()
+        self._pinged_at = None
+        for frame in self.session.feed(data):
+            frames = self._frames.get(frame.request_id)
+            if frames is not None:
+                frames.append(frame)
+
+    def _take_what_is_there(self) -> None:
+        pending = isinstance(self._socket, ssl.SSLSocket) and self._socket.pending() > 0
+        if not pending and not select.select([self._socket], [], [], 0)[0]:
+            return
+        self._socket.settimeout(0)
+        try:
+            self._take(self._socket.recv(RECEIVE_BYTES))
+        except (BlockingIOError, ssl.SSLWantReadError):
+            pass
+        except CellarError as error:
+            self._failure = error
+            self._socket.close()
+        except OSError as error:
+            self.close(f"the connection to {self.address} is lost: {error}")
