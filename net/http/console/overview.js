@@ -67,10 +67,10 @@ function figures(shards, history, tables, node) {
   const last = history.points.at(-1);
   const sum = (name) => shards.shards.reduce((all, shard) => all + shard[name], 0);
   const total = (name) => tables.tables.reduce((all, table) => all + table.figures[name], 0);
-  const none = h("span", { class: "soft" }, "–");
+  const perSecond = (kind) => last ? [rate(last[kind].per_second), h("small", {}, " /s")] : h("span", { class: "soft" }, "–");
   const items = [
-    ["Reads", last ? [rate(last.reads.per_second), h("small", {}, " /s")] : none],
-    ["Writes", last ? [rate(last.writes.per_second), h("small", {}, " /s")] : none],
+    ["Reads", perSecond("reads")],
+    ["Writes", perSecond("writes")],
     ["Sessions", count(sum("sessions"))],
     ["Live data", bytes(total("live_bytes"))],
     ["Dead on disk", bytes(total("dead_bytes"))],
