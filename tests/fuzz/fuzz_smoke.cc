@@ -13,8 +13,8 @@ namespace cellar::fuzz {
 namespace {
 
 constexpr int64_t kRunUs = 1'000'000;
-const FuzzTarget* const kTargets[] = {&kWireTarget, &kReplyTarget, &kStoredTarget,
-                                      &kLogTarget,  &kTableTarget, &kTextTarget};
+const FuzzTarget* const kTargets[] = {&kWireTarget,  &kReplyTarget, &kStoredTarget, &kLogTarget,
+                                      &kTableTarget, &kTextTarget,  &kSessionTarget};
 
 std::string bent(const std::vector<std::string>& seeds, Random& random) {
   std::string input = seeds[random.below(seeds.size())];

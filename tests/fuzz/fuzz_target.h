@@ -27,6 +27,8 @@ extern const FuzzTarget kStoredTarget;
 extern const FuzzTarget kLogTarget;
 // table: whole tables with damage that their checksums do not show.
 extern const FuzzTarget kTableTarget;
+// session: a connection of a whole node, any bytes in any pieces.
+extern const FuzzTarget kSessionTarget;
 // text: input of users, files and proxies: rules, filters, rows as JSON and CSV, HTTP, settings.
 extern const FuzzTarget kTextTarget;
 

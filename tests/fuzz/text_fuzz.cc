@@ -1,18 +1,23 @@
-// Input of users, files, scrapers and proxies: rules, filters, schemas, rows, settings, HTTP, the
-// PROXY header. Accepted input is printed and parsed again, with the same meaning.
+// Input of users, files, scrapers and proxies: rules, filters, schemas, rows, scripts, checkpoints
+// of imports, settings, the security log, HTTP, the PROXY header. Accepted input is printed and
+// parsed again, with the same meaning.
 #include <boost/json.hpp>
 
 #include "io/base/check.h"
 #include "net/cli/parse/filter_json.h"
 #include "net/cli/parse/rule_text.h"
 #include "net/cli/parse/table_json.h"
+#include "net/cli/program/invocation.h"
 #include "net/cli/session/json_rows.h"
 #include "net/cli/text/byte_forms.h"
 #include "net/cli/text/columns.h"
 #include "net/cli/text/times.h"
+#include "net/cli/text/words.h"
+#include "net/cli/transfer/checkpoint.h"
 #include "net/cli/transfer/csv.h"
 #include "net/cli/transfer/log_formats.h"
 #include "net/http/http_parser.h"
+#include "net/security/audit_chain.h"
 #include "net/security/principals.h"
 #include "net/server/accept/proxy_header.h"
 #include "net/server/config/config.h"
@@ -132,9 +137,44 @@ void http(Bytes input) {
         whole.requests, whole.refused, parts.requests, parts.refused);
 }
 
+// The lines of a script of cellar, as far as they need no node.
+void script(Bytes text) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const auto words = cli::split_words(text.substr(0, end));
+    if (words) (void)cli::parse_invocation(*words);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void checkpoint(Bytes content) {
+  const cli::ImportIdentity identity{"t", "csv", 100, 5};
+  (void)cli::parse_checkpoint(content, "a file", identity);
+}
+
+// What a node would continue is a chain that its reader accepts.
+void security_log(Bytes text) {
+  security::ChainReader all;
+  const bool whole = security::read_chain(all, text).has_value();
+  const security::ChainTail tail = security::tail_of(text);
+  CHECK(tail.torn_bytes <= text.size());
+  if (!whole || tail.torn_bytes > 0 || tail.lacks_newline) return;
+  security::ChainEnd end = tail.end;
+  const std::string longer = std::string(text) + security::append_line(end, 7, {.event = "login"});
+  security::ChainReader again;
+  CHECK(security::read_chain(again, longer), "'{}' cannot be continued", escape_bytes(text, 1000));
+}
+
 using Parse = void (*)(Bytes);
-constexpr Parse kParsers[] = {&rule,     &filter,     &schema,   &rows,  &words, &times,
-                              &settings, &principals, &networks, &proxy, &http};
+constexpr Parse kParsers[] = {&rule,  &filter,   &schema,     &rows,        &words,
+                              &times, &settings, &principals, &networks,    &proxy,
+                              &http,  &script,   &checkpoint, &security_log};
+
+std::string chain_seed() {
+  security::ChainEnd end;
+  std::string lines = security::append_line(end, 1, {.event = "login", .principal = "a"});
+  return lines + security::append_line(end, 2, {.event = "denied", .operation = "ReadRow"});
+}
 
 void fuzz_text(Bytes input) {
   const Choice choice = choose(input, std::size(kParsers));
@@ -174,6 +214,12 @@ std::vector<std::string> text_seeds() {
       chosen(10, chosen(9,
                         "POST /api/drain HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n"
                         "bodyGET / HTTP/1.1\r\nHost: h\r\n\r\n")),
+      chosen(11, "set events r f:q='a b'@now-1h ttl=5m\ncount events prefix=r --json\n"),
+      chosen(11, "gc set events f \"maxage=1d or maxversions=2\" --yes\nread t filter={}\n"),
+      chosen(12, R"({"cellar_import":1,"table":"t","format":"csv","file_bytes":100,)"
+                 R"("file_time_ns":5,"offset":10,"line":2,"records":1,"rows":1,"cells":3,)"
+                 R"("rejected":0,"at_us":7})"),
+      chosen(13, chain_seed()),
   };
 }
 

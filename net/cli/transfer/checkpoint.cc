@@ -55,6 +55,12 @@ Result<std::optional<Checkpoint>> read_checkpoint(const std::string& path,
   std::string content(kMaxCheckpointBytes, '\0');
   content.resize(std::fread(content.data(), 1, content.size(), file));
   std::fclose(file);
+  TRY(const Checkpoint checkpoint, parse_checkpoint(content, path, identity));
+  return std::optional<Checkpoint>(checkpoint);
+}
+
+Result<Checkpoint> parse_checkpoint(std::string_view content, const std::string& path,
+                                    const ImportIdentity& identity) {
   json::error_code error;
   const json::value value = json::parse(content, error);
   const json::object* object = error ? nullptr : value.if_object();
@@ -79,7 +85,7 @@ Result<std::optional<Checkpoint>> read_checkpoint(const std::string& path,
   c.stats.rejected = number(*object, "rejected");
   c.stats.bytes = c.at.offset;
   if (object->contains("at_us")) c.at_us = static_cast<int64_t>(number(*object, "at_us"));
-  return std::optional<Checkpoint>(c);
+  return c;
 }
 
 void remove_checkpoint(const std::string& path) { std::remove(path.c_str()); }

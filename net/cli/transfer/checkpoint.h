@@ -32,6 +32,9 @@ Result<void> write_checkpoint(const std::string& path, const ImportIdentity& ide
 // or is not a checkpoint; the error says which.
 Result<std::optional<Checkpoint>> read_checkpoint(const std::string& path,
                                                   const ImportIdentity& identity);
+// The same for the content of the file.
+Result<Checkpoint> parse_checkpoint(std::string_view content, const std::string& path,
+                                    const ImportIdentity& identity);
 void remove_checkpoint(const std::string& path);
 
 }  // namespace cellar::cli
