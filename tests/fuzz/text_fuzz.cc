@@ -152,6 +152,13 @@ void checkpoint(Bytes content) {
   (void)cli::parse_checkpoint(content, "a file", identity);
 }
 
+security::AuditEvent event_of(std::string event, std::string principal) {
+  security::AuditEvent made;
+  made.event = std::move(event);
+  made.principal = std::move(principal);
+  return made;
+}
+
 // What a node would continue is a chain that its reader accepts.
 void security_log(Bytes text) {
   security::ChainReader all;
@@ -160,7 +167,8 @@ void security_log(Bytes text) {
   CHECK(tail.torn_bytes <= text.size());
   if (!whole || tail.torn_bytes > 0 || tail.lacks_newline) return;
   security::ChainEnd end = tail.end;
-  const std::string longer = std::string(text) + security::append_line(end, 7, {.event = "login"});
+  const std::string longer =
+      std::string(text) + security::append_line(end, 7, event_of("login", "a"));
   security::ChainReader again;
   CHECK(security::read_chain(again, longer), "'{}' cannot be continued", escape_bytes(text, 1000));
 }
@@ -172,8 +180,8 @@ constexpr Parse kParsers[] = {&rule,  &filter,   &schema,     &rows,        &wor
 
 std::string chain_seed() {
   security::ChainEnd end;
-  std::string lines = security::append_line(end, 1, {.event = "login", .principal = "a"});
-  return lines + security::append_line(end, 2, {.event = "denied", .operation = "ReadRow"});
+  std::string lines = security::append_line(end, 1, event_of("login", "a"));
+  return lines + security::append_line(end, 2, event_of("denied", "b"));
 }
 
 void fuzz_text(Bytes input) {
