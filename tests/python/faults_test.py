@@ -209,6 +209,39 @@ class Faults(unittest.IsolatedAsyncioTestCase):
             node = self.listen(FakeNode(lambda op, rid, b, n: refusal(op, rid, code, outcome, retry_after_ms)))
             await self.with_both(body, node.address)
 
+    async def test_entries_of_a_batch_are_repeated_in_their_order(self):
+        """Each case: the rows sent; by attempt, which entries fail and how; the rows of each attempt; the entries that fail for good."""
+        passing, doubt = (Code.UNAVAILABLE, Applied.NOT_APPLIED), (Code.UNAVAILABLE, Applied.MAYBE_APPLIED)
+        final = (Code.OUT_OF_RANGE, Applied.NOT_APPLIED)
+        for what, rows, failures, attempts, failed, options in (
+            ("the failed one alone", "abc", [{1: passing}], ["abc", "b"], [], {}),
+            ("not behind a later write of its row", "aab", [{0: passing}], ["aab"], [0], {}),
+            ("with a later write of its row", "aab", [{0: passing, 1: passing}], ["aab", "aa"], [], {}),
+            ("before a later one that is final", "aab", [{0: passing, 1: final}], ["aab", "a"], [1], {}),
+            ("not before one in doubt", "aab", [{0: passing, 1: doubt}], ["aab"], [0, 1], {}),
+            ("not before one in doubt that is repeated", "aab", [{0: passing, 1: doubt}], ["aab", "a"], [0], {"draw_tokens": True}),
+            ("one in doubt, without a token", "ab", [{0: doubt, 1: passing}], ["ab", "b"], [0], {}),
+            ("one in doubt, with a token", "ab", [{0: doubt}], ["ab", "a"], [], {"draw_tokens": True}),
+            ("indices of the second attempt", "abcd", [{1: passing, 3: passing}, {1: passing}], ["abcd", "bd", "d"], [], {}),
+            ("as often as allowed", "ab", [{0: passing}, {0: passing}, {0: passing}, {0: passing}], ["ab", "a", "a", "a"], [0], {}),
+        ):
+            def answer(op, rid, body, n):
+                sent.append(b"".join(support.rows_of(body)).decode())
+                return support.row_failures(rid, failures[len(sent) - 1] if len(sent) <= len(failures) else {})
+
+            async def body(client):
+                sent.clear()
+                call = client.mutate_rows("t", [Mutation(row).set("a", "q", "v") for row in rows], **options)
+                if failed:
+                    error = await self.failure_of(cellar.PartlyFailed, call)
+                    self.assertEqual(sorted(error.failures), failed, what)
+                else:
+                    await call
+                self.assertEqual(sent, attempts, what)
+
+            sent = []
+            await self.with_both(body, self.listen(FakeNode(answer)).address)
+
     async def test_an_outcome_stays_in_doubt(self):
         """The first attempt is in doubt, the second is refused for good: the write may have been applied."""
         async def body(client):
@@ -326,6 +359,22 @@ class Faults(unittest.IsolatedAsyncioTestCase):
             self.assertEqual((count, proxy.connections), (2000, before + 1))  # over one connection
 
         await self.with_both(body, proxy.address, keepalive=0.1)
+
+    async def test_an_idle_client_waits_for_a_slow_answer(self):
+        def answer(op, rid, b, n):
+            time.sleep(0.05)
+            return reply(op, rid)
+
+        node = self.listen(FakeNode(answer))
+
+        async def body(client):
+            await client.ping()
+            node.requests.clear()
+            await asyncio.sleep(0.5)
+            await client.ping()
+            self.assertEqual(len(node.requests), 1)  # no other ping
+
+        await self.with_both(body, node.address, keepalive=0.2)
 
     async def test_a_node_that_does_not_answer_the_hello(self):
         node = self.listen(FakeNode(lambda op, rid, b, n: b"", lambda rid: b""))

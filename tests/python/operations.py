@@ -399,13 +399,13 @@ class Operations:
         self.assertIsNone(await self.client.read_row(self.table, "r", timeout=timedelta(seconds=9)))
 
     async def test_a_client_uses_more_tables_than_handles(self):
-        names = [f"{self.table}{i}" for i in range(3)]
-        for name in names:
-            await self.client.create_table(name, ["a"])
-            await self.client.mutate_row(name, Mutation("r").set("a", "q", name))
         from cellar import _session
         handles, _session.MAX_HANDLE = _session.MAX_HANDLE, 2
         try:
+            names = [f"{self.table}{i}" for i in range(3)]
+            for name in names:
+                await self.client.create_table(name, ["a"])
+                await self.client.mutate_row(name, Mutation("r").set("a", "q", name))
             for _ in range(3):
                 for name in names:
                     self.assertEqual((await self.client.read_row(name, "r")).cells[0].text, name)

@@ -18,8 +18,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(WHEEL))
 
 import cellar  # noqa: E402
-from cellar import _frames, _encode, _bodies  # noqa: E402
-from cellar._schema import HelloReply, Limits, Status  # noqa: E402
+from cellar import _bodies, _decode, _encode, _frames  # noqa: E402
+from cellar._schema import HelloReply, Limits, MutateRowsReply, Status  # noqa: E402
 
 START_S = 60
 SOON = 0.05
@@ -222,6 +222,25 @@ def refusal(op, request_id, code, applied=0, retry_after_ms=None, owner=None, me
     if other:
         Status.AddOwner(b, other)
     return frame(kind, op, request_id, _bodies.finish(b, Status.End(b), b"RSTA"), flags=1)
+
+
+def row_failures(request_id, failures):
+    """An answer to MutateRows. `failures`: {index: (code, applied)}."""
+    packed = b"".join(_decode.FAILURE.pack(i, 0, 0, 2, int(code), int(applied), 0) for i, (code, applied) in sorted(failures.items()))
+    b = _bodies.new_builder()
+    vector, arena = _bodies.struct_vector(b, _decode.FAILURE.size, packed), _bodies.byte_vector(b, b"no")
+    MutateRowsReply.Start(b)
+    MutateRowsReply.AddFailures(b, vector)
+    MutateRowsReply.AddArena(b, arena)
+    return reply(17, request_id, _bodies.finish(b, MutateRowsReply.End(b), b"RMRS"))
+
+
+def rows_of(body):
+    """The row keys of a MutateRows, in order."""
+    from cellar._schema.MutateRowsRequest import MutateRowsRequest
+    b, request = _bodies.Body(body), MutateRowsRequest.GetRootAs(body, 0)
+    arena = b.vector(request, 3, 1)
+    return [bytes(arena[at : at + size]) for at, size, *_ in b.structs(request, 1, _encode.ENTRY)]
 
 
 class Blocking:
