@@ -1,5 +1,5 @@
-"""Steps: what a call does, without doing it. A generator yields Ask and Sleep, a client performs them and sends the answer
-back or throws the error in. So both clients share every decision about retries, tokens and owners."""
+"""Steps: what a call does, without doing it. A generator yields Ask and Sleep, a client performs them and sends the
+answer back or throws the error in. So both clients share every decision about retries, tokens and owners."""
 from __future__ import annotations
 
 import time
@@ -36,8 +36,8 @@ class Unreachable(Exception):
 
 @dataclass
 class Ask:
-    """Send the call to the node at `address` and give its answer. `tokens` get the time of their issue there. `deadline`:
-    by time.monotonic(); None: none."""
+    """Send the call to the node at `address` and give its answer. `tokens` get the time of their issue there.
+    `deadline`: by time.monotonic(); None: none."""
 
     address: str
     call: Call[Any]
@@ -216,11 +216,10 @@ class Planner:
         return pause
 
 
-def _again(
-    batch: Batch, pending: list[int], failed: dict[int, CellarError], safely: set[int], whole: bool
-) -> set[int]:
-    """The failed entries that may be sent again. An entry is not if a later one of its row was or may have been applied,
-    because they apply in their order. whole: the request failed as one, so the node may have applied it as one."""
+def _again(batch: Batch, pending: list[int], failed: dict[int, CellarError], safely: set[int], whole: bool) -> set[int]:
+    """The failed entries that may be sent again. An entry is not if a later one of its row was or may have been
+    applied, because they apply in their order. whole: the request failed as one, so the node may have applied it as
+    one."""
     again = set()
     passed_rows: set[bytes] = set()  # of entries that are final and may be applied
     for i in reversed(pending):

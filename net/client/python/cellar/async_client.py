@@ -61,10 +61,10 @@ class AsyncClient:
             async for row in cellar.read_rows("events", prefix="user"):
                 print(row.key, row.find("click", "page"))
 
-    The methods are those of `Client`, as coroutines. The keyword arguments are the fields of `ClientOptions`. Calls that run
-    at the same time share one connection and are answered in any order; writes of one row apply in the order in which
-    they were sent. A cancelled call is cancelled at the node; a write may have been applied then. A client belongs to
-    one loop.
+    The methods are those of `Client`, as coroutines. The keyword arguments are the fields of `ClientOptions`. Calls
+    that run at the same time share one connection and are answered in any order; writes of one row apply in the order
+    in which they were sent. A cancelled call is cancelled at the node; a write may have been applied then. A client
+    belongs to one loop.
     """
 
     def __init__(self, address: str = DEFAULT_ADDRESS, **options: Any) -> None:

@@ -33,7 +33,9 @@ def documented(method: Any, described: Callable[..., Any], returns: Any = None) 
     signature = inspect.signature(described)
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     returned = returns or str(signature.return_annotation).removeprefix("Call[").removesuffix("]")
-    method.__signature__ = signature.replace(parameters=[own, *signature.parameters.values()], return_annotation=returned)
+    method.__signature__ = signature.replace(
+        parameters=[own, *signature.parameters.values()], return_annotation=returned
+    )
     return method
 
 
@@ -71,8 +73,9 @@ class Client:
             for row in cellar.read_rows("events", prefix="user"):
                 print(row.key, row.find("click", "page"))
 
-    The keyword arguments are the fields of `ClientOptions`. Calls raise `CellarError`; an error that a call raises is final.
-    Threads may share a client: it sends one request at a time. Other calls may be made while a scan is under way.
+    The keyword arguments are the fields of `ClientOptions`. Calls raise `CellarError`; an error that a call raises is
+    final. Threads may share a client: it sends one request at a time. Other calls may be made while a scan is under
+    way.
     """
 
     def __init__(self, address: str = DEFAULT_ADDRESS, **options: Any) -> None:
