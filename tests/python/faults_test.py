@@ -124,13 +124,18 @@ class Faults(unittest.IsolatedAsyncioTestCase):
                 error = await self.failure_of(cellar.Unavailable, client.mutate_row("t", WRITE))
                 self.assertIs(error.applied, Applied.NOT_APPLIED)
                 self.assertLess(time.monotonic() - began, 1)  # at once
-                starting = threading.Thread(target=node.start, args=(node.address,))
-                starting.start()
-                async with type(client)(
-                    node.address, wait_for_connection=True, retry=RetryOptions(max_attempts=1000)
-                ) as patient:
-                    await patient.ping()
-                starting.join()
+                once = RetryOptions(max_attempts=1, backoff_min_s=0.001)
+                async with type(client)(node.address, wait_for_connection=True, retry=once) as patient:
+                    began = time.monotonic()
+                    await self.failure_of(cellar.Unavailable, patient.ping(timeout=0.3))
+                    self.assertLess(time.monotonic() - began, 1)
+                    starting = threading.Thread(target=node.start, args=(node.address,))
+                    starting.start()
+                    if isinstance(client, support.Blocking):
+                        await patient.mutate_rows("t", [WRITE])
+                    else:
+                        await all_of(patient.read_rows("t"))
+                    starting.join()
 
             await self.with_both(body, node.address)
         finally:
