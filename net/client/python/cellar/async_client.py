@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -42,12 +42,12 @@ def _batch(described: Callable[P, Batch]) -> Callable[Concatenate[AsyncClient, P
     return made
 
 
-def _stream(described: Callable[P, Scan]) -> Callable[Concatenate[AsyncClient, P], AsyncIterator[Row]]:
-    def method(self: AsyncClient, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Row]:
+def _stream(described: Callable[P, Scan]) -> Callable[Concatenate[AsyncClient, P], AsyncGenerator[Row, None]]:
+    def method(self: AsyncClient, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[Row, None]:
         return self._rows(described(*args, **kwargs))
 
-    made: Callable[Concatenate[AsyncClient, P], AsyncIterator[Row]] = documented(
-        method, described, "AsyncIterator[Row]"
+    made: Callable[Concatenate[AsyncClient, P], AsyncGenerator[Row, None]] = documented(
+        method, described, "AsyncGenerator[Row, None]"
     )
     made.__name__ = "read_rows"
     return made

@@ -5,7 +5,7 @@ import functools
 import inspect
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from cellar import _calls
@@ -56,11 +56,13 @@ def _batch(described: Callable[P, Batch]) -> Callable[Concatenate[Client, P], No
     return made
 
 
-def _stream(described: Callable[P, Scan]) -> Callable[Concatenate[Client, P], Iterator[Row]]:
-    def method(self: Client, *args: P.args, **kwargs: P.kwargs) -> Iterator[Row]:
+def _stream(described: Callable[P, Scan]) -> Callable[Concatenate[Client, P], Generator[Row, None, None]]:
+    def method(self: Client, *args: P.args, **kwargs: P.kwargs) -> Generator[Row, None, None]:
         return self._rows(described(*args, **kwargs))
 
-    made: Callable[Concatenate[Client, P], Iterator[Row]] = documented(method, described, "Iterator[Row]")
+    made: Callable[Concatenate[Client, P], Generator[Row, None, None]] = documented(
+        method, described, "Generator[Row, None, None]"
+    )
     made.__name__ = "read_rows"
     return made
 
@@ -195,7 +197,7 @@ class Client:
             raise no_connection(address, error) from error
         return self._connections[address]
 
-    def _rows(self, scan: Scan) -> Iterator[Row]:
+    def _rows(self, scan: Scan) -> Generator[Row, None, None]:
         while True:
             try:
                 yield from self._attempt(scan)
@@ -206,7 +208,7 @@ class Client:
                 return
             time.sleep(pause)
 
-    def _attempt(self, scan: Scan) -> Iterator[Row]:
+    def _attempt(self, scan: Scan) -> Generator[Row, None, None]:
         address = self._planner.address(scan.table)
         with self._lock:
             connection = self._connection(address)
