@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Every operation of the client for asyncio against a node, and what only it does: many requests at once, cancelled calls."""
+"""Every operation of the client for asyncio against a node, and what only it does: many requests at once, cancelled
+calls."""
 import asyncio
 import unittest
 
-import support
 from operations import Operations
 from cellar import AsyncClient, Cancelled, CellarError, Mutation, increment
 
@@ -13,7 +13,9 @@ class AsyncioTest(Operations, unittest.IsolatedAsyncioTestCase):
 
     async def test_requests_are_pipelined_in_order(self):
         await self.create(["a"])
-        writes = [self.client.mutate_row(self.table, Mutation("r").set("a", "q", f"{i}", timestamp=0)) for i in range(300)]
+        writes = [
+            self.client.mutate_row(self.table, Mutation("r").set("a", "q", f"{i}", timestamp=0)) for i in range(300)
+        ]
         counts = [self.client.read_modify_write(self.table, "n", [increment("a", "n")]) for _ in range(300)]
         await asyncio.gather(*writes, *counts)
         self.assertEqual(await self.values("r"), ["299"])  # of one task group, in the order of the calls

@@ -4,7 +4,6 @@ import datetime
 import importlib.metadata
 import importlib.util
 import inspect
-import pathlib
 import random
 import re
 import subprocess
@@ -13,9 +12,19 @@ import tempfile
 import unittest
 import zipfile
 
-import support
 from support import SOURCE, WHEEL, cellar
-from cellar import Applied, CellarError, Code, Filter, Mutation, RowRange, Token, _bodies, _decode, _decode_admin, _encode, _encode_admin
+from cellar import (
+    Applied,
+    CellarError,
+    Code,
+    Mutation,
+    RowRange,
+    _bodies,
+    _decode,
+    _decode_admin,
+    _encode,
+    _encode_admin,
+)
 from cellar import _frames, _session, retry, times
 from cellar._frames import Kind
 from cellar._scan import Scan, clip
@@ -52,7 +61,10 @@ class Bytes(unittest.TestCase):
         return reader.next()
 
     def test_answers(self):
-        self.assertEqual(_decode.put(self.frame_of(self.dump["put_reply"]).body), cellar.Committed(1795000000123456789, 1795000000123000))
+        self.assertEqual(
+            _decode.put(self.frame_of(self.dump["put_reply"]).body),
+            cellar.Committed(1795000000123456789, 1795000000123000),
+        )
         cell = cellar.Cell("f", b"q", 5000, b"hello")
         self.assertEqual(_decode.got(b"row", [self.frame_of(self.dump["got"]).body]), cellar.Row(b"row", (cell,)))
         self.assertEqual(_decode.row_of([self.frame_of(self.dump["chunk"]).body]), cellar.Row(b"row", (cell,)))
@@ -68,13 +80,26 @@ class Bytes(unittest.TestCase):
         def content(body):
             b, request = _bodies.Body(body), MutateRowRequest.GetRootAs(body, 0)
             arena = bytes(b.vector(request, 3, 1))
-            (at, until, f_at, f_size, q_at, q_size, v_at, v_size, kind, flags, *_), = b.structs(request, 2, _encode.MUTATION)
+            ((at, until, f_at, f_size, q_at, q_size, v_at, v_size, kind, flags, *_),) = b.structs(
+                request, 2, _encode.MUTATION
+            )
             row = request.Row()
-            return (arena[row.At() : row.At() + row.Size()], arena[f_at : f_at + f_size], arena[q_at : q_at + q_size],
-                    arena[v_at : v_at + v_size], at, until, kind, flags, request.Durability())
+            return (
+                arena[row.At() : row.At() + row.Size()],
+                arena[f_at : f_at + f_size],
+                arena[q_at : q_at + q_size],
+                arena[v_at : v_at + v_size],
+                at,
+                until,
+                kind,
+                flags,
+                request.Durability(),
+            )
 
         shown = content(self.dump["mutate"][_frames.HEADER.size :])
-        self.assertEqual(shown, content(_encode.mutate_row(Mutation("row").set("f", "q", "hello", timestamp=5000), None, None)))
+        self.assertEqual(
+            shown, content(_encode.mutate_row(Mutation("row").set("f", "q", "hello", timestamp=5000), None, None))
+        )
         self.assertEqual(shown[:5], (b"row", b"f", b"q", b"hello", 5000))
 
 
@@ -85,10 +110,17 @@ class Bodies(unittest.TestCase):
             return sorted(v for k, v in vars(getattr(module, name)).items() if not k.startswith("_"))
 
         for ours, name in (
-            (cellar.filter.FilterKind, "FilterKind"), (cellar.mutation.MutationKind, "MutationKind"), (cellar.DeathCause, "DeathCause"),
-            (cellar.TimestampMeaning, "TimestampMeaning"), (cellar.BornDead, "BornDead"), (cellar.Profile, "Profile"),
-            (cellar.Compaction, "Compaction"), (cellar.BottomCompression, "BottomCompression"), (cellar.Granularity, "Granularity"),
-            (cellar.Compression, "Compression"), (Applied, "Applied"),
+            (cellar.filter.FilterKind, "FilterKind"),
+            (cellar.mutation.MutationKind, "MutationKind"),
+            (cellar.DeathCause, "DeathCause"),
+            (cellar.TimestampMeaning, "TimestampMeaning"),
+            (cellar.BornDead, "BornDead"),
+            (cellar.Profile, "Profile"),
+            (cellar.Compaction, "Compaction"),
+            (cellar.BottomCompression, "BottomCompression"),
+            (cellar.Granularity, "Granularity"),
+            (cellar.Compression, "Compression"),
+            (Applied, "Applied"),
         ):
             self.assertEqual(sorted(int(m) for m in ours), numbers(name), name)
         self.assertEqual([*sorted(int(d) for d in cellar.Durability), 255], numbers("Durability"))
@@ -111,6 +143,7 @@ class Bodies(unittest.TestCase):
         """Many entries that name one table cost no more than the body allows."""
         b = _bodies.new_builder()
         from cellar._schema import ListTablesReply, TableSummary
+
         name = b.CreateString("t")
         TableSummary.Start(b)
         TableSummary.AddName(b, name)
@@ -148,7 +181,12 @@ class Values(unittest.TestCase):
         self.assertEqual(times.span_us(datetime.timedelta(days=2, microseconds=3)), 172_800_000_003)
 
     def test_addresses(self):
-        for text, expected in (("h:1", ("h", 1)), ("h", ("h", 7420)), ("[::1]:99", ("::1", 99)), ("[::1]", ("::1", 7420))):
+        for text, expected in (
+            ("h:1", ("h", 1)),
+            ("h", ("h", 7420)),
+            ("[::1]:99", ("::1", 99)),
+            ("[::1]", ("::1", 7420)),
+        ):
             self.assertEqual(address_of(text), expected)
         for text in ("", ":1", "h:", "h:x", "::1", "[::1", "[::1]x", "h:0", "h:65536"):
             with self.assertRaises(ValueError, msg=text):
@@ -156,8 +194,17 @@ class Values(unittest.TestCase):
 
     def test_loopback(self):
         from cellar._dial import is_loopback
-        for host, expected in (("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("::ffff:127.0.0.1", True), ("10.0.0.1", False),
-                               ("::ffff:10.0.0.1", False), ("localhost", False), ("", False)):
+
+        for host, expected in (
+            ("127.0.0.1", True),
+            ("127.8.8.8", True),
+            ("::1", True),
+            ("::ffff:127.0.0.1", True),
+            ("10.0.0.1", False),
+            ("::ffff:10.0.0.1", False),
+            ("localhost", False),
+            ("", False),
+        ):
             self.assertEqual(is_loopback(host), expected, host)
 
     def test_prefixes_end(self):
@@ -178,8 +225,11 @@ class Resumption(unittest.TestCase):
         """What a node would answer."""
         chosen = []
         for key in self.KEYS:
-            inside = [not (r.start is not None and (key < r.start or (r.start_open and key == r.start)))
-                      and not (r.end is not None and (key > r.end or (not r.end_closed and key == r.end))) for r in scan.ranges]
+            inside = [
+                not (r.start is not None and (key < r.start or (r.start_open and key == r.start)))
+                and not (r.end is not None and (key > r.end or (not r.end_closed and key == r.end)))
+                for r in scan.ranges
+            ]
             if key in scan.keys or any(inside) or (not scan.keys and not scan.ranges):
                 chosen.append(key)
         chosen = chosen[::-1] if scan.reversed_order else chosen
@@ -188,11 +238,18 @@ class Resumption(unittest.TestCase):
     def test_what_is_left_is_what_was_not_read(self):
         chance = random.Random(3)
         for _ in range(3000):
+
             def bound():
                 return chance.choice([None, *self.KEYS])
-            ranges = [RowRange(bound(), bound(), chance.random() < 0.5, chance.random() < 0.5) for _ in range(chance.randint(0, 3))]
+
+            ranges = [
+                RowRange(bound(), bound(), chance.random() < 0.5, chance.random() < 0.5)
+                for _ in range(chance.randint(0, 3))
+            ]
             keys = chance.sample(self.KEYS, chance.randint(0, 3))
-            scan = Scan("t", keys, ranges, None, chance.choice((0, 0, 3, 7)), chance.random() < 0.5, False, False, False)
+            scan = Scan(
+                "t", keys, ranges, None, chance.choice((0, 0, 3, 7)), chance.random() < 0.5, False, False, False
+            )
             expected = self.rows_of(scan)
             read = []
             while True:
@@ -212,7 +269,9 @@ class Resumption(unittest.TestCase):
 
 class Retries(unittest.TestCase):
     def test_pauses_and_budget(self):
-        policy = retry.RetryPolicy(retry.RetryOptions(max_attempts=3, backoff_min_s=1, backoff_max_s=3, budget_share=0.5, budget_reserve=2))
+        policy = retry.RetryPolicy(
+            retry.RetryOptions(max_attempts=3, backoff_min_s=1, backoff_max_s=3, budget_share=0.5, budget_reserve=2)
+        )
 
         def failed(retry_after_ms=0, code=Code.UNAVAILABLE, applied=Applied.NOT_APPLIED):
             return cellar.errors.error_of(code, "m", applied, retry_after_ms)
@@ -258,11 +317,35 @@ class Surface(unittest.TestCase):
         if importlib.util.find_spec("pip") is None:
             self.skipTest("no pip")
         with tempfile.TemporaryDirectory() as target:
-            subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile", "--target", target,
-                            "--disable-pip-version-check", "--root-user-action=ignore", WHEEL], check=True)
-            program = "import cellar, importlib.metadata as m; print(cellar.__file__, cellar.__version__, m.version('cellar'))"
-            said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd="/",
-                                  env={"PYTHONPATH": target}).stdout.split()
+            subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    "pip",
+                    "install",
+                    "--quiet",
+                    "--no-deps",
+                    "--no-index",
+                    "--no-compile",
+                    "--target",
+                    target,
+                    "--disable-pip-version-check",
+                    "--root-user-action=ignore",
+                    WHEEL,
+                ],
+                check=True,
+            )
+            program = (
+                "import cellar as c, importlib.metadata as m; print(c.__file__, c.__version__, m.version('cellar'))"
+            )
+            said = subprocess.run(
+                [sys.executable, "-c", program],
+                check=True,
+                capture_output=True,
+                text=True,
+                cwd="/",
+                env={"PYTHONPATH": target},
+            ).stdout.split()
             self.assertTrue(said[0].startswith(target))
             self.assertEqual(said[1], said[2])
             self.assertIn(f"cellar-{said[1]}-", WHEEL.name)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The examples of the Python client do what their documentation says, twice on one node: the second run finds the data of the first."""
+"""The examples of the Python client do what their documentation says, twice on one node: the second run finds the data
+of the first."""
 import ast
 import contextlib
 import io
@@ -45,8 +46,14 @@ class Examples(unittest.TestCase):
         return said.getvalue()
 
     def run_program(self, *words):
-        return subprocess.run([sys.executable, "-B", *words], cwd=EXAMPLES, capture_output=True, text=True, timeout=BOUND_S,
-                              env={**os.environ, "PYTHONPATH": str(WHEEL)})
+        return subprocess.run(
+            [sys.executable, "-B", *words],
+            cwd=EXAMPLES,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+            env={**os.environ, "PYTHONPATH": str(WHEEL)},
+        )
 
     def test_each_prints_what_it_says(self):
         examples = sorted(EXAMPLES.glob("[0-9]*.py"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Both clients when connections are cut, nodes restart, refuse, are silent, or lie. No call may hang, and none may claim to know more
-than it can."""
+"""Both clients when connections are cut, nodes restart, refuse, are silent, or lie. No call may hang, and none may
+claim to know more than it can."""
 import asyncio
 import os
 import random
@@ -29,7 +29,9 @@ class Faults(unittest.IsolatedAsyncioTestCase):
         with cellar.Client(cls.node.address) as client:
             client.create_table("t", ["a"])
             client.create_table("w", ["a"])  # for rows that tests write
-            client.mutate_rows("t", [Mutation(f"k{i:04}").set("a", "q", "v" * 500, timestamp=1000) for i in range(2000)])
+            client.mutate_rows(
+                "t", [Mutation(f"k{i:04}").set("a", "q", "v" * 500, timestamp=1000) for i in range(2000)]
+            )
 
     @classmethod
     def tearDownClass(cls):
@@ -65,8 +67,14 @@ class Faults(unittest.IsolatedAsyncioTestCase):
     # ---- connections that are cut ----
 
     async def test_a_scan_resumes_behind_the_last_whole_row(self):
-        for options, expected in (({}, 2000), ({"reversed": True}, 2000), ({"limit": 1500}, 1500), ({"prefix": "k1"}, 1000),
-                                  ({"keys": [f"k{i:04}" for i in range(0, 2000, 3)], "start": "k1990"}, 674)):
+        for options, expected in (
+            ({}, 2000),
+            ({"reversed": True}, 2000),
+            ({"limit": 1500}, 1500),
+            ({"prefix": "k1"}, 1000),
+            ({"keys": [f"k{i:04}" for i in range(0, 2000, 3)], "start": "k1990"}, 674),
+        ):
+
             async def body(client):
                 proxy.cuts = [200_000, 3_000, 150_000, 40, 300_000]
                 proxy.cut()
@@ -94,7 +102,9 @@ class Faults(unittest.IsolatedAsyncioTestCase):
             await client.read_row("t", "k0001")
             proxy.cut()
             await asyncio.sleep(0.05)
-            done = await client.mutate_row("w", Mutation("idle").set("a", "q", "v"))  # has no token, and must not be in doubt
+            done = await client.mutate_row(
+                "w", Mutation("idle").set("a", "q", "v")
+            )  # has no token, and must not be in doubt
             self.assertFalse(done.repeated)
 
         proxy = self.listen(Proxy(self.node.address))
@@ -103,6 +113,7 @@ class Faults(unittest.IsolatedAsyncioTestCase):
     async def test_a_client_survives_a_restart_of_the_node(self):
         node = Node()
         try:
+
             async def body(client):
                 if not await client.list_tables():
                     await client.create_table("t", ["a"])
@@ -113,11 +124,18 @@ class Faults(unittest.IsolatedAsyncioTestCase):
                 error = await self.failure_of(cellar.Unavailable, client.mutate_row("t", WRITE))
                 self.assertIs(error.applied, Applied.NOT_APPLIED)
                 self.assertLess(time.monotonic() - began, 1)  # at once
-                starting = threading.Thread(target=node.start, args=(node.address,))
-                starting.start()
-                async with type(client)(node.address, wait_for_connection=True, retry=RetryOptions(max_attempts=1000)) as patient:
-                    await patient.ping()
-                starting.join()
+                once = RetryOptions(max_attempts=1, backoff_min_s=0.001)
+                async with type(client)(node.address, wait_for_connection=True, retry=once) as patient:
+                    began = time.monotonic()
+                    await self.failure_of(cellar.Unavailable, patient.ping(timeout=0.3))
+                    self.assertLess(time.monotonic() - began, 1)
+                    starting = threading.Thread(target=node.start, args=(node.address,))
+                    starting.start()
+                    if isinstance(client, support.Blocking):
+                        await patient.mutate_rows("t", [WRITE])
+                    else:
+                        await all_of(patient.read_rows("t"))
+                    starting.join()
 
             await self.with_both(body, node.address)
         finally:
@@ -127,6 +145,7 @@ class Faults(unittest.IsolatedAsyncioTestCase):
 
     async def test_a_write_in_doubt_is_repeated_only_with_a_token(self):
         """The node applies each write, and its answers do not arrive."""
+
         async def lost(client, call, expected):
             proxy.mute = False
             proxy.cut()
@@ -184,33 +203,126 @@ class Faults(unittest.IsolatedAsyncioTestCase):
             ("write, in doubt", lambda c: c.mutate_row("t", WRITE), maybe, Code.UNAVAILABLE, 0, 1),
             ("write, applied", lambda c: c.mutate_row("t", WRITE, draw_tokens=True), yes, Code.UNAVAILABLE, 0, 1),
             ("token, in doubt", lambda c: c.mutate_row("t", WRITE, draw_tokens=True), maybe, Code.UNAVAILABLE, 0, 4),
-            ("sole writer, stamped", lambda c: c.mutate_row("t", stamped, sole_writer=True), maybe, Code.UNAVAILABLE, 0, 4),
-            ("sole writer, delete", lambda c: c.mutate_row("t", deletes, sole_writer=True), maybe, Code.UNAVAILABLE, 0, 4),
-            ("sole writer, server stamp", lambda c: c.mutate_row("t", WRITE, sole_writer=True), maybe, Code.UNAVAILABLE, 0, 1),
+            (
+                "sole writer, stamped",
+                lambda c: c.mutate_row("t", stamped, sole_writer=True),
+                maybe,
+                Code.UNAVAILABLE,
+                0,
+                4,
+            ),
+            (
+                "sole writer, delete",
+                lambda c: c.mutate_row("t", deletes, sole_writer=True),
+                maybe,
+                Code.UNAVAILABLE,
+                0,
+                4,
+            ),
+            (
+                "sole writer, server stamp",
+                lambda c: c.mutate_row("t", WRITE, sole_writer=True),
+                maybe,
+                Code.UNAVAILABLE,
+                0,
+                1,
+            ),
             ("sole writer, ttl", lambda c: c.mutate_row("t", lives, sole_writer=True), maybe, Code.UNAVAILABLE, 0, 1),
             ("drop range", lambda c: c.drop_row_range("t", prefix="r"), maybe, Code.UNAVAILABLE, 0, 1),
-            ("drop range, token", lambda c: c.drop_row_range("t", prefix="r", draw_tokens=True), maybe, Code.UNAVAILABLE, 0, 4),
-            ("increment", lambda c: c.read_modify_write("t", "r", [increment("a", "q")]), maybe, Code.UNAVAILABLE, 0, 1),
+            (
+                "drop range, token",
+                lambda c: c.drop_row_range("t", prefix="r", draw_tokens=True),
+                maybe,
+                Code.UNAVAILABLE,
+                0,
+                4,
+            ),
+            (
+                "increment",
+                lambda c: c.read_modify_write("t", "r", [increment("a", "q")]),
+                maybe,
+                Code.UNAVAILABLE,
+                0,
+                1,
+            ),
             ("batch", lambda c: c.mutate_rows("t", [WRITE]), maybe, Code.UNAVAILABLE, 0, 1),
             ("batch, refused", lambda c: c.mutate_rows("t", [WRITE]), no, Code.UNAVAILABLE, 0, 4),
             ("batch, tokens", lambda c: c.mutate_rows("t", [WRITE], draw_tokens=True), maybe, Code.UNAVAILABLE, 0, 4),
             ("alter", lambda c: c.set_rule("t", "a", cellar.max_versions(1)), maybe, Code.UNAVAILABLE, 0, 1),
             ("create, refused", lambda c: c.create_table("t", ["a"]), no, Code.UNAVAILABLE, 0, 4),
         ):
+
             async def body(client):
                 node.requests.clear()
                 error = await self.failure_of(cellar.CellarError, call(client))
                 self.assertEqual(len(node.requests), attempts, what)
                 self.assertEqual(error.code, code, what)
                 known = no if what.startswith(("read", "preview")) else outcome
-                if what != "batch, refused" and not what.startswith("batch"):
+                if not what.startswith("batch"):  # of several entries
                     self.assertIs(error.applied, known, what)
 
             node = self.listen(FakeNode(lambda op, rid, b, n: refusal(op, rid, code, outcome, retry_after_ms)))
             await self.with_both(body, node.address)
 
+    async def test_entries_of_a_batch_are_repeated_in_their_order(self):
+        """Each case: the rows sent; by attempt, which entries fail and how; the rows of each attempt; the entries that
+        fail for good."""
+        passing, doubt = (Code.UNAVAILABLE, Applied.NOT_APPLIED), (Code.UNAVAILABLE, Applied.MAYBE_APPLIED)
+        final = (Code.OUT_OF_RANGE, Applied.NOT_APPLIED)
+        for what, rows, failures, attempts, failed, options in (
+            ("the failed one alone", "abc", [{1: passing}], ["abc", "b"], [], {}),
+            ("not behind a later write of its row", "aab", [{0: passing}], ["aab"], [0], {}),
+            ("with a later write of its row", "aab", [{0: passing, 1: passing}], ["aab", "aa"], [], {}),
+            ("before a later one that is final", "aab", [{0: passing, 1: final}], ["aab", "a"], [1], {}),
+            ("not before one in doubt", "aab", [{0: passing, 1: doubt}], ["aab"], [0, 1], {}),
+            (
+                "not before one in doubt that is repeated",
+                "aab",
+                [{0: passing, 1: doubt}],
+                ["aab", "a"],
+                [0],
+                {"draw_tokens": True},
+            ),
+            ("one in doubt, without a token", "ab", [{0: doubt, 1: passing}], ["ab", "b"], [0], {}),
+            ("one in doubt, with a token", "ab", [{0: doubt}], ["ab", "a"], [], {"draw_tokens": True}),
+            (
+                "indices of the second attempt",
+                "abcd",
+                [{1: passing, 3: passing}, {1: passing}],
+                ["abcd", "bd", "d"],
+                [],
+                {},
+            ),
+            (
+                "as often as allowed",
+                "ab",
+                [{0: passing}, {0: passing}, {0: passing}, {0: passing}],
+                ["ab", "a", "a", "a"],
+                [0],
+                {},
+            ),
+        ):
+
+            def answer(op, rid, body, n):
+                sent.append(b"".join(support.rows_of(body)).decode())
+                return support.row_failures(rid, failures[len(sent) - 1] if len(sent) <= len(failures) else {})
+
+            async def body(client):
+                sent.clear()
+                call = client.mutate_rows("t", [Mutation(row).set("a", "q", "v") for row in rows], **options)
+                if failed:
+                    error = await self.failure_of(cellar.PartlyFailed, call)
+                    self.assertEqual(sorted(error.failures), failed, what)
+                else:
+                    await call
+                self.assertEqual(sent, attempts, what)
+
+            sent = []
+            await self.with_both(body, self.listen(FakeNode(answer)).address)
+
     async def test_an_outcome_stays_in_doubt(self):
         """The first attempt is in doubt, the second is refused for good: the write may have been applied."""
+
         async def body(client):
             node.requests.clear()
             error = await self.failure_of(cellar.ResourceExhausted, client.mutate_row("t", WRITE, draw_tokens=True))
@@ -240,7 +352,11 @@ class Faults(unittest.IsolatedAsyncioTestCase):
         await self.with_both(body, self.listen(FakeNode(answer)).address)
 
     async def test_without_the_feature_tokens_are_not_sent(self):
-        node = self.listen(FakeNode(lambda op, rid, b, n: reply(op, rid), lambda rid: support.hello_reply(rid, features=("drop_row_range",))))
+        node = self.listen(
+            FakeNode(
+                lambda op, rid, b, n: reply(op, rid), lambda rid: support.hello_reply(rid, features=("drop_row_range",))
+            )
+        )
 
         async def body(client):
             node.requests.clear()
@@ -248,16 +364,22 @@ class Faults(unittest.IsolatedAsyncioTestCase):
             await self.failure_of(cellar.Unimplemented, client.read_row("t", "r", explain=True))
             await self.failure_of(cellar.Unimplemented, client.drop_row_range("t", prefix="r", token=Token.draw()))
             self.assertEqual(node.requests, [])
-            self.assertEqual(await client.drop_row_range("t", prefix="r", draw_tokens=True), 0)  # a drawn one is left out
+            self.assertEqual(
+                await client.drop_row_range("t", prefix="r", draw_tokens=True), 0
+            )  # a drawn one is left out
             self.assertEqual(len(node.requests), 1)
 
         await self.with_both(body, node.address)
 
     async def test_a_request_that_is_too_large_is_not_sent(self):
-        node = self.listen(FakeNode(lambda op, rid, b, n: reply(op, rid), lambda rid: support.hello_reply(rid, frame_bytes=4096)))
+        node = self.listen(
+            FakeNode(lambda op, rid, b, n: reply(op, rid), lambda rid: support.hello_reply(rid, frame_bytes=4096))
+        )
 
         async def body(client):
-            error = await self.failure_of(cellar.InvalidArgument, client.mutate_row("t", Mutation("r").set("a", "q", b"v" * 5000)))
+            error = await self.failure_of(
+                cellar.InvalidArgument, client.mutate_row("t", Mutation("r").set("a", "q", b"v" * 5000))
+            )
             self.assertIs(error.applied, Applied.NOT_APPLIED)
             self.assertEqual(node.requests, [])
 
@@ -293,8 +415,10 @@ class Faults(unittest.IsolatedAsyncioTestCase):
         node = self.listen(FakeNode(lambda op, rid, b, n: b""))
 
         async def body(client):
-            for call, applied in ((client.read_row("t", "r", timeout=0.2), Applied.NOT_APPLIED),
-                                  (client.mutate_row("t", WRITE, timeout=0.2), Applied.MAYBE_APPLIED)):
+            for call, applied in (
+                (client.read_row("t", "r", timeout=0.2), Applied.NOT_APPLIED),
+                (client.mutate_row("t", WRITE, timeout=0.2), Applied.MAYBE_APPLIED),
+            ):
                 began = time.monotonic()
                 error = await self.failure_of(cellar.DeadlineExceeded, call)
                 self.assertIs(error.applied, applied)
@@ -327,6 +451,22 @@ class Faults(unittest.IsolatedAsyncioTestCase):
 
         await self.with_both(body, proxy.address, keepalive=0.1)
 
+    async def test_an_idle_client_waits_for_a_slow_answer(self):
+        def answer(op, rid, b, n):
+            time.sleep(0.05)
+            return reply(op, rid)
+
+        node = self.listen(FakeNode(answer))
+
+        async def body(client):
+            await client.ping()
+            node.requests.clear()
+            await asyncio.sleep(0.5)
+            await client.ping()
+            self.assertEqual(len(node.requests), 1)  # no other ping
+
+        await self.with_both(body, node.address, keepalive=0.2)
+
     async def test_a_node_that_does_not_answer_the_hello(self):
         node = self.listen(FakeNode(lambda op, rid, b, n: b"", lambda rid: b""))
 
@@ -338,6 +478,7 @@ class Faults(unittest.IsolatedAsyncioTestCase):
 
     async def test_goaway(self):
         """A node that stops: it answers what it has, and new requests go over a new connection."""
+
         def answer(op, rid, b, n):
             return frame(Kind.GOAWAY, 0, 0) + reply(op, rid)
 
@@ -357,7 +498,9 @@ class Faults(unittest.IsolatedAsyncioTestCase):
             self.assertIs(failed.applied, Applied.MAYBE_APPLIED)
             self.assertIn("two requests", failed.message)
 
-        angry = FakeNode(lambda op, rid, b, n: refusal(0, 0, Code.INVALID_ARGUMENT, kind=Kind.GOAWAY, message="two requests"))
+        angry = FakeNode(
+            lambda op, rid, b, n: refusal(0, 0, Code.INVALID_ARGUMENT, kind=Kind.GOAWAY, message="two requests")
+        )
         await self.with_both(error, self.listen(angry).address)
 
     # ---- lies ----
@@ -382,9 +525,15 @@ class Faults(unittest.IsolatedAsyncioTestCase):
             "half a frame": lambda op, rid: reply(op, rid, bytes(64))[:40],
         }
         for what, lie in kinds.items():
+
             async def body(client):
-                for call in (client.read_row("t", "r"), client.mutate_row("t", WRITE), client.describe_table("t"),
-                             client.read_row("t", "r", explain=True), all_of(client.read_rows("t"))):
+                for call in (
+                    client.read_row("t", "r"),
+                    client.mutate_row("t", WRITE),
+                    client.describe_table("t"),
+                    client.read_row("t", "r", explain=True),
+                    all_of(client.read_rows("t")),
+                ):
                     error = await self.failure_of(cellar.CellarError, call)
                     self.assertIn(error.code, (Code.INTERNAL, Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED), what)
 
@@ -411,9 +560,16 @@ class Faults(unittest.IsolatedAsyncioTestCase):
 
         async def body(client):
             for _ in range(60):
-                for call in (client.read_row("t", "r"), client.read_row("t", "r", explain=True), client.describe_table("t"),
-                             client.server_info(), client.list_tables(), all_of(client.read_rows("t")),
-                             client.rule_history("t", "a"), client.mutate_row("t", WRITE, token=Token.draw())):
+                for call in (
+                    client.read_row("t", "r"),
+                    client.read_row("t", "r", explain=True),
+                    client.describe_table("t"),
+                    client.server_info(),
+                    client.list_tables(),
+                    all_of(client.read_rows("t")),
+                    client.rule_history("t", "a"),
+                    client.mutate_row("t", WRITE, token=Token.draw()),
+                ):
                     try:
                         await call
                     except cellar.CellarError as error:
@@ -429,6 +585,7 @@ class Faults(unittest.IsolatedAsyncioTestCase):
             ("no end mark", lambda op, rid: reply(op, rid)),
             ("end without rows", lambda op, rid: frame(Kind.CHUNK, op, rid, good) + frame(Kind.END, op, rid)),
         ):
+
             async def body(client):
                 error = await self.failure_of(cellar.Internal, all_of(client.read_rows("t")))
                 self.assertIn("broke the protocol", error.message)
@@ -461,6 +618,7 @@ class Faults(unittest.IsolatedAsyncioTestCase):
     async def test_tokens_and_their_files(self):
         from cellar._dial import Identity
         from cellar.options import ClientOptions
+
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "token")
             identity = Identity(ClientOptions(token_file=path))

@@ -1,11 +1,12 @@
-"""Every operation against a node. `node_test.py` plays it with the blocking client, `asyncio_test.py` with that of asyncio."""
+"""Every operation against a node. `node_test.py` plays it with the blocking client, `asyncio_test.py` with that of
+asyncio."""
 import asyncio
 import datetime
 import time
 from datetime import timedelta
 
 from support import Node, all_of, cellar, now_us
-from cellar import Code, Family, Filter, Mutation, Rule, Token, append, increment, int64, max_age, max_versions
+from cellar import Code, Family, Filter, Mutation, Token, append, increment, int64, max_age, max_versions
 
 UTC = datetime.timezone.utc
 MAX_TABLE_NAME = 48  # bytes, and a digit
@@ -60,8 +61,12 @@ class Operations:
         rule = max_age(timedelta(days=2)) | (max_versions(3) & max_age(timedelta(hours=1)))
         made = await self.create(
             [Family("a", rule, undo_window=timedelta(hours=3), window=cellar.WriteWindow(past=timedelta(days=1))), "b"],
-            granularity=cellar.Granularity.MICROS, splits=["g", "p"],
-            options=cellar.TableOptions(durability=cellar.Durability.PERIODIC, reclaim_within=timedelta(hours=2), dead_slack=0.25))
+            granularity=cellar.Granularity.MICROS,
+            splits=["g", "p"],
+            options=cellar.TableOptions(
+                durability=cellar.Durability.PERIODIC, reclaim_within=timedelta(hours=2), dead_slack=0.25
+            ),
+        )
         self.assertEqual(made, await self.client.describe_table(self.table))
         a = made.family("a")
         self.assertEqual(a.rule, rule)
@@ -75,8 +80,12 @@ class Operations:
             await self.create(["a"])
 
         altered = await self.client.alter_table(
-            self.table, add={"c": max_versions(1)}, drop=["b"], alter=[Family("a", born_dead=cellar.BornDead.ACCEPT)],
-            options=cellar.TableOptions(dead_slack=0.5))
+            self.table,
+            add={"c": max_versions(1)},
+            drop=["b"],
+            alter=[Family("a", born_dead=cellar.BornDead.ACCEPT)],
+            options=cellar.TableOptions(dead_slack=0.5),
+        )
         self.assertEqual([f.name for f in altered.families], ["a", "c"])
         self.assertEqual(altered.family("a").rule, rule)  # what was not named stays
         self.assertEqual(altered.family("a").born_dead, cellar.BornDead.ACCEPT)
@@ -104,22 +113,32 @@ class Operations:
 
     async def test_cells_are_written_read_and_deleted(self):
         await self.create(["a", "b"])
-        done = await self.client.mutate_row(self.table, Mutation("r").set("a", "q", "new").set("b", b"\x00\xff", b"\xfe"))
+        done = await self.client.mutate_row(
+            self.table, Mutation("r").set("a", "q", "new").set("b", b"\x00\xff", b"\xfe")
+        )
         self.assertEqual(done.timestamp_us, done.commit_stamp_ns // 1000 // TICK * TICK)
         when = datetime.datetime(2020, 2, 3, 4, 5, 6, 7000, UTC)
-        await self.client.mutate_row(self.table, Mutation(b"r").set("a", b"q", "old", timestamp=when).set("a", b"p", "", timestamp=0))
+        await self.client.mutate_row(
+            self.table, Mutation(b"r").set("a", b"q", "old", timestamp=when).set("a", b"p", "", timestamp=0)
+        )
         row = await self.client.read_row(self.table, "r")
         self.assertEqual(row.key, b"r")
-        self.assertEqual([(c.family, c.qualifier, c.value) for c in row],
-                         [("a", b"p", b""), ("a", b"q", b"new"), ("a", b"q", b"old"), ("b", b"\x00\xff", b"\xfe")])
+        self.assertEqual(
+            [(c.family, c.qualifier, c.value) for c in row],
+            [("a", b"p", b""), ("a", b"q", b"new"), ("a", b"q", b"old"), ("b", b"\x00\xff", b"\xfe")],
+        )
         self.assertEqual(row.versions("a", "q")[1].timestamp, when)
         self.assertEqual(row.find("a", "q").text, "new")
         self.assertIsNone(row.find("a", "none"))
         self.assertEqual(await self.values("r", versions=1, columns=[("a", "q")]), ["new"])
-        self.assertEqual(await self.values("r", columns=[("a", "p"), ("a", "q")], filter=Filter.value_regex("o.*")), ["old"])
+        self.assertEqual(
+            await self.values("r", columns=[("a", "p"), ("a", "q")], filter=Filter.value_regex("o.*")), ["old"]
+        )
         self.assertIsNone(await self.client.read_row(self.table, "nobody"))
 
-        await self.client.mutate_row(self.table, Mutation("r").delete_column("a", "q", start=when, end=when + timedelta(seconds=1)))
+        await self.client.mutate_row(
+            self.table, Mutation("r").delete_column("a", "q", start=when, end=when + timedelta(seconds=1))
+        )
         self.assertEqual(await self.values("r", columns=[("a", "q")]), ["new"])
         await self.client.mutate_row(self.table, Mutation("r").delete_family("b").delete_column("a", "p"))
         self.assertEqual(await self.values("r"), ["new"])
@@ -128,7 +147,11 @@ class Operations:
 
     async def test_an_expiry_of_a_cell_ends_it(self):
         await self.create({"a": max_age(timedelta(days=2))})
-        m = Mutation("r").set("a", "long", "1", ttl=timedelta(days=9)).set("a", "short", "2", ttl=timedelta(milliseconds=400))
+        m = (
+            Mutation("r")
+            .set("a", "long", "1", ttl=timedelta(days=9))
+            .set("a", "short", "2", ttl=timedelta(milliseconds=400))
+        )
         m.set("a", "date", "3", expire_at=datetime.datetime.now(UTC) + timedelta(hours=1)).set("a", "rule", "4")
         done = await self.client.mutate_row(self.table, m)
         row = await self.client.explain(self.table, "r")
@@ -163,10 +186,16 @@ class Operations:
 
     async def test_many_rows_at_once(self):
         await self.create(["a"], splits=["row500"])
-        rows = [Mutation(f"row{i:03}").set("a", "q", "x" * 3000, timestamp=TICK) for i in range(1000)]  # several requests
+        rows = [
+            Mutation(f"row{i:03}").set("a", "q", "x" * 3000, timestamp=TICK) for i in range(1000)
+        ]  # several requests
         await self.client.mutate_rows(self.table, rows)
         self.assertEqual(len(await all_of(self.client.read_rows(self.table, versions=1))), 1000)
-        bad = [Mutation("b1").set("a", "q", "1"), Mutation("b2").set("none", "q", "1"), Mutation("b3").set("a", "q", "1")]
+        bad = [
+            Mutation("b1").set("a", "q", "1"),
+            Mutation("b2").set("none", "q", "1"),
+            Mutation("b3").set("a", "q", "1"),
+        ]
         with self.assertRaises(cellar.PartlyFailed) as failed:
             await self.client.mutate_rows(self.table, bad)
         self.assertEqual(list(failed.exception.failures), [1])
@@ -191,7 +220,9 @@ class Operations:
         self.assertEqual(await scan(prefix="k0", limit=3, reversed=True), keys[:-4:-1])
         self.assertEqual(await scan(keys=["k07", "k01", "none"]), [b"k01", b"k07"])
         open_closed = cellar.RowRange("k02", "k04", start_open=True, end_closed=True)
-        self.assertEqual(await scan(ranges=[open_closed, cellar.RowRange("k09")], keys=["k00"]), [b"k00", b"k03", b"k04", b"k09"])
+        self.assertEqual(
+            await scan(ranges=[open_closed, cellar.RowRange("k09")], keys=["k00"]), [b"k00", b"k03", b"k04", b"k09"]
+        )
         self.assertEqual(await scan(filter=Filter.row_regex("k0[13]")), [b"k01", b"k03"])
         self.assertEqual(await scan(start="z"), [])
         points = await self.client.sample_row_keys(self.table)
@@ -217,26 +248,36 @@ class Operations:
         everything = ["v2", "v1", "w", "\x05"]
         F = Filter
         for f, expected in (
-            (F.pass_all(), everything), (F.block_all(), []),
+            (F.pass_all(), everything),
+            (F.block_all(), []),
             (F.chain(F.family("a"), F.cells_per_column(1)), ["v2", "w"]),
             (F.interleave(F.column("a", "q2"), F.value_regex("v1")), ["v1", "w"]),
             (F.condition(F.column("a", "none"), F.block_all(), F.family("b")), ["\x05"]),
             (F.condition(F.column("a", "q1"), F.column("a", "q2")), ["w"]),
-            (F.row_regex("x"), []), (F.row_sample(0.999999), everything),
-            (F.family_regex("b|c"), ["\x05"]), (F.qualifier_regex("q[13]"), ["v2", "v1", "\x05"]),
+            (F.row_regex("x"), []),
+            (F.row_sample(0.999999), everything),
+            (F.family_regex("b|c"), ["\x05"]),
+            (F.qualifier_regex("q[13]"), ["v2", "v1", "\x05"]),
             (F.column_range("a", "q1", "q2", start_open=True, end_closed=True), ["w"]),
-            (F.timestamp_range(2 * TICK, 4 * TICK), ["v2", "w"]), (F.timestamp_range(None, 2 * TICK), ["v1"]),
+            (F.timestamp_range(2 * TICK, 4 * TICK), ["v2", "w"]),
+            (F.timestamp_range(None, 2 * TICK), ["v1"]),
             (F.timestamp_range(datetime.datetime.fromtimestamp(0.004, UTC)), ["\x05"]),
-            (F.value_range("v1", "v2", start_open=True, end_closed=True), ["v2"]), (F.value_range(None, "v"), ["\x05"]),
-            (F.value_bitmask(b"\x04"), ["w", "\x05"]), (F.value_bitmask(b"\x0a"), []), (F.value_bitmask(b"\x12"), ["w"]),
-            (F.cells_per_row_offset(3), ["\x05"]), (F.cells_per_row(1), ["v2"]),
+            (F.value_range("v1", "v2", start_open=True, end_closed=True), ["v2"]),
+            (F.value_range(None, "v"), ["\x05"]),
+            (F.value_bitmask(b"\x04"), ["w", "\x05"]),
+            (F.value_bitmask(b"\x0a"), []),
+            (F.value_bitmask(b"\x12"), ["w"]),
+            (F.cells_per_row_offset(3), ["\x05"]),
+            (F.cells_per_row(1), ["v2"]),
             (F.chain(F.cells_per_row(2), F.strip_value()), ["", ""]),
             (F.chain(F.interleave(F.chain(F.family("b"), F.sink()), F.pass_all()), F.block_all()), ["\x05"]),
         ):
             self.assertEqual(await self.values("r", filter=f), expected, f)
         row = await self.client.read_row(self.table, "r", filter=F.chain(F.family("b"), F.label("seen")))
         self.assertEqual(row.cells[0].labels, ("seen",))
-        self.assertEqual(await self.values("r", columns=[("a", "q1"), ("b", "q3")], versions=1, with_expiry=True), ["v2", "\x05"])
+        self.assertEqual(
+            await self.values("r", columns=[("a", "q1"), ("b", "q3")], versions=1, with_expiry=True), ["v2", "\x05"]
+        )
 
     # ---- conditional writes ----
 
@@ -244,16 +285,25 @@ class Operations:
         await self.create(["a"])
         for matched in (False, True):
             done = await self.client.check_and_mutate(
-                self.table, "r", then=Mutation("r").set("a", "q", "again"), otherwise=Mutation("r").set("a", "q", "first"))
+                self.table,
+                "r",
+                then=Mutation("r").set("a", "q", "again"),
+                otherwise=Mutation("r").set("a", "q", "first"),
+            )
             self.assertEqual(done.matched, matched)
         done = await self.client.check_and_mutate(
-            self.table, "r", condition=Filter.chain(Filter.cells_per_column(1), Filter.value_regex("again")),
-            then=Mutation("r").delete_row())
+            self.table,
+            "r",
+            condition=Filter.chain(Filter.cells_per_column(1), Filter.value_regex("again")),
+            then=Mutation("r").delete_row(),
+        )
         self.assertTrue(done.matched)
         self.assertIsNone(await self.client.read_row(self.table, "r"))
         done = await self.client.check_and_mutate(self.table, "r", then=Mutation("r").set("a", "q", "never"))
         self.assertEqual((done.matched, done.commit_stamp_ns), (False, 0))
-        row = await self.client.read_modify_write(self.table, "n", [increment("a", "n", 5), increment("a", "n", -2), append("a", "s", "x")])
+        row = await self.client.read_modify_write(
+            self.table, "n", [increment("a", "n", 5), increment("a", "n", -2), append("a", "s", "x")]
+        )
         self.assertEqual((row.find("a", "n").int64, row.find("a", "s").text), (3, "x"))
         row = await self.client.read_modify_write(self.table, "n", [increment("a", "n"), append("a", "s", b"y")])
         self.assertEqual((row.find("a", "n").value, row.find("a", "s").text), (int64(4), "xy"))
@@ -279,11 +329,16 @@ class Operations:
         again = await self.client.read_modify_write(self.table, "r", [increment("a", "n")], token=token)
         self.assertEqual((first.repeated, again.repeated), (False, True))
         self.assertEqual((first.cells[0].int64, again.cells), (1, first.cells))
-        done = [await self.client.mutate_row(self.table, Mutation("s").set("a", "q", "v"), token=token) for _ in range(2)]
+        done = [
+            await self.client.mutate_row(self.table, Mutation("s").set("a", "q", "v"), token=token) for _ in range(2)
+        ]
         self.assertEqual([d.repeated for d in done], [False, True])
-        checks = [await self.client.check_and_mutate(self.table, "c", otherwise=Mutation("c").set("a", "q", "v"), token=token) for _ in range(2)]
+        checks = [
+            await self.client.check_and_mutate(self.table, "c", otherwise=Mutation("c").set("a", "q", "v"), token=token)
+            for _ in range(2)
+        ]
         self.assertEqual([(c.repeated, c.matched) for c in checks], [(False, False), (True, False)])
-        await self.client.mutate_rows(self.table, [Mutation("m", token=token).set("a", "q", "v")] , draw_tokens=True)
+        await self.client.mutate_rows(self.table, [Mutation("m", token=token).set("a", "q", "v")], draw_tokens=True)
         await self.client.mutate_rows(self.table, [Mutation("m", token=token).set("a", "q", "v")])
         self.assertEqual(len(await self.values("m")), 1)
 
@@ -294,7 +349,9 @@ class Operations:
         with self.assertRaises(cellar.InvalidArgument):  # other content
             await self.client.mutate_row(self.table, Mutation("r").set("a", "q", "w"), token=Token(b"t", now))
         with self.assertRaises(cellar.FailedPrecondition) as old:
-            await self.client.mutate_row(self.table, Mutation("r").set("a", "q", "v"), token=Token(b"u", now - 3_600_000_000))
+            await self.client.mutate_row(
+                self.table, Mutation("r").set("a", "q", "v"), token=Token(b"u", now - 3_600_000_000)
+            )
         self.assertEqual(old.exception.applied, cellar.Applied.MAYBE_APPLIED)
         with self.assertRaises(ValueError):
             Token(b"t" * 65)
@@ -303,15 +360,20 @@ class Operations:
     # ---- rules ----
 
     async def test_rules_preview_history_and_undo(self):
-        await self.create({"d": max_versions(3)}, granularity=cellar.Granularity.MICROS,
-                          options=cellar.TableOptions(reclaim_within=timedelta(days=7)))
+        await self.create(
+            {"d": max_versions(3)},
+            granularity=cellar.Granularity.MICROS,
+            options=cellar.TableOptions(reclaim_within=timedelta(days=7)),
+        )
         m = Mutation("readme")
         for i in range(1, 6):
             m.set("d", "text", f"v{i}", timestamp=i)
         await self.client.mutate_row(self.table, m)
         self.assertEqual(await self.values("readme"), ["v5", "v4", "v3"])
         preview = await self.client.preview_rule(self.table, "d", max_versions(1))
-        self.assertEqual((preview.cells, preview.rows, preview.samples, preview.approximate), (2, 1, (b"readme",), False))
+        self.assertEqual(
+            (preview.cells, preview.rows, preview.samples, preview.approximate), (2, 1, (b"readme",), False)
+        )
         self.assertEqual(preview.undo_window_us, 86_400_000_000)
         progress = []
         exact = await self.client.preview_rule(self.table, "d", max_versions(1), progress=progress.append, samples=0)
@@ -323,9 +385,16 @@ class Operations:
         self.assertEqual(changed.undo_windows[0].replaced, max_versions(3))
         self.assertEqual(await self.values("readme"), ["v5"])
         row = await self.client.explain(self.table, "readme")
-        self.assertEqual([(c.text, c.explanation.dead, c.explanation.cause.name) for c in row],
-                         [("v5", False, "NONE"), ("v4", True, "HIDDEN"), ("v3", True, "HIDDEN"), ("v2", True, "MAX_VERSIONS"),
-                          ("v1", True, "MAX_VERSIONS")])
+        self.assertEqual(
+            [(c.text, c.explanation.dead, c.explanation.cause.name) for c in row],
+            [
+                ("v5", False, "NONE"),
+                ("v4", True, "HIDDEN"),
+                ("v3", True, "HIDDEN"),
+                ("v2", True, "MAX_VERSIONS"),
+                ("v1", True, "MAX_VERSIONS"),
+            ],
+        )
         self.assertIsNone(row.cells[0].explanation.dies_at)
         history = await self.client.rule_history(self.table, "d")
         self.assertEqual([e.rule for e in history.eras], [max_versions(1), max_versions(3)])
@@ -342,14 +411,27 @@ class Operations:
     # ---- errors ----
 
     async def test_errors_tell_code_reason_and_outcome(self):
-        await self.create([Family("a"), Family("e", max_age(timedelta(seconds=1)), timestamps=cellar.TimestampMeaning.EXPIRY),
-                           Family("s", max_versions(3), timestamps=cellar.TimestampMeaning.SEQUENCE)])
+        await self.create(
+            [
+                Family("a"),
+                Family("e", max_age(timedelta(seconds=1)), timestamps=cellar.TimestampMeaning.EXPIRY),
+                Family("s", max_versions(3), timestamps=cellar.TimestampMeaning.SEQUENCE),
+            ]
+        )
         cases = (
             (cellar.NotFound, self.client.read_row("no-such-table", "r"), "no-such-table"),
             (cellar.NotFound, self.client.mutate_row(self.table, Mutation("r").set("none", "q", "v")), "none"),
             (cellar.InvalidArgument, self.client.mutate_row(self.table, Mutation("r").set("e", "q", "v")), "expiry"),
-            (cellar.OutOfRange, self.client.mutate_row(self.table, Mutation("r").set("e", "q", "v", timestamp=1000)), "born dead"),
-            (cellar.InvalidArgument, self.client.mutate_row(self.table, Mutation("r").set("a", "q", "v", timestamp=1)), "1"),
+            (
+                cellar.OutOfRange,
+                self.client.mutate_row(self.table, Mutation("r").set("e", "q", "v", timestamp=1000)),
+                "born dead",
+            ),
+            (
+                cellar.InvalidArgument,
+                self.client.mutate_row(self.table, Mutation("r").set("a", "q", "v", timestamp=1)),
+                "1",
+            ),
             (cellar.InvalidArgument, self.client.mutate_row(self.table, Mutation("r")), ""),
             (cellar.InvalidArgument, self.client.set_rule(self.table, "s", max_age(timedelta(days=1))), "sequence"),
             (cellar.InvalidArgument, self.client.preview_rule(self.table, "s", max_age(timedelta(days=1))), "sequence"),
@@ -399,13 +481,14 @@ class Operations:
         self.assertIsNone(await self.client.read_row(self.table, "r", timeout=timedelta(seconds=9)))
 
     async def test_a_client_uses_more_tables_than_handles(self):
-        names = [f"{self.table}{i}" for i in range(3)]
-        for name in names:
-            await self.client.create_table(name, ["a"])
-            await self.client.mutate_row(name, Mutation("r").set("a", "q", name))
         from cellar import _session
+
         handles, _session.MAX_HANDLE = _session.MAX_HANDLE, 2
         try:
+            names = [f"{self.table}{i}" for i in range(3)]
+            for name in names:
+                await self.client.create_table(name, ["a"])
+                await self.client.mutate_row(name, Mutation("r").set("a", "q", name))
             for _ in range(3):
                 for name in names:
                     self.assertEqual((await self.client.read_row(name, "r")).cells[0].text, name)

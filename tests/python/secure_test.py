@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """Both clients and a node with TLS and principals: who is let in, and what they may do."""
-import asyncio
 import hashlib
 import os
 import pathlib
@@ -10,7 +9,6 @@ import subprocess
 import tempfile
 import unittest
 
-import support
 from support import BOTH, Node, all_of, cellar
 from cellar import Applied, Mutation
 
@@ -34,8 +32,24 @@ def openssl(directory, *words):
 
 
 def authority(directory, name):
-    openssl(directory, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-            f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.pem")
+    openssl(
+        directory,
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        f"/CN={name}",
+        "-keyout",
+        f"{name}.key",
+        "-out",
+        f"{name}.pem",
+    )
 
 
 @unittest.skipUnless(shutil.which("openssl"), "no openssl")
@@ -46,16 +60,51 @@ class SecureTest(unittest.IsolatedAsyncioTestCase):
         d = cls.directory.name
         for name in ("authority", "stranger"):
             authority(d, name)
-        openssl(d, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=node", "-keyout", "node.key",
-                "-out", "node.csr")
+        openssl(
+            d,
+            "req",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-subj",
+            "/CN=node",
+            "-keyout",
+            "node.key",
+            "-out",
+            "node.csr",
+        )
         pathlib.Path(d, "node.ext").write_text("subjectAltName=DNS:node.example,IP:127.0.0.1\n")
-        openssl(d, "x509", "-req", "-in", "node.csr", "-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial", "-days", "2",
-                "-extfile", "node.ext", "-out", "node.pem")
+        openssl(
+            d,
+            "x509",
+            "-req",
+            "-in",
+            "node.csr",
+            "-CA",
+            "authority.pem",
+            "-CAkey",
+            "authority.key",
+            "-CAcreateserial",
+            "-days",
+            "2",
+            "-extfile",
+            "node.ext",
+            "-out",
+            "node.pem",
+        )
         os.chmod(f"{d}/node.key", 0o600)
         hashes = {who: hashlib.sha256(f"token of {who}".encode()).hexdigest() for who in ("app", "reader")}
         pathlib.Path(d, "principals.toml").write_text(PRINCIPALS.format(**hashes))
-        cls.node = Node("--security-certificate", f"{d}/node.pem", "--security-key", f"{d}/node.key", "--security-principals",
-                        f"{d}/principals.toml")
+        cls.node = Node(
+            "--security-certificate",
+            f"{d}/node.pem",
+            "--security-key",
+            f"{d}/node.key",
+            "--security-principals",
+            f"{d}/principals.toml",
+        )
         cls.trusting = ssl.create_default_context(cafile=f"{d}/authority.pem")
 
     @classmethod
@@ -82,7 +131,11 @@ class SecureTest(unittest.IsolatedAsyncioTestCase):
                 self.assertGreater(done.commit_stamp_ns, 0)
             async with make(self.node.address, tls=self.trusting, token="token of reader") as client:
                 self.assertEqual(len(await client.read_row(table, "r")), 1)
-                for call in (client.mutate_row(table, Mutation("r").delete_row()), client.drop_table(table), client.read_row("closed", "r")):
+                for call in (
+                    client.mutate_row(table, Mutation("r").delete_row()),
+                    client.drop_table(table),
+                    client.read_row("closed", "r"),
+                ):
                     with self.assertRaises(cellar.PermissionDenied) as denied:
                         await call
                     self.assertIs(denied.exception.applied, Applied.NOT_APPLIED)
@@ -99,9 +152,13 @@ class SecureTest(unittest.IsolatedAsyncioTestCase):
         for make in BOTH:
             error = await self.failure(cellar.Unauthenticated, make, tls=stranger, token="token of app")
             self.assertIn("is not trusted", error.message)
-            error = await self.failure(cellar.Unauthenticated, make, tls=self.trusting, token="token of app", server_name="other.example")
+            error = await self.failure(
+                cellar.Unauthenticated, make, tls=self.trusting, token="token of app", server_name="other.example"
+            )
             self.assertIn("is not trusted", error.message)
-            async with make(self.node.address, tls=self.trusting, token="token of app", server_name="node.example") as client:
+            async with make(
+                self.node.address, tls=self.trusting, token="token of app", server_name="node.example"
+            ) as client:
                 await client.ping()
 
     async def test_plain_text_is_refused_with_the_reason(self):

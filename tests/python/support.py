@@ -2,8 +2,6 @@
 
 A test is started as  TEST.py WHEEL SOURCE_DIR BIN_DIR
 """
-import asyncio
-import os
 import pathlib
 import socket
 import subprocess
@@ -18,13 +16,25 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(WHEEL))
 
 import cellar  # noqa: E402
-from cellar import _frames, _encode, _bodies  # noqa: E402
-from cellar._schema import HelloReply, Limits, Status  # noqa: E402
+from cellar import _bodies, _decode, _encode, _frames  # noqa: E402
+from cellar._schema import HelloReply, Limits, MutateRowsReply, Status  # noqa: E402
 
 START_S = 60
 SOON = 0.05
-FEATURES = ("tokens", "drop_row_range", "drop_row_range_tokens", "explain", "include_dead", "with_expiry", "reversed", "preview",
-            "alter_table", "rule_history", "restore_table", "sample_row_keys")
+FEATURES = (
+    "tokens",
+    "drop_row_range",
+    "drop_row_range_tokens",
+    "explain",
+    "include_dead",
+    "with_expiry",
+    "reversed",
+    "preview",
+    "alter_table",
+    "rule_history",
+    "restore_table",
+    "sample_row_keys",
+)
 
 
 class Node:
@@ -42,8 +52,25 @@ class Node:
     def start(self, listen):
         with open(self._out, "wb") as out, open(self.path("log"), "ab") as log:
             self.process = subprocess.Popen(
-                [BIN / "cellard", "--data-dir", self.path("data"), "--listen", listen, "--http-listen", "", "--shards", "2",
-                 "--memory-total", "256MiB", "--drain-within", "0s", *self._options], stdout=out, stderr=log)
+                [
+                    BIN / "cellard",
+                    "--data-dir",
+                    self.path("data"),
+                    "--listen",
+                    listen,
+                    "--http-listen",
+                    "",
+                    "--shards",
+                    "2",
+                    "--memory-total",
+                    "256MiB",
+                    "--drain-within",
+                    "0s",
+                    *self._options,
+                ],
+                stdout=out,
+                stderr=log,
+            )
         until = time.monotonic() + START_S
         while "ready on" not in (text := self._out.read_text()):
             assert self.process.poll() is None and time.monotonic() < until, self.path("log").read_text()
@@ -118,8 +145,8 @@ def shut(peer):
 
 
 class Proxy(Listener):
-    """Leads to a node. `cut_after`: bytes of answers after which the next connections end, each in its turn; then none does.
-    `swallow`: answers of this number of connection are dropped once `swallowing` is set."""
+    """Leads to a node. `cut_after`: bytes of answers after which the next connections end, each in its turn; then none
+    does. `mute`: answers are dropped."""
 
     def __init__(self, address, cut_after=()):
         self.target = address.rsplit(":", 1)
@@ -152,8 +179,8 @@ class Proxy(Listener):
 
 
 class FakeNode(Listener):
-    """Speaks frames, and answers with what a test wants: `answer(op, request_id, body, connection)` gives bytes to send, or None to
-    close the connection. Hello is answered by itself, unless `hello` says otherwise."""
+    """Speaks frames, and answers with what a test wants: `answer(op, request_id, body, connection)` gives bytes to
+    send, or None to close the connection. Hello is answered by itself, unless `hello` says otherwise."""
 
     def __init__(self, answer, hello=None):
         self.answer = answer
@@ -224,6 +251,28 @@ def refusal(op, request_id, code, applied=0, retry_after_ms=None, owner=None, me
     return frame(kind, op, request_id, _bodies.finish(b, Status.End(b), b"RSTA"), flags=1)
 
 
+def row_failures(request_id, failures):
+    """An answer to MutateRows. `failures`: {index: (code, applied)}."""
+    packed = b"".join(
+        _decode.FAILURE.pack(i, 0, 0, 2, int(code), int(applied), 0) for i, (code, applied) in sorted(failures.items())
+    )
+    b = _bodies.new_builder()
+    vector, arena = _bodies.struct_vector(b, _decode.FAILURE.size, packed), _bodies.byte_vector(b, b"no")
+    MutateRowsReply.Start(b)
+    MutateRowsReply.AddFailures(b, vector)
+    MutateRowsReply.AddArena(b, arena)
+    return reply(17, request_id, _bodies.finish(b, MutateRowsReply.End(b), b"RMRS"))
+
+
+def rows_of(body):
+    """The row keys of a MutateRows, in order."""
+    from cellar._schema.MutateRowsRequest import MutateRowsRequest
+
+    b, request = _bodies.Body(body), MutateRowsRequest.GetRootAs(body, 0)
+    arena = b.vector(request, 3, 1)
+    return [bytes(arena[at : at + size]) for at, size, *_ in b.structs(request, 1, _encode.ENTRY)]
+
+
 class Blocking:
     """A `Client` whose methods are coroutines, so that one test is of both clients."""
 
@@ -242,13 +291,16 @@ class Blocking:
     def __getattr__(self, name):
         method = getattr(self._client, name)
         if name == "read_rows":
+
             async def rows(*args, **kwargs):
                 for row in method(*args, **kwargs):
                     yield row
+
             return rows
 
         async def call(*args, **kwargs):
             return method(*args, **kwargs)
+
         return call
 
 

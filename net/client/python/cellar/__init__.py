@@ -10,9 +10,9 @@
             for cell in row:
                 print(row.key, cell.family, cell.qualifier, cell.timestamp, cell.value)
 
-`Client` blocks; `AsyncClient` has the same methods as coroutines. Times are microseconds since 1970, or datetimes with a
-time zone; durations are microseconds, or timedeltas; timeouts are seconds. Keys, qualifiers and values are bytes; a str
-stands for its UTF-8.
+`Client` blocks; `AsyncClient` has the same methods as coroutines. Times are microseconds since 1970, or datetimes with
+a time zone; durations are microseconds, or timedeltas; timeouts are seconds. Keys, qualifiers and values are bytes; a
+str stands for its UTF-8.
 """
 from cellar.async_client import AsyncClient
 from cellar.cells import Bytes, Cell, DeathCause, Explanation, Row, RowRange, int64

@@ -101,8 +101,8 @@ def span_of(arena: memoryview, at: int, size: int) -> bytes:
 
 
 def decode(data: bytes, identifier: bytes, root: Any, read: Callable[[Body, Any], T]) -> T:
-    """Reads a body of the node. An empty body stands for a root table with every field at its default. INTERNAL: the body
-    is invalid."""
+    """Reads a body of the node. An empty body stands for a root table with every field at its default. INTERNAL: the
+    body is invalid."""
     if not data:
         data = _EMPTY
     elif len(data) < IDENTIFIER_AT + 4 or data[IDENTIFIER_AT : IDENTIFIER_AT + 4] != identifier:

@@ -1,5 +1,5 @@
-"""The operations, without a transport: each function describes one call. `Client` and `AsyncClient` have a method of the
-same name, arguments and documentation, which makes the call."""
+"""The operations, without a transport: each function describes one call. `Client` and `AsyncClient` have a method of
+the same name, arguments and documentation, which makes the call."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -190,9 +190,7 @@ def read_row(
     )
     if filter is None and not annotated and short and len(wanted) <= _encode.MAX_U16:
         get = padded(_encode.get(key, versions, wanted))
-        return Call(
-            _plain(Op.Get, get), lambda a: _decode.got(key, a.parts()), table, by_handle=True, timeout=timeout
-        )
+        return Call(_plain(Op.Get, get), lambda a: _decode.got(key, a.parts()), table, by_handle=True, timeout=timeout)
     selection = _selection(versions, wanted, filter)
     body = _encode.read_row(key, selection, explain, include_dead, with_expiry)
     asked = (("explain", explain), ("include_dead", include_dead), ("with_expiry", with_expiry))
@@ -240,7 +238,8 @@ def scan(
 ) -> Scan:
     """Reads rows in the order of their keys, each as one `Row`, as they arrive.
 
-    The rows: those with a prefix, those of [start, end), the named keys, the ranges; together if several are given. None
+    The rows: those with a prefix, those of [start, end), the named keys, the ranges; together if several are given.
+    None
     of them: every row. limit: so many rows; 0: all. reversed: falling order.
     versions, columns, filter, explain, include_dead, with_expiry: as in `read_row`; rows without cells are left out.
 
@@ -252,9 +251,7 @@ def scan(
     _checked_versions(versions)
     chosen = ranges_of(ranges)
     if start is not None or end is not None:
-        chosen.append(
-            RowRange(None if start is None else to_bytes(start), None if end is None else to_bytes(end))
-        )
+        chosen.append(RowRange(None if start is None else to_bytes(start), None if end is None else to_bytes(end)))
     if prefix is not None:
         first = to_bytes(prefix)
         chosen.append(RowRange(first, prefix_end(first)))
@@ -523,7 +520,9 @@ def alter_table(
     close_oldest_undo_window: at most 8 undo windows of a family are open at a time; True closes the oldest if there is
     no room, False refuses the change. A dropped family cannot be restored.
     """
-    body = _encode_admin.alter_table(name, _as_families(add), list(alter), list(drop), options, close_oldest_undo_window)
+    body = _encode_admin.alter_table(
+        name, _as_families(add), list(alter), list(drop), options, close_oldest_undo_window
+    )
     return _described(Op.AlterTable, body, name, timeout, needs=("alter_table",))
 
 
@@ -562,9 +561,7 @@ def list_tables(
 ) -> Call[list[TableSummary]]:
     """The tables whose names have the prefix, by name. include_dropped: then those that can still be restored."""
     body = _encode_admin.list_tables(prefix, include_dropped)
-    return Call(
-        _plain(Op.ListTables, body), lambda a: _decode_admin.list_tables(a.last), timeout=timeout, admin=True
-    )
+    return Call(_plain(Op.ListTables, body), lambda a: _decode_admin.list_tables(a.last), timeout=timeout, admin=True)
 
 
 def describe_table(name: str, *, timeout: Timeout = CLIENT_TIMEOUT) -> Call[TableDescription]:
@@ -628,7 +625,8 @@ def preview_rule(
 def undo_rule(
     table: str, family: str, *, expected_version: int = 0, timeout: Timeout = CLIENT_TIMEOUT
 ) -> Call[TableDescription]:
-    """Takes back the newest change of a family's rule that can still be undone: the cells that it hid are visible again.
+    """Takes back the newest change of a family's rule that can still be undone: the cells that it hid are visible
+    again.
 
     expected_version: of the schema, as it was seen; 0: any. FAILED_PRECONDITION: another version, or no open window.
     """

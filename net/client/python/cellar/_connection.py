@@ -29,7 +29,8 @@ def earlier(a: float | None, b: float) -> float:
 
 
 class Connection:
-    """Connects, and says hello, until then at the latest. Frames of other requests than the one waited for are kept; credits bound their number.
+    """Connects, and says hello, until then at the latest. Frames of other requests than the one waited for are kept;
+    credits bound their number.
 
     A method that takes a deadline (time.monotonic(), None: none) raises TimeoutError when it passes.
     """
@@ -50,9 +51,7 @@ class Connection:
             self.session: Session = identity.session(self._socket.getpeername()[0])
             if identity.tls is not None:
                 self._wait_at_most(deadline, deadline)
-                self._socket = identity.tls.wrap_socket(
-                    self._socket, server_hostname=identity.server_name(address)
-                )
+                self._socket = identity.tls.wrap_socket(self._socket, server_hostname=identity.server_name(address))
             self._heard_at = self._waiting_since = time.monotonic()
             self._pinged_at: float | None = None
             self._send(self.session.opening(), deadline)
@@ -71,8 +70,8 @@ class Connection:
 
     @property
     def usable(self) -> bool:
-        """Whether new requests may be sent. Looks for what has arrived, so that a connection that the node closed while it
-        was idle is not used again."""
+        """Whether new requests may be sent. Looks for what has arrived, so that a connection that the node closed while
+        it was idle is not used again."""
         if self._failure is None:
             self._take_what_is_there()
         return self._failure is None and not self.session.draining

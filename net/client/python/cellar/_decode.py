@@ -73,9 +73,7 @@ def _hello(body: Body, h: Any) -> Hello:
             stated.FrameBytes(), stated.CellBytes(), stated.RowBytes(), stated.RowKeyBytes(), stated.QualifierBytes(),
             stated.MutationsPerRow(), stated.InFlight(), stated.ChunkBytes(), stated.ChunkCredits(),
         )  # fmt: skip
-    features = frozenset(
-        bytes(name).decode(errors="replace") for name in body.tables(h.FeaturesLength(), h.Features)
-    )
+    features = frozenset(bytes(name).decode(errors="replace") for name in body.tables(h.FeaturesLength(), h.Features))
     return Hello(
         version=h.Version(),
         server_version=body.text(h, 1),
@@ -161,9 +159,7 @@ def mutate_rows(body: bytes, entries: int) -> dict[int, CellarError]:
             if index >= entries:
                 raise broken("an answer names an entry that was not sent")
             message = span_of(arena, at, size).decode(errors="replace")
-            failures[index] = error_of(
-                code, message, applied, None if retry_after_ms == NO_RETRY else retry_after_ms
-            )
+            failures[index] = error_of(code, message, applied, None if retry_after_ms == NO_RETRY else retry_after_ms)
         return failures
 
     return bodies.decode(body, b"RMRS", MutateRowsReply, read)

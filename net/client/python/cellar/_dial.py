@@ -28,8 +28,8 @@ class Identity:
         return self.options.server_name or address_of(address)[0]
 
     def session(self, peer_host: str) -> Session:
-        """A session for a connection to `peer_host`. FAILED_PRECONDITION: a token would be sent in plain text to another
-        machine."""
+        """A session for a connection to `peer_host`. FAILED_PRECONDITION: a token would be sent in plain text to
+        another machine."""
         token = self._token()
         if token and self.tls is None and not is_loopback(peer_host):
             raise error_of(

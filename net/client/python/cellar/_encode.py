@@ -191,9 +191,7 @@ def mutate_row(mutation: Mutation, durability: Durability | None, token: Token |
     return bodies.finish(b, MutateRowRequest.End(b), b"QMUR")
 
 
-def mutate_rows(
-    mutations: Sequence[Mutation], durability: Durability | None, tokens: Sequence[Token | None]
-) -> bytes:
+def mutate_rows(mutations: Sequence[Mutation], durability: Durability | None, tokens: Sequence[Token | None]) -> bytes:
     arena = Arena()
     entries, packed = bytearray(), bytearray()
     for mutation, token in zip(mutations, tokens):
@@ -215,8 +213,10 @@ def mutate_rows(
 
 def request_bytes(mutation: Mutation) -> int:
     """About how many bytes a mutation takes in a request."""
-    return len(mutation.row) + ENTRY.size + sum(
-        MUTATION.size + len(op.family) + len(op.qualifier) + len(op.value) for op in mutation.operations
+    return (
+        len(mutation.row)
+        + ENTRY.size
+        + sum(MUTATION.size + len(op.family) + len(op.qualifier) + len(op.value) for op in mutation.operations)
     )
 
 

@@ -15,7 +15,8 @@ CREDITS = 8
 
 @dataclass
 class Scan:
-    """What is left of a scan. attempts: in vain since the last whole row."""
+    """What is left of a scan. attempts: in vain since the last whole row. dials: attempts to connect that failed, in a
+    row."""
 
     table: str
     keys: list[bytes]
@@ -28,6 +29,7 @@ class Scan:
     with_expiry: bool
     deadline: float | None = None
     attempts: int = 0
+    dials: int = 0
     _assembler: _decode.RowAssembler = field(default_factory=_decode.RowAssembler)
     _rows: int = 0  # whole ones of the running request
     _last: bytes = b""  # key of the last of them

@@ -81,8 +81,8 @@ class Session:
         return request_id, data
 
     def _handle(self, table: str) -> tuple[bytes, int]:
-        """The bind frame, if one is needed, and the handle. With all handles in use the one that was used longest ago is
-        bound again; requests before it keep their table."""
+        """The bind frame, if one is needed, and the handle. With all handles in use the one that was used longest ago
+        is bound again; requests before it keep their table."""
         if table in self._handles:
             self._handles.move_to_end(table)
             return b"", self._handles[table]

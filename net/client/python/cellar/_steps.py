@@ -1,5 +1,5 @@
-"""Steps: what a call does, without doing it. A generator yields Ask and Sleep, a client performs them and sends the answer
-back or throws the error in. So both clients share every decision about retries, tokens and owners."""
+"""Steps: what a call does, without doing it. A generator yields Ask and Sleep, a client performs them and sends the
+answer back or throws the error in. So both clients share every decision about retries, tokens and owners."""
 from __future__ import annotations
 
 import time
@@ -36,8 +36,8 @@ class Unreachable(Exception):
 
 @dataclass
 class Ask:
-    """Send the call to the node at `address` and give its answer. `tokens` get the time of their issue there. `deadline`:
-    by time.monotonic(); None: none."""
+    """Send the call to the node at `address` and give its answer. `tokens` get the time of their issue there.
+    `deadline`: by time.monotonic(); None: none."""
 
     address: str
     call: Call[Any]
@@ -96,6 +96,14 @@ class Planner:
         left = FOREVER_S if deadline is None else deadline - time.monotonic()
         return self.retries.pause_s(error, repeatable, attempts, left)
 
+    def dial_pause_s(self, failures: int, deadline: float | None) -> float | None:
+        """The pause before another attempt to connect, after so many that failed in a row; None: it is not made. With
+        `wait_for_connection` the number of attempts has no bound but the deadline."""
+        if not self.options.wait_for_connection:
+            return None
+        pause = self.retries.backoff_s(failures)
+        return None if deadline is not None and time.monotonic() + pause >= deadline else pause
+
     def run(self, call: Call[T]) -> Steps[T]:
         """One call: attempts until it is answered, or its failure is final."""
         deadline = self.deadline(call.timeout, call.admin)
@@ -105,10 +113,9 @@ class Planner:
         tokens = [t or (Token.draw() if drawn else None) for t in call.tokens]
         ask = Ask("", call, tokens, drawn, deadline)
         doubtful = followed = False
-        attempts = 0
+        attempts = dials = 0
         while True:
             ask.address = self.address(call.table)
-            attempts += 1
             try:
                 answer = yield ask
                 assert answer is not None
@@ -116,22 +123,23 @@ class Planner:
                 return call.decode(answer)
             except Unreachable as unreachable:
                 error = unreachable.error
-                if followed or ask.address != self.options.address:
-                    self.forget_owner(call.table)
-                wait = self.options.wait_for_connection
+                self.forget_owner(call.table)
+                dials += 1
+                pause = self.dial_pause_s(dials, deadline)
             except CellarError as raised:
-                error, wait = raised, True
+                error, dials = raised, 0
                 if not followed and self.follow(call.table, error):
                     followed = True
                     continue
-                if error.owner is not None:
-                    wait = False  # the owner cannot be followed
-            ask.first = False
-            if not call.writes:
-                error.applied = Applied.NOT_APPLIED
-            repeatable = repeats_safely(call, ask.tokens, sole)
-            doubtful = doubtful or error.applied is Applied.MAYBE_APPLIED
-            pause = self.pause_s(error, repeatable, attempts, deadline) if wait else None
+                ask.first = False
+                attempts += 1
+                if not call.writes:
+                    error.applied = Applied.NOT_APPLIED
+                doubtful = doubtful or error.applied is Applied.MAYBE_APPLIED
+                repeatable = repeats_safely(call, ask.tokens, sole)
+                pause = None  # of a refusal whose owner cannot be followed
+                if error.owner is None:
+                    pause = self.pause_s(error, repeatable, attempts, deadline)
             if pause is None:
                 if doubtful and error.applied is Applied.NOT_APPLIED:
                     error.applied = Applied.MAYBE_APPLIED
@@ -160,11 +168,10 @@ class Planner:
     ) -> Steps[None]:
         sole = self.options.sole_writer if batch.sole_writer is None else batch.sole_writer
         doubtful: set[int] = set()
-        pending, attempts, followed = part, 0, False
+        pending, attempts, dials, followed = part, 0, 0, False
         while pending:
             call = batch.call(pending, [tokens[i] for i in pending])
             ask = Ask(self.address(batch.table), call, list(call.tokens), drawn, deadline, attempts == 0)
-            attempts += 1
             whole = wait = True
             try:
                 answer = yield ask
@@ -173,14 +180,20 @@ class Planner:
                 failed = {pending[k]: e for k, e in call.decode(answer).items()}
                 whole = False
             except Unreachable as unreachable:
-                failed = dict.fromkeys(pending, unreachable.error)
-                wait = self.options.wait_for_connection
+                self.forget_owner(batch.table)
+                dials += 1
+                pause = self.dial_pause_s(dials, deadline)
+                if pause is not None:
+                    yield Sleep(pause)
+                    continue
+                failed, wait = dict.fromkeys(pending, unreachable.error), False
             except CellarError as raised:
                 if not followed and self.follow(batch.table, raised):
                     followed = True
                     continue
                 failed = dict.fromkeys(pending, raised)
                 wait = raised.owner is None
+            attempts, dials = attempts + 1, 0
             tokens.update(zip(pending, ask.tokens))
             doubtful |= {i for i, e in failed.items() if e.applied is Applied.MAYBE_APPLIED}
             safely = {i for i in pending if tokens[i] or (sole and batch.mutations[i].same_if_repeated())}
@@ -199,28 +212,31 @@ class Planner:
 
     def after(self, scan: Scan, failure: Exception) -> float:
         """The pause before a scan resumes after a failure. Raises the failure if it is final."""
+        pause = None
         if isinstance(failure, Unreachable):
-            error, wait = failure.error, self.options.wait_for_connection
+            error = failure.error
             self.forget_owner(scan.table)
+            scan.dials += 1
+            pause = self.dial_pause_s(scan.dials, scan.deadline)
         elif isinstance(failure, CellarError):
-            error, wait = failure, failure.owner is None
+            error, scan.dials = failure, 0
             if self.follow(scan.table, error):
                 return 0.0
+            error.applied = Applied.NOT_APPLIED
+            scan.attempts += 1
+            if error.owner is None:
+                pause = self.pause_s(error, True, scan.attempts, scan.deadline)
         else:
             raise failure
-        error.applied = Applied.NOT_APPLIED
-        scan.attempts += 1
-        pause = self.pause_s(error, True, scan.attempts, scan.deadline) if wait else None
         if pause is None:
             raise error
         return pause
 
 
-def _again(
-    batch: Batch, pending: list[int], failed: dict[int, CellarError], safely: set[int], whole: bool
-) -> set[int]:
-    """The failed entries that may be sent again. An entry is not if a later one of its row was or may have been applied,
-    because they apply in their order. whole: the request failed as one, so the node may have applied it as one."""
+def _again(batch: Batch, pending: list[int], failed: dict[int, CellarError], safely: set[int], whole: bool) -> set[int]:
+    """The failed entries that may be sent again. An entry is not if a later one of its row was or may have been
+    applied, because they apply in their order. whole: the request failed as one, so the node may have applied it as
+    one."""
     again = set()
     passed_rows: set[bytes] = set()  # of entries that are final and may be applied
     for i in reversed(pending):

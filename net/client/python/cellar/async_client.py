@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -42,12 +42,12 @@ def _batch(described: Callable[P, Batch]) -> Callable[Concatenate[AsyncClient, P
     return made
 
 
-def _stream(described: Callable[P, Scan]) -> Callable[Concatenate[AsyncClient, P], AsyncIterator[Row]]:
-    def method(self: AsyncClient, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[Row]:
+def _stream(described: Callable[P, Scan]) -> Callable[Concatenate[AsyncClient, P], AsyncGenerator[Row, None]]:
+    def method(self: AsyncClient, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[Row, None]:
         return self._rows(described(*args, **kwargs))
 
-    made: Callable[Concatenate[AsyncClient, P], AsyncIterator[Row]] = documented(
-        method, described, "AsyncIterator[Row]"
+    made: Callable[Concatenate[AsyncClient, P], AsyncGenerator[Row, None]] = documented(
+        method, described, "AsyncGenerator[Row, None]"
     )
     made.__name__ = "read_rows"
     return made
@@ -61,10 +61,10 @@ class AsyncClient:
             async for row in cellar.read_rows("events", prefix="user"):
                 print(row.key, row.find("click", "page"))
 
-    The methods are those of `Client`, as coroutines. The keyword arguments are the fields of `ClientOptions`. Calls that run
-    at the same time share one connection and are answered in any order; writes of one row apply in the order in which
-    they were sent. A cancelled call is cancelled at the node; a write may have been applied then. A client belongs to
-    one loop.
+    The methods are those of `Client`, as coroutines. The keyword arguments are the fields of `ClientOptions`. Calls
+    that run at the same time share one connection and are answered in any order; writes of one row apply in the order
+    in which they were sent. A cancelled call is cancelled at the node; a write may have been applied then. A client
+    belongs to one loop.
     """
 
     def __init__(self, address: str = DEFAULT_ADDRESS, **options: Any) -> None:

@@ -5,7 +5,7 @@ import functools
 import inspect
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from cellar import _calls
@@ -33,7 +33,9 @@ def documented(method: Any, described: Callable[..., Any], returns: Any = None) 
     signature = inspect.signature(described)
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     returned = returns or str(signature.return_annotation).removeprefix("Call[").removesuffix("]")
-    method.__signature__ = signature.replace(parameters=[own, *signature.parameters.values()], return_annotation=returned)
+    method.__signature__ = signature.replace(
+        parameters=[own, *signature.parameters.values()], return_annotation=returned
+    )
     return method
 
 
@@ -54,11 +56,13 @@ def _batch(described: Callable[P, Batch]) -> Callable[Concatenate[Client, P], No
     return made
 
 
-def _stream(described: Callable[P, Scan]) -> Callable[Concatenate[Client, P], Iterator[Row]]:
-    def method(self: Client, *args: P.args, **kwargs: P.kwargs) -> Iterator[Row]:
+def _stream(described: Callable[P, Scan]) -> Callable[Concatenate[Client, P], Generator[Row, None, None]]:
+    def method(self: Client, *args: P.args, **kwargs: P.kwargs) -> Generator[Row, None, None]:
         return self._rows(described(*args, **kwargs))
 
-    made: Callable[Concatenate[Client, P], Iterator[Row]] = documented(method, described, "Iterator[Row]")
+    made: Callable[Concatenate[Client, P], Generator[Row, None, None]] = documented(
+        method, described, "Generator[Row, None, None]"
+    )
     made.__name__ = "read_rows"
     return made
 
@@ -71,8 +75,9 @@ class Client:
             for row in cellar.read_rows("events", prefix="user"):
                 print(row.key, row.find("click", "page"))
 
-    The keyword arguments are the fields of `ClientOptions`. Calls raise `CellarError`; an error that a call raises is final.
-    Threads may share a client: it sends one request at a time. Other calls may be made while a scan is under way.
+    The keyword arguments are the fields of `ClientOptions`. Calls raise `CellarError`; an error that a call raises is
+    final. Threads may share a client: it sends one request at a time. Other calls may be made while a scan is under
+    way.
     """
 
     def __init__(self, address: str = DEFAULT_ADDRESS, **options: Any) -> None:
@@ -192,7 +197,7 @@ class Client:
             raise no_connection(address, error) from error
         return self._connections[address]
 
-    def _rows(self, scan: Scan) -> Iterator[Row]:
+    def _rows(self, scan: Scan) -> Generator[Row, None, None]:
         while True:
             try:
                 yield from self._attempt(scan)
@@ -203,7 +208,7 @@ class Client:
                 return
             time.sleep(pause)
 
-    def _attempt(self, scan: Scan) -> Iterator[Row]:
+    def _attempt(self, scan: Scan) -> Generator[Row, None, None]:
         address = self._planner.address(scan.table)
         with self._lock:
             connection = self._connection(address)

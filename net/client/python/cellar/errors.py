@@ -170,7 +170,8 @@ def error_of(
     retry_after_ms: int | None = None,
     owner: str | None = None,
 ) -> CellarError:
-    """The error of the class that belongs to the code. An unknown code is UNKNOWN, an unknown outcome *maybe applied*."""
+    """The error of the class that belongs to the code. An unknown code is UNKNOWN, an unknown outcome *maybe
+    applied*."""
     known = Code(code) if code in Code.__members__.values() else Code.UNKNOWN
     outcome = Applied(applied) if applied in Applied.__members__.values() else Applied.MAYBE_APPLIED
     return _CLASSES.get(known, CellarError)(known, message, outcome, retry_after_ms, owner)

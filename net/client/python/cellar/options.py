@@ -34,8 +34,8 @@ class ClientOptions:
     routing_hint: 8 bytes from which a proxy may choose the node; None: random.
     connect_timeout: for connecting, TLS and the hello in total.
     timeout: of data operations, all attempts included. admin_timeout: of operations on tables. Scans have none.
-    wait_for_connection: False: if a node cannot be reached, calls fail at once. True: they wait until their timeout, and
-    so survive a restart of the node.
+    wait_for_connection: False: if a node cannot be reached, calls fail at once. True: they wait until their timeout,
+    and so survive a restart of the node.
     draw_tokens: gives every write a token, so that it can always be retried safely. A node remembers a bounded number.
     sole_writer: the caller's guarantee that no other write touches the rows of a call before it has ended; then cells
     with given timestamps and no ttl, deletes and drop_row_range are retried without a token.

@@ -55,12 +55,16 @@ class RetryPolicy:
         """
         if attempts >= self._options.max_attempts or not worth_it(error) or not safe(error, repeatable):
             return None
-        full = min(self._options.backoff_min_s * 2.0 ** min(attempts - 1, 30), self._options.backoff_max_s)
-        pause = max(full * random.uniform(0.5, 1.0), (error.retry_after_ms or 0) / 1000)
+        pause = max(self.backoff_s(attempts), (error.retry_after_ms or 0) / 1000)
         if pause >= left_s or self._budget < 1:
             return None
         self._budget -= 1
         return pause
+
+    def backoff_s(self, attempts: int) -> float:
+        """The pause after so many attempts, without what a node asks for."""
+        full = min(self._options.backoff_min_s * 2.0 ** min(attempts - 1, 30), self._options.backoff_max_s)
+        return full * random.uniform(0.5, 1.0)
 
     def on_answer(self) -> None:
         """A request was answered, with success or a final error."""

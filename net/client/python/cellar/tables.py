@@ -291,7 +291,8 @@ class PreviewCounts:
 
 @dataclass(frozen=True)
 class PreviewProgress(PreviewCounts):
-    """What a preview has counted so far. rows_about: rows of the table by its files; rows in several count repeatedly."""
+    """What a preview has counted so far. rows_about: rows of the table by its files; rows in several count
+    repeatedly."""
 
     rows_seen: int
     rows_about: int

@@ -46,7 +46,13 @@ def checked_int64(number: int, what: str) -> int:
 
 def seconds_text(us: int) -> str:
     """A duration with the largest units that express it exactly: "2d", "90min", "1500us"."""
-    for unit, size in (("d", 86_400_000_000), ("h", 3_600_000_000), ("min", 60_000_000), ("s", 1_000_000), ("ms", 1_000)):
+    for unit, size in (
+        ("d", 86_400_000_000),
+        ("h", 3_600_000_000),
+        ("min", 60_000_000),
+        ("s", 1_000_000),
+        ("ms", 1_000),
+    ):
         if us and us % size == 0:
             return f"{us // size}{unit}"
     return f"{us}us"

@@ -22,7 +22,9 @@ with connect() as client:
     fresh(client, "web", ["page"])
 
     hour_ago = datetime.now(timezone.utc).replace(microsecond=0) - timedelta(hours=1)
-    done = client.mutate_row("web", Mutation("com.example/index").set("page", "title", "Example").set("page", "body", "<p>"))
+    done = client.mutate_row(
+        "web", Mutation("com.example/index").set("page", "title", "Example").set("page", "body", "<p>")
+    )
     client.mutate_row("web", Mutation("com.example/index").set("page", "title", "Draft", timestamp=hour_ago))
     print("written by the server's clock:", done.timestamp_us == done.commit_stamp_ns // 1_000_000 * 1000)
 
@@ -31,7 +33,9 @@ with connect() as client:
     show(row)
     print("the newest version:", row.find("page", "title").text)
 
-    client.mutate_row("web", Mutation("com.example/index").delete_column("page", "title", end=hour_ago + timedelta(seconds=1)))
+    client.mutate_row(
+        "web", Mutation("com.example/index").delete_column("page", "title", end=hour_ago + timedelta(seconds=1))
+    )
     print("without the draft:")
     show(client.read_row("web", "com.example/index"))
 

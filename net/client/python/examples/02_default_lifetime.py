@@ -1,4 +1,5 @@
-"""A default lifetime with exceptions: the family's rule is the default, a ttl or an expire_at of a cell takes its place.
+"""A default lifetime with exceptions: the family's rule is the default, a ttl or an expire_at of a cell takes its
+place.
 
 Prints:
     customer3
@@ -23,8 +24,12 @@ with connect() as client:
 
     now = datetime.now(timezone.utc).replace(microsecond=0)
     client.mutate_row("events", Mutation("customer3").set("click", "page", "/home", timestamp=now))
-    client.mutate_row("events", Mutation("customer7").set("click", "page", "/home", timestamp=now, expire_at=now + timedelta(hours=1)))
-    client.mutate_row("events", Mutation("customer9").set("click", "page", "/home", timestamp=now, expire_at=now + timedelta(days=3)))
+    client.mutate_row(
+        "events", Mutation("customer7").set("click", "page", "/home", timestamp=now, expire_at=now + timedelta(hours=1))
+    )
+    client.mutate_row(
+        "events", Mutation("customer9").set("click", "page", "/home", timestamp=now, expire_at=now + timedelta(days=3))
+    )
     for row in client.read_rows("events", explain=True):
         print(row.key.decode())
         show(row)

@@ -22,7 +22,9 @@ with connect() as client:
     client.mutate_row("shop", Mutation("item1").set("a", "stock", "1"))
     in_stock = Filter.chain(Filter.column("a", "stock"), Filter.cells_per_column(1), Filter.value_regex("[1-9][0-9]*"))
     for _ in range(2):
-        sold = client.check_and_mutate("shop", "item1", condition=in_stock, then=Mutation("item1").set("a", "stock", "0"))
+        sold = client.check_and_mutate(
+            "shop", "item1", condition=in_stock, then=Mutation("item1").set("a", "stock", "0")
+        )
         print("sold, because one was in stock:", sold.matched)
 
     for entry in ("first,", "second,"):

@@ -35,7 +35,10 @@ with connect() as client:
     print("clicks of pages under /a:", keys(client.read_rows("visits", filter=under_a)))
     newest = client.read_rows("visits", columns=[("click", "page")], versions=1)
     print("the newest click of each user:", " ".join(row.cells[0].text for row in newest))
-    print("keys alone:", keys(client.read_rows("visits", filter=Filter.chain(Filter.cells_per_row(1), Filter.strip_value()))))
+    print(
+        "keys alone:",
+        keys(client.read_rows("visits", filter=Filter.chain(Filter.cells_per_row(1), Filter.strip_value()))),
+    )
 
     client.drop_row_range("visits", prefix="user", draw_tokens=True)
     print("after the range was dropped:", keys(client.read_rows("visits")))
