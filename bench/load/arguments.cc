@@ -145,7 +145,7 @@ void declare_run(CLI::App& app, Arguments& a) {
          "--max-late-us", a.load.max_late_us,
          "Open loop: the run is invalid if more than 1 % of the measured requests left later "
          "than this because of the generator")
-      ->check(CLI::Range(1, 1'000'000))
+      ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   app.add_option("--seconds", a.seconds, "Duration of the measurement")
       ->check(CLI::Range(0.001, 1e7))

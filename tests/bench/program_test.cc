@@ -187,7 +187,8 @@ TEST_F(BenchProgram, AnInvalidRunSaysSo) {
   const std::string node = "--durability memory --keys 200 --addr " + start_node();
   ASSERT_EQ(bench(node + " --phase load").code, 0);
   const std::string open = node + " --workload read --connections 4 --rate 3000 --seconds 0.5";
-  const Outcome late = bench(open + " --max-late-us 1");
+  // On a quiet machine nearly every request leaves within a microsecond of its time, none at it.
+  const Outcome late = bench(open + " --max-late-us 0");
   EXPECT_EQ(late.code, 8) << late.output;
   EXPECT_FALSE(late.results.at(0).at("valid").as_bool());
   EXPECT_TRUE(late.results.at(0).contains("invalid_reason"));
