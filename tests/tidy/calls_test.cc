@@ -44,7 +44,7 @@ const std::vector<Rule>& rules() {
       {"threads and locks",
        R"(std::j?thread\b|std::mutex|std::shared_mutex|condition_variable|std::async\b|sleep_for|\busleep\()",
        {"io", "engine", "net"},
-       {"io/loop/", "io/disk/blocking_pool", "io/sim/mem_disk", "net/client/sync_client"}},
+       {"io/loop/", "io/disk/blocking_pool", "io/sim/mem_disk", "net/client/sync_client", "net/client/library/"}},
       {"exceptions",
        R"(\bthrow\b|\bcatch\s*\()",
        {"io", "engine"},

@@ -1,0 +1,95 @@
+#include "net/client/library/core.h"
+
+#include "io/base/check.h"
+#include "io/base/random.h"
+#include "io/net/tcp_transport.h"
+
+namespace cellar::v0::internal {
+namespace {
+
+constexpr int kFarewellTurns = 16;  // enough for closed connections to end
+
+// Whole rows only: a stream without provisional rows returns no others.
+std::vector<v0::Row> rows_of(const client::CellBlock& block) {
+  std::vector<v0::Row> rows;
+  for (const client::RowPart& part : block.rows()) {
+    v0::Row& row = rows.emplace_back();
+    row.key = part.key;
+    row.cells.reserve(part.cells.size());
+    for (const client::Cell& cell : part.cells) {
+      row.cells.push_back(library::to_public(cell, block.tells_expiry()));
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+Core::Core(client::ClientOptions options) {
+  std::promise<void> serving;
+  thread_ = std::thread([this, &serving, own = std::move(options)]() mutable {
+    TcpNetwork network(loop_.executor(), loop_.timers());
+    const client::ClientEnv env{loop_.executor(), loop_.timers(), network, entropy_seed()};
+    client::Client client(env, std::move(own));
+    client_ = &client;
+    serving.set_value();
+    loop_.run();
+    streams_.clear();
+    client.close();
+    for (int i = 0; i < kFarewellTurns; ++i) loop_.turn(false);
+  });
+  serving.get_future().wait();
+}
+
+Core::~Core() { stop(); }
+
+void Core::stop() {
+  if (stopped_.exchange(true, std::memory_order_acq_rel)) return;
+  CHECK(std::this_thread::get_id() != thread_.get_id(), "a client is destroyed in its callback");
+  asio::post(loop_.executor(), [this] { loop_.stop(); });
+  thread_.join();
+}
+
+v0::Error Core::ended() {
+  v0::Error error;
+  error.code = v0::Code::cancelled;
+  error.message = "the client has ended";
+  return error;
+}
+
+v0::Error Core::in_callback() {
+  v0::Error error;
+  error.code = v0::Code::failed_precondition;
+  error.message = "a blocking call in a callback would wait for itself";
+  return error;
+}
+
+uint64_t Core::open(std::string table, client::ReadRows read, client::CallOptions options) {
+  const uint64_t number = next_stream_.fetch_add(1, std::memory_order_relaxed);
+  if (stopped_.load(std::memory_order_acquire)) return number;
+  asio::post(loop_.executor(),
+             [this, number, name = std::move(table), asked = std::move(read), options] {
+               streams_.emplace(number, client_->read_rows(name, asked, options));
+             });
+  return number;
+}
+
+void Core::next(uint64_t stream, Callback<std::vector<v0::Row>> done) {
+  if (stopped_.load(std::memory_order_acquire)) return done(ended());
+  asio::post(loop_.executor(), [this, stream, done = std::move(done)]() mutable {
+    const auto at = streams_.find(stream);
+    if (at == streams_.end()) return done(ended());
+    at->second.async_next([done = std::move(done)](cellar::Result<client::CellBlock> block) {
+      if (!block) return done(library::to_public(block.error()));
+      done(rows_of(*block));
+    });
+  });
+}
+
+void Core::close(uint64_t stream) {
+  if (stopped_.load(std::memory_order_acquire)) return;
+  // The core lives until then even if its last owner is the scanner.
+  asio::post(loop_.executor(), [this, stream] { streams_.erase(stream); });
+}
+
+}  // namespace cellar::v0::internal

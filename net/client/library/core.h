@@ -1,0 +1,80 @@
+// Core: the thread of a Client, its loop, and the client of net/client on it.
+//
+// Invariants:
+// - The loop, the network, the internal client and the streams are used on the thread alone; other
+//   threads post work to it.
+// - Work that is posted is carried out before the thread ends, because the end is posted too.
+// - A scanner may outlive the client: its core then refuses with CANCELLED.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+#include "io/loop/shard_loop.h"
+#include "net/client/client.h"
+#include "net/client/library/convert.h"
+
+namespace cellar {
+namespace v0::internal {
+
+class Core : public std::enable_shared_from_this<Core> {
+ public:
+  explicit Core(client::ClientOptions options);
+  ~Core();
+  // Ends every request with CANCELLED, and the thread. Not on the thread.
+  void stop();
+
+  // begin(client, handler) on the thread; `done` gets the converted result there.
+  template <class T, class Internal, class Begin>
+  void run(Begin begin, Callback<T> done) {
+    if (stopped_.load(std::memory_order_acquire)) return done(ended());
+    asio::post(loop_.executor(),
+               [this, begin = std::move(begin), done = std::move(done)]() mutable {
+                 begin(*client_, [done = std::move(done)](cellar::Result<Internal> result) {
+                   if (!result) return done(library::to_public(result.error()));
+                   if constexpr (std::is_void_v<Internal>) {
+                     done(v0::Result<void>());
+                   } else {
+                     done(v0::Result<T>(library::to_public(*result)));
+                   }
+                 });
+               });
+  }
+
+  // Calls begin(callback) and waits for the callback.
+  template <class T, class Begin>
+  v0::Result<T> wait(Begin begin) {
+    if (std::this_thread::get_id() == thread_.get_id()) return in_callback();
+    std::promise<v0::Result<T>> promise;
+    begin([&promise](v0::Result<T> result) { promise.set_value(std::move(result)); });
+    return promise.get_future().get();
+  }
+
+  // ---- streams
+  uint64_t open(std::string table, client::ReadRows read, client::CallOptions options);
+  void next(uint64_t stream, Callback<std::vector<v0::Row>> done);
+  void close(uint64_t stream);
+
+ private:
+  void serve(client::ClientOptions options);
+  static v0::Error ended();
+  static v0::Error in_callback();
+
+  ShardLoop loop_;
+  client::Client* client_ = nullptr;  // of the thread
+  std::map<uint64_t, client::ReadStream> streams_;
+  std::atomic<uint64_t> next_stream_{1};
+  std::atomic<bool> stopped_{false};
+  std::thread thread_;
+};
+
+}  // namespace v0::internal
+}  // namespace cellar
