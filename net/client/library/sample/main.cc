@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
 
   cellar::TableSpec spec;
   spec.name = "sample";
+  spec.micros = true;
   spec.families.emplace_back("click", cellar::Rule::max_versions(3));
   must(client.create_table(spec));
 
