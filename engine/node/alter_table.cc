@@ -56,10 +56,10 @@ Async<Result<TableEntry>> TableAlterations::alter(TableChange change, Author by)
   CO_TRY(Catalog::Alteration alteration, catalog_.tables().plan_alter(change));
   if (alteration.empty) co_return std::move(alteration.entry);
   const TabletsByShard ids = shards_.tablets_of(alteration.entry);
-  const bool ruled = !alteration.ruled.empty();
-  if (ruled) CO_TRY_VOID(co_await hold(ids, change.name));
+  const bool holds = !alteration.ruled.empty() || !change.drop.empty();
+  if (holds) CO_TRY_VOID(co_await hold(ids, change.name));
   auto altered = co_await alter_held(std::move(alteration), std::move(change), ids, std::move(by));
-  if (ruled && !altered) co_await call_off(ids);
+  if (holds && !altered) co_await call_off(ids);
   co_return altered;
 }
 
@@ -93,8 +93,8 @@ Async<Result<void>> TableAlterations::hold(const TabletsByShard& ids, std::strin
   CO_TRY_VOID(co_await writes.result());
   co_return std::unexpected(
       Error(Errc::unavailable,
-            fmt::format("the earlier writes to table '{}' were not on disk within {} ms; its rule "
-                        "is not changed",
+            fmt::format("the earlier writes to table '{}' were not on disk within {} ms; it is "
+                        "not changed",
                         escape_bytes(table), kHoldUs / 1000))
           .retry_after(kRetryMs));
 }

@@ -52,6 +52,9 @@
 // which restores only what no merge has removed.
 // While the outcome of the edit is unknown (a failed manifest), reads go on by the old rules.
 //
+// A drop of families holds the tablets in the same way. Otherwise a write to the family that waits
+// for its log could become visible after the drop was answered, with what else it wrote.
+//
 // Work in progress with the old schema. A cursor pins its snapshot together with what it reads, and
 // is opened again behind a row that it has ended. A merge planned before a drop keeps the cells of
 // the family, which the new schema hides. A merge planned while the family did not exist drops its
@@ -70,7 +73,7 @@ namespace cellar::engine {
 
 class TableAlterations {
  public:
-  // The longest time for which writes are held before a change of rules is stamped.
+  // The longest time for which writes are held before a change of rules or a drop is stamped.
   static constexpr int64_t kHoldUs = 5'000'000;
 
   TableAlterations(NodeShards& shards, NodeCatalog& catalog, ClockKeeper& clock)
@@ -85,7 +88,7 @@ class TableAlterations {
                                     bool close_oldest_undo_window);
 
  private:
-  // alter() while the tablets are held, if there is a change of rules.
+  // alter() while the tablets are held, if rules change or families are dropped.
   Async<Result<TableEntry>> alter_held(Catalog::Alteration alteration, TableChange change,
                                        const TabletsByShard& ids, Author by);
   // undo() while the tablets are held.
