@@ -272,9 +272,9 @@ bool Actor::keep(RowOp& op, const Error* error) {
   }
   const bool dead = error->code == Errc::out_of_range && op.verb != Verb::read;
   // A client draws a token with the node's time as it knows it, and that stands still while the
-  // wall clock is behind.
-  const bool ahead = stage_.plan.has(Feature::wall_jumps) &&
-                     error->code == Errc::invalid_argument &&
+  // wall clock is behind, and is held after a boot with a clock that is not synchronised.
+  const bool clocks = stage_.plan.has(Feature::wall_jumps) || stage_.plan.has(Feature::boots);
+  const bool ahead = clocks && error->code == Errc::invalid_argument &&
                      error->message.starts_with("the token was issued at");
   if (!is_transient(error->code) && !dead && !ahead && !in_doubt) {
     stage_.complain(
