@@ -192,6 +192,33 @@ TEST_F(Secure, BackupsGoOverTlsAndTheDoctorTellsOfThemAndOfTheCertificate) {
   })) << doctor;
 }
 
+TEST_F(Secure, TheDoctorNeedsTheRoleMonitorAndSaysSo) {
+  const auto principal = [](const char* name, const char* role) {
+    return fmt::format(
+        "[[principal]]\nname = \"{0}\"\ntokens = [\"{1}\"]\n[[principal.grant]]\n"
+        "prefix = \"\"\nroles = [\"{2}\"]\n",
+        name, security::hash_text(std::string("token-of-") + name), role);
+  };
+  write_principals("token-of-a-client",
+                   principal("watcher", "monitor") + principal("reader", "read"));
+  ASSERT_TRUE(start(secure_options())) << log();
+  const auto as = [&](const std::string& name, const std::string& command) {
+    write_all(scratch / name, "token-of-" + name + "\n");
+    return shell(fmt::format("CELLAR_ADDR={} CELLAR_CA='{}' CELLAR_TOKEN_FILE='{}' '{}' {}",
+                             node->address(), authority.ca(), (scratch / name).string(),
+                             program("cellar").string(), command));
+  };
+  const auto [refused, why] = as("reader", "doctor");
+  EXPECT_EQ(refused, 6) << why;
+  EXPECT_THAT(why, HasSubstr("problem  role "));
+  EXPECT_THAT(why, HasSubstr("the node answers; ask as a principal with the role monitor"));
+  const auto [told, what] = as("watcher", "doctor");
+  EXPECT_EQ(told, 7) << what;  // the certificate ends within days
+  EXPECT_THAT(what, HasSubstr("ok       writes"));
+  EXPECT_EQ(as("watcher", "drain").first, 6);
+  EXPECT_EQ(as("watcher", "clock").first, 0);
+}
+
 TEST_F(Secure, TlsAndATokenComeIn) {
   ASSERT_TRUE(start(secure_options(), "0.0.0.0:0")) << log();
   EXPECT_EQ(asks(options()), Errc::ok);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "net/cli/session/json_rows.h"
+#include "net/cli/text/text.h"
 
 namespace cellar::cli {
 namespace {
@@ -22,6 +23,11 @@ std::string_view name_of(Applied applied) {
       return "applied";
   }
   return "maybe_applied";
+}
+
+// A message may quote bytes that were given and are not UTF-8.
+std::string json_message(std::string_view text) {
+  return json_string(is_utf8(text) ? std::string(text) : escape_bytes(text));
 }
 
 }  // namespace
@@ -59,7 +65,7 @@ std::string Console::styled(Style style, std::string_view text) const {
 void Console::complain_text(std::string_view text) const {
   std::fflush(out);
   const std::string line =
-      json ? fmt::format("{{\"error\":{{\"message\":{}}}}}\n", json_string(text))
+      json ? fmt::format("{{\"error\":{{\"message\":{}}}}}\n", json_message(text))
            : fmt::format("cellar: {}\n", text);
   std::fwrite(line.data(), 1, line.size(), err);
 }
@@ -69,7 +75,7 @@ void Console::complain_of(const Error& error) const {
   std::fflush(out);
   const std::string line =
       fmt::format("{{\"error\":{{\"code\":\"{}\",\"message\":{},\"applied\":\"{}\"}}}}\n",
-                  errc_name(error.code), json_string(error.message), name_of(error.applied));
+                  errc_name(error.code), json_message(error.message), name_of(error.applied));
   std::fwrite(line.data(), 1, line.size(), err);
 }
 

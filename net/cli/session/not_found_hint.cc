@@ -47,8 +47,7 @@ std::string similar_name(std::string_view message, client::SyncClient& client) {
 }  // namespace
 
 Error with_suggestion(Error error, client::SyncClient& client) {
-  const bool named = error.code == Errc::not_found && error.message.contains("' does not exist");
-  if (!named) return error;
+  if (!error.message.contains("' does not exist")) return error;
   const std::string near = similar_name(error.message, client);
   if (!near.empty()) error.message += "; did you mean '" + near + "'?";
   return error;

@@ -6,7 +6,7 @@
 
 namespace cellar::cli {
 
-// The error, with "; did you mean 'events'?" if it says that a table or family does not exist and
+// A NOT_FOUND, with "; did you mean 'events'?" if it says that a table or family does not exist and
 // the node has one with a similar name. Asks the node; without an answer the error is unchanged.
 Error with_suggestion(Error error, client::SyncClient& client);
 

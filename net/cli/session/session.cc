@@ -128,7 +128,8 @@ int Session::usage(const Error& error) const {
 int Session::exit_code(const CommandResult& result) {
   if (result) return *result;
   if (result.error().of_usage) return usage(result.error().error);
-  return fail(with_suggestion(result.error().error, client()));
+  const Error& error = result.error().error;
+  return fail(error.code == Errc::not_found ? with_suggestion(error, client()) : error);
 }
 
 int exit_code_of(const Error& error) {

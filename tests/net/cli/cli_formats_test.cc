@@ -1,5 +1,6 @@
 // The formats of files that `cellar import` reads and `cellar export` writes, without a node.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <ctime>
@@ -21,6 +22,21 @@ struct TextFile {
   std::string bytes;
   std::FILE* file;
 };
+
+// A script may be a pipe whose writer waits for the effect of a line.
+TEST(LineReader, ReturnsALineBeforeThePipeEnds) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::FILE* file = ::fdopen(ends[0], "r");
+  LineReader lines(file);
+  ASSERT_EQ(::write(ends[1], "a\nb", 3), 3);
+  EXPECT_EQ(**lines.next(), "a");
+  ASSERT_EQ(::write(ends[1], "c\n", 2), 2);
+  EXPECT_EQ(**lines.next(), "bc");
+  ::close(ends[1]);
+  EXPECT_FALSE(lines.next()->has_value());
+  std::fclose(file);
+}
 
 // ---- JSON lines ----
 

@@ -124,6 +124,28 @@ TEST_F(CliRows, RefusalsOfTheNodeArePassedOnWithTheirCode) {
   refused({"deletetable", "absent", "--yes"}, kNotFound, "NOT_FOUND");
 }
 
+TEST_F(CliRows, AMisspeltTableOrFamilyIsAnsweredWithASimilarName) {
+  good({"createtable", "packages", "families=install,remove"});
+  refused({"read", "pakages"}, kNotFound,
+          "table 'pakages' does not exist; did you mean 'packages'?");
+  refused({"set", "packages", "r", "instal:q=v"}, kNotFound, "; did you mean 'install'?");
+  const Outcome unlike = cellar({"read", "zzz"});
+  EXPECT_EQ(unlike.err, "cellar: NOT_FOUND: table 'zzz' does not exist\n");
+}
+
+TEST_F(CliRows, WithJsonErrorsAreObjects) {
+  const Outcome absent = cellar({"read", "zzz", "--json"});
+  EXPECT_EQ(absent.code, kNotFound);
+  EXPECT_EQ(absent.err,
+            "{\"error\":{\"code\":\"NOT_FOUND\",\"message\":\"table 'zzz' does not exist\","
+            "\"applied\":\"not_applied\"}}\n");
+  // Bytes that are not UTF-8 are escaped.
+  const Outcome usage = cellar({"--json", "r\xff"});
+  EXPECT_EQ(usage.code, kUsage);
+  EXPECT_TRUE(usage.err.starts_with("{\"error\":{\"code\":\"INVALID_ARGUMENT\"")) << usage.err;
+  EXPECT_NE(usage.err.find("r\\\\xff"), std::string::npos) << usage.err;
+}
+
 TEST_F(CliRows, CountersAreIncrementedAndTextsAppendedTo) {
   good({"createtable", "rmw", "families=f"});
   EXPECT_NE(good({"increment", "rmw", "r", "f:a", "f:b=-5"}).find("Z  1\n  f:b"),
