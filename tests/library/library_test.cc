@@ -227,7 +227,7 @@ TEST_F(Library, AScannerMayOutliveItsClient) {
   EXPECT_EQ(after.error().code, Code::cancelled);
 }
 
-// A listener that answers nobody.
+// A listening socket: connections to it open, and nothing is ever sent over them.
 class Silence {
  public:
   Silence() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -3,6 +3,17 @@
 namespace cellar::library {
 namespace {
 
+// The numbers of the public enumerations are those of the tree, which are on the wire.
+static_assert(static_cast<int>(v0::Code::unauthenticated) ==
+              static_cast<int>(Errc::unauthenticated));
+static_assert(static_cast<int>(v0::Applied::applied) == static_cast<int>(Applied::applied));
+static_assert(static_cast<int>(v0::Filter::Kind::label) ==
+              static_cast<int>(client::Filter::Kind::label));
+static_assert(static_cast<int>(v0::Rule::Kind::all) ==
+              static_cast<int>(client::RetentionRule::Kind::all));
+static_assert(static_cast<int>(v0::TimestampMeaning::sequence) ==
+              static_cast<int>(client::TimestampMeaning::sequence));
+
 std::optional<client::Token> token_of(const std::optional<std::string>& token) {
   if (!token) return std::nullopt;
   return client::Token{*token};

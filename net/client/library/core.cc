@@ -88,7 +88,6 @@ void Core::next(uint64_t stream, Callback<std::vector<v0::Row>> done) {
 
 void Core::close(uint64_t stream) {
   if (stopped_.load(std::memory_order_acquire)) return;
-  // The core lives until then even if its last owner is the scanner.
   asio::post(loop_.executor(), [this, stream] { streams_.erase(stream); });
 }
 

@@ -25,7 +25,7 @@
 namespace cellar {
 namespace v0::internal {
 
-class Core : public std::enable_shared_from_this<Core> {
+class Core {
  public:
   explicit Core(client::ClientOptions options);
   ~Core();

@@ -3,6 +3,8 @@
 #include <cellar/result.h>
 #include <cellar/tables.h>
 
+#include "io/base/result.h"
+
 namespace cellar {
 CELLAR_VERSIONED {
   namespace {
@@ -37,27 +39,7 @@ CELLAR_VERSIONED {
 
   }  // namespace
 
-  const char* name_of(Code code) {
-    constexpr const char* kNames[] = {"OK",
-                                      "CANCELLED",
-                                      "UNKNOWN",
-                                      "INVALID_ARGUMENT",
-                                      "DEADLINE_EXCEEDED",
-                                      "NOT_FOUND",
-                                      "ALREADY_EXISTS",
-                                      "PERMISSION_DENIED",
-                                      "RESOURCE_EXHAUSTED",
-                                      "FAILED_PRECONDITION",
-                                      "ABORTED",
-                                      "OUT_OF_RANGE",
-                                      "UNIMPLEMENTED",
-                                      "INTERNAL",
-                                      "UNAVAILABLE",
-                                      "DATA_LOSS",
-                                      "UNAUTHENTICATED"};
-    const auto number = static_cast<std::size_t>(code);
-    return number < std::size(kNames) ? kNames[number] : "UNKNOWN";
-  }
+  const char* name_of(Code code) { return errc_name(static_cast<Errc>(code)).data(); }
 
   const Cell* Row::find(std::string_view family, std::string_view qualifier) const {
     for (const Cell& cell : cells) {
