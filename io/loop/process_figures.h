@@ -16,7 +16,7 @@ struct ProcessFigures {
   uint64_t descriptor_limit = 0;  // soft; 0: unknown
 };
 
-// Reads /proc/self; its time grows with the number of open descriptors (1 ms for about 10,000).
+// Reads /proc/self; its time grows with the number of open descriptors.
 ProcessFigures read_process_figures();
 
 }  // namespace cellar

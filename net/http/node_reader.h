@@ -50,7 +50,7 @@ class NodeReader {
   static constexpr int64_t kTabletsRest = 50;
   static constexpr int64_t kHistoryUs = 5'000'000;
   static constexpr size_t kHistoryPoints = 180;
-  // The second history: a sample a minute, of a day. About 300 bytes each.
+  // The second history: a sample a minute, of a day.
   static constexpr int64_t kMinuteUs = 60'000'000;
   static constexpr size_t kMinutes = 1440;
 
