@@ -48,7 +48,9 @@ double DeathCurve::about_dead(int64_t at_us) const {
   const long double passed =
       static_cast<long double>(at_us) - static_cast<long double>(first_us_) + 1;
   const long double dying = (from.slope - to.slope) * passed - (from.offset - to.offset);
-  return static_cast<double>(to.bytes + std::clamp(dying, 0.0L, from.bytes - to.bytes));
+  // Fractions are added in another order in each sum, so the difference may be below 0.
+  const long double left = std::max(0.0L, from.bytes - to.bytes);
+  return static_cast<double>(to.bytes + std::clamp(dying, 0.0L, left));
 }
 
 }  // namespace cellar::engine

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "io/base/random.h"
 
 namespace cellar::engine {
@@ -54,6 +56,23 @@ TEST(DeathCurve, ShortSpansBesideLongOnesAreExact) {
   EXPECT_NEAR(curve.about_dead(kNowUs - 1), 3'000, 1);
   EXPECT_NEAR(curve.about_dead(kNowUs), 1e12 + 3'000, 1);
   EXPECT_EQ(curve.about_dead(kNowUs + 3'000 * kDayUs), 1e12 + 6'000);
+}
+
+// Spans that end in another order than they start: the two sums of the same fractions differ in
+// their last bits, and a span without bytes has not ended.
+TEST(DeathCurve, FractionsOfBytesAddUpInAnyOrder) {
+  Random random(7);
+  for (int play = 0; play < 2'000; ++play) {
+    std::vector<DeathSpan> spans{{kNowUs, kNowUs + 10 * kDayUs, 0}};
+    double all = 0;
+    for (int64_t i = 0; i < 5; ++i) {
+      const double bytes = std::ldexp(static_cast<double>(1 + random.below(100)) / 3,
+                                      static_cast<int>(random.below(60)) - 30);
+      spans.push_back({kNowUs + i * 1'000'000, kNowUs + kDayUs - i * 1'000'000, bytes});
+      all += bytes;
+    }
+    EXPECT_DOUBLE_EQ(DeathCurve(spans).about_dead(kNowUs + 2 * kDayUs), all);
+  }
 }
 
 }  // namespace
