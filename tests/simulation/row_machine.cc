@@ -317,6 +317,9 @@ std::vector<int64_t> RowMachine::stamps_of(const RowState& state, const RowOp& o
   }
   const int64_t least_us = std::max(state.commit_us, op.from_us);
   at.insert(std::max(least_us - least_us % granule_us_, newest_us + 1));
+  // The latest instant too: a condition may have seen it alive before its age ended it.
+  const int64_t most_us = op.to_us - op.to_us % granule_us_;
+  if (op.to_us < INT64_MAX && most_us > newest_us) at.insert(most_us);
   if (newest_us + granule_us_ > least_us) at.insert(newest_us);
   if (known) {
     for (auto it = observed->second.stamps.upper_bound(newest_us);

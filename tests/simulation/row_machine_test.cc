@@ -79,6 +79,21 @@ TEST_F(RowMachineTest, ACellDiesAfterItsAgeAndStaysDead) {
   EXPECT_EQ(verdict(), Verdict::violation);
 }
 
+// A cell whose timestamp no answer told may be as young as its answer.
+TEST_F(RowMachineTest, AConditionSeesACellWhoseTimestampIsNotKnown) {
+  RowOp& made = ops.emplace_back(at(Verb::mutate, 1, 2, 0, 100 * kSecond));
+  made.ops = {set("b", "s", "v")};
+  RowOp& check = ops.emplace_back(at(Verb::check, 3, 4, 0, 102 * kSecond));
+  check.stamp_ns = 102 * kSecond * 1'000;
+  check.matched = true;
+  check.ops = {set("a", "e", "w", 1000)};
+  EXPECT_EQ(verdict(), Verdict::linearizable);
+  ops.back().stamp_ns = 0;
+  ops.back().from_us = 111 * kSecond;
+  ops.back().to_us = 112 * kSecond;
+  EXPECT_EQ(verdict(), Verdict::violation) << "it is dead by then";
+}
+
 TEST_F(RowMachineTest, ACellDoesNotDieEarly) {
   write(1, 2, set("b", "e", "v", 100 * kSecond));
   read(3, {}, 105 * kSecond, 110 * kSecond);
