@@ -572,7 +572,10 @@ std::vector<RowState> RowMachine::crash(const RowState& state) {
   for (auto it = state.undurable.rbegin(); it != state.undurable.rend(); ++it) {
     RowState older = **it;
     older.read_us = state.read_us;
-    older.stamp_ns = state.stamp_ns;  // stamps go back at no crash
+    // A stamp is the later of trusted time, which goes back at no crash, and the tablet's last
+    // stamp plus one: while time stands, stamps that the crash took back may be given again.
+    const uint64_t standing_ns = state.stamp_ns - state.stamp_ns % 1'000;
+    older.stamp_ns = std::max(older.stamp_ns, standing_ns == 0 ? 0 : standing_ns - 1);
     out.push_back(std::move(older));
   }
   return out;

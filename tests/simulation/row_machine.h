@@ -146,7 +146,8 @@ class RowMachine {
   std::vector<RowState> step(const RowState& state, const RowOp& op) const;
   std::string key(const RowState& state) const;
   // Operations with a rank occur in its order. 0: none.
-  static uint64_t rank(const RowOp& op) { return op.stamp_ns; }
+  // By trusted time, which a crash does not take back; within its microsecond see crash().
+  static uint64_t rank(const RowOp& op) { return op.stamp_ns / 1'000; }
   static uint64_t gone(const RowOp& op) { return op.gone; }
   // The cells alive at an instant, in the order of a read.
   std::vector<SeenCell> alive(const RowState& state, int64_t now_us, bool newest_only) const;

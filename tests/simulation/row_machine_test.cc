@@ -115,6 +115,27 @@ TEST_F(RowMachineTest, AnUndoneTighteningWasNeverInForce) {
   EXPECT_EQ(verdict(), Verdict::violation);
 }
 
+// Trusted time goes back at no crash; what stands above it within its microsecond does, with the
+// commits that had it.
+TEST_F(RowMachineTest, AfterACrashStampsBeginAtTheTimeThatStands) {
+  const auto stamped = [&](uint64_t call, uint64_t stamp_ns, bool durable) {
+    write(call, call + 1, set("a", "e", "v" + std::to_string(call), static_cast<int64_t>(call)),
+          durable);
+    ops.back().stamp_ns = stamp_ns;
+  };
+  stamped(1, 5'000'003, false);
+  ops.push_back(at(Verb::crash, 5, 6));
+  stamped(7, 5'000'000, true);
+  read(9, {{"a", "e", 7, "v7"}});
+  EXPECT_EQ(verdict(), Verdict::linearizable);
+  ops[2].stamp_ns = 4'999'999;
+  EXPECT_EQ(verdict(), Verdict::violation);
+  ops[2].stamp_ns = 5'000'000;
+  ops[0].durable = true;
+  ops[3].seen.push_back({"a", "e", 1, "v1"});
+  EXPECT_EQ(verdict(), Verdict::violation) << "nothing was taken back";
+}
+
 TEST_F(RowMachineTest, ACrashTakesBackWhatIsNotDurable) {
   write(1, 2, set("a", "e", "v1", 1000));
   write(3, 4, set("a", "e", "v2", 2000), false);

@@ -16,8 +16,8 @@
 //     std::string key(int state) const;                      // equal states have equal keys
 //     // Optional: whether the step changed nothing that another operation could notice, as a read.
 //     bool passive(int before, const Op& op, int after) const;
-//     // Optional: operations with a rank other than 0 occur in its order.
-//     uint64_t rank(const Op& op) const;
+//     // Optional: operations with a rank other than 0 occur in its order; those of one rank in
+//     any. uint64_t rank(const Op& op) const;
 //     // Optional: an operation without a return takes effect before any operation that is called
 //     // after this position, or never.
 //     uint64_t gone(const Op& op) const;
@@ -142,7 +142,7 @@ class LinearizabilityChecker {
         if (done_[i] || is_gone(i, latest)) continue;
         if (ops_[i].call > first_return) break;
         first_return = std::min(first_return, ops_[i].ret);
-        if (rank(i) == 0 || i == *lowest) out.push_back(i);
+        if (rank(i) == 0 || rank(i) == rank(*lowest)) out.push_back(i);
       }
       std::sort(out.begin(), out.end(), [&](size_t a, size_t b) {
         return std::pair(ops_[a].ret, ops_[a].call) < std::pair(ops_[b].ret, ops_[b].call);
